@@ -1,0 +1,197 @@
+//! The order of accesses: which block of its target each operation of an access takes, and whether
+//! it writes. The model and the VM draw from here, so both perform the same accesses.
+
+use alloc::vec::Vec;
+
+use crate::prng::Prng;
+use crate::workload::{Access, Pattern};
+
+/// One operation of an access.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Operation {
+    /// The block, from 0.
+    pub block: u64,
+    /// Whether it is written.
+    pub write: bool,
+}
+
+/// An endless stream of operations.
+#[derive(Clone, Debug)]
+pub struct Operations {
+    prng: Prng,
+    blocks: u64,
+    next: u64,
+    order: Order,
+    write_percent: u8,
+}
+
+#[derive(Clone, Debug)]
+enum Order {
+    Sequential,
+    Random,
+    Zipf(Zipf),
+}
+
+impl Operations {
+    /// The operations of `access` over a target of `blocks` blocks, from `prng` (one stream per
+    /// process instance and step: see [`Prng::for_part`]).
+    #[must_use]
+    pub fn new(access: &Access, blocks: u64, mut prng: Prng) -> Self {
+        let order = match access.pattern {
+            Pattern::Sequential => Order::Sequential,
+            Pattern::Random => Order::Random,
+            Pattern::Zipf { exponent_milli } => {
+                Order::Zipf(Zipf::new(blocks, exponent_milli, prng.next_u64()))
+            }
+        };
+        Self {
+            prng,
+            blocks: blocks.max(1),
+            next: 0,
+            order,
+            write_percent: access.write_percent,
+        }
+    }
+
+    /// The next operation.
+    pub fn next_operation(&mut self) -> Operation {
+        let block = match &self.order {
+            Order::Sequential => self.next_in_line(),
+            Order::Random => self.prng.below(self.blocks),
+            Order::Zipf(zipf) => zipf.draw(&mut self.prng),
+        };
+        Operation {
+            block,
+            write: self.draw_write(),
+        }
+    }
+
+    fn next_in_line(&mut self) -> u64 {
+        let block = self.next;
+        self.next = if block + 1 == self.blocks {
+            0
+        } else {
+            block + 1
+        };
+        block
+    }
+
+    fn draw_write(&mut self) -> bool {
+        match self.write_percent {
+            0 => false,
+            100.. => true,
+            share => self.prng.below(100) < u64::from(share),
+        }
+    }
+}
+
+/// Zipf-distributed ranks, scattered over the blocks.
+///
+/// A table of the cumulative weights in 63-bit integers, found by binary search: exact, the same on
+/// every machine, 8 bytes a block.
+#[derive(Clone, Debug)]
+pub struct Zipf {
+    cumulative: Vec<u64>,
+    scatter: Scatter,
+}
+
+impl Zipf {
+    /// `blocks` ranks with exponent `exponent_milli` / 1000, scattered by `key`.
+    #[must_use]
+    pub fn new(blocks: u64, exponent_milli: u32, key: u64) -> Self {
+        let exponent = f64::from(exponent_milli) / 1000.0;
+        let weight = |rank: u64| libm::pow(rank as f64, -exponent);
+        let total: f64 = (1..=blocks).map(weight).sum();
+        let scale = 9.0e18 / total;
+        let mut sum = 0.0;
+        let cumulative = (1..=blocks).map(|rank| {
+            sum += weight(rank);
+            (sum * scale) as u64
+        });
+        Self {
+            cumulative: cumulative.collect(),
+            scatter: Scatter::new(blocks, key),
+        }
+    }
+
+    /// A block.
+    pub fn draw(&self, prng: &mut Prng) -> u64 {
+        let Some(&total) = self.cumulative.last() else {
+            return 0;
+        };
+        let at = prng.below(total);
+        let rank = self.cumulative.partition_point(|&sum| sum <= at);
+        self.scatter.apply(rank as u64)
+    }
+}
+
+/// A permutation of `0..size`: a four-round Feistel network over the next even number of bits,
+/// walked until it lands inside.
+#[derive(Clone, Debug)]
+struct Scatter {
+    size: u64,
+    half_bits: u32,
+    key: u64,
+}
+
+impl Scatter {
+    fn new(size: u64, key: u64) -> Self {
+        let bits = u64::BITS - size.saturating_sub(1).leading_zeros();
+        Self {
+            size,
+            half_bits: bits.div_ceil(2).max(1),
+            key,
+        }
+    }
+
+    /// Ends: a permutation's walk comes back to a value below `size`, where it began.
+    fn apply(&self, value: u64) -> u64 {
+        let mut value = self.round_trip(value);
+        while value >= self.size {
+            value = self.round_trip(value);
+        }
+        value
+    }
+
+    fn round_trip(&self, value: u64) -> u64 {
+        let mask = (1_u64 << self.half_bits) - 1;
+        let (mut left, mut right) = (value >> self.half_bits, value & mask);
+        for round in 0..4 {
+            let mixed =
+                (right ^ self.key.rotate_left(round * 16)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+            (left, right) = (right, left ^ ((mixed >> 32) & mask));
+        }
+        (left << self.half_bits) | right
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn scatter_is_a_permutation() {
+        for size in [1, 2, 3, 10, 1000, 1024, 4097] {
+            let scatter = Scatter::new(size, 99);
+            let mut seen: Vec<u64> = (0..size).map(|value| scatter.apply(value)).collect();
+            seen.sort_unstable();
+            assert!(seen.into_iter().eq(0..size), "size {size}");
+        }
+    }
+
+    #[test]
+    fn zipf_prefers_low_ranks_by_its_exponent() {
+        let zipf = Zipf::new(1000, 1000, 5);
+        let mut prng = Prng::new(1);
+        let mut hits = [0_u32; 1000];
+        for _ in 0..100_000 {
+            hits[usize::try_from(zipf.draw(&mut prng)).unwrap()] += 1;
+        }
+        let first = hits[usize::try_from(zipf.scatter.apply(0)).unwrap()];
+        let tenth = hits[usize::try_from(zipf.scatter.apply(9)).unwrap()];
+        assert!(
+            (9..=11).contains(&(first / tenth.max(1))),
+            "{first} against {tenth}"
+        );
+    }
+}

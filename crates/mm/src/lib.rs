@@ -1,0 +1,21 @@
+//! The vocabulary of Linux memory: units, kernel-file parsers, kernel formulas, the tunable
+//! catalogue, machines, workloads and captures.
+//!
+//! Everything here is a value or a pure function of values. No file, clock, thread or random state
+//! can appear: the crate is `no_std` and forbids unsafe code. `inspect` explains a live kernel with
+//! the same formulas that the model in `sim` runs on.
+#![no_std]
+#![forbid(unsafe_code)]
+
+extern crate alloc;
+
+pub mod access;
+pub mod calibration;
+pub mod capture;
+pub mod machine;
+pub mod outcome;
+pub mod prng;
+pub mod scenario;
+pub mod settings;
+pub mod units;
+pub mod workload;

@@ -1,0 +1,79 @@
+//! What has memory: RAM, CPUs, disks, swap and the files that lie on the disks beforehand.
+
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use crate::units::{Bytes, Nanos};
+
+/// A machine as a study describes it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Machine {
+    /// RAM as the firmware reports it (a VM's `-m`).
+    pub memory: Bytes,
+    /// CPUs, at least one. A bench in virtual time has one.
+    pub cpus: u32,
+    /// NUMA nodes, at least one; memory and CPUs are spread evenly.
+    pub nodes: u32,
+    /// Disks, in order of their device names.
+    pub disks: Vec<Disk>,
+    /// Swap devices and their priority order.
+    pub swaps: Vec<Swap>,
+    /// Files made before the run.
+    pub files: Vec<File>,
+}
+
+/// A disk: a request takes `latency`, plus `seek` unless it begins where the last one ended, plus its
+/// bytes over the bandwidth; `channels` requests are served at a time.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Disk {
+    /// Its name within the study.
+    pub name: String,
+    /// Capacity.
+    pub size: Bytes,
+    /// Bytes per second, reading.
+    pub read_bandwidth: Bytes,
+    /// Bytes per second, writing.
+    pub write_bandwidth: Bytes,
+    /// Fixed cost of each request.
+    pub latency: Nanos,
+    /// Further cost of a request that does not follow the one before (from IOPS: 1 / iops - latency).
+    pub seek: Nanos,
+    /// Requests served at a time.
+    pub channels: u32,
+    /// Requests queued at a time.
+    pub queue_depth: u32,
+    /// Whether the kernel is told that it rotates.
+    pub rotational: bool,
+}
+
+/// A swap device.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Swap {
+    /// What it is made of.
+    pub backing: SwapBacking,
+    /// Its size.
+    pub size: Bytes,
+}
+
+/// What a swap device is made of.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum SwapBacking {
+    /// A partition of the disk with this name.
+    Disk(String),
+    /// Compressed RAM; the ratio in thousandths (3000 is 3:1).
+    Zram {
+        /// Uncompressed over compressed size, in thousandths.
+        ratio_milli: u32,
+    },
+}
+
+/// A file made before the run, contiguous on its disk.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct File {
+    /// Its name within the study.
+    pub name: String,
+    /// The disk it lies on, by name.
+    pub disk: String,
+    /// Its size.
+    pub size: Bytes,
+}
