@@ -1,0 +1,52 @@
+//! The seam between what is run and how: the model and the VM are two benches.
+
+use mm::capture::Capture;
+use mm::scenario::Scenario;
+
+/// One run that is asked of a bench.
+#[derive(Clone, Copy, Debug)]
+pub struct Run<'a> {
+    /// The study's text, as its author wrote it; a VM's guest reads it again.
+    pub study_text: &'a str,
+    /// One arm of the study with one seed.
+    pub scenario: &'a Scenario,
+}
+
+/// What a bench tells while it works.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Progress {
+    /// Something began, in words for a person: "boots Linux 6.1.0-53-cloud-amd64".
+    Stage(String),
+    /// A line the kernel wrote to its console.
+    Console(String),
+}
+
+/// Where a scenario runs.
+pub trait Bench {
+    /// What it is, for records and reports: "model, Linux 6.1" or "VM, Linux 6.1.0-53, virtual time".
+    fn describe(&self) -> String;
+
+    /// The kernel release it runs or models, as `uname -r` prints it.
+    fn kernel(&self) -> String;
+
+    /// Runs the scenario to its end and hands back its capture.
+    ///
+    /// # Errors
+    /// Why there is no outcome; a kernel that killed a process is an outcome, one that panicked or
+    /// hung is not.
+    fn run(&self, run: Run<'_>, progress: &mut dyn FnMut(Progress)) -> Result<Capture, BenchError>;
+}
+
+/// Why a bench has no outcome.
+#[derive(Debug, thiserror::Error)]
+pub enum BenchError {
+    /// The bench cannot be had on this machine; the text says what is missing and the way out.
+    #[error("{0}")]
+    Unavailable(String),
+    /// The run failed; the text says where, and the way out.
+    #[error("{0}")]
+    Failed(String),
+    /// The user asked to stop.
+    #[error("interrupted")]
+    Interrupted,
+}
