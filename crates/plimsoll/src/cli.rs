@@ -1,0 +1,75 @@
+//! The command line: one subcommand a verb, each with its arguments in its own file under `cmd`.
+
+use clap::{Parser, Subcommand};
+
+use crate::cmd;
+use crate::exit::{ExitCode, Usage};
+
+const EXIT_CODES: &str = "\
+Exit codes:
+  0  done, and the answer is yes where there is a question
+  1  done, and the answer is no (not proven, a limit exceeded, a mismatch)
+  2  not done: wrong usage, or something in the environment is missing";
+
+/// The load line for Linux memory: see where this machine stands, predict what a setting will do,
+/// and prove it on a real kernel
+#[derive(Debug, Parser)]
+#[command(name = "plimsoll", version, after_help = EXIT_CODES)]
+#[command(subcommand_required = true)]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    verb: Verb,
+}
+
+#[derive(Debug, Subcommand)]
+enum Verb {
+    Inspect(cmd::inspect::Args),
+}
+
+/// Reads the command line.
+///
+/// # Errors
+/// A [`Usage`] in one line; help and version are printed here and end the process.
+pub(crate) fn parse() -> anyhow::Result<Cli> {
+    Cli::try_parse().map_err(|error| match error.exit_code() {
+        0 => error.exit(),
+        _ => Usage::new(&error).into(),
+    })
+}
+
+/// Runs the verb.
+pub(crate) fn run(cli: Cli) -> anyhow::Result<ExitCode> {
+    match cli.verb {
+        Verb::Inspect(args) => cmd::inspect::run(args),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn every_verb_and_argument_has_a_help_text() {
+        for verb in Cli::command().get_subcommands() {
+            assert!(
+                verb.get_about().is_some(),
+                "{} says nothing",
+                verb.get_name()
+            );
+            for argument in verb.get_arguments() {
+                assert!(
+                    argument.get_help().is_some(),
+                    "{} {}",
+                    verb.get_name(),
+                    argument.get_id()
+                );
+            }
+        }
+    }
+}

@@ -1,0 +1,79 @@
+//! What a run ends with: an exit code, and one line on stderr when it is an error.
+
+use std::io::ErrorKind;
+
+/// How a verb ended when it could do its work.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ExitCode {
+    /// 0: done; the answer is yes where there is a question.
+    Done,
+    /// 1: done, and the answer is no.
+    #[expect(dead_code, reason = "for the verbs that answer a question")]
+    No,
+}
+
+/// 2: usage or environment error.
+const ERROR: u8 = 2;
+
+/// A mistake on the command line, in one line.
+#[derive(Debug)]
+pub(crate) struct Usage(String);
+
+impl Usage {
+    /// The first sentence of clap's message, and its tip.
+    pub(crate) fn new(error: &clap::Error) -> Self {
+        let text = error.render().to_string();
+        let mut paragraphs = text.split("\n\n").map(one_line);
+        let what = paragraphs.next().unwrap_or_default();
+        let tip = paragraphs.find(|paragraph| paragraph.starts_with("tip: "));
+        let way_out = tip.unwrap_or_else(|| "tip: see plimsoll --help".to_owned());
+        let what = what.strip_prefix("error: ").unwrap_or(&what);
+        Self(format!("{what} ({})", &way_out["tip: ".len()..]))
+    }
+}
+
+impl std::fmt::Display for Usage {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for Usage {}
+
+/// Reports the result and turns it into the process's exit code.
+pub(crate) fn finish(result: anyhow::Result<ExitCode>) -> std::process::ExitCode {
+    match result {
+        Ok(ExitCode::Done) => 0.into(),
+        Ok(ExitCode::No) => 1.into(),
+        Err(error) if is_broken_pipe(&error) => 0.into(),
+        Err(error) => {
+            anstream::eprintln!("plimsoll: {}", one_line(&format!("{error:#}")));
+            ERROR.into()
+        }
+    }
+}
+
+/// Whether the reader of our output went away, as `head` does: no error of ours.
+fn is_broken_pipe(error: &anyhow::Error) -> bool {
+    error
+        .chain()
+        .filter_map(|cause| cause.downcast_ref::<std::io::Error>())
+        .any(|cause| cause.kind() == ErrorKind::BrokenPipe)
+}
+
+fn one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io;
+
+    #[test]
+    fn a_reader_that_went_away_is_success() {
+        let error = anyhow::Error::new(io::Error::from(ErrorKind::BrokenPipe)).context("stdout");
+        assert!(is_broken_pipe(&error));
+        assert!(!is_broken_pipe(&anyhow::anyhow!("other")));
+    }
+}
