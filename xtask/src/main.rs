@@ -1,1 +1,58 @@
-fn main() {}
+//! Developer commands. `cargo xtask` lists them.
+//!
+//! This package knows how the project is checked and generated, and nothing about memory.
+
+mod process;
+mod tidy;
+mod tree;
+
+use std::process::ExitCode;
+
+use anyhow::{Result, bail};
+
+/// A developer command: its name, what it does in one line, and the function.
+struct Command {
+    name: &'static str,
+    about: &'static str,
+    run: fn(&[String]) -> Result<()>,
+}
+
+const COMMANDS: &[Command] = &[Command {
+    name: "tidy",
+    about: "the house rules, and whether generated documents are fresh",
+    run: tidy::run,
+}];
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    match run(&arguments) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("xtask: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(arguments: &[String]) -> Result<()> {
+    let Some((name, rest)) = arguments.split_first() else {
+        print!("{}", usage());
+        return Ok(());
+    };
+    if matches!(name.as_str(), "help" | "--help" | "-h") {
+        print!("{}", usage());
+        return Ok(());
+    }
+    match COMMANDS.iter().find(|command| command.name == name) {
+        Some(command) => (command.run)(rest),
+        None => bail!("no command \"{name}\"\n\n{}", usage()),
+    }
+}
+
+fn usage() -> String {
+    let mut text = String::from("Usage: cargo xtask COMMAND\n\n");
+    for command in COMMANDS {
+        text += &format!("  {:8} {}\n", command.name, command.about);
+    }
+    text
+}
