@@ -1,1 +1,11 @@
+//! This machine: the only reader of /proc and /sys, the only writer of a tunable.
+//!
+//! Everything goes through a [`Root`], so that tests, containers and mounted images put another
+//! directory in the place of `/`. What is read comes out as a capture's frame, kernel files as
+//! text; what it means is said by `mm`. Nothing here parses a kernel file for its meaning.
 
+pub mod facts;
+pub mod read;
+mod root;
+
+pub use root::Root;

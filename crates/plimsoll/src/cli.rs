@@ -15,7 +15,7 @@ Exit codes:
 /// and prove it on a real kernel
 #[derive(Debug, Parser)]
 #[command(name = "plimsoll", version, after_help = EXIT_CODES)]
-#[command(subcommand_required = true)]
+#[command(subcommand_required = true, arg_required_else_help = false)]
 pub(crate) struct Cli {
     #[command(subcommand)]
     verb: Verb,

@@ -1,0 +1,223 @@
+//! What must be known about the machine besides its kernel files: page size, clock, rights, and
+//! whether it is a container or a VM.
+
+use std::fmt::Write as _;
+use std::fs;
+
+use mm::units::{Nanos, PageSize};
+
+use crate::Root;
+
+/// Path of the note that holds the facts in a capture: `KEY<tab>VALUE` per line.
+pub const FACTS: &str = "plimsoll/facts";
+
+/// Inode numbers of the namespaces that the kernel boots with (fixed since Linux 3.8).
+const FIRST_NAMESPACES: [(&str, &str); 2] =
+    [("pid", "pid:[4026531836]"), ("user", "user:[4026531837]")];
+
+/// Facts about a live machine, as they travel in a capture.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Facts {
+    /// Bytes in a base page.
+    pub page: PageSize,
+    /// Whether the reader may read what is the administrator's alone.
+    pub reader: Reader,
+    /// Whether there is a hypervisor below.
+    pub platform: Platform,
+    /// Whether the reader sees the whole machine.
+    pub place: Place,
+}
+
+/// Who reads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reader {
+    /// The administrator (effective user 0).
+    Root,
+    /// Anyone else.
+    User,
+}
+
+/// What the kernel runs on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Platform {
+    /// A machine, as far as can be seen.
+    Hardware,
+    /// A hypervisor.
+    Vm,
+}
+
+/// Where the reader stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// In the namespaces that the kernel booted with.
+    Machine,
+    /// In a container: own process or user namespace. `vm.*` is the whole machine's all the same.
+    Container,
+}
+
+/// The boot clock: nanoseconds since boot, sleep included.
+#[must_use]
+pub fn since_boot() -> Nanos {
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::Boottime);
+    let seconds = u64::try_from(time.tv_sec).unwrap_or(0);
+    let nanos = u64::try_from(time.tv_nsec).unwrap_or(0);
+    Nanos(seconds * Nanos::SECOND.0 + nanos)
+}
+
+/// Whether the reader stands in a container: its process or user namespace is not the first one.
+///
+/// Where the namespaces cannot be read the answer is [`Place::Machine`].
+#[must_use]
+pub fn place(root: &Root) -> Place {
+    let first = |(name, first): &(&str, &str)| {
+        let link = fs::read_link(root.join(&format!("proc/self/ns/{name}")));
+        link.map_or(true, |target| target.as_os_str() == *first)
+    };
+    if FIRST_NAMESPACES.iter().all(first) {
+        Place::Machine
+    } else {
+        Place::Container
+    }
+}
+
+impl Facts {
+    /// Looks.
+    #[must_use]
+    pub fn read(root: &Root) -> Self {
+        let page = u64::try_from(rustix::param::page_size()).unwrap_or(0);
+        Self {
+            page: PageSize::new(page).unwrap_or_default(),
+            reader: reader(),
+            platform: platform(root),
+            place: place(root),
+        }
+    }
+
+    /// The note's text.
+    #[must_use]
+    pub fn to_text(&self) -> String {
+        let mut text = String::new();
+        let mut line = |key: &str, value: &dyn std::fmt::Display| {
+            let _ = writeln!(text, "{key}\t{value}");
+        };
+        line("page_size", &self.page.bytes());
+        line(
+            "reader",
+            &word(self.reader == Reader::Root, ["root", "user"]),
+        );
+        line(
+            "platform",
+            &word(self.platform == Platform::Vm, ["vm", "hardware"]),
+        );
+        line(
+            "place",
+            &word(self.place == Place::Container, ["container", "machine"]),
+        );
+        text
+    }
+
+    /// The facts that a note tells; what it leaves out is as on a plain machine with 4 KiB pages.
+    #[must_use]
+    pub fn from_text(text: &str) -> Self {
+        let value = |key: &str| {
+            let mut lines = text.lines().filter_map(|line| line.split_once('\t'));
+            lines.find(|(name, _)| *name == key).map(|(_, value)| value)
+        };
+        let page = value("page_size").and_then(|bytes| bytes.parse().ok());
+        Self {
+            page: page.and_then(PageSize::new).unwrap_or_default(),
+            reader: if value("reader") == Some("user") {
+                Reader::User
+            } else {
+                Reader::Root
+            },
+            platform: match value("platform") {
+                Some("vm") => Platform::Vm,
+                _ => Platform::Hardware,
+            },
+            place: match value("place") {
+                Some("container") => Place::Container,
+                _ => Place::Machine,
+            },
+        }
+    }
+}
+
+fn word(first: bool, words: [&'static str; 2]) -> &'static str {
+    words[usize::from(!first)]
+}
+
+fn reader() -> Reader {
+    if rustix::process::geteuid().is_root() {
+        Reader::Root
+    } else {
+        Reader::User
+    }
+}
+
+/// A hypervisor shows itself in the CPU's flags (x86), the device tree (arm64) or /sys (Xen).
+fn platform(root: &Root) -> Platform {
+    let cpuinfo = root.read("proc/cpuinfo").unwrap_or_default();
+    let flags = cpuinfo
+        .lines()
+        .find(|line| line.starts_with("flags"))
+        .unwrap_or_default();
+    let in_flags = flags.split_whitespace().any(|flag| flag == "hypervisor");
+    let in_tree = root.is_directory("proc/device-tree/hypervisor");
+    if in_flags || in_tree || root.is_file("sys/hypervisor/type") {
+        Platform::Vm
+    } else {
+        Platform::Hardware
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::symlink;
+
+    #[test]
+    fn facts_travel_as_text() {
+        let facts = Facts {
+            page: PageSize::new(65536).expect("a page size"),
+            reader: Reader::User,
+            platform: Platform::Vm,
+            place: Place::Container,
+        };
+        assert_eq!(Facts::from_text(&facts.to_text()), facts);
+        assert_eq!(
+            Facts::from_text("nonsense\npage_size\t17").page,
+            PageSize::FOUR_KIB
+        );
+    }
+
+    #[test]
+    fn another_process_namespace_is_a_container() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let root = Root::new(directory.path());
+        assert_eq!(place(&root), Place::Machine);
+        std::fs::create_dir_all(root.join("proc/self/ns")).expect("directories");
+        symlink("user:[4026531837]", root.join("proc/self/ns/user")).expect("a link");
+        assert_eq!(place(&root), Place::Machine);
+        symlink("pid:[4026532517]", root.join("proc/self/ns/pid")).expect("a link");
+        assert_eq!(place(&root), Place::Container);
+    }
+
+    #[test]
+    fn a_vm_is_known_by_the_cpu_flags() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let root = Root::new(directory.path());
+        std::fs::create_dir_all(root.join("proc")).expect("a directory");
+        std::fs::write(root.join("proc/cpuinfo"), "flags\t\t: fpu vme\n").expect("a file");
+        assert_eq!(platform(&root), Platform::Hardware);
+        std::fs::write(root.join("proc/cpuinfo"), "flags\t: fpu hypervisor\n").expect("a file");
+        assert_eq!(platform(&root), Platform::Vm);
+    }
+
+    #[test]
+    fn the_boot_clock_runs() {
+        let before = since_boot();
+        assert!(before > Nanos::ZERO);
+        assert!(since_boot() >= before);
+    }
+}

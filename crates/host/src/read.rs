@@ -1,0 +1,376 @@
+//! Which kernel files make a snapshot and which a sample.
+//!
+//! A file that is there and cannot be read is noted with the reason, as is a file of the short list
+//! [`WANTED`] that is not there; what a kernel merely lacks elsewhere leaves no trace. Nothing is
+//! read that may hold a secret (the kernel's command line, process names) or that does work when it
+//! is read (`vm.stat_refresh`).
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::io;
+
+use mm::capture::Frame;
+use mm::units::Nanos;
+
+use crate::Root;
+use crate::facts::{FACTS, Facts};
+
+/// Path of the note that says what could not be read: `PATH<tab>REASON` per line.
+pub const UNREADABLE: &str = "plimsoll/unreadable";
+
+/// The files of a periodic sample.
+const SAMPLE: [&str; 3] = ["proc/meminfo", "proc/vmstat", "proc/pressure/memory"];
+
+/// The files that every snapshot should have; their absence is noted.
+const WANTED: [&str; 11] = [
+    "proc/meminfo",
+    "proc/vmstat",
+    "proc/zoneinfo",
+    "proc/buddyinfo",
+    "proc/swaps",
+    "proc/stat",
+    "proc/pressure/memory",
+    "proc/pressure/io",
+    "proc/pressure/cpu",
+    "proc/sys/kernel/osrelease",
+    "proc/uptime",
+];
+
+/// Files that some kernels have.
+const OPTIONAL: [&str; 8] = [
+    "proc/diskstats",
+    "proc/self/cgroup",
+    "proc/sys/kernel/numa_balancing",
+    "sys/devices/system/node/online",
+    "sys/kernel/mm/numa/demotion_enabled",
+    "sys/kernel/mm/swap/vma_ra_enabled",
+    "sys/module/zswap/parameters/enabled",
+    "sys/module/zswap/parameters/max_pool_percent",
+];
+
+/// Directories whose files are all read.
+const DIRECTORIES: [&str; 5] = [
+    "proc/sys/vm",
+    "sys/kernel/mm/ksm",
+    "sys/kernel/mm/lru_gen",
+    "sys/kernel/mm/transparent_hugepage",
+    "sys/kernel/mm/transparent_hugepage/khugepaged",
+];
+
+/// Files of those directories that are left out: they act when read or cannot be read by design.
+const LEFT_OUT: [&str; 3] = [
+    "proc/sys/vm/compact_memory",
+    "proc/sys/vm/drop_caches",
+    "proc/sys/vm/stat_refresh",
+];
+
+/// Facts of a block device, below `sys/block/NAME`.
+const BLOCK: [&str; 9] = [
+    "size",
+    "queue/rotational",
+    "queue/read_ahead_kb",
+    "queue/nr_requests",
+    "queue/scheduler",
+    "queue/write_cache",
+    "disksize",
+    "mm_stat",
+    "comp_algorithm",
+];
+
+/// Facts of a block device's share of the dirty limits, below `sys/block/NAME/bdi`.
+const BDI: [&str; 6] = [
+    "min_ratio",
+    "max_ratio",
+    "min_bytes",
+    "max_bytes",
+    "strict_limit",
+    "read_ahead_kb",
+];
+
+/// Block devices beyond this number are left out, and noted: a storage server may have thousands.
+const BLOCK_DEVICES: usize = 64;
+
+/// Files of a memory control group (version 2).
+const CGROUP: [&str; 11] = [
+    "memory.current",
+    "memory.min",
+    "memory.low",
+    "memory.high",
+    "memory.max",
+    "memory.swap.current",
+    "memory.swap.max",
+    "memory.zswap.current",
+    "memory.stat",
+    "memory.events",
+    "memory.pressure",
+];
+
+/// Levels of control groups that are read, from the reader's own upwards.
+const CGROUP_LEVELS: usize = 16;
+
+/// Reads everything that a snapshot needs.
+///
+/// Never fails: a machine of which nothing can be read gives a frame that says so.
+#[must_use]
+pub fn full(root: &Root, at: Nanos) -> Frame {
+    let mut reading = Reading::new(root, at);
+    WANTED.iter().for_each(|path| reading.want(path));
+    OPTIONAL.iter().for_each(|path| reading.try_file(path));
+    DIRECTORIES.iter().for_each(|path| reading.directory(path));
+    reading.huge_page_sizes();
+    reading.block_devices();
+    reading.control_groups();
+    reading.note(FACTS, Facts::read(root).to_text());
+    reading.finish()
+}
+
+/// Reads the few files that show movement; cheap enough for every tenth of a second.
+#[must_use]
+pub fn sample(root: &Root, at: Nanos) -> Frame {
+    let mut reading = Reading::new(root, at);
+    SAMPLE.iter().for_each(|path| reading.try_file(path));
+    reading.finish()
+}
+
+struct Reading<'a> {
+    root: &'a Root,
+    frame: Frame,
+    unreadable: BTreeMap<String, String>,
+}
+
+impl<'a> Reading<'a> {
+    fn new(root: &'a Root, at: Nanos) -> Self {
+        Self {
+            root,
+            frame: Frame {
+                at,
+                label: None,
+                files: BTreeMap::new(),
+            },
+            unreadable: BTreeMap::new(),
+        }
+    }
+
+    /// Reads a file and notes where that fails for whatever reason.
+    fn want(&mut self, path: &str) {
+        match self.root.read(path) {
+            Ok(text) => self.note(path, text),
+            Err(error) => self.fail(path, reason(&error)),
+        }
+    }
+
+    /// Reads a file that need not exist.
+    fn try_file(&mut self, path: &str) {
+        match self.root.read(path) {
+            Ok(text) => self.note(path, text),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(error) => self.fail(path, reason(&error)),
+        }
+    }
+
+    fn directory(&mut self, directory: &str) {
+        for name in self.root.names(directory) {
+            let path = format!("{directory}/{name}");
+            if !LEFT_OUT.contains(&path.as_str()) && self.root.is_file(&path) {
+                self.try_file(&path);
+            }
+        }
+    }
+
+    /// The sizes of transparent huge pages (Linux 6.8), and the pools of reserved ones.
+    fn huge_page_sizes(&mut self) {
+        let thp = "sys/kernel/mm/transparent_hugepage";
+        for name in self.root.names(thp) {
+            self.try_file(&format!("{thp}/{name}/enabled"));
+        }
+        let pools = "sys/kernel/mm/hugepages";
+        for name in self.root.names(pools) {
+            for file in ["nr_hugepages", "free_hugepages", "resv_hugepages"] {
+                self.try_file(&format!("{pools}/{name}/{file}"));
+            }
+        }
+    }
+
+    fn block_devices(&mut self) {
+        let devices = self
+            .root
+            .names("sys/block")
+            .into_iter()
+            .filter(|name| self.has_data(name));
+        let devices: Vec<String> = devices.collect();
+        for name in devices.iter().take(BLOCK_DEVICES) {
+            BLOCK
+                .iter()
+                .for_each(|file| self.try_file(&format!("sys/block/{name}/{file}")));
+            BDI.iter()
+                .for_each(|file| self.try_file(&format!("sys/block/{name}/bdi/{file}")));
+        }
+        if devices.len() > BLOCK_DEVICES {
+            let more = devices.len() - BLOCK_DEVICES;
+            self.fail(
+                "sys/block",
+                format!("{more} further block devices left out"),
+            );
+        }
+    }
+
+    /// Whether a block device has a size: unused loop and zram devices have none.
+    fn has_data(&self, name: &str) -> bool {
+        let size = self.root.read(&format!("sys/block/{name}/size"));
+        size.is_ok_and(|size| size.trim() != "0")
+    }
+
+    /// The reader's own control group and those above it; their names stay the machine's own.
+    fn control_groups(&mut self) {
+        let membership = self.root.read("proc/self/cgroup").unwrap_or_default();
+        let own = membership
+            .lines()
+            .find_map(|line| line.strip_prefix("0::/"));
+        let mut group = own.unwrap_or_default().trim_end_matches('/');
+        for _ in 0..CGROUP_LEVELS {
+            let directory = format!("sys/fs/cgroup/{group}");
+            let directory = directory.trim_end_matches('/');
+            CGROUP
+                .iter()
+                .for_each(|file| self.try_file(&format!("{directory}/{file}")));
+            if group.is_empty() {
+                break;
+            }
+            group = group.rsplit_once('/').map_or("", |(parent, _)| parent);
+        }
+    }
+
+    fn note(&mut self, path: &str, text: String) {
+        self.frame.files.insert(path.to_owned(), text);
+    }
+
+    fn fail(&mut self, path: &str, reason: String) {
+        self.unreadable.insert(path.to_owned(), reason);
+    }
+
+    fn finish(mut self) -> Frame {
+        if !self.unreadable.is_empty() {
+            let mut text = String::new();
+            for (path, reason) in &self.unreadable {
+                let _ = writeln!(text, "{path}\t{reason}");
+            }
+            self.note(UNREADABLE, text);
+        }
+        self.frame
+    }
+}
+
+/// The system's reason in its own words, without the number.
+fn reason(error: &io::Error) -> String {
+    let text = error.to_string();
+    text.split(" (os error").next().unwrap_or(&text).to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+
+    /// A root with these files.
+    fn root(files: &[(&str, &str)]) -> (tempfile::TempDir, Root) {
+        let directory = tempfile::tempdir().expect("a directory");
+        let root = Root::new(directory.path());
+        for (path, text) in files {
+            let path = root.join(path);
+            fs::create_dir_all(path.parent().expect("a parent")).expect("directories");
+            fs::write(path, text).expect("a file");
+        }
+        (directory, root)
+    }
+
+    #[test]
+    fn what_is_there_is_read_and_what_is_wanted_is_missed() {
+        let (_directory, root) = root(&[
+            ("proc/meminfo", "MemTotal: 1 kB\n"),
+            ("proc/sys/vm/swappiness", "60\n"),
+            ("proc/sys/vm/drop_caches", "0\n"),
+            (
+                "sys/kernel/mm/transparent_hugepage/khugepaged/defrag",
+                "1\n",
+            ),
+            (
+                "sys/kernel/mm/transparent_hugepage/hugepages-64kB/enabled",
+                "never\n",
+            ),
+        ]);
+        let frame = full(&root, Nanos(7));
+        assert_eq!(frame.at, Nanos(7));
+        assert_eq!(frame.file("proc/meminfo"), Some("MemTotal: 1 kB\n"));
+        assert_eq!(frame.file("proc/sys/vm/swappiness"), Some("60\n"));
+        assert_eq!(frame.file("proc/sys/vm/drop_caches"), None);
+        assert!(
+            frame
+                .files
+                .keys()
+                .any(|path| path.ends_with("khugepaged/defrag"))
+        );
+        assert!(
+            frame
+                .files
+                .keys()
+                .any(|path| path.ends_with("hugepages-64kB/enabled"))
+        );
+        let unreadable = frame.file(UNREADABLE).expect("most is missing");
+        assert!(unreadable.contains("proc/zoneinfo\tNo such file or directory\n"));
+        assert!(!unreadable.contains("diskstats"));
+    }
+
+    #[test]
+    fn a_sample_is_small_and_never_complains_of_a_kernel_without_psi() {
+        let (_directory, root) = root(&[("proc/meminfo", "a"), ("proc/zoneinfo", "b")]);
+        let frame = sample(&root, Nanos::ZERO);
+        assert_eq!(frame.files.keys().collect::<Vec<_>>(), ["proc/meminfo"]);
+    }
+
+    #[test]
+    fn only_block_devices_with_data_are_read() {
+        let (_directory, root) = root(&[
+            ("sys/block/loop0/size", "0\n"),
+            ("sys/block/loop0/queue/rotational", "1\n"),
+            ("sys/block/vda/size", "8388608\n"),
+            ("sys/block/vda/queue/rotational", "0\n"),
+            ("sys/block/vda/bdi/max_ratio", "100\n"),
+        ]);
+        let frame = full(&root, Nanos::ZERO);
+        assert_eq!(frame.file("sys/block/vda/bdi/max_ratio"), Some("100\n"));
+        assert_eq!(frame.file("sys/block/loop0/queue/rotational"), None);
+    }
+
+    #[test]
+    fn the_own_control_group_and_those_above_are_read() {
+        let (_directory, root) = root(&[
+            ("proc/self/cgroup", "1:cpu:/x\n0::/a.slice/b.scope\n"),
+            ("sys/fs/cgroup/a.slice/b.scope/memory.max", "max\n"),
+            ("sys/fs/cgroup/a.slice/memory.high", "1073741824\n"),
+            ("sys/fs/cgroup/memory.stat", "anon 0\n"),
+            ("sys/fs/cgroup/other.slice/memory.max", "1\n"),
+        ]);
+        let frame = full(&root, Nanos::ZERO);
+        let groups = frame
+            .files
+            .keys()
+            .filter(|path| path.starts_with("sys/fs/cgroup"));
+        assert_eq!(groups.count(), 3);
+    }
+
+    #[test]
+    fn a_live_machine_gives_a_frame_that_survives_its_text() {
+        let frame = full(&Root::default(), crate::facts::since_boot());
+        assert!(
+            frame
+                .file("proc/meminfo")
+                .is_some_and(|text| text.contains("MemTotal"))
+        );
+        assert!(frame.file("proc/cmdline").is_none());
+        let capture = mm::capture::Capture {
+            frames: vec![frame],
+        };
+        let text = capture.to_text();
+        assert_eq!(mm::capture::Capture::parse(&text), Ok(capture));
+    }
+}

@@ -1,0 +1,79 @@
+//! The directory that stands for `/`.
+
+use std::fs;
+use std::io::{self, Read as _};
+use std::path::{Path, PathBuf};
+
+/// The longest file that is read: zoneinfo of a machine with a thousand CPUs has about 2 MiB.
+const LONGEST: u64 = 16 << 20;
+
+/// The directory that stands for `/`. Paths below it are written as in a capture: `proc/meminfo`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Root(PathBuf);
+
+impl Default for Root {
+    /// The machine's own root.
+    fn default() -> Self {
+        Self(PathBuf::from("/"))
+    }
+}
+
+impl Root {
+    /// Another directory in the place of `/`.
+    #[must_use]
+    pub fn new(path: impl Into<PathBuf>) -> Self {
+        Self(path.into())
+    }
+
+    /// Where `path` lies.
+    #[must_use]
+    pub fn join(&self, path: &str) -> PathBuf {
+        self.0.join(path)
+    }
+
+    /// The directory itself.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.0
+    }
+
+    /// The text of a file; bytes that are no UTF-8 are replaced.
+    ///
+    /// # Errors
+    /// What the system says, and `FileTooLarge` beyond 16 MiB.
+    pub fn read(&self, path: &str) -> io::Result<String> {
+        let file = fs::File::open(self.join(path))?;
+        if file.metadata()?.is_dir() {
+            return Err(io::ErrorKind::IsADirectory.into());
+        }
+        let mut bytes = Vec::new();
+        file.take(LONGEST + 1).read_to_end(&mut bytes)?;
+        if bytes.len() as u64 > LONGEST {
+            return Err(io::ErrorKind::FileTooLarge.into());
+        }
+        Ok(String::from_utf8(bytes)
+            .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned()))
+    }
+
+    /// The names in a directory, sorted; none where it cannot be listed.
+    #[must_use]
+    pub fn names(&self, directory: &str) -> Vec<String> {
+        let entries = fs::read_dir(self.join(directory)).into_iter().flatten();
+        let name = |entry: io::Result<fs::DirEntry>| entry.ok()?.file_name().into_string().ok();
+        let mut names: Vec<String> = entries.filter_map(name).collect();
+        names.sort_unstable();
+        names
+    }
+
+    /// Whether there is a file that is no directory.
+    #[must_use]
+    pub fn is_file(&self, path: &str) -> bool {
+        fs::metadata(self.join(path)).is_ok_and(|metadata| !metadata.is_dir())
+    }
+
+    /// Whether there is a directory.
+    #[must_use]
+    pub fn is_directory(&self, path: &str) -> bool {
+        fs::metadata(self.join(path)).is_ok_and(|metadata| metadata.is_dir())
+    }
+}
