@@ -1,10 +1,37 @@
 //! The order of accesses: which block of its target each operation of an access takes, and whether
 //! it writes. The model and the VM draw from here, so both perform the same accesses.
+//!
+//! The access of a step is one endless stream for the whole life of its process instance: the next
+//! round of a repetition goes on where the last one stopped, in sequential order too. An instance
+//! that is started a second time begins anew, with the same stream.
 
+use alloc::format;
 use alloc::vec::Vec;
 
 use crate::prng::Prng;
+use crate::units::Bytes;
 use crate::workload::{Access, Pattern};
+
+/// The stream of one step of one process instance. The step's path is its index among its process's
+/// steps, from 0, and so on inward with points between: `"3"`, or `"7.0"` for the first step of the
+/// repetition that is step 7.
+#[must_use]
+pub fn stream(seed: u64, instance: &str, step_path: &str) -> Prng {
+    Prng::for_part(seed, &format!("{instance}/{step_path}"))
+}
+
+/// The blocks of a target: the last one may be short. A block of 0 bytes counts as one of 1.
+#[must_use]
+pub fn blocks(size: Bytes, block: Bytes) -> u64 {
+    size.0.div_ceil(block.0.max(1))
+}
+
+/// Where a block of a target lies: offset and length, shorter at the target's end.
+#[must_use]
+pub fn extent(index: u64, size: Bytes, block: Bytes) -> (u64, u64) {
+    let offset = index.saturating_mul(block.0).min(size.0);
+    (offset, block.0.min(size.0 - offset))
+}
 
 /// One operation of an access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -168,6 +195,21 @@ impl Scatter {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn blocks_cover_a_target_to_its_end() {
+        let (size, block) = (Bytes(2500), Bytes(1000));
+        assert_eq!(blocks(size, block), 3);
+        assert_eq!(extent(2, size, block), (2000, 500));
+        assert_eq!(extent(9, size, block), (2500, 0));
+        assert_eq!(blocks(Bytes(0), Bytes(0)), 0);
+    }
+
+    #[test]
+    fn every_step_of_every_instance_has_its_own_stream() {
+        assert_eq!(stream(1, "hog.2", "7.0"), Prng::for_part(1, "hog.2/7.0"));
+        assert_ne!(stream(1, "hog.2", "7.0"), stream(1, "hog.1", "7.0"));
+    }
 
     #[test]
     fn scatter_is_a_permutation() {
