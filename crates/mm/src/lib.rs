@@ -10,12 +10,27 @@
 extern crate alloc;
 
 pub mod access;
+pub mod buddyinfo;
 pub mod calibration;
 pub mod capture;
+pub mod choice;
+pub mod diskstats;
+pub mod items;
+pub mod ksm;
+pub mod lru_gen;
 pub mod machine;
+pub mod memcg;
+pub mod meminfo;
 pub mod outcome;
 pub mod prng;
+pub mod psi;
 pub mod scenario;
 pub mod settings;
+pub mod stat;
+pub mod swaps;
+pub mod text;
+pub mod thp;
 pub mod units;
+pub mod vmstat;
 pub mod workload;
+pub mod zoneinfo;

@@ -1,0 +1,117 @@
+//! Kernel samepage merging: the files of `/sys/kernel/mm/ksm/`.
+
+use alloc::format;
+use alloc::string::String;
+
+use crate::choice::Choice;
+use crate::items::named_numbers;
+use crate::text::{ParseError, number};
+
+/// Folder without the leading slash.
+pub const DIR: &str = "sys/kernel/mm/ksm";
+
+named_numbers!(
+    /// The numbers of the folder, by file name.
+    KsmNumbers(u64, core::convert::identity) {
+        /// 1 while ksmd merges, 0 while it stands, 2 after everything was unmerged.
+        run = "run",
+        /// Pages scanned between two sleeps.
+        pages_to_scan = "pages_to_scan",
+        /// Sleep between two scans, in milliseconds.
+        sleep_millisecs = "sleep_millisecs",
+        /// 1 where pages of different nodes may be merged.
+        merge_across_nodes = "merge_across_nodes",
+        /// 1 where pages that never matched are scanned less often; since Linux 6.7.
+        smart_scan = "smart_scan",
+        /// 1 where empty pages are merged with the zero page.
+        use_zero_pages = "use_zero_pages",
+        /// Most mappings that share one page.
+        max_page_sharing = "max_page_sharing",
+        /// Merged pages in use.
+        pages_shared = "pages_shared",
+        /// Mappings that they save.
+        pages_sharing = "pages_sharing",
+        /// Candidates without a twin.
+        pages_unshared = "pages_unshared",
+        /// Candidates that change too fast.
+        pages_volatile = "pages_volatile",
+        /// Candidates passed over by smart scan; since Linux 6.7.
+        pages_skipped = "pages_skipped",
+        /// Candidates scanned; since Linux 6.6.
+        pages_scanned = "pages_scanned",
+        /// Times that every candidate was scanned.
+        full_scans = "full_scans",
+        /// Pages merged with the zero page.
+        ksm_zero_pages = "ksm_zero_pages",
+    }
+);
+
+/// The folder. A field is `None` where the file is missing.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Ksm {
+    /// Every file that holds one number.
+    pub numbers: KsmNumbers,
+    /// Bytes saved less bytes of metadata, as the kernel reports it; since Linux 6.4.
+    pub general_profit: Option<i64>,
+    /// Who sets `pages_to_scan`; since Linux 6.8.
+    pub advisor_mode: Option<Choice>,
+}
+
+impl Ksm {
+    /// Reads the files of the folder, from text by path without the leading slash; other paths are
+    /// passed over.
+    ///
+    /// # Errors
+    /// The first file that does not hold what it should.
+    pub fn parse<'a>(
+        files: impl IntoIterator<Item = (&'a str, &'a str)>,
+    ) -> Result<Self, ParseError> {
+        let mut ksm = Self::default();
+        for (path, text) in files {
+            let name = path
+                .strip_prefix(DIR)
+                .and_then(|name| name.strip_prefix('/'));
+            match name {
+                None => {}
+                Some("general_profit") => ksm.general_profit = Some(number(path, text)?),
+                Some("advisor_mode") => ksm.advisor_mode = Some(Choice::parse(path, text)?),
+                Some(name) => ksm.numbers.set(name, number(path, text)?),
+            }
+        }
+        Ok(ksm)
+    }
+}
+
+/// The path of a file in the folder.
+#[must_use]
+pub fn path(name: &str) -> String {
+    format!("{DIR}/{name}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_profit_and_advisor_are_read() {
+        let files = [
+            ("sys/kernel/mm/ksm/pages_sharing", "12\n"),
+            ("sys/kernel/mm/ksm/stable_node_dups", "3\n"),
+            ("sys/kernel/mm/ksm/general_profit", "-64\n"),
+            ("sys/kernel/mm/ksm/advisor_mode", "[none] scan-time\n"),
+            ("proc/meminfo", "MemTotal: 1 kB\n"),
+        ];
+        let ksm = Ksm::parse(files).expect("a KSM folder");
+        assert_eq!(ksm.numbers.pages_sharing, Some(12));
+        assert_eq!(ksm.numbers.get("stable_node_dups"), Some(3));
+        assert_eq!(ksm.general_profit, Some(-64));
+        assert_eq!(ksm.advisor_mode.as_ref().map(Choice::chosen), Some("none"));
+        assert_eq!(ksm.numbers.run, None);
+    }
+
+    #[test]
+    fn a_file_that_is_no_number_is_named() {
+        let error = Ksm::parse([("sys/kernel/mm/ksm/run", "yes")]).expect_err("no number");
+        assert_eq!(error.file, "sys/kernel/mm/ksm/run");
+    }
+}

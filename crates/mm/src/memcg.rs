@@ -1,0 +1,275 @@
+//! Control groups' memory files, cgroup v2 and, where its files differ, v1.
+
+use alloc::collections::BTreeMap;
+use alloc::string::String;
+use core::convert::identity;
+use core::fmt;
+
+use crate::items::{Items, named_numbers};
+use crate::psi::Psi;
+use crate::text::{ParseError, lines, number};
+use crate::units::Bytes;
+
+/// A limit or a protection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Limit {
+    /// None, or all: the file says `max`.
+    Max,
+    /// So many bytes.
+    Bytes(Bytes),
+}
+
+named_numbers!(
+    /// `memory.stat`: bytes for amounts, events for the rest. Names that only v1 has (`cache`,
+    /// `rss`, `total_*`) are found in [`MemoryStat::other`].
+    MemoryStat(u64, identity) {
+        /// Anonymous memory, in bytes.
+        anon = "anon",
+        /// Page cache, shmem included, in bytes.
+        file = "file",
+        /// Kernel memory, in bytes.
+        kernel = "kernel",
+        /// tmpfs and shared anonymous memory, in bytes.
+        shmem = "shmem",
+        /// Mapped file pages, in bytes.
+        file_mapped = "file_mapped",
+        /// Dirty file pages, in bytes.
+        file_dirty = "file_dirty",
+        /// File pages under writeback, in bytes.
+        file_writeback = "file_writeback",
+        /// In memory and in swap, in bytes.
+        swapcached = "swapcached",
+        /// Inactive list of anonymous pages, in bytes.
+        inactive_anon = "inactive_anon",
+        /// Active list of anonymous pages, in bytes.
+        active_anon = "active_anon",
+        /// Inactive list of file pages, in bytes.
+        inactive_file = "inactive_file",
+        /// Active list of file pages, in bytes.
+        active_file = "active_file",
+        /// Pages that reclaim passes over, in bytes.
+        unevictable = "unevictable",
+        /// Slab that can be reclaimed, in bytes.
+        slab_reclaimable = "slab_reclaimable",
+        /// Slab that cannot, in bytes.
+        slab_unreclaimable = "slab_unreclaimable",
+        /// Refaults of anonymous pages.
+        workingset_refault_anon = "workingset_refault_anon",
+        /// Refaults of file pages.
+        workingset_refault_file = "workingset_refault_file",
+        /// Refaulted anonymous pages that were activated at once.
+        workingset_activate_anon = "workingset_activate_anon",
+        /// Refaulted file pages that were activated at once.
+        workingset_activate_file = "workingset_activate_file",
+        /// Page faults.
+        pgfault = "pgfault",
+        /// Page faults that needed I/O.
+        pgmajfault = "pgmajfault",
+        /// Pages scanned.
+        pgscan = "pgscan",
+        /// Pages reclaimed.
+        pgsteal = "pgsteal",
+    }
+);
+
+/// The memory files of one control group. A field is `None` where the file is missing.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Memcg {
+    /// `memory.current`, in v1 `memory.usage_in_bytes`.
+    pub current: Option<Bytes>,
+    /// `memory.peak`, in v1 `memory.max_usage_in_bytes`.
+    pub peak: Option<Bytes>,
+    /// `memory.min`: never reclaimed.
+    pub min: Option<Limit>,
+    /// `memory.low`: reclaimed only when nothing else is left.
+    pub low: Option<Limit>,
+    /// `memory.high`: above it the group is throttled and reclaimed.
+    pub high: Option<Limit>,
+    /// `memory.max`, in v1 `memory.limit_in_bytes`.
+    pub max: Option<Limit>,
+    /// `memory.soft_limit_in_bytes`; v1 only.
+    pub soft_limit: Option<Limit>,
+    /// `memory.swap.current`.
+    pub swap_current: Option<Bytes>,
+    /// `memory.swap.max`.
+    pub swap_max: Option<Limit>,
+    /// `memory.zswap.max`.
+    pub zswap_max: Option<Limit>,
+    /// `memory.swappiness`; v1 only.
+    pub swappiness: Option<u64>,
+    /// `memory.stat`.
+    pub stat: Option<MemoryStat>,
+    /// `memory.events`.
+    pub events: Option<Items>,
+    /// `memory.pressure`.
+    pub pressure: Option<Psi>,
+}
+
+impl Limit {
+    /// From here on a limit of v1 is none: the largest number of bytes in whole pages.
+    const V1_UNLIMITED: u64 = 0x7fff_ffff_ffff_0000;
+
+    /// Reads a limit's text; `file` names it in errors.
+    ///
+    /// # Errors
+    /// Where it is neither `max` nor a number of bytes.
+    pub fn parse(file: &str, text: &str) -> Result<Self, ParseError> {
+        match text.trim_ascii() {
+            "max" => Ok(Self::Max),
+            digits => match digits.parse() {
+                Ok(Self::V1_UNLIMITED..) => Ok(Self::Max),
+                Ok(bytes) => Ok(Self::Bytes(Bytes(bytes))),
+                Err(_) => Err(ParseError::new(
+                    file,
+                    1,
+                    text,
+                    "\"max\" or a number of bytes",
+                )),
+            },
+        }
+    }
+}
+
+impl fmt::Display for Limit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Max => f.write_str("max"),
+            Self::Bytes(bytes) => bytes.fmt(f),
+        }
+    }
+}
+
+impl MemoryStat {
+    /// Reads the text of `memory.stat`; `file` names it in errors.
+    ///
+    /// # Errors
+    /// The first line that is not "NAME NUMBER".
+    pub fn parse(file: &str, text: &str) -> Result<Self, ParseError> {
+        let mut stat = Self::default();
+        for line in lines(file, text) {
+            let (item, value) = line.key_number()?;
+            stat.set(item, value);
+        }
+        Ok(stat)
+    }
+}
+
+impl Memcg {
+    /// Reads a group's files, from text by path; what precedes the last slash is the group.
+    ///
+    /// # Errors
+    /// The first file that does not hold what it should.
+    pub fn parse<'a>(
+        files: impl IntoIterator<Item = (&'a str, &'a str)>,
+    ) -> Result<Self, ParseError> {
+        let mut memcg = Self::default();
+        for (path, text) in files {
+            memcg.file(path, text)?;
+        }
+        Ok(memcg)
+    }
+
+    fn file(&mut self, path: &str, text: &str) -> Result<(), ParseError> {
+        let bytes = || number(path, text).map(Bytes).map(Some);
+        let limit = || Limit::parse(path, text).map(Some);
+        let name = path.rsplit('/').next().unwrap_or(path);
+        match name {
+            "memory.current" | "memory.usage_in_bytes" => self.current = bytes()?,
+            "memory.peak" | "memory.max_usage_in_bytes" => self.peak = bytes()?,
+            "memory.min" => self.min = limit()?,
+            "memory.low" => self.low = limit()?,
+            "memory.high" => self.high = limit()?,
+            "memory.max" | "memory.limit_in_bytes" => self.max = limit()?,
+            "memory.soft_limit_in_bytes" => self.soft_limit = limit()?,
+            "memory.swap.current" => self.swap_current = bytes()?,
+            "memory.swap.max" => self.swap_max = limit()?,
+            "memory.zswap.max" => self.zswap_max = limit()?,
+            "memory.swappiness" => self.swappiness = Some(number(path, text)?),
+            "memory.stat" => self.stat = Some(MemoryStat::parse(path, text)?),
+            "memory.events" => self.events = Some(Items::parse(path, text)?),
+            "memory.pressure" => self.pressure = Some(Psi::parse(path, text)?),
+            _ => {}
+        }
+        Ok(())
+    }
+}
+
+/// The files by control group: the part of a path between `sys/fs/cgroup/` and the file's name,
+/// empty for the root.
+#[must_use]
+pub fn group_files<'a>(
+    files: impl IntoIterator<Item = (&'a str, &'a str)>,
+) -> BTreeMap<String, BTreeMap<&'a str, &'a str>> {
+    let mut groups: BTreeMap<String, BTreeMap<&str, &str>> = BTreeMap::new();
+    for (path, text) in files {
+        let Some(below) = path.strip_prefix("sys/fs/cgroup/") else {
+            continue;
+        };
+        let (group, name) = below.rsplit_once('/').unwrap_or(("", below));
+        if name.starts_with("memory.") {
+            groups.entry(group.into()).or_default().insert(path, text);
+        }
+    }
+    groups
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_v2_group_is_read() {
+        let memcg = Memcg::parse([
+            ("sys/fs/cgroup/db/memory.current", "4096\n"),
+            ("sys/fs/cgroup/db/memory.max", "max\n"),
+            ("sys/fs/cgroup/db/memory.low", "1073741824\n"),
+            (
+                "sys/fs/cgroup/db/memory.stat",
+                "anon 1\nfile 2\nthp_fault_alloc 3\n",
+            ),
+            ("sys/fs/cgroup/db/memory.events", "low 0\noom_kill 2\n"),
+            ("sys/fs/cgroup/db/cgroup.procs", "1\n"),
+        ]);
+        let memcg = memcg.expect("a group");
+        assert_eq!(memcg.current, Some(Bytes(4096)));
+        assert_eq!(memcg.max, Some(Limit::Max));
+        assert_eq!(memcg.low, Some(Limit::Bytes(Bytes::GIB)));
+        let stat = memcg.stat.expect("a stat");
+        assert_eq!((stat.anon, stat.get("thp_fault_alloc")), (Some(1), Some(3)));
+        assert_eq!(memcg.events.and_then(|e| e.get("oom_kill")), Some(2));
+    }
+
+    #[test]
+    fn v1_names_mean_the_same() {
+        let memcg = Memcg::parse([
+            ("sys/fs/cgroup/memory/memory.usage_in_bytes", "8192"),
+            (
+                "sys/fs/cgroup/memory/memory.limit_in_bytes",
+                "9223372036854771712",
+            ),
+        ]);
+        let memcg = memcg.expect("a group");
+        assert_eq!(
+            (memcg.current, memcg.max),
+            (Some(Bytes(8192)), Some(Limit::Max))
+        );
+    }
+
+    #[test]
+    fn files_are_grouped_by_their_control_group() {
+        let groups = group_files([
+            ("sys/fs/cgroup/memory.stat", "anon 1"),
+            ("sys/fs/cgroup/a/b/memory.max", "max"),
+            ("sys/fs/cgroup/a/b/cpu.stat", "x"),
+            ("proc/meminfo", ""),
+        ]);
+        assert!(groups.keys().eq(["", "a/b"]));
+        assert_eq!(groups["a/b"].len(), 1);
+    }
+
+    #[test]
+    fn a_limit_that_is_none_is_named() {
+        let error = Limit::parse("memory.max", "lots\n").expect_err("no limit");
+        assert_eq!(error.item, "lots");
+    }
+}

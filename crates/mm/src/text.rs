@@ -1,0 +1,168 @@
+//! The one tokenizer of kernel files, and the one error of the parsers.
+//!
+//! A parser never panics: what it does not know it keeps or passes over, what it cannot read it
+//! reports with the file, the line and the item.
+
+use alloc::string::String;
+use core::fmt::Write as _;
+use core::str::{FromStr, SplitAsciiWhitespace};
+
+/// Why a kernel file's text could not be read.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{file}, line {line}: {item}: expected {expected}")]
+pub struct ParseError {
+    /// Path without the leading slash.
+    pub file: String,
+    /// Line number, from 1.
+    pub line: usize,
+    /// The item, as far as it was read; control characters are escaped.
+    pub item: String,
+    /// What should have stood there.
+    pub expected: &'static str,
+}
+
+impl ParseError {
+    /// An error about `item`, of which the first 60 characters are kept.
+    #[must_use]
+    pub fn new(file: &str, line: usize, item: &str, expected: &'static str) -> Self {
+        let mut shown = String::new();
+        for c in item.trim().chars().take(60) {
+            // Escaped, so that the message stays one line.
+            let _ = write!(shown, "{}", c.escape_debug());
+        }
+        if shown.is_empty() {
+            shown.push_str("nothing");
+        }
+        Self {
+            file: file.into(),
+            line,
+            item: shown,
+            expected,
+        }
+    }
+}
+
+/// A line of a kernel file, and where it stands.
+#[derive(Clone, Copy, Debug)]
+pub struct Line<'a> {
+    /// Path of the file without the leading slash.
+    pub file: &'a str,
+    /// Line number, from 1.
+    pub number: usize,
+    /// The line, without its newline.
+    pub text: &'a str,
+}
+
+/// The lines of a file that are not blank.
+pub fn lines<'a>(file: &'a str, text: &'a str) -> impl Iterator<Item = Line<'a>> {
+    let line = move |(index, text)| Line {
+        file,
+        number: index + 1,
+        text,
+    };
+    text.split('\n')
+        .enumerate()
+        .map(line)
+        .filter(|line| !line.text.trim_ascii().is_empty())
+}
+
+/// The number that a file of one value holds.
+///
+/// # Errors
+/// Where the text is not one number.
+pub fn number<T: FromStr>(file: &str, text: &str) -> Result<T, ParseError> {
+    let first = Line {
+        file,
+        number: 1,
+        text,
+    };
+    first.number_in(text, text)
+}
+
+impl<'a> Line<'a> {
+    /// The words between white space.
+    #[must_use]
+    pub fn words(&self) -> SplitAsciiWhitespace<'a> {
+        self.text.split_ascii_whitespace()
+    }
+
+    /// The error that `item` of this line is not what was expected.
+    #[must_use]
+    pub fn error(&self, item: &str, expected: &'static str) -> ParseError {
+        ParseError::new(self.file, self.number, item, expected)
+    }
+
+    /// The number that `word` is; `item` names it.
+    ///
+    /// # Errors
+    /// Where `word` is none.
+    pub fn number_in<T: FromStr>(&self, item: &str, word: &str) -> Result<T, ParseError> {
+        let number = word.trim_ascii().parse();
+        number.map_err(|_| self.error(item, "a number that fits"))
+    }
+
+    /// The next word as a number; `item` names it.
+    ///
+    /// # Errors
+    /// Where there is no further word, or it is not a number.
+    pub fn next_number<T: FromStr>(
+        &self,
+        item: &str,
+        words: &mut SplitAsciiWhitespace<'a>,
+    ) -> Result<T, ParseError> {
+        let word = words.next().ok_or_else(|| self.error(item, "a number"))?;
+        self.number_in(item, word)
+    }
+
+    /// The key and number of "key 12", "key: 12" or "key: 12 kB".
+    ///
+    /// # Errors
+    /// Where the line is none of them.
+    pub fn key_number(&self) -> Result<(&'a str, u64), ParseError> {
+        const EXPECTED: &str = "\"NAME NUMBER\"";
+        let mut words = self.words();
+        let (Some(key), Some(value)) = (words.next(), words.next()) else {
+            return Err(self.error(self.text, EXPECTED));
+        };
+        if !matches!((words.next(), words.next()), (None | Some("kB"), None)) {
+            return Err(self.error(self.text, EXPECTED));
+        }
+        let key = key.strip_suffix(':').unwrap_or(key);
+        Ok((key, self.number_in(key, value)?))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::string::ToString;
+
+    #[test]
+    fn an_error_is_one_line_with_file_line_item_and_what_was_expected() {
+        let line = lines("proc/vmstat", "\npgfault x\ry")
+            .next()
+            .expect("one line");
+        assert_eq!(
+            line.error(line.text, "a number").to_string(),
+            "proc/vmstat, line 2: pgfault x\\ry: expected a number"
+        );
+        let long = ParseError::new("f", 1, &"x".repeat(500), "y");
+        assert_eq!(long.item.len(), 60);
+    }
+
+    #[test]
+    fn a_key_and_its_number_are_read_in_all_three_spellings() {
+        let read = |text| {
+            lines("f", text)
+                .next()
+                .map(|line| line.key_number())
+                .expect("one line")
+        };
+        assert_eq!(read("pgfault 12"), Ok(("pgfault", 12)));
+        assert_eq!(read("HugePages_Total:       0"), Ok(("HugePages_Total", 0)));
+        assert_eq!(read("MemTotal:  7 kB"), Ok(("MemTotal", 7)));
+        for bad in ["pgfault", "pgfault x", "a 1 MB", "a 1 kB 2", "a -1"] {
+            assert!(read(bad).is_err(), "{bad}");
+        }
+    }
+}
