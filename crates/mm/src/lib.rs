@@ -18,6 +18,8 @@ pub mod diskstats;
 pub mod items;
 pub mod ksm;
 pub mod lru_gen;
+pub mod contents;
+pub mod latency;
 pub mod machine;
 pub mod memcg;
 pub mod meminfo;
