@@ -4,3 +4,4 @@
 //! yield the same outcome, so predicted and measured are compared by the same code.
 
 pub mod bench;
+pub mod trace;

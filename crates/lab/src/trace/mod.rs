@@ -1,0 +1,308 @@
+//! Traces of accesses, from libCacheSim's `oracleGeneral` files or from CSV.
+//!
+//! Object ids become dense page indices, numbered in the order of their first access: one object is
+//! one page. A trace is read twice, in batches: once to number its pages (and to find every fault
+//! of the file before any work is done), once for each replay. Only the numbering stays in memory.
+
+mod csv;
+mod oracle_general;
+
+use std::collections::HashMap;
+use std::fs::File;
+use std::hash::{BuildHasherDefault, Hasher};
+use std::io::{self, BufReader};
+use std::path::{Path, PathBuf};
+
+pub use oracle_general::write as write_oracle_general;
+
+/// Page indices that are handed over at once.
+const BATCH: usize = 1 << 16;
+
+/// Most pages of a trace: an index must leave room for a replay's own marks.
+pub const PAGES_MAX: u32 = 1 << 31;
+
+/// How a trace file is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Format {
+    /// libCacheSim's binary records of 24 bytes.
+    OracleGeneral,
+    /// Lines of comma-separated values.
+    Csv,
+}
+
+/// A trace file whose pages are numbered.
+#[derive(Debug)]
+pub struct Trace {
+    path: PathBuf,
+    format: Format,
+    numbers: Numbers,
+    accesses: u64,
+    skipped: u64,
+}
+
+/// A file that cannot be read as a trace.
+#[derive(Debug, thiserror::Error)]
+#[error("{}: {problem}", path.display())]
+pub struct TraceError {
+    /// The file.
+    pub path: PathBuf,
+    /// What is wrong with it.
+    #[source]
+    pub problem: Problem,
+}
+
+/// Why a file cannot be read as a trace.
+#[derive(Debug, thiserror::Error)]
+pub enum Problem {
+    /// The system refused.
+    #[error("{0}")]
+    Io(#[from] io::Error),
+    /// It holds no access.
+    #[error("the trace is empty")]
+    Empty,
+    /// It is compressed.
+    #[error("the trace is compressed; unpack it first (`{tool} FILE`)")]
+    Compressed {
+        /// The command that unpacks it.
+        tool: &'static str,
+    },
+    /// The file ends inside a binary record.
+    #[error(
+        "record {record} at byte {offset} has {left} of {size} bytes: \
+         the file was cut off, or it is no oracleGeneral trace"
+    )]
+    Truncated {
+        /// Number of the record, from 1.
+        record: u64,
+        /// Where it begins.
+        offset: u64,
+        /// Bytes that are there.
+        left: usize,
+        /// Bytes of a record.
+        size: usize,
+    },
+    /// A line of CSV that names no object.
+    #[error("line {line}: {what}")]
+    Line {
+        /// Line number, from 1.
+        line: u64,
+        /// What is wrong, and the way out.
+        what: String,
+    },
+    /// More objects than page indices.
+    #[error("more than {PAGES_MAX} distinct objects; replay a sample of the trace")]
+    TooManyPages,
+    /// The second reading met an object that the first had not.
+    #[error("the file changed while it was read; replay it again when it is complete")]
+    Changed,
+}
+
+impl Format {
+    /// The format that a file's name suggests: CSV for `.csv` and `.txt`, else `oracleGeneral`.
+    #[must_use]
+    pub fn of_name(path: &Path) -> Self {
+        match path.extension().and_then(|extension| extension.to_str()) {
+            Some("csv" | "txt") => Self::Csv,
+            _ => Self::OracleGeneral,
+        }
+    }
+}
+
+impl Trace {
+    /// Reads the file once and numbers its pages.
+    ///
+    /// # Errors
+    /// A [`TraceError`] with the record or line where the file stops being a trace.
+    pub fn open(path: &Path, format: Format) -> Result<Self, TraceError> {
+        Self::number_pages(path, format).map_err(|problem| TraceError {
+            path: path.to_owned(),
+            problem,
+        })
+    }
+
+    fn number_pages(path: &Path, format: Format) -> Result<Self, Problem> {
+        refuse_compressed(path)?;
+        let (mut numbers, mut accesses) = (Numbers::default(), 0);
+        let skipped = read(path, format, |object| {
+            accesses += 1;
+            number(&mut numbers, object).ok_or(Problem::TooManyPages)
+        })?;
+        if accesses == 0 {
+            return Err(Problem::Empty);
+        }
+        Ok(Self {
+            path: path.to_owned(),
+            format,
+            numbers,
+            accesses,
+            skipped,
+        })
+    }
+
+    /// Distinct pages; indices are below it.
+    #[must_use]
+    pub fn pages(&self) -> u32 {
+        u32::try_from(self.numbers.len()).expect("open() stops at PAGES_MAX")
+    }
+
+    /// Accesses in all.
+    #[must_use]
+    pub fn accesses(&self) -> u64 {
+        self.accesses
+    }
+
+    /// Records that were passed over because their object has no size, as libCacheSim does.
+    #[must_use]
+    pub fn skipped(&self) -> u64 {
+        self.skipped
+    }
+
+    /// Reads the file again and hands over its page indices, batch by batch.
+    ///
+    /// # Errors
+    /// The file cannot be read any more, or it changed.
+    pub fn replay(&self, mut each: impl FnMut(&[u32])) -> Result<(), TraceError> {
+        let mut batch = Vec::with_capacity(BATCH);
+        let result = read(&self.path, self.format, |object| {
+            batch.push(*self.numbers.get(&object).ok_or(Problem::Changed)?);
+            if batch.len() == BATCH {
+                each(&batch);
+                batch.clear();
+            }
+            Ok(())
+        });
+        each(&batch);
+        match result {
+            Ok(_) => Ok(()),
+            Err(problem) => Err(TraceError {
+                path: self.path.clone(),
+                problem,
+            }),
+        }
+    }
+}
+
+/// Gives the object of each access to `each`, and back how many records were passed over.
+fn read(
+    path: &Path,
+    format: Format,
+    each: impl FnMut(u64) -> Result<(), Problem>,
+) -> Result<u64, Problem> {
+    let input = BufReader::with_capacity(1 << 20, File::open(path)?);
+    match format {
+        Format::OracleGeneral => oracle_general::read(input, each),
+        Format::Csv => csv::read(input, each).map(|()| 0),
+    }
+}
+
+/// The index of each object.
+type Numbers = HashMap<u64, u32, BuildHasherDefault<Mix>>;
+
+/// Gives the object the next index unless it has one; `None` when there is none left.
+fn number(numbers: &mut Numbers, object: u64) -> Option<()> {
+    let next = u32::try_from(numbers.len()).ok()?;
+    let index = *numbers.entry(object).or_insert(next);
+    (index < PAGES_MAX).then_some(())
+}
+
+/// One multiplication: the ids of a trace need spreading, not secrecy, and the same in every run.
+#[derive(Clone, Copy, Debug, Default)]
+struct Mix(u64);
+
+impl Hasher for Mix {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        for &byte in bytes {
+            self.write_u64(u64::from(byte));
+        }
+    }
+
+    fn write_u64(&mut self, value: u64) {
+        let product = u128::from(self.0 ^ value) * 0x9e37_79b9_7f4a_7c15;
+        self.0 = (product >> 64) as u64 ^ product as u64;
+    }
+}
+
+fn refuse_compressed(path: &Path) -> Result<(), Problem> {
+    let tool = match path.extension().and_then(|extension| extension.to_str()) {
+        Some("zst") => "unzstd",
+        Some("gz") => "gunzip",
+        Some("xz") => "unxz",
+        _ => return Ok(()),
+    };
+    Err(Problem::Compressed { tool })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Write;
+
+    fn file(name: &str, content: &[u8]) -> (tempfile::TempDir, PathBuf) {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join(name);
+        File::create(&path).unwrap().write_all(content).unwrap();
+        (folder, path)
+    }
+
+    fn indices(trace: &Trace) -> Vec<u32> {
+        let mut all = Vec::new();
+        trace.replay(|batch| all.extend_from_slice(batch)).unwrap();
+        all
+    }
+
+    #[test]
+    fn pages_are_numbered_by_their_first_access() {
+        let (_folder, path) = file("a.csv", b"900\n7\n900\n18446744073709551615\n7\n");
+        let trace = Trace::open(&path, Format::of_name(&path)).unwrap();
+        assert_eq!(indices(&trace), [0, 1, 0, 2, 1]);
+        assert_eq!(
+            (trace.pages(), trace.accesses(), trace.skipped()),
+            (3, 5, 0)
+        );
+    }
+
+    #[test]
+    fn both_formats_give_the_same_pages() {
+        let objects: Vec<u64> = (0..200_000).map(|n| (n * n) % 70_001 * 4096).collect();
+        let mut binary = Vec::new();
+        write_oracle_general(&mut binary, objects.iter().copied()).unwrap();
+        let text: String = objects.iter().map(|object| format!("{object}\n")).collect();
+        let (_one, binary) = file("a.bin", &binary);
+        let (_two, text) = file("a.csv", text.as_bytes());
+        let binary = Trace::open(&binary, Format::of_name(&binary)).unwrap();
+        let text = Trace::open(&text, Format::of_name(&text)).unwrap();
+        assert_eq!(indices(&binary).len(), objects.len());
+        assert_eq!(indices(&binary), indices(&text));
+    }
+
+    #[test]
+    fn what_cannot_be_read_says_so() {
+        let error = |path: &Path| {
+            let error = Trace::open(path, Format::of_name(path)).unwrap_err();
+            let text = error.to_string();
+            text.rsplit_once('/')
+                .map_or(text.clone(), |(_, rest)| rest.to_owned())
+        };
+        let (_folder, path) = file("empty.bin", b"");
+        assert_eq!(error(&path), "empty.bin: the trace is empty");
+        let (_folder, path) = file("a.bin.zst", b"x");
+        assert_eq!(
+            error(&path),
+            "a.bin.zst: the trace is compressed; unpack it first (`unzstd FILE`)"
+        );
+        assert!(error(Path::new("/none.bin")).starts_with("none.bin: No such file"));
+    }
+
+    #[test]
+    fn a_file_that_changed_between_the_readings_is_refused() {
+        let (_folder, path) = file("a.csv", b"1\n2\n");
+        let trace = Trace::open(&path, Format::Csv).unwrap();
+        std::fs::write(&path, "3\n").unwrap();
+        let error = trace.replay(|_| ()).unwrap_err();
+        assert!(matches!(error.problem, Problem::Changed));
+    }
+}
