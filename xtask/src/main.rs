@@ -2,7 +2,9 @@
 //!
 //! This package knows how the project is checked and generated, and nothing about memory.
 
+mod packages;
 mod process;
+mod test;
 mod tidy;
 mod tree;
 
@@ -17,11 +19,18 @@ struct Command {
     run: fn(&[String]) -> Result<()>,
 }
 
-const COMMANDS: &[Command] = &[Command {
-    name: "tidy",
-    about: "the house rules, and whether generated documents are fresh",
-    run: tidy::run,
-}];
+const COMMANDS: &[Command] = &[
+    Command {
+        name: "test",
+        about: "every check and test, those that boot a real kernel included (--no-skips)",
+        run: test::run,
+    },
+    Command {
+        name: "tidy",
+        about: "the house rules",
+        run: tidy::run,
+    },
+];
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();

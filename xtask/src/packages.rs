@@ -1,0 +1,114 @@
+//! The Debian packages that the tests need, and whether they can be had.
+
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use crate::process;
+
+/// A program that the tests run, and the package it comes in.
+struct Needed {
+    program: &'static str,
+    package: &'static str,
+    purpose: &'static str,
+}
+
+const NEEDED: &[Needed] = &[
+    Needed {
+        program: "qemu-system-x86_64",
+        package: "qemu-system-x86",
+        purpose: "boots a kernel",
+    },
+    Needed {
+        program: "mke2fs",
+        package: "e2fsprogs",
+        purpose: "makes the disks",
+    },
+    Needed {
+        program: "gcc",
+        package: "gcc",
+        purpose: "builds the disk module",
+    },
+    Needed {
+        program: "make",
+        package: "make",
+        purpose: "builds the disk module",
+    },
+    Needed {
+        program: "xz",
+        package: "xz-utils",
+        purpose: "unpacks kernel packages",
+    },
+];
+
+/// Installs what is missing if it may. Gives back a line for each program that is still missing.
+pub(crate) fn install() -> Vec<String> {
+    let missing: Vec<&Needed> = NEEDED.iter().filter(|n| !n.is_there()).collect();
+    if missing.is_empty() {
+        return Vec::new();
+    }
+    let packages: Vec<&str> = missing.iter().map(|needed| needed.package).collect();
+    match may_install() {
+        Ok(()) => apt_get_install(&packages),
+        Err(why) => eprintln!("cannot install {}: {why}", packages.join(" ")),
+    }
+    let absent = missing.into_iter().filter(|needed| !needed.is_there());
+    absent.map(Needed::complaint).collect()
+}
+
+fn may_install() -> Result<(), &'static str> {
+    if !Path::new("/usr/bin/apt-get").exists() {
+        return Err("this is no Debian (no apt-get)");
+    }
+    if !is_root() {
+        return Err("only root may; run `sudo apt-get install` with these names");
+    }
+    Ok(())
+}
+
+/// `/proc/self` belongs to the user who runs us.
+fn is_root() -> bool {
+    use std::os::unix::fs::MetadataExt;
+    std::fs::metadata("/proc/self").is_ok_and(|metadata| metadata.uid() == 0)
+}
+
+fn apt_get_install(packages: &[&str]) {
+    eprintln!("installs {}", packages.join(" "));
+    let apt_get = || {
+        let mut command = process::program("apt-get");
+        command
+            .env("DEBIAN_FRONTEND", "noninteractive")
+            .stdout(Stdio::null());
+        command
+    };
+    let install = |command: &mut Command| {
+        let options = ["install", "-y", "--no-install-recommends"];
+        process::succeed(command.args(options).args(packages))
+    };
+    // The lists of a fresh machine are empty or old: fetch them once and try again.
+    let outcome = install(&mut apt_get()).or_else(|_| {
+        process::succeed(apt_get().arg("update"))?;
+        install(&mut apt_get())
+    });
+    if let Err(error) = outcome {
+        eprintln!("{error:#}");
+    }
+}
+
+impl Needed {
+    fn is_there(&self) -> bool {
+        let folders = std::env::var_os("PATH").unwrap_or_default();
+        let usual = ["/usr/sbin", "/sbin"].map(Into::into);
+        std::env::split_paths(&folders)
+            .chain(usual)
+            .any(|folder| folder.join(self.program).is_file())
+    }
+
+    fn complaint(&self) -> String {
+        let Self {
+            program,
+            package,
+            purpose,
+        } = self;
+        format!("no {program}, which {purpose}: apt-get install {package}")
+    }
+}

@@ -1,0 +1,161 @@
+//! `cargo xtask test`: every check there is, and one line on each at the end.
+
+mod tally;
+
+use std::io::{BufRead, BufReader};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail};
+
+use crate::{packages, process, tidy};
+use tally::Tally;
+
+/// Whether a test that could not run fails the whole.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Skips {
+    Allowed,
+    Refused,
+}
+
+/// A check that ran.
+struct Done {
+    name: &'static str,
+    took: Duration,
+    tally: Tally,
+}
+
+/// `cargo xtask test [--no-skips]`.
+pub(crate) fn run(arguments: &[String]) -> Result<()> {
+    let skips = match arguments {
+        [] => Skips::Allowed,
+        [flag] if flag == "--no-skips" => Skips::Refused,
+        _ => bail!("test takes --no-skips or nothing"),
+    };
+    let missing = packages::install();
+    for line in &missing {
+        eprintln!("{line}");
+    }
+    let done = vec![
+        check("rustfmt", || passes(&mut rustfmt())),
+        check("clippy", || passes(&mut clippy())),
+        check("tidy", || Ok(Tally::of(tidy::run(&[])))),
+        check("unit and integration tests", || {
+            tests(&mut workspace_tests())
+        }),
+        check("documentation", || passes(&mut documentation())),
+        check("tests on a real kernel", || tests(&mut vm_tests(skips))),
+    ];
+    summarise(&done, skips)
+}
+
+fn rustfmt() -> Command {
+    with(process::cargo(), &["fmt", "--all", "--check"])
+}
+
+fn clippy() -> Command {
+    let arguments = [
+        "clippy",
+        "--quiet",
+        "--workspace",
+        "--all-targets",
+        "--",
+        "-Dwarnings",
+    ];
+    with(process::cargo(), &arguments)
+}
+
+fn workspace_tests() -> Command {
+    let mut cargo = with(process::cargo(), &["test", "--workspace", "--no-fail-fast"]);
+    cargo.env("PLIMSOLL_VM", "off");
+    cargo
+}
+
+fn documentation() -> Command {
+    let mut cargo = with(
+        process::cargo(),
+        &["doc", "--quiet", "--workspace", "--no-deps"],
+    );
+    cargo.env("RUSTDOCFLAGS", "-Dwarnings");
+    cargo
+}
+
+/// One at a time: each boots a machine of its own. Their output is shown, for they take minutes.
+fn vm_tests(skips: Skips) -> Command {
+    let arguments = [
+        "test",
+        "--package",
+        "plimsoll-lab",
+        "--test",
+        "vm",
+        "--no-fail-fast",
+    ];
+    let mut cargo = with(process::cargo(), &arguments);
+    cargo.args(["--", "--nocapture", "--test-threads=1"]);
+    cargo.env(
+        "PLIMSOLL_VM",
+        match skips {
+            Skips::Allowed => "auto",
+            Skips::Refused => "required",
+        },
+    );
+    cargo
+}
+
+fn with(mut command: Command, arguments: &[&str]) -> Command {
+    command.args(arguments);
+    command
+}
+
+fn check(name: &'static str, run: impl FnOnce() -> Result<Tally>) -> Done {
+    eprintln!("\n== {name}");
+    let start = Instant::now();
+    let tally = run().unwrap_or_else(|error| Tally::of(Err(error)));
+    Done {
+        name,
+        took: start.elapsed(),
+        tally,
+    }
+}
+
+fn passes(command: &mut Command) -> Result<Tally> {
+    Ok(Tally::of(process::succeed(command)))
+}
+
+/// Runs `cargo test`, shows what it says, and counts.
+fn tests(command: &mut Command) -> Result<Tally> {
+    let mut child = command
+        .stdout(Stdio::piped())
+        .spawn()
+        .with_context(|| process::describe(command))?;
+    let output = child.stdout.take().context("the output is piped")?;
+    let mut tally = Tally::default();
+    for line in BufReader::new(output).lines() {
+        let line = line?;
+        tally.read(&line);
+        println!("{line}");
+    }
+    let status = child.wait()?;
+    tally.end(status.success());
+    Ok(tally)
+}
+
+fn summarise(done: &[Done], skips: Skips) -> Result<()> {
+    println!();
+    for Done { name, took, tally } in done {
+        let minutes = took.as_secs() / 60;
+        println!("{name:28} {minutes:2}:{:02}  {tally}", took.as_secs() % 60);
+    }
+    for reason in done.iter().flat_map(|done| &done.tally.reasons) {
+        println!("skipped: {reason}");
+    }
+    let total: Tally = done.iter().map(|done| &done.tally).sum();
+    println!("{total}");
+    if total.failed > 0 {
+        bail!("{} failed", total.failed);
+    }
+    if total.skipped > 0 && skips == Skips::Refused {
+        bail!("{} skipped, and --no-skips was given", total.skipped);
+    }
+    Ok(())
+}

@@ -1,0 +1,135 @@
+//! Counting what `cargo test` says.
+
+use std::fmt;
+use std::iter::Sum;
+
+use anyhow::Result;
+
+/// What the test programs print before the reason when they cannot run a test.
+const SKIPPED: &str = "skipped: ";
+
+/// How many passed, failed and could not run.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Tally {
+    pub(super) passed: u32,
+    pub(super) failed: u32,
+    pub(super) skipped: u32,
+    /// Why some could not run.
+    pub(super) reasons: Vec<String>,
+}
+
+impl Tally {
+    /// A check that is one thing; its error goes to stderr.
+    pub(super) fn of(result: Result<()>) -> Self {
+        let mut tally = Self::default();
+        match result {
+            Ok(()) => tally.passed = 1,
+            Err(error) => {
+                eprintln!("{error:#}");
+                tally.failed = 1;
+            }
+        }
+        tally
+    }
+
+    /// Takes in one line of the output.
+    pub(super) fn read(&mut self, line: &str) {
+        if let Some(rest) = line.strip_prefix("test result: ") {
+            self.passed += count(rest, "passed");
+            self.failed += count(rest, "failed");
+            self.skipped += count(rest, "ignored");
+        } else if let Some((_, reason)) = line.split_once(SKIPPED) {
+            // libtest counts a test that returned early as passed.
+            self.reasons.push(reason.to_owned());
+        }
+    }
+
+    /// The end of the output: moves skipped tests to where they belong, and counts a failure that
+    /// no test reported, such as a program that does not compile.
+    pub(super) fn end(&mut self, succeeded: bool) {
+        let early = u32::try_from(self.reasons.len())
+            .unwrap_or(u32::MAX)
+            .min(self.passed);
+        self.passed -= early;
+        self.skipped += early;
+        if !succeeded && self.failed == 0 {
+            self.failed = 1;
+        }
+    }
+}
+
+/// The number before `word` in "ok. 12 passed; 0 failed; 1 ignored; …".
+fn count(text: &str, word: &str) -> u32 {
+    let words: Vec<&str> = text.split([' ', ';']).filter(|w| !w.is_empty()).collect();
+    let number = words
+        .windows(2)
+        .find(|pair| pair[1] == word)
+        .map(|pair| pair[0]);
+    number.and_then(|number| number.parse().ok()).unwrap_or(0)
+}
+
+impl fmt::Display for Tally {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            passed,
+            failed,
+            skipped,
+            ..
+        } = self;
+        write!(f, "{passed} passed, {failed} failed, {skipped} skipped")
+    }
+}
+
+impl<'a> Sum<&'a Tally> for Tally {
+    fn sum<I: Iterator<Item = &'a Tally>>(tallies: I) -> Self {
+        tallies.fold(Self::default(), |mut sum, tally| {
+            sum.passed += tally.passed;
+            sum.failed += tally.failed;
+            sum.skipped += tally.skipped;
+            sum.reasons.extend_from_slice(&tally.reasons);
+            sum
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(output: &str, succeeded: bool) -> Tally {
+        let mut tally = Tally::default();
+        output.lines().for_each(|line| tally.read(line));
+        tally.end(succeeded);
+        tally
+    }
+
+    #[test]
+    fn results_of_several_programs_are_summed() {
+        let output = "running 3 tests\ntest a ... ok\n\
+            test result: ok. 12 passed; 0 failed; 1 ignored; 0 measured; 0 filtered out\n\
+            test result: FAILED. 3 passed; 2 failed; 0 ignored; 0 measured; 5 filtered out\n";
+        assert_eq!(
+            read(output, false).to_string(),
+            "15 passed, 2 failed, 1 skipped"
+        );
+    }
+
+    #[test]
+    fn a_test_that_returned_early_is_skipped_not_passed() {
+        let output = "skipped: boots 6.1: no qemu-system-x86_64\ntest boots ... ok\n\
+            test result: ok. 2 passed; 0 failed; 0 ignored\n";
+        let tally = read(output, true);
+        assert_eq!(tally.to_string(), "1 passed, 0 failed, 1 skipped");
+        assert_eq!(tally.reasons, ["boots 6.1: no qemu-system-x86_64"]);
+    }
+
+    #[test]
+    fn a_failure_without_a_failed_test_counts() {
+        assert_eq!(read("", false).failed, 1);
+        assert_eq!(
+            read("test result: ok. 0 passed; 1 failed;", false).failed,
+            1
+        );
+        assert_eq!(read("", true), Tally::default());
+    }
+}
