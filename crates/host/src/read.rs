@@ -105,6 +105,15 @@ const CGROUP: [&str; 11] = [
     "memory.pressure",
 ];
 
+/// Files of a memory control group (version 1).
+const CGROUP_V1: [&str; 5] = [
+    "memory.usage_in_bytes",
+    "memory.limit_in_bytes",
+    "memory.soft_limit_in_bytes",
+    "memory.swappiness",
+    "memory.stat",
+];
+
 /// Levels of control groups that are read, from the reader's own upwards.
 const CGROUP_LEVELS: usize = 16;
 
@@ -223,14 +232,19 @@ impl<'a> Reading<'a> {
     /// The reader's own control group and those above it; their names stay the machine's own.
     fn control_groups(&mut self) {
         let membership = self.root.read("proc/self/cgroup").unwrap_or_default();
-        let own = membership
-            .lines()
-            .find_map(|line| line.strip_prefix("0::/"));
-        let mut group = own.unwrap_or_default().trim_end_matches('/');
+        let own = |prefix| membership.lines().find_map(|line| line.split_once(prefix));
+        let (_, group) = own("0::/").unwrap_or_default();
+        self.control_groups_from("sys/fs/cgroup", group, &CGROUP);
+        let (_, group) = own(":memory:/").unwrap_or_default();
+        self.control_groups_from("sys/fs/cgroup/memory", group, &CGROUP_V1);
+    }
+
+    fn control_groups_from(&mut self, mount: &str, group: &str, files: &[&str]) {
+        let mut group = group.trim_end_matches('/');
         for _ in 0..CGROUP_LEVELS {
-            let directory = format!("sys/fs/cgroup/{group}");
+            let directory = format!("{mount}/{group}");
             let directory = directory.trim_end_matches('/');
-            CGROUP
+            files
                 .iter()
                 .for_each(|file| self.try_file(&format!("{directory}/{file}")));
             if group.is_empty() {
@@ -261,7 +275,7 @@ impl<'a> Reading<'a> {
 }
 
 /// The system's reason in its own words, without the number.
-fn reason(error: &io::Error) -> String {
+pub(crate) fn reason(error: &io::Error) -> String {
     let text = error.to_string();
     text.split(" (os error").next().unwrap_or(&text).to_owned()
 }
