@@ -105,7 +105,7 @@ impl Meminfo {
         let mut meminfo = Self::default();
         for line in lines(PATH, text) {
             let (item, value) = line.key_number()?;
-            meminfo.set(item, value);
+            meminfo.set(item, line.amount(item, value)?);
         }
         match meminfo == Self::default() {
             true => Err(ParseError::new(PATH, 1, "", "lines of \"NAME: NUMBER kB\"")),

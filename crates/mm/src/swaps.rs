@@ -58,11 +58,16 @@ impl SwapArea {
         let (Some(path), Some(kind)) = (words.next(), words.next()) else {
             return Err(line.error(line.text, "\"PATH TYPE SIZE USED PRIORITY\""));
         };
+        let mut size = |item| {
+            let size = line.next_number(item, &mut words)?;
+            line.amount(item, size).map(Kib)
+        };
+        let (size, used) = (size("Size")?, size("Used")?);
         Ok(Self {
             path: path.into(),
             kind: kind.into(),
-            size: Kib(line.next_number("Size", &mut words)?),
-            used: Kib(line.next_number("Used", &mut words)?),
+            size,
+            used,
             priority: line.next_number("Priority", &mut words)?,
         })
     }

@@ -42,6 +42,10 @@ impl ParseError {
     }
 }
 
+/// The largest amount of pages or of kibibytes that is believed, 2^46: more than any machine has, and its
+/// size in bytes and a few such sums still fit.
+pub const LARGEST_AMOUNT: u64 = 1 << 46;
+
 /// A line of a kernel file, and where it stands.
 #[derive(Clone, Copy, Debug)]
 pub struct Line<'a> {
@@ -99,6 +103,15 @@ impl<'a> Line<'a> {
     pub fn number_in<T: FromStr>(&self, item: &str, word: &str) -> Result<T, ParseError> {
         let number = word.trim_ascii().parse();
         number.map_err(|_| self.error(item, "a number that fits"))
+    }
+
+    /// `value` as an amount of pages or kibibytes; `item` names it.
+    ///
+    /// # Errors
+    /// Where it is above [`LARGEST_AMOUNT`].
+    pub fn amount(&self, item: &str, value: u64) -> Result<u64, ParseError> {
+        let believed = (value <= LARGEST_AMOUNT).then_some(value);
+        believed.ok_or_else(|| self.error(item, "an amount of at most 2^46"))
     }
 
     /// The next word as a number; `item` names it.

@@ -16,6 +16,12 @@ macro_rules! unit {
             /// None of it.
             pub const ZERO: Self = Self(0);
 
+            /// The sum, or the largest number where it would not fit.
+            #[must_use]
+            pub const fn saturating_add(self, other: Self) -> Self {
+                Self(self.0.saturating_add(other.0))
+            }
+
             /// The difference, or zero where it would be negative.
             #[must_use]
             pub const fn saturating_sub(self, other: Self) -> Self {

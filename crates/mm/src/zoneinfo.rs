@@ -29,7 +29,8 @@ pub enum ZoneKind {
     Device,
 }
 
-/// The free-page marks of a zone. The boost is part of the kernel's comparisons, not of these.
+/// The free-page marks of a zone. Those that zoneinfo prints have the zone's boost in them; see
+/// [`Zone::unboosted`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Watermarks {
     /// Below it only privileged allocations succeed without reclaiming.
@@ -144,6 +145,19 @@ impl Zone {
     #[must_use]
     pub fn is_populated(&self) -> bool {
         self.present > Pages::ZERO
+    }
+
+    /// The marks without the boost, as the formula gives them.
+    #[must_use]
+    pub fn unboosted(&self) -> Watermarks {
+        let boost = self.boost.unwrap_or_default();
+        let marks = self.watermarks;
+        Watermarks {
+            min: marks.min.saturating_sub(boost),
+            low: marks.low.saturating_sub(boost),
+            high: marks.high.saturating_sub(boost),
+            promo: marks.promo.map(|promo| promo.saturating_sub(boost)),
+        }
     }
 }
 
@@ -296,7 +310,7 @@ impl Draft {
         text = text.strip_prefix("pages ").unwrap_or(text);
         let (item, value) = Line { text, ..*line }.key_number()?;
         if MARKS.contains(&item) {
-            self.marks.push(item, value);
+            self.marks.push(item, line.amount(item, value)?);
         } else {
             self.items.push(item, value);
         }
@@ -308,7 +322,10 @@ impl Draft {
         let list = list
             .and_then(|list| list.strip_suffix(')'))
             .ok_or_else(|| line.error(line.text, "\"protection: (N, N, …)\""))?;
-        let number = |word| line.number_in("protection", word).map(Pages);
+        let number = |word| {
+            let pages = line.number_in("protection", word)?;
+            line.amount("protection", pages).map(Pages)
+        };
         self.protection = list.split(',').map(number).collect::<Result<_, _>>()?;
         Ok(())
     }

@@ -1,0 +1,130 @@
+//! How much may be dirty: the background threshold, from which flusher threads write, and the dirty
+//! threshold, at which writers wait.
+//!
+//! `global_dirtyable_memory` and `domain_dirty_limits` in `mm/page-writeback.c`; equal to
+//! `nr_dirty_background_threshold` and `nr_dirty_threshold` in `/proc/vmstat` on 6.1, 6.12 and 6.18
+//! (64-bit kernels; with high memory the dirtyable pages are fewer).
+
+use crate::formula::mul_div;
+use crate::units::{Bytes, PageSize, Pages};
+
+/// One threshold as it is set: `vm.dirty_ratio` or its exclusive partner `vm.dirty_bytes`, and
+/// likewise for the background.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Amount {
+    /// Percent of the dirtyable memory (0 to 100); the bytes file reads 0.
+    Ratio(u64),
+    /// So many bytes; the ratio file reads 0.
+    Bytes(Bytes),
+}
+
+/// Both thresholds in pages.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Thresholds {
+    /// Above it flusher threads write.
+    pub background: Pages,
+    /// At it writers wait until pages are clean.
+    pub dirty: Pages,
+}
+
+impl Amount {
+    /// From the two files of a pair: bytes rule unless they are 0.
+    #[must_use]
+    pub fn from_pair(ratio: u64, bytes: Bytes) -> Self {
+        match bytes {
+            Bytes::ZERO => Self::Ratio(ratio),
+            bytes => Self::Bytes(bytes),
+        }
+    }
+
+    /// The ratio is taken in units of 1/page size, rounded down: 20 % of a 4 KiB page is 819/4096.
+    fn pages(self, dirtyable: Pages, page: PageSize) -> Pages {
+        match self {
+            Self::Bytes(bytes) => bytes.pages_ceil(page),
+            Self::Ratio(percent) => {
+                let ratio = percent.saturating_mul(page.bytes()) / 100;
+                Pages(mul_div(dirtyable.0, ratio, page.bytes()))
+            }
+        }
+    }
+}
+
+impl Thresholds {
+    /// Up to here writers are not slowed at all: the mean of both thresholds
+    /// (`dirty_freerun_ceiling`).
+    #[must_use]
+    pub fn freerun(self) -> Pages {
+        Pages(self.dirty.saturating_add(self.background).0 / 2)
+    }
+}
+
+/// The memory that ratios are taken of: free pages beyond the reserve, and the file lists. Never
+/// zero.
+#[must_use]
+pub fn dirtyable(free: Pages, totalreserve: Pages, file: Pages) -> Pages {
+    let free = free.saturating_sub(totalreserve);
+    free.saturating_add(file).saturating_add(Pages(1))
+}
+
+/// The thresholds. A background threshold that is not below the other becomes half of it: with both
+/// at 90 % writing begins at 45 %.
+#[must_use]
+pub fn thresholds(
+    background: Amount,
+    dirty: Amount,
+    dirtyable: Pages,
+    page: PageSize,
+) -> Thresholds {
+    let dirty = dirty.pages(dirtyable, page);
+    let background = background.pages(dirtyable, page);
+    let background = match background < dirty {
+        true => background,
+        false => Pages(dirty.0 / 2),
+    };
+    Thresholds { background, dirty }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PAGE: PageSize = PageSize::FOUR_KIB;
+
+    #[test]
+    fn an_idle_3840_mib_machine_on_6_1_may_have_179902_dirty_pages() {
+        let reserve = Pages(3649 + 103 + 700 + 20_391 + 4845);
+        let dirtyable = dirtyable(Pages(929_417), reserve, Pages(0));
+        let limits = thresholds(Amount::Ratio(10), Amount::Ratio(20), dirtyable, PAGE);
+        assert_eq!(limits.dirty, Pages(179_902));
+        assert_eq!(limits.background, Pages(89_841));
+        assert_eq!(limits.freerun(), Pages(134_871));
+    }
+
+    #[test]
+    fn a_background_that_is_not_below_is_halved() {
+        let both = |background, dirty| {
+            thresholds(
+                Amount::Ratio(background),
+                Amount::Ratio(dirty),
+                Pages(4096),
+                PAGE,
+            )
+        };
+        assert_eq!(both(90, 90).background, Pages(1843), "half of 3686");
+        assert_eq!(both(50, 90).background, Pages(2048));
+        assert_eq!(both(0, 0).background, Pages(0));
+    }
+
+    #[test]
+    fn bytes_are_rounded_up_to_pages_and_rule_over_the_ratio() {
+        let amount = Amount::from_pair(0, Bytes(8193));
+        let limits = thresholds(Amount::Ratio(0), amount, Pages(1), PAGE);
+        assert_eq!(limits.dirty, Pages(3));
+        assert_eq!(Amount::from_pair(20, Bytes(0)), Amount::Ratio(20));
+    }
+
+    #[test]
+    fn dirtyable_memory_is_never_zero() {
+        assert_eq!(dirtyable(Pages(5), Pages(10), Pages(0)), Pages(1));
+    }
+}

@@ -1,0 +1,65 @@
+//! The value of `vm.min_free_kbytes` that the kernel chooses.
+//!
+//! `calculate_min_free_kbytes` in `mm/page_alloc.c` at boot, then `set_recommended_min_free_kbytes`
+//! in `mm/khugepaged.c` as soon as transparent huge pages are on; compared with 6.1, 6.12 and 6.18.
+//! A value that an administrator wrote is only ever raised by the second.
+
+use crate::units::{Kib, PageSize, Pages};
+
+/// Smallest value that the kernel chooses.
+pub const SMALLEST: Kib = Kib(128);
+/// Largest value of the square-root rule (since Linux 5.8).
+pub const LARGEST: Kib = Kib(262_144);
+
+/// The square-root rule: the root of 16 times the low memory in KiB, from 128 to 262144.
+///
+/// `free_buffer` is the managed pages of the zones up to Normal less their high watermarks, which
+/// are zero at boot (`nr_free_buffer_pages`).
+#[must_use]
+pub fn by_square_root(free_buffer: Pages, page: PageSize) -> Kib {
+    let lowmem = free_buffer.0.saturating_mul(page.kib());
+    let root = Kib(lowmem.saturating_mul(16).isqrt());
+    root.clamp(SMALLEST, LARGEST)
+}
+
+/// What khugepaged wants free so that pageblocks need not be mixed: eleven pageblocks for each
+/// populated zone up to Normal, at most 5 % of `free_buffer`.
+///
+/// Eleven are two for allocating and nine for the pairs of three migrate types.
+#[must_use]
+pub fn for_huge_pages(zones: u64, pageblock: Pages, free_buffer: Pages, page: PageSize) -> Kib {
+    let wanted = pageblock.0.saturating_mul(zones).saturating_mul(2 + 3 * 3);
+    let pages = wanted.min(free_buffer.0 / 20);
+    Kib(pages.saturating_mul(page.kib()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PAGE: PageSize = PageSize::FOUR_KIB;
+    const PAGEBLOCK: Pages = Pages(512);
+
+    #[test]
+    fn three_zones_with_huge_pages_want_67584() {
+        let free_buffer = Pages(941_058);
+        assert_eq!(for_huge_pages(3, PAGEBLOCK, free_buffer, PAGE), Kib(67_584));
+        assert!(by_square_root(free_buffer, PAGE) < Kib(67_584));
+    }
+
+    #[test]
+    fn a_small_machine_gives_huge_pages_a_twentieth() {
+        assert_eq!(
+            for_huge_pages(2, PAGEBLOCK, Pages(100_000), PAGE),
+            Kib(20_000)
+        );
+    }
+
+    #[test]
+    fn the_root_is_clamped_at_both_ends() {
+        assert_eq!(by_square_root(Pages(0), PAGE), SMALLEST);
+        assert_eq!(by_square_root(Pages(1 << 30), PAGE), LARGEST, "4 TiB");
+        // 1 GiB: the root of 16 * 1048576.
+        assert_eq!(by_square_root(Pages(1 << 18), PAGE), Kib(4096));
+    }
+}

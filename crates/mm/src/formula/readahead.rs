@@ -1,0 +1,106 @@
+//! How much is read ahead of a sequential reader.
+//!
+//! `get_init_ra_size` and `get_next_ra_size` in `mm/readahead.c`; unchanged from 6.1 to 7.2. Sizes
+//! are in pages; the maximum is the device's `read_ahead_kb` (128 by default, 32 pages).
+
+use crate::units::Pages;
+
+/// A stretch of a file that was asked of the disk.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Window {
+    /// Index of its first page in the file.
+    pub start: u64,
+    /// Its length.
+    pub size: Pages,
+    /// So far before its end stands the marker; a reader that reaches it sets off the next window.
+    pub ahead: Pages,
+}
+
+impl Window {
+    /// The first window of a reader that misses at page `start` and wants `request` pages.
+    ///
+    /// A window that is no longer than the request has its marker in the middle (since 6.12; before,
+    /// at the start).
+    #[must_use]
+    pub fn first(start: u64, request: Pages, max: Pages) -> Self {
+        let size = initial_size(request, max);
+        let ahead = match size > request {
+            true => size.saturating_sub(request),
+            false => Pages(size.0 / 2),
+        };
+        Self { start, size, ahead }
+    }
+
+    /// The window after this one; its marker is its first page.
+    #[must_use]
+    pub fn next(self, max: Pages) -> Self {
+        let size = next_size(self.size, max);
+        Self {
+            start: self.start.saturating_add(self.size.0),
+            size,
+            ahead: size,
+        }
+    }
+
+    /// The page that sets off the next window.
+    #[must_use]
+    pub fn marker(self) -> u64 {
+        let offset = self.size.saturating_sub(self.ahead);
+        self.start.saturating_add(offset.0)
+    }
+}
+
+/// The size of a first window: the request, rounded up to a power of two, times four or two while
+/// it is small against the maximum.
+#[must_use]
+pub fn initial_size(request: Pages, max: Pages) -> Pages {
+    let size = request.0.max(1).checked_next_power_of_two();
+    let size = size.unwrap_or(max.0);
+    Pages(match size {
+        size if size <= max.0 / 32 => size * 4,
+        size if size <= max.0 / 4 => size * 2,
+        _ => max.0,
+    })
+}
+
+/// The size of a following window: four times, then twice the last, up to the maximum.
+#[must_use]
+pub fn next_size(last: Pages, max: Pages) -> Pages {
+    Pages(match last.0 {
+        size if size < max.0 / 16 => size * 4,
+        size if size <= max.0 / 2 => size * 2,
+        _ => max.0,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::vec::Vec;
+
+    const MAX: Pages = Pages(32);
+
+    #[test]
+    fn windows_grow_to_the_maximum_and_stay() {
+        let first = Window::first(0, Pages(1), MAX);
+        let windows = core::iter::successors(Some(first), |window| Some(window.next(MAX)));
+        let sizes: Vec<_> = windows.take(5).map(|window| window.size.0).collect();
+        assert_eq!(sizes, [4, 8, 16, 32, 32]);
+    }
+
+    #[test]
+    fn a_large_request_takes_the_maximum() {
+        assert_eq!(initial_size(Pages(9), MAX), MAX);
+        assert_eq!(initial_size(Pages(256), MAX), MAX);
+        assert_eq!(initial_size(Pages(5), MAX), Pages(16));
+        assert_eq!(initial_size(Pages(u64::MAX), MAX), MAX);
+    }
+
+    #[test]
+    fn the_marker_leaves_the_request_behind_it() {
+        let first = Window::first(100, Pages(1), MAX);
+        assert_eq!((first.size, first.marker()), (Pages(4), 101));
+        let next = first.next(MAX);
+        assert_eq!((next.start, next.marker()), (104, 104));
+    }
+}

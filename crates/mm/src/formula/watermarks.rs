@@ -1,0 +1,194 @@
+//! The free-page marks of each zone.
+//!
+//! `__setup_per_zone_wmarks` in `mm/page_alloc.c`, compared with 6.1, 6.12 and 6.18. The kernel runs
+//! it at boot and whenever `vm.min_free_kbytes` or `vm.watermark_scale_factor` is written, with the
+//! managed pages of that moment. Pages that are freed to the allocator later (the initial RAM disk)
+//! are in `managed` but not in the marks until the next write.
+
+use alloc::vec::Vec;
+
+use crate::formula::mul_div;
+use crate::units::Pages;
+use crate::zoneinfo::{Watermarks, Zone, ZoneKind};
+
+/// What the marks depend on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Rule {
+    /// `vm.min_free_kbytes` in pages, rounded down.
+    pub min_free: Pages,
+    /// `vm.watermark_scale_factor`, in 1/10000 of a zone (1 to 3000).
+    pub scale_factor: u64,
+    /// What the kernel does with Movable zones.
+    pub movable: MovableRule,
+}
+
+/// How a Movable zone takes part.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum MovableRule {
+    /// Its min mark is 1/1024 of it, from 32 to 128 pages, and `min_free_kbytes` is shared among the
+    /// other zones. So on 6.12 and 6.18.
+    #[default]
+    Apart,
+    /// As any other zone. So on 6.1.
+    Shared,
+}
+
+/// The part of a zone that the marks depend on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ZoneSize {
+    /// Which zone.
+    pub kind: ZoneKind,
+    /// Pages that the allocator owns.
+    pub managed: Pages,
+}
+
+impl MovableRule {
+    /// The rule that a kernel follows, from its own zones: where Movable zones stand apart even an
+    /// empty one has a min mark of 32 pages.
+    #[must_use]
+    pub fn observed(zones: &[Zone]) -> Self {
+        let mut movable = zones.iter().filter(|zone| zone.kind == ZoneKind::Movable);
+        let empty_and_unmarked =
+            |zone: &Zone| zone.managed == Pages::ZERO && zone.watermarks.min == Pages::ZERO;
+        let large = |zone: &Zone| zone.unboosted().min > Pages(128);
+        match movable.any(|zone| empty_and_unmarked(zone) || large(zone)) {
+            true => Self::Shared,
+            false => Self::Apart,
+        }
+    }
+}
+
+impl From<&Zone> for ZoneSize {
+    fn from(zone: &Zone) -> Self {
+        Self {
+            kind: zone.kind,
+            managed: zone.managed,
+        }
+    }
+}
+
+/// The marks of every zone of a machine (all nodes), in the order of `zones`, without boost.
+#[must_use]
+pub fn watermarks(zones: &[ZoneSize], rule: Rule) -> Vec<Watermarks> {
+    let lowmem = lowmem(zones, rule.movable);
+    let marks = zones.iter().map(|&zone| zone_marks(zone, lowmem, rule));
+    marks.collect()
+}
+
+/// The managed pages among which `min_free_kbytes` is shared.
+#[must_use]
+pub fn lowmem(zones: &[ZoneSize], movable: MovableRule) -> Pages {
+    let sharing = zones.iter().filter(|zone| !is_apart(zone.kind, movable));
+    sharing.map(|zone| zone.managed).sum()
+}
+
+/// min is the zone's share of `min_free`; the marks above follow at equal steps, each a quarter of
+/// that share or `scale_factor` of the zone, whichever is larger.
+fn zone_marks(zone: ZoneSize, lowmem: Pages, rule: Rule) -> Watermarks {
+    let share = mul_div(rule.min_free.0, zone.managed.0, lowmem.0);
+    let scaled = mul_div(zone.managed.0, rule.scale_factor, 10_000);
+    let step = (share / 4).max(scaled);
+    let min = match is_apart(zone.kind, rule.movable) {
+        true => (zone.managed.0 / 1024).clamp(32, 128),
+        false => share,
+    };
+    let mark = |steps| Pages(min.saturating_add(step.saturating_mul(steps)));
+    Watermarks {
+        min: mark(0),
+        low: mark(1),
+        high: mark(2),
+        promo: Some(mark(3)),
+    }
+}
+
+fn is_apart(kind: ZoneKind, movable: MovableRule) -> bool {
+    match kind {
+        ZoneKind::HighMem => true,
+        ZoneKind::Movable => movable == MovableRule::Apart,
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::units::{Kib, PageSize};
+
+    fn marks(managed: [u64; 4], min_free: u64, movable: MovableRule) -> Vec<[u64; 3]> {
+        let kinds = [
+            ZoneKind::Dma,
+            ZoneKind::Dma32,
+            ZoneKind::Normal,
+            ZoneKind::Movable,
+        ];
+        let sizes = kinds.into_iter().zip(managed.map(Pages));
+        let zones: Vec<_> = sizes
+            .map(|(kind, managed)| ZoneSize { kind, managed })
+            .collect();
+        let rule = Rule {
+            min_free: Kib(min_free).pages_floor(PageSize::FOUR_KIB),
+            scale_factor: 10,
+            movable,
+        };
+        let all = watermarks(&zones, rule).into_iter();
+        all.map(|m| [m.min.0, m.low.0, m.high.0]).collect()
+    }
+
+    #[test]
+    fn a_3840_mib_machine_on_6_1_at_both_values() {
+        let managed = [3840, 757_818, 179_400, 0];
+        assert_eq!(
+            marks(managed, 1_500_000, MovableRule::Shared),
+            [
+                [1530, 1912, 2294],
+                [301_981, 377_476, 452_971],
+                [71_488, 89_360, 107_232],
+                [0, 0, 0]
+            ]
+        );
+        // The kernel's marks after vm.min_free_kbytes was written back to 67584.
+        assert_eq!(
+            marks(managed, 67_584, MovableRule::Shared),
+            [
+                [68, 85, 102],
+                [13_606, 17_007, 20_408],
+                [3220, 4025, 4830],
+                [0, 0, 0]
+            ]
+        );
+    }
+
+    #[test]
+    fn a_lazily_filled_machine_on_6_18() {
+        assert_eq!(
+            marks([3840, 772_918, 393_216, 0], 67_584, MovableRule::Apart),
+            [
+                [55, 68, 81],
+                [11_161, 13_951, 16_741],
+                [5678, 7097, 8516],
+                [32, 32, 32]
+            ]
+        );
+    }
+
+    #[test]
+    fn the_scale_factor_rules_where_a_quarter_of_the_share_is_smaller() {
+        // 4 TiB: min 256 MiB, steps of 4.2 GB.
+        let pages = 1_u64 << 30;
+        let [min, low, high] = marks([0, 0, pages, 0], 262_144, MovableRule::Apart)[2];
+        assert_eq!(
+            (min, low - min, high - low),
+            (65_536, pages / 1000, pages / 1000)
+        );
+    }
+
+    #[test]
+    fn a_movable_zone_stands_apart_on_newer_kernels() {
+        let managed = [0, 0, 1_000_000, 1_000_000];
+        let apart = marks(managed, 40_000, MovableRule::Apart);
+        assert_eq!(apart[2][0], 10_000);
+        assert_eq!(apart[3], [128, 128 + 2500, 128 + 5000]);
+        let shared = marks(managed, 40_000, MovableRule::Shared);
+        assert_eq!((shared[2][0], shared[3][0]), (5000, 5000));
+    }
+}
