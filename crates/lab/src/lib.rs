@@ -4,4 +4,9 @@
 //! yield the same outcome, so predicted and measured are compared by the same code.
 
 pub mod bench;
+pub mod measure;
+pub mod quantity;
+pub mod stats;
+pub mod study;
+mod suggest;
 pub mod trace;

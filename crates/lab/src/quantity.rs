@@ -1,0 +1,209 @@
+//! Amounts as people write them in a study: `"3840 MiB"`, `"118000 KiB/s"`, `"500 ms"`.
+//!
+//! Binary units (KiB, MiB, …) count in 1024, decimal ones (kB, MB, …) in 1000. Fractions are exact
+//! and rounded down to a whole byte or nanosecond: `"1.5 GiB"`.
+
+use mm::units::{Bytes, Nanos};
+
+use crate::suggest;
+
+const SIZES: &[(&str, u64)] = &[
+    ("B", 1),
+    ("kB", 1_000),
+    ("MB", 1_000_000),
+    ("GB", 1_000_000_000),
+    ("TB", 1_000_000_000_000),
+    ("KiB", 1 << 10),
+    ("MiB", 1 << 20),
+    ("GiB", 1 << 30),
+    ("TiB", 1 << 40),
+];
+
+const TIMES: &[(&str, u64)] = &[
+    ("ns", 1),
+    ("us", 1_000),
+    ("µs", 1_000),
+    ("ms", 1_000_000),
+    ("s", 1_000_000_000),
+    ("min", 60_000_000_000),
+    ("h", 3_600_000_000_000),
+];
+
+/// The largest size that is accepted: 2^60 bytes, so that sums of a few never overflow.
+pub const LARGEST_SIZE: u64 = 1 << 60;
+/// The longest time that is accepted: 100 hours.
+pub const LONGEST_TIME: u64 = 360_000_000_000_000;
+
+/// Why a text is no amount.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum QuantityError {
+    /// It does not begin with a number.
+    #[error("\"{0}\" does not begin with a number")]
+    NoNumber(String),
+    /// There is no unit, or another one.
+    #[error("\"{text}\" has no unit of {kind}; {way_out}")]
+    Unit {
+        /// The text.
+        text: String,
+        /// "size", "time" or "bandwidth".
+        kind: &'static str,
+        /// A suggestion, or the units there are.
+        way_out: String,
+    },
+    /// It is larger than anything that makes sense.
+    #[error("\"{text}\" is too large; the most is {most}")]
+    TooLarge {
+        /// The text.
+        text: String,
+        /// The largest amount.
+        most: String,
+    },
+}
+
+/// Reads a size: `"512 MiB"`.
+///
+/// # Errors
+/// No number, no unit of size, or more than [`LARGEST_SIZE`].
+pub fn size(text: &str) -> Result<Bytes, QuantityError> {
+    amount(text, text, "size", SIZES, LARGEST_SIZE, "1024 PiB").map(Bytes)
+}
+
+/// Reads a span of time: `"250 ms"`.
+///
+/// # Errors
+/// No number, no unit of time, or more than [`LONGEST_TIME`].
+pub fn duration(text: &str) -> Result<Nanos, QuantityError> {
+    amount(text, text, "time", TIMES, LONGEST_TIME, "100 h").map(Nanos)
+}
+
+/// Reads bytes per second: `"118000 KiB/s"`.
+///
+/// # Errors
+/// No number, no unit of size over `/s`, or more than [`LARGEST_SIZE`].
+pub fn bandwidth(text: &str) -> Result<Bytes, QuantityError> {
+    let Some(size) = text.trim_end().strip_suffix("/s") else {
+        return Err(QuantityError::Unit {
+            text: shortened(text),
+            kind: "bandwidth",
+            way_out: "write it as \"100 MiB/s\"".to_owned(),
+        });
+    };
+    amount(text, size, "bandwidth", SIZES, LARGEST_SIZE, "1024 PiB/s").map(Bytes)
+}
+
+fn amount(
+    text: &str,
+    body: &str,
+    kind: &'static str,
+    units: &[(&str, u64)],
+    limit: u64,
+    most: &str,
+) -> Result<u64, QuantityError> {
+    let body = body.trim();
+    let end = body
+        .find(|c: char| !c.is_ascii_digit() && c != '.')
+        .unwrap_or(body.len());
+    let (number, unit) = (&body[..end], body[end..].trim());
+    let number = Decimal::parse(number).ok_or_else(|| QuantityError::NoNumber(shortened(text)))?;
+    let Some((_, factor)) = units.iter().find(|(name, _)| *name == unit) else {
+        let names = units.iter().map(|(name, _)| *name);
+        return Err(QuantityError::Unit {
+            text: shortened(text),
+            kind,
+            way_out: suggest::way_out(unit, names),
+        });
+    };
+    let too_large = || QuantityError::TooLarge {
+        text: shortened(text),
+        most: most.to_owned(),
+    };
+    let value = number.times(*factor).ok_or_else(too_large)?;
+    (value <= limit).then_some(value).ok_or_else(too_large)
+}
+
+/// Digits and how many of them follow the point.
+struct Decimal {
+    digits: u128,
+    places: u32,
+}
+
+impl Decimal {
+    fn parse(text: &str) -> Option<Self> {
+        let (whole, fraction) = text.split_once('.').unwrap_or((text, "0"));
+        if whole.is_empty() || fraction.is_empty() || fraction.contains('.') {
+            return None;
+        }
+        // Ten digits after the point are beyond a nanosecond in a minute.
+        let fraction = &fraction[..fraction.len().min(10)];
+        let whole = whole.trim_start_matches('0');
+        if whole.len() > 20 {
+            return Some(Self {
+                digits: u128::MAX,
+                places: 0,
+            });
+        }
+        let digits = format!("0{whole}{fraction}").parse().ok()?;
+        let places = u32::try_from(fraction.len()).ok()?;
+        Some(Self { digits, places })
+    }
+
+    fn times(&self, factor: u64) -> Option<u64> {
+        let product = self.digits.checked_mul(u128::from(factor))?;
+        u64::try_from(product / 10_u128.pow(self.places)).ok()
+    }
+}
+
+fn shortened(text: &str) -> String {
+    text.chars().filter(|c| !c.is_control()).take(40).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn amounts_are_read_as_people_write_them() {
+        assert_eq!(size("3840 MiB"), Ok(Bytes(3840 << 20)));
+        assert_eq!(size("1.5GiB"), Ok(Bytes(3 << 29)));
+        assert_eq!(size("2 MB"), Ok(Bytes(2_000_000)));
+        assert_eq!(size("0 B"), Ok(Bytes(0)));
+        assert_eq!(duration("500 ms"), Ok(Nanos(500_000_000)));
+        assert_eq!(duration("0.364 s"), Ok(Nanos(364_000_000)));
+        assert_eq!(bandwidth("118000 KiB/s"), Ok(Bytes(118_000 << 10)));
+    }
+
+    #[test]
+    fn what_is_no_amount_says_why() {
+        let error = |result: Result<Bytes, QuantityError>| result.unwrap_err().to_string();
+        assert_eq!(error(size("MiB")), "\"MiB\" does not begin with a number");
+        assert_eq!(
+            error(size("5 mib")),
+            "\"5 mib\" has no unit of size; did you mean `MiB`?"
+        );
+        assert_eq!(
+            error(bandwidth("5 MiB")),
+            "\"5 MiB\" has no unit of bandwidth; write it as \"100 MiB/s\""
+        );
+        assert_eq!(
+            error(size("99999999999999999999999999999999999999999 TiB")),
+            "\"99999999999999999999999999999999999999999 TiB\" is too large; the most is 1024 PiB"
+                .replace(
+                    "99999999999999999999999999999999999999999 TiB",
+                    &"9".repeat(40)
+                )
+        );
+        assert!(size("1.2.3 MiB").is_err() && size("-1 MiB").is_err() && size("").is_err());
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn no_text_panics_the_reader(text in ".{0,60}") {
+            let _ = (size(&text), duration(&text), bandwidth(&text));
+        }
+
+        #[test]
+        fn whole_kibibytes_come_back(count in 0_u64..1 << 40) {
+            proptest::prop_assert_eq!(size(&format!("{count} KiB")), Ok(Bytes(count << 10)));
+        }
+    }
+}

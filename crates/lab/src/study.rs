@@ -1,0 +1,274 @@
+//! A study: a machine, a workload, arms, and what is measured, as one TOML file.
+//!
+//! The file is read once per arm, because an arm can do more than set tunables: it fills in
+//! `$parameters`, and machines, processes and steps can be meant for some arms only (`arms`,
+//! `except`). Every error is one line with its place and the way out; `docs/study.md` describes
+//! the format.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use mm::machine::Machine;
+use mm::scenario::Scenario;
+use mm::settings::Settings;
+use mm::units::Nanos;
+use mm::workload::Workload;
+use toml::de::DeTable;
+
+mod access;
+mod arms;
+mod built_in;
+mod machine;
+mod map;
+mod measures;
+mod names;
+mod node;
+mod settings;
+mod source;
+mod step;
+mod table;
+mod workload;
+
+pub use built_in::{BUILT_IN, FindError};
+pub use source::StudyError;
+
+use self::arms::ArmPlan;
+use self::names::{Kind, Names};
+use self::node::{Node, Scope};
+use self::source::Source;
+use self::table::Table;
+use crate::measure::Measure;
+use crate::suggest;
+
+/// A study that was read and found consistent.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Study {
+    /// The file it came from, or the built-in study's name; errors begin with it.
+    pub file: String,
+    /// Its text, as its author wrote it.
+    pub text: String,
+    /// Its name: lower-case letters, digits and hyphens.
+    pub name: String,
+    /// Its title for people.
+    pub title: String,
+    /// The question it answers.
+    pub question: String,
+    /// Runs of each arm, each with its own seed.
+    pub repetitions: u32,
+    /// Time between two samples.
+    pub sample_every: Nanos,
+    /// What is compared, in order; at least one. The first is what the others are compared with.
+    pub arms: Vec<Arm>,
+    /// What is read in the outcomes.
+    pub measures: Vec<Measure>,
+}
+
+/// One arm of a study: everything of a scenario but the seed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Arm {
+    /// Unique within the study.
+    pub name: String,
+    /// What it is about, in the author's words.
+    pub about: String,
+    /// What it sets.
+    pub settings: Settings,
+    /// What is set on every arm before the run.
+    pub base: Settings,
+    /// What has memory.
+    pub machine: Machine,
+    /// What asks for it.
+    pub workload: Workload,
+}
+
+/// An arm that the study lacks.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("study {study} has no arm `{arm}`; {way_out}")]
+pub struct NoSuchArm {
+    /// The study's name.
+    pub study: String,
+    /// What was asked for.
+    pub arm: String,
+    /// The nearest arm, or all of them.
+    pub way_out: String,
+}
+
+const ROOT: &[&str] = &[
+    "name",
+    "title",
+    "question",
+    "sample",
+    "repetitions",
+    "deadline",
+    "machine",
+    "base",
+    "parameters",
+    "arm",
+    "sweep",
+    "cgroup",
+    "process",
+    "measure",
+];
+
+impl Study {
+    /// Reads a study's text; `file` is what errors call it.
+    ///
+    /// # Errors
+    /// The first [`StudyError`], with its line and column.
+    pub fn parse(text: &str, file: &str) -> Result<Self, StudyError> {
+        let source = Source { file, text };
+        let document = DeTable::parse(text).map_err(|error| {
+            let span = error.span().unwrap_or(0..0);
+            source.error(
+                &span,
+                format!("not TOML: {}", error.message()),
+                "correct the line",
+            )
+        })?;
+        let document = toml::Spanned::new(
+            document.span(),
+            toml::de::DeValue::Table(document.into_inner()),
+        );
+        let plans = arms::plans(source, &document)?;
+        let mut labels = Names::default();
+        let mut arms = Vec::new();
+        for plan in &plans {
+            arms.push(read_arm(source, &document, &plans, plan, &mut labels)?);
+        }
+        let scope = Scope::of_study(source);
+        head(&root(&scope, &document)?, arms, &plans, &labels)
+    }
+
+    /// The scenario of an arm with one seed.
+    ///
+    /// # Errors
+    /// There is no such arm.
+    pub fn scenario(&self, arm: &str, seed: u64) -> Result<Scenario, NoSuchArm> {
+        let arm = self.arm(arm)?;
+        Ok(Scenario {
+            study: self.name.clone(),
+            arm: arm.name.clone(),
+            machine: arm.machine.clone(),
+            workload: arm.workload.clone(),
+            base: arm.base.clone(),
+            arm_settings: arm.settings.clone(),
+            seed,
+            sample_every: self.sample_every,
+        })
+    }
+
+    /// The arm with this name.
+    ///
+    /// # Errors
+    /// There is none.
+    pub fn arm(&self, name: &str) -> Result<&Arm, NoSuchArm> {
+        self.arms
+            .iter()
+            .find(|arm| arm.name == name)
+            .ok_or_else(|| NoSuchArm {
+                study: self.name.clone(),
+                arm: name.to_owned(),
+                way_out: suggest::way_out(name, self.arms.iter().map(|arm| arm.name.as_str())),
+            })
+    }
+
+    /// The study with one more arm, which sets `settings`; the text says so too, so that a record
+    /// or a VM's guest can read it again.
+    ///
+    /// # Errors
+    /// A setting that does not exist or is out of range.
+    pub fn with_arm(&self, name: &str, settings: &Settings) -> Result<Self, StudyError> {
+        let quoted = |text: &str| toml::Value::String(text.to_owned()).to_string();
+        let pairs: Vec<String> = settings
+            .0
+            .iter()
+            .map(|s| format!("{} = {}", quoted(&s.tunable), quoted(&s.value)))
+            .collect();
+        let text = format!(
+            "{}\n[[arm]]\nname = {}\nsettings = {{ {} }}\n",
+            self.text.trim_end(),
+            quoted(name),
+            pairs.join(", ")
+        );
+        Self::parse(&text, &self.file)
+    }
+
+    /// Reads a built-in study by its name, or a file by its path.
+    ///
+    /// # Errors
+    /// No such study or file, or the study's first error.
+    pub fn find(name_or_path: &str) -> Result<Self, FindError> {
+        built_in::find(name_or_path, Path::new(name_or_path))
+    }
+}
+
+fn root<'a>(
+    scope: &'a Scope<'a>,
+    document: &'a toml::Spanned<toml::de::DeValue<'a>>,
+) -> Result<Table<'a>, StudyError> {
+    Node::new(scope, "the study".to_owned(), document)?.table(ROOT)
+}
+
+fn read_arm<'a>(
+    source: Source<'a>,
+    document: &'a toml::Spanned<toml::de::DeValue<'a>>,
+    plans: &'a [ArmPlan<'a>],
+    plan: &'a ArmPlan<'a>,
+    labels: &mut Names,
+) -> Result<Arm, StudyError> {
+    let scope = Scope::of_arm(source, plans, plan);
+    // The values of this arm live as long as the scope, not as long as the document.
+    let root = root(&scope, document)?;
+    let mut names = Names::default();
+    let table = root
+        .need("machine")?
+        .placed("[machine]")
+        .table(machine::MACHINE)?;
+    let machine = machine::machine(&table, &mut names)?;
+    let workload = workload::workload(&root, &mut names)?;
+    let arm = Arm {
+        name: plan.name.clone(),
+        about: plan.about.clone(),
+        settings: plan.settings(&scope)?,
+        base: root.or("base", Settings::default(), |n| {
+            settings::settings(&n.clone().placed("[base]"))
+        })?,
+        machine,
+        workload,
+    };
+    labels.join(Kind::Label, &names);
+    labels.join(Kind::Snapshot, &names);
+    Ok(arm)
+}
+
+fn head(
+    root: &Table<'_>,
+    arms: Vec<Arm>,
+    plans: &[ArmPlan<'_>],
+    labels: &Names,
+) -> Result<Study, StudyError> {
+    let source = root.scope().source;
+    let mut arm_names: BTreeSet<&str> = arms.iter().map(|arm| arm.name.as_str()).collect();
+    arm_names.extend(plans.iter().map(|plan| plan.base_name.as_str()));
+    let measures = measures::measures(root, &arm_names, labels)?;
+    Ok(Study {
+        file: source.file.to_owned(),
+        text: source.text.to_owned(),
+        name: study_name(&root.need("name")?)?,
+        title: root.need("title")?.text()?.trim().to_owned(),
+        question: root.need("question")?.text()?.trim().to_owned(),
+        repetitions: root.or("repetitions", 1, |n| n.count(1, 10_000))?,
+        sample_every: root.or("sample", Nanos::SECOND, |n| n.some_duration())?,
+        arms,
+        measures,
+    })
+}
+
+/// It names folders and files, so it is kept plain.
+fn study_name(node: &Node<'_>) -> Result<String, StudyError> {
+    let name = node.name()?;
+    let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
+    name.chars()
+        .all(plain)
+        .then_some(name)
+        .ok_or_else(|| node.expected("lower-case letters, digits and hyphens"))
+}

@@ -1,0 +1,69 @@
+//! The studies that the binary carries, and finding one by name or path.
+
+use std::io;
+use std::path::Path;
+
+use super::{Study, StudyError};
+use crate::suggest;
+
+/// The built-in studies: name and text.
+pub const BUILT_IN: &[(&str, &str)] = &[(
+    "min-free-kbytes",
+    include_str!("../../../../studies/min-free-kbytes.toml"),
+)];
+
+/// A study's text is small; a larger file is something else.
+const MOST_BYTES: u64 = 1 << 20;
+
+/// Why there is no study.
+#[derive(Debug, thiserror::Error)]
+pub enum FindError {
+    /// Neither a built-in study nor a file.
+    #[error("no study `{name}`: {way_out}; a file is named by its path, as in ./my-study.toml")]
+    Unknown {
+        /// What was asked for.
+        name: String,
+        /// The nearest study, or all of them.
+        way_out: String,
+    },
+    /// The file cannot be read.
+    #[error("{path}: {source}")]
+    Unreadable {
+        /// The file.
+        path: String,
+        /// Why.
+        source: io::Error,
+    },
+    /// The text is no study.
+    #[error(transparent)]
+    Study(#[from] StudyError),
+}
+
+pub(super) fn find(name: &str, path: &Path) -> Result<Study, FindError> {
+    if let Some((_, text)) = BUILT_IN.iter().find(|(built_in, _)| *built_in == name) {
+        return Ok(Study::parse(text, name)?);
+    }
+    let is_path = name.contains('/') || name.ends_with(".toml");
+    if !is_path {
+        let way_out = suggest::way_out(name, BUILT_IN.iter().map(|(name, _)| *name));
+        return Err(FindError::Unknown {
+            name: name.to_owned(),
+            way_out,
+        });
+    }
+    let text = read(path).map_err(|source| FindError::Unreadable {
+        path: name.to_owned(),
+        source,
+    })?;
+    Ok(Study::parse(&text, name)?)
+}
+
+fn read(path: &Path) -> io::Result<String> {
+    let metadata = std::fs::metadata(path)?;
+    if !metadata.is_file() || metadata.len() > MOST_BYTES {
+        return Err(io::Error::other(
+            "not a study: a text file of at most 1 MiB is expected",
+        ));
+    }
+    std::fs::read_to_string(path)
+}

@@ -1,0 +1,173 @@
+//! `[machine]`: memory, CPUs, disks, swap, and the files made beforehand.
+
+use mm::machine::{Disk, File, Machine, Swap, SwapBacking};
+use mm::units::{Bytes, Nanos};
+
+use super::names::{Kind, Names};
+use super::source::StudyError;
+use super::table::Table;
+
+pub(super) const MACHINE: &[&str] = &["memory", "cpus", "nodes", "disk", "swap", "file"];
+const DISK: &[&str] = &[
+    "name",
+    "size",
+    "bandwidth",
+    "read-bandwidth",
+    "write-bandwidth",
+    "latency",
+    "iops",
+    "seek",
+    "channels",
+    "queue-depth",
+    "rotational",
+];
+const SWAP: &[&str] = &["disk", "zram-ratio", "size", "arms", "except"];
+const FILE: &[&str] = &["name", "disk", "size", "arms", "except"];
+
+/// Reads the machine, and notes the names of its disks and files.
+pub(super) fn machine(table: &Table<'_>, names: &mut Names) -> Result<Machine, StudyError> {
+    let mut space = Vec::new();
+    let mut disks = Vec::new();
+    for table in table.tables("disk", "[[machine.disk]]", DISK)? {
+        let disk = disk(&table, names)?;
+        space.push(Space {
+            table,
+            left: disk.size.0,
+        });
+        disks.push(disk);
+    }
+    let mut machine = Machine {
+        memory: table.need("memory")?.some_size()?,
+        cpus: table.or("cpus", 1, |n| n.count(1, 4096))?,
+        nodes: table.or("nodes", 1, |n| n.count(1, 64))?,
+        disks,
+        swaps: Vec::new(),
+        files: Vec::new(),
+    };
+    for table in table.tables("swap", "[[machine.swap]]", SWAP)? {
+        machine
+            .swaps
+            .push(swap(&table, names, &mut space, &machine.disks)?);
+    }
+    for table in table.tables("file", "[[machine.file]]", FILE)? {
+        machine
+            .files
+            .push(file(&table, names, &mut space, &machine.disks)?);
+    }
+    if machine.nodes > machine.cpus {
+        let what = format!("{} nodes share {} CPUs", machine.nodes, machine.cpus);
+        return Err(table.node().error(what, "give each node a CPU"));
+    }
+    Ok(machine)
+}
+
+/// What is left of a disk.
+struct Space<'a> {
+    table: Table<'a>,
+    left: u64,
+}
+
+fn disk(table: &Table<'_>, names: &mut Names) -> Result<Disk, StudyError> {
+    let name = names.add(Kind::Disk, &table.need("name")?)?;
+    for key in ["read-bandwidth", "write-bandwidth"] {
+        table.not_both("bandwidth", key)?;
+    }
+    let both = table.maybe("bandwidth", |n| n.bandwidth())?;
+    let each = |key| match both {
+        Some(bandwidth) => Ok(bandwidth),
+        None => table.need(key)?.bandwidth(),
+    };
+    let latency = table.or("latency", Nanos::ZERO, |n| n.duration())?;
+    Ok(Disk {
+        name,
+        size: table.need("size")?.some_size()?,
+        read_bandwidth: each("read-bandwidth")?,
+        write_bandwidth: each("write-bandwidth")?,
+        latency,
+        seek: seek(table, latency)?,
+        channels: table.or("channels", 1, |n| n.count(1, 1024))?,
+        queue_depth: table.or("queue-depth", 64, |n| n.count(1, 65536))?,
+        rotational: table.or("rotational", false, |n| n.flag())?,
+    })
+}
+
+/// The cost of a request out of order: as said, or from IOPS as 1 / iops - latency.
+fn seek(table: &Table<'_>, latency: Nanos) -> Result<Nanos, StudyError> {
+    table.not_both("iops", "seek")?;
+    let Some(node) = table.get("iops")? else {
+        return table.or("seek", Nanos::ZERO, |n| n.duration());
+    };
+    let iops: u64 = node.count(1, 100_000_000)?;
+    let request = Nanos(Nanos::SECOND.0 / iops);
+    if request < latency {
+        let what = format!(
+            "{} is {iops}, but a latency of {latency} allows fewer",
+            node.place()
+        );
+        let most = Nanos::SECOND.0 / latency.0;
+        return Err(node.error(what, format!("at most {most}, or a smaller latency")));
+    }
+    Ok(request - latency)
+}
+
+fn swap(
+    table: &Table<'_>,
+    names: &Names,
+    space: &mut [Space<'_>],
+    disks: &[Disk],
+) -> Result<Swap, StudyError> {
+    let size = table.need("size")?.some_size()?;
+    let (key, node) = table.one_of(&["disk", "zram-ratio"])?;
+    let backing = if key == "disk" {
+        let disk = names.known(Kind::Disk, &node)?;
+        take(table, "swap", &disk, size, space, disks)?;
+        SwapBacking::Disk(disk)
+    } else {
+        SwapBacking::Zram {
+            ratio_milli: node.thousandths(1.0, 100.0)?,
+        }
+    };
+    Ok(Swap { backing, size })
+}
+
+fn file(
+    table: &Table<'_>,
+    names: &mut Names,
+    space: &mut [Space<'_>],
+    disks: &[Disk],
+) -> Result<File, StudyError> {
+    let name = names.add(Kind::File, &table.need("name")?)?;
+    let disk = names.known(Kind::Disk, &table.need("disk")?)?;
+    let size = table.need("size")?.some_size()?;
+    take(table, &name, &disk, size, space, disks)?;
+    Ok(File { name, disk, size })
+}
+
+/// Takes `size` from the disk, or says how much is missing.
+fn take(
+    table: &Table<'_>,
+    what: &str,
+    disk: &str,
+    size: Bytes,
+    space: &mut [Space<'_>],
+    disks: &[Disk],
+) -> Result<(), StudyError> {
+    let Some(index) = disks.iter().position(|known| known.name == disk) else {
+        return Ok(());
+    };
+    let space = &mut space[index];
+    if space.left < size.0 {
+        let missing = Bytes(size.0 - space.left);
+        let node = space.table.need("size")?;
+        let line = table.node().line();
+        return Err(node.error(
+            format!("disk `{disk}` is too small for `{what}` (line {line}): {missing} are missing"),
+            format!(
+                "make its size {} or more",
+                Bytes(disks[index].size.0 + missing.0)
+            ),
+        ));
+    }
+    space.left -= size.0;
+    Ok(())
+}

@@ -1,0 +1,312 @@
+//! `[[measure]]`: where a number is read, its unit, and what was published.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::names::{Kind, Names};
+use super::node::Node;
+use super::source::StudyError;
+use super::table::Table;
+use crate::measure::{Better, Item, Measure, Over, Published, Source, Span, Take, Unit};
+use crate::quantity;
+use crate::suggest;
+
+const MEASURE: &[&str] = &[
+    "name",
+    "snapshot",
+    "between",
+    "during",
+    "step",
+    "meminfo",
+    "vmstat",
+    "zoneinfo",
+    "pressure",
+    "tunable",
+    "file",
+    "field",
+    "take",
+    "over",
+    "unit",
+    "better",
+    "noise-floor",
+    "published",
+];
+const ITEMS: &[&str] = &[
+    "meminfo", "vmstat", "zoneinfo", "pressure", "tunable", "file",
+];
+const DURING: &[&str] = &["step", "from", "to"];
+
+const TAKE: &[(&str, Take)] = &[
+    ("duration", Take::Duration),
+    ("throughput", Take::Throughput),
+    ("rate", Take::Rate),
+    ("operations", Take::Operations),
+    ("bytes", Take::Bytes),
+    ("latency p50", Take::LatencyP50),
+    ("latency p90", Take::LatencyP90),
+    ("latency p99", Take::LatencyP99),
+    ("latency max", Take::LatencyMax),
+    ("survivors", Take::Survivors),
+    ("killed", Take::Killed),
+    ("failed", Take::Failed),
+];
+
+const OVER: &[(&str, Over)] = &[
+    ("minimum", Over::Minimum),
+    ("mean", Over::Mean),
+    ("median", Over::Median),
+    ("p90", Over::P90),
+    ("p99", Over::P99),
+    ("maximum", Over::Maximum),
+];
+
+/// Reads the measures; `labels` holds the labels and snapshots of all arms.
+pub(super) fn measures(
+    root: &Table<'_>,
+    arms: &BTreeSet<&str>,
+    labels: &Names,
+) -> Result<Vec<Measure>, StudyError> {
+    let mut measures: Vec<Measure> = Vec::new();
+    for table in root.tables("measure", "[[measure]]", MEASURE)? {
+        let measure = measure(&table, arms, labels)?;
+        if measures.iter().any(|other| other.name == measure.name) {
+            let what = format!("there are two measures called `{}`", measure.name);
+            return Err(table
+                .need("name")?
+                .error(what, "give one of them another name"));
+        }
+        measures.push(measure);
+    }
+    Ok(measures)
+}
+
+fn measure(
+    table: &Table<'_>,
+    arms: &BTreeSet<&str>,
+    labels: &Names,
+) -> Result<Measure, StudyError> {
+    let (source, usual) = source(table, labels)?;
+    let unit = match (table.maybe("unit", |n| n.choice(&Unit::WORDS))?, usual) {
+        (Some(unit), Some(usual)) if unit.class() != usual.class() => {
+            let node = table.need("unit")?;
+            return Err(node.error(
+                format!("{} does not fit what is measured", node.place()),
+                format!("write a unit like \"{}\", or drop it", usual.word()),
+            ));
+        }
+        (unit, usual) => unit.or(usual).unwrap_or(Unit::Count),
+    };
+    Ok(Measure {
+        name: table.need("name")?.name()?,
+        source,
+        unit,
+        better: table.maybe("better", |n| {
+            n.choice(&[("lower", Better::Lower), ("higher", Better::Higher)])
+        })?,
+        noise_floor: table
+            .maybe("noise-floor", |n| n.percent())?
+            .map(|p| f64::from(p) / 100.0),
+        published: table.or("published", BTreeMap::new(), |n| published(n, unit, arms))?,
+    })
+}
+
+/// The source, and the unit that its numbers usually have; `None` where only the author knows.
+fn source(table: &Table<'_>, labels: &Names) -> Result<(Source, Option<Unit>), StudyError> {
+    let (key, node) = table.one_of(&["snapshot", "between", "during", "step"])?;
+    if key == "step" {
+        return step(table, &node, labels);
+    }
+    if key != "during" {
+        refuse(table, &["take", "over"], key)?;
+    } else {
+        refuse(table, &["take"], key)?;
+    }
+    let (item, unit) = item(table)?;
+    let source = match key {
+        "snapshot" => Source::Snapshot {
+            label: labels.known(Kind::Snapshot, &node)?,
+            item,
+        },
+        "between" => {
+            let (from, to) = pair(&node, labels)?;
+            Source::Between { from, to, item }
+        }
+        _ => Source::During {
+            span: span(&node, labels)?,
+            item,
+            over: table.or("over", Over::Mean, |n| n.choice(OVER))?,
+        },
+    };
+    Ok((source, unit))
+}
+
+fn refuse(table: &Table<'_>, keys: &[&'static str], with: &str) -> Result<(), StudyError> {
+    for key in keys {
+        if let Some(node) = table.get(key)? {
+            return Err(node.error(format!("`{key}` does not go with `{with}`"), "drop it"));
+        }
+    }
+    Ok(())
+}
+
+fn step(
+    table: &Table<'_>,
+    node: &Node<'_>,
+    labels: &Names,
+) -> Result<(Source, Option<Unit>), StudyError> {
+    refuse(table, ITEMS, "step")?;
+    let take = table.need("take")?.choice(TAKE)?;
+    let unit = match take {
+        Take::Duration => Unit::Seconds,
+        Take::Throughput => Unit::MibPerSecond,
+        Take::Rate => Unit::PerSecond,
+        Take::Bytes => Unit::Mib,
+        Take::LatencyP50 | Take::LatencyP90 | Take::LatencyP99 | Take::LatencyMax => Unit::Millis,
+        Take::Operations | Take::Survivors | Take::Killed | Take::Failed => Unit::Count,
+    };
+    let source = Source::Step {
+        label: labels.known(Kind::Label, node)?,
+        take,
+        over: table.or("over", Over::Median, |n| n.choice(OVER))?,
+    };
+    Ok((source, Some(unit)))
+}
+
+fn pair(node: &Node<'_>, labels: &Names) -> Result<(String, String), StudyError> {
+    match node.list()?.as_slice() {
+        [from, to] => Ok((
+            labels.known(Kind::Snapshot, from)?,
+            labels.known(Kind::Snapshot, to)?,
+        )),
+        _ => Err(node.expected("two snapshots, as in [\"before\", \"after\"]")),
+    }
+}
+
+/// `"run"`, `{ step = "…" }` or `{ from = "…", to = "…" }`.
+fn span(node: &Node<'_>, labels: &Names) -> Result<Span, StudyError> {
+    if node.text() == Ok("run") {
+        return Ok(Span::Run);
+    }
+    let table = node.table(DURING)?;
+    match table.get("step")? {
+        Some(step) => labels.known(Kind::Label, &step).map(Span::Step),
+        None => Ok(Span::Snapshots(
+            labels.known(Kind::Snapshot, &table.need("from")?)?,
+            labels.known(Kind::Snapshot, &table.need("to")?)?,
+        )),
+    }
+}
+
+fn item(table: &Table<'_>) -> Result<(Item, Option<Unit>), StudyError> {
+    let (key, node) = table.one_of(ITEMS)?;
+    let text = node.text()?;
+    let field = |file: &str| Item::Field {
+        file: file.to_owned(),
+        field: text.to_owned(),
+    };
+    if key != "file" {
+        refuse(table, &["field"], key)?;
+    }
+    match key {
+        "meminfo" => Ok((field("proc/meminfo"), Some(Unit::Mib))),
+        "vmstat" => Ok((field("proc/vmstat"), None)),
+        "zoneinfo" => Ok((zone(text), Some(Unit::Mib))),
+        "pressure" => pressure(&node),
+        "tunable" => super::settings::tunable_file(&node).map(|file| (Item::Number { file }, None)),
+        _ => {
+            let file = text.trim_start_matches('/').to_owned();
+            let field = table.maybe("field", |n| n.text().map(str::to_owned))?;
+            let item = match field {
+                Some(field) => Item::Field { file, field },
+                None => Item::Number { file },
+            };
+            Ok((item, None))
+        }
+    }
+}
+
+/// `"low"` or `"DMA32.low"`.
+fn zone(text: &str) -> Item {
+    let (zone, field) = match text.split_once('.') {
+        Some((zone, field)) => (Some(zone.to_owned()), field),
+        None => (None, text),
+    };
+    Item::Zone {
+        zone,
+        field: field.to_owned(),
+    }
+}
+
+/// `"memory.some.total"`.
+fn pressure(node: &Node<'_>) -> Result<(Item, Option<Unit>), StudyError> {
+    let parts: Vec<&str> = node.text()?.split('.').collect();
+    let [resource, line, field] = parts[..] else {
+        return Err(node.expected("resource, line and field, as in \"memory.some.total\""));
+    };
+    let known = ["memory", "io", "cpu"].contains(&resource)
+        && ["some", "full"].contains(&line)
+        && ["avg10", "avg60", "avg300", "total"].contains(&field);
+    if !known {
+        return Err(node.expected("a figure of PSI, as in \"memory.some.total\""));
+    }
+    let unit = if field == "total" {
+        Unit::Millis
+    } else {
+        Unit::Percent
+    };
+    let (resource, line, field) = (resource.to_owned(), line.to_owned(), field.to_owned());
+    Ok((
+        Item::Pressure {
+            resource,
+            line,
+            field,
+        },
+        Some(unit),
+    ))
+}
+
+fn published(
+    node: &Node<'_>,
+    unit: Unit,
+    arms: &BTreeSet<&str>,
+) -> Result<BTreeMap<String, Published>, StudyError> {
+    let mut published = BTreeMap::new();
+    for (arm, value) in node.entries()? {
+        if !arms.contains(arm.as_str()) {
+            let what = format!("a value is published for an unknown arm `{arm}`");
+            return Err(value.error(what, suggest::way_out(&arm, arms.iter().copied())));
+        }
+        published.insert(arm, reported(&value, unit)?);
+    }
+    Ok(published)
+}
+
+/// A published value: a plain number in the measure's unit, or a text with its own unit.
+fn reported(node: &Node<'_>, unit: Unit) -> Result<Published, StudyError> {
+    let Some(text) = node.text().ok() else {
+        let amount: f64 = node.decimal()?;
+        return Ok(Published {
+            text: unit.show(amount),
+            amount,
+        });
+    };
+    let base = match unit {
+        Unit::Kib | Unit::Mib | Unit::Gib => quantity::size(text).ok().map(|size| size.0 as f64),
+        Unit::Seconds | Unit::Millis | Unit::Micros => {
+            quantity::duration(text).ok().map(|span| span.0 as f64)
+        }
+        Unit::MibPerSecond => quantity::bandwidth(text).ok().map(|rate| rate.0 as f64),
+        _ => text
+            .trim_end_matches(unit.word())
+            .trim()
+            .parse()
+            .ok()
+            .map(|n: f64| n * unit.worth()),
+    };
+    match base {
+        Some(base) => Ok(Published {
+            text: text.to_owned(),
+            amount: base / unit.worth(),
+        }),
+        None => Err(node.expected(&format!("an amount, as in \"{}\"", unit.show(1.0)))),
+    }
+}
