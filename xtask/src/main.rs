@@ -2,6 +2,7 @@
 //!
 //! This package knows how the project is checked and generated, and nothing about memory.
 
+mod docs;
 mod packages;
 mod process;
 mod test;
@@ -29,6 +30,11 @@ const COMMANDS: &[Command] = &[
         name: "tidy",
         about: "the house rules",
         run: tidy::run,
+    },
+    Command {
+        name: "docs",
+        about: "write the man pages, completions and references anew",
+        run: docs::run,
     },
 ];
 

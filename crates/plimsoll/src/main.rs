@@ -5,6 +5,8 @@
 
 mod cli;
 mod cmd;
+#[cfg(test)]
+mod docs;
 mod exit;
 mod term;
 

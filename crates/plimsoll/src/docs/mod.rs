@@ -1,0 +1,96 @@
+//! The documents that are made from the code: a test that they are fresh, and how they are made.
+//!
+//! `cargo xtask docs` runs the test with `UPDATE_EXPECT=1`, which writes them anew.
+
+mod cli_reference;
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use clap::CommandFactory;
+use clap_complete::Shell;
+
+use crate::cli::Cli;
+
+/// Where they lie, from the root of the checkout: path and text.
+type Documents = BTreeMap<PathBuf, String>;
+
+/// Folders that hold nothing else; a file that is not made any more has to go.
+const FOLDERS: &[&str] = &["docs/man", "docs/completions"];
+
+#[test]
+fn generated_documents_are_fresh() {
+    let root = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."));
+    let documents = generate();
+    if std::env::var_os("UPDATE_EXPECT").is_some_and(|value| value == "1") {
+        write(root, &documents);
+    }
+    let way_out = "run `cargo xtask docs`";
+    for (path, text) in &documents {
+        let found = fs::read_to_string(root.join(path)).unwrap_or_default();
+        assert!(found == *text, "{} is not fresh: {way_out}", path.display());
+    }
+    let strangers = strangers(root, &documents);
+    assert!(
+        strangers.is_empty(),
+        "not made any more: {strangers:?}: {way_out}"
+    );
+}
+
+fn generate() -> Documents {
+    let mut command = Cli::command().term_width(100);
+    command.build();
+    let mut documents = man_pages(&command);
+    documents.extend(completions(&command));
+    documents.insert("docs/cli.md".into(), cli_reference::markdown(&command));
+    documents
+}
+
+/// One page for the command and one for each verb.
+fn man_pages(command: &clap::Command) -> Documents {
+    let folder = tempfile::tempdir().unwrap();
+    clap_mangen::generate_to(command.clone(), folder.path()).unwrap();
+    let pages = fs::read_dir(folder.path()).unwrap().map(|entry| {
+        let entry = entry.unwrap();
+        let text = fs::read_to_string(entry.path()).unwrap();
+        (Path::new("docs/man").join(entry.file_name()), text)
+    });
+    let about_help = |path: &Path| path.to_string_lossy().contains("-help");
+    pages.filter(|(path, _)| !about_help(path)).collect()
+}
+
+fn completions(command: &clap::Command) -> Documents {
+    let shells = [
+        (Shell::Bash, "plimsoll.bash"),
+        (Shell::Fish, "plimsoll.fish"),
+        (Shell::Zsh, "_plimsoll"),
+    ];
+    let script = |(shell, name): (Shell, &str)| {
+        let mut text = Vec::new();
+        clap_complete::generate(shell, &mut command.clone(), "plimsoll", &mut text);
+        let path = format!("docs/completions/{name}");
+        (path.into(), String::from_utf8(text).unwrap())
+    };
+    shells.into_iter().map(script).collect()
+}
+
+fn write(root: &Path, documents: &Documents) {
+    for path in strangers(root, documents) {
+        fs::remove_file(root.join(path)).unwrap();
+    }
+    for (path, text) in documents {
+        let path = root.join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+}
+
+/// Files in the folders of generated documents that are not generated.
+fn strangers(root: &Path, documents: &Documents) -> Vec<PathBuf> {
+    let files = FOLDERS.iter().flat_map(|folder| {
+        let entries = fs::read_dir(root.join(folder)).into_iter().flatten();
+        entries.map(move |entry| Path::new(folder).join(entry.unwrap().file_name()))
+    });
+    files.filter(|path| !documents.contains_key(path)).collect()
+}
