@@ -1,0 +1,76 @@
+//! How the rows of the table are written down.
+
+use super::{DefaultRule, Kernels, Risk, Tunable, Unit, Values};
+
+/// The largest value of a file that holds a C `int`.
+pub(super) const INT_MAX: u64 = i32::MAX as u64;
+
+/// A row: name, path and values; the rest is added by the functions below.
+pub(super) const fn row(name: &'static str, path: &'static str, values: Values) -> Tunable {
+    Tunable {
+        name,
+        path,
+        unit: Unit::None,
+        values,
+        default: DefaultRule::Fixed("0"),
+        partner: None,
+        kernels: Kernels::Since(2, 6),
+        risk: Risk::Low,
+        effect: "",
+    }
+}
+
+/// A whole number in a range.
+pub(super) const fn from_to(min: u64, max: u64) -> Values {
+    Values::Integer { min, max }
+}
+
+/// 0 or 1.
+pub(super) const SWITCH: Values = from_to(0, 1);
+
+impl Tunable {
+    pub(super) const fn unit(self, unit: Unit) -> Self {
+        Self { unit, ..self }
+    }
+
+    pub(super) const fn default(self, default: DefaultRule) -> Self {
+        Self { default, ..self }
+    }
+
+    pub(super) const fn fixed(self, value: &'static str) -> Self {
+        self.default(DefaultRule::Fixed(value))
+    }
+
+    pub(super) const fn rule(self, words: &'static str) -> Self {
+        self.default(DefaultRule::Rule(words))
+    }
+
+    pub(super) const fn partner(self, partner: &'static str) -> Self {
+        Self {
+            partner: Some(partner),
+            ..self
+        }
+    }
+
+    pub(super) const fn since(self, major: u32, minor: u32) -> Self {
+        Self {
+            kernels: Kernels::Since(major, minor),
+            ..self
+        }
+    }
+
+    pub(super) const fn patched(self, patch: &'static str) -> Self {
+        Self {
+            kernels: Kernels::Patched(patch),
+            ..self
+        }
+    }
+
+    pub(super) const fn risk(self, risk: Risk) -> Self {
+        Self { risk, ..self }
+    }
+
+    pub(super) const fn effect(self, effect: &'static str) -> Self {
+        Self { effect, ..self }
+    }
+}

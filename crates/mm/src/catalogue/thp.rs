@@ -1,0 +1,104 @@
+//! Transparent huge pages, and the thread that makes them out of base pages.
+
+use super::table::{SWITCH, from_to, row};
+use super::{Risk, Tunable, Unit, Values};
+
+macro_rules! thp {
+    ($name:literal, $values:expr) => {
+        row(
+            concat!("thp.", $name),
+            concat!("sys/kernel/mm/transparent_hugepage/", $name),
+            $values,
+        )
+    };
+}
+
+macro_rules! khugepaged {
+    ($name:literal, $values:expr) => {
+        row(
+            concat!("khugepaged.", $name),
+            concat!("sys/kernel/mm/transparent_hugepage/khugepaged/", $name),
+            $values,
+        )
+    };
+}
+
+const UINT: Values = from_to(0, u32::MAX as u64);
+const PTES: Values = from_to(0, 511);
+
+pub(super) const TABLE: &[Tunable] = &[
+    thp!("enabled", Values::Words(&["always", "madvise", "never"]))
+        .rule("as the kernel was built: always or madvise")
+        .risk(Risk::Medium)
+        .effect(
+            "Decides which anonymous memory gets huge pages on a fault; unless it is never, \
+             min_free_kbytes is raised.",
+        ),
+    thp!(
+        "defrag",
+        Values::Words(&["always", "defer", "defer+madvise", "madvise", "never"])
+    )
+    .fixed("madvise")
+    .risk(Risk::Medium)
+    .effect(
+        "Decides who waits for reclaim and compaction when no huge page is free: always stalls every \
+         fault, never stalls none.",
+    ),
+    thp!(
+        "shmem_enabled",
+        Values::Words(&["always", "within_size", "advise", "never", "deny", "force"])
+    )
+    .rule("never, unless the kernel was built or booted otherwise")
+    .since(4, 8)
+    .risk(Risk::Medium)
+    .effect("Decides which shared memory that is not a mounted tmpfs gets huge pages."),
+    thp!("use_zero_page", SWITCH)
+        .fixed("1")
+        .since(3, 8)
+        .effect("Maps one huge page of zeros for reads of memory that was never written."),
+    thp!("shrink_underused", SWITCH)
+        .fixed("1")
+        .since(6, 12)
+        .effect(
+            "Lets reclaim split huge pages that are mostly zero and free what was never used of them.",
+        ),
+];
+
+pub(super) const KHUGEPAGED: &[Tunable] = &[
+    khugepaged!("defrag", SWITCH)
+        .fixed("1")
+        .effect("Lets khugepaged reclaim and compact to get a huge page."),
+    khugepaged!("pages_to_scan", from_to(1, u32::MAX as u64))
+        .unit(Unit::Pages)
+        .rule("8 times the pages of a huge page: 4096")
+        .effect("Sets how many pages khugepaged looks at before it sleeps."),
+    khugepaged!("scan_sleep_millisecs", UINT)
+        .unit(Unit::Milliseconds)
+        .fixed("10000")
+        .effect("Sets how long khugepaged sleeps between two scans."),
+    khugepaged!("alloc_sleep_millisecs", UINT)
+        .unit(Unit::Milliseconds)
+        .fixed("60000")
+        .effect("Sets how long khugepaged waits after it could not get a huge page."),
+    khugepaged!("max_ptes_none", PTES)
+        .unit(Unit::Pages)
+        .fixed("511")
+        .risk(Risk::Medium)
+        .effect(
+            "Allows so many pages of a future huge page to be unused; they are filled with zeros, so \
+             memory use grows.",
+        ),
+    khugepaged!("max_ptes_swap", PTES)
+        .unit(Unit::Pages)
+        .fixed("64")
+        .since(4, 8)
+        .effect("Allows so many pages of a future huge page to be swapped out; they are read back."),
+    khugepaged!("max_ptes_shared", PTES)
+        .unit(Unit::Pages)
+        .fixed("256")
+        .since(5, 8)
+        .effect(
+            "Allows so many pages of a future huge page to be shared with other processes; they are \
+             copied.",
+        ),
+];

@@ -1,0 +1,44 @@
+//! zswap: compressed pages in RAM, in front of a swap device.
+
+use super::table::{from_to, row};
+use super::{Risk, Tunable, Unit, Values};
+
+macro_rules! zswap {
+    ($name:literal, $values:expr) => {
+        row(
+            concat!("zswap.", $name),
+            concat!("sys/module/zswap/parameters/", $name),
+            $values,
+        )
+    };
+}
+
+pub(super) const TABLE: &[Tunable] = &[
+    zswap!("enabled", Values::YesNo)
+        .rule("as the kernel was built: mostly N")
+        .since(3, 11)
+        .risk(Risk::Medium)
+        .effect(
+            "Compresses pages that are swapped out and keeps them in RAM first; it needs a swap \
+             device.",
+        ),
+    zswap!("compressor", Values::Word)
+        .rule("as the kernel was built: lzo, lz4 or zstd")
+        .since(3, 11)
+        .effect("Names the compression; pages compressed before keep theirs."),
+    zswap!("max_pool_percent", from_to(0, 100))
+        .unit(Unit::Percent)
+        .fixed("20")
+        .since(3, 11)
+        .risk(Risk::Medium)
+        .effect("Limits the compressed pages to this share of RAM; then pages go to the device."),
+    zswap!("accept_threshold_percent", from_to(0, 100))
+        .unit(Unit::Percent)
+        .fixed("90")
+        .since(5, 6)
+        .effect("After the limit was hit, accepts pages again below this share of it."),
+    zswap!("shrinker_enabled", Values::YesNo)
+        .rule("as the kernel was built: mostly N")
+        .since(6, 8)
+        .effect("Lets reclaim write cold compressed pages to the device before the limit is hit."),
+];

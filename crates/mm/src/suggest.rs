@@ -1,0 +1,63 @@
+//! What someone may have meant who typed a name that does not exist.
+
+use alloc::vec::Vec;
+
+/// The candidate nearest to `name`, if one is near: at most one edit for each three characters.
+///
+/// Of equally near ones the first is taken.
+pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let name = name.to_ascii_lowercase();
+    let far = name.chars().count() / 3 + 1;
+    let measured = candidates
+        .into_iter()
+        .map(|candidate| (distance(&name, candidate), candidate));
+    let near = measured.filter(|&(edits, _)| edits < far.max(2));
+    near.min_by_key(|&(edits, _)| edits)
+        .map(|(_, candidate)| candidate)
+}
+
+/// Insertions, deletions and replacements that turn `a` into `b`, and swaps of neighbours
+/// (optimal string alignment). Only the first 64 characters count.
+#[must_use]
+pub fn distance(a: &str, b: &str) -> usize {
+    let a: Vec<char> = a.chars().take(64).collect();
+    let b: Vec<char> = b.chars().take(64).collect();
+    let mut before: Vec<usize> = Vec::new();
+    let mut last: Vec<usize> = (0..=b.len()).collect();
+    for (i, &from) in a.iter().enumerate() {
+        let mut row = Vec::with_capacity(b.len() + 1);
+        row.push(i + 1);
+        for (j, &to) in b.iter().enumerate() {
+            let replaced = last[j] + usize::from(from != to);
+            let mut best = replaced.min(last[j + 1] + 1).min(row[j] + 1);
+            if i > 0 && j > 0 && from == b[j - 1] && a[i - 1] == to {
+                best = best.min(before[j - 1] + 1);
+            }
+            row.push(best);
+        }
+        before = core::mem::replace(&mut last, row);
+    }
+    last.last().copied().unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn edits_are_counted_and_a_swap_is_one() {
+        assert_eq!(distance("", "abc"), 3);
+        assert_eq!(distance("swapiness", "swappiness"), 1);
+        assert_eq!(distance("drity", "dirty"), 1);
+        assert_eq!(distance("same", "same"), 0);
+    }
+
+    #[test]
+    fn only_what_is_near_is_suggested() {
+        let names = ["vm.swappiness", "vm.dirty_ratio"];
+        assert_eq!(nearest("vm.swapiness", names), Some("vm.swappiness"));
+        assert_eq!(nearest("VM.Dirty_Ratio", names), Some("vm.dirty_ratio"));
+        assert_eq!(nearest("teapot", names), None);
+        assert_eq!(nearest("", names), None);
+    }
+}
