@@ -4,6 +4,7 @@
 
 mod arrows;
 mod lines;
+mod reference;
 mod rust;
 mod words;
 
@@ -30,6 +31,7 @@ const RULES: &[(&str, Rule)] = &[
     ("lengths and widths", lines::check),
     ("Rust files", rust::check),
     ("words and links", words::check),
+    ("the study reference", reference::check),
 ];
 
 const EXTENSIONS: &[&str] = &["rs", "toml", "md", "c", "h", "sh"];
