@@ -3,6 +3,7 @@
 //! `cargo xtask docs` runs the test with `UPDATE_EXPECT=1`, which writes them anew.
 
 mod cli_reference;
+mod tunables;
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -44,6 +45,7 @@ fn generate() -> Documents {
     let mut documents = man_pages(&command);
     documents.extend(completions(&command));
     documents.insert("docs/cli.md".into(), cli_reference::markdown(&command));
+    documents.insert("docs/tunables.md".into(), tunables::markdown());
     documents
 }
 

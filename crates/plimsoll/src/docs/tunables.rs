@@ -1,0 +1,50 @@
+//! `docs/tunables.md`: the catalogue of tunables.
+
+use std::fmt::Write as _;
+
+use mm::catalogue::{self, Risk, Tunable, Unit};
+
+/// The reference of all tunables, group by group.
+pub(super) fn markdown() -> String {
+    let mut text = String::from(
+        "# Tunables\n\n\
+         The catalogue that validation and studies use, made from the code by `cargo xtask docs`. Kernels\n\
+         are upstream versions: a distribution may have built a tunable out.\n",
+    );
+    let mut group = "";
+    for tunable in catalogue::all() {
+        if tunable.group() != group {
+            group = tunable.group();
+            let _ = write!(text, "\n## {group}\n");
+        }
+        entry(&mut text, tunable);
+    }
+    text
+}
+
+fn entry(text: &mut String, tunable: &Tunable) {
+    let _ = write!(text, "\n### {}\n\n{}\n\n", tunable.name, tunable.effect);
+    let _ = writeln!(text, "- file: `/{}`", tunable.path);
+    let unit = match tunable.unit {
+        Unit::None => String::new(),
+        unit => format!(", in {unit}"),
+    };
+    let _ = writeln!(text, "- values: {}{unit}", tunable.values);
+    let _ = writeln!(text, "- default: {}", tunable.default);
+    if let Some(partner) = tunable.partner {
+        let _ = writeln!(
+            text,
+            "- partner: `{partner}`; writing one switches the other off"
+        );
+    }
+    let _ = writeln!(text, "- kernels: {}", tunable.kernels);
+    let _ = writeln!(text, "- risk: {}", risk(tunable.risk));
+}
+
+fn risk(risk: Risk) -> &'static str {
+    match risk {
+        Risk::Low => "low, it costs some speed until it is set back",
+        Risk::Medium => "medium, it can stall the machine or waste much of its memory",
+        Risk::High => "high, allocations can fail and processes be killed",
+    }
+}
