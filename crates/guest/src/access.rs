@@ -1,0 +1,174 @@
+//! A run of accesses: real system calls on a file, or real loads and stores in a mapping.
+
+use std::hint::black_box;
+use std::os::fd::BorrowedFd;
+
+use mm::access::{Operations, extent};
+use mm::units::{Bytes, Nanos};
+use mm::workload::Access;
+use rustix::io::Errno;
+
+use crate::clock;
+use crate::mapping::Mapping;
+use crate::meter::Meter;
+use crate::region::Region;
+
+/// What an access reaches its target through.
+#[derive(Debug)]
+pub(crate) enum Reach<'a> {
+    /// An anonymous region.
+    Region(&'a Region),
+    /// A file through a shared mapping.
+    Mapped(&'a Mapping),
+    /// A file by `pread` and `pwrite`; the buffer holds one block.
+    Calls(BorrowedFd<'a>, &'a mut [u8]),
+    /// The same past the page cache.
+    Direct(BorrowedFd<'a>, &'a mut [u8]),
+}
+
+/// `O_DIRECT` transfers whole sectors; this is the size of the largest in use.
+const SECTOR: u64 = 4096;
+
+/// Performs the access to its end: so many bytes, or its time limit.
+///
+/// Each operation costs two reads of the clock where a latency is wanted, one where there is only a
+/// time limit or a rate, none otherwise.
+pub(crate) fn perform(
+    access: &Access,
+    size: Bytes,
+    reach: &mut Reach<'_>,
+    operations: &mut Operations,
+    meter: Meter<'_>,
+) -> Result<(), Errno> {
+    let amount = access.amount.unwrap_or(size).0;
+    let timed = meter.is_timed();
+    let mut pace = Pace::new(access, meter);
+    let mut done = 0;
+    while done < amount && size.0 > 0 {
+        pace.wait(meter);
+        let operation = operations.next_operation();
+        let (offset, length) = extent(operation.block, size, access.block);
+        let length = length.min(amount - done);
+        let start = if timed { meter.now() } else { Nanos::ZERO };
+        reach.operate(operation.write, offset, length)?;
+        if timed {
+            meter.latency(meter.now().saturating_sub(start));
+        }
+        meter.count(length);
+        done += length;
+        if pace.is_over(meter) {
+            break;
+        }
+        clock::sleep(access.think);
+    }
+    Ok(())
+}
+
+/// When operations may begin, and when they are over.
+struct Pace {
+    /// Between the beginnings of two operations, at least; zero for no rate.
+    interval: Nanos,
+    /// The next operation begins no earlier.
+    next: Nanos,
+    /// None begins later.
+    end: Option<Nanos>,
+}
+
+impl Pace {
+    fn new(access: &Access, meter: Meter<'_>) -> Self {
+        let interval = match access.rate {
+            0 => Nanos::ZERO,
+            rate => Nanos(Nanos::SECOND.0 / u64::from(rate)),
+        };
+        let end = access.time_limit.map(|limit| meter.now() + limit);
+        Self {
+            interval,
+            next: Nanos::ZERO,
+            end,
+        }
+    }
+
+    /// Operations never begin faster than the rate; one that was late is not made up for.
+    fn wait(&mut self, meter: Meter<'_>) {
+        if self.interval > Nanos::ZERO {
+            meter.sleep_until(self.next);
+            self.next = meter.now() + self.interval;
+        }
+    }
+
+    fn is_over(&self, meter: Meter<'_>) -> bool {
+        self.end.is_some_and(|end| meter.now() >= end)
+    }
+}
+
+impl Reach<'_> {
+    fn operate(&mut self, write: bool, offset: u64, length: u64) -> Result<(), Errno> {
+        match self {
+            Self::Region(region) => region.touch(write, offset, length),
+            Self::Mapped(mapping) => touch_file(mapping, write, offset, length),
+            Self::Calls(file, buffer) => transfer(*file, buffer, write, offset, length)?,
+            Self::Direct(file, buffer) => {
+                transfer(*file, buffer, write, offset, whole_sectors(write, length))?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A read may ask for more than the file's end holds; a write must not make the file longer.
+fn whole_sectors(write: bool, length: u64) -> u64 {
+    if write {
+        length & !(SECTOR - 1)
+    } else {
+        length.next_multiple_of(SECTOR)
+    }
+}
+
+fn touch_file(mapping: &Mapping, write: bool, offset: u64, length: u64) {
+    let page = rustix::param::page_size();
+    let (first, end) = (
+        offset as usize / page,
+        ((offset + length) as usize).div_ceil(page),
+    );
+    for start in (first..end).map(|index| index * page) {
+        // A file that ends within the first word of a page is left alone there.
+        if start + size_of::<u64>() > mapping.length() {
+            continue;
+        }
+        if write {
+            mapping.store(start, start as u64 | 1);
+        } else {
+            black_box(mapping.load(start));
+        }
+    }
+}
+
+/// One `pread` or `pwrite`, and more where the kernel does less than was asked for.
+fn transfer(
+    file: BorrowedFd<'_>,
+    buffer: &mut [u8],
+    write: bool,
+    offset: u64,
+    length: u64,
+) -> Result<(), Errno> {
+    let mut done = 0;
+    while done < length {
+        let rest = &mut buffer[done as usize..length as usize];
+        let count = if write {
+            rustix::io::pwrite(file, rest, offset + done)?
+        } else {
+            rustix::io::pread(file, rest, offset + done)?
+        };
+        if count == 0 {
+            return end_of_file(done);
+        }
+        done += count as u64;
+    }
+    Ok(())
+}
+
+/// A file that is shorter than the study says is a failure, but not where a read past the page
+/// cache was rounded up to whole sectors.
+fn end_of_file(done: u64) -> Result<(), Errno> {
+    if done > 0 { Ok(()) } else { Err(Errno::NODATA) }
+}

@@ -1,0 +1,315 @@
+//! A process of the workload: it performs its steps with real system calls, and ends.
+
+use std::collections::BTreeMap;
+
+use mm::access::{Operations, blocks, stream};
+use mm::units::Bytes;
+use mm::workload::{Access, Action, Advice, Target, Until, Via};
+use rustix::fs::Advice as FileAdvice;
+use rustix::io::Errno;
+use rustix::mm::{Advice as MemoryAdvice, MapFlags};
+
+use crate::access::{self, Reach};
+use crate::clock;
+use crate::files::Files;
+use crate::mapping::Mapping;
+use crate::meter::Meter;
+use crate::place::{Place, noise};
+use crate::plan::{Node, Plan, is_reported};
+use crate::region::Regions;
+use crate::settings::{self, Prepared};
+
+/// A process at work.
+#[derive(Debug)]
+pub(crate) struct Process<'a> {
+    plan: &'a Plan<'a>,
+    instance: usize,
+    place: &'a Place,
+    prepared: &'a Prepared,
+    meter: Meter<'a>,
+    regions: Regions,
+    files: Files<'a>,
+    /// One block, for `pread` and `pwrite`.
+    buffer: Option<Mapping>,
+    /// The access stream of each step, by the step's number.
+    streams: BTreeMap<u32, Operations>,
+}
+
+/// The step that failed, and why.
+#[derive(Debug)]
+pub(crate) struct Failure {
+    step: u32,
+    why: Why,
+}
+
+/// Why a step failed.
+#[derive(Debug)]
+pub(crate) struct Why {
+    pub(crate) errno: Errno,
+    pub(crate) text: String,
+}
+
+impl<'a> Process<'a> {
+    /// The process instance with this number, before its first step.
+    pub(crate) fn new(
+        plan: &'a Plan<'a>,
+        instance: usize,
+        place: &'a Place,
+        prepared: &'a Prepared,
+        meter: Meter<'a>,
+    ) -> Self {
+        Self {
+            plan,
+            instance,
+            place,
+            prepared,
+            meter,
+            regions: Regions::default(),
+            files: Files::new(place, &plan.scenario.machine),
+            buffer: None,
+            streams: BTreeMap::new(),
+        }
+    }
+
+    /// Performs all steps. Whether they succeeded is left at the desk.
+    pub(crate) fn run(mut self) -> Result<(), ()> {
+        let program = self.plan.program(self.plan.instances[self.instance].index);
+        self.perform(program).map_err(|failure| {
+            self.meter.fail(Some(failure.step), &failure.why.text);
+        })
+    }
+
+    fn perform(&mut self, nodes: &[Node<'a>]) -> Result<(), Failure> {
+        nodes.iter().try_for_each(|node| self.step(node))
+    }
+
+    fn step(&mut self, node: &Node<'a>) -> Result<(), Failure> {
+        if !is_reported(node.step) {
+            return self.act(node);
+        }
+        self.prepare(node);
+        self.meter.begin(node.number);
+        let result = self.act(node);
+        let errno = result
+            .as_ref()
+            .err()
+            .map_or(0, |failure| failure.why.errno.raw_os_error());
+        self.meter.end(errno);
+        result
+    }
+
+    fn act(&mut self, node: &Node<'a>) -> Result<(), Failure> {
+        match &node.step.action {
+            Action::Repeat { until, steps: _ } => self.repeat(*until, &node.children),
+            action => self.once(node.number, action).map_err(|why| Failure {
+                step: node.number,
+                why,
+            }),
+        }
+    }
+
+    fn once(&mut self, number: u32, action: &Action) -> Result<(), Why> {
+        match action {
+            Action::Snapshot | Action::Start { .. } | Action::Wait { .. } | Action::Kill { .. } => {
+                self.meter.ask(number + 1)?;
+            }
+            Action::ApplyArm => settings::apply_arm(self.place, self.plan.scenario, self.prepared)?,
+            Action::ApplyDefaults => settings::apply_defaults(self.place, self.prepared)?,
+            Action::Set(list) => settings::apply(self.place, list, self.prepared)?,
+            Action::SetCgroup { cgroup, file } => {
+                settings::write_cgroup(self.place, cgroup, &file.0, &file.1)?;
+            }
+            Action::Reclaim {
+                cgroup,
+                amount,
+                swappiness,
+            } => {
+                settings::reclaim(self.place, cgroup, *amount, *swappiness)?;
+            }
+            Action::DropCaches => settings::drop_caches(self.place)?,
+            Action::Access(access) => self.access(number, access)?,
+            Action::Map(map) => {
+                let instance = &self.plan.instances[self.instance].name;
+                self.regions.map(map, instance, noise(self.plan.scenario))?;
+            }
+            Action::Unmap { region } => self.regions.unmap(region)?,
+            Action::Advise { target, advice } => self.advise(target, *advice)?,
+            Action::Lock { target } => match target {
+                Target::Region(name) => self.regions.get(name)?.mapping().lock()?,
+                Target::File(name) => self.files.mapping(name)?.lock()?,
+            },
+            Action::Sync { file } => rustix::fs::fsync(self.files.cached(file)?)?,
+            Action::Sleep(span) => clock::sleep(*span),
+            Action::Repeat { .. } => unreachable!("a repetition is performed by `repeat`"),
+        }
+        Ok(())
+    }
+
+    fn repeat(&mut self, until: Until, children: &[Node<'a>]) -> Result<(), Failure> {
+        let start = self.meter.now();
+        let mut rounds = 0;
+        loop {
+            let over = match until {
+                Until::Times(times) => rounds >= times,
+                Until::Elapsed(span) => self.meter.now() >= start + span,
+                Until::Forever => false,
+            };
+            if over {
+                return Ok(());
+            }
+            self.perform(children)?;
+            rounds += 1;
+        }
+    }
+
+    /// Gets ready what is no part of a labelled step's own time: the order of its accesses.
+    fn prepare(&mut self, node: &Node<'a>) {
+        if let Action::Access(access) = &node.step.action
+            && !self.streams.contains_key(&node.number)
+            && let Ok(size) = self.size(&access.target)
+        {
+            let operations = self.operations(node.number, access, size);
+            self.streams.insert(node.number, operations);
+        }
+    }
+
+    fn access(&mut self, number: u32, access: &Access) -> Result<(), Errno> {
+        let size = self.size(&access.target)?;
+        let mut operations = match self.streams.remove(&number) {
+            Some(operations) => operations,
+            None => self.operations(number, access, size),
+        };
+        let result = self.reach(access).and_then(|mut reach| {
+            access::perform(access, size, &mut reach.0, &mut operations, reach.1)
+        });
+        self.streams.insert(number, operations);
+        result
+    }
+
+    fn operations(&self, number: u32, access: &Access, size: Bytes) -> Operations {
+        let instance = &self.plan.instances[self.instance].name;
+        let prng = stream(self.plan.scenario.seed, instance, self.plan.path(number));
+        Operations::new(access, blocks(size, access.block), prng)
+    }
+
+    fn size(&self, target: &Target) -> Result<Bytes, Errno> {
+        match target {
+            Target::File(name) => self.files.size(name),
+            Target::Region(name) => self.regions.get(name).map(crate::region::Region::size),
+        }
+    }
+
+    fn reach(&mut self, access: &Access) -> Result<(Reach<'_>, Meter<'a>), Errno> {
+        let meter = self.meter;
+        let name = match &access.target {
+            Target::Region(name) => return Ok((Reach::Region(self.regions.get(name)?), meter)),
+            Target::File(name) => name,
+        };
+        let reach = match access.via {
+            Via::Mmap => Reach::Mapped(self.files.mapping(name)?),
+            Via::Syscall => {
+                let buffer = buffer(&mut self.buffer, access.block)?;
+                Reach::Calls(self.files.cached(name)?, buffer)
+            }
+            Via::Direct => {
+                let buffer = buffer(&mut self.buffer, access.block)?;
+                Reach::Direct(self.files.direct(name)?, buffer)
+            }
+        };
+        Ok((reach, meter))
+    }
+
+    fn advise(&mut self, target: &Target, advice: Advice) -> Result<(), Errno> {
+        let name = match target {
+            Target::Region(name) => {
+                let mapping = self.regions.get(name)?.mapping();
+                return mapping.advise(memory_advice(advice).ok_or(Errno::INVAL)?);
+            }
+            Target::File(name) => name,
+        };
+        match file_advice(advice) {
+            Some(advice) => rustix::fs::fadvise(self.files.cached(name)?, 0, None, advice)?,
+            None => self.files.mapping(name).map(drop)?,
+        }
+        match memory_advice(advice) {
+            Some(advice) => self.files.advise_mapping(name, advice),
+            None => Ok(()),
+        }
+    }
+}
+
+/// A buffer of one block, faulted in; kept for the next access.
+fn buffer(kept: &mut Option<Mapping>, block: Bytes) -> Result<&mut [u8], Errno> {
+    let page = rustix::param::page_size();
+    let length = usize::try_from(block.0)
+        .map_err(|_| Errno::NOMEM)?
+        .next_multiple_of(page);
+    if kept.as_ref().is_none_or(|buffer| buffer.length() < length) {
+        *kept = None;
+        let flags = MapFlags::PRIVATE | MapFlags::POPULATE;
+        *kept = Some(Mapping::anonymous(length, flags)?);
+    }
+    kept.as_mut().map(Mapping::bytes).ok_or(Errno::NOMEM)
+}
+
+fn file_advice(advice: Advice) -> Option<FileAdvice> {
+    Some(match advice {
+        Advice::DontNeed => FileAdvice::DontNeed,
+        Advice::NoReuse => FileAdvice::NoReuse,
+        Advice::Sequential => FileAdvice::Sequential,
+        Advice::Random => FileAdvice::Random,
+        Advice::WillNeed => FileAdvice::WillNeed,
+        _ => return None,
+    })
+}
+
+/// `None` for advice that only files know.
+fn memory_advice(advice: Advice) -> Option<MemoryAdvice> {
+    Some(match advice {
+        Advice::DontNeed => MemoryAdvice::LinuxDontNeed,
+        Advice::NoReuse => return None,
+        Advice::Sequential => MemoryAdvice::Sequential,
+        Advice::Random => MemoryAdvice::Random,
+        Advice::WillNeed => MemoryAdvice::WillNeed,
+        Advice::Cold => MemoryAdvice::LinuxCold,
+        Advice::PageOut => MemoryAdvice::LinuxPageOut,
+        Advice::HugePage => MemoryAdvice::LinuxHugepage,
+        Advice::NoHugePage => MemoryAdvice::LinuxNoHugepage,
+        Advice::Mergeable => MemoryAdvice::LinuxMergeable,
+        Advice::Unmergeable => MemoryAdvice::LinuxUnmergeable,
+    })
+}
+
+impl From<Errno> for Why {
+    fn from(errno: Errno) -> Self {
+        let text = std::io::Error::from(errno).to_string();
+        Self { errno, text }
+    }
+}
+
+/// What a process does before its first step: it takes its place in the machine.
+pub(crate) fn settle(
+    place: &Place,
+    process: &mm::workload::Process,
+    name: &str,
+) -> Result<(), Why> {
+    use rustix::process::{Resource, Rlimit, set_parent_process_death_signal, setrlimit};
+    set_parent_process_death_signal(Some(rustix::process::Signal::KILL))?;
+    let slack = std::num::NonZeroU64::new(1);
+    rustix::thread::set_current_timer_slack(slack)?;
+    let name: Vec<u8> = name.bytes().filter(|&byte| byte != 0).take(15).collect();
+    let name = std::ffi::CString::new(name).map_err(|_| Errno::INVAL)?;
+    rustix::thread::set_name(&name)?;
+    if let Some(cgroup) = &process.cgroup {
+        settings::write_cgroup(place, cgroup, "cgroup.procs", "0")?;
+    }
+    settings::oom_score_adj(place, process.oom_score_adj)?;
+    if let Some(limit) = process.address_space {
+        let limit = Rlimit {
+            current: Some(limit.0),
+            maximum: Some(limit.0),
+        };
+        setrlimit(Resource::As, limit)?;
+    }
+    Ok(())
+}

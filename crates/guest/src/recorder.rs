@@ -1,0 +1,243 @@
+//! What a run leaves: frames as text, kept in memory until its end, and the bench's notes.
+
+use std::fmt::Write as _;
+use std::io::{self, Write};
+
+use host::{Root, read};
+use mm::capture::Frame;
+use mm::outcome::{PROGRESS, STEPS};
+use mm::units::Nanos;
+use rustix::io::Errno;
+use rustix::mm::{Advice, MapFlags};
+
+use crate::mapping::Mapping;
+use crate::place::Place;
+
+/// Path of the note that says what went wrong; a run that has it was not performed as the study
+/// says. One line each.
+pub const ERROR: &str = "plimsoll/error";
+/// Path of the note that names the tunables that this kernel lacks: `TUNABLE = VALUE` per line.
+pub const SKIPPED: &str = "plimsoll/skipped";
+/// Path of the note about processes that a failed system call ended: `PROCESS<tab>STEP<tab>WHY`.
+pub const FAILED: &str = "plimsoll/failed";
+
+/// Kernel threads whose CPU time a snapshot tells.
+const KERNEL_THREADS: [&str; 3] = ["kswapd", "ksmd", "khugepaged"];
+/// What is read of each.
+const THREAD_FILES: [&str; 2] = ["schedstat", "stat"];
+/// What is read of each control group of the workload.
+const CGROUP_FILES: [&str; 6] = [
+    "memory.current",
+    "memory.swap.current",
+    "memory.stat",
+    "memory.events",
+    "memory.pressure",
+    "memory.max",
+];
+
+/// What a run leaves.
+#[derive(Debug)]
+pub struct Recorder {
+    root: Root,
+    text: Text,
+    /// The frame's text before it goes into `text`; kept so that its room is used again.
+    line: String,
+    /// Files that a snapshot holds besides the usual ones: path to read, path to note.
+    extra: Vec<(String, String)>,
+    errors: String,
+    skipped: String,
+    failed: String,
+}
+
+impl Recorder {
+    /// Nothing yet; room for the first frames is set aside.
+    ///
+    /// # Errors
+    /// Out of memory.
+    pub fn new(place: &Place, cgroups: &[mm::workload::Cgroup]) -> Result<Self, Errno> {
+        let mut recorder = Self {
+            root: place.root.clone(),
+            text: Text::new()?,
+            line: String::with_capacity(64 << 10),
+            extra: kernel_threads(&place.root),
+            errors: String::new(),
+            skipped: String::new(),
+            failed: String::new(),
+        };
+        for cgroup in cgroups {
+            let path = Place::cgroup(&cgroup.path);
+            let files = CGROUP_FILES.iter().map(|file| format!("{path}/{file}"));
+            recorder
+                .extra
+                .extend(files.map(|file| (file.clone(), file)));
+        }
+        recorder.text.push(b"plimsoll-capture 1\n")?;
+        Ok(recorder)
+    }
+
+    /// Something went wrong: it is said on the console and noted.
+    pub fn error(&mut self, text: &str) {
+        report(text);
+        let _ = writeln!(self.errors, "{text}");
+    }
+
+    /// A tunable that this kernel lacks.
+    pub(crate) fn skipped(&mut self, setting: &mm::settings::Setting) {
+        let _ = writeln!(self.skipped, "{setting}");
+    }
+
+    /// A process that a failed system call ended.
+    pub(crate) fn failed(&mut self, process: &str, step: &str, why: &str) {
+        let _ = writeln!(self.failed, "{process}\t{step}\t{why}");
+    }
+
+    /// Takes a periodic sample.
+    pub(crate) fn sample(&mut self, at: Nanos, progress: String) {
+        let mut frame = read::sample(&self.root, at);
+        frame.files.insert(PROGRESS.to_owned(), progress);
+        self.keep(&frame);
+    }
+
+    /// Takes a full snapshot.
+    pub(crate) fn snapshot(&mut self, at: Nanos, label: Option<&str>, progress: String) {
+        let mut frame = self.full(at);
+        frame.label = label.map(str::to_owned);
+        frame.files.insert(PROGRESS.to_owned(), progress);
+        self.keep(&frame);
+    }
+
+    /// Takes the last frame, which holds the notes.
+    pub(crate) fn finish(&mut self, at: Nanos, progress: String, steps: String) {
+        let mut frame = self.full(at);
+        frame.files.insert(PROGRESS.to_owned(), progress);
+        frame.files.insert(STEPS.to_owned(), steps);
+        self.notes(&mut frame);
+        self.keep(&frame);
+    }
+
+    /// Adds a last frame that holds nothing but the notes, for a run that came to no end of its own.
+    pub fn abandon(&mut self, at: Nanos) {
+        let mut frame = Frame {
+            at,
+            ..Frame::default()
+        };
+        self.notes(&mut frame);
+        self.keep(&frame);
+    }
+
+    /// The capture's length in bytes.
+    #[must_use]
+    pub fn length(&self) -> u64 {
+        self.text.length
+    }
+
+    /// Writes the capture's text.
+    ///
+    /// # Errors
+    /// What the writer says.
+    pub fn write_to(&self, out: &mut impl Write) -> io::Result<()> {
+        self.text.write_to(out)
+    }
+
+    fn full(&self, at: Nanos) -> Frame {
+        let mut frame = read::full(&self.root, at);
+        for (path, name) in &self.extra {
+            if let Ok(text) = self.root.read(path) {
+                frame.files.insert(name.clone(), text);
+            }
+        }
+        frame
+    }
+
+    fn notes(&mut self, frame: &mut Frame) {
+        for (path, text) in [
+            (ERROR, &mut self.errors),
+            (SKIPPED, &mut self.skipped),
+            (FAILED, &mut self.failed),
+        ] {
+            if !text.is_empty() {
+                frame.files.insert(path.to_owned(), std::mem::take(text));
+            }
+        }
+    }
+
+    fn keep(&mut self, frame: &Frame) {
+        self.line.clear();
+        frame.write(&mut self.line);
+        if let Err(errno) = self.text.push(self.line.as_bytes()) {
+            self.error(&format!("a frame is lost: no memory to keep it: {errno}"));
+        }
+    }
+}
+
+/// Says a line on the console.
+pub(crate) fn report(text: &str) {
+    eprintln!("plimsoll: {text}");
+}
+
+/// The statistics of the kernel threads that move memory, under their names.
+fn kernel_threads(root: &Root) -> Vec<(String, String)> {
+    let mut paths = Vec::new();
+    for pid in root
+        .names("proc")
+        .iter()
+        .filter(|name| name.bytes().all(|b| b.is_ascii_digit()))
+    {
+        let name = root.read(&format!("proc/{pid}/comm")).unwrap_or_default();
+        let name = name.trim_end();
+        if KERNEL_THREADS.iter().any(|thread| name.starts_with(thread)) {
+            let path = |file| (format!("proc/{pid}/{file}"), format!("proc/{name}/{file}"));
+            paths.extend(THREAD_FILES.map(path));
+        }
+    }
+    paths
+}
+
+/// Text that grows without being moved, outside the heap, and that no process of the workload
+/// inherits.
+#[derive(Debug)]
+struct Text {
+    chunks: Vec<Mapping>,
+    length: u64,
+}
+
+/// What is set aside at a time.
+const CHUNK: usize = 1 << 20;
+
+impl Text {
+    fn new() -> Result<Self, Errno> {
+        let chunks = Vec::with_capacity(1024);
+        Ok(Self { chunks, length: 0 })
+    }
+
+    fn push(&mut self, mut bytes: &[u8]) -> Result<(), Errno> {
+        while !bytes.is_empty() {
+            let used = (self.length % CHUNK as u64) as usize;
+            if used == 0 && self.chunks.len() as u64 * CHUNK as u64 == self.length {
+                self.chunks.push(chunk()?);
+            }
+            let index = (self.length / CHUNK as u64) as usize;
+            let part = bytes.len().min(CHUNK - used);
+            self.chunks[index].bytes()[used..used + part].copy_from_slice(&bytes[..part]);
+            self.length += part as u64;
+            bytes = &bytes[part..];
+        }
+        Ok(())
+    }
+
+    fn write_to(&self, out: &mut impl Write) -> io::Result<()> {
+        let mut left = self.length;
+        for chunk in &self.chunks {
+            let part = left.min(CHUNK as u64) as usize;
+            out.write_all(&chunk.as_bytes()[..part])?;
+            left -= part as u64;
+        }
+        Ok(())
+    }
+}
+
+fn chunk() -> Result<Mapping, Errno> {
+    let chunk = Mapping::anonymous(CHUNK, MapFlags::PRIVATE | MapFlags::POPULATE)?;
+    chunk.advise(Advice::LinuxDontFork)?;
+    Ok(chunk)
+}

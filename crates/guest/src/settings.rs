@@ -1,0 +1,236 @@
+//! What an administrator does: settings, control groups, and a process's own OOM score.
+
+use std::fs;
+use std::io;
+
+use mm::scenario::Scenario;
+use mm::settings::Setting;
+use mm::units::Bytes;
+use mm::workload::{Action, Cgroup, Step};
+use rustix::io::Errno;
+
+use crate::error::Error;
+use crate::place::Place;
+use crate::process::Why;
+use crate::recorder::Recorder;
+
+/// What was found out about the scenario's tunables before the run.
+#[derive(Clone, Debug, Default)]
+pub struct Prepared {
+    /// The arm's tunables with the values they had, in the arm's order.
+    defaults: Vec<Setting>,
+    /// Tunables that this kernel lacks.
+    absent: Vec<String>,
+}
+
+/// Writes the base settings, and the arm's where the workload never does so itself; remembers what
+/// the arm's tunables were before.
+///
+/// # Errors
+/// A setting that the kernel has and does not take.
+pub fn prepare(
+    scenario: &Scenario,
+    place: &Place,
+    recorder: &mut Recorder,
+) -> Result<Prepared, Error> {
+    let mut prepared = Prepared::default();
+    for setting in all_settings(scenario) {
+        if !place.root.is_file(&path_of(&setting.tunable)) && !prepared.lacks(setting) {
+            prepared.absent.push(setting.tunable.clone());
+            recorder.skipped(setting);
+        }
+    }
+    let fail = |why: Why| Error::new("settings", why.text);
+    apply(place, &scenario.base.0, &prepared).map_err(fail)?;
+    for setting in &scenario.arm_settings.0 {
+        if let Ok(value) = place.root.read(&path_of(&setting.tunable)) {
+            let value = chosen(&value).to_owned();
+            prepared.defaults.push(Setting {
+                tunable: setting.tunable.clone(),
+                value,
+            });
+        }
+    }
+    if !applies_arm(&scenario.workload) {
+        apply(place, &scenario.arm_settings.0, &prepared).map_err(fail)?;
+    }
+    Ok(prepared)
+}
+
+/// Writes the arm's settings.
+pub(crate) fn apply_arm(
+    place: &Place,
+    scenario: &Scenario,
+    prepared: &Prepared,
+) -> Result<(), Why> {
+    apply(place, &scenario.arm_settings.0, prepared)
+}
+
+/// Writes back what the arm's tunables were before the run, last written first.
+pub(crate) fn apply_defaults(place: &Place, prepared: &Prepared) -> Result<(), Why> {
+    prepared
+        .defaults
+        .iter()
+        .rev()
+        .try_for_each(|setting| write(place, setting))
+}
+
+/// Writes settings, those that this kernel lacks left out.
+pub(crate) fn apply(place: &Place, list: &[Setting], prepared: &Prepared) -> Result<(), Why> {
+    let present = list.iter().filter(|setting| !prepared.lacks(setting));
+    present
+        .into_iter()
+        .try_for_each(|setting| write(place, setting))
+}
+
+/// Makes the workload's control groups, parents first, and writes their files.
+///
+/// # Errors
+/// A group that cannot be made or a file that cannot be written.
+pub fn make_cgroups(place: &Place, cgroups: &[Cgroup]) -> Result<(), Error> {
+    let fail = |why: Why| Error::new("control groups", why.text);
+    for cgroup in cgroups {
+        let path = Place::cgroup(&cgroup.path);
+        enable_controllers(place, cgroups, &path).map_err(fail)?;
+        fs::create_dir_all(place.root.join(&path))
+            .map_err(|error| Error::new(format!("/{path}"), error))?;
+        for (file, text) in &cgroup.files {
+            write_cgroup(place, &cgroup.path, file, text).map_err(fail)?;
+        }
+    }
+    Ok(())
+}
+
+/// Writes into a file of a control group.
+pub(crate) fn write_cgroup(place: &Place, cgroup: &str, file: &str, text: &str) -> Result<(), Why> {
+    put(place, &format!("{}/{file}", Place::cgroup(cgroup)), text)
+}
+
+/// Asks for proactive reclaim. Less than was asked for is no failure: the kernel says `EAGAIN` then.
+pub(crate) fn reclaim(
+    place: &Place,
+    cgroup: &str,
+    amount: Bytes,
+    swappiness: Option<u8>,
+) -> Result<(), Why> {
+    let amount = amount.0;
+    let text = swappiness.map_or_else(
+        || amount.to_string(),
+        |value| format!("{amount} swappiness={value}"),
+    );
+    match write_cgroup(place, cgroup, "memory.reclaim", &text) {
+        Err(why) if why.errno == Errno::AGAIN => Ok(()),
+        result => result,
+    }
+}
+
+/// `sync`, then drops the page cache and reclaimable slab.
+pub(crate) fn drop_caches(place: &Place) -> Result<(), Why> {
+    rustix::fs::sync();
+    put(place, "proc/sys/vm/drop_caches", "3")
+}
+
+/// Sets this process's `oom_score_adj`.
+pub(crate) fn oom_score_adj(place: &Place, value: i16) -> Result<(), Why> {
+    put(place, "proc/self/oom_score_adj", &value.to_string())
+}
+
+impl Prepared {
+    fn lacks(&self, setting: &Setting) -> bool {
+        self.absent.contains(&setting.tunable)
+    }
+}
+
+/// The controllers that the groups' files need, switched on from the root down to `path`.
+fn enable_controllers(place: &Place, cgroups: &[Cgroup], path: &str) -> Result<(), Why> {
+    let files = cgroups.iter().flat_map(|cgroup| &cgroup.files);
+    let used = files.filter_map(|(file, _)| file.split_once('.').map(|(name, _)| name));
+    let mut controllers: Vec<&str> = used.filter(|&name| name != "cgroup").collect();
+    controllers.push("memory");
+    controllers.sort_unstable();
+    controllers.dedup();
+    let root = Place::cgroup("");
+    let mut parents: Vec<&str> = Vec::new();
+    let mut parent = path;
+    while let Some((above, _)) = parent.rsplit_once('/') {
+        parent = above;
+        if above.len() + 1 >= root.len() {
+            parents.push(above);
+        }
+    }
+    for parent in parents.iter().rev() {
+        for controller in &controllers {
+            put(
+                place,
+                &format!("{parent}/cgroup.subtree_control"),
+                &format!("+{controller}"),
+            )?;
+        }
+    }
+    Ok(())
+}
+
+fn all_settings(scenario: &Scenario) -> Vec<&Setting> {
+    let mut settings: Vec<&Setting> = scenario.base.0.iter().collect();
+    settings.extend(&scenario.arm_settings.0);
+    for process in &scenario.workload.processes {
+        each_step(&process.steps, &mut |step| {
+            if let Action::Set(list) = &step.action {
+                settings.extend(list);
+            }
+        });
+    }
+    settings
+}
+
+fn applies_arm(workload: &mm::workload::Workload) -> bool {
+    let mut applies = false;
+    for process in &workload.processes {
+        each_step(&process.steps, &mut |step| {
+            applies |= step.action == Action::ApplyArm
+        });
+    }
+    applies
+}
+
+fn each_step<'a>(steps: &'a [Step], look: &mut dyn FnMut(&'a Step)) {
+    for step in steps {
+        look(step);
+        if let Action::Repeat { steps, .. } = &step.action {
+            each_step(steps, look);
+        }
+    }
+}
+
+fn write(place: &Place, setting: &Setting) -> Result<(), Why> {
+    put(place, &path_of(&setting.tunable), &setting.value)
+}
+
+fn path_of(tunable: &str) -> String {
+    match tunable.split_once('.') {
+        Some(("vm", name)) => format!("proc/sys/vm/{name}"),
+        Some((group, name)) => format!("sys/kernel/mm/{group}/{name}"),
+        None => tunable.to_owned(),
+    }
+}
+
+/// One `write` of the whole text, as the kernel's handlers want it.
+fn put(place: &Place, path: &str, text: &str) -> Result<(), Why> {
+    let write = || {
+        let mut file = fs::OpenOptions::new()
+            .write(true)
+            .open(place.root.join(path))?;
+        io::Write::write_all(&mut file, text.as_bytes())
+    };
+    write().map_err(|error| Why {
+        errno: Errno::from_io_error(&error).unwrap_or(Errno::IO),
+        text: format!("/{path}: \"{text}\": {error}"),
+    })
+}
+
+/// The chosen one of a list in a kernel file, or all of it.
+fn chosen(text: &str) -> &str {
+    let words = text.split_ascii_whitespace();
+    let mut marked = words.filter_map(|word| word.strip_prefix('[')?.strip_suffix(']'));
+    marked.next().unwrap_or(text.trim())
+}

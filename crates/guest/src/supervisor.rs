@@ -1,0 +1,482 @@
+//! Starts the workload's processes, serves their requests, takes samples, and sees them end.
+
+use std::fmt::Write as _;
+use std::os::fd::{AsFd as _, OwnedFd};
+use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+
+use mm::outcome::{Latency, Status, StepOutcome};
+use mm::scenario::Scenario;
+use mm::units::{Bytes, Nanos};
+use mm::workload::{Action, Start};
+use rustix::event::{EventfdFlags, PollFd, PollFlags, eventfd, poll};
+use rustix::io::Errno;
+use rustix::process::{
+    Pid, PidfdFlags, Signal, WaitOptions, WaitStatus, kill_process, pidfd_open, waitpid,
+};
+use rustix::thread::futex;
+
+use crate::clock::{RunClock, timespec};
+use crate::error::Error;
+use crate::meter::{self, DONE, Meter};
+use crate::place::Place;
+use crate::plan::Plan;
+use crate::process::{self, Process};
+use crate::recorder::{Recorder, report};
+use crate::settings::Prepared;
+use crate::shared::{RECORDS, Shared, TAKE};
+
+/// Runs a scenario's workload to its end and records it.
+///
+/// # Errors
+/// What keeps the workload from being started or watched at all; what happens to its processes is
+/// recorded instead.
+pub fn perform(
+    scenario: &Scenario,
+    place: &Place,
+    prepared: &Prepared,
+    recorder: &mut Recorder,
+) -> Result<(), Error> {
+    let plan = Plan::new(scenario);
+    let supervisor = Supervisor::new(&plan, place, prepared, recorder)?;
+    supervisor.run()
+}
+
+struct Supervisor<'a> {
+    plan: &'a Plan<'a>,
+    place: &'a Place,
+    prepared: &'a Prepared,
+    recorder: &'a mut Recorder,
+    shared: Shared,
+    /// Processes ring it when they ask for something.
+    bell: OwnedFd,
+    clock: RunClock,
+    states: Vec<State>,
+    next_sample: Nanos,
+    steps: Vec<StepOutcome>,
+}
+
+/// Where a process instance stands.
+#[derive(Debug)]
+enum State {
+    /// Waits for demand, or was never wanted.
+    Idle,
+    /// Starts by itself at this time.
+    Due(Nanos),
+    Running(Running),
+    Ended,
+}
+
+#[derive(Debug)]
+struct Running {
+    pid: Pid,
+    pidfd: OwnedFd,
+    /// What becomes of its steps if a signal ends it.
+    killed: Killed,
+}
+
+/// Who ends a process by a signal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Killed {
+    /// The kernel: its steps were cut short.
+    ByKernel,
+    /// The workload or its deadline: its steps ended as intended.
+    ByWorkload,
+}
+
+impl<'a> Supervisor<'a> {
+    fn new(
+        plan: &'a Plan<'a>,
+        place: &'a Place,
+        prepared: &'a Prepared,
+        recorder: &'a mut Recorder,
+    ) -> Result<Self, Error> {
+        let instances = plan.instances.len();
+        let shared = Shared::new(instances, plan.levels);
+        let state = |instance: &crate::plan::Instance<'_>| match instance.process.start {
+            Start::After(delay) => State::Due(delay),
+            Start::OnDemand => State::Idle,
+        };
+        Ok(Self {
+            plan,
+            place,
+            prepared,
+            recorder,
+            shared: shared.map_err(Error::on("memory shared with the processes"))?,
+            bell: eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)
+                .map_err(Error::on("an eventfd"))?,
+            states: plan.instances.iter().map(state).collect(),
+            next_sample: Nanos::ZERO,
+            steps: Vec::new(),
+            clock: RunClock::begin(),
+        })
+    }
+
+    fn run(mut self) -> Result<(), Error> {
+        self.snapshot(None);
+        self.clock = RunClock::begin();
+        self.sample_if_due();
+        self.start_those_due()?;
+        while !self.is_over() {
+            self.wait()?;
+            self.see_who_ended()?;
+            self.serve();
+            self.start_those_due()?;
+            self.sample_if_due();
+        }
+        self.end_all()?;
+        let steps = self.steps_note();
+        self.recorder
+            .finish(self.clock.now(), self.progress(), steps);
+        Ok(())
+    }
+
+    fn is_over(&self) -> bool {
+        let waits = |state: &State| matches!(state, State::Due(_) | State::Running(_));
+        let deadline = self.plan.scenario.workload.deadline;
+        !self.states.iter().any(waits) || deadline.is_some_and(|end| self.clock.now() >= end)
+    }
+
+    /// Sleeps until a process ends or asks for something, or something is due.
+    fn wait(&mut self) -> Result<(), Error> {
+        let mut until = self.next_sample;
+        if let Some(deadline) = self.plan.scenario.workload.deadline {
+            until = until.min(deadline);
+        }
+        let mut fds = vec![PollFd::new(&self.bell, PollFlags::IN)];
+        for state in &self.states {
+            match state {
+                State::Due(at) => until = until.min(*at),
+                State::Running(running) => fds.push(PollFd::new(&running.pidfd, PollFlags::IN)),
+                State::Idle | State::Ended => {}
+            }
+        }
+        let timeout = timespec(until.saturating_sub(self.clock.now()));
+        match poll(&mut fds, Some(&timeout)) {
+            Ok(_) | Err(Errno::INTR) => Ok(()),
+            Err(errno) => Err(Error::on("poll")(errno)),
+        }
+    }
+
+    fn start_those_due(&mut self) -> Result<(), Error> {
+        for instance in 0..self.states.len() {
+            if matches!(self.states[instance], State::Due(at) if at <= self.clock.now()) {
+                let name = &self.plan.instances[instance].name;
+                self.start(instance)
+                    .map_err(Error::on(format!("starting {name}")))?;
+            }
+        }
+        Ok(())
+    }
+
+    fn start(&mut self, instance: usize) -> Result<(), Errno> {
+        let desk = &self.shared.desks[instance];
+        desk.request.store(0, Relaxed);
+        desk.depth.store(0, Relaxed);
+        desk.failed_step.store(0, Relaxed);
+        let pid = fork(|| self.be_process(instance))?;
+        let pidfd = pidfd_open(pid, PidfdFlags::empty())?;
+        self.states[instance] = State::Running(Running {
+            pid,
+            pidfd,
+            killed: Killed::ByKernel,
+        });
+        Ok(())
+    }
+
+    /// The life of a process of the workload.
+    fn be_process(&self, instance: usize) -> Result<(), ()> {
+        let meter = Meter::new(&self.shared, instance, self.clock, self.bell.as_fd());
+        let who = &self.plan.instances[instance];
+        if let Err(why) = process::settle(self.place, who.process, &who.name) {
+            meter.fail(None, &why.text);
+            return Err(());
+        }
+        Process::new(self.plan, instance, self.place, self.prepared, meter).run()
+    }
+
+    fn see_who_ended(&mut self) -> Result<(), Error> {
+        for instance in 0..self.states.len() {
+            let State::Running(running) = &self.states[instance] else {
+                continue;
+            };
+            let status = waitpid(Some(running.pid), WaitOptions::NOHANG);
+            if let Some((_, status)) = status.map_err(Error::on("waitpid"))? {
+                self.ended(instance, status);
+            }
+        }
+        Ok(())
+    }
+
+    fn ended(&mut self, instance: usize, status: WaitStatus) {
+        let end = self.clock.now();
+        let State::Running(running) = std::mem::replace(&mut self.states[instance], State::Ended)
+        else {
+            return;
+        };
+        self.shared.desks[instance].request.store(0, Relaxed);
+        self.take_records(instance);
+        let signal = status.terminating_signal();
+        let cut_short = match running.killed {
+            Killed::ByWorkload => Status::Done,
+            Killed::ByKernel => Status::Killed(
+                signal
+                    .and_then(|signal| u8::try_from(signal).ok())
+                    .unwrap_or(0),
+            ),
+        };
+        self.cut_short(instance, end, &cut_short);
+        if signal.is_none() && status.exit_status() != Some(0) {
+            self.note_failure(instance);
+        }
+    }
+
+    fn serve(&mut self) {
+        let mut rings = [0; 8];
+        // Read only to be rung again; what is asked stands on the desks.
+        let _ = rustix::io::read(&self.bell, &mut rings);
+        for instance in 0..self.states.len() {
+            self.take_records(instance);
+            let answer = match self.shared.desks[instance].request.load(Acquire) {
+                0 => None,
+                TAKE => Some(Ok(())),
+                request => self.serve_step(request - 1),
+            };
+            if let Some(answer) = answer {
+                self.answer(instance, answer);
+            }
+        }
+    }
+
+    /// Does what a step asks for; `None` while there is no answer yet.
+    fn serve_step(&mut self, step: u32) -> Option<Result<(), Errno>> {
+        let plan = self.plan;
+        match &plan.step(step).action {
+            Action::Snapshot => self.snapshot(Some(plan.label(step))),
+            Action::Start { process } => {
+                let mut instances = plan.instances_of(process);
+                return Some(instances.try_for_each(|instance| self.start_on_demand(instance)));
+            }
+            Action::Kill { process } => plan.instances_of(process).for_each(|it| self.kill(it)),
+            Action::Wait { process } => {
+                let mut instances = plan.instances_of(process);
+                return instances
+                    .all(|instance| self.is_gone(instance))
+                    .then_some(Ok(()));
+            }
+            _ => return Some(Err(Errno::NOSYS)),
+        }
+        Some(Ok(()))
+    }
+
+    fn answer(&self, instance: usize, answer: Result<(), Errno>) {
+        let desk = &self.shared.desks[instance];
+        let word = answer.map_or_else(|errno| errno.raw_os_error().cast_unsigned(), |()| DONE);
+        desk.request.store(0, Relaxed);
+        desk.answer.store(word, Release);
+        // A process that does not wait any more needs no waking.
+        let _ = futex::wake(&desk.answer, futex::Flags::empty(), 1);
+    }
+
+    /// Starts an instance, or starts it again after its end; one that runs cannot be started.
+    fn start_on_demand(&mut self, instance: usize) -> Result<(), Errno> {
+        match self.states[instance] {
+            State::Running(_) => Err(Errno::BUSY),
+            _ => self.start(instance),
+        }
+    }
+
+    /// Kills an instance; one that is not started yet never will be by itself.
+    fn kill(&mut self, instance: usize) {
+        match &mut self.states[instance] {
+            State::Running(running) => {
+                running.killed = Killed::ByWorkload;
+                // Where it has just ended there is nothing left to kill.
+                let _ = kill_process(running.pid, Signal::KILL);
+            }
+            State::Due(_) => self.states[instance] = State::Ended,
+            State::Idle | State::Ended => {}
+        }
+    }
+
+    fn is_gone(&self, instance: usize) -> bool {
+        matches!(self.states[instance], State::Idle | State::Ended)
+    }
+
+    /// The deadline: kills what still runs and sees it end.
+    fn end_all(&mut self) -> Result<(), Error> {
+        self.serve();
+        (0..self.states.len()).for_each(|instance| self.kill(instance));
+        for instance in 0..self.states.len() {
+            let State::Running(running) = &self.states[instance] else {
+                continue;
+            };
+            let status = waitpid(Some(running.pid), WaitOptions::empty());
+            if let Some((_, status)) = status.map_err(Error::on("waitpid"))? {
+                self.ended(instance, status);
+            }
+        }
+        Ok(())
+    }
+
+    fn sample_if_due(&mut self) {
+        let now = self.clock.now();
+        if now >= self.next_sample {
+            self.recorder.sample(now, self.progress());
+            let every = self.plan.scenario.sample_every.max(Nanos::MILLI);
+            let missed = (now - self.next_sample).0 / every.0;
+            self.next_sample += Nanos(every.0 * (missed + 1));
+        }
+    }
+
+    fn snapshot(&mut self, label: Option<&str>) {
+        self.recorder
+            .snapshot(self.clock.now(), label, self.progress());
+    }
+
+    fn progress(&self) -> String {
+        let mut text = String::with_capacity(32 * self.states.len());
+        for (instance, desk) in self.plan.instances.iter().zip(&*self.shared.desks) {
+            let (operations, bytes) = (desk.operations.load(Relaxed), desk.bytes.load(Relaxed));
+            let _ = writeln!(text, "{} {operations} {bytes}", instance.name);
+        }
+        text
+    }
+
+    /// Takes the steps that an instance has ended since the last look.
+    fn take_records(&mut self, instance: usize) {
+        let desk = &self.shared.desks[instance];
+        let written = desk.written.load(Acquire);
+        let taken = desk.taken.load(Relaxed);
+        debug_assert!(written.wrapping_sub(taken) as usize <= RECORDS);
+        for number in 0..written.wrapping_sub(taken) {
+            let record = meter::record(&self.shared, instance, taken.wrapping_add(number));
+            let figure = |index: usize| record.figures[index].load(Relaxed);
+            let status = match record.errno.load(Relaxed) {
+                0 => Status::Done,
+                errno => Status::Failed(errno),
+            };
+            self.steps.push(StepOutcome {
+                process: self.plan.instances[instance].name.clone(),
+                label: self.plan.label(record.step.load(Relaxed)).to_owned(),
+                start: Nanos(figure(0)),
+                end: Nanos(figure(1)),
+                operations: figure(2),
+                bytes: Bytes(figure(3)),
+                status,
+                latency: Latency {
+                    p50: Nanos(figure(4)),
+                    p90: Nanos(figure(5)),
+                    p99: Nanos(figure(6)),
+                    max: Nanos(figure(7)),
+                },
+            });
+        }
+        desk.taken.store(written, Release);
+    }
+
+    /// Ends the steps that were running when their process was killed, innermost first.
+    fn cut_short(&mut self, instance: usize, end: Nanos, status: &Status) {
+        let desk = &self.shared.desks[instance];
+        let depth = desk.depth.load(Acquire) as usize;
+        let levels = &meter::levels(&self.shared, instance)[..depth];
+        let process = &self.plan.instances[instance].name;
+        let mut ended = Vec::new();
+        for (level, running) in levels.iter().enumerate().rev() {
+            if level > 0 {
+                levels[level - 1].add(running);
+            }
+            ended.push(StepOutcome {
+                process: process.clone(),
+                label: self.plan.label(running.step.load(Relaxed)).to_owned(),
+                start: Nanos(running.start.load(Relaxed)),
+                end,
+                operations: desk.operations.load(Relaxed) - running.operations.load(Relaxed),
+                bytes: Bytes(desk.bytes.load(Relaxed) - running.bytes.load(Relaxed)),
+                status: status.clone(),
+                latency: running.quantiles(),
+            });
+        }
+        // A step that was recorded and not yet left when its process died has ended already.
+        let known = |step: &StepOutcome| {
+            let same = |other: &&StepOutcome| other.process == step.process;
+            let last = self.steps.iter().rev().find(same);
+            last.is_some_and(|last| last.label == step.label && last.start == step.start)
+        };
+        ended.retain(|step| !known(step));
+        self.steps.extend(ended);
+    }
+
+    fn note_failure(&mut self, instance: usize) {
+        let desk = &self.shared.desks[instance];
+        let name = &self.plan.instances[instance].name;
+        let why = desk.message();
+        let step = desk.failed_step.load(Acquire).checked_sub(1);
+        let path = step.map_or("start", |step| self.plan.path(step));
+        let text = format!("{name}, step {path}: {why}");
+        if step.is_none_or(|step| is_administration(&self.plan.step(step).action)) {
+            self.recorder.error(&text);
+        } else {
+            report(&text);
+            self.recorder.failed(name, path, &why);
+        }
+    }
+
+    /// The labelled steps in order of their end, as the last frame notes them.
+    fn steps_note(&mut self) -> String {
+        self.steps.sort_by_key(|step| step.end);
+        let mut text = String::new();
+        self.steps.iter().for_each(|step| step.write(&mut text));
+        text
+    }
+}
+
+/// Whether a step that fails means that the study was not performed as it says, rather than that
+/// memory or a limit was reached.
+fn is_administration(action: &Action) -> bool {
+    match action {
+        Action::Snapshot
+        | Action::ApplyArm
+        | Action::ApplyDefaults
+        | Action::Set(_)
+        | Action::SetCgroup { .. }
+        | Action::DropCaches
+        | Action::Start { .. }
+        | Action::Wait { .. }
+        | Action::Kill { .. } => true,
+        Action::Access(_)
+        | Action::Map(_)
+        | Action::Unmap { .. }
+        | Action::Advise { .. }
+        | Action::Lock { .. }
+        | Action::Sync { .. }
+        | Action::Reclaim { .. }
+        | Action::Sleep(_)
+        | Action::Repeat { .. } => false,
+    }
+}
+
+/// Forks a process that does `life` and ends: with 0 where it went well.
+fn fork(life: impl FnOnce() -> Result<(), ()>) -> Result<Pid, Errno> {
+    #[expect(unsafe_code, reason = "fork")]
+    // SAFETY: the child runs `life` and leaves by `_exit`, never returning into the parent's frames.
+    // In the VM the parent has one thread, so no lock is held by a thread that the child lacks.
+    let pid = unsafe { libc::fork() };
+    match pid {
+        0 => {
+            let done = std::panic::catch_unwind(std::panic::AssertUnwindSafe(life));
+            let code = match done {
+                Ok(Ok(())) => 0,
+                Ok(Err(())) => 1,
+                Err(_) => 101,
+            };
+            #[expect(unsafe_code, reason = "leaving without the parent's exit handlers")]
+            // SAFETY: ends the process.
+            unsafe {
+                libc::_exit(code)
+            }
+        }
+        _ => Pid::from_raw(pid).filter(|_| pid > 0).ok_or_else(|| {
+            Errno::from_io_error(&std::io::Error::last_os_error()).unwrap_or(Errno::AGAIN)
+        }),
+    }
+}

@@ -1,0 +1,573 @@
+//! Small workloads with real processes on this machine: a directory stands for the disk, another
+//! for the kernel's files.
+
+use std::fs;
+
+use host::Root;
+use mm::capture::Capture;
+use mm::machine::{File, Machine};
+use mm::outcome::{Outcome, PROGRESS, Status, StepOutcome};
+use mm::scenario::Scenario;
+use mm::settings::{Setting, Settings};
+use mm::units::{Bytes, Nanos};
+use mm::workload::{
+    Access, Action, Advice, Content, ContentShare, Huge, Map, Pattern, Process, Start, Step,
+    Target, Until, Via, Workload,
+};
+use plimsoll_guest as guest;
+use plimsoll_guest::{FAILED, Place, Prepared, Recorder};
+
+const FILE: u64 = 300_000;
+
+struct Bench {
+    directory: tempfile::TempDir,
+    place: Place,
+}
+
+impl Bench {
+    /// A disk "disk" with the files "data" (300 000 bytes) and "short" (a page of them).
+    fn new() -> Self {
+        let directory = tempfile::tempdir().expect("a directory");
+        let disk = directory.path().join("disk");
+        let put = |path: &str, text: &[u8]| {
+            let path = directory.path().join(path);
+            fs::create_dir_all(path.parent().expect("a parent")).expect("directories");
+            fs::write(path, text).expect("a file");
+        };
+        fs::create_dir(&disk).expect("a directory");
+        put("disk/data", &vec![7; FILE as usize]);
+        put("disk/short", &[7; 4096]);
+        put("root/proc/self/oom_score_adj", b"0\n");
+        put("root/proc/meminfo", b"MemTotal: 1 kB\n");
+        put("root/proc/sys/vm/swappiness", b"60\n");
+        put("root/proc/12/comm", b"kswapd0\n");
+        put("root/proc/12/schedstat", b"5 6 7\n");
+        let place = Place {
+            root: Root::new(directory.path().join("root")),
+            disks: directory.path().to_owned(),
+        };
+        Self { directory, place }
+    }
+
+    fn run(&self, scenario: &Scenario) -> Outcome {
+        let mut recorder = Recorder::new(&self.place, &[]).expect("a recorder");
+        let prepared = guest::prepare(scenario, &self.place, &mut recorder).expect("settings");
+        guest::perform(scenario, &self.place, &prepared, &mut recorder).expect("a run");
+        let mut text = Vec::new();
+        recorder.write_to(&mut text).expect("a vector");
+        assert_eq!(text.len() as u64, recorder.length());
+        let text = String::from_utf8(text).expect("text");
+        Outcome::from_capture(Capture::parse(&text).expect("a capture")).expect("steps")
+    }
+
+    fn swappiness(&self) -> String {
+        let path = self.directory.path().join("root/proc/sys/vm/swappiness");
+        fs::read_to_string(path).expect("a file").trim().to_owned()
+    }
+}
+
+fn scenario(processes: Vec<Process>) -> Scenario {
+    let file = |name: &str| File {
+        name: name.into(),
+        disk: "disk".into(),
+        size: Bytes(FILE),
+    };
+    Scenario {
+        study: "test".into(),
+        arm: "only".into(),
+        machine: Machine {
+            memory: Bytes::GIB,
+            cpus: 1,
+            nodes: 1,
+            disks: vec![],
+            swaps: vec![],
+            files: vec![file("data"), file("short"), file("missing")],
+        },
+        workload: Workload {
+            cgroups: vec![],
+            processes,
+            deadline: Some(Nanos(20 * SECOND)),
+        },
+        base: Settings::default(),
+        arm_settings: Settings::default(),
+        seed: 42,
+        sample_every: Nanos(20 * MILLI),
+    }
+}
+
+const SECOND: u64 = Nanos::SECOND.0;
+const MILLI: u64 = Nanos::MILLI.0;
+
+fn process(name: &str, start: Start, steps: Vec<Step>) -> Process {
+    Process {
+        name: name.into(),
+        start,
+        count: 1,
+        cgroup: None,
+        oom_score_adj: 0,
+        address_space: None,
+        steps,
+    }
+}
+
+fn at_once(name: &str, steps: Vec<Step>) -> Process {
+    process(name, Start::After(Nanos::ZERO), steps)
+}
+
+fn step(action: Action) -> Step {
+    Step {
+        label: None,
+        action,
+    }
+}
+
+fn labelled(label: &str, action: Action) -> Step {
+    Step {
+        label: Some(label.into()),
+        action,
+    }
+}
+
+fn access(target: Target) -> Access {
+    Access {
+        target,
+        via: Via::Syscall,
+        pattern: Pattern::Sequential,
+        amount: None,
+        time_limit: None,
+        block: Bytes(4096),
+        write_percent: 0,
+        think: Nanos::ZERO,
+        rate: 0,
+    }
+}
+
+fn file(name: &str) -> Access {
+    access(Target::File(name.into()))
+}
+
+fn region(name: &str) -> Access {
+    access(Target::Region(name.into()))
+}
+
+fn map(name: &str, size: Bytes) -> Map {
+    Map {
+        region: name.into(),
+        size,
+        huge: Huge::System,
+        mergeable: false,
+        contents: vec![],
+    }
+}
+
+fn only<'a>(outcome: &'a Outcome, label: &'a str) -> &'a StepOutcome {
+    let mut steps = outcome.labelled(label);
+    let step = steps
+        .next()
+        .unwrap_or_else(|| panic!("no step \"{label}\": {:?}", outcome.steps));
+    assert_eq!(steps.next(), None, "one step \"{label}\"");
+    step
+}
+
+#[test]
+fn a_file_is_read_to_its_end_by_every_way() {
+    let bench = Bench::new();
+    let by = |via| {
+        Action::Access(Access {
+            via,
+            block: Bytes(64 << 10),
+            ..file("data")
+        })
+    };
+    let steps = vec![
+        labelled("call", by(Via::Syscall)),
+        labelled("map", by(Via::Mmap)),
+        step(Action::Snapshot),
+    ];
+    let outcome = bench.run(&scenario(vec![at_once("reader", steps)]));
+    for label in ["call", "map"] {
+        let step = only(&outcome, label);
+        assert_eq!(step.status, Status::Done);
+        assert_eq!(
+            (step.operations, step.bytes),
+            (5, Bytes(FILE)),
+            "the last block is short"
+        );
+        assert!(step.start <= step.end);
+        assert!(step.latency.p50 > Nanos::ZERO && step.latency.p50 <= step.latency.max);
+    }
+    assert!(outcome.steps[0].end <= outcome.steps[1].start);
+}
+
+#[test]
+fn writes_go_to_the_file_and_not_beyond_its_end() {
+    let bench = Bench::new();
+    let write = Access {
+        write_percent: 100,
+        block: Bytes(65536),
+        ..file("data")
+    };
+    let steps = vec![
+        labelled("write", Action::Access(write)),
+        labelled(
+            "sync",
+            Action::Sync {
+                file: "data".into(),
+            },
+        ),
+    ];
+    let outcome = bench.run(&scenario(vec![at_once("writer", steps)]));
+    assert_eq!(only(&outcome, "write").bytes, Bytes(FILE));
+    assert_eq!(only(&outcome, "sync").status, Status::Done);
+    let data = fs::read(bench.directory.path().join("disk/data")).expect("a file");
+    assert_eq!(data.len() as u64, FILE);
+    assert!(data.iter().all(|&byte| byte == 0), "the buffer's bytes");
+}
+
+#[test]
+fn a_region_is_touched_page_by_page_and_counts_nested_labels() {
+    let bench = Bench::new();
+    let size = Bytes(1 << 20);
+    let touch = Access {
+        write_percent: 100,
+        ..region("heap")
+    };
+    let scan = Access {
+        pattern: Pattern::Random,
+        amount: Some(Bytes(1 << 18)),
+        ..region("heap")
+    };
+    let steps = vec![
+        step(Action::Map(map("heap", size))),
+        labelled(
+            "all",
+            Action::Repeat {
+                until: Until::Times(3),
+                steps: vec![
+                    labelled("fill", Action::Access(touch)),
+                    labelled("scan", Action::Access(scan)),
+                ],
+            },
+        ),
+        step(Action::Unmap {
+            region: "heap".into(),
+        }),
+    ];
+    let outcome = bench.run(&scenario(vec![at_once("toucher", steps)]));
+    assert_eq!(outcome.labelled("fill").count(), 3, "one outcome a round");
+    assert!(outcome.labelled("fill").all(|step| step.operations == 256));
+    assert!(
+        outcome
+            .labelled("scan")
+            .all(|step| step.bytes == Bytes(1 << 18))
+    );
+    let all = only(&outcome, "all");
+    assert_eq!(all.operations, 3 * (256 + 64));
+    let longest = outcome.steps.iter().map(|step| step.latency.max).max();
+    assert_eq!(
+        Some(all.latency.max),
+        longest,
+        "a step contains the steps inside it"
+    );
+    assert!(all.latency.p50 > Nanos::ZERO);
+}
+
+#[test]
+fn a_process_that_a_signal_ends_leaves_its_step_killed() {
+    let bench = Bench::new();
+    let beyond = Access {
+        via: Via::Mmap,
+        ..file("short")
+    };
+    let steps = vec![
+        labelled("fault", Action::Access(beyond)),
+        labelled("never", Action::DropCaches),
+    ];
+    let outcome = bench.run(&scenario(vec![at_once("victim", steps)]));
+    let step = only(&outcome, "fault");
+    assert_eq!(
+        step.status,
+        Status::Killed(7),
+        "SIGBUS beyond the file's end"
+    );
+    assert_eq!(step.operations, 1, "what it had done before");
+    assert_eq!(outcome.labelled("never").count(), 0);
+}
+
+#[test]
+fn a_failing_call_ends_step_and_process() {
+    let bench = Bench::new();
+    let steps = vec![
+        labelled("open", Action::Access(file("missing"))),
+        labelled("never", Action::Sleep(Nanos(1))),
+    ];
+    let short = vec![step(Action::Access(file("short")))];
+    let outcome = bench.run(&scenario(vec![
+        at_once("opener", steps),
+        at_once("reader", short),
+    ]));
+    assert_eq!(only(&outcome, "open").status, Status::Failed(2));
+    assert_eq!(outcome.labelled("never").count(), 0);
+    let last = outcome.capture.frames.last().expect("frames");
+    let failed = last.file(FAILED).expect("the note");
+    assert!(failed.contains("opener\t0\tNo such file"), "{failed}");
+    assert!(
+        failed.contains("reader\t0\tNo data available"),
+        "a file too short: {failed}"
+    );
+    assert_eq!(last.file(guest::ERROR), None);
+}
+
+#[test]
+fn start_and_wait_order_processes_and_kill_ends_them() {
+    let bench = Bench::new();
+    let sleep = |millis| Action::Sleep(Nanos(millis * MILLI));
+    let mut workers = process("worker", Start::OnDemand, vec![labelled("work", sleep(30))]);
+    workers.count = 2;
+    let forever = Action::Repeat {
+        until: Until::Forever,
+        steps: vec![step(sleep(1))],
+    };
+    let named = |name: &str| name.to_owned();
+    let boss = vec![
+        step(Action::Start {
+            process: named("worker"),
+        }),
+        labelled(
+            "wait",
+            Action::Wait {
+                process: named("worker"),
+            },
+        ),
+        step(Action::Start {
+            process: named("worker"),
+        }),
+        step(Action::Wait {
+            process: named("worker"),
+        }),
+        step(Action::Start {
+            process: named("spinner"),
+        }),
+        step(sleep(20)),
+        step(Action::Kill {
+            process: named("spinner"),
+        }),
+        labelled(
+            "gone",
+            Action::Wait {
+                process: named("spinner"),
+            },
+        ),
+    ];
+    let outcome = bench.run(&scenario(vec![
+        at_once("boss", boss),
+        workers,
+        process("spinner", Start::OnDemand, vec![labelled("spin", forever)]),
+    ]));
+    let names: Vec<&str> = outcome
+        .labelled("work")
+        .map(|step| step.process.as_str())
+        .collect();
+    assert_eq!(names.len(), 4, "two instances, started twice");
+    assert!(names.contains(&"worker.1") && names.contains(&"worker.2"));
+    let wait = only(&outcome, "wait");
+    assert!(wait.duration() >= Nanos(29 * MILLI), "{wait:?}");
+    let (spin, gone) = (only(&outcome, "spin"), only(&outcome, "gone"));
+    assert_eq!(spin.status, Status::Done, "the workload itself ended it");
+    assert!(spin.end <= gone.end);
+}
+
+#[test]
+fn the_deadline_ends_what_still_runs() {
+    let bench = Bench::new();
+    let rest = Action::Sleep(Nanos(3600 * SECOND));
+    let mut scenario = scenario(vec![
+        at_once("sleeper", vec![labelled("rest", rest)]),
+        process("late", Start::After(Nanos(3600 * SECOND)), vec![]),
+    ]);
+    scenario.workload.deadline = Some(Nanos(100 * MILLI));
+    let outcome = bench.run(&scenario);
+    let step = only(&outcome, "rest");
+    assert_eq!(step.status, Status::Done);
+    assert!((100 * MILLI..5 * SECOND).contains(&step.end.0), "{step:?}");
+    let samples = outcome
+        .capture
+        .frames
+        .iter()
+        .filter(|frame| frame.label.is_none());
+    assert!(samples.count() >= 4, "samples went on meanwhile");
+}
+
+#[test]
+fn snapshots_and_samples_tell_progress_and_kernel_threads() {
+    let bench = Bench::new();
+    let slow = Access {
+        rate: 100,
+        amount: Some(Bytes(10 * 4096)),
+        ..file("data")
+    };
+    let steps = vec![
+        labelled("before", Action::Snapshot),
+        labelled("slow", Action::Access(slow)),
+        labelled("after", Action::Snapshot),
+    ];
+    let outcome = bench.run(&scenario(vec![at_once("reader", steps)]));
+    let after = outcome.capture.labelled("after").expect("a snapshot");
+    assert_eq!(after.file(PROGRESS), Some("reader 10 40960\n"));
+    assert_eq!(after.file("proc/kswapd0/schedstat"), Some("5 6 7\n"));
+    assert_eq!(after.file("proc/meminfo"), Some("MemTotal: 1 kB\n"));
+    assert_eq!(
+        outcome.labelled("before").count(),
+        0,
+        "a snapshot is no step of the outcome"
+    );
+    assert!(
+        only(&outcome, "slow").duration() >= Nanos(90 * MILLI),
+        "paced by its rate"
+    );
+    let progress = outcome
+        .capture
+        .frames
+        .iter()
+        .filter_map(|frame| frame.file(PROGRESS));
+    let mut progress: Vec<&str> = progress.collect();
+    progress.dedup();
+    assert!(
+        progress.len() > 3,
+        "progress moves from sample to sample: {progress:?}"
+    );
+}
+
+#[test]
+fn the_arm_is_written_when_the_workload_says_so_or_before() {
+    let setting = |value: &str| Setting {
+        tunable: "vm.swappiness".into(),
+        value: value.into(),
+    };
+    let bench = Bench::new();
+    let mut before = scenario(vec![at_once("idle", vec![])]);
+    before.arm_settings = Settings(vec![setting("10")]);
+    bench.run(&before);
+    assert_eq!(bench.swappiness(), "10");
+
+    let bench = Bench::new();
+    let steps = vec![
+        labelled("old", Action::Snapshot),
+        step(Action::ApplyArm),
+        labelled("new", Action::Snapshot),
+        step(Action::ApplyDefaults),
+    ];
+    let mut within = scenario(vec![at_once("administrator", steps)]);
+    within.base = Settings(vec![setting("30")]);
+    within.arm_settings = Settings(vec![setting("10")]);
+    let outcome = bench.run(&within);
+    let value = |label| {
+        let frame = outcome.capture.labelled(label).expect("a snapshot");
+        frame
+            .file("proc/sys/vm/swappiness")
+            .map(|text| text.trim().to_owned())
+    };
+    assert_eq!(value("old").as_deref(), Some("30"), "the base setting");
+    assert_eq!(value("new").as_deref(), Some("10"));
+    assert_eq!(bench.swappiness(), "30", "what it was before the run");
+}
+
+#[test]
+fn limits_bind_a_process() {
+    let bench = Bench::new();
+    let mut limited = at_once(
+        "limited",
+        vec![labelled("map", Action::Map(map("heap", Bytes(1 << 40))))],
+    );
+    limited.address_space = Some(Bytes(1 << 30));
+    let timed = Access {
+        amount: Some(Bytes(1 << 50)),
+        time_limit: Some(Nanos(50 * MILLI)),
+        think: Nanos(MILLI),
+        ..file("data")
+    };
+    let timed = at_once("timed", vec![labelled("timed", Action::Access(timed))]);
+    let outcome = bench.run(&scenario(vec![limited, timed]));
+    assert_eq!(only(&outcome, "map").status, Status::Failed(12));
+    let timed = only(&outcome, "timed");
+    assert_eq!(timed.status, Status::Done);
+    assert!(
+        (50 * MILLI..5 * SECOND).contains(&timed.duration().0),
+        "{timed:?}"
+    );
+    assert!(timed.operations <= 50);
+}
+
+#[test]
+fn regions_take_advice_locks_and_volatile_contents() {
+    let bench = Bench::new();
+    let target = || Target::Region("vm".into());
+    let volatile = Content::Volatile {
+        every: Nanos(5 * MILLI),
+    };
+    let contents = vec![ContentShare {
+        content: volatile,
+        percent: 50,
+    }];
+    let map = Map {
+        contents,
+        ..map("vm", Bytes(1 << 20))
+    };
+    let advise = |advice| {
+        step(Action::Advise {
+            target: target(),
+            advice,
+        })
+    };
+    let fill = Access {
+        write_percent: 100,
+        ..access(target())
+    };
+    let on_file = |advice| Action::Advise {
+        target: Target::File("data".into()),
+        advice,
+    };
+    let steps = vec![
+        step(Action::Map(map)),
+        advise(Advice::NoHugePage),
+        step(Action::Access(fill)),
+        step(Action::Sleep(Nanos(20 * MILLI))),
+        advise(Advice::Cold),
+        labelled("lock", Action::Lock { target: target() }),
+        step(on_file(Advice::Random)),
+        step(Action::Access(Access {
+            via: Via::Mmap,
+            ..file("data")
+        })),
+        step(on_file(Advice::DontNeed)),
+        step(Action::Unmap {
+            region: "vm".into(),
+        }),
+        labelled("end", Action::Sleep(Nanos(1))),
+    ];
+    let outcome = bench.run(&scenario(vec![at_once("guest", steps)]));
+    assert_eq!(only(&outcome, "lock").status, Status::Done);
+    assert_eq!(only(&outcome, "end").status, Status::Done);
+}
+
+#[test]
+fn many_short_steps_are_all_reported() {
+    let bench = Bench::new();
+    let rest = labelled("rest", Action::Sleep(Nanos(1)));
+    let steps = vec![step(Action::Repeat {
+        until: Until::Times(500),
+        steps: vec![rest],
+    })];
+    let outcome = bench.run(&scenario(vec![at_once("busy", steps)]));
+    assert_eq!(outcome.labelled("rest").count(), 500);
+    assert!(outcome.steps.is_sorted_by_key(|step| step.end));
+}
+
+#[test]
+fn nothing_is_prepared_without_settings() {
+    let bench = Bench::new();
+    let mut recorder = Recorder::new(&bench.place, &[]).expect("a recorder");
+    let scenario = scenario(vec![]);
+    guest::perform(&scenario, &bench.place, &Prepared::default(), &mut recorder).expect("a run");
+    assert!(recorder.length() > 0);
+}
