@@ -7,5 +7,6 @@
 pub mod facts;
 pub mod read;
 mod root;
+pub mod write;
 
 pub use root::Root;

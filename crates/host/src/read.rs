@@ -57,7 +57,7 @@ const DIRECTORIES: [&str; 5] = [
     "sys/kernel/mm/transparent_hugepage/khugepaged",
 ];
 
-/// Files of those directories that are left out: they act when read or cannot be read by design.
+/// Files that are left out: they act when read, or cannot be read by design.
 const LEFT_OUT: [&str; 3] = [
     "proc/sys/vm/compact_memory",
     "proc/sys/vm/drop_caches",
@@ -126,6 +126,7 @@ pub fn full(root: &Root, at: Nanos) -> Frame {
     WANTED.iter().for_each(|path| reading.want(path));
     OPTIONAL.iter().for_each(|path| reading.try_file(path));
     DIRECTORIES.iter().for_each(|path| reading.directory(path));
+    reading.tunables();
     reading.huge_page_sizes();
     reading.block_devices();
     reading.control_groups();
@@ -170,6 +171,9 @@ impl<'a> Reading<'a> {
 
     /// Reads a file that need not exist.
     fn try_file(&mut self, path: &str) {
+        if LEFT_OUT.contains(&path) {
+            return;
+        }
         match self.root.read(path) {
             Ok(text) => self.note(path, text),
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
@@ -180,8 +184,17 @@ impl<'a> Reading<'a> {
     fn directory(&mut self, directory: &str) {
         for name in self.root.names(directory) {
             let path = format!("{directory}/{name}");
-            if !LEFT_OUT.contains(&path.as_str()) && self.root.is_file(&path) {
+            if self.root.is_file(&path) {
                 self.try_file(&path);
+            }
+        }
+    }
+
+    /// Every tunable of the catalogue that no directory had.
+    fn tunables(&mut self) {
+        for tunable in mm::catalogue::all() {
+            if !self.frame.files.contains_key(tunable.path) {
+                self.try_file(tunable.path);
             }
         }
     }
