@@ -1,1 +1,56 @@
+//! A deterministic model of the kernel's memory management.
+//!
+//! [`run`] takes a scenario and a calibration and yields a capture: the same files, in the kernel's
+//! own words, that a real kernel under the same scenario hands back. Time is virtual; the same
+//! inputs give the same bytes on every machine. The crate knows no clock and no I/O.
+//!
+//! The modules are laid out as the kernel's `mm/` is. What is modelled, approximated and left out is
+//! listed in `docs/model.md`.
+#![no_std]
+#![forbid(unsafe_code)]
 
+extern crate alloc;
+
+mod boot;
+mod check;
+mod disk;
+mod error;
+mod exec;
+mod fault;
+mod filemap;
+mod folio;
+mod kswapd;
+mod lru;
+mod memory;
+mod oom;
+mod page_alloc;
+mod procfs;
+mod readahead;
+mod recorder;
+mod sched;
+mod support;
+mod system;
+mod task;
+mod tunables;
+mod vmscan;
+mod vmstat;
+mod workingset;
+
+pub use error::Error;
+
+use mm::calibration::Calibration;
+use mm::capture::Capture;
+use mm::scenario::Scenario;
+
+/// Runs `scenario` on a machine that behaves as `calibration` says.
+///
+/// # Errors
+/// What the scenario asks for that the model has no mechanism for, a machine it cannot boot, or a
+/// run that does not end.
+pub fn run(scenario: &Scenario, calibration: &Calibration) -> Result<Capture, Error> {
+    support::check(scenario)?;
+    let boot = boot::state(&calibration.boots, scenario.machine.memory)?;
+    let mut system = system::System::new(scenario, &calibration.costs, &boot)?;
+    system.run()?;
+    Ok(system.into_capture())
+}

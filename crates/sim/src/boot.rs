@@ -1,0 +1,186 @@
+//! The machine after boot: its zones and how much of them the kernel has taken, from a calibration.
+//!
+//! A size of RAM that was calibrated is taken over to the page. Another one is laid out as the
+//! firmware of QEMU's `pc` machine lays it out, and the kernel's own use follows the nearest
+//! calibrated size: a page structure of 64 bytes for each page more.
+
+use alloc::format;
+use alloc::string::{String, ToString};
+use alloc::vec::Vec;
+
+use mm::calibration::Boot;
+use mm::capture::Frame;
+use mm::formula::min_free;
+use mm::formula::reserve::protection;
+use mm::units::{Bytes, Kib, PageSize, Pages};
+use mm::zoneinfo::{Zone as Layout, ZoneKind, Zoneinfo};
+
+use crate::error::Error;
+use crate::page_alloc::Zone;
+
+const PAGE: PageSize = PageSize::FOUR_KIB;
+
+/// `vm.lowmem_reserve_ratio` as the kernel starts: DMA, DMA32, Normal, Movable.
+const RESERVE_RATIOS: [u64; 4] = [256, 256, 32, 0];
+
+/// Where the PCI hole begins: RAM beyond goes above 4 GiB, and then only 3 GiB stay below.
+const HOLE: u64 = 3584 << 20;
+const BELOW_HOLE: u64 = 3072 << 20;
+const FOUR_GIB: u64 = 4 << 30;
+
+/// Pages whose structures one page holds: 64 bytes each.
+const STRUCTS_PER_PAGE: u64 = 64;
+
+/// A machine after boot.
+#[derive(Clone, Debug)]
+pub(crate) struct State {
+    /// The zones that have memory, lowest first.
+    pub(crate) zones: Vec<Zone>,
+    /// All zones.
+    pub(crate) layout: Vec<Layout>,
+    /// The kernel's files at that moment.
+    pub(crate) frame: Frame,
+    /// Pages that the allocator owns beyond those in the frame's files.
+    pub(crate) managed_delta: i64,
+}
+
+/// The state after boot of a machine with `memory` of RAM.
+pub(crate) fn state(boots: &[Boot], memory: Bytes) -> Result<State, Error> {
+    let distance = |boot: &&Boot| boot.memory.0.abs_diff(memory.0);
+    let nearest = boots.iter().min_by_key(distance);
+    let boot = nearest.ok_or_else(|| unusable(memory, "there is none".to_string()))?;
+    let state = as_captured(boot)?;
+    if boot.memory == memory {
+        Ok(state)
+    } else {
+        resized(state, boot.memory, memory)
+    }
+}
+
+fn as_captured(boot: &Boot) -> Result<State, Error> {
+    let frame = boot.capture.frames.first().cloned();
+    let frame = frame.ok_or_else(|| unusable(boot.memory, "it has no frame".to_string()))?;
+    let text = frame.file("proc/zoneinfo").unwrap_or_default();
+    let zoneinfo =
+        Zoneinfo::parse(text).map_err(|error| unusable(boot.memory, error.to_string()))?;
+    if zoneinfo.nodes.len() > 1 {
+        return Err(unusable(
+            boot.memory,
+            format!("it has {} nodes", zoneinfo.nodes.len()),
+        ));
+    }
+    let layout = zoneinfo.zones;
+    Ok(State {
+        zones: populated(&layout),
+        layout,
+        frame,
+        managed_delta: 0,
+    })
+}
+
+fn populated(layout: &[Layout]) -> Vec<Zone> {
+    let highest = layout.iter().rposition(Layout::is_populated).unwrap_or(0);
+    let zones = layout
+        .iter()
+        .enumerate()
+        .filter(|(_, zone)| zone.is_populated());
+    zones
+        .map(|(index, zone)| hot(zone, index, highest))
+        .collect()
+}
+
+fn hot(zone: &Layout, index: usize, highest: usize) -> Zone {
+    let marks = zone.watermarks;
+    Zone {
+        kind: zone.kind,
+        layout: index,
+        managed: zone.managed.0,
+        free: zone.free.0,
+        min: marks.min.0,
+        low: marks.low.0,
+        high: marks.high.0,
+        reserve: zone.protection.get(highest).map_or(0, |pages| pages.0),
+        lru: [0; 4],
+        kernel: 0,
+        fixed: zone.managed.0.saturating_sub(zone.free.0),
+    }
+}
+
+/// The same kernel on a machine of another size.
+fn resized(mut state: State, from: Bytes, to: Bytes) -> Result<State, Error> {
+    let more = to.pages_floor(PAGE).0 as i64 - from.pages_floor(PAGE).0 as i64;
+    let structs = more / STRUCTS_PER_PAGE as i64;
+    let too_small = Error::TooSmall { memory: to };
+    let old: Vec<Layout> = state.layout.clone();
+    let mut structs_left = structs;
+    for index in (0..old.len()).rev() {
+        let present = present(old[index].kind, to).unwrap_or(old[index].present.0);
+        let grown = present as i64 - old[index].present.0 as i64;
+        let paid = if grown == 0 { 0 } else { structs_left };
+        structs_left -= paid;
+        let managed = old[index].managed.0 as i64 + grown - paid;
+        let free = old[index].free.0 as i64 + grown - paid;
+        if managed < 0 || (free < 0 && old[index].is_populated()) {
+            return Err(too_small);
+        }
+        let zone = &mut state.layout[index];
+        zone.present = Pages(present);
+        zone.spanned = zone.spanned.max(Pages(present));
+        (zone.managed, zone.free) = (Pages(managed as u64), Pages(free.max(0) as u64));
+        state.managed_delta += managed - old[index].managed.0 as i64;
+    }
+    set_reserves(&mut state.layout);
+    state.zones = populated(&state.layout);
+    set_min_free(&mut state);
+    Ok(state)
+}
+
+/// Pages of a zone that RAM of this size has; `None` where it does not depend on it.
+fn present(kind: ZoneKind, memory: Bytes) -> Option<u64> {
+    let below = if memory.0 <= HOLE {
+        memory.0
+    } else {
+        BELOW_HOLE
+    };
+    match kind {
+        // The first 16 MiB are the DMA zone's; two pages fewer are usable above them.
+        ZoneKind::Dma32 => Some(below.min(FOUR_GIB) / 4096 - 4096 - 32),
+        ZoneKind::Normal => Some((memory.0 - below) / 4096),
+        _ => None,
+    }
+}
+
+fn set_reserves(layout: &mut [Layout]) {
+    let managed: Vec<Pages> = layout.iter().map(|zone| zone.managed).collect();
+    for (zone, protection) in layout.iter_mut().zip(protection(&managed, &RESERVE_RATIOS)) {
+        zone.protection = protection;
+    }
+}
+
+/// `min_free_kbytes` of the new size, and the watermarks that follow.
+fn set_min_free(state: &mut State) {
+    let populated = || state.layout.iter().filter(|zone| zone.is_populated());
+    let lowmem = populated().map(|zone| zone.managed).sum();
+    let thp = state
+        .frame
+        .file("sys/kernel/mm/transparent_hugepage/enabled")
+        .unwrap_or_default();
+    let huge = match thp.contains("[never]") || !thp.contains('[') {
+        true => Kib(0),
+        false => min_free::for_huge_pages(populated().count() as u64, Pages(512), lowmem, PAGE),
+    };
+    let min_free = min_free::by_square_root(lowmem, PAGE).max(huge);
+    let text: String = format!("{}\n", min_free.0);
+    state
+        .frame
+        .files
+        .insert("proc/sys/vm/min_free_kbytes".to_string(), text);
+    let costs = mm::calibration::Costs::default();
+    let mut memory = crate::memory::Memory::new(state.zones.clone(), state.layout.clone(), costs);
+    memory.set_watermarks(min_free, 10);
+    (state.zones, state.layout) = (memory.zones, memory.layout);
+}
+
+fn unusable(memory: Bytes, why: String) -> Error {
+    Error::Boot { memory, why }
+}

@@ -1,0 +1,33 @@
+//! Invariants that hold at every sample of every run.
+
+use crate::lru::Lru;
+use crate::memory::Memory;
+
+/// Every page of every zone is free, on a list, in flight, held by the kernel, or what boot left; and
+/// the zones' counts are the lists'.
+///
+/// # Panics
+/// If one of them does not hold: the model is wrong.
+pub(crate) fn conservation(memory: &Memory) {
+    let zones = &memory.zones;
+    let used: u64 = zones
+        .iter()
+        .map(|z| z.free + z.kernel + z.fixed + z.lru.iter().sum::<u64>())
+        .sum();
+    let managed: u64 = zones.iter().map(|zone| zone.managed).sum();
+    assert_eq!(
+        used + memory.in_flight,
+        managed,
+        "pages are neither made nor lost"
+    );
+    for lru in Lru::ALL {
+        let in_zones: u64 = zones.iter().map(|zone| zone.lru[lru as usize]).sum();
+        assert_eq!(in_zones, memory.list(lru), "{lru:?}: zones and list agree");
+    }
+    let kernel: u64 = zones.iter().map(|zone| zone.kernel).sum();
+    assert_eq!(
+        kernel,
+        memory.slab_pages() + memory.page_table_pages,
+        "kernel pages have an owner"
+    );
+}

@@ -1,0 +1,65 @@
+//! Why the model has no outcome.
+
+use alloc::string::String;
+
+use mm::units::Bytes;
+
+/// Why the model has no outcome.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Error {
+    /// The scenario needs a mechanism that the model lacks.
+    #[error(
+        "the model does not simulate {what} ({place}); run it on a real kernel with `plimsoll prove`, and see docs/model.md"
+    )]
+    Unsupported {
+        /// The mechanism.
+        what: String,
+        /// Where the scenario asks for it.
+        place: String,
+    },
+    /// The scenario names something that it does not define.
+    #[error("{place}: there is no {what}")]
+    Unknown {
+        /// What is missing.
+        what: String,
+        /// Where it is named.
+        place: String,
+    },
+    /// The calibration holds no usable boot state.
+    #[error("the calibration's boot state of {memory} is not usable: {why}; calibrate again")]
+    Boot {
+        /// RAM of the state.
+        memory: Bytes,
+        /// What is wrong with it.
+        why: String,
+    },
+    /// A tunable's value is not one the model can take.
+    #[error("{tunable} = {value}: {why}")]
+    Setting {
+        /// The tunable.
+        tunable: String,
+        /// The value.
+        value: String,
+        /// What is wrong with it.
+        why: &'static str,
+    },
+    /// The machine is too small for its kernel.
+    #[error(
+        "{memory} of RAM is too little for the kernel of this calibration; give the machine more"
+    )]
+    TooSmall {
+        /// RAM asked for.
+        memory: Bytes,
+    },
+    /// Memory is full and nobody may be killed: a kernel panics.
+    #[error("the kernel panics: out of memory and no process may be killed (oom_score_adj -1000)")]
+    NoVictim,
+    /// The run does not end.
+    #[error(
+        "the run did not end within {steps} steps of the scheduler; give the workload a deadline"
+    )]
+    Endless {
+        /// Steps taken.
+        steps: u64,
+    },
+}

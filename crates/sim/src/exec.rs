@@ -1,0 +1,401 @@
+//! What each step of a process does to the machine.
+
+use mm::access;
+use mm::outcome::Status;
+use mm::units::{Bytes, Nanos, PageSize};
+use mm::workload::{Access, Action, Advice, Map, Step, Target, Until};
+
+use crate::error::Error;
+use crate::fault::Region;
+use crate::filemap::{Progress, Reader};
+use crate::folio::PageId;
+use crate::sched::Event;
+use crate::system::{Flow, System, place};
+use crate::task::{Area, Running, Task, Underway};
+
+/// Pages a step handles before others may run: what a `read()` copies between two looks at the clock.
+const CHUNK: u64 = 32;
+
+/// `ENOMEM`.
+const NO_MEMORY: i32 = 12;
+
+impl<'a> System<'a> {
+    /// Takes the task one step further.
+    pub(crate) fn step(&mut self, task: &mut Task<'a>, now: Nanos) -> Result<Flow, Error> {
+        if let Some(running) = task.access.take() {
+            return self.go_on(task, running, now);
+        }
+        let frame = task
+            .frames
+            .last()
+            .expect("a running task is inside its steps");
+        match frame.steps.get(frame.at) {
+            Some(step) => self.begin_step(task, step, now),
+            None => Ok(self.end_of_steps(task, now)),
+        }
+    }
+
+    /// Unmaps a region and frees its pages.
+    pub(crate) fn unmap(&mut self, task: &mut Task<'a>, name: &str) {
+        let Some(region) = task.regions.remove(name) else {
+            return;
+        };
+        task.rss -= self.drop_region(&region);
+        task.page_tables -= region.tables_held();
+        self.memory.give_page_tables(region.tables_held());
+        self.memory.give_range(region.base, region.pages() as u32);
+    }
+
+    /// Writes the arm's settings.
+    pub(crate) fn apply_arm(&mut self) -> Result<(), Error> {
+        for setting in &self.scenario.arm_settings.0 {
+            self.tunables.write(setting, &mut self.memory)?;
+        }
+        Ok(())
+    }
+
+    fn begin_step(
+        &mut self,
+        task: &mut Task<'a>,
+        step: &'a Step,
+        now: Nanos,
+    ) -> Result<Flow, Error> {
+        self.memory.spent += self.memory.costs.syscall_ps;
+        let label = step.label.as_deref();
+        match &step.action {
+            Action::Access(access) => return self.begin_access(task, access, label, now),
+            Action::Repeat { until, steps } => {
+                task.begin_repeat(*until, steps, label, now);
+                return Ok(self.next_round(task, now));
+            }
+            Action::Wait { process } => return self.wait(task, process),
+            Action::Sleep(span) => {
+                self.events.add(
+                    now + *span,
+                    Event::Wake {
+                        entity: task.entity,
+                    },
+                );
+                task.go_past_step();
+                return Ok(Flow::Blocked);
+            }
+            Action::Map(map) if !self.map(task, map) => {
+                self.end_task(task, now, &Status::Failed(NO_MEMORY));
+                return Ok(Flow::Ended);
+            }
+            action => self.act(task, action, label, now)?,
+        }
+        task.go_past_step();
+        Ok(Flow::Continue)
+    }
+
+    /// The actions that are over at once.
+    fn act(
+        &mut self,
+        task: &mut Task<'a>,
+        action: &'a Action,
+        label: Option<&str>,
+        now: Nanos,
+    ) -> Result<(), Error> {
+        match action {
+            Action::Snapshot => {
+                self.recorder
+                    .snapshot(now, label, &self.memory, &self.tunables);
+            }
+            Action::ApplyArm => self.apply_arm()?,
+            Action::ApplyDefaults => self.tunables.restore(&mut self.memory)?,
+            Action::Set(settings) => {
+                for setting in settings {
+                    self.tunables.write(setting, &mut self.memory)?;
+                }
+            }
+            Action::Unmap { region } => self.unmap(task, region),
+            Action::Start { process } => {
+                self.memory.spent += self.memory.costs.spawn_ps;
+                let process = self
+                    .process(process)
+                    .ok_or_else(|| no_process(process, task))?;
+                self.start_process(process, now);
+            }
+            Action::Kill { process } => {
+                let process = self
+                    .process(process)
+                    .ok_or_else(|| no_process(process, task))?;
+                self.kill_process(process, now);
+            }
+            Action::DropCaches => {
+                for file in &self.files {
+                    file.drop_pages(&mut self.memory);
+                }
+            }
+            Action::Advise {
+                target,
+                advice: Advice::DontNeed,
+            } => self.drop_target(task, target)?,
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn wait(&mut self, task: &mut Task<'a>, process: &str) -> Result<Flow, Error> {
+        let index = self
+            .process(process)
+            .ok_or_else(|| no_process(process, task))?;
+        if !self.has_ended(index) {
+            return Ok(Flow::Blocked);
+        }
+        task.go_past_step();
+        Ok(Flow::Continue)
+    }
+
+    fn end_of_steps(&mut self, task: &mut Task<'a>, now: Nanos) -> Flow {
+        if task
+            .frames
+            .last()
+            .is_some_and(|frame| frame.repeat.is_some())
+        {
+            return self.next_round(task, now);
+        }
+        self.end_task(task, now, &Status::Done);
+        Flow::Ended
+    }
+
+    /// Begins the next round of the innermost repetition, or leaves it.
+    fn next_round(&mut self, task: &mut Task<'a>, now: Nanos) -> Flow {
+        let frame = task.frames.last_mut().expect("the repetition's frame");
+        let repeat = frame.repeat.as_mut().expect("the frame repeats");
+        let over = match repeat.until {
+            Until::Times(rounds) => repeat.rounds >= rounds,
+            Until::Elapsed(span) => now.saturating_sub(repeat.began) >= span,
+            Until::Forever => false,
+        };
+        if !over {
+            repeat.rounds += 1;
+            frame.at = 0;
+            return Flow::Continue;
+        }
+        let repeat = repeat.clone();
+        task.frames.pop();
+        self.recorder
+            .step(task.repetition_outcome(&repeat, now, Status::Done));
+        task.go_past_step();
+        Flow::Continue
+    }
+
+    /// Maps a region; false where the process's address space is too small.
+    fn map(&mut self, task: &mut Task<'a>, map: &'a Map) -> bool {
+        let held: u64 = task.regions.values().map(|region| region.size.0).sum();
+        if task
+            .spec
+            .address_space
+            .is_some_and(|limit| held.saturating_add(map.size.0) > limit.0)
+        {
+            return false;
+        }
+        self.unmap(task, &map.region);
+        let pages = map.size.pages_ceil(PageSize::FOUR_KIB).0;
+        let base = self.memory.take_range(pages as u32);
+        task.regions
+            .insert(&map.region, Region::new(base, map.size, map.huge));
+        true
+    }
+
+    fn drop_target(&mut self, task: &mut Task<'a>, target: &Target) -> Result<(), Error> {
+        match self.area(task, target)? {
+            Area::File { index, .. } => self.files[index].drop_pages(&mut self.memory),
+            Area::Region { .. } => {
+                if let Target::Region(name) = target
+                    && let Some(region) = task.regions.get(name.as_str()).cloned()
+                {
+                    task.rss -= self.drop_region(&region);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn area(&self, task: &Task<'a>, target: &Target) -> Result<Area, Error> {
+        let unknown = |what| Error::Unknown {
+            what,
+            place: place(task),
+        };
+        match target {
+            Target::File(name) => {
+                let files = &self.scenario.machine.files;
+                let index = files.iter().position(|file| file.name == *name);
+                let index = index.ok_or_else(|| unknown(alloc::format!("file {name}")))?;
+                Ok(Area::File {
+                    index,
+                    size: files[index].size,
+                })
+            }
+            Target::Region(name) => {
+                let region = task.regions.get(name.as_str());
+                let region = region.ok_or_else(|| unknown(alloc::format!("region {name}")))?;
+                Ok(Area::Region {
+                    base: region.base,
+                    size: region.size,
+                })
+            }
+        }
+    }
+
+    fn begin_access(
+        &mut self,
+        task: &mut Task<'a>,
+        access: &'a Access,
+        label: Option<&'a str>,
+        now: Nanos,
+    ) -> Result<Flow, Error> {
+        let area = self.area(task, &access.target)?;
+        task.begin_access(access, label, area, now, self.scenario.seed);
+        Ok(Flow::Continue)
+    }
+
+    /// Takes an access further: a chunk of an operation, or the beginning of the next one.
+    fn go_on(
+        &mut self,
+        task: &mut Task<'a>,
+        mut running: Running<'a>,
+        now: Nanos,
+    ) -> Result<Flow, Error> {
+        let Some(mut operation) = running.operation.take() else {
+            return Ok(self.next_operation(task, running, now));
+        };
+        let flow = match running.target {
+            Area::File { index, .. } => {
+                self.read_file(task, &mut running, &mut operation, index, now)?
+            }
+            Area::Region { base, .. } => self.touch(task, &running, &mut operation, base, now)?,
+        };
+        if flow == Flow::Continue && operation.cursor >= operation.end {
+            let end = now + Nanos(self.memory.spent / 1000);
+            running.finish_operation(operation, end);
+            task.operations += 1;
+            task.bytes += operation.bytes;
+            let think = running.access.think;
+            task.access = Some(running);
+            return Ok(self.think(task, think, end));
+        }
+        running.operation = Some(operation);
+        task.access = Some(running);
+        if flow == Flow::Ended {
+            self.end_task(task, now, &Status::Killed(9));
+        }
+        Ok(flow)
+    }
+
+    fn think(&mut self, task: &Task<'a>, think: Nanos, now: Nanos) -> Flow {
+        if think == Nanos::ZERO {
+            return Flow::Continue;
+        }
+        self.events.add(
+            now + think,
+            Event::Wake {
+                entity: task.entity,
+            },
+        );
+        Flow::Blocked
+    }
+
+    fn next_operation(
+        &mut self,
+        task: &mut Task<'a>,
+        mut running: Running<'a>,
+        now: Nanos,
+    ) -> Flow {
+        if running.is_done(now) {
+            self.recorder
+                .step(running.outcome(&task.name, now, Status::Done));
+            task.go_past_step();
+            return Flow::Continue;
+        }
+        let due = running.due();
+        if due > now {
+            self.events.add(
+                due,
+                Event::Wake {
+                    entity: task.entity,
+                },
+            );
+            task.access = Some(running);
+            return Flow::Blocked;
+        }
+        let next = task.next_operation(&running);
+        let (offset, bytes) =
+            access::extent(next.block, running.target.size(), running.access.block);
+        if matches!(running.target, Area::File { .. }) {
+            self.memory.spent += self.memory.costs.syscall_ps;
+        }
+        running.operation = Some(Underway {
+            began: now,
+            cursor: offset / 4096,
+            end: Bytes(offset + bytes).pages_ceil(PageSize::FOUR_KIB).0,
+            bytes,
+        });
+        task.access = Some(running);
+        Flow::Continue
+    }
+
+    fn read_file(
+        &mut self,
+        task: &mut Task<'a>,
+        running: &mut Running<'a>,
+        operation: &mut Underway,
+        index: usize,
+        now: Nanos,
+    ) -> Result<Flow, Error> {
+        let mut reader = Reader {
+            memory: &mut self.memory,
+            disks: &mut self.disks,
+            file: &mut self.files[index],
+            index,
+            readahead: &mut running.readahead,
+            now,
+            submitted: &mut self.submitted,
+        };
+        let chunk_end = (operation.cursor + CHUNK).min(operation.end);
+        match reader.read(&mut operation.cursor, chunk_end, operation.end) {
+            Progress::Complete => Ok(Flow::Continue),
+            Progress::WaitsUntil(done) => {
+                self.waiters.push((index, done, task.entity));
+                Ok(Flow::Blocked)
+            }
+            Progress::OutOfMemory => self.kill_someone(task, now),
+        }
+    }
+
+    /// Touches the pages of an operation on a region; a page that is not there is faulted in.
+    fn touch(
+        &mut self,
+        task: &mut Task<'a>,
+        running: &Running<'a>,
+        operation: &mut Underway,
+        base: PageId,
+        now: Nanos,
+    ) -> Result<Flow, Error> {
+        let chunk_end = (operation.cursor + CHUNK).min(operation.end);
+        while operation.cursor < chunk_end {
+            let page = base + operation.cursor as PageId;
+            if self.memory.folios.is_resident(page) {
+                self.memory.spent += self.memory.costs.touch_ps;
+            } else if !self.fault(task, &running.access.target, operation.cursor) {
+                return self.kill_someone(task, now);
+            }
+            operation.cursor += 1;
+        }
+        Ok(Flow::Continue)
+    }
+
+    fn kill_someone(&mut self, task: &Task<'a>, now: Nanos) -> Result<Flow, Error> {
+        let own = self.out_of_memory(task, now)?;
+        Ok(if own { Flow::Ended } else { Flow::Continue })
+    }
+}
+
+fn no_process(name: &str, task: &Task<'_>) -> Error {
+    Error::Unknown {
+        what: alloc::format!("process {name}"),
+        place: place(task),
+    }
+}

@@ -1,0 +1,152 @@
+//! Anonymous regions and the faults that fill them (`mm/memory.c`, `mm/huge_memory.c`).
+
+use alloc::vec::Vec;
+
+use mm::units::{Bytes, PageSize};
+use mm::workload::{Huge, Target};
+
+use crate::folio::{PageId, State};
+use crate::lru::Lru;
+use crate::page_alloc::HUGE_PAGES;
+use crate::system::System;
+use crate::task::Task;
+
+/// An anonymous region.
+#[derive(Clone, Debug)]
+pub(crate) struct Region {
+    pub(crate) base: PageId,
+    pub(crate) size: Bytes,
+    huge: Huge,
+    /// What maps each 512 of its pages.
+    tables: Vec<Table>,
+}
+
+/// What maps 512 pages of a region.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Table {
+    /// Nothing yet.
+    None,
+    /// A page table, page by page.
+    Base,
+    /// One huge page; its page table is kept in reserve.
+    Huge,
+}
+
+impl<'a> System<'a> {
+    /// A fault on page `index` of the region that is accessed: a huge page where the setting and the
+    /// region allow one and there is one, else a base page. False where there is no memory.
+    pub(crate) fn fault(&mut self, task: &mut Task<'a>, target: &Target, index: u64) -> bool {
+        let Target::Region(name) = target else {
+            return true;
+        };
+        let Some(region) = task.regions.get_mut(name.as_str()) else {
+            return true;
+        };
+        self.memory.events.pgfault += 1;
+        if region.note_table(index) {
+            self.memory.take_page_table();
+            task.page_tables += 1;
+            let wanted = self.tunables.gives_huge_pages(region.huge);
+            if let Some(first) = region.huge_range(index).filter(|_| wanted) {
+                if self.memory.allocate_huge(first, State::Inactive) {
+                    region.note_huge(index);
+                    self.add_huge(task, first);
+                    return true;
+                }
+                self.memory.events.thp_fault_fallback += 1;
+            }
+        }
+        let page = region.base + index as PageId;
+        if self.memory.allocate(page, State::Inactive).is_err() {
+            return false;
+        }
+        self.add_anon(task, page, 1);
+        self.memory.spent += self.memory.costs.anon_fault_ps;
+        true
+    }
+
+    fn add_huge(&mut self, task: &mut Task<'a>, first: PageId) {
+        self.add_anon(task, first, HUGE_PAGES);
+        self.memory.events.thp_fault_alloc += 1;
+        self.memory.anon_huge_pages += HUGE_PAGES;
+        self.memory.spent += self.memory.costs.huge_fault_ps;
+    }
+
+    fn add_anon(&mut self, task: &mut Task<'a>, first: PageId, pages: u64) {
+        for page in first..first + pages as PageId {
+            self.memory.add_to_list(page, Lru::InactiveAnon);
+        }
+        self.memory.anon_pages += pages;
+        task.rss += pages;
+    }
+
+    /// Frees the resident pages of a region; returns how many.
+    pub(crate) fn drop_region(&mut self, region: &Region) -> u64 {
+        let mut dropped = 0;
+        for page in region.base..region.base + region.pages() as PageId {
+            if self.memory.folios.is_resident(page) {
+                self.memory.take_from_list(page, Lru::InactiveAnon);
+                self.memory.free(page);
+                self.memory.folios.forget(page);
+                dropped += 1;
+            }
+        }
+        self.memory.anon_pages -= dropped;
+        self.memory.anon_huge_pages -= region.huge_pages();
+        self.memory.spent += dropped * self.memory.costs.anon_free_ps;
+        dropped
+    }
+}
+
+impl Region {
+    pub(crate) fn new(base: PageId, size: Bytes, huge: Huge) -> Self {
+        let tables = size.pages_ceil(PageSize::FOUR_KIB).0.div_ceil(HUGE_PAGES) as usize;
+        Self {
+            base,
+            size,
+            huge,
+            tables: alloc::vec![Table::None; tables],
+        }
+    }
+
+    pub(crate) fn pages(&self) -> u64 {
+        self.size.pages_ceil(PageSize::FOUR_KIB).0
+    }
+
+    /// Notes that the page table of a page is there; true if it was not.
+    fn note_table(&mut self, index: u64) -> bool {
+        let table = &mut self.tables[(index / HUGE_PAGES) as usize];
+        let new = *table == Table::None;
+        if new {
+            *table = Table::Base;
+        }
+        new
+    }
+
+    fn note_huge(&mut self, index: u64) {
+        self.tables[(index / HUGE_PAGES) as usize] = Table::Huge;
+    }
+
+    /// The first page of the huge page that could hold a page, if it lies inside the region.
+    fn huge_range(&self, index: u64) -> Option<PageId> {
+        let first = index / HUGE_PAGES * HUGE_PAGES;
+        (first + HUGE_PAGES <= self.pages()).then_some(self.base + first as PageId)
+    }
+
+    /// Page-table pages that it holds.
+    pub(crate) fn tables_held(&self) -> u64 {
+        self.tables
+            .iter()
+            .filter(|table| **table != Table::None)
+            .count() as u64
+    }
+
+    fn huge_pages(&self) -> u64 {
+        let huge = self
+            .tables
+            .iter()
+            .filter(|table| **table == Table::Huge)
+            .count() as u64;
+        huge * HUGE_PAGES
+    }
+}

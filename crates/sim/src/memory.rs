@@ -1,0 +1,238 @@
+//! The memory of one node: zones, pages, lists and the reclaim that moves pages between them.
+//!
+//! Every operation adds its CPU time to [`Memory::spent`]; the task that asked for it pays.
+
+use alloc::vec::Vec;
+
+use mm::calibration::Costs;
+
+use crate::folio::{Folios, NODE_PAGES, PageId, State};
+use crate::kswapd::Kswapd;
+use crate::lru::{List, Lru};
+use crate::page_alloc::Zone;
+use crate::vmstat::Events;
+
+/// Kernel objects that a tree node of the page cache shares a slab with, and the slab's pages
+/// (`radix_tree_node`: 28 objects of 576 bytes in four pages).
+const NODES_PER_SLAB: u64 = 28;
+const PAGES_PER_SLAB: u64 = 4;
+
+/// The node's memory.
+#[derive(Clone, Debug)]
+pub(crate) struct Memory {
+    /// Lowest first.
+    pub(crate) zones: Vec<Zone>,
+    /// All zones of the node, with their watermarks, as /proc/zoneinfo lists them.
+    pub(crate) layout: Vec<mm::zoneinfo::Zone>,
+    pub(crate) folios: Folios,
+    pub(crate) lists: [List; 4],
+    /// Evictions and activations so far (`lruvec->nonresident_age`).
+    pub(crate) nonresident_age: u64,
+    /// `workingset_activate_file` when reclaim last looked: a change asks for deactivation.
+    pub(crate) refaults_seen: u64,
+    pub(crate) kswapd: Kswapd,
+    pub(crate) events: Events,
+    pub(crate) costs: Costs,
+    /// CPU time used since it was last taken, in picoseconds.
+    pub(crate) spent: u64,
+    /// Entries (pages and shadows) in each node of the page cache's trees, by page index / 64.
+    node_entries: Vec<u8>,
+    tree_nodes: u64,
+    slab_pages: u64,
+    /// Resident anonymous pages, and those of them in huge pages.
+    pub(crate) anon_pages: u64,
+    pub(crate) anon_huge_pages: u64,
+    pub(crate) page_table_pages: u64,
+    /// Pages that are being read.
+    pub(crate) in_flight: u64,
+    /// Freed ranges of page indices, reused by the next object of the same length.
+    free_ranges: Vec<(PageId, u32)>,
+}
+
+impl Memory {
+    pub(crate) fn new(zones: Vec<Zone>, layout: Vec<mm::zoneinfo::Zone>, costs: Costs) -> Self {
+        Self {
+            zones,
+            layout,
+            folios: Folios::default(),
+            lists: [List::default(); 4],
+            nonresident_age: 0,
+            refaults_seen: 0,
+            kswapd: Kswapd::default(),
+            events: Events::default(),
+            costs,
+            spent: 0,
+            node_entries: Vec::new(),
+            tree_nodes: 0,
+            slab_pages: 0,
+            anon_pages: 0,
+            anon_huge_pages: 0,
+            page_table_pages: 0,
+            in_flight: 0,
+            free_ranges: Vec::new(),
+        }
+    }
+
+    /// Takes a range of page indices for an object of `pages` pages; all of them are absent.
+    pub(crate) fn take_range(&mut self, pages: u32) -> PageId {
+        let length = pages.next_multiple_of(NODE_PAGES);
+        if let Some(at) = self.free_ranges.iter().position(|&(_, len)| len == length) {
+            return self.free_ranges.swap_remove(at).0;
+        }
+        let base = self.folios.len();
+        self.folios.grow(base + length as usize);
+        self.node_entries
+            .resize(self.folios.len() / NODE_PAGES as usize, 0);
+        PageId::try_from(base).expect("a simulated machine has fewer than 2^32 pages of objects")
+    }
+
+    /// Gives a range back; its pages must be absent.
+    pub(crate) fn give_range(&mut self, base: PageId, pages: u32) {
+        self.free_ranges
+            .push((base, pages.next_multiple_of(NODE_PAGES)));
+    }
+
+    /// Takes the CPU time used since the last call, in picoseconds.
+    pub(crate) fn take_spent(&mut self) -> u64 {
+        core::mem::take(&mut self.spent)
+    }
+
+    pub(crate) fn list(&self, lru: Lru) -> u64 {
+        self.lists[lru as usize].len()
+    }
+
+    pub(crate) fn file_pages(&self) -> u64 {
+        self.list(Lru::InactiveFile) + self.list(Lru::ActiveFile) + self.in_flight
+    }
+
+    pub(crate) fn slab_pages(&self) -> u64 {
+        self.slab_pages
+    }
+
+    pub(crate) fn free_pages(&self) -> u64 {
+        self.zones.iter().map(|zone| zone.free).sum()
+    }
+
+    /// Puts a page on the head of a list.
+    pub(crate) fn add_to_list(&mut self, page: PageId, lru: Lru) {
+        let state = if lru.is_active() {
+            State::Active
+        } else {
+            State::Inactive
+        };
+        self.folios.set_state(page, state);
+        self.lists[lru as usize].push_head(&mut self.folios, page);
+        self.zones[self.folios.zone(page)].lru[lru as usize] += 1;
+    }
+
+    /// Takes a page off its list.
+    pub(crate) fn take_from_list(&mut self, page: PageId, lru: Lru) {
+        self.lists[lru as usize].remove(&mut self.folios, page);
+        self.zones[self.folios.zone(page)].lru[lru as usize] -= 1;
+    }
+
+    /// What a `read()` of a resident page-cache page does to it (`folio_mark_accessed`): the first
+    /// access marks it, the second activates it.
+    pub(crate) fn mark_accessed(&mut self, page: PageId) {
+        if !self.folios.is_referenced(page) {
+            self.folios.set_referenced(page);
+        } else if self.folios.state(page) == State::Inactive {
+            self.activate(page);
+            self.folios.clear_referenced(page);
+        }
+    }
+
+    /// Moves an inactive page-cache page to the head of the active list.
+    fn activate(&mut self, page: PageId) {
+        self.take_from_list(page, Lru::InactiveFile);
+        self.add_to_list(page, Lru::ActiveFile);
+        self.nonresident_age += 1;
+        self.events.pgactivate += 1;
+    }
+
+    /// A page or shadow entered the tree of a file where nothing was.
+    pub(crate) fn tree_insert(&mut self, page: PageId) {
+        let entries = &mut self.node_entries[(page / NODE_PAGES) as usize];
+        *entries += 1;
+        if *entries == 1 {
+            self.tree_nodes += 1;
+            self.fit_slab();
+        }
+    }
+
+    /// A page or shadow left the tree for good.
+    pub(crate) fn tree_remove(&mut self, page: PageId) {
+        let entries = &mut self.node_entries[(page / NODE_PAGES) as usize];
+        *entries -= 1;
+        if *entries == 0 {
+            self.tree_nodes -= 1;
+            self.fit_slab();
+        }
+    }
+
+    /// Holds as many slab pages as the tree's nodes need.
+    fn fit_slab(&mut self) {
+        let needed = self.tree_nodes.div_ceil(NODES_PER_SLAB) * PAGES_PER_SLAB;
+        while self.slab_pages < needed {
+            self.take_kernel_page();
+            self.slab_pages += 1;
+        }
+        while self.slab_pages > needed {
+            self.give_kernel_page();
+            self.slab_pages -= 1;
+        }
+    }
+
+    /// Takes the page-table page that maps another 512 pages of a region.
+    pub(crate) fn take_page_table(&mut self) {
+        self.take_kernel_page();
+        self.page_table_pages += 1;
+    }
+
+    /// Gives `count` page-table pages back.
+    pub(crate) fn give_page_tables(&mut self, count: u64) {
+        for _ in 0..count {
+            self.give_kernel_page();
+        }
+        self.page_table_pages -= count;
+    }
+
+    /// A page of the kernel's own is taken from the highest zone that has one above its minimum, and
+    /// where none has, from the largest: the kernel's own needs are small and do not fail here.
+    fn take_kernel_page(&mut self) {
+        let fits = |zone: &Zone| zone.free > zone.min + zone.reserve;
+        let zone = self
+            .zones
+            .iter()
+            .rposition(fits)
+            .unwrap_or_else(|| self.largest_free());
+        self.zones[zone].free = self.zones[zone].free.saturating_sub(1);
+        self.zones[zone].kernel += 1;
+    }
+
+    fn give_kernel_page(&mut self) {
+        let zone = self
+            .zones
+            .iter()
+            .rposition(|zone| zone.kernel > 0)
+            .expect("one was taken");
+        self.zones[zone].kernel -= 1;
+        self.zones[zone].free += 1;
+    }
+
+    fn largest_free(&self) -> usize {
+        (0..self.zones.len())
+            .max_by_key(|&zone| self.zones[zone].free)
+            .expect("a zone exists")
+    }
+
+    /// The counters of an empty machine, for tests of one mechanism.
+    #[cfg(test)]
+    pub(crate) fn with_zone(managed: u64, min: u64) -> Self {
+        Self::new(
+            alloc::vec![Zone::plain(managed, min)],
+            Vec::new(),
+            Costs::default(),
+        )
+    }
+}

@@ -1,0 +1,223 @@
+//! Zones, watermarks and the page allocator (`mm/page_alloc.c`).
+
+use alloc::vec::Vec;
+
+use mm::formula::reserve::totalreserve;
+use mm::formula::watermarks::{MovableRule, Rule, ZoneSize, watermarks};
+use mm::units::{Kib, PageSize, Pages};
+use mm::zoneinfo::ZoneKind;
+
+use crate::folio::{PageId, State};
+use crate::memory::Memory;
+
+/// Base pages of a huge page.
+pub(crate) const HUGE_PAGES: u64 = 512;
+
+/// Fruitless rounds of direct reclaim before the OOM killer is called (`MAX_RECLAIM_RETRIES`).
+const RECLAIM_RETRIES: u32 = 16;
+
+/// A zone of the node.
+#[derive(Clone, Debug)]
+pub(crate) struct Zone {
+    pub(crate) kind: ZoneKind,
+    /// Its place among all zones of the node, those without memory included.
+    pub(crate) layout: usize,
+    pub(crate) managed: u64,
+    pub(crate) free: u64,
+    pub(crate) min: u64,
+    pub(crate) low: u64,
+    pub(crate) high: u64,
+    /// Pages withheld from requests that could use a higher zone (`protection` of the highest).
+    pub(crate) reserve: u64,
+    /// Pages on each LRU list.
+    pub(crate) lru: [u64; 4],
+    /// Pages that the model's own kernel objects hold: tree nodes, page tables.
+    pub(crate) kernel: u64,
+    /// Pages in use that no mechanism of the model touches: what boot left.
+    pub(crate) fixed: u64,
+}
+
+/// A watermark.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Mark {
+    Min,
+    Low,
+    High,
+}
+
+/// The allocator found no page: the OOM killer is due.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct OutOfMemory;
+
+impl Zone {
+    fn mark(&self, mark: Mark) -> u64 {
+        match mark {
+            Mark::Min => self.min,
+            Mark::Low => self.low,
+            Mark::High => self.high,
+        }
+    }
+
+    /// `__zone_watermark_ok` with `free` pages taken as free, for a block of `pages` pages.
+    fn is_above(&self, mark: Mark, free: u64, pages: u64) -> bool {
+        free.saturating_sub(pages - 1) > self.mark(mark) + self.reserve
+    }
+
+    #[cfg(test)]
+    pub(crate) fn plain(managed: u64, min: u64) -> Self {
+        Self {
+            kind: ZoneKind::Normal,
+            layout: 0,
+            managed,
+            free: managed,
+            min,
+            low: min + min / 4,
+            high: min + min / 2,
+            reserve: 0,
+            lru: [0; 4],
+            kernel: 0,
+            fixed: 0,
+        }
+    }
+}
+
+impl Memory {
+    /// Sets the watermarks that `min_free_kbytes` and `watermark_scale_factor` give
+    /// (`__setup_per_zone_wmarks`).
+    pub(crate) fn set_watermarks(&mut self, min_free: Kib, scale_factor: u64) {
+        let sizes: Vec<ZoneSize> = self.layout.iter().map(ZoneSize::from).collect();
+        let rule = Rule {
+            min_free: min_free.pages_floor(PageSize::FOUR_KIB),
+            scale_factor,
+            movable: MovableRule::observed(&self.layout),
+        };
+        for (zone, marks) in self.layout.iter_mut().zip(watermarks(&sizes, rule)) {
+            zone.watermarks = marks;
+        }
+        for zone in &mut self.zones {
+            let marks = self.layout[zone.layout].watermarks;
+            (zone.min, zone.low, zone.high) = (marks.min.0, marks.low.0, marks.high.0);
+        }
+    }
+
+    /// Pages that no user can have (`calculate_totalreserve_pages`).
+    pub(crate) fn totalreserve(&self) -> Pages {
+        totalreserve(&self.layout)
+    }
+
+    /// Allocates a page for `page`, which becomes resident in `state`.
+    ///
+    /// # Errors
+    /// Direct reclaim made no progress and no reclaimable page is left.
+    pub(crate) fn allocate(&mut self, page: PageId, state: State) -> Result<(), OutOfMemory> {
+        let zone = match self.find_zone(Mark::Low, 1) {
+            Some(zone) => zone,
+            None => self.allocate_slowly()?,
+        };
+        self.take(zone, 1);
+        self.folios.place(page, zone, state);
+        Ok(())
+    }
+
+    /// Allocates a huge page if one can be had without any reclaim, as a fault does where `defrag` is
+    /// at its default; its 512 pages from `first` become resident.
+    pub(crate) fn allocate_huge(&mut self, first: PageId, state: State) -> bool {
+        let Some(zone) = self.find_zone(Mark::Low, HUGE_PAGES) else {
+            return false;
+        };
+        self.take(zone, HUGE_PAGES);
+        for page in first..first + HUGE_PAGES as u32 {
+            self.folios.place(page, zone, state);
+        }
+        true
+    }
+
+    /// Frees the page that `page` occupies; its state is the caller's business.
+    pub(crate) fn free(&mut self, page: PageId) {
+        self.zones[self.folios.zone(page)].free += 1;
+        self.events.pgfree += 1;
+    }
+
+    /// Whether some zone is above its high watermark (`pgdat_balanced`): kswapd's goal.
+    pub(crate) fn is_balanced(&self) -> bool {
+        self.zones
+            .iter()
+            .any(|zone| zone.is_above(Mark::High, zone.free, 1))
+    }
+
+    /// The highest zone that keeps its watermark after giving `pages` pages.
+    fn find_zone(&self, mark: Mark, pages: u64) -> Option<usize> {
+        self.zones
+            .iter()
+            .rposition(|zone| zone.is_above(mark, zone.free, pages))
+    }
+
+    fn take(&mut self, zone: usize, pages: u64) {
+        let zone = &mut self.zones[zone];
+        zone.free -= pages;
+        match zone.kind {
+            ZoneKind::Dma => self.events.pgalloc_dma += pages,
+            ZoneKind::Dma32 => self.events.pgalloc_dma32 += pages,
+            _ => self.events.pgalloc_normal += pages,
+        }
+    }
+
+    /// All zones are under low: wake kswapd, go down to min, reclaim directly, give up
+    /// (`__alloc_pages_slowpath`).
+    fn allocate_slowly(&mut self) -> Result<usize, OutOfMemory> {
+        self.wake_kswapd();
+        if let Some(zone) = self.find_zone(Mark::Min, 1) {
+            return Ok(zone);
+        }
+        let mut fruitless = 0;
+        while fruitless <= RECLAIM_RETRIES && self.could_meet_min() {
+            self.events.allocstall_movable += 1;
+            let progress = self.reclaim_directly();
+            if let Some(zone) = self.find_zone(Mark::Min, 1) {
+                return Ok(zone);
+            }
+            fruitless = if progress > 0 { 0 } else { fruitless + 1 };
+        }
+        Err(OutOfMemory)
+    }
+
+    /// Whether some zone would meet min if all its reclaimable pages were free
+    /// (`should_reclaim_retry`); without swap only the page cache is reclaimable.
+    fn could_meet_min(&self) -> bool {
+        self.zones.iter().any(|zone| {
+            let reclaimable = zone.lru[2] + zone.lru[3];
+            zone.is_above(Mark::Min, zone.free + reclaimable, 1)
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn allocation_stops_at_low_wakes_kswapd_and_goes_on_to_min() {
+        let mut memory = Memory::with_zone(1000, 100);
+        let base = memory.take_range(1000);
+        for page in base..base + 875 {
+            memory.allocate(page, State::Inactive).expect("above low");
+        }
+        assert_eq!(memory.zones[0].free, 125);
+        assert!(!memory.kswapd.is_awake());
+        memory
+            .allocate(base + 875, State::Inactive)
+            .expect("above min");
+        assert!(
+            memory.kswapd.is_awake(),
+            "the first page under low wakes it"
+        );
+        for page in base + 876..base + 900 {
+            memory.allocate(page, State::Inactive).expect("above min");
+        }
+        assert_eq!(
+            memory.allocate(base + 900, State::Inactive),
+            Err(OutOfMemory)
+        );
+        assert_eq!(memory.zones[0].free, 100, "min stays for the kernel");
+    }
+}

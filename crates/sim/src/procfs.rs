@@ -1,0 +1,274 @@
+//! The kernel's files as the model fills them in: the text of the boot state, with the numbers that a
+//! mechanism of the model moves.
+
+use alloc::collections::BTreeMap;
+use alloc::format;
+use alloc::string::{String, ToString};
+use core::fmt::Write as _;
+
+use mm::formula::available::{Inputs, available};
+use mm::units::Pages;
+use mm::zoneinfo::Zone as Layout;
+
+use crate::boot;
+use crate::lru::Lru;
+use crate::memory::Memory;
+use crate::tunables::Tunables;
+
+/// Templates of the files.
+#[derive(Clone, Debug)]
+pub(crate) struct Procfs {
+    meminfo: String,
+    vmstat: String,
+    zoneinfo: String,
+    /// Free pages after boot, and the pages that a machine of another size has more.
+    boot_free: i64,
+    managed_delta: i64,
+    /// `MemFree` less the zones' free pages, and the same for what `MemAvailable` counts.
+    boot_meminfo: BTreeMap<String, i64>,
+}
+
+impl Procfs {
+    pub(crate) fn new(boot: &boot::State) -> Self {
+        let text = |path| boot.frame.file(path).unwrap_or_default().to_string();
+        let meminfo = text("proc/meminfo");
+        let boot_meminfo = meminfo.lines().filter_map(meminfo_line);
+        let boot_meminfo = boot_meminfo
+            .map(|(key, kib)| (key.to_string(), kib / 4))
+            .collect();
+        Self {
+            boot_meminfo,
+            meminfo,
+            vmstat: text("proc/vmstat"),
+            zoneinfo: text("proc/zoneinfo"),
+            boot_free: boot.zones.iter().map(|zone| zone.free as i64).sum(),
+            managed_delta: boot.managed_delta,
+        }
+    }
+
+    /// `/proc/meminfo`.
+    pub(crate) fn meminfo(&self, memory: &Memory) -> String {
+        let changes = self.meminfo_changes(memory);
+        let mut text = String::with_capacity(self.meminfo.len());
+        for line in self.meminfo.lines() {
+            let changed = meminfo_line(line).and_then(|(key, kib)| {
+                let pages = changes.get(key)?;
+                Some((key, (kib + pages * 4).max(0)))
+            });
+            let _ = match changed {
+                Some((key, kib)) => writeln!(text, "{:<16}{kib:>8} kB", format!("{key}:")),
+                None => writeln!(text, "{line}"),
+            };
+        }
+        text
+    }
+
+    /// `/proc/vmstat`.
+    pub(crate) fn vmstat(&self, memory: &Memory, tunables: &Tunables) -> String {
+        let mut changes = self.node_changes(memory);
+        changes.extend(
+            memory
+                .events
+                .each()
+                .map(|(name, count)| (name, count as i64)),
+        );
+        changes.insert("nr_free_pages", self.free_change(memory));
+        let thresholds = tunables.dirty_thresholds(memory);
+        let absolute = BTreeMap::from([
+            ("nr_dirty_threshold", thresholds.dirty.0),
+            ("nr_dirty_background_threshold", thresholds.background.0),
+        ]);
+        let mut text = String::with_capacity(self.vmstat.len() + 64);
+        for line in self.vmstat.lines() {
+            let Some((name, value)) = line.split_once(' ') else {
+                continue;
+            };
+            let value: i64 = value.trim().parse().unwrap_or(0);
+            let now = match absolute.get(name) {
+                Some(value) => *value as i64,
+                None => value + changes.get(name).copied().unwrap_or(0),
+            };
+            let _ = writeln!(text, "{name} {}", now.max(0));
+        }
+        text
+    }
+
+    /// `/proc/zoneinfo`.
+    pub(crate) fn zoneinfo(&self, memory: &Memory) -> String {
+        let node = self.node_changes(memory);
+        let mut text = String::with_capacity(self.zoneinfo.len());
+        let mut zone = None;
+        let mut of_node = false;
+        let mut next = 0;
+        for line in self.zoneinfo.lines() {
+            if line.starts_with("Node ") {
+                zone = Some(next);
+                next += 1;
+                of_node = false;
+            }
+            match line.trim() {
+                "per-node stats" => of_node = true,
+                other if other.starts_with("pages free") => of_node = false,
+                _ => {}
+            }
+            let changed = match zone {
+                _ if of_node => changed_count(line, &node),
+                Some(index) => zone_line(line, &memory.layout[index], memory, index),
+                None => None,
+            };
+            let _ = writeln!(text, "{}", changed.as_deref().unwrap_or(line));
+        }
+        text
+    }
+
+    fn free_change(&self, memory: &Memory) -> i64 {
+        memory.free_pages() as i64 - self.boot_free + self.boot_free_delta()
+    }
+
+    /// On a machine of another size the boot state's free pages are already the new ones, while the
+    /// template still has the old figure.
+    fn boot_free_delta(&self) -> i64 {
+        self.managed_delta
+    }
+
+    /// Pages by which the model moved each item of /proc/meminfo.
+    fn meminfo_changes(&self, memory: &Memory) -> BTreeMap<&'static str, i64> {
+        let list = |lru| memory.list(lru) as i64;
+        let (inactive_anon, active_anon) = (list(Lru::InactiveAnon), list(Lru::ActiveAnon));
+        let (inactive_file, active_file) = (list(Lru::InactiveFile), list(Lru::ActiveFile));
+        let slab = memory.slab_pages() as i64;
+        BTreeMap::from([
+            ("MemTotal", self.managed_delta),
+            ("MemFree", self.free_change(memory)),
+            (
+                "MemAvailable",
+                self.available(memory) - self.boot("MemAvailable"),
+            ),
+            ("Cached", memory.file_pages() as i64),
+            ("Active", active_anon + active_file),
+            ("Inactive", inactive_anon + inactive_file),
+            ("Active(anon)", active_anon),
+            ("Inactive(anon)", inactive_anon),
+            ("Active(file)", active_file),
+            ("Inactive(file)", inactive_file),
+            ("AnonPages", memory.anon_pages as i64),
+            ("AnonHugePages", memory.anon_huge_pages as i64),
+            ("KReclaimable", slab),
+            ("Slab", slab),
+            ("SReclaimable", slab),
+            ("PageTables", memory.page_table_pages as i64),
+        ])
+    }
+
+    fn available(&self, memory: &Memory) -> i64 {
+        let count = |item: &str, more: i64| Pages((self.boot(item) + more).max(0) as u64);
+        let file = count("Active(file)", memory.file_pages() as i64).0
+            + self.boot("Inactive(file)") as u64;
+        let total = available(Inputs {
+            free: count("MemFree", self.free_change(memory)),
+            totalreserve: memory.totalreserve(),
+            file: Pages(file),
+            reclaimable: count("KReclaimable", memory.slab_pages() as i64),
+            low_watermarks: memory.layout.iter().map(|zone| zone.watermarks.low).sum(),
+        });
+        total.total.0 as i64
+    }
+
+    fn boot(&self, item: &str) -> i64 {
+        self.boot_meminfo.get(item).copied().unwrap_or(0)
+    }
+
+    /// Pages by which the model moved the node's counts.
+    fn node_changes(&self, memory: &Memory) -> BTreeMap<&'static str, i64> {
+        let mut changes = BTreeMap::new();
+        for (lru, node, zone) in LISTS {
+            let pages = memory.list(lru) as i64;
+            changes.extend([(node, pages), (zone, pages)]);
+        }
+        let anon_huge = (memory.anon_huge_pages / 512) as i64;
+        changes.extend([
+            ("nr_anon_pages", memory.anon_pages as i64),
+            ("nr_file_pages", memory.file_pages() as i64),
+            ("nr_slab_reclaimable", memory.slab_pages() as i64),
+            ("nr_page_table_pages", memory.page_table_pages as i64),
+            ("nr_anon_transparent_hugepages", anon_huge),
+            (
+                "workingset_refault_file",
+                memory.events.workingset_refault_file as i64,
+            ),
+            (
+                "workingset_activate_file",
+                memory.events.workingset_activate_file as i64,
+            ),
+            (
+                "workingset_restore_file",
+                memory.events.workingset_restore_file as i64,
+            ),
+        ]);
+        changes
+    }
+}
+
+/// The lists and their names in the node's and in a zone's counts.
+const LISTS: [(Lru, &str, &str); 4] = [
+    (
+        Lru::InactiveAnon,
+        "nr_inactive_anon",
+        "nr_zone_inactive_anon",
+    ),
+    (Lru::ActiveAnon, "nr_active_anon", "nr_zone_active_anon"),
+    (
+        Lru::InactiveFile,
+        "nr_inactive_file",
+        "nr_zone_inactive_file",
+    ),
+    (Lru::ActiveFile, "nr_active_file", "nr_zone_active_file"),
+];
+
+/// Key and KiB of a line of /proc/meminfo.
+fn meminfo_line(line: &str) -> Option<(&str, i64)> {
+    let (key, value) = line.split_once(':')?;
+    Some((key, value.trim().strip_suffix(" kB")?.parse().ok()?))
+}
+
+/// A line "   name number" with the number changed, if the name is among the changes.
+fn changed_count(line: &str, changes: &BTreeMap<&'static str, i64>) -> Option<String> {
+    let (name, value) = line.trim().split_once(' ')?;
+    let value = value.trim().parse::<i64>().ok()? + changes.get(name)?;
+    Some(format!("      {name:<12} {}", value.max(0)))
+}
+
+/// A line of a zone with the model's number, where it has one.
+fn zone_line(line: &str, layout: &Layout, memory: &Memory, index: usize) -> Option<String> {
+    let zone = memory.zones.iter().find(|zone| zone.layout == index)?;
+    let mut words = line.split_whitespace();
+    let name = words.next()?;
+    let marks = layout.watermarks;
+    let number = match name {
+        "pages" => return Some(format!("  pages free     {}", zone.free)),
+        "min" => marks.min.0,
+        "low" => marks.low.0,
+        "high" => marks.high.0,
+        "promo" => marks.promo?.0,
+        "spanned" => layout.spanned.0,
+        "present" => layout.present.0,
+        "managed" => layout.managed.0,
+        "protection:" => return Some(protection_line(layout)),
+        "nr_free_pages" => return Some(format!("      nr_free_pages {}", zone.free)),
+        _ => {
+            let (lru, _, _) = LISTS.iter().find(|(_, _, of_zone)| *of_zone == name)?;
+            let boot: u64 = words.next()?.parse().ok()?;
+            return Some(format!("      {name} {}", boot + zone.lru[*lru as usize]));
+        }
+    };
+    // The per-CPU lists have lines "high:" and the like; only the watermarks have bare names.
+    Some(format!("        {name:<8} {number}"))
+}
+
+fn protection_line(layout: &Layout) -> String {
+    let mut text = String::from("        protection: (");
+    for (index, pages) in layout.protection.iter().enumerate() {
+        let _ = write!(text, "{}{}", if index == 0 { "" } else { ", " }, pages.0);
+    }
+    text + ")"
+}

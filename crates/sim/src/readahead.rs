@@ -1,0 +1,162 @@
+//! Readahead of one open file (`struct file_ra_state`): what a miss, or a hit on the mark, reads.
+
+use mm::formula::readahead::{Window as Ramp, next_size};
+use mm::units::Pages;
+
+/// The windows of one open file.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Readahead {
+    ramp: Option<Ramp>,
+    /// The last page read, or none yet.
+    previous: Option<u64>,
+    limits: Limits,
+}
+
+/// How far a device reads ahead, in pages.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Limits {
+    /// `read_ahead_kb`.
+    pub(crate) readahead: u64,
+    /// The largest request of the device (`max_sectors_kb`): a larger `read()` may use it.
+    pub(crate) request: u64,
+}
+
+/// Pages to read: from `start` to before `end`; the one at `mark` asks for the next window.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Window {
+    pub(crate) start: u64,
+    pub(crate) end: u64,
+    pub(crate) mark: Option<u64>,
+}
+
+impl Limits {
+    /// The kernel's defaults: 128 KiB ahead, requests of up to 1280 KiB.
+    pub(crate) const DEFAULT: Self = Self {
+        readahead: 32,
+        request: 320,
+    };
+}
+
+impl Readahead {
+    pub(crate) fn new(limits: Limits) -> Self {
+        Self {
+            ramp: None,
+            previous: None,
+            limits,
+        }
+    }
+
+    /// The page was read: a miss just behind it counts as sequential.
+    pub(crate) fn note_read(&mut self, page: u64) {
+        self.previous = Some(page);
+    }
+
+    /// The window for a miss at `page` within a `read()` of `request` more pages.
+    pub(crate) fn on_miss(&mut self, page: u64, request: u64) -> Window {
+        let max = self.max(request);
+        let follows = self
+            .previous
+            .is_some_and(|last| page.wrapping_sub(last) <= 1);
+        match self.ramp {
+            Some(ramp) if page == ramp.start + ramp.size.0 => self.take(ramp.next(Pages(max))),
+            _ if page == 0 || request > max || follows => {
+                self.take(Ramp::first(page, Pages(request), Pages(max)))
+            }
+            _ => Window {
+                start: page,
+                end: page + request.min(max),
+                mark: None,
+            },
+        }
+    }
+
+    /// The window that is due when the marked page is reached.
+    pub(crate) fn on_mark(&mut self, page: u64, request: u64) -> Window {
+        let max = Pages(self.max(request));
+        let expected = |ramp: &Ramp| page == ramp.marker() || page == ramp.start + ramp.size.0;
+        match self.ramp.filter(expected) {
+            Some(ramp) => self.take(ramp.next(max)),
+            None => {
+                // Another reader's mark: go on right behind it.
+                let size = next_size(Pages(request + 1), max);
+                self.take(Ramp {
+                    start: page + 1,
+                    size,
+                    ahead: size,
+                })
+            }
+        }
+    }
+
+    fn max(&self, request: u64) -> u64 {
+        if request > self.limits.readahead && self.limits.request > self.limits.readahead {
+            return request.min(self.limits.request);
+        }
+        self.limits.readahead
+    }
+
+    fn take(&mut self, ramp: Ramp) -> Window {
+        self.ramp = Some(ramp);
+        let mark = Some(ramp.marker());
+        Window {
+            start: ramp.start,
+            end: ramp.start + ramp.size.0,
+            mark,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_sequential_reader_ramps_up_and_each_mark_asks_for_the_next_window() {
+        let mut readahead = Readahead::new(Limits::DEFAULT);
+        let window = |start, end, mark| Window {
+            start,
+            end,
+            mark: Some(mark),
+        };
+        assert_eq!(readahead.on_miss(0, 1), window(0, 4, 1));
+        assert_eq!(readahead.on_mark(1, 1), window(4, 12, 4));
+        assert_eq!(readahead.on_mark(4, 1), window(12, 28, 12));
+        assert_eq!(readahead.on_mark(12, 1), window(28, 60, 28));
+        assert_eq!(readahead.on_mark(28, 1), window(60, 92, 60));
+    }
+
+    #[test]
+    fn a_large_read_takes_the_whole_window_and_marks_its_middle() {
+        let mut readahead = Readahead::new(Limits::DEFAULT);
+        assert_eq!(
+            readahead.on_miss(0, 32),
+            Window {
+                start: 0,
+                end: 32,
+                mark: Some(16)
+            }
+        );
+        assert_eq!(
+            readahead.on_mark(16, 32),
+            Window {
+                start: 32,
+                end: 64,
+                mark: Some(32)
+            }
+        );
+    }
+
+    #[test]
+    fn a_random_read_takes_exactly_its_pages() {
+        let mut readahead = Readahead::new(Limits::DEFAULT);
+        readahead.note_read(5000);
+        assert_eq!(
+            readahead.on_miss(100, 2),
+            Window {
+                start: 100,
+                end: 102,
+                mark: None
+            }
+        );
+    }
+}

@@ -1,0 +1,138 @@
+//! What a run leaves: snapshots, samples and the figures of its steps.
+
+use alloc::collections::BTreeMap;
+use alloc::string::{String, ToString};
+use alloc::vec::Vec;
+use core::fmt::Write as _;
+
+use mm::capture::{Capture, Frame};
+use mm::outcome::{PROGRESS, STEPS, StepOutcome};
+use mm::units::Nanos;
+
+use crate::boot;
+use crate::memory::Memory;
+use crate::procfs::Procfs;
+use crate::task::{Task, TaskState};
+use crate::tunables::Tunables;
+
+/// Collects a run's capture.
+#[derive(Clone, Debug)]
+pub(crate) struct Recorder {
+    procfs: Procfs,
+    boot: BTreeMap<String, String>,
+    capture: Capture,
+    steps: Vec<StepOutcome>,
+}
+
+impl Recorder {
+    pub(crate) fn new(boot: &boot::State) -> Self {
+        let procfs = Procfs::new(boot);
+        let (capture, steps) = (Capture::default(), Vec::new());
+        Self {
+            procfs,
+            boot: boot.frame.files.clone(),
+            capture,
+            steps,
+        }
+    }
+
+    /// Notes the figures of a labelled step; a step without a label has none.
+    pub(crate) fn step(&mut self, outcome: Option<StepOutcome>) {
+        self.steps.extend(outcome);
+    }
+
+    /// A full snapshot.
+    pub(crate) fn snapshot(
+        &mut self,
+        at: Nanos,
+        label: Option<&str>,
+        memory: &Memory,
+        tunables: &Tunables,
+    ) {
+        let files = self.all_files(memory, tunables);
+        self.capture.frames.push(Frame {
+            at,
+            label: label.map(str::to_string),
+            files,
+        });
+    }
+
+    /// A periodic sample.
+    pub(crate) fn sample(
+        &mut self,
+        at: Nanos,
+        memory: &Memory,
+        tunables: &Tunables,
+        tasks: &[Option<Task<'_>>],
+    ) {
+        let mut files = BTreeMap::new();
+        files.insert("proc/meminfo".to_string(), self.procfs.meminfo(memory));
+        files.insert(
+            "proc/vmstat".to_string(),
+            self.procfs.vmstat(memory, tunables),
+        );
+        files.insert(PROGRESS.to_string(), progress(tasks));
+        self.capture.frames.push(Frame {
+            at,
+            label: None,
+            files,
+        });
+    }
+
+    /// The last frame: everything, and the steps.
+    pub(crate) fn finish(
+        &mut self,
+        at: Nanos,
+        memory: &Memory,
+        tunables: &Tunables,
+        tasks: &[Option<Task<'_>>],
+    ) {
+        let mut files = self.all_files(memory, tunables);
+        files.insert(PROGRESS.to_string(), progress(tasks));
+        let mut steps = String::new();
+        self.steps.iter().for_each(|step| step.write(&mut steps));
+        files.insert(STEPS.to_string(), steps);
+        self.capture.frames.push(Frame {
+            at,
+            label: None,
+            files,
+        });
+    }
+
+    pub(crate) fn into_capture(self) -> Capture {
+        self.capture
+    }
+
+    fn all_files(&self, memory: &Memory, tunables: &Tunables) -> BTreeMap<String, String> {
+        let known =
+            |path: &str| path.starts_with("proc/sys/kernel/osrelease") || path == "proc/swaps";
+        let fixed = self.boot.iter().filter(|(path, _)| known(path));
+        let mut files: BTreeMap<String, String> = fixed
+            .map(|(path, text)| (path.clone(), text.clone()))
+            .collect();
+        files.insert("proc/meminfo".to_string(), self.procfs.meminfo(memory));
+        files.insert(
+            "proc/vmstat".to_string(),
+            self.procfs.vmstat(memory, tunables),
+        );
+        files.insert("proc/zoneinfo".to_string(), self.procfs.zoneinfo(memory));
+        files.extend(
+            tunables
+                .files()
+                .map(|(path, text)| (path.to_string(), text)),
+        );
+        files
+    }
+}
+
+fn progress(tasks: &[Option<Task<'_>>]) -> String {
+    let mut text = String::new();
+    for task in tasks
+        .iter()
+        .flatten()
+        .filter(|task| task.state != TaskState::Waiting)
+    {
+        let _ = writeln!(text, "{} {} {}", task.name, task.operations, task.bytes);
+    }
+    text
+}

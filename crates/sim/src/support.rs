@@ -1,0 +1,99 @@
+//! What of a scenario the model can run: everything else is refused with its place, never ignored.
+
+use alloc::format;
+use alloc::string::{String, ToString};
+
+use mm::scenario::Scenario;
+use mm::workload::{Access, Action, Advice, Huge, Map, Process, Step, Target, Via, Workload};
+
+use crate::error::Error;
+
+/// Refuses a scenario that needs a mechanism the model lacks.
+pub(crate) fn check(scenario: &Scenario) -> Result<(), Error> {
+    let machine = &scenario.machine;
+    refuse_if(machine.nodes > 1, "more than one NUMA node", "machine")?;
+    refuse_if(!machine.swaps.is_empty(), "swap", "machine")?;
+    refuse_if(
+        !scenario.workload.cgroups.is_empty(),
+        "control groups",
+        "workload",
+    )?;
+    scenario
+        .workload
+        .processes
+        .iter()
+        .try_for_each(check_process)
+}
+
+/// Whether the workload writes the arm's settings by itself.
+pub(crate) fn applies_arm(workload: &Workload) -> bool {
+    fn within(steps: &[Step]) -> bool {
+        steps.iter().any(|step| match &step.action {
+            Action::ApplyArm => true,
+            Action::Repeat { steps, .. } => within(steps),
+            _ => false,
+        })
+    }
+    workload
+        .processes
+        .iter()
+        .any(|process| within(&process.steps))
+}
+
+fn check_process(process: &Process) -> Result<(), Error> {
+    let place = format!("process {}", process.name);
+    refuse_if(process.cgroup.is_some(), "control groups", &place)?;
+    check_steps(&process.steps, &place)
+}
+
+fn check_steps(steps: &[Step], place: &str) -> Result<(), Error> {
+    for (index, step) in steps.iter().enumerate() {
+        let place = format!("{place}, step {}", index + 1);
+        match &step.action {
+            Action::Access(access) => check_access(access, &place)?,
+            Action::Map(map) => check_map(map, &place)?,
+            Action::Repeat { steps, .. } => check_steps(steps, &place)?,
+            Action::Advise {
+                advice: Advice::DontNeed,
+                ..
+            } => {}
+            Action::Advise { .. } => return Err(unsupported("this advice", &place)),
+            Action::Lock { .. } => return Err(unsupported("mlock", &place)),
+            Action::Sync { .. } => return Err(unsupported("fsync", &place)),
+            Action::SetCgroup { .. } | Action::Reclaim { .. } => {
+                return Err(unsupported("control groups", &place));
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+fn check_access(access: &Access, place: &str) -> Result<(), Error> {
+    if matches!(access.target, Target::Region(_)) {
+        return Ok(());
+    }
+    refuse_if(access.via == Via::Mmap, "files that are mapped", place)?;
+    refuse_if(access.via == Via::Direct, "direct I/O", place)?;
+    refuse_if(access.write_percent > 0, "writing to files", place)
+}
+
+fn check_map(map: &Map, place: &str) -> Result<(), Error> {
+    refuse_if(map.huge == Huge::Hugetlb, "hugetlb pages", place)?;
+    refuse_if(map.mergeable, "samepage merging", place)
+}
+
+fn refuse_if(lacking: bool, what: &str, place: &str) -> Result<(), Error> {
+    if lacking {
+        Err(unsupported(what, place))
+    } else {
+        Ok(())
+    }
+}
+
+fn unsupported(what: &str, place: &str) -> Error {
+    Error::Unsupported {
+        what: what.to_string(),
+        place: String::from(place),
+    }
+}

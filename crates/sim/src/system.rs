@@ -1,0 +1,420 @@
+//! The machine as a whole: it runs the workload's tasks and kswapd on its CPUs in virtual time.
+
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use mm::calibration::Costs;
+use mm::capture::Capture;
+use mm::outcome::Status;
+use mm::scenario::Scenario;
+use mm::units::Nanos;
+use mm::workload::Start;
+
+use crate::boot;
+use crate::check;
+use crate::disk::Disk;
+use crate::error::Error;
+use crate::filemap::{File, Read};
+use crate::memory::Memory;
+use crate::oom;
+use crate::recorder::Recorder;
+use crate::sched::{Event, Events, Pick, SLICE, Scheduler};
+use crate::task::{Task, TaskState};
+use crate::tunables::Tunables;
+
+/// kswapd's place in the scheduler; the tasks follow.
+const KSWAPD: usize = 0;
+
+/// Decisions of the scheduler after which a run is given up.
+const STEPS: u64 = 1 << 32;
+
+/// A machine under a scenario.
+#[derive(Debug)]
+pub(crate) struct System<'a> {
+    pub(crate) scenario: &'a Scenario,
+    pub(crate) memory: Memory,
+    pub(crate) disks: Vec<Disk>,
+    pub(crate) files: Vec<File>,
+    /// A task is taken out while it runs.
+    pub(crate) tasks: Vec<Option<Task<'a>>>,
+    pub(crate) scheduler: Scheduler,
+    pub(crate) events: Events,
+    pub(crate) tunables: Tunables,
+    pub(crate) recorder: Recorder,
+    /// Reads that the running step submitted, by file.
+    pub(crate) submitted: Vec<(usize, Read)>,
+    /// Tasks that wait for a read: file, completion, entity.
+    pub(crate) waiters: Vec<(usize, Nanos, usize)>,
+    over: bool,
+}
+
+/// How a step of a task left it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Flow {
+    /// It can go on.
+    Continue,
+    /// It waits to be woken.
+    Blocked,
+    /// It has ended.
+    Ended,
+}
+
+impl<'a> System<'a> {
+    pub(crate) fn new(
+        scenario: &'a Scenario,
+        costs: &Costs,
+        boot: &boot::State,
+    ) -> Result<Self, Error> {
+        let mut memory = Memory::new(boot.zones.clone(), boot.layout.clone(), *costs);
+        let disks = scenario.machine.disks.iter().map(Disk::new).collect();
+        let files = files(scenario, &mut memory);
+        let mut system = Self {
+            scenario,
+            memory,
+            disks,
+            files,
+            tasks: Vec::new(),
+            scheduler: Scheduler::new(scenario.machine.cpus),
+            events: Events::default(),
+            tunables: Tunables::new(&boot.frame),
+            recorder: Recorder::new(boot),
+            submitted: Vec::new(),
+            waiters: Vec::new(),
+            over: false,
+        };
+        system.scheduler.add();
+        system.make_tasks();
+        system.write_initial_settings()?;
+        Ok(system)
+    }
+
+    /// Runs to the end of the workload.
+    pub(crate) fn run(&mut self) -> Result<(), Error> {
+        self.begin();
+        for _ in 0..STEPS {
+            let (cpu, now) = self.scheduler.next_cpu();
+            self.fire_events(now);
+            if self.over || self.is_finished() {
+                self.finish(now);
+                return Ok(());
+            }
+            match self.scheduler.pick(cpu, now) {
+                Pick::Run { entity, switched } => self.run_on(cpu, entity, switched, now)?,
+                Pick::Idle { until } => self.idle(cpu, now, until),
+            }
+        }
+        Err(Error::Endless { steps: STEPS })
+    }
+
+    pub(crate) fn into_capture(self) -> Capture {
+        self.recorder.into_capture()
+    }
+
+    /// Starts the instances of a process that are not running.
+    pub(crate) fn start_process(&mut self, process: usize, now: Nanos) {
+        for task in self.tasks.iter_mut().flatten() {
+            if task.process == process && task.state != TaskState::Alive {
+                task.start();
+                self.scheduler.wake(task.entity, now);
+            }
+        }
+    }
+
+    /// Whether all instances of a process that were started have ended.
+    pub(crate) fn has_ended(&self, process: usize) -> bool {
+        let alive = |task: &&Task<'a>| task.process == process && task.state == TaskState::Alive;
+        !self.tasks.iter().flatten().any(|task| alive(&task))
+    }
+
+    /// Index of a process by name.
+    pub(crate) fn process(&self, name: &str) -> Option<usize> {
+        self.scenario
+            .workload
+            .processes
+            .iter()
+            .position(|process| process.name == name)
+    }
+
+    /// Kills all instances of a process but the one that asks.
+    pub(crate) fn kill_process(&mut self, process: usize, now: Nanos) {
+        for index in 0..self.tasks.len() {
+            let alive = |task: &Task<'a>| task.process == process && task.state == TaskState::Alive;
+            if self.tasks[index].as_ref().is_some_and(alive) {
+                self.kill(index, now);
+            }
+        }
+    }
+
+    /// The OOM killer: ends the worst task and frees its memory. True if it is `current` that has to
+    /// go; it is not in the table while it runs.
+    pub(crate) fn out_of_memory(&mut self, current: &Task<'a>, now: Nanos) -> Result<bool, Error> {
+        let own = self.tasks.iter().position(Option::is_none);
+        let alive = |task: &&Task<'a>| task.state == TaskState::Alive;
+        let candidates = self.tasks.iter().enumerate().filter_map(|(index, task)| {
+            let task = if Some(index) == own {
+                Some(current)
+            } else {
+                task.as_ref()
+            };
+            task.filter(alive).map(|task| (index, task.candidate()))
+        });
+        let total = self.memory.zones.iter().map(|zone| zone.managed).sum();
+        let victim = oom::victim(candidates, total).ok_or(Error::NoVictim)?;
+        self.memory.events.oom_kill += 1;
+        if Some(victim) == own {
+            return Ok(true);
+        }
+        self.kill(victim, now);
+        Ok(false)
+    }
+
+    /// Frees what a task holds and reports how it ended.
+    pub(crate) fn end_task(&mut self, task: &mut Task<'a>, now: Nanos, status: &Status) {
+        for name in task.regions.keys().copied().collect::<Vec<_>>() {
+            self.unmap(task, name);
+        }
+        if let Some(running) = task.access.take() {
+            self.recorder
+                .step(running.outcome(&task.name, now, status.clone()));
+        }
+        for frame in task.frames.split_off(0).iter().rev() {
+            if let Some(repeat) = &frame.repeat {
+                self.recorder
+                    .step(task.repetition_outcome(repeat, now, status.clone()));
+            }
+        }
+        task.state = TaskState::Ended;
+        self.scheduler.block(task.entity);
+        self.wake_all(now);
+    }
+
+    fn kill(&mut self, index: usize, now: Nanos) {
+        let Some(mut task) = self.tasks[index].take() else {
+            return;
+        };
+        self.waiters.retain(|(_, _, entity)| *entity != task.entity);
+        self.end_task(&mut task, now, &Status::Killed(9));
+        self.tasks[index] = Some(task);
+    }
+
+    /// Wakes the tasks that wait for a process: each looks again whether its wait is over.
+    fn wake_all(&mut self, now: Nanos) {
+        for task in self.tasks.iter().flatten() {
+            if task.state == TaskState::Alive && task.waits_for_process() {
+                self.scheduler.wake(task.entity, now);
+            }
+        }
+    }
+
+    fn make_tasks(&mut self) {
+        for (process, spec) in self.scenario.workload.processes.iter().enumerate() {
+            for name in spec.instances() {
+                let entity = self.scheduler.add();
+                self.tasks
+                    .push(Some(Task::new(process, spec, name, entity)));
+            }
+        }
+    }
+
+    fn write_initial_settings(&mut self) -> Result<(), Error> {
+        for setting in &self.scenario.base.0 {
+            self.tunables.write(setting, &mut self.memory)?;
+        }
+        if !crate::support::applies_arm(&self.scenario.workload) {
+            self.apply_arm()?;
+        }
+        Ok(())
+    }
+
+    fn begin(&mut self) {
+        if let Some(deadline) = self.scenario.workload.deadline {
+            self.events.add(deadline, Event::Deadline);
+        }
+        for (process, spec) in self.scenario.workload.processes.iter().enumerate() {
+            match spec.start {
+                Start::After(Nanos::ZERO) => self.start_process(process, Nanos::ZERO),
+                Start::After(delay) => self.events.add(delay, Event::Start { process }),
+                Start::OnDemand => {}
+            }
+        }
+        self.events.add(Nanos::ZERO, Event::Sample);
+    }
+
+    fn is_finished(&self) -> bool {
+        let alive = |task: &Task<'a>| task.state == TaskState::Alive;
+        !self.tasks.iter().flatten().any(alive) && !self.events.has_starts()
+    }
+
+    fn finish(&mut self, now: Nanos) {
+        for index in 0..self.tasks.len() {
+            if self.tasks[index]
+                .as_ref()
+                .is_some_and(|task| task.state == TaskState::Alive)
+            {
+                self.kill(index, now);
+            }
+        }
+        check::conservation(&self.memory);
+        self.recorder
+            .finish(now, &self.memory, &self.tunables, &self.tasks);
+    }
+
+    fn fire_events(&mut self, now: Nanos) {
+        while let Some((at, event)) = self.events.take_due(now) {
+            match event {
+                Event::ReadDone { file, read } => self.read_done(file, read, at),
+                Event::Wake { entity } => self.scheduler.wake(entity, at),
+                Event::Start { process } => self.start_process(process, at),
+                Event::Sample => {
+                    check::conservation(&self.memory);
+                    self.recorder
+                        .sample(at, &self.memory, &self.tunables, &self.tasks);
+                    self.events
+                        .add(at + self.scenario.sample_every.max(Nanos(1)), Event::Sample);
+                }
+                Event::Deadline => self.over = true,
+            }
+        }
+    }
+
+    fn read_done(&mut self, file: usize, read: Read, now: Nanos) {
+        self.files[file].complete(read, &mut self.memory);
+        let (woken, waiting) = self
+            .waiters
+            .drain(..)
+            .partition(|&(of, done, _)| of == file && done == read.done);
+        self.waiters = waiting;
+        let woken: Vec<(usize, Nanos, usize)> = woken;
+        for (_, _, entity) in woken {
+            self.scheduler.wake(entity, now);
+        }
+    }
+
+    fn idle(&mut self, cpu: usize, now: Nanos, until: Option<Nanos>) {
+        let event = self.events.next_time();
+        let next = [event, until]
+            .into_iter()
+            .flatten()
+            .min()
+            .expect("a sample is always to come");
+        self.scheduler.set_time(cpu, next.max(now + Nanos(1)));
+    }
+
+    fn run_on(
+        &mut self,
+        cpu: usize,
+        entity: usize,
+        switched: bool,
+        from: Nanos,
+    ) -> Result<(), Error> {
+        if switched {
+            self.memory.spent += self.memory.costs.context_switch_ps;
+        }
+        let to = match entity {
+            KSWAPD => self.run_kswapd(from),
+            _ => self.run_task(entity, from)?,
+        };
+        self.scheduler.account(cpu, entity, from, to);
+        if self.memory.kswapd.is_awake() && !self.scheduler.is_runnable(KSWAPD) {
+            self.scheduler.wake(KSWAPD, to);
+        }
+        Ok(())
+    }
+
+    fn run_kswapd(&mut self, from: Nanos) -> Nanos {
+        let mut now = from;
+        while self.memory.kswapd.is_awake() {
+            self.memory.kswapd_step();
+            now += Nanos(self.memory.take_spent() / 1000 + 1);
+            if now >= self.limit(from) {
+                return now;
+            }
+        }
+        self.scheduler.block(KSWAPD);
+        now
+    }
+
+    fn run_task(&mut self, entity: usize, from: Nanos) -> Result<Nanos, Error> {
+        let index = entity - KSWAPD - 1;
+        let mut task = self.tasks[index]
+            .take()
+            .expect("a task that is picked is not running");
+        let mut now = from;
+        loop {
+            let flow = self.step(&mut task, now)?;
+            now += task.pay(self.memory.take_spent());
+            self.expect_reads();
+            match flow {
+                Flow::Continue if now < self.limit(from) && !self.kswapd_was_woken() => continue,
+                Flow::Continue => {}
+                Flow::Blocked => self.scheduler.block(entity),
+                Flow::Ended => self.scheduler.block(entity),
+            }
+            break;
+        }
+        self.tasks[index] = Some(task);
+        Ok(now)
+    }
+
+    fn kswapd_was_woken(&self) -> bool {
+        self.memory.kswapd.is_awake() && !self.scheduler.is_runnable(KSWAPD)
+    }
+
+    /// Until when a task that began at `from` may run: its slice's end, or the next event.
+    fn limit(&self, from: Nanos) -> Nanos {
+        let slice = from + SLICE;
+        self.events
+            .next_time()
+            .map_or(slice, |event| event.min(slice))
+    }
+
+    fn expect_reads(&mut self) {
+        for (file, read) in self.submitted.drain(..) {
+            self.events.add(read.done, Event::ReadDone { file, read });
+        }
+    }
+}
+
+/// The machine's files, one after the other on their disks.
+fn files(scenario: &Scenario, memory: &mut Memory) -> Vec<File> {
+    let disks = &scenario.machine.disks;
+    let mut offsets = alloc::vec![0; disks.len()];
+    let place = |file: &mm::machine::File| {
+        let disk = disks.iter().position(|disk| disk.name == file.disk)?;
+        let pages = file.size.pages_ceil(mm::units::PageSize::FOUR_KIB).0;
+        let offset = offsets[disk];
+        offsets[disk] += pages * 4096;
+        let base = memory.take_range(u32::try_from(pages).ok()?);
+        Some(File {
+            base,
+            pages,
+            disk,
+            offset,
+            reads: Vec::new(),
+        })
+    };
+    scenario.machine.files.iter().filter_map(place).collect()
+}
+
+impl Task<'_> {
+    fn candidate(&self) -> oom::Candidate {
+        let score_adj = self.spec.oom_score_adj;
+        oom::Candidate {
+            rss: self.rss,
+            page_tables: self.page_tables,
+            score_adj,
+        }
+    }
+
+    /// Turns CPU time in picoseconds into whole nanoseconds, at least one; keeps the rest.
+    fn pay(&mut self, spent: u64) -> Nanos {
+        let owed = self.owed_ps + spent.max(1000);
+        self.owed_ps = owed % 1000;
+        Nanos(owed / 1000)
+    }
+}
+
+/// The name of a place in a scenario, for errors.
+pub(crate) fn place(task: &Task<'_>) -> String {
+    alloc::format!("process {}", task.name)
+}

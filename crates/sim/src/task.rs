@@ -1,0 +1,301 @@
+//! A process instance and how far it is through its steps.
+
+use alloc::collections::BTreeMap;
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use mm::access::{self, Operation, Operations};
+use mm::latency;
+use mm::outcome::{Latency, Status, StepOutcome};
+use mm::units::{Bytes, Nanos};
+use mm::workload::{Access, Action, Process, Step, Until};
+
+use crate::fault::Region;
+use crate::folio::PageId;
+use crate::readahead::{Limits, Readahead};
+
+/// A process instance.
+#[derive(Clone, Debug)]
+pub(crate) struct Task<'a> {
+    /// Index of its process in the workload.
+    pub(crate) process: usize,
+    /// Its scheduler entity.
+    pub(crate) entity: usize,
+    pub(crate) name: String,
+    pub(crate) spec: &'a Process,
+    pub(crate) state: TaskState,
+    /// Steps it is inside of, outermost first.
+    pub(crate) frames: Vec<Frame<'a>>,
+    /// The access it is in the middle of.
+    pub(crate) access: Option<Running<'a>>,
+    pub(crate) regions: BTreeMap<&'a str, Region>,
+    /// The access streams of its steps, by the step's path.
+    streams: BTreeMap<String, Operations>,
+    /// Totals, for the progress note.
+    pub(crate) operations: u64,
+    pub(crate) bytes: u64,
+    /// Resident pages, and the page-table pages that map them.
+    pub(crate) rss: u64,
+    pub(crate) page_tables: u64,
+    /// CPU time below a nanosecond that is still to be paid, in picoseconds.
+    pub(crate) owed_ps: u64,
+}
+
+/// What a task is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum TaskState {
+    /// Not started yet.
+    Waiting,
+    /// Running, or waiting for a disk, a timer or another process.
+    Alive,
+    /// At its end.
+    Ended,
+}
+
+/// A list of steps and the place in it.
+#[derive(Clone, Debug)]
+pub(crate) struct Frame<'a> {
+    pub(crate) steps: &'a [Step],
+    pub(crate) at: usize,
+    /// For the steps of a repetition.
+    pub(crate) repeat: Option<Repetition<'a>>,
+}
+
+/// A repetition under way.
+#[derive(Clone, Debug)]
+pub(crate) struct Repetition<'a> {
+    pub(crate) until: Until,
+    pub(crate) label: Option<&'a str>,
+    pub(crate) began: Nanos,
+    pub(crate) rounds: u64,
+    /// The task's totals when it began.
+    operations: u64,
+    bytes: u64,
+}
+
+/// An access under way.
+#[derive(Clone, Debug)]
+pub(crate) struct Running<'a> {
+    pub(crate) access: &'a Access,
+    pub(crate) label: Option<&'a str>,
+    pub(crate) target: Area,
+    pub(crate) began: Nanos,
+    /// Bytes it is to access, and has accessed.
+    pub(crate) amount: u64,
+    pub(crate) bytes: u64,
+    pub(crate) operations: u64,
+    pub(crate) operation: Option<Underway>,
+    pub(crate) readahead: Readahead,
+    path: String,
+    latencies: Vec<u32>,
+    longest: Nanos,
+}
+
+/// One operation of an access.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Underway {
+    pub(crate) began: Nanos,
+    /// Pages, from the target's first: the next one and the end.
+    pub(crate) cursor: u64,
+    pub(crate) end: u64,
+    pub(crate) bytes: u64,
+}
+
+/// What an access goes to.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Area {
+    File { index: usize, size: Bytes },
+    Region { base: PageId, size: Bytes },
+}
+
+impl<'a> Task<'a> {
+    pub(crate) fn new(process: usize, spec: &'a Process, name: String, entity: usize) -> Self {
+        Self {
+            process,
+            entity,
+            name,
+            spec,
+            state: TaskState::Waiting,
+            frames: Vec::new(),
+            access: None,
+            regions: BTreeMap::new(),
+            streams: BTreeMap::new(),
+            operations: 0,
+            bytes: 0,
+            rss: 0,
+            page_tables: 0,
+            owed_ps: 0,
+        }
+    }
+
+    /// Puts it before its first step.
+    pub(crate) fn start(&mut self) {
+        self.state = TaskState::Alive;
+        self.frames.push(Frame {
+            steps: &self.spec.steps,
+            at: 0,
+            repeat: None,
+        });
+    }
+
+    /// Goes on to the step after the one it is at.
+    pub(crate) fn go_past_step(&mut self) {
+        self.frames
+            .last_mut()
+            .expect("a running task is inside its steps")
+            .at += 1;
+    }
+
+    /// Whether it stands at a wait for another process.
+    pub(crate) fn waits_for_process(&self) -> bool {
+        let Some(frame) = self.frames.last() else {
+            return false;
+        };
+        let step = frame.steps.get(frame.at);
+        self.access.is_none() && step.is_some_and(|s| matches!(s.action, Action::Wait { .. }))
+    }
+
+    /// The path of the step it is at: indices joined by points.
+    fn path(&self) -> String {
+        let mut path = String::new();
+        for frame in &self.frames {
+            let gap = if path.is_empty() { "" } else { "." };
+            path.push_str(&alloc::format!("{gap}{}", frame.at));
+        }
+        path
+    }
+
+    /// Begins an access to `target`.
+    pub(crate) fn begin_access(
+        &mut self,
+        access: &'a Access,
+        label: Option<&'a str>,
+        target: Area,
+        now: Nanos,
+        seed: u64,
+    ) {
+        let path = self.path();
+        let size = target.size();
+        if !self.streams.contains_key(&path) {
+            let prng = access::stream(seed, &self.name, &path);
+            let blocks = access::blocks(size, access.block);
+            self.streams
+                .insert(path.clone(), Operations::new(access, blocks, prng));
+        }
+        self.access = Some(Running {
+            access,
+            label,
+            target,
+            began: now,
+            amount: access.amount.unwrap_or(size).0,
+            bytes: 0,
+            operations: 0,
+            operation: None,
+            readahead: Readahead::new(Limits::DEFAULT),
+            path,
+            latencies: Vec::new(),
+            longest: Nanos::ZERO,
+        });
+    }
+
+    /// The next operation of the access under way.
+    pub(crate) fn next_operation(&mut self, running: &Running<'a>) -> Operation {
+        let stream = self.streams.get_mut(&running.path);
+        stream
+            .expect("the access made its stream when it began")
+            .next_operation()
+    }
+
+    /// Begins a repetition.
+    pub(crate) fn begin_repeat(
+        &mut self,
+        until: Until,
+        steps: &'a [Step],
+        label: Option<&'a str>,
+        now: Nanos,
+    ) {
+        let (operations, bytes) = (self.operations, self.bytes);
+        let repeat = Repetition {
+            until,
+            label,
+            began: now,
+            rounds: 0,
+            operations,
+            bytes,
+        };
+        self.frames.push(Frame {
+            steps,
+            at: 0,
+            repeat: Some(repeat),
+        });
+    }
+
+    /// The figures of a labelled repetition that ends now.
+    pub(crate) fn repetition_outcome(
+        &self,
+        repeat: &Repetition<'a>,
+        now: Nanos,
+        status: Status,
+    ) -> Option<StepOutcome> {
+        Some(StepOutcome {
+            process: self.name.clone(),
+            label: String::from(repeat.label?),
+            start: repeat.began,
+            end: now,
+            operations: self.operations - repeat.operations,
+            bytes: Bytes(self.bytes - repeat.bytes),
+            status,
+            latency: Latency::default(),
+        })
+    }
+}
+
+impl<'a> Running<'a> {
+    /// Accounts an operation that ends now.
+    pub(crate) fn finish_operation(&mut self, operation: Underway, now: Nanos) {
+        self.operations += 1;
+        self.bytes += operation.bytes;
+        let latency = now.saturating_sub(operation.began);
+        self.longest = self.longest.max(latency);
+        if self.latencies.is_empty() {
+            self.latencies.resize(latency::BUCKETS, 0);
+        }
+        self.latencies[latency::bucket(latency)] += 1;
+    }
+
+    /// Whether it has reached its amount or its time limit.
+    pub(crate) fn is_done(&self, now: Nanos) -> bool {
+        let late = |limit: Nanos| now.saturating_sub(self.began) >= limit;
+        self.bytes >= self.amount || self.access.time_limit.is_some_and(late)
+    }
+
+    /// When the next operation may begin, at the access's rate.
+    pub(crate) fn due(&self) -> Nanos {
+        match self.access.rate {
+            0 => Nanos::ZERO,
+            rate => self.began + Nanos(self.operations * 1_000_000_000 / u64::from(rate)),
+        }
+    }
+
+    /// Its figures, if it has a label.
+    pub(crate) fn outcome(&self, task: &str, now: Nanos, status: Status) -> Option<StepOutcome> {
+        Some(StepOutcome {
+            process: String::from(task),
+            label: String::from(self.label?),
+            start: self.began,
+            end: now,
+            operations: self.operations,
+            bytes: Bytes(self.bytes),
+            status,
+            latency: latency::quantiles(self.latencies.iter().copied(), self.longest),
+        })
+    }
+}
+
+impl Area {
+    pub(crate) fn size(&self) -> Bytes {
+        match self {
+            Self::File { size, .. } | Self::Region { size, .. } => *size,
+        }
+    }
+}

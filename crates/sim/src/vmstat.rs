@@ -1,0 +1,49 @@
+//! Event counters, under the names of /proc/vmstat. What can be derived from the state (free pages,
+//! list lengths) is not counted but read when the file is written.
+
+macro_rules! counters {
+    ($($field:ident),* $(,)?) => {
+        /// Events since boot, one field per line of /proc/vmstat.
+        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+        pub(crate) struct Events {
+            $(pub(crate) $field: u64,)*
+        }
+
+        impl Events {
+            /// Name and count of each.
+            pub(crate) fn each(&self) -> impl Iterator<Item = (&'static str, u64)> {
+                [$((stringify!($field), self.$field)),*].into_iter()
+            }
+        }
+    };
+}
+
+counters! {
+    allocstall_movable,
+    kswapd_high_wmark_hit_quickly,
+    kswapd_low_wmark_hit_quickly,
+    oom_kill,
+    pageoutrun,
+    pgactivate,
+    pgalloc_dma,
+    pgalloc_dma32,
+    pgalloc_normal,
+    pgdeactivate,
+    pgfault,
+    pgfree,
+    pgpgin,
+    pgrefill,
+    pgscan_anon,
+    pgscan_direct,
+    pgscan_file,
+    pgscan_kswapd,
+    pgsteal_anon,
+    pgsteal_direct,
+    pgsteal_file,
+    pgsteal_kswapd,
+    thp_fault_alloc,
+    thp_fault_fallback,
+    workingset_activate_file,
+    workingset_refault_file,
+    workingset_restore_file,
+}

@@ -1,0 +1,60 @@
+//! Shadow entries and refault distance (`mm/workingset.c`).
+
+use crate::folio::{PageId, State};
+use crate::lru::Lru;
+use crate::memory::Memory;
+
+/// What the page cache remembers of a page that comes in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum History {
+    /// Nothing.
+    None,
+    /// It was evicted when the node's age was `age`.
+    Evicted {
+        /// Low 32 bits of the age.
+        age: u32,
+        /// Whether it was part of the working set.
+        workingset: bool,
+    },
+}
+
+impl Memory {
+    /// Evicts a page-cache page: frees it and leaves its shadow entry.
+    pub(crate) fn evict_file(&mut self, page: PageId) {
+        self.free(page);
+        self.folios.leave_shadow(page, self.nonresident_age as u32);
+        self.nonresident_age += 1;
+    }
+
+    /// What is known of a page that is not resident.
+    pub(crate) fn history(&self, page: PageId) -> History {
+        match self.folios.state(page) {
+            State::Shadow => History::Evicted {
+                age: self.folios.shadow_age(page),
+                workingset: self.folios.is_workingset(page),
+            },
+            _ => History::None,
+        }
+    }
+
+    /// Decides where a page that comes in will go: a first-timer to the inactive list, a refault to
+    /// the active one if it would still be resident had the active pages' memory been its own
+    /// (`workingset_refault`, without swap: the working set's size is the active file list).
+    pub(crate) fn admit(&mut self, page: PageId, history: History) {
+        let History::Evicted { age, workingset } = history else {
+            return;
+        };
+        self.events.workingset_refault_file += 1;
+        let distance = u64::from((self.nonresident_age as u32).wrapping_sub(age));
+        if distance > self.list(Lru::ActiveFile) {
+            return;
+        }
+        self.nonresident_age += 1;
+        self.events.workingset_activate_file += 1;
+        self.folios.set_state(page, State::InFlightActive);
+        if workingset {
+            self.folios.set_workingset(page);
+            self.events.workingset_restore_file += 1;
+        }
+    }
+}
