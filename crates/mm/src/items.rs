@@ -91,6 +91,12 @@ macro_rules! named_numbers {
                 named.chain(self.other.iter().map(|(key, value)| (key, $wrap(value))))
             }
 
+            /// Whether an item of the kernel's has a field.
+            #[must_use]
+            pub fn has(item: &str) -> bool {
+                matches!(item, $($key)|*)
+            }
+
             fn set(&mut self, item: &str, value: u64) {
                 match item {
                     $($key => self.$field = Some($wrap(value)),)*

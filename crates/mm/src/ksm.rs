@@ -58,27 +58,27 @@ pub struct Ksm {
 }
 
 impl Ksm {
-    /// Reads the files of the folder, from text by path without the leading slash; other paths are
-    /// passed over.
+    /// Takes in one file of the folder, by path without the leading slash; other paths, and files
+    /// that this parser does not know, are passed over.
     ///
     /// # Errors
-    /// The first file that does not hold what it should.
-    pub fn parse<'a>(
-        files: impl IntoIterator<Item = (&'a str, &'a str)>,
-    ) -> Result<Self, ParseError> {
-        let mut ksm = Self::default();
-        for (path, text) in files {
-            let name = path
-                .strip_prefix(DIR)
-                .and_then(|name| name.strip_prefix('/'));
-            match name {
-                None => {}
-                Some("general_profit") => ksm.general_profit = Some(number(path, text)?),
-                Some("advisor_mode") => ksm.advisor_mode = Some(Choice::parse(path, text)?),
-                Some(name) => ksm.numbers.set(name, number(path, text)?),
+    /// Where the file does not hold what it should.
+    pub fn read(&mut self, path: &str, text: &str) -> Result<(), ParseError> {
+        let name = path
+            .strip_prefix(DIR)
+            .and_then(|name| name.strip_prefix('/'));
+        match name {
+            None => {}
+            Some("general_profit") => self.general_profit = Some(number(path, text)?),
+            Some("advisor_mode") => self.advisor_mode = Some(Choice::parse(path, text)?),
+            Some(name) if KsmNumbers::has(name) => self.numbers.set(name, number(path, text)?),
+            Some(name) => {
+                if let Ok(value) = number(path, text) {
+                    self.numbers.set(name, value);
+                }
             }
         }
-        Ok(ksm)
+        Ok(())
     }
 }
 
@@ -97,11 +97,15 @@ mod tests {
         let files = [
             ("sys/kernel/mm/ksm/pages_sharing", "12\n"),
             ("sys/kernel/mm/ksm/stable_node_dups", "3\n"),
+            ("sys/kernel/mm/ksm/of_the_future", "some words\n"),
             ("sys/kernel/mm/ksm/general_profit", "-64\n"),
             ("sys/kernel/mm/ksm/advisor_mode", "[none] scan-time\n"),
             ("proc/meminfo", "MemTotal: 1 kB\n"),
         ];
-        let ksm = Ksm::parse(files).expect("a KSM folder");
+        let mut ksm = Ksm::default();
+        for (path, text) in files {
+            ksm.read(path, text).expect("a KSM file");
+        }
         assert_eq!(ksm.numbers.pages_sharing, Some(12));
         assert_eq!(ksm.numbers.get("stable_node_dups"), Some(3));
         assert_eq!(ksm.general_profit, Some(-64));
@@ -111,7 +115,9 @@ mod tests {
 
     #[test]
     fn a_file_that_is_no_number_is_named() {
-        let error = Ksm::parse([("sys/kernel/mm/ksm/run", "yes")]).expect_err("no number");
+        let error = Ksm::default()
+            .read(&path("run"), "yes")
+            .expect_err("no number");
         assert_eq!(error.file, "sys/kernel/mm/ksm/run");
     }
 }

@@ -1,7 +1,5 @@
 //! Control groups' memory files, cgroup v2 and, where its files differ, v1.
 
-use alloc::collections::BTreeMap;
-use alloc::string::String;
 use core::convert::identity;
 use core::fmt;
 
@@ -155,21 +153,12 @@ impl MemoryStat {
 }
 
 impl Memcg {
-    /// Reads a group's files, from text by path; what precedes the last slash is the group.
+    /// Takes in one of the group's files, by path or name; files that this parser does not know are
+    /// passed over.
     ///
     /// # Errors
-    /// The first file that does not hold what it should.
-    pub fn parse<'a>(
-        files: impl IntoIterator<Item = (&'a str, &'a str)>,
-    ) -> Result<Self, ParseError> {
-        let mut memcg = Self::default();
-        for (path, text) in files {
-            memcg.file(path, text)?;
-        }
-        Ok(memcg)
-    }
-
-    fn file(&mut self, path: &str, text: &str) -> Result<(), ParseError> {
+    /// Where the file does not hold what it should.
+    pub fn read(&mut self, path: &str, text: &str) -> Result<(), ParseError> {
         let bytes = || number(path, text).map(Bytes).map(Some);
         let limit = || Limit::parse(path, text).map(Some);
         let name = path.rsplit('/').next().unwrap_or(path);
@@ -194,32 +183,30 @@ impl Memcg {
     }
 }
 
-/// The files by control group: the part of a path between `sys/fs/cgroup/` and the file's name,
-/// empty for the root.
+/// The control group that a file belongs to: the part of its path between `sys/fs/cgroup/` and the
+/// file's name, empty for the root; `None` for files that are not a memory controller's.
 #[must_use]
-pub fn group_files<'a>(
-    files: impl IntoIterator<Item = (&'a str, &'a str)>,
-) -> BTreeMap<String, BTreeMap<&'a str, &'a str>> {
-    let mut groups: BTreeMap<String, BTreeMap<&str, &str>> = BTreeMap::new();
-    for (path, text) in files {
-        let Some(below) = path.strip_prefix("sys/fs/cgroup/") else {
-            continue;
-        };
-        let (group, name) = below.rsplit_once('/').unwrap_or(("", below));
-        if name.starts_with("memory.") {
-            groups.entry(group.into()).or_default().insert(path, text);
-        }
-    }
-    groups
+pub fn group_of(path: &str) -> Option<&str> {
+    let below = path.strip_prefix("sys/fs/cgroup/")?;
+    let (group, name) = below.rsplit_once('/').unwrap_or(("", below));
+    name.starts_with("memory.").then_some(group)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn read(files: &[(&str, &str)]) -> Memcg {
+        let mut memcg = Memcg::default();
+        for (path, text) in files {
+            memcg.read(path, text).expect("a file of the group");
+        }
+        memcg
+    }
+
     #[test]
     fn a_v2_group_is_read() {
-        let memcg = Memcg::parse([
+        let memcg = read(&[
             ("sys/fs/cgroup/db/memory.current", "4096\n"),
             ("sys/fs/cgroup/db/memory.max", "max\n"),
             ("sys/fs/cgroup/db/memory.low", "1073741824\n"),
@@ -230,7 +217,6 @@ mod tests {
             ("sys/fs/cgroup/db/memory.events", "low 0\noom_kill 2\n"),
             ("sys/fs/cgroup/db/cgroup.procs", "1\n"),
         ]);
-        let memcg = memcg.expect("a group");
         assert_eq!(memcg.current, Some(Bytes(4096)));
         assert_eq!(memcg.max, Some(Limit::Max));
         assert_eq!(memcg.low, Some(Limit::Bytes(Bytes::GIB)));
@@ -241,14 +227,13 @@ mod tests {
 
     #[test]
     fn v1_names_mean_the_same() {
-        let memcg = Memcg::parse([
+        let memcg = read(&[
             ("sys/fs/cgroup/memory/memory.usage_in_bytes", "8192"),
             (
                 "sys/fs/cgroup/memory/memory.limit_in_bytes",
                 "9223372036854771712",
             ),
         ]);
-        let memcg = memcg.expect("a group");
         assert_eq!(
             (memcg.current, memcg.max),
             (Some(Bytes(8192)), Some(Limit::Max))
@@ -256,15 +241,11 @@ mod tests {
     }
 
     #[test]
-    fn files_are_grouped_by_their_control_group() {
-        let groups = group_files([
-            ("sys/fs/cgroup/memory.stat", "anon 1"),
-            ("sys/fs/cgroup/a/b/memory.max", "max"),
-            ("sys/fs/cgroup/a/b/cpu.stat", "x"),
-            ("proc/meminfo", ""),
-        ]);
-        assert!(groups.keys().eq(["", "a/b"]));
-        assert_eq!(groups["a/b"].len(), 1);
+    fn a_file_belongs_to_the_group_in_its_path() {
+        assert_eq!(group_of("sys/fs/cgroup/memory.stat"), Some(""));
+        assert_eq!(group_of("sys/fs/cgroup/a/b/memory.max"), Some("a/b"));
+        assert_eq!(group_of("sys/fs/cgroup/a/b/cpu.stat"), None);
+        assert_eq!(group_of("proc/meminfo"), None);
     }
 
     #[test]

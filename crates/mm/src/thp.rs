@@ -30,24 +30,16 @@ pub struct Thp {
 }
 
 impl Thp {
-    /// Reads the files of the folder, from text by path without the leading slash; other paths are
-    /// passed over.
+    /// Takes in one file of the folder, by path without the leading slash; other paths, and files
+    /// that this parser does not know, are passed over.
     ///
     /// # Errors
-    /// The first file that does not hold what it should.
-    pub fn parse<'a>(
-        files: impl IntoIterator<Item = (&'a str, &'a str)>,
-    ) -> Result<Self, ParseError> {
-        let mut thp = Self::default();
-        for (path, text) in files {
-            let name = path
-                .strip_prefix(DIR)
-                .and_then(|name| name.strip_prefix('/'));
-            if let Some(name) = name {
-                thp.file(path, name, text)?;
-            }
-        }
-        Ok(thp)
+    /// Where the file does not hold what it should.
+    pub fn read(&mut self, path: &str, text: &str) -> Result<(), ParseError> {
+        let name = path
+            .strip_prefix(DIR)
+            .and_then(|name| name.strip_prefix('/'));
+        name.map_or(Ok(()), |name| self.file(path, name, text))
     }
 
     /// Whether any size of huge page can be had, in which case khugepaged runs and raises
@@ -99,8 +91,10 @@ mod tests {
             ),
             (path("unknown"), "x\n"),
         ];
-        let thp = Thp::parse(files.iter().map(|(path, text)| (path.as_str(), *text)));
-        let thp = thp.expect("a THP folder");
+        let mut thp = Thp::default();
+        for (path, text) in &files {
+            thp.read(path, text).expect("a THP file");
+        }
         assert_eq!(thp.enabled.as_ref().map(Choice::chosen), Some("madvise"));
         assert_eq!(thp.size, Some(Bytes(2 << 20)));
         assert_eq!(thp.khugepaged.get("pages_to_scan"), Some(4096));

@@ -1,0 +1,143 @@
+//! The kernel's own figures, computed again from a snapshot: what `inspect` explains with and what
+//! tests hold the formulas against.
+//!
+//! Every function gives `None` where the snapshot lacks a file that it needs.
+
+use alloc::vec::Vec;
+
+use crate::formula::available::{self, Available};
+use crate::formula::dirty::{self, Amount, Thresholds};
+use crate::formula::reserve;
+use crate::formula::watermarks::{self, MovableRule, Rule, ZoneSize};
+use crate::snapshot::Snapshot;
+use crate::units::{Bytes, Kib, Pages};
+use crate::zoneinfo::{Watermarks, Zone};
+
+impl Snapshot {
+    /// What the watermarks depend on.
+    #[must_use]
+    pub fn watermark_rule(&self) -> Option<Rule> {
+        let min_free = Kib(self.number("vm.min_free_kbytes")?);
+        Some(Rule {
+            min_free: min_free.pages_floor(self.page),
+            scale_factor: self.number("vm.watermark_scale_factor")?,
+            movable: MovableRule::observed(self.zones()?),
+        })
+    }
+
+    /// The marks of each zone of zoneinfo as the tunables give them now, boost included, in its
+    /// order.
+    ///
+    /// They differ from those in zoneinfo where pages came to a zone after the marks were made.
+    #[must_use]
+    pub fn watermarks(&self) -> Option<Vec<Watermarks>> {
+        let zones = self.zones()?;
+        let sizes: Vec<ZoneSize> = zones.iter().map(ZoneSize::from).collect();
+        let marks = watermarks::watermarks(&sizes, self.watermark_rule()?);
+        let boosted = marks
+            .iter()
+            .zip(zones)
+            .map(|(marks, zone)| marks.raised(zone));
+        Some(boosted.collect())
+    }
+
+    /// The protection of each zone of zoneinfo as `vm.lowmem_reserve_ratio` gives it now.
+    #[must_use]
+    pub fn protection(&self) -> Option<Vec<Vec<Pages>>> {
+        let ratios = self.tunable("vm.lowmem_reserve_ratio")?;
+        let ratios = ratios
+            .split_ascii_whitespace()
+            .map(|word| word.parse().ok());
+        let ratios: Vec<u64> = ratios.collect::<Option<_>>()?;
+        let zones = self.zones()?;
+        let nodes = zones.chunk_by(|a, b| a.node == b.node);
+        let of_node = |node: &[Zone]| {
+            let managed: Vec<Pages> = node.iter().map(|zone| zone.managed).collect();
+            reserve::protection(&managed, &ratios)
+        };
+        Some(nodes.flat_map(of_node).collect())
+    }
+
+    /// The pages that no user can have.
+    #[must_use]
+    pub fn totalreserve(&self) -> Option<Pages> {
+        self.zones().map(reserve::totalreserve)
+    }
+
+    /// MemAvailable, term by term.
+    #[must_use]
+    pub fn available(&self) -> Option<Available> {
+        let meminfo = self.meminfo.as_ref()?;
+        let pages = |amount: Kib| amount.pages_floor(self.page);
+        let lows = self.zones()?.iter().map(|zone| zone.watermarks.low);
+        Some(available::available(available::Inputs {
+            free: pages(meminfo.mem_free?),
+            totalreserve: self.totalreserve()?,
+            file: pages(meminfo.active_file?) + pages(meminfo.inactive_file?),
+            reclaimable: pages(meminfo.kreclaimable.or(meminfo.sreclaimable)?),
+            low_watermarks: lows.sum(),
+        }))
+    }
+
+    /// The memory that dirty ratios are taken of.
+    #[must_use]
+    pub fn dirtyable(&self) -> Option<Pages> {
+        let (free, file) = self.free_and_file()?;
+        Some(dirty::dirtyable(free, self.totalreserve()?, file))
+    }
+
+    /// The dirty thresholds as the tunables give them now.
+    #[must_use]
+    pub fn thresholds(&self) -> Option<Thresholds> {
+        let amount = |ratio, bytes| {
+            let bytes = Bytes(self.number(bytes).unwrap_or(0));
+            Some(Amount::from_pair(self.number(ratio)?, bytes))
+        };
+        Some(dirty::thresholds(
+            amount("vm.dirty_background_ratio", "vm.dirty_background_bytes")?,
+            amount("vm.dirty_ratio", "vm.dirty_bytes")?,
+            self.dirtyable()?,
+            self.page,
+        ))
+    }
+
+    /// The zones of zoneinfo.
+    fn zones(&self) -> Option<&[Zone]> {
+        Some(&self.zoneinfo.as_ref()?.zones)
+    }
+
+    /// Free and file pages of the moment in which the kernel computed the thresholds in vmstat:
+    /// those of vmstat itself, else of meminfo.
+    ///
+    /// Where the two files are far apart vmstat leaves memory out that was not brought in yet, and
+    /// the kernel computes with the whole.
+    fn free_and_file(&self) -> Option<(Pages, Pages)> {
+        let meminfo = self.meminfo.as_ref()?;
+        let pages = |amount: Kib| amount.pages_floor(self.page);
+        let whole = pages(meminfo.mem_free?);
+        let item = |item| self.vmstat(item).map(Pages);
+        let lists = item("nr_inactive_file").zip(item("nr_active_file"));
+        match item("nr_free_pages").zip(lists) {
+            Some((free, (inactive, active))) if free.0.abs_diff(whole.0) <= whole.0 / 64 => {
+                Some((free, inactive.saturating_add(active)))
+            }
+            _ => {
+                let file = pages(meminfo.active_file?) + pages(meminfo.inactive_file?);
+                Some((whole, file))
+            }
+        }
+    }
+}
+
+impl Watermarks {
+    /// These marks with the boost that a zone has at the moment.
+    fn raised(&self, zone: &Zone) -> Self {
+        let boost = zone.boost.unwrap_or_default();
+        Self {
+            min: self.min + boost,
+            low: self.low + boost,
+            high: self.high + boost,
+            promo: self.promo.map(|promo| promo + boost),
+        }
+    }
+}

@@ -1,0 +1,269 @@
+//! A frame's text, parsed: the state of a machine at one moment.
+//!
+//! Every file is optional, and a file that cannot be read does not lose the others: its error is
+//! kept beside them.
+
+use alloc::collections::BTreeMap;
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use crate::buddyinfo::{self, Buddyinfo};
+use crate::capture::Frame;
+use crate::catalogue;
+use crate::diskstats::{self, Diskstats};
+use crate::ksm::{self, Ksm};
+use crate::lru_gen::{self, Enabled, Generation};
+use crate::memcg::{self, Memcg};
+use crate::meminfo::{self, Meminfo};
+use crate::psi::Psi;
+use crate::stat::{self, CpuTimes};
+use crate::swaps::{self, Swaps};
+use crate::text::ParseError;
+use crate::thp::{self, Thp};
+use crate::units::{Nanos, PageSize};
+use crate::vmstat::{self, Vmstat};
+use crate::zoneinfo::{self, Zoneinfo};
+
+/// Path of the bench's note of facts, `KEY<tab>VALUE` per line; `page_size` is one of them.
+pub const FACTS: &str = "plimsoll/facts";
+
+/// The state of a machine at one moment. What the frame did not hold is `None` or empty.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Snapshot {
+    /// When it was read.
+    pub at: Nanos,
+    /// Its name.
+    pub label: Option<String>,
+    /// The kernel's release, as `uname -r` prints it.
+    pub release: Option<String>,
+    /// The size of a base page; 4 KiB where the frame does not say.
+    pub page: PageSize,
+    /// `/proc/meminfo`.
+    pub meminfo: Option<Meminfo>,
+    /// `/proc/vmstat`.
+    pub vmstat: Option<Vmstat>,
+    /// `/proc/zoneinfo`.
+    pub zoneinfo: Option<Zoneinfo>,
+    /// `/proc/buddyinfo`.
+    pub buddyinfo: Option<Buddyinfo>,
+    /// `/proc/swaps`.
+    pub swaps: Option<Swaps>,
+    /// `/proc/diskstats`.
+    pub diskstats: Option<Diskstats>,
+    /// `/proc/stat`, the sum over all CPUs.
+    pub cpu: Option<CpuTimes>,
+    /// `/proc/pressure`.
+    pub pressure: Pressure,
+    /// `/sys/kernel/mm/transparent_hugepage`.
+    pub thp: Option<Thp>,
+    /// `/sys/kernel/mm/ksm`.
+    pub ksm: Option<Ksm>,
+    /// `/sys/kernel/mm/lru_gen`.
+    pub lru_gen: LruGen,
+    /// The control groups, by path below the mount; v1 groups begin with the controller's mount.
+    pub memcgs: BTreeMap<String, Memcg>,
+    /// The values of the catalogue's tunables, by name, as they would be written.
+    pub tunables: BTreeMap<&'static str, String>,
+    /// The files that could not be read.
+    pub errors: Vec<ParseError>,
+}
+
+/// Stalls for each resource.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Pressure {
+    /// For memory.
+    pub memory: Option<Psi>,
+    /// For I/O.
+    pub io: Option<Psi>,
+    /// For a CPU.
+    pub cpu: Option<Psi>,
+}
+
+/// The state of the multi-generation LRU.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct LruGen {
+    /// What is switched on; `None` on kernels without it.
+    pub enabled: Option<Enabled>,
+    /// How long a working set is kept.
+    pub min_ttl: Option<Nanos>,
+    /// The table in debugfs.
+    pub generations: Vec<Generation>,
+}
+
+impl Snapshot {
+    /// Parses a frame. Never fails: what cannot be read is in [`Snapshot::errors`].
+    #[must_use]
+    pub fn parse(frame: &Frame) -> Self {
+        let mut snapshot = Self {
+            at: frame.at,
+            label: frame.label.clone(),
+            ..Self::default()
+        };
+        for (path, text) in &frame.files {
+            if let Err(error) = snapshot.read(path, text) {
+                snapshot.errors.push(error);
+            }
+        }
+        for tunable in catalogue::all() {
+            if let Some(text) = frame.file(tunable.path) {
+                let value = tunable.value_in(text);
+                snapshot.tunables.insert(tunable.name, value);
+            }
+        }
+        snapshot
+    }
+
+    /// The value of a tunable, by the catalogue's name, as it would be written.
+    #[must_use]
+    pub fn tunable(&self, name: &str) -> Option<&str> {
+        self.tunables.get(name).map(String::as_str)
+    }
+
+    /// The value of a tunable that is a number.
+    #[must_use]
+    pub fn number(&self, name: &str) -> Option<u64> {
+        self.tunable(name)?.parse().ok()
+    }
+
+    /// An item of `/proc/vmstat`.
+    #[must_use]
+    pub fn vmstat(&self, item: &str) -> Option<u64> {
+        self.vmstat.as_ref()?.get(item)
+    }
+
+    fn read(&mut self, path: &str, text: &str) -> Result<(), ParseError> {
+        match path {
+            meminfo::PATH => self.meminfo = Some(Meminfo::parse(text)?),
+            vmstat::PATH => self.vmstat = Some(Vmstat::parse(text)?),
+            zoneinfo::PATH => self.zoneinfo = Some(Zoneinfo::parse(text)?),
+            buddyinfo::PATH => self.buddyinfo = Some(Buddyinfo::parse(text)?),
+            swaps::PATH => self.swaps = Some(Swaps::parse(text)?),
+            diskstats::PATH => self.diskstats = Some(Diskstats::parse(text)?),
+            stat::PATH => self.cpu = Some(CpuTimes::parse(text)?),
+            "proc/pressure/memory" => self.pressure.memory = Some(Psi::parse(path, text)?),
+            "proc/pressure/io" => self.pressure.io = Some(Psi::parse(path, text)?),
+            "proc/pressure/cpu" => self.pressure.cpu = Some(Psi::parse(path, text)?),
+            "proc/sys/kernel/osrelease" => self.release = Some(text.trim_ascii().into()),
+            lru_gen::ENABLED => self.lru_gen.enabled = Some(Enabled::parse(text)?),
+            lru_gen::MIN_TTL_MS => self.lru_gen.min_ttl = Some(lru_gen::parse_min_ttl(text)?),
+            lru_gen::TABLE => self.lru_gen.generations = lru_gen::parse_table(text)?,
+            FACTS => self.page = page_size(text)?,
+            _ => self.read_folder(path, text)?,
+        }
+        Ok(())
+    }
+
+    /// A file of a folder that is taken in as a whole.
+    fn read_folder(&mut self, path: &str, text: &str) -> Result<(), ParseError> {
+        if path.starts_with(thp::DIR) {
+            return self.thp.get_or_insert_default().read(path, text);
+        }
+        if path.starts_with(ksm::DIR) {
+            return self.ksm.get_or_insert_default().read(path, text);
+        }
+        if let Some(group) = memcg::group_of(path) {
+            let memcg = self.memcgs.entry(group.into()).or_default();
+            return memcg.read(path, text);
+        }
+        Ok(())
+    }
+}
+
+/// The page size that the note of facts tells.
+fn page_size(text: &str) -> Result<PageSize, ParseError> {
+    let facts = text.lines().zip(1..);
+    let mut sizes =
+        facts.filter_map(|(fact, line)| Some((fact.strip_prefix("page_size\t")?, line)));
+    let Some((size, line)) = sizes.next() else {
+        return Ok(PageSize::default());
+    };
+    let page = size.trim_ascii().parse().ok().and_then(PageSize::new);
+    page.ok_or_else(|| {
+        ParseError::new(
+            FACTS,
+            line,
+            "page_size",
+            "a power of two from 4096 to 65536",
+        )
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::units::Kib;
+
+    fn frame(files: &[(&str, &str)]) -> Frame {
+        let files = files.iter().map(|&(path, text)| (path.into(), text.into()));
+        Frame {
+            at: Nanos(7),
+            label: Some("idle".into()),
+            files: files.collect(),
+        }
+    }
+
+    #[test]
+    fn a_file_that_cannot_be_read_does_not_lose_the_others() {
+        let snapshot = Snapshot::parse(&frame(&[
+            ("proc/meminfo", "MemTotal: 8 kB\n"),
+            ("proc/vmstat", "pgfault many\n"),
+            ("sys/kernel/mm/ksm/pages_sharing", "5\n"),
+            ("sys/kernel/mm/ksm/run", "yes\n"),
+            ("proc/pressure/memory", "nonsense"),
+        ]));
+        let meminfo = snapshot.meminfo.as_ref().expect("meminfo");
+        assert_eq!(meminfo.mem_total, Some(Kib(8)));
+        assert_eq!(snapshot.vmstat, None);
+        let ksm = snapshot.ksm.as_ref().expect("ksm");
+        assert_eq!(
+            (ksm.numbers.pages_sharing, ksm.numbers.run),
+            (Some(5), None)
+        );
+        let files: Vec<_> = snapshot.errors.iter().map(|e| e.file.as_str()).collect();
+        assert_eq!(
+            files,
+            [
+                "proc/pressure/memory",
+                "proc/vmstat",
+                "sys/kernel/mm/ksm/run"
+            ]
+        );
+    }
+
+    #[test]
+    fn tunables_are_found_by_the_catalogues_names() {
+        let snapshot = Snapshot::parse(&frame(&[
+            ("proc/sys/vm/swappiness", "60\n"),
+            (
+                "sys/kernel/mm/transparent_hugepage/enabled",
+                "[always] madvise never\n",
+            ),
+            ("sys/kernel/mm/lru_gen/enabled", "0x0007\n"),
+        ]));
+        assert_eq!(snapshot.number("vm.swappiness"), Some(60));
+        assert_eq!(snapshot.tunable("thp.enabled"), Some("always"));
+        assert_eq!(snapshot.lru_gen.enabled, Some(Enabled(7)));
+        assert_eq!(snapshot.tunable("vm.dirty_ratio"), None);
+        assert!(snapshot.errors.is_empty());
+    }
+
+    #[test]
+    fn groups_and_facts_are_read() {
+        let snapshot = Snapshot::parse(&frame(&[
+            ("sys/fs/cgroup/a/memory.current", "4096"),
+            ("sys/fs/cgroup/memory.stat", "anon 1"),
+            (FACTS, "reader\troot\npage_size\t65536\n"),
+        ]));
+        assert!(snapshot.memcgs.keys().eq(["", "a"]));
+        assert_eq!(snapshot.page.bytes(), 65536);
+        assert_eq!(
+            (snapshot.at, snapshot.label.as_deref()),
+            (Nanos(7), Some("idle"))
+        );
+    }
+
+    #[test]
+    fn an_empty_frame_is_an_empty_snapshot() {
+        assert_eq!(Snapshot::parse(&Frame::default()), Snapshot::default());
+    }
+}
