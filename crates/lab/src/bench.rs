@@ -29,6 +29,11 @@ pub trait Bench {
     /// The kernel release it runs or models, as `uname -r` prints it.
     fn kernel(&self) -> String;
 
+    /// What else a record should say of it, by name: the calibration's hash, the emulator's version.
+    fn details(&self) -> Vec<(String, String)> {
+        Vec::new()
+    }
+
     /// Runs the scenario to its end and hands back its capture.
     ///
     /// # Errors

@@ -4,9 +4,12 @@
 //! yield the same outcome, so predicted and measured are compared by the same code.
 
 pub mod bench;
+pub mod experiment;
 pub mod measure;
 pub mod quantity;
+pub mod record;
 pub mod stats;
 pub mod study;
 mod suggest;
 pub mod trace;
+pub mod verdict;

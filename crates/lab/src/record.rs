@@ -1,0 +1,287 @@
+//! Records: one file a run, with the raw samples and all that is needed to repeat it.
+//!
+//! A record is gzip over one line of JSON (what was run, on what) and the capture's text, so
+//! `zcat RECORD | head -1` shows its provenance. It appears under its name at once and whole, or not
+//! at all. The name is made from what was run; a run whose record is there is not run again.
+
+use std::io::{Read as _, Write as _};
+
+use flate2::Compression;
+use flate2::read::GzDecoder;
+use flate2::write::GzEncoder;
+use mm::capture::{Capture, CaptureError};
+use mm::outcome::{Outcome, OutcomeError};
+use mm::scenario::Scenario;
+use serde::{Deserialize, Serialize};
+
+mod date;
+mod hash;
+mod machine;
+mod store;
+
+pub use date::utc;
+pub use hash::{sha256, this_program};
+pub use machine::MachineView;
+pub use store::{Store, StoreError};
+
+/// The version of the record's JSON; a reader refuses others.
+pub const SCHEMA: u32 = 1;
+/// A record is refused beyond this size: a broken or hostile file must not fill the memory.
+const MOST_BYTES: u64 = 1 << 30;
+
+/// One run: what was run, on what, and what came out.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Record {
+    /// Where it comes from.
+    pub provenance: Provenance,
+    /// What came out.
+    pub outcome: Outcome,
+}
+
+/// All that is needed to repeat a run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct Provenance {
+    /// [`SCHEMA`].
+    pub schema: u32,
+    /// The study's name.
+    pub study: String,
+    /// The arm's name.
+    pub arm: String,
+    /// What fixes every random choice.
+    pub seed: u64,
+    /// The bench in its own words, clock included.
+    pub bench: String,
+    /// The kernel release that was run or modelled.
+    pub kernel: String,
+    /// The kernel's command line, where there is one.
+    pub command_line: Option<String>,
+    /// The machine that was asked for.
+    pub machine: MachineView,
+    /// The arm's settings, in order.
+    pub settings: Vec<(String, String)>,
+    /// The settings of every arm, in order.
+    pub base: Vec<(String, String)>,
+    /// What else the bench has to say: the calibration's hash, QEMU's version.
+    pub details: Vec<(String, String)>,
+    /// The program's version.
+    pub version: String,
+    /// SHA-256 of the executable.
+    pub program: String,
+    /// SHA-256 of the study's text.
+    pub study_sha256: String,
+    /// The study's text.
+    pub study_text: String,
+    /// When the run ended, UTC.
+    pub date: String,
+}
+
+/// Why bytes are no record.
+#[derive(Debug, thiserror::Error)]
+pub enum RecordError {
+    /// They cannot be decompressed.
+    #[error("not a whole gzip file: {0}")]
+    Gzip(std::io::Error),
+    /// The first line is no provenance.
+    #[error("line 1: {0}")]
+    Json(#[from] serde_json::Error),
+    /// It was written by another version.
+    #[error("schema {0} is not understood; this program reads schema {SCHEMA}")]
+    Schema(u32),
+    /// The rest is no capture.
+    #[error("after line 1: {0}")]
+    Capture(#[from] CaptureError),
+    /// The capture holds no outcome.
+    #[error("{0}")]
+    Outcome(#[from] OutcomeError),
+}
+
+impl Record {
+    /// The record's bytes.
+    ///
+    /// # Errors
+    /// Memory is the only place they are written to; still, the encoder may refuse.
+    pub fn to_bytes(&self) -> std::io::Result<Vec<u8>> {
+        let mut gzip = GzEncoder::new(Vec::new(), Compression::best());
+        serde_json::to_writer(&mut gzip, &self.provenance)?;
+        gzip.write_all(b"\n")?;
+        gzip.write_all(self.outcome.capture.to_text().as_bytes())?;
+        gzip.finish()
+    }
+
+    /// Reads a record's bytes.
+    ///
+    /// # Errors
+    /// A [`RecordError`] that says where the bytes stop being a record.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self, RecordError> {
+        let mut text = String::new();
+        let mut gzip = GzDecoder::new(bytes).take(MOST_BYTES);
+        gzip.read_to_string(&mut text).map_err(RecordError::Gzip)?;
+        let (first, rest) = text.split_once('\n').unwrap_or((&text, ""));
+        let schema: Schema = serde_json::from_str(first)?;
+        if schema.schema != SCHEMA {
+            return Err(RecordError::Schema(schema.schema));
+        }
+        Ok(Self {
+            provenance: serde_json::from_str(first)?,
+            outcome: Outcome::from_capture(Capture::parse(rest)?)?,
+        })
+    }
+}
+
+/// The part of a record's first line that every version has.
+#[derive(Deserialize)]
+struct Schema {
+    schema: u32,
+}
+
+impl Provenance {
+    /// What makes a run the same run: study, arm, seed, kernel, bench with its details, program.
+    #[must_use]
+    pub fn key(&self) -> String {
+        let mut text = format!(
+            "{}\n{}\n{}\n{}\n{}\n{}\n",
+            self.study_sha256, self.arm, self.seed, self.kernel, self.bench, self.program
+        );
+        for (name, value) in &self.details {
+            text += &format!("{name}={value}\n");
+        }
+        sha256(text.as_bytes())[..16].to_owned()
+    }
+
+    /// The record's file name: arm and seed for people, the key for the rest.
+    #[must_use]
+    pub fn file_name(&self) -> String {
+        format!("{}-{}-{}.record.gz", slug(&self.arm), self.seed, self.key())
+    }
+}
+
+/// A provenance's settings.
+pub(crate) fn pairs(settings: &mm::settings::Settings) -> Vec<(String, String)> {
+    settings
+        .0
+        .iter()
+        .map(|setting| (setting.tunable.clone(), setting.value.clone()))
+        .collect()
+}
+
+/// The parts of a provenance that the scenario holds.
+pub(crate) fn machine_of(scenario: &Scenario) -> MachineView {
+    MachineView::of(&scenario.machine)
+}
+
+/// Letters and digits, the rest as single hyphens.
+fn slug(name: &str) -> String {
+    let plain: String = name
+        .chars()
+        .map(|c| {
+            if c.is_ascii_alphanumeric() {
+                c.to_ascii_lowercase()
+            } else {
+                '-'
+            }
+        })
+        .take(60)
+        .collect();
+    let parts: Vec<&str> = plain.split('-').filter(|part| !part.is_empty()).collect();
+    parts.join("-")
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+    use mm::capture::Frame;
+    use mm::units::Nanos;
+
+    pub(crate) fn record(arm: &str, seed: u64) -> Record {
+        let mut frame = Frame {
+            at: Nanos(5),
+            label: Some("idle".to_owned()),
+            ..Frame::default()
+        };
+        let meminfo = "MemFree:  42 kB\n".to_owned();
+        frame.files.insert("proc/meminfo".to_owned(), meminfo);
+        let capture = Capture {
+            frames: vec![frame],
+        };
+        let study = crate::study::Study::find("min-free-kbytes").unwrap();
+        let scenario = study.scenario("raised", seed).unwrap();
+        Record {
+            outcome: Outcome::from_capture(capture).unwrap(),
+            provenance: Provenance {
+                schema: SCHEMA,
+                study: "min-free-kbytes".to_owned(),
+                arm: arm.to_owned(),
+                seed,
+                bench: "model".to_owned(),
+                kernel: "6.1".to_owned(),
+                command_line: None,
+                machine: machine_of(&scenario),
+                settings: pairs(&scenario.arm_settings),
+                base: pairs(&scenario.base),
+                details: vec![("calibration".to_owned(), "abc".to_owned())],
+                version: "0.1.0".to_owned(),
+                program: "0".repeat(64),
+                study_sha256: sha256(study.text.as_bytes()),
+                study_text: study.text,
+                date: "2026-11-21T22:00:00Z".to_owned(),
+            },
+        }
+    }
+
+    #[test]
+    fn a_record_comes_back_as_it_was() {
+        let record = record("raised", 3);
+        let bytes = record.to_bytes().unwrap();
+        assert_eq!(Record::from_bytes(&bytes).unwrap(), record);
+    }
+
+    #[test]
+    fn what_was_run_decides_the_name() {
+        let name = |arm, seed| record(arm, seed).provenance.file_name();
+        assert!(
+            name("set to 90 %", 1).starts_with("set-to-90-1-"),
+            "{}",
+            name("set to 90 %", 1)
+        );
+        assert_ne!(name("a", 1), name("a", 2));
+        let mut other = record("a", 1);
+        other.provenance.date = "2027-01-01T00:00:00Z".to_owned();
+        assert_eq!(
+            other.provenance.file_name(),
+            name("a", 1),
+            "the date is no part of the run"
+        );
+        other.provenance.details[0].1 = "def".to_owned();
+        assert_ne!(other.provenance.file_name(), name("a", 1));
+    }
+
+    #[test]
+    fn a_cut_record_is_refused_at_every_length() {
+        let bytes = record("a", 1).to_bytes().unwrap();
+        for length in 0..bytes.len() {
+            assert!(
+                Record::from_bytes(&bytes[..length]).is_err(),
+                "{length} bytes"
+            );
+        }
+    }
+
+    #[test]
+    fn another_schema_says_which() {
+        let mut record = record("a", 1);
+        record.provenance.schema = 2;
+        let error = Record::from_bytes(&record.to_bytes().unwrap()).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "schema 2 is not understood; this program reads schema 1"
+        );
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn no_bytes_panic_the_reader(bytes in proptest::collection::vec(proptest::num::u8::ANY, 0..200)) {
+            let _ = Record::from_bytes(&bytes);
+        }
+    }
+}

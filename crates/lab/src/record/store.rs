@@ -1,0 +1,204 @@
+//! Where records lie: `DIR/STUDY/ARM-SEED-KEY.record.gz`.
+
+use std::fs::{self, File};
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+
+use super::{Provenance, Record, RecordError};
+
+/// How a record's name ends; all else in the folder is passed over.
+const ENDING: &str = ".record.gz";
+
+/// A folder of records.
+#[derive(Clone, Debug)]
+pub struct Store {
+    root: PathBuf,
+}
+
+/// Why records cannot be read or written.
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    /// The file system refused.
+    #[error("{path}: {source}; {way_out}")]
+    Io {
+        /// The file or folder.
+        path: String,
+        /// Why.
+        source: io::Error,
+        /// What to do about it.
+        way_out: &'static str,
+    },
+    /// A file is no record.
+    #[error("{path}: {source}; delete the file to have its run repeated")]
+    Broken {
+        /// The file.
+        path: String,
+        /// Why.
+        source: RecordError,
+    },
+}
+
+impl Store {
+    /// The records below `root`; the folder is made when the first one is written.
+    #[must_use]
+    pub fn new(root: impl Into<PathBuf>) -> Self {
+        Self { root: root.into() }
+    }
+
+    /// The folder.
+    #[must_use]
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// Where the record of this run lies, or would.
+    #[must_use]
+    pub fn path_of(&self, provenance: &Provenance) -> PathBuf {
+        self.root
+            .join(&provenance.study)
+            .join(provenance.file_name())
+    }
+
+    /// The record of this run, if it was run before.
+    ///
+    /// # Errors
+    /// There is a file, but it cannot be read or is no record.
+    pub fn find(&self, provenance: &Provenance) -> Result<Option<Record>, StoreError> {
+        let path = self.path_of(provenance);
+        match path.try_exists() {
+            Ok(false) => Ok(None),
+            Ok(true) => read(&path).map(Some),
+            Err(source) => Err(unreadable(&path, source)),
+        }
+    }
+
+    /// Writes a record: beside its place first, then to the disk, then under its name. A failure
+    /// leaves what was recorded before as it is.
+    ///
+    /// # Errors
+    /// The folder cannot be made, or the file not be written: a full disk, no permission.
+    pub fn write(&self, record: &Record) -> Result<PathBuf, StoreError> {
+        let path = self.path_of(&record.provenance);
+        write_whole(&path, record).map_err(|source| StoreError::Io {
+            path: path.display().to_string(),
+            source,
+            way_out: "earlier records are whole; free space or name another folder with \
+                      --records, and run it again: it resumes",
+        })?;
+        Ok(path)
+    }
+
+    /// All records of a study, in the order of their file names; none where there is no folder.
+    ///
+    /// # Errors
+    /// The folder or a record cannot be read.
+    pub fn load(&self, study: &str) -> Result<Vec<Record>, StoreError> {
+        let folder = self.root.join(study);
+        let entries = match fs::read_dir(&folder) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+            entries => entries.map_err(|source| unreadable(&folder, source))?,
+        };
+        let mut paths = Vec::new();
+        for entry in entries {
+            let path = entry.map_err(|source| unreadable(&folder, source))?.path();
+            let name = path
+                .file_name()
+                .unwrap_or_default()
+                .to_string_lossy()
+                .into_owned();
+            if name.ends_with(ENDING) && !name.starts_with('.') {
+                paths.push(path);
+            }
+        }
+        paths.sort();
+        paths.iter().map(|path| read(path)).collect()
+    }
+}
+
+fn write_whole(path: &Path, record: &Record) -> io::Result<()> {
+    let bytes = record.to_bytes()?;
+    let folder = path.parent().unwrap_or(Path::new("."));
+    fs::create_dir_all(folder)?;
+    // A leading dot keeps a leftover of a killed process from being taken for a record.
+    let mut file = tempfile::Builder::new()
+        .prefix(".unfinished-")
+        .tempfile_in(folder)?;
+    file.write_all(&bytes)?;
+    file.as_file().sync_all()?;
+    file.persist(path)?;
+    File::open(folder)?.sync_all()
+}
+
+fn read(path: &Path) -> Result<Record, StoreError> {
+    let bytes = fs::read(path).map_err(|source| unreadable(path, source))?;
+    Record::from_bytes(&bytes).map_err(|source| StoreError::Broken {
+        path: path.display().to_string(),
+        source,
+    })
+}
+
+fn unreadable(path: &Path, source: io::Error) -> StoreError {
+    StoreError::Io {
+        path: path.display().to_string(),
+        source,
+        way_out: "make it readable, or name another folder with --records",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::record;
+    use super::*;
+
+    #[test]
+    fn what_was_written_is_found_again() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::new(folder.path());
+        let record = record("raised", 1);
+        assert!(store.find(&record.provenance).unwrap().is_none());
+        store.write(&record).unwrap();
+        assert_eq!(
+            store.find(&record.provenance).unwrap(),
+            Some(record.clone())
+        );
+        assert_eq!(store.load("min-free-kbytes").unwrap(), [record]);
+        assert_eq!(store.load("other").unwrap(), []);
+    }
+
+    #[test]
+    fn leftovers_of_a_killed_process_are_passed_over() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::new(folder.path());
+        let path = store.write(&record("a", 1)).unwrap();
+        fs::write(path.with_file_name(".unfinished-x.record.gz"), b"half").unwrap();
+        assert_eq!(store.load("min-free-kbytes").unwrap().len(), 1);
+    }
+
+    #[test]
+    fn a_broken_record_names_its_file_and_the_way_out() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::new(folder.path());
+        let path = store.write(&record("a", 1)).unwrap();
+        fs::write(&path, b"half").unwrap();
+        let error = store.load("min-free-kbytes").unwrap_err().to_string();
+        assert!(error.starts_with(&path.display().to_string()), "{error}");
+        assert!(
+            error.ends_with("delete the file to have its run repeated"),
+            "{error}"
+        );
+    }
+
+    /// `/dev/full` cannot hold a folder, so a file where the folder should be stands for a disk that
+    /// refuses; the full disk itself is tried by the test of the command.
+    #[test]
+    fn a_folder_that_cannot_be_made_loses_nothing() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::new(folder.path());
+        store.write(&record("a", 1)).unwrap();
+        let blocked = Store::new(folder.path().join("min-free-kbytes").join("file"));
+        fs::write(blocked.root(), b"").unwrap();
+        let error = blocked.write(&record("a", 2)).unwrap_err().to_string();
+        assert!(error.contains("earlier records are whole"), "{error}");
+        assert_eq!(store.load("min-free-kbytes").unwrap().len(), 1);
+    }
+}
