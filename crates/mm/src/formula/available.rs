@@ -59,16 +59,40 @@ pub fn available(inputs: Inputs) -> Available {
 mod tests {
     use super::*;
 
+    /// Free, totalreserve, file, reclaimable, low marks, and MemAvailable as the kernel told it, of
+    /// machines with 3840 MiB.
+    const LINUX_6_1: [[u64; 6]; 9] = [
+        [929_417, 29_688, 0, 2285, 21_117, 900_872],
+        [518_628, 564_743, 412_400, 3661, 468_748, 161_916],
+        [486_156, 564_743, 445_106, 3661, 468_748, 145_797],
+        [486_156, 29_689, 445_106, 3661, 21_117, 882_287],
+        [328_165, 29_689, 602_905, 3661, 21_117, 882_095],
+        [328_859, 564_743, 602_145, 3661, 468_748, 67_020],
+        [539_499, 564_743, 91_614, 3694, 468_748, 22_410],
+        [612_785, 564_743, 54_108, 3694, 468_748, 76_943],
+        [595_882, 29_689, 54_817, 3696, 21_117, 601_741],
+    ];
+    const LINUX_6_12: [[u64; 6]; 5] = [
+        [929_182, 29_686, 0, 163, 21_150, 899_578],
+        [512_706, 564_739, 413_360, 1549, 468_780, 155_422],
+        [326_856, 564_739, 602_863, 1549, 468_780, 64_324],
+        [326_236, 29_686, 602_902, 1549, 21_150, 879_077],
+        [237_847, 29_686, 2869, 216, 21_150, 209_704],
+    ];
+
     #[test]
-    fn an_idle_3840_mib_machine_on_6_1_has_900872_pages() {
-        let inputs = Inputs {
-            free: Pages(3_717_668 / 4),
-            totalreserve: Pages(3649 + 103 + 700 + 20_391 + 4845),
-            file: Pages(0),
-            reclaimable: Pages(9140 / 4),
-            low_watermarks: Pages(86 + 16_993 + 4038),
-        };
-        assert_eq!(available(inputs).total, Pages(3_603_488 / 4));
+    fn it_is_what_two_kernels_told_idle_full_and_reserved() {
+        for row in LINUX_6_1.into_iter().chain(LINUX_6_12) {
+            let [free, totalreserve, file, reclaimable, low_watermarks, told] = row.map(Pages);
+            let inputs = Inputs {
+                free,
+                totalreserve,
+                file,
+                reclaimable,
+                low_watermarks,
+            };
+            assert_eq!(available(inputs).total, told, "{row:?}");
+        }
     }
 
     #[test]

@@ -1,0 +1,123 @@
+//! Captures of real kernels: everything in them is understood, and what the formulas give equals
+//! what the kernel says, to the page.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use plimsoll_mm::capture::Capture;
+use plimsoll_mm::catalogue::{self, DefaultRule};
+use plimsoll_mm::snapshot::Snapshot;
+use plimsoll_mm::units::Pages;
+use plimsoll_mm::zoneinfo::Watermarks;
+
+/// The captures below `fixtures/hosts`, with their paths for messages.
+fn captures() -> Vec<(PathBuf, Capture)> {
+    let hosts = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/hosts");
+    let hosts = fs::read_dir(&hosts).expect("the fixtures are there");
+    let capture = |host: fs::DirEntry| {
+        let path = host.path().join("capture.txt");
+        let text = fs::read_to_string(&path).expect("a capture");
+        let capture = Capture::parse(&text).expect("the capture's format");
+        assert_eq!(capture.to_text(), text, "{}", path.display());
+        (path, capture)
+    };
+    let captures: Vec<_> = hosts.map(|host| capture(host.expect("a folder"))).collect();
+    assert!(!captures.is_empty(), "there is at least one capture");
+    captures
+}
+
+/// Every snapshot of every capture.
+fn check(test: impl Fn(&Snapshot, &str)) {
+    for (path, capture) in captures() {
+        for frame in &capture.frames {
+            let label = frame.label.as_deref().unwrap_or("sample");
+            let place = format!("{}, {label}", path.display());
+            test(&Snapshot::parse(frame), &place);
+        }
+    }
+}
+
+#[test]
+fn every_file_is_understood() {
+    check(|snapshot, place| {
+        assert_eq!(snapshot.errors, [], "{place}");
+        assert!(snapshot.meminfo.is_some(), "{place}");
+        assert!(snapshot.vmstat.is_some(), "{place}");
+        assert!(snapshot.zoneinfo.is_some(), "{place}");
+        assert!(!snapshot.tunables.is_empty(), "{place}");
+    });
+}
+
+#[test]
+fn watermarks_are_the_kernels_own() {
+    check(|snapshot, place| {
+        let zones = &snapshot.zoneinfo.as_ref().expect("zoneinfo").zones;
+        let computed = snapshot.watermarks().expect("the tunables are there");
+        for (zone, computed) in zones.iter().zip(computed) {
+            let promo = zone.watermarks.promo.and(computed.promo);
+            let computed = Watermarks { promo, ..computed };
+            assert_eq!(zone.watermarks, computed, "{place}, {}", zone.kind);
+        }
+    });
+}
+
+#[test]
+fn protection_is_the_kernels_own() {
+    check(|snapshot, place| {
+        let zones = &snapshot.zoneinfo.as_ref().expect("zoneinfo").zones;
+        let computed = snapshot.protection().expect("the tunables are there");
+        for (zone, computed) in zones.iter().zip(computed) {
+            assert_eq!(zone.protection, computed, "{place}, {}", zone.kind);
+        }
+    });
+}
+
+#[test]
+fn available_memory_is_the_kernels_own() {
+    check(|snapshot, place| {
+        let said = snapshot.meminfo.as_ref().and_then(|m| m.mem_available);
+        let said = said.expect("MemAvailable").pages_floor(snapshot.page);
+        let computed = snapshot.available().expect("the files are there");
+        assert_eq!(said, computed.total, "{place}");
+    });
+}
+
+#[test]
+fn dirty_thresholds_are_the_kernels_own() {
+    check(|snapshot, place| {
+        let said = |item| snapshot.vmstat(item).map(Pages).expect("a threshold");
+        let computed = snapshot.thresholds().expect("the tunables are there");
+        assert_eq!(said("nr_dirty_threshold"), computed.dirty, "{place}");
+        assert_eq!(
+            said("nr_dirty_background_threshold"),
+            computed.background,
+            "{place}"
+        );
+    });
+}
+
+#[test]
+fn what_a_tunable_shows_could_be_written() {
+    check(|snapshot, place| {
+        for (&name, value) in &snapshot.tunables {
+            let tunable = catalogue::find(name).expect("it comes from the catalogue");
+            let ruled_by_partner = tunable.partner.is_some() && value == "0";
+            let writable = tunable.values.contain(value);
+            assert!(writable || ruled_by_partner, "{place}: {name} = {value}");
+        }
+    });
+}
+
+#[test]
+fn a_default_of_the_catalogue_is_the_kernels_default() {
+    check(|snapshot, place| {
+        for (&name, value) in &snapshot.tunables {
+            let tunable = catalogue::find(name).expect("it comes from the catalogue");
+            match tunable.default {
+                DefaultRule::Fixed(default) => assert_eq!(value, default, "{place}: {name}"),
+                DefaultRule::Partner => assert_eq!(value, "0", "{place}: {name}"),
+                DefaultRule::Rule(_) => {}
+            }
+        }
+    });
+}
