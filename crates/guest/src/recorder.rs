@@ -7,6 +7,7 @@ use host::{Root, read};
 use mm::capture::Frame;
 use mm::outcome::{PROGRESS, STEPS};
 use mm::units::Nanos;
+use mm::workload::Cgroup;
 use rustix::io::Errno;
 use rustix::mm::{Advice, MapFlags};
 
@@ -35,6 +36,9 @@ const CGROUP_FILES: [&str; 6] = [
     "memory.max",
 ];
 
+/// A capture's first line.
+const MAGIC: &[u8] = b"plimsoll-capture 1\n";
+
 /// What a run leaves.
 #[derive(Debug)]
 pub struct Recorder {
@@ -44,35 +48,38 @@ pub struct Recorder {
     line: String,
     /// Files that a snapshot holds besides the usual ones: path to read, path to note.
     extra: Vec<(String, String)>,
+    /// When the last frame was taken.
+    last: Nanos,
     errors: String,
     skipped: String,
     failed: String,
 }
 
 impl Recorder {
-    /// Nothing yet; room for the first frames is set aside.
-    ///
-    /// # Errors
-    /// Out of memory.
-    pub fn new(place: &Place, cgroups: &[mm::workload::Cgroup]) -> Result<Self, Errno> {
-        let mut recorder = Self {
+    /// Nothing yet.
+    #[must_use]
+    pub fn new(place: &Place) -> Self {
+        Self {
             root: place.root.clone(),
-            text: Text::new()?,
+            text: Text::default(),
             line: String::with_capacity(64 << 10),
-            extra: kernel_threads(&place.root),
+            extra: Vec::new(),
+            last: Nanos::ZERO,
             errors: String::new(),
             skipped: String::new(),
             failed: String::new(),
-        };
+        }
+    }
+
+    /// Lets snapshots hold, besides the usual files, those of the kernel threads that move memory
+    /// and those of the control groups. To be called when /proc is there.
+    pub fn watch(&mut self, cgroups: &[Cgroup]) {
+        self.extra = kernel_threads(&self.root);
         for cgroup in cgroups {
             let path = Place::cgroup(&cgroup.path);
             let files = CGROUP_FILES.iter().map(|file| format!("{path}/{file}"));
-            recorder
-                .extra
-                .extend(files.map(|file| (file.clone(), file)));
+            self.extra.extend(files.map(|file| (file.clone(), file)));
         }
-        recorder.text.push(b"plimsoll-capture 1\n")?;
-        Ok(recorder)
     }
 
     /// Something went wrong: it is said on the console and noted.
@@ -116,9 +123,9 @@ impl Recorder {
     }
 
     /// Adds a last frame that holds nothing but the notes, for a run that came to no end of its own.
-    pub fn abandon(&mut self, at: Nanos) {
+    pub fn abandon(&mut self) {
         let mut frame = Frame {
-            at,
+            at: self.last,
             ..Frame::default()
         };
         self.notes(&mut frame);
@@ -128,7 +135,7 @@ impl Recorder {
     /// The capture's length in bytes.
     #[must_use]
     pub fn length(&self) -> u64 {
-        self.text.length
+        MAGIC.len() as u64 + self.text.length
     }
 
     /// Writes the capture's text.
@@ -136,6 +143,7 @@ impl Recorder {
     /// # Errors
     /// What the writer says.
     pub fn write_to(&self, out: &mut impl Write) -> io::Result<()> {
+        out.write_all(MAGIC)?;
         self.text.write_to(out)
     }
 
@@ -162,6 +170,7 @@ impl Recorder {
     }
 
     fn keep(&mut self, frame: &Frame) {
+        self.last = frame.at;
         self.line.clear();
         frame.write(&mut self.line);
         if let Err(errno) = self.text.push(self.line.as_bytes()) {
@@ -195,7 +204,7 @@ fn kernel_threads(root: &Root) -> Vec<(String, String)> {
 
 /// Text that grows without being moved, outside the heap, and that no process of the workload
 /// inherits.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Text {
     chunks: Vec<Mapping>,
     length: u64,
@@ -205,11 +214,6 @@ struct Text {
 const CHUNK: usize = 1 << 20;
 
 impl Text {
-    fn new() -> Result<Self, Errno> {
-        let chunks = Vec::with_capacity(1024);
-        Ok(Self { chunks, length: 0 })
-    }
-
     fn push(&mut self, mut bytes: &[u8]) -> Result<(), Errno> {
         while !bytes.is_empty() {
             let used = (self.length % CHUNK as u64) as usize;

@@ -3,6 +3,8 @@
 use std::fs;
 use std::io;
 
+use host::write::WriteError;
+use mm::catalogue::{self, Tunable};
 use mm::scenario::Scenario;
 use mm::settings::Setting;
 use mm::units::Bytes;
@@ -35,7 +37,8 @@ pub fn prepare(
 ) -> Result<Prepared, Error> {
     let mut prepared = Prepared::default();
     for setting in all_settings(scenario) {
-        if !place.root.is_file(&path_of(&setting.tunable)) && !prepared.lacks(setting) {
+        let tunable = known(setting)?;
+        if !place.root.is_file(tunable.path) && !prepared.lacks(setting) {
             prepared.absent.push(setting.tunable.clone());
             recorder.skipped(setting);
         }
@@ -43,12 +46,8 @@ pub fn prepare(
     let fail = |why: Why| Error::new("settings", why.text);
     apply(place, &scenario.base.0, &prepared).map_err(fail)?;
     for setting in &scenario.arm_settings.0 {
-        if let Ok(value) = place.root.read(&path_of(&setting.tunable)) {
-            let value = chosen(&value).to_owned();
-            prepared.defaults.push(Setting {
-                tunable: setting.tunable.clone(),
-                value,
-            });
+        if !prepared.lacks(setting) {
+            prepared.defaults.push(default_of(place, known(setting)?)?);
         }
     }
     if !applies_arm(&scenario.workload) {
@@ -170,6 +169,31 @@ fn enable_controllers(place: &Place, cgroups: &[Cgroup], path: &str) -> Result<(
     Ok(())
 }
 
+fn known(setting: &Setting) -> Result<&'static Tunable, Error> {
+    catalogue::check(setting).map_err(|error| Error::new("settings", error))
+}
+
+/// What must be written to bring back a tunable's present value. Of two that exclude each other the
+/// one that is off reads 0, which cannot be written: the other one's value brings it back.
+fn default_of(place: &Place, tunable: &'static Tunable) -> Result<Setting, Error> {
+    let read = |tunable: &Tunable| {
+        let text = place.root.read(tunable.path);
+        let value = text.map(|text| tunable.value_in(&text));
+        value.map_err(|error| Error::new(format!("/{}", tunable.path), error))
+    };
+    let value = read(tunable)?;
+    match tunable.partner.and_then(catalogue::find) {
+        Some(partner) if value == "0" => Ok(Setting {
+            tunable: partner.name.to_owned(),
+            value: read(partner)?,
+        }),
+        _ => Ok(Setting {
+            tunable: tunable.name.to_owned(),
+            value,
+        }),
+    }
+}
+
 fn all_settings(scenario: &Scenario) -> Vec<&Setting> {
     let mut settings: Vec<&Setting> = scenario.base.0.iter().collect();
     settings.extend(&scenario.arm_settings.0);
@@ -203,15 +227,15 @@ fn each_step<'a>(steps: &'a [Step], look: &mut dyn FnMut(&'a Step)) {
 }
 
 fn write(place: &Place, setting: &Setting) -> Result<(), Why> {
-    put(place, &path_of(&setting.tunable), &setting.value)
-}
-
-fn path_of(tunable: &str) -> String {
-    match tunable.split_once('.') {
-        Some(("vm", name)) => format!("proc/sys/vm/{name}"),
-        Some((group, name)) => format!("sys/kernel/mm/{group}/{name}"),
-        None => tunable.to_owned(),
-    }
+    let written = host::write::write(&place.root, setting);
+    written.map(drop).map_err(|error| Why {
+        errno: match &error {
+            WriteError::Refused { error, .. } => Errno::from_io_error(error),
+            _ => None,
+        }
+        .unwrap_or(Errno::INVAL),
+        text: error.to_string(),
+    })
 }
 
 /// One `write` of the whole text, as the kernel's handlers want it.
@@ -226,11 +250,4 @@ fn put(place: &Place, path: &str, text: &str) -> Result<(), Why> {
         errno: Errno::from_io_error(&error).unwrap_or(Errno::IO),
         text: format!("/{path}: \"{text}\": {error}"),
     })
-}
-
-/// The chosen one of a list in a kernel file, or all of it.
-fn chosen(text: &str) -> &str {
-    let words = text.split_ascii_whitespace();
-    let mut marked = words.filter_map(|word| word.strip_prefix('[')?.strip_suffix(']'));
-    marked.next().unwrap_or(text.trim())
 }

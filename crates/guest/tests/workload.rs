@@ -50,7 +50,8 @@ impl Bench {
     }
 
     fn run(&self, scenario: &Scenario) -> Outcome {
-        let mut recorder = Recorder::new(&self.place, &[]).expect("a recorder");
+        let mut recorder = Recorder::new(&self.place);
+        recorder.watch(&[]);
         let prepared = guest::prepare(scenario, &self.place, &mut recorder).expect("settings");
         guest::perform(scenario, &self.place, &prepared, &mut recorder).expect("a run");
         let mut text = Vec::new();
@@ -566,7 +567,7 @@ fn many_short_steps_are_all_reported() {
 #[test]
 fn nothing_is_prepared_without_settings() {
     let bench = Bench::new();
-    let mut recorder = Recorder::new(&bench.place, &[]).expect("a recorder");
+    let mut recorder = Recorder::new(&bench.place);
     let scenario = scenario(vec![]);
     guest::perform(&scenario, &bench.place, &Prepared::default(), &mut recorder).expect("a run");
     assert!(recorder.length() > 0);

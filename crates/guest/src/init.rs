@@ -1,0 +1,84 @@
+//! The life of PID 1.
+
+use std::fs;
+use std::path::Path;
+
+use mm::scenario::Scenario;
+use rustix::mm::MlockAllFlags;
+
+use crate::error::Error;
+use crate::orders::{DIRECTORY, Orders};
+use crate::outbox;
+use crate::place::Place;
+use crate::recorder::{Recorder, report};
+use crate::{mount, settings, supervisor};
+
+/// Whether this process is the first of a VM that a bench booted, and not of a container.
+#[must_use]
+pub fn is_init() -> bool {
+    std::process::id() == 1 && Path::new(DIRECTORY).join("run").exists()
+}
+
+/// The life of PID 1: performs what the bench ordered, hands back the capture, and switches the
+/// machine off. `read` makes a scenario of the study's text; its error is one line.
+///
+/// Whatever happens, a panic included, it ends in power-off, and what went wrong is on the console
+/// and in the last frame.
+pub fn init(read: impl FnOnce(&str, &Orders) -> Result<Scenario, String>) -> ! {
+    power_off_on_panic();
+    let place = Place::default();
+    let mut recorder = Recorder::new(&place);
+    if let Err(error) = run(&place, &mut recorder, read) {
+        recorder.error(&error.to_string());
+        recorder.abandon();
+    }
+    outbox::send(&recorder);
+    outbox::power_off()
+}
+
+/// Everything, step by step.
+fn run(
+    place: &Place,
+    recorder: &mut Recorder,
+    read: impl FnOnce(&str, &Orders) -> Result<Scenario, String>,
+) -> Result<(), Error> {
+    let orders = Orders::parse(&text("run")?)?;
+    let scenario = read(&text("study.toml")?, &orders);
+    mount::kernel_files()?;
+    mount::modules()?;
+    let scenario = scenario.map_err(|why| Error::new("the study", why))?;
+    mount::disks(&scenario.machine, orders.clock, place)?;
+    mount::swap(&scenario.machine, place)?;
+    settings::make_cgroups(place, &scenario.workload.cgroups)?;
+    recorder.watch(&scenario.workload.cgroups);
+    let prepared = settings::prepare(&scenario, place, recorder)?;
+    stay_in_memory(place)?;
+    supervisor::perform(&scenario, place, &prepared, recorder)
+}
+
+fn text(name: &str) -> Result<String, Error> {
+    let path = format!("{DIRECTORY}/{name}");
+    fs::read_to_string(&path).map_err(|error| Error::new(path, error))
+}
+
+/// The observer must not be killed, swapped out, or be slow for want of its own pages.
+fn stay_in_memory(place: &Place) -> Result<(), Error> {
+    settings::oom_score_adj(place, -1000).map_err(|why| Error::new("OOM score", why.text))?;
+    rustix::mm::mlockall(MlockAllFlags::CURRENT | MlockAllFlags::FUTURE)
+        .map_err(Error::on("mlockall"))
+}
+
+/// A panic of PID 1 would be one of the kernel, with nothing said. In a process of the workload it
+/// ends that process only.
+fn power_off_on_panic() {
+    std::panic::set_hook(Box::new(|panic| {
+        if std::process::id() == 1 {
+            let mut recorder = Recorder::new(&Place::default());
+            recorder.error(&panic.to_string());
+            recorder.abandon();
+            outbox::send(&recorder);
+            outbox::power_off();
+        }
+        report(&panic.to_string());
+    }));
+}

@@ -1,0 +1,52 @@
+//! The way out: the capture goes to the last disk, and the machine goes off.
+
+use std::fs::File;
+use std::io::{self, BufWriter, Write as _};
+use std::path::Path;
+
+use rustix::system::{RebootCommand, reboot};
+
+use crate::clock;
+use crate::orders::Clock;
+use crate::recorder::{Recorder, report};
+
+/// What the outbox begins with; the length follows as a little-endian 64-bit number, then the text.
+const MAGIC: &[u8; 8] = b"PLIMSOLL";
+
+/// Writes the capture to the outbox. Where that fails, the console says so.
+pub(crate) fn send(recorder: &Recorder) {
+    let Some(device) = last_disk() else {
+        return report("no outbox: no disk appeared");
+    };
+    if let Err(error) = write(recorder, &device) {
+        report(&format!("the outbox {device}: {error}"));
+    }
+}
+
+fn write(recorder: &Recorder, device: &str) -> io::Result<()> {
+    let mut out = BufWriter::with_capacity(1 << 20, File::options().write(true).open(device)?);
+    out.write_all(MAGIC)?;
+    out.write_all(&recorder.length().to_le_bytes())?;
+    recorder.write_to(&mut out)?;
+    out.flush()?;
+    out.get_ref().sync_all()
+}
+
+/// The outbox comes after the study's disks, of which there may be any number.
+fn last_disk() -> Option<String> {
+    let disks = |clock: Clock| (0..26).rev().map(move |index| clock.device(index));
+    let mut all = disks(Clock::Virtual).chain(disks(Clock::Wall));
+    all.find(|device| Path::new(device).exists())
+}
+
+/// Switches the machine off.
+pub(crate) fn power_off() -> ! {
+    for command in [RebootCommand::PowerOff, RebootCommand::Restart] {
+        if let Err(errno) = reboot(command) {
+            report(&format!("power off: {errno}"));
+        }
+    }
+    loop {
+        clock::sleep(mm::units::Nanos::SECOND);
+    }
+}
