@@ -4,7 +4,6 @@
 //! reports with the file, the line and the item.
 
 use alloc::string::String;
-use core::fmt::Write as _;
 use core::str::{FromStr, SplitAsciiWhitespace};
 
 /// Why a kernel file's text could not be read.
@@ -25,21 +24,30 @@ impl ParseError {
     /// An error about `item`, of which the first 60 characters are kept.
     #[must_use]
     pub fn new(file: &str, line: usize, item: &str, expected: &'static str) -> Self {
-        let mut shown = String::new();
-        for c in item.trim().chars().take(60) {
-            // Escaped, so that the message stays one line.
-            let _ = write!(shown, "{}", c.escape_debug());
-        }
-        if shown.is_empty() {
-            shown.push_str("nothing");
-        }
         Self {
             file: file.into(),
             line,
-            item: shown,
+            item: shown(item),
             expected,
         }
     }
+}
+
+/// The first 60 characters of a text for a message of one line: control characters are escaped, and
+/// nothing at all is called so.
+#[must_use]
+pub fn shown(text: &str) -> String {
+    let mut shown = String::new();
+    for c in text.trim().chars().take(60) {
+        match c.is_control() {
+            true => shown.extend(c.escape_debug()),
+            false => shown.push(c),
+        }
+    }
+    if shown.is_empty() {
+        shown.push_str("nothing");
+    }
+    shown
 }
 
 /// The largest amount of pages or of kibibytes that is believed, 2^46: more than any machine has, and its

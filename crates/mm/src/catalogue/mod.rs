@@ -17,6 +17,7 @@ use core::fmt;
 
 use crate::settings::Setting;
 use crate::suggest;
+use crate::text::shown;
 
 /// A thing that can be set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -140,7 +141,7 @@ pub enum SettingError {
     Value {
         /// The tunable.
         name: &'static str,
-        /// The value, cut to 40 characters.
+        /// The value, cut to 60 characters.
         value: String,
         /// What it takes.
         expected: Values,
@@ -190,7 +191,7 @@ pub fn nearest(name: &str) -> Option<&'static Tunable> {
 /// One line that says which, with the nearest name or the values it takes.
 pub fn check(setting: &Setting) -> Result<&'static Tunable, SettingError> {
     let unknown = || SettingError::Unknown {
-        name: setting.tunable.chars().take(60).collect(),
+        name: shown(&setting.tunable),
         suggestion: nearest(&setting.tunable).map(|tunable| tunable.name),
     };
     let tunable = find(&setting.tunable).ok_or_else(unknown)?;
@@ -198,7 +199,7 @@ pub fn check(setting: &Setting) -> Result<&'static Tunable, SettingError> {
         true => Ok(tunable),
         false => Err(SettingError::Value {
             name: tunable.name,
-            value: setting.value.chars().take(40).collect(),
+            value: shown(&setting.value),
             expected: tunable.values,
         }),
     }

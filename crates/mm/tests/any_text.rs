@@ -1,0 +1,244 @@
+//! Whatever the text, no parser panics; what was written is read back as it was.
+
+use std::collections::BTreeMap;
+
+use plimsoll_mm::capture::{Capture, Frame};
+use plimsoll_mm::catalogue;
+use plimsoll_mm::choice::Choice;
+use plimsoll_mm::outcome::{Latency, Outcome, STEPS, Status, StepOutcome};
+use plimsoll_mm::settings::Setting;
+use plimsoll_mm::snapshot::{FACTS, Snapshot};
+use plimsoll_mm::suggest;
+use plimsoll_mm::units::{Bytes, Nanos};
+use proptest::collection::{btree_map, vec};
+use proptest::option;
+use proptest::prelude::*;
+use proptest::sample::select;
+
+/// Every path that a snapshot gives to a parser of its own.
+const PATHS: [&str; 24] = [
+    "proc/meminfo",
+    "proc/vmstat",
+    "proc/zoneinfo",
+    "proc/buddyinfo",
+    "proc/swaps",
+    "proc/diskstats",
+    "proc/stat",
+    "proc/pressure/memory",
+    "proc/sys/kernel/osrelease",
+    "proc/sys/vm/min_free_kbytes",
+    "proc/sys/vm/watermark_scale_factor",
+    "proc/sys/vm/lowmem_reserve_ratio",
+    "proc/sys/vm/dirty_ratio",
+    "proc/sys/vm/dirty_background_bytes",
+    "sys/kernel/mm/lru_gen/enabled",
+    "sys/kernel/mm/lru_gen/min_ttl_ms",
+    "sys/kernel/debug/lru_gen",
+    "sys/kernel/mm/transparent_hugepage/enabled",
+    "sys/kernel/mm/transparent_hugepage/khugepaged/pages_to_scan",
+    "sys/kernel/mm/ksm/general_profit",
+    "sys/kernel/mm/ksm/pages_sharing",
+    "sys/fs/cgroup/a/memory.stat",
+    "sys/fs/cgroup/a/memory.max",
+    FACTS,
+];
+
+/// The files of a real machine, to be damaged.
+fn real_files() -> Vec<(String, String)> {
+    let path = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../../fixtures/hosts/vm-24gib-6.18/capture.txt"
+    );
+    let text = std::fs::read_to_string(path).expect("the fixture is there");
+    let capture = Capture::parse(&text).expect("a capture");
+    capture.frames[0].files.clone().into_iter().collect()
+}
+
+/// Words that kernel files are made of, and some that they never hold.
+fn kernel_like() -> impl Strategy<Value = String> {
+    let words = [
+        "Node 0, zone DMA",
+        "Node 1, zone Normal\n",
+        "per-node stats",
+        "pages free",
+        "managed",
+        "protection: (0, 1)",
+        "pagesets",
+        "cpu: 0",
+        "count:",
+        "MemTotal:",
+        "kB",
+        "some avg10=1.00 avg60=0.00 avg300=0.00 total=5",
+        "memcg 1 /",
+        "node 0",
+        "[always] never",
+        "cpu",
+        "0",
+        "18446744073709551615",
+        "18446744073709551616",
+        "-1",
+        "max",
+        "0x0007",
+        "é",
+        "\r",
+        "\n",
+        "\n",
+        " ",
+        ":",
+    ];
+    let word = prop_oneof![select(words.to_vec()).prop_map(String::from), ".{0,6}"];
+    vec((word, select(vec![" ", "\n", "", "\t"])), 0..60)
+        .prop_map(|parts| parts.into_iter().map(|(word, gap)| word + gap).collect())
+}
+
+fn parse_all(files: BTreeMap<String, String>) -> Snapshot {
+    let frame = Frame {
+        files,
+        ..Frame::default()
+    };
+    let snapshot = Snapshot::parse(&frame);
+    let _ = snapshot.watermarks();
+    let _ = snapshot.protection();
+    let _ = snapshot.available();
+    let _ = snapshot.thresholds();
+    snapshot
+}
+
+/// A label or a name: one line without tabs, as the formats demand.
+fn one_line() -> impl Strategy<Value = String> {
+    "[^\\n\\t]{0,12}"
+}
+
+fn frames() -> impl Strategy<Value = Vec<Frame>> {
+    let path = "[a-z0-9/_. -]{1,20}";
+    let files = btree_map(path, any::<String>(), 0..4);
+    let label = option::of("[^\\n]{1,12}");
+    let frame = (any::<u64>(), label, files).prop_map(|(at, label, files)| Frame {
+        at: Nanos(at),
+        label,
+        files,
+    });
+    vec(frame, 0..4)
+}
+
+fn step() -> impl Strategy<Value = StepOutcome> {
+    let status = prop_oneof![
+        Just(Status::Done),
+        any::<u8>().prop_map(Status::Killed),
+        any::<i32>().prop_map(Status::Failed),
+    ];
+    let names = (one_line(), one_line());
+    let numbers = any::<[u64; 8]>();
+    (names, numbers, status).prop_map(|((process, label), n, status)| StepOutcome {
+        process,
+        label,
+        start: Nanos(n[0]),
+        end: Nanos(n[1]),
+        operations: n[2],
+        bytes: Bytes(n[3]),
+        status,
+        latency: Latency {
+            p50: Nanos(n[4]),
+            p90: Nanos(n[5]),
+            p99: Nanos(n[6]),
+            max: Nanos(n[7]),
+        },
+    })
+}
+
+proptest! {
+    #[test]
+    fn no_parser_panics(text in kernel_like()) {
+        let files = PATHS.map(|path| (path.to_owned(), text.clone()));
+        let snapshot = parse_all(files.into());
+        for error in snapshot.errors {
+            let message = error.to_string();
+            prop_assert!(!message.contains('\n'), "{message:?} is one line");
+            prop_assert!(message.starts_with(&error.file));
+        }
+    }
+
+    #[test]
+    fn damaged_files_of_a_real_machine_are_read_or_refused(
+        file in any::<prop::sample::Index>(),
+        cut in any::<prop::sample::Index>(),
+        insert in kernel_like(),
+    ) {
+        let mut files = real_files();
+        let (_, text) = file.get_mut(&mut files);
+        let cut = text.char_indices().nth(cut.index(text.chars().count().max(1)));
+        let at = cut.map_or(0, |(at, _)| at);
+        text.insert_str(at, &insert);
+        let snapshot = parse_all(files.into_iter().collect());
+        prop_assert!(snapshot.errors.len() <= 1, "one damaged file is at most one error");
+    }
+
+    #[test]
+    fn the_capture_reader_takes_any_text(text in any::<String>(), head in any::<bool>()) {
+        let magic = if head { "plimsoll-capture 1\n" } else { "" };
+        if let Err(error) = Capture::parse(&format!("{magic}{text}")) {
+            prop_assert!(!error.to_string().contains('\n'));
+        }
+    }
+
+    #[test]
+    fn a_capture_is_read_as_it_was_written(frames in frames()) {
+        let capture = Capture { frames };
+        prop_assert_eq!(Capture::parse(&capture.to_text()), Ok(capture));
+    }
+
+    #[test]
+    fn a_capture_that_was_cut_off_is_refused_or_a_beginning(frames in frames(), cut in any::<prop::sample::Index>()) {
+        let text = Capture { frames: frames.clone() }.to_text();
+        let mut at = cut.index(text.len() + 1);
+        while !text.is_char_boundary(at) {
+            at -= 1;
+        }
+        if let Ok(read) = Capture::parse(&text[..at]) {
+            prop_assert!(read.frames.len() <= frames.len());
+        }
+    }
+
+    #[test]
+    fn an_outcome_is_read_as_it_was_written(steps in vec(step(), 0..5)) {
+        let mut note = String::new();
+        steps.iter().for_each(|step| step.write(&mut note));
+        let files = [(STEPS.to_owned(), note)].into();
+        let capture = Capture { frames: vec![Frame { files, ..Frame::default() }] };
+        let outcome = Outcome::from_capture(capture);
+        prop_assert_eq!(outcome.map(|outcome| outcome.steps), Ok(steps));
+    }
+
+    #[test]
+    fn any_note_of_steps_is_read_or_refused(note in any::<String>()) {
+        let files = [(STEPS.to_owned(), note)].into();
+        let capture = Capture { frames: vec![Frame { files, ..Frame::default() }] };
+        let _ = Outcome::from_capture(capture);
+    }
+
+    #[test]
+    fn any_setting_is_taken_or_refused_in_one_line(tunable in any::<String>(), value in any::<String>()) {
+        let setting = Setting { tunable, value };
+        if let Err(error) = catalogue::check(&setting) {
+            prop_assert!(!error.to_string().contains(['\n', '\r']));
+        }
+        for tunable in catalogue::all() {
+            let read = tunable.value_in(&setting.value);
+            prop_assert!(tunable.means_same(&read, &read));
+        }
+    }
+
+    #[test]
+    fn a_distance_is_a_distance(a in "[ab]{0,6}", b in "[ab]{0,6}") {
+        prop_assert_eq!(suggest::distance(&a, &b), suggest::distance(&b, &a));
+        prop_assert_eq!(suggest::distance(&a, &b) == 0, a == b);
+        prop_assert!(suggest::distance(&a, &b) <= a.len().max(b.len()));
+    }
+
+    #[test]
+    fn any_choice_is_read_or_refused(text in "[a\\[\\] ]{0,12}") {
+        if let Ok(choice) = Choice::parse("f", &text) {
+            prop_assert_eq!(choice.options().filter(|option| *option == choice.chosen()).count() >= 1, true);
+        }
+    }
+}
