@@ -2,9 +2,11 @@
 //!
 //! This package knows how the project is checked and generated, and nothing about memory.
 
+mod binary;
 mod docs;
 mod packages;
 mod process;
+mod records;
 mod test;
 mod tidy;
 mod tree;
@@ -35,6 +37,11 @@ const COMMANDS: &[Command] = &[
         name: "docs",
         about: "write the man pages, completions and references anew",
         run: docs::run,
+    },
+    Command {
+        name: "records",
+        about: "prove the built-in studies on the VM bench and replace records/; resumes",
+        run: records::run,
     },
 ];
 

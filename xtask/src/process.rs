@@ -1,5 +1,6 @@
 //! Running other programs, always from the root of the checkout.
 
+use std::ffi::OsStr;
 use std::process::Command;
 
 use anyhow::{Context, Result, bail};
@@ -18,7 +19,7 @@ pub(crate) fn cargo() -> Command {
 }
 
 /// A program that is looked up in `PATH`.
-pub(crate) fn program(name: &str) -> Command {
+pub(crate) fn program(name: impl AsRef<OsStr>) -> Command {
     let mut command = Command::new(name);
     command.current_dir(tree::root());
     command
