@@ -5,7 +5,6 @@
 
 mod cli;
 mod cmd;
-#[cfg(test)]
 mod docs;
 mod exit;
 mod term;

@@ -8,8 +8,8 @@ use mm::catalogue::{self, Risk, Tunable, Unit};
 pub(super) fn markdown() -> String {
     let mut text = String::from(
         "# Tunables\n\n\
-         The catalogue that validation and studies use, made from the code by `cargo xtask docs`. Kernels\n\
-         are upstream versions: a distribution may have built a tunable out.\n",
+         The catalogue that validation and studies use, made from the code by `cargo xtask docs`.\n\
+         Kernels are upstream versions: a distribution may have built a tunable out.\n",
     );
     let mut group = "";
     for tunable in catalogue::all() {
