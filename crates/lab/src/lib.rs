@@ -8,6 +8,7 @@ pub mod experiment;
 pub mod measure;
 pub mod quantity;
 pub mod record;
+pub mod report;
 pub mod stats;
 pub mod study;
 mod suggest;

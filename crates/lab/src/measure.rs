@@ -23,6 +23,8 @@ pub struct Measure {
     pub noise_floor: Option<f64>,
     /// What others reported, by arm.
     pub published: BTreeMap<String, Published>,
+    /// Why it comes out as it does, with placeholders (see [`crate::report::template`]).
+    pub why: Option<String>,
 }
 
 /// Where a number is read in an outcome.

@@ -27,6 +27,7 @@ mod settings;
 mod source;
 mod step;
 mod table;
+mod words;
 mod workload;
 
 pub use built_in::{BUILT_IN, FindError};
@@ -53,6 +54,10 @@ pub struct Study {
     pub title: String,
     /// The question it answers.
     pub question: String,
+    /// The answer, with placeholders for figures (see [`crate::report::template`]).
+    pub answer: Option<String>,
+    /// Who published the experiment, and how theirs differs.
+    pub publication: Option<String>,
     /// Runs of each arm, each with its own seed.
     pub repetitions: u32,
     /// Time between two samples.
@@ -96,6 +101,8 @@ const ROOT: &[&str] = &[
     "name",
     "title",
     "question",
+    "answer",
+    "publication",
     "sample",
     "repetitions",
     "deadline",
@@ -250,12 +257,15 @@ fn head(
     let mut arm_names: BTreeSet<&str> = arms.iter().map(|arm| arm.name.as_str()).collect();
     arm_names.extend(plans.iter().map(|plan| plan.base_name.as_str()));
     let measures = measures::measures(root, &arm_names, labels)?;
+    let words = words::words(root, &measures, &arms)?;
     Ok(Study {
         file: source.file.to_owned(),
         text: source.text.to_owned(),
         name: study_name(&root.need("name")?)?,
         title: root.need("title")?.text()?.trim().to_owned(),
         question: root.need("question")?.text()?.trim().to_owned(),
+        answer: words.answer,
+        publication: words.publication,
         repetitions: root.or("repetitions", 1, |n| n.count(1, 10_000))?,
         sample_every: root.or("sample", Nanos::SECOND, |n| n.some_duration())?,
         arms,

@@ -10,7 +10,7 @@ use crate::measure::{Better, Item, Measure, Over, Published, Source, Span, Take,
 use crate::quantity;
 use crate::suggest;
 
-const MEASURE: &[&str] = &[
+pub(super) const MEASURE: &[&str] = &[
     "name",
     "snapshot",
     "between",
@@ -29,6 +29,7 @@ const MEASURE: &[&str] = &[
     "better",
     "noise-floor",
     "published",
+    "why",
 ];
 const ITEMS: &[&str] = &[
     "meminfo", "vmstat", "zoneinfo", "pressure", "tunable", "file",
@@ -106,6 +107,7 @@ fn measure(
             .maybe("noise-floor", |n| n.percent())?
             .map(|p| f64::from(p) / 100.0),
         published: table.or("published", BTreeMap::new(), |n| published(n, unit, arms))?,
+        why: table.maybe("why", |n| n.text().map(str::to_owned))?,
     })
 }
 

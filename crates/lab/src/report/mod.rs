@@ -1,0 +1,109 @@
+//! The report of a study: one HTML file that needs nothing else.
+//!
+//! A pure function of the study and of what its runs came to: the same input gives the same bytes.
+//! It knows no study; what is said about one stands in the study's own file, with placeholders for
+//! the numbers (see [`template`]).
+
+mod chart;
+pub mod compare;
+mod figures;
+mod html;
+mod page;
+mod series;
+mod survivors;
+mod table;
+pub mod template;
+
+use self::compare::{Observed, Row};
+use crate::record::Record;
+use crate::study::Study;
+
+/// The page's style sheet.
+const STYLE: &str = include_str!("style.css");
+
+/// What a report is made of.
+#[derive(Clone, Debug)]
+pub struct Report<'a> {
+    /// The study.
+    pub study: &'a Study,
+    /// The runs, by kernel; the answer speaks of the first kernel that was really run.
+    pub pairs: Vec<Pair>,
+    /// What was found between the arms, as sentences by kernel.
+    pub verdicts: Vec<Verdicts>,
+    /// What could not be used, one line each.
+    pub problems: Vec<String>,
+    /// The program's version.
+    pub version: String,
+}
+
+/// The runs of one kernel: as the model foretold them, and as they were.
+#[derive(Clone, Debug)]
+pub struct Pair {
+    /// The kernel for people: "Linux 6.1".
+    pub kernel: String,
+    /// Runs of the model.
+    pub model: Vec<Record>,
+    /// Runs of the kernel itself.
+    pub proofs: Vec<Record>,
+}
+
+/// The verdicts on one kernel.
+#[derive(Clone, Debug)]
+pub struct Verdicts {
+    /// "Linux 6.1, measured".
+    pub heading: String,
+    /// One line each: measure, arms, and what was found.
+    pub lines: Vec<VerdictLine>,
+}
+
+/// One verdict.
+#[derive(Clone, Debug)]
+pub struct VerdictLine {
+    /// The measure's name.
+    pub measure: String,
+    /// The arms: "raised against default".
+    pub arms: String,
+    /// What was found, in a sentence.
+    pub finding: String,
+}
+
+impl Report<'_> {
+    /// Writes the page.
+    #[must_use]
+    pub fn to_html(&self) -> String {
+        page::page(self)
+    }
+}
+
+impl Pair {
+    /// Model against kernel, measure by measure.
+    #[must_use]
+    pub fn rows(&self, study: &Study) -> Vec<Row> {
+        let arms: Vec<String> = study.arms.iter().map(|arm| arm.name.clone()).collect();
+        let (model, kernel) = (observed(&self.model), observed(&self.proofs));
+        compare::compare(&study.measures, &arms, &model, &kernel)
+    }
+
+    /// Whether the kernel itself was run.
+    #[must_use]
+    pub fn is_proved(&self) -> bool {
+        !self.proofs.is_empty()
+    }
+}
+
+fn observed(records: &[Record]) -> Vec<Observed<'_>> {
+    let mut observed = Vec::with_capacity(records.len());
+    for record in records {
+        observed.push(Observed {
+            arm: &record.provenance.arm,
+            outcome: &record.outcome,
+        });
+    }
+    observed
+}
+
+/// The first run of an arm: the one that charts show.
+fn first<'a>(records: &'a [Record], arm: &str) -> Option<&'a Record> {
+    let of_arm = records.iter().filter(|record| record.provenance.arm == arm);
+    of_arm.min_by_key(|record| record.provenance.seed)
+}

@@ -1,0 +1,279 @@
+//! The page: its sections in order.
+
+use super::html::Escaped;
+use super::{Pair, Report, STYLE, figures, survivors, table, template};
+use crate::record::{Provenance, Record};
+use crate::study::Study;
+
+/// Most records whose provenance is shown unfolded.
+const UNFOLDED: usize = 4;
+
+/// Writes the page.
+pub(super) fn page(report: &Report<'_>) -> String {
+    let study = report.study;
+    let sections = [
+        head(study),
+        answer(report),
+        unproved(report),
+        problems(report),
+        report
+            .pairs
+            .iter()
+            .enumerate()
+            .map(|(index, pair)| kernel(study, pair, index))
+            .collect(),
+        verdicts(report),
+        published(report),
+        why(report),
+        repeat(report),
+        limits(),
+        foot(report),
+    ];
+    sections.concat()
+}
+
+fn head(study: &Study) -> String {
+    let (title, question) = (Escaped(&study.title), Escaped(&study.question));
+    format!(
+        "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
+         <meta name=\"color-scheme\" content=\"light dark\">\n\
+         <title>{title}</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n\
+         <main>\n<h1>{title}</h1>\n<p class=\"question\">{question}</p>\n"
+    )
+}
+
+/// The pair that the answer speaks of: the first kernel that was really run, else the first.
+fn spoken_of<'a>(report: &'a Report<'_>) -> Option<&'a Pair> {
+    let proved = report.pairs.iter().find(|pair| pair.is_proved());
+    proved.or_else(|| report.pairs.first())
+}
+
+fn answer(report: &Report<'_>) -> String {
+    let (Some(text), Some(pair)) = (&report.study.answer, spoken_of(report)) else {
+        return String::new();
+    };
+    let text = filled(text, report.study, pair);
+    let whence = match pair.is_proved() {
+        true => format!("The numbers were measured on {}.", pair.kernel),
+        false => format!(
+            "The numbers are the model's, for {}; no kernel was run.",
+            pair.kernel
+        ),
+    };
+    format!(
+        "<section class=\"answer\" aria-label=\"The answer\">\n{}<p class=\"note\">{}</p>\n</section>\n",
+        paragraphs(&text),
+        Escaped(whence)
+    )
+}
+
+/// The author's text with the pair's numbers; a mistake in it is shown in its place.
+fn filled(text: &str, study: &Study, pair: &Pair) -> String {
+    template::fill(text, &pair.rows(study)).unwrap_or_else(|error| error.to_string())
+}
+
+fn unproved(report: &Report<'_>) -> String {
+    if report.pairs.iter().any(Pair::is_proved) {
+        return String::new();
+    }
+    let name = Escaped(&report.study.name);
+    format!(
+        "<section class=\"warning\">\n<p><strong>Nothing was proved yet.</strong> All figures below are \
+         predictions of the model; there is no record of a real kernel, so the calibration error is \
+         unknown. To run the same study on a real kernel in a throwaway VM, and to write this report \
+         again:</p>\n<pre>plimsoll prove {name}\nplimsoll report {name}</pre>\n</section>\n"
+    )
+}
+
+fn problems(report: &Report<'_>) -> String {
+    if report.problems.is_empty() {
+        return String::new();
+    }
+    let line = |problem: &String| format!("<li>{}</li>\n", Escaped(problem));
+    let lines: String = report.problems.iter().map(line).collect();
+    format!("<section class=\"warning\">\n<p>Not used:</p>\n<ul>\n{lines}</ul>\n</section>\n")
+}
+
+/// Everything about one kernel.
+fn kernel(study: &Study, pair: &Pair, index: usize) -> String {
+    let rows = pair.rows(study);
+    let prefix = format!("kernel-{index}");
+    let name = Escaped(&pair.kernel);
+    let mut text = format!("<h2>{name}: predicted and measured</h2>\n");
+    if pair.is_proved() {
+        let summary = Escaped(table::calibration_summary(&rows));
+        text += &format!("<p><strong>Calibration error:</strong> {summary}</p>\n");
+    }
+    text += &table::comparison(&rows, study.arms.len(), pair);
+    text += &format!("<h3>{name}: the load line</h3>\n");
+    text += &figures::load_lines(study, pair, &prefix);
+    if let Some(times) = figures::times(study, pair, &prefix) {
+        text += &format!("<h3>{name}: times</h3>\n{times}");
+    }
+    if let Some(survivors) = survivors::survivors(study, pair) {
+        text += &format!("<h3>{name}: who survived</h3>\n{survivors}");
+    }
+    text
+}
+
+fn verdicts(report: &Report<'_>) -> String {
+    match report.verdicts.is_empty() {
+        true => String::new(),
+        false => format!("<h2>Verdicts</h2>\n{}", table::verdicts(&report.verdicts)),
+    }
+}
+
+fn published(report: &Report<'_>) -> String {
+    let Some(pair) = spoken_of(report) else {
+        return String::new();
+    };
+    let rows = pair.rows(report.study);
+    table::published(report.study, pair, &rows).map_or_else(String::new, |table| {
+        format!("<h2>The published experiment beside ours</h2>\n{table}")
+    })
+}
+
+fn why(report: &Report<'_>) -> String {
+    let Some(pair) = spoken_of(report) else {
+        return String::new();
+    };
+    let reasons = report.study.measures.iter().filter_map(|measure| {
+        let text = filled(measure.why.as_ref()?, report.study, pair);
+        Some(format!(
+            "<h3>{}</h3>\n{}",
+            Escaped(&measure.name),
+            paragraphs(&text)
+        ))
+    });
+    match reasons.collect::<String>() {
+        none if none.is_empty() => none,
+        reasons => format!("<h2>Why the numbers are what they are</h2>\n{reasons}"),
+    }
+}
+
+fn repeat(report: &Report<'_>) -> String {
+    let name = Escaped(&report.study.name);
+    let mut text = format!(
+        "<h2>How to repeat it</h2>\n\
+         <pre>plimsoll predict {name}\nplimsoll prove {name}\nplimsoll report {name}</pre>\n{}",
+        machine(report.study)
+    );
+    for pair in &report.pairs {
+        let records: Vec<&Record> = pair.model.iter().chain(&pair.proofs).collect();
+        let open = if records.len() <= UNFOLDED {
+            " open"
+        } else {
+            ""
+        };
+        let texts = records.iter().map(|record| provenance(&record.provenance));
+        let texts: String = texts.collect();
+        text += &format!(
+            "<details{open}><summary>{}: where each of the {} runs came from</summary>\n{texts}\
+             </details>\n",
+            Escaped(&pair.kernel),
+            records.len()
+        );
+    }
+    text
+}
+
+/// The machine of the first arm, in a sentence; the study's file has the others.
+fn machine(study: &Study) -> String {
+    let Some(arm) = study.arms.first() else {
+        return String::new();
+    };
+    let machine = &arm.machine;
+    let mut parts = vec![
+        format!("{} of memory", machine.memory),
+        format!("{} CPU", machine.cpus),
+    ];
+    for disk in &machine.disks {
+        parts.push(format!(
+            "a disk of {} that reads {} a second",
+            disk.size, disk.read_bandwidth
+        ));
+    }
+    for file in &machine.files {
+        parts.push(format!("a file of {}", file.size));
+    }
+    format!("<p>The machine: {}.</p>\n", Escaped(parts.join(", ")))
+}
+
+fn provenance(from: &Provenance) -> String {
+    let settings = |pairs: &[(String, String)]| {
+        let pairs: Vec<String> = pairs
+            .iter()
+            .map(|(name, value)| format!("{name} = {value}"))
+            .collect();
+        pairs.join(", ")
+    };
+    let mut pairs = vec![
+        ("bench", from.bench.clone()),
+        ("kernel", from.kernel.clone()),
+        (
+            "command line",
+            from.command_line.clone().unwrap_or_default(),
+        ),
+        ("settings", settings(&from.settings)),
+        ("on every arm", settings(&from.base)),
+    ];
+    pairs.extend(
+        from.details
+            .iter()
+            .map(|(name, value)| (name.as_str(), value.clone())),
+    );
+    pairs.extend([
+        ("plimsoll", from.version.clone()),
+        ("program, SHA-256", from.program.clone()),
+        ("study, SHA-256", from.study_sha256.clone()),
+        ("ended", from.date.clone()),
+    ]);
+    let pairs = pairs.iter().filter(|(_, value)| !value.is_empty());
+    let pairs: String = pairs
+        .map(|(name, value)| format!("<dt>{}</dt><dd>{}</dd>\n", Escaped(name), Escaped(value)))
+        .collect();
+    let (arm, seed) = (Escaped(&from.arm), from.seed);
+    format!("<h4>Arm {arm}, seed {seed}</h4>\n<dl>\n{pairs}</dl>\n")
+}
+
+fn limits() -> String {
+    "<h2>Limits</h2>\n\
+     <p>The model computes watermarks, reserves and MemAvailable as the kernel does, and takes the cost \
+     of a fault, a copy or a disk request from a calibration of the machine. What it leaves out or \
+     approximates, and which test shows how far off that is, stands in <code>docs/model.md</code>. A \
+     prediction holds for the machine and the workload of this study; the calibration error above \
+     says how far it was off where a kernel was run.</p>\n"
+        .to_owned()
+}
+
+fn foot(report: &Report<'_>) -> String {
+    let version = Escaped(&report.version);
+    format!("<footer>Written by plimsoll {version}.</footer>\n</main>\n</body>\n</html>\n")
+}
+
+/// An author's text as paragraphs: an empty line ends one, backticks enclose what is typed.
+pub(super) fn paragraphs(text: &str) -> String {
+    let paragraph = |text: &str| {
+        let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        format!("<p>{}</p>\n", code(&words))
+    };
+    let blocks = text.split("\n\n").filter(|block| !block.trim().is_empty());
+    blocks.map(paragraph).collect()
+}
+
+/// Every second piece between backticks is code; an odd last backtick stays what it is.
+fn code(text: &str) -> String {
+    let pieces: Vec<&str> = text.split('`').collect();
+    let last = pieces.len() - 1;
+    let mut out = String::new();
+    for (index, piece) in pieces.iter().enumerate() {
+        let escaped = Escaped(piece);
+        out += &match index % 2 {
+            1 if index < last => format!("<code>{escaped}</code>"),
+            1 => format!("`{escaped}"),
+            _ => escaped.to_string(),
+        };
+    }
+    out
+}

@@ -1,0 +1,186 @@
+//! The tables: predicted against measured, published beside ours, and the verdicts.
+
+use super::compare::{Fidelity, Figure, Row, tolerance};
+use super::html::Escaped;
+use super::{Pair, Verdicts};
+use crate::measure::{Class, Unit};
+use crate::study::Study;
+
+/// Predicted, measured and the calibration error of every measure on every arm.
+pub(super) fn comparison(rows: &[Row], arms: usize, pair: &Pair) -> String {
+    let body: String = rows
+        .chunks(arms.max(1))
+        .map(|rows| measure(rows, pair))
+        .collect();
+    format!(
+        "<table class=\"stack\">\n<thead><tr><th scope=\"col\">Measure</th><th scope=\"col\">Arm</th>\
+         <th scope=\"col\" class=\"number\">Published</th>\
+         <th scope=\"col\" class=\"number\">Predicted</th>\
+         <th scope=\"col\" class=\"number\">Measured</th>\
+         <th scope=\"col\">Calibration error</th></tr></thead>\n{body}</table>\n"
+    )
+}
+
+/// The rows of one measure.
+fn measure(rows: &[Row], pair: &Pair) -> String {
+    let mut text = String::from("<tbody>\n");
+    for (index, row) in rows.iter().enumerate() {
+        text += "<tr>";
+        if index == 0 {
+            let (span, name, allowed) = (rows.len(), Escaped(&row.measure), allowed(row.unit));
+            text += &format!(
+                "<th scope=\"rowgroup\" rowspan=\"{span}\">{name}<small>{allowed}</small></th>"
+            );
+        }
+        let published = row
+            .published
+            .as_ref()
+            .map_or("", |published| &published.text);
+        let (arm, published) = (Escaped(&row.arm), Escaped(published));
+        let predicted = figure(&row.model, row.unit);
+        let measured = figure(&row.kernel, row.unit);
+        let error = calibration_error(row, pair);
+        text += &format!(
+            "<td data-name=\"Arm\">{arm}</td>\
+             <td data-name=\"Published\" class=\"number\">{published}</td>\
+             <td data-name=\"Predicted\" class=\"number\">{predicted}</td>\
+             <td data-name=\"Measured\" class=\"number\">{measured}</td>\
+             <td data-name=\"Calibration error\">{error}</td></tr>\n"
+        );
+    }
+    text + "</tbody>\n"
+}
+
+fn figure(figure: &Figure, unit: Unit) -> String {
+    let shown = Escaped(figure.show(unit));
+    match figure {
+        Figure::NoRun => String::new(),
+        Figure::Missing(why) => format!("{shown}<small>{}</small>", Escaped(why)),
+        Figure::Known { runs, .. } => figure.range(unit).map_or_else(
+            || shown.to_string(),
+            |range| format!("{shown}<small>{} in {runs} runs</small>", Escaped(range)),
+        ),
+    }
+}
+
+/// The class of a unit and how far model and kernel may be apart.
+fn allowed(unit: Unit) -> String {
+    match (unit.class(), tolerance(unit.class())) {
+        (Class::Size, Some(most)) => format!("a size, at most {:.0} % off", most * 100.0),
+        (_, Some(most)) => format!("a time, at most {:.0} % off", most * 100.0),
+        (_, None) => "a count, equal".to_owned(),
+    }
+}
+
+fn calibration_error(row: &Row, pair: &Pair) -> String {
+    match (row.gap(), row.fidelity()) {
+        (Some(gap), Some(fidelity)) => {
+            let (gap, word) = (Escaped(gap.show()), fidelity.word());
+            let class = match fidelity {
+                Fidelity::Holds => "good",
+                Fidelity::Misses => "bad",
+            };
+            format!("<span class=\"mark {class}\">{gap}, {word}</span>")
+        }
+        _ if pair.is_proved() => "<small>no figure to compare</small>".to_owned(),
+        _ => "<small>not proved</small>".to_owned(),
+    }
+}
+
+/// How far the model is off, in a sentence.
+pub(super) fn calibration_summary(rows: &[Row]) -> String {
+    let compared: Vec<&Row> = rows.iter().filter(|row| row.gap().is_some()).collect();
+    let holds = compared
+        .iter()
+        .filter(|row| row.fidelity() == Some(Fidelity::Holds))
+        .count();
+    let worst = |class: Class| {
+        let gaps = compared.iter().filter(|row| row.unit.class() == class);
+        let gaps = gaps.filter_map(|row| row.gap()?.relative().map(f64::abs));
+        gaps.max_by(f64::total_cmp)
+            .map(|gap| format!("{:.2} %", gap * 100.0))
+    };
+    let mut text = format!(
+        "{holds} of {} figures are within their tolerance",
+        compared.len()
+    );
+    for (class, name) in [(Class::Size, "size"), (Class::Time, "time")] {
+        if let Some(worst) = worst(class) {
+            text += &format!("; the largest error of a {name} is {worst}");
+        }
+    }
+    text + "."
+}
+
+/// What was published, beside what came out here.
+pub(super) fn published(study: &Study, pair: &Pair, rows: &[Row]) -> Option<String> {
+    let mut body = String::new();
+    for row in rows {
+        let Some(published) = &row.published else {
+            continue;
+        };
+        let ours = if pair.is_proved() {
+            &row.kernel
+        } else {
+            &row.model
+        };
+        let ratio = ours.median().map(|median| match row.unit.class() {
+            Class::Count if median.total_cmp(&published.amount).is_eq() => "equal".to_owned(),
+            Class::Count => format!("{:+}", median - published.amount),
+            _ => format!("{:+.0} %", (median / published.amount - 1.0) * 100.0),
+        });
+        body += &format!(
+            "<tr><th scope=\"row\">{}</th><td data-name=\"Arm\">{}</td>\
+             <td data-name=\"Published\" class=\"number\">{}</td>\
+             <td data-name=\"Ours\" class=\"number\">{}</td>\
+             <td data-name=\"Difference\" class=\"number\">{}</td></tr>\n",
+            Escaped(&row.measure),
+            Escaped(&row.arm),
+            Escaped(&published.text),
+            Escaped(ours.show(row.unit)),
+            Escaped(ratio.unwrap_or_default()),
+        );
+    }
+    let source = study
+        .publication
+        .as_deref()
+        .map(super::page::paragraphs)
+        .unwrap_or_default();
+    let kind = if pair.is_proved() {
+        "measured"
+    } else {
+        "predicted"
+    };
+    (!body.is_empty()).then(|| {
+        format!(
+            "{source}<table class=\"stack\">\n<thead><tr><th scope=\"col\">Measure</th>\
+             <th scope=\"col\">Arm</th><th scope=\"col\" class=\"number\">Published</th>\
+             <th scope=\"col\" class=\"number\">Ours, {kind}</th>\
+             <th scope=\"col\" class=\"number\">Difference</th></tr></thead>\n\
+             <tbody>\n{body}</tbody></table>\n"
+        )
+    })
+}
+
+/// What was found between the arms.
+pub(super) fn verdicts(all: &[Verdicts]) -> String {
+    let mut text = String::new();
+    for Verdicts { heading, lines } in all {
+        text += &format!(
+            "<h3>{}</h3>\n<table class=\"stack\"><thead><tr><th scope=\"col\">Measure</th>\
+             <th scope=\"col\">Arms</th><th scope=\"col\">Finding</th></tr></thead>\n<tbody>\n",
+            Escaped(heading)
+        );
+        for line in lines {
+            text += &format!(
+                "<tr><th scope=\"row\">{}</th><td data-name=\"Arms\">{}</td>\
+                 <td data-name=\"Finding\">{}</td></tr>\n",
+                Escaped(&line.measure),
+                Escaped(&line.arms),
+                Escaped(&line.finding)
+            );
+        }
+        text += "</tbody></table>\n";
+    }
+    text
+}

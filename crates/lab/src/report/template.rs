@@ -1,0 +1,271 @@
+//! The study author's words with this run's numbers in them.
+//!
+//! A placeholder names a measure and an arm: `{available after setting/raised}`. It may calculate,
+//! from left to right, with ` - `, ` + `, ` * ` and ` / ` between spaces, with literal amounts, and
+//! end in the unit to be shown: `{idle/raised - set/raised / 1500000 kB}`, `{free/raised in GiB}`.
+//! The number is the kernel's where a kernel was measured, else the model's.
+
+use super::compare::Row;
+use crate::measure::{Class, Unit};
+
+/// What stands for a number that no run has.
+const NO_FIGURE: &str = "(no figure)";
+
+/// Why a text cannot be filled in.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("placeholder \"{{{placeholder}}}\": {what}")]
+pub struct TemplateError {
+    /// The text between the braces.
+    pub placeholder: String,
+    /// What is wrong with it, and the way out.
+    pub what: String,
+}
+
+/// Fills in every placeholder from the rows of a comparison.
+///
+/// # Errors
+/// The first placeholder that names no measure or arm, or mixes classes.
+pub fn fill(text: &str, rows: &[Row]) -> Result<String, TemplateError> {
+    let mut out = String::new();
+    let mut rest = text;
+    while let Some((before, behind)) = rest.split_once('{') {
+        let error = |what: String| TemplateError {
+            placeholder: behind.chars().take(80).collect(),
+            what,
+        };
+        let (placeholder, after) = behind
+            .split_once('}')
+            .ok_or_else(|| error("it has no closing brace".to_owned()))?;
+        let placeholder = placeholder.split_whitespace().collect::<Vec<_>>().join(" ");
+        let shown = evaluate(&placeholder, rows).map_err(|what| TemplateError {
+            placeholder: placeholder.clone(),
+            what,
+        })?;
+        out += before;
+        out += &shown;
+        rest = after;
+    }
+    Ok(out + rest)
+}
+
+/// An amount in base units, and the unit it is shown in.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Amount {
+    base: f64,
+    unit: Unit,
+    precise: Precise,
+}
+
+/// Whether a plain number is a ratio, which has decimals, or a count.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Precise {
+    Count,
+    Ratio,
+}
+
+fn evaluate(placeholder: &str, rows: &[Row]) -> Result<String, String> {
+    let (expression, wanted) = match placeholder.rsplit_once(" in ") {
+        Some((expression, word)) if unit(word).is_some() => (expression, unit(word)),
+        _ => (placeholder, None),
+    };
+    let tokens = tokens(expression);
+    let (first, rest) = tokens
+        .split_first()
+        .ok_or("it is empty; write MEASURE/ARM")?;
+    let mut value = operand(first, rows)?;
+    for pair in rest.chunks(2) {
+        let [operator, word] = pair else {
+            return Err("it ends in an operator".to_owned());
+        };
+        let operand = operand(word, rows)?;
+        value = match (value, operand) {
+            (Some(value), Some(operand)) => Some(value.apply(operator, operand)?),
+            _ => None,
+        };
+    }
+    value.map_or(Ok(NO_FIGURE.to_owned()), |value| value.show(wanted))
+}
+
+/// Operators and what stands between them; an operand may be several words.
+fn tokens(expression: &str) -> Vec<String> {
+    let mut tokens: Vec<String> = Vec::new();
+    for word in expression.split_whitespace() {
+        match tokens.last_mut() {
+            Some(last) if !is_operator(last) && !is_operator(word) => *last += &format!(" {word}"),
+            _ => tokens.push(word.to_owned()),
+        }
+    }
+    tokens
+}
+
+fn is_operator(word: &str) -> bool {
+    matches!(word, "-" | "+" | "*" | "/")
+}
+
+/// A measure on an arm, or a literal; `None` where no run has the number.
+fn operand(token: &str, rows: &[Row]) -> Result<Option<Amount>, String> {
+    if let Some(literal) = literal(token) {
+        return Ok(Some(literal));
+    }
+    let Some((measure, arm)) = token.rsplit_once('/') else {
+        return Err(format!("\"{token}\" is neither MEASURE/ARM nor an amount"));
+    };
+    let row = rows
+        .iter()
+        .find(|row| row.measure == measure && row.arm == arm);
+    let row =
+        row.ok_or_else(|| format!("the study has no measure \"{measure}\" on an arm \"{arm}\""))?;
+    let median = row.kernel.median().or_else(|| row.model.median());
+    Ok(median.map(|median| Amount {
+        base: median * row.unit.worth(),
+        unit: row.unit,
+        precise: Precise::Count,
+    }))
+}
+
+fn literal(token: &str) -> Option<Amount> {
+    let (number, word) = token.split_once(' ').unwrap_or((token, "count"));
+    let (number, unit): (f64, Unit) = (number.parse().ok()?, unit(word)?);
+    Some(Amount {
+        base: number * unit.worth(),
+        unit,
+        precise: Precise::Count,
+    })
+}
+
+fn unit(word: &str) -> Option<Unit> {
+    let found = Unit::WORDS.iter().find(|(known, _)| *known == word);
+    found.map(|&(_, unit)| unit)
+}
+
+impl Amount {
+    fn apply(self, operator: &str, other: Self) -> Result<Self, String> {
+        let alike = self.unit.class() == other.unit.class();
+        let plain = other.unit.class() == Class::Count;
+        let with = |base| Self { base, ..self };
+        match operator {
+            "-" if alike => Ok(with(self.base - other.base)),
+            "+" if alike => Ok(with(self.base + other.base)),
+            "*" if plain => Ok(with(self.base * other.base)),
+            "/" if plain && !alike => Ok(with(self.base / other.base)),
+            "/" if alike => Ok(Self {
+                base: self.base / other.base,
+                unit: Unit::Count,
+                precise: Precise::Ratio,
+            }),
+            _ => Err(format!(
+                "\"{operator}\" between a size, a time and a count; both must be alike"
+            )),
+        }
+    }
+
+    fn show(self, wanted: Option<Unit>) -> Result<String, String> {
+        let unit = wanted.unwrap_or(self.unit);
+        if unit.class() != self.unit.class() {
+            return Err(format!("it cannot be shown in {}", unit.word()));
+        }
+        Ok(match self.precise {
+            Precise::Ratio if self.base.abs() >= 10.0 => format!("{:.0}", self.base),
+            Precise::Ratio => format!("{:.2}", self.base),
+            Precise::Count => unit.show(self.base / unit.worth()),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::compare::Figure;
+
+    fn rows() -> Vec<Row> {
+        let known = |value| Figure::Known {
+            median: value,
+            min: value,
+            max: value,
+            runs: 1,
+        };
+        let row = |measure: &str, unit, model, kernel| Row {
+            measure: measure.to_owned(),
+            arm: "raised".to_owned(),
+            unit,
+            published: None,
+            model,
+            kernel,
+        };
+        vec![
+            row("before", Unit::Mib, known(3519.0), Figure::NoRun),
+            row("after", Unit::Mib, known(1.0), known(1429.0)),
+            row("re-read", Unit::Seconds, known(22.36), Figure::NoRun),
+            row("reset", Unit::Seconds, known(0.61), Figure::NoRun),
+            row(
+                "lost",
+                Unit::Count,
+                Figure::Missing("why".to_owned()),
+                Figure::NoRun,
+            ),
+        ]
+    }
+
+    fn filled(text: &str) -> String {
+        match fill(text, &rows()) {
+            Ok(text) => text,
+            Err(error) => error.to_string(),
+        }
+    }
+
+    #[test]
+    fn the_kernels_number_goes_before_the_models() {
+        assert_eq!(filled("left: {after/raised}."), "left: 1429 MiB.");
+        assert_eq!(
+            filled("{re-read/raised}, {reset/raised}"),
+            "22.4 s, 0.610 s"
+        );
+    }
+
+    #[test]
+    fn placeholders_calculate_from_left_to_right() {
+        assert_eq!(filled("{re-read/raised / reset/raised}"), "37");
+        assert_eq!(filled("{after/raised / 952.6667 MiB}"), "1.50");
+        assert_eq!(filled("{after/raised - 405 MiB in GiB}"), "1.00 GiB");
+        assert_eq!(filled("{67584 kB / 3}"), "22528 kB");
+        assert_eq!(filled("{512 * 11 * 3}"), "16896");
+    }
+
+    #[test]
+    fn a_number_that_no_run_has_is_said() {
+        assert_eq!(filled("{lost/raised} of 3"), "(no figure) of 3");
+        assert_eq!(filled("{3 - lost/raised}"), "(no figure)");
+    }
+
+    #[test]
+    fn mistakes_name_their_placeholder() {
+        assert_eq!(
+            filled("{after/lowered}"),
+            "placeholder \"{after/lowered}\": the study has no measure \"after\" on an arm \"lowered\""
+        );
+        assert_eq!(
+            filled("{after/raised - reset/raised}"),
+            "placeholder \"{after/raised - reset/raised}\": \"-\" between a size, a time and a count; \
+             both must be alike"
+        );
+        assert_eq!(
+            filled("{after/raised in s}"),
+            "placeholder \"{after/raised in s}\": it cannot be shown in s"
+        );
+        assert_eq!(
+            filled("open {after"),
+            "placeholder \"{after}\": it has no closing brace"
+        );
+        assert_eq!(
+            filled("{}"),
+            "placeholder \"{}\": it is empty; write MEASURE/ARM"
+        );
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn no_text_panics(text in "[{}a-z/ +*é0-9-]{0,60}") {
+            let _ = fill(&text, &rows());
+        }
+    }
+}
