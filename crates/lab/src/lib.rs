@@ -14,3 +14,4 @@ pub mod study;
 mod suggest;
 pub mod trace;
 pub mod verdict;
+pub mod vm;

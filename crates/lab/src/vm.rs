@@ -1,0 +1,247 @@
+//! The real kernel as a bench: a throwaway VM in QEMU.
+//!
+//! The running binary is packed into an initramfs as `/init`, beside the study's text. The guest
+//! performs the workload with real processes and real system calls, writes its capture to the last
+//! disk, the outbox, and powers off. Nothing else passes between guest and host.
+//!
+//! In *virtual* time QEMU counts instructions and the guest's clock follows the count; disks are
+//! those of `disk-module/`. Such a run is the same to the nanosecond however busy the host is. In
+//! *wall* time the guest's clock is the host's and the disks are throttled virtio disks.
+
+mod cache;
+mod console;
+mod elf;
+mod image;
+mod initramfs;
+mod interrupt;
+mod kernel;
+mod kvm;
+mod module;
+mod outbox;
+mod packages;
+mod process;
+mod qemu;
+mod tools;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use mm::capture::Capture;
+
+use crate::bench::{Bench, BenchError, Progress, Run};
+use kernel::Kernel;
+use module::Module;
+use qemu::{Timing, Vm};
+
+pub use kernel::{KernelChoice, Stock};
+
+/// Path of the guest's note of what went wrong, in the last frame of its capture.
+const ERROR: &str = "plimsoll/error";
+
+/// Whose time the guest's clock shows.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Clock {
+    /// The guest's own: one nanosecond an instruction, one CPU, the same in every run.
+    #[default]
+    Virtual,
+    /// The host's: KVM where it works, else QEMU's TCG; as noisy as the host is busy.
+    Wall,
+}
+
+/// What kind of VM.
+#[derive(Clone, Debug)]
+pub struct VmOptions {
+    /// The kernel to boot.
+    pub kernel: KernelChoice,
+    /// Its modules (`…/lib/modules/RELEASE`) where they are not found beside the image.
+    pub modules: Option<PathBuf>,
+    /// Whose time the guest's clock shows.
+    pub clock: Clock,
+    /// Time of the host after which a VM that has not ended counts as hung.
+    pub deadline: Duration,
+    /// The static `plimsoll` that becomes the guest's `/init`; `None` is the running one.
+    pub binary: Option<PathBuf>,
+    /// Where fetched kernels and built modules are kept; `None` is `plimsoll` in the user's cache.
+    pub cache: Option<PathBuf>,
+}
+
+impl Default for VmOptions {
+    fn default() -> Self {
+        Self {
+            kernel: KernelChoice::default(),
+            modules: None,
+            clock: Clock::default(),
+            deadline: Duration::from_secs(3600),
+            binary: None,
+            cache: None,
+        }
+    }
+}
+
+/// A VM with one kernel, ready to run any scenario.
+#[derive(Debug)]
+pub struct VmBench {
+    kernel: Kernel,
+    modules: Vec<Module>,
+    timing: Timing,
+    deadline: Duration,
+    init: Vec<u8>,
+    qemu: PathBuf,
+    cache: PathBuf,
+}
+
+impl VmBench {
+    /// Finds or fetches the kernel, builds the disk module for it and finds out how it can run.
+    ///
+    /// # Errors
+    /// What is missing on this machine and the way out, in one line.
+    pub fn new(
+        options: &VmOptions,
+        progress: &mut dyn FnMut(Progress),
+    ) -> Result<Self, BenchError> {
+        if !cfg!(target_arch = "x86_64") {
+            let text =
+                "the VM bench boots x86-64 kernels and this plimsoll is built for another CPU";
+            return Err(BenchError::Unavailable(text.into()));
+        }
+        interrupt::listen();
+        let qemu = tools::find("qemu-system-x86_64", "qemu-system-x86")?;
+        let init = elf::read_static(options.binary.as_deref())?;
+        let cache = cache::directory(options.cache.as_deref())?;
+        let kernel = kernel::resolve(options, &cache, progress)?;
+        let timing = timing(options.clock, &qemu, &kernel, &cache, progress)?;
+        let modules = modules(&kernel, timing, &cache, progress)?;
+        Ok(Self {
+            kernel,
+            modules,
+            timing,
+            deadline: options.deadline,
+            init,
+            qemu,
+            cache,
+        })
+    }
+
+    fn lay_out(&self, run: Run<'_>, directory: &Path) -> Result<Vm, BenchError> {
+        let machine = &run.scenario.machine;
+        qemu::check(machine, self.timing)?;
+        let vm = Vm {
+            kernel: self.kernel.image.clone(),
+            initramfs: directory.join("initramfs"),
+            console: directory.join("console"),
+            disks: image::make_all(machine, directory)?,
+            outbox: directory.join("outbox"),
+        };
+        outbox::make(&vm.outbox)?;
+        let archive = self.initramfs(run)?;
+        fs::write(&vm.initramfs, archive).map_err(|error| failed(&vm.initramfs, &error))?;
+        Ok(vm)
+    }
+
+    fn initramfs(&self, run: Run<'_>) -> Result<Vec<u8>, BenchError> {
+        let scenario = run.scenario;
+        let clock = match self.timing {
+            Timing::Virtual => "virtual",
+            Timing::Wall(_) => "wall",
+        };
+        let note = format!(
+            "arm {}\nseed {}\nclock {clock}\n",
+            scenario.arm, scenario.seed
+        );
+        let mut archive = initramfs::Archive::new();
+        archive.skeleton();
+        archive.program("init", &self.init);
+        archive.file("plimsoll/study.toml", run.study_text.as_bytes());
+        archive.file("plimsoll/run", note.as_bytes());
+        let mut order = String::new();
+        for module in module::wanted_by(&self.modules, &scenario.machine) {
+            archive.file(
+                &format!("plimsoll/modules/{}", module.name),
+                &module.content()?,
+            );
+            order += &module.order_line(&scenario.machine);
+        }
+        archive.file("plimsoll/modules.order", order.as_bytes());
+        Ok(archive.finish())
+    }
+}
+
+impl Bench for VmBench {
+    fn describe(&self) -> String {
+        let time = match self.timing {
+            Timing::Virtual => "virtual time",
+            Timing::Wall(qemu::Accelerator::Kvm) => "wall-clock time, KVM",
+            Timing::Wall(qemu::Accelerator::Tcg) => "wall-clock time, TCG",
+        };
+        format!("VM, Linux {}, {time}", self.kernel.release)
+    }
+
+    fn kernel(&self) -> String {
+        self.kernel.release.clone()
+    }
+
+    fn run(&self, run: Run<'_>, progress: &mut dyn FnMut(Progress)) -> Result<Capture, BenchError> {
+        let directory = cache::run_directory(&self.cache)?;
+        let vm = self.lay_out(run, directory.path())?;
+        progress(Progress::Stage(format!(
+            "boots Linux {}",
+            self.kernel.release
+        )));
+        let arguments = qemu::arguments(&vm, &run.scenario.machine, self.timing);
+        let guest = process::Guest {
+            program: &self.qemu,
+            arguments: &arguments,
+            directory: directory.path(),
+            console: &vm.console,
+            deadline: self.deadline,
+        };
+        let end = process::run(&guest, progress)?;
+        outcome(outbox::read(&vm.outbox)?, &end)
+    }
+}
+
+/// The capture, unless the guest itself says that it is worth nothing.
+fn outcome(capture: Option<Capture>, end: &process::End) -> Result<Capture, BenchError> {
+    let Some(capture) = capture else {
+        return Err(BenchError::Failed(end.without_outcome()));
+    };
+    let note = capture.frames.last().and_then(|frame| frame.file(ERROR));
+    match note.and_then(|text| text.lines().next()) {
+        Some(line) => Err(BenchError::Failed(format!("in the VM: {line}"))),
+        None => Ok(capture),
+    }
+}
+
+fn timing(
+    clock: Clock,
+    qemu: &Path,
+    kernel: &Kernel,
+    cache: &Path,
+    progress: &mut dyn FnMut(Progress),
+) -> Result<Timing, BenchError> {
+    match clock {
+        Clock::Virtual => Ok(Timing::Virtual),
+        Clock::Wall => Ok(Timing::Wall(kvm::accelerator(
+            qemu, kernel, cache, progress,
+        )?)),
+    }
+}
+
+fn modules(
+    kernel: &Kernel,
+    timing: Timing,
+    cache: &Path,
+    progress: &mut dyn FnMut(Progress),
+) -> Result<Vec<Module>, BenchError> {
+    let mut modules = module::of_the_kernel(kernel, timing)?;
+    if timing == Timing::Virtual {
+        modules.push(module::disk(kernel, cache, progress)?);
+    }
+    Ok(modules)
+}
+
+/// What could not be done with a file of the host's.
+fn failed(path: &Path, error: &std::io::Error) -> BenchError {
+    BenchError::Failed(format!("{}: {error}", path.display()))
+}

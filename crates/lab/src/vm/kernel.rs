@@ -1,0 +1,234 @@
+//! Which kernel: this machine's, a stock one of Debian's, or any image.
+
+use std::convert::Infallible;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+
+use super::{VmOptions, failed, packages};
+use crate::bench::{BenchError, Progress};
+
+/// A kernel as a user names it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum KernelChoice {
+    /// The one this machine runs where its image is found, else Debian's 6.1.
+    #[default]
+    Default,
+    /// `host`: the one this machine runs.
+    Host,
+    /// `6.1` or `6.12`: a stock kernel of Debian 12, fetched once and kept.
+    Stock(Stock),
+    /// The path of a bzImage.
+    Image(PathBuf),
+}
+
+/// A stock kernel of Debian 12.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stock {
+    /// Linux 6.1, with the classic LRU.
+    Linux6_1,
+    /// Linux 6.12, with the multi-generational LRU.
+    Linux6_12,
+}
+
+impl FromStr for KernelChoice {
+    type Err = Infallible;
+
+    /// Whatever is no other name is a path.
+    fn from_str(name: &str) -> Result<Self, Infallible> {
+        Ok(match name {
+            "host" => Self::Host,
+            "6.1" => Self::Stock(Stock::Linux6_1),
+            "6.12" => Self::Stock(Stock::Linux6_12),
+            path => Self::Image(path.into()),
+        })
+    }
+}
+
+/// A kernel that was found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Kernel {
+    /// As `uname -r` prints it.
+    pub release: String,
+    pub image: PathBuf,
+    /// `lib/modules/RELEASE`.
+    pub modules: Option<PathBuf>,
+    /// Where modules are built: it has the `Makefile` of the kernel's build.
+    pub headers: Option<PathBuf>,
+}
+
+/// Finds the kernel, or fetches it.
+///
+/// # Errors
+/// What was not found and the way out.
+pub(super) fn resolve(
+    options: &VmOptions,
+    cache: &Path,
+    progress: &mut dyn FnMut(Progress),
+) -> Result<Kernel, BenchError> {
+    let mut kernel = match &options.kernel {
+        KernelChoice::Host => of_this_machine()?,
+        KernelChoice::Default => match of_this_machine() {
+            Ok(kernel) => kernel,
+            Err(_) => under(&packages::stock(Stock::Linux6_1, cache, progress)?)?,
+        },
+        KernelChoice::Stock(stock) => under(&packages::stock(*stock, cache, progress)?)?,
+        KernelChoice::Image(path) => named(path)?,
+    };
+    if let Some(modules) = &options.modules {
+        kernel.modules = Some(modules.clone());
+        kernel.headers = directory(modules.join("build")).or(kernel.headers);
+    }
+    Ok(kernel)
+}
+
+fn of_this_machine() -> Result<Kernel, BenchError> {
+    let uname = rustix::system::uname();
+    let release = uname.release().to_string_lossy();
+    let image = PathBuf::from(format!("/boot/vmlinuz-{release}"));
+    found(image, Path::new("/")).map_err(|error| {
+        let way_out = "name another with --kernel 6.1, 6.12 or an image's path";
+        BenchError::Unavailable(format!("this machine's kernel: {error}; {way_out}"))
+    })
+}
+
+/// The kernel of unpacked packages: one image in `boot`.
+fn under(root: &Path) -> Result<Kernel, BenchError> {
+    let boot = root.join("boot");
+    let entries = fs::read_dir(&boot).map_err(|error| failed(&boot, &error))?;
+    let is_image = |path: &PathBuf| {
+        let name = path.file_name().unwrap_or_default();
+        name.as_encoded_bytes().starts_with(b"vmlinuz")
+    };
+    let image = entries.flatten().map(|entry| entry.path()).find(is_image);
+    let missing = || BenchError::Failed(format!("{}: no vmlinuz in it", boot.display()));
+    found(image.ok_or_else(missing)?, root)
+}
+
+/// An image anywhere; in a `boot` directory, its modules are looked for beside that.
+fn named(path: &Path) -> Result<Kernel, BenchError> {
+    if !path.exists() {
+        let text = format!(
+            "kernel {}: no such file; say host, 6.1, 6.12 or an image",
+            path.display()
+        );
+        return Err(BenchError::Unavailable(text));
+    }
+    let root = path
+        .parent()
+        .and_then(Path::parent)
+        .unwrap_or(Path::new("/"));
+    let kernel = found(path.to_owned(), root)?;
+    match kernel.modules {
+        Some(_) => Ok(kernel),
+        None => found(path.to_owned(), Path::new("/")),
+    }
+}
+
+fn found(image: PathBuf, root: &Path) -> Result<Kernel, BenchError> {
+    let bytes = fs::read(&image).map_err(|error| failed(&image, &error))?;
+    let release = release(&bytes).ok_or_else(|| {
+        let text = format!(
+            "{}: not a kernel image for x86 (a bzImage)",
+            image.display()
+        );
+        BenchError::Unavailable(text)
+    })?;
+    let modules = directory(root.join("lib/modules").join(&release));
+    let built_in_place = directory(
+        root.join("usr/src")
+            .join(format!("linux-headers-{release}")),
+    );
+    let build = modules
+        .as_ref()
+        .and_then(|modules| directory(modules.join("build")));
+    Ok(Kernel {
+        release,
+        image,
+        modules,
+        headers: built_in_place.or(build),
+    })
+}
+
+fn directory(path: PathBuf) -> Option<PathBuf> {
+    path.is_dir().then_some(path)
+}
+
+/// The release that a bzImage names: Documentation/arch/x86/boot.rst, `kernel_version`.
+fn release(image: &[u8]) -> Option<String> {
+    if image.get(0x202..0x206)? != b"HdrS" {
+        return None;
+    }
+    let pointer: [u8; 2] = image.get(0x20e..0x210)?.try_into().ok()?;
+    let text = image.get(usize::from(u16::from_le_bytes(pointer)) + 0x200..)?;
+    let end = text
+        .iter()
+        .take(256)
+        .position(|byte| *byte == b' ' || *byte == 0)?;
+    let release = str::from_utf8(&text[..end]).ok()?;
+    let plausible = release.starts_with(|c: char| c.is_ascii_digit()) && !release.contains('/');
+    plausible.then(|| release.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn image(text: &[u8]) -> Vec<u8> {
+        let mut bytes = vec![0; 0x400];
+        bytes[0x202..0x206].copy_from_slice(b"HdrS");
+        bytes[0x20e..0x210].copy_from_slice(&0x100_u16.to_le_bytes());
+        bytes[0x300..0x300 + text.len()].copy_from_slice(text);
+        bytes
+    }
+
+    #[test]
+    fn an_image_names_its_release() {
+        let text = b"6.1.0-56-cloud-amd64 (debian-kernel@lists.debian.org) #1 SMP";
+        assert_eq!(
+            release(&image(text)).as_deref(),
+            Some("6.1.0-56-cloud-amd64")
+        );
+        assert_eq!(release(&image(b"../../etc ")), None);
+        assert_eq!(release(b"#!/bin/sh"), None);
+        assert_eq!(release(&[]), None);
+    }
+
+    #[test]
+    fn names_are_names_and_the_rest_are_paths() {
+        let choice = |name: &str| name.parse::<KernelChoice>().unwrap();
+        assert_eq!(choice("host"), KernelChoice::Host);
+        assert_eq!(choice("6.12"), KernelChoice::Stock(Stock::Linux6_12));
+        assert_eq!(choice("6.1"), KernelChoice::Stock(Stock::Linux6_1));
+        assert_eq!(choice("6.5"), KernelChoice::Image("6.5".into()));
+    }
+
+    #[test]
+    fn modules_and_headers_lie_beside_the_image() {
+        let root = tempfile::tempdir().unwrap();
+        let modules = root.path().join("lib/modules/6.1.0-56");
+        let headers = root.path().join("usr/src/linux-headers-6.1.0-56");
+        for directory in [&modules, &headers, &root.path().join("boot")] {
+            fs::create_dir_all(directory).unwrap();
+        }
+        let path = root.path().join("boot/vmlinuz-6.1.0-56");
+        fs::write(&path, image(b"6.1.0-56 (x)")).unwrap();
+        let kernel = named(&path).unwrap();
+        assert_eq!(kernel, under(root.path()).unwrap());
+        assert_eq!(
+            (kernel.modules, kernel.headers),
+            (Some(modules), Some(headers))
+        );
+    }
+
+    #[test]
+    fn what_is_no_kernel_is_refused_in_one_line() {
+        let error = named(Path::new("6.5")).unwrap_err().to_string();
+        assert_eq!(
+            error,
+            "kernel 6.5: no such file; say host, 6.1, 6.12 or an image"
+        );
+        let error = named(Path::new("/bin/sh")).unwrap_err().to_string();
+        assert_eq!(error, "/bin/sh: not a kernel image for x86 (a bzImage)");
+    }
+}

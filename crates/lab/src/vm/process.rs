@@ -1,0 +1,221 @@
+//! A QEMU process from its start to its end, which comes in every case.
+
+use std::fs::{self, File};
+use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
+use std::path::Path;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use rustix::process::{Signal, set_parent_process_death_signal};
+
+use super::console::Console;
+use super::{failed, interrupt};
+use crate::bench::{BenchError, Progress};
+
+const POLL: Duration = Duration::from_millis(50);
+
+/// A guest to run.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Guest<'a> {
+    /// QEMU.
+    pub program: &'a Path,
+    /// Its arguments.
+    pub arguments: &'a [String],
+    /// Where it leaves temporary files.
+    pub directory: &'a Path,
+    /// The file of the serial console.
+    pub console: &'a Path,
+    /// Time of the host after which it counts as hung.
+    pub deadline: Duration,
+}
+
+/// How a guest ended.
+#[derive(Debug)]
+pub(super) struct End {
+    /// `None` where it was killed at the deadline.
+    status: Option<ExitStatus>,
+    deadline: Duration,
+    console: Console,
+    /// What QEMU itself complained of.
+    complaint: String,
+}
+
+/// Runs a guest until it powers off, crashes or the deadline comes.
+///
+/// # Errors
+/// That QEMU cannot be started, or that the user asked to stop.
+pub(super) fn run(
+    guest: &Guest<'_>,
+    progress: &mut dyn FnMut(Progress),
+) -> Result<End, BenchError> {
+    let log = guest.directory.join("qemu.log");
+    let mut qemu = Qemu::start(guest, &log)?;
+    let mut console = Console::new();
+    let mut tell = |line: &str| progress(Progress::Console(line.to_owned()));
+    let status = qemu.wait(guest, |path| console.follow(path, &mut tell))?;
+    let complaint = fs::read_to_string(&log).map_err(|error| failed(&log, &error))?;
+    Ok(End {
+        status,
+        deadline: guest.deadline,
+        console,
+        complaint,
+    })
+}
+
+impl End {
+    /// Whether the guest's kernel gave up by itself.
+    pub(super) fn panicked(&self) -> bool {
+        self.console.panicked()
+    }
+
+    /// Why there is no outcome, in one line.
+    pub(super) fn without_outcome(&self) -> String {
+        let cause = self.console.telling_line();
+        let console = cause.map_or(String::new(), |line| format!(": {line}"));
+        let Some(status) = self.status else {
+            let seconds = self.deadline.as_secs();
+            return format!("the VM had not ended after {seconds} s and was stopped{console}");
+        };
+        if let Some(signal) = status.signal() {
+            let hint = signal_hint(signal);
+            return format!("QEMU was killed by signal {signal}{hint}{console}");
+        }
+        if !status.success() {
+            let line = self
+                .complaint
+                .lines()
+                .next()
+                .unwrap_or("it does not say why");
+            return format!("QEMU failed: {line}");
+        }
+        let what = if self.panicked() {
+            "kernel panicked"
+        } else {
+            "guest ended without an outcome"
+        };
+        format!("the VM's {what}{console}")
+    }
+}
+
+fn signal_hint(signal: i32) -> &'static str {
+    match signal {
+        7 => " (a full disk under its files?)",
+        9 => " (by the host's OOM killer?)",
+        _ => "",
+    }
+}
+
+/// A child that does not outlive its owner.
+struct Qemu(Child);
+
+impl Qemu {
+    /// In a process group of its own, so that Ctrl-C reaches the owner alone, who then ends it.
+    #[expect(
+        unsafe_code,
+        reason = "the parent-death signal can only be set in the child"
+    )]
+    fn start(guest: &Guest<'_>, log: &Path) -> Result<Self, BenchError> {
+        let errors = File::create(log).map_err(|error| failed(log, &error))?;
+        let mut command = Command::new(guest.program);
+        command
+            .args(guest.arguments)
+            .env("TMPDIR", guest.directory)
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(errors)
+            .process_group(0);
+        // SAFETY: between fork and exec only one system call is made, which allocates nothing and
+        // takes no lock.
+        unsafe {
+            command.pre_exec(|| Ok(set_parent_process_death_signal(Some(Signal::KILL))?));
+        }
+        let child = command
+            .spawn()
+            .map_err(|error| failed(guest.program, &error))?;
+        Ok(Self(child))
+    }
+
+    /// `None` at the deadline.
+    fn wait(
+        &mut self,
+        guest: &Guest<'_>,
+        mut follow: impl FnMut(&Path) -> std::io::Result<()>,
+    ) -> Result<Option<ExitStatus>, BenchError> {
+        let start = Instant::now();
+        loop {
+            interrupt::check()?;
+            // Asked for before the console is read, so that the last lines are not missed.
+            let status = self
+                .0
+                .try_wait()
+                .map_err(|error| failed(guest.program, &error))?;
+            follow(guest.console).map_err(|error| failed(guest.console, &error))?;
+            if status.is_some() || start.elapsed() > guest.deadline {
+                return Ok(status);
+            }
+            thread::sleep(POLL);
+        }
+    }
+}
+
+impl Drop for Qemu {
+    fn drop(&mut self) {
+        // Both fail only where the child has ended and was waited for.
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn end_of(script: &str) -> String {
+        let directory = tempfile::tempdir().unwrap();
+        let console = directory.path().join("console");
+        let script = script.replace("CONSOLE", &console.display().to_string());
+        let guest = Guest {
+            program: Path::new("/bin/sh"),
+            arguments: &["-c".to_owned(), script],
+            directory: directory.path(),
+            console: &console,
+            deadline: Duration::from_millis(500),
+        };
+        run(&guest, &mut |_| ()).unwrap().without_outcome()
+    }
+
+    #[test]
+    fn every_end_has_its_line() {
+        let panic = end_of("echo '[ 1.0] Kernel panic - not syncing: no init' > CONSOLE");
+        assert_eq!(
+            panic,
+            "the VM's kernel panicked: [ 1.0] Kernel panic - not syncing: no init"
+        );
+        let silent = end_of("true");
+        assert_eq!(silent, "the VM's guest ended without an outcome");
+        let refused = end_of("echo 'qemu: no such machine' >&2; exit 1");
+        assert_eq!(refused, "QEMU failed: qemu: no such machine");
+        let killed = end_of("kill -9 $$");
+        assert_eq!(
+            killed,
+            "QEMU was killed by signal 9 (by the host's OOM killer?)"
+        );
+    }
+
+    #[test]
+    fn a_hang_ends_at_the_deadline_and_leaves_no_process() {
+        let directory = tempfile::tempdir().unwrap();
+        let note = directory.path().join("pid");
+        let line = end_of(&format!(
+            "echo $$ > {}; echo stuck > CONSOLE; exec sleep 60",
+            note.display()
+        ));
+        assert_eq!(
+            line,
+            "the VM had not ended after 0 s and was stopped: stuck"
+        );
+        let process = fs::read_to_string(note).unwrap();
+        assert!(!Path::new("/proc").join(process.trim()).exists());
+    }
+}
