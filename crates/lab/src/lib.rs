@@ -4,8 +4,10 @@
 //! yield the same outcome, so predicted and measured are compared by the same code.
 
 pub mod bench;
+pub mod calibration;
 pub mod experiment;
 pub mod measure;
+pub mod model_bench;
 pub mod quantity;
 pub mod record;
 pub mod report;

@@ -92,6 +92,8 @@ pub enum Item {
     Number {
         /// The file, without the leading slash.
         file: String,
+        /// What it counts; `None` for the measure's own unit.
+        unit: Option<Unit>,
     },
     /// A zone's number in `/proc/zoneinfo`, in pages, added up over nodes (and zones).
     Zone {

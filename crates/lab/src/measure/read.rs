@@ -165,9 +165,9 @@ impl Item {
     pub fn read(&self, frame: &Frame, unit: Unit) -> Option<f64> {
         match self {
             Self::Field { file, field } => field_of(frame.file(file)?, field, unit),
-            Self::Number { file } => {
+            Self::Number { file, unit: own } => {
                 let word = frame.file(file)?.split_whitespace().next()?;
-                Some(word.parse::<f64>().ok()? * unit.worth())
+                Some(word.parse::<f64>().ok()? * own.unwrap_or(unit).worth())
             }
             Self::Zone { zone, field } => {
                 zone_sum(frame.file("proc/zoneinfo")?, zone.as_deref(), field)
@@ -190,7 +190,7 @@ impl Item {
     pub fn words(&self) -> (String, String) {
         match self {
             Self::Field { file, field } => (file.clone(), field.clone()),
-            Self::Number { file } => (file.clone(), "number".to_owned()),
+            Self::Number { file, .. } => (file.clone(), "number".to_owned()),
             Self::Zone { zone, field } => {
                 let zone = zone.as_deref().unwrap_or("any zone");
                 ("proc/zoneinfo".to_owned(), format!("{zone}.{field}"))

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::names::{Kind, Names};
 use super::node::Node;
+use super::settings::tunable_file;
 use super::source::StudyError;
 use super::table::Table;
 use crate::measure::{Better, Item, Measure, Over, Published, Source, Span, Take, Unit};
@@ -213,13 +214,16 @@ fn item(table: &Table<'_>) -> Result<(Item, Option<Unit>), StudyError> {
         "vmstat" => Ok((field("proc/vmstat"), None)),
         "zoneinfo" => Ok((zone(text), Some(Unit::Mib))),
         "pressure" => pressure(&node),
-        "tunable" => super::settings::tunable_file(&node).map(|file| (Item::Number { file }, None)),
+        "tunable" => {
+            let (file, unit) = tunable_file(&node)?;
+            Ok((Item::Number { file, unit }, unit))
+        }
         _ => {
             let file = text.trim_start_matches('/').to_owned();
             let field = table.maybe("field", |n| n.text().map(str::to_owned))?;
             let item = match field {
                 Some(field) => Item::Field { file, field },
-                None => Item::Number { file },
+                None => Item::Number { file, unit: None },
             };
             Ok((item, None))
         }

@@ -1,0 +1,52 @@
+//! Lists the calibrations in the repository's `calibration` folder, so that the binary carries them.
+
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+use std::{env, fs, io};
+
+fn main() -> io::Result<()> {
+    let root = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").unwrap_or_default());
+    let folder = root.join("../../calibration");
+    println!("cargo:rerun-if-changed={}", folder.display());
+    let mut table = String::from("&[\n");
+    for kernel in entries(&folder)? {
+        if !kernel.join("calibration.toml").is_file() {
+            continue;
+        }
+        println!("cargo:rerun-if-changed={}", kernel.display());
+        let _ = writeln!(table, "    (\"{}\", &[", name(&kernel));
+        for file in entries(&kernel)? {
+            let path = file.canonicalize()?;
+            let _ = writeln!(
+                table,
+                "        ({:?}, include_bytes!({:?})),",
+                name(&file),
+                path.display().to_string()
+            );
+        }
+        table.push_str("    ]),\n");
+    }
+    table.push_str("]\n");
+    let out = PathBuf::from(env::var_os("OUT_DIR").unwrap_or_default());
+    fs::write(out.join("calibrations.rs"), table)
+}
+
+/// The paths in a folder, sorted; none where there is no folder.
+fn entries(folder: &Path) -> io::Result<Vec<PathBuf>> {
+    if !folder.is_dir() {
+        return Ok(Vec::new());
+    }
+    let entries = fs::read_dir(folder)?;
+    let mut paths = entries
+        .map(|entry| Ok(entry?.path()))
+        .collect::<io::Result<Vec<_>>>()?;
+    paths.sort();
+    Ok(paths)
+}
+
+fn name(path: &Path) -> String {
+    path.file_name()
+        .unwrap_or_default()
+        .to_string_lossy()
+        .into_owned()
+}

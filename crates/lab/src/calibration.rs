@@ -1,0 +1,373 @@
+//! Calibrations as files: `calibration.toml` with the costs, and beside it one compressed capture
+//! for each size of RAM that was booted.
+//!
+//! ```toml
+//! kernel = "6.1.0-53-cloud-amd64"
+//! bench = "VM, virtual time"
+//!
+//! [costs-ps]
+//! syscall = 222000
+//!
+//! [[boot]]
+//! memory = "3840 MiB"
+//! uptime = "2034716603 ns"
+//! capture = "boot-3840.capture.gz"
+//! ```
+
+use std::fs;
+use std::io::{self, Read as _, Write as _};
+use std::path::Path;
+
+use flate2::Compression;
+use flate2::read::GzDecoder;
+use flate2::write::GzEncoder;
+use mm::calibration::{Boot, Calibration, Costs};
+use mm::capture::Capture;
+use mm::units::Bytes;
+use serde::{Deserialize, Serialize};
+
+use crate::quantity::{self, QuantityError};
+use crate::record::sha256;
+use crate::suggest;
+
+/// The file with the costs.
+pub const FILE: &str = "calibration.toml";
+/// A boot capture is a few dozen kilobytes.
+const MOST_BYTES: u64 = 64 << 20;
+
+/// The calibrations in the binary: the kernel's name and its files.
+type Embedded = [(&'static str, &'static [(&'static str, &'static [u8])])];
+const BUILT_IN: &Embedded = include!(concat!(env!("OUT_DIR"), "/calibrations.rs"));
+
+/// Why there is no calibration.
+#[derive(Debug, thiserror::Error)]
+pub enum CalibrationError {
+    /// No kernel of this name has been calibrated.
+    #[error("no calibration for kernel {kernel}: {way_out}")]
+    Unknown {
+        /// What was asked for.
+        kernel: String,
+        /// The nearest one, or all of them.
+        way_out: String,
+    },
+    /// A file cannot be read or written.
+    #[error("{path}: {source}")]
+    Io {
+        /// The file.
+        path: String,
+        /// Why.
+        source: io::Error,
+    },
+    /// A file does not hold what it should.
+    #[error("{path}: {what}; make it again with `plimsoll calibrate`")]
+    Broken {
+        /// The file.
+        path: String,
+        /// What is wrong.
+        what: String,
+    },
+}
+
+/// The names of the kernels that the binary carries a calibration of.
+pub fn kernels() -> impl Iterator<Item = &'static str> {
+    BUILT_IN.iter().map(|(kernel, _)| *kernel)
+}
+
+/// The built-in calibration of a kernel, by its version: "6.1" serves "6.1.0-53-cloud-amd64" too.
+///
+/// # Errors
+/// There is none.
+pub fn built_in(kernel: &str) -> Result<Calibration, CalibrationError> {
+    let serves = |name: &str| {
+        kernel
+            .strip_prefix(name)
+            .is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '-']))
+    };
+    let Some((name, files)) = BUILT_IN.iter().find(|(name, _)| serves(name)) else {
+        return Err(CalibrationError::Unknown {
+            kernel: kernel.to_owned(),
+            way_out: suggest::way_out(kernel, kernels()),
+        });
+    };
+    from_files(&format!("built-in calibration {name}"), |wanted| {
+        let found = files.iter().find(|(file, _)| *file == wanted);
+        found
+            .map(|(_, bytes)| bytes.to_vec())
+            .ok_or_else(|| io::ErrorKind::NotFound.into())
+    })
+}
+
+/// Reads the calibration in a folder.
+///
+/// # Errors
+/// A file is missing or does not hold what it should.
+pub fn read(folder: &Path) -> Result<Calibration, CalibrationError> {
+    from_files(&folder.display().to_string(), |file| {
+        fs::read(folder.join(file))
+    })
+}
+
+/// Writes a calibration into a folder, which is made if need be.
+///
+/// # Errors
+/// The file system refuses.
+pub fn write(folder: &Path, calibration: &Calibration) -> Result<(), CalibrationError> {
+    let io_error = |path: &Path| {
+        let path = path.display().to_string();
+        move |source| CalibrationError::Io { path, source }
+    };
+    fs::create_dir_all(folder).map_err(io_error(folder))?;
+    for boot in &calibration.boots {
+        let path = folder.join(boot_file(boot));
+        let bytes = compressed(&boot.capture).map_err(io_error(&path))?;
+        fs::write(&path, bytes).map_err(io_error(&path))?;
+    }
+    let path = folder.join(FILE);
+    fs::write(&path, to_toml(calibration)).map_err(io_error(&path))
+}
+
+/// SHA-256 over the costs and the captures: what a record says a prediction rests on.
+#[must_use]
+pub fn hash(calibration: &Calibration) -> String {
+    let mut text = to_toml(calibration);
+    for boot in &calibration.boots {
+        text += &boot.capture.to_text();
+    }
+    sha256(text.as_bytes())
+}
+
+fn from_files(
+    place: &str,
+    file: impl Fn(&str) -> io::Result<Vec<u8>>,
+) -> Result<Calibration, CalibrationError> {
+    let path = |name: &str| format!("{place}/{name}");
+    let load = |name: &str| {
+        file(name).map_err(|source| CalibrationError::Io {
+            path: path(name),
+            source,
+        })
+    };
+    let broken = |name: &str, what: String| CalibrationError::Broken {
+        path: path(name),
+        what,
+    };
+    let text = String::from_utf8(load(FILE)?).map_err(|e| broken(FILE, e.to_string()))?;
+    let head: Head = toml::from_str(&text).map_err(|e| broken(FILE, e.message().to_owned()))?;
+    let mut boots = Vec::new();
+    for entry in &head.boot {
+        let capture =
+            expanded(&load(&entry.capture)?).map_err(|what| broken(&entry.capture, what))?;
+        let unit = |e: QuantityError| broken(FILE, e.to_string());
+        boots.push(Boot {
+            memory: quantity::size(&entry.memory).map_err(unit)?,
+            uptime: quantity::duration(&entry.uptime).map_err(unit)?,
+            capture,
+        });
+    }
+    if boots.is_empty() {
+        return Err(broken(FILE, "it has no [[boot]]".to_owned()));
+    }
+    boots.sort_by_key(|boot| boot.memory);
+    Ok(Calibration {
+        kernel: head.kernel,
+        bench: head.bench,
+        costs: head.costs_ps.into(),
+        boots,
+    })
+}
+
+/// The text of `calibration.toml`.
+fn to_toml(calibration: &Calibration) -> String {
+    let boot = |boot: &Boot| BootView {
+        memory: shown(boot.memory),
+        uptime: format!("{} ns", boot.uptime.0),
+        capture: boot_file(boot),
+    };
+    let head = Head {
+        kernel: calibration.kernel.clone(),
+        bench: calibration.bench.clone(),
+        costs_ps: calibration.costs.into(),
+        boot: calibration.boots.iter().map(boot).collect(),
+    };
+    toml::to_string(&head).expect("strings and numbers below 2^63 can be said in TOML")
+}
+
+fn boot_file(boot: &Boot) -> String {
+    format!("boot-{}.capture.gz", shown(boot.memory).replace(' ', "-"))
+}
+
+fn shown(memory: Bytes) -> String {
+    match memory.0.is_multiple_of(Bytes::MIB.0) {
+        true => format!("{} MiB", memory.0 / Bytes::MIB.0),
+        false => format!("{} B", memory.0),
+    }
+}
+
+fn compressed(capture: &Capture) -> io::Result<Vec<u8>> {
+    let mut gzip = GzEncoder::new(Vec::new(), Compression::best());
+    gzip.write_all(capture.to_text().as_bytes())?;
+    gzip.finish()
+}
+
+fn expanded(bytes: &[u8]) -> Result<Capture, String> {
+    let mut text = String::new();
+    let mut gzip = GzDecoder::new(bytes).take(MOST_BYTES);
+    gzip.read_to_string(&mut text)
+        .map_err(|error| error.to_string())?;
+    Capture::parse(&text).map_err(|error| error.to_string())
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+struct Head {
+    kernel: String,
+    bench: String,
+    costs_ps: CostsView,
+    #[serde(default)]
+    boot: Vec<BootView>,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+struct BootView {
+    memory: String,
+    uptime: String,
+    capture: String,
+}
+
+/// Names each cost once, for reading and for writing.
+macro_rules! costs {
+    ($($name:ident = $field:ident),* $(,)?) => {
+        /// The costs in picoseconds; the key of the table says so, hence not the names in it.
+        #[derive(Serialize, Deserialize)]
+        #[serde(rename_all = "kebab-case", deny_unknown_fields)]
+        struct CostsView {
+            $($name: u64,)*
+        }
+
+        impl From<Costs> for CostsView {
+            fn from(costs: Costs) -> Self {
+                Self { $($name: costs.$field,)* }
+            }
+        }
+
+        impl From<CostsView> for Costs {
+            fn from(view: CostsView) -> Self {
+                Self { $($field: view.$name,)* }
+            }
+        }
+    };
+}
+
+costs! {
+    syscall = syscall_ps,
+    cached_read = cached_read_ps,
+    read_in = read_in_ps,
+    touch = touch_ps,
+    anon_fault = anon_fault_ps,
+    huge_fault = huge_fault_ps,
+    file_fault = file_fault_ps,
+    major_fault = major_fault_ps,
+    anon_free = anon_free_ps,
+    reclaim_file = reclaim_file_ps,
+    deactivate = deactivate_ps,
+    cached_write = cached_write_ps,
+    write_out = write_out_ps,
+    context_switch = context_switch_ps,
+    spawn = spawn_ps,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use mm::capture::Frame;
+    use mm::units::Nanos;
+
+    fn calibration() -> Calibration {
+        let mut frame = Frame::default();
+        frame
+            .files
+            .insert("proc/version".to_owned(), "Linux version 6.1\n".to_owned());
+        let boot = |memory, uptime| Boot {
+            memory,
+            capture: Capture {
+                frames: vec![frame.clone()],
+            },
+            uptime,
+        };
+        Calibration {
+            kernel: "6.1.0-53".to_owned(),
+            bench: "VM, virtual time".to_owned(),
+            costs: Costs {
+                syscall_ps: 222_000,
+                spawn_ps: 7,
+                ..Costs::default()
+            },
+            boots: vec![
+                boot(Bytes(512 << 20), Nanos(1_999)),
+                boot(Bytes((3840 << 20) + 4096), Nanos(2_034_716_603)),
+            ],
+        }
+    }
+
+    #[test]
+    fn a_calibration_comes_back_as_it_was() {
+        let folder = tempfile::tempdir().unwrap();
+        write(folder.path(), &calibration()).unwrap();
+        assert_eq!(read(folder.path()).unwrap(), calibration());
+    }
+
+    #[test]
+    fn the_hash_follows_costs_and_captures() {
+        let mut other = calibration();
+        other.costs.touch_ps += 1;
+        assert_ne!(hash(&other), hash(&calibration()));
+        let mut other = calibration();
+        other.boots[0].capture.frames.clear();
+        assert_ne!(hash(&other), hash(&calibration()));
+    }
+
+    #[test]
+    fn a_broken_file_is_named() {
+        let folder = tempfile::tempdir().unwrap();
+        let error = || read(folder.path()).unwrap_err().to_string();
+        assert!(
+            error().contains("calibration.toml: No such file"),
+            "{}",
+            error()
+        );
+        write(folder.path(), &calibration()).unwrap();
+        let toml = fs::read_to_string(folder.path().join(FILE)).unwrap();
+        fs::write(folder.path().join(FILE), toml.replace("touch", "tuch")).unwrap();
+        assert!(
+            error().contains("calibration.toml: unknown field `tuch`"),
+            "{}",
+            error()
+        );
+        fs::write(folder.path().join(FILE), toml).unwrap();
+        fs::write(folder.path().join("boot-512-MiB.capture.gz"), b"no").unwrap();
+        assert!(error().contains("boot-512-MiB.capture.gz"), "{}", error());
+    }
+
+    #[test]
+    fn a_kernel_without_calibration_is_named() {
+        let error = built_in("2.4").unwrap_err().to_string();
+        assert!(
+            error.starts_with("no calibration for kernel 2.4: "),
+            "{error}"
+        );
+    }
+
+    #[test]
+    fn every_built_in_calibration_is_whole() {
+        for kernel in kernels() {
+            let calibration = built_in(kernel).unwrap();
+            assert!(
+                calibration.kernel.starts_with(kernel),
+                "{kernel}: {}",
+                calibration.kernel
+            );
+            assert!(calibration.costs.touch_ps > 0, "{kernel}");
+        }
+    }
+}
