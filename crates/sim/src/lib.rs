@@ -27,6 +27,7 @@ mod page_alloc;
 mod procfs;
 mod readahead;
 mod recorder;
+pub mod replay;
 mod sched;
 mod support;
 mod system;
