@@ -17,6 +17,7 @@ use mm::zoneinfo::{Zone as Layout, ZoneKind, Zoneinfo};
 
 use crate::error::Error;
 use crate::page_alloc::Zone;
+use crate::pcp::Pcp;
 
 const PAGE: PageSize = PageSize::FOUR_KIB;
 
@@ -91,6 +92,11 @@ fn populated(layout: &[Layout]) -> Vec<Zone> {
 
 fn hot(zone: &Layout, index: usize, highest: usize) -> Zone {
     let marks = zone.watermarks;
+    let count = zone.pagesets.iter().map(|set| set.count).sum();
+    let (batch, high) = zone
+        .pagesets
+        .first()
+        .map_or((63, 252), |set| (set.batch, set.high));
     Zone {
         kind: zone.kind,
         layout: index,
@@ -102,7 +108,8 @@ fn hot(zone: &Layout, index: usize, highest: usize) -> Zone {
         reserve: zone.protection.get(highest).map_or(0, |pages| pages.0),
         lru: [0; 4],
         kernel: 0,
-        fixed: zone.managed.0.saturating_sub(zone.free.0),
+        fixed: zone.managed.0.saturating_sub(zone.free.0 + count),
+        pcp: Pcp::new(count, batch, high),
     }
 }
 

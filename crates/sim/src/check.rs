@@ -12,7 +12,7 @@ pub(crate) fn conservation(memory: &Memory) {
     let zones = &memory.zones;
     let used: u64 = zones
         .iter()
-        .map(|z| z.free + z.kernel + z.fixed + z.lru.iter().sum::<u64>())
+        .map(|z| z.free + z.pcp.count() + z.kernel + z.fixed + z.lru.iter().sum::<u64>())
         .sum();
     let managed: u64 = zones.iter().map(|zone| zone.managed).sum();
     assert_eq!(

@@ -1,20 +1,14 @@
 //! What each step of a process does to the machine.
 
-use mm::access;
 use mm::outcome::Status;
-use mm::units::{Bytes, Nanos, PageSize};
-use mm::workload::{Access, Action, Advice, Map, Step, Target, Until};
+use mm::units::{Nanos, PageSize};
+use mm::workload::{Action, Advice, Map, Step, Target, Until};
 
 use crate::error::Error;
 use crate::fault::Region;
-use crate::filemap::{Progress, Reader};
-use crate::folio::PageId;
 use crate::sched::Event;
 use crate::system::{Flow, System, place};
-use crate::task::{Area, Running, Task, Underway};
-
-/// Pages a step handles before others may run: what a `read()` copies between two looks at the clock.
-const CHUNK: u64 = 32;
+use crate::task::{Area, Task};
 
 /// `ENOMEM`.
 const NO_MEMORY: i32 = 12;
@@ -99,6 +93,7 @@ impl<'a> System<'a> {
     ) -> Result<(), Error> {
         match action {
             Action::Snapshot => {
+                self.memory.allocate_in_passing();
                 self.recorder
                     .snapshot(now, label, &self.memory, &self.tunables);
             }
@@ -112,6 +107,7 @@ impl<'a> System<'a> {
             Action::Unmap { region } => self.unmap(task, region),
             Action::Start { process } => {
                 self.memory.spent += self.memory.costs.spawn_ps;
+                self.memory.allocate_in_passing();
                 let process = self
                     .process(process)
                     .ok_or_else(|| no_process(process, task))?;
@@ -214,7 +210,7 @@ impl<'a> System<'a> {
         Ok(())
     }
 
-    fn area(&self, task: &Task<'a>, target: &Target) -> Result<Area, Error> {
+    pub(crate) fn area(&self, task: &Task<'a>, target: &Target) -> Result<Area, Error> {
         let unknown = |what| Error::Unknown {
             what,
             place: place(task),
@@ -238,158 +234,6 @@ impl<'a> System<'a> {
                 })
             }
         }
-    }
-
-    fn begin_access(
-        &mut self,
-        task: &mut Task<'a>,
-        access: &'a Access,
-        label: Option<&'a str>,
-        now: Nanos,
-    ) -> Result<Flow, Error> {
-        let area = self.area(task, &access.target)?;
-        task.begin_access(access, label, area, now, self.scenario.seed);
-        Ok(Flow::Continue)
-    }
-
-    /// Takes an access further: a chunk of an operation, or the beginning of the next one.
-    fn go_on(
-        &mut self,
-        task: &mut Task<'a>,
-        mut running: Running<'a>,
-        now: Nanos,
-    ) -> Result<Flow, Error> {
-        let Some(mut operation) = running.operation.take() else {
-            return Ok(self.next_operation(task, running, now));
-        };
-        let flow = match running.target {
-            Area::File { index, .. } => {
-                self.read_file(task, &mut running, &mut operation, index, now)?
-            }
-            Area::Region { base, .. } => self.touch(task, &running, &mut operation, base, now)?,
-        };
-        if flow == Flow::Continue && operation.cursor >= operation.end {
-            let end = now + Nanos(self.memory.spent / 1000);
-            running.finish_operation(operation, end);
-            task.operations += 1;
-            task.bytes += operation.bytes;
-            let think = running.access.think;
-            task.access = Some(running);
-            return Ok(self.think(task, think, end));
-        }
-        running.operation = Some(operation);
-        task.access = Some(running);
-        if flow == Flow::Ended {
-            self.end_task(task, now, &Status::Killed(9));
-        }
-        Ok(flow)
-    }
-
-    fn think(&mut self, task: &Task<'a>, think: Nanos, now: Nanos) -> Flow {
-        if think == Nanos::ZERO {
-            return Flow::Continue;
-        }
-        self.events.add(
-            now + think,
-            Event::Wake {
-                entity: task.entity,
-            },
-        );
-        Flow::Blocked
-    }
-
-    fn next_operation(
-        &mut self,
-        task: &mut Task<'a>,
-        mut running: Running<'a>,
-        now: Nanos,
-    ) -> Flow {
-        if running.is_done(now) {
-            self.recorder
-                .step(running.outcome(&task.name, now, Status::Done));
-            task.go_past_step();
-            return Flow::Continue;
-        }
-        let due = running.due();
-        if due > now {
-            self.events.add(
-                due,
-                Event::Wake {
-                    entity: task.entity,
-                },
-            );
-            task.access = Some(running);
-            return Flow::Blocked;
-        }
-        let next = task.next_operation(&running);
-        let (offset, bytes) =
-            access::extent(next.block, running.target.size(), running.access.block);
-        if matches!(running.target, Area::File { .. }) {
-            self.memory.spent += self.memory.costs.syscall_ps;
-        }
-        running.operation = Some(Underway {
-            began: now,
-            cursor: offset / 4096,
-            end: Bytes(offset + bytes).pages_ceil(PageSize::FOUR_KIB).0,
-            bytes,
-        });
-        task.access = Some(running);
-        Flow::Continue
-    }
-
-    fn read_file(
-        &mut self,
-        task: &mut Task<'a>,
-        running: &mut Running<'a>,
-        operation: &mut Underway,
-        index: usize,
-        now: Nanos,
-    ) -> Result<Flow, Error> {
-        let mut reader = Reader {
-            memory: &mut self.memory,
-            disks: &mut self.disks,
-            file: &mut self.files[index],
-            index,
-            readahead: &mut running.readahead,
-            now,
-            submitted: &mut self.submitted,
-        };
-        let chunk_end = (operation.cursor + CHUNK).min(operation.end);
-        match reader.read(&mut operation.cursor, chunk_end, operation.end) {
-            Progress::Complete => Ok(Flow::Continue),
-            Progress::WaitsUntil(done) => {
-                self.waiters.push((index, done, task.entity));
-                Ok(Flow::Blocked)
-            }
-            Progress::OutOfMemory => self.kill_someone(task, now),
-        }
-    }
-
-    /// Touches the pages of an operation on a region; a page that is not there is faulted in.
-    fn touch(
-        &mut self,
-        task: &mut Task<'a>,
-        running: &Running<'a>,
-        operation: &mut Underway,
-        base: PageId,
-        now: Nanos,
-    ) -> Result<Flow, Error> {
-        let chunk_end = (operation.cursor + CHUNK).min(operation.end);
-        while operation.cursor < chunk_end {
-            let page = base + operation.cursor as PageId;
-            if self.memory.folios.is_resident(page) {
-                self.memory.spent += self.memory.costs.touch_ps;
-            } else if !self.fault(task, &running.access.target, operation.cursor) {
-                return self.kill_someone(task, now);
-            }
-            operation.cursor += 1;
-        }
-        Ok(Flow::Continue)
-    }
-
-    fn kill_someone(&mut self, task: &Task<'a>, now: Nanos) -> Result<Flow, Error> {
-        let own = self.out_of_memory(task, now)?;
-        Ok(if own { Flow::Ended } else { Flow::Continue })
     }
 }
 

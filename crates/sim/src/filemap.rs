@@ -53,7 +53,8 @@ pub(crate) struct Reader<'a> {
     /// The file's index.
     pub(crate) index: usize,
     pub(crate) readahead: &'a mut Readahead,
-    pub(crate) now: Nanos,
+    /// When the step began: the CPU time spent since is in the memory's account.
+    pub(crate) began: Nanos,
     /// Reads that were submitted, with the file's index, for the caller to await.
     pub(crate) submitted: &'a mut Vec<(usize, Read)>,
 }
@@ -138,7 +139,7 @@ impl Reader<'_> {
         let Some(start) = start else { return };
         let offset = self.file.offset + u64::from(start - self.file.base) * PAGE;
         let length = Bytes(u64::from(end - start) * PAGE);
-        let now = self.now + Nanos(self.memory.spent / 1000);
+        let now = self.began + Nanos(self.memory.spent / 1000);
         let done = self.disks[self.file.disk].read(now, offset, length);
         let read = Read { start, end, done };
         self.memory.events.pgpgin += length.0 / 1024;

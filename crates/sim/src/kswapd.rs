@@ -10,7 +10,9 @@ const FAILURES: u32 = 16;
 /// kswapd's progress through one run.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Kswapd {
+    /// Its run, unless a step has it in hand.
     run: Option<Balancing>,
+    awake: bool,
     failures: u32,
 }
 
@@ -24,7 +26,7 @@ struct Balancing {
 
 impl Kswapd {
     pub(crate) fn is_awake(&self) -> bool {
-        self.run.is_some()
+        self.awake
     }
 }
 
@@ -34,6 +36,7 @@ impl Memory {
         let hopeless = self.kswapd.failures >= FAILURES;
         if !self.kswapd.is_awake() && !hopeless && !self.is_balanced() {
             self.kswapd.run = Some(Balancing::new());
+            self.kswapd.awake = true;
             self.events.pageoutrun += 1;
         }
     }
@@ -76,6 +79,7 @@ impl Memory {
     }
 
     fn kswapd_ends(&mut self, run: &Balancing) {
+        self.kswapd.awake = false;
         self.refaults_seen = self.events.workingset_activate_file;
         self.kswapd.failures = if run.reclaimed > 0 {
             0

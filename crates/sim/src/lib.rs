@@ -11,6 +11,7 @@
 
 extern crate alloc;
 
+mod access;
 mod boot;
 mod check;
 mod disk;
@@ -24,6 +25,7 @@ mod lru;
 mod memory;
 mod oom;
 mod page_alloc;
+mod pcp;
 mod procfs;
 mod readahead;
 mod recorder;

@@ -206,7 +206,7 @@ impl Memory {
             .iter()
             .rposition(fits)
             .unwrap_or_else(|| self.largest_free());
-        self.zones[zone].free = self.zones[zone].free.saturating_sub(1);
+        self.draw(zone);
         self.zones[zone].kernel += 1;
     }
 
@@ -217,7 +217,7 @@ impl Memory {
             .rposition(|zone| zone.kernel > 0)
             .expect("one was taken");
         self.zones[zone].kernel -= 1;
-        self.zones[zone].free += 1;
+        self.release(zone);
     }
 
     fn largest_free(&self) -> usize {

@@ -9,6 +9,7 @@ use mm::zoneinfo::ZoneKind;
 
 use crate::folio::{PageId, State};
 use crate::memory::Memory;
+use crate::pcp::Pcp;
 
 /// Base pages of a huge page.
 pub(crate) const HUGE_PAGES: u64 = 512;
@@ -35,6 +36,7 @@ pub(crate) struct Zone {
     pub(crate) kernel: u64,
     /// Pages in use that no mechanism of the model touches: what boot left.
     pub(crate) fixed: u64,
+    pub(crate) pcp: Pcp,
 }
 
 /// A watermark.
@@ -77,6 +79,7 @@ impl Zone {
             lru: [0; 4],
             kernel: 0,
             fixed: 0,
+            pcp: Pcp::new(0, 1, 4),
         }
     }
 }
@@ -97,6 +100,7 @@ impl Memory {
         for zone in &mut self.zones {
             let marks = self.layout[zone.layout].watermarks;
             (zone.min, zone.low, zone.high) = (marks.min.0, marks.low.0, marks.high.0);
+            zone.pcp.set_high(zone.low);
         }
     }
 
@@ -114,7 +118,8 @@ impl Memory {
             Some(zone) => zone,
             None => self.allocate_slowly()?,
         };
-        self.take(zone, 1);
+        self.draw(zone);
+        self.count_allocation(zone, 1);
         self.folios.place(page, zone, state);
         Ok(())
     }
@@ -125,7 +130,8 @@ impl Memory {
         let Some(zone) = self.find_zone(Mark::Low, HUGE_PAGES) else {
             return false;
         };
-        self.take(zone, HUGE_PAGES);
+        self.zones[zone].free -= HUGE_PAGES;
+        self.count_allocation(zone, HUGE_PAGES);
         for page in first..first + HUGE_PAGES as u32 {
             self.folios.place(page, zone, state);
         }
@@ -134,8 +140,36 @@ impl Memory {
 
     /// Frees the page that `page` occupies; its state is the caller's business.
     pub(crate) fn free(&mut self, page: PageId) {
-        self.zones[self.folios.zone(page)].free += 1;
+        self.release(self.folios.zone(page));
         self.events.pgfree += 1;
+    }
+
+    /// Gives a page back to its zone, by way of the per-CPU list.
+    pub(crate) fn release(&mut self, zone: usize) {
+        let reclaiming = self.kswapd.is_awake();
+        let zone = &mut self.zones[zone];
+        zone.free += zone.pcp.free(reclaiming);
+    }
+
+    /// Takes a page out of a zone, by way of the per-CPU list.
+    pub(crate) fn draw(&mut self, zone: usize) {
+        let zone = &mut self.zones[zone];
+        zone.free -= zone.pcp.allocate(zone.free);
+    }
+
+    /// Gives all pages on per-CPU lists back (`drain_all_pages`).
+    fn drain(&mut self) {
+        for zone in &mut self.zones {
+            zone.free += zone.pcp.drain();
+        }
+    }
+
+    /// What any other allocation of the kernel does that finds the zones under low: reading a file
+    /// of /proc, starting a process.
+    pub(crate) fn allocate_in_passing(&mut self) {
+        if self.find_zone(Mark::Low, 1).is_none() {
+            self.wake_kswapd();
+        }
     }
 
     /// Whether some zone is above its high watermark (`pgdat_balanced`): kswapd's goal.
@@ -152,10 +186,8 @@ impl Memory {
             .rposition(|zone| zone.is_above(mark, zone.free, pages))
     }
 
-    fn take(&mut self, zone: usize, pages: u64) {
-        let zone = &mut self.zones[zone];
-        zone.free -= pages;
-        match zone.kind {
+    fn count_allocation(&mut self, zone: usize, pages: u64) {
+        match self.zones[zone].kind {
             ZoneKind::Dma => self.events.pgalloc_dma += pages,
             ZoneKind::Dma32 => self.events.pgalloc_dma32 += pages,
             _ => self.events.pgalloc_normal += pages,
@@ -173,6 +205,9 @@ impl Memory {
         while fruitless <= RECLAIM_RETRIES && self.could_meet_min() {
             self.events.allocstall_movable += 1;
             let progress = self.reclaim_directly();
+            if progress > 0 && self.find_zone(Mark::Min, 1).is_none() {
+                self.drain();
+            }
             if let Some(zone) = self.find_zone(Mark::Min, 1) {
                 return Ok(zone);
             }

@@ -253,6 +253,8 @@ fn zone_line(line: &str, layout: &Layout, memory: &Memory, index: usize) -> Opti
         "spanned" => layout.spanned.0,
         "present" => layout.present.0,
         "managed" => layout.managed.0,
+        "count:" => return Some(format!("              count:    {}", zone.pcp.count())),
+        "high:" => return Some(format!("              high:     {}", zone.pcp.high())),
         "protection:" => return Some(protection_line(layout)),
         "nr_free_pages" => return Some(format!("      nr_free_pages {}", zone.free)),
         _ => {
@@ -261,7 +263,6 @@ fn zone_line(line: &str, layout: &Layout, memory: &Memory, index: usize) -> Opti
             return Some(format!("      {name} {}", boot + zone.lru[*lru as usize]));
         }
     };
-    // The per-CPU lists have lines "high:" and the like; only the watermarks have bare names.
     Some(format!("        {name:<8} {number}"))
 }
 

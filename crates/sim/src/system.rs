@@ -266,6 +266,8 @@ impl<'a> System<'a> {
                 Event::Wake { entity } => self.scheduler.wake(entity, at),
                 Event::Start { process } => self.start_process(process, at),
                 Event::Sample => {
+                    self.memory.allocate_in_passing();
+                    self.wake_kswapd_if_due(at);
                     check::conservation(&self.memory);
                     self.recorder
                         .sample(at, &self.memory, &self.tunables, &self.tasks);
@@ -315,10 +317,14 @@ impl<'a> System<'a> {
             _ => self.run_task(entity, from)?,
         };
         self.scheduler.account(cpu, entity, from, to);
-        if self.memory.kswapd.is_awake() && !self.scheduler.is_runnable(KSWAPD) {
-            self.scheduler.wake(KSWAPD, to);
-        }
+        self.wake_kswapd_if_due(to);
         Ok(())
+    }
+
+    fn wake_kswapd_if_due(&mut self, now: Nanos) {
+        if self.kswapd_was_woken() {
+            self.scheduler.wake(KSWAPD, now);
+        }
     }
 
     fn run_kswapd(&mut self, from: Nanos) -> Nanos {
@@ -356,7 +362,7 @@ impl<'a> System<'a> {
         Ok(now)
     }
 
-    fn kswapd_was_woken(&self) -> bool {
+    pub(crate) fn kswapd_was_woken(&self) -> bool {
         self.memory.kswapd.is_awake() && !self.scheduler.is_runnable(KSWAPD)
     }
 

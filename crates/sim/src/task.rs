@@ -4,7 +4,7 @@ use alloc::collections::BTreeMap;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use mm::access::{self, Operation, Operations};
+use mm::access::{self, Operations};
 use mm::latency;
 use mm::outcome::{Latency, Status, StepOutcome};
 use mm::units::{Bytes, Nanos};
@@ -85,6 +85,8 @@ pub(crate) struct Running<'a> {
     pub(crate) bytes: u64,
     pub(crate) operations: u64,
     pub(crate) operation: Option<Underway>,
+    /// Which blocks are still to come.
+    pub(crate) operations_to_do: Operations,
     pub(crate) readahead: Readahead,
     path: String,
     latencies: Vec<u32>,
@@ -176,12 +178,10 @@ impl<'a> Task<'a> {
     ) {
         let path = self.path();
         let size = target.size();
-        if !self.streams.contains_key(&path) {
+        let operations_to_do = self.streams.remove(&path).unwrap_or_else(|| {
             let prng = access::stream(seed, &self.name, &path);
-            let blocks = access::blocks(size, access.block);
-            self.streams
-                .insert(path.clone(), Operations::new(access, blocks, prng));
-        }
+            Operations::new(access, access::blocks(size, access.block), prng)
+        });
         self.access = Some(Running {
             access,
             label,
@@ -191,6 +191,7 @@ impl<'a> Task<'a> {
             bytes: 0,
             operations: 0,
             operation: None,
+            operations_to_do,
             readahead: Readahead::new(Limits::DEFAULT),
             path,
             latencies: Vec::new(),
@@ -198,12 +199,10 @@ impl<'a> Task<'a> {
         });
     }
 
-    /// The next operation of the access under way.
-    pub(crate) fn next_operation(&mut self, running: &Running<'a>) -> Operation {
-        let stream = self.streams.get_mut(&running.path);
-        stream
-            .expect("the access made its stream when it began")
-            .next_operation()
+    /// Leaves a complete access; its stream is kept for the step's next round.
+    pub(crate) fn finish_access(&mut self, running: Running<'a>) {
+        self.streams.insert(running.path, running.operations_to_do);
+        self.go_past_step();
     }
 
     /// Begins a repetition.
