@@ -28,6 +28,14 @@ complete -c plimsoll -n "__fish_plimsoll_needs_command" -s h -l help -d 'Print h
 complete -c plimsoll -n "__fish_plimsoll_needs_command" -s V -l version -d 'Print version'
 complete -c plimsoll -n "__fish_plimsoll_needs_command" -f -a "inspect" -d 'Show the state of this machine\'s memory in the kernel\'s own terms'
 complete -c plimsoll -n "__fish_plimsoll_needs_command" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
-complete -c plimsoll -n "__fish_plimsoll_using_subcommand inspect" -s h -l help -d 'Print help'
+complete -c plimsoll -n "__fish_plimsoll_using_subcommand inspect" -l from -d 'Show a saved capture in place of this machine' -r -F
+complete -c plimsoll -n "__fish_plimsoll_using_subcommand inspect" -l save -d 'Save what was read as a capture, for --from, a bug report or a colleague' -r -F
+complete -c plimsoll -n "__fish_plimsoll_using_subcommand inspect" -l interval -d 'Seconds over which rates are taken; 0 takes none' -r
+complete -c plimsoll -n "__fish_plimsoll_using_subcommand inspect" -l charset -d 'Draw with these characters [default: what the locale says]' -r -f -a "unicode\t'Box-drawing characters and arrows'
+ascii\t'Seven bits'"
+complete -c plimsoll -n "__fish_plimsoll_using_subcommand inspect" -l watch -d 'Show the state again after every interval, until interrupted'
+complete -c plimsoll -n "__fish_plimsoll_using_subcommand inspect" -l json -d 'Write JSON, one document in a line'
+complete -c plimsoll -n "__fish_plimsoll_using_subcommand inspect" -l check -d 'Answer by the exit code whether every recomputed number equals the kernel\'s: 0 yes, 1 no'
+complete -c plimsoll -n "__fish_plimsoll_using_subcommand inspect" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c plimsoll -n "__fish_plimsoll_using_subcommand help; and not __fish_seen_subcommand_from inspect help" -f -a "inspect" -d 'Show the state of this machine\'s memory in the kernel\'s own terms'
 complete -c plimsoll -n "__fish_plimsoll_using_subcommand help; and not __fish_seen_subcommand_from inspect help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'

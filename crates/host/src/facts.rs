@@ -1,7 +1,6 @@
 //! What must be known about the machine besides its kernel files: page size, clock, rights, and
 //! whether it is a container or a VM.
 
-use std::fmt::Write as _;
 use std::fs;
 
 use mm::units::{Nanos, PageSize};
@@ -96,24 +95,13 @@ impl Facts {
     /// The note's text.
     #[must_use]
     pub fn to_text(&self) -> String {
-        let mut text = String::new();
-        let mut line = |key: &str, value: &dyn std::fmt::Display| {
-            let _ = writeln!(text, "{key}\t{value}");
-        };
-        line("page_size", &self.page.bytes());
-        line(
-            "reader",
-            &word(self.reader == Reader::Root, ["root", "user"]),
-        );
-        line(
-            "platform",
-            &word(self.platform == Platform::Vm, ["vm", "hardware"]),
-        );
-        line(
-            "place",
-            &word(self.place == Place::Container, ["container", "machine"]),
-        );
-        text
+        format!(
+            "page_size\t{}\nreader\t{}\nplatform\t{}\nplace\t{}\n",
+            self.page.bytes(),
+            self.reader.word(),
+            self.platform.word(),
+            self.place.word()
+        )
     }
 
     /// The facts that a note tells; what it leaves out is as on a plain machine with 4 KiB pages.
@@ -124,27 +112,59 @@ impl Facts {
             lines.find(|(name, _)| *name == key).map(|(_, value)| value)
         };
         let page = value("page_size").and_then(|bytes| bytes.parse().ok());
+        let is = |key: &str, word| value(key) == Some(word);
         Self {
             page: page.and_then(PageSize::new).unwrap_or_default(),
-            reader: if value("reader") == Some("user") {
+            reader: if is("reader", "user") {
                 Reader::User
             } else {
                 Reader::Root
             },
-            platform: match value("platform") {
-                Some("vm") => Platform::Vm,
-                _ => Platform::Hardware,
+            platform: if is("platform", "vm") {
+                Platform::Vm
+            } else {
+                Platform::Hardware
             },
-            place: match value("place") {
-                Some("container") => Place::Container,
-                _ => Place::Machine,
+            place: if is("place", "container") {
+                Place::Container
+            } else {
+                Place::Machine
             },
         }
     }
 }
 
-fn word(first: bool, words: [&'static str; 2]) -> &'static str {
-    words[usize::from(!first)]
+impl Reader {
+    /// Its word in notes and in JSON.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Root => "root",
+            Self::User => "user",
+        }
+    }
+}
+
+impl Platform {
+    /// Its word in notes and in JSON.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Hardware => "hardware",
+            Self::Vm => "vm",
+        }
+    }
+}
+
+impl Place {
+    /// Its word in notes and in JSON.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Machine => "machine",
+            Self::Container => "container",
+        }
+    }
 }
 
 fn reader() -> Reader {

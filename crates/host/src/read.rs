@@ -202,7 +202,12 @@ impl<'a> Reading<'a> {
     /// The sizes of transparent huge pages (Linux 6.8), and the pools of reserved ones.
     fn huge_page_sizes(&mut self) {
         let thp = "sys/kernel/mm/transparent_hugepage";
-        for name in self.root.names(thp) {
+        let sizes = self
+            .root
+            .names(thp)
+            .into_iter()
+            .filter(|name| name.starts_with("hugepages-"));
+        for name in sizes {
             self.try_file(&format!("{thp}/{name}/enabled"));
         }
         let pools = "sys/kernel/mm/hugepages";

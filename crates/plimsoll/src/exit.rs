@@ -8,7 +8,6 @@ pub(crate) enum ExitCode {
     /// 0: done; the answer is yes where there is a question.
     Done,
     /// 1: done, and the answer is no.
-    #[expect(dead_code, reason = "for the verbs that answer a question")]
     No,
 }
 

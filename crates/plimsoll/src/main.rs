@@ -8,6 +8,7 @@ mod cmd;
 mod docs;
 mod exit;
 mod term;
+mod view;
 
 use guest::Orders;
 use lab::study::Study;

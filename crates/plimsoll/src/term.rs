@@ -5,6 +5,7 @@
 
 use std::ffi::OsStr;
 use std::fmt;
+use std::io::{IsTerminal as _, Write as _};
 
 /// Which characters a picture is drawn with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
@@ -27,6 +28,15 @@ pub(crate) struct Canvas {
 /// Standard output, for data.
 pub(crate) fn out() -> anstream::AutoStream<std::io::StdoutLock<'static>> {
     anstream::stdout().lock()
+}
+
+/// Clears the terminal; does nothing where there is none.
+pub(crate) fn clear() -> std::io::Result<()> {
+    let mut out = std::io::stdout().lock();
+    if out.is_terminal() {
+        out.write_all(b"\x1b[H\x1b[2J\x1b[3J")?;
+    }
+    Ok(())
 }
 
 impl Canvas {
@@ -72,11 +82,6 @@ pub(crate) struct Styled<T>(&'static str, T);
 /// A heading, or what the eye should find first.
 pub(crate) fn bold<T: fmt::Display>(text: T) -> Styled<T> {
     Styled("\x1b[1m", text)
-}
-
-/// What may be passed over.
-pub(crate) fn dim<T: fmt::Display>(text: T) -> Styled<T> {
-    Styled("\x1b[2m", text)
 }
 
 /// What is as it should be.

@@ -1,16 +1,206 @@
 //! `plimsoll inspect`: the state of this machine in the mechanism's own terms.
+//!
+//! A live machine is read into a capture, and a saved capture is read from its file; from there on
+//! both take the same path.
 
-use std::io::Write as _;
+use std::fs;
+use std::io::{self, Write as _};
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use anyhow::{Context as _, bail};
+use host::Root;
+use mm::capture::{Capture, Frame};
 
 use crate::exit::ExitCode;
-use crate::term;
+use crate::term::{self, Canvas, Charset};
+use crate::view::View;
 
 /// Show the state of this machine's memory in the kernel's own terms
+///
+/// Per zone the free pages on a line between the watermarks, how MemAvailable comes about, the dirty
+/// thresholds, the page lists, reclaim and pressure over an interval, swap, huge pages, LRU, KSM and
+/// control groups. What the kernel computes is computed again and compared. Needs no root; what is
+/// hidden is named at the end.
 #[derive(Debug, clap::Args)]
-pub(crate) struct Args {}
+pub(crate) struct Args {
+    /// Show a saved capture in place of this machine
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["watch", "save"])]
+    from: Option<PathBuf>,
+    /// Save what was read as a capture, for --from, a bug report or a colleague
+    #[arg(long, value_name = "FILE", conflicts_with = "watch")]
+    save: Option<PathBuf>,
+    /// Seconds over which rates are taken; 0 takes none
+    #[arg(long, value_name = "SECONDS", default_value = "1", value_parser = seconds)]
+    interval: Duration,
+    /// Show the state again after every interval, until interrupted
+    #[arg(long)]
+    watch: bool,
+    /// Write JSON, one document in a line
+    #[arg(long)]
+    json: bool,
+    /// Answer by the exit code whether every recomputed number equals the kernel's: 0 yes, 1 no
+    #[arg(long)]
+    check: bool,
+    /// Draw with these characters [default: what the locale says]
+    #[arg(long, value_name = "SET")]
+    charset: Option<Charset>,
+}
 
 /// Inspects.
-pub(crate) fn run(_args: Args) -> anyhow::Result<ExitCode> {
-    writeln!(term::out(), "{}", term::bold("plimsoll inspect"))?;
-    Ok(ExitCode::Done)
+pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
+    if args.watch {
+        return watch(&args);
+    }
+    let capture = match &args.from {
+        Some(path) => load(path)?,
+        None => read(args.interval),
+    };
+    if let Some(path) = &args.save {
+        save(&capture, path)?;
+    }
+    let view = view(&capture, args.from.as_deref())?;
+    show(&view, &args)?;
+    Ok(if args.check && !view.all_equal() {
+        ExitCode::No
+    } else {
+        ExitCode::Done
+    })
+}
+
+/// Reads this machine twice, `interval` apart; once where that is zero.
+fn read(interval: Duration) -> Capture {
+    let mut frames = vec![frame()];
+    if !interval.is_zero() {
+        std::thread::sleep(interval);
+        frames.push(frame());
+    }
+    Capture { frames }
+}
+
+/// Times that the machine is read until the numbers that move agree with each other.
+const READINGS: usize = 5;
+
+/// Reads this machine now. Its files are read one after the other while memory moves; a reading in
+/// which they agree is taken, or else the last.
+fn frame() -> Frame {
+    let read = || host::read::full(&Root::default(), host::facts::since_boot());
+    let agrees = |frame: &Frame| {
+        let capture = Capture {
+            frames: vec![frame.clone()],
+        };
+        View::of(&capture).is_ok_and(|view| view.moving_equal())
+    };
+    let mut frame = read();
+    for _ in 1..READINGS {
+        if agrees(&frame) {
+            break;
+        }
+        frame = read();
+    }
+    frame
+}
+
+fn load(path: &Path) -> anyhow::Result<Capture> {
+    let text = fs::read(path).map_err(|error| match error.kind() {
+        io::ErrorKind::IsADirectory => anyhow::anyhow!("it is a directory, not a capture"),
+        _ => error.into(),
+    });
+    let text = text.with_context(|| format!("{}: cannot be read", path.display()))?;
+    let text = String::from_utf8(text).ok();
+    let capture = text.as_deref().map(Capture::parse);
+    match capture {
+        None => bail!("{}: not a capture: it is no UTF-8 text", path.display()),
+        Some(capture) => Ok(capture.with_context(|| path.display().to_string())?),
+    }
+}
+
+fn save(capture: &Capture, path: &Path) -> anyhow::Result<()> {
+    let text = capture.to_text();
+    // A link is followed, so that the file it names is replaced and not the link.
+    let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    let saved = match fs::metadata(&target) {
+        Ok(there) if there.is_dir() => Err(io::ErrorKind::IsADirectory.into()),
+        Ok(there) if !there.is_file() => fs::write(&target, text), // a pipe or device
+        _ => replace(&target, &text),
+    };
+    saved.with_context(|| format!("{}: cannot be saved", path.display()))
+}
+
+/// Writes beside the target and renames: whoever looks finds the old file or the whole new one.
+fn replace(target: &Path, text: &str) -> io::Result<()> {
+    let folder = match target.parent() {
+        Some(folder) if folder != Path::new("") => folder,
+        _ => Path::new("."),
+    };
+    let mut file = tempfile::Builder::new()
+        .prefix(".plimsoll-")
+        .permissions(fs::Permissions::from_mode(0o666))
+        .tempfile_in(folder)?;
+    file.write_all(text.as_bytes())?;
+    file.as_file().sync_all()?;
+    file.persist(target)?;
+    Ok(())
+}
+
+fn view(capture: &Capture, from: Option<&Path>) -> anyhow::Result<View> {
+    let place = || {
+        from.map_or_else(
+            || "this machine".to_owned(),
+            |path| path.display().to_string(),
+        )
+    };
+    View::of(capture).with_context(place)
+}
+
+fn show(view: &View, args: &Args) -> anyhow::Result<()> {
+    let mut out = term::out();
+    if args.json {
+        writeln!(out, "{}", view.json())?;
+    } else {
+        out.write_all(view.text(canvas(args)).as_bytes())?;
+    }
+    Ok(out.flush()?)
+}
+
+fn canvas(args: &Args) -> Canvas {
+    let canvas = Canvas::detect();
+    Canvas {
+        charset: args.charset.unwrap_or(canvas.charset),
+        ..canvas
+    }
+}
+
+/// Shows the state again and again. A terminal is cleared before each, a pipe gets one after the
+/// other.
+fn watch(args: &Args) -> anyhow::Result<ExitCode> {
+    if args.interval.is_zero() {
+        bail!("--watch needs an interval above 0");
+    }
+    let mut before = frame();
+    loop {
+        std::thread::sleep(args.interval);
+        let now = frame();
+        let view = view(
+            &Capture {
+                frames: vec![before, now.clone()],
+            },
+            None,
+        )?;
+        if !args.json {
+            term::clear()?;
+        }
+        show(&view, args)?;
+        before = now;
+    }
+}
+
+fn seconds(text: &str) -> Result<Duration, String> {
+    let refused = || "expected seconds from 0 to 3600, as in 0.5".to_owned();
+    let seconds: f64 = text.parse().map_err(|_| refused())?;
+    match seconds {
+        0.0..=3600.0 => Duration::try_from_secs_f64(seconds).map_err(|_| refused()),
+        _ => Err(refused()),
+    }
 }

@@ -1,0 +1,97 @@
+//! Numbers that we compute and the kernel prints: equal, or different with the likely reason.
+
+use mm::units::Pages;
+use serde::Serialize;
+
+use super::page::Page;
+use crate::term::{bad, good};
+
+/// One number from both sides, in pages.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub(crate) struct Check {
+    /// What was computed.
+    pub(crate) name: String,
+    /// Our number.
+    pub(crate) computed: u64,
+    /// The kernel's.
+    pub(crate) kernel: u64,
+    /// Whether they are equal.
+    pub(crate) equal: bool,
+    /// Why they may differ; empty where they do not.
+    #[serde(skip_serializing_if = "str::is_empty")]
+    pub(crate) reason: &'static str,
+    /// Whether its inputs move all the time.
+    #[serde(skip)]
+    pub(crate) moves: bool,
+}
+
+/// The kernel computes watermarks and reserves when it boots and when their tunables are written,
+/// not when memory comes or goes.
+const STALE_MARKS: &str = "The kernel computed it when the zones managed other pages, as at boot \
+    before the initial RAM disk's were given back, or before memory was added. Writing \
+    vm.watermark_scale_factor to itself makes it compute again.";
+
+const STALE_RESERVE: &str = "The kernel computed it when the zones managed other pages, as at boot \
+    before the initial RAM disk's were given back. Writing vm.lowmem_reserve_ratio to itself makes \
+    it compute again.";
+
+/// Files are read one after the other.
+const MOVED: &str = "Memory moved while the files were read, one after the other.";
+
+impl Check {
+    /// A watermark.
+    pub(crate) fn watermark(name: String, computed: Pages, kernel: Pages) -> Self {
+        Self::new(name, computed, kernel, STALE_MARKS)
+    }
+
+    /// A lowmem reserve.
+    pub(crate) fn reserve(name: String, computed: Pages, kernel: Pages) -> Self {
+        Self::new(name, computed, kernel, STALE_RESERVE)
+    }
+
+    /// A number that moves.
+    pub(crate) fn moving(name: &str, computed: Pages, kernel: Pages) -> Self {
+        Self::new(name.to_owned(), computed, kernel, MOVED)
+    }
+
+    fn new(name: String, computed: Pages, kernel: Pages, reason: &'static str) -> Self {
+        let equal = computed == kernel;
+        Self {
+            name,
+            computed: computed.0,
+            kernel: kernel.0,
+            equal,
+            reason: if equal { "" } else { reason },
+            moves: reason == MOVED,
+        }
+    }
+}
+
+/// Writes the section: one line where all are equal, else each that is not.
+pub(crate) fn write(checks: &[Check], page: &mut Page) {
+    if checks.is_empty() {
+        return;
+    }
+    page.heading("Recomputed from the kernel's inputs");
+    let equal = checks.iter().filter(|check| check.equal).count();
+    let count = format!(
+        "{equal} of {} numbers equal the kernel's to the page",
+        checks.len()
+    );
+    if equal == checks.len() {
+        page.line(format!("  {}", good(count)));
+        return;
+    }
+    page.line(format!("  {}", bad(count)));
+    let mut reason = "";
+    for check in checks.iter().filter(|check| !check.equal) {
+        page.line(format!(
+            "  {}: {} here, {} in the kernel",
+            check.name, check.computed, check.kernel
+        ));
+        if check.reason != reason {
+            reason = check.reason;
+            page.paragraph(4, reason);
+        }
+    }
+}

@@ -1,0 +1,158 @@
+//! How much may be dirty, and how much is.
+
+use mm::formula::dirty::Thresholds;
+use mm::snapshot::Snapshot;
+use mm::units::{PageSize, Pages};
+use serde::Serialize;
+
+use super::check::Check;
+use super::load_line::{self, Mark};
+use super::page::Page;
+
+/// Thresholds and what is dirty, in pages.
+#[derive(Debug, Serialize)]
+pub(crate) struct Dirty {
+    dirtyable: u64,
+    background: Threshold,
+    limit: Threshold,
+    dirty: u64,
+    writeback: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    expire_centisecs: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    writeback_centisecs: Option<u64>,
+    #[serde(skip)]
+    page: PageSize,
+}
+
+/// One threshold: as it is set, as we compute it, as the kernel prints it.
+#[derive(Debug, Serialize)]
+struct Threshold {
+    setting: String,
+    pages: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    kernel_pages: Option<u64>,
+}
+
+impl Dirty {
+    /// Thresholds from one reading; `None` where an input is missing.
+    pub(crate) fn of(snapshot: &Snapshot) -> Option<Self> {
+        let vmstat = snapshot.vmstat.as_ref()?;
+        let page = snapshot.page;
+        let computed = snapshot.thresholds()?;
+        let pair = |name| setting(snapshot, name);
+        let threshold = |setting, computed: Pages, item| Threshold {
+            setting,
+            pages: computed.0,
+            kernel_pages: vmstat.get(item),
+        };
+        Some(Self {
+            dirtyable: snapshot.dirtyable()?.0,
+            background: threshold(
+                pair("dirty_background")?,
+                computed.background,
+                "nr_dirty_background_threshold",
+            ),
+            limit: threshold(pair("dirty")?, computed.dirty, "nr_dirty_threshold"),
+            dirty: vmstat.get("nr_dirty")?,
+            writeback: vmstat.get("nr_writeback")?,
+            expire_centisecs: snapshot.number("vm.dirty_expire_centisecs"),
+            writeback_centisecs: snapshot.number("vm.dirty_writeback_centisecs"),
+            page,
+        })
+    }
+
+    /// Ours against the kernel's.
+    pub(crate) fn checks(&self) -> Vec<Check> {
+        let check = |name, threshold: &Threshold| {
+            let kernel = Pages(threshold.kernel_pages?);
+            Some(Check::moving(name, Pages(threshold.pages), kernel))
+        };
+        let background = check("background threshold", &self.background);
+        background
+            .into_iter()
+            .chain(check("dirty threshold", &self.limit))
+            .collect()
+    }
+
+    /// Writes the section.
+    pub(crate) fn write(&self, page: &mut Page) {
+        page.heading("Dirty pages: what waits to be written");
+        page.paragraph(
+            2,
+            "Flushers write above the background threshold; writers are slowed above the middle \
+             and wait at the limit.",
+        );
+        let amount = |pages: u64| Pages(pages).bytes(self.page).to_string();
+        let limits = Thresholds {
+            background: Pages(self.background.pages),
+            dirty: Pages(self.limit.pages),
+        };
+        let freerun = limits.freerun().0;
+        let marks = [
+            ("background", limits.background.0),
+            ("throttled", freerun),
+            ("limit", limits.dirty.0),
+        ];
+        let marks = marks.map(|(name, at)| Mark {
+            name,
+            at,
+            amount: amount(at),
+        });
+        let canvas = page.canvas();
+        let level = self.dirty.saturating_add(self.writeback);
+        for row in load_line::draw(&marks, level, canvas.width - 2, canvas.charset) {
+            page.line(format!("  {row}"));
+        }
+        self.write_rows(page, amount);
+    }
+
+    fn write_rows(&self, page: &mut Page, amount: impl Fn(u64) -> String) {
+        page.row("dirty", amount(self.dirty), "");
+        page.row("under writeback", amount(self.writeback), "");
+        page.row(
+            "dirtyable memory",
+            amount(self.dirtyable),
+            "what the ratios are of",
+        );
+        let (background, limit) = (&self.background, &self.limit);
+        page.row(
+            "background threshold",
+            amount(background.pages),
+            &background.setting,
+        );
+        page.row("dirty threshold", amount(limit.pages), &limit.setting);
+        if let Some(centisecs) = self.expire_centisecs {
+            page.row(
+                "written at the age of",
+                seconds(centisecs),
+                "vm.dirty_expire_centisecs",
+            );
+        }
+        if let Some(centisecs) = self.writeback_centisecs {
+            page.row(
+                "flushers look every",
+                seconds(centisecs),
+                "vm.dirty_writeback_centisecs",
+            );
+        }
+    }
+}
+
+/// The tunable that rules a threshold, of the exclusive pair, and its value.
+fn setting(snapshot: &Snapshot, name: &str) -> Option<String> {
+    let bytes = format!("vm.{name}_bytes");
+    let ratio = format!("vm.{name}_ratio");
+    match snapshot.number(&bytes) {
+        Some(value) if value > 0 => Some(format!("{bytes} = {value}")),
+        _ => Some(format!("{ratio} = {}", snapshot.number(&ratio)?)),
+    }
+}
+
+fn seconds(centisecs: u64) -> String {
+    match centisecs {
+        0 => "never".to_owned(),
+        centisecs if centisecs.is_multiple_of(100) => format!("{} s", centisecs / 100),
+        centisecs => format!("{}.{:02} s", centisecs / 100, centisecs % 100),
+    }
+}

@@ -1,0 +1,131 @@
+//! Kernel samepage merging, with its profit.
+
+use mm::formula::ksm::{RMAP_ITEM, general_profit, rmap_items, scan_time};
+use mm::snapshot::Snapshot;
+use mm::units::{Bytes, Nanos, PageSize};
+use serde::Serialize;
+
+use super::page::Page;
+
+/// Settings and effect.
+#[derive(Debug, Serialize)]
+pub(crate) struct Merging {
+    state: &'static str,
+    pages_shared: u64,
+    pages_sharing: u64,
+    pages_unshared: u64,
+    pages_volatile: u64,
+    zero_pages: u64,
+    full_scans: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    rmap_items: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    profit_bytes: Option<i64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    kernel_profit_bytes: Option<i64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    shortest_scan_seconds: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pages_to_scan: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    sleep_millisecs: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    advisor: Option<String>,
+    #[serde(skip)]
+    page: PageSize,
+}
+
+impl Merging {
+    /// `None` on a kernel without it.
+    pub(crate) fn of(snapshot: &Snapshot) -> Option<Self> {
+        let (ksm, page) = (snapshot.ksm.as_ref()?, snapshot.page);
+        let numbers = &ksm.numbers;
+        let count = |number: Option<u64>| number.unwrap_or(0);
+        let items = rmap_items(numbers);
+        let sharing = count(numbers.pages_sharing);
+        let zero_pages = count(numbers.ksm_zero_pages);
+        let pass = || {
+            let sleep = Nanos(numbers.sleep_millisecs?.saturating_mul(Nanos::MILLI.0));
+            scan_time(items?, numbers.pages_to_scan?, sleep)
+        };
+        Some(Self {
+            state: match numbers.run? {
+                0 => "stopped",
+                1 => "merging",
+                _ => "unmerged",
+            },
+            pages_shared: count(numbers.pages_shared),
+            pages_sharing: sharing,
+            pages_unshared: count(numbers.pages_unshared),
+            pages_volatile: count(numbers.pages_volatile),
+            zero_pages,
+            full_scans: count(numbers.full_scans),
+            rmap_items: items,
+            profit_bytes: items.map(|items| general_profit(sharing, zero_pages, items, page)),
+            kernel_profit_bytes: ksm.general_profit,
+            shortest_scan_seconds: pass().map(Nanos::seconds),
+            pages_to_scan: numbers.pages_to_scan,
+            sleep_millisecs: numbers.sleep_millisecs,
+            advisor: ksm
+                .advisor_mode
+                .as_ref()
+                .map(|mode| mode.chosen().to_owned()),
+            page,
+        })
+    }
+
+    /// Writes the section; where nothing was ever merged one line says so.
+    pub(crate) fn write(&self, page: &mut Page) {
+        page.heading("Kernel samepage merging (KSM)");
+        if self.state == "stopped" && self.pages_shared == 0 {
+            page.line("  stopped, and nothing is merged");
+            return;
+        }
+        let pages = |count: u64| mm::units::Pages(count).bytes(self.page).0;
+        page.row(
+            "state",
+            self.state,
+            &format!("{} full scans", self.full_scans),
+        );
+        page.amount(
+            "saved",
+            pages(self.pages_sharing + self.zero_pages),
+            "pages_sharing and zero pages",
+        );
+        page.amount("kept once", pages(self.pages_shared), "pages_shared");
+        page.amount(
+            "without a twin",
+            pages(self.pages_unshared),
+            "pages_unshared",
+        );
+        page.amount(
+            "changes too fast",
+            pages(self.pages_volatile),
+            "pages_volatile",
+        );
+        self.write_profit(page);
+    }
+
+    fn write_profit(&self, page: &mut Page) {
+        if let Some(items) = self.rmap_items {
+            let about = format!("{items} candidates of {} bytes", RMAP_ITEM.0);
+            page.amount("metadata", items.saturating_mul(RMAP_ITEM.0), &about);
+        }
+        if let Some(profit) = self.kernel_profit_bytes.or(self.profit_bytes) {
+            page.row("profit", signed(profit), "saved less metadata");
+        }
+        if let (Some(seconds), Some(pages), Some(sleep)) = (
+            self.shortest_scan_seconds,
+            self.pages_to_scan,
+            self.sleep_millisecs,
+        ) {
+            let about = format!("at least, {pages} pages every {sleep} ms");
+            page.row("one full scan takes", format!("{seconds:.0} s"), &about);
+        }
+    }
+}
+
+fn signed(bytes: i64) -> String {
+    let sign = if bytes < 0 { "-" } else { "" };
+    format!("{sign}{}", Bytes(bytes.unsigned_abs()))
+}

@@ -1,0 +1,89 @@
+//! Which machine this is, and from where it is seen.
+
+use host::facts::{FACTS, Facts, Place, Platform, Reader};
+use mm::capture::Frame;
+use mm::snapshot::Snapshot;
+use serde::Serialize;
+
+use super::page::Page;
+use crate::term::bold;
+
+/// The machine and the moment.
+#[derive(Debug, Serialize)]
+pub(crate) struct Machine {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    kernel: Option<String>,
+    page_size: u64,
+    at_nanoseconds: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    label: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    up_seconds: Option<u64>,
+    platform: &'static str,
+    place: &'static str,
+    reader: &'static str,
+    #[serde(skip)]
+    facts: Facts,
+}
+
+impl Machine {
+    /// What the frame says.
+    pub(crate) fn of(snapshot: &Snapshot, frame: &Frame) -> Self {
+        let facts = Facts::from_text(frame.file(FACTS).unwrap_or_default());
+        let uptime = frame
+            .file("proc/uptime")
+            .and_then(|text| text.split(['.', ' ']).next());
+        Self {
+            kernel: snapshot.release.clone(),
+            page_size: snapshot.page.bytes(),
+            at_nanoseconds: snapshot.at.0,
+            label: snapshot.label.clone(),
+            up_seconds: uptime.and_then(|seconds| seconds.parse().ok()),
+            platform: facts.platform.word(),
+            place: facts.place.word(),
+            reader: facts.reader.word(),
+            facts,
+        }
+    }
+
+    /// Writes the first lines of the page.
+    pub(crate) fn write(&self, page: &mut Page) {
+        let dot = page.either(" · ", ", ");
+        let kernel = self.kernel.as_deref().unwrap_or("(unknown)");
+        let mut words = vec![
+            format!("Linux {kernel}"),
+            format!("{} KiB pages", self.page_size / 1024),
+        ];
+        if let Some(seconds) = self.up_seconds {
+            words.push(format!("up {}", span(seconds)));
+        }
+        if self.facts.platform == Platform::Vm {
+            words.push("virtual machine".to_owned());
+        }
+        if let Some(label) = &self.label {
+            words.push(format!("at \"{label}\""));
+        }
+        page.line(bold(words.join(dot)));
+        if self.facts.place == Place::Container {
+            page.paragraph(
+                2,
+                "Seen from inside a container: the numbers are the whole machine's, and \
+                what a container may use is set by its control groups.",
+            );
+        }
+        if self.facts.reader == Reader::User {
+            page.paragraph(
+                2,
+                "Read without root: some files may be hidden, see the end.",
+            );
+        }
+    }
+}
+
+fn span(seconds: u64) -> String {
+    match seconds {
+        0..3600 => format!("{} min", seconds / 60),
+        3600..86400 => format!("{} h {} min", seconds / 3600, seconds % 3600 / 60),
+        _ => format!("{} d {} h", seconds / 86400, seconds % 86400 / 3600),
+    }
+}

@@ -1,0 +1,170 @@
+//! What `inspect` shows: plain data made from a capture, written as text or as JSON.
+//!
+//! One section a file. A section whose kernel files are missing is left out; the last section says
+//! which could not be read. The JSON's shape is these structs; [`VERSION`] counts its changes.
+
+mod available;
+mod check;
+mod control_groups;
+mod dirty;
+mod huge_pages;
+mod interval;
+mod ksm;
+mod lists;
+mod load_line;
+mod lru_gen;
+mod machine;
+mod memory;
+mod page;
+mod pressure;
+mod reclaim;
+mod share;
+mod swap;
+mod unreadable;
+mod zones;
+
+use host::read::UNREADABLE;
+use mm::capture::{Capture, Frame};
+use mm::snapshot::Snapshot;
+use serde::Serialize;
+
+use self::available::Available;
+use self::check::Check;
+use self::control_groups::Group;
+use self::dirty::Dirty;
+use self::huge_pages::HugePages;
+use self::interval::Interval;
+use self::ksm::Merging;
+use self::lists::Lists;
+use self::lru_gen::LruGen;
+use self::machine::Machine;
+use self::memory::Memory;
+use self::page::Page;
+use self::pressure::Pressure;
+use self::reclaim::Reclaim;
+use self::swap::Swap;
+use self::unreadable::Unreadable;
+use self::zones::Zone;
+use crate::term::Canvas;
+
+/// Version of the JSON's shape. A new field is no new version.
+const VERSION: u32 = 1;
+
+/// The state of a machine.
+#[derive(Debug, Serialize)]
+pub(crate) struct View {
+    schema: &'static str,
+    version: u32,
+    machine: Machine,
+    memory: Option<Memory>,
+    zones: Vec<Zone>,
+    available: Option<Available>,
+    dirty: Option<Dirty>,
+    lists: Option<Lists>,
+    reclaim: Option<Reclaim>,
+    pressure: Vec<Pressure>,
+    swap: Option<Swap>,
+    huge_pages: Option<HugePages>,
+    lru_gen: Option<LruGen>,
+    ksm: Option<Merging>,
+    control_groups: Vec<Group>,
+    checks: Vec<Check>,
+    unreadable: Vec<Unreadable>,
+}
+
+impl View {
+    /// The state in the last frame that has one; rates are taken from the first frame on.
+    ///
+    /// # Errors
+    /// A kernel file that is not as it should be, or no frame with one that says anything.
+    pub(crate) fn of(capture: &Capture) -> anyhow::Result<Self> {
+        let frames = &capture.frames;
+        let says = |path| move |frame: &Frame| frame.file(path).is_some();
+        let shown = frames.iter().rposition(says("proc/zoneinfo"));
+        let shown = shown.or_else(|| frames.iter().rposition(says("proc/meminfo")));
+        let shown = shown.ok_or_else(|| {
+            anyhow::anyhow!("no frame of it holds proc/zoneinfo or proc/meminfo: nothing to show")
+        })?;
+        Ok(Self::between(&Snapshot::parse(&frames[0]), &frames[shown]))
+    }
+
+    fn between(first: &Snapshot, frame: &Frame) -> Self {
+        let snapshot = Snapshot::parse(frame);
+        let interval = Interval::between(first, &snapshot);
+        let (available, dirty) = (Available::of(&snapshot), Dirty::of(&snapshot));
+        let mut checks = zones::checks(&snapshot);
+        checks.extend(available.as_ref().and_then(Available::check));
+        checks.extend(dirty.iter().flat_map(Dirty::checks));
+        let note = frame.file(UNREADABLE).unwrap_or_default();
+        Self {
+            schema: "plimsoll-inspect",
+            version: VERSION,
+            machine: Machine::of(&snapshot, frame),
+            memory: Memory::of(&snapshot),
+            zones: zones::zones(&snapshot),
+            available,
+            dirty,
+            lists: Lists::of(&snapshot),
+            reclaim: Reclaim::of(&snapshot, interval.as_ref()),
+            pressure: pressure::pressures(first, &snapshot),
+            swap: Swap::of(&snapshot),
+            huge_pages: HugePages::of(&snapshot),
+            lru_gen: LruGen::of(&snapshot),
+            ksm: Merging::of(&snapshot),
+            control_groups: control_groups::groups(&snapshot),
+            checks,
+            unreadable: unreadable::unreadable(note, &snapshot.errors),
+        }
+    }
+
+    /// The page of text.
+    pub(crate) fn text(&self, canvas: Canvas) -> String {
+        let mut page = Page::new(canvas);
+        self.machine.write(&mut page);
+        self.memory
+            .iter()
+            .for_each(|section| section.write(&mut page));
+        zones::write(&self.zones, &mut page);
+        self.available
+            .iter()
+            .for_each(|section| section.write(&mut page));
+        self.dirty
+            .iter()
+            .for_each(|section| section.write(&mut page));
+        self.lists
+            .iter()
+            .for_each(|section| section.write(&mut page));
+        self.reclaim
+            .iter()
+            .for_each(|section| section.write(&mut page));
+        pressure::write(&self.pressure, &mut page);
+        self.swap
+            .iter()
+            .for_each(|section| section.write(&mut page));
+        self.huge_pages
+            .iter()
+            .for_each(|section| section.write(&mut page));
+        lru_gen::write(self.lru_gen.as_ref(), &mut page);
+        self.ksm.iter().for_each(|section| section.write(&mut page));
+        control_groups::write(&self.control_groups, &mut page);
+        check::write(&self.checks, &mut page);
+        unreadable::write(&self.unreadable, &mut page);
+        page.into_text()
+    }
+
+    /// One JSON document in one line.
+    pub(crate) fn json(&self) -> String {
+        serde_json::to_string(self).expect("strings and numbers always serialize")
+    }
+
+    /// Whether every recomputed number equals the kernel's.
+    pub(crate) fn all_equal(&self) -> bool {
+        self.checks.iter().all(|check| check.equal)
+    }
+
+    /// Whether the recomputed numbers whose inputs move equal the kernel's: false where memory moved
+    /// between the reading of two files.
+    pub(crate) fn moving_equal(&self) -> bool {
+        self.checks.iter().all(|check| check.equal || !check.moves)
+    }
+}

@@ -1,0 +1,127 @@
+//! A page of text: headings, rows and paragraphs that fit the terminal.
+
+use std::fmt;
+
+use mm::units::Bytes;
+
+use crate::term::{Canvas, Charset, bold};
+
+/// Columns of the name in a row.
+const NAME: usize = 24;
+
+/// Text under construction.
+#[derive(Debug)]
+pub(crate) struct Page {
+    canvas: Canvas,
+    text: String,
+}
+
+impl Page {
+    /// An empty page for this canvas.
+    pub(crate) fn new(canvas: Canvas) -> Self {
+        Self {
+            canvas,
+            text: String::new(),
+        }
+    }
+
+    /// What the page must fit into.
+    pub(crate) fn canvas(&self) -> Canvas {
+        self.canvas
+    }
+
+    /// The finished text.
+    pub(crate) fn into_text(self) -> String {
+        self.text
+    }
+
+    /// One of two spellings, by what the terminal shows.
+    pub(crate) fn either(&self, unicode: &'static str, ascii: &'static str) -> &'static str {
+        match self.canvas.charset {
+            Charset::Unicode => unicode,
+            Charset::Ascii => ascii,
+        }
+    }
+
+    /// A line as it is.
+    pub(crate) fn line(&mut self, line: impl fmt::Display) {
+        self.text.push_str(line.to_string().trim_end());
+        self.text.push('\n');
+    }
+
+    /// A heading, after a blank line.
+    pub(crate) fn heading(&mut self, title: &str) {
+        self.line("");
+        self.line(bold(title));
+    }
+
+    /// A name, a value aligned right, and what is to say about it; what is too long goes below.
+    pub(crate) fn row(&mut self, name: &str, value: impl fmt::Display, about: &str) {
+        let name = match name.chars().count() {
+            0..=NAME => name,
+            _ => {
+                self.line(format!("  {name}"));
+                ""
+            }
+        };
+        let head = format!("  {name:<NAME$} {:>11}", value.to_string());
+        let room = self.canvas.width.saturating_sub(head.chars().count() + 2);
+        if about.chars().count() <= room {
+            self.line(format!("{head}  {about}"));
+        } else {
+            self.line(head);
+            self.paragraph(6, about);
+        }
+    }
+
+    /// A row whose value is so many bytes.
+    pub(crate) fn amount(&mut self, name: &str, bytes: u64, about: &str) {
+        self.row(name, Bytes(bytes), about);
+    }
+
+    /// Prose between `indent` and the right edge.
+    pub(crate) fn paragraph(&mut self, indent: usize, text: &str) {
+        let room = self.canvas.width.saturating_sub(indent).max(20);
+        for line in wrap(text, room) {
+            self.line(format!("{:indent$}{line}", ""));
+        }
+    }
+}
+
+fn wrap(text: &str, room: usize) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    for word in text.split_whitespace() {
+        let line = lines.last_mut().expect("there is always a line");
+        let used = line.chars().count();
+        if used > 0 && used + 1 + word.chars().count() > room {
+            lines.push(word.to_owned());
+        } else {
+            line.push_str(if used > 0 { " " } else { "" });
+            line.push_str(word);
+        }
+    }
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_break_between_words_and_never_inside() {
+        assert_eq!(wrap("a bc def", 4), ["a bc", "def"]);
+        assert_eq!(wrap("toolongaword x", 4), ["toolongaword", "x"]);
+    }
+
+    #[test]
+    fn what_does_not_fit_a_row_goes_below_it() {
+        let canvas = Canvas {
+            width: 60,
+            charset: Charset::Ascii,
+        };
+        let mut page = Page::new(canvas);
+        page.row("name", 1, "short");
+        page.row("name", 2, "words that do not fit beside the value any more");
+        assert_eq!(page.into_text().lines().count(), 3);
+    }
+}

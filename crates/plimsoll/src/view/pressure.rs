@@ -1,0 +1,113 @@
+//! Pressure stall information: the share of time in which tasks waited for memory.
+
+use mm::psi::{Psi, Stall};
+use mm::snapshot::Snapshot;
+use mm::units::Nanos;
+use serde::Serialize;
+
+use super::page::Page;
+
+/// Both lines of one pressure file. Shares are from 0 to 1.
+#[derive(Debug, Serialize)]
+pub(crate) struct Pressure {
+    resource: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    some: Option<Line>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    full: Option<Line>,
+}
+
+#[derive(Debug, Serialize)]
+struct Line {
+    avg10: f64,
+    avg60: f64,
+    avg300: f64,
+    total_seconds: f64,
+    /// The share over the interval, from the totals: the averages lag.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    interval: Option<f64>,
+}
+
+/// The pressure files of a moment, and what became of them since an earlier one.
+pub(crate) fn pressures(first: &Snapshot, now: &Snapshot) -> Vec<Pressure> {
+    let span = now.at.saturating_sub(first.at);
+    let (before, after) = (&first.pressure, &now.pressure);
+    let resources = [
+        ("memory", before.memory, after.memory),
+        ("io", before.io, after.io),
+        ("cpu", before.cpu, after.cpu),
+    ];
+    let known = resources
+        .into_iter()
+        .filter_map(|(resource, before, after)| {
+            Some(Pressure::of(
+                resource,
+                after?,
+                before.map(|psi| (psi, span)),
+            ))
+        });
+    known.collect()
+}
+
+impl Pressure {
+    /// One pressure file.
+    fn of(resource: &'static str, now: Psi, earlier: Option<(Psi, Nanos)>) -> Self {
+        let line = |pick: fn(Psi) -> Option<Stall>| {
+            let before = earlier.and_then(|(psi, span)| Some((pick(psi)?, span)));
+            Some(Line::of(pick(now)?, before))
+        };
+        Self {
+            resource,
+            some: line(|psi| psi.some),
+            full: line(|psi| psi.full),
+        }
+    }
+}
+
+impl Line {
+    fn of(now: Stall, earlier: Option<(Stall, Nanos)>) -> Self {
+        let share = |hundredths| f64::from(hundredths) / 10_000.0;
+        let over = |(before, span): (Stall, Nanos)| {
+            now.total.saturating_sub(before.total).seconds() / span.seconds()
+        };
+        Self {
+            avg10: share(now.avg10),
+            avg60: share(now.avg60),
+            avg300: share(now.avg300),
+            total_seconds: now.total.seconds(),
+            interval: earlier.filter(|(_, span)| *span > Nanos::ZERO).map(over),
+        }
+    }
+
+    fn write(&self, name: &str, page: &mut Page) {
+        let percent = |share: f64| format!("{:.2} %", share * 100.0);
+        let now = self.interval.map_or_else(String::new, percent);
+        let averages = [self.avg10, self.avg60, self.avg300].map(percent);
+        let [ten, minute, five] = averages;
+        let total = format!("{:.1} s", self.total_seconds);
+        page.line(format!(
+            "  {name:<14}{now:>10}{ten:>11}{minute:>11}{five:>11}{total:>14}"
+        ));
+    }
+}
+
+/// Writes the section.
+pub(crate) fn write(pressures: &[Pressure], page: &mut Page) {
+    if pressures.is_empty() {
+        return;
+    }
+    page.heading("Pressure: the share of time in which some or all tasks waited");
+    let head = ["interval", "10 s", "60 s", "300 s", "since boot"];
+    let [now, ten, minute, five, total] = head;
+    page.line(format!(
+        "  {:<14}{now:>10}{ten:>11}{minute:>11}{five:>11}{total:>14}",
+        ""
+    ));
+    for pressure in pressures {
+        for (name, line) in [("some", &pressure.some), ("full", &pressure.full)] {
+            if let Some(line) = line {
+                line.write(&format!("{} {name}", pressure.resource), page);
+            }
+        }
+    }
+}
