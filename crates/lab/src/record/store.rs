@@ -93,6 +93,14 @@ impl Store {
     /// # Errors
     /// The folder or a record cannot be read.
     pub fn load(&self, study: &str) -> Result<Vec<Record>, StoreError> {
+        self.load_each(study)?.into_iter().collect()
+    }
+
+    /// As [`Store::load`], but one broken record does not hide the others.
+    ///
+    /// # Errors
+    /// The folder cannot be read.
+    pub fn load_each(&self, study: &str) -> Result<Vec<Result<Record, StoreError>>, StoreError> {
         let folder = self.root.join(study);
         let entries = match fs::read_dir(&folder) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
@@ -111,7 +119,7 @@ impl Store {
             }
         }
         paths.sort();
-        paths.iter().map(|path| read(path)).collect()
+        Ok(paths.iter().map(|path| read(path)).collect())
     }
 }
 

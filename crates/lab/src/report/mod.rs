@@ -7,12 +7,14 @@
 mod chart;
 pub mod compare;
 mod figures;
+pub mod gather;
 mod html;
 mod page;
 mod series;
 mod survivors;
 mod table;
 pub mod template;
+mod verdicts;
 
 use self::compare::{Observed, Row};
 use crate::record::Record;
@@ -28,8 +30,6 @@ pub struct Report<'a> {
     pub study: &'a Study,
     /// The runs, by kernel; the answer speaks of the first kernel that was really run.
     pub pairs: Vec<Pair>,
-    /// What was found between the arms, as sentences by kernel.
-    pub verdicts: Vec<Verdicts>,
     /// What could not be used, one line each.
     pub problems: Vec<String>,
     /// The program's version.
@@ -41,30 +41,14 @@ pub struct Report<'a> {
 pub struct Pair {
     /// The kernel for people: "Linux 6.1".
     pub kernel: String,
+    /// Its release, as `uname -r` prints it.
+    pub release: String,
+    /// The bench of the proofs in its own words; empty without proofs.
+    pub bench: String,
     /// Runs of the model.
     pub model: Vec<Record>,
     /// Runs of the kernel itself.
     pub proofs: Vec<Record>,
-}
-
-/// The verdicts on one kernel.
-#[derive(Clone, Debug)]
-pub struct Verdicts {
-    /// "Linux 6.1, measured".
-    pub heading: String,
-    /// One line each: measure, arms, and what was found.
-    pub lines: Vec<VerdictLine>,
-}
-
-/// One verdict.
-#[derive(Clone, Debug)]
-pub struct VerdictLine {
-    /// The measure's name.
-    pub measure: String,
-    /// The arms: "raised against default".
-    pub arms: String,
-    /// What was found, in a sentence.
-    pub finding: String,
 }
 
 impl Report<'_> {
@@ -76,6 +60,17 @@ impl Report<'_> {
 }
 
 impl Pair {
+    /// A kernel that was not run.
+    fn unproved(version: &str) -> Self {
+        Self {
+            kernel: format!("Linux {version}"),
+            release: version.to_owned(),
+            bench: String::new(),
+            model: Vec::new(),
+            proofs: Vec::new(),
+        }
+    }
+
     /// Model against kernel, measure by measure.
     #[must_use]
     pub fn rows(&self, study: &Study) -> Vec<Row> {

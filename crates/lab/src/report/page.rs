@@ -1,7 +1,7 @@
 //! The page: its sections in order.
 
 use super::html::Escaped;
-use super::{Pair, Report, STYLE, figures, survivors, table, template};
+use super::{Pair, Report, STYLE, figures, survivors, table, template, verdicts};
 use crate::record::{Provenance, Record};
 use crate::study::Study;
 
@@ -102,6 +102,8 @@ fn kernel(study: &Study, pair: &Pair, index: usize) -> String {
     let name = Escaped(&pair.kernel);
     let mut text = format!("<h2>{name}: predicted and measured</h2>\n");
     if pair.is_proved() {
+        let (release, bench) = (Escaped(&pair.release), Escaped(&pair.bench));
+        text += &format!("<p class=\"note\">{release}, {bench}</p>\n");
         let summary = Escaped(table::calibration_summary(&rows));
         text += &format!("<p><strong>Calibration error:</strong> {summary}</p>\n");
     }
@@ -118,9 +120,21 @@ fn kernel(study: &Study, pair: &Pair, index: usize) -> String {
 }
 
 fn verdicts(report: &Report<'_>) -> String {
-    match report.verdicts.is_empty() {
-        true => String::new(),
-        false => format!("<h2>Verdicts</h2>\n{}", table::verdicts(&report.verdicts)),
+    let tables = report.pairs.iter().filter_map(|pair| {
+        let table = verdicts::verdicts(report.study, pair)?;
+        let whence = if pair.is_proved() {
+            "measured"
+        } else {
+            "predicted"
+        };
+        Some(format!(
+            "<h3>{}, {whence}</h3>\n{table}",
+            Escaped(&pair.kernel)
+        ))
+    });
+    match tables.collect::<String>() {
+        none if none.is_empty() => none,
+        tables => format!("<h2>Verdicts: each arm against the first</h2>\n{tables}"),
     }
 }
 

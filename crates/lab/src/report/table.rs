@@ -1,8 +1,8 @@
-//! The tables: predicted against measured, published beside ours, and the verdicts.
+//! The tables: predicted against measured, and published beside ours.
 
+use super::Pair;
 use super::compare::{Fidelity, Figure, Row, tolerance};
 use super::html::Escaped;
-use super::{Pair, Verdicts};
 use crate::measure::{Class, Unit};
 use crate::study::Study;
 
@@ -160,27 +160,4 @@ pub(super) fn published(study: &Study, pair: &Pair, rows: &[Row]) -> Option<Stri
              <tbody>\n{body}</tbody></table>\n"
         )
     })
-}
-
-/// What was found between the arms.
-pub(super) fn verdicts(all: &[Verdicts]) -> String {
-    let mut text = String::new();
-    for Verdicts { heading, lines } in all {
-        text += &format!(
-            "<h3>{}</h3>\n<table class=\"stack\"><thead><tr><th scope=\"col\">Measure</th>\
-             <th scope=\"col\">Arms</th><th scope=\"col\">Finding</th></tr></thead>\n<tbody>\n",
-            Escaped(heading)
-        );
-        for line in lines {
-            text += &format!(
-                "<tr><th scope=\"row\">{}</th><td data-name=\"Arms\">{}</td>\
-                 <td data-name=\"Finding\">{}</td></tr>\n",
-                Escaped(&line.measure),
-                Escaped(&line.arms),
-                Escaped(&line.finding)
-            );
-        }
-        text += "</tbody></table>\n";
-    }
-    text
 }

@@ -1,0 +1,251 @@
+//! Bringing proofs and predictions together: which records belong to the study as it is now, and
+//! the model's runs for every kernel that was proved.
+
+use super::Pair;
+use crate::calibration;
+use crate::experiment::{AtATime, Experiment, Results};
+use crate::model_bench::ModelBench;
+use crate::record::{Record, Store, StoreError};
+use crate::study::{Arm, Study};
+
+/// Proofs with their predictions, and what could not be used.
+#[derive(Clone, Debug, Default)]
+pub struct Gathered {
+    /// By kernel and bench, in the order of the kernels' versions; without any proof, the model of
+    /// every kernel that is calibrated.
+    pub pairs: Vec<Pair>,
+    /// One line for each record or prediction that is missing, with the reason.
+    pub problems: Vec<String>,
+}
+
+/// Reads the proofs of a study and has the model predict each kernel that was run.
+///
+/// # Errors
+/// The folder of the records cannot be read. A record that is broken, or was made with another
+/// version of the study, is a problem but no error.
+pub fn gather(study: &Study, store: &Store) -> Result<Gathered, StoreError> {
+    let mut gathered = Gathered::default();
+    let mut proofs = Vec::new();
+    for record in store.load_each(&study.name)? {
+        let record = record.map_err(|error| error.to_string());
+        match record.and_then(|record| belonging(study, store, record)) {
+            Ok(record) => proofs.push(record),
+            Err(problem) => gathered.problems.push(problem),
+        }
+    }
+    proofs.retain(|record| !is_model(record));
+    gathered.pairs = pairs(proofs);
+    if gathered.pairs.is_empty() {
+        gathered.pairs = calibration::kernels().map(Pair::unproved).collect();
+    }
+    for pair in &mut gathered.pairs {
+        match predict(study, &pair.release) {
+            Ok(results) => {
+                pair.model = results.records;
+                let failures = results.failures.into_iter();
+                gathered.problems.extend(failures.map(|(run, why)| {
+                    format!("prediction for {}, arm {}: {why}", pair.kernel, run.arm)
+                }));
+            }
+            Err(why) => gathered.problems.push(why),
+        }
+    }
+    Ok(gathered)
+}
+
+fn predict(study: &Study, release: &str) -> Result<Results, String> {
+    let calibration = calibration::built_in(release).map_err(|error| error.to_string())?;
+    let mut experiment = Experiment::new(study);
+    experiment.at_a_time = AtATime::EveryCpu;
+    let results = experiment.run(&ModelBench::new(calibration), None, &|_| ());
+    results.map_err(|error| error.to_string())
+}
+
+/// A prediction that was recorded; the report makes its own, with the model as it is now.
+fn is_model(record: &Record) -> bool {
+    record.provenance.bench.starts_with("model")
+}
+
+/// The record, if its arm asks for the same as the study's arm of that name does now. The words of
+/// a study may change without making its records useless.
+fn belonging(study: &Study, store: &Store, record: Record) -> Result<Record, String> {
+    let from = &record.provenance;
+    let then = Study::parse(&from.study_text, "the record's study").ok();
+    let then = then.as_ref().and_then(|study| study.arm(&from.arm).ok());
+    let same = study
+        .arm(&from.arm)
+        .is_ok_and(|now| then.is_some_and(|then| same(now, then)));
+    if same {
+        return Ok(record);
+    }
+    let (path, name) = (store.path_of(from), &study.name);
+    Err(format!(
+        "{}: made with another version of the study; `plimsoll prove {name}` runs arm {} again",
+        path.display(),
+        from.arm
+    ))
+}
+
+fn same(now: &Arm, then: &Arm) -> bool {
+    (&now.machine, &now.workload, &now.settings, &now.base)
+        == (&then.machine, &then.workload, &then.settings, &then.base)
+}
+
+/// Sorts proofs by kernel and bench; of two runs of one arm with one seed the later one counts.
+fn pairs(mut proofs: Vec<Record>) -> Vec<Pair> {
+    proofs.sort_by(|a, b| order(a).cmp(&order(b)));
+    let mut pairs: Vec<Pair> = Vec::new();
+    for record in proofs {
+        let from = &record.provenance;
+        let same = |pair: &&mut Pair| pair.release == from.kernel && pair.bench == from.bench;
+        match pairs.last_mut().filter(|pair| same(pair)) {
+            Some(pair) => push(pair, record),
+            None => pairs.push(Pair {
+                kernel: format!("Linux {}", series(&from.kernel)),
+                release: from.kernel.clone(),
+                bench: from.bench.clone(),
+                model: Vec::new(),
+                proofs: vec![record],
+            }),
+        }
+    }
+    tell_apart(&mut pairs);
+    pairs
+}
+
+/// Kernel, bench, arm, seed, and when.
+fn order(record: &Record) -> (Vec<u32>, &str, &str, &str, u64, &str) {
+    let from = &record.provenance;
+    let series = series(&from.kernel)
+        .split('.')
+        .filter_map(|part| part.parse().ok());
+    (
+        series.collect(),
+        &from.kernel,
+        &from.bench,
+        &from.arm,
+        from.seed,
+        &from.date,
+    )
+}
+
+fn push(pair: &mut Pair, record: Record) {
+    let run = |record: &Record| (record.provenance.arm.clone(), record.provenance.seed);
+    match pair
+        .proofs
+        .last_mut()
+        .filter(|last| run(last) == run(&record))
+    {
+        Some(last) => *last = record,
+        None => pair.proofs.push(record),
+    }
+}
+
+/// Where two pairs would have the same name, the release and the bench join it.
+fn tell_apart(pairs: &mut [Pair]) {
+    let names: Vec<String> = pairs.iter().map(|pair| pair.kernel.clone()).collect();
+    for pair in pairs {
+        if names.iter().filter(|name| **name == pair.kernel).count() > 1 {
+            pair.kernel = format!("Linux {} ({})", pair.release, pair.bench);
+        }
+    }
+}
+
+/// The first two parts of a release: "6.1" of "6.1.0-53-cloud-amd64".
+fn series(release: &str) -> &str {
+    let digits = |c: char| c.is_ascii_digit() || c == '.';
+    let version = release
+        .split_once(|c| !digits(c))
+        .map_or(release, |(version, _)| version);
+    let end = version
+        .match_indices('.')
+        .nth(1)
+        .map_or(version.len(), |(at, _)| at);
+    &version[..end]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::record::tests::record;
+
+    fn proof(kernel: &str, bench: &str, seed: u64, date: &str) -> Record {
+        let mut record = record("raised", seed);
+        record.provenance.kernel = kernel.to_owned();
+        record.provenance.bench = bench.to_owned();
+        record.provenance.date = date.to_owned();
+        record
+    }
+
+    #[test]
+    fn a_release_belongs_to_its_series() {
+        let releases = ["6.1.0-53-cloud-amd64", "6.12.107+deb13", "6.18", "7"];
+        assert_eq!(releases.map(series), ["6.1", "6.12", "6.18", "7"]);
+    }
+
+    #[test]
+    fn proofs_are_sorted_by_kernel_and_the_later_one_counts() {
+        let pairs = pairs(vec![
+            proof("6.12.1", "VM", 1, "b"),
+            proof("6.1.0-53", "VM", 1, "c"),
+            proof("6.1.0-53", "VM", 1, "a"),
+            proof("6.1.0-53", "VM", 2, "a"),
+        ]);
+        let seen: Vec<_> = pairs
+            .iter()
+            .map(|pair| {
+                let dates: Vec<&str> = pair
+                    .proofs
+                    .iter()
+                    .map(|record| record.provenance.date.as_str())
+                    .collect();
+                (pair.kernel.as_str(), dates)
+            })
+            .collect();
+        assert_eq!(
+            seen,
+            [("Linux 6.1", vec!["c", "a"]), ("Linux 6.12", vec!["b"])]
+        );
+    }
+
+    #[test]
+    fn two_benches_of_one_kernel_have_two_names() {
+        let pairs = pairs(vec![
+            proof("6.1", "virtual", 1, ""),
+            proof("6.1", "wall", 1, ""),
+        ]);
+        let names: Vec<&str> = pairs.iter().map(|pair| pair.kernel.as_str()).collect();
+        assert_eq!(names, ["Linux 6.1 (virtual)", "Linux 6.1 (wall)"]);
+    }
+
+    #[test]
+    fn words_may_change_but_the_workload_may_not() {
+        let study = Study::find("min-free-kbytes").unwrap();
+        let store = Store::new("records");
+        assert!(belonging(&study, &store, proof("6.1", "VM", 1, "")).is_ok());
+        let mut reworded = study.clone();
+        reworded.title = "Other words".to_owned();
+        assert!(belonging(&reworded, &store, proof("6.1", "VM", 1, "")).is_ok());
+        let text = study.text.replace("2355 MiB", "2300 MiB");
+        let changed = Study::parse(&text, "test").unwrap();
+        let problem = belonging(&changed, &store, proof("6.1", "VM", 1, "")).unwrap_err();
+        assert!(
+            problem.contains("made with another version of the study"),
+            "{problem}"
+        );
+    }
+
+    #[test]
+    fn a_broken_record_is_a_problem_and_the_others_are_used() {
+        let study = Study::find("min-free-kbytes").unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::new(folder.path());
+        store.write(&proof("6.1", "VM", 1, "")).unwrap();
+        let path = store.write(&proof("6.1", "VM", 2, "")).unwrap();
+        std::fs::write(&path, "no record").unwrap();
+        let gathered = gather(&study, &store).unwrap();
+        assert_eq!(gathered.pairs[0].proofs.len(), 1);
+        let of_file = |problem: &&String| problem.contains(&path.display().to_string());
+        assert_eq!(gathered.problems.iter().filter(of_file).count(), 1);
+    }
+}
