@@ -27,6 +27,7 @@ end
 complete -c plimsoll -n "__fish_plimsoll_needs_command" -s h -l help -d 'Print help'
 complete -c plimsoll -n "__fish_plimsoll_needs_command" -s V -l version -d 'Print version'
 complete -c plimsoll -n "__fish_plimsoll_needs_command" -f -a "inspect" -d 'Show the state of this machine\'s memory in the kernel\'s own terms'
+complete -c plimsoll -n "__fish_plimsoll_needs_command" -f -a "replay" -d 'Replay a trace of accesses through the kernel\'s LRU and print its miss ratio'
 complete -c plimsoll -n "__fish_plimsoll_needs_command" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c plimsoll -n "__fish_plimsoll_using_subcommand inspect" -l from -d 'Show a saved capture in place of this machine' -r -F
 complete -c plimsoll -n "__fish_plimsoll_using_subcommand inspect" -l save -d 'Save what was read as a capture, for --from, a bug report or a colleague' -r -F
@@ -37,5 +38,12 @@ complete -c plimsoll -n "__fish_plimsoll_using_subcommand inspect" -l watch -d '
 complete -c plimsoll -n "__fish_plimsoll_using_subcommand inspect" -l json -d 'Write JSON, one document in a line'
 complete -c plimsoll -n "__fish_plimsoll_using_subcommand inspect" -l check -d 'Answer by the exit code whether every recomputed number equals the kernel\'s: 0 yes, 1 no'
 complete -c plimsoll -n "__fish_plimsoll_using_subcommand inspect" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c plimsoll -n "__fish_plimsoll_using_subcommand help; and not __fish_seen_subcommand_from inspect help" -f -a "inspect" -d 'Show the state of this machine\'s memory in the kernel\'s own terms'
-complete -c plimsoll -n "__fish_plimsoll_using_subcommand help; and not __fish_seen_subcommand_from inspect help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c plimsoll -n "__fish_plimsoll_using_subcommand replay" -l memory -d 'Memory for the trace\'s pages, one size or several with commas: pages (`100000`), a size (`400 MiB`) or a share of the trace\'s distinct pages (`10%`)' -r
+complete -c plimsoll -n "__fish_plimsoll_using_subcommand replay" -l page-size -d 'Bytes of a page, by which sizes are divided' -r
+complete -c plimsoll -n "__fish_plimsoll_using_subcommand replay" -l format -d 'How the trace is written; without it the name decides: .csv and .txt are CSV' -r -f -a "oracleGeneral\t'libCacheSim\'s binary records of 24 bytes'
+csv\t'Comma-separated values'"
+complete -c plimsoll -n "__fish_plimsoll_using_subcommand replay" -l json -d 'Print JSON'
+complete -c plimsoll -n "__fish_plimsoll_using_subcommand replay" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c plimsoll -n "__fish_plimsoll_using_subcommand help; and not __fish_seen_subcommand_from inspect replay help" -f -a "inspect" -d 'Show the state of this machine\'s memory in the kernel\'s own terms'
+complete -c plimsoll -n "__fish_plimsoll_using_subcommand help; and not __fish_seen_subcommand_from inspect replay help" -f -a "replay" -d 'Replay a trace of accesses through the kernel\'s LRU and print its miss ratio'
+complete -c plimsoll -n "__fish_plimsoll_using_subcommand help; and not __fish_seen_subcommand_from inspect replay help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'

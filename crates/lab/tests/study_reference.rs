@@ -1,6 +1,6 @@
 //! `docs/studies.md` against the code: its example is a study, and the study can be run.
 
-use lab::study::Study;
+use plimsoll_lab::study::Study;
 
 const REFERENCE: &str = include_str!("../../../docs/studies.md");
 

@@ -24,6 +24,7 @@ pub(crate) struct Cli {
 #[derive(Debug, Subcommand)]
 enum Verb {
     Inspect(cmd::inspect::Args),
+    Replay(cmd::replay::Args),
 }
 
 /// Reads the command line.
@@ -41,6 +42,7 @@ pub(crate) fn parse() -> anyhow::Result<Cli> {
 pub(crate) fn run(cli: Cli) -> anyhow::Result<ExitCode> {
     match cli.verb {
         Verb::Inspect(args) => cmd::inspect::run(args),
+        Verb::Replay(args) => cmd::replay::run(args),
     }
 }
 

@@ -5,6 +5,7 @@
 //! of the file before any work is done), once for each replay. Only the numbering stays in memory.
 
 mod csv;
+mod miss_ratio;
 mod oracle_general;
 
 use std::collections::HashMap;
@@ -13,6 +14,7 @@ use std::hash::{BuildHasherDefault, Hasher};
 use std::io::{self, BufReader};
 use std::path::{Path, PathBuf};
 
+pub use miss_ratio::{MissRatio, miss_ratios};
 pub use oracle_general::write as write_oracle_general;
 
 /// Page indices that are handed over at once.

@@ -2,3 +2,4 @@
 //! `fn run(args: Args) -> anyhow::Result<ExitCode>`.
 
 pub(crate) mod inspect;
+pub(crate) mod replay;

@@ -1,0 +1,185 @@
+//! `plimsoll replay`: how often a trace misses at one or many memory sizes.
+
+mod amount;
+
+use std::io::Write as _;
+use std::path::PathBuf;
+
+use anyhow::{Context as _, bail};
+use lab::quantity;
+use lab::trace::{self, Format, MissRatio, Trace};
+use mm::units::{Bytes, PageSize, Pages};
+use serde::Serialize;
+
+use crate::exit::ExitCode;
+use crate::term;
+use amount::Amount;
+
+/// Replay a trace of accesses through the kernel's LRU and print its miss ratio
+///
+/// The trace is a file of libCacheSim's oracleGeneral records, or CSV with the object in a column
+/// called `object` (without a header: the only column, or the second of several). One object is
+/// one page. The policy is the kernel's classic LRU: an active and an inactive list, and the
+/// refault distance that decides whether a page that comes back is activated.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// The trace file
+    trace: PathBuf,
+    /// Memory for the trace's pages, one size or several with commas: pages (`100000`), a size
+    /// (`400 MiB`) or a share of the trace's distinct pages (`10%`)
+    #[arg(long, value_name = "SIZE", required = true, value_delimiter = ',')]
+    memory: Vec<Amount>,
+    /// Bytes of a page, by which sizes are divided
+    #[arg(long, value_name = "SIZE", default_value = "4 KiB", value_parser = page_size)]
+    page_size: PageSize,
+    /// How the trace is written; without it the name decides: .csv and .txt are CSV
+    #[arg(long)]
+    format: Option<FormatName>,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// The formats by the names that are typed.
+#[derive(Clone, Copy, Debug, clap::ValueEnum)]
+enum FormatName {
+    /// libCacheSim's binary records of 24 bytes.
+    #[value(name = "oracleGeneral")]
+    OracleGeneral,
+    /// Comma-separated values.
+    #[value(name = "csv")]
+    Csv,
+}
+
+/// What is printed as JSON; `schema` changes when a field changes its meaning or goes.
+#[derive(Debug, Serialize)]
+struct Report {
+    schema: &'static str,
+    trace: String,
+    accesses: u64,
+    skipped: u64,
+    pages: u32,
+    page_size: u64,
+    results: Vec<Line>,
+}
+
+/// One memory size.
+#[derive(Debug, Serialize)]
+struct Line {
+    memory_pages: u64,
+    memory_bytes: u64,
+    misses: u64,
+    refaults: u64,
+    refault_activations: u64,
+    activations: u64,
+    deactivations: u64,
+    miss_ratio: f64,
+}
+
+/// Runs the verb.
+pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
+    let format = args
+        .format
+        .map_or_else(|| Format::of_name(&args.trace), Format::from);
+    let trace = Trace::open(&args.trace, format)?;
+    let memories = memories(&args, &trace)?;
+    let results = trace::miss_ratios(&trace, args.page_size, &memories)?;
+    let report = Report::new(&args, &trace, &results);
+    if args.json {
+        let json = serde_json::to_string_pretty(&report).context("cannot write JSON")?;
+        writeln!(term::out(), "{json}")?;
+    } else {
+        report.print()?;
+    }
+    Ok(ExitCode::Done)
+}
+
+fn memories(args: &Args, trace: &Trace) -> anyhow::Result<Vec<Pages>> {
+    let pages = |amount: &Amount| {
+        let pages = amount.pages(args.page_size, trace.pages());
+        if pages == Pages(0) {
+            bail!("--memory {amount}: less than one page");
+        }
+        Ok(pages)
+    };
+    args.memory.iter().map(pages).collect()
+}
+
+fn page_size(text: &str) -> Result<PageSize, String> {
+    let Bytes(bytes) = match text.parse() {
+        Ok(bytes) => Bytes(bytes),
+        Err(_) => quantity::size(text).map_err(|error| error.to_string())?,
+    };
+    PageSize::new(bytes).ok_or_else(|| "a page has 4, 8, 16, 32 or 64 KiB".to_owned())
+}
+
+impl From<FormatName> for Format {
+    fn from(name: FormatName) -> Self {
+        match name {
+            FormatName::OracleGeneral => Self::OracleGeneral,
+            FormatName::Csv => Self::Csv,
+        }
+    }
+}
+
+impl Report {
+    fn new(args: &Args, trace: &Trace, results: &[MissRatio]) -> Self {
+        let line = |result: &MissRatio| Line {
+            memory_pages: result.memory.0,
+            memory_bytes: result.memory.bytes(args.page_size).0,
+            misses: result.counters.misses,
+            refaults: result.counters.refaults,
+            refault_activations: result.counters.refault_activations,
+            activations: result.counters.activations,
+            deactivations: result.counters.deactivations,
+            miss_ratio: result.ratio(),
+        };
+        Self {
+            schema: "plimsoll-replay 1",
+            trace: args.trace.display().to_string(),
+            accesses: trace.accesses(),
+            skipped: trace.skipped(),
+            pages: trace.pages(),
+            page_size: args.page_size.bytes(),
+            results: results.iter().map(line).collect(),
+        }
+    }
+
+    fn print(&self) -> std::io::Result<()> {
+        let mut out = term::out();
+        let Self {
+            trace,
+            accesses,
+            pages,
+            ..
+        } = self;
+        writeln!(out, "{trace}: {accesses} accesses to {pages} pages")?;
+        if self.skipped > 0 {
+            writeln!(out, "{} records of size 0 were passed over", self.skipped)?;
+        }
+        let heading = format!(
+            "{:>12}  {:>9}  {:>8}  {:>12}  {:>12}  {:>10}",
+            "pages", "memory", "of trace", "misses", "refaults", "miss ratio"
+        );
+        writeln!(out, "\n{}", term::bold(heading))?;
+        for line in &self.results {
+            line.print(&mut out, f64::from(self.pages))?;
+        }
+        Ok(())
+    }
+}
+
+impl Line {
+    fn print(&self, out: &mut impl std::io::Write, pages: f64) -> std::io::Result<()> {
+        writeln!(
+            out,
+            "{:>12}  {:>9}  {:>6.1} %  {:>12}  {:>12}  {:>10.4}",
+            self.memory_pages,
+            Bytes(self.memory_bytes).to_string(),
+            self.memory_pages as f64 * 100.0 / pages,
+            self.misses,
+            self.refaults,
+            self.miss_ratio
+        )
+    }
+}

@@ -1,0 +1,97 @@
+//! `plimsoll replay` from outside.
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output};
+
+use tempfile::TempDir;
+
+/// A folder with a trace: a loop over 1000 pages, as CSV and as binary records.
+fn traces() -> TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    let objects: Vec<u64> = (0..5000).map(|at| at % 1000 * 4096).collect();
+    let text: String = objects.iter().map(|object| format!("{object}\n")).collect();
+    fs::write(folder.path().join("loop.csv"), text).unwrap();
+    let mut bytes = Vec::new();
+    lab::trace::write_oracle_general(&mut bytes, objects.into_iter()).unwrap();
+    fs::write(folder.path().join("loop.bin"), bytes).unwrap();
+    folder
+}
+
+fn replay(folder: &Path, arguments: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_plimsoll"));
+    command.current_dir(folder).arg("replay").args(arguments);
+    command.output().unwrap()
+}
+
+#[test]
+fn the_table_has_a_line_for_each_memory_size() {
+    let folder = traces();
+    let output = replay(
+        folder.path(),
+        &["loop.bin", "--memory", "50%,4000 KiB,2000"],
+    );
+    assert_eq!(output.status.code(), Some(0));
+    let expected = expect_test::expect![[r#"
+        loop.bin: 5000 accesses to 1000 pages
+
+               pages     memory  of trace        misses      refaults  miss ratio
+                 500    1.9 MiB    50.0 %          5000          4000      1.0000
+                1000    3.9 MiB   100.0 %          1000             0      0.2000
+                2000    7.8 MiB   200.0 %          1000             0      0.2000
+    "#]];
+    expected.assert_eq(&String::from_utf8(output.stdout).unwrap());
+}
+
+#[test]
+fn both_formats_give_the_same_figures_as_json() {
+    let folder = traces();
+    let figures = |name: &str| {
+        let output = replay(folder.path(), &[name, "--memory", "10%", "--json"]);
+        let json: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+        assert_eq!(json["schema"], "plimsoll-replay 1");
+        assert_eq!(json["results"][0]["memory_pages"], 100);
+        json["results"].clone()
+    };
+    assert_eq!(figures("loop.bin"), figures("loop.csv"));
+}
+
+#[test]
+fn bad_input_is_one_line_with_the_place() {
+    let folder = traces();
+    let write = |name: &str, bytes: &[u8]| fs::write(folder.path().join(name), bytes).unwrap();
+    write("cut.bin", &[1; 30]);
+    write("bad.csv", b"1\n2\nthree\n");
+    write("empty.csv", b"");
+    let cases: [(&[&str], &str); 7] = [
+        (
+            &["none.bin", "--memory", "1"],
+            "none.bin: No such file or directory",
+        ),
+        (
+            &["cut.bin", "--memory", "1"],
+            "cut.bin: record 2 at byte 24 has 6 of 24 bytes",
+        ),
+        (
+            &["bad.csv", "--memory", "1"],
+            "bad.csv: line 3: \"three\" is no object id",
+        ),
+        (
+            &["empty.csv", "--memory", "1"],
+            "empty.csv: the trace is empty",
+        ),
+        (
+            &["loop.csv", "--memory", "5 B"],
+            "--memory 5 B: less than one page",
+        ),
+        (&["loop.csv", "--memory", "5 mib"], "did you mean `MiB`?"),
+        (&["loop.csv"], "--memory"),
+    ];
+    for (arguments, message) in cases {
+        let output = replay(folder.path(), arguments);
+        let stderr = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}");
+        assert_eq!(stderr.lines().count(), 1, "{stderr}");
+        assert!(stderr.contains(message), "{stderr}");
+    }
+}
