@@ -100,7 +100,12 @@ fn kernel(study: &Study, pair: &Pair, index: usize) -> String {
     let rows = pair.rows(study);
     let prefix = format!("kernel-{index}");
     let name = Escaped(&pair.kernel);
-    let mut text = format!("<h2>{name}: predicted and measured</h2>\n");
+    let what = if pair.is_proved() {
+        "predicted and measured"
+    } else {
+        "predicted"
+    };
+    let mut text = format!("<h2>{name}: {what}</h2>\n");
     if pair.is_proved() {
         let (release, bench) = (Escaped(&pair.release), Escaped(&pair.bench));
         text += &format!("<p class=\"note\">{release}, {bench}</p>\n");

@@ -20,33 +20,44 @@ enum Fate {
 pub(super) fn survivors(study: &Study, pair: &Pair) -> Option<String> {
     let mut body = String::new();
     for arm in &study.arms {
-        for process in arm
-            .workload
-            .processes
-            .iter()
-            .filter(|p| holds_memory(&p.steps))
-        {
+        let processes = arm.workload.processes.iter();
+        for process in processes.filter(|process| holds_memory(&process.steps)) {
             body += &row(arm, process, pair);
         }
     }
+    let measured = if pair.is_proved() {
+        "<th scope=\"col\">Measured</th>"
+    } else {
+        ""
+    };
     (!body.is_empty()).then(|| {
         format!(
             "<table class=\"stack\">\n<thead><tr><th scope=\"col\">Process</th>\
-             <th scope=\"col\">Arm</th><th scope=\"col\">Predicted</th>\
-             <th scope=\"col\">Measured</th></tr></thead>\n<tbody>\n{body}</tbody></table>\n"
+             <th scope=\"col\">Arm</th><th scope=\"col\">Predicted</th>{measured}</tr></thead>\n\
+             <tbody>\n{body}</tbody></table>\n"
         )
     })
 }
 
 fn row(arm: &Arm, process: &Process, pair: &Pair) -> String {
-    let cell = |records: &[Record]| first(records, &arm.name).map(|record| marks(record, process));
-    format!(
-        "<tr><th scope=\"row\">{}</th><td data-name=\"Arm\">{}</td>\
-         <td data-name=\"Predicted\">{}</td><td data-name=\"Measured\">{}</td></tr>\n",
+    let cell = |name: &str, records: &[Record]| {
+        let marks = first(records, &arm.name).map(|record| marks(record, process));
+        format!(
+            "<td data-name=\"{name}\">{}</td>",
+            marks.unwrap_or_default()
+        )
+    };
+    let (name, arm, predicted) = (
         Escaped(&process.name),
         Escaped(&arm.name),
-        cell(&pair.model).unwrap_or_default(),
-        cell(&pair.proofs).unwrap_or_default(),
+        cell("Predicted", &pair.model),
+    );
+    let measured = match pair.is_proved() {
+        true => cell("Measured", &pair.proofs),
+        false => String::new(),
+    };
+    format!(
+        "<tr><th scope=\"row\">{name}</th><td data-name=\"Arm\">{arm}</td>{predicted}{measured}</tr>\n"
     )
 }
 

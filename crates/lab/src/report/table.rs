@@ -6,18 +6,24 @@ use super::html::Escaped;
 use crate::measure::{Class, Unit};
 use crate::study::Study;
 
-/// Predicted, measured and the calibration error of every measure on every arm.
+/// Predicted, measured and the calibration error of every measure on every arm; without a proof
+/// there is only the prediction.
 pub(super) fn comparison(rows: &[Row], arms: usize, pair: &Pair) -> String {
     let body: String = rows
         .chunks(arms.max(1))
         .map(|rows| measure(rows, pair))
         .collect();
+    let proved = match pair.is_proved() {
+        true => {
+            "<th scope=\"col\" class=\"number\">Measured</th>\
+             <th scope=\"col\">Calibration error</th>"
+        }
+        false => "",
+    };
     format!(
-        "<table class=\"stack\">\n<thead><tr><th scope=\"col\">Measure</th><th scope=\"col\">Arm</th>\
-         <th scope=\"col\" class=\"number\">Published</th>\
-         <th scope=\"col\" class=\"number\">Predicted</th>\
-         <th scope=\"col\" class=\"number\">Measured</th>\
-         <th scope=\"col\">Calibration error</th></tr></thead>\n{body}</table>\n"
+        "<table class=\"stack compare\">\n<thead><tr><th scope=\"col\">Measure</th>\
+         <th scope=\"col\">Arm</th><th scope=\"col\" class=\"number\">Published</th>\
+         <th scope=\"col\" class=\"number\">Predicted</th>{proved}</tr></thead>\n{body}</table>\n"
     )
 }
 
@@ -38,15 +44,19 @@ fn measure(rows: &[Row], pair: &Pair) -> String {
             .map_or("", |published| &published.text);
         let (arm, published) = (Escaped(&row.arm), Escaped(published));
         let predicted = figure(&row.model, row.unit);
-        let measured = figure(&row.kernel, row.unit);
-        let error = calibration_error(row, pair);
         text += &format!(
             "<td data-name=\"Arm\">{arm}</td>\
              <td data-name=\"Published\" class=\"number\">{published}</td>\
-             <td data-name=\"Predicted\" class=\"number\">{predicted}</td>\
-             <td data-name=\"Measured\" class=\"number\">{measured}</td>\
-             <td data-name=\"Calibration error\">{error}</td></tr>\n"
+             <td data-name=\"Predicted\" class=\"number\">{predicted}</td>"
         );
+        if pair.is_proved() {
+            let (measured, error) = (figure(&row.kernel, row.unit), calibration_error(row));
+            text += &format!(
+                "<td data-name=\"Measured\" class=\"number\">{measured}</td>\
+                 <td data-name=\"Calibration error\">{error}</td>"
+            );
+        }
+        text += "</tr>\n";
     }
     text + "</tbody>\n"
 }
@@ -72,7 +82,7 @@ fn allowed(unit: Unit) -> String {
     }
 }
 
-fn calibration_error(row: &Row, pair: &Pair) -> String {
+fn calibration_error(row: &Row) -> String {
     match (row.gap(), row.fidelity()) {
         (Some(gap), Some(fidelity)) => {
             let (gap, word) = (Escaped(gap.show()), fidelity.word());
@@ -82,8 +92,7 @@ fn calibration_error(row: &Row, pair: &Pair) -> String {
             };
             format!("<span class=\"mark {class}\">{gap}, {word}</span>")
         }
-        _ if pair.is_proved() => "<small>no figure to compare</small>".to_owned(),
-        _ => "<small>not proved</small>".to_owned(),
+        _ => "<small>no figure to compare</small>".to_owned(),
     }
 }
 
@@ -125,7 +134,7 @@ pub(super) fn published(study: &Study, pair: &Pair, rows: &[Row]) -> Option<Stri
             &row.model
         };
         let ratio = ours.median().map(|median| match row.unit.class() {
-            Class::Count if median.total_cmp(&published.amount).is_eq() => "equal".to_owned(),
+            _ if median.total_cmp(&published.amount).is_eq() => "equal".to_owned(),
             Class::Count => format!("{:+}", median - published.amount),
             _ => format!("{:+.0} %", (median / published.amount - 1.0) * 100.0),
         });
