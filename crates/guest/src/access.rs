@@ -31,8 +31,8 @@ const SECTOR: u64 = 4096;
 
 /// Performs the access to its end: so many bytes, or its time limit.
 ///
-/// Each operation costs two reads of the clock where a latency is wanted, one where there is only a
-/// time limit or a rate, none otherwise.
+/// Each operation costs two reads of the stopwatch where a latency is wanted, and one of the clock
+/// where there is a time limit or a rate.
 pub(crate) fn perform(
     access: &Access,
     size: Bytes,
@@ -41,7 +41,7 @@ pub(crate) fn perform(
     meter: Meter<'_>,
 ) -> Result<(), Errno> {
     let amount = access.amount.unwrap_or(size).0;
-    let timed = meter.is_timed();
+    let (timed, stopwatch) = (meter.is_timed(), meter.stopwatch());
     let mut pace = Pace::new(access, meter);
     let mut done = 0;
     while done < amount && size.0 > 0 {
@@ -49,10 +49,10 @@ pub(crate) fn perform(
         let operation = operations.next_operation();
         let (offset, length) = extent(operation.block, size, access.block);
         let length = length.min(amount - done);
-        let start = if timed { meter.now() } else { Nanos::ZERO };
+        let start = if timed { stopwatch.read() } else { 0 };
         reach.operate(operation.write, offset, length)?;
         if timed {
-            meter.latency(meter.now().saturating_sub(start));
+            meter.latency(stopwatch.span(start, stopwatch.read()));
         }
         meter.count(length);
         done += length;

@@ -27,6 +27,6 @@ pub use error::Error;
 pub use init::{init, is_init};
 pub use orders::{Clock, Orders};
 pub use place::Place;
-pub use recorder::{ERROR, FAILED, Recorder, SKIPPED};
+pub use recorder::{ERROR, FAILED, OBSERVER, Recorder, SKIPPED};
 pub use settings::{Prepared, make_cgroups, prepare};
 pub use supervisor::perform;

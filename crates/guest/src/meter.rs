@@ -12,7 +12,7 @@ use mm::units::Nanos;
 use rustix::io::Errno;
 use rustix::thread::futex;
 
-use crate::clock::RunClock;
+use crate::clock::{RunClock, Stopwatch};
 use crate::shared::{Desk, RECORDS, Record, Running, Shared, TAKE};
 
 /// An answer that is not there yet.
@@ -27,6 +27,7 @@ pub(crate) struct Meter<'a> {
     shared: &'a Shared,
     instance: usize,
     clock: RunClock,
+    stopwatch: Stopwatch,
     bell: BorrowedFd<'a>,
 }
 
@@ -35,13 +36,14 @@ impl<'a> Meter<'a> {
     pub(crate) fn new(
         shared: &'a Shared,
         instance: usize,
-        clock: RunClock,
+        (clock, stopwatch): (RunClock, Stopwatch),
         bell: BorrowedFd<'a>,
     ) -> Self {
         Self {
             shared,
             instance,
             clock,
+            stopwatch,
             bell,
         }
     }
@@ -54,6 +56,11 @@ impl<'a> Meter<'a> {
     /// The time.
     pub(crate) fn now(&self) -> Nanos {
         self.clock.now()
+    }
+
+    /// What short spans are measured with.
+    pub(crate) fn stopwatch(&self) -> Stopwatch {
+        self.stopwatch
     }
 
     /// Whether a labelled step is running, so that latencies are wanted.

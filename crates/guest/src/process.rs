@@ -295,8 +295,6 @@ pub(crate) fn settle(
 ) -> Result<(), Why> {
     use rustix::process::{Resource, Rlimit, set_parent_process_death_signal, setrlimit};
     set_parent_process_death_signal(Some(rustix::process::Signal::KILL))?;
-    let slack = std::num::NonZeroU64::new(1);
-    rustix::thread::set_current_timer_slack(slack)?;
     let name: Vec<u8> = name.bytes().filter(|&byte| byte != 0).take(15).collect();
     let name = std::ffi::CString::new(name).map_err(|_| Errno::INVAL)?;
     rustix::thread::set_name(&name)?;

@@ -11,6 +11,7 @@ use mm::workload::Cgroup;
 use rustix::io::Errno;
 use rustix::mm::{Advice, MapFlags};
 
+use crate::clock;
 use crate::mapping::Mapping;
 use crate::place::Place;
 
@@ -21,6 +22,10 @@ pub const ERROR: &str = "plimsoll/error";
 pub const SKIPPED: &str = "plimsoll/skipped";
 /// Path of the note about processes that a failed system call ended: `PROCESS<tab>STEP<tab>WHY`.
 pub const FAILED: &str = "plimsoll/failed";
+
+/// Path of the note about what observing cost: `samples` and `snapshots`, each with their number and
+/// the CPU time they took in nanoseconds.
+pub const OBSERVER: &str = "plimsoll/observer";
 
 /// Kernel threads whose CPU time a snapshot tells.
 const KERNEL_THREADS: [&str; 3] = ["kswapd", "ksmd", "khugepaged"];
@@ -50,9 +55,23 @@ pub struct Recorder {
     extra: Vec<(String, String)>,
     /// When the last frame was taken.
     last: Nanos,
+    samples: Effort,
+    snapshots: Effort,
     errors: String,
     skipped: String,
     failed: String,
+}
+
+/// How often, and the CPU time it took.
+#[derive(Clone, Copy, Debug, Default)]
+struct Effort(u64, Nanos);
+
+impl Effort {
+    /// Counts one that began when this thread had used that much CPU time.
+    fn add(&mut self, before: Nanos) {
+        self.0 += 1;
+        self.1 += clock::cpu_time().saturating_sub(before);
+    }
 }
 
 impl Recorder {
@@ -65,6 +84,8 @@ impl Recorder {
             line: String::with_capacity(64 << 10),
             extra: Vec::new(),
             last: Nanos::ZERO,
+            samples: Effort::default(),
+            snapshots: Effort::default(),
             errors: String::new(),
             skipped: String::new(),
             failed: String::new(),
@@ -100,17 +121,21 @@ impl Recorder {
 
     /// Takes a periodic sample.
     pub(crate) fn sample(&mut self, at: Nanos, progress: String) {
+        let before = clock::cpu_time();
         let mut frame = read::sample(&self.root, at);
         frame.files.insert(PROGRESS.to_owned(), progress);
         self.keep(&frame);
+        self.samples.add(before);
     }
 
     /// Takes a full snapshot.
     pub(crate) fn snapshot(&mut self, at: Nanos, label: Option<&str>, progress: String) {
+        let before = clock::cpu_time();
         let mut frame = self.full(at);
         frame.label = label.map(str::to_owned);
         frame.files.insert(PROGRESS.to_owned(), progress);
         self.keep(&frame);
+        self.snapshots.add(before);
     }
 
     /// Takes the last frame, which holds the notes.
@@ -118,6 +143,13 @@ impl Recorder {
         let mut frame = self.full(at);
         frame.files.insert(PROGRESS.to_owned(), progress);
         frame.files.insert(STEPS.to_owned(), steps);
+        let Effort(samples, samples_time) = self.samples;
+        let Effort(snapshots, snapshots_time) = self.snapshots;
+        let observer = format!(
+            "samples {samples} {}\nsnapshots {snapshots} {}\n",
+            samples_time.0, snapshots_time.0
+        );
+        frame.files.insert(OBSERVER.to_owned(), observer);
         self.notes(&mut frame);
         self.keep(&frame);
     }

@@ -15,7 +15,7 @@ use rustix::process::{
 };
 use rustix::thread::futex;
 
-use crate::clock::{RunClock, timespec};
+use crate::clock::{RunClock, Stopwatch, timespec};
 use crate::error::Error;
 use crate::meter::{self, DONE, Meter};
 use crate::place::Place;
@@ -50,6 +50,7 @@ struct Supervisor<'a> {
     /// Processes ring it when they ask for something.
     bell: OwnedFd,
     clock: RunClock,
+    stopwatch: Stopwatch,
     states: Vec<State>,
     next_sample: Nanos,
     steps: Vec<StepOutcome>,
@@ -105,16 +106,17 @@ impl<'a> Supervisor<'a> {
             bell: eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)
                 .map_err(Error::on("an eventfd"))?,
             states: plan.instances.iter().map(state).collect(),
-            next_sample: Nanos::ZERO,
+            next_sample: plan.scenario.sample_every.max(Nanos::MILLI),
+            stopwatch: Stopwatch::new(&place.root),
             steps: Vec::new(),
             clock: RunClock::begin(),
         })
     }
 
     fn run(mut self) -> Result<(), Error> {
-        self.snapshot(None);
+        punctual()?;
+        self.recorder.snapshot(Nanos::ZERO, None, self.progress());
         self.clock = RunClock::begin();
-        self.sample_if_due();
         self.start_those_due()?;
         while !self.is_over() {
             self.wait()?;
@@ -185,7 +187,8 @@ impl<'a> Supervisor<'a> {
 
     /// The life of a process of the workload.
     fn be_process(&self, instance: usize) -> Result<(), ()> {
-        let meter = Meter::new(&self.shared, instance, self.clock, self.bell.as_fd());
+        let clocks = (self.clock, self.stopwatch);
+        let meter = Meter::new(&self.shared, instance, clocks, self.bell.as_fd());
         let who = &self.plan.instances[instance];
         if let Err(why) = process::settle(self.place, who.process, &who.name) {
             meter.fail(None, &why.text);
@@ -251,7 +254,7 @@ impl<'a> Supervisor<'a> {
     fn serve_step(&mut self, step: u32) -> Option<Result<(), Errno>> {
         let plan = self.plan;
         match &plan.step(step).action {
-            Action::Snapshot => self.snapshot(Some(plan.label(step))),
+            Action::Snapshot => self.snapshot(plan.label(step)),
             Action::Start { process } => {
                 let mut instances = plan.instances_of(process);
                 return Some(instances.try_for_each(|instance| self.start_on_demand(instance)));
@@ -328,9 +331,9 @@ impl<'a> Supervisor<'a> {
         }
     }
 
-    fn snapshot(&mut self, label: Option<&str>) {
+    fn snapshot(&mut self, label: &str) {
         self.recorder
-            .snapshot(self.clock.now(), label, self.progress());
+            .snapshot(self.clock.now(), Some(label), self.progress());
     }
 
     fn progress(&self) -> String {
@@ -428,6 +431,12 @@ impl<'a> Supervisor<'a> {
         self.steps.iter().for_each(|step| step.write(&mut text));
         text
     }
+}
+
+/// Lets this process be woken when it asked to be, not up to 50 µs later; its children inherit it.
+fn punctual() -> Result<(), Error> {
+    let least = std::num::NonZeroU64::new(1);
+    rustix::thread::set_current_timer_slack(least).map_err(Error::on("timer slack"))
 }
 
 /// Whether a step that fails means that the study was not performed as it says, rather than that
