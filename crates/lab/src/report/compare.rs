@@ -3,8 +3,6 @@
 //! The kernel's figure is the median of its runs; the model's is the median of its own, which are
 //! equal unless the seeds differ. Sizes may differ by 1 %, times by 5 %, counts not at all.
 
-use std::cmp::Ordering;
-
 use mm::outcome::Outcome;
 
 use crate::measure::{Class, Measure, Published, Unit};
@@ -108,17 +106,14 @@ pub fn compare(
     rows.collect()
 }
 
-/// Sorts rows by how much of its tolerance each uses up, the worst first; rows without a gap last.
-pub fn worst_first(rows: &mut [Row]) {
-    let badness = |row: &Row| {
+/// Sorts by how much of its tolerance each row uses up, the worst first; rows without a gap last.
+pub fn worst_first<T>(things: &mut [T], row: impl Fn(&T) -> &Row) {
+    let badness = |thing: &T| {
+        let row = row(thing);
         row.gap()
             .map_or(-1.0, |gap| gap.over_tolerance(row.unit.class()))
     };
-    rows.sort_by(|a, b| {
-        badness(b)
-            .partial_cmp(&badness(a))
-            .unwrap_or(Ordering::Equal)
-    });
+    things.sort_by(|a, b| badness(b).total_cmp(&badness(a)));
 }
 
 impl Figure {
@@ -317,7 +312,7 @@ mod tests {
             row(Unit::Mib, known(1.009), known(1.0)),
             row(Unit::Count, known(1.0), known(2.0)),
         ];
-        worst_first(&mut rows);
+        worst_first(&mut rows, |row| row);
         let units = rows.map(|row| (row.unit, row.kernel.median().is_some()));
         let expected = [
             (Unit::Count, true),

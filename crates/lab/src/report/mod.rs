@@ -16,6 +16,11 @@ mod table;
 pub mod template;
 mod verdicts;
 
+use std::fs::{self, Permissions};
+use std::io::{self, Write as _};
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
+
 use self::compare::{Observed, Row};
 use crate::record::Record;
 use crate::study::Study;
@@ -51,11 +56,40 @@ pub struct Pair {
     pub proofs: Vec<Record>,
 }
 
+/// Why a report could not be written.
+#[derive(Debug, thiserror::Error)]
+#[error("{path}: {source}; name another folder with --out")]
+pub struct WriteError {
+    /// The file.
+    pub path: String,
+    /// Why.
+    pub source: io::Error,
+}
+
 impl Report<'_> {
     /// Writes the page.
     #[must_use]
     pub fn to_html(&self) -> String {
         page::page(self)
+    }
+
+    /// The pair that the answer speaks of: the first kernel that was really run, else the first.
+    #[must_use]
+    pub fn spoken_of(&self) -> Option<&Pair> {
+        let proved = self.pairs.iter().find(|pair| pair.is_proved());
+        proved.or_else(|| self.pairs.first())
+    }
+
+    /// Writes the page into a file: beside its place first, so that a full disk leaves no half page
+    /// and an older report stays as it was.
+    ///
+    /// # Errors
+    /// The file system refuses; the error names the file and the way out.
+    pub fn write(&self, path: &Path) -> Result<(), WriteError> {
+        write_whole(path, &self.to_html()).map_err(|source| WriteError {
+            path: path.display().to_string(),
+            source,
+        })
     }
 }
 
@@ -79,11 +113,34 @@ impl Pair {
         compare::compare(&study.measures, &arms, &model, &kernel)
     }
 
+    /// Whether there is neither a prediction nor a proof.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.model.is_empty() && self.proofs.is_empty()
+    }
+
     /// Whether the kernel itself was run.
     #[must_use]
     pub fn is_proved(&self) -> bool {
         !self.proofs.is_empty()
     }
+}
+
+fn write_whole(path: &Path, text: &str) -> io::Result<()> {
+    let folder = path
+        .parent()
+        .filter(|folder| !folder.as_os_str().is_empty());
+    let folder = folder.unwrap_or(Path::new("."));
+    fs::create_dir_all(folder)?;
+    let mut builder = tempfile::Builder::new();
+    // The usual mode of a document; a temporary file would be readable by its owner alone.
+    let mut file = builder
+        .prefix(".report-")
+        .permissions(Permissions::from_mode(0o644))
+        .tempfile_in(folder)?;
+    file.write_all(text.as_bytes())?;
+    file.persist(path)?;
+    Ok(())
 }
 
 fn observed(records: &[Record]) -> Vec<Observed<'_>> {

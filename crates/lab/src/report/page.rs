@@ -43,14 +43,8 @@ fn head(study: &Study) -> String {
     )
 }
 
-/// The pair that the answer speaks of: the first kernel that was really run, else the first.
-fn spoken_of<'a>(report: &'a Report<'_>) -> Option<&'a Pair> {
-    let proved = report.pairs.iter().find(|pair| pair.is_proved());
-    proved.or_else(|| report.pairs.first())
-}
-
 fn answer(report: &Report<'_>) -> String {
-    let (Some(text), Some(pair)) = (&report.study.answer, spoken_of(report)) else {
+    let (Some(text), Some(pair)) = (&report.study.answer, report.spoken_of()) else {
         return String::new();
     };
     let text = filled(text, report.study, pair);
@@ -144,7 +138,7 @@ fn verdicts(report: &Report<'_>) -> String {
 }
 
 fn published(report: &Report<'_>) -> String {
-    let Some(pair) = spoken_of(report) else {
+    let Some(pair) = report.spoken_of() else {
         return String::new();
     };
     let rows = pair.rows(report.study);
@@ -154,7 +148,7 @@ fn published(report: &Report<'_>) -> String {
 }
 
 fn why(report: &Report<'_>) -> String {
-    let Some(pair) = spoken_of(report) else {
+    let Some(pair) = report.spoken_of() else {
         return String::new();
     };
     let reasons = report.study.measures.iter().filter_map(|measure| {

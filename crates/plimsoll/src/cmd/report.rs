@@ -1,0 +1,89 @@
+//! `plimsoll report`: prediction and proof side by side, from the records.
+
+use std::io::Write as _;
+use std::path::PathBuf;
+
+use anyhow::bail;
+use lab::record::Store;
+use lab::report::gather::gather;
+use lab::report::{Pair, Report};
+use lab::study::Study;
+
+use crate::exit::ExitCode;
+use crate::results;
+use crate::term::{self, Canvas, dim};
+
+/// Put prediction and proof side by side, with the calibration error of every measure
+///
+/// The model predicts every kernel that a record was made on; without records the report holds the
+/// prediction alone and says so. A record that cannot be used is named, and the others are used.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// A built-in study's name, or the path of a study's file
+    study: String,
+    /// The folder below which `prove` wrote its records
+    #[arg(long, value_name = "DIR", default_value = "records")]
+    records: PathBuf,
+    /// Write the report into this folder
+    #[arg(long, value_name = "DIR", default_value = ".")]
+    out: PathBuf,
+}
+
+/// Reports.
+pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
+    let study = Study::find(&args.study)?;
+    let gathered = gather(&study, &Store::new(&args.records))?;
+    for problem in &gathered.problems {
+        anstream::eprintln!("plimsoll: not used: {problem}");
+    }
+    if gathered.pairs.iter().all(Pair::is_empty) {
+        let (name, folder) = (&study.name, args.records.display());
+        bail!("nothing to report: no record in {folder} and no prediction; try `plimsoll prove {name}`");
+    }
+    let report = Report {
+        study: &study,
+        pairs: gathered.pairs,
+        problems: gathered.problems,
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+    };
+    let path = args.out.join(format!("{}.html", study.name));
+    report.write(&path)?;
+    show(&report)?;
+    writeln!(term::out(), "report: {}", path.display())?;
+    Ok(ExitCode::Done)
+}
+
+fn show(report: &Report<'_>) -> anyhow::Result<()> {
+    let (study, width) = (report.study, Canvas::detect().width);
+    let mut out = term::out();
+    writeln!(out, "{}", results::heading(study, width))?;
+    for pair in &report.pairs {
+        show_pair(study, pair, &mut out)?;
+    }
+    if let Some(pair) = report.spoken_of() {
+        writeln!(out, "{}", results::answer(study, &pair.rows(study), width))?;
+    }
+    if !report.pairs.iter().any(Pair::is_proved) {
+        let name = &study.name;
+        writeln!(out, "Nothing was proved yet: `plimsoll prove {name}` runs it on a real kernel.")?;
+    }
+    Ok(())
+}
+
+fn show_pair(study: &Study, pair: &Pair, out: &mut impl std::io::Write) -> anyhow::Result<()> {
+    let rows = pair.rows(study);
+    let arms: Vec<&str> = study.arms.iter().map(|arm| arm.name.as_str()).collect();
+    let whence = match pair.is_proved() {
+        true => format!("{}: {}", pair.kernel, pair.bench),
+        false => format!("{}: predicted, not proved", pair.kernel),
+    };
+    writeln!(out, "{}\n", dim(whence))?;
+    writeln!(out, "{}", results::proved(study, &arms, &rows))?;
+    for line in results::missing(&rows) {
+        writeln!(out, "no figure for {line}")?;
+    }
+    if pair.is_proved() {
+        writeln!(out, "{}\n", results::fidelity(&rows))?;
+    }
+    Ok(())
+}
