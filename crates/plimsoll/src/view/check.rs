@@ -12,36 +12,29 @@ pub(crate) struct Check {
     /// What was computed.
     pub(crate) name: String,
     /// Our number.
-    pub(crate) computed: u64,
+    pub(crate) computed_pages: u64,
     /// The kernel's.
-    pub(crate) kernel: u64,
+    pub(crate) kernel_pages: u64,
     /// Whether they are equal.
     pub(crate) equal: bool,
     /// Why they may differ; empty where they do not.
-    #[serde(skip_serializing_if = "str::is_empty")]
-    pub(crate) reason: &'static str,
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub(crate) reason: String,
     /// Whether its inputs move all the time.
     #[serde(skip)]
     pub(crate) moves: bool,
 }
 
-/// The kernel computes watermarks and reserves when it boots and when their tunables are written,
-/// not when memory comes or goes.
-const STALE_MARKS: &str = "The kernel computed it when the zones managed other pages, as at boot \
-    before the initial RAM disk's were given back, or before memory was added. Writing \
-    vm.watermark_scale_factor to itself makes it compute again.";
-
-const STALE_RESERVE: &str = "The kernel computed it when the zones managed other pages, as at boot \
-    before the initial RAM disk's were given back. Writing vm.lowmem_reserve_ratio to itself makes \
-    it compute again.";
+const STALE_RESERVE: &str = "The kernel made it when the zones managed other pages, as at boot \
+    before the initial RAM disk's came back. Writing vm.lowmem_reserve_ratio to itself makes it anew.";
 
 /// Files are read one after the other.
 const MOVED: &str = "Memory moved while the files were read, one after the other.";
 
 impl Check {
     /// A watermark.
-    pub(crate) fn watermark(name: String, computed: Pages, kernel: Pages) -> Self {
-        Self::new(name, computed, kernel, STALE_MARKS)
+    pub(crate) fn watermark(name: String, computed: Pages, kernel: Pages, reason: &str) -> Self {
+        Self::new(name, computed, kernel, reason)
     }
 
     /// A lowmem reserve.
@@ -54,14 +47,18 @@ impl Check {
         Self::new(name.to_owned(), computed, kernel, MOVED)
     }
 
-    fn new(name: String, computed: Pages, kernel: Pages, reason: &'static str) -> Self {
+    fn new(name: String, computed: Pages, kernel: Pages, reason: &str) -> Self {
         let equal = computed == kernel;
         Self {
             name,
-            computed: computed.0,
-            kernel: kernel.0,
+            computed_pages: computed.0,
+            kernel_pages: kernel.0,
             equal,
-            reason: if equal { "" } else { reason },
+            reason: if equal {
+                String::new()
+            } else {
+                reason.to_owned()
+            },
             moves: reason == MOVED,
         }
     }
@@ -83,14 +80,14 @@ pub(crate) fn write(checks: &[Check], page: &mut Page) {
         return;
     }
     page.line(format!("  {}", bad(count)));
-    let mut reason = "";
+    let mut reason = &String::new();
     for check in checks.iter().filter(|check| !check.equal) {
         page.line(format!(
             "  {}: {} here, {} in the kernel",
-            check.name, check.computed, check.kernel
+            check.name, check.computed_pages, check.kernel_pages
         ));
-        if check.reason != reason {
-            reason = check.reason;
+        if check.reason != *reason {
+            reason = &check.reason;
             page.paragraph(4, reason);
         }
     }

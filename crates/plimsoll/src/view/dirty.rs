@@ -12,11 +12,11 @@ use super::page::Page;
 /// Thresholds and what is dirty, in pages.
 #[derive(Debug, Serialize)]
 pub(crate) struct Dirty {
-    dirtyable: u64,
+    dirtyable_pages: u64,
     background: Threshold,
     limit: Threshold,
-    dirty: u64,
-    writeback: u64,
+    dirty_pages: u64,
+    writeback_pages: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
     expire_centisecs: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -47,15 +47,15 @@ impl Dirty {
             kernel_pages: vmstat.get(item),
         };
         Some(Self {
-            dirtyable: snapshot.dirtyable()?.0,
+            dirtyable_pages: snapshot.dirtyable()?.0,
             background: threshold(
                 pair("dirty_background")?,
                 computed.background,
                 "nr_dirty_background_threshold",
             ),
             limit: threshold(pair("dirty")?, computed.dirty, "nr_dirty_threshold"),
-            dirty: vmstat.get("nr_dirty")?,
-            writeback: vmstat.get("nr_writeback")?,
+            dirty_pages: vmstat.get("nr_dirty")?,
+            writeback_pages: vmstat.get("nr_writeback")?,
             expire_centisecs: snapshot.number("vm.dirty_expire_centisecs"),
             writeback_centisecs: snapshot.number("vm.dirty_writeback_centisecs"),
             page,
@@ -100,7 +100,7 @@ impl Dirty {
             amount: amount(at),
         });
         let canvas = page.canvas();
-        let level = self.dirty.saturating_add(self.writeback);
+        let level = self.dirty_pages.saturating_add(self.writeback_pages);
         for row in load_line::draw(&marks, level, canvas.width - 2, canvas.charset) {
             page.line(format!("  {row}"));
         }
@@ -108,11 +108,11 @@ impl Dirty {
     }
 
     fn write_rows(&self, page: &mut Page, amount: impl Fn(u64) -> String) {
-        page.row("dirty", amount(self.dirty), "");
-        page.row("under writeback", amount(self.writeback), "");
+        page.row("dirty", amount(self.dirty_pages), "");
+        page.row("under writeback", amount(self.writeback_pages), "");
         page.row(
             "dirtyable memory",
-            amount(self.dirtyable),
+            amount(self.dirtyable_pages),
             "what the ratios are of",
         );
         let (background, limit) = (&self.background, &self.limit);

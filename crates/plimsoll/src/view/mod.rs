@@ -10,6 +10,7 @@ mod dirty;
 mod huge_pages;
 mod interval;
 mod ksm;
+mod late_pages;
 mod lists;
 mod load_line;
 mod lru_gen;
@@ -21,6 +22,7 @@ mod reclaim;
 mod share;
 mod swap;
 mod unreadable;
+mod watermark_rule;
 mod zones;
 
 use host::read::UNREADABLE;
@@ -44,6 +46,7 @@ use self::pressure::Pressure;
 use self::reclaim::Reclaim;
 use self::swap::Swap;
 use self::unreadable::Unreadable;
+use self::watermark_rule::WatermarkRule;
 use self::zones::Zone;
 use crate::term::Canvas;
 
@@ -58,6 +61,7 @@ pub(crate) struct View {
     machine: Machine,
     memory: Option<Memory>,
     zones: Vec<Zone>,
+    watermark_rule: WatermarkRule,
     available: Option<Available>,
     dirty: Option<Dirty>,
     lists: Option<Lists>,
@@ -102,6 +106,7 @@ impl View {
             machine: Machine::of(&snapshot, frame),
             memory: Memory::of(&snapshot),
             zones: zones::zones(&snapshot),
+            watermark_rule: WatermarkRule::of(&snapshot),
             available,
             dirty,
             lists: Lists::of(&snapshot),
@@ -124,7 +129,7 @@ impl View {
         self.memory
             .iter()
             .for_each(|section| section.write(&mut page));
-        zones::write(&self.zones, &mut page);
+        zones::write(&self.zones, &self.watermark_rule, &mut page);
         self.available
             .iter()
             .for_each(|section| section.write(&mut page));

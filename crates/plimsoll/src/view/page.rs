@@ -7,7 +7,7 @@ use mm::units::Bytes;
 use crate::term::{Canvas, Charset, bold};
 
 /// Columns of the name in a row.
-const NAME: usize = 24;
+const NAME: usize = 25;
 
 /// Text under construction.
 #[derive(Debug)]
@@ -64,7 +64,7 @@ impl Page {
                 ""
             }
         };
-        let head = format!("  {name:<NAME$} {:>11}", value.to_string());
+        let head = format!("  {name:<NAME$} {:>10}", value.to_string());
         let room = self.canvas.width.saturating_sub(head.chars().count() + 2);
         if about.chars().count() <= room {
             self.line(format!("{head}  {about}"));

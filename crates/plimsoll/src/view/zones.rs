@@ -6,24 +6,26 @@ use mm::zoneinfo::{self, Watermarks, Zoneinfo};
 use serde::Serialize;
 
 use super::check::Check;
+use super::late_pages::{LatePages, late_pages};
 use super::load_line::{self, Mark};
 use super::page::Page;
+use super::watermark_rule::WatermarkRule;
 
-/// One zone with memory. All amounts are in pages.
+/// One zone with memory.
 #[derive(Debug, Serialize)]
 pub(crate) struct Zone {
     node: u32,
     name: &'static str,
-    present: u64,
-    managed: u64,
-    free: u64,
-    boost: u64,
-    min: u64,
-    low: u64,
-    high: u64,
+    present_pages: u64,
+    managed_pages: u64,
+    free_pages: u64,
+    boost_pages: u64,
+    min_pages: u64,
+    low_pages: u64,
+    high_pages: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
-    promo: Option<u64>,
-    lowmem_reserve: Vec<u64>,
+    promo_pages: Option<u64>,
+    lowmem_reserve_pages: Vec<u64>,
     state: State,
     #[serde(skip)]
     page: PageSize,
@@ -71,15 +73,15 @@ impl Zone {
         Self {
             node: zone.node,
             name: zone.kind.name(),
-            present: zone.present.0,
-            managed: zone.managed.0,
-            free: zone.free.0,
-            boost: zone.boost.unwrap_or_default().0,
-            min: marks.min.0,
-            low: marks.low.0,
-            high: marks.high.0,
-            promo: marks.promo.map(|promo| promo.0),
-            lowmem_reserve: zone.protection.iter().map(|pages| pages.0).collect(),
+            present_pages: zone.present.0,
+            managed_pages: zone.managed.0,
+            free_pages: zone.free.0,
+            boost_pages: zone.boost.unwrap_or_default().0,
+            min_pages: marks.min.0,
+            low_pages: marks.low.0,
+            high_pages: marks.high.0,
+            promo_pages: marks.promo.map(|promo| promo.0),
+            lowmem_reserve_pages: zone.protection.iter().map(|pages| pages.0).collect(),
             state: State::of(zone.free, marks),
             page,
         }
@@ -94,34 +96,38 @@ impl Zone {
             "{} (node {}): free {} of {}, {}",
             self.name,
             self.node,
-            self.amount(self.free),
-            self.amount(self.managed),
+            self.amount(self.free_pages),
+            self.amount(self.managed_pages),
             self.state.words()
         );
         page.line("");
         page.paragraph(2, &head);
-        let marks = [("min", self.min), ("low", self.low), ("high", self.high)];
+        let marks = [
+            ("min", self.min_pages),
+            ("low", self.low_pages),
+            ("high", self.high_pages),
+        ];
         let marks = marks.map(|(name, at)| Mark {
             name,
             at,
             amount: self.amount(at),
         });
         let canvas = page.canvas();
-        for row in load_line::draw(&marks, self.free, canvas.width - 2, canvas.charset) {
+        for row in load_line::draw(&marks, self.free_pages, canvas.width - 2, canvas.charset) {
             page.line(format!("  {row}"));
         }
         self.write_extras(page);
     }
 
     fn write_extras(&self, page: &mut Page) {
-        if self.boost > 0 {
-            let boost = self.amount(self.boost);
+        if self.boost_pages > 0 {
+            let boost = self.amount(self.boost_pages);
             page.paragraph(
                 2,
                 &format!("The marks are raised by {boost} for now (watermark boost)."),
             );
         }
-        let reserve = self.lowmem_reserve.iter().copied().max().unwrap_or(0);
+        let reserve = self.lowmem_reserve_pages.iter().copied().max().unwrap_or(0);
         if reserve > 0 {
             let reserve = self.amount(reserve);
             page.paragraph(
@@ -133,7 +139,7 @@ impl Zone {
 }
 
 /// Writes the section; the zone that allocations try first comes first.
-pub(crate) fn write(zones: &[Zone], page: &mut Page) {
+pub(crate) fn write(zones: &[Zone], rule: &WatermarkRule, page: &mut Page) {
     if zones.is_empty() {
         return;
     }
@@ -143,6 +149,7 @@ pub(crate) fn write(zones: &[Zone], page: &mut Page) {
     for zone in order {
         zone.write(page);
     }
+    rule.write(page);
 }
 
 /// Recomputes the watermarks and the lowmem reserves.
@@ -154,14 +161,15 @@ pub(crate) fn checks(snapshot: &Snapshot) -> Vec<Check> {
 
 fn watermark_checks(snapshot: &Snapshot) -> Option<Vec<Check>> {
     let computed = snapshot.watermarks()?;
+    let reason = stale_marks(snapshot);
     let pairs = snapshot.zoneinfo.as_ref()?.zones.iter().zip(computed);
     let check = |(zone, computed): (&zoneinfo::Zone, Watermarks)| {
         let kernel = zone.watermarks;
         let name = |mark| format!("{mark} watermark of {}", title(zone));
         [
-            Check::watermark(name("min"), computed.min, kernel.min),
-            Check::watermark(name("low"), computed.low, kernel.low),
-            Check::watermark(name("high"), computed.high, kernel.high),
+            Check::watermark(name("min"), computed.min, kernel.min, &reason),
+            Check::watermark(name("low"), computed.low, kernel.low, &reason),
+            Check::watermark(name("high"), computed.high, kernel.high, &reason),
         ]
     };
     Some(
@@ -201,4 +209,21 @@ fn reserve_checks(snapshot: &Snapshot) -> Option<Vec<Check>> {
 
 fn title(zone: &zoneinfo::Zone) -> String {
     format!("{} (node {})", zone.kind, zone.node)
+}
+
+/// Why the kernel's marks are not those that the tunables give now.
+fn stale_marks(snapshot: &Snapshot) -> String {
+    let when = match late_pages(snapshot) {
+        Some(LatePages { zone, node, pages }) => format!(
+            "when {zone} (node {node}) managed {pages} pages ({amount}) less: so it did at boot, \
+             before the initial RAM disk's came back",
+            pages = pages.0,
+            amount = pages.bytes(snapshot.page),
+        ),
+        None => "when the zones managed other pages, or a patch changed the rule".to_owned(),
+    };
+    format!(
+        "The kernel made its marks {when}. Writing vm.watermark_scale_factor to itself makes them \
+         anew."
+    )
 }

@@ -1,0 +1,134 @@
+//! Why watermarks may differ from what the tunables give now: pages that came to a zone later.
+//!
+//! The kernel makes the marks at boot and when `vm.min_free_kbytes` or `vm.watermark_scale_factor`
+//! is written, with the managed pages of that moment. The pages of the initial RAM disk come back
+//! after the last of these at boot. So we look for the number of pages that, taken from one zone,
+//! gives the kernel's marks in all zones: if there is one, the difference is explained.
+
+use mm::formula::watermarks::{Rule, ZoneSize, watermarks};
+use mm::snapshot::Snapshot;
+use mm::units::Pages;
+use mm::zoneinfo::{Watermarks, Zone};
+
+/// Pages that came to a zone after the marks were made.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct LatePages {
+    /// The zone.
+    pub(crate) zone: &'static str,
+    /// Its node.
+    pub(crate) node: u32,
+    /// How many, as the smallest number that gives the kernel's marks.
+    pub(crate) pages: Pages,
+}
+
+/// Numbers of pages that are tried in one zone: as many give the same high mark at most, save where
+/// all memory is in one zone.
+const TRIED: usize = 10_000;
+
+/// The pages, if any number of them in any one zone explains the kernel's marks.
+pub(crate) fn late_pages(snapshot: &Snapshot) -> Option<LatePages> {
+    let rule = snapshot.watermark_rule()?;
+    let zones = &snapshot.zoneinfo.as_ref()?.zones;
+    let found = |(index, zone): (usize, &Zone)| {
+        let pages = Marks { zones, rule, index }.explaining()?;
+        Some(LatePages {
+            zone: zone.kind.name(),
+            node: zone.node,
+            pages,
+        })
+    };
+    zones.iter().enumerate().find_map(found)
+}
+
+/// The marks of all zones as they were when one of them had fewer pages.
+struct Marks<'a> {
+    zones: &'a [Zone],
+    rule: Rule,
+    index: usize,
+}
+
+impl Marks<'_> {
+    /// The smallest number of late pages that gives the kernel's marks.
+    fn explaining(&self) -> Option<Pages> {
+        let zone = &self.zones[self.index];
+        let kernel = zone.unboosted().high;
+        let first = self.first_at_most(kernel, zone.managed);
+        let same = (first..=zone.managed.0).take_while(|&late| self.high(late) == kernel);
+        same.take(TRIED)
+            .find(|&late| self.equal_the_kernels(late))
+            .map(Pages)
+    }
+
+    /// The fewest late pages with which the zone's high mark is not above `mark`, by bisection: the
+    /// mark falls with each page that the zone lacks.
+    fn first_at_most(&self, mark: Pages, managed: Pages) -> u64 {
+        let (mut low, mut high) = (0, managed.0);
+        while low < high {
+            let middle = low + (high - low) / 2;
+            if self.high(middle) <= mark {
+                high = middle;
+            } else {
+                low = middle + 1;
+            }
+        }
+        low
+    }
+
+    fn high(&self, late: u64) -> Pages {
+        self.with(late)[self.index].high
+    }
+
+    fn equal_the_kernels(&self, late: u64) -> bool {
+        let three = |marks: Watermarks| (marks.min, marks.low, marks.high);
+        let mut pairs = self.zones.iter().zip(self.with(late));
+        pairs.all(|(zone, marks)| !zone.is_populated() || three(zone.unboosted()) == three(marks))
+    }
+
+    fn with(&self, late: u64) -> Vec<Watermarks> {
+        let mut sizes: Vec<ZoneSize> = self.zones.iter().map(ZoneSize::from).collect();
+        let managed = &mut sizes[self.index].managed;
+        *managed = managed.saturating_sub(Pages(late));
+        watermarks(&sizes, self.rule)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use mm::capture::Frame;
+
+    /// A 3840 MiB VM with Linux 6.1 as it booted, and with its Normal zone's low mark as given.
+    fn booted(normal_low: u64) -> Snapshot {
+        let zone = |name, managed, [min, low, high]: [u64; 3]| {
+            format!(
+                "Node 0, zone {name}\n  pages free 9\n boost 0\n min {min}\n low {low}\n \
+                 high {high}\n spanned {managed}\n present {managed}\n managed {managed}\n \
+                 protection: (0, 0, 0)\n"
+            )
+        };
+        let zoneinfo = [
+            zone("DMA", 3840, [69, 86, 103]),
+            zone("DMA32", 757_818, [13_595, 16_993, 20_391]),
+            zone("Normal", 179_400, [3231, normal_low, 4845]),
+        ];
+        let mut frame = Frame::default();
+        let mut put = |path: &str, text: String| frame.files.insert(path.to_owned(), text);
+        put("proc/zoneinfo", zoneinfo.concat());
+        put("proc/sys/vm/min_free_kbytes", "67584".to_owned());
+        put("proc/sys/vm/watermark_scale_factor", "10".to_owned());
+        Snapshot::parse(&frame)
+    }
+
+    #[test]
+    fn the_initial_ram_disk_explains_the_marks_of_a_booted_vm() {
+        let late = late_pages(&booted(4038)).expect("an explanation");
+        assert_eq!((late.zone, late.node), ("DMA32", 0));
+        // The lowmem reserves of the same moment bound it to 2875 to 3074 pages.
+        assert!((2800..=3150).contains(&late.pages.0), "{late:?}");
+    }
+
+    #[test]
+    fn marks_that_no_number_of_pages_gives_stay_unexplained() {
+        assert_eq!(late_pages(&booted(4040)), None);
+    }
+}
