@@ -26,9 +26,15 @@ end
 
 complete -c plimsoll -n "__fish_plimsoll_needs_command" -s h -l help -d 'Print help'
 complete -c plimsoll -n "__fish_plimsoll_needs_command" -s V -l version -d 'Print version'
+complete -c plimsoll -n "__fish_plimsoll_needs_command" -f -a "fidelity" -d 'Compare the model with every recorded kernel, measure by measure, the worst first'
 complete -c plimsoll -n "__fish_plimsoll_needs_command" -f -a "inspect" -d 'Show the state of this machine\'s memory in the kernel\'s own terms'
+complete -c plimsoll -n "__fish_plimsoll_needs_command" -f -a "predict" -d 'Predict what a study\'s settings will do, on the model: no root, no VM, under a second'
+complete -c plimsoll -n "__fish_plimsoll_needs_command" -f -a "prove" -d 'Prove a study on a real kernel in a throwaway VM, and compare with the prediction'
+complete -c plimsoll -n "__fish_plimsoll_needs_command" -f -a "report" -d 'Put prediction and proof side by side, with the calibration error of every measure'
 complete -c plimsoll -n "__fish_plimsoll_needs_command" -f -a "replay" -d 'Replay a trace of accesses through the kernel\'s LRU and print its miss ratio'
 complete -c plimsoll -n "__fish_plimsoll_needs_command" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c plimsoll -n "__fish_plimsoll_using_subcommand fidelity" -l records -d 'The folder below which `prove` wrote its records' -r -F
+complete -c plimsoll -n "__fish_plimsoll_using_subcommand fidelity" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c plimsoll -n "__fish_plimsoll_using_subcommand inspect" -l from -d 'Show a saved capture in place of this machine' -r -F
 complete -c plimsoll -n "__fish_plimsoll_using_subcommand inspect" -l save -d 'Save what was read as a capture, for --from, a bug report or a colleague' -r -F
 complete -c plimsoll -n "__fish_plimsoll_using_subcommand inspect" -l interval -d 'Seconds over which rates are taken; 0 takes none' -r
@@ -38,12 +44,38 @@ complete -c plimsoll -n "__fish_plimsoll_using_subcommand inspect" -l watch -d '
 complete -c plimsoll -n "__fish_plimsoll_using_subcommand inspect" -l json -d 'Write JSON, one document in a line'
 complete -c plimsoll -n "__fish_plimsoll_using_subcommand inspect" -l check -d 'Answer by the exit code whether every recomputed number equals the kernel\'s: 0 yes, 1 no'
 complete -c plimsoll -n "__fish_plimsoll_using_subcommand inspect" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c plimsoll -n "__fish_plimsoll_using_subcommand predict" -l arm -d 'Run only this arm (repeatable) [default: all]' -r
+complete -c plimsoll -n "__fish_plimsoll_using_subcommand predict" -l repetitions -d 'Runs of each arm, each with its own seed [default: what the study says]' -r
+complete -c plimsoll -n "__fish_plimsoll_using_subcommand predict" -l seed -d 'The seed of the first run' -r
+complete -c plimsoll -n "__fish_plimsoll_using_subcommand predict" -l out -d 'Write the report into this folder' -r -F
+complete -c plimsoll -n "__fish_plimsoll_using_subcommand predict" -l kernel -d 'The kernel that is modelled: one that the binary carries a calibration of' -r
+complete -c plimsoll -n "__fish_plimsoll_using_subcommand predict" -l calibration -d 'A calibration made by `plimsoll calibrate`, in place of a built-in one' -r -F
+complete -c plimsoll -n "__fish_plimsoll_using_subcommand predict" -l set -d 'Add an arm of your own with this setting (repeatable)' -r
+complete -c plimsoll -n "__fish_plimsoll_using_subcommand predict" -s h -l help -d 'Print help'
+complete -c plimsoll -n "__fish_plimsoll_using_subcommand prove" -l arm -d 'Run only this arm (repeatable) [default: all]' -r
+complete -c plimsoll -n "__fish_plimsoll_using_subcommand prove" -l repetitions -d 'Runs of each arm, each with its own seed [default: what the study says]' -r
+complete -c plimsoll -n "__fish_plimsoll_using_subcommand prove" -l seed -d 'The seed of the first run' -r
+complete -c plimsoll -n "__fish_plimsoll_using_subcommand prove" -l out -d 'Write the report into this folder' -r -F
+complete -c plimsoll -n "__fish_plimsoll_using_subcommand prove" -l kernel -d 'The kernel: 6.1, 6.12 (stock Debian kernels), host, or the path of an image [default: host where its image is found, else 6.1]' -r
+complete -c plimsoll -n "__fish_plimsoll_using_subcommand prove" -l modules -d 'Modules of the kernel, where they are not found beside the image' -r -F
+complete -c plimsoll -n "__fish_plimsoll_using_subcommand prove" -l clock -d 'Whose time counts: that of the guest\'s instructions, which repeats exactly, or the host\'s' -r -f -a "virtual\t'One nanosecond an instruction: the same in every run, on any host'
+wall\t'The host\'s time, by KVM where it works'"
+complete -c plimsoll -n "__fish_plimsoll_using_subcommand prove" -l records -d 'Write the records below this folder' -r -F
+complete -c plimsoll -n "__fish_plimsoll_using_subcommand prove" -l deadline -d 'Give up a VM after this many seconds of the host\'s time' -r
+complete -c plimsoll -n "__fish_plimsoll_using_subcommand prove" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c plimsoll -n "__fish_plimsoll_using_subcommand report" -l records -d 'The folder below which `prove` wrote its records' -r -F
+complete -c plimsoll -n "__fish_plimsoll_using_subcommand report" -l out -d 'Write the report into this folder' -r -F
+complete -c plimsoll -n "__fish_plimsoll_using_subcommand report" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c plimsoll -n "__fish_plimsoll_using_subcommand replay" -l memory -d 'Memory for the trace\'s pages, one size or several with commas: pages (`100000`), a size (`400 MiB`) or a share of the trace\'s distinct pages (`10%`)' -r
 complete -c plimsoll -n "__fish_plimsoll_using_subcommand replay" -l page-size -d 'Bytes of a page, by which sizes are divided' -r
 complete -c plimsoll -n "__fish_plimsoll_using_subcommand replay" -l format -d 'How the trace is written; without it the name decides: .csv and .txt are CSV' -r -f -a "oracleGeneral\t'libCacheSim\'s binary records of 24 bytes'
 csv\t'Comma-separated values'"
 complete -c plimsoll -n "__fish_plimsoll_using_subcommand replay" -l json -d 'Print JSON'
 complete -c plimsoll -n "__fish_plimsoll_using_subcommand replay" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c plimsoll -n "__fish_plimsoll_using_subcommand help; and not __fish_seen_subcommand_from inspect replay help" -f -a "inspect" -d 'Show the state of this machine\'s memory in the kernel\'s own terms'
-complete -c plimsoll -n "__fish_plimsoll_using_subcommand help; and not __fish_seen_subcommand_from inspect replay help" -f -a "replay" -d 'Replay a trace of accesses through the kernel\'s LRU and print its miss ratio'
-complete -c plimsoll -n "__fish_plimsoll_using_subcommand help; and not __fish_seen_subcommand_from inspect replay help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c plimsoll -n "__fish_plimsoll_using_subcommand help; and not __fish_seen_subcommand_from fidelity inspect predict prove report replay help" -f -a "fidelity" -d 'Compare the model with every recorded kernel, measure by measure, the worst first'
+complete -c plimsoll -n "__fish_plimsoll_using_subcommand help; and not __fish_seen_subcommand_from fidelity inspect predict prove report replay help" -f -a "inspect" -d 'Show the state of this machine\'s memory in the kernel\'s own terms'
+complete -c plimsoll -n "__fish_plimsoll_using_subcommand help; and not __fish_seen_subcommand_from fidelity inspect predict prove report replay help" -f -a "predict" -d 'Predict what a study\'s settings will do, on the model: no root, no VM, under a second'
+complete -c plimsoll -n "__fish_plimsoll_using_subcommand help; and not __fish_seen_subcommand_from fidelity inspect predict prove report replay help" -f -a "prove" -d 'Prove a study on a real kernel in a throwaway VM, and compare with the prediction'
+complete -c plimsoll -n "__fish_plimsoll_using_subcommand help; and not __fish_seen_subcommand_from fidelity inspect predict prove report replay help" -f -a "report" -d 'Put prediction and proof side by side, with the calibration error of every measure'
+complete -c plimsoll -n "__fish_plimsoll_using_subcommand help; and not __fish_seen_subcommand_from fidelity inspect predict prove report replay help" -f -a "replay" -d 'Replay a trace of accesses through the kernel\'s LRU and print its miss ratio'
+complete -c plimsoll -n "__fish_plimsoll_using_subcommand help; and not __fish_seen_subcommand_from fidelity inspect predict prove report replay help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'

@@ -6,6 +6,7 @@
 pub mod bench;
 pub mod calibration;
 pub mod experiment;
+pub mod judge;
 pub mod measure;
 pub mod model_bench;
 pub mod quantity;

@@ -14,6 +14,8 @@ use mm::outcome::{Outcome, OutcomeError};
 use mm::scenario::Scenario;
 use serde::{Deserialize, Serialize};
 
+use crate::verdict::Repeatability;
+
 mod date;
 mod hash;
 mod machine;
@@ -147,6 +149,15 @@ impl Provenance {
             text += &format!("{name}={value}\n");
         }
         sha256(text.as_bytes())[..16].to_owned()
+    }
+
+    /// Whether the run gives the same numbers each time: on the model, and in virtual time.
+    #[must_use]
+    pub fn repeatability(&self) -> Repeatability {
+        match self.bench.starts_with("model") || self.bench.ends_with("virtual time") {
+            true => Repeatability::Exact,
+            false => Repeatability::Noisy,
+        }
     }
 
     /// The record's file name: arm and seed for people, the key for the rest.

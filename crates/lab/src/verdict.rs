@@ -165,6 +165,14 @@ impl Verdict {
 }
 
 impl Basis {
+    /// Runs of the smaller arm.
+    #[must_use]
+    pub fn runs(&self) -> usize {
+        match self {
+            Self::Deterministic { runs } | Self::Statistics { runs, .. } => *runs,
+        }
+    }
+
     /// In words, for brackets.
     #[must_use]
     pub fn words(&self) -> String {

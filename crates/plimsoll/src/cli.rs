@@ -23,7 +23,11 @@ pub(crate) struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Verb {
+    Fidelity(cmd::fidelity::Args),
     Inspect(cmd::inspect::Args),
+    Predict(cmd::predict::Args),
+    Prove(cmd::prove::Args),
+    Report(cmd::report::Args),
     Replay(cmd::replay::Args),
 }
 
@@ -41,7 +45,11 @@ pub(crate) fn parse() -> anyhow::Result<Cli> {
 /// Runs the verb.
 pub(crate) fn run(cli: Cli) -> anyhow::Result<ExitCode> {
     match cli.verb {
+        Verb::Fidelity(args) => cmd::fidelity::run(args),
         Verb::Inspect(args) => cmd::inspect::run(args),
+        Verb::Predict(args) => cmd::predict::run(args),
+        Verb::Prove(args) => cmd::prove::run(args),
+        Verb::Report(args) => cmd::report::run(args),
         Verb::Replay(args) => cmd::replay::run(args),
     }
 }

@@ -7,6 +7,8 @@ mod cli;
 mod cmd;
 mod docs;
 mod exit;
+mod results;
+mod table;
 mod term;
 mod view;
 

@@ -84,6 +84,11 @@ pub(crate) fn bold<T: fmt::Display>(text: T) -> Styled<T> {
     Styled("\x1b[1m", text)
 }
 
+/// What may be passed over.
+pub(crate) fn dim<T: fmt::Display>(text: T) -> Styled<T> {
+    Styled("\x1b[2m", text)
+}
+
 /// What is as it should be.
 pub(crate) fn good<T: fmt::Display>(text: T) -> Styled<T> {
     Styled("\x1b[32m", text)

@@ -1,5 +1,9 @@
 //! The verbs, one a file: `#[derive(clap::Args)] struct Args` and
 //! `fn run(args: Args) -> anyhow::Result<ExitCode>`.
 
+pub(crate) mod fidelity;
 pub(crate) mod inspect;
+pub(crate) mod predict;
+pub(crate) mod prove;
 pub(crate) mod replay;
+pub(crate) mod report;

@@ -1,0 +1,180 @@
+//! The verdicts of a study: every arm against the first one, measure by measure.
+
+use crate::record::Record;
+use crate::study::Study;
+use crate::verdict::{Finding, Repeatability, Thresholds, Verdict, verdict};
+
+/// A verdict on one measure of one arm.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Judgement {
+    /// The measure's name.
+    pub measure: String,
+    /// The arm that is judged.
+    pub arm: String,
+    /// The arm it is judged against.
+    pub baseline: String,
+    /// What was found.
+    pub verdict: Verdict,
+}
+
+/// Judges every arm that has records against the first one that has, in the study's order. Records
+/// of several kernels or benches must not be mixed.
+#[must_use]
+pub fn judge(study: &Study, records: &[Record]) -> Vec<Judgement> {
+    let of_arm = |arm: &str| -> Vec<&Record> {
+        records
+            .iter()
+            .filter(|record| record.provenance.arm == arm)
+            .collect()
+    };
+    let arms = study
+        .arms
+        .iter()
+        .map(|arm| (arm.name.as_str(), of_arm(&arm.name)));
+    let mut arms = arms.filter(|(_, records)| !records.is_empty());
+    let Some((baseline, base_records)) = arms.next() else {
+        return Vec::new();
+    };
+    let arms: Vec<_> = arms.collect();
+    let mut judgements = Vec::new();
+    for measure in &study.measures {
+        let numbers = |records: &[&Record]| -> Vec<f64> {
+            records
+                .iter()
+                .filter_map(|record| measure.read(&record.outcome).ok())
+                .collect()
+        };
+        let mut thresholds = Thresholds::default();
+        thresholds.noise_floor = measure.noise_floor.unwrap_or(thresholds.noise_floor);
+        let base_numbers = numbers(&base_records);
+        for (arm, records) in &arms {
+            let verdict = verdict(
+                &base_numbers,
+                &numbers(records),
+                measure.better,
+                repeatability(&base_records, records),
+                thresholds,
+            );
+            judgements.extend(verdict.map(|verdict| Judgement {
+                measure: measure.name.clone(),
+                arm: (*arm).to_owned(),
+                baseline: baseline.to_owned(),
+                verdict,
+            }));
+        }
+    }
+    judgements
+}
+
+fn repeatability(left: &[&Record], right: &[&Record]) -> Repeatability {
+    let mut both = left.iter().chain(right);
+    match both.all(|record| record.provenance.repeatability() == Repeatability::Exact) {
+        true => Repeatability::Exact,
+        false => Repeatability::Noisy,
+    }
+}
+
+/// One line on an arm: "raised against default: better in 1, worse in 4, no difference shown in 6".
+#[must_use]
+pub fn sum_up(judgements: &[Judgement], arm: &str) -> Option<String> {
+    let of_arm: Vec<&Judgement> = judgements.iter().filter(|j| j.arm == arm).collect();
+    let first = of_arm.first()?;
+    let findings = [
+        (Finding::Better, "better in"),
+        (Finding::Worse, "worse in"),
+        (Finding::Differs, "different in"),
+        (Finding::NoDifferenceShown, "no difference shown in"),
+        (Finding::TooFewRuns, "too few runs for"),
+    ];
+    let counts = findings.iter().filter_map(|(finding, words)| {
+        let count = of_arm
+            .iter()
+            .filter(|j| j.verdict.finding == *finding)
+            .count();
+        (count > 0).then(|| format!("{words} {count}"))
+    });
+    let counts: Vec<String> = counts.collect();
+    let measures = of_arm.len();
+    let basis = basis(&of_arm);
+    Some(format!(
+        "{arm} against {}: {} of {measures} measures ({basis})",
+        first.baseline,
+        counts.join(", ")
+    ))
+}
+
+/// What the verdicts rest on: in words where it is the same for all of them.
+fn basis(judgements: &[&Judgement]) -> String {
+    use crate::verdict::Basis;
+    let fewest = judgements
+        .iter()
+        .map(|j| j.verdict.basis.runs())
+        .min()
+        .unwrap_or(0);
+    let exact = judgements
+        .iter()
+        .all(|j| matches!(j.verdict.basis, Basis::Deterministic { .. }));
+    match (exact, fewest) {
+        (true, 1) => "deterministic bench, one run an arm".to_owned(),
+        (true, runs) => format!("deterministic bench, {runs} equal runs an arm"),
+        (false, 1) => "one run an arm".to_owned(),
+        (false, runs) => format!("permutation test, {runs} runs an arm"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::record::tests::record;
+    use mm::outcome::{Latency, Status, StepOutcome};
+    use mm::units::{Bytes, Nanos};
+
+    fn run(arm: &str, seed: u64, seconds: u64) -> Record {
+        let mut record = record(arm, seed);
+        record.outcome.steps.push(StepOutcome {
+            process: "administrator".to_owned(),
+            label: "re-read 2".to_owned(),
+            start: Nanos(0),
+            end: Nanos(seconds * Nanos::SECOND.0),
+            operations: 1,
+            bytes: Bytes(1),
+            status: Status::Done,
+            latency: Latency::default(),
+        });
+        record
+    }
+
+    fn study() -> Study {
+        Study::find("min-free-kbytes").unwrap()
+    }
+
+    #[test]
+    fn an_arm_is_judged_against_the_first_where_both_have_numbers() {
+        let records = [run("raised", 1, 20), run("default", 1, 2)];
+        let found = judge(&study(), &records);
+        assert_eq!(found.len(), 1, "only one measure has numbers");
+        assert_eq!(
+            (found[0].arm.as_str(), found[0].baseline.as_str()),
+            ("raised", "default")
+        );
+        assert!((found[0].verdict.shift - 18.0).abs() < 1e-9);
+        let line = sum_up(&found, "raised").unwrap();
+        assert!(line.starts_with("raised against default: "), "{line}");
+        assert!(
+            line.ends_with("1 of 1 measures (deterministic bench, one run an arm)"),
+            "{line}"
+        );
+    }
+
+    #[test]
+    fn a_noisy_bench_with_one_run_shows_nothing() {
+        let mut records = [run("raised", 1, 20), run("default", 1, 2)];
+        for record in &mut records {
+            record.provenance.bench = "VM, Linux 6.1, wall-clock time, KVM".to_owned();
+        }
+        let found = judge(&study(), &records);
+        assert_eq!(found[0].verdict.finding, Finding::TooFewRuns);
+        assert_eq!(judge(&study(), &records[..1]), []);
+        assert_eq!(sum_up(&[], "raised"), None);
+    }
+}

@@ -1,0 +1,219 @@
+//! `plimsoll predict`: a whole study on the model.
+
+use std::fs;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, anyhow};
+use lab::calibration;
+use lab::experiment::{AtATime, Experiment, Results};
+use lab::judge::{judge, sum_up};
+use lab::model_bench::ModelBench;
+use lab::report::{Pair, Report};
+use lab::study::Study;
+use mm::settings::{Setting, Settings};
+
+use crate::exit::ExitCode;
+use crate::results;
+use crate::term::{self, Canvas, dim};
+
+/// The arm that `--set` makes.
+const OWN_ARM: &str = "yours";
+
+/// Predict what a study's settings will do, on the model: no root, no VM, under a second
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// A built-in study's name, or the path of a study's file
+    study: String,
+    #[command(flatten)]
+    choice: Choice,
+    /// The kernel that is modelled: one that the binary carries a calibration of
+    #[arg(long, default_value = "6.1")]
+    kernel: String,
+    /// A calibration made by `plimsoll calibrate`, in place of a built-in one
+    #[arg(long, value_name = "DIR", conflicts_with = "kernel")]
+    calibration: Option<PathBuf>,
+    /// Add an arm of your own with this setting (repeatable)
+    #[arg(long = "set", value_name = "TUNABLE=VALUE", value_parser = setting)]
+    settings: Vec<Setting>,
+}
+
+/// Which runs of a study are wanted, and where the report goes; the same for `predict` and `prove`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Choice {
+    /// Run only this arm (repeatable) [default: all]
+    #[arg(long = "arm", value_name = "ARM")]
+    arms: Vec<String>,
+    /// Runs of each arm, each with its own seed [default: what the study says]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    repetitions: Option<u32>,
+    /// The seed of the first run
+    #[arg(long, value_name = "N", default_value = "1")]
+    seed: u64,
+    /// Write the report into this folder
+    #[arg(long, value_name = "DIR", default_value = ".")]
+    out: PathBuf,
+}
+
+/// Predicts.
+pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
+    let study = with_settings(Study::find(&args.study)?, &args.settings)?;
+    let calibration = match &args.calibration {
+        Some(folder) => calibration::read(folder)?,
+        None => calibration::built_in(&args.kernel)?,
+    };
+    let kernel = calibration.kernel.clone();
+    let mut experiment = args.choice.experiment(&study);
+    if !args.settings.is_empty() && !experiment.arms.is_empty() {
+        experiment.arms.push(OWN_ARM.to_owned());
+    }
+    experiment.at_a_time = AtATime::EveryCpu;
+    let arms = experiment.arms()?;
+    let results = experiment.run(&ModelBench::new(calibration), None, &|_| ())?;
+    let failure = no_outcome(&results);
+    if results.records.is_empty()
+        && let Some(error) = failure
+    {
+        return Err(error);
+    }
+    let pair = Pair {
+        kernel: format!("Linux {kernel}"),
+        release: kernel,
+        bench: String::new(),
+        model: results.records,
+        proofs: Vec::new(),
+    };
+    show(&study, &arms, &pair)?;
+    let problems = results
+        .failures
+        .iter()
+        .map(|(id, why)| format!("{}: {why}", id.arm));
+    write_report(&study, pair, problems.collect(), &args.choice.out)?;
+    failure.map_or(Ok(ExitCode::Done), Err)
+}
+
+impl Choice {
+    /// The experiment that is wanted.
+    pub(crate) fn experiment<'a>(&self, study: &'a Study) -> Experiment<'a> {
+        Experiment {
+            arms: self.arms.clone(),
+            repetitions: self.repetitions.unwrap_or(study.repetitions),
+            first_seed: self.seed,
+            ..Experiment::new(study)
+        }
+    }
+
+    /// Where the report goes.
+    pub(crate) fn out(&self) -> &Path {
+        &self.out
+    }
+}
+
+fn with_settings(study: Study, settings: &[Setting]) -> anyhow::Result<Study> {
+    if settings.is_empty() {
+        return Ok(study);
+    }
+    for setting in settings {
+        mm::catalogue::check(setting).context("--set")?;
+    }
+    Ok(study.with_arm(OWN_ARM, &Settings(settings.to_vec()))?)
+}
+
+fn setting(text: &str) -> Result<Setting, String> {
+    let (tunable, value) = text.split_once('=').ok_or("write it as vm.swappiness=10")?;
+    let (tunable, value) = (tunable.trim().to_owned(), value.trim().to_owned());
+    Ok(Setting { tunable, value })
+}
+
+fn show(study: &Study, arms: &[&str], pair: &Pair) -> anyhow::Result<()> {
+    let width = Canvas::detect().width;
+    let rows = pair.rows(study);
+    let judgements = judge(study, &pair.model);
+    let mut out = term::out();
+    writeln!(out, "{}", results::heading(study, width))?;
+    writeln!(out, "{}\n", dim(format!("predicted for {}", pair.kernel)))?;
+    let table = results::predicted(study, arms, &rows, &judgements, width);
+    writeln!(out, "{table}")?;
+    writeln!(out, "{}", results::answer(study, &rows, width))?;
+    for line in arms.iter().filter_map(|arm| sum_up(&judgements, arm)) {
+        writeln!(out, "{line}")?;
+    }
+    for line in results::missing(&rows) {
+        writeln!(out, "no figure for {line}")?;
+    }
+    Ok(())
+}
+
+/// Writes the report and says where.
+pub(crate) fn write_report(
+    study: &Study,
+    pair: Pair,
+    problems: Vec<String>,
+    folder: &Path,
+) -> anyhow::Result<()> {
+    let report = Report {
+        study,
+        pairs: vec![pair],
+        problems,
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+    };
+    let path = folder.join(format!("{}.html", study.name));
+    fs::create_dir_all(folder).with_context(|| folder.display().to_string())?;
+    fs::write(&path, report.to_html())
+        .with_context(|| format!("{}: name another folder with --out", path.display()))?;
+    writeln!(term::out(), "report: {}", path.display())?;
+    Ok(())
+}
+
+/// The error that says which runs have no outcome.
+pub(crate) fn no_outcome(results: &Results) -> Option<anyhow::Error> {
+    let (id, why) = results.failures.first()?;
+    let (failed, all) = (
+        results.failures.len(),
+        results.failures.len() + results.records.len(),
+    );
+    Some(anyhow!(
+        "{failed} of {all} runs have no outcome; the first, arm `{}` with seed {}: {why}",
+        id.arm,
+        id.seed
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_setting_is_a_name_and_a_value() {
+        let expected = Setting {
+            tunable: "vm.swappiness".to_owned(),
+            value: "10".to_owned(),
+        };
+        assert_eq!(setting("vm.swappiness = 10"), Ok(expected));
+        assert_eq!(
+            setting("vm.swappiness"),
+            Err("write it as vm.swappiness=10".to_owned())
+        );
+    }
+
+    #[test]
+    fn a_setting_of_ones_own_becomes_an_arm() {
+        let study = Study::find("min-free-kbytes").unwrap();
+        let own = [setting("vm.min_free_kbytes=300000").unwrap()];
+        let study = with_settings(study, &own).unwrap();
+        let scenario = study.scenario(OWN_ARM, 1).unwrap();
+        assert_eq!(
+            scenario.arm_settings.get("vm.min_free_kbytes"),
+            Some("300000")
+        );
+        let again = Study::parse(&study.text, "again").unwrap();
+        assert_eq!(
+            again.scenario(OWN_ARM, 1).unwrap(),
+            scenario,
+            "the text says so too"
+        );
+        let slip = [setting("vm.swapiness=1").unwrap()];
+        let error = with_settings(study, &slip).unwrap_err();
+        assert!(format!("{error:#}").contains("vm.swappiness"), "{error:#}");
+    }
+}

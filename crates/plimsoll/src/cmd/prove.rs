@@ -1,0 +1,221 @@
+//! `plimsoll prove`: a whole study on a real kernel in a throwaway VM, beside the prediction.
+
+use std::io::{IsTerminal as _, Write as _};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use indicatif::{ProgressBar, ProgressStyle};
+use lab::bench::{Bench as _, BenchError, Progress};
+use lab::calibration;
+use lab::experiment::{AtATime, Event, Experiment, ExperimentError, Results};
+use lab::judge::{judge, sum_up};
+use lab::model_bench::ModelBench;
+use lab::record::Store;
+use lab::report::Pair;
+use lab::study::Study;
+use lab::vm::{Clock, KernelChoice, VmBench, VmOptions};
+
+use super::predict::{Choice, no_outcome, write_report};
+use crate::exit::ExitCode;
+use crate::results;
+use crate::term::{self, Canvas, dim};
+
+/// Prove a study on a real kernel in a throwaway VM, and compare with the prediction
+///
+/// Every run is recorded as it ends; interrupted, the same command resumes. The exit code is 1 when a
+/// figure of the prediction is outside its tolerance.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// A built-in study's name, or the path of a study's file
+    study: String,
+    #[command(flatten)]
+    choice: Choice,
+    /// The kernel: 6.1, 6.12 (stock Debian kernels), host, or the path of an image
+    /// [default: host where its image is found, else 6.1]
+    #[arg(long)]
+    kernel: Option<KernelChoice>,
+    /// Modules of the kernel, where they are not found beside the image
+    #[arg(long, value_name = "DIR", requires = "kernel")]
+    modules: Option<PathBuf>,
+    /// Whose time counts: that of the guest's instructions, which repeats exactly, or the host's
+    #[arg(long, value_enum, default_value = "virtual")]
+    clock: ClockArg,
+    /// Write the records below this folder
+    #[arg(long, value_name = "DIR", default_value = "records")]
+    records: PathBuf,
+    /// Give up a VM after this many seconds of the host's time
+    #[arg(long, value_name = "SECONDS", default_value = "3600")]
+    deadline: u64,
+}
+
+/// Whose time counts.
+#[derive(Clone, Copy, Debug, clap::ValueEnum)]
+enum ClockArg {
+    /// One nanosecond an instruction: the same in every run, on any host
+    Virtual,
+    /// The host's time, by KVM where it works
+    Wall,
+}
+
+/// Proves.
+pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
+    let study = Study::find(&args.study)?;
+    let experiment = args.choice.experiment(&study);
+    let arms = experiment.arms()?;
+    let bar = Bar::new(experiment.runs()?.len());
+    let bench = VmBench::new(&args.options(), &mut |news| bar.say("", &news))?;
+    let store = Store::new(&args.records);
+    let results = experiment.run(&bench, Some(&store), &|event| bar.tell(&event));
+    bar.finish();
+    let results = results.map_err(|error| interrupted(error, &args.records))?;
+    let failure = no_outcome(&results);
+    let problems = results
+        .failures
+        .iter()
+        .map(|(id, why)| format!("{}: {why}", id.arm))
+        .collect();
+    let model = predict(&experiment, &bench.kernel());
+    let pair = pair(&bench, &model, results);
+    let rows = pair.rows(&study);
+    show(&study, &arms, &pair, &model)?;
+    write_report(&study, pair, problems, args.choice.out())?;
+    match failure {
+        Some(error) => Err(error),
+        None if results::holds(&rows) => Ok(ExitCode::Done),
+        None => Ok(ExitCode::No),
+    }
+}
+
+impl Args {
+    fn options(&self) -> VmOptions {
+        VmOptions {
+            kernel: self.kernel.clone().unwrap_or_default(),
+            modules: self.modules.clone(),
+            clock: match self.clock {
+                ClockArg::Virtual => Clock::Virtual,
+                ClockArg::Wall => Clock::Wall,
+            },
+            deadline: Duration::from_secs(self.deadline),
+            ..VmOptions::default()
+        }
+    }
+}
+
+/// The same experiment on the model; an error is told, not fatal: the proof stands by itself.
+fn predict(experiment: &Experiment<'_>, kernel: &str) -> anyhow::Result<Results> {
+    let calibration = calibration::built_in(kernel)?;
+    let experiment = Experiment {
+        at_a_time: AtATime::EveryCpu,
+        ..experiment.clone()
+    };
+    let results = experiment.run(&ModelBench::new(calibration), None, &|_| ())?;
+    match no_outcome(&results) {
+        Some(error) if results.records.is_empty() => Err(error),
+        _ => Ok(results),
+    }
+}
+
+fn pair(bench: &VmBench, model: &anyhow::Result<Results>, proofs: Results) -> Pair {
+    let model = model
+        .as_ref()
+        .map_or_else(|_| Vec::new(), |results| results.records.clone());
+    Pair {
+        kernel: format!("Linux {}", bench.kernel()),
+        release: bench.kernel(),
+        bench: bench.describe(),
+        model,
+        proofs: proofs.records,
+    }
+}
+
+fn show(
+    study: &Study,
+    arms: &[&str],
+    pair: &Pair,
+    model: &anyhow::Result<Results>,
+) -> anyhow::Result<()> {
+    let width = Canvas::detect().width;
+    let rows = pair.rows(study);
+    let mut out = term::out();
+    writeln!(out, "{}", results::heading(study, width))?;
+    if let Some(record) = pair.proofs.first() {
+        writeln!(
+            out,
+            "{}\n",
+            dim(format!("measured on: {}", record.provenance.bench))
+        )?;
+    }
+    writeln!(out, "{}", results::proved(study, arms, &rows))?;
+    writeln!(out, "{}", results::answer(study, &rows, width))?;
+    let judgements = judge(study, &pair.proofs);
+    for line in arms.iter().filter_map(|arm| sum_up(&judgements, arm)) {
+        writeln!(out, "{line}")?;
+    }
+    for line in results::missing(&rows) {
+        writeln!(out, "no figure for {line}")?;
+    }
+    match model {
+        Ok(_) => writeln!(out, "{}", results::fidelity(&rows))?,
+        Err(why) => writeln!(out, "no prediction to compare with: {why:#}")?,
+    }
+    Ok(())
+}
+
+/// An interruption says what is kept.
+fn interrupted(error: ExperimentError, records: &Path) -> anyhow::Error {
+    match error {
+        ExperimentError::Bench(BenchError::Interrupted) => anyhow::anyhow!(
+            "interrupted; what was recorded is kept in {}: the same command resumes",
+            records.display()
+        ),
+        other => other.into(),
+    }
+}
+
+/// Progress on stderr: a bar on a terminal, a line for each run elsewhere.
+struct Bar(ProgressBar);
+
+impl Bar {
+    fn new(runs: usize) -> Self {
+        let template = "{bar:24} run {pos}/{len}  {elapsed}  {wide_msg}";
+        let style = ProgressStyle::with_template(template).unwrap_or(ProgressStyle::default_bar());
+        let bar = ProgressBar::new(runs as u64).with_style(style);
+        bar.enable_steady_tick(Duration::from_millis(250));
+        Self(bar)
+    }
+
+    fn say(&self, run: &str, news: &Progress) {
+        let text = match news {
+            Progress::Stage(text) | Progress::Console(text) => format!("{run}{text}"),
+        };
+        if matches!(news, Progress::Stage(_)) && !std::io::stderr().is_terminal() {
+            eprintln_quietly(&text);
+        }
+        self.0.set_message(text);
+    }
+
+    fn tell(&self, event: &Event<'_>) {
+        match event {
+            Event::Begins(id) => {
+                let text = format!("arm {}, seed {}", id.arm, id.seed);
+                self.say("", &Progress::Stage(text));
+            }
+            Event::Progress(id, news) => self.say(&format!("{}: ", id.arm), news),
+            Event::Recorded(_) | Event::Done(_) => self.0.inc(1),
+            Event::Failed(id, why) => {
+                self.0.inc(1);
+                let text = format!("arm {}, seed {}: {why}", id.arm, id.seed);
+                self.0.suspend(|| eprintln_quietly(&text));
+            }
+        }
+    }
+
+    fn finish(&self) {
+        self.0.finish_and_clear();
+    }
+}
+
+/// A line of talk; that nobody can hear it is no reason to stop.
+fn eprintln_quietly(text: &str) {
+    let _ = writeln!(anstream::stderr(), "{text}");
+}

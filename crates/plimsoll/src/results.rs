@@ -1,0 +1,233 @@
+//! What a study came to, as text for a terminal.
+
+use lab::judge::Judgement;
+use lab::measure::{Class, Measure};
+use lab::report::compare::{Fidelity, Figure, Row, tolerance};
+use lab::report::template;
+use lab::study::Study;
+use lab::verdict::{Finding, percent};
+
+use crate::table::{Cell, Mood, Table};
+use crate::term::bold;
+
+/// The study's title and question.
+pub(crate) fn heading(study: &Study, width: usize) -> String {
+    format!(
+        "{}\n{}\n",
+        bold(&study.title),
+        wrapped(&study.question, width)
+    )
+}
+
+/// The author's answer with this run's numbers in it; empty where there is none.
+pub(crate) fn answer(study: &Study, rows: &[Row], width: usize) -> String {
+    let answer = study.answer.as_deref().unwrap_or_default();
+    match template::fill(answer, rows) {
+        Ok(text) if !text.is_empty() => wrapped(&text, width),
+        _ => String::new(),
+    }
+}
+
+/// What the model foretells: measures down, arms across, and where there are two arms, the change.
+/// Arms that do not fit across go down.
+pub(crate) fn predicted(
+    study: &Study,
+    arms: &[&str],
+    rows: &[Row],
+    judgements: &[Judgement],
+    width: usize,
+) -> String {
+    let table = across(study, arms, rows, judgements);
+    if table.width() <= width {
+        return table.to_string();
+    }
+    down(study, arms, rows, judgements).to_string()
+}
+
+fn across(study: &Study, arms: &[&str], rows: &[Row], judgements: &[Judgement]) -> Table {
+    let mut head: Vec<Cell> = vec!["".into()];
+    head.extend(arms.iter().map(Cell::from));
+    if arms.len() == 2 {
+        head.push("change".into());
+    }
+    let mut table = Table::new(head);
+    for measure in &study.measures {
+        let of_arm = |arm: &&str| row_of(rows, measure, arm);
+        let figure = |row: Option<&Row>| row.map_or_else(dash, |row| row.model.show(row.unit));
+        let mut cells: Vec<Cell> = vec![(&measure.name).into()];
+        cells.extend(arms.iter().map(|arm| Cell::from(figure(of_arm(arm)))));
+        if arms.len() == 2 {
+            cells.push(change(judgements, &measure.name, arms[1]));
+        }
+        table.row(cells);
+        let published = |arm: &&str| of_arm(arm).and_then(|row| row.published.as_ref());
+        if arms.iter().any(|arm| published(arm).is_some()) {
+            let texts = arms
+                .iter()
+                .map(|arm| published(arm).map_or("", |p| p.text.as_str()));
+            let mut cells: Vec<Cell> = vec!["  published".into()];
+            cells.extend(texts.map(Cell::from));
+            table.row(cells);
+        }
+    }
+    table
+}
+
+fn down(study: &Study, arms: &[&str], rows: &[Row], judgements: &[Judgement]) -> Table {
+    let mut table = Table::new(vec![
+        "".into(),
+        "predicted".into(),
+        "published".into(),
+        "change".into(),
+    ]);
+    for measure in &study.measures {
+        table.row(vec![(&measure.name).into()]);
+        for arm in arms {
+            let Some(row) = row_of(rows, measure, arm) else {
+                continue;
+            };
+            let published = row.published.as_ref().map_or("", |p| p.text.as_str());
+            table.row(vec![
+                format!("  {arm}").into(),
+                row.model.show(row.unit).into(),
+                published.into(),
+                change(judgements, &measure.name, arm),
+            ]);
+        }
+    }
+    table
+}
+
+/// What the model foretold beside what the kernel did.
+pub(crate) fn proved(study: &Study, arms: &[&str], rows: &[Row]) -> String {
+    let head = ["", "predicted", "measured", "gap", "", "published"];
+    let mut table = Table::new(head.map(Cell::from).into());
+    for measure in &study.measures {
+        table.row(vec![(&measure.name).into()]);
+        for arm in arms {
+            let Some(row) = row_of(rows, measure, arm) else {
+                continue;
+            };
+            let (gap, verdict) = gap(row);
+            let published = row.published.as_ref().map_or("", |p| p.text.as_str());
+            table.row(vec![
+                format!("  {arm}").into(),
+                row.model.show(row.unit).into(),
+                row.kernel.show(row.unit).into(),
+                gap,
+                verdict,
+                published.into(),
+            ]);
+        }
+    }
+    table.to_string()
+}
+
+/// How many figures are within their tolerance, and which tolerances hold.
+pub(crate) fn fidelity(rows: &[Row]) -> String {
+    let compared: Vec<Fidelity> = rows.iter().filter_map(Row::fidelity).collect();
+    let held = compared.iter().filter(|f| **f == Fidelity::Holds).count();
+    let percent = |class| tolerance(class).unwrap_or(0.0) * 100.0;
+    format!(
+        "the prediction holds in {held} of {} figures (sizes within {} %, times within {} %, counts equal)",
+        compared.len(),
+        percent(Class::Size),
+        percent(Class::Time)
+    )
+}
+
+/// Whether every figure that can be compared is within its tolerance.
+pub(crate) fn holds(rows: &[Row]) -> bool {
+    rows.iter()
+        .filter_map(Row::fidelity)
+        .all(|fidelity| fidelity == Fidelity::Holds)
+}
+
+/// Why some figures are missing, each reason once.
+pub(crate) fn missing(rows: &[Row]) -> Vec<String> {
+    let mut reasons = Vec::new();
+    for row in rows {
+        for figure in [&row.model, &row.kernel] {
+            if let Figure::Missing(why) = figure {
+                let reason = format!("{} on {}: {why}", row.measure, row.arm);
+                if !reasons.contains(&reason) {
+                    reasons.push(reason);
+                }
+            }
+        }
+    }
+    reasons
+}
+
+fn row_of<'a>(rows: &'a [Row], measure: &Measure, arm: &str) -> Option<&'a Row> {
+    rows.iter()
+        .find(|row| row.measure == measure.name && row.arm == arm)
+}
+
+fn change(judgements: &[Judgement], measure: &str, arm: &str) -> Cell {
+    let found = judgements
+        .iter()
+        .find(|j| j.measure == measure && j.arm == arm);
+    let Some(verdict) = found.map(|judgement| judgement.verdict) else {
+        return Cell::default();
+    };
+    match verdict.finding {
+        Finding::Better => Cell::new(format!("{} better", percent(verdict.relative)), Mood::Good),
+        Finding::Worse => Cell::new(format!("{} worse", percent(verdict.relative)), Mood::Bad),
+        Finding::Differs => percent(verdict.relative).into(),
+        Finding::NoDifferenceShown if verdict.shift == 0.0 => "same".into(),
+        Finding::NoDifferenceShown => "no difference shown".into(),
+        Finding::TooFewRuns => "too few runs".into(),
+    }
+}
+
+fn gap(row: &Row) -> (Cell, Cell) {
+    let Some(gap) = row.gap() else {
+        return (Cell::default(), Cell::default());
+    };
+    let fidelity = gap.fidelity(row.unit.class());
+    let mood = match fidelity {
+        Fidelity::Holds => Mood::Good,
+        Fidelity::Misses => Mood::Bad,
+    };
+    (gap.show().into(), Cell::new(fidelity.word(), mood))
+}
+
+fn dash() -> String {
+    "–".to_owned()
+}
+
+/// The text broken between words to fit `width` columns, a newline at its end.
+pub(crate) fn wrapped(text: &str, width: usize) -> String {
+    let mut out = String::new();
+    let mut column = 0;
+    for word in text.split_whitespace() {
+        let length = word.chars().count();
+        if column > 0 && column + 1 + length > width {
+            out.push('\n');
+            column = 0;
+        } else if column > 0 {
+            out.push(' ');
+            column += 1;
+        }
+        out.push_str(word);
+        column += length;
+    }
+    out.push('\n');
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn prose_fits_its_width() {
+        assert_eq!(wrapped("a bc def g", 4), "a bc\ndef\ng\n");
+        assert!(
+            wrapped("toolongaword x", 4)
+                .lines()
+                .eq(["toolongaword", "x"])
+        );
+    }
+}
