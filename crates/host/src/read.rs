@@ -57,11 +57,14 @@ const DIRECTORIES: [&str; 5] = [
     "sys/kernel/mm/transparent_hugepage/khugepaged",
 ];
 
-/// Files that are left out: they act when read, or cannot be read by design.
-const LEFT_OUT: [&str; 3] = [
+/// Files that are left out: they act when read, cannot be read by design, or say nothing of memory
+/// and are root's alone.
+const LEFT_OUT: [&str; 5] = [
     "proc/sys/vm/compact_memory",
     "proc/sys/vm/drop_caches",
     "proc/sys/vm/stat_refresh",
+    "proc/sys/vm/mmap_rnd_bits",
+    "proc/sys/vm/mmap_rnd_compat_bits",
 ];
 
 /// Facts of a block device, below `sys/block/NAME`.

@@ -5,7 +5,7 @@
 
 use std::ffi::OsStr;
 use std::fmt;
-use std::io::{IsTerminal as _, Write as _};
+use std::io::IsTerminal as _;
 
 /// Which characters a picture is drawn with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
@@ -30,13 +30,18 @@ pub(crate) fn out() -> anstream::AutoStream<std::io::StdoutLock<'static>> {
     anstream::stdout().lock()
 }
 
-/// Clears the terminal; does nothing where there is none.
-pub(crate) fn clear() -> std::io::Result<()> {
-    let mut out = std::io::stdout().lock();
-    if out.is_terminal() {
-        out.write_all(b"\x1b[H\x1b[2J\x1b[3J")?;
-    }
-    Ok(())
+/// Rows of the terminal that we write to; `None` where there is none.
+pub(crate) fn rows() -> Option<usize> {
+    let out = std::io::stdout();
+    let size = rustix::termios::tcgetwinsize(&out)
+        .ok()
+        .filter(|_| out.is_terminal())?;
+    Some(usize::from(size.ws_row)).filter(|&rows| rows > 0)
+}
+
+/// Moves to the top of the terminal and clears what is below; lines that scrolled away stay.
+pub(crate) fn home(out: &mut impl std::io::Write) -> std::io::Result<()> {
+    out.write_all(b"\x1b[H\x1b[J")
 }
 
 impl Canvas {

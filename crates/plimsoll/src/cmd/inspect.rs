@@ -164,6 +164,15 @@ fn show(view: &View, args: &Args) -> anyhow::Result<()> {
     Ok(out.flush()?)
 }
 
+fn show_live(view: &View, args: &Args, rows: usize) -> anyhow::Result<()> {
+    let mut out = term::out();
+    term::home(&mut out)?;
+    let text = view.live_text(canvas(args));
+    let lines: Vec<&str> = text.lines().take(rows.saturating_sub(1)).collect();
+    writeln!(out, "{}", lines.join("\n"))?;
+    Ok(out.flush()?)
+}
+
 fn canvas(args: &Args) -> Canvas {
     let canvas = Canvas::detect();
     Canvas {
@@ -172,8 +181,7 @@ fn canvas(args: &Args) -> Canvas {
     }
 }
 
-/// Shows the state again and again. A terminal is cleared before each, a pipe gets one after the
-/// other.
+/// Shows the state again and again: on a terminal what moves, as much as fits; to a pipe everything.
 fn watch(args: &Args) -> anyhow::Result<ExitCode> {
     if args.interval.is_zero() {
         bail!("--watch needs an interval above 0");
@@ -188,10 +196,10 @@ fn watch(args: &Args) -> anyhow::Result<ExitCode> {
             },
             None,
         )?;
-        if !args.json {
-            term::clear()?;
+        match term::rows().filter(|_| !args.json) {
+            Some(rows) => show_live(&view, args, rows)?,
+            None => show(&view, args)?,
         }
-        show(&view, args)?;
         before = now;
     }
 }

@@ -6,7 +6,7 @@ use mm::units::{PageSize, Pages};
 use serde::Serialize;
 
 use super::check::Check;
-use super::load_line::{self, Mark};
+use super::load_line::Mark;
 use super::page::Page;
 
 /// Thresholds and what is dirty, in pages.
@@ -83,31 +83,49 @@ impl Dirty {
             "Flushers write above the background threshold; writers are slowed above the middle \
              and wait at the limit.",
         );
-        let amount = |pages: u64| Pages(pages).bytes(self.page).to_string();
+        self.draw(page);
+        self.write_rows(page);
+    }
+
+    /// Writes the line alone, with the amounts in its heading.
+    pub(crate) fn write_line(&self, page: &mut Page) {
+        let (dirty, writeback) = (
+            self.amount(self.dirty_pages),
+            self.amount(self.writeback_pages),
+        );
+        page.heading(&format!(
+            "Dirty pages: {dirty}, and {writeback} under writeback"
+        ));
+        self.draw(page);
+    }
+
+    fn draw(&self, page: &mut Page) {
         let limits = Thresholds {
             background: Pages(self.background.pages),
             dirty: Pages(self.limit.pages),
         };
-        let freerun = limits.freerun().0;
         let marks = [
-            ("background", limits.background.0),
-            ("throttled", freerun),
-            ("limit", limits.dirty.0),
+            ("background", limits.background),
+            ("throttled", limits.freerun()),
+            ("limit", limits.dirty),
         ];
         let marks = marks.map(|(name, at)| Mark {
             name,
-            at,
-            amount: amount(at),
+            at: at.0,
+            amount: self.amount(at.0),
         });
-        let canvas = page.canvas();
-        let level = self.dirty_pages.saturating_add(self.writeback_pages);
-        for row in load_line::draw(&marks, level, canvas.width - 2, canvas.charset) {
-            page.line(format!("  {row}"));
-        }
-        self.write_rows(page, amount);
+        page.load_line(
+            &marks,
+            self.dirty_pages.saturating_add(self.writeback_pages),
+        );
     }
 
-    fn write_rows(&self, page: &mut Page, amount: impl Fn(u64) -> String) {
+    fn amount(&self, pages: u64) -> String {
+        Pages(pages).bytes(self.page).to_string()
+    }
+
+    fn write_rows(&self, page: &mut Page) {
+        let amount = |pages| self.amount(pages);
         page.row("dirty", amount(self.dirty_pages), "");
         page.row("under writeback", amount(self.writeback_pages), "");
         page.row(

@@ -1,6 +1,6 @@
 //! Which machine this is, and from where it is seen.
 
-use host::facts::{FACTS, Facts, Place, Platform, Reader};
+use host::facts::{FACTS, Facts, Place, Platform};
 use mm::capture::Frame;
 use mm::snapshot::Snapshot;
 use serde::Serialize;
@@ -69,12 +69,6 @@ impl Machine {
                 2,
                 "Seen from inside a container: the numbers are the whole machine's, and \
                 what a container may use is set by its control groups.",
-            );
-        }
-        if self.facts.reader == Reader::User {
-            page.paragraph(
-                2,
-                "Read without root: some files may be hidden, see the end.",
             );
         }
     }

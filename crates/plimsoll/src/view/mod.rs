@@ -157,6 +157,24 @@ impl View {
         page.into_text()
     }
 
+    /// What moves, most telling first, for a terminal that shows it again and again.
+    pub(crate) fn live_text(&self, canvas: Canvas) -> String {
+        let mut page = Page::new(canvas);
+        self.machine.write(&mut page);
+        zones::write_lines(&self.zones, &mut page);
+        self.dirty
+            .iter()
+            .for_each(|section| section.write_line(&mut page));
+        pressure::write(&self.pressure, &mut page);
+        self.reclaim
+            .iter()
+            .for_each(|section| section.write(&mut page));
+        self.lists
+            .iter()
+            .for_each(|section| section.write(&mut page));
+        page.into_text()
+    }
+
     /// One JSON document in one line.
     pub(crate) fn json(&self) -> String {
         serde_json::to_string(self).expect("strings and numbers always serialize")

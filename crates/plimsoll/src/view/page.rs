@@ -4,6 +4,7 @@ use std::fmt;
 
 use mm::units::Bytes;
 
+use super::load_line::{self, Mark};
 use crate::term::{Canvas, Charset, bold};
 
 /// Columns of the name in a row.
@@ -23,11 +24,6 @@ impl Page {
             canvas,
             text: String::new(),
         }
-    }
-
-    /// What the page must fit into.
-    pub(crate) fn canvas(&self) -> Canvas {
-        self.canvas
     }
 
     /// The finished text.
@@ -77,6 +73,14 @@ impl Page {
     /// A row whose value is so many bytes.
     pub(crate) fn amount(&mut self, name: &str, bytes: u64, about: &str) {
         self.row(name, Bytes(bytes), about);
+    }
+
+    /// A level on a line between marks.
+    pub(crate) fn load_line(&mut self, marks: &[Mark], level: u64) {
+        let Canvas { width, charset } = self.canvas;
+        for row in load_line::draw(marks, level, width - 2, charset) {
+            self.line(format!("  {row}"));
+        }
     }
 
     /// Prose between `indent` and the right edge.

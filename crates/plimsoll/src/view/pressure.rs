@@ -68,7 +68,8 @@ impl Line {
     fn of(now: Stall, earlier: Option<(Stall, Nanos)>) -> Self {
         let share = |hundredths| f64::from(hundredths) / 10_000.0;
         let over = |(before, span): (Stall, Nanos)| {
-            now.total.saturating_sub(before.total).seconds() / span.seconds()
+            // Files are read a moment after the span's ends: the share may pass one by a hair.
+            (now.total.saturating_sub(before.total).seconds() / span.seconds()).min(1.0)
         };
         Self {
             avg10: share(now.avg10),

@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::check::Check;
 use super::late_pages::{LatePages, late_pages};
-use super::load_line::{self, Mark};
+use super::load_line::Mark;
 use super::page::Page;
 use super::watermark_rule::WatermarkRule;
 
@@ -91,7 +91,7 @@ impl Zone {
         Pages(pages).bytes(self.page).to_string()
     }
 
-    fn write(&self, page: &mut Page) {
+    fn write_line(&self, page: &mut Page) {
         let head = format!(
             "{} (node {}): free {} of {}, {}",
             self.name,
@@ -112,10 +112,11 @@ impl Zone {
             at,
             amount: self.amount(at),
         });
-        let canvas = page.canvas();
-        for row in load_line::draw(&marks, self.free_pages, canvas.width - 2, canvas.charset) {
-            page.line(format!("  {row}"));
-        }
+        page.load_line(&marks, self.free_pages);
+    }
+
+    fn write(&self, page: &mut Page) {
+        self.write_line(page);
         self.write_extras(page);
     }
 
@@ -138,18 +139,32 @@ impl Zone {
     }
 }
 
-/// Writes the section; the zone that allocations try first comes first.
+/// Writes the section.
 pub(crate) fn write(zones: &[Zone], rule: &WatermarkRule, page: &mut Page) {
     if zones.is_empty() {
         return;
     }
     page.heading("Load lines: the free pages of each zone against its watermarks");
-    let mut order: Vec<&Zone> = zones.iter().rev().collect();
-    order.sort_by_key(|zone| zone.node);
-    for zone in order {
+    for zone in as_tried(zones) {
         zone.write(page);
     }
     rule.write(page);
+}
+
+/// Writes the lines alone, of the zones that hold more than a sixty-fourth of the memory.
+pub(crate) fn write_lines(zones: &[Zone], page: &mut Page) {
+    let all: u64 = zones.iter().map(|zone| zone.managed_pages).sum();
+    let large = |zone: &&Zone| zone.managed_pages > all / 64;
+    for zone in as_tried(zones).into_iter().filter(large) {
+        zone.write_line(page);
+    }
+}
+
+/// Node by node, the zone that allocations try first before those that stand in for it.
+fn as_tried(zones: &[Zone]) -> Vec<&Zone> {
+    let mut order: Vec<&Zone> = zones.iter().rev().collect();
+    order.sort_by_key(|zone| zone.node);
+    order
 }
 
 /// Recomputes the watermarks and the lowmem reserves.
