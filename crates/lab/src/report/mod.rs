@@ -58,12 +58,12 @@ pub struct Pair {
 
 /// Why a report could not be written.
 #[derive(Debug, thiserror::Error)]
-#[error("{path}: {source}; name another folder with --out")]
+#[error("{path}: {why}; name another folder with --out")]
 pub struct WriteError {
     /// The file.
     pub path: String,
     /// Why.
-    pub source: io::Error,
+    pub why: io::Error,
 }
 
 impl Report<'_> {
@@ -86,9 +86,9 @@ impl Report<'_> {
     /// # Errors
     /// The file system refuses; the error names the file and the way out.
     pub fn write(&self, path: &Path) -> Result<(), WriteError> {
-        write_whole(path, &self.to_html()).map_err(|source| WriteError {
+        write_whole(path, &self.to_html()).map_err(|why| WriteError {
             path: path.display().to_string(),
-            source,
+            why,
         })
     }
 }

@@ -120,7 +120,7 @@ fn kernel(study: &Study, pair: &Pair, index: usize) -> String {
 
 fn verdicts(report: &Report<'_>) -> String {
     let tables = report.pairs.iter().filter_map(|pair| {
-        let table = verdicts::verdicts(report.study, pair)?;
+        let table = verdicts::verdicts(report.study, pair, &pair.rows(report.study))?;
         let whence = if pair.is_proved() {
             "measured"
         } else {

@@ -1,95 +1,76 @@
 //! What differs between the arms: every measure of every arm against the first arm.
 
 use super::Pair;
-use super::compare::{Figure, Observed};
+use super::compare::Row;
 use super::html::Escaped;
-use crate::measure::Measure;
-use crate::record::Record;
+use crate::judge::{Judgement, judge, sum_up};
 use crate::study::Study;
-use crate::verdict::{Finding, Repeatability, Thresholds, Verdict, verdict};
+use crate::verdict::Finding;
 
 /// A table for each arm but the first; `None` where there is only one arm or no run.
-pub(super) fn verdicts(study: &Study, pair: &Pair) -> Option<String> {
-    let records = if pair.is_proved() {
-        &pair.proofs
-    } else {
-        &pair.model
+pub(super) fn verdicts(study: &Study, pair: &Pair, rows: &[Row]) -> Option<String> {
+    let records = match pair.is_proved() {
+        true => &pair.proofs,
+        false => &pair.model,
     };
-    let (baseline, arms) = study.arms.split_first()?;
+    let judgements = judge(study, records);
     let mut text = String::new();
-    for arm in arms {
-        let lines: String = study
-            .measures
+    for arm in &study.arms {
+        let Some(summary) = sum_up(&judgements, &arm.name) else {
+            continue;
+        };
+        let of_arm = judgements
             .iter()
-            .filter_map(|measure| line(measure, &baseline.name, &arm.name, records))
+            .filter(|judgement| judgement.arm == arm.name);
+        let of_arm: Vec<&Judgement> = of_arm.collect();
+        let baseline = of_arm.first().map_or("", |judgement| &judgement.baseline);
+        let lines: String = of_arm
+            .iter()
+            .map(|judgement| line(judgement, pair, rows))
             .collect();
-        if !lines.is_empty() {
-            let (arm, baseline) = (Escaped(&arm.name), Escaped(&baseline.name));
-            text += &format!(
-                "<table class=\"stack\"><thead><tr><th scope=\"col\">Measure</th>\
-                 <th scope=\"col\" class=\"number\">{baseline}</th>\
-                 <th scope=\"col\" class=\"number\">{arm}</th>\
-                 <th scope=\"col\">Finding</th></tr></thead>\n<tbody>\n{lines}</tbody></table>\n"
-            );
-        }
+        text += &format!(
+            "<p>{}.</p>\n<table class=\"stack\"><thead><tr><th scope=\"col\">Measure</th>\
+             <th scope=\"col\" class=\"number\">{}</th><th scope=\"col\" class=\"number\">{}</th>\
+             <th scope=\"col\">Finding</th></tr></thead>\n<tbody>\n{lines}</tbody></table>\n",
+            Escaped(summary),
+            Escaped(baseline),
+            Escaped(&arm.name),
+        );
     }
     (!text.is_empty()).then_some(text)
 }
 
-fn line(measure: &Measure, baseline: &str, arm: &str, records: &[Record]) -> Option<String> {
-    let found = judge(measure, baseline, arm, records)?;
-    let observed = super::observed(records);
-    let figure = |arm: &str, observed: &[Observed<'_>]| {
-        Figure::of(measure, arm, observed).show(measure.unit)
+fn line(judgement: &Judgement, pair: &Pair, rows: &[Row]) -> String {
+    let Judgement {
+        measure,
+        arm,
+        baseline,
+        verdict,
+    } = judgement;
+    let figure = |arm: &str| {
+        let row = rows
+            .iter()
+            .find(|row| row.measure == *measure && row.arm == arm);
+        let figure = |row: &Row| match pair.is_proved() {
+            true => row.kernel.show(row.unit),
+            false => row.model.show(row.unit),
+        };
+        row.map(figure).unwrap_or_default()
     };
-    let class = match found.finding {
+    let class = match verdict.finding {
         Finding::Better => "mark good",
         Finding::Worse => "mark bad",
-        Finding::Differs | Finding::NoDifferenceShown | Finding::TooFewRuns => "",
+        Finding::Differs | Finding::NoDifferenceShown | Finding::TooFewRuns => "plain",
     };
-    Some(format!(
+    format!(
         "<tr><th scope=\"row\">{}</th><td data-name=\"{}\" class=\"number\">{}</td>\
          <td data-name=\"{}\" class=\"number\">{}</td>\
          <td data-name=\"Finding\"><span class=\"{class}\">{}</span></td></tr>\n",
-        Escaped(&measure.name),
+        Escaped(measure),
         Escaped(baseline),
-        Escaped(figure(baseline, &observed)),
+        Escaped(figure(baseline)),
         Escaped(arm),
-        Escaped(figure(arm, &observed)),
-        Escaped(found.words()),
-    ))
-}
-
-fn judge(measure: &Measure, baseline: &str, arm: &str, records: &[Record]) -> Option<Verdict> {
-    let values = |arm: &str| -> Vec<f64> {
-        let of_arm = records.iter().filter(|record| record.provenance.arm == arm);
-        of_arm
-            .filter_map(|record| measure.read(&record.outcome).ok())
-            .collect()
-    };
-    let usual = Thresholds::default();
-    let thresholds = Thresholds {
-        noise_floor: measure.noise_floor.unwrap_or(usual.noise_floor),
-        ..usual
-    };
-    let repeatability = repeatability(records);
-    verdict(
-        &values(baseline),
-        &values(arm),
-        measure.better,
-        repeatability,
-        thresholds,
+        Escaped(figure(arm)),
+        Escaped(verdict.words()),
     )
-}
-
-/// Runs of the model and runs in virtual time repeat exactly, and their bench says what it is.
-fn repeatability(records: &[Record]) -> Repeatability {
-    let exact = |record: &Record| {
-        let bench = &record.provenance.bench;
-        bench.starts_with("model") || bench.contains("virtual time")
-    };
-    match records.iter().all(exact) {
-        true => Repeatability::Exact,
-        false => Repeatability::Noisy,
-    }
 }

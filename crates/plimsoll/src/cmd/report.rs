@@ -38,7 +38,9 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     }
     if gathered.pairs.iter().all(Pair::is_empty) {
         let (name, folder) = (&study.name, args.records.display());
-        bail!("nothing to report: no record in {folder} and no prediction; try `plimsoll prove {name}`");
+        bail!(
+            "nothing to report: no record in {folder} and no prediction; try `plimsoll prove {name}`"
+        );
     }
     let report = Report {
         study: &study,
@@ -65,7 +67,10 @@ fn show(report: &Report<'_>) -> anyhow::Result<()> {
     }
     if !report.pairs.iter().any(Pair::is_proved) {
         let name = &study.name;
-        writeln!(out, "Nothing was proved yet: `plimsoll prove {name}` runs it on a real kernel.")?;
+        writeln!(
+            out,
+            "Nothing was proved yet: `plimsoll prove {name}` runs it on a real kernel."
+        )?;
     }
     Ok(())
 }
@@ -82,7 +87,7 @@ fn show_pair(study: &Study, pair: &Pair, out: &mut impl std::io::Write) -> anyho
     for line in results::missing(&rows) {
         writeln!(out, "no figure for {line}")?;
     }
-    if pair.is_proved() {
+    if rows.iter().any(|row| row.gap().is_some()) {
         writeln!(out, "{}\n", results::fidelity(&rows))?;
     }
     Ok(())
