@@ -50,7 +50,7 @@ impl Stopwatch {
     pub(crate) fn new(root: &Root) -> Self {
         let source = "sys/devices/system/clocksource/clocksource0/current_clocksource";
         match (root.read(source), counter()) {
-            (Ok(name), Some(_)) if name.trim() == "tsc" => Self::calibrate(),
+            (Ok(name), Some(_)) if name.starts_with("tsc") => Self::calibrate(),
             _ => Self::Kernel,
         }
     }
