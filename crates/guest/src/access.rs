@@ -29,7 +29,7 @@ pub(crate) enum Reach<'a> {
 /// `O_DIRECT` transfers whole sectors; this is the size of the largest in use.
 const SECTOR: u64 = 4096;
 
-/// Performs the access to its end: so many bytes, or its time limit.
+/// Performs the access to its end: so many bytes, in whole blocks, or its time limit.
 ///
 /// Each operation costs two reads of the stopwatch where a latency is wanted, and one of the clock
 /// where there is a time limit or a rate.
@@ -42,13 +42,11 @@ pub(crate) fn perform(
 ) -> Result<(), Errno> {
     let amount = access.amount.unwrap_or(size).0;
     let (timed, stopwatch) = (meter.is_timed(), meter.stopwatch());
-    let mut pace = Pace::new(access, meter);
-    let mut done = 0;
-    while done < amount && size.0 > 0 {
-        pace.wait(meter);
+    let pace = Pace::new(access, meter);
+    let (mut done, mut begun) = (0, 0);
+    while done < amount && size.0 > 0 && pace.permits(begun, meter) {
         let operation = operations.next_operation();
         let (offset, length) = extent(operation.block, size, access.block);
-        let length = length.min(amount - done);
         let start = if timed { stopwatch.read() } else { 0 };
         reach.operate(operation.write, offset, length)?;
         if timed {
@@ -56,48 +54,45 @@ pub(crate) fn perform(
         }
         meter.count(length);
         done += length;
-        if pace.is_over(meter) {
-            break;
-        }
+        begun += 1;
         clock::sleep(access.think);
     }
     Ok(())
 }
 
-/// When operations may begin, and when they are over.
+/// When operations may begin.
 struct Pace {
-    /// Between the beginnings of two operations, at least; zero for no rate.
-    interval: Nanos,
-    /// The next operation begins no earlier.
-    next: Nanos,
-    /// None begins later.
+    began: Nanos,
+    /// Per second; 0 for as fast as it goes.
+    rate: u32,
+    /// From then on none begins.
     end: Option<Nanos>,
 }
 
 impl Pace {
     fn new(access: &Access, meter: Meter<'_>) -> Self {
-        let interval = match access.rate {
-            0 => Nanos::ZERO,
-            rate => Nanos(Nanos::SECOND.0 / u64::from(rate)),
+        let began = match (access.rate, access.time_limit) {
+            (0, None) => Nanos::ZERO,
+            _ => meter.now(),
         };
-        let end = access.time_limit.map(|limit| meter.now() + limit);
         Self {
-            interval,
-            next: Nanos::ZERO,
-            end,
+            began,
+            rate: access.rate,
+            end: access.time_limit.map(|limit| began + limit),
         }
     }
 
-    /// Operations never begin faster than the rate; one that was late is not made up for.
-    fn wait(&mut self, meter: Meter<'_>) {
-        if self.interval > Nanos::ZERO {
-            meter.sleep_until(self.next);
-            self.next = meter.now() + self.interval;
+    /// Waits until the next operation is due by the rate, counted from the first one; false where
+    /// the time is over.
+    fn permits(&self, begun: u64, meter: Meter<'_>) -> bool {
+        let is_over = || self.end.is_some_and(|end| meter.now() >= end);
+        if self.rate > 0 && !is_over() {
+            let due = self.began + Nanos(begun * Nanos::SECOND.0 / u64::from(self.rate));
+            if due > meter.now() {
+                meter.sleep_until(due);
+            }
         }
-    }
-
-    fn is_over(&self, meter: Meter<'_>) -> bool {
-        self.end.is_some_and(|end| meter.now() >= end)
+        !is_over()
     }
 }
 
