@@ -164,7 +164,10 @@ fn tick(value: &f64) -> String {
 
 #[cfg(test)]
 mod tests {
+    use expect_test::expect_file;
+
     use super::*;
+    use crate::report::series::{LoadLine, Span};
 
     #[test]
     fn the_style_sheet_has_a_dark_colour_for_every_ink() {
@@ -175,6 +178,72 @@ mod tests {
                 assert!(styled, "{ink:?}: style.css has no rule for {selector}");
             }
         }
+    }
+
+    /// What changes in a chart is looked at before it is accepted: `UPDATE_EXPECT=1 cargo test`.
+    #[test]
+    fn a_small_load_line_is_drawn_as_before() {
+        let lines = LoadLine {
+            free: vec![(0.0, 1.0), (10.0, 0.25)],
+            cached: vec![(0.0, 0.0), (10.0, 0.75)],
+            available: vec![(0.0, 0.9), (10.0, 0.9)],
+            min: vec![(0.0, 0.4), (10.0, 0.4)],
+            low: vec![(0.0, 0.5), (10.0, 0.5)],
+            high: vec![(0.0, 0.6), (10.0, 0.6)],
+        };
+        let spans = [Span {
+            label: "read <it>".to_owned(),
+            start: 0.0,
+            end: 8.0,
+        }];
+        let chart = LoadLineChart {
+            model: Some(&lines),
+            kernel: Some(&lines),
+            spans: &spans,
+        };
+        let golden = expect_file!["../../../tests/golden/load-line.svg"];
+        golden.assert_eq(&chart.draw(Width::Narrow));
+    }
+
+    #[test]
+    fn a_small_group_of_bars_is_drawn_as_before() {
+        let bar = |model, kernel, published| Bar {
+            label: "read".to_owned(),
+            values: "predicted 1 s".to_owned(),
+            model,
+            kernel,
+            published,
+        };
+        let bars = [
+            bar(Some(1.0), Some(2.0), Some(4.0)),
+            bar(None, Some(0.0), None),
+        ];
+        let golden = expect_file!["../../../tests/golden/bars.svg"];
+        golden.assert_eq(
+            &Bars {
+                bars: &bars,
+                full: 4.0,
+            }
+            .draw(Width::Wide),
+        );
+    }
+
+    #[test]
+    fn a_chart_of_nothing_is_still_a_chart() {
+        let chart = LoadLineChart {
+            model: None,
+            kernel: Some(&LoadLine::default()),
+            spans: &[],
+        };
+        assert!(chart.draw(Width::Wide).contains("seconds"));
+        assert!(
+            Bars {
+                bars: &[],
+                full: 0.0
+            }
+            .draw(Width::Wide)
+            .starts_with("<svg")
+        );
     }
 
     #[test]
