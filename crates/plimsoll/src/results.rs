@@ -13,7 +13,7 @@ use crate::term::bold;
 /// The study's title and question.
 pub(crate) fn heading(study: &Study, width: usize) -> String {
     format!(
-        "{}\n{}\n",
+        "{}\n{}",
         bold(&study.title),
         wrapped(&study.question, width)
     )
@@ -172,8 +172,8 @@ fn change(judgements: &[Judgement], measure: &str, arm: &str) -> Cell {
         return Cell::default();
     };
     match verdict.finding {
-        Finding::Better => Cell::new(format!("{} better", percent(verdict.relative)), Mood::Good),
-        Finding::Worse => Cell::new(format!("{} worse", percent(verdict.relative)), Mood::Bad),
+        Finding::Better => Cell::new(format!("{}, better", percent(verdict.relative)), Mood::Good),
+        Finding::Worse => Cell::new(format!("{}, worse", percent(verdict.relative)), Mood::Bad),
         Finding::Differs => percent(verdict.relative).into(),
         Finding::NoDifferenceShown if verdict.shift == 0.0 => "same".into(),
         Finding::NoDifferenceShown => "no difference shown".into(),

@@ -70,9 +70,16 @@ impl<'a> Node<'a> {
 
     /// An error that says what should stand here instead.
     pub(super) fn expected(&self, expected: &str) -> StudyError {
-        let found = match self.value.as_str() {
-            Some(text) => format!("\"{}\"", text.chars().take(40).collect::<String>()),
-            None => format!("a value of type {}", self.value.type_str()),
+        let found = match self.value {
+            DeValue::String(text) => {
+                format!("\"{}\"", text.chars().take(40).collect::<String>())
+            }
+            DeValue::Integer(number) => number.as_str().to_owned(),
+            DeValue::Float(number) => number.as_str().to_owned(),
+            DeValue::Boolean(flag) => flag.to_string(),
+            DeValue::Datetime(_) => "a date".to_owned(),
+            DeValue::Array(_) => "a list".to_owned(),
+            DeValue::Table(_) => "a table".to_owned(),
         };
         let what = format!("{} is {found}", self.place);
         self.error(what, format!("write {expected}"))
@@ -195,8 +202,15 @@ impl<'a> Node<'a> {
     ) -> Result<T, StudyError> {
         let text = self.value.as_str().ok_or_else(|| self.expected(expected))?;
         read(text).map_err(|why| {
-            let what = format!("{}: {why}", self.place);
-            self.error(what, format!("write {expected}"))
+            let (what, way_out) = match why {
+                QuantityError::Unit {
+                    text,
+                    kind,
+                    way_out,
+                } => (format!("\"{text}\" has no unit of {kind}"), way_out),
+                other => (other.to_string(), format!("write {expected}")),
+            };
+            self.error(format!("{}: {what}", self.place), way_out)
         })
     }
 

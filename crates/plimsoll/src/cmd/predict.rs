@@ -1,6 +1,5 @@
 //! `plimsoll predict`: a whole study on the model.
 
-use std::fs;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
@@ -136,10 +135,10 @@ fn show(study: &Study, arms: &[&str], pair: &Pair) -> anyhow::Result<()> {
     writeln!(out, "{table}")?;
     writeln!(out, "{}", results::answer(study, &rows, width))?;
     for line in arms.iter().filter_map(|arm| sum_up(&judgements, arm)) {
-        writeln!(out, "{line}")?;
+        write!(out, "{}", results::wrapped(&line, width))?;
     }
     for line in results::missing(&rows) {
-        writeln!(out, "no figure for {line}")?;
+        write!(out, "{}", results::wrapped(&format!("no figure for {line}"), width))?;
     }
     Ok(())
 }
@@ -158,9 +157,7 @@ pub(crate) fn write_report(
         version: env!("CARGO_PKG_VERSION").to_owned(),
     };
     let path = folder.join(format!("{}.html", study.name));
-    fs::create_dir_all(folder).with_context(|| folder.display().to_string())?;
-    fs::write(&path, report.to_html())
-        .with_context(|| format!("{}: name another folder with --out", path.display()))?;
+    report.write(&path)?;
     writeln!(term::out(), "report: {}", path.display())?;
     Ok(())
 }

@@ -149,10 +149,10 @@ fn show(
     writeln!(out, "{}", results::answer(study, &rows, width))?;
     let judgements = judge(study, &pair.proofs);
     for line in arms.iter().filter_map(|arm| sum_up(&judgements, arm)) {
-        writeln!(out, "{line}")?;
+        write!(out, "{}", results::wrapped(&line, width))?;
     }
     for line in results::missing(&rows) {
-        writeln!(out, "no figure for {line}")?;
+        write!(out, "{}", results::wrapped(&format!("no figure for {line}"), width))?;
     }
     match model {
         Ok(_) => writeln!(out, "{}", results::fidelity(&rows))?,
