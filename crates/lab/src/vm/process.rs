@@ -71,39 +71,34 @@ impl End {
 
     /// Why there is no outcome, in one line.
     pub(super) fn without_outcome(&self) -> String {
-        let cause = self.console.telling_line();
-        let console = cause.map_or(String::new(), |line| format!(": {line}"));
-        let Some(status) = self.status else {
-            let seconds = self.deadline.as_secs();
-            return format!("the VM had not ended after {seconds} s and was stopped{console}");
+        let console = self.console.telling_line();
+        let complaint = self.complaint.lines().next();
+        let (what, why) = match self.status {
+            None => (self.stopped(), console),
+            Some(status) => match status.signal() {
+                Some(signal) => (killed(signal), complaint.or(console)),
+                None if !status.success() => ("QEMU failed".into(), complaint),
+                None if self.panicked() => ("the VM's kernel panicked".into(), console),
+                None => ("the VM's guest ended without an outcome".into(), console),
+            },
         };
-        if let Some(signal) = status.signal() {
-            let hint = signal_hint(signal);
-            return format!("QEMU was killed by signal {signal}{hint}{console}");
-        }
-        if !status.success() {
-            let line = self
-                .complaint
-                .lines()
-                .next()
-                .unwrap_or("it does not say why");
-            return format!("QEMU failed: {line}");
-        }
-        let what = if self.panicked() {
-            "kernel panicked"
-        } else {
-            "guest ended without an outcome"
-        };
-        format!("the VM's {what}{console}")
+        let silence = "nothing on its console (too little memory for the kernel?)";
+        format!("{what}: {}", why.unwrap_or(silence))
+    }
+
+    fn stopped(&self) -> String {
+        let seconds = self.deadline.as_secs();
+        format!("the VM had not ended after {seconds} s and was stopped")
     }
 }
 
-fn signal_hint(signal: i32) -> &'static str {
-    match signal {
+fn killed(signal: i32) -> String {
+    let hint = match signal {
         7 => " (a full disk under its files?)",
         9 => " (by the host's OOM killer?)",
         _ => "",
-    }
+    };
+    format!("QEMU was killed by signal {signal}{hint}")
 }
 
 /// A child that does not outlive its owner.
@@ -193,13 +188,17 @@ mod tests {
             "the VM's kernel panicked: [ 1.0] Kernel panic - not syncing: no init"
         );
         let silent = end_of("true");
-        assert_eq!(silent, "the VM's guest ended without an outcome");
+        let nothing = "nothing on its console (too little memory for the kernel?)";
+        assert_eq!(
+            silent,
+            format!("the VM's guest ended without an outcome: {nothing}")
+        );
         let refused = end_of("echo 'qemu: no such machine' >&2; exit 1");
         assert_eq!(refused, "QEMU failed: qemu: no such machine");
-        let killed = end_of("kill -9 $$");
+        let killed = end_of("echo busy > CONSOLE; kill -9 $$");
         assert_eq!(
             killed,
-            "QEMU was killed by signal 9 (by the host's OOM killer?)"
+            "QEMU was killed by signal 9 (by the host's OOM killer?): busy"
         );
     }
 

@@ -1,0 +1,254 @@
+//! The VM bench on stock kernels. Each test boots real VMs, so it takes from seconds to a minute.
+//!
+//! `PLIMSOLL_VM` says what to do where a VM cannot be had: `required` fails, `auto` (the default)
+//! prints `skipped: WHY`, `off` does not try.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use mm::capture::Capture;
+use mm::outcome::{Outcome, Status};
+use plimsoll_lab::bench::{Bench as _, BenchError, Progress, Run};
+use plimsoll_lab::study::Study;
+use plimsoll_lab::vm::{Clock, KernelChoice, Stock, VmBench, VmOptions};
+
+const SMALL: &str = r#"
+name = "small"
+title = "A small machine reads a file"
+question = "Does the VM bench do what it says?"
+sample = "500 ms"
+repetitions = 1
+
+[machine]
+memory = "512 MiB"
+cpus = 1
+
+[[machine.disk]]
+name = "disk"
+size = "256 MiB"
+bandwidth = "100000 KiB/s"
+latency = "100 us"
+iops = 120
+queue-depth = 2
+rotational = true
+
+[[machine.file]]
+name = "big"
+disk = "disk"
+size = "64 MiB"
+
+[[arm]]
+name = "default"
+
+[[process]]
+name = "reader"
+steps = [
+  { snapshot = "idle" },
+  { label = "first read", read = { file = "big", block = "1 MiB" } },
+  { label = "re-read", read = { file = "big", block = "1 MiB" } },
+  { snapshot = "end" },
+]
+"#;
+
+/// What a test needs, or `None` once it has said why it cannot run.
+fn bench(options: VmOptions) -> Option<VmBench> {
+    let mode = std::env::var("PLIMSOLL_VM").unwrap_or_else(|_| "auto".into());
+    if mode == "off" {
+        println!("skipped: PLIMSOLL_VM=off");
+        return None;
+    }
+    let binary = Some(plimsoll().to_owned());
+    match VmBench::new(&VmOptions { binary, ..options }, &mut show) {
+        Ok(bench) => Some(bench),
+        Err(error) if mode == "required" => panic!("PLIMSOLL_VM=required: {error}"),
+        Err(error) => {
+            println!("skipped: {error}");
+            None
+        }
+    }
+}
+
+fn stock(stock: Stock) -> VmOptions {
+    VmOptions {
+        kernel: KernelChoice::Stock(stock),
+        deadline: Duration::from_secs(600),
+        ..VmOptions::default()
+    }
+}
+
+fn show(progress: Progress) {
+    match progress {
+        Progress::Stage(text) => println!("{text}"),
+        Progress::Console(line) => println!("console: {line}"),
+    }
+}
+
+/// The command itself, which is what a VM runs as `/init`; optimised, as a user has it.
+/// `PLIMSOLL_BINARY` names one that is built already.
+fn plimsoll() -> &'static Path {
+    static BINARY: OnceLock<PathBuf> = OnceLock::new();
+    BINARY.get_or_init(|| {
+        if let Some(path) = std::env::var_os("PLIMSOLL_BINARY") {
+            return path.into();
+        }
+        let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+        let mut cargo = Command::new(std::env::var("CARGO").unwrap_or_else(|_| "cargo".into()));
+        let built = cargo
+            .args(["build", "--quiet", "--release", "--package", "plimsoll"])
+            .current_dir(workspace)
+            .status();
+        assert!(
+            built.is_ok_and(|status| status.success()),
+            "plimsoll does not build"
+        );
+        // This test is in target/TRIPLE/PROFILE/deps.
+        let test = std::env::current_exe().expect("a running program has a path");
+        let triple = test.ancestors().nth(3).expect("four levels under target");
+        triple.join("release/plimsoll")
+    })
+}
+
+fn run(bench: &VmBench, study: &str) -> Result<Capture, BenchError> {
+    let read = Study::parse(study, "small.toml").expect("the test's study is right");
+    let scenario = read.scenario("default", 1).expect("it has this arm");
+    let run = Run {
+        study_text: study,
+        scenario: &scenario,
+    };
+    bench.run(run, &mut show)
+}
+
+fn seconds(outcome: &Outcome, label: &str) -> f64 {
+    let step = outcome.labelled(label).next().expect("the step ran");
+    assert_eq!(step.status, Status::Done);
+    step.duration().seconds()
+}
+
+/// The disk's model says what a sequential read of a contiguous file takes.
+fn reads_at_the_disks_speed(kernel: Stock) {
+    let Some(bench) = bench(stock(kernel)) else {
+        return;
+    };
+    let capture = run(&bench, SMALL).unwrap();
+    let outcome = Outcome::from_capture(capture).unwrap();
+    let expected = 64.0 * 1024.0 / 100_000.0;
+    let first = seconds(&outcome, "first read");
+    assert!(
+        (first / expected - 1.0).abs() < 0.05,
+        "{first} s instead of {expected} s"
+    );
+    let again = seconds(&outcome, "re-read");
+    assert!(again < expected / 10.0, "{again} s from memory");
+    let idle = outcome.capture.labelled("idle").expect("it was asked for");
+    assert!(
+        idle.file("proc/vmstat")
+            .is_some_and(|text| text.contains("pgfault "))
+    );
+}
+
+#[test]
+fn linux_6_1_reads_at_the_disks_speed() {
+    reads_at_the_disks_speed(Stock::Linux6_1);
+}
+
+#[test]
+fn linux_6_12_reads_at_the_disks_speed() {
+    reads_at_the_disks_speed(Stock::Linux6_12);
+}
+
+/// The same inputs give the same bytes, whatever else the host does.
+#[test]
+fn virtual_time_is_bit_exact_under_load() {
+    let Some(bench) = bench(stock(Stock::Linux6_1)) else {
+        return;
+    };
+    let quiet = run(&bench, SMALL).unwrap().to_text();
+    let busy = beside_busy_threads(|| run(&bench, SMALL).unwrap().to_text());
+    let differs = quiet.lines().zip(busy.lines()).find(|(a, b)| a != b);
+    assert_eq!(differs, None);
+    assert!(quiet == busy);
+}
+
+fn beside_busy_threads<T>(work: impl FnOnce() -> T) -> T {
+    let done = AtomicBool::new(false);
+    thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| {
+                while !done.load(Ordering::Relaxed) {
+                    std::hint::spin_loop();
+                }
+            });
+        }
+        let result = work();
+        done.store(true, Ordering::Relaxed);
+        result
+    })
+}
+
+#[test]
+fn wall_time_yields_an_outcome_too() {
+    let options = VmOptions {
+        clock: Clock::Wall,
+        ..stock(Stock::Linux6_1)
+    };
+    let Some(bench) = bench(options) else {
+        return;
+    };
+    let outcome = Outcome::from_capture(run(&bench, SMALL).unwrap()).unwrap();
+    // Throttled to 100 000 KiB/s; what passes before the throttle acts is a tenth of a second's.
+    let first = seconds(&outcome, "first read");
+    assert!(first > 0.4, "{first} s");
+}
+
+#[test]
+fn a_panic_is_told_with_the_kernels_own_line() {
+    let Some(bench) = bench(stock(Stock::Linux6_1)) else {
+        return;
+    };
+    // A process that must not be killed asks for more than there is.
+    let study = SMALL.replace(
+        "name = \"reader\"",
+        "name = \"reader\"\noom-score-adj = -1000",
+    );
+    let study = study.replace(
+        "{ snapshot = \"end\" }",
+        "{ map = { region = \"a\", size = \"300 MiB\" } }, { touch = { region = \"a\", write-percent = 100 } }, \
+         { map = { region = \"b\", size = \"300 MiB\" } }, { touch = { region = \"b\", write-percent = 100 } }",
+    );
+    let error = run(&bench, &study).map(drop).unwrap_err().to_string();
+    assert!(error.starts_with("the VM's kernel panicked: "), "{error}");
+}
+
+#[test]
+fn a_hang_ends_at_the_deadline() {
+    let options = VmOptions {
+        deadline: Duration::from_secs(2),
+        ..stock(Stock::Linux6_1)
+    };
+    let Some(bench) = bench(options) else {
+        return;
+    };
+    let study = SMALL.replace("{ snapshot = \"end\" }", "{ sleep = \"99 h\" }");
+    let error = run(&bench, &study).map(drop).unwrap_err().to_string();
+    assert!(
+        error.starts_with("the VM had not ended after 2 s"),
+        "{error}"
+    );
+}
+
+#[test]
+fn a_disk_too_small_is_one_line() {
+    let Some(bench) = bench(stock(Stock::Linux6_1)) else {
+        return;
+    };
+    let error = run(&bench, &SMALL.replace("64 MiB", "255 MiB"))
+        .map(drop)
+        .unwrap_err()
+        .to_string();
+    assert!(error.starts_with("disk \"disk\" is too small"), "{error}");
+    assert!(!error.contains('\n'));
+}
