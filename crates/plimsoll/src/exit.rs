@@ -46,10 +46,21 @@ pub(crate) fn finish(result: anyhow::Result<ExitCode>) -> std::process::ExitCode
         Ok(ExitCode::No) => 1.into(),
         Err(error) if is_broken_pipe(&error) => 0.into(),
         Err(error) => {
-            anstream::eprintln!("plimsoll: {}", one_line(&format!("{error:#}")));
+            anstream::eprintln!("plimsoll: {}", one_line(&told(&error)));
             ERROR.into()
         }
     }
+}
+
+/// The error and its causes; a cause that the text names already is not told twice.
+fn told(error: &anyhow::Error) -> String {
+    error
+        .chain()
+        .fold(String::new(), |text, cause| match cause.to_string() {
+            cause if text.is_empty() => cause,
+            cause if text.contains(&cause) => text,
+            cause => format!("{text}: {cause}"),
+        })
 }
 
 /// Whether the reader of our output went away, as `head` does: no error of ours.
@@ -74,5 +85,14 @@ mod tests {
         let error = anyhow::Error::new(io::Error::from(ErrorKind::BrokenPipe)).context("stdout");
         assert!(is_broken_pipe(&error));
         assert!(!is_broken_pipe(&anyhow::anyhow!("other")));
+    }
+    #[test]
+    fn a_cause_is_told_once() {
+        let cause = io::Error::from(ErrorKind::NotFound);
+        let named = format!("records: {cause}; make it");
+        let error = anyhow::Error::new(cause)
+            .context(named.clone())
+            .context("report");
+        assert_eq!(told(&error), format!("report: {named}"));
     }
 }

@@ -166,6 +166,11 @@ fn series(release: &str) -> &str {
 
 #[cfg(test)]
 mod tests {
+    use std::io::Write as _;
+
+    use flate2::Compression;
+    use flate2::write::GzEncoder;
+
     use super::*;
     use crate::record::tests::record;
 
@@ -236,16 +241,31 @@ mod tests {
     }
 
     #[test]
-    fn a_broken_record_is_a_problem_and_the_others_are_used() {
+    fn a_broken_record_is_a_problem_with_its_line_and_the_others_are_used() {
         let study = Study::find("min-free-kbytes").unwrap();
         let folder = tempfile::tempdir().unwrap();
         let store = Store::new(folder.path());
         store.write(&proof("6.1", "VM", 1, "")).unwrap();
         let path = store.write(&proof("6.1", "VM", 2, "")).unwrap();
-        std::fs::write(&path, "no record").unwrap();
+        let provenance = serde_json::to_string(&proof("6.1", "VM", 2, "").provenance).unwrap();
+        let mut gzip = GzEncoder::new(Vec::new(), Compression::fast());
+        write!(
+            gzip,
+            "{provenance}\nplimsoll-capture 1\n@ 5 idle\nno header\n"
+        )
+        .unwrap();
+        std::fs::write(&path, gzip.finish().unwrap()).unwrap();
         let gathered = gather(&study, &store).unwrap();
         assert_eq!(gathered.pairs[0].proofs.len(), 1);
-        let of_file = |problem: &&String| problem.contains(&path.display().to_string());
-        assert_eq!(gathered.problems.iter().filter(of_file).count(), 1);
+        let file = path.display().to_string();
+        let problem = gathered
+            .problems
+            .iter()
+            .find(|problem| problem.contains(&file))
+            .unwrap();
+        assert!(
+            problem.contains("after line 1: line 3: expected"),
+            "{problem}"
+        );
     }
 }
