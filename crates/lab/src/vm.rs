@@ -88,6 +88,7 @@ pub struct VmBench {
     deadline: Duration,
     init: Vec<u8>,
     qemu: PathBuf,
+    qemu_version: String,
     cache: PathBuf,
 }
 
@@ -118,6 +119,7 @@ impl VmBench {
             timing,
             deadline: options.deadline,
             init,
+            qemu_version: qemu::version(&qemu)?,
             qemu,
             cache,
         })
@@ -179,6 +181,22 @@ impl Bench for VmBench {
 
     fn kernel(&self) -> String {
         self.kernel.release.clone()
+    }
+
+    fn details(&self) -> Vec<(String, String)> {
+        let mut details = vec![
+            ("qemu".to_owned(), self.qemu_version.clone()),
+            ("kernel-build".to_owned(), self.kernel.build.clone()),
+            (
+                "kernel-command-line".to_owned(),
+                qemu::kernel_command_line(self.timing),
+            ),
+        ];
+        if self.timing == Timing::Virtual {
+            let fingerprint = format!("{:016x}", module::fingerprint());
+            details.push(("disk-module".to_owned(), fingerprint));
+        }
+        details
     }
 
     fn run(&self, run: Run<'_>, progress: &mut dyn FnMut(Progress)) -> Result<Capture, BenchError> {

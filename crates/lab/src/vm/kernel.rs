@@ -50,6 +50,8 @@ impl FromStr for KernelChoice {
 pub(super) struct Kernel {
     /// As `uname -r` prints it.
     pub release: String,
+    /// Who built it and when, as the image says.
+    pub build: String,
     pub image: PathBuf,
     /// `lib/modules/RELEASE`.
     pub modules: Option<PathBuf>,
@@ -127,7 +129,7 @@ fn named(path: &Path) -> Result<Kernel, BenchError> {
 
 fn found(image: PathBuf, root: &Path) -> Result<Kernel, BenchError> {
     let bytes = fs::read(&image).map_err(|error| failed(&image, &error))?;
-    let release = release(&bytes).ok_or_else(|| {
+    let (release, build) = version(&bytes).ok_or_else(|| {
         let text = format!(
             "{}: not a kernel image for x86 (a bzImage)",
             image.display()
@@ -139,14 +141,15 @@ fn found(image: PathBuf, root: &Path) -> Result<Kernel, BenchError> {
         root.join("usr/src")
             .join(format!("linux-headers-{release}")),
     );
-    let build = modules
+    let installed = modules
         .as_ref()
         .and_then(|modules| directory(modules.join("build")));
     Ok(Kernel {
         release,
+        build,
         image,
         modules,
-        headers: built_in_place.or(build),
+        headers: built_in_place.or(installed),
     })
 }
 
@@ -154,20 +157,19 @@ fn directory(path: PathBuf) -> Option<PathBuf> {
     path.is_dir().then_some(path)
 }
 
-/// The release that a bzImage names: Documentation/arch/x86/boot.rst, `kernel_version`.
-fn release(image: &[u8]) -> Option<String> {
+/// The release that a bzImage names and the rest of that text: Documentation/arch/x86/boot.rst,
+/// `kernel_version`.
+fn version(image: &[u8]) -> Option<(String, String)> {
     if image.get(0x202..0x206)? != b"HdrS" {
         return None;
     }
     let pointer: [u8; 2] = image.get(0x20e..0x210)?.try_into().ok()?;
     let text = image.get(usize::from(u16::from_le_bytes(pointer)) + 0x200..)?;
-    let end = text
-        .iter()
-        .take(256)
-        .position(|byte| *byte == b' ' || *byte == 0)?;
-    let release = str::from_utf8(&text[..end]).ok()?;
+    let end = text.iter().take(256).position(|byte| *byte == 0)?;
+    let text = str::from_utf8(&text[..end]).ok()?;
+    let (release, build) = text.split_once(' ').unwrap_or((text, ""));
     let plausible = release.starts_with(|c: char| c.is_ascii_digit()) && !release.contains('/');
-    plausible.then(|| release.to_owned())
+    plausible.then(|| (release.to_owned(), build.to_owned()))
 }
 
 #[cfg(test)]
@@ -185,13 +187,12 @@ mod tests {
     #[test]
     fn an_image_names_its_release() {
         let text = b"6.1.0-56-cloud-amd64 (debian-kernel@lists.debian.org) #1 SMP";
-        assert_eq!(
-            release(&image(text)).as_deref(),
-            Some("6.1.0-56-cloud-amd64")
-        );
-        assert_eq!(release(&image(b"../../etc ")), None);
-        assert_eq!(release(b"#!/bin/sh"), None);
-        assert_eq!(release(&[]), None);
+        let (release, build) = version(&image(text)).unwrap();
+        assert_eq!(release, "6.1.0-56-cloud-amd64");
+        assert_eq!(build, "(debian-kernel@lists.debian.org) #1 SMP");
+        assert_eq!(version(&image(b"../../etc ")), None);
+        assert_eq!(version(b"#!/bin/sh"), None);
+        assert_eq!(version(&[]), None);
     }
 
     #[test]

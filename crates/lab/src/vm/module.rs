@@ -240,8 +240,8 @@ fn dependencies(module: &[u8]) -> Vec<String> {
         .collect()
 }
 
-/// Tells one version of the source from another (FNV-1a).
-fn fingerprint() -> u64 {
+/// Tells one version of the disk module's source from another (FNV-1a).
+pub(super) fn fingerprint() -> u64 {
     let step = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
     SOURCE
         .bytes()
@@ -321,6 +321,7 @@ mod tests {
         let image = root.join("boot/vmlinuz");
         Kernel {
             release: "6.1".into(),
+            build: String::new(),
             image,
             modules: Some(modules),
             headers: None,

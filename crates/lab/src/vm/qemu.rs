@@ -1,10 +1,11 @@
 //! QEMU's command line.
 
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use mm::machine::{Disk, Machine};
 
-use super::outbox;
+use super::{outbox, tools};
 use crate::bench::BenchError;
 
 /// Disks that a VM can have beside the outbox: as many as the disk module takes.
@@ -66,6 +67,17 @@ pub(super) fn check(machine: &Machine, timing: Timing) -> Result<(), BenchError>
         return Ok(());
     };
     Err(BenchError::Failed(problem))
+}
+
+/// QEMU's version, as it prints it.
+///
+/// # Errors
+/// Those of running it.
+pub(super) fn version(qemu: &Path) -> Result<String, BenchError> {
+    let text = tools::run(Command::new(qemu).arg("--version"))?;
+    let text = String::from_utf8_lossy(&text);
+    let line = text.lines().next().unwrap_or_default();
+    Ok(line.trim_start_matches("QEMU emulator version ").to_owned())
 }
 
 /// All arguments.
@@ -157,7 +169,7 @@ pub(super) fn console(path: &Path) -> String {
 /// an emulated CPU needs none, out of the costs. The third saves time at boot, as measured on
 /// Debian's 6.12: self-tests of cryptography 0.45 s of virtual time, the initcalls named 0.4 s.
 /// The last is for virtual time, where calibrating the APIC timer takes 2.6 s of the host's CPU.
-fn kernel_command_line(timing: Timing) -> String {
+pub(super) fn kernel_command_line(timing: Timing) -> String {
     let always = "console=ttyS0 quiet panic=-1 oops=panic \
                   nokaslr norandmaps mitigations=off \
                   cryptomgr.notests initcall_blacklist=jent_mod_init,init_kprobe_trace,\
