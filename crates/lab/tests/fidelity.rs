@@ -1,5 +1,5 @@
-//! The calibration error, held without a VM: every figure of the committed records against the model
-//! as it is now, and against the same experiment made with other programs.
+//! The calibration error, held without a VM: every figure of the committed records against the
+//! model as it is now, and against the same experiment made with other programs.
 
 use std::path::Path;
 

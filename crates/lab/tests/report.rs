@@ -29,8 +29,9 @@ fn frame(seconds: u64, label: Option<&str>, free_mib: u64, low: u64) -> Frame {
     );
     let (min, high) = (low * 4 / 5, low * 6 / 5);
     let zoneinfo = format!(
-        "Node 0, zone    DMA32\n  pages free     100\n        min      {min}\n        low      {low}\n\
-        \x20       high     {high}\n        spanned  130000\n        present  130000\n        managed  125000\n"
+        "Node 0, zone    DMA32\n  pages free     100\n        min      {min}\n        \
+         low      {low}\n        high     {high}\n        spanned  130000\n        \
+         present  130000\n        managed  125000\n"
     );
     frame.files.insert("proc/meminfo".to_owned(), meminfo);
     frame.files.insert("proc/zoneinfo".to_owned(), zoneinfo);

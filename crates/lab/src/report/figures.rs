@@ -59,8 +59,8 @@ fn describe(lines: &LoadLine) -> String {
         format!("from {least:.2} to {:.2} GiB", values.fold(0.0, f64::max))
     };
     format!(
-        "Over {:.0} seconds, free memory ranges {}, the page cache {}, available memory {}, and the \
-         low watermark {}.",
+        "Over {:.0} seconds, free memory ranges {}, the page cache {}, available memory {}, \
+         and the low watermark {}.",
         lines.end(),
         range(&lines.free),
         range(&lines.cached),
@@ -97,7 +97,8 @@ fn legend(keys: &[String]) -> String {
 
 fn key(drawing: &str, words: &str) -> String {
     format!(
-        "<li><svg class=\"key\" viewBox=\"0 0 36 12\" aria-hidden=\"true\">{drawing}</svg> {words}</li>"
+        "<li><svg class=\"key\" viewBox=\"0 0 36 12\" aria-hidden=\"true\">{drawing}</svg> \
+         {words}</li>"
     )
 }
 
@@ -112,7 +113,8 @@ fn line(ink: Ink, width: u32, dashes: &str) -> String {
 fn broad(ink: Ink) -> String {
     let color = ink.hex();
     format!(
-        "<line x1=\"0\" x2=\"34\" y1=\"6\" y2=\"6\" stroke=\"{color}\" stroke-width=\"8\" opacity=\"0.3\"/>"
+        "<line x1=\"0\" x2=\"34\" y1=\"6\" y2=\"6\" stroke=\"{color}\" stroke-width=\"8\" \
+         opacity=\"0.3\"/>"
     )
 }
 
@@ -242,9 +244,16 @@ fn of_outcome(outcome: &Outcome, label: &str) -> Option<f64> {
 }
 
 fn published(study: &Study, arm: &str, label: &str) -> Option<(String, f64)> {
-    let measure = study.measures.iter().find(|measure| {
-        matches!(&measure.source, Source::Step { label: of, take: Take::Duration, .. } if of == label)
-    })?;
+    let duration = |source: &Source| match source {
+        Source::Step {
+            label: of, take, ..
+        } => of == label && *take == Take::Duration,
+        _ => false,
+    };
+    let measure = study
+        .measures
+        .iter()
+        .find(|measure| duration(&measure.source))?;
     let published = measure.published.get(arm)?;
     let nanos = published.amount * measure.unit.worth();
     Some((published.text.clone(), nanos / Nanos::SECOND.0 as f64))

@@ -56,7 +56,8 @@ fn answer(report: &Report<'_>) -> String {
         ),
     };
     format!(
-        "<section class=\"answer\" aria-label=\"The answer\">\n{}<p class=\"note\">{}</p>\n</section>\n",
+        "<section class=\"answer\" aria-label=\"The answer\">\n{}<p class=\"note\">{}</p>\n\
+         </section>\n",
         paragraphs(&text),
         Escaped(whence)
     )
@@ -73,10 +74,10 @@ fn unproved(report: &Report<'_>) -> String {
     }
     let name = Escaped(&report.study.name);
     format!(
-        "<section class=\"warning\">\n<p><strong>Nothing was proved yet.</strong> All figures below are \
-         predictions of the model; there is no record of a real kernel, so the calibration error is \
-         unknown. To run the same study on a real kernel in a throwaway VM, and to write this report \
-         again:</p>\n<pre>plimsoll prove {name}\nplimsoll report {name}</pre>\n</section>\n"
+        "<section class=\"warning\">\n<p><strong>Nothing was proved yet.</strong> All figures \
+         below are predictions of the model; there is no record of a real kernel, so the \
+         calibration error is unknown. To run the same study on a real kernel in a throwaway \
+         VM, and to write this report again:</p>\n<pre>plimsoll prove {name}\nplimsoll report {name}</pre>\n</section>\n"
     )
 }
 
@@ -252,11 +253,11 @@ fn provenance(from: &Provenance) -> String {
 
 fn limits() -> String {
     "<h2>Limits</h2>\n\
-     <p>The model computes watermarks, reserves and MemAvailable as the kernel does, and takes the cost \
-     of a fault, a copy or a disk request from a calibration of the machine. What it leaves out or \
-     approximates, and which test shows how far off that is, stands in <code>docs/model.md</code>. A \
-     prediction holds for the machine and the workload of this study; the calibration error above \
-     says how far it was off where a kernel was run.</p>\n"
+     <p>The model computes watermarks, reserves and MemAvailable as the kernel does, and takes the \
+     cost of a fault, a copy or a disk request from a calibration of the machine. What it leaves \
+     out or approximates, and which test shows how far off that is, stands in \
+     <code>docs/model.md</code>. A prediction holds for the machine and the workload of this \
+     study; the calibration error says how far it was off where a kernel was run.</p>\n"
         .to_owned()
 }
 

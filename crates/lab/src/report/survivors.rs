@@ -57,7 +57,8 @@ fn row(arm: &Arm, process: &Process, pair: &Pair) -> String {
         false => String::new(),
     };
     format!(
-        "<tr><th scope=\"row\">{name}</th><td data-name=\"Arm\">{arm}</td>{predicted}{measured}</tr>\n"
+        "<tr><th scope=\"row\">{name}</th><td data-name=\"Arm\">{arm}</td>\
+         {predicted}{measured}</tr>\n"
     )
 }
 

@@ -241,11 +241,13 @@ mod tests {
     fn mistakes_name_their_placeholder() {
         assert_eq!(
             filled("{after/lowered}"),
-            "placeholder \"{after/lowered}\": the study has no measure \"after\" on an arm \"lowered\""
+            "placeholder \"{after/lowered}\": the study has no measure \"after\" on an arm \
+             \"lowered\""
         );
         assert_eq!(
             filled("{after/raised - reset/raised}"),
-            "placeholder \"{after/raised - reset/raised}\": \"-\" between a size, a time and a count; \
+            "placeholder \"{after/raised - reset/raised}\": \"-\" between a size, a time and a \
+             count; \
              both must be alike"
         );
         assert_eq!(

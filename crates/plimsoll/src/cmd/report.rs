@@ -39,7 +39,8 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     if gathered.pairs.iter().all(Pair::is_empty) {
         let (name, folder) = (&study.name, args.records.display());
         bail!(
-            "nothing to report: no record in {folder} and no prediction; try `plimsoll prove {name}`"
+            "nothing to report: no record in {folder} and no prediction; \
+             try `plimsoll prove {name}`"
         );
     }
     let report = Report {

@@ -1,8 +1,8 @@
 //! Charts as inline SVG: the canvas, the inks and what both kinds of chart share.
 //!
 //! The same input gives the same bytes. Every chart is drawn twice, wide for a desk or paper and
-//! narrow for a phone, and the style sheet shows one of them. Colours are plain attributes, so that a
-//! chart that is cut out of its page keeps them; the style sheet replaces each for dark screens.
+//! narrow for a phone, and the style sheet shows one of them. Colours are plain attributes, so that
+//! a chart that is cut out of its page keeps them; the style sheet replaces each for dark screens.
 
 mod bars;
 mod lines;
@@ -129,7 +129,8 @@ fn labelled(svg: &str, class: &str, words: Words<'_>) -> String {
     let view_box = opening.split('"').nth(5).unwrap_or_default();
     let (id, title, description) = (words.id, Escaped(words.title), Escaped(words.description));
     format!(
-        "<svg class=\"{class}\" viewBox=\"{view_box}\" xmlns=\"http://www.w3.org/2000/svg\" role=\"img\" \
+        "<svg class=\"{class}\" viewBox=\"{view_box}\" xmlns=\"http://www.w3.org/2000/svg\" \
+         role=\"img\" \
          aria-labelledby=\"{id}-{class}-title {id}-{class}-desc\">\n\
          <title id=\"{id}-{class}-title\">{title}</title>\n\
          <desc id=\"{id}-{class}-desc\">{description}</desc>\n{content}"
