@@ -262,18 +262,16 @@ macro_rules! costs {
 costs! {
     syscall = syscall_ps,
     cached_read = cached_read_ps,
+    activate = activate_ps,
     read_in = read_in_ps,
+    request = request_ps,
+    operation = operation_ps,
     touch = touch_ps,
     anon_fault = anon_fault_ps,
     huge_fault = huge_fault_ps,
-    file_fault = file_fault_ps,
-    major_fault = major_fault_ps,
     anon_free = anon_free_ps,
     reclaim_file = reclaim_file_ps,
     deactivate = deactivate_ps,
-    cached_write = cached_write_ps,
-    write_out = write_out_ps,
-    context_switch = context_switch_ps,
     spawn = spawn_ps,
 }
 

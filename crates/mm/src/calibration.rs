@@ -22,40 +22,35 @@ pub struct Calibration {
     pub boots: Vec<Boot>,
 }
 
-/// CPU time of elementary operations, in picoseconds where one page or less is concerned (a page
-/// copy is a few hundred nanoseconds; integer picoseconds keep its digits).
+/// CPU time of elementary operations, in picoseconds: a page copy is a few hundred nanoseconds, and
+/// integer picoseconds keep its digits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Costs {
-    /// A system call that does next to nothing.
+    /// One `read()`, without what it does for each page; the workload's own loop included.
     pub syscall_ps: u64,
-    /// Reading one page that is in the page cache, `read()` in large blocks.
+    /// Copying one page that is in the page cache.
     pub cached_read_ps: u64,
-    /// CPU beyond `cached_read_ps` for a page that a read brings in: allocation, insertion,
-    /// readahead, completion of the I/O.
+    /// Moving a page to the active list on its second access.
+    pub activate_ps: u64,
+    /// Bringing one page in, beyond its copying: allocation, insertion, completion.
     pub read_in_ps: u64,
+    /// One request to a disk: submission, sleep, interrupt, waking.
+    pub request_ps: u64,
+    /// One operation on a region: the workload's own loop.
+    pub operation_ps: u64,
     /// One access to a page that is mapped.
     pub touch_ps: u64,
     /// A minor fault on an anonymous base page, zeroing included.
     pub anon_fault_ps: u64,
     /// A fault that is served by a transparent huge page, zeroing included.
     pub huge_fault_ps: u64,
-    /// A minor fault on a page of a mapped file that is in the page cache.
-    pub file_fault_ps: u64,
-    /// CPU of a fault that had to wait for a disk, beyond the wait.
-    pub major_fault_ps: u64,
     /// Freeing one anonymous page (exit, unmap).
     pub anon_free_ps: u64,
-    /// Reclaiming one clean page-cache page from the inactive list.
+    /// kswapd's time for a clean page-cache page that it reclaims from the inactive list.
     pub reclaim_file_ps: u64,
-    /// Moving one page from the active to the inactive list.
+    /// kswapd's time for a page that it moves from the active to the inactive list.
     pub deactivate_ps: u64,
-    /// Copying one page into the page cache and marking it dirty, `write()` in large blocks.
-    pub cached_write_ps: u64,
-    /// CPU of writing one dirty page back.
-    pub write_out_ps: u64,
-    /// Switching from one task to another.
-    pub context_switch_ps: u64,
-    /// Starting a process and letting it end.
+    /// Starting a process, and its end.
     pub spawn_ps: u64,
 }
 

@@ -144,9 +144,10 @@ impl<'a> System<'a> {
         let next = running.operations_to_do.next_operation();
         let (offset, bytes) =
             access::extent(next.block, running.target.size(), running.access.block);
-        if matches!(running.target, Area::File { .. }) {
-            self.memory.spent += self.memory.costs.syscall_ps;
-        }
+        self.memory.spent += match running.target {
+            Area::File { .. } => self.memory.costs.syscall_ps,
+            Area::Region { .. } => self.memory.costs.operation_ps,
+        };
         let end = Bytes(offset + bytes).pages_ceil(PageSize::FOUR_KIB).0;
         let cursor = offset / PageSize::FOUR_KIB.bytes();
         running.operation = Some(Underway {

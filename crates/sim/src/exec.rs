@@ -31,10 +31,10 @@ impl<'a> System<'a> {
 
     /// Unmaps a region and frees its pages.
     pub(crate) fn unmap(&mut self, task: &mut Task<'a>, name: &str) {
-        let Some(region) = task.regions.remove(name) else {
+        let Some(mut region) = task.regions.remove(name) else {
             return;
         };
-        task.rss -= self.drop_region(&region);
+        task.rss -= self.drop_region(&mut region);
         task.page_tables -= region.tables_held();
         self.memory.give_page_tables(region.tables_held());
         self.memory.give_range(region.base, region.pages() as u32);
@@ -93,7 +93,6 @@ impl<'a> System<'a> {
     ) -> Result<(), Error> {
         match action {
             Action::Snapshot => {
-                self.memory.allocate_in_passing();
                 self.recorder
                     .snapshot(now, label, &self.memory, &self.tunables);
             }
@@ -200,10 +199,11 @@ impl<'a> System<'a> {
         match self.area(task, target)? {
             Area::File { index, .. } => self.files[index].drop_pages(&mut self.memory),
             Area::Region { .. } => {
-                if let Target::Region(name) = target
-                    && let Some(region) = task.regions.get(name.as_str()).cloned()
-                {
-                    task.rss -= self.drop_region(&region);
+                let Target::Region(name) = target else {
+                    return Ok(());
+                };
+                if let Some(region) = task.regions.get_mut(name.as_str()) {
+                    task.rss -= self.drop_region(region);
                 }
             }
         }

@@ -1,6 +1,7 @@
 //! Anonymous regions and the faults that fill them (`mm/memory.c`, `mm/huge_memory.c`).
 
 use alloc::vec::Vec;
+use core::ops::Range;
 
 use mm::units::{Bytes, PageSize};
 use mm::workload::{Huge, Target};
@@ -80,20 +81,46 @@ impl<'a> System<'a> {
         task.rss += pages;
     }
 
-    /// Frees the resident pages of a region; returns how many.
-    pub(crate) fn drop_region(&mut self, region: &Region) -> u64 {
-        let mut dropped = 0;
-        for page in region.base..region.base + region.pages() as PageId {
-            if self.memory.folios.is_resident(page) {
-                self.memory.take_from_list(page, Lru::InactiveAnon);
-                self.memory.free(page);
-                self.memory.folios.forget(page);
-                dropped += 1;
+    /// Frees the resident pages of a region; returns how many. Its page tables stay.
+    pub(crate) fn drop_region(&mut self, region: &mut Region) -> u64 {
+        let (mut dropped, mut huge) = (0, 0);
+        let pages = region.pages() as PageId;
+        for (index, table) in region.tables.iter_mut().enumerate() {
+            let first = region.base + index as PageId * HUGE_PAGES as PageId;
+            let end = (first + HUGE_PAGES as PageId).min(region.base + pages);
+            dropped += self.drop_pages(first..end, *table);
+            if *table == Table::Huge {
+                *table = Table::Base;
+                huge += HUGE_PAGES;
             }
         }
         self.memory.anon_pages -= dropped;
-        self.memory.anon_huge_pages -= region.huge_pages();
-        self.memory.spent += dropped * self.memory.costs.anon_free_ps;
+        self.memory.anon_huge_pages -= huge;
+        let freed_one_by_one = dropped - huge + huge / HUGE_PAGES;
+        self.memory.spent += freed_one_by_one * self.memory.costs.anon_free_ps;
+        dropped
+    }
+
+    /// Frees the resident pages under one page table; returns how many.
+    fn drop_pages(&mut self, pages: Range<PageId>, table: Table) -> u64 {
+        if table == Table::None {
+            return 0;
+        }
+        if table == Table::Huge {
+            self.memory.free_huge(pages.start);
+        }
+        let mut dropped = 0;
+        for page in pages {
+            if !self.memory.folios.is_resident(page) {
+                continue;
+            }
+            self.memory.take_from_list(page, Lru::InactiveAnon);
+            if table == Table::Base {
+                self.memory.free(page);
+            }
+            self.memory.folios.forget(page);
+            dropped += 1;
+        }
         dropped
     }
 }
@@ -139,14 +166,5 @@ impl Region {
             .iter()
             .filter(|table| **table != Table::None)
             .count() as u64
-    }
-
-    fn huge_pages(&self) -> u64 {
-        let huge = self
-            .tables
-            .iter()
-            .filter(|table| **table == Table::Huge)
-            .count() as u64;
-        huge * HUGE_PAGES
     }
 }

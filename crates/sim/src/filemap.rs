@@ -139,6 +139,7 @@ impl Reader<'_> {
         let Some(start) = start else { return };
         let offset = self.file.offset + u64::from(start - self.file.base) * PAGE;
         let length = Bytes(u64::from(end - start) * PAGE);
+        self.memory.spent += self.memory.costs.request_ps;
         let now = self.began + Nanos(self.memory.spent / 1000);
         let done = self.disks[self.file.disk].read(now, offset, length);
         let read = Read { start, end, done };

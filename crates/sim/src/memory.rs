@@ -148,6 +148,7 @@ impl Memory {
         self.add_to_list(page, Lru::ActiveFile);
         self.nonresident_age += 1;
         self.events.pgactivate += 1;
+        self.spent += self.costs.activate_ps;
     }
 
     /// A page or shadow entered the tree of a file where nothing was.

@@ -125,12 +125,15 @@ impl Memory {
     }
 
     /// Allocates a huge page if one can be had without any reclaim, as a fault does where `defrag` is
-    /// at its default; its 512 pages from `first` become resident.
+    /// at its default: like any request that may not wait it goes down to min. Its 512 pages from
+    /// `first` become resident.
     pub(crate) fn allocate_huge(&mut self, first: PageId, state: State) -> bool {
-        let Some(zone) = self.find_zone(Mark::Low, HUGE_PAGES) else {
+        let find = |mark| self.find_zone(mark, HUGE_PAGES);
+        let Some(zone) = find(Mark::Low).or_else(|| find(Mark::Min)) else {
             return false;
         };
-        self.zones[zone].free -= HUGE_PAGES;
+        let from = &mut self.zones[zone];
+        from.free -= from.pcp.allocate_huge(from.free);
         self.count_allocation(zone, HUGE_PAGES);
         for page in first..first + HUGE_PAGES as u32 {
             self.folios.place(page, zone, state);
@@ -142,6 +145,14 @@ impl Memory {
     pub(crate) fn free(&mut self, page: PageId) {
         self.release(self.folios.zone(page));
         self.events.pgfree += 1;
+    }
+
+    /// Frees the huge page whose first page is `page`.
+    pub(crate) fn free_huge(&mut self, page: PageId) {
+        let reclaiming = self.kswapd.is_awake();
+        let zone = &mut self.zones[self.folios.zone(page)];
+        zone.free += zone.pcp.free_huge(reclaiming);
+        self.events.pgfree += HUGE_PAGES;
     }
 
     /// Gives a page back to its zone, by way of the per-CPU list.
@@ -164,11 +175,16 @@ impl Memory {
         }
     }
 
-    /// What any other allocation of the kernel does that finds the zones under low: reading a file
-    /// of /proc, starting a process.
+    /// The kernel's own allocations when a process starts: taken and given back. Under low they wake
+    /// kswapd; under min they reclaim directly and empty the per-CPU lists.
     pub(crate) fn allocate_in_passing(&mut self) {
-        if self.find_zone(Mark::Low, 1).is_none() {
-            self.wake_kswapd();
+        if self.find_zone(Mark::Low, 1).is_some() {
+            return;
+        }
+        self.wake_kswapd();
+        if self.find_zone(Mark::Min, 1).is_none() {
+            self.reclaim_directly();
+            self.drain();
         }
     }
 

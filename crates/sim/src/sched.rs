@@ -83,15 +83,14 @@ struct Entity {
 pub(crate) struct Scheduler {
     /// How far each CPU's time has come.
     cpus: Vec<Nanos>,
-    last: Vec<Option<usize>>,
     entities: Vec<Entity>,
 }
 
 /// What a CPU does next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Pick {
-    /// Run this entity; `switched` if the CPU ran another before.
-    Run { entity: usize, switched: bool },
+    /// Run this entity.
+    Run { entity: usize },
     /// Nothing to run before this time at least, if ever.
     Idle { until: Option<Nanos> },
 }
@@ -101,7 +100,6 @@ impl Scheduler {
         let count = cpus.max(1) as usize;
         Self {
             cpus: vec![Nanos::ZERO; count],
-            last: vec![None; count],
             entities: Vec::new(),
         }
     }
@@ -147,7 +145,7 @@ impl Scheduler {
     }
 
     /// Chooses for a CPU whose time is `now`: the runnable task that has had least.
-    pub(crate) fn pick(&mut self, cpu: usize, now: Nanos) -> Pick {
+    pub(crate) fn pick(&self, now: Nanos) -> Pick {
         let runnable = || {
             self.entities
                 .iter()
@@ -156,10 +154,7 @@ impl Scheduler {
         };
         let ready = runnable().filter(|(_, entity)| entity.ready_at <= now);
         match ready.min_by_key(|(_, entity)| entity.vruntime) {
-            Some((entity, _)) => {
-                let switched = self.last[cpu].replace(entity) != Some(entity);
-                Pick::Run { entity, switched }
-            }
+            Some((entity, _)) => Pick::Run { entity },
             None => Pick::Idle {
                 until: runnable().map(|(_, entity)| entity.ready_at).min(),
             },
@@ -217,21 +212,15 @@ mod tests {
         let mut ran = [0; 3];
         for _ in 0..100 {
             let (cpu, now) = scheduler.next_cpu();
-            let Pick::Run { entity, .. } = scheduler.pick(cpu, now) else {
+            let Pick::Run { entity } = scheduler.pick(now) else {
                 panic!("two are busy")
             };
             ran[entity] += 1;
             scheduler.account(cpu, entity, now, now + SLICE);
         }
         assert_eq!(ran, [50, 50, 0]);
-        let (cpu, now) = scheduler.next_cpu();
+        let (_, now) = scheduler.next_cpu();
         scheduler.wake(tasks[2], now);
-        assert_eq!(
-            scheduler.pick(cpu, now),
-            Pick::Run {
-                entity: tasks[2],
-                switched: true
-            }
-        );
+        assert_eq!(scheduler.pick(now), Pick::Run { entity: tasks[2] });
     }
 }

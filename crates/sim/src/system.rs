@@ -98,8 +98,8 @@ impl<'a> System<'a> {
                 self.finish(now);
                 return Ok(());
             }
-            match self.scheduler.pick(cpu, now) {
-                Pick::Run { entity, switched } => self.run_on(cpu, entity, switched, now)?,
+            match self.scheduler.pick(now) {
+                Pick::Run { entity } => self.run_on(cpu, entity, now)?,
                 Pick::Idle { until } => self.idle(cpu, now, until),
             }
         }
@@ -254,6 +254,7 @@ impl<'a> System<'a> {
                 self.kill(index, now);
             }
         }
+        self.memory.allocate_in_passing();
         check::conservation(&self.memory);
         self.recorder
             .finish(now, &self.memory, &self.tunables, &self.tasks);
@@ -266,8 +267,6 @@ impl<'a> System<'a> {
                 Event::Wake { entity } => self.scheduler.wake(entity, at),
                 Event::Start { process } => self.start_process(process, at),
                 Event::Sample => {
-                    self.memory.allocate_in_passing();
-                    self.wake_kswapd_if_due(at);
                     check::conservation(&self.memory);
                     self.recorder
                         .sample(at, &self.memory, &self.tunables, &self.tasks);
@@ -302,16 +301,7 @@ impl<'a> System<'a> {
         self.scheduler.set_time(cpu, next.max(now + Nanos(1)));
     }
 
-    fn run_on(
-        &mut self,
-        cpu: usize,
-        entity: usize,
-        switched: bool,
-        from: Nanos,
-    ) -> Result<(), Error> {
-        if switched {
-            self.memory.spent += self.memory.costs.context_switch_ps;
-        }
+    fn run_on(&mut self, cpu: usize, entity: usize, from: Nanos) -> Result<(), Error> {
         let to = match entity {
             KSWAPD => self.run_kswapd(from),
             _ => self.run_task(entity, from)?,
