@@ -192,7 +192,7 @@ impl<'a> Experiment<'a> {
             }
             Err(stop) => return Err(stop.into()),
         };
-        provenance.command_line = command_line(&outcome);
+        provenance.command_line = provenance.command_line.or_else(|| command_line(&outcome));
         provenance.date = record::utc(SystemTime::now());
         let record = Record {
             provenance,
@@ -221,6 +221,7 @@ fn outcome(
 }
 
 fn provenance(study: &Study, scenario: &Scenario, bench: &dyn Bench) -> Provenance {
+    let details = bench.details();
     Provenance {
         schema: record::SCHEMA,
         study: study.name.clone(),
@@ -228,11 +229,14 @@ fn provenance(study: &Study, scenario: &Scenario, bench: &dyn Bench) -> Provenan
         seed: scenario.seed,
         bench: bench.describe(),
         kernel: bench.kernel(),
-        command_line: None,
+        command_line: details
+            .iter()
+            .find(|(name, _)| name == "kernel-command-line")
+            .map(|(_, text)| text.clone()),
         machine: record::machine_of(scenario),
         settings: record::pairs(&scenario.arm_settings),
         base: record::pairs(&scenario.base),
-        details: bench.details(),
+        details,
         version: env!("CARGO_PKG_VERSION").to_owned(),
         program: record::this_program().to_owned(),
         study_sha256: record::sha256(study.text.as_bytes()),

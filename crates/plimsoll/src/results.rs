@@ -98,26 +98,32 @@ fn down(study: &Study, arms: &[&str], rows: &[Row], judgements: &[Judgement]) ->
     table
 }
 
-/// What the model foretold beside what the kernel did.
+/// What the kernel did beside what the model foretold; a side without any run is left out.
 pub(crate) fn proved(study: &Study, arms: &[&str], rows: &[Row]) -> String {
-    let head = ["", "predicted", "measured", "gap", "", "published"];
-    let mut table = Table::new(head.map(Cell::from).into());
+    let measured = rows.iter().any(|row| row.kernel != Figure::NoRun);
+    let foretold = rows.iter().any(|row| row.model != Figure::NoRun);
+    let columns = |name: String, published: &str, kernel: String, model: String, gap: [Cell; 2]| {
+        let mut cells: Vec<Cell> = vec![name.into(), published.into()];
+        cells.extend(measured.then(|| kernel.into()));
+        cells.extend(foretold.then(|| model.into()));
+        cells.extend((measured && foretold).then_some(gap).into_iter().flatten());
+        cells
+    };
+    let [kernel, model] = ["measured", "predicted"].map(str::to_owned);
+    let gap_head = ["gap".into(), Cell::default()];
+    let mut table = Table::new(columns(String::new(), "published", kernel, model, gap_head));
     for measure in &study.measures {
         table.row(vec![(&measure.name).into()]);
-        for arm in arms {
-            let Some(row) = row_of(rows, measure, arm) else {
-                continue;
-            };
-            let (gap, verdict) = gap(row);
+        for row in arms.iter().filter_map(|arm| row_of(rows, measure, arm)) {
             let published = row.published.as_ref().map_or("", |p| p.text.as_str());
-            table.row(vec![
-                format!("  {arm}").into(),
-                row.model.show(row.unit).into(),
-                row.kernel.show(row.unit).into(),
-                gap,
-                verdict,
-                published.into(),
-            ]);
+            let (kernel, model) = (row.kernel.show(row.unit), row.model.show(row.unit));
+            table.row(columns(
+                format!("  {}", row.arm),
+                published,
+                kernel,
+                model,
+                gap(row),
+            ));
         }
     }
     table.to_string()
@@ -181,16 +187,16 @@ fn change(judgements: &[Judgement], measure: &str, arm: &str) -> Cell {
     }
 }
 
-fn gap(row: &Row) -> (Cell, Cell) {
+fn gap(row: &Row) -> [Cell; 2] {
     let Some(gap) = row.gap() else {
-        return (Cell::default(), Cell::default());
+        return [Cell::default(), Cell::default()];
     };
     let fidelity = gap.fidelity(row.unit.class());
     let mood = match fidelity {
         Fidelity::Holds => Mood::Good,
         Fidelity::Misses => Mood::Bad,
     };
-    (gap.show().into(), Cell::new(fidelity.word(), mood))
+    [gap.show().into(), Cell::new(fidelity.word(), mood)]
 }
 
 fn dash() -> String {

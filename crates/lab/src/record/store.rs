@@ -2,6 +2,7 @@
 
 use std::fs::{self, File};
 use std::io::{self, Write as _};
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
 use super::{Provenance, Record, RecordError};
@@ -128,8 +129,10 @@ fn write_whole(path: &Path, record: &Record) -> io::Result<()> {
     let folder = path.parent().unwrap_or(Path::new("."));
     fs::create_dir_all(folder)?;
     // A leading dot keeps a leftover of a killed process from being taken for a record.
+    // What the umask allows, as any other file; a temporary file is private otherwise.
     let mut file = tempfile::Builder::new()
         .prefix(".unfinished-")
+        .permissions(fs::Permissions::from_mode(0o666))
         .tempfile_in(folder)?;
     file.write_all(&bytes)?;
     file.as_file().sync_all()?;
@@ -196,8 +199,39 @@ mod tests {
         );
     }
 
-    /// `/dev/full` cannot hold a folder, so a file where the folder should be stands for a disk that
-    /// refuses; the full disk itself is tried by the test of the command.
+    /// Names the folder to the second run of the test below.
+    const FULL: &str = "PLIMSOLL_TEST_FULL_DISK";
+
+    /// A disk is full for a process that may not write files: the test runs itself again as one.
+    #[test]
+    fn a_full_disk_is_one_line_and_loses_nothing() {
+        if let Some(folder) = std::env::var_os(FULL) {
+            let error = Store::new(folder).write(&record("a", 2)).unwrap_err();
+            return println!("\n{error}");
+        }
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::new(folder.path());
+        let path = store.write(&record("a", 1)).unwrap();
+        let name = "record::store::tests::a_full_disk_is_one_line_and_loses_nothing";
+        let script = "trap '' XFSZ; ulimit -f 0; exec \"$0\" --exact \"$1\" --nocapture";
+        let output = std::process::Command::new("sh")
+            .args(["-c", script])
+            .arg(std::env::current_exe().unwrap())
+            .arg(name)
+            .env(FULL, folder.path())
+            .output()
+            .unwrap();
+        let text = String::from_utf8(output.stdout).unwrap();
+        let line = text.lines().find(|line| line.contains("File too large"));
+        let line = line.unwrap_or_else(|| panic!("no error in {text}"));
+        assert!(line.ends_with("and run it again: it resumes"), "{line}");
+        let files = fs::read_dir(path.parent().unwrap()).unwrap().count();
+        assert_eq!(
+            (files, store.load("min-free-kbytes").unwrap().len()),
+            (1, 1)
+        );
+    }
+
     #[test]
     fn a_folder_that_cannot_be_made_loses_nothing() {
         let folder = tempfile::tempdir().unwrap();
