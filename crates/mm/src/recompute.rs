@@ -7,11 +7,12 @@ use alloc::vec::Vec;
 
 use crate::formula::available::{self, Available};
 use crate::formula::dirty::{self, Amount, Thresholds};
+use crate::formula::min_free;
 use crate::formula::reserve;
 use crate::formula::watermarks::{self, MovableRule, Rule, ZoneSize};
 use crate::snapshot::Snapshot;
 use crate::units::{Bytes, Kib, Pages};
-use crate::zoneinfo::{Watermarks, Zone};
+use crate::zoneinfo::{Watermarks, Zone, ZoneKind};
 
 impl Snapshot {
     /// What the watermarks depend on.
@@ -39,6 +40,28 @@ impl Snapshot {
             .zip(zones)
             .map(|(marks, zone)| marks.raised(zone));
         Some(boosted.collect())
+    }
+
+    /// The value of `vm.min_free_kbytes` that the kernel chooses on this machine.
+    ///
+    /// Where huge pages decide it is exact. Where the square root decides, the kernel drew it before
+    /// the initial RAM disk was freed, and its value is a little lower.
+    #[must_use]
+    pub fn default_min_free(&self) -> Option<Kib> {
+        let up_to_normal = |zone: &&Zone| zone.kind <= ZoneKind::Normal && zone.is_populated();
+        let zones: Vec<&Zone> = self.zones()?.iter().filter(up_to_normal).collect();
+        let managed: Pages = zones.iter().map(|zone| zone.managed).sum();
+        let by_root = min_free::by_square_root(managed, self.page);
+        let Some(thp) = self.thp.as_ref().filter(|thp| thp.is_on()) else {
+            return Some(by_root);
+        };
+        let pageblock = thp
+            .size
+            .map_or(Pages(512), |size| size.pages_floor(self.page));
+        let high: Pages = zones.iter().map(|zone| zone.unboosted().high).sum();
+        let free = managed.saturating_sub(high);
+        let wanted = min_free::for_huge_pages(zones.len() as u64, pageblock, free, self.page);
+        Some(by_root.max(wanted))
     }
 
     /// The protection of each zone of zoneinfo as `vm.lowmem_reserve_ratio` gives it now.

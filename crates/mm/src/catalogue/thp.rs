@@ -28,7 +28,7 @@ const PTES: Values = from_to(0, 511);
 
 pub(super) const TABLE: &[Tunable] = &[
     thp!("enabled", Values::Words(&["always", "madvise", "never"]))
-        .rule("as the kernel was built: always or madvise")
+        .rule("as the kernel was built, always or madvise; never on machines below 512 MB")
         .risk(Risk::Medium)
         .effect(
             "Decides which anonymous memory gets huge pages on a fault; unless it is never, \
@@ -38,7 +38,7 @@ pub(super) const TABLE: &[Tunable] = &[
         "defrag",
         Values::Words(&["always", "defer", "defer+madvise", "madvise", "never"])
     )
-    .fixed("madvise")
+    .rule("madvise; never on machines below 512 MB")
     .risk(Risk::Medium)
     .effect(
         "Decides who waits for reclaim and compaction when no huge page is free: always stalls every \
@@ -53,7 +53,7 @@ pub(super) const TABLE: &[Tunable] = &[
     .risk(Risk::Medium)
     .effect("Decides which shared memory that is not a mounted tmpfs gets huge pages."),
     thp!("use_zero_page", SWITCH)
-        .fixed("1")
+        .rule("1; 0 on machines below 512 MB")
         .since(3, 8)
         .effect("Maps one huge page of zeros for reads of memory that was never written."),
     thp!("shrink_underused", SWITCH)
@@ -66,7 +66,7 @@ pub(super) const TABLE: &[Tunable] = &[
 
 pub(super) const KHUGEPAGED: &[Tunable] = &[
     khugepaged!("defrag", SWITCH)
-        .fixed("1")
+        .rule("1; 0 on machines below 512 MB")
         .effect("Lets khugepaged reclaim and compact to get a huge page."),
     khugepaged!("pages_to_scan", from_to(1, u32::MAX as u64))
         .unit(Unit::Pages)
