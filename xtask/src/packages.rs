@@ -36,7 +36,17 @@ const NEEDED: &[Needed] = &[
     Needed {
         program: "xz",
         package: "xz-utils",
-        purpose: "unpacks kernel packages",
+        purpose: "unpacks kernel modules",
+    },
+    Needed {
+        program: "zstd",
+        package: "zstd",
+        purpose: "unpacks kernel modules",
+    },
+    Needed {
+        program: "busybox",
+        package: "busybox",
+        purpose: "reads the initramfs that was packed",
     },
 ];
 

@@ -120,8 +120,9 @@ impl Banned {
 
 /// The first line of the tests, which stand at the end; 0 where the whole file is for tests.
 fn tests_begin(source: &Source) -> usize {
-    let beside = ["/tests/", "/benches/", "/examples/", "fuzz/"];
-    if beside.iter().any(|folder| source.path.contains(folder)) || is_test_module(source) {
+    // A build script talks to cargo by printing.
+    let beside = ["/tests/", "/benches/", "/examples/", "fuzz/", "/build.rs"];
+    if beside.iter().any(|part| source.path.contains(part)) || is_test_module(source) {
         return 0;
     }
     let mut lines = source.text.lines();
