@@ -77,9 +77,11 @@ impl Region {
     fn map(map: &Map, instance: &str, noise: usize) -> Result<Self, Errno> {
         let page = rustix::param::page_size();
         let length = usize::try_from(map.size.0).map_err(|_| Errno::NOMEM)?;
+        // A region costs nothing until it is touched, so one larger than the machine may be mapped.
+        // Pages of the hugetlb pool are reserved: a touch that found none would kill the process.
         let (length, flags) = match map.huge {
             Huge::Hugetlb => (length.next_multiple_of(HUGE_PAGE), MapFlags::HUGETLB),
-            _ => (length.next_multiple_of(page), MapFlags::empty()),
+            _ => (length.next_multiple_of(page), MapFlags::NORESERVE),
         };
         let mapping = Mapping::anonymous(length.max(page), MapFlags::PRIVATE | flags)?;
         advise(&mapping, map)?;
