@@ -54,6 +54,14 @@ fn describe(argument: &Arg) -> String {
     let help = help.map(ToString::to_string).unwrap_or_default();
     let help: Vec<&str> = help.split_whitespace().collect();
     let mut text = format!("{}: {}", synopsis(argument), help.join(" "));
+    let values = argument.get_possible_values();
+    if !values.is_empty() && argument.get_action().takes_values() {
+        let names: Vec<&str> = values
+            .iter()
+            .map(clap::builder::PossibleValue::get_name)
+            .collect();
+        let _ = write!(text, " (one of: {})", names.join(", "));
+    }
     let defaults = argument.get_default_values();
     if !defaults.is_empty() && argument.get_action().takes_values() {
         let defaults: Vec<_> = defaults
