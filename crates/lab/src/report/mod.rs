@@ -133,10 +133,10 @@ fn write_whole(path: &Path, text: &str) -> io::Result<()> {
     let folder = folder.unwrap_or(Path::new("."));
     fs::create_dir_all(folder)?;
     let mut builder = tempfile::Builder::new();
-    // The usual mode of a document; a temporary file would be readable by its owner alone.
+    // What the umask allows, as any other file; a temporary file is private otherwise.
     let mut file = builder
         .prefix(".report-")
-        .permissions(Permissions::from_mode(0o644))
+        .permissions(Permissions::from_mode(0o666))
         .tempfile_in(folder)?;
     file.write_all(text.as_bytes())?;
     file.persist(path)?;

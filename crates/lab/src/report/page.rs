@@ -77,7 +77,8 @@ fn unproved(report: &Report<'_>) -> String {
         "<section class=\"warning\">\n<p><strong>Nothing was proved yet.</strong> All figures \
          below are predictions of the model; there is no record of a real kernel, so the \
          calibration error is unknown. To run the same study on a real kernel in a throwaway \
-         VM, and to write this report again:</p>\n<pre>plimsoll prove {name}\nplimsoll report {name}</pre>\n</section>\n"
+         VM, and to write this report again:</p>\n\
+         <pre>plimsoll prove {name}\nplimsoll report {name}</pre>\n</section>\n"
     )
 }
 

@@ -120,7 +120,8 @@ impl LoadLineChart<'_> {
         for (index, span) in self.spans.iter().enumerate() {
             let (left, _) = plane.backend_coord(&(span.start, 0.0));
             let (right, _) = plane.backend_coord(&(span.end, 0.0));
-            let right = right.max(left + fine(1));
+            // A pixel less, so that steps that follow each other can be told apart.
+            let right = (right - fine(1)).max(left + fine(1));
             let bottom = fine(STRIP + 4);
             let box_ = Rectangle::new(
                 [(left, fine(4)), (right, bottom)],
