@@ -4,7 +4,7 @@
 //! prints `skipped: WHY`, `off` does not try.
 
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
@@ -15,6 +15,7 @@ use mm::outcome::{Outcome, Status};
 use plimsoll_lab::bench::{Bench as _, BenchError, Progress, Run};
 use plimsoll_lab::study::Study;
 use plimsoll_lab::vm::{Clock, KernelChoice, Stock, VmBench, VmOptions};
+use rustix::process::{Pid, Signal, kill_process};
 
 const SMALL: &str = r#"
 name = "small"
@@ -238,6 +239,69 @@ fn a_hang_ends_at_the_deadline() {
         error.starts_with("the VM had not ended after 2 s"),
         "{error}"
     );
+}
+
+/// QEMU and its files go with an interrupted command, and nothing else of its folder does.
+#[test]
+fn an_interrupt_leaves_nothing_behind() {
+    if bench(stock(Stock::Linux6_1)).is_none() {
+        return;
+    }
+    let place = tempfile::tempdir().unwrap();
+    let study = SMALL.replace("{ snapshot = \"end\" }", "{ sleep = \"99 h\" }");
+    std::fs::write(place.path().join("small.toml"), study).unwrap();
+    let mut command = Command::new(plimsoll())
+        .args(["prove", "small.toml", "--kernel", "6.1"])
+        .current_dir(place.path())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let process = Pid::from_child(&command);
+    let qemu = wait_for(|| child_of(process));
+    kill_process(process, Signal::INT).unwrap();
+    assert_eq!(command.wait().unwrap().code(), Some(2));
+    assert!(!Path::new("/proc").join(qemu.to_string()).exists());
+    assert_eq!(run_directories(process), 0);
+}
+
+/// The first child that is a QEMU.
+fn child_of(process: Pid) -> Option<u32> {
+    let process = process.as_raw_nonzero();
+    let children = format!("/proc/{process}/task/{process}/children");
+    let children = std::fs::read_to_string(children).unwrap_or_default();
+    let is_qemu = |child: &u32| {
+        let name = std::fs::read_to_string(format!("/proc/{child}/comm"));
+        name.is_ok_and(|name| name.starts_with("qemu"))
+    };
+    children
+        .split_whitespace()
+        .filter_map(|child| child.parse().ok())
+        .find(is_qemu)
+}
+
+fn run_directories(process: Pid) -> usize {
+    let cache = std::env::var_os("XDG_CACHE_HOME").map_or_else(
+        || PathBuf::from(std::env::var_os("HOME").expect("a home")).join(".cache"),
+        PathBuf::from,
+    );
+    let prefix = format!("{}-", process.as_raw_nonzero());
+    let runs = std::fs::read_dir(cache.join("plimsoll/run")).unwrap();
+    let names = runs.flatten().map(|entry| entry.file_name());
+    names
+        .filter(|name| name.to_string_lossy().starts_with(&prefix))
+        .count()
+}
+
+/// Looks again and again, for a minute at most.
+fn wait_for<T>(look: impl Fn() -> Option<T>) -> T {
+    for _ in 0..600 {
+        if let Some(found) = look() {
+            return found;
+        }
+        thread::sleep(Duration::from_millis(100));
+    }
+    panic!("nothing came within a minute");
 }
 
 #[test]

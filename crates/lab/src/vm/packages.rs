@@ -54,13 +54,23 @@ pub(super) fn stock(
     )));
     fs::create_dir_all(&kernels).map_err(|error| failed(&kernels, &error))?;
     let place = tempfile::tempdir_in(&kernels).map_err(|error| failed(&kernels, &error))?;
-    let unpacked = fetch(stock, place.path())?;
+    let unpacked = fetch(stock, place.path()).map_err(|error| unfetched(stock, error))?;
     match fs::rename(&unpacked, &root) {
         // Another process was faster; its kernel is as good.
         Err(_) if root.exists() => Ok(root),
         result => result
             .map(|()| root.clone())
             .map_err(|error| failed(&root, &error)),
+    }
+}
+
+fn unfetched(stock: Stock, error: BenchError) -> BenchError {
+    match error {
+        BenchError::Failed(why) => BenchError::Unavailable(format!(
+            "Debian's Linux {} cannot be fetched: {why}; or name an image with --kernel PATH",
+            stock.name()
+        )),
+        other => other,
     }
 }
 
@@ -203,6 +213,7 @@ fn configuration(place: &Path) -> String {
          Dir::Cache \"{place}/cache\";\n\
          APT::Architecture \"amd64\";\n\
          APT::Sandbox::User \"root\";\n\
+         APT::Update::Error-Mode \"any\";\n\
          Acquire::Languages \"none\";\n\
          Acquire::Retries \"3\";\n"
     )
