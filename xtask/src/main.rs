@@ -2,6 +2,7 @@
 //!
 //! This package knows how the project is checked and generated, and nothing about memory.
 
+mod bench;
 mod binary;
 mod docs;
 mod packages;
@@ -42,6 +43,11 @@ const COMMANDS: &[Command] = &[
         name: "records",
         about: "prove the built-in studies on the VM bench and replace records/; resumes",
         run: records::run,
+    },
+    Command {
+        name: "bench",
+        about: "measure speed and write docs/benchmarks.md (--python: beside libCacheSim)",
+        run: bench::run,
     },
 ];
 
