@@ -5,49 +5,62 @@ use std::process::{Command, Stdio};
 
 use crate::process;
 
-/// A program that the tests run, and the package it comes in.
+/// A program that the tests run, or a library that one of them loads, and the package it comes in.
 struct Needed {
-    program: &'static str,
+    file: &'static str,
     package: &'static str,
     purpose: &'static str,
 }
 
 const NEEDED: &[Needed] = &[
     Needed {
-        program: "qemu-system-x86_64",
+        file: "qemu-system-x86_64",
         package: "qemu-system-x86",
         purpose: "boots a kernel",
     },
     Needed {
-        program: "mke2fs",
+        file: "mke2fs",
         package: "e2fsprogs",
         purpose: "makes the disks",
     },
     Needed {
-        program: "gcc",
+        file: "gcc",
         package: "gcc",
         purpose: "builds the disk module",
     },
     Needed {
-        program: "make",
+        file: "make",
         package: "make",
         purpose: "builds the disk module",
     },
     Needed {
-        program: "xz",
+        file: "xz",
         package: "xz-utils",
         purpose: "unpacks kernel modules",
     },
     Needed {
-        program: "zstd",
+        file: "zstd",
         package: "zstd",
         purpose: "unpacks kernel modules",
     },
     Needed {
-        program: "busybox",
+        file: "libelf.so.1",
+        package: "libelf1",
+        purpose: "is loaded by the kernel's build tools",
+    },
+    Needed {
+        file: "busybox",
         package: "busybox",
         purpose: "reads the initramfs that was packed",
     },
+];
+
+/// Where Debian keeps an administrator's programs, and libraries.
+const FOLDERS: &[&str] = &[
+    "/usr/sbin",
+    "/sbin",
+    "/usr/lib/x86_64-linux-gnu",
+    "/usr/lib64",
 ];
 
 /// Installs what is missing if it may. Gives back a line for each program that is still missing.
@@ -107,18 +120,18 @@ fn apt_get_install(packages: &[&str]) {
 impl Needed {
     fn is_there(&self) -> bool {
         let folders = std::env::var_os("PATH").unwrap_or_default();
-        let usual = ["/usr/sbin", "/sbin"].map(Into::into);
+        let usual = FOLDERS.iter().map(Into::into);
         std::env::split_paths(&folders)
             .chain(usual)
-            .any(|folder| folder.join(self.program).is_file())
+            .any(|folder| folder.join(self.file).is_file())
     }
 
     fn complaint(&self) -> String {
         let Self {
-            program,
+            file,
             package,
             purpose,
         } = self;
-        format!("no {program}, which {purpose}: apt-get install {package}")
+        format!("no {file}, which {purpose}: apt-get install {package}")
     }
 }
