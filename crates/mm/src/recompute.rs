@@ -103,15 +103,31 @@ impl Snapshot {
     }
 
     /// The memory that dirty ratios are taken of.
+    ///
+    /// Free pages are counted twice, in vmstat and in meminfo. On a stock kernel it is one counter,
+    /// read at two moments, and vmstat's is of the moment in which the thresholds were computed. A
+    /// kernel that brings memory in as it is needed computes with meminfo's. So the count that gives
+    /// the kernel's own threshold is taken, else the one that is near.
     #[must_use]
     pub fn dirtyable(&self) -> Option<Pages> {
-        let (free, file) = self.free_and_file()?;
-        Some(dirty::dirtyable(free, self.totalreserve()?, file))
+        let printed = self.vmstat("nr_dirty_threshold").map(Pages);
+        let counts = [self.vmstat("nr_free_pages").map(Pages), self.mem_free()];
+        let bases = counts
+            .into_iter()
+            .flatten()
+            .filter_map(|free| self.dirtyable_with(free));
+        let gives_printed = |base: &Pages| self.thresholds_of(*base).map(|t| t.dirty) == printed;
+        let mut giving = bases.filter(gives_printed);
+        giving.next().or_else(|| self.dirtyable_with(self.free()?))
     }
 
     /// The dirty thresholds as the tunables give them now.
     #[must_use]
     pub fn thresholds(&self) -> Option<Thresholds> {
+        self.thresholds_of(self.dirtyable()?)
+    }
+
+    fn thresholds_of(&self, dirtyable: Pages) -> Option<Thresholds> {
         let amount = |ratio, bytes| {
             let bytes = Bytes(self.number(bytes).unwrap_or(0));
             Some(Amount::from_pair(self.number(ratio)?, bytes))
@@ -119,9 +135,13 @@ impl Snapshot {
         Some(dirty::thresholds(
             amount("vm.dirty_background_ratio", "vm.dirty_background_bytes")?,
             amount("vm.dirty_ratio", "vm.dirty_bytes")?,
-            self.dirtyable()?,
+            dirtyable,
             self.page,
         ))
+    }
+
+    fn dirtyable_with(&self, free: Pages) -> Option<Pages> {
+        Some(dirty::dirtyable(free, self.totalreserve()?, self.file()?))
     }
 
     /// The zones of zoneinfo.
@@ -129,26 +149,24 @@ impl Snapshot {
         Some(&self.zoneinfo.as_ref()?.zones)
     }
 
-    /// Free and file pages of the moment in which the kernel computed the thresholds in vmstat:
-    /// those of vmstat itself, else of meminfo.
-    ///
-    /// Where the two files are far apart vmstat leaves memory out that was not brought in yet, and
-    /// the kernel computes with the whole.
-    fn free_and_file(&self) -> Option<(Pages, Pages)> {
-        let meminfo = self.meminfo.as_ref()?;
-        let pages = |amount: Kib| amount.pages_floor(self.page);
-        let whole = pages(meminfo.mem_free?);
+    fn mem_free(&self) -> Option<Pages> {
+        let free = self.meminfo.as_ref()?.mem_free?;
+        Some(free.pages_floor(self.page))
+    }
+
+    /// Free pages by vmstat, or by meminfo where vmstat leaves memory out that was not brought in yet.
+    fn free(&self) -> Option<Pages> {
+        let (counted, whole) = (self.vmstat("nr_free_pages").map(Pages), self.mem_free());
+        let near =
+            |counted: &Pages| whole.is_none_or(|whole| counted.0.abs_diff(whole.0) <= whole.0 / 64);
+        counted.filter(near).or(whole)
+    }
+
+    /// Page cache on both file lists, of the moment in which the thresholds in vmstat were computed.
+    fn file(&self) -> Option<Pages> {
         let item = |item| self.vmstat(item).map(Pages);
         let lists = item("nr_inactive_file").zip(item("nr_active_file"));
-        match item("nr_free_pages").zip(lists) {
-            Some((free, (inactive, active))) if free.0.abs_diff(whole.0) <= whole.0 / 64 => {
-                Some((free, inactive.saturating_add(active)))
-            }
-            _ => {
-                let file = pages(meminfo.active_file?) + pages(meminfo.inactive_file?);
-                Some((whole, file))
-            }
-        }
+        lists.map(|(inactive, active)| inactive.saturating_add(active))
     }
 }
 

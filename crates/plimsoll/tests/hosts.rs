@@ -1,4 +1,5 @@
-//! Golden captures: what `inspect` says of each machine in `fixtures/hosts`, as text and as JSON.
+//! Golden captures: what `inspect` says of each machine in `fixtures/hosts`, as text and as JSON, and of
+//! those in `fixtures/inspect`, whose numbers are not all as the tunables give them.
 //!
 //! `UPDATE_EXPECT=1 cargo test -p plimsoll --test hosts` writes the expected files anew.
 
@@ -6,16 +7,22 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// The folders, sorted.
-fn hosts() -> Vec<PathBuf> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/hosts");
+/// The folders below `fixtures/KIND`, sorted.
+fn captures(kind: &str) -> Vec<PathBuf> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../../fixtures")
+        .join(kind);
     let folder = folder.canonicalize().expect("the fixtures are there");
     let entries = fs::read_dir(folder).expect("a folder");
     let paths = entries.map(|entry| entry.expect("an entry").path());
-    let mut hosts: Vec<PathBuf> = paths.filter(|path| path.is_dir()).collect();
-    hosts.sort();
-    assert!(!hosts.is_empty(), "there is at least one capture");
-    hosts
+    let mut folders: Vec<PathBuf> = paths.filter(|path| path.is_dir()).collect();
+    folders.sort();
+    assert!(!folders.is_empty(), "there is at least one capture");
+    folders
+}
+
+fn all() -> Vec<PathBuf> {
+    [captures("hosts"), captures("inspect")].concat()
 }
 
 fn inspect(host: &Path, arguments: &[&str]) -> String {
@@ -39,7 +46,7 @@ fn inspect(host: &Path, arguments: &[&str]) -> String {
 
 #[test]
 fn every_capture_is_shown_as_it_was() {
-    for host in hosts() {
+    for host in all() {
         let text = inspect(&host, &["--charset", "unicode"]);
         expect_test::expect_file![host.join("inspect.txt")].assert_eq(&text);
         let json = inspect(&host, &["--json"]);
@@ -51,7 +58,7 @@ fn every_capture_is_shown_as_it_was() {
 
 #[test]
 fn every_capture_fits_the_terminal_in_both_charsets() {
-    for host in hosts() {
+    for host in all() {
         for charset in ["unicode", "ascii"] {
             let text = inspect(&host, &["--charset", charset]);
             let too_long = text.lines().find(|line| line.chars().count() > 80);
@@ -67,7 +74,19 @@ fn every_capture_fits_the_terminal_in_both_charsets() {
 
 #[test]
 fn what_is_recomputed_equals_the_kernels_numbers() {
-    for host in hosts() {
+    for host in captures("hosts") {
         inspect(&host, &["--check"]);
+    }
+}
+
+#[test]
+fn marks_as_booted_are_explained_and_equal_once_they_are_made_anew() {
+    for vm in captures("inspect") {
+        let booted = inspect(&vm, &["--at", "booted", "--charset", "unicode"]);
+        expect_test::expect_file![vm.join("booted.txt")].assert_eq(&booted);
+        assert!(booted.contains("less, as at boot"), "{}", vm.display());
+        for snapshot in ["set", "end"] {
+            inspect(&vm, &["--at", snapshot, "--check"]);
+        }
     }
 }

@@ -3,10 +3,10 @@
 //! A live machine is read into a capture, and a saved capture is read from its file; from there on
 //! both take the same path.
 
-use std::fs;
-use std::io::{self, Write as _};
-use std::os::unix::fs::PermissionsExt as _;
-use std::path::{Path, PathBuf};
+mod file;
+
+use std::io::Write as _;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::{Context as _, bail};
@@ -25,9 +25,12 @@ use crate::view::View;
 /// hidden is named at the end.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Show a saved capture in place of this machine
+    /// Show a saved capture, or the capture in the record of a run, in place of this machine
     #[arg(long, value_name = "FILE", conflicts_with_all = ["watch", "save"])]
     from: Option<PathBuf>,
+    /// Show the snapshot of this name [default: the last that has one]
+    #[arg(long, value_name = "NAME", requires = "from")]
+    at: Option<String>,
     /// Save what was read as a capture, for --from, a bug report or a colleague
     #[arg(long, value_name = "FILE", conflicts_with = "watch")]
     save: Option<PathBuf>,
@@ -54,13 +57,13 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
         return watch(&args);
     }
     let capture = match &args.from {
-        Some(path) => load(path)?,
+        Some(path) => file::load(path)?,
         None => read(args.interval),
     };
     if let Some(path) = &args.save {
-        save(&capture, path)?;
+        file::save(&capture, path)?;
     }
-    let view = view(&capture, args.from.as_deref())?;
+    let view = view(&capture, &args)?;
     show(&view, &args)?;
     Ok(if args.check && !view.all_equal() {
         ExitCode::No
@@ -90,7 +93,7 @@ fn frame() -> Frame {
         let capture = Capture {
             frames: vec![frame.clone()],
         };
-        View::of(&capture).is_ok_and(|view| view.moving_equal())
+        View::of(&capture, None).is_ok_and(|view| view.moving_equal())
     };
     let mut frame = read();
     for _ in 1..READINGS {
@@ -102,56 +105,12 @@ fn frame() -> Frame {
     frame
 }
 
-fn load(path: &Path) -> anyhow::Result<Capture> {
-    let text = fs::read(path).map_err(|error| match error.kind() {
-        io::ErrorKind::IsADirectory => anyhow::anyhow!("it is a directory, not a capture"),
-        _ => error.into(),
-    });
-    let text = text.with_context(|| format!("{}: cannot be read", path.display()))?;
-    let text = String::from_utf8(text).ok();
-    let capture = text.as_deref().map(Capture::parse);
-    match capture {
-        None => bail!("{}: not a capture: it is no UTF-8 text", path.display()),
-        Some(capture) => Ok(capture.with_context(|| path.display().to_string())?),
-    }
-}
-
-fn save(capture: &Capture, path: &Path) -> anyhow::Result<()> {
-    let text = capture.to_text();
-    // A link is followed, so that the file it names is replaced and not the link.
-    let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
-    let saved = match fs::metadata(&target) {
-        Ok(there) if there.is_dir() => Err(io::ErrorKind::IsADirectory.into()),
-        Ok(there) if !there.is_file() => fs::write(&target, text), // a pipe or device
-        _ => replace(&target, &text),
+fn view(capture: &Capture, args: &Args) -> anyhow::Result<View> {
+    let place = || match &args.from {
+        Some(path) => path.display().to_string(),
+        None => "this machine".to_owned(),
     };
-    saved.with_context(|| format!("{}: cannot be saved", path.display()))
-}
-
-/// Writes beside the target and renames: whoever looks finds the old file or the whole new one.
-fn replace(target: &Path, text: &str) -> io::Result<()> {
-    let folder = match target.parent() {
-        Some(folder) if folder != Path::new("") => folder,
-        _ => Path::new("."),
-    };
-    let mut file = tempfile::Builder::new()
-        .prefix(".plimsoll-")
-        .permissions(fs::Permissions::from_mode(0o666))
-        .tempfile_in(folder)?;
-    file.write_all(text.as_bytes())?;
-    file.as_file().sync_all()?;
-    file.persist(target)?;
-    Ok(())
-}
-
-fn view(capture: &Capture, from: Option<&Path>) -> anyhow::Result<View> {
-    let place = || {
-        from.map_or_else(
-            || "this machine".to_owned(),
-            |path| path.display().to_string(),
-        )
-    };
-    View::of(capture).with_context(place)
+    View::of(capture, args.at.as_deref()).with_context(place)
 }
 
 fn show(view: &View, args: &Args) -> anyhow::Result<()> {
@@ -190,12 +149,8 @@ fn watch(args: &Args) -> anyhow::Result<ExitCode> {
     loop {
         std::thread::sleep(args.interval);
         let now = frame();
-        let view = view(
-            &Capture {
-                frames: vec![before, now.clone()],
-            },
-            None,
-        )?;
+        let frames = vec![before, now.clone()];
+        let view = view(&Capture { frames }, args)?;
         match term::rows().filter(|_| !args.json) {
             Some(rows) => show_live(&view, args, rows)?,
             None => show(&view, args)?,

@@ -80,15 +80,17 @@ pub(crate) fn write(checks: &[Check], page: &mut Page) {
         return;
     }
     page.line(format!("  {}", bad(count)));
-    let mut reason = &String::new();
-    for check in checks.iter().filter(|check| !check.equal) {
-        page.line(format!(
-            "  {}: {} here, {} in the kernel",
-            check.name, check.computed_pages, check.kernel_pages
-        ));
-        if check.reason != *reason {
-            reason = &check.reason;
-            page.paragraph(4, reason);
+    let differing: Vec<&Check> = checks.iter().filter(|check| !check.equal).collect();
+    for group in differing.chunk_by(|a, b| a.reason == b.reason) {
+        page.line("");
+        page.line(format!("  {:<40}{:>12}{:>12}", "", "here", "kernel"));
+        for check in group {
+            let (here, kernel) = (check.computed_pages, check.kernel_pages);
+            page.line(format!("  {:<40}{here:>12}{kernel:>12}", check.name));
         }
+        group
+            .first()
+            .iter()
+            .for_each(|check| page.paragraph(2, &check.reason));
     }
 }

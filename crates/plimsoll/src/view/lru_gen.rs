@@ -37,11 +37,7 @@ pub(crate) fn write(lru_gen: Option<&LruGen>, page: &mut Page) {
     let features = format!("features {:#06x}", lru_gen.features);
     match lru_gen.enabled {
         true => page.row("multi-generation", "on", &features),
-        false => page.row(
-            "multi-generation",
-            "off",
-            "the classic active and inactive lists rule",
-        ),
+        false => page.row("multi-generation", "off", "the classic two lists rule"),
     }
     match lru_gen.min_ttl_milliseconds {
         Some(0) => page.row("min_ttl_ms", 0, "the working set is not protected"),

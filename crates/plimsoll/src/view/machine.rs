@@ -6,7 +6,6 @@ use mm::snapshot::Snapshot;
 use serde::Serialize;
 
 use super::page::Page;
-use crate::term::bold;
 
 /// The machine and the moment.
 #[derive(Debug, Serialize)]
@@ -58,12 +57,12 @@ impl Machine {
             words.push(format!("up {}", span(seconds)));
         }
         if self.facts.platform == Platform::Vm {
-            words.push("virtual machine".to_owned());
+            words.push("VM".to_owned());
         }
         if let Some(label) = &self.label {
             words.push(format!("at \"{label}\""));
         }
-        page.line(bold(words.join(dot)));
+        page.title(&words.join(dot));
         if self.facts.place == Place::Container {
             page.paragraph(
                 2,
@@ -76,7 +75,8 @@ impl Machine {
 
 fn span(seconds: u64) -> String {
     match seconds {
-        0..3600 => format!("{} min", seconds / 60),
+        0..60 => format!("{seconds} s"),
+        60..3600 => format!("{} min", seconds / 60),
         3600..86400 => format!("{} h {} min", seconds / 3600, seconds % 3600 / 60),
         _ => format!("{} d {} h", seconds / 86400, seconds % 86400 / 3600),
     }

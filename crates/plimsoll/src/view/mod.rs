@@ -77,19 +77,22 @@ pub(crate) struct View {
 }
 
 impl View {
-    /// The state in the last frame that has one; rates are taken from the first frame on.
+    /// The state in the snapshot of this name, or in the last one; rates are taken from the first
+    /// frame on.
     ///
     /// # Errors
-    /// A kernel file that is not as it should be, or no frame with one that says anything.
-    pub(crate) fn of(capture: &Capture) -> anyhow::Result<Self> {
-        let frames = &capture.frames;
-        let says = |path| move |frame: &Frame| frame.file(path).is_some();
-        let shown = frames.iter().rposition(says("proc/zoneinfo"));
-        let shown = shown.or_else(|| frames.iter().rposition(says("proc/meminfo")));
-        let shown = shown.ok_or_else(|| {
-            anyhow::anyhow!("no frame of it holds proc/zoneinfo or proc/meminfo: nothing to show")
-        })?;
-        Ok(Self::between(&Snapshot::parse(&frames[0]), &frames[shown]))
+    /// There is no such snapshot, or no frame says anything.
+    pub(crate) fn of(capture: &Capture, name: Option<&str>) -> anyhow::Result<Self> {
+        let shown = match name {
+            Some(name) => capture
+                .labelled(name)
+                .ok_or_else(|| unnamed(capture, name))?,
+            None => last(capture).ok_or_else(|| {
+                anyhow::anyhow!("no frame of it has proc/zoneinfo or proc/meminfo: nothing to show")
+            })?,
+        };
+        let first = capture.frames.first().unwrap_or(shown);
+        Ok(Self::between(&Snapshot::parse(first), shown))
     }
 
     fn between(first: &Snapshot, frame: &Frame) -> Self {
@@ -189,5 +192,27 @@ impl View {
     /// between the reading of two files.
     pub(crate) fn moving_equal(&self) -> bool {
         self.checks.iter().all(|check| check.equal || !check.moves)
+    }
+}
+
+/// The last snapshot: with a name, else with zones, else with anything.
+fn last(capture: &Capture) -> Option<&Frame> {
+    let frames = || capture.frames.iter().rev();
+    let has = |path| move |frame: &&Frame| frame.file(path).is_some();
+    let full = || frames().filter(has("proc/zoneinfo"));
+    let named = full().find(|frame| frame.label.is_some());
+    named
+        .or_else(|| full().next())
+        .or_else(|| frames().find(has("proc/meminfo")))
+}
+
+fn unnamed(capture: &Capture, name: &str) -> anyhow::Error {
+    let labels = capture
+        .frames
+        .iter()
+        .filter_map(|frame| frame.label.as_deref());
+    match labels.collect::<Vec<_>>().join("\", \"") {
+        labels if labels.is_empty() => anyhow::anyhow!("none of its snapshots has a name"),
+        labels => anyhow::anyhow!("no snapshot is named \"{name}\"; there is \"{labels}\""),
     }
 }

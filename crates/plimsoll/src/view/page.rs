@@ -45,6 +45,13 @@ impl Page {
         self.text.push('\n');
     }
 
+    /// The page's first lines.
+    pub(crate) fn title(&mut self, title: &str) {
+        for line in wrap(title, self.canvas.width) {
+            self.line(bold(line));
+        }
+    }
+
     /// A heading, after a blank line.
     pub(crate) fn heading(&mut self, title: &str) {
         self.line("");

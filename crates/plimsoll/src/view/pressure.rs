@@ -98,7 +98,12 @@ pub(crate) fn write(pressures: &[Pressure], page: &mut Page) {
         return;
     }
     page.heading("Pressure: the share of time in which some or all tasks waited");
-    let head = ["interval", "10 s", "60 s", "300 s", "since boot"];
+    let lines = pressures
+        .iter()
+        .flat_map(|pressure| [&pressure.some, &pressure.full]);
+    let rates = lines.flatten().any(|line| line.interval.is_some());
+    let now = if rates { "interval" } else { "" };
+    let head = [now, "10 s", "60 s", "300 s", "since boot"];
     let [now, ten, minute, five, total] = head;
     page.line(format!(
         "  {:<14}{now:>10}{ten:>11}{minute:>11}{five:>11}{total:>14}",

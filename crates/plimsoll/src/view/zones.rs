@@ -230,7 +230,7 @@ fn title(zone: &zoneinfo::Zone) -> String {
 fn stale_marks(snapshot: &Snapshot) -> String {
     let when = match late_pages(snapshot) {
         Some(LatePages { zone, node, pages }) => format!(
-            "when {zone} (node {node}) managed {pages} pages ({amount}) less: so it did at boot, \
+            "when {zone} (node {node}) managed {pages} pages ({amount}) less, as at boot \
              before the initial RAM disk's came back",
             pages = pages.0,
             amount = pages.bytes(snapshot.page),
