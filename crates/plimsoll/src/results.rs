@@ -23,7 +23,7 @@ pub(crate) fn heading(study: &Study, width: usize) -> String {
 pub(crate) fn answer(study: &Study, rows: &[Row], width: usize) -> String {
     let answer = study.answer.as_deref().unwrap_or_default();
     match template::fill(answer, rows) {
-        Ok(text) if !text.is_empty() => wrapped(&text, width),
+        Ok(text) if !text.is_empty() => wrapped(&text, width) + "\n",
         _ => String::new(),
     }
 }
@@ -98,12 +98,15 @@ fn down(study: &Study, arms: &[&str], rows: &[Row], judgements: &[Judgement]) ->
     table
 }
 
-/// What the kernel did beside what the model foretold; a side without any run is left out.
+/// What was published, what the kernel did and what the model foretold, side by side; what there is
+/// nothing of is left out.
 pub(crate) fn proved(study: &Study, arms: &[&str], rows: &[Row]) -> String {
     let measured = rows.iter().any(|row| row.kernel != Figure::NoRun);
     let foretold = rows.iter().any(|row| row.model != Figure::NoRun);
+    let reported = rows.iter().any(|row| row.published.is_some());
     let columns = |name: String, published: &str, kernel: String, model: String, gap: [Cell; 2]| {
-        let mut cells: Vec<Cell> = vec![name.into(), published.into()];
+        let mut cells: Vec<Cell> = vec![name.into()];
+        cells.extend(reported.then(|| published.into()));
         cells.extend(measured.then(|| kernel.into()));
         cells.extend(foretold.then(|| model.into()));
         cells.extend((measured && foretold).then_some(gap).into_iter().flatten());

@@ -133,7 +133,7 @@ fn show(study: &Study, arms: &[&str], pair: &Pair) -> anyhow::Result<()> {
     writeln!(out, "{}\n", dim(format!("predicted for {}", pair.kernel)))?;
     let table = results::predicted(study, arms, &rows, &judgements, width);
     writeln!(out, "{table}")?;
-    writeln!(out, "{}", results::answer(study, &rows, width))?;
+    write!(out, "{}", results::answer(study, &rows, width))?;
     for line in arms.iter().filter_map(|arm| sum_up(&judgements, arm)) {
         write!(out, "{}", results::wrapped(&line, width))?;
     }

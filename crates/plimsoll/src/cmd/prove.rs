@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressStyle};
 use lab::bench::{Bench as _, BenchError, Progress};
-use lab::calibration;
+use lab::calibration::{self, CalibrationError};
 use lab::experiment::{AtATime, Event, Experiment, ExperimentError, Results};
 use lab::judge::{judge, sum_up};
 use lab::model_bench::ModelBench;
@@ -14,6 +14,7 @@ use lab::record::Store;
 use lab::report::Pair;
 use lab::study::Study;
 use lab::vm::{Clock, KernelChoice, VmBench, VmOptions};
+use mm::calibration::Calibration;
 
 use super::predict::{Choice, no_outcome, write_report};
 use crate::exit::ExitCode;
@@ -43,6 +44,9 @@ pub(crate) struct Args {
     /// Write the records below this folder
     #[arg(long, value_name = "DIR", default_value = "records")]
     records: PathBuf,
+    /// Predict by a calibration made by `plimsoll calibrate`, in place of a built-in one
+    #[arg(long, value_name = "DIR")]
+    calibration: Option<PathBuf>,
     /// Give up a VM after this many seconds of the host's time
     #[arg(long, value_name = "SECONDS", default_value = "3600")]
     deadline: u64,
@@ -74,7 +78,11 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
         .iter()
         .map(|(id, why)| format!("{}: {why}", id.arm))
         .collect();
-    let model = predict(&experiment, &bench.kernel());
+    let calibration = match &args.calibration {
+        Some(folder) => calibration::read(folder),
+        None => calibration::built_in(&bench.kernel()),
+    };
+    let model = predict(&experiment, calibration);
     let pair = pair(&bench, &model, results);
     let rows = pair.rows(&study);
     show(&study, &arms, &pair, &model)?;
@@ -102,13 +110,16 @@ impl Args {
 }
 
 /// The same experiment on the model; an error is told, not fatal: the proof stands by itself.
-fn predict(experiment: &Experiment<'_>, kernel: &str) -> anyhow::Result<Results> {
-    let calibration = calibration::built_in(kernel)?;
+fn predict(
+    experiment: &Experiment<'_>,
+    calibration: Result<Calibration, CalibrationError>,
+) -> anyhow::Result<Results> {
+    let bench = ModelBench::new(calibration?);
     let experiment = Experiment {
         at_a_time: AtATime::EveryCpu,
         ..experiment.clone()
     };
-    let results = experiment.run(&ModelBench::new(calibration), None, &|_| ())?;
+    let results = experiment.run(&bench, None, &|_| ())?;
     match no_outcome(&results) {
         Some(error) if results.records.is_empty() => Err(error),
         _ => Ok(results),
@@ -146,16 +157,24 @@ fn show(
         )?;
     }
     writeln!(out, "{}", results::proved(study, arms, &rows))?;
-    writeln!(out, "{}", results::answer(study, &rows, width))?;
+    write!(out, "{}", results::answer(study, &rows, width))?;
     let judgements = judge(study, &pair.proofs);
     for line in arms.iter().filter_map(|arm| sum_up(&judgements, arm)) {
         write!(out, "{}", results::wrapped(&line, width))?;
     }
     for line in results::missing(&rows) {
-        write!(out, "{}", results::wrapped(&format!("no figure for {line}"), width))?;
+        write!(
+            out,
+            "{}",
+            results::wrapped(&format!("no figure for {line}"), width)
+        )?;
     }
     match model {
-        Ok(_) => writeln!(out, "{}", results::fidelity(&rows))?,
+        Ok(_) => write!(
+            out,
+            "{}",
+            results::wrapped(&results::fidelity(&rows), width)
+        )?,
         Err(why) => writeln!(out, "no prediction to compare with: {why:#}")?,
     }
     Ok(())

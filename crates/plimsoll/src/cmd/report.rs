@@ -37,7 +37,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
         anstream::eprintln!("plimsoll: not used: {problem}");
     }
     if gathered.pairs.iter().all(Pair::is_empty) {
-        let (name, folder) = (&study.name, args.records.display());
+        let (name, folder) = (&study.file, args.records.display());
         bail!(
             "nothing to report: no record in {folder} and no prediction; \
              try `plimsoll prove {name}`"
@@ -64,10 +64,10 @@ fn show(report: &Report<'_>) -> anyhow::Result<()> {
         show_pair(study, pair, &mut out)?;
     }
     if let Some(pair) = report.spoken_of() {
-        writeln!(out, "{}", results::answer(study, &pair.rows(study), width))?;
+        write!(out, "{}", results::answer(study, &pair.rows(study), width))?;
     }
     if !report.pairs.iter().any(Pair::is_proved) {
-        let name = &study.name;
+        let name = &study.file;
         writeln!(
             out,
             "Nothing was proved yet: `plimsoll prove {name}` runs it on a real kernel."
