@@ -246,6 +246,20 @@ fn tags_are_balanced_and_names_are_unique() {
 }
 
 #[test]
+fn the_commands_repeat_these_runs() {
+    let html = full();
+    let commands = html.split("<h2>How to repeat it</h2>").nth(1).expect("a section");
+    expect![[r#"
+        plimsoll predict small-study.toml --kernel 6.1 --seed 1 --repetitions 1
+        plimsoll prove small-study.toml --kernel 6.1 --seed 1 --repetitions 1
+        plimsoll report small-study.toml"#]]
+    .assert_eq(&texts(commands, "pre")[0]);
+    for word in ["QEMU 7.2", "quiet &lt;init&gt;", "2026-11-21T22:00:00Z", "512 MiB of memory"] {
+        assert!(commands.contains(word), "{word}");
+    }
+}
+
+#[test]
 fn the_same_runs_give_the_same_bytes() {
     assert_eq!(full(), full());
 }
@@ -257,7 +271,7 @@ fn without_a_proof_it_says_so_and_has_no_empty_columns() {
     pair.proofs.clear();
     let html = html(&study, vec![pair]);
     assert!(html.contains("Nothing was proved yet."));
-    assert!(html.contains("plimsoll prove small-study\n"));
+    assert!(html.contains("plimsoll prove small-study.toml\n"));
     assert!(html.contains("no kernel was run"));
     assert!(!html.contains(">Measured<") && !html.contains(">Calibration error"));
 }

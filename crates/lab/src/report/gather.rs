@@ -78,7 +78,7 @@ fn belonging(study: &Study, store: &Store, record: Record) -> Result<Record, Str
     if same {
         return Ok(record);
     }
-    let (path, name) = (store.path_of(from), &study.name);
+    let (path, name) = (store.path_of(from), &study.file);
     Err(format!(
         "{}: made with another version of the study; `plimsoll prove {name}` runs arm {} again",
         path.display(),
@@ -152,7 +152,7 @@ fn tell_apart(pairs: &mut [Pair]) {
 }
 
 /// The first two parts of a release: "6.1" of "6.1.0-53-cloud-amd64".
-fn series(release: &str) -> &str {
+pub(super) fn series(release: &str) -> &str {
     let digits = |c: char| c.is_ascii_digit() || c == '.';
     let version = release
         .split_once(|c| !digits(c))

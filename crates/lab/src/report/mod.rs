@@ -10,6 +10,7 @@ mod figures;
 pub mod gather;
 mod html;
 mod page;
+mod repeat;
 mod series;
 mod survivors;
 mod table;

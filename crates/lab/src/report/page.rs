@@ -1,12 +1,8 @@
 //! The page: its sections in order.
 
 use super::html::Escaped;
-use super::{Pair, Report, STYLE, figures, survivors, table, template, verdicts};
-use crate::record::{Provenance, Record};
+use super::{Pair, Report, STYLE, figures, repeat, survivors, table, template, verdicts};
 use crate::study::Study;
-
-/// Most records whose provenance is shown unfolded.
-const UNFOLDED: usize = 4;
 
 /// Writes the page.
 pub(super) fn page(report: &Report<'_>) -> String {
@@ -25,7 +21,7 @@ pub(super) fn page(report: &Report<'_>) -> String {
         verdicts(report),
         published(report),
         why(report),
-        repeat(report),
+        repeat::repeat(report),
         limits(),
         foot(report),
     ];
@@ -72,7 +68,7 @@ fn unproved(report: &Report<'_>) -> String {
     if report.pairs.iter().any(Pair::is_proved) {
         return String::new();
     }
-    let name = Escaped(&report.study.name);
+    let name = Escaped(&report.study.file);
     format!(
         "<section class=\"warning\">\n<p><strong>Nothing was proved yet.</strong> All figures \
          below are predictions of the model; there is no record of a real kernel, so the \
@@ -165,91 +161,6 @@ fn why(report: &Report<'_>) -> String {
         none if none.is_empty() => none,
         reasons => format!("<h2>Why the numbers are what they are</h2>\n{reasons}"),
     }
-}
-
-fn repeat(report: &Report<'_>) -> String {
-    let name = Escaped(&report.study.name);
-    let mut text = format!(
-        "<h2>How to repeat it</h2>\n\
-         <pre>plimsoll predict {name}\nplimsoll prove {name}\nplimsoll report {name}</pre>\n{}",
-        machine(report.study)
-    );
-    for pair in &report.pairs {
-        let records: Vec<&Record> = pair.model.iter().chain(&pair.proofs).collect();
-        let open = if records.len() <= UNFOLDED {
-            " open"
-        } else {
-            ""
-        };
-        let texts = records.iter().map(|record| provenance(&record.provenance));
-        let texts: String = texts.collect();
-        text += &format!(
-            "<details{open}><summary>{}: where each of the {} runs came from</summary>\n{texts}\
-             </details>\n",
-            Escaped(&pair.kernel),
-            records.len()
-        );
-    }
-    text
-}
-
-/// The machine of the first arm, in a sentence; the study's file has the others.
-fn machine(study: &Study) -> String {
-    let Some(arm) = study.arms.first() else {
-        return String::new();
-    };
-    let machine = &arm.machine;
-    let mut parts = vec![
-        format!("{} of memory", machine.memory),
-        format!("{} CPU", machine.cpus),
-    ];
-    for disk in &machine.disks {
-        parts.push(format!(
-            "a disk of {} that reads {} a second",
-            disk.size, disk.read_bandwidth
-        ));
-    }
-    for file in &machine.files {
-        parts.push(format!("a file of {}", file.size));
-    }
-    format!("<p>The machine: {}.</p>\n", Escaped(parts.join(", ")))
-}
-
-fn provenance(from: &Provenance) -> String {
-    let settings = |pairs: &[(String, String)]| {
-        let pairs: Vec<String> = pairs
-            .iter()
-            .map(|(name, value)| format!("{name} = {value}"))
-            .collect();
-        pairs.join(", ")
-    };
-    let mut pairs = vec![
-        ("bench", from.bench.clone()),
-        ("kernel", from.kernel.clone()),
-        (
-            "command line",
-            from.command_line.clone().unwrap_or_default(),
-        ),
-        ("settings", settings(&from.settings)),
-        ("on every arm", settings(&from.base)),
-    ];
-    pairs.extend(
-        from.details
-            .iter()
-            .map(|(name, value)| (name.as_str(), value.clone())),
-    );
-    pairs.extend([
-        ("plimsoll", from.version.clone()),
-        ("program, SHA-256", from.program.clone()),
-        ("study, SHA-256", from.study_sha256.clone()),
-        ("ended", from.date.clone()),
-    ]);
-    let pairs = pairs.iter().filter(|(_, value)| !value.is_empty());
-    let pairs: String = pairs
-        .map(|(name, value)| format!("<dt>{}</dt><dd>{}</dd>\n", Escaped(name), Escaped(value)))
-        .collect();
-    let (arm, seed) = (Escaped(&from.arm), from.seed);
-    format!("<h4>Arm {arm}, seed {seed}</h4>\n<dl>\n{pairs}</dl>\n")
 }
 
 fn limits() -> String {
