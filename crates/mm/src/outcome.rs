@@ -51,7 +51,7 @@ pub struct StepOutcome {
 /// How a step ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Status {
-    /// As intended.
+    /// As intended; also where the workload itself, or its deadline, ended the process.
     Done,
     /// Its process was killed by a signal (9 for the OOM killer).
     Killed(u8),

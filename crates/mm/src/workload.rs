@@ -124,7 +124,7 @@ pub enum Action {
     },
     /// Do nothing for a while.
     Sleep(Nanos),
-    /// Start a process that waits for demand.
+    /// Start a process that waits for demand; again, where it has ended. What runs is left alone.
     Start {
         /// The process (all its instances).
         process: String,

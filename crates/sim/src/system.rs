@@ -140,7 +140,7 @@ impl<'a> System<'a> {
         for index in 0..self.tasks.len() {
             let alive = |task: &Task<'a>| task.process == process && task.state == TaskState::Alive;
             if self.tasks[index].as_ref().is_some_and(alive) {
-                self.kill(index, now);
+                self.kill(index, now, &Status::Done);
             }
         }
     }
@@ -164,7 +164,7 @@ impl<'a> System<'a> {
         if Some(victim) == own {
             return Ok(true);
         }
-        self.kill(victim, now);
+        self.kill(victim, now, &Status::Killed(9));
         Ok(false)
     }
 
@@ -188,12 +188,12 @@ impl<'a> System<'a> {
         self.wake_all(now);
     }
 
-    fn kill(&mut self, index: usize, now: Nanos) {
+    fn kill(&mut self, index: usize, now: Nanos, status: &Status) {
         let Some(mut task) = self.tasks[index].take() else {
             return;
         };
         self.waiters.retain(|(_, _, entity)| *entity != task.entity);
-        self.end_task(&mut task, now, &Status::Killed(9));
+        self.end_task(&mut task, now, status);
         self.tasks[index] = Some(task);
     }
 
@@ -251,7 +251,7 @@ impl<'a> System<'a> {
                 .as_ref()
                 .is_some_and(|task| task.state == TaskState::Alive)
             {
-                self.kill(index, now);
+                self.kill(index, now, &Status::Done);
             }
         }
         self.memory.allocate_in_passing();
