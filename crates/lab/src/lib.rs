@@ -4,6 +4,7 @@
 //! yield the same outcome, so predicted and measured are compared by the same code.
 
 pub mod bench;
+pub mod calibrate;
 pub mod calibration;
 pub mod experiment;
 pub mod judge;

@@ -23,6 +23,7 @@ pub(crate) struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Verb {
+    Calibrate(cmd::calibrate::Args),
     Fidelity(cmd::fidelity::Args),
     Inspect(cmd::inspect::Args),
     Predict(cmd::predict::Args),
@@ -45,6 +46,7 @@ pub(crate) fn parse() -> anyhow::Result<Cli> {
 /// Runs the verb.
 pub(crate) fn run(cli: Cli) -> anyhow::Result<ExitCode> {
     match cli.verb {
+        Verb::Calibrate(args) => cmd::calibrate::run(args),
         Verb::Fidelity(args) => cmd::fidelity::run(args),
         Verb::Inspect(args) => cmd::inspect::run(args),
         Verb::Predict(args) => cmd::predict::run(args),

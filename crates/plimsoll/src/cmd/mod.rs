@@ -1,6 +1,7 @@
 //! The verbs, one a file: `#[derive(clap::Args)] struct Args` and
 //! `fn run(args: Args) -> anyhow::Result<ExitCode>`.
 
+pub(crate) mod calibrate;
 pub(crate) mod fidelity;
 pub(crate) mod inspect;
 pub(crate) mod predict;

@@ -23,8 +23,8 @@ use crate::term::{self, Canvas, dim};
 
 /// Prove a study on a real kernel in a throwaway VM, and compare with the prediction
 ///
-/// Every run is recorded as it ends; interrupted, the same command resumes. The exit code is 1 when a
-/// figure of the prediction is outside its tolerance.
+/// Every run is recorded as it ends; interrupted, the same command resumes. The exit code is 1 when
+/// a figure of the prediction is outside its tolerance.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// A built-in study's name, or the path of a study's file
