@@ -29,6 +29,21 @@ impl Source {
     }
 }
 
+impl Source {
+    /// The first line (from 0) of the tests, which stand at the end; 0 where the whole file is for
+    /// tests.
+    pub(crate) fn tests_begin(&self) -> usize {
+        // A build script talks to cargo by printing.
+        let beside = ["/tests/", "/benches/", "/examples/", "fuzz/", "/build.rs"];
+        let named = self.path.ends_with("/tests.rs") || self.path.ends_with("_tests.rs");
+        if named || beside.iter().any(|part| self.path.contains(part)) {
+            return 0;
+        }
+        let begins = |line: &str| line == "#[cfg(test)]" || line == "#![cfg(test)]";
+        self.text.lines().position(begins).unwrap_or(usize::MAX)
+    }
+}
+
 /// The root of the checkout.
 pub(crate) fn root() -> &'static Path {
     Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/.."))

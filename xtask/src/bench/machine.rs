@@ -22,7 +22,7 @@ pub(super) fn describe() -> Result<String> {
     let load = read("/proc/loadavg")?;
     let load = load.split(' ').next().unwrap_or_default();
     Ok(format!(
-        "Measured on {model}, {cpus} CPUs, {} GiB, Linux {}, {}; load average {load} at the start.\n",
+        "Measured on {model}, {cpus} CPUs, {} GiB, Linux {}, {}; load average {load} before.\n",
         kib >> 20,
         read("/proc/sys/kernel/osrelease")?.trim(),
         compiler()?,

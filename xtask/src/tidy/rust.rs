@@ -88,7 +88,7 @@ fn missing_doc(source: &Source) -> Option<Violation> {
 
 fn banned(source: &Source) -> Vec<Violation> {
     let mut found = Vec::new();
-    let tests_from = tests_begin(source);
+    let tests_from = source.tests_begin();
     for (at, line) in source.text.lines().enumerate() {
         let code = strip_prose(line);
         for (attribute, instead) in BANNED_ATTRIBUTES {
@@ -116,22 +116,6 @@ impl Banned {
             .iter()
             .any(|home| source.path.starts_with(home))
     }
-}
-
-/// The first line of the tests, which stand at the end; 0 where the whole file is for tests.
-fn tests_begin(source: &Source) -> usize {
-    // A build script talks to cargo by printing.
-    let beside = ["/tests/", "/benches/", "/examples/", "fuzz/", "/build.rs"];
-    if beside.iter().any(|part| source.path.contains(part)) || is_test_module(source) {
-        return 0;
-    }
-    let mut lines = source.text.lines();
-    let begins = |line: &str| line == "#[cfg(test)]" || line == "#![cfg(test)]";
-    lines.position(begins).unwrap_or(usize::MAX)
-}
-
-fn is_test_module(source: &Source) -> bool {
-    source.path.ends_with("/tests.rs") || source.path.ends_with("_tests.rs")
 }
 
 /// The line without its comment and without what stands between quotes.
