@@ -23,8 +23,8 @@ pub const SKIPPED: &str = "plimsoll/skipped";
 /// Path of the note about processes that a failed system call ended: `PROCESS<tab>STEP<tab>WHY`.
 pub const FAILED: &str = "plimsoll/failed";
 
-/// Path of the note about what observing cost: `samples` and `snapshots`, each with their number and
-/// the CPU time they took in nanoseconds.
+/// Path of the note about what observing cost: `samples` and `snapshots`, each with their number
+/// and the CPU time they took in nanoseconds.
 pub const OBSERVER: &str = "plimsoll/observer";
 
 /// Kernel threads whose CPU time a snapshot tells.
@@ -154,7 +154,7 @@ impl Recorder {
         self.keep(&frame);
     }
 
-    /// Adds a last frame that holds nothing but the notes, for a run that came to no end of its own.
+    /// Adds a last frame that holds nothing but the notes, for a run that came to no end.
     pub fn abandon(&mut self) {
         let mut frame = Frame {
             at: self.last,

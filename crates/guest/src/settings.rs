@@ -105,7 +105,8 @@ pub(crate) fn write_cgroup(place: &Place, cgroup: &str, file: &str, text: &str) 
     put(place, &format!("{}/{file}", Place::cgroup(cgroup)), text)
 }
 
-/// Asks for proactive reclaim. Less than was asked for is no failure: the kernel says `EAGAIN` then.
+/// Asks for proactive reclaim. Less than was asked for is no failure: the kernel says `EAGAIN`
+/// then. A kernel that does not know `swappiness=` is asked without.
 pub(crate) fn reclaim(
     place: &Place,
     cgroup: &str,
@@ -113,13 +114,15 @@ pub(crate) fn reclaim(
     swappiness: Option<u8>,
 ) -> Result<(), Why> {
     let amount = amount.0;
-    let text = swappiness.map_or_else(
-        || amount.to_string(),
-        |value| format!("{amount} swappiness={value}"),
-    );
-    match write_cgroup(place, cgroup, "memory.reclaim", &text) {
+    let ask = |text: String| match write_cgroup(place, cgroup, "memory.reclaim", &text) {
         Err(why) if why.errno == Errno::AGAIN => Ok(()),
         result => result,
+    };
+    let with = swappiness.map(|value| ask(format!("{amount} swappiness={value}")));
+    match with {
+        Some(Err(why)) if why.errno == Errno::INVAL => ask(amount.to_string()),
+        Some(result) => result,
+        None => ask(amount.to_string()),
     }
 }
 

@@ -4,9 +4,9 @@ use std::fmt::Write as _;
 use std::os::fd::{AsFd as _, OwnedFd};
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
-use mm::outcome::{Latency, Status, StepOutcome};
+use mm::outcome::Status;
 use mm::scenario::Scenario;
-use mm::units::{Bytes, Nanos};
+use mm::units::Nanos;
 use mm::workload::{Action, Start};
 use rustix::event::{EventfdFlags, PollFd, PollFlags, eventfd, poll};
 use rustix::io::Errno;
@@ -17,13 +17,15 @@ use rustix::thread::futex;
 
 use crate::clock::{RunClock, Stopwatch, timespec};
 use crate::error::Error;
-use crate::meter::{self, DONE, Meter};
+use crate::fork::fork;
+use crate::meter::{DONE, Meter};
+use crate::outcomes::Outcomes;
 use crate::place::Place;
 use crate::plan::Plan;
 use crate::process::{self, Process};
 use crate::recorder::{Recorder, report};
 use crate::settings::Prepared;
-use crate::shared::{RECORDS, Shared, TAKE};
+use crate::shared::{Shared, TAKE};
 
 /// Runs a scenario's workload to its end and records it.
 ///
@@ -53,7 +55,7 @@ struct Supervisor<'a> {
     stopwatch: Stopwatch,
     states: Vec<State>,
     next_sample: Nanos,
-    steps: Vec<StepOutcome>,
+    outcomes: Outcomes,
 }
 
 /// Where a process instance stands.
@@ -108,7 +110,7 @@ impl<'a> Supervisor<'a> {
             states: plan.instances.iter().map(state).collect(),
             next_sample: plan.scenario.sample_every.max(Nanos::MILLI),
             stopwatch: Stopwatch::new(&place.root),
-            steps: Vec::new(),
+            outcomes: Outcomes::default(),
             clock: RunClock::begin(),
         })
     }
@@ -126,7 +128,7 @@ impl<'a> Supervisor<'a> {
             self.sample_if_due();
         }
         self.end_all()?;
-        let steps = self.steps_note();
+        let steps = self.outcomes.note();
         self.recorder
             .finish(self.clock.now(), self.progress(), steps);
         Ok(())
@@ -217,7 +219,7 @@ impl<'a> Supervisor<'a> {
             return;
         };
         self.shared.desks[instance].request.store(0, Relaxed);
-        self.take_records(instance);
+        self.outcomes.take(self.plan, &self.shared, instance);
         let signal = status.terminating_signal();
         let cut_short = match running.killed {
             Killed::ByWorkload => Status::Done,
@@ -227,7 +229,8 @@ impl<'a> Supervisor<'a> {
                     .unwrap_or(0),
             ),
         };
-        self.cut_short(instance, end, &cut_short);
+        self.outcomes
+            .cut_short(self.plan, &self.shared, instance, (end, &cut_short));
         if signal.is_none() && status.exit_status() != Some(0) {
             self.note_failure(instance);
         }
@@ -238,7 +241,7 @@ impl<'a> Supervisor<'a> {
         // Read only to be rung again; what is asked stands on the desks.
         let _ = rustix::io::read(&self.bell, &mut rings);
         for instance in 0..self.states.len() {
-            self.take_records(instance);
+            self.outcomes.take(self.plan, &self.shared, instance);
             let answer = match self.shared.desks[instance].request.load(Acquire) {
                 0 => None,
                 TAKE => Some(Ok(())),
@@ -280,10 +283,10 @@ impl<'a> Supervisor<'a> {
         let _ = futex::wake(&desk.answer, futex::Flags::empty(), 1);
     }
 
-    /// Starts an instance, or starts it again after its end; one that runs cannot be started.
+    /// Starts an instance, or starts it again after its end; one that runs is left alone.
     fn start_on_demand(&mut self, instance: usize) -> Result<(), Errno> {
         match self.states[instance] {
-            State::Running(_) => Err(Errno::BUSY),
+            State::Running(_) => Ok(()),
             _ => self.start(instance),
         }
     }
@@ -345,70 +348,6 @@ impl<'a> Supervisor<'a> {
         text
     }
 
-    /// Takes the steps that an instance has ended since the last look.
-    fn take_records(&mut self, instance: usize) {
-        let desk = &self.shared.desks[instance];
-        let written = desk.written.load(Acquire);
-        let taken = desk.taken.load(Relaxed);
-        debug_assert!(written.wrapping_sub(taken) as usize <= RECORDS);
-        for number in 0..written.wrapping_sub(taken) {
-            let record = meter::record(&self.shared, instance, taken.wrapping_add(number));
-            let figure = |index: usize| record.figures[index].load(Relaxed);
-            let status = match record.errno.load(Relaxed) {
-                0 => Status::Done,
-                errno => Status::Failed(errno),
-            };
-            self.steps.push(StepOutcome {
-                process: self.plan.instances[instance].name.clone(),
-                label: self.plan.label(record.step.load(Relaxed)).to_owned(),
-                start: Nanos(figure(0)),
-                end: Nanos(figure(1)),
-                operations: figure(2),
-                bytes: Bytes(figure(3)),
-                status,
-                latency: Latency {
-                    p50: Nanos(figure(4)),
-                    p90: Nanos(figure(5)),
-                    p99: Nanos(figure(6)),
-                    max: Nanos(figure(7)),
-                },
-            });
-        }
-        desk.taken.store(written, Release);
-    }
-
-    /// Ends the steps that were running when their process was killed, innermost first.
-    fn cut_short(&mut self, instance: usize, end: Nanos, status: &Status) {
-        let desk = &self.shared.desks[instance];
-        let depth = desk.depth.load(Acquire) as usize;
-        let levels = &meter::levels(&self.shared, instance)[..depth];
-        let process = &self.plan.instances[instance].name;
-        let mut ended = Vec::new();
-        for (level, running) in levels.iter().enumerate().rev() {
-            if level > 0 {
-                levels[level - 1].add(running);
-            }
-            ended.push(StepOutcome {
-                process: process.clone(),
-                label: self.plan.label(running.step.load(Relaxed)).to_owned(),
-                start: Nanos(running.start.load(Relaxed)),
-                end,
-                operations: desk.operations.load(Relaxed) - running.operations.load(Relaxed),
-                bytes: Bytes(desk.bytes.load(Relaxed) - running.bytes.load(Relaxed)),
-                status: status.clone(),
-                latency: running.quantiles(),
-            });
-        }
-        // A step that was recorded and not yet left when its process died has ended already.
-        let known = |step: &StepOutcome| {
-            let same = |other: &&StepOutcome| other.process == step.process;
-            let last = self.steps.iter().rev().find(same);
-            last.is_some_and(|last| last.label == step.label && last.start == step.start)
-        };
-        ended.retain(|step| !known(step));
-        self.steps.extend(ended);
-    }
-
     fn note_failure(&mut self, instance: usize) {
         let desk = &self.shared.desks[instance];
         let name = &self.plan.instances[instance].name;
@@ -422,14 +361,6 @@ impl<'a> Supervisor<'a> {
             report(&text);
             self.recorder.failed(name, path, &why);
         }
-    }
-
-    /// The labelled steps in order of their end, as the last frame notes them.
-    fn steps_note(&mut self) -> String {
-        self.steps.sort_by_key(|step| step.end);
-        let mut text = String::new();
-        self.steps.iter().for_each(|step| step.write(&mut text));
-        text
     }
 }
 
@@ -461,31 +392,5 @@ fn is_administration(action: &Action) -> bool {
         | Action::Reclaim { .. }
         | Action::Sleep(_)
         | Action::Repeat { .. } => false,
-    }
-}
-
-/// Forks a process that does `life` and ends: with 0 where it went well.
-fn fork(life: impl FnOnce() -> Result<(), ()>) -> Result<Pid, Errno> {
-    #[expect(unsafe_code, reason = "fork")]
-    // SAFETY: the child runs `life` and leaves by `_exit`, never returning into the parent's frames.
-    // In the VM the parent has one thread, so no lock is held by a thread that the child lacks.
-    let pid = unsafe { libc::fork() };
-    match pid {
-        0 => {
-            let done = std::panic::catch_unwind(std::panic::AssertUnwindSafe(life));
-            let code = match done {
-                Ok(Ok(())) => 0,
-                Ok(Err(())) => 1,
-                Err(_) => 101,
-            };
-            #[expect(unsafe_code, reason = "leaving without the parent's exit handlers")]
-            // SAFETY: ends the process.
-            unsafe {
-                libc::_exit(code)
-            }
-        }
-        _ => Pid::from_raw(pid).filter(|_| pid > 0).ok_or_else(|| {
-            Errno::from_io_error(&std::io::Error::last_os_error()).unwrap_or(Errno::AGAIN)
-        }),
     }
 }
