@@ -1,4 +1,4 @@
-//! Lists the calibrations in the repository's `calibration` folder, so that the binary carries them.
+//! Lists the calibrations in the `calibration` folder, so that the binary carries them.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};

@@ -1,4 +1,4 @@
-//! Measures: where a number is read in an outcome, in which unit it is shown, and what was published.
+//! Measures: where a number is read in an outcome, in which unit it is shown, what was published.
 
 use std::collections::BTreeMap;
 
@@ -80,7 +80,7 @@ pub enum Span {
 /// An item of the kernel's files.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Item {
-    /// A number after a word in a file of lines "WORD[:] NUMBER …", by the file's path:
+    /// A number after a word in a file of lines "WORD: NUMBER …" or "WORD NUMBER …", by the file's path:
     /// `/proc/meminfo`, `/proc/vmstat`, `memory.stat`.
     Field {
         /// The file, without the leading slash.

@@ -1,8 +1,8 @@
 //! Records: one file a run, with the raw samples and all that is needed to repeat it.
 //!
 //! A record is gzip over one line of JSON (what was run, on what) and the capture's text, so
-//! `zcat RECORD | head -1` shows its provenance. It appears under its name at once and whole, or not
-//! at all. The name is made from what was run; a run whose record is there is not run again.
+//! `zcat RECORD | head -1` shows its provenance. It appears under its name at once and whole, or
+//! not at all. The name is made from what was run; a run whose record is there is not run again.
 
 use std::io::{Read as _, Write as _};
 
@@ -291,7 +291,9 @@ pub(crate) mod tests {
 
     proptest::proptest! {
         #[test]
-        fn no_bytes_panic_the_reader(bytes in proptest::collection::vec(proptest::num::u8::ANY, 0..200)) {
+        fn no_bytes_panic_the_reader(
+            bytes in proptest::collection::vec(proptest::num::u8::ANY, 0..200),
+        ) {
             let _ = Record::from_bytes(&bytes);
         }
     }

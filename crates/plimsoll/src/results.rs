@@ -138,7 +138,8 @@ pub(crate) fn fidelity(rows: &[Row]) -> String {
     let held = compared.iter().filter(|f| **f == Fidelity::Holds).count();
     let percent = |class| tolerance(class).unwrap_or(0.0) * 100.0;
     format!(
-        "the prediction holds in {held} of {} figures (sizes within {} %, times within {} %, counts equal)",
+        "the prediction holds in {held} of {} figures \
+         (sizes within {} %, times within {} %, counts equal)",
         compared.len(),
         percent(Class::Size),
         percent(Class::Time)

@@ -3,7 +3,7 @@
 use mm::machine::{Machine, SwapBacking};
 use serde::{Deserialize, Serialize};
 
-/// A machine as a record tells it: sizes in bytes, times in nanoseconds, bandwidths in bytes a second.
+/// A machine as a record tells it: bytes, nanoseconds, and bytes a second.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct MachineView {

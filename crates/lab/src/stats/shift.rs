@@ -10,8 +10,8 @@ pub fn hodges_lehmann(left: &[f64], right: &[f64]) -> Option<f64> {
     median(&differences)
 }
 
-/// How consistently `right` exceeds `left`: the share of pairs in which it is larger minus the share
-/// in which it is smaller, from -1 to 1 (Cliff 1993); `None` if a group is empty.
+/// How consistently `right` exceeds `left`: the share of pairs in which it is larger minus the
+/// share in which it is smaller, from -1 to 1 (Cliff 1993); `None` if a group is empty.
 #[must_use]
 pub fn cliffs_delta(left: &[f64], right: &[f64]) -> Option<f64> {
     let signs: Vec<f64> = pairs(left, right)
