@@ -96,7 +96,7 @@ impl Snapshot {
         Some(available::available(available::Inputs {
             free: pages(meminfo.mem_free?),
             totalreserve: self.totalreserve()?,
-            file: pages(meminfo.active_file?) + pages(meminfo.inactive_file?),
+            file: pages(meminfo.active_file?.saturating_add(meminfo.inactive_file?)),
             reclaimable: pages(meminfo.kreclaimable.or(meminfo.sreclaimable)?),
             low_watermarks: lows.sum(),
         }))
@@ -175,10 +175,10 @@ impl Watermarks {
     fn raised(&self, zone: &Zone) -> Self {
         let boost = zone.boost.unwrap_or_default();
         Self {
-            min: self.min + boost,
-            low: self.low + boost,
-            high: self.high + boost,
-            promo: self.promo.map(|promo| promo + boost),
+            min: self.min.saturating_add(boost),
+            low: self.low.saturating_add(boost),
+            high: self.high.saturating_add(boost),
+            promo: self.promo.map(|promo| promo.saturating_add(boost)),
         }
     }
 }

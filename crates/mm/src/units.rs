@@ -1,6 +1,8 @@
 //! Units as types: a number that carries what it counts.
 //!
-//! Conversions that depend on the page size take a [`PageSize`]; nothing here assumes 4 KiB.
+//! Sums of many and conversions stop at the largest number: a malformed kernel file must not make a
+//! reader panic. Conversions that depend on the page size take a [`PageSize`]; nothing here assumes
+//! 4 KiB.
 
 use core::fmt;
 use core::iter::Sum;
@@ -57,7 +59,7 @@ macro_rules! unit {
 
         impl Sum for $name {
             fn sum<I: Iterator<Item = Self>>(iter: I) -> Self {
-                iter.fold(Self(0), Add::add)
+                iter.fold(Self(0), Self::saturating_add)
             }
         }
     };
@@ -117,13 +119,13 @@ impl Pages {
     /// The bytes in this many pages.
     #[must_use]
     pub const fn bytes(self, page: PageSize) -> Bytes {
-        Bytes(self.0 * page.bytes())
+        Bytes(self.0.saturating_mul(page.bytes()))
     }
 
     /// The kibibytes in this many pages.
     #[must_use]
     pub const fn kib(self, page: PageSize) -> Kib {
-        Kib(self.0 * page.kib())
+        Kib(self.0.saturating_mul(page.kib()))
     }
 }
 
@@ -150,7 +152,7 @@ impl Kib {
     /// The same amount in bytes.
     #[must_use]
     pub const fn bytes(self) -> Bytes {
-        Bytes(self.0 * 1024)
+        Bytes(self.0.saturating_mul(1024))
     }
 
     /// The whole pages in it (rounded down, as the kernel does).

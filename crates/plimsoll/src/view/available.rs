@@ -29,7 +29,10 @@ impl Available {
         let (meminfo, page) = (snapshot.meminfo.as_ref()?, snapshot.page);
         let terms = snapshot.available()?;
         let kib = |pages: Pages| pages.kib(page).0;
-        let file = (meminfo.active_file? + meminfo.inactive_file?).0;
+        let file = meminfo
+            .active_file?
+            .saturating_add(meminfo.inactive_file?)
+            .0;
         let reclaimable = meminfo.kreclaimable.or(meminfo.sreclaimable)?.0;
         Some(Self {
             free_kib: kib(terms.free),

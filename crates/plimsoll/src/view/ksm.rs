@@ -89,7 +89,7 @@ impl Merging {
         );
         page.amount(
             "saved",
-            pages(self.pages_sharing + self.zero_pages),
+            pages(self.pages_sharing.saturating_add(self.zero_pages)),
             "pages_sharing and zero pages",
         );
         page.amount("kept once", pages(self.pages_shared), "pages_shared");

@@ -32,7 +32,7 @@ impl Lists {
         let list = |active: Kib, inactive: Kib| List {
             active_bytes: active.bytes().0,
             inactive_bytes: inactive.bytes().0,
-            inactive_ratio: inactive_ratio(pages(active, page) + pages(inactive, page), page),
+            inactive_ratio: inactive_ratio(pages(active.saturating_add(inactive), page), page),
         };
         Some(Self {
             anonymous: list(meminfo.active_anon?, meminfo.inactive_anon?),

@@ -1,7 +1,7 @@
 //! Memory at a glance: what it is used for.
 
 use mm::snapshot::Snapshot;
-use mm::units::Kib;
+use mm::units::{Bytes, Kib};
 use serde::Serialize;
 
 use super::page::Page;
@@ -54,8 +54,8 @@ impl Memory {
             Part::new("stacks, percpu, vmalloc", kernel, "stays"),
             Part::new("free", free, ""),
         ];
-        let known: u64 = parts.iter().map(|part| part.bytes).sum();
-        let rest = Kib(total.bytes().0.saturating_sub(known) / 1024);
+        let known: Bytes = parts.iter().map(|part| Bytes(part.bytes)).sum();
+        let rest = Kib(total.bytes().saturating_sub(known).0 / 1024);
         parts.push(Part::new("other", rest, "drivers and the rest"));
         Some(Self {
             total_bytes: total.bytes().0,

@@ -153,8 +153,8 @@ pub(crate) fn write(zones: &[Zone], rule: &WatermarkRule, page: &mut Page) {
 
 /// Writes the lines alone, of the zones that hold more than a sixty-fourth of the memory.
 pub(crate) fn write_lines(zones: &[Zone], page: &mut Page) {
-    let all: u64 = zones.iter().map(|zone| zone.managed_pages).sum();
-    let large = |zone: &&Zone| zone.managed_pages > all / 64;
+    let all: Pages = zones.iter().map(|zone| Pages(zone.managed_pages)).sum();
+    let large = |zone: &&Zone| zone.managed_pages > all.0 / 64;
     for zone in as_tried(zones).into_iter().filter(large) {
         zone.write_line(page);
     }
