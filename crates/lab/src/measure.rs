@@ -80,8 +80,8 @@ pub enum Span {
 /// An item of the kernel's files.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Item {
-    /// A number after a word in a file of lines "WORD: NUMBER …" or "WORD NUMBER …", by the file's path:
-    /// `/proc/meminfo`, `/proc/vmstat`, `memory.stat`.
+    /// A number after a word in a file of lines "WORD NUMBER …", with a colon or without one, by
+    /// the file's path: `/proc/meminfo`, `/proc/vmstat`, `memory.stat`.
     Field {
         /// The file, without the leading slash.
         file: String,
