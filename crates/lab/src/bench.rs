@@ -23,13 +23,15 @@ pub enum Progress {
 
 /// Where a scenario runs.
 pub trait Bench {
-    /// What it is, for records and reports: "model, Linux 6.1" or "VM, Linux 6.1.0-53, virtual time".
+    /// What it is, for records and reports: "model, Linux 6.1" or "VM, Linux 6.1.0-53, virtual
+    /// time".
     fn describe(&self) -> String;
 
     /// The kernel release it runs or models, as `uname -r` prints it.
     fn kernel(&self) -> String;
 
-    /// What else a record should say of it, by name: the calibration's hash, the emulator's version.
+    /// What else a record should say of it, by name: the calibration's hash, the emulator's
+    /// version.
     fn details(&self) -> Vec<(String, String)> {
         Vec::new()
     }

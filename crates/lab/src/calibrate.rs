@@ -1,8 +1,8 @@
 //! Calibrating a bench: micro-measurements and the state after boot.
 //!
 //! Two small studies, `calibration/costs.toml` and `calibration/boot.toml`, run on the bench as any
-//! other does. A cost is arithmetic on the durations of its labelled steps and on kswapd's CPU time;
-//! no study's result enters.
+//! other does. A cost is arithmetic on the durations of its labelled steps and on kswapd's CPU
+//! time; no study's result enters.
 
 use mm::calibration::{Boot, Calibration, Costs};
 use mm::capture::{Capture, Frame};
@@ -208,8 +208,8 @@ struct Reading {
     request: f64,
 }
 
-/// A read of n pages costs syscall + n cached; one from a disk that takes no time, read_in a page and
-/// request once more.
+/// A read of n pages costs syscall + n cached; one from a disk that takes no time, read_in a page
+/// and request once more.
 fn reading(figures: &Figures) -> Result<Reading, CalibrateError> {
     let large = figures.per_page("cached")?;
     let single = figures.per_page("cached by page")?;

@@ -1,7 +1,7 @@
 //! Studies, benches, statistics, records and reports.
 //!
-//! A study runs unchanged on a [`bench::Bench`]: the model, or a real kernel in a throwaway VM. Both
-//! yield the same outcome, so predicted and measured are compared by the same code.
+//! A study runs unchanged on a [`bench::Bench`]: the model, or a real kernel in a throwaway VM.
+//! Both yield the same outcome, so predicted and measured are compared by the same code.
 
 pub mod bench;
 pub mod calibrate;

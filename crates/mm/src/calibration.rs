@@ -1,5 +1,5 @@
-//! What the model must be told of a machine because no formula gives it: the cost of each elementary
-//! operation, and the state in which the kernel leaves its memory after boot.
+//! What the model must be told of a machine because no formula gives it: the cost of each
+//! elementary operation, and the state in which the kernel leaves its memory after boot.
 //!
 //! Costs are measured on a bench by micro-measurements, never fitted to a study's result.
 

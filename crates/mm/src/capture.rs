@@ -11,9 +11,10 @@
 //! …
 //! ```
 //!
-//! A frame begins with `@`, the time in nanoseconds and an optional label; a file with `=`, its path
-//! without the leading slash, and the length of its text in bytes. The text follows, then a newline
-//! of the format's own. Paths that begin with `plimsoll/` are not kernel files but the bench's notes.
+//! A frame begins with `@`, the time in nanoseconds and an optional label; a file with `=`, its
+//! path without the leading slash, and the length of its text in bytes. The text follows, then a
+//! newline of the format's own. Paths that begin with `plimsoll/` are not kernel files but the
+//! bench's notes.
 
 use alloc::borrow::ToOwned;
 use alloc::collections::BTreeMap;
@@ -65,7 +66,8 @@ pub enum CaptureError {
     },
     /// The text ends inside a file.
     #[error(
-        "line {line}: the capture ends inside {path}: {wanted} bytes were announced, {left} are left"
+        "line {line}: the capture ends inside {path}: {wanted} bytes were announced, {left} are \
+         left"
     )]
     Truncated {
         /// Line number of the file's header, from 1.

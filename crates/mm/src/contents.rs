@@ -1,5 +1,5 @@
-//! What the pages of an anonymous region hold, as far as merging is concerned: one word stands for a
-//! page's bytes. The guest writes it into the page; the model compares it.
+//! What the pages of an anonymous region hold, as far as merging is concerned: one word stands for
+//! a page's bytes. The guest writes it into the page; the model compares it.
 //!
 //! The kinds lie one behind the other in the order in which the region lists them, each a share of
 //! its pages rounded down; what is left at the end is unique.

@@ -22,8 +22,8 @@ pub struct Machine {
     pub files: Vec<File>,
 }
 
-/// A disk: a request takes `latency`, plus `seek` unless it begins where the last one ended, plus its
-/// bytes over the bandwidth; `channels` requests are served at a time.
+/// A disk: a request takes `latency`, plus `seek` unless it begins where the last one ended, plus
+/// its bytes over the bandwidth; `channels` requests are served at a time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Disk {
     /// Its name within the study.
@@ -36,7 +36,8 @@ pub struct Disk {
     pub write_bandwidth: Bytes,
     /// Fixed cost of each request.
     pub latency: Nanos,
-    /// Further cost of a request that does not follow the one before (from IOPS: 1 / iops - latency).
+    /// Further cost of a request that does not follow the one before (from IOPS: 1 / iops -
+    /// latency).
     pub seek: Nanos,
     /// Requests served at a time.
     pub channels: u32,

@@ -44,8 +44,8 @@ impl Snapshot {
 
     /// The value of `vm.min_free_kbytes` that the kernel chooses on this machine.
     ///
-    /// Where huge pages decide it is exact. Where the square root decides, the kernel drew it before
-    /// the initial RAM disk was freed, and its value is a little lower.
+    /// Where huge pages decide it is exact. Where the square root decides, the kernel drew it
+    /// before the initial RAM disk was freed, and its value is a little lower.
     #[must_use]
     pub fn default_min_free(&self) -> Option<Kib> {
         let up_to_normal = |zone: &&Zone| zone.kind <= ZoneKind::Normal && zone.is_populated();
@@ -106,8 +106,8 @@ impl Snapshot {
     ///
     /// Free pages are counted twice, in vmstat and in meminfo. On a stock kernel it is one counter,
     /// read at two moments, and vmstat's is of the moment in which the thresholds were computed. A
-    /// kernel that brings memory in as it is needed computes with meminfo's. So the count that gives
-    /// the kernel's own threshold is taken, else the one that is near.
+    /// kernel that brings memory in as it is needed computes with meminfo's. So the count that
+    /// gives the kernel's own threshold is taken, else the one that is near.
     #[must_use]
     pub fn dirtyable(&self) -> Option<Pages> {
         let printed = self.vmstat("nr_dirty_threshold").map(Pages);
@@ -154,7 +154,8 @@ impl Snapshot {
         Some(free.pages_floor(self.page))
     }
 
-    /// Free pages by vmstat, or by meminfo where vmstat leaves memory out that was not brought in yet.
+    /// Free pages by vmstat, or by meminfo where vmstat leaves memory out that was not brought in
+    /// yet.
     fn free(&self) -> Option<Pages> {
         let (counted, whole) = (self.vmstat("nr_free_pages").map(Pages), self.mem_free());
         let near =
@@ -162,7 +163,8 @@ impl Snapshot {
         counted.filter(near).or(whole)
     }
 
-    /// Page cache on both file lists, of the moment in which the thresholds in vmstat were computed.
+    /// Page cache on both file lists, of the moment in which the thresholds in vmstat were
+    /// computed.
     fn file(&self) -> Option<Pages> {
         let item = |item| self.vmstat(item).map(Pages);
         let lists = item("nr_inactive_file").zip(item("nr_active_file"));

@@ -20,8 +20,8 @@ pub struct Scenario {
     pub workload: Workload,
     /// Written on every arm before the run begins; skipped where the kernel lacks the tunable.
     pub base: Settings,
-    /// The arm's settings. They are written when the workload says [`crate::workload::Action::ApplyArm`],
-    /// or before the run where it never says so.
+    /// The arm's settings. They are written when the workload says
+    /// [`crate::workload::Action::ApplyArm`], or before the run where it never says so.
     pub arm_settings: Settings,
     /// Fixes every random choice of the run.
     pub seed: u64,

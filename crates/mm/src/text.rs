@@ -50,8 +50,8 @@ pub fn shown(text: &str) -> String {
     shown
 }
 
-/// The largest amount of pages or of kibibytes that is believed, 2^46: more than any machine has, and its
-/// size in bytes and a few such sums still fit.
+/// The largest amount of pages or of kibibytes that is believed, 2^46: more than any machine has,
+/// and its size in bytes and a few such sums still fit.
 pub const LARGEST_AMOUNT: u64 = 1 << 46;
 
 /// A line of a kernel file, and where it stands.

@@ -307,7 +307,8 @@ pub enum Advice {
 }
 
 impl Process {
-    /// The names of its instances: the plain name, or `name.1`, `name.2`, … where there are several.
+    /// The names of its instances: the plain name, or `name.1`, `name.2`, … where there are
+    /// several.
     pub fn instances(&self) -> impl Iterator<Item = String> + '_ {
         (1..=self.count).map(move |index| match self.count {
             1 => self.name.clone(),

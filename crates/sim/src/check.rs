@@ -3,8 +3,8 @@
 use crate::lru::Lru;
 use crate::memory::Memory;
 
-/// Every page of every zone is free, on a list, in flight, held by the kernel, or what boot left; and
-/// the zones' counts are the lists'.
+/// Every page of every zone is free, on a list, in flight, held by the kernel, or what boot left;
+/// and the zones' counts are the lists'.
 ///
 /// # Panics
 /// If one of them does not hold: the model is wrong.

@@ -9,7 +9,8 @@ use mm::units::Bytes;
 pub enum Error {
     /// The scenario needs a mechanism that the model lacks.
     #[error(
-        "the model does not simulate {what} ({place}); run it on a real kernel with `plimsoll prove`, and see docs/model.md"
+        "the model does not simulate {what} ({place}); run it on a real kernel with `plimsoll \
+         prove`, and see docs/model.md"
     )]
     Unsupported {
         /// The mechanism.

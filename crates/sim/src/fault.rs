@@ -34,8 +34,8 @@ enum Table {
 }
 
 impl<'a> System<'a> {
-    /// A fault on page `index` of the region that is accessed: a huge page where the setting and the
-    /// region allow one and there is one, else a base page. False where there is no memory.
+    /// A fault on page `index` of the region that is accessed: a huge page where the setting and
+    /// the region allow one and there is one, else a base page. False where there is no memory.
     pub(crate) fn fault(&mut self, task: &mut Task<'a>, target: &Target, index: u64) -> bool {
         let Target::Region(name) = target else {
             return true;

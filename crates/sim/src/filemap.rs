@@ -78,7 +78,8 @@ impl Reader<'_> {
         Progress::Complete
     }
 
-    /// Sees to it that the page at `cursor` is there: reads it on a miss, reads on where it is marked.
+    /// Sees to it that the page at `cursor` is there: reads it on a miss, reads on where it is
+    /// marked.
     fn prepare(&mut self, cursor: u64, end: u64) -> Progress {
         let page = self.file.base + cursor as PageId;
         if !self.memory.folios.is_resident(page) {

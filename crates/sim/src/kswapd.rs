@@ -1,5 +1,5 @@
-//! kswapd: woken when an allocation finds every zone under low, it reclaims until some zone is above
-//! high (`balance_pgdat`).
+//! kswapd: woken when an allocation finds every zone under low, it reclaims until some zone is
+//! above high (`balance_pgdat`).
 
 use crate::memory::Memory;
 use crate::vmscan::{DEF_PRIORITY, Reclaimer, Scan};

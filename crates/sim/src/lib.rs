@@ -4,8 +4,8 @@
 //! own words, that a real kernel under the same scenario hands back. Time is virtual; the same
 //! inputs give the same bytes on every machine. The crate knows no clock and no I/O.
 //!
-//! The modules are laid out as the kernel's `mm/` is. What is modelled, approximated and left out is
-//! listed in `docs/model.md`.
+//! The modules are laid out as the kernel's `mm/` is. What is modelled, approximated and left out
+//! is listed in `docs/model.md`.
 #![no_std]
 #![forbid(unsafe_code)]
 

@@ -198,8 +198,8 @@ impl Memory {
         self.page_table_pages -= count;
     }
 
-    /// A page of the kernel's own is taken from the highest zone that has one above its minimum, and
-    /// where none has, from the largest: the kernel's own needs are small and do not fail here.
+    /// A page of the kernel's own is taken from the highest zone that has one above its minimum,
+    /// and where none has, from the largest: the kernel's own needs are small and do not fail here.
     fn take_kernel_page(&mut self) {
         let fits = |zone: &Zone| zone.free > zone.min + zone.reserve;
         let zone = self

@@ -9,8 +9,8 @@ pub(crate) struct Candidate {
     pub(crate) score_adj: i16,
 }
 
-/// The index of the candidate to kill: the highest badness, the youngest of equals; `None` when all are
-/// exempt. `total` is RAM and swap in pages.
+/// The index of the candidate to kill: the highest badness, the youngest of equals; `None` when all
+/// are exempt. `total` is RAM and swap in pages.
 pub(crate) fn victim(
     candidates: impl Iterator<Item = (usize, Candidate)>,
     total: u64,

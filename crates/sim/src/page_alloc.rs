@@ -124,9 +124,9 @@ impl Memory {
         Ok(())
     }
 
-    /// Allocates a huge page if one can be had without any reclaim, as a fault does where `defrag` is
-    /// at its default: like any request that may not wait it goes down to min. Its 512 pages from
-    /// `first` become resident.
+    /// Allocates a huge page if one can be had without any reclaim, as a fault does where `defrag`
+    /// is at its default: like any request that may not wait it goes down to min. Its 512 pages
+    /// from `first` become resident.
     pub(crate) fn allocate_huge(&mut self, first: PageId, state: State) -> bool {
         let find = |mark| self.find_zone(mark, HUGE_PAGES);
         let Some(zone) = find(Mark::Low).or_else(|| find(Mark::Min)) else {
@@ -175,8 +175,8 @@ impl Memory {
         }
     }
 
-    /// The kernel's own allocations when a process starts: taken and given back. Under low they wake
-    /// kswapd; under min they reclaim directly and empty the per-CPU lists.
+    /// The kernel's own allocations when a process starts: taken and given back. Under low they
+    /// wake kswapd; under min they reclaim directly and empty the per-CPU lists.
     pub(crate) fn allocate_in_passing(&mut self) {
         if self.find_zone(Mark::Low, 1).is_some() {
             return;

@@ -1,5 +1,6 @@
-//! Per-CPU page lists: pages pass through them on their way to and from a zone, and those that lie on
-//! them are not counted as free (`mm/page_alloc.c`, 6.1; later kernels tune the limit as they go).
+//! Per-CPU page lists: pages pass through them on their way to and from a zone, and those that lie
+//! on them are not counted as free (`mm/page_alloc.c`, 6.1; later kernels tune the limit as they
+//! go).
 
 use crate::page_alloc::HUGE_PAGES;
 

@@ -1,5 +1,5 @@
-//! The kernel's files as the model fills them in: the text of the boot state, with the numbers that a
-//! mechanism of the model moves.
+//! The kernel's files as the model fills them in: the text of the boot state, with the numbers that
+//! a mechanism of the model moves.
 
 use alloc::collections::BTreeMap;
 use alloc::format;

@@ -145,8 +145,8 @@ impl<'a> System<'a> {
         }
     }
 
-    /// The OOM killer: ends the worst task and frees its memory. True if it is `current` that has to
-    /// go; it is not in the table while it runs.
+    /// The OOM killer: ends the worst task and frees its memory. True if it is `current` that has
+    /// to go; it is not in the table while it runs.
     pub(crate) fn out_of_memory(&mut self, current: &Task<'a>, now: Nanos) -> Result<bool, Error> {
         let own = self.tasks.iter().position(Option::is_none);
         let alive = |task: &&Task<'a>| task.state == TaskState::Alive;

@@ -1,4 +1,5 @@
-//! Reclaim with the classic two lists (`mm/vmscan.c`), without swap: only the page cache is scanned.
+//! Reclaim with the classic two lists (`mm/vmscan.c`), without swap: only the page cache is
+//! scanned.
 
 use mm::formula::inactive::inactive_is_low;
 use mm::units::{PageSize, Pages};
@@ -81,7 +82,8 @@ impl Memory {
         true
     }
 
-    /// Reclaims 32 pages for the task that needs one (`try_to_free_pages`); returns how many it got.
+    /// Reclaims 32 pages for the task that needs one (`try_to_free_pages`); returns how many it
+    /// got.
     pub(crate) fn reclaim_directly(&mut self) -> u64 {
         let mut reclaimed = 0;
         for priority in (0..=DEF_PRIORITY).rev() {
@@ -139,8 +141,8 @@ impl Memory {
         events.pgsteal_file += stolen;
     }
 
-    /// Moves pages from the tail of the active file list to the head of the inactive one; pages used
-    /// through `read()` are moved whether referenced or not.
+    /// Moves pages from the tail of the active file list to the head of the inactive one; pages
+    /// used through `read()` are moved whether referenced or not.
     fn shrink_active(&mut self, pages: u64) {
         let mut done = 0;
         while done < pages {

@@ -1,4 +1,5 @@
-//! The binary that becomes the guest's `/init`: it must be static, and only what is loaded is packed.
+//! The binary that becomes the guest's `/init`: it must be static, and only what is loaded is
+//! packed.
 
 use std::fs;
 use std::path::Path;

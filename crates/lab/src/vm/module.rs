@@ -293,8 +293,8 @@ fn compiler(headers: &Path) -> Result<Option<String>, BenchError> {
 fn no_headers(kernel: &Kernel) -> BenchError {
     let release = &kernel.release;
     BenchError::Unavailable(format!(
-        "virtual time needs the headers of Linux {release}: apt-get install linux-headers-{release}, \
-         or use wall-clock time or --kernel 6.1"
+        "virtual time needs the headers of Linux {release}: apt-get install \
+         linux-headers-{release}, or use wall-clock time or --kernel 6.1"
     ))
 }
 

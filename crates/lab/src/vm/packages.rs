@@ -198,7 +198,8 @@ fn sources_of(site: &str) -> String {
     };
     let source = |site: &str, suite: &str| {
         format!(
-            "Types: deb\nURIs: {site}\nSuites: {suite}\nComponents: main\nArchitectures: amd64\n{key}\n"
+            "Types: deb\nURIs: {site}\nSuites: {suite}\nComponents: main\nArchitectures: \
+             amd64\n{key}\n"
         )
     };
     source(site, "bookworm") + &source(&format!("{site}-security"), "bookworm-security")

@@ -157,7 +157,8 @@ fn boot(vm: &Vm, timing: Timing) -> Vec<String> {
     .concat()
 }
 
-/// The serial port into a file: unlike a pipe it never makes QEMU wait, which the guest could notice.
+/// The serial port into a file: unlike a pipe it never makes QEMU wait, which the guest could
+/// notice.
 pub(super) fn console(path: &Path) -> String {
     format!("file:{}", escaped(path))
 }

@@ -20,15 +20,15 @@ pub(super) const TABLE: &[Tunable] = &[
         .fixed("0")
         .risk(Risk::Medium)
         .effect(
-            "Starts ksmd (1), stops it (0), or stops it and unmerges everything (2), which needs the \
-             memory that merging saved.",
+            "Starts ksmd (1), stops it (0), or stops it and unmerges everything (2), which needs \
+             the memory that merging saved.",
         ),
     ksm!("pages_to_scan", UINT)
         .unit(Unit::Pages)
         .fixed("100")
         .effect(
-            "Sets how many pages ksmd scans before it sleeps: the speed of merging and the CPU time \
-             it costs.",
+            "Sets how many pages ksmd scans before it sleeps: the speed of merging and the CPU \
+             time it costs.",
         ),
     ksm!("sleep_millisecs", UINT)
         .unit(Unit::Milliseconds)
@@ -42,8 +42,8 @@ pub(super) const TABLE: &[Tunable] = &[
         .fixed("1")
         .since(3, 9)
         .effect(
-            "Merges pages of different NUMA nodes, which saves more and makes some accesses remote; \
-             it can be changed only while nothing is merged.",
+            "Merges pages of different NUMA nodes, which saves more and makes some accesses \
+             remote; it can be changed only while nothing is merged.",
         ),
     ksm!("use_zero_pages", SWITCH)
         .fixed("0")
@@ -53,8 +53,8 @@ pub(super) const TABLE: &[Tunable] = &[
         .fixed("256")
         .since(4, 13)
         .effect(
-            "Limits how many mappings share one merged page, so that reclaim and migration of it stay \
-             short.",
+            "Limits how many mappings share one merged page, so that reclaim and migration of it \
+             stay short.",
         ),
     ksm!("stable_node_chains_prune_millisecs", UINT)
         .unit(Unit::Milliseconds)
@@ -65,8 +65,8 @@ pub(super) const TABLE: &[Tunable] = &[
         .fixed("none")
         .since(6, 8)
         .effect(
-            "Lets the kernel set pages_to_scan so that all candidates are scanned within the target \
-             time.",
+            "Lets the kernel set pages_to_scan so that all candidates are scanned within the \
+             target time.",
         ),
     ksm!("advisor_target_scan_time", from_to(1, u64::MAX))
         .unit(Unit::Seconds)

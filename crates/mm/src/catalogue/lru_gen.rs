@@ -13,8 +13,8 @@ pub(super) const TABLE: &[Tunable] = &[
     .since(6, 1)
     .risk(Risk::Medium)
     .effect(
-        "Keeps pages in generations instead of two lists (bit 1), with faster ways to find accessed \
-         ones (bits 2 and 4); swappiness then weighs less.",
+        "Keeps pages in generations instead of two lists (bit 1), with faster ways to find \
+         accessed ones (bits 2 and 4); swappiness then weighs less.",
     ),
     row(
         "lru_gen.min_ttl_ms",
@@ -26,7 +26,7 @@ pub(super) const TABLE: &[Tunable] = &[
     .since(6, 1)
     .risk(Risk::High)
     .effect(
-        "Keeps what was used within this time; where that leaves nothing to reclaim, the OOM killer \
-         is called instead of thrashing.",
+        "Keeps what was used within this time; where that leaves nothing to reclaim, the OOM \
+         killer is called instead of thrashing.",
     ),
 ];

@@ -1,8 +1,8 @@
 //! The catalogue of tunables: one ordered table from which validation, help, documentation and the
 //! search space come.
 //!
-//! Tests test the table. Tunables of single devices (`bdi`, queues) and of control groups are not in
-//! it: they have no one path.
+//! Tests test the table. Tunables of single devices (`bdi`, queues) and of control groups are not
+//! in it: they have no one path.
 
 mod ksm;
 mod lru_gen;

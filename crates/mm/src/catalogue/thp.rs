@@ -41,8 +41,8 @@ pub(super) const TABLE: &[Tunable] = &[
     .rule("madvise; never on machines below 512 MB")
     .risk(Risk::Medium)
     .effect(
-        "Decides who waits for reclaim and compaction when no huge page is free: always stalls every \
-         fault, never stalls none.",
+        "Decides who waits for reclaim and compaction when no huge page is free: always stalls \
+         every fault, never stalls none.",
     ),
     thp!(
         "shmem_enabled",
@@ -60,7 +60,8 @@ pub(super) const TABLE: &[Tunable] = &[
         .fixed("1")
         .since(6, 12)
         .effect(
-            "Lets reclaim split huge pages that are mostly zero and free what was never used of them.",
+            "Lets reclaim split huge pages that are mostly zero and free what was never used of \
+             them.",
         ),
 ];
 
@@ -85,20 +86,22 @@ pub(super) const KHUGEPAGED: &[Tunable] = &[
         .fixed("511")
         .risk(Risk::Medium)
         .effect(
-            "Allows so many pages of a future huge page to be unused; they are filled with zeros, so \
-             memory use grows.",
+            "Allows so many pages of a future huge page to be unused; they are filled with zeros, \
+             so memory use grows.",
         ),
     khugepaged!("max_ptes_swap", PTES)
         .unit(Unit::Pages)
         .fixed("64")
         .since(4, 8)
-        .effect("Allows so many pages of a future huge page to be swapped out; they are read back."),
+        .effect(
+            "Allows so many pages of a future huge page to be swapped out; they are read back.",
+        ),
     khugepaged!("max_ptes_shared", PTES)
         .unit(Unit::Pages)
         .fixed("256")
         .since(5, 8)
         .effect(
-            "Allows so many pages of a future huge page to be shared with other processes; they are \
-             copied.",
+            "Allows so many pages of a future huge page to be shared with other processes; they \
+             are copied.",
         ),
 ];

@@ -29,8 +29,8 @@ pub(super) const TABLE: &[Tunable] = &[
         )
         .risk(Risk::High)
         .effect(
-            "Sets the min watermarks, shared among the zones by size; low and high lie a quarter and \
-             a half above, so MemAvailable falls by 1.5 times the value.",
+            "Sets the min watermarks, shared among the zones by size; low and high lie a quarter \
+             and a half above, so MemAvailable falls by 1.5 times the value.",
         ),
     vm!("watermark_scale_factor", from_to(1, 3000))
         .unit(Unit::Permyriad)
@@ -95,31 +95,30 @@ pub(super) const TABLE: &[Tunable] = &[
             "Weighs the caches of directory entries and inodes against pages in reclaim; at 0 they \
              are never reclaimed, which can end in an OOM kill.",
         ),
-    vm!("page-cluster", from_to(0, 31))
-        .fixed("3")
-        .effect(
-            "Sets how many pages a swap-in reads at most, as a power of two; 0 reads one, which suits \
-             zram and solid-state disks.",
-        ),
+    vm!("page-cluster", from_to(0, 31)).fixed("3").effect(
+        "Sets how many pages a swap-in reads at most, as a power of two; 0 reads one, which \
+             suits zram and solid-state disks.",
+    ),
     vm!("zone_reclaim_mode", from_to(0, 7))
         .fixed("0")
         .risk(Risk::Medium)
         .effect(
-            "Lets a node reclaim its own pages before it takes memory of another node: 1 on, 2 also \
-             writes dirty pages, 4 also swaps.",
+            "Lets a node reclaim its own pages before it takes memory of another node: 1 on, 2 \
+             also writes dirty pages, 4 also swaps.",
         ),
     vm!("min_unmapped_ratio", PERCENT)
         .unit(Unit::Percent)
         .fixed("1")
         .effect(
-            "With zone_reclaim_mode, reclaims file pages of a node only while its unmapped ones are \
-             above this share of it.",
+            "With zone_reclaim_mode, reclaims file pages of a node only while its unmapped ones \
+             are above this share of it.",
         ),
     vm!("min_slab_ratio", PERCENT)
         .unit(Unit::Percent)
         .fixed("5")
         .effect(
-            "With zone_reclaim_mode, reclaims slab of a node only while it is above this share of it.",
+            "With zone_reclaim_mode, reclaims slab of a node only while it is above this share of \
+             it.",
         ),
     vm!("drop_caches", from_to(1, 4))
         .rule("none: a write acts once")
@@ -143,8 +142,8 @@ pub(super) const TABLE: &[Tunable] = &[
         .patched(LE9UO)
         .risk(Risk::High)
         .effect(
-            "Never reclaims anonymous pages while they are below this share of the node; too high a \
-             value leads to OOM kills.",
+            "Never reclaims anonymous pages while they are below this share of the node; too high \
+             a value leads to OOM kills.",
         ),
     vm!("clean_low_ratio", PERCENT)
         .unit(Unit::Percent)
@@ -152,8 +151,8 @@ pub(super) const TABLE: &[Tunable] = &[
         .patched(LE9UO)
         .risk(Risk::Medium)
         .effect(
-            "Reclaims clean file pages below this share of the node only when anonymous ones cannot \
-             be had.",
+            "Reclaims clean file pages below this share of the node only when anonymous ones \
+             cannot be had.",
         ),
     vm!("clean_min_ratio", PERCENT)
         .unit(Unit::Percent)
@@ -185,8 +184,8 @@ pub(super) const TABLE: &[Tunable] = &[
         .partner("vm.dirty_background_bytes")
         .risk(Risk::Medium)
         .effect(
-            "Starts writeback when so much of the dirtyable memory (free and file pages, not RAM) is \
-             dirty; not below dirty_ratio it counts as half of that.",
+            "Starts writeback when so much of the dirtyable memory (free and file pages, not RAM) \
+             is dirty; not below dirty_ratio it counts as half of that.",
         ),
     vm!("dirty_background_bytes", from_to(1, u64::MAX))
         .unit(Unit::Bytes)
@@ -200,8 +199,8 @@ pub(super) const TABLE: &[Tunable] = &[
         .partner("vm.dirty_bytes")
         .risk(Risk::Medium)
         .effect(
-            "Makes writers wait when so much of the dirtyable memory (free and file pages, not RAM) \
-             is dirty; they are slowed from halfway between the two thresholds.",
+            "Makes writers wait when so much of the dirtyable memory (free and file pages, not \
+             RAM) is dirty; they are slowed from halfway between the two thresholds.",
         ),
     vm!("dirty_bytes", from_to(8192, u64::MAX))
         .unit(Unit::Bytes)
@@ -232,8 +231,8 @@ pub(super) const TABLE: &[Tunable] = &[
         .unit(Unit::Seconds)
         .fixed("0")
         .effect(
-            "Writes everything dirty so long after the disk was read anyway, so that it can rest; 0 \
-             is off.",
+            "Writes everything dirty so long after the disk was read anyway, so that it can rest; \
+             0 is off.",
         ),
     // Overcommit and OOM.
     vm!("overcommit_memory", from_to(0, 2))
@@ -260,8 +259,8 @@ pub(super) const TABLE: &[Tunable] = &[
         .fixed("0")
         .risk(Risk::High)
         .effect(
-            "Panics instead of killing a process when memory runs out: 1 unless a limit of nodes or \
-             groups was the cause, 2 always.",
+            "Panics instead of killing a process when memory runs out: 1 unless a limit of nodes \
+             or groups was the cause, 2 always.",
         ),
     vm!("oom_kill_allocating_task", SWITCH)
         .fixed("0")
@@ -285,21 +284,18 @@ pub(super) const TABLE: &[Tunable] = &[
             "Compacts for a large block only where fragmentation rather than lack of memory is the \
              cause, by this index (0 lack, 1000 fragmentation).",
         ),
-    vm!("defrag_mode", SWITCH)
-        .fixed("0")
-        .since(6, 15)
-        .effect(
-            "Reclaims and compacts before pages of different mobility are mixed in a block; huge \
+    vm!("defrag_mode", SWITCH).fixed("0").since(6, 15).effect(
+        "Reclaims and compacts before pages of different mobility are mixed in a block; huge \
              pages stay possible, allocations may wait longer.",
-        ),
+    ),
     // Huge pages set aside.
     vm!("nr_hugepages", LONG)
         .unit(Unit::HugePages)
         .fixed("0")
         .risk(Risk::High)
         .effect(
-            "Sets huge pages aside that only hugetlb users can have; they leave free memory at once \
-             and are never reclaimed.",
+            "Sets huge pages aside that only hugetlb users can have; they leave free memory at \
+             once and are never reclaimed.",
         ),
     vm!("nr_overcommit_hugepages", LONG)
         .unit(Unit::HugePages)

@@ -1,8 +1,8 @@
 //! What the kernel computes exactly, computed here: the same integers from the same inputs.
 //!
 //! One file a subject. Each function names the kernel function it describes and the versions it was
-//! compared with; `inspect` explains a live kernel with them, the model runs on them, and tests hold
-//! them against captures of real kernels.
+//! compared with; `inspect` explains a live kernel with them, the model runs on them, and tests
+//! hold them against captures of real kernels.
 
 pub mod available;
 pub mod dirty;

@@ -19,8 +19,8 @@ pub struct Window {
 impl Window {
     /// The first window of a reader that misses at page `start` and wants `request` pages.
     ///
-    /// A window that is no longer than the request has its marker in the middle (since 6.12; before,
-    /// at the start).
+    /// A window that is no longer than the request has its marker in the middle (since 6.12;
+    /// before, at the start).
     #[must_use]
     pub fn first(start: u64, request: Pages, max: Pages) -> Self {
         let size = initial_size(request, max);

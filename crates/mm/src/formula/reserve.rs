@@ -1,8 +1,8 @@
 //! What zones keep back: the lowmem reserve of each (`protection` in `/proc/zoneinfo`) and the
 //! pages that no user can have (`totalreserve_pages`).
 //!
-//! `setup_per_zone_lowmem_reserve` and `calculate_totalreserve_pages` in `mm/page_alloc.c`; compared
-//! with 6.1, 6.12 and 6.18. The kernel computes the first at boot and when
+//! `setup_per_zone_lowmem_reserve` and `calculate_totalreserve_pages` in `mm/page_alloc.c`;
+//! compared with 6.1, 6.12 and 6.18. The kernel computes the first at boot and when
 //! `vm.lowmem_reserve_ratio` is written, so like the marks it may know fewer managed pages than
 //! zoneinfo shows.
 
@@ -35,8 +35,8 @@ pub fn protection(managed: &[Pages], ratios: &[u64]) -> Vec<Vec<Pages>> {
     zones.map(zone).collect()
 }
 
-/// The pages that the kernel holds back from users in all zones: each zone's largest protection plus
-/// its high watermark, at most what it manages.
+/// The pages that the kernel holds back from users in all zones: each zone's largest protection
+/// plus its high watermark, at most what it manages.
 #[must_use]
 pub fn totalreserve(zones: &[Zone]) -> Pages {
     let reserve = |zone: &Zone| {

@@ -1,9 +1,9 @@
 //! The free-page marks of each zone.
 //!
-//! `__setup_per_zone_wmarks` in `mm/page_alloc.c`, compared with 6.1, 6.12 and 6.18. The kernel runs
-//! it at boot and whenever `vm.min_free_kbytes` or `vm.watermark_scale_factor` is written, with the
-//! managed pages of that moment. Pages that are freed to the allocator later (the initial RAM disk)
-//! are in `managed` but not in the marks until the next write.
+//! `__setup_per_zone_wmarks` in `mm/page_alloc.c`, compared with 6.1, 6.12 and 6.18. The kernel
+//! runs it at boot and whenever `vm.min_free_kbytes` or `vm.watermark_scale_factor` is written,
+//! with the managed pages of that moment. Pages that are freed to the allocator later (the initial
+//! RAM disk) are in `managed` but not in the marks until the next write.
 
 use alloc::vec::Vec;
 
@@ -25,8 +25,8 @@ pub struct Rule {
 /// How a Movable zone takes part.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum MovableRule {
-    /// Its min mark is 1/1024 of it, from 32 to 128 pages, and `min_free_kbytes` is shared among the
-    /// other zones. So on 6.12 and 6.18.
+    /// Its min mark is 1/1024 of it, from 32 to 128 pages, and `min_free_kbytes` is shared among
+    /// the other zones. So on 6.12 and 6.18.
     #[default]
     Apart,
     /// As any other zone. So on 6.1.

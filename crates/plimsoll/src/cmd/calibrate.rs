@@ -11,8 +11,8 @@ use crate::exit::ExitCode;
 
 /// Measure what elementary operations cost on a kernel, and how it leaves the memory after boot
 ///
-/// The model predicts with these figures. They come from micro-measurements in a VM in virtual time,
-/// never from a study's result, so they are the same on every host.
+/// The model predicts with these figures. They come from micro-measurements in a VM in virtual
+/// time, never from a study's result, so they are the same on every host.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// The kernel: 6.1, 6.12 (stock Debian kernels), host, or the path of an image
@@ -28,11 +28,18 @@ pub(crate) struct Args {
 
 /// Calibrates.
 pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
-    let options = VmOptions { kernel: args.kernel, ..VmOptions::default() };
+    let options = VmOptions {
+        kernel: args.kernel,
+        ..VmOptions::default()
+    };
     let bench = VmBench::new(&options, &mut say)?;
     let calibration = calibrate(&bench, &args.sizes, &mut say)?;
     calibration::write(&args.out, &calibration)?;
-    eprintln!("calibrated {} into {}", calibration.kernel, args.out.display());
+    eprintln!(
+        "calibrated {} into {}",
+        calibration.kernel,
+        args.out.display()
+    );
     Ok(ExitCode::Done)
 }
 

@@ -19,10 +19,10 @@ use crate::view::View;
 
 /// Show the state of this machine's memory in the kernel's own terms
 ///
-/// Per zone the free pages on a line between the watermarks, how MemAvailable comes about, the dirty
-/// thresholds, the page lists, reclaim and pressure over an interval, swap, huge pages, LRU, KSM and
-/// control groups. What the kernel computes is computed again and compared. Needs no root; what is
-/// hidden is named at the end.
+/// Per zone the free pages on a line between the watermarks, how MemAvailable comes about, the
+/// dirty thresholds, the page lists, reclaim and pressure over an interval, swap, huge pages, LRU,
+/// KSM and control groups. What the kernel computes is computed again and compared. Needs no root;
+/// what is hidden is named at the end.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// Show a saved capture, or the capture in the record of a run, in place of this machine
@@ -140,7 +140,8 @@ fn canvas(args: &Args) -> Canvas {
     }
 }
 
-/// Shows the state again and again: on a terminal what moves, as much as fits; to a pipe everything.
+/// Shows the state again and again: on a terminal what moves, as much as fits; to a pipe
+/// everything.
 fn watch(args: &Args) -> anyhow::Result<ExitCode> {
     if args.interval.is_zero() {
         bail!("--watch needs an interval above 0");

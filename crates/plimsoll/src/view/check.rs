@@ -26,7 +26,8 @@ pub(crate) struct Check {
 }
 
 const STALE_RESERVE: &str = "The kernel made it when the zones managed other pages, as at boot \
-    before the initial RAM disk's came back. Writing vm.lowmem_reserve_ratio to itself makes it anew.";
+    before the initial RAM disk's came back. Writing vm.lowmem_reserve_ratio to itself makes it \
+    anew.";
 
 /// Files are read one after the other.
 const MOVED: &str = "Memory moved while the files were read, one after the other.";

@@ -6,8 +6,8 @@
 //!                             66.0 MiB 82.5 MiB 99.0 MiB
 //! ```
 //!
-//! The heavy part is filled up to the level, so the picture needs no colour. The scale is linear and
-//! ends at one and a half times the last mark; a level beyond it is an arrow at the right end.
+//! The heavy part is filled up to the level, so the picture needs no colour. The scale is linear
+//! and ends at one and a half times the last mark; a level beyond it is an arrow at the right end.
 
 use crate::term::Charset;
 

@@ -188,8 +188,8 @@ impl View {
         self.checks.iter().all(|check| check.equal)
     }
 
-    /// Whether the recomputed numbers whose inputs move equal the kernel's: false where memory moved
-    /// between the reading of two files.
+    /// Whether the recomputed numbers whose inputs move equal the kernel's: false where memory
+    /// moved between the reading of two files.
     pub(crate) fn moving_equal(&self) -> bool {
         self.checks.iter().all(|check| check.equal || !check.moves)
     }

@@ -12,7 +12,8 @@ pub(crate) struct Unreadable {
     reason: String,
 }
 
-/// From the capture's note, `PATH<tab>REASON` per line, and the files that are not as they should be.
+/// From the capture's note, `PATH<tab>REASON` per line, and the files that are not as they should
+/// be.
 pub(crate) fn unreadable(note: &str, errors: &[ParseError]) -> Vec<Unreadable> {
     let lines = note.lines().filter_map(|line| line.split_once('\t'));
     let entry = |(path, reason): (&str, &str)| Unreadable {
