@@ -16,6 +16,9 @@ _plimsoll() {
             ",$1")
                 cmd="plimsoll"
                 ;;
+            plimsoll,calibrate)
+                cmd="plimsoll__subcmd__calibrate"
+                ;;
             plimsoll,fidelity)
                 cmd="plimsoll__subcmd__fidelity"
                 ;;
@@ -36,6 +39,9 @@ _plimsoll() {
                 ;;
             plimsoll,report)
                 cmd="plimsoll__subcmd__report"
+                ;;
+            plimsoll__subcmd__help,calibrate)
+                cmd="plimsoll__subcmd__help__subcmd__calibrate"
                 ;;
             plimsoll__subcmd__help,fidelity)
                 cmd="plimsoll__subcmd__help__subcmd__fidelity"
@@ -65,12 +71,38 @@ _plimsoll() {
 
     case "${cmd}" in
         plimsoll)
-            opts="-h -V --help --version fidelity inspect predict prove report replay help"
+            opts="-h -V --help --version calibrate fidelity inspect predict prove report replay help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        plimsoll__subcmd__calibrate)
+            opts="-h --kernel --out --sizes --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --kernel)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --out)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --sizes)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 *)
                     COMPREPLY=()
                     ;;
@@ -97,8 +129,22 @@ _plimsoll() {
             return 0
             ;;
         plimsoll__subcmd__help)
-            opts="fidelity inspect predict prove report replay help"
+            opts="calibrate fidelity inspect predict prove report replay help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        plimsoll__subcmd__help__subcmd__calibrate)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
@@ -209,13 +255,17 @@ _plimsoll() {
             return 0
             ;;
         plimsoll__subcmd__inspect)
-            opts="-h --from --save --interval --watch --json --check --charset --help"
+            opts="-h --from --at --save --interval --watch --json --check --charset --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
                 --from)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --at)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -281,7 +331,7 @@ _plimsoll() {
             return 0
             ;;
         plimsoll__subcmd__prove)
-            opts="-h --arm --repetitions --seed --out --kernel --modules --clock --records --deadline --help"
+            opts="-h --arm --repetitions --seed --out --kernel --modules --clock --records --calibration --deadline --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -316,6 +366,10 @@ _plimsoll() {
                     return 0
                     ;;
                 --records)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --calibration)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

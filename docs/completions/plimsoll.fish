@@ -26,6 +26,7 @@ end
 
 complete -c plimsoll -n "__fish_plimsoll_needs_command" -s h -l help -d 'Print help'
 complete -c plimsoll -n "__fish_plimsoll_needs_command" -s V -l version -d 'Print version'
+complete -c plimsoll -n "__fish_plimsoll_needs_command" -f -a "calibrate" -d 'Measure what elementary operations cost on a kernel, and how it leaves the memory after boot'
 complete -c plimsoll -n "__fish_plimsoll_needs_command" -f -a "fidelity" -d 'Compare the model with every recorded kernel, measure by measure, the worst first'
 complete -c plimsoll -n "__fish_plimsoll_needs_command" -f -a "inspect" -d 'Show the state of this machine\'s memory in the kernel\'s own terms'
 complete -c plimsoll -n "__fish_plimsoll_needs_command" -f -a "predict" -d 'Predict what a study\'s settings will do, on the model: no root, no VM, under a second'
@@ -33,9 +34,14 @@ complete -c plimsoll -n "__fish_plimsoll_needs_command" -f -a "prove" -d 'Prove 
 complete -c plimsoll -n "__fish_plimsoll_needs_command" -f -a "report" -d 'Put prediction and proof side by side, with the calibration error of every measure'
 complete -c plimsoll -n "__fish_plimsoll_needs_command" -f -a "replay" -d 'Replay a trace of accesses through the kernel\'s LRU and print its miss ratio'
 complete -c plimsoll -n "__fish_plimsoll_needs_command" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c plimsoll -n "__fish_plimsoll_using_subcommand calibrate" -l kernel -d 'The kernel: 6.1, 6.12 (stock Debian kernels), host, or the path of an image' -r
+complete -c plimsoll -n "__fish_plimsoll_using_subcommand calibrate" -l out -d 'Write the calibration into this folder' -r -F
+complete -c plimsoll -n "__fish_plimsoll_using_subcommand calibrate" -l sizes -d 'Sizes of RAM to boot, in MiB' -r
+complete -c plimsoll -n "__fish_plimsoll_using_subcommand calibrate" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c plimsoll -n "__fish_plimsoll_using_subcommand fidelity" -l records -d 'The folder below which `prove` wrote its records' -r -F
 complete -c plimsoll -n "__fish_plimsoll_using_subcommand fidelity" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c plimsoll -n "__fish_plimsoll_using_subcommand inspect" -l from -d 'Show a saved capture in place of this machine' -r -F
+complete -c plimsoll -n "__fish_plimsoll_using_subcommand inspect" -l from -d 'Show a saved capture, or the capture in the record of a run, in place of this machine' -r -F
+complete -c plimsoll -n "__fish_plimsoll_using_subcommand inspect" -l at -d 'Show the snapshot of this name [default: the last that has one]' -r
 complete -c plimsoll -n "__fish_plimsoll_using_subcommand inspect" -l save -d 'Save what was read as a capture, for --from, a bug report or a colleague' -r -F
 complete -c plimsoll -n "__fish_plimsoll_using_subcommand inspect" -l interval -d 'Seconds over which rates are taken; 0 takes none' -r
 complete -c plimsoll -n "__fish_plimsoll_using_subcommand inspect" -l charset -d 'Draw with these characters [default: what the locale says]' -r -f -a "unicode\t'Box-drawing characters and arrows'
@@ -61,6 +67,7 @@ complete -c plimsoll -n "__fish_plimsoll_using_subcommand prove" -l modules -d '
 complete -c plimsoll -n "__fish_plimsoll_using_subcommand prove" -l clock -d 'Whose time counts: that of the guest\'s instructions, which repeats exactly, or the host\'s' -r -f -a "virtual\t'One nanosecond an instruction: the same in every run, on any host'
 wall\t'The host\'s time, by KVM where it works'"
 complete -c plimsoll -n "__fish_plimsoll_using_subcommand prove" -l records -d 'Write the records below this folder' -r -F
+complete -c plimsoll -n "__fish_plimsoll_using_subcommand prove" -l calibration -d 'Predict by a calibration made by `plimsoll calibrate`, in place of a built-in one' -r -F
 complete -c plimsoll -n "__fish_plimsoll_using_subcommand prove" -l deadline -d 'Give up a VM after this many seconds of the host\'s time' -r
 complete -c plimsoll -n "__fish_plimsoll_using_subcommand prove" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c plimsoll -n "__fish_plimsoll_using_subcommand report" -l records -d 'The folder below which `prove` wrote its records' -r -F
@@ -72,10 +79,11 @@ complete -c plimsoll -n "__fish_plimsoll_using_subcommand replay" -l format -d '
 csv\t'Comma-separated values'"
 complete -c plimsoll -n "__fish_plimsoll_using_subcommand replay" -l json -d 'Print JSON'
 complete -c plimsoll -n "__fish_plimsoll_using_subcommand replay" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c plimsoll -n "__fish_plimsoll_using_subcommand help; and not __fish_seen_subcommand_from fidelity inspect predict prove report replay help" -f -a "fidelity" -d 'Compare the model with every recorded kernel, measure by measure, the worst first'
-complete -c plimsoll -n "__fish_plimsoll_using_subcommand help; and not __fish_seen_subcommand_from fidelity inspect predict prove report replay help" -f -a "inspect" -d 'Show the state of this machine\'s memory in the kernel\'s own terms'
-complete -c plimsoll -n "__fish_plimsoll_using_subcommand help; and not __fish_seen_subcommand_from fidelity inspect predict prove report replay help" -f -a "predict" -d 'Predict what a study\'s settings will do, on the model: no root, no VM, under a second'
-complete -c plimsoll -n "__fish_plimsoll_using_subcommand help; and not __fish_seen_subcommand_from fidelity inspect predict prove report replay help" -f -a "prove" -d 'Prove a study on a real kernel in a throwaway VM, and compare with the prediction'
-complete -c plimsoll -n "__fish_plimsoll_using_subcommand help; and not __fish_seen_subcommand_from fidelity inspect predict prove report replay help" -f -a "report" -d 'Put prediction and proof side by side, with the calibration error of every measure'
-complete -c plimsoll -n "__fish_plimsoll_using_subcommand help; and not __fish_seen_subcommand_from fidelity inspect predict prove report replay help" -f -a "replay" -d 'Replay a trace of accesses through the kernel\'s LRU and print its miss ratio'
-complete -c plimsoll -n "__fish_plimsoll_using_subcommand help; and not __fish_seen_subcommand_from fidelity inspect predict prove report replay help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c plimsoll -n "__fish_plimsoll_using_subcommand help; and not __fish_seen_subcommand_from calibrate fidelity inspect predict prove report replay help" -f -a "calibrate" -d 'Measure what elementary operations cost on a kernel, and how it leaves the memory after boot'
+complete -c plimsoll -n "__fish_plimsoll_using_subcommand help; and not __fish_seen_subcommand_from calibrate fidelity inspect predict prove report replay help" -f -a "fidelity" -d 'Compare the model with every recorded kernel, measure by measure, the worst first'
+complete -c plimsoll -n "__fish_plimsoll_using_subcommand help; and not __fish_seen_subcommand_from calibrate fidelity inspect predict prove report replay help" -f -a "inspect" -d 'Show the state of this machine\'s memory in the kernel\'s own terms'
+complete -c plimsoll -n "__fish_plimsoll_using_subcommand help; and not __fish_seen_subcommand_from calibrate fidelity inspect predict prove report replay help" -f -a "predict" -d 'Predict what a study\'s settings will do, on the model: no root, no VM, under a second'
+complete -c plimsoll -n "__fish_plimsoll_using_subcommand help; and not __fish_seen_subcommand_from calibrate fidelity inspect predict prove report replay help" -f -a "prove" -d 'Prove a study on a real kernel in a throwaway VM, and compare with the prediction'
+complete -c plimsoll -n "__fish_plimsoll_using_subcommand help; and not __fish_seen_subcommand_from calibrate fidelity inspect predict prove report replay help" -f -a "report" -d 'Put prediction and proof side by side, with the calibration error of every measure'
+complete -c plimsoll -n "__fish_plimsoll_using_subcommand help; and not __fish_seen_subcommand_from calibrate fidelity inspect predict prove report replay help" -f -a "replay" -d 'Replay a trace of accesses through the kernel\'s LRU and print its miss ratio'
+complete -c plimsoll -n "__fish_plimsoll_using_subcommand help; and not __fish_seen_subcommand_from calibrate fidelity inspect predict prove report replay help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
