@@ -12,7 +12,7 @@ use crate::study::{Arm, Study};
 #[derive(Clone, Debug, Default)]
 pub struct Gathered {
     /// By kernel and bench, in the order of the kernels' versions; without any proof, the model of
-    /// every kernel that is calibrated.
+    /// every kernel that is calibrated. None is without any run.
     pub pairs: Vec<Pair>,
     /// One line for each record or prediction that is missing, with the reason.
     pub problems: Vec<String>,
@@ -50,6 +50,7 @@ pub fn gather(study: &Study, store: &Store) -> Result<Gathered, StoreError> {
             Err(why) => gathered.problems.push(why),
         }
     }
+    gathered.pairs.retain(|pair| !pair.is_empty());
     Ok(gathered)
 }
 

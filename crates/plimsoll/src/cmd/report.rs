@@ -36,7 +36,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     for problem in &gathered.problems {
         anstream::eprintln!("plimsoll: not used: {problem}");
     }
-    if gathered.pairs.iter().all(Pair::is_empty) {
+    if gathered.pairs.is_empty() {
         let (name, folder) = (&study.file, args.records.display());
         bail!(
             "nothing to report: no record in {folder} and no prediction; \
