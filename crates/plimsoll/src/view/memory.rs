@@ -22,6 +22,8 @@ struct Part {
     name: &'static str,
     bytes: u64,
     #[serde(skip)]
+    title: &'static str,
+    #[serde(skip)]
     about: &'static str,
 }
 
@@ -36,27 +38,44 @@ impl Memory {
         let tables = sum(&[meminfo.page_tables, meminfo.sec_page_tables]);
         let kernel = sum(&[meminfo.kernel_stack, meminfo.percpu, meminfo.vmalloc_used]);
         let mut parts = vec![
-            Part::new("anonymous", sum(&[meminfo.anon_pages]), "goes to swap"),
-            Part::new("shared", shmem, "tmpfs; goes to swap"),
             Part::new(
+                "anonymous",
+                "anonymous",
+                sum(&[meminfo.anon_pages]),
+                "goes to swap",
+            ),
+            Part::new("shared", "shared", shmem, "tmpfs; goes to swap"),
+            Part::new(
+                "page_cache",
                 "page cache",
                 cache.saturating_sub(shmem),
                 "dropped or written",
             ),
-            Part::new("hugetlb pools", sum(&[meminfo.hugetlb]), "reserved"),
             Part::new(
+                "hugetlb",
+                "hugetlb pools",
+                sum(&[meminfo.hugetlb]),
+                "reserved",
+            ),
+            Part::new(
+                "slab_reclaimable",
                 "slab, reclaimable",
                 sum(&[meminfo.sreclaimable]),
                 "caches that shrink",
             ),
-            Part::new("slab, fixed", sum(&[meminfo.sunreclaim]), "stays"),
-            Part::new("page tables", tables, ""),
-            Part::new("stacks, percpu, vmalloc", kernel, "stays"),
-            Part::new("free", free, ""),
+            Part::new(
+                "slab_unreclaimable",
+                "slab, fixed",
+                sum(&[meminfo.sunreclaim]),
+                "stays",
+            ),
+            Part::new("page_tables", "page tables", tables, ""),
+            Part::new("kernel_other", "stacks, percpu, vmalloc", kernel, "stays"),
+            Part::new("free", "free", free, ""),
         ];
         let known: Bytes = parts.iter().map(|part| Bytes(part.bytes)).sum();
         let rest = Kib(total.bytes().saturating_sub(known).0 / 1024);
-        parts.push(Part::new("other", rest, "drivers and the rest"));
+        parts.push(Part::new("other", "other", rest, "drivers and the rest"));
         Some(Self {
             total_bytes: total.bytes().0,
             available_bytes: meminfo.mem_available.map(|available| available.bytes().0),
@@ -74,15 +93,16 @@ impl Memory {
         }
         for part in self.parts.iter().filter(|part| part.bytes > 0) {
             let about = bar(page, part.bytes, self.total_bytes, part.about);
-            page.amount(part.name, part.bytes, &about);
+            page.amount(part.title, part.bytes, &about);
         }
     }
 }
 
 impl Part {
-    fn new(name: &'static str, amount: Kib, about: &'static str) -> Self {
+    fn new(name: &'static str, title: &'static str, amount: Kib, about: &'static str) -> Self {
         Self {
             name,
+            title,
             bytes: amount.bytes().0,
             about,
         }

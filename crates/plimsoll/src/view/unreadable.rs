@@ -23,7 +23,7 @@ pub(crate) fn unreadable(note: &str, errors: &[ParseError]) -> Vec<Unreadable> {
     let malformed = errors.iter().map(|error| Unreadable {
         path: error.file.clone(),
         reason: format!(
-            "line {}: {}: expected {}",
+            "not understood (line {}, {}: expected {})",
             error.line, error.item, error.expected
         ),
     });

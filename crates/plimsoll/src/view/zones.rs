@@ -54,7 +54,7 @@ impl State {
     fn words(self) -> &'static str {
         match self {
             Self::AboveHigh => "above high: kswapd sleeps",
-            Self::BelowHigh => "below high: kswapd goes on if it is awake",
+            Self::BelowHigh => "below high: kswapd goes on if awake",
             Self::BelowLow => "below low: kswapd reclaims",
             Self::BelowMin => "below min: allocations reclaim directly",
         }
