@@ -23,12 +23,13 @@ pub(crate) struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Verb {
-    Calibrate(cmd::calibrate::Args),
-    Fidelity(cmd::fidelity::Args),
+    // In the order of use: the machine, a study, then the model itself.
     Inspect(cmd::inspect::Args),
     Predict(cmd::predict::Args),
     Prove(cmd::prove::Args),
     Report(cmd::report::Args),
+    Calibrate(cmd::calibrate::Args),
+    Fidelity(cmd::fidelity::Args),
     Replay(cmd::replay::Args),
 }
 
@@ -46,12 +47,12 @@ pub(crate) fn parse() -> anyhow::Result<Cli> {
 /// Runs the verb.
 pub(crate) fn run(cli: Cli) -> anyhow::Result<ExitCode> {
     match cli.verb {
-        Verb::Calibrate(args) => cmd::calibrate::run(args),
-        Verb::Fidelity(args) => cmd::fidelity::run(args),
         Verb::Inspect(args) => cmd::inspect::run(args),
         Verb::Predict(args) => cmd::predict::run(args),
         Verb::Prove(args) => cmd::prove::run(args),
         Verb::Report(args) => cmd::report::run(args),
+        Verb::Calibrate(args) => cmd::calibrate::run(args),
+        Verb::Fidelity(args) => cmd::fidelity::run(args),
         Verb::Replay(args) => cmd::replay::run(args),
     }
 }

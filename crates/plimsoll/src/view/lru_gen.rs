@@ -31,7 +31,10 @@ impl LruGen {
 pub(crate) fn write(lru_gen: Option<&LruGen>, page: &mut Page) {
     page.heading("LRU");
     let Some(lru_gen) = lru_gen else {
-        page.line("  classic: this kernel has no multi-generation LRU (or hides /sys/kernel/mm)");
+        page.paragraph(
+            2,
+            "classic: this kernel has no multi-generation LRU (or hides /sys/kernel/mm)",
+        );
         return;
     };
     let features = format!("features {:#06x}", lru_gen.features);

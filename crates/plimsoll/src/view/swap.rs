@@ -68,7 +68,10 @@ impl Swap {
     pub(crate) fn write(&self, page: &mut Page) {
         page.heading("Swap");
         if self.areas.is_empty() {
-            page.line("  none: anonymous memory cannot be reclaimed, whatever vm.swappiness says");
+            page.paragraph(
+                2,
+                "none: anonymous memory cannot be reclaimed, whatever vm.swappiness says",
+            );
         }
         for area in &self.areas {
             let used = mm::units::Bytes(area.used_bytes);
