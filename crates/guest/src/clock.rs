@@ -1,10 +1,16 @@
 //! The run's clock, CLOCK_MONOTONIC counted from the run's beginning, and the stopwatch, which is
 //! cheap enough to be read around every operation.
 
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+
 use host::Root;
 use mm::units::Nanos;
+use rustix::io::Errno;
 use rustix::thread::{clock_nanosleep_absolute, clock_nanosleep_relative};
-use rustix::time::{ClockId, Timespec, clock_gettime};
+use rustix::time::{
+    ClockId, Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, Timespec, clock_gettime,
+    timerfd_create, timerfd_settime,
+};
 
 /// Time since the run began.
 #[derive(Clone, Copy, Debug)]
@@ -27,6 +33,34 @@ impl RunClock {
     pub(crate) fn sleep_until(self, at: Nanos) {
         let at = timespec(self.began + at);
         while clock_nanosleep_absolute(ClockId::Monotonic, &at).is_err() {}
+    }
+}
+
+/// Becomes readable at a time of the run.
+///
+/// The timeout of poll will not do: the kernel lets it be late by a thousandth.
+#[derive(Debug)]
+pub(crate) struct Alarm(OwnedFd);
+
+impl Alarm {
+    /// One that is not set.
+    pub(crate) fn new() -> Result<Self, Errno> {
+        timerfd_create(TimerfdClockId::Monotonic, TimerfdFlags::CLOEXEC).map(Self)
+    }
+
+    /// Sets it; what it was set to before is forgotten.
+    pub(crate) fn set(&self, clock: RunClock, at: Nanos) -> Result<(), Errno> {
+        let setting = Itimerspec {
+            it_interval: timespec(Nanos::ZERO),
+            it_value: timespec(clock.began + at),
+        };
+        timerfd_settime(&self.0, TimerfdTimerFlags::ABSTIME, &setting).map(drop)
+    }
+}
+
+impl AsFd for Alarm {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.0.as_fd()
     }
 }
 
@@ -125,7 +159,7 @@ pub(crate) fn sleep(span: Nanos) {
 }
 
 /// A span in the kernel's form.
-pub(crate) fn timespec(span: Nanos) -> Timespec {
+fn timespec(span: Nanos) -> Timespec {
     let part = |value: u64| i64::try_from(value).unwrap_or(i64::MAX);
     Timespec {
         tv_sec: part(span.0 / Nanos::SECOND.0),

@@ -74,11 +74,17 @@ fn power_off_on_panic() {
     std::panic::set_hook(Box::new(|panic| {
         if std::process::id() == 1 {
             let mut recorder = Recorder::new(&Place::default());
-            recorder.error(&panic.to_string());
+            recorder.error(&one_line(panic));
             recorder.abandon();
             outbox::send(&recorder);
             outbox::power_off();
         }
-        report(&panic.to_string());
+        report(&one_line(panic));
     }));
+}
+
+/// A panic's message and place.
+fn one_line(panic: &std::panic::PanicHookInfo<'_>) -> String {
+    let text = panic.to_string();
+    text.lines().collect::<Vec<_>>().join(" ")
 }

@@ -13,13 +13,16 @@ use crate::recorder::{Recorder, report};
 /// What the outbox begins with; the length follows as a little-endian 64-bit number, then the text.
 const MAGIC: &[u8; 8] = b"PLIMSOLL";
 
-/// Writes the capture to the outbox. Where that fails, the console says so.
+/// Writes the capture to the outbox. Where that fails, the console says so, after what went wrong
+/// before: the bench shows its last line.
 pub(crate) fn send(recorder: &Recorder) {
-    let Some(device) = last_disk() else {
-        return report("no outbox: no disk appeared");
+    let sent = match last_disk() {
+        Some(device) => write(recorder, &device).map_err(|error| format!("{device}: {error}")),
+        None => Err("no disk appeared".to_owned()),
     };
-    if let Err(error) = write(recorder, &device) {
-        report(&format!("the outbox {device}: {error}"));
+    if let Err(why) = sent {
+        let first = recorder.first_error().unwrap_or("the run is over");
+        report(&format!("{first}; and no outbox: {why}"));
     }
 }
 

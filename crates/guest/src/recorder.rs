@@ -58,6 +58,7 @@ pub struct Recorder {
     samples: Effort,
     snapshots: Effort,
     errors: String,
+    first_error: Option<String>,
     skipped: String,
     failed: String,
 }
@@ -87,6 +88,7 @@ impl Recorder {
             samples: Effort::default(),
             snapshots: Effort::default(),
             errors: String::new(),
+            first_error: None,
             skipped: String::new(),
             failed: String::new(),
         }
@@ -107,6 +109,12 @@ impl Recorder {
     pub fn error(&mut self, text: &str) {
         report(text);
         let _ = writeln!(self.errors, "{text}");
+        self.first_error.get_or_insert_with(|| text.to_owned());
+    }
+
+    /// What went wrong first.
+    pub(crate) fn first_error(&self) -> Option<&str> {
+        self.first_error.as_deref()
     }
 
     /// A tunable that this kernel lacks.

@@ -15,7 +15,7 @@ use rustix::process::{
 };
 use rustix::thread::futex;
 
-use crate::clock::{RunClock, Stopwatch, timespec};
+use crate::clock::{Alarm, RunClock, Stopwatch};
 use crate::error::Error;
 use crate::fork::fork;
 use crate::meter::{DONE, Meter};
@@ -51,6 +51,8 @@ struct Supervisor<'a> {
     shared: Shared,
     /// Processes ring it when they ask for something.
     bell: OwnedFd,
+    /// Goes off when something is due.
+    alarm: Alarm,
     clock: RunClock,
     stopwatch: Stopwatch,
     states: Vec<State>,
@@ -107,6 +109,7 @@ impl<'a> Supervisor<'a> {
             shared: shared.map_err(Error::on("memory shared with the processes"))?,
             bell: eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)
                 .map_err(Error::on("an eventfd"))?,
+            alarm: Alarm::new().map_err(Error::on("a timer"))?,
             states: plan.instances.iter().map(state).collect(),
             next_sample: plan.scenario.sample_every.max(Nanos::MILLI),
             stopwatch: Stopwatch::new(&place.root),
@@ -146,7 +149,10 @@ impl<'a> Supervisor<'a> {
         if let Some(deadline) = self.plan.scenario.workload.deadline {
             until = until.min(deadline);
         }
-        let mut fds = vec![PollFd::new(&self.bell, PollFlags::IN)];
+        let mut fds = vec![
+            PollFd::new(&self.bell, PollFlags::IN),
+            PollFd::new(&self.alarm, PollFlags::IN),
+        ];
         for state in &self.states {
             match state {
                 State::Due(at) => until = until.min(*at),
@@ -154,8 +160,10 @@ impl<'a> Supervisor<'a> {
                 State::Idle | State::Ended => {}
             }
         }
-        let timeout = timespec(until.saturating_sub(self.clock.now()));
-        match poll(&mut fds, Some(&timeout)) {
+        self.alarm
+            .set(self.clock, until)
+            .map_err(Error::on("a timer"))?;
+        match poll(&mut fds, None) {
             Ok(_) | Err(Errno::INTR) => Ok(()),
             Err(errno) => Err(Error::on("poll")(errno)),
         }
