@@ -1,18 +1,15 @@
 //! Small workloads with real processes on this machine.
 
-mod bench;
-
 use std::fs;
 
-use bench::*;
+use crate::bench::*;
 use mm::outcome::{PROGRESS, Status};
-use mm::settings::{Setting, Settings};
 use mm::units::{Bytes, Nanos};
 use mm::workload::{
     Access, Action, Advice, Content, ContentShare, Map, Pattern, Start, Target, Until, Via,
 };
 use plimsoll_guest as guest;
-use plimsoll_guest::{FAILED, Prepared, Recorder};
+use plimsoll_guest::FAILED;
 
 #[test]
 fn a_file_is_read_to_its_end_by_every_way() {
@@ -284,40 +281,6 @@ fn snapshots_and_samples_tell_progress_and_kernel_threads() {
 }
 
 #[test]
-fn the_arm_is_written_when_the_workload_says_so_or_before() {
-    let setting = |value: &str| Setting {
-        tunable: "vm.swappiness".into(),
-        value: value.into(),
-    };
-    let bench = Bench::new();
-    let mut before = scenario(vec![at_once("idle", vec![])]);
-    before.arm_settings = Settings(vec![setting("10")]);
-    bench.run(&before);
-    assert_eq!(bench.swappiness(), "10");
-
-    let bench = Bench::new();
-    let steps = vec![
-        labelled("old", Action::Snapshot),
-        step(Action::ApplyArm),
-        labelled("new", Action::Snapshot),
-        step(Action::ApplyDefaults),
-    ];
-    let mut within = scenario(vec![at_once("administrator", steps)]);
-    within.base = Settings(vec![setting("30")]);
-    within.arm_settings = Settings(vec![setting("10")]);
-    let outcome = bench.run(&within);
-    let value = |label| {
-        let frame = outcome.capture.labelled(label).expect("a snapshot");
-        frame
-            .file("proc/sys/vm/swappiness")
-            .map(|text| text.trim().to_owned())
-    };
-    assert_eq!(value("old").as_deref(), Some("30"), "the base setting");
-    assert_eq!(value("new").as_deref(), Some("10"));
-    assert_eq!(bench.swappiness(), "30", "what it was before the run");
-}
-
-#[test]
 fn limits_bind_a_process() {
     let bench = Bench::new();
     let mut limited = at_once(
@@ -406,13 +369,4 @@ fn many_short_steps_are_all_reported() {
     let outcome = bench.run(&scenario(vec![at_once("busy", steps)]));
     assert_eq!(outcome.labelled("rest").count(), 500);
     assert!(outcome.steps.is_sorted_by_key(|step| step.end));
-}
-
-#[test]
-fn nothing_is_prepared_without_settings() {
-    let bench = Bench::new();
-    let mut recorder = Recorder::new(&bench.place);
-    let scenario = scenario(vec![]);
-    guest::perform(&scenario, &bench.place, &Prepared::default(), &mut recorder).expect("a run");
-    assert!(recorder.length() > 0);
 }
