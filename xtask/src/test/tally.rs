@@ -14,8 +14,10 @@ pub(super) struct Tally {
     pub(super) passed: u32,
     pub(super) failed: u32,
     pub(super) skipped: u32,
-    /// Why some could not run.
+    /// Which could not run, and why.
     pub(super) reasons: Vec<String>,
+    /// The test whose output is being read.
+    current: String,
 }
 
 impl Tally {
@@ -38,14 +40,23 @@ impl Tally {
             self.passed += count(rest, "passed");
             self.failed += count(rest, "failed");
             self.skipped += count(rest, "ignored");
-        } else if let Some((_, reason)) = line.split_once(SKIPPED) {
-            // libtest counts a test that returned early as passed.
-            self.reasons.push(reason.to_owned());
+            return;
+        }
+        let output = match test_of(line) {
+            Some((test, output)) => {
+                test.clone_into(&mut self.current);
+                output
+            }
+            None => line,
+        };
+        if let Some(reason) = output.strip_prefix(SKIPPED) {
+            self.reasons.push(format!("{}: {reason}", self.current));
         }
     }
 
-    /// The end of the output: moves skipped tests to where they belong, and counts a failure that
-    /// no test reported, such as a program that does not compile.
+    /// The end of the output: moves skipped tests to where they belong, for libtest counts a test
+    /// that returned early as passed, and counts a failure that no test reported, such as a program
+    /// that does not compile.
     pub(super) fn end(&mut self, succeeded: bool) {
         let early = u32::try_from(self.reasons.len())
             .unwrap_or(u32::MAX)
@@ -56,6 +67,15 @@ impl Tally {
             self.failed = 1;
         }
     }
+}
+
+/// The name in the line that announces a test or its output, and what the test itself wrote on it.
+fn test_of(line: &str) -> Option<(&str, &str)> {
+    let shown = line
+        .strip_prefix("---- ")
+        .and_then(|rest| rest.strip_suffix(" stdout ----"));
+    let running = || line.strip_prefix("test ")?.split_once(" ... ");
+    shown.map(|test| (test, "")).or_else(running)
 }
 
 /// The number before `word` in "ok. 12 passed; 0 failed; 1 ignored; …".
@@ -116,11 +136,13 @@ mod tests {
 
     #[test]
     fn a_test_that_returned_early_is_skipped_not_passed() {
-        let output = "skipped: boots 6.1: no qemu-system-x86_64\ntest boots ... ok\n\
-            test result: ok. 2 passed; 0 failed; 0 ignored\n";
+        let output = "test boots ... skipped: no qemu-system-x86_64\nok\ntest reads ... ok\n\
+            ---- packs stdout ----\nskipped: no busybox\npages_skipped: 5\n\
+            test result: ok. 3 passed; 0 failed; 0 ignored\n";
         let tally = read(output, true);
-        assert_eq!(tally.to_string(), "1 passed, 0 failed, 1 skipped");
-        assert_eq!(tally.reasons, ["boots 6.1: no qemu-system-x86_64"]);
+        assert_eq!(tally.to_string(), "1 passed, 0 failed, 2 skipped");
+        let reasons = ["boots: no qemu-system-x86_64", "packs: no busybox"];
+        assert_eq!(tally.reasons, reasons);
     }
 
     #[test]
