@@ -12,6 +12,8 @@ use std::time::Duration;
 
 use mm::capture::Capture;
 use mm::outcome::{Outcome, Status};
+use mm::snapshot::Snapshot;
+use mm::units::Pages;
 use plimsoll_lab::bench::{Bench as _, BenchError, Progress, Run};
 use plimsoll_lab::study::Study;
 use plimsoll_lab::vm::{Clock, KernelChoice, Stock, VmBench, VmOptions};
@@ -315,4 +317,76 @@ fn a_disk_too_small_is_one_line() {
         .to_string();
     assert!(error.starts_with("disk \"disk\" is too small"), "{error}");
     assert!(!error.contains('\n'));
+}
+
+/// What the formulas give is what the kernel prints, to the page: as booted for the figures that
+/// move, and for the marks and reserves once their tunables were written.
+fn recomputed_numbers_are_the_kernels(kernel: Stock, memory: &str) {
+    let Some(bench) = bench(stock(kernel)) else {
+        return;
+    };
+    let study = SMALL.replace("512 MiB", memory);
+    let study = study.replace(
+        "name = \"default\"",
+        "name = \"default\"\nsettings = { \"vm.min_free_kbytes\" = \"100000\", \
+         \"vm.watermark_scale_factor\" = \"200\", \"vm.dirty_ratio\" = \"25\", \
+         \"vm.dirty_background_ratio\" = \"30\" }",
+    );
+    let study = study.replace(
+        "{ snapshot = \"end\" }",
+        "{ apply = \"arm\" }, { snapshot = \"set\" }, \
+         { map = { region = \"heap\", size = \"120 MiB\" } }, \
+         { touch = { region = \"heap\", write-percent = 100 } }, { snapshot = \"end\" }",
+    );
+    let capture = run(&bench, &study).unwrap();
+    for label in ["idle", "set", "end"] {
+        let frame = capture.labelled(label).expect("it was asked for");
+        let snapshot = Snapshot::parse(frame);
+        let place = format!("{kernel:?}, {memory}, {label}");
+        assert_moving_equal(&snapshot, &place);
+        if label != "idle" {
+            assert_marks_equal(&snapshot, &place);
+        }
+    }
+}
+
+fn assert_moving_equal(snapshot: &Snapshot, place: &str) {
+    let printed = snapshot.meminfo.as_ref().and_then(|m| m.mem_available);
+    let printed = printed.expect("MemAvailable").pages_floor(snapshot.page);
+    let computed = snapshot.available().expect("its inputs").total;
+    assert_eq!(computed, printed, "{place}");
+    let computed = snapshot.thresholds().expect("their inputs");
+    let printed = |item| snapshot.vmstat(item).map(Pages).expect("a threshold");
+    assert_eq!(computed.dirty, printed("nr_dirty_threshold"), "{place}");
+    let printed = printed("nr_dirty_background_threshold");
+    assert_eq!(computed.background, printed, "{place}");
+}
+
+fn assert_marks_equal(snapshot: &Snapshot, place: &str) {
+    let zones = &snapshot.zoneinfo.as_ref().expect("zoneinfo").zones;
+    let marks = snapshot.watermarks().expect("their inputs");
+    let reserves = snapshot.protection().expect("their inputs");
+    for ((zone, marks), reserve) in zones.iter().zip(marks).zip(reserves) {
+        let printed = zone.watermarks;
+        let computed = (marks.min, marks.low, marks.high);
+        assert_eq!(
+            computed,
+            (printed.min, printed.low, printed.high),
+            "{place}, {}",
+            zone.kind
+        );
+        assert_eq!(reserve, zone.protection, "{place}, {}", zone.kind);
+    }
+}
+
+#[test]
+fn on_linux_6_1_recomputed_numbers_are_the_kernels() {
+    recomputed_numbers_are_the_kernels(Stock::Linux6_1, "512 MiB");
+    recomputed_numbers_are_the_kernels(Stock::Linux6_1, "3840 MiB");
+}
+
+#[test]
+fn on_linux_6_12_recomputed_numbers_are_the_kernels() {
+    recomputed_numbers_are_the_kernels(Stock::Linux6_12, "1 GiB");
+    recomputed_numbers_are_the_kernels(Stock::Linux6_12, "5 GiB");
 }

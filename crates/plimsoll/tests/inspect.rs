@@ -85,6 +85,8 @@ fn what_is_no_capture_is_refused() {
     let refused = |path: &Path, message| assert_refused(&["--from", text(path)], message);
     refused(&missing, "No such file");
     refused(folder.path(), "directory");
+    refused(Path::new("/dev/zero"), "longer than any capture");
+    refused(&put("gzip", b"\x1f\x8b\x08\x00broken"), "gzip");
     refused(&put("empty", b""), "not a capture");
     refused(&put("elf", b"\x7fELF\xff\xfe\x00"), "not a capture");
     refused(&put("other", b"MemTotal: 8 kB\n"), "line 1: not a capture");
