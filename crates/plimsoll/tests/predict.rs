@@ -1,0 +1,126 @@
+//! `predict` and `prove` from outside: what a newcomer gets, and what a slip is told.
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output};
+
+fn plimsoll(arguments: &[&str], folder: &Path) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_plimsoll"));
+    command
+        .args(arguments)
+        .current_dir(folder)
+        .env("COLUMNS", "80")
+        .output()
+        .expect("the binary runs")
+}
+
+fn stdout(output: &Output) -> String {
+    String::from_utf8(output.stdout.clone()).expect("UTF-8")
+}
+
+/// Exit code 2 and one line that holds `message`.
+fn assert_refused(arguments: &[&str], message: &str) {
+    let folder = tempfile::tempdir().expect("a folder");
+    let output = plimsoll(arguments, folder.path());
+    let stderr = String::from_utf8(output.stderr).expect("UTF-8");
+    assert_eq!(output.status.code(), Some(2), "{arguments:?}: {stderr}");
+    assert_eq!(stderr.lines().count(), 1, "{arguments:?}: {stderr}");
+    assert!(stderr.contains(message), "{arguments:?}: {stderr}");
+    let left = fs::read_dir(folder.path()).expect("the folder").count();
+    assert_eq!(left, 0, "{arguments:?} leaves nothing behind");
+}
+
+#[test]
+fn a_prediction_is_a_table_and_a_report() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let output = plimsoll(&["predict", "min-free-kbytes"], folder.path());
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    let text = stdout(&output);
+    let row = text
+        .lines()
+        .find(|line| line.starts_with("min_free_kbytes after boot"));
+    assert!(row.expect("the row").contains("67584 kB"), "{text}");
+    assert!(text.contains("raised against default: "), "{text}");
+    assert!(text.ends_with("report: ./min-free-kbytes.html\n"), "{text}");
+    assert!(!text.contains("no figure"), "{text}");
+    assert!(
+        text.lines().all(|line| line.chars().count() <= 80),
+        "{text}"
+    );
+    let page = fs::read_to_string(folder.path().join("min-free-kbytes.html"));
+    assert!(page.expect("the report").starts_with("<!doctype html>"));
+}
+
+#[test]
+fn the_same_prediction_has_the_same_bytes() {
+    let run = || {
+        let folder = tempfile::tempdir().expect("a folder");
+        stdout(&plimsoll(&["predict", "min-free-kbytes"], folder.path()))
+    };
+    assert_eq!(run(), run());
+}
+
+#[test]
+fn a_setting_of_ones_own_is_an_arm_beside_the_others() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let own = ["--arm", "default", "--set", "vm.min_free_kbytes=300000"];
+    let arguments = [&["predict", "min-free-kbytes"], &own[..]].concat();
+    let text = stdout(&plimsoll(&arguments, folder.path()));
+    assert!(text.contains("yours against default: "), "{text}");
+    let low = text.lines().find(|line| line.starts_with("low watermark"));
+    assert!(
+        low.expect("the row").contains("366 MiB"),
+        "1.25 times 300000 kB: {text}"
+    );
+}
+
+#[test]
+fn a_slip_is_told_in_one_line() {
+    let study = "min-free-kbytes";
+    assert_refused(
+        &["predict", "min-free-kbyte"],
+        "did you mean `min-free-kbytes`?",
+    );
+    assert_refused(&["predict", "/no/such.toml"], "/no/such.toml: No such file");
+    assert_refused(
+        &["predict", study, "--arm", "rised"],
+        "did you mean `raised`?",
+    );
+    assert_refused(
+        &["predict", study, "--kernel", "2.4"],
+        "no calibration for kernel 2.4",
+    );
+    assert_refused(
+        &["predict", study, "--set", "vm.swapiness=1"],
+        "did you mean vm.swappiness?",
+    );
+    assert_refused(
+        &["predict", study, "--set", "vm.swappiness=900"],
+        "from 0 to 200",
+    );
+    assert_refused(
+        &["predict", study, "--set", "vm.swappiness"],
+        "vm.swappiness=10",
+    );
+    assert_refused(&["predict", study, "--repetitions", "0"], "--repetitions");
+    assert_refused(
+        &["predict", study, "--calibration", "none"],
+        "none/calibration.toml",
+    );
+    assert_refused(
+        &["prove", study, "--arm", "rised"],
+        "did you mean `raised`?",
+    );
+    assert_refused(&["prove", study, "--clock", "fast"], "--clock");
+}
+
+#[test]
+fn a_report_that_cannot_be_written_names_its_file() {
+    let folder = tempfile::tempdir().expect("a folder");
+    fs::write(folder.path().join("file"), "").expect("a file");
+    let arguments = ["predict", "min-free-kbytes", "--out", "file"];
+    let output = plimsoll(&arguments, folder.path());
+    let stderr = String::from_utf8(output.stderr).expect("UTF-8");
+    assert_eq!(output.status.code(), Some(2), "{stderr}");
+    assert!(stderr.contains("file/min-free-kbytes.html"), "{stderr}");
+}
