@@ -77,3 +77,40 @@ impl Root {
         fs::metadata(self.join(path)).is_ok_and(|metadata| metadata.is_dir())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_are_text_whatever_bytes_they_hold() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let root = Root::new(directory.path());
+        fs::write(root.join("odd"), b"a\xffb\n").expect("a file");
+        assert_eq!(root.read("odd").expect("text"), "a\u{fffd}b\n");
+    }
+
+    #[test]
+    fn what_is_no_file_or_has_no_end_is_an_error() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let root = Root::new(directory.path());
+        fs::create_dir(root.join("folder")).expect("a folder");
+        std::os::unix::fs::symlink("/dev/zero", root.join("endless")).expect("a link");
+        let kind = |path| root.read(path).map_err(|error| error.kind());
+        assert_eq!(kind("folder"), Err(io::ErrorKind::IsADirectory));
+        assert_eq!(kind("endless"), Err(io::ErrorKind::FileTooLarge));
+        assert_eq!(kind("missing"), Err(io::ErrorKind::NotFound));
+    }
+
+    #[test]
+    fn names_are_sorted_and_a_missing_directory_has_none() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let root = Root::new(directory.path());
+        for name in ["b", "a", "c"] {
+            fs::write(root.join(name), "").expect("a file");
+        }
+        assert_eq!(root.names(""), ["a", "b", "c"]);
+        assert!(root.names("missing").is_empty());
+        assert!(root.is_file("a") && !root.is_file("missing") && root.is_directory(""));
+    }
+}
