@@ -248,13 +248,21 @@ fn tags_are_balanced_and_names_are_unique() {
 #[test]
 fn the_commands_repeat_these_runs() {
     let html = full();
-    let commands = html.split("<h2>How to repeat it</h2>").nth(1).expect("a section");
+    let commands = html
+        .split("<h2>How to repeat it</h2>")
+        .nth(1)
+        .expect("a section");
     expect![[r#"
         plimsoll predict small-study.toml --kernel 6.1 --seed 1 --repetitions 1
         plimsoll prove small-study.toml --kernel 6.1 --seed 1 --repetitions 1
         plimsoll report small-study.toml"#]]
     .assert_eq(&texts(commands, "pre")[0]);
-    for word in ["QEMU 7.2", "quiet &lt;init&gt;", "2026-11-21T22:00:00Z", "512 MiB of memory"] {
+    for word in [
+        "QEMU 7.2",
+        "quiet &lt;init&gt;",
+        "2026-11-21T22:00:00Z",
+        "512 MiB of memory",
+    ] {
         assert!(commands.contains(word), "{word}");
     }
 }

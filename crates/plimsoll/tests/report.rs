@@ -143,6 +143,21 @@ fn a_place_that_cannot_be_written_is_one_line_and_keeps_the_old_report() {
 }
 
 #[test]
+fn without_records_the_report_is_a_prediction_and_says_so() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let output = plimsoll(&["report", "min-free-kbytes"], folder.path());
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    let way_out = "Nothing was proved yet: `plimsoll prove min-free-kbytes`";
+    assert!(
+        text.contains(way_out) && text.contains("predicted, not proved"),
+        "{text}"
+    );
+    let page = fs::read_to_string(folder.path().join("min-free-kbytes.html")).expect("a page");
+    assert!(page.contains("Nothing was proved yet.") && !page.contains(">Measured<"));
+}
+
+#[test]
 fn without_records_there_is_nothing_to_compare() {
     let folder = tempfile::tempdir().expect("a folder");
     let output = plimsoll(&["fidelity"], folder.path());

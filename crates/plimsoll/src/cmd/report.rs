@@ -4,6 +4,7 @@ use std::io::Write as _;
 use std::path::PathBuf;
 
 use anyhow::bail;
+use lab::judge::judge;
 use lab::record::Store;
 use lab::report::gather::gather;
 use lab::report::{Pair, Report};
@@ -79,12 +80,19 @@ fn show(report: &Report<'_>) -> anyhow::Result<()> {
 fn show_pair(study: &Study, pair: &Pair, out: &mut impl std::io::Write) -> anyhow::Result<()> {
     let rows = pair.rows(study);
     let arms: Vec<&str> = study.arms.iter().map(|arm| arm.name.as_str()).collect();
-    let whence = match pair.is_proved() {
-        true => format!("{}: {}", pair.kernel, pair.bench),
-        false => format!("{}: predicted, not proved", pair.kernel),
+    let (whence, table) = match pair.is_proved() {
+        true => {
+            let whence = format!("{}: {}", pair.kernel, pair.bench);
+            (whence, results::proved(study, &arms, &rows))
+        }
+        false => {
+            let whence = format!("{}: predicted, not proved", pair.kernel);
+            let (judgements, width) = (judge(study, &pair.model), Canvas::detect().width);
+            let table = results::predicted(study, &arms, &rows, &judgements, width);
+            (whence, table)
+        }
     };
-    writeln!(out, "{}\n", dim(whence))?;
-    writeln!(out, "{}", results::proved(study, &arms, &rows))?;
+    writeln!(out, "{}\n\n{table}", dim(whence))?;
     for line in results::missing(&rows) {
         writeln!(out, "no figure for {line}")?;
     }
