@@ -218,7 +218,7 @@ impl<'a> System<'a> {
 
     fn write_initial_settings(&mut self) -> Result<(), Error> {
         for setting in &self.scenario.base.0 {
-            self.tunables.write(setting, &mut self.memory)?;
+            self.tunables.write_base(setting, &mut self.memory)?;
         }
         if !crate::support::applies_arm(&self.scenario.workload) {
             self.apply_arm()?;

@@ -62,19 +62,27 @@ impl Tunables {
         }
     }
 
-    /// Writes a setting. One that this kernel lacks is skipped, as a bench does.
+    /// Writes a setting of the run's base, which stays when the defaults come back. One that this
+    /// kernel lacks is skipped, as a bench does.
+    pub(crate) fn write_base(
+        &mut self,
+        setting: &Setting,
+        memory: &mut Memory,
+    ) -> Result<(), Error> {
+        let name = known(setting)?;
+        match self.values.contains_key(name) {
+            true => self.set(name, &setting.value, memory),
+            false => Ok(()),
+        }
+    }
+
+    /// Writes a setting during the run, and remembers the value from before the first such write.
     pub(crate) fn write(&mut self, setting: &Setting, memory: &mut Memory) -> Result<(), Error> {
-        let Some(&(name, _)) = KNOWN.iter().find(|(name, _)| *name == setting.tunable) else {
-            let what = alloc::format!("the tunable {}", setting.tunable);
-            return Err(Error::Unsupported {
-                what,
-                place: setting.to_string(),
-            });
-        };
+        let name = known(setting)?;
         let Some(old) = self.values.get(name).cloned() else {
             return Ok(());
         };
-        if !self.before.iter().any(|(known, _)| *known == name) {
+        if !self.before.iter().any(|(written, _)| *written == name) {
             self.before.push((name, old));
         }
         self.set(name, &setting.value, memory)
@@ -171,6 +179,15 @@ impl Tunables {
             _ => HugePages::Never,
         }
     }
+}
+
+/// The name of a tunable that the model has a mechanism for.
+fn known(setting: &Setting) -> Result<&'static str, Error> {
+    let found = KNOWN.iter().find(|(name, _)| *name == setting.tunable);
+    found.map(|&(name, _)| name).ok_or_else(|| Error::Unsupported {
+        what: alloc::format!("the tunable {}", setting.tunable),
+        place: setting.to_string(),
+    })
 }
 
 /// The word in brackets, or the text itself.
