@@ -1,9 +1,9 @@
 //! Which kernel files make a snapshot and which a sample.
 //!
-//! A file that is there and cannot be read is noted with the reason, as is a file of the short list
-//! [`WANTED`] that is not there; what a kernel merely lacks elsewhere leaves no trace. Nothing is
-//! read that may hold a secret (the kernel's command line, process names) or that does work when it
-//! is read (`vm.stat_refresh`).
+//! A file that is there and cannot be read is noted with the reason, as is one that every snapshot
+//! should have and that is not there; what a kernel merely lacks elsewhere leaves no trace. Nothing
+//! is read that may hold a secret (the kernel's command line, process names) or that does work when
+//! it is read (`vm.stat_refresh`).
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
