@@ -3,7 +3,8 @@
 //! A placeholder names a measure and an arm: `{available after setting/raised}`. It may calculate,
 //! from left to right, with ` - `, ` + `, ` * ` and ` / ` between spaces, with literal amounts, and
 //! end in the unit to be shown: `{idle/raised - set/raised / 1500000 kB}`, `{free/raised in GiB}`.
-//! The number is the kernel's where a kernel was measured, else the model's.
+//! The number is the kernel's where a kernel was measured, else the model's; where the kernel gave
+//! others but not this one, it says "(predicted)".
 
 use super::compare::Row;
 use crate::measure::{Class, Unit};
@@ -54,6 +55,16 @@ struct Amount {
     base: f64,
     unit: Unit,
     precise: Precise,
+    origin: Origin,
+}
+
+/// Whose number it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Origin {
+    /// The kernel's, or the author's, or the model's where no kernel was run.
+    Usual,
+    /// The model's, for want of the kernel's.
+    Predicted,
 }
 
 /// Whether a plain number is a ratio, which has decimals, or a count.
@@ -115,11 +126,17 @@ fn operand(token: &str, rows: &[Row]) -> Result<Option<Amount>, String> {
         .find(|row| row.measure == measure && row.arm == arm);
     let row =
         row.ok_or_else(|| format!("the study has no measure \"{measure}\" on an arm \"{arm}\""))?;
-    let median = row.kernel.median().or_else(|| row.model.median());
+    let is_proved = rows.iter().any(|row| row.kernel.median().is_some());
+    let (median, origin) = match row.kernel.median() {
+        None if is_proved => (row.model.median(), Origin::Predicted),
+        None => (row.model.median(), Origin::Usual),
+        measured => (measured, Origin::Usual),
+    };
     Ok(median.map(|median| Amount {
         base: median * row.unit.worth(),
         unit: row.unit,
         precise: Precise::Count,
+        origin,
     }))
 }
 
@@ -130,6 +147,7 @@ fn literal(token: &str) -> Option<Amount> {
         base: number * unit.worth(),
         unit,
         precise: Precise::Count,
+        origin: Origin::Usual,
     })
 }
 
@@ -142,7 +160,15 @@ impl Amount {
     fn apply(self, operator: &str, other: Self) -> Result<Self, String> {
         let alike = self.unit.class() == other.unit.class();
         let plain = other.unit.class() == Class::Count;
-        let with = |base| Self { base, ..self };
+        let origin = match other.origin {
+            Origin::Predicted => Origin::Predicted,
+            Origin::Usual => self.origin,
+        };
+        let with = |base| Self {
+            base,
+            origin,
+            ..self
+        };
         match operator {
             "-" if alike => Ok(with(self.base - other.base)),
             "+" if alike => Ok(with(self.base + other.base)),
@@ -152,6 +178,7 @@ impl Amount {
                 base: self.base / other.base,
                 unit: Unit::Count,
                 precise: Precise::Ratio,
+                origin,
             }),
             _ => Err(format!(
                 "\"{operator}\" between a size, a time and a count; both must be alike"
@@ -164,10 +191,14 @@ impl Amount {
         if unit.class() != self.unit.class() {
             return Err(format!("it cannot be shown in {}", unit.word()));
         }
-        Ok(match self.precise {
+        let number = match self.precise {
             Precise::Ratio if self.base.abs() >= 10.0 => format!("{:.0}", self.base),
             Precise::Ratio => format!("{:.2}", self.base),
             Precise::Count => unit.show(self.base / unit.worth()),
+        };
+        Ok(match self.origin {
+            Origin::Usual => number,
+            Origin::Predicted => format!("{number} (predicted)"),
         })
     }
 }
@@ -195,8 +226,8 @@ mod tests {
         vec![
             row("before", Unit::Mib, known(3519.0), Figure::NoRun),
             row("after", Unit::Mib, known(1.0), known(1429.0)),
-            row("re-read", Unit::Seconds, known(22.36), Figure::NoRun),
-            row("reset", Unit::Seconds, known(0.61), Figure::NoRun),
+            row("re-read", Unit::Seconds, known(1.0), known(22.36)),
+            row("reset", Unit::Seconds, known(1.0), known(0.61)),
             row(
                 "lost",
                 Unit::Count,
@@ -220,6 +251,15 @@ mod tests {
             filled("{re-read/raised}, {reset/raised}"),
             "22.4 s, 0.610 s"
         );
+    }
+
+    #[test]
+    fn a_number_that_is_not_the_kernels_says_so_where_others_are() {
+        let one = filled("{before/raised}, {before/raised - after/raised}");
+        assert_eq!(one, "3519 MiB (predicted), 2090 MiB (predicted)");
+        let mut rows = rows();
+        rows.iter_mut().for_each(|row| row.kernel = Figure::NoRun);
+        assert_eq!(fill("{before/raised}", &rows).as_deref(), Ok("3519 MiB"));
     }
 
     #[test]
