@@ -168,7 +168,7 @@ pub struct Access {
     pub via: Via,
     /// Which block comes next.
     pub pattern: Pattern,
-    /// Bytes to access in all; `None` for once the target's size.
+    /// Bytes to access in all, reached in whole blocks; `None` for once the target's size.
     pub amount: Option<Bytes>,
     /// Ends the step this long after its start, whatever was reached by then.
     pub time_limit: Option<Nanos>,
@@ -178,7 +178,8 @@ pub struct Access {
     pub write_percent: u8,
     /// Sleep after every operation.
     pub think: Nanos,
-    /// Most operations begun per second; 0 for as fast as it goes.
+    /// Operations due per second, counted from the first: one that was late is made up for; 0 for
+    /// as fast as it goes.
     pub rate: u32,
 }
 
