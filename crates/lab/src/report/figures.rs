@@ -138,7 +138,9 @@ pub(super) fn times(study: &Study, pair: &Pair, prefix: &str) -> Option<String> 
     if full <= 0.0 {
         return None;
     }
-    let mut text = times_legend(pair);
+    let is_published = |bar: &Bar| bar.published.is_some();
+    let published = groups.iter().flat_map(|(_, bars)| bars).any(is_published);
+    let mut text = times_legend(pair, published.then_some(Ink::Published));
     for (index, (arm, bars)) in groups
         .iter()
         .enumerate()
@@ -165,20 +167,21 @@ pub(super) fn times(study: &Study, pair: &Pair, prefix: &str) -> Option<String> 
     Some(text)
 }
 
-fn times_legend(pair: &Pair) -> String {
+/// `published` is the ink of the mark, where there is one.
+fn times_legend(pair: &Pair, published: Option<Ink>) -> String {
     let bar = |ink: Ink, height: u32| {
         let (color, top) = (ink.hex(), 6 - height / 2);
         format!("<rect y=\"{top}\" width=\"34\" height=\"{height}\" fill=\"{color}\"/>")
     };
-    let mark = format!(
-        "<rect x=\"16\" width=\"3\" height=\"12\" fill=\"{}\"/>",
-        Ink::Published.hex()
-    );
+    let mark = |ink: Ink| {
+        let color = ink.hex();
+        format!("<rect x=\"16\" width=\"3\" height=\"12\" fill=\"{color}\"/>")
+    };
     let mut keys = vec![key(&bar(Ink::Free, 6), "predicted")];
     if pair.is_proved() {
         keys.push(key(&bar(Ink::Kernel, 12), "measured"));
     }
-    keys.push(key(&mark, "published"));
+    keys.extend(published.map(|ink| key(&mark(ink), "published")));
     legend(&keys)
 }
 

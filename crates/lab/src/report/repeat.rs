@@ -24,18 +24,24 @@ pub(super) fn repeat(report: &Report<'_>) -> String {
         machine(study)
     );
     for pair in &report.pairs {
-        let records: Vec<&Record> = pair.model.iter().chain(&pair.proofs).collect();
-        let open = match records.len() <= UNFOLDED {
+        let runs = pair.model.len() + pair.proofs.len();
+        let open = match runs <= UNFOLDED {
             true => " open",
             false => "",
         };
-        let texts = records.iter().map(|record| provenance(&record.provenance));
-        let texts: String = texts.collect();
+        let model = pair
+            .model
+            .iter()
+            .map(|record| predicted(&record.provenance));
+        let proofs = pair
+            .proofs
+            .iter()
+            .map(|record| measured(&record.provenance));
+        let texts: String = model.chain(proofs).collect();
         text += &format!(
-            "<details{open}><summary>{}: where each of the {} runs came from</summary>\n{texts}\
+            "<details{open}><summary>{}: where each of the {runs} runs came from</summary>\n{texts}\
              </details>\n",
-            Escaped(&pair.kernel),
-            records.len()
+            Escaped(&pair.kernel)
         );
     }
     text
@@ -109,7 +115,16 @@ fn machine(study: &Study) -> String {
     format!("<p>The machine: {}.</p>\n", Escaped(parts.join(", ")))
 }
 
-fn provenance(from: &Provenance) -> String {
+/// A prediction's provenance. It has no date: the same program predicts the same at any time.
+fn predicted(from: &Provenance) -> String {
+    provenance("Predicted", from, Vec::new())
+}
+
+fn measured(from: &Provenance) -> String {
+    provenance("Measured", from, vec![("ended", from.date.clone())])
+}
+
+fn provenance(what: &str, from: &Provenance, more: Vec<(&str, String)>) -> String {
     let settings = |pairs: &[(String, String)]| {
         let pairs: Vec<String> = pairs
             .iter()
@@ -136,12 +151,12 @@ fn provenance(from: &Provenance) -> String {
         ("plimsoll", from.version.clone()),
         ("program, SHA-256", from.program.clone()),
         ("study, SHA-256", from.study_sha256.clone()),
-        ("ended", from.date.clone()),
     ]);
+    pairs.extend(more);
     let pairs = pairs.iter().filter(|(_, value)| !value.is_empty());
     let pairs: String = pairs
         .map(|(name, value)| format!("<dt>{}</dt><dd>{}</dd>\n", Escaped(name), Escaped(value)))
         .collect();
     let (arm, seed) = (Escaped(&from.arm), from.seed);
-    format!("<h4>Arm {arm}, seed {seed}</h4>\n<dl>\n{pairs}</dl>\n")
+    format!("<h4>{what}: arm {arm}, seed {seed}</h4>\n<dl>\n{pairs}</dl>\n")
 }

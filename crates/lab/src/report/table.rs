@@ -7,28 +7,85 @@ use crate::measure::{Class, Unit};
 use crate::study::Study;
 
 /// Predicted, measured and the calibration error of every measure on every arm; without a proof
-/// there is only the prediction.
+/// there is only the prediction, and without anything published no column for it.
 pub(super) fn comparison(rows: &[Row], arms: usize, pair: &Pair) -> String {
-    let body: String = rows
-        .chunks(arms.max(1))
-        .map(|rows| measure(rows, pair))
-        .collect();
-    let proved = match pair.is_proved() {
-        true => {
-            "<th scope=\"col\" class=\"number\">Measured</th>\
-             <th scope=\"col\">Calibration error</th>"
-        }
-        false => "",
+    let columns = Columns::of(rows, pair);
+    let measures = rows.chunks(arms.max(1));
+    let body: String = measures.map(|rows| measure(rows, &columns)).collect();
+    let head = |column: &Column| {
+        let (class, name) = (column.class(), column.name());
+        format!("<th scope=\"col\" class=\"{class}\">{name}</th>")
     };
+    let head: String = columns.0.iter().map(head).collect();
     format!(
-        "<table class=\"stack compare\">\n<thead><tr><th scope=\"col\">Measure</th>\
-         <th scope=\"col\">Arm</th><th scope=\"col\" class=\"number\">Published</th>\
-         <th scope=\"col\" class=\"number\">Predicted</th>{proved}</tr></thead>\n{body}</table>\n"
+        "<table class=\"stack compare\">\n<thead><tr><th scope=\"col\">Measure</th>{head}</tr>\
+         </thead>\n{body}</table>\n"
     )
 }
 
+/// The columns behind the measure's name that a comparison has.
+struct Columns(Vec<Column>);
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Column {
+    Arm,
+    Published,
+    Predicted,
+    Measured,
+    Error,
+}
+
+impl Columns {
+    fn of(rows: &[Row], pair: &Pair) -> Self {
+        let mut columns = vec![Column::Arm];
+        if rows.iter().any(|row| row.published.is_some()) {
+            columns.push(Column::Published);
+        }
+        columns.push(Column::Predicted);
+        if pair.is_proved() {
+            columns.extend([Column::Measured, Column::Error]);
+        }
+        Self(columns)
+    }
+}
+
+impl Column {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Arm => "Arm",
+            Self::Published => "Published",
+            Self::Predicted => "Predicted",
+            Self::Measured => "Measured",
+            Self::Error => "Calibration error",
+        }
+    }
+
+    fn class(self) -> &'static str {
+        match self {
+            Self::Arm | Self::Error => "words",
+            Self::Published | Self::Predicted | Self::Measured => "number",
+        }
+    }
+
+    fn cell(self, row: &Row) -> String {
+        match self {
+            Self::Arm => Escaped(&row.arm).to_string(),
+            Self::Published => {
+                let text = row
+                    .published
+                    .as_ref()
+                    .map_or("", |published| &published.text);
+                Escaped(text).to_string()
+            }
+            Self::Predicted => figure(&row.model, row.unit),
+            Self::Measured => figure(&row.kernel, row.unit),
+            Self::Error => calibration_error(row),
+        }
+    }
+}
+
 /// The rows of one measure.
-fn measure(rows: &[Row], pair: &Pair) -> String {
+fn measure(rows: &[Row], columns: &Columns) -> String {
     let mut text = String::from("<tbody>\n");
     for (index, row) in rows.iter().enumerate() {
         text += "<tr>";
@@ -38,23 +95,9 @@ fn measure(rows: &[Row], pair: &Pair) -> String {
                 "<th scope=\"rowgroup\" rowspan=\"{span}\">{name}<small>{allowed}</small></th>"
             );
         }
-        let published = row
-            .published
-            .as_ref()
-            .map_or("", |published| &published.text);
-        let (arm, published) = (Escaped(&row.arm), Escaped(published));
-        let predicted = figure(&row.model, row.unit);
-        text += &format!(
-            "<td data-name=\"Arm\">{arm}</td>\
-             <td data-name=\"Published\" class=\"number\">{published}</td>\
-             <td data-name=\"Predicted\" class=\"number\">{predicted}</td>"
-        );
-        if pair.is_proved() {
-            let (measured, error) = (figure(&row.kernel, row.unit), calibration_error(row));
-            text += &format!(
-                "<td data-name=\"Measured\" class=\"number\">{measured}</td>\
-                 <td data-name=\"Calibration error\">{error}</td>"
-            );
+        for column in &columns.0 {
+            let (name, class, cell) = (column.name(), column.class(), column.cell(row));
+            text += &format!("<td data-name=\"{name}\" class=\"{class}\">{cell}</td>");
         }
         text += "</tr>\n";
     }
