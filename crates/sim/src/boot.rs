@@ -17,7 +17,7 @@ use mm::zoneinfo::{Zone as Layout, ZoneKind, Zoneinfo};
 
 use crate::error::Error;
 use crate::page_alloc::Zone;
-use crate::pcp::Pcp;
+use crate::pcp::{Pcp, Tuning};
 
 const PAGE: PageSize = PageSize::FOUR_KIB;
 
@@ -72,31 +72,38 @@ fn as_captured(boot: &Boot) -> Result<State, Error> {
     }
     let layout = zoneinfo.zones;
     Ok(State {
-        zones: populated(&layout),
+        zones: populated(&layout, tuning(&frame)),
         layout,
         frame,
         managed_delta: 0,
     })
 }
 
-fn populated(layout: &[Layout]) -> Vec<Zone> {
+/// How the kernel that booted sizes its per-CPU lists.
+fn tuning(frame: &Frame) -> Tuning {
+    Tuning::of(frame.file("proc/sys/kernel/osrelease").unwrap_or_default())
+}
+
+fn populated(layout: &[Layout], tuning: Tuning) -> Vec<Zone> {
     let highest = layout.iter().rposition(Layout::is_populated).unwrap_or(0);
     let zones = layout
         .iter()
         .enumerate()
         .filter(|(_, zone)| zone.is_populated());
     zones
-        .map(|(index, zone)| hot(zone, index, highest))
+        .map(|(index, zone)| hot(zone, index, highest, tuning))
         .collect()
 }
 
-fn hot(zone: &Layout, index: usize, highest: usize) -> Zone {
+fn hot(zone: &Layout, index: usize, highest: usize, tuning: Tuning) -> Zone {
     let marks = zone.watermarks;
     let count = zone.pagesets.iter().map(|set| set.count).sum();
     let (batch, high) = zone
         .pagesets
         .first()
         .map_or((63, 252), |set| (set.batch, set.high));
+    let mut pcp = Pcp::new(count, batch, high, tuning);
+    pcp.set_limits(marks.low.0, zone.managed.0);
     Zone {
         kind: zone.kind,
         layout: index,
@@ -109,7 +116,7 @@ fn hot(zone: &Layout, index: usize, highest: usize) -> Zone {
         lru: [0; 4],
         kernel: 0,
         fixed: zone.managed.0.saturating_sub(zone.free.0 + count),
-        pcp: Pcp::new(count, batch, high),
+        pcp,
     }
 }
 
@@ -137,7 +144,7 @@ fn resized(mut state: State, from: Bytes, to: Bytes) -> Result<State, Error> {
         state.managed_delta += managed - old[index].managed.0 as i64;
     }
     set_reserves(&mut state.layout);
-    state.zones = populated(&state.layout);
+    state.zones = populated(&state.layout, tuning(&state.frame));
     set_min_free(&mut state);
     Ok(state)
 }

@@ -9,7 +9,9 @@ use mm::zoneinfo::ZoneKind;
 
 use crate::folio::{PageId, State};
 use crate::memory::Memory;
-use crate::pcp::Pcp;
+#[cfg(test)]
+use crate::pcp::Tuning;
+use crate::pcp::{Pcp, ZoneState};
 
 /// Base pages of a huge page.
 pub(crate) const HUGE_PAGES: u64 = 512;
@@ -79,7 +81,7 @@ impl Zone {
             lru: [0; 4],
             kernel: 0,
             fixed: 0,
-            pcp: Pcp::new(0, 1, 4),
+            pcp: Pcp::new(0, 1, 4, Tuning::of("6.1")),
         }
     }
 }
@@ -100,7 +102,7 @@ impl Memory {
         for zone in &mut self.zones {
             let marks = self.layout[zone.layout].watermarks;
             (zone.min, zone.low, zone.high) = (marks.min.0, marks.low.0, marks.high.0);
-            zone.pcp.set_high(zone.low);
+            zone.pcp.set_limits(zone.low, zone.managed);
         }
     }
 
@@ -132,8 +134,9 @@ impl Memory {
         let Some(zone) = find(Mark::Low).or_else(|| find(Mark::Min)) else {
             return false;
         };
+        let state_of_zone = self.zone_state(zone);
         let from = &mut self.zones[zone];
-        from.free -= from.pcp.allocate_huge(from.free);
+        from.free -= from.pcp.allocate_huge(state_of_zone);
         self.count_allocation(zone, HUGE_PAGES);
         for page in first..first + HUGE_PAGES as u32 {
             self.folios.place(page, zone, state);
@@ -149,23 +152,41 @@ impl Memory {
 
     /// Frees the huge page whose first page is `page`.
     pub(crate) fn free_huge(&mut self, page: PageId) {
-        let reclaiming = self.kswapd.is_awake();
-        let zone = &mut self.zones[self.folios.zone(page)];
-        zone.free += zone.pcp.free_huge(reclaiming);
+        let zone = self.folios.zone(page);
+        let state = self.zone_state(zone);
+        let zone = &mut self.zones[zone];
+        zone.free += zone.pcp.free_huge(state);
         self.events.pgfree += HUGE_PAGES;
     }
 
     /// Gives a page back to its zone, by way of the per-CPU list.
     pub(crate) fn release(&mut self, zone: usize) {
-        let reclaiming = self.kswapd.is_awake();
+        let state = self.zone_state(zone);
         let zone = &mut self.zones[zone];
-        zone.free += zone.pcp.free(reclaiming);
+        zone.free += zone.pcp.free(state);
     }
 
     /// Takes a page out of a zone, by way of the per-CPU list.
     pub(crate) fn draw(&mut self, zone: usize) {
+        let state = self.zone_state(zone);
         let zone = &mut self.zones[zone];
-        zone.free -= zone.pcp.allocate(zone.free);
+        zone.free -= zone.pcp.allocate(state);
+    }
+
+    /// What the kernel does once a second: limits of per-CPU lists that grew are lowered.
+    pub(crate) fn tick(&mut self) {
+        for zone in &mut self.zones {
+            zone.free += zone.pcp.decay();
+        }
+    }
+
+    fn zone_state(&self, zone: usize) -> ZoneState {
+        let zone = &self.zones[zone];
+        ZoneState {
+            free: zone.free,
+            reclaiming: self.kswapd.is_awake(),
+            below_high: !zone.is_above(Mark::High, zone.free, 1),
+        }
     }
 
     /// Gives all pages on per-CPU lists back (`drain_all_pages`).

@@ -27,6 +27,8 @@ pub(crate) enum Event {
     Start { process: usize },
     /// A sample is due.
     Sample,
+    /// A second has passed.
+    Second,
     /// The workload's deadline.
     Deadline,
 }

@@ -238,6 +238,7 @@ impl<'a> System<'a> {
             }
         }
         self.events.add(Nanos::ZERO, Event::Sample);
+        self.events.add(Nanos::SECOND, Event::Second);
     }
 
     fn is_finished(&self) -> bool {
@@ -266,6 +267,10 @@ impl<'a> System<'a> {
                 Event::ReadDone { file, read } => self.read_done(file, read, at),
                 Event::Wake { entity } => self.scheduler.wake(entity, at),
                 Event::Start { process } => self.start_process(process, at),
+                Event::Second => {
+                    self.memory.tick();
+                    self.events.add(at + Nanos::SECOND, Event::Second);
+                }
                 Event::Sample => {
                     check::conservation(&self.memory);
                     self.recorder

@@ -184,10 +184,12 @@ impl Tunables {
 /// The name of a tunable that the model has a mechanism for.
 fn known(setting: &Setting) -> Result<&'static str, Error> {
     let found = KNOWN.iter().find(|(name, _)| *name == setting.tunable);
-    found.map(|&(name, _)| name).ok_or_else(|| Error::Unsupported {
-        what: alloc::format!("the tunable {}", setting.tunable),
-        place: setting.to_string(),
-    })
+    found
+        .map(|&(name, _)| name)
+        .ok_or_else(|| Error::Unsupported {
+            what: alloc::format!("the tunable {}", setting.tunable),
+            place: setting.to_string(),
+        })
 }
 
 /// The word in brackets, or the text itself.

@@ -138,7 +138,11 @@ fn show(study: &Study, arms: &[&str], pair: &Pair) -> anyhow::Result<()> {
         write!(out, "{}", results::wrapped(&line, width))?;
     }
     for line in results::missing(&rows) {
-        write!(out, "{}", results::wrapped(&format!("no figure for {line}"), width))?;
+        write!(
+            out,
+            "{}",
+            results::wrapped(&format!("no figure for {line}"), width)
+        )?;
     }
     Ok(())
 }
