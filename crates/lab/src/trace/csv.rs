@@ -6,20 +6,21 @@
 
 use std::io::BufRead;
 
-use super::Problem;
+use super::{BATCH, Problem};
 
 const NAMES: &[&str] = &["page", "object", "object_id", "obj_id", "id"];
 
 /// Longest line that is read, so that a file of another kind cannot fill memory.
 const LINE_MAX: u64 = 1 << 16;
 
-/// Gives the object of each line to `each`.
+/// Gives the objects of the lines to `each`.
 pub(super) fn read(
     mut input: impl BufRead,
-    mut each: impl FnMut(u64) -> Result<(), Problem>,
+    mut each: impl FnMut(&[u64]) -> Result<(), Problem>,
 ) -> Result<(), Problem> {
     let mut column = None;
     let mut text = Vec::new();
+    let mut objects = Vec::with_capacity(BATCH);
     for line in 1.. {
         text.clear();
         let wrong = |what| Problem::Line { line, what };
@@ -34,10 +35,14 @@ pub(super) fn read(
         let header = column.is_none().then(|| header(fields)).flatten();
         let column = *column.get_or_insert_with(|| header.unwrap_or_else(|| usual_column(fields)));
         if header.is_none() {
-            each(object(fields, column).map_err(wrong)?)?;
+            objects.push(object(fields, column).map_err(wrong)?);
+        }
+        if objects.len() == BATCH {
+            each(&objects)?;
+            objects.clear();
         }
     }
-    Ok(())
+    each(&objects)
 }
 
 fn next_line(input: &mut impl BufRead, text: &mut Vec<u8>) -> std::io::Result<usize> {
@@ -94,8 +99,8 @@ mod tests {
 
     fn read_all(text: impl AsRef<[u8]>) -> Result<Vec<u64>, String> {
         let mut objects = Vec::new();
-        let result = read(text.as_ref(), |object| {
-            objects.push(object);
+        let result = read(text.as_ref(), |batch| {
+            objects.extend_from_slice(batch);
             Ok(())
         });
         result.map(|()| objects).map_err(|error| error.to_string())

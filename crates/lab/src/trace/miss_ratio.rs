@@ -28,7 +28,7 @@ impl MissRatio {
 /// # Errors
 /// The trace cannot be read again.
 pub fn miss_ratios(
-    trace: &Trace,
+    trace: &mut Trace,
     page_size: PageSize,
     memories: &[Pages],
 ) -> Result<Vec<MissRatio>, TraceError> {
@@ -65,9 +65,9 @@ mod tests {
         let mut bytes = Vec::new();
         write_oracle_general(&mut bytes, (0..200_000).map(|n| n % 1000)).unwrap();
         file.write_all(&bytes).unwrap();
-        let trace = Trace::open(file.path(), Format::OracleGeneral).unwrap();
+        let mut trace = Trace::open(file.path(), Format::OracleGeneral).unwrap();
         let memories = [Pages(500), Pages(1000), Pages(2000)];
-        let results = miss_ratios(&trace, PageSize::FOUR_KIB, &memories).unwrap();
+        let results = miss_ratios(&mut trace, PageSize::FOUR_KIB, &memories).unwrap();
         let misses: Vec<u64> = results
             .iter()
             .map(|result| result.counters.misses)

@@ -1,24 +1,29 @@
 //! Traces of accesses, from libCacheSim's `oracleGeneral` files or from CSV.
 //!
 //! Object ids become dense page indices, numbered in the order of their first access: one object is
-//! one page. A trace is read twice, in batches: once to number its pages (and to find every fault
-//! of the file before any work is done), once for each replay. Only the numbering stays in memory.
+//! one page. The file is read once from end to end, which also finds its faults before any work is
+//! done. The indices of a trace stay in memory, four bytes an access, unless they are too many:
+//! then the numbering stays, and the file is read again when it is replayed.
 
 mod csv;
 mod miss_ratio;
+mod numbers;
 mod oracle_general;
 
-use std::collections::HashMap;
 use std::fs::File;
-use std::hash::{BuildHasherDefault, Hasher};
 use std::io::{self, BufReader};
 use std::path::{Path, PathBuf};
 
 pub use miss_ratio::{MissRatio, miss_ratios};
 pub use oracle_general::write as write_oracle_general;
 
-/// Page indices that are handed over at once.
+use numbers::Numbers;
+
+/// Objects or page indices that are handed over at once.
 const BATCH: usize = 1 << 16;
+
+/// Most accesses whose indices stay in memory: they take 1 GiB.
+const KEPT_MAX: u64 = 1 << 28;
 
 /// Most pages of a trace: an index must leave room for a replay's own marks.
 pub const PAGES_MAX: u32 = 1 << 31;
@@ -37,9 +42,19 @@ pub enum Format {
 pub struct Trace {
     path: PathBuf,
     format: Format,
-    numbers: Numbers,
+    pages: u32,
     accesses: u64,
     skipped: u64,
+    kept: Kept,
+}
+
+/// What stays in memory of a trace.
+#[derive(Debug)]
+enum Kept {
+    /// The page index of each access.
+    Indices(Vec<u32>),
+    /// The table that gives each object its index.
+    Numbers(Numbers),
 }
 
 /// A file that cannot be read as a trace.
@@ -116,18 +131,30 @@ impl Trace {
     /// # Errors
     /// A [`TraceError`] with the record or line where the file stops being a trace.
     pub fn open(path: &Path, format: Format) -> Result<Self, TraceError> {
-        Self::number_pages(path, format).map_err(|problem| TraceError {
+        Self::keeping(KEPT_MAX, path, format)
+    }
+
+    fn keeping(kept_max: u64, path: &Path, format: Format) -> Result<Self, TraceError> {
+        Self::number_pages(kept_max, path, format).map_err(|problem| TraceError {
             path: path.to_owned(),
             problem,
         })
     }
 
-    fn number_pages(path: &Path, format: Format) -> Result<Self, Problem> {
+    fn number_pages(kept_max: u64, path: &Path, format: Format) -> Result<Self, Problem> {
         refuse_compressed(path)?;
-        let (mut numbers, mut accesses) = (Numbers::default(), 0);
-        let skipped = read(path, format, |object| {
-            accesses += 1;
-            number(&mut numbers, object).ok_or(Problem::TooManyPages)
+        let (mut numbers, mut indices) = (Numbers::new(), Vec::new());
+        let mut accesses = 0;
+        let skipped = read(path, format, |objects| {
+            if accesses > kept_max {
+                indices.clear();
+            }
+            numbers.number(objects, &mut indices);
+            accesses += objects.len() as u64;
+            match numbers.len() {
+                0..=PAGES_MAX => Ok(()),
+                _ => Err(Problem::TooManyPages),
+            }
         })?;
         if accesses == 0 {
             return Err(Problem::Empty);
@@ -135,16 +162,20 @@ impl Trace {
         Ok(Self {
             path: path.to_owned(),
             format,
-            numbers,
+            pages: numbers.len(),
             accesses,
             skipped,
+            kept: match accesses {
+                few if few <= kept_max => Kept::Indices(indices),
+                _ => Kept::Numbers(numbers),
+            },
         })
     }
 
     /// Distinct pages; indices are below it.
     #[must_use]
     pub fn pages(&self) -> u32 {
-        u32::try_from(self.numbers.len()).expect("open() stops at PAGES_MAX")
+        self.pages
     }
 
     /// Accesses in all.
@@ -159,72 +190,46 @@ impl Trace {
         self.skipped
     }
 
-    /// Reads the file again and hands over its page indices, batch by batch.
+    /// Hands over the page indices, batch by batch.
     ///
     /// # Errors
-    /// The file cannot be read any more, or it changed.
-    pub fn replay(&self, mut each: impl FnMut(&[u32])) -> Result<(), TraceError> {
-        let mut batch = Vec::with_capacity(BATCH);
-        let result = read(&self.path, self.format, |object| {
-            batch.push(*self.numbers.get(&object).ok_or(Problem::Changed)?);
-            if batch.len() == BATCH {
-                each(&batch);
-                batch.clear();
+    /// The file had to be read again, and could not be, or it changed.
+    pub fn replay(&mut self, mut each: impl FnMut(&[u32])) -> Result<(), TraceError> {
+        let numbers = match &mut self.kept {
+            Kept::Indices(indices) => {
+                indices.chunks(BATCH).for_each(each);
+                return Ok(());
             }
+            Kept::Numbers(numbers) => numbers,
+        };
+        let mut indices = Vec::with_capacity(BATCH);
+        let result = read(&self.path, self.format, |objects| {
+            indices.clear();
+            numbers.number(objects, &mut indices);
+            if numbers.len() > self.pages {
+                return Err(Problem::Changed);
+            }
+            each(&indices);
             Ok(())
         });
-        each(&batch);
-        match result {
-            Ok(_) => Ok(()),
-            Err(problem) => Err(TraceError {
-                path: self.path.clone(),
-                problem,
-            }),
-        }
+        result.map(drop).map_err(|problem| TraceError {
+            path: self.path.clone(),
+            problem,
+        })
     }
 }
 
-/// Gives the object of each access to `each`, and back how many records were passed over.
+/// Gives the objects of the accesses to `each`, batch by batch, and back how many records were
+/// passed over.
 fn read(
     path: &Path,
     format: Format,
-    each: impl FnMut(u64) -> Result<(), Problem>,
+    each: impl FnMut(&[u64]) -> Result<(), Problem>,
 ) -> Result<u64, Problem> {
-    let input = BufReader::with_capacity(1 << 20, File::open(path)?);
+    let file = File::open(path)?;
     match format {
-        Format::OracleGeneral => oracle_general::read(input, each),
-        Format::Csv => csv::read(input, each).map(|()| 0),
-    }
-}
-
-/// The index of each object.
-type Numbers = HashMap<u64, u32, BuildHasherDefault<Mix>>;
-
-/// Gives the object the next index unless it has one; `None` when there is none left.
-fn number(numbers: &mut Numbers, object: u64) -> Option<()> {
-    let next = u32::try_from(numbers.len()).ok()?;
-    let index = *numbers.entry(object).or_insert(next);
-    (index < PAGES_MAX).then_some(())
-}
-
-/// One multiplication: the ids of a trace need spreading, not secrecy, and the same in every run.
-#[derive(Clone, Copy, Debug, Default)]
-struct Mix(u64);
-
-impl Hasher for Mix {
-    fn finish(&self) -> u64 {
-        self.0
-    }
-
-    fn write(&mut self, bytes: &[u8]) {
-        for &byte in bytes {
-            self.write_u64(u64::from(byte));
-        }
-    }
-
-    fn write_u64(&mut self, value: u64) {
-        let product = u128::from(self.0 ^ value) * 0x9e37_79b9_7f4a_7c15;
-        self.0 = (product >> 64) as u64 ^ product as u64;
+        Format::OracleGeneral => oracle_general::read(file, each),
+        Format::Csv => csv::read(BufReader::with_capacity(1 << 20, file), each).map(|()| 0),
     }
 }
 
@@ -250,7 +255,7 @@ mod tests {
         (folder, path)
     }
 
-    fn indices(trace: &Trace) -> Vec<u32> {
+    fn indices(trace: &mut Trace) -> Vec<u32> {
         let mut all = Vec::new();
         trace.replay(|batch| all.extend_from_slice(batch)).unwrap();
         all
@@ -259,8 +264,8 @@ mod tests {
     #[test]
     fn pages_are_numbered_by_their_first_access() {
         let (_folder, path) = file("a.csv", b"900\n7\n900\n18446744073709551615\n7\n");
-        let trace = Trace::open(&path, Format::of_name(&path)).unwrap();
-        assert_eq!(indices(&trace), [0, 1, 0, 2, 1]);
+        let mut trace = Trace::open(&path, Format::of_name(&path)).unwrap();
+        assert_eq!(indices(&mut trace), [0, 1, 0, 2, 1]);
         assert_eq!(
             (trace.pages(), trace.accesses(), trace.skipped()),
             (3, 5, 0)
@@ -268,17 +273,19 @@ mod tests {
     }
 
     #[test]
-    fn both_formats_give_the_same_pages() {
+    fn both_formats_give_the_same_pages_however_large_the_file() {
         let objects: Vec<u64> = (0..200_000).map(|n| (n * n) % 70_001 * 4096).collect();
         let mut binary = Vec::new();
         write_oracle_general(&mut binary, objects.iter().copied()).unwrap();
         let text: String = objects.iter().map(|object| format!("{object}\n")).collect();
         let (_one, binary) = file("a.bin", &binary);
         let (_two, text) = file("a.csv", text.as_bytes());
-        let binary = Trace::open(&binary, Format::of_name(&binary)).unwrap();
-        let text = Trace::open(&text, Format::of_name(&text)).unwrap();
-        assert_eq!(indices(&binary).len(), objects.len());
-        assert_eq!(indices(&binary), indices(&text));
+        let open = |path, kept_max| Trace::keeping(kept_max, path, Format::of_name(path)).unwrap();
+        let kept = indices(&mut open(&binary, KEPT_MAX));
+        assert_eq!(kept.len(), objects.len());
+        assert_eq!(kept, indices(&mut open(&text, KEPT_MAX)));
+        assert_eq!(kept, indices(&mut open(&binary, 1000)), "read again");
+        assert_eq!(kept, indices(&mut open(&text, 1000)), "read again");
     }
 
     #[test]
@@ -302,7 +309,7 @@ mod tests {
     #[test]
     fn a_file_that_changed_between_the_readings_is_refused() {
         let (_folder, path) = file("a.csv", b"1\n2\n");
-        let trace = Trace::open(&path, Format::Csv).unwrap();
+        let mut trace = Trace::keeping(1, &path, Format::Csv).unwrap();
         std::fs::write(&path, "3\n").unwrap();
         let error = trace.replay(|_| ()).unwrap_err();
         assert!(matches!(error.problem, Problem::Changed));

@@ -7,28 +7,31 @@
 use std::collections::BTreeMap;
 use std::io::{self, ErrorKind, Read, Write};
 
-use super::Problem;
+use super::{BATCH, Problem};
 
 const RECORD: usize = 24;
 
-/// Gives the object of each record to `each`, and back how many were passed over: records of
+/// Gives the objects of the records to `each`, and back how many were passed over: records of
 /// size 0, which libCacheSim passes over too (a size of 0 marks a deletion or a failed request).
 pub(super) fn read(
     mut input: impl Read,
-    mut each: impl FnMut(u64) -> Result<(), Problem>,
+    mut each: impl FnMut(&[u64]) -> Result<(), Problem>,
 ) -> Result<u64, Problem> {
-    let (mut skipped, mut number) = (0, 0_u64);
-    let mut record = [0; RECORD];
+    let (mut records, mut skipped) = (0, 0);
+    let mut bytes = vec![0; RECORD * BATCH];
+    let mut objects = Vec::with_capacity(BATCH);
     loop {
-        let left = fill(&mut input, &mut record)?;
-        match left {
-            0 => return Ok(skipped),
-            RECORD => number += 1,
-            _ => return Err(truncated(number, left)),
-        }
-        match size(&record) {
-            0 => skipped += 1,
-            _ => each(object(&record))?,
+        let filled = fill(&mut input, &mut bytes)?;
+        let (whole, rest) = bytes[..filled].as_chunks::<RECORD>();
+        objects.clear();
+        objects.extend(whole.iter().filter(|record| size(record) > 0).map(object));
+        records += whole.len() as u64;
+        skipped += (whole.len() - objects.len()) as u64;
+        each(&objects)?;
+        match rest.len() {
+            0 if filled < bytes.len() => return Ok(skipped),
+            0 => {}
+            left => return Err(truncated(records, left)),
         }
     }
 }
@@ -61,11 +64,11 @@ fn next_accesses(objects: &[u64]) -> Vec<i64> {
     next
 }
 
-/// Reads until the record is full or the input ends; gives back the bytes that are there.
-fn fill(input: &mut impl Read, record: &mut [u8; RECORD]) -> io::Result<usize> {
+/// Reads until the buffer is full or the input ends; gives back the bytes that are there.
+fn fill(input: &mut impl Read, bytes: &mut [u8]) -> io::Result<usize> {
     let mut filled = 0;
-    while filled < RECORD {
-        match input.read(&mut record[filled..]) {
+    while filled < bytes.len() {
+        match input.read(&mut bytes[filled..]) {
             Ok(0) => break,
             Ok(count) => filled += count,
             Err(error) if error.kind() == ErrorKind::Interrupted => {}
@@ -98,8 +101,8 @@ mod tests {
 
     fn read_all(bytes: &[u8]) -> Result<(Vec<u64>, u64), String> {
         let mut objects = Vec::new();
-        let skipped = read(bytes, |object| {
-            objects.push(object);
+        let skipped = read(bytes, |batch| {
+            objects.extend_from_slice(batch);
             Ok(())
         });
         skipped

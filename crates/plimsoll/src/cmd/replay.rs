@@ -81,9 +81,9 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     let format = args
         .format
         .map_or_else(|| Format::of_name(&args.trace), Format::from);
-    let trace = Trace::open(&args.trace, format)?;
+    let mut trace = Trace::open(&args.trace, format)?;
     let memories = memories(&args, &trace)?;
-    let results = trace::miss_ratios(&trace, args.page_size, &memories)?;
+    let results = trace::miss_ratios(&mut trace, args.page_size, &memories)?;
     let report = Report::new(&args, &trace, &results);
     if args.json {
         let json = serde_json::to_string_pretty(&report).context("cannot write JSON")?;
