@@ -1,8 +1,9 @@
-//! Per-CPU page lists: pages pass through them on their way to and from a zone, and those that lie on
-//! them are not counted as free (`mm/page_alloc.c`).
+//! Per-CPU page lists: pages pass through them on their way to and from a zone, and those that lie
+//! on them are not counted as free (`mm/page_alloc.c`).
 //!
-//! Up to 6.6 the limit of the lists is fixed by the zone's low watermark. Since 6.7 the kernel tunes
-//! it between that and an eighth of the zone, and draws ever larger batches while nothing is freed.
+//! Up to 6.6 the limit of the lists is fixed by the zone's low watermark. Since 6.7 the kernel
+//! tunes it between that and an eighth of the zone, and draws ever larger batches while nothing is
+//! freed.
 
 use crate::page_alloc::HUGE_PAGES;
 
