@@ -8,7 +8,6 @@ use mm::workload::Access;
 use crate::error::Error;
 use crate::filemap::{Progress, Reader};
 use crate::folio::PageId;
-use crate::sched::Event;
 use crate::system::{Flow, System};
 use crate::task::{Area, Running, Task, Underway};
 
@@ -104,7 +103,7 @@ impl<'a> System<'a> {
                 task.operations += 1;
                 task.bytes += operation.bytes;
                 if running.access.think > Nanos::ZERO {
-                    self.wake_at(task, end + running.access.think);
+                    self.wake_at(task, end.saturating_add(running.access.think));
                     return Ok(Stop::Wait);
                 }
                 continue;
@@ -115,15 +114,6 @@ impl<'a> System<'a> {
             }
         }
         Ok(Stop::Budget)
-    }
-
-    fn wake_at(&mut self, task: &Task<'a>, at: Nanos) {
-        self.events.add(
-            at,
-            Event::Wake {
-                entity: task.entity,
-            },
-        );
     }
 
     /// Begins the next operation, unless there is none or it is not due yet.
@@ -199,11 +189,12 @@ impl<'a> System<'a> {
         let chunk_end = (operation.cursor + CHUNK).min(operation.end);
         while operation.cursor < chunk_end {
             let page = base + operation.cursor as PageId;
-            if self.memory.folios.is_resident(page) {
-                self.memory.spent += self.memory.costs.touch_ps;
-            } else if !self.fault(task, &running.access.target, operation.cursor) {
+            if !self.memory.folios.is_resident(page)
+                && !self.fault(task, &running.access.target, operation.cursor)
+            {
                 return self.kill_someone(task, began);
             }
+            self.memory.spent += self.memory.costs.touch_ps;
             operation.cursor += 1;
         }
         Ok(None)

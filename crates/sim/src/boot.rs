@@ -27,7 +27,6 @@ const RESERVE_RATIOS: [u64; 4] = [256, 256, 32, 0];
 /// Where the PCI hole begins: RAM beyond goes above 4 GiB, and then only 3 GiB stay below.
 const HOLE: u64 = 3584 << 20;
 const BELOW_HOLE: u64 = 3072 << 20;
-const FOUR_GIB: u64 = 4 << 30;
 
 /// Pages whose structures one page holds: 64 bytes each.
 const STRUCTS_PER_PAGE: u64 = 64;
@@ -47,7 +46,12 @@ pub(crate) struct State {
 
 /// The state after boot of a machine with `memory` of RAM.
 pub(crate) fn state(boots: &[Boot], memory: Bytes) -> Result<State, Error> {
-    let distance = |boot: &&Boot| boot.memory.0.abs_diff(memory.0);
+    // Of the sizes on this side of the PCI hole, where they are: the same zones have memory.
+    let beyond = |size: Bytes| size.0 > HOLE;
+    let distance = |boot: &&Boot| {
+        let other_side = beyond(boot.memory) != beyond(memory);
+        (other_side, boot.memory.0.abs_diff(memory.0))
+    };
     let nearest = boots.iter().min_by_key(distance);
     let boot = nearest.ok_or_else(|| unusable(memory, "there is none".to_string()))?;
     let state = as_captured(boot)?;
@@ -123,30 +127,41 @@ fn hot(zone: &Layout, index: usize, highest: usize, tuning: Tuning) -> Zone {
 /// The same kernel on a machine of another size.
 fn resized(mut state: State, from: Bytes, to: Bytes) -> Result<State, Error> {
     let more = to.pages_floor(PAGE).0 as i64 - from.pages_floor(PAGE).0 as i64;
-    let structs = more / STRUCTS_PER_PAGE as i64;
-    let too_small = Error::TooSmall { memory: to };
-    let old: Vec<Layout> = state.layout.clone();
-    let mut structs_left = structs;
-    for index in (0..old.len()).rev() {
-        let present = present(old[index].kind, to).unwrap_or(old[index].present.0);
-        let grown = present as i64 - old[index].present.0 as i64;
-        let paid = if grown == 0 { 0 } else { structs_left };
-        structs_left -= paid;
-        let managed = old[index].managed.0 as i64 + grown - paid;
-        let free = old[index].free.0 as i64 + grown - paid;
-        if managed < 0 || (free < 0 && old[index].is_populated()) {
-            return Err(too_small);
-        }
-        let zone = &mut state.layout[index];
-        zone.present = Pages(present);
-        zone.spanned = zone.spanned.max(Pages(present));
-        (zone.managed, zone.free) = (Pages(managed as u64), Pages(free.max(0) as u64));
-        state.managed_delta += managed - old[index].managed.0 as i64;
+    // What the kernel needs more; the highest zone that changes and has the room pays.
+    let mut owed = more / STRUCTS_PER_PAGE as i64;
+    for zone in state.layout.iter_mut().rev() {
+        let managed = zone.managed.0 as i64;
+        resize(zone, to, &mut owed).ok_or(Error::TooSmall { memory: to })?;
+        state.managed_delta += zone.managed.0 as i64 - managed;
     }
     set_reserves(&mut state.layout);
     state.zones = populated(&state.layout, tuning(&state.frame));
     set_min_free(&mut state);
     Ok(state)
+}
+
+/// Gives a zone the pages that RAM of this size has there, less what is owed to the kernel. A zone
+/// that vanishes leaves what the kernel held in it to the zones below. `None` where a zone has not
+/// enough.
+fn resize(zone: &mut Layout, memory: Bytes, owed: &mut i64) -> Option<()> {
+    let (old, free) = (zone.present.0, zone.free.0);
+    let new = present(zone.kind, memory).unwrap_or(old);
+    if new == old {
+        return Some(());
+    }
+    if new == 0 {
+        *owed += (old - free) as i64;
+        (zone.present, zone.managed, zone.free) = (Pages(0), Pages(0), Pages(0));
+        zone.spanned = Pages(0);
+        zone.pagesets.clear();
+        return Some(());
+    }
+    let grown = new as i64 - old as i64 - core::mem::take(owed);
+    let larger = |pages: Pages| Some(Pages(u64::try_from(pages.0 as i64 + grown).ok()?));
+    (zone.managed, zone.free) = (larger(zone.managed)?, larger(zone.free)?);
+    zone.spanned = Pages(zone.spanned.0 - old + new);
+    zone.present = Pages(new);
+    Some(())
 }
 
 /// Pages of a zone that RAM of this size has; `None` where it does not depend on it.
@@ -157,8 +172,8 @@ fn present(kind: ZoneKind, memory: Bytes) -> Option<u64> {
         BELOW_HOLE
     };
     match kind {
-        // The first 16 MiB are the DMA zone's; two pages fewer are usable above them.
-        ZoneKind::Dma32 => Some(below.min(FOUR_GIB) / 4096 - 4096 - 32),
+        // The first 16 MiB are the DMA zone's; the firmware keeps 32 pages at the end.
+        ZoneKind::Dma32 => Some((below / 4096).saturating_sub(4096 + 32)),
         ZoneKind::Normal => Some((memory.0 - below) / 4096),
         _ => None,
     }

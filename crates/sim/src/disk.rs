@@ -35,7 +35,7 @@ impl Disk {
             .iter_mut()
             .min()
             .expect("a disk has at least one channel");
-        *channel = (*channel).max(now) + service;
+        *channel = (*channel).max(now).saturating_add(service);
         *channel
     }
 
@@ -46,7 +46,11 @@ impl Disk {
             self.spec.seek
         };
         let transfer = u128::from(length.0) * 1_000_000_000 / u128::from(bandwidth.0.max(1));
-        self.spec.latency + seek + Nanos(transfer as u64)
+        let moving = Nanos(u64::try_from(transfer).unwrap_or(u64::MAX));
+        self.spec
+            .latency
+            .saturating_add(seek)
+            .saturating_add(moving)
     }
 }
 

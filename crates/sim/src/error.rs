@@ -42,7 +42,7 @@ pub enum Error {
         /// The value.
         value: String,
         /// What is wrong with it.
-        why: &'static str,
+        why: String,
     },
     /// The machine is too small for its kernel.
     #[error(
@@ -57,10 +57,11 @@ pub enum Error {
     NoVictim,
     /// The run does not end.
     #[error(
-        "the run did not end within {steps} steps of the scheduler; give the workload a deadline"
+        "the run did not end within {limit}; give the workload a deadline, or more time between \
+         samples"
     )]
     Endless {
-        /// Steps taken.
-        steps: u64,
+        /// What it went through, in words.
+        limit: &'static str,
     },
 }

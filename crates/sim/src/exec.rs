@@ -6,8 +6,7 @@ use mm::workload::{Action, Advice, Map, Step, Target, Until};
 
 use crate::error::Error;
 use crate::fault::Region;
-use crate::sched::Event;
-use crate::system::{Flow, System, place};
+use crate::system::{Flow, System, place, too_large};
 use crate::task::{Area, Task};
 
 /// `ENOMEM`.
@@ -29,15 +28,14 @@ impl<'a> System<'a> {
         }
     }
 
-    /// Unmaps a region and frees its pages.
-    pub(crate) fn unmap(&mut self, task: &mut Task<'a>, name: &str) {
-        let Some(mut region) = task.regions.remove(name) else {
-            return;
-        };
-        task.rss -= self.drop_region(&mut region);
+    /// Unmaps a region and frees its pages; `None` where there is none of that name.
+    pub(crate) fn unmap(&mut self, task: &mut Task<'a>, name: &str) -> Option<()> {
+        let mut region = task.regions.remove(name)?;
+        self.drop_region(task, &mut region);
         task.page_tables -= region.tables_held();
         self.memory.give_page_tables(region.tables_held());
-        self.memory.give_range(region.base, region.pages() as u32);
+        self.memory.give_range(region.base, region.pages());
+        Some(())
     }
 
     /// Writes the arm's settings.
@@ -64,18 +62,20 @@ impl<'a> System<'a> {
             }
             Action::Wait { process } => return self.wait(task, process),
             Action::Sleep(span) => {
-                self.events.add(
-                    now + *span,
-                    Event::Wake {
-                        entity: task.entity,
-                    },
-                );
+                self.wake_at(task, now.saturating_add(*span));
                 task.go_past_step();
                 return Ok(Flow::Blocked);
             }
-            Action::Map(map) if !self.map(task, map) => {
-                self.end_task(task, now, &Status::Failed(NO_MEMORY));
-                return Ok(Flow::Ended);
+            Action::Map(map) => {
+                if !self.map(task, map)? {
+                    self.end_task(task, now, &Status::Failed(NO_MEMORY));
+                    return Ok(Flow::Ended);
+                }
+            }
+            Action::Kill { process } => {
+                if self.kill_all(task, process, now)? {
+                    return Ok(Flow::Ended);
+                }
             }
             action => self.act(task, action, label, now)?,
         }
@@ -103,7 +103,10 @@ impl<'a> System<'a> {
                     self.tunables.write(setting, &mut self.memory)?;
                 }
             }
-            Action::Unmap { region } => self.unmap(task, region),
+            Action::Unmap { region } => {
+                let unmapped = self.unmap(task, region);
+                unmapped.ok_or_else(|| no_region(region, task))?;
+            }
             Action::Start { process } => {
                 self.memory.spent += self.memory.costs.spawn_ps;
                 self.memory.allocate_in_passing();
@@ -111,12 +114,6 @@ impl<'a> System<'a> {
                     .process(process)
                     .ok_or_else(|| no_process(process, task))?;
                 self.start_process(process, now);
-            }
-            Action::Kill { process } => {
-                let process = self
-                    .process(process)
-                    .ok_or_else(|| no_process(process, task))?;
-                self.kill_process(process, now);
             }
             Action::DropCaches => {
                 for file in &self.files {
@@ -130,6 +127,17 @@ impl<'a> System<'a> {
             _ => {}
         }
         Ok(())
+    }
+
+    /// Kills a process; true if the task that asks is of it and has ended with it.
+    fn kill_all(&mut self, task: &mut Task<'a>, name: &str, now: Nanos) -> Result<bool, Error> {
+        let process = self.process(name).ok_or_else(|| no_process(name, task))?;
+        self.kill_process(process, now);
+        let own = process == task.process;
+        if own {
+            self.end_task(task, now, &Status::Done);
+        }
+        Ok(own)
     }
 
     fn wait(&mut self, task: &mut Task<'a>, process: &str) -> Result<Flow, Error> {
@@ -177,49 +185,46 @@ impl<'a> System<'a> {
         Flow::Continue
     }
 
-    /// Maps a region; false where the process's address space is too small.
-    fn map(&mut self, task: &mut Task<'a>, map: &'a Map) -> bool {
-        let held: u64 = task.regions.values().map(|region| region.size.0).sum();
-        if task
-            .spec
-            .address_space
-            .is_some_and(|limit| held.saturating_add(map.size.0) > limit.0)
-        {
-            return false;
-        }
+    /// Maps a region, in place of one of its name; false where the process's address space is too
+    /// small.
+    fn map(&mut self, task: &mut Task<'a>, map: &'a Map) -> Result<bool, Error> {
         self.unmap(task, &map.region);
+        let held: u64 = task.regions.values().map(|region| region.size.0).sum();
+        let limit = task.spec.address_space;
+        if limit.is_some_and(|limit| held.saturating_add(map.size.0) > limit.0) {
+            return Ok(false);
+        }
         let pages = map.size.pages_ceil(PageSize::FOUR_KIB).0;
-        let base = self.memory.take_range(pages as u32);
+        let base = self.memory.take_range(pages);
+        let base = base.ok_or_else(|| too_large(place(task)))?;
         task.regions
             .insert(&map.region, Region::new(base, map.size, map.huge));
-        true
+        Ok(true)
     }
 
     fn drop_target(&mut self, task: &mut Task<'a>, target: &Target) -> Result<(), Error> {
         match self.area(task, target)? {
             Area::File { index, .. } => self.files[index].drop_pages(&mut self.memory),
-            Area::Region { .. } => {
-                let Target::Region(name) = target else {
-                    return Ok(());
-                };
-                if let Some(region) = task.regions.get_mut(name.as_str()) {
-                    task.rss -= self.drop_region(region);
-                }
-            }
+            Area::Region { .. } => self.drop_named_region(task, target),
         }
         Ok(())
     }
 
+    fn drop_named_region(&mut self, task: &mut Task<'a>, target: &Target) {
+        let Target::Region(name) = target else { return };
+        if let Some((name, mut region)) = task.regions.remove_entry(name.as_str()) {
+            self.drop_region(task, &mut region);
+            task.regions.insert(name, region);
+        }
+    }
+
+    /// What an access or an advice is about.
     pub(crate) fn area(&self, task: &Task<'a>, target: &Target) -> Result<Area, Error> {
-        let unknown = |what| Error::Unknown {
-            what,
-            place: place(task),
-        };
         match target {
             Target::File(name) => {
                 let files = &self.scenario.machine.files;
                 let index = files.iter().position(|file| file.name == *name);
-                let index = index.ok_or_else(|| unknown(alloc::format!("file {name}")))?;
+                let index = index.ok_or_else(|| unknown("file", name, task))?;
                 Ok(Area::File {
                     index,
                     size: files[index].size,
@@ -227,7 +232,7 @@ impl<'a> System<'a> {
             }
             Target::Region(name) => {
                 let region = task.regions.get(name.as_str());
-                let region = region.ok_or_else(|| unknown(alloc::format!("region {name}")))?;
+                let region = region.ok_or_else(|| no_region(name, task))?;
                 Ok(Area::Region {
                     base: region.base,
                     size: region.size,
@@ -238,8 +243,16 @@ impl<'a> System<'a> {
 }
 
 fn no_process(name: &str, task: &Task<'_>) -> Error {
+    unknown("process", name, task)
+}
+
+fn no_region(name: &str, task: &Task<'_>) -> Error {
+    unknown("region", name, task)
+}
+
+fn unknown(kind: &str, name: &str, task: &Task<'_>) -> Error {
     Error::Unknown {
-        what: alloc::format!("process {name}"),
+        what: alloc::format!("{kind} {name}"),
         place: place(task),
     }
 }

@@ -44,13 +44,16 @@ impl<'a> System<'a> {
             return true;
         };
         self.memory.events.pgfault += 1;
-        if region.note_table(index) {
-            self.memory.take_page_table();
+        if !region.has_table(index) {
+            if self.memory.take_page_table().is_err() {
+                return false;
+            }
+            region.note(index, Table::Base);
             task.page_tables += 1;
             let wanted = self.tunables.gives_huge_pages(region.huge);
             if let Some(first) = region.huge_range(index).filter(|_| wanted) {
                 if self.memory.allocate_huge(first, State::Inactive) {
-                    region.note_huge(index);
+                    region.note(index, Table::Huge);
                     self.add_huge(task, first);
                     return true;
                 }
@@ -81,8 +84,9 @@ impl<'a> System<'a> {
         task.rss += pages;
     }
 
-    /// Frees the resident pages of a region; returns how many. Its page tables stay.
-    pub(crate) fn drop_region(&mut self, region: &mut Region) -> u64 {
+    /// Frees the resident pages of a region. Its page tables stay, but those in reserve for huge
+    /// pages go with them, and the next fault may take a huge page again.
+    pub(crate) fn drop_region(&mut self, task: &mut Task<'a>, region: &mut Region) {
         let (mut dropped, mut huge) = (0, 0);
         let pages = region.pages() as PageId;
         for (index, table) in region.tables.iter_mut().enumerate() {
@@ -90,15 +94,17 @@ impl<'a> System<'a> {
             let end = (first + HUGE_PAGES as PageId).min(region.base + pages);
             dropped += self.drop_pages(first..end, *table);
             if *table == Table::Huge {
-                *table = Table::Base;
-                huge += HUGE_PAGES;
+                *table = Table::None;
+                huge += 1;
             }
         }
         self.memory.anon_pages -= dropped;
-        self.memory.anon_huge_pages -= huge;
-        let freed_one_by_one = dropped - huge + huge / HUGE_PAGES;
+        self.memory.anon_huge_pages -= huge * HUGE_PAGES;
+        self.memory.give_page_tables(huge);
+        task.rss -= dropped;
+        task.page_tables -= huge;
+        let freed_one_by_one = dropped - huge * HUGE_PAGES + huge;
         self.memory.spent += freed_one_by_one * self.memory.costs.anon_free_ps;
-        dropped
     }
 
     /// Frees the resident pages under one page table; returns how many.
@@ -140,18 +146,12 @@ impl Region {
         self.size.pages_ceil(PageSize::FOUR_KIB).0
     }
 
-    /// Notes that the page table of a page is there; true if it was not.
-    fn note_table(&mut self, index: u64) -> bool {
-        let table = &mut self.tables[(index / HUGE_PAGES) as usize];
-        let new = *table == Table::None;
-        if new {
-            *table = Table::Base;
-        }
-        new
+    fn has_table(&self, index: u64) -> bool {
+        self.tables[(index / HUGE_PAGES) as usize] != Table::None
     }
 
-    fn note_huge(&mut self, index: u64) {
-        self.tables[(index / HUGE_PAGES) as usize] = Table::Huge;
+    fn note(&mut self, index: u64, table: Table) {
+        self.tables[(index / HUGE_PAGES) as usize] = table;
     }
 
     /// The first page of the huge page that could hold a page, if it lies inside the region.

@@ -9,6 +9,7 @@ use crate::folio::{PageId, State};
 use crate::lru::Lru;
 use crate::memory::Memory;
 use crate::readahead::{Readahead, Window};
+use crate::workingset::History;
 
 const PAGE: u64 = 4096;
 
@@ -127,10 +128,12 @@ impl Reader<'_> {
         if self.memory.allocate(page, State::InFlight).is_err() {
             return false;
         }
-        self.memory.admit(page, history);
-        if history == crate::workingset::History::None {
-            self.memory.tree_insert(page);
+        if history == History::None && self.memory.tree_insert(page).is_err() {
+            self.memory.free(page);
+            self.memory.folios.forget(page);
+            return false;
         }
+        self.memory.admit(page, history);
         self.memory.in_flight += 1;
         self.memory.spent += self.memory.costs.read_in_ps;
         true

@@ -6,9 +6,10 @@ use alloc::vec::Vec;
 
 use mm::calibration::Costs;
 
-use crate::folio::{Folios, NODE_PAGES, PageId, State};
+use crate::folio::{Folios, NIL, NODE_PAGES, PageId, State};
 use crate::kswapd::Kswapd;
 use crate::lru::{List, Lru};
+use crate::page_alloc::OutOfMemory;
 use crate::page_alloc::Zone;
 use crate::vmstat::Events;
 
@@ -73,23 +74,24 @@ impl Memory {
         }
     }
 
-    /// Takes a range of page indices for an object of `pages` pages; all of them are absent.
-    pub(crate) fn take_range(&mut self, pages: u32) -> PageId {
-        let length = pages.next_multiple_of(NODE_PAGES);
+    /// Takes a range of page indices for an object of `pages` pages; all of them are absent. `None`
+    /// where fewer indices are left.
+    pub(crate) fn take_range(&mut self, pages: u64) -> Option<PageId> {
+        let length = range_length(pages)?;
         if let Some(at) = self.free_ranges.iter().position(|&(_, len)| len == length) {
-            return self.free_ranges.swap_remove(at).0;
+            return Some(self.free_ranges.swap_remove(at).0);
         }
-        let base = self.folios.len();
-        self.folios.grow(base + length as usize);
-        self.node_entries
-            .resize(self.folios.len() / NODE_PAGES as usize, 0);
-        PageId::try_from(base).expect("a simulated machine has fewer than 2^32 pages of objects")
+        let base = PageId::try_from(self.folios.len()).ok()?;
+        let end = base.checked_add(length).filter(|&end| end < NIL)?;
+        self.folios.grow(end as usize);
+        self.node_entries.resize((end / NODE_PAGES) as usize, 0);
+        Some(base)
     }
 
-    /// Gives a range back; its pages must be absent.
-    pub(crate) fn give_range(&mut self, base: PageId, pages: u32) {
-        self.free_ranges
-            .push((base, pages.next_multiple_of(NODE_PAGES)));
+    /// Gives back the range of an object of `pages` pages; they must be absent.
+    pub(crate) fn give_range(&mut self, base: PageId, pages: u64) {
+        let length = range_length(pages).expect("it was taken");
+        self.free_ranges.push((base, length));
     }
 
     /// Takes the CPU time used since the last call, in picoseconds.
@@ -151,14 +153,18 @@ impl Memory {
         self.spent += self.costs.activate_ps;
     }
 
-    /// A page or shadow entered the tree of a file where nothing was.
-    pub(crate) fn tree_insert(&mut self, page: PageId) {
-        let entries = &mut self.node_entries[(page / NODE_PAGES) as usize];
-        *entries += 1;
-        if *entries == 1 {
+    /// A page or shadow enters the tree of a file where nothing was.
+    ///
+    /// # Errors
+    /// There is no page for another node; the tree is as it was.
+    pub(crate) fn tree_insert(&mut self, page: PageId) -> Result<(), OutOfMemory> {
+        let node = (page / NODE_PAGES) as usize;
+        if self.node_entries[node] == 0 {
+            self.take_slab_for(self.tree_nodes + 1)?;
             self.tree_nodes += 1;
-            self.fit_slab();
         }
+        self.node_entries[node] += 1;
+        Ok(())
     }
 
     /// A page or shadow left the tree for good.
@@ -167,27 +173,36 @@ impl Memory {
         *entries -= 1;
         if *entries == 0 {
             self.tree_nodes -= 1;
-            self.fit_slab();
+            self.give_spare_slab();
         }
     }
 
-    /// Holds as many slab pages as the tree's nodes need.
-    fn fit_slab(&mut self) {
-        let needed = self.tree_nodes.div_ceil(NODES_PER_SLAB) * PAGES_PER_SLAB;
-        while self.slab_pages < needed {
-            self.take_kernel_page();
+    fn take_slab_for(&mut self, nodes: u64) -> Result<(), OutOfMemory> {
+        while self.slab_pages < slab_for(nodes) {
+            if let Err(error) = self.take_kernel_page() {
+                self.give_spare_slab();
+                return Err(error);
+            }
             self.slab_pages += 1;
         }
-        while self.slab_pages > needed {
+        Ok(())
+    }
+
+    fn give_spare_slab(&mut self) {
+        while self.slab_pages > slab_for(self.tree_nodes) {
             self.give_kernel_page();
             self.slab_pages -= 1;
         }
     }
 
     /// Takes the page-table page that maps another 512 pages of a region.
-    pub(crate) fn take_page_table(&mut self) {
-        self.take_kernel_page();
+    ///
+    /// # Errors
+    /// There is no page left at all.
+    pub(crate) fn take_page_table(&mut self) -> Result<(), OutOfMemory> {
+        self.take_kernel_page()?;
         self.page_table_pages += 1;
+        Ok(())
     }
 
     /// Gives `count` page-table pages back.
@@ -199,16 +214,16 @@ impl Memory {
     }
 
     /// A page of the kernel's own is taken from the highest zone that has one above its minimum,
-    /// and where none has, from the largest: the kernel's own needs are small and do not fail here.
-    fn take_kernel_page(&mut self) {
-        let fits = |zone: &Zone| zone.free > zone.min + zone.reserve;
-        let zone = self
-            .zones
-            .iter()
-            .rposition(fits)
-            .unwrap_or_else(|| self.largest_free());
+    /// and where none has, from the one with most, its minimum included: the kernel's own needs are
+    /// small.
+    fn take_kernel_page(&mut self) -> Result<(), OutOfMemory> {
+        let fits = |zone: &Zone| zone.free > zone.min.saturating_add(zone.reserve);
+        let above_min = self.zones.iter().rposition(fits);
+        let zone = above_min.or_else(|| self.largest_free());
+        let zone = zone.ok_or(OutOfMemory)?;
         self.draw(zone);
         self.zones[zone].kernel += 1;
+        Ok(())
     }
 
     fn give_kernel_page(&mut self) {
@@ -221,10 +236,9 @@ impl Memory {
         self.release(zone);
     }
 
-    fn largest_free(&self) -> usize {
-        (0..self.zones.len())
-            .max_by_key(|&zone| self.zones[zone].free)
-            .expect("a zone exists")
+    fn largest_free(&self) -> Option<usize> {
+        let with_free = (0..self.zones.len()).filter(|&zone| self.zones[zone].free > 0);
+        with_free.max_by_key(|&zone| self.zones[zone].free)
     }
 
     /// The counters of an empty machine, for tests of one mechanism.
@@ -236,4 +250,15 @@ impl Memory {
             Costs::default(),
         )
     }
+}
+
+/// Indices that an object takes: whole tree nodes.
+fn range_length(pages: u64) -> Option<u32> {
+    let length = pages.checked_next_multiple_of(u64::from(NODE_PAGES))?;
+    u32::try_from(length).ok()
+}
+
+/// Slab pages that so many tree nodes need.
+fn slab_for(nodes: u64) -> u64 {
+    nodes.div_ceil(NODES_PER_SLAB) * PAGES_PER_SLAB
 }

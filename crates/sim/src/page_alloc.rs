@@ -64,7 +64,7 @@ impl Zone {
 
     /// `__zone_watermark_ok` with `free` pages taken as free, for a block of `pages` pages.
     fn is_above(&self, mark: Mark, free: u64, pages: u64) -> bool {
-        free.saturating_sub(pages - 1) > self.mark(mark) + self.reserve
+        free.saturating_sub(pages - 1) > self.mark(mark).saturating_add(self.reserve)
     }
 
     #[cfg(test)]
@@ -270,7 +270,7 @@ mod tests {
     #[test]
     fn allocation_stops_at_low_wakes_kswapd_and_goes_on_to_min() {
         let mut memory = Memory::with_zone(1000, 100);
-        let base = memory.take_range(1000);
+        let base = memory.take_range(1000).expect("there is room");
         for page in base..base + 875 {
             memory.allocate(page, State::Inactive).expect("above low");
         }

@@ -240,12 +240,13 @@ fn changed_count(line: &str, changes: &BTreeMap<&'static str, i64>) -> Option<St
 
 /// A line of a zone with the model's number, where it has one.
 fn zone_line(line: &str, layout: &Layout, memory: &Memory, index: usize) -> Option<String> {
-    let zone = memory.zones.iter().find(|zone| zone.layout == index)?;
+    let zone = memory.zones.iter().find(|zone| zone.layout == index);
+    let free = zone.map_or(0, |zone| zone.free);
     let mut words = line.split_whitespace();
     let name = words.next()?;
     let marks = layout.watermarks;
     let number = match name {
-        "pages" => return Some(format!("  pages free     {}", zone.free)),
+        "pages" => return Some(format!("  pages free     {free}")),
         "min" => marks.min.0,
         "low" => marks.low.0,
         "high" => marks.high.0,
@@ -253,14 +254,14 @@ fn zone_line(line: &str, layout: &Layout, memory: &Memory, index: usize) -> Opti
         "spanned" => layout.spanned.0,
         "present" => layout.present.0,
         "managed" => layout.managed.0,
-        "count:" => return Some(format!("              count:    {}", zone.pcp.count())),
-        "high:" => return Some(format!("              high:     {}", zone.pcp.high())),
+        "count:" => return Some(format!("              count:    {}", zone?.pcp.count())),
+        "high:" => return Some(format!("              high:     {}", zone?.pcp.high())),
         "protection:" => return Some(protection_line(layout)),
-        "nr_free_pages" => return Some(format!("      nr_free_pages {}", zone.free)),
+        "nr_free_pages" => return Some(format!("      nr_free_pages {free}")),
         _ => {
             let (lru, _, _) = LISTS.iter().find(|(_, _, of_zone)| *of_zone == name)?;
             let boot: u64 = words.next()?.parse().ok()?;
-            return Some(format!("      {name} {}", boot + zone.lru[*lru as usize]));
+            return Some(format!("      {name} {}", boot + zone?.lru[*lru as usize]));
         }
     };
     Some(format!("        {name:<8} {number}"))

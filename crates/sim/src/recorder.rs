@@ -12,7 +12,7 @@ use mm::units::Nanos;
 use crate::boot;
 use crate::memory::Memory;
 use crate::procfs::Procfs;
-use crate::task::{Task, TaskState};
+use crate::task::Task;
 use crate::tunables::Tunables;
 
 /// Collects a run's capture.
@@ -127,11 +127,7 @@ impl Recorder {
 
 fn progress(tasks: &[Option<Task<'_>>]) -> String {
     let mut text = String::new();
-    for task in tasks
-        .iter()
-        .flatten()
-        .filter(|task| task.state != TaskState::Waiting)
-    {
+    for task in tasks.iter().flatten() {
         let _ = writeln!(text, "{} {} {}", task.name, task.operations, task.bytes);
     }
     text

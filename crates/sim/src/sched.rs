@@ -21,9 +21,9 @@ const SLEEPER_CREDIT: u64 = 3_000_000;
 pub(crate) enum Event {
     /// A read of a file came back.
     ReadDone { file: usize, read: Read },
-    /// A sleeping task wakes.
-    Wake { entity: usize },
-    /// A process that starts later starts.
+    /// A sleeping task wakes, if it still lives the life in which it fell asleep.
+    Wake { entity: usize, life: u32 },
+    /// A process that starts later starts, unless it was killed before.
     Start { process: usize },
     /// A sample is due.
     Sample,
@@ -51,13 +51,6 @@ impl Events {
 
     pub(crate) fn next_time(&self) -> Option<Nanos> {
         self.heap.peek().map(|Reverse((at, _))| *at)
-    }
-
-    /// Whether a process is still to start by itself.
-    pub(crate) fn has_starts(&self) -> bool {
-        self.events
-            .values()
-            .any(|event| matches!(event, Event::Start { .. }))
     }
 
     /// Takes the next event if it is due at `now`.
@@ -190,17 +183,12 @@ mod tests {
     fn events_come_in_order_of_time_then_of_addition() {
         let mut events = Events::default();
         events.add(Nanos(20), Event::Sample);
-        events.add(Nanos(10), Event::Wake { entity: 1 });
-        events.add(Nanos(10), Event::Wake { entity: 2 });
+        let wake = |entity| Event::Wake { entity, life: 1 };
+        events.add(Nanos(10), wake(1));
+        events.add(Nanos(10), wake(2));
         assert_eq!(events.take_due(Nanos(9)), None);
-        assert_eq!(
-            events.take_due(Nanos(30)),
-            Some((Nanos(10), Event::Wake { entity: 1 }))
-        );
-        assert_eq!(
-            events.take_due(Nanos(30)),
-            Some((Nanos(10), Event::Wake { entity: 2 }))
-        );
+        assert_eq!(events.take_due(Nanos(30)), Some((Nanos(10), wake(1))));
+        assert_eq!(events.take_due(Nanos(30)), Some((Nanos(10), wake(2))));
         assert_eq!(events.take_due(Nanos(30)), Some((Nanos(20), Event::Sample)));
         assert_eq!(events.next_time(), None);
     }

@@ -4,6 +4,7 @@ use alloc::format;
 use alloc::string::{String, ToString};
 
 use mm::scenario::Scenario;
+use mm::units::Bytes;
 use mm::workload::{Access, Action, Advice, Huge, Map, Process, Step, Target, Via, Workload};
 
 use crate::error::Error;
@@ -70,6 +71,7 @@ fn check_steps(steps: &[Step], place: &str) -> Result<(), Error> {
 }
 
 fn check_access(access: &Access, place: &str) -> Result<(), Error> {
+    refuse_if(access.block == Bytes::ZERO, "blocks of 0 bytes", place)?;
     if matches!(access.target, Target::Region(_)) {
         return Ok(());
     }

@@ -7,7 +7,7 @@ use mm::calibration::Costs;
 use mm::capture::Capture;
 use mm::outcome::Status;
 use mm::scenario::Scenario;
-use mm::units::Nanos;
+use mm::units::{Nanos, PageSize};
 use mm::workload::Start;
 
 use crate::boot;
@@ -28,6 +28,12 @@ const KSWAPD: usize = 0;
 /// Decisions of the scheduler after which a run is given up.
 const STEPS: u64 = 1 << 32;
 
+/// Samples after which a run is given up: at 8 KiB each they fill most of a gigabyte.
+const SAMPLES: u64 = 100_000;
+
+/// The time at which a run is given up: 146 years, so that sums of two times do not overflow.
+const END_OF_TIME: Nanos = Nanos(1 << 62);
+
 /// A machine under a scenario.
 #[derive(Debug)]
 pub(crate) struct System<'a> {
@@ -45,6 +51,7 @@ pub(crate) struct System<'a> {
     pub(crate) submitted: Vec<(usize, Read)>,
     /// Tasks that wait for a read: file, completion, entity.
     pub(crate) waiters: Vec<(usize, Nanos, usize)>,
+    samples: u64,
     over: bool,
 }
 
@@ -67,7 +74,7 @@ impl<'a> System<'a> {
     ) -> Result<Self, Error> {
         let mut memory = Memory::new(boot.zones.clone(), boot.layout.clone(), *costs);
         let disks = scenario.machine.disks.iter().map(Disk::new).collect();
-        let files = files(scenario, &mut memory);
+        let files = files(scenario, &mut memory)?;
         let mut system = Self {
             scenario,
             memory,
@@ -80,6 +87,7 @@ impl<'a> System<'a> {
             recorder: Recorder::new(boot),
             submitted: Vec::new(),
             waiters: Vec::new(),
+            samples: 0,
             over: false,
         };
         system.scheduler.add();
@@ -93,7 +101,10 @@ impl<'a> System<'a> {
         self.begin();
         for _ in 0..STEPS {
             let (cpu, now) = self.scheduler.next_cpu();
-            self.fire_events(now);
+            if now >= END_OF_TIME {
+                return Err(endless("146 years"));
+            }
+            self.fire_events(now)?;
             if self.over || self.is_finished() {
                 self.finish(now);
                 return Ok(());
@@ -103,7 +114,7 @@ impl<'a> System<'a> {
                 Pick::Idle { until } => self.idle(cpu, now, until),
             }
         }
-        Err(Error::Endless { steps: STEPS })
+        Err(endless("2^32 steps of the scheduler"))
     }
 
     pub(crate) fn into_capture(self) -> Capture {
@@ -112,18 +123,16 @@ impl<'a> System<'a> {
 
     /// Starts the instances of a process that are not running.
     pub(crate) fn start_process(&mut self, process: usize, now: Nanos) {
-        for task in self.tasks.iter_mut().flatten() {
-            if task.process == process && task.state != TaskState::Alive {
-                task.start();
-                self.scheduler.wake(task.entity, now);
-            }
-        }
+        self.start_where(now, |task| {
+            task.process == process && task.state != TaskState::Alive
+        });
     }
 
-    /// Whether all instances of a process that were started have ended.
+    /// Whether no instance of a process runs or will start by itself. The instance that asks is not
+    /// in the table.
     pub(crate) fn has_ended(&self, process: usize) -> bool {
-        let alive = |task: &&Task<'a>| task.process == process && task.state == TaskState::Alive;
-        !self.tasks.iter().flatten().any(|task| alive(&task))
+        let mut of_process = self.tasks.iter().flatten().filter(|t| t.process == process);
+        of_process.all(|task| matches!(task.state, TaskState::Idle | TaskState::Ended))
     }
 
     /// Index of a process by name.
@@ -135,14 +144,26 @@ impl<'a> System<'a> {
             .position(|process| process.name == name)
     }
 
-    /// Kills all instances of a process but the one that asks.
+    /// Kills all instances of a process but the one that asks, which is not in the table. One that
+    /// is not started yet never will be by itself.
     pub(crate) fn kill_process(&mut self, process: usize, now: Nanos) {
         for index in 0..self.tasks.len() {
-            let alive = |task: &Task<'a>| task.process == process && task.state == TaskState::Alive;
-            if self.tasks[index].as_ref().is_some_and(alive) {
-                self.kill(index, now, &Status::Done);
+            let task = self.tasks[index].as_mut();
+            match task.filter(|task| task.process == process) {
+                Some(task) if task.state == TaskState::Due => task.state = TaskState::Ended,
+                Some(task) if task.state == TaskState::Alive => {
+                    self.kill(index, now, &Status::Done);
+                }
+                _ => {}
             }
         }
+        self.wake_all(now);
+    }
+
+    /// Wakes a task at a time, should it still live.
+    pub(crate) fn wake_at(&mut self, task: &Task<'a>, at: Nanos) {
+        let (entity, life) = (task.entity, task.life);
+        self.events.add(at, Event::Wake { entity, life });
     }
 
     /// The OOM killer: ends the worst task and frees its memory. True if it is `current` that has
@@ -223,7 +244,7 @@ impl<'a> System<'a> {
         if !crate::support::applies_arm(&self.scenario.workload) {
             self.apply_arm()?;
         }
-        Ok(())
+        self.tunables.check()
     }
 
     fn begin(&mut self) {
@@ -242,8 +263,8 @@ impl<'a> System<'a> {
     }
 
     fn is_finished(&self) -> bool {
-        let alive = |task: &Task<'a>| task.state == TaskState::Alive;
-        !self.tasks.iter().flatten().any(alive) && !self.events.has_starts()
+        let to_come = |task: &Task<'a>| matches!(task.state, TaskState::Alive | TaskState::Due);
+        !self.tasks.iter().flatten().any(to_come)
     }
 
     fn finish(&mut self, now: Nanos) {
@@ -261,26 +282,50 @@ impl<'a> System<'a> {
             .finish(now, &self.memory, &self.tunables, &self.tasks);
     }
 
-    fn fire_events(&mut self, now: Nanos) {
+    fn fire_events(&mut self, now: Nanos) -> Result<(), Error> {
         while let Some((at, event)) = self.events.take_due(now) {
             match event {
                 Event::ReadDone { file, read } => self.read_done(file, read, at),
-                Event::Wake { entity } => self.scheduler.wake(entity, at),
-                Event::Start { process } => self.start_process(process, at),
+                Event::Wake { entity, life } => self.wake_sleeper(entity, life, at),
+                Event::Start { process } => self.start_where(at, |task| {
+                    task.process == process && task.state == TaskState::Due
+                }),
                 Event::Second => {
                     self.memory.tick();
                     self.events.add(at + Nanos::SECOND, Event::Second);
                 }
-                Event::Sample => {
-                    check::conservation(&self.memory);
-                    self.recorder
-                        .sample(at, &self.memory, &self.tunables, &self.tasks);
-                    self.events
-                        .add(at + self.scenario.sample_every.max(Nanos(1)), Event::Sample);
-                }
+                Event::Sample => self.sample(at)?,
                 Event::Deadline => self.over = true,
             }
         }
+        Ok(())
+    }
+
+    fn start_where(&mut self, now: Nanos, wanted: impl Fn(&Task<'a>) -> bool) {
+        for task in self.tasks.iter_mut().flatten().filter(|task| wanted(task)) {
+            task.start();
+            self.scheduler.wake(task.entity, now);
+        }
+    }
+
+    fn wake_sleeper(&mut self, entity: usize, life: u32, now: Nanos) {
+        let sleeper = self.tasks.iter().flatten().find(|t| t.entity == entity);
+        if sleeper.is_some_and(|task| task.state == TaskState::Alive && task.life == life) {
+            self.scheduler.wake(entity, now);
+        }
+    }
+
+    fn sample(&mut self, now: Nanos) -> Result<(), Error> {
+        self.samples += 1;
+        if self.samples > SAMPLES {
+            return Err(endless("100000 samples"));
+        }
+        check::conservation(&self.memory);
+        self.recorder
+            .sample(now, &self.memory, &self.tunables, &self.tasks);
+        let next = now.saturating_add(self.scenario.sample_every.max(Nanos(1)));
+        self.events.add(next, Event::Sample);
+        Ok(())
     }
 
     fn read_done(&mut self, file: usize, read: Read, now: Nanos) {
@@ -348,8 +393,7 @@ impl<'a> System<'a> {
             match flow {
                 Flow::Continue if now < self.limit(from) && !self.kswapd_was_woken() => continue,
                 Flow::Continue => {}
-                Flow::Blocked => self.scheduler.block(entity),
-                Flow::Ended => self.scheduler.block(entity),
+                Flow::Blocked | Flow::Ended => self.scheduler.block(entity),
             }
             break;
         }
@@ -377,16 +421,21 @@ impl<'a> System<'a> {
 }
 
 /// The machine's files, one after the other on their disks.
-fn files(scenario: &Scenario, memory: &mut Memory) -> Vec<File> {
+fn files(scenario: &Scenario, memory: &mut Memory) -> Result<Vec<File>, Error> {
     let disks = &scenario.machine.disks;
     let mut offsets = alloc::vec![0; disks.len()];
     let place = |file: &mm::machine::File| {
-        let disk = disks.iter().position(|disk| disk.name == file.disk)?;
-        let pages = file.size.pages_ceil(mm::units::PageSize::FOUR_KIB).0;
+        let place = alloc::format!("file {}", file.name);
+        let Some(disk) = disks.iter().position(|disk| disk.name == file.disk) else {
+            let what = alloc::format!("disk {}", file.disk);
+            return Err(Error::Unknown { what, place });
+        };
+        let pages = file.size.pages_ceil(PageSize::FOUR_KIB).0;
+        let base = memory.take_range(pages);
+        let base = base.ok_or_else(|| too_large(place))?;
         let offset = offsets[disk];
-        offsets[disk] += pages * 4096;
-        let base = memory.take_range(u32::try_from(pages).ok()?);
-        Some(File {
+        offsets[disk] += pages * PageSize::FOUR_KIB.bytes();
+        Ok(File {
             base,
             pages,
             disk,
@@ -394,7 +443,19 @@ fn files(scenario: &Scenario, memory: &mut Memory) -> Vec<File> {
             reads: Vec::new(),
         })
     };
-    scenario.machine.files.iter().filter_map(place).collect()
+    scenario.machine.files.iter().map(place).collect()
+}
+
+/// The file or region at `place` has more pages than there are indices left.
+pub(crate) fn too_large(place: String) -> Error {
+    Error::Unsupported {
+        what: String::from("more than 16 TiB of files and regions"),
+        place,
+    }
+}
+
+fn endless(limit: &'static str) -> Error {
+    Error::Endless { limit }
 }
 
 impl Task<'_> {

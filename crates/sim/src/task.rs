@@ -8,7 +8,7 @@ use mm::access::{self, Operations};
 use mm::latency;
 use mm::outcome::{Latency, Status, StepOutcome};
 use mm::units::{Bytes, Nanos};
-use mm::workload::{Access, Action, Process, Step, Until};
+use mm::workload::{Access, Action, Process, Start, Step, Until};
 
 use crate::fault::Region;
 use crate::folio::PageId;
@@ -24,6 +24,8 @@ pub(crate) struct Task<'a> {
     pub(crate) name: String,
     pub(crate) spec: &'a Process,
     pub(crate) state: TaskState,
+    /// How often it was started.
+    pub(crate) life: u32,
     /// Steps it is inside of, outermost first.
     pub(crate) frames: Vec<Frame<'a>>,
     /// The access it is in the middle of.
@@ -31,6 +33,8 @@ pub(crate) struct Task<'a> {
     pub(crate) regions: BTreeMap<&'a str, Region>,
     /// The access streams of its steps, by the step's path.
     streams: BTreeMap<String, Operations>,
+    /// Readahead of the files it has open, by the file's index: as long as it lives.
+    readaheads: BTreeMap<usize, Readahead>,
     /// Totals, for the progress note.
     pub(crate) operations: u64,
     pub(crate) bytes: u64,
@@ -44,8 +48,10 @@ pub(crate) struct Task<'a> {
 /// What a task is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum TaskState {
-    /// Not started yet.
-    Waiting,
+    /// Waits for demand.
+    Idle,
+    /// Starts by itself later.
+    Due,
     /// Running, or waiting for a disk, a timer or another process.
     Alive,
     /// At its end.
@@ -112,16 +118,22 @@ pub(crate) enum Area {
 
 impl<'a> Task<'a> {
     pub(crate) fn new(process: usize, spec: &'a Process, name: String, entity: usize) -> Self {
+        let state = match spec.start {
+            Start::OnDemand => TaskState::Idle,
+            Start::After(_) => TaskState::Due,
+        };
         Self {
             process,
             entity,
             name,
             spec,
-            state: TaskState::Waiting,
+            state,
+            life: 0,
             frames: Vec::new(),
             access: None,
             regions: BTreeMap::new(),
             streams: BTreeMap::new(),
+            readaheads: BTreeMap::new(),
             operations: 0,
             bytes: 0,
             rss: 0,
@@ -130,9 +142,12 @@ impl<'a> Task<'a> {
         }
     }
 
-    /// Puts it before its first step.
+    /// Puts it before its first step; a second life begins as the first one did.
     pub(crate) fn start(&mut self) {
         self.state = TaskState::Alive;
+        self.life += 1;
+        self.streams.clear();
+        self.readaheads.clear();
         self.frames.push(Frame {
             steps: &self.spec.steps,
             at: 0,
@@ -182,6 +197,10 @@ impl<'a> Task<'a> {
             let prng = access::stream(seed, &self.name, &path);
             Operations::new(access, access::blocks(size, access.block), prng)
         });
+        let readahead = match target {
+            Area::File { index, .. } => self.readaheads.get(&index).copied(),
+            Area::Region { .. } => None,
+        };
         self.access = Some(Running {
             access,
             label,
@@ -192,15 +211,19 @@ impl<'a> Task<'a> {
             operations: 0,
             operation: None,
             operations_to_do,
-            readahead: Readahead::new(Limits::DEFAULT),
+            readahead: readahead.unwrap_or_else(|| Readahead::new(Limits::DEFAULT)),
             path,
             latencies: Vec::new(),
             longest: Nanos::ZERO,
         });
     }
 
-    /// Leaves a complete access; its stream is kept for the step's next round.
+    /// Leaves a complete access; its stream is kept for the step's next round, the file's
+    /// readahead for its next access.
     pub(crate) fn finish_access(&mut self, running: Running<'a>) {
+        if let Area::File { index, .. } = running.target {
+            self.readaheads.insert(index, running.readahead);
+        }
         self.streams.insert(running.path, running.operations_to_do);
         self.go_past_step();
     }
@@ -265,14 +288,18 @@ impl<'a> Running<'a> {
     /// Whether it has reached its amount or its time limit.
     pub(crate) fn is_done(&self, now: Nanos) -> bool {
         let late = |limit: Nanos| now.saturating_sub(self.began) >= limit;
-        self.bytes >= self.amount || self.access.time_limit.is_some_and(late)
+        let empty = self.target.size() == Bytes::ZERO;
+        empty || self.bytes >= self.amount || self.access.time_limit.is_some_and(late)
     }
 
     /// When the next operation may begin, at the access's rate.
     pub(crate) fn due(&self) -> Nanos {
         match self.access.rate {
             0 => Nanos::ZERO,
-            rate => self.began + Nanos(self.operations * 1_000_000_000 / u64::from(rate)),
+            rate => {
+                let after = self.operations.saturating_mul(Nanos::SECOND.0) / u64::from(rate);
+                self.began.saturating_add(Nanos(after))
+            }
         }
     }
 

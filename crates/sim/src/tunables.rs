@@ -5,6 +5,7 @@ use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
 use mm::capture::Frame;
+use mm::catalogue;
 use mm::formula::dirty::{self, Amount, Thresholds};
 use mm::settings::Setting;
 use mm::units::{Bytes, Kib, PageSize, Pages};
@@ -55,7 +56,10 @@ enum HugePages {
 impl Tunables {
     /// The values of a kernel after boot.
     pub(crate) fn new(boot: &Frame) -> Self {
-        let value = |(name, path)| Some((name, boot.file(path)?.trim().to_string()));
+        let value = |(name, path)| {
+            let tunable = catalogue::find(name)?;
+            Some((name, tunable.value_in(boot.file(path)?)))
+        };
         Self {
             values: KNOWN.into_iter().filter_map(value).collect(),
             before: Vec::new(),
@@ -94,6 +98,17 @@ impl Tunables {
             self.set(name, &value, memory)?;
         }
         Ok(())
+    }
+
+    /// Refuses to run where the kernel's multi-generational lists are on: they are not modelled.
+    pub(crate) fn check(&self) -> Result<(), Error> {
+        match self.values.get(MGLRU) {
+            Some(value) if !is_off(value) => Err(Error::Unsupported {
+                what: String::from("MGLRU"),
+                place: alloc::format!("{MGLRU} = {value} after boot; set it to 0 for all arms"),
+            }),
+            _ => Ok(()),
+        }
     }
 
     /// The files, for a snapshot.
@@ -143,12 +158,12 @@ impl Tunables {
                 why,
             })
         };
-        if name == MGLRU && !matches!(value, "0" | "n" | "N" | "0x0000") {
-            return refuse("the model has the classic lists only; set it to 0");
+        let values = catalogue::find(name).map(|tunable| tunable.values);
+        if let Some(values) = values.filter(|values| !values.contain(value)) {
+            return refuse(alloc::format!("expected {values}"));
         }
-        let is_number = value.parse::<u64>().is_ok();
-        if !is_number && name != MGLRU && name != THP {
-            return refuse("a whole number is expected");
+        if name == MGLRU && !is_off(value) {
+            return refuse("the model has the classic lists only; set it to 0".to_string());
         }
         self.values.insert(name, value.to_string());
         self.drop_partner(name, value);
@@ -173,7 +188,7 @@ impl Tunables {
     }
 
     fn huge_pages(&self) -> HugePages {
-        match self.values.get(THP).map(|value| chosen(value)) {
+        match self.values.get(THP).map(String::as_str) {
             Some("always") => HugePages::Always,
             Some("madvise") => HugePages::Advised,
             _ => HugePages::Never,
@@ -192,16 +207,13 @@ fn known(setting: &Setting) -> Result<&'static str, Error> {
         })
 }
 
-/// The word in brackets, or the text itself.
-fn chosen(value: &str) -> &str {
-    let inside = value
-        .split_once('[')
-        .and_then(|(_, rest)| rest.split_once(']'));
-    inside.map_or(value, |(word, _)| word)
+/// Whether a text for the multi-generational lists switches them off.
+fn is_off(value: &str) -> bool {
+    catalogue::find(MGLRU).is_some_and(|tunable| tunable.means_same(value, "0"))
 }
 
 fn thp_choices(value: &str) -> String {
-    let show = |word: &&str| match chosen(value) == *word {
+    let show = |word: &&str| match value == *word {
         true => alloc::format!("[{word}]"),
         false => word.to_string(),
     };
