@@ -37,14 +37,13 @@ impl Memory {
         let cache = sum(&[meminfo.cached, meminfo.buffers, meminfo.swap_cached]);
         let tables = sum(&[meminfo.page_tables, meminfo.sec_page_tables]);
         let kernel = sum(&[meminfo.kernel_stack, meminfo.percpu, meminfo.vmalloc_used]);
+        let (anon, tmpfs) = match meminfo.swap_total {
+            Some(Kib::ZERO) => ("stays: no swap", "tmpfs; stays: no swap"),
+            _ => ("goes to swap", "tmpfs; goes to swap"),
+        };
         let mut parts = vec![
-            Part::new(
-                "anonymous",
-                "anonymous",
-                sum(&[meminfo.anon_pages]),
-                "goes to swap",
-            ),
-            Part::new("shared", "shared", shmem, "tmpfs; goes to swap"),
+            Part::new("anonymous", "anonymous", sum(&[meminfo.anon_pages]), anon),
+            Part::new("shared", "shared", shmem, tmpfs),
             Part::new(
                 "page_cache",
                 "page cache",
