@@ -113,9 +113,9 @@ impl<'a> Process<'a> {
             Action::Snapshot | Action::Start { .. } | Action::Wait { .. } | Action::Kill { .. } => {
                 self.meter.ask(number + 1)?;
             }
-            Action::ApplyArm => settings::apply_arm(self.place, self.plan.scenario, self.prepared)?,
+            Action::ApplyArm => settings::apply_arm(self.place, self.plan.scenario)?,
             Action::ApplyDefaults => settings::apply_defaults(self.place, self.prepared)?,
-            Action::Set(list) => settings::apply(self.place, list, self.prepared)?,
+            Action::Set(list) => settings::apply(self.place, list)?,
             Action::SetCgroup { cgroup, file } => {
                 settings::write_cgroup(self.place, cgroup, &file.0, &file.1)?;
             }

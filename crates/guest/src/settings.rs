@@ -21,48 +21,44 @@ use crate::recorder::Recorder;
 pub struct Prepared {
     /// The arm's tunables with the values they had, in the arm's order.
     defaults: Vec<Setting>,
-    /// Tunables that this kernel lacks.
-    absent: Vec<String>,
 }
 
 /// Writes the base settings, and the arm's where the workload never does so itself; remembers what
 /// the arm's tunables were before.
 ///
 /// # Errors
-/// A setting that the kernel has and does not take.
+/// A setting that the kernel does not take, or one of the arm's or the workload's that it lacks: a
+/// run without it would say that it makes no difference. A base setting that it lacks is noted.
 pub fn prepare(
     scenario: &Scenario,
     place: &Place,
     recorder: &mut Recorder,
 ) -> Result<Prepared, Error> {
-    let mut prepared = Prepared::default();
-    for setting in all_settings(scenario) {
-        let tunable = known(setting)?;
-        if !place.root.is_file(tunable.path) && !prepared.lacks(setting) {
-            prepared.absent.push(setting.tunable.clone());
-            recorder.skipped(setting);
+    let fail = |why: Why| Error::new("settings", why.text);
+    for setting in needed(scenario) {
+        if !is_present(place, setting)? {
+            return Err(lacking(setting));
         }
     }
-    let fail = |why: Why| Error::new("settings", why.text);
-    apply(place, &scenario.base.0, &prepared).map_err(fail)?;
-    for setting in &scenario.arm_settings.0 {
-        if !prepared.lacks(setting) {
-            prepared.defaults.push(default_of(place, known(setting)?)?);
+    for setting in &scenario.base.0 {
+        match is_present(place, setting)? {
+            true => write(place, setting).map_err(fail)?,
+            false => recorder.skipped(setting),
         }
+    }
+    let mut prepared = Prepared::default();
+    for setting in &scenario.arm_settings.0 {
+        prepared.defaults.push(default_of(place, known(setting)?)?);
     }
     if !applies_arm(&scenario.workload) {
-        apply(place, &scenario.arm_settings.0, &prepared).map_err(fail)?;
+        apply(place, &scenario.arm_settings.0).map_err(fail)?;
     }
     Ok(prepared)
 }
 
 /// Writes the arm's settings.
-pub(crate) fn apply_arm(
-    place: &Place,
-    scenario: &Scenario,
-    prepared: &Prepared,
-) -> Result<(), Why> {
-    apply(place, &scenario.arm_settings.0, prepared)
+pub(crate) fn apply_arm(place: &Place, scenario: &Scenario) -> Result<(), Why> {
+    apply(place, &scenario.arm_settings.0)
 }
 
 /// Writes back what the arm's tunables were before the run, last written first.
@@ -74,12 +70,9 @@ pub(crate) fn apply_defaults(place: &Place, prepared: &Prepared) -> Result<(), W
         .try_for_each(|setting| write(place, setting))
 }
 
-/// Writes settings, those that this kernel lacks left out.
-pub(crate) fn apply(place: &Place, list: &[Setting], prepared: &Prepared) -> Result<(), Why> {
-    let present = list.iter().filter(|setting| !prepared.lacks(setting));
-    present
-        .into_iter()
-        .try_for_each(|setting| write(place, setting))
+/// Writes settings in their order.
+pub(crate) fn apply(place: &Place, list: &[Setting]) -> Result<(), Why> {
+    list.iter().try_for_each(|setting| write(place, setting))
 }
 
 /// Makes the workload's control groups, parents first, and writes their files.
@@ -137,12 +130,6 @@ pub(crate) fn oom_score_adj(place: &Place, value: i16) -> Result<(), Why> {
     put(place, "proc/self/oom_score_adj", &value.to_string())
 }
 
-impl Prepared {
-    fn lacks(&self, setting: &Setting) -> bool {
-        self.absent.contains(&setting.tunable)
-    }
-}
-
 /// The controllers that the groups' files need, switched on from the root down to `path`.
 fn enable_controllers(place: &Place, cgroups: &[Cgroup], path: &str) -> Result<(), Why> {
     let files = cgroups.iter().flat_map(|cgroup| &cgroup.files);
@@ -197,9 +184,19 @@ fn default_of(place: &Place, tunable: &'static Tunable) -> Result<Setting, Error
     }
 }
 
-fn all_settings(scenario: &Scenario) -> Vec<&Setting> {
-    let mut settings: Vec<&Setting> = scenario.base.0.iter().collect();
-    settings.extend(&scenario.arm_settings.0);
+fn is_present(place: &Place, setting: &Setting) -> Result<bool, Error> {
+    Ok(place.root.is_file(known(setting)?.path))
+}
+
+fn lacking(setting: &Setting) -> Error {
+    let what = format!("this kernel lacks {}", setting.tunable);
+    let way_out = "leave out what sets it (--arm chooses arms), or name a kernel that has it";
+    Error::new("settings", format!("{what}; {way_out}"))
+}
+
+/// The settings that a run is about: the arm's and those that the workload writes.
+fn needed(scenario: &Scenario) -> Vec<&Setting> {
+    let mut settings: Vec<&Setting> = scenario.arm_settings.0.iter().collect();
     for process in &scenario.workload.processes {
         each_step(&process.steps, &mut |step| {
             if let Action::Set(list) = &step.action {

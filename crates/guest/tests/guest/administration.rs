@@ -57,20 +57,33 @@ fn nothing_is_prepared_without_settings() {
 }
 
 #[test]
-fn what_the_kernel_lacks_is_skipped_and_noted() {
+fn a_base_setting_that_the_kernel_lacks_is_skipped_and_noted() {
     let bench = Bench::new();
     let mut scenario = scenario(vec![at_once("administrator", vec![step(Action::ApplyArm)])]);
-    scenario.base = Settings(vec![setting("lru_gen.enabled", "0")]);
-    scenario.arm_settings = Settings(vec![
-        setting("ksm.run", "1"),
+    scenario.base = Settings(vec![
+        setting("lru_gen.enabled", "0"),
         setting("vm.swappiness", "10"),
     ]);
     let outcome = bench.run(&scenario);
     let last = outcome.capture.frames.last().expect("frames");
-    let skipped = "lru_gen.enabled = 0\nksm.run = 1\n";
-    assert_eq!(last.file(SKIPPED), Some(skipped));
+    assert_eq!(last.file(SKIPPED), Some("lru_gen.enabled = 0\n"));
     assert_eq!(last.file(ERROR), None);
     assert_eq!(bench.swappiness(), "10", "the others are written");
+}
+
+#[test]
+fn a_setting_under_test_that_the_kernel_lacks_is_an_error_before_the_run() {
+    let mut arm = scenario(vec![at_once("administrator", vec![step(Action::ApplyArm)])]);
+    arm.arm_settings = Settings(vec![setting("ksm.run", "1")]);
+    let set = step(Action::Set(vec![setting("ksm.run", "1")]));
+    let workload = scenario(vec![at_once("administrator", vec![set])]);
+    for lacking in [arm, workload] {
+        let bench = Bench::new();
+        let mut recorder = Recorder::new(&bench.place);
+        let error = guest::prepare(&lacking, &bench.place, &mut recorder).expect_err("no KSM");
+        let start = "settings: this kernel lacks ksm.run; ";
+        assert!(error.to_string().starts_with(start), "{error}");
+    }
 }
 
 #[test]
