@@ -128,11 +128,19 @@ fn hot(zone: &Layout, index: usize, highest: usize, tuning: Tuning) -> Zone {
 fn resized(mut state: State, from: Bytes, to: Bytes) -> Result<State, Error> {
     let more = to.pages_floor(PAGE).0 as i64 - from.pages_floor(PAGE).0 as i64;
     // What the kernel needs more; the highest zone that changes and has the room pays.
-    let mut owed = more / STRUCTS_PER_PAGE as i64;
+    let structs = more / STRUCTS_PER_PAGE as i64;
+    let mut owed = Owed {
+        managed: structs,
+        free: structs,
+    };
+    let too_small = Error::TooSmall { memory: to };
     for zone in state.layout.iter_mut().rev() {
         let managed = zone.managed.0 as i64;
-        resize(zone, to, &mut owed).ok_or(Error::TooSmall { memory: to })?;
+        resize(zone, to, &mut owed).ok_or_else(|| too_small.clone())?;
         state.managed_delta += zone.managed.0 as i64 - managed;
+    }
+    if owed != Owed::default() {
+        return Err(too_small);
     }
     set_reserves(&mut state.layout);
     state.zones = populated(&state.layout, tuning(&state.frame));
@@ -140,25 +148,35 @@ fn resized(mut state: State, from: Bytes, to: Bytes) -> Result<State, Error> {
     Ok(state)
 }
 
+/// Pages that zones have still to give up: of those that the allocator owns, and of the free ones.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Owed {
+    managed: i64,
+    free: i64,
+}
+
 /// Gives a zone the pages that RAM of this size has there, less what is owed to the kernel. A zone
 /// that vanishes leaves what the kernel held in it to the zones below. `None` where a zone has not
 /// enough.
-fn resize(zone: &mut Layout, memory: Bytes, owed: &mut i64) -> Option<()> {
-    let (old, free) = (zone.present.0, zone.free.0);
+fn resize(zone: &mut Layout, memory: Bytes, owed: &mut Owed) -> Option<()> {
+    let old = zone.present.0;
     let new = present(zone.kind, memory).unwrap_or(old);
     if new == old {
         return Some(());
     }
     if new == 0 {
-        *owed += (old - free) as i64;
+        owed.managed += old as i64 - zone.managed.0 as i64;
+        owed.free += old as i64 - zone.free.0 as i64;
         (zone.present, zone.managed, zone.free) = (Pages(0), Pages(0), Pages(0));
         zone.spanned = Pages(0);
         zone.pagesets.clear();
         return Some(());
     }
-    let grown = new as i64 - old as i64 - core::mem::take(owed);
-    let larger = |pages: Pages| Some(Pages(u64::try_from(pages.0 as i64 + grown).ok()?));
-    (zone.managed, zone.free) = (larger(zone.managed)?, larger(zone.free)?);
+    let grown = new as i64 - old as i64;
+    let paid = core::mem::take(owed);
+    let sum = |pages: Pages, more: i64| u64::try_from(pages.0 as i64 + more).ok().map(Pages);
+    zone.managed = sum(zone.managed, grown - paid.managed)?;
+    zone.free = sum(zone.free, grown - paid.free)?;
     zone.spanned = Pages(zone.spanned.0 - old + new);
     zone.present = Pages(new);
     Some(())

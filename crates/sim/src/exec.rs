@@ -93,6 +93,7 @@ impl<'a> System<'a> {
     ) -> Result<(), Error> {
         match action {
             Action::Snapshot => {
+                self.count_frame()?;
                 self.recorder
                     .snapshot(now, label, &self.memory, &self.tunables);
             }

@@ -28,8 +28,8 @@ const KSWAPD: usize = 0;
 /// Decisions of the scheduler after which a run is given up.
 const STEPS: u64 = 1 << 32;
 
-/// Samples after which a run is given up: at 8 KiB each they fill most of a gigabyte.
-const SAMPLES: u64 = 100_000;
+/// Samples and snapshots after which a run is given up: at 8 KiB each they fill most of a gigabyte.
+const FRAMES: u64 = 100_000;
 
 /// The time at which a run is given up: 146 years, so that sums of two times do not overflow.
 const END_OF_TIME: Nanos = Nanos(1 << 62);
@@ -51,7 +51,7 @@ pub(crate) struct System<'a> {
     pub(crate) submitted: Vec<(usize, Read)>,
     /// Tasks that wait for a read: file, completion, entity.
     pub(crate) waiters: Vec<(usize, Nanos, usize)>,
-    samples: u64,
+    frames: u64,
     over: bool,
 }
 
@@ -87,7 +87,7 @@ impl<'a> System<'a> {
             recorder: Recorder::new(boot),
             submitted: Vec::new(),
             waiters: Vec::new(),
-            samples: 0,
+            frames: 0,
             over: false,
         };
         system.scheduler.add();
@@ -158,6 +158,15 @@ impl<'a> System<'a> {
             }
         }
         self.wake_all(now);
+    }
+
+    /// Notes that a sample or a snapshot is taken; they are bounded, as they stay in memory.
+    pub(crate) fn count_frame(&mut self) -> Result<(), Error> {
+        self.frames += 1;
+        match self.frames > FRAMES {
+            true => Err(endless("100000 samples and snapshots")),
+            false => Ok(()),
+        }
     }
 
     /// Wakes a task at a time, should it still live.
@@ -316,10 +325,7 @@ impl<'a> System<'a> {
     }
 
     fn sample(&mut self, now: Nanos) -> Result<(), Error> {
-        self.samples += 1;
-        if self.samples > SAMPLES {
-            return Err(endless("100000 samples"));
-        }
+        self.count_frame()?;
         check::conservation(&self.memory);
         self.recorder
             .sample(now, &self.memory, &self.tunables, &self.tasks);

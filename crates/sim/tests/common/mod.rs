@@ -1,0 +1,387 @@
+//! A small machine with a made-up boot state, and short ways to say what runs on it.
+#![allow(
+    dead_code,
+    unreachable_pub,
+    clippy::allow_attributes,
+    reason = "each test file uses its own part of this"
+)]
+
+use mm::calibration::{Boot, Calibration, Costs};
+use mm::capture::{Capture, Frame};
+use mm::machine::{Disk, File, Machine};
+use mm::outcome::{Outcome, Status, StepOutcome};
+use mm::scenario::Scenario;
+use mm::settings::{Setting, Settings};
+use mm::units::{Bytes, Nanos};
+use mm::vmstat::Vmstat;
+use mm::workload::{
+    Access, Action, Huge, Map, Pattern, Process, Start, Step, Target, Until, Via, Workload,
+};
+
+pub const MIB: u64 = 1 << 20;
+
+/// The size of RAM that the boot state was made up for.
+pub const MEMORY: Bytes = Bytes(64 * MIB);
+
+const MEMINFO: &str = "\
+MemTotal:          59360 kB
+MemFree:           48000 kB
+MemAvailable:      46000 kB
+Buffers:               0 kB
+Cached:                0 kB
+SwapCached:            0 kB
+Active:                0 kB
+Inactive:              0 kB
+Active(anon):          0 kB
+Inactive(anon):        0 kB
+Active(file):          0 kB
+Inactive(file):        0 kB
+SwapTotal:             0 kB
+SwapFree:              0 kB
+AnonPages:             0 kB
+KReclaimable:          0 kB
+Slab:                  0 kB
+SReclaimable:          0 kB
+PageTables:            0 kB
+AnonHugePages:         0 kB
+";
+
+const ZONEINFO: &str = "\
+Node 0, zone      DMA
+  per-node stats
+      nr_inactive_anon 0
+      nr_active_anon 0
+      nr_inactive_file 0
+      nr_active_file 0
+      nr_file_pages 0
+      nr_anon_pages 0
+  pages free     3000
+        boost    0
+        min      20
+        low      25
+        high     30
+        spanned  4095
+        present  3998
+        managed  3840
+        cma      0
+        protection: (0, 42, 42, 42)
+      nr_free_pages 3000
+      nr_zone_inactive_anon 0
+      nr_zone_active_anon 0
+      nr_zone_inactive_file 0
+      nr_zone_active_file 0
+  pagesets
+    cpu: 0
+              count: 0
+              high:  28
+              batch: 1
+  vm stats threshold: 2
+  node_unreclaimable:  0
+  start_pfn:           1
+Node 0, zone    DMA32
+  pages free     9000
+        boost    0
+        min      100
+        low      125
+        high     150
+        spanned  12256
+        present  12256
+        managed  11000
+        cma      0
+        protection: (0, 0, 0, 0)
+      nr_free_pages 9000
+      nr_zone_inactive_anon 0
+      nr_zone_active_anon 0
+      nr_zone_inactive_file 0
+      nr_zone_active_file 0
+  pagesets
+    cpu: 0
+              count: 10
+              high:  125
+              batch: 7
+  vm stats threshold: 2
+  node_unreclaimable:  0
+  start_pfn:           4096
+Node 0, zone   Normal
+  pages free     0
+        boost    0
+        min      0
+        low      0
+        high     0
+        spanned  0
+        present  0
+        managed  0
+        cma      0
+        protection: (0, 0, 0, 0)
+Node 0, zone  Movable
+  pages free     0
+        boost    0
+        min      0
+        low      0
+        high     0
+        spanned  0
+        present  0
+        managed  0
+        cma      0
+        protection: (0, 0, 0, 0)
+";
+
+const VMSTAT: &str = "\
+nr_free_pages 12000
+nr_inactive_anon 0
+nr_active_anon 0
+nr_inactive_file 0
+nr_active_file 0
+nr_page_table_pages 0
+nr_anon_transparent_hugepages 0
+workingset_refault_file 0
+workingset_activate_file 0
+workingset_restore_file 0
+nr_dirty_threshold 0
+nr_dirty_background_threshold 0
+pgpgin 0
+pgalloc_dma 0
+pgalloc_dma32 0
+pgalloc_normal 0
+pgfree 0
+pgactivate 0
+pgdeactivate 0
+pgfault 0
+pgsteal_kswapd 0
+pgsteal_direct 0
+pageoutrun 0
+allocstall_movable 0
+oom_kill 0
+thp_fault_alloc 0
+thp_fault_fallback 0
+";
+
+/// The made-up machine: costs of the size of real ones.
+pub fn calibration() -> Calibration {
+    let mut frame = Frame::default();
+    for (path, text) in [
+        ("proc/meminfo", MEMINFO),
+        ("proc/zoneinfo", ZONEINFO),
+        ("proc/vmstat", VMSTAT),
+        ("proc/sys/kernel/osrelease", "6.1.0\n"),
+        ("proc/sys/vm/min_free_kbytes", "480\n"),
+        ("proc/sys/vm/watermark_scale_factor", "10\n"),
+        ("proc/sys/vm/dirty_ratio", "20\n"),
+        ("proc/sys/vm/dirty_bytes", "0\n"),
+        ("proc/sys/vm/dirty_background_ratio", "10\n"),
+        ("proc/sys/vm/dirty_background_bytes", "0\n"),
+        ("sys/kernel/mm/lru_gen/enabled", "0x0000\n"),
+        (
+            "sys/kernel/mm/transparent_hugepage/enabled",
+            "[always] madvise never\n",
+        ),
+    ] {
+        frame.files.insert(path.to_owned(), text.to_owned());
+    }
+    Calibration {
+        kernel: "6.1.0".to_owned(),
+        bench: "made up".to_owned(),
+        costs: Costs {
+            syscall_ps: 1_000_000,
+            cached_read_ps: 800_000,
+            activate_ps: 700_000,
+            read_in_ps: 3_000_000,
+            request_ps: 13_000_000,
+            operation_ps: 200_000,
+            touch_ps: 60_000,
+            anon_fault_ps: 3_000_000,
+            huge_fault_ps: 500_000_000,
+            anon_free_ps: 1_000_000,
+            reclaim_file_ps: 2_000_000,
+            deactivate_ps: 600_000,
+            spawn_ps: 400_000_000,
+        },
+        boots: vec![Boot {
+            memory: MEMORY,
+            capture: Capture {
+                frames: vec![frame],
+            },
+            uptime: Nanos::SECOND,
+        }],
+    }
+}
+
+/// A scenario on that machine: a disk of 100 MB/s, and a file of each of these sizes in MiB, called
+/// "file 0", "file 1", …
+pub fn scenario(files: &[u64], processes: Vec<Process>) -> Scenario {
+    let file = |(index, mib): (usize, &u64)| File {
+        name: format!("file {index}"),
+        disk: "disk".to_owned(),
+        size: Bytes(mib * MIB),
+    };
+    Scenario {
+        study: "test".to_owned(),
+        arm: "only".to_owned(),
+        machine: Machine {
+            memory: MEMORY,
+            cpus: 1,
+            nodes: 1,
+            disks: vec![Disk {
+                name: "disk".to_owned(),
+                size: Bytes(1 << 40),
+                read_bandwidth: Bytes(100_000_000),
+                write_bandwidth: Bytes(100_000_000),
+                latency: Nanos(100_000),
+                seek: Nanos(2_000_000),
+                channels: 1,
+                queue_depth: 2,
+                rotational: true,
+            }],
+            swaps: vec![],
+            files: files.iter().enumerate().map(file).collect(),
+        },
+        workload: Workload {
+            cgroups: vec![],
+            processes,
+            deadline: None,
+        },
+        base: Settings::default(),
+        arm_settings: Settings::default(),
+        seed: 1,
+        sample_every: Nanos(100_000_000),
+    }
+}
+
+pub fn process(name: &str, steps: Vec<Step>) -> Process {
+    Process {
+        name: name.to_owned(),
+        start: Start::After(Nanos::ZERO),
+        count: 1,
+        cgroup: None,
+        oom_score_adj: 0,
+        address_space: None,
+        steps,
+    }
+}
+
+pub fn on_demand(name: &str, steps: Vec<Step>) -> Process {
+    let start = Start::OnDemand;
+    Process {
+        start,
+        ..process(name, steps)
+    }
+}
+
+pub fn step(action: Action) -> Step {
+    Step {
+        label: None,
+        action,
+    }
+}
+
+pub fn labelled(label: &str, action: Action) -> Step {
+    let label = Some(label.to_owned());
+    Step { label, action }
+}
+
+pub fn sleep(milliseconds: u64) -> Step {
+    step(Action::Sleep(Nanos(milliseconds * 1_000_000)))
+}
+
+pub fn snapshot(label: &str) -> Step {
+    labelled(label, Action::Snapshot)
+}
+
+pub fn start(process: &str) -> Step {
+    let process = process.to_owned();
+    step(Action::Start { process })
+}
+
+pub fn wait(process: &str) -> Step {
+    let process = process.to_owned();
+    step(Action::Wait { process })
+}
+
+pub fn kill(process: &str) -> Step {
+    let process = process.to_owned();
+    step(Action::Kill { process })
+}
+
+pub fn repeat(until: Until, steps: Vec<Step>) -> Action {
+    Action::Repeat { until, steps }
+}
+
+/// A sequential read of a whole file, 128 KiB at a time.
+pub fn read(file: usize) -> Access {
+    Access {
+        target: Target::File(format!("file {file}")),
+        ..touch("")
+    }
+}
+
+/// Writes a word into each page of a region, 128 KiB an operation.
+pub fn touch(region: &str) -> Access {
+    Access {
+        target: Target::Region(region.to_owned()),
+        via: Via::Syscall,
+        pattern: Pattern::Sequential,
+        amount: None,
+        time_limit: None,
+        block: Bytes(128 << 10),
+        write_percent: 0,
+        think: Nanos::ZERO,
+        rate: 0,
+    }
+}
+
+pub fn map(region: &str, mib: u64, huge: Huge) -> Step {
+    step(Action::Map(Map {
+        region: region.to_owned(),
+        size: Bytes(mib * MIB),
+        huge,
+        mergeable: false,
+        contents: vec![],
+    }))
+}
+
+pub fn setting(tunable: &str, value: &str) -> Setting {
+    Setting {
+        tunable: tunable.to_owned(),
+        value: value.to_owned(),
+    }
+}
+
+pub fn run(scenario: &Scenario) -> Outcome {
+    let capture = plimsoll_sim::run(scenario, &calibration()).expect("the model runs it");
+    Outcome::from_capture(capture).expect("its own notes are well-formed")
+}
+
+/// Why the model refuses a scenario.
+pub fn refusal(scenario: &Scenario) -> String {
+    let error = plimsoll_sim::run(scenario, &calibration()).expect_err("the model refuses it");
+    error.to_string()
+}
+
+/// The one step of this label.
+pub fn one<'a>(outcome: &'a Outcome, label: &'a str) -> &'a StepOutcome {
+    let mut steps = outcome.labelled(label);
+    let step = steps.next().expect("the step ended");
+    assert!(steps.next().is_none(), "there is one {label}");
+    step
+}
+
+/// How long a step took, rounded.
+pub fn milliseconds(step: &StepOutcome) -> u64 {
+    (step.duration().0 + 500_000) / 1_000_000
+}
+
+/// A counter of /proc/vmstat at a snapshot, or at the end where it is "end".
+pub fn counter(outcome: &Outcome, snapshot: &str, name: &str) -> u64 {
+    let frame = match snapshot {
+        "end" => outcome.capture.frames.last(),
+        _ => outcome.capture.labelled(snapshot),
+    };
+    let text = frame.and_then(|frame| frame.file("proc/vmstat"));
+    let vmstat = Vmstat::parse(text.expect("a full frame")).expect("the kernel's format");
+    vmstat.get(name).expect("the counter is there")
+}
+
+pub fn statuses(outcome: &Outcome, label: &str) -> Vec<Status> {
+    let steps = outcome.labelled(label);
+    steps.map(|step| step.status.clone()).collect()
+}

@@ -1,0 +1,192 @@
+//! Faults, the page cache and the OOM killer, as their counters and times show them.
+
+mod common;
+
+use common::*;
+use mm::meminfo::Meminfo;
+use mm::outcome::{Outcome, Status};
+use mm::units::{Bytes, Nanos};
+use mm::workload::{Access, Action, Advice, Huge, Process, Target};
+
+fn page_tables(outcome: &Outcome, snapshot: &str) -> u64 {
+    counter(outcome, snapshot, "nr_page_table_pages")
+}
+
+fn touched(huge: Huge) -> Outcome {
+    let dontneed = Action::Advise {
+        target: Target::Region("heap".to_owned()),
+        advice: Advice::DontNeed,
+    };
+    // 4 MiB and half of one that is too short for a huge page.
+    let steps = vec![
+        map("heap", 5, huge),
+        step(Action::Access(touch("heap"))),
+        snapshot("touched"),
+        step(dontneed),
+        snapshot("dropped"),
+        step(Action::Access(touch("heap"))),
+        snapshot("again"),
+        step(Action::Unmap {
+            region: "heap".to_owned(),
+        }),
+        snapshot("unmapped"),
+    ];
+    run(&scenario(&[], vec![process("a", steps)]))
+}
+
+#[test]
+fn a_region_takes_huge_pages_where_they_fit_and_base_pages_at_its_end() {
+    let outcome = touched(Huge::System);
+    let count = |snapshot, name| counter(&outcome, snapshot, name);
+    assert_eq!(count("touched", "thp_fault_alloc"), 2);
+    assert_eq!(count("touched", "pgfault"), 2 + 256);
+    assert_eq!(page_tables(&outcome, "touched"), 3);
+    assert_eq!(count("touched", "nr_inactive_anon"), 1280);
+}
+
+#[test]
+fn what_dontneed_dropped_is_faulted_in_again_huge_where_it_was() {
+    let outcome = touched(Huge::System);
+    let count = |snapshot, name| counter(&outcome, snapshot, name);
+    assert_eq!(count("dropped", "nr_inactive_anon"), 0);
+    assert_eq!(
+        page_tables(&outcome, "dropped"),
+        1,
+        "that of the base pages"
+    );
+    assert_eq!(count("again", "thp_fault_alloc"), 4);
+    assert_eq!(count("again", "pgfault"), 2 * (2 + 256));
+    assert_eq!(page_tables(&outcome, "unmapped"), 0);
+}
+
+#[test]
+fn a_region_that_wants_none_takes_base_pages_and_keeps_their_tables() {
+    let outcome = touched(Huge::Never);
+    let count = |snapshot, name| counter(&outcome, snapshot, name);
+    assert_eq!(count("touched", "thp_fault_alloc"), 0);
+    assert_eq!(count("touched", "pgfault"), 1280);
+    assert_eq!(page_tables(&outcome, "dropped"), 3);
+    assert_eq!(page_tables(&outcome, "unmapped"), 0);
+}
+
+#[test]
+fn a_huge_page_that_cannot_be_had_falls_back_to_base_pages() {
+    // 45 MiB leave less than a huge page above min, but base pages.
+    let steps = vec![
+        map("most", 45, Huge::Never),
+        step(Action::Access(touch("most"))),
+        map("heap", 2, Huge::System),
+        step(Action::Access(Access {
+            amount: Some(Bytes(128 << 10)),
+            ..touch("heap")
+        })),
+    ];
+    let outcome = run(&scenario(&[], vec![process("a", steps)]));
+    assert_eq!(counter(&outcome, "end", "thp_fault_fallback"), 1);
+    assert_eq!(counter(&outcome, "end", "oom_kill"), 0);
+}
+
+#[test]
+fn the_largest_process_is_killed_and_the_others_live() {
+    let hog = |name: &str, mib| {
+        let steps = vec![
+            map("heap", mib, Huge::Never),
+            labelled(name, Action::Access(touch("heap"))),
+            sleep(100),
+            labelled(&format!("{name} ends"), Action::Access(touch("heap"))),
+        ];
+        process(name, steps)
+    };
+    let outcome = run(&scenario(&[], vec![hog("large", 60), hog("small", 10)]));
+    assert_eq!(statuses(&outcome, "large"), [Status::Killed(9)]);
+    assert_eq!(statuses(&outcome, "small ends"), [Status::Done]);
+    assert_eq!(counter(&outcome, "end", "oom_kill"), 1);
+    assert_eq!(counter(&outcome, "end", "nr_inactive_anon"), 0);
+}
+
+#[test]
+fn nobody_left_to_kill_is_a_panic_of_the_kernel() {
+    let steps = vec![
+        map("heap", 100, Huge::Never),
+        step(Action::Access(touch("heap"))),
+    ];
+    let exempt = Process {
+        oom_score_adj: -1000,
+        ..process("a", steps)
+    };
+    let why = refusal(&scenario(&[], vec![exempt]));
+    assert!(why.starts_with("the kernel panics"), "{why}");
+}
+
+#[test]
+fn a_second_reader_of_a_page_that_is_being_read_waits_for_it() {
+    let reader = |name| process(name, vec![labelled(name, Action::Access(read(0)))]);
+    let outcome = run(&scenario(&[8], vec![reader("a"), reader("b")]));
+    assert_eq!(counter(&outcome, "end", "pgpgin"), 8192, "each page once");
+    let (a, b) = (one(&outcome, "a"), one(&outcome, "b"));
+    assert!(
+        milliseconds(a) >= 80 && milliseconds(b) >= 80,
+        "{a:?} {b:?}"
+    );
+    assert_eq!((a.bytes, b.bytes), (Bytes(8 * MIB), Bytes(8 * MIB)));
+}
+
+#[test]
+fn a_file_that_fits_is_read_once_and_one_that_does_not_every_time() {
+    let steps = |file| {
+        vec![
+            step(Action::Access(read(file))),
+            snapshot("once"),
+            step(Action::Access(read(file))),
+            snapshot("twice"),
+        ]
+    };
+    let read_kib = |mib, snapshot| {
+        let outcome = run(&scenario(&[mib], vec![process("a", steps(0))]));
+        counter(&outcome, snapshot, "pgpgin")
+    };
+    assert_eq!(read_kib(32, "twice"), 32 << 10);
+    assert_eq!(read_kib(100, "once"), 100 << 10);
+    assert_eq!(read_kib(100, "twice"), 200 << 10, "a loop never hits");
+}
+
+#[test]
+fn dropping_the_cache_spares_what_is_being_read() {
+    let dropper = vec![sleep(20), step(Action::DropCaches), snapshot("dropped")];
+    let reader = vec![labelled("read", Action::Access(read(0)))];
+    let processes = vec![process("reader", reader), process("dropper", dropper)];
+    let outcome = run(&scenario(&[8], processes));
+    let frame = outcome.capture.labelled("dropped").expect("a snapshot");
+    let meminfo = Meminfo::parse(frame.file("proc/meminfo").expect("the file"));
+    let cached = meminfo.expect("the kernel's format").get("Cached");
+    let cached = cached.expect("the item").0;
+    assert!((1..1024).contains(&cached), "{cached} kB in flight");
+    assert_eq!(one(&outcome, "read").bytes, Bytes(8 * MIB));
+}
+
+#[test]
+fn the_readahead_of_a_file_goes_on_with_its_next_access() {
+    // 16 reads of 32 KiB each, as one access and as sixteen: the same requests.
+    let pieces = |rounds| {
+        let access = Access {
+            amount: Some(Bytes((512 << 10) / rounds)),
+            block: Bytes(32 << 10),
+            ..read(0)
+        };
+        let steps = vec![labelled(
+            "all",
+            common::repeat(
+                mm::workload::Until::Times(rounds),
+                vec![step(Action::Access(access))],
+            ),
+        )];
+        let outcome = run(&scenario(&[8], vec![process("a", steps)]));
+        (
+            counter(&outcome, "end", "pgpgin"),
+            one(&outcome, "all").duration(),
+        )
+    };
+    let (whole, parts) = (pieces(1), pieces(16));
+    assert_eq!(whole.0, parts.0);
+    assert!(parts.1 < whole.1 + Nanos(100_000), "{whole:?} {parts:?}");
+}

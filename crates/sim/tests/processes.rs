@@ -1,0 +1,261 @@
+//! What the steps of processes do: time, repetition, waiting, killing, and ends.
+
+mod common;
+
+use common::*;
+use mm::outcome::Status;
+use mm::units::{Bytes, Nanos};
+use mm::workload::{Access, Action, Advice, Huge, Process, Start, Target, Until};
+
+#[test]
+fn operations_keep_to_a_rate() {
+    let access = Access {
+        rate: 100,
+        amount: Some(Bytes(20 * (128 << 10))),
+        ..touch("heap")
+    };
+    let steps = vec![
+        map("heap", 4, Huge::Never),
+        labelled("touch", Action::Access(access)),
+    ];
+    let outcome = run(&scenario(&[], vec![process("a", steps)]));
+    let touched = one(&outcome, "touch");
+    assert_eq!(touched.operations, 20);
+    assert_eq!(milliseconds(touched), 190, "the first is due at once");
+}
+
+#[test]
+fn a_process_thinks_after_every_operation() {
+    let access = Access {
+        think: Nanos(10_000_000),
+        amount: Some(Bytes(20 * (128 << 10))),
+        ..touch("heap")
+    };
+    let steps = vec![
+        map("heap", 4, Huge::Never),
+        labelled("touch", Action::Access(access)),
+    ];
+    let outcome = run(&scenario(&[], vec![process("a", steps)]));
+    assert!((200..203).contains(&milliseconds(one(&outcome, "touch"))));
+}
+
+#[test]
+fn a_time_limit_ends_an_access() {
+    let access = Access {
+        amount: Some(Bytes(1 << 40)),
+        time_limit: Some(Nanos(50_000_000)),
+        ..read(0)
+    };
+    let steps = vec![labelled("read", Action::Access(access))];
+    let outcome = run(&scenario(&[1], vec![process("a", steps)]));
+    assert!((50..52).contains(&milliseconds(one(&outcome, "read"))));
+    assert!(
+        one(&outcome, "read").bytes.0 > MIB,
+        "it began again at the end"
+    );
+}
+
+#[test]
+fn an_access_to_an_empty_file_ends_at_once() {
+    let access = Access {
+        amount: Some(Bytes(MIB)),
+        ..read(0)
+    };
+    let steps = vec![labelled("read", Action::Access(access))];
+    let outcome = run(&scenario(&[0], vec![process("a", steps)]));
+    assert_eq!(one(&outcome, "read").operations, 0);
+}
+
+#[test]
+fn a_repetition_ends_after_its_rounds_or_at_its_time() {
+    let steps = vec![
+        labelled("rounds", repeat(Until::Times(3), vec![sleep(10)])),
+        labelled("none", repeat(Until::Times(0), vec![sleep(10)])),
+        labelled(
+            "time",
+            repeat(Until::Elapsed(Nanos(25_000_000)), vec![sleep(10)]),
+        ),
+    ];
+    let outcome = run(&scenario(&[], vec![process("a", steps)]));
+    let took = |label| milliseconds(one(&outcome, label));
+    assert_eq!((took("rounds"), took("none")), (30, 0));
+    assert_eq!(took("time"), 30, "the third round begins before 25 ms");
+}
+
+#[test]
+fn the_deadline_ends_everything_as_done() {
+    let forever = repeat(
+        Until::Forever,
+        vec![
+            step(Action::DropCaches),
+            labelled("read", Action::Access(read(0))),
+        ],
+    );
+    let mut scenario = scenario(&[30], vec![process("a", vec![labelled("all", forever)])]);
+    scenario.workload.deadline = Some(Nanos(500_000_000));
+    let outcome = run(&scenario);
+    assert_eq!(statuses(&outcome, "all"), [Status::Done]);
+    assert_eq!(statuses(&outcome, "read"), [Status::Done, Status::Done]);
+    let last = outcome.capture.frames.last().expect("a frame");
+    assert!(last.at >= Nanos(500_000_000) && last.at < Nanos(510_000_000));
+}
+
+#[test]
+fn a_killed_sleeper_is_not_woken_by_its_old_alarm() {
+    let child = vec![labelled("sleep", repeat(Until::Times(1), vec![sleep(100)]))];
+    let parent = vec![
+        start("child"),
+        sleep(50),
+        kill("child"),
+        start("child"),
+        wait("child"),
+        sleep(200),
+    ];
+    let processes = vec![process("parent", parent), on_demand("child", child)];
+    let outcome = run(&scenario(&[], processes));
+    let took: Vec<u64> = outcome.labelled("sleep").map(milliseconds).collect();
+    assert_eq!(took, [50, 100]);
+    assert_eq!(statuses(&outcome, "sleep"), [Status::Done, Status::Done]);
+}
+
+#[test]
+fn a_killed_sleeper_stays_dead() {
+    let parent = vec![sleep(50), kill("child"), sleep(200)];
+    let child = vec![sleep(100), labelled("after", Action::DropCaches)];
+    let processes = vec![process("parent", parent), process("child", child)];
+    let outcome = run(&scenario(&[], processes));
+    assert_eq!(outcome.labelled("after").count(), 0);
+}
+
+#[test]
+fn who_kills_its_own_process_dies_with_it() {
+    let steps = vec![
+        labelled("life", repeat(Until::Times(1), vec![sleep(10), kill("a")])),
+        snapshot("after"),
+    ];
+    let twins = Process {
+        count: 2,
+        ..process("a", steps)
+    };
+    let outcome = run(&scenario(&[], vec![twins]));
+    assert_eq!(outcome.labelled("life").count(), 2);
+    assert!(outcome.capture.labelled("after").is_none());
+}
+
+#[test]
+fn a_wait_lasts_until_a_process_that_starts_later_has_ended() {
+    let late = Process {
+        start: Start::After(Nanos(30_000_000)),
+        ..process("late", vec![sleep(20)])
+    };
+    let steps = vec![labelled(
+        "wait",
+        repeat(Until::Times(1), vec![wait("late")]),
+    )];
+    let outcome = run(&scenario(&[], vec![process("a", steps), late]));
+    assert_eq!(milliseconds(one(&outcome, "wait")), 50);
+}
+
+#[test]
+fn a_process_that_is_killed_before_its_start_never_starts() {
+    let late = Process {
+        start: Start::After(Nanos(30_000_000)),
+        ..process("late", vec![snapshot("late")])
+    };
+    let steps = vec![kill("late"), wait("late"), sleep(100)];
+    let outcome = run(&scenario(&[], vec![process("a", steps), late]));
+    assert!(outcome.capture.labelled("late").is_none());
+}
+
+#[test]
+fn a_second_life_begins_as_the_first_one() {
+    let some = Access {
+        amount: Some(Bytes(MIB)),
+        ..read(0)
+    };
+    let child = vec![labelled("read", Action::Access(some))];
+    let parent = vec![
+        start("child"),
+        wait("child"),
+        start("child"),
+        wait("child"),
+        snapshot("twice"),
+    ];
+    let processes = vec![process("parent", parent), on_demand("child", child)];
+    let outcome = run(&scenario(&[8], processes));
+    assert_eq!(outcome.labelled("read").count(), 2);
+    let read_from_disk = counter(&outcome, "twice", "pgpgin");
+    assert!(
+        read_from_disk < 2048,
+        "the same MiB twice: {read_from_disk} KiB"
+    );
+}
+
+#[test]
+fn a_start_leaves_alone_what_runs() {
+    let parent = vec![start("child"), sleep(10), start("child"), wait("child")];
+    let child = vec![labelled("life", repeat(Until::Times(1), vec![sleep(50)]))];
+    let processes = vec![process("parent", parent), on_demand("child", child)];
+    assert_eq!(
+        milliseconds(one(&run(&scenario(&[], processes)), "life")),
+        50
+    );
+}
+
+#[test]
+fn an_address_space_that_is_too_small_fails_the_process() {
+    let steps = vec![
+        map("first", 8, Huge::Never),
+        map("first", 10, Huge::Never),
+        labelled(
+            "all",
+            repeat(Until::Times(1), vec![map("second", 10, Huge::Never)]),
+        ),
+        snapshot("after"),
+    ];
+    let limited = Process {
+        address_space: Some(Bytes(16 * MIB)),
+        ..process("a", steps)
+    };
+    let outcome = run(&scenario(&[], vec![limited]));
+    assert_eq!(statuses(&outcome, "all"), [Status::Failed(12)], "ENOMEM");
+    assert!(outcome.capture.labelled("after").is_none());
+}
+
+#[test]
+fn two_cpus_run_two_busy_processes_at_once() {
+    let busy = |name: &str| {
+        let steps = vec![
+            map("heap", 8, Huge::Never),
+            labelled(
+                name,
+                repeat(Until::Times(20), vec![step(Action::Access(touch("heap")))]),
+            ),
+        ];
+        process(name, steps)
+    };
+    let mut scenario = scenario(&[], vec![busy("a"), busy("b")]);
+    let shared = one(&run(&scenario), "b").end;
+    scenario.machine.cpus = 2;
+    let alone = one(&run(&scenario), "b").end;
+    assert!(alone.0 < shared.0 * 3 / 5, "{alone} against {shared}");
+    assert!(alone.0 > shared.0 * 2 / 5);
+}
+
+#[test]
+fn advice_about_a_file_drops_its_pages_alone() {
+    let drop = Action::Advise {
+        target: Target::File("file 0".to_owned()),
+        advice: Advice::DontNeed,
+    };
+    let steps = vec![
+        step(Action::Access(read(0))),
+        step(Action::Access(read(1))),
+        step(drop),
+        labelled("dropped", Action::Access(read(0))),
+        labelled("kept", Action::Access(read(1))),
+    ];
+    let outcome = run(&scenario(&[4, 4], vec![process("a", steps)]));
+    let took = |label| one(&outcome, label).duration();
+    assert!(took("dropped").0 > 10 * took("kept").0);
+}
