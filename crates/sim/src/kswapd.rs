@@ -111,3 +111,62 @@ impl Balancing {
         self.priority >= 1
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn run(memory: &mut Memory) {
+        while memory.kswapd.is_awake() {
+            memory.kswapd_step();
+        }
+    }
+
+    #[test]
+    fn it_stops_once_the_zone_is_above_high() {
+        let mut memory = Memory::with_cache(10_000, 1000, 8740, 0);
+        assert!(!memory.is_balanced());
+        memory.wake_kswapd();
+        run(&mut memory);
+        assert!(memory.is_balanced());
+        assert_eq!(memory.events.pageoutrun, 1);
+        assert!(memory.zones[0].free > 1500);
+        let stolen = memory.events.pgsteal_kswapd;
+        memory.wake_kswapd();
+        assert!(!memory.kswapd.is_awake(), "there is nothing to do");
+        assert_eq!(memory.events.pgsteal_kswapd, stolen);
+    }
+
+    #[test]
+    fn the_priority_falls_while_a_pass_is_short_of_its_goal_or_fruitless() {
+        let mut memory = Memory::with_cache(1000, 10, 500, 0);
+        let pass = |scanned, reclaimed, memory: &mut Memory| {
+            let mut pass = memory.begin_scan(Reclaimer::Kswapd, DEF_PRIORITY, 100);
+            (pass.scanned, pass.reclaimed) = (scanned, reclaimed);
+            pass
+        };
+        let mut run = Balancing::new();
+        assert!(run.finish_pass(&pass(40, 40, &mut memory), 100));
+        assert_eq!(run.priority, 11);
+        assert!(run.finish_pass(&pass(60, 60, &mut memory), 100));
+        assert_eq!(run.priority, 11);
+        assert!(run.finish_pass(&pass(60, 0, &mut memory), 100));
+        assert_eq!(run.priority, 10);
+        run.priority = 1;
+        assert!(!run.finish_pass(&pass(0, 0, &mut memory), 100), "the last");
+    }
+
+    #[test]
+    fn it_gives_up_after_sixteen_fruitless_runs_until_it_is_forgiven() {
+        let mut memory = Memory::with_zone(1000, 100);
+        memory.zones[0].free = 50;
+        memory.wake_kswapd();
+        run(&mut memory);
+        assert_eq!(memory.events.pageoutrun, u64::from(FAILURES));
+        memory.wake_kswapd();
+        assert!(!memory.kswapd.is_awake());
+        memory.forgive_kswapd();
+        memory.wake_kswapd();
+        assert!(memory.kswapd.is_awake());
+    }
+}

@@ -250,6 +250,24 @@ impl Memory {
             Costs::default(),
         )
     }
+
+    /// A zone with so many pages of a file on the inactive and on the active list.
+    #[cfg(test)]
+    pub(crate) fn with_cache(managed: u64, min: u64, inactive: u64, active: u64) -> Self {
+        let mut memory = Self::with_zone(managed, min);
+        let base = memory.take_range(inactive + active).expect("there is room");
+        for index in 0..inactive + active {
+            let page = base + index as PageId;
+            memory.allocate(page, State::Inactive).expect("it fits");
+            memory.tree_insert(page).expect("it fits");
+            let list = match index < inactive {
+                true => Lru::InactiveFile,
+                false => Lru::ActiveFile,
+            };
+            memory.add_to_list(page, list);
+        }
+        memory
+    }
 }
 
 /// Indices that an object takes: whole tree nodes.

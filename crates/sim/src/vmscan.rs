@@ -203,3 +203,58 @@ impl Scan {
         self.untrimmable = true;
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pass(memory: &mut Memory, priority: u32, goal: u64) -> Scan {
+        let mut scan = memory.begin_scan(Reclaimer::Kswapd, priority, goal);
+        while memory.scan_batch(&mut scan) {}
+        scan
+    }
+
+    #[test]
+    fn active_pages_are_deactivated_only_while_the_inactive_list_is_low() {
+        let mut enough = Memory::with_cache(20_000, 10, 4096, 4096);
+        pass(&mut enough, 2, 10_000);
+        assert_eq!(enough.events.pgdeactivate, 0);
+        assert_eq!(enough.events.pgsteal_kswapd, 1024, "a quarter of the list");
+        let mut low = Memory::with_cache(20_000, 10, 4096, 8192);
+        pass(&mut low, 2, 10_000);
+        assert_eq!(low.events.pgdeactivate, 2048);
+        assert_eq!(low.list(Lru::InactiveFile), 4096 - 1024 + 2048);
+    }
+
+    #[test]
+    fn an_activated_refault_lets_active_pages_be_deactivated() {
+        let mut memory = Memory::with_cache(20_000, 10, 4096, 4096);
+        memory.events.workingset_activate_file += 1;
+        pass(&mut memory, 2, 10_000);
+        assert_eq!(memory.events.pgdeactivate, 1024);
+    }
+
+    #[test]
+    fn a_pass_ends_with_the_round_that_meets_its_goal() {
+        let mut memory = Memory::with_cache(20_000, 10, 8192, 0);
+        assert_eq!(pass(&mut memory, 0, 100).reclaimed, 128);
+    }
+
+    #[test]
+    fn of_two_types_the_smaller_is_dropped_and_the_larger_trimmed_in_proportion() {
+        let mut scan = Memory::with_zone(100, 1).begin_scan(Reclaimer::Kswapd, 12, 0);
+        scan.targets = [199, 0, 1000, 0];
+        scan.left = [100, 0, 900, 0];
+        scan.trim_when_done();
+        assert_eq!(scan.left, [0, 0, 400, 0], "half of both is scanned");
+    }
+
+    #[test]
+    fn direct_reclaim_scans_larger_shares_until_it_has_a_batch() {
+        let mut memory = Memory::with_cache(20_000, 10, 8192, 0);
+        // A 4096th of the list, a 2048th of what is left, …: four passes come to 27.
+        assert_eq!(memory.reclaim_directly(), 2 + 3 + 7 + 15 + 31);
+        assert_eq!(memory.events.pgsteal_direct, 58);
+        assert_eq!(Memory::with_zone(100, 1).reclaim_directly(), 0);
+    }
+}

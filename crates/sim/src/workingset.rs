@@ -58,3 +58,47 @@ impl Memory {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::folio::PageId;
+
+    /// Evicts the oldest inactive page, lets `others` follow it, and brings it in again.
+    fn refault(active: u64, others: u64, deactivated: bool) -> (Memory, PageId) {
+        let mut memory = Memory::with_cache(10_000, 10, 1000, active);
+        let tail = |memory: &Memory| memory.lists[Lru::InactiveFile as usize].tail();
+        let first = tail(&memory).expect("a page");
+        if deactivated {
+            memory.folios.set_workingset(first);
+        }
+        for _ in 0..=others {
+            let page = tail(&memory).expect("a page");
+            memory.take_from_list(page, Lru::InactiveFile);
+            memory.evict_file(page);
+        }
+        let history = memory.history(first);
+        memory.allocate(first, State::InFlight).expect("it fits");
+        memory.admit(first, history);
+        (memory, first)
+    }
+
+    #[test]
+    fn a_refault_within_the_active_lists_size_is_activated_and_one_beyond_is_not() {
+        let (memory, page) = refault(100, 99, false);
+        assert_eq!(memory.folios.state(page), State::InFlightActive);
+        assert_eq!(memory.events.workingset_activate_file, 1);
+        let (memory, page) = refault(100, 100, false);
+        assert_eq!(memory.folios.state(page), State::InFlight);
+        assert_eq!(memory.events.workingset_refault_file, 1);
+        assert_eq!(memory.events.workingset_activate_file, 0);
+    }
+
+    #[test]
+    fn only_a_page_that_had_been_active_counts_as_restored() {
+        assert_eq!(refault(100, 0, false).0.events.workingset_restore_file, 0);
+        let (memory, page) = refault(100, 0, true);
+        assert_eq!(memory.events.workingset_restore_file, 1);
+        assert!(memory.folios.is_workingset(page));
+    }
+}
