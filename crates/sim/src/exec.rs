@@ -98,7 +98,7 @@ impl<'a> System<'a> {
                     .snapshot(now, label, &self.memory, &self.tunables);
             }
             Action::ApplyArm => self.apply_arm()?,
-            Action::ApplyDefaults => self.tunables.restore(&mut self.memory)?,
+            Action::ApplyDefaults => self.tunables.restore(&mut self.memory),
             Action::Set(settings) => {
                 for setting in settings {
                     self.tunables.write(setting, &mut self.memory)?;

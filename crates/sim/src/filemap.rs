@@ -195,3 +195,89 @@ impl File {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use alloc::vec;
+
+    use mm::machine;
+
+    use super::*;
+    use crate::readahead::Limits;
+
+    /// A file of 64 pages, of which `cached` are there, read from its first page.
+    fn read_with(cached: &[PageId]) -> (Memory, File, Progress) {
+        let mut memory = Memory::with_zone(10_000, 10);
+        let base = memory.take_range(64).expect("there is room");
+        for page in cached.iter().map(|index| base + index) {
+            memory.allocate(page, State::Inactive).expect("it fits");
+            memory.tree_insert(page).expect("it fits");
+            memory.add_to_list(page, Lru::InactiveFile);
+        }
+        let disk = machine::Disk {
+            name: "disk".into(),
+            size: Bytes::GIB,
+            read_bandwidth: Bytes(1 << 30),
+            write_bandwidth: Bytes(1 << 30),
+            latency: Nanos(1000),
+            seek: Nanos::ZERO,
+            channels: 1,
+            queue_depth: 1,
+            rotational: false,
+        };
+        let mut file = File {
+            base,
+            pages: 64,
+            disk: 0,
+            offset: 0,
+            reads: Vec::new(),
+        };
+        let mut reader = Reader {
+            memory: &mut memory,
+            disks: &mut [Disk::new(&disk)],
+            file: &mut file,
+            index: 0,
+            readahead: &mut Readahead::new(Limits::DEFAULT),
+            began: Nanos::ZERO,
+            submitted: &mut Vec::new(),
+        };
+        let progress = reader.read(&mut 0, 32, 32);
+        (memory, file, progress)
+    }
+
+    fn requests(file: &File) -> Vec<(PageId, PageId)> {
+        let reads = file.reads.iter();
+        reads.map(|read| (read.start, read.end)).collect()
+    }
+
+    #[test]
+    fn a_miss_reads_the_window_in_one_request_and_waits_for_it() {
+        let (memory, file, progress) = read_with(&[]);
+        assert_eq!(requests(&file), [(0, 32)]);
+        assert_eq!(progress, Progress::WaitsUntil(file.reads[0].done));
+        assert_eq!(memory.in_flight, 32);
+        assert_eq!(memory.events.pgpgin, 128);
+    }
+
+    #[test]
+    fn a_window_that_is_partly_cached_makes_one_request_for_each_gap() {
+        let (_, file, _) = read_with(&[5, 6, 20]);
+        assert_eq!(requests(&file), [(0, 5), (7, 20), (21, 32)]);
+    }
+
+    #[test]
+    fn cached_pages_are_marked_as_accessed_and_read_nothing() {
+        let all: Vec<PageId> = (0..32).collect();
+        let (memory, file, progress) = read_with(&all);
+        assert_eq!((progress, file.reads), (Progress::Complete, vec![]));
+        assert!(all.iter().all(|&page| memory.folios.is_referenced(page)));
+    }
+
+    #[test]
+    fn a_read_that_came_back_puts_its_pages_on_the_list() {
+        let (mut memory, mut file, _) = read_with(&[]);
+        file.complete(file.reads[0], &mut memory);
+        assert_eq!((memory.in_flight, memory.list(Lru::InactiveFile)), (0, 32));
+        assert!(file.reads.is_empty());
+    }
+}

@@ -41,7 +41,7 @@ const KNOWN: [(&str, &str); 9] = [
 #[derive(Clone, Debug)]
 pub(crate) struct Tunables {
     values: BTreeMap<&'static str, String>,
-    /// Name and value before the run's first write, in order of those writes.
+    /// Names and values before the run's first write of each.
     before: Vec<(&'static str, String)>,
 }
 
@@ -83,21 +83,31 @@ impl Tunables {
     /// Writes a setting during the run, and remembers the value from before the first such write.
     pub(crate) fn write(&mut self, setting: &Setting, memory: &mut Memory) -> Result<(), Error> {
         let name = known(setting)?;
-        let Some(old) = self.values.get(name).cloned() else {
+        if !self.values.contains_key(name) {
             return Ok(());
-        };
-        if !self.before.iter().any(|(written, _)| *written == name) {
-            self.before.push((name, old));
         }
+        self.remember(name);
+        let partner = catalogue::find(name).and_then(|tunable| tunable.partner);
+        let partner = KNOWN.iter().find(|(known, _)| Some(*known) == partner);
+        partner
+            .into_iter()
+            .for_each(|(name, _)| self.remember(name));
         self.set(name, &setting.value, memory)
     }
 
-    /// Writes back the values from before the first write, last first.
-    pub(crate) fn restore(&mut self, memory: &mut Memory) -> Result<(), Error> {
-        while let Some((name, value)) = self.before.pop() {
-            self.set(name, &value, memory)?;
+    /// Brings back the values from before the first write; of a bytes/ratio pair both.
+    pub(crate) fn restore(&mut self, memory: &mut Memory) {
+        for (name, value) in core::mem::take(&mut self.before) {
+            self.values.insert(name, value);
+            self.take_effect(name, memory);
         }
-        Ok(())
+    }
+
+    fn remember(&mut self, name: &'static str) {
+        let is_known = self.before.iter().any(|(written, _)| *written == name);
+        if let Some(old) = self.values.get(name).filter(|_| !is_known) {
+            self.before.push((name, old.clone()));
+        }
     }
 
     /// Refuses to run where the kernel's multi-generational lists are on: they are not modelled.
@@ -167,11 +177,16 @@ impl Tunables {
         }
         self.values.insert(name, value.to_string());
         self.drop_partner(name, value);
+        self.take_effect(name, memory);
+        Ok(())
+    }
+
+    /// What the kernel computes anew when this tunable is written.
+    fn take_effect(&self, name: &str, memory: &mut Memory) {
         if name == MIN_FREE || name == SCALE_FACTOR {
             let min_free = Kib(self.number(MIN_FREE).unwrap_or(0));
             memory.set_watermarks(min_free, self.number(SCALE_FACTOR).unwrap_or(10));
         }
-        Ok(())
     }
 
     /// Writing one of a bytes/ratio pair zeroes the other.
@@ -219,4 +234,74 @@ fn thp_choices(value: &str) -> String {
     };
     let words: Vec<String> = ["always", "madvise", "never"].iter().map(show).collect();
     words.join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tunables() -> (Tunables, Memory) {
+        let mut boot = Frame::default();
+        for (path, text) in [
+            ("proc/sys/vm/dirty_ratio", "20\n"),
+            ("proc/sys/vm/dirty_bytes", "0\n"),
+            (
+                "sys/kernel/mm/transparent_hugepage/enabled",
+                "always [madvise] never\n",
+            ),
+        ] {
+            boot.files.insert(path.to_string(), text.to_string());
+        }
+        (Tunables::new(&boot), Memory::with_zone(1000, 10))
+    }
+
+    fn setting(tunable: &str, value: &str) -> Setting {
+        let (tunable, value) = (tunable.to_string(), value.to_string());
+        Setting { tunable, value }
+    }
+
+    #[test]
+    fn writing_one_of_a_pair_zeroes_its_partner_and_restoring_brings_it_back() {
+        let (mut tunables, mut memory) = tunables();
+        let bytes = setting(DIRTY_BYTES, "4096000");
+        tunables.write(&bytes, &mut memory).expect("a value");
+        assert_eq!(
+            (tunables.number(DIRTY), tunables.number(DIRTY_BYTES)),
+            (Some(0), Some(4_096_000))
+        );
+        let ratio = setting(DIRTY, "40");
+        tunables.write(&ratio, &mut memory).expect("a value");
+        assert_eq!(
+            (tunables.number(DIRTY), tunables.number(DIRTY_BYTES)),
+            (Some(40), Some(0))
+        );
+        tunables.restore(&mut memory);
+        let pair = (tunables.number(DIRTY), tunables.number(DIRTY_BYTES));
+        assert_eq!(pair, (Some(20), Some(0)));
+    }
+
+    #[test]
+    fn huge_pages_come_as_the_setting_and_the_region_say() {
+        let (mut tunables, mut memory) = tunables();
+        let gives = |tunables: &Tunables| {
+            [Huge::System, Huge::Advise, Huge::Never].map(|huge| tunables.gives_huge_pages(huge))
+        };
+        assert_eq!(gives(&tunables), [false, true, false]);
+        tunables
+            .write(&setting(THP, "always"), &mut memory)
+            .expect("a value");
+        assert_eq!(gives(&tunables), [true, true, false]);
+        tunables.restore(&mut memory);
+        assert_eq!(gives(&tunables), [false, true, false]);
+    }
+
+    #[test]
+    fn a_tunable_that_the_kernel_lacks_is_skipped() {
+        let (mut tunables, mut memory) = tunables();
+        tunables
+            .write(&setting(MGLRU, "0"), &mut memory)
+            .expect("skipped");
+        assert_eq!(tunables.values.get(MGLRU), None);
+        tunables.check().expect("no lists to refuse");
+    }
 }
