@@ -179,6 +179,9 @@ impl<'a> Experiment<'a> {
             tell(Event::Recorded(id));
             return Ok(Ended::Done(Box::new(record)));
         }
+        if let Some(store) = store {
+            store.prepare(&self.study.name)?;
+        }
         tell(Event::Begins(id));
         let run = Run {
             study_text: &self.study.text,
@@ -365,6 +368,16 @@ mod tests {
         assert_eq!((results.records.len(), results.failures.len()), (4, 4));
         let seeds: Vec<u64> = results.records.iter().map(|r| r.provenance.seed).collect();
         assert_eq!(seeds, [1, 2, 3, 4]);
+    }
+
+    #[test]
+    fn records_that_cannot_be_kept_stop_it_before_the_first_run() {
+        let (study, folder) = (study(), tempfile::tempdir().unwrap());
+        std::fs::write(folder.path().join(&study.name), b"no folder").unwrap();
+        let (bench, store) = (Counting::default(), Store::new(folder.path()));
+        let error = Experiment::new(&study).run(&bench, Some(&store), &|_| ());
+        assert!(matches!(error, Err(ExperimentError::Store(_))));
+        assert_eq!(bench.runs.load(Ordering::Relaxed), 0);
     }
 
     #[test]

@@ -89,6 +89,21 @@ impl Store {
         Ok(path)
     }
 
+    /// Makes the study's folder and tries to write into it, so that a run whose record could not be
+    /// kept is not begun.
+    ///
+    /// # Errors
+    /// The folder cannot be made or written.
+    pub fn prepare(&self, study: &str) -> Result<(), StoreError> {
+        let folder = self.root.join(study);
+        let tried = fs::create_dir_all(&folder).and_then(|()| tempfile::tempfile_in(&folder));
+        tried.map(drop).map_err(|source| StoreError::Io {
+            path: folder.display().to_string(),
+            source,
+            way_out: "make it writable, or name another folder with --records",
+        })
+    }
+
     /// All records of a study, in the order of their file names; none where there is no folder.
     ///
     /// # Errors
@@ -230,6 +245,20 @@ mod tests {
             (files, store.load("min-free-kbytes").unwrap().len()),
             (1, 1)
         );
+    }
+
+    #[test]
+    fn a_folder_is_made_and_tried_before_the_first_run() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::new(folder.path().join("records"));
+        store.prepare("study").unwrap();
+        let study = store.root().join("study");
+        assert_eq!(fs::read_dir(&study).unwrap().count(), 0, "nothing is left");
+        fs::write(study.join("file"), b"").unwrap();
+        let error = Store::new(study.join("file")).prepare("study").unwrap_err();
+        let error = error.to_string();
+        assert!(error.contains("file/study: Not a directory"), "{error}");
+        assert!(error.ends_with("with --records"), "{error}");
     }
 
     #[test]

@@ -14,6 +14,8 @@ pub const BUILT_IN: &[(&str, &str)] = &[(
 
 /// A study's text is small; a larger file is something else.
 const MOST_BYTES: u64 = 1 << 20;
+/// What is said of a file that cannot be a study.
+const NO_STUDY: &str = "not a study: a text file of at most 1 MiB is expected";
 
 /// Why there is no study.
 #[derive(Debug, thiserror::Error)]
@@ -61,9 +63,24 @@ pub(super) fn find(name: &str, path: &Path) -> Result<Study, FindError> {
 fn read(path: &Path) -> io::Result<String> {
     let metadata = std::fs::metadata(path)?;
     if !metadata.is_file() || metadata.len() > MOST_BYTES {
-        return Err(io::Error::other(
-            "not a study: a text file of at most 1 MiB is expected",
-        ));
+        return Err(io::Error::other(NO_STUDY));
     }
-    std::fs::read_to_string(path)
+    std::fs::read_to_string(path).map_err(|error| match error.kind() {
+        io::ErrorKind::InvalidData => io::Error::other(NO_STUDY),
+        _ => error,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bytes_that_are_no_text_are_no_study() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("study.toml");
+        std::fs::write(&path, [0xff, 0xfe, 0]).unwrap();
+        assert_eq!(read(&path).unwrap_err().to_string(), NO_STUDY);
+        assert_eq!(read(folder.path()).unwrap_err().to_string(), NO_STUDY);
+    }
 }

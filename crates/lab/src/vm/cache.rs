@@ -18,7 +18,10 @@ pub(super) fn directory(named: Option<&Path>) -> Result<PathBuf, BenchError> {
             let text = "no directory for the kernels: set XDG_CACHE_HOME or HOME";
             BenchError::Unavailable(text.into())
         })?;
-    fs::create_dir_all(&path).map_err(|error| failed(&path, &error))?;
+    fs::create_dir_all(&path).map_err(|error| {
+        let way_out = "name a folder that you can write with XDG_CACHE_HOME";
+        BenchError::Unavailable(format!("{}: {error}; {way_out}", path.display()))
+    })?;
     Ok(path)
 }
 

@@ -8,6 +8,9 @@ use std::str::FromStr;
 use super::{VmOptions, failed, packages};
 use crate::bench::{BenchError, Progress};
 
+/// What `--kernel` takes.
+const OTHERS: &str = "say host, 6.1, 6.12 or the path of an image";
+
 /// A kernel as a user names it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum KernelChoice {
@@ -110,10 +113,11 @@ fn under(root: &Path) -> Result<Kernel, BenchError> {
 /// An image anywhere; in a `boot` directory, its modules are looked for beside that.
 fn named(path: &Path) -> Result<Kernel, BenchError> {
     if !path.exists() {
-        let text = format!(
-            "kernel {}: no such file; say host, 6.1, 6.12 or an image",
-            path.display()
-        );
+        let text = format!("kernel {}: no such file; {OTHERS}", path.display());
+        return Err(BenchError::Unavailable(text));
+    }
+    if path.is_dir() {
+        let text = format!("kernel {}: a directory; {OTHERS}", path.display());
         return Err(BenchError::Unavailable(text));
     }
     let root = path
@@ -131,7 +135,7 @@ fn found(image: PathBuf, root: &Path) -> Result<Kernel, BenchError> {
     let bytes = fs::read(&image).map_err(|error| failed(&image, &error))?;
     let (release, build) = version(&bytes).ok_or_else(|| {
         let text = format!(
-            "{}: not a kernel image for x86 (a bzImage)",
+            "{}: not a kernel image for x86 (a bzImage); {OTHERS}",
             image.display()
         );
         BenchError::Unavailable(text)
@@ -225,11 +229,11 @@ mod tests {
     #[test]
     fn what_is_no_kernel_is_refused_in_one_line() {
         let error = named(Path::new("6.5")).unwrap_err().to_string();
-        assert_eq!(
-            error,
-            "kernel 6.5: no such file; say host, 6.1, 6.12 or an image"
-        );
+        assert_eq!(error, format!("kernel 6.5: no such file; {OTHERS}"));
+        let error = named(Path::new("/bin")).unwrap_err().to_string();
+        assert_eq!(error, format!("kernel /bin: a directory; {OTHERS}"));
         let error = named(Path::new("/bin/sh")).unwrap_err().to_string();
-        assert_eq!(error, "/bin/sh: not a kernel image for x86 (a bzImage)");
+        let what = "/bin/sh: not a kernel image for x86 (a bzImage)";
+        assert_eq!(error, format!("{what}; {OTHERS}"));
     }
 }
