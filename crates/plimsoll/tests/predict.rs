@@ -102,7 +102,19 @@ fn a_slip_is_told_in_one_line() {
         &["predict", study, "--set", "vm.swappiness"],
         "vm.swappiness=10",
     );
+    let twice = ["--set", "vm.swappiness=1", "--set", "vm.swappiness=2"];
+    assert_refused(
+        &[&["predict", study], &twice[..]].concat(),
+        "vm.swappiness is set twice",
+    );
     assert_refused(&["predict", study, "--repetitions", "0"], "--repetitions");
+    assert_refused(&["prove", study, "--deadline", "0"], "--deadline");
+    assert_refused(
+        &["prove", study, "--calibration", "none"],
+        "none/calibration.toml",
+    );
+    let calibrate = ["calibrate", "--kernel", "6.1", "--out", "x"];
+    assert_refused(&[&calibrate[..], &["--sizes", "1"]].concat(), "--sizes");
     assert_refused(
         &["predict", study, "--calibration", "none"],
         "none/calibration.toml",

@@ -12,7 +12,7 @@ use lab::study::{BUILT_IN, Study};
 use crate::exit::ExitCode;
 use crate::results;
 use crate::table::{Cell, Mood, Table};
-use crate::term;
+use crate::term::{self, Canvas};
 
 /// Compare the model with every recorded kernel, measure by measure, the worst first
 ///
@@ -42,7 +42,8 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     let rows: Vec<Row> = figures.iter().map(|figure| figure.row.clone()).collect();
     let mut out = term::out();
     write!(out, "{}", table(figures))?;
-    writeln!(out, "\n{}", results::fidelity(&rows))?;
+    let line = results::wrapped(&results::fidelity(&rows), Canvas::detect().width);
+    write!(out, "\n{line}")?;
     let predicted = |row: &Row| row.gap().is_some() || row.kernel.median().is_none();
     match results::holds(&rows) && rows.iter().all(predicted) {
         true => Ok(ExitCode::Done),

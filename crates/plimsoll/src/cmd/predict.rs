@@ -3,7 +3,7 @@
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context as _, anyhow};
+use anyhow::{Context as _, anyhow, bail};
 use lab::calibration;
 use lab::experiment::{AtATime, Experiment, Results};
 use lab::judge::{judge, sum_up};
@@ -112,8 +112,12 @@ fn with_settings(study: Study, settings: &[Setting]) -> anyhow::Result<Study> {
     if settings.is_empty() {
         return Ok(study);
     }
-    for setting in settings {
+    for (index, setting) in settings.iter().enumerate() {
         mm::catalogue::check(setting).context("--set")?;
+        let name = &setting.tunable;
+        if settings[..index].iter().any(|other| other.tunable == *name) {
+            bail!("--set: {name} is set twice; give it one value");
+        }
     }
     Ok(study.with_arm(OWN_ARM, &Settings(settings.to_vec()))?)
 }

@@ -12,6 +12,7 @@ use lab::judge::{judge, sum_up};
 use lab::model_bench::ModelBench;
 use lab::record::Store;
 use lab::report::Pair;
+use lab::report::compare::Row;
 use lab::study::Study;
 use lab::vm::{Clock, KernelChoice, VmBench, VmOptions};
 use mm::calibration::Calibration;
@@ -49,6 +50,7 @@ pub(crate) struct Args {
     calibration: Option<PathBuf>,
     /// Give up a VM after this many seconds of the host's time
     #[arg(long, value_name = "SECONDS", default_value = "3600")]
+    #[arg(value_parser = clap::value_parser!(u64).range(1..=604_800))]
     deadline: u64,
 }
 
@@ -66,6 +68,8 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     let study = Study::find(&args.study)?;
     let experiment = args.choice.experiment(&study);
     let arms = experiment.arms()?;
+    let named = args.calibration.as_deref().map(calibration::read);
+    let named = named.transpose()?;
     let bar = Bar::new(experiment.runs()?.len());
     let bench = VmBench::new(&args.options(), &mut |news| bar.say("", &news))?;
     let store = Store::new(&args.records);
@@ -73,17 +77,19 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     bar.finish();
     let results = results.map_err(|error| interrupted(error, &args.records))?;
     let failure = no_outcome(&results);
-    let problems = results
-        .failures
-        .iter()
-        .map(|(id, why)| format!("{}: {why}", id.arm))
-        .collect();
-    let calibration = match &args.calibration {
-        Some(folder) => calibration::read(folder),
-        None => calibration::built_in(&bench.kernel()),
-    };
+    let mut problems = problems(&results, "");
+    let calibration = named.map_or_else(|| calibration::built_in(&bench.kernel()), Ok);
     let model = predict(&experiment, calibration);
+    match &model {
+        Ok(model) => problems.extend(self::problems(model, "prediction for ")),
+        Err(why) => problems.push(format!("no prediction: {why:#}")),
+    }
     let pair = pair(&bench, &model, results);
+    if pair.is_empty()
+        && let Some(error) = failure
+    {
+        return Err(error);
+    }
     let rows = pair.rows(&study);
     show(&study, &arms, &pair, &model)?;
     write_report(&study, pair, problems, args.choice.out())?;
@@ -107,6 +113,14 @@ impl Args {
             ..VmOptions::default()
         }
     }
+}
+
+/// One line for each run without an outcome.
+fn problems(results: &Results, of: &str) -> Vec<String> {
+    let failures = results.failures.iter();
+    failures
+        .map(|(id, why)| format!("{of}arm {}: {why}", id.arm))
+        .collect()
 }
 
 /// The same experiment on the model; an error is told, not fatal: the proof stands by itself.
@@ -169,15 +183,22 @@ fn show(
             results::wrapped(&format!("no figure for {line}"), width)
         )?;
     }
-    match model {
-        Ok(_) => write!(
-            out,
-            "{}",
-            results::wrapped(&results::fidelity(&rows), width)
-        )?,
-        Err(why) => writeln!(out, "no prediction to compare with: {why:#}")?,
+    for line in predicted(model, &rows) {
+        write!(out, "{}", results::wrapped(&line, width))?;
     }
     Ok(())
+}
+
+/// What is to be said of the prediction: what it lacks, and how it did.
+fn predicted(model: &anyhow::Result<Results>, rows: &[Row]) -> Vec<String> {
+    let mut lines = match model {
+        Ok(results) => problems(results, "no prediction for "),
+        Err(why) => vec![format!("no prediction to compare with: {why:#}")],
+    };
+    if rows.iter().any(|row| row.gap().is_some()) {
+        lines.push(results::fidelity(rows));
+    }
+    lines
 }
 
 /// An interruption says what is kept.
@@ -237,4 +258,27 @@ impl Bar {
 /// A line of talk; that nobody can hear it is no reason to stop.
 fn eprintln_quietly(text: &str) {
     let _ = writeln!(anstream::stderr(), "{text}");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use lab::experiment::RunId;
+
+    #[test]
+    fn what_the_model_lacks_is_said_and_no_score_is_given_for_nothing() {
+        let id = RunId {
+            arm: "raised".into(),
+            seed: 1,
+        };
+        let partial = Results {
+            failures: vec![(id, "no swap".into())],
+            ..Results::default()
+        };
+        let said = predicted(&Ok(partial), &[]);
+        assert_eq!(said, ["no prediction for arm raised: no swap"]);
+        let said = predicted(&Err(anyhow::anyhow!("no calibration")), &[]);
+        assert_eq!(said, ["no prediction to compare with: no calibration"]);
+        assert!(predicted(&Ok(Results::default()), &[]).is_empty());
+    }
 }

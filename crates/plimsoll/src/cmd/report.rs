@@ -78,7 +78,7 @@ fn show(report: &Report<'_>) -> anyhow::Result<()> {
 }
 
 fn show_pair(study: &Study, pair: &Pair, out: &mut impl std::io::Write) -> anyhow::Result<()> {
-    let rows = pair.rows(study);
+    let (rows, width) = (pair.rows(study), Canvas::detect().width);
     let arms: Vec<&str> = study.arms.iter().map(|arm| arm.name.as_str()).collect();
     let (whence, table) = match pair.is_proved() {
         true => {
@@ -87,17 +87,19 @@ fn show_pair(study: &Study, pair: &Pair, out: &mut impl std::io::Write) -> anyho
         }
         false => {
             let whence = format!("{}: predicted, not proved", pair.kernel);
-            let (judgements, width) = (judge(study, &pair.model), Canvas::detect().width);
+            let judgements = judge(study, &pair.model);
             let table = results::predicted(study, &arms, &rows, &judgements, width);
             (whence, table)
         }
     };
     writeln!(out, "{}\n\n{table}", dim(whence))?;
     for line in results::missing(&rows) {
-        writeln!(out, "no figure for {line}")?;
+        let line = format!("no figure for {line}");
+        write!(out, "{}", results::wrapped(&line, width))?;
     }
     if rows.iter().any(|row| row.gap().is_some()) {
-        writeln!(out, "{}\n", results::fidelity(&rows))?;
+        let line = results::fidelity(&rows);
+        writeln!(out, "{}", results::wrapped(&line, width))?;
     }
     Ok(())
 }
