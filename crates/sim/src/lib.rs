@@ -21,6 +21,7 @@ mod fault;
 mod filemap;
 mod folio;
 mod kswapd;
+mod lives;
 mod lru;
 mod memory;
 mod oom;

@@ -16,7 +16,6 @@ use crate::disk::Disk;
 use crate::error::Error;
 use crate::filemap::{File, Read};
 use crate::memory::Memory;
-use crate::oom;
 use crate::recorder::Recorder;
 use crate::sched::{Event, Events, Pick, SLICE, Scheduler};
 use crate::task::{Task, TaskState};
@@ -121,45 +120,6 @@ impl<'a> System<'a> {
         self.recorder.into_capture()
     }
 
-    /// Starts the instances of a process that are not running.
-    pub(crate) fn start_process(&mut self, process: usize, now: Nanos) {
-        self.start_where(now, |task| {
-            task.process == process && task.state != TaskState::Alive
-        });
-    }
-
-    /// Whether no instance of a process runs or will start by itself. The instance that asks is not
-    /// in the table.
-    pub(crate) fn has_ended(&self, process: usize) -> bool {
-        let mut of_process = self.tasks.iter().flatten().filter(|t| t.process == process);
-        of_process.all(|task| matches!(task.state, TaskState::Idle | TaskState::Ended))
-    }
-
-    /// Index of a process by name.
-    pub(crate) fn process(&self, name: &str) -> Option<usize> {
-        self.scenario
-            .workload
-            .processes
-            .iter()
-            .position(|process| process.name == name)
-    }
-
-    /// Kills all instances of a process but the one that asks, which is not in the table. One that
-    /// is not started yet never will be by itself.
-    pub(crate) fn kill_process(&mut self, process: usize, now: Nanos) {
-        for index in 0..self.tasks.len() {
-            let task = self.tasks[index].as_mut();
-            match task.filter(|task| task.process == process) {
-                Some(task) if task.state == TaskState::Due => task.state = TaskState::Ended,
-                Some(task) if task.state == TaskState::Alive => {
-                    self.kill(index, now, &Status::Done);
-                }
-                _ => {}
-            }
-        }
-        self.wake_all(now);
-    }
-
     /// Notes that a sample or a snapshot is taken; they are bounded, as they stay in memory.
     pub(crate) fn count_frame(&mut self) -> Result<(), Error> {
         self.frames += 1;
@@ -173,77 +133,6 @@ impl<'a> System<'a> {
     pub(crate) fn wake_at(&mut self, task: &Task<'a>, at: Nanos) {
         let (entity, life) = (task.entity, task.life);
         self.events.add(at, Event::Wake { entity, life });
-    }
-
-    /// The OOM killer: ends the worst task and frees its memory. True if it is `current` that has
-    /// to go; it is not in the table while it runs.
-    pub(crate) fn out_of_memory(&mut self, current: &Task<'a>, now: Nanos) -> Result<bool, Error> {
-        let own = self.tasks.iter().position(Option::is_none);
-        let alive = |task: &&Task<'a>| task.state == TaskState::Alive;
-        let candidates = self.tasks.iter().enumerate().filter_map(|(index, task)| {
-            let task = if Some(index) == own {
-                Some(current)
-            } else {
-                task.as_ref()
-            };
-            task.filter(alive).map(|task| (index, task.candidate()))
-        });
-        let total = self.memory.zones.iter().map(|zone| zone.managed).sum();
-        let victim = oom::victim(candidates, total).ok_or(Error::NoVictim)?;
-        self.memory.events.oom_kill += 1;
-        if Some(victim) == own {
-            return Ok(true);
-        }
-        self.kill(victim, now, &Status::Killed(9));
-        Ok(false)
-    }
-
-    /// Frees what a task holds and reports how it ended.
-    pub(crate) fn end_task(&mut self, task: &mut Task<'a>, now: Nanos, status: &Status) {
-        for name in task.regions.keys().copied().collect::<Vec<_>>() {
-            self.unmap(task, name);
-        }
-        if let Some(running) = task.access.take() {
-            self.recorder
-                .step(running.outcome(&task.name, now, status.clone()));
-        }
-        for frame in task.frames.split_off(0).iter().rev() {
-            if let Some(repeat) = &frame.repeat {
-                self.recorder
-                    .step(task.repetition_outcome(repeat, now, status.clone()));
-            }
-        }
-        task.state = TaskState::Ended;
-        self.scheduler.block(task.entity);
-        self.wake_all(now);
-    }
-
-    fn kill(&mut self, index: usize, now: Nanos, status: &Status) {
-        let Some(mut task) = self.tasks[index].take() else {
-            return;
-        };
-        self.waiters.retain(|(_, _, entity)| *entity != task.entity);
-        self.end_task(&mut task, now, status);
-        self.tasks[index] = Some(task);
-    }
-
-    /// Wakes the tasks that wait for a process: each looks again whether its wait is over.
-    fn wake_all(&mut self, now: Nanos) {
-        for task in self.tasks.iter().flatten() {
-            if task.state == TaskState::Alive && task.waits_for_process() {
-                self.scheduler.wake(task.entity, now);
-            }
-        }
-    }
-
-    fn make_tasks(&mut self) {
-        for (process, spec) in self.scenario.workload.processes.iter().enumerate() {
-            for name in spec.instances() {
-                let entity = self.scheduler.add();
-                self.tasks
-                    .push(Some(Task::new(process, spec, name, entity)));
-            }
-        }
     }
 
     fn write_initial_settings(&mut self) -> Result<(), Error> {
@@ -308,20 +197,6 @@ impl<'a> System<'a> {
             }
         }
         Ok(())
-    }
-
-    fn start_where(&mut self, now: Nanos, wanted: impl Fn(&Task<'a>) -> bool) {
-        for task in self.tasks.iter_mut().flatten().filter(|task| wanted(task)) {
-            task.start();
-            self.scheduler.wake(task.entity, now);
-        }
-    }
-
-    fn wake_sleeper(&mut self, entity: usize, life: u32, now: Nanos) {
-        let sleeper = self.tasks.iter().flatten().find(|t| t.entity == entity);
-        if sleeper.is_some_and(|task| task.state == TaskState::Alive && task.life == life) {
-            self.scheduler.wake(entity, now);
-        }
     }
 
     fn sample(&mut self, now: Nanos) -> Result<(), Error> {
@@ -465,15 +340,6 @@ fn endless(limit: &'static str) -> Error {
 }
 
 impl Task<'_> {
-    fn candidate(&self) -> oom::Candidate {
-        let score_adj = self.spec.oom_score_adj;
-        oom::Candidate {
-            rss: self.rss,
-            page_tables: self.page_tables,
-            score_adj,
-        }
-    }
-
     /// Turns CPU time in picoseconds into whole nanoseconds, at least one; keeps the rest.
     fn pay(&mut self, spent: u64) -> Nanos {
         let owed = self.owed_ps + spent.max(1000);
