@@ -292,7 +292,7 @@ fn a_proof_without_a_prediction_is_shown_too() {
     let html = html(&study, vec![pair]);
     assert!(!html.contains("Nothing was proved yet."));
     assert!(html.contains("no figure to compare"));
-    assert!(html.contains("0 of 0 figures"));
+    assert!(html.contains("no figure has both a prediction and a measurement."));
 }
 
 #[test]

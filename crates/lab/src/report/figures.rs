@@ -70,6 +70,9 @@ fn describe(lines: &LoadLine) -> String {
 }
 
 fn numbered(spans: &[Span]) -> String {
+    if spans.is_empty() {
+        return "No step with a label was finished.".to_owned();
+    }
     let name =
         |(index, span): (usize, &Span)| format!("<b>{}</b> {}", index + 1, Escaped(&span.label));
     let names: Vec<String> = spans.iter().enumerate().map(name).collect();
@@ -264,4 +267,14 @@ fn published(study: &Study, arm: &str, label: &str) -> Option<(String, f64)> {
 
 fn shown(seconds: f64) -> String {
     crate::measure::Unit::Seconds.show(seconds)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_run_that_finished_no_step_says_so() {
+        assert_eq!(numbered(&[]), "No step with a label was finished.");
+    }
 }

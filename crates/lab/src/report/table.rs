@@ -142,6 +142,9 @@ fn calibration_error(row: &Row) -> String {
 /// How far the model is off, in a sentence.
 pub(super) fn calibration_summary(rows: &[Row]) -> String {
     let compared: Vec<&Row> = rows.iter().filter(|row| row.gap().is_some()).collect();
+    if compared.is_empty() {
+        return "no figure has both a prediction and a measurement.".to_owned();
+    }
     let holds = compared
         .iter()
         .filter(|row| row.fidelity() == Some(Fidelity::Holds))
@@ -212,4 +215,15 @@ pub(super) fn published(study: &Study, pair: &Pair, rows: &[Row]) -> Option<Stri
              <tbody>\n{body}</tbody></table>\n"
         )
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_compared_is_no_score() {
+        let said = calibration_summary(&[]);
+        assert_eq!(said, "no figure has both a prediction and a measurement.");
+    }
 }

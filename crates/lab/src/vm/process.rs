@@ -88,7 +88,9 @@ impl End {
 
     fn stopped(&self) -> String {
         let seconds = self.deadline.as_secs();
-        format!("the VM had not ended after {seconds} s and was stopped")
+        format!(
+            "the VM had not ended after {seconds} s and was stopped; allow more with --deadline"
+        )
     }
 }
 
@@ -212,7 +214,7 @@ mod tests {
         ));
         assert_eq!(
             line,
-            "the VM had not ended after 0 s and was stopped: stuck"
+            "the VM had not ended after 0 s and was stopped; allow more with --deadline: stuck"
         );
         let process = fs::read_to_string(note).unwrap();
         assert!(!Path::new("/proc").join(process.trim()).exists());
