@@ -19,7 +19,6 @@ pub(crate) struct Kswapd {
 #[derive(Clone, Debug)]
 struct Balancing {
     priority: u32,
-    scanned: u64,
     reclaimed: u64,
     pass: Option<Scan>,
 }
@@ -94,18 +93,16 @@ impl Balancing {
     fn new() -> Self {
         Self {
             priority: DEF_PRIORITY,
-            scanned: 0,
             reclaimed: 0,
             pass: None,
         }
     }
 
     /// Accounts a pass and chooses the next priority; false when the last one is done. The priority
-    /// falls when the passes have scanned less than the goal, or this one freed nothing.
+    /// falls when this pass scanned less than the goal, or freed nothing.
     fn finish_pass(&mut self, pass: &Scan, goal: u64) -> bool {
-        self.scanned += pass.scanned;
         self.reclaimed += pass.reclaimed;
-        if self.scanned < goal || pass.reclaimed == 0 {
+        if pass.scanned < goal || pass.reclaimed == 0 {
             self.priority -= 1;
         }
         self.priority >= 1
@@ -148,9 +145,9 @@ mod tests {
         let mut run = Balancing::new();
         assert!(run.finish_pass(&pass(40, 40, &mut memory), 100));
         assert_eq!(run.priority, 11);
-        assert!(run.finish_pass(&pass(60, 60, &mut memory), 100));
-        assert_eq!(run.priority, 11);
-        assert!(run.finish_pass(&pass(60, 0, &mut memory), 100));
+        assert!(run.finish_pass(&pass(100, 60, &mut memory), 100));
+        assert_eq!(run.priority, 11, "a pass that scans the goal and frees something is enough");
+        assert!(run.finish_pass(&pass(100, 0, &mut memory), 100));
         assert_eq!(run.priority, 10);
         run.priority = 1;
         assert!(!run.finish_pass(&pass(0, 0, &mut memory), 100), "the last");
