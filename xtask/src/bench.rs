@@ -100,8 +100,8 @@ fn beside_libcachesim(plimsoll: &Path, python: &str) -> Result<String> {
     let mut text = String::from(
         "### Beside libCacheSim\n\n\
          20 million accesses, Zipf 1.0, memory 10 %, one `oracleGeneral` file, one thread. \
-         Plimsoll's time is that\nof the whole command, which reads the file twice and numbers its \
-         pages; libCacheSim's (its LRU) is that of\nthe replay alone.\n\n\
+         Plimsoll's time is that\nof the whole command, which reads the file and numbers its pages \
+         first; libCacheSim's (its LRU) is that\nof the replay alone.\n\n\
          | pages | Plimsoll, CPU s | libCacheSim, CPU s | ratio | miss ratio, two lists | \
          miss ratio, LRU |\n|---|---|---|---|---|---|\n",
     );
