@@ -18,7 +18,8 @@ use crate::place::Place;
 /// Path of the note that says what went wrong; a run that has it was not performed as the study
 /// says. One line each.
 pub const ERROR: &str = "plimsoll/error";
-/// Path of the note that names the base settings that this kernel lacks: `TUNABLE = VALUE` per line.
+/// Path of the note that names the base settings that this kernel lacks: `TUNABLE = VALUE` per
+/// line.
 pub const SKIPPED: &str = "plimsoll/skipped";
 /// Path of the note about processes that a failed system call ended: `PROCESS<tab>STEP<tab>WHY`.
 pub const FAILED: &str = "plimsoll/failed";
