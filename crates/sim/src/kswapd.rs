@@ -146,7 +146,10 @@ mod tests {
         assert!(run.finish_pass(&pass(40, 40, &mut memory), 100));
         assert_eq!(run.priority, 11);
         assert!(run.finish_pass(&pass(100, 60, &mut memory), 100));
-        assert_eq!(run.priority, 11, "a pass that scans the goal and frees something is enough");
+        assert_eq!(
+            run.priority, 11,
+            "a pass that scans the goal and frees something is enough"
+        );
         assert!(run.finish_pass(&pass(100, 0, &mut memory), 100));
         assert_eq!(run.priority, 10);
         run.priority = 1;

@@ -80,11 +80,16 @@ impl Tunables {
         }
     }
 
-    /// Writes a setting during the run, and remembers the value from before the first such write.
+    /// Writes a setting during the run, and remembers the value from before the first such write. One
+    /// that this kernel lacks is refused: the run would not be the one that was asked for.
     pub(crate) fn write(&mut self, setting: &Setting, memory: &mut Memory) -> Result<(), Error> {
         let name = known(setting)?;
         if !self.values.contains_key(name) {
-            return Ok(());
+            return Err(Error::Setting {
+                tunable: setting.tunable.clone(),
+                value: setting.value.clone(),
+                why: String::from("the calibrated kernel has no such tunable"),
+            });
         }
         self.remember(name);
         let partner = catalogue::find(name).and_then(|tunable| tunable.partner);
@@ -278,6 +283,17 @@ mod tests {
         tunables.restore(&mut memory);
         let pair = (tunables.number(DIRTY), tunables.number(DIRTY_BYTES));
         assert_eq!(pair, (Some(20), Some(0)));
+    }
+
+    #[test]
+    fn a_tunable_that_the_kernel_lacks_is_refused_in_an_arm_and_skipped_in_the_base() {
+        let (mut tunables, mut memory) = tunables();
+        let lacking = setting(MGLRU, "0");
+        assert_eq!(tunables.write_base(&lacking, &mut memory), Ok(()));
+        let refused = tunables
+            .write(&lacking, &mut memory)
+            .expect_err("it is not there");
+        assert!(refused.to_string().contains("no such tunable"), "{refused}");
     }
 
     #[test]

@@ -1,7 +1,9 @@
 //! `plimsoll calibrate`: what the model must be told of a kernel, measured in a VM.
 
+use std::fs;
 use std::path::PathBuf;
 
+use anyhow::Context as _;
 use lab::bench::Progress;
 use lab::calibrate::{SIZES, calibrate};
 use lab::calibration;
@@ -33,6 +35,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
         kernel: args.kernel,
         ..VmOptions::default()
     };
+    fs::create_dir_all(&args.out).with_context(|| args.out.display().to_string())?;
     let bench = VmBench::new(&options, &mut say)?;
     let calibration = calibrate(&bench, &args.sizes, &mut say)?;
     calibration::write(&args.out, &calibration)?;
