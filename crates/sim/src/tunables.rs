@@ -310,14 +310,4 @@ mod tests {
         tunables.restore(&mut memory);
         assert_eq!(gives(&tunables), [false, true, false]);
     }
-
-    #[test]
-    fn a_tunable_that_the_kernel_lacks_is_skipped() {
-        let (mut tunables, mut memory) = tunables();
-        tunables
-            .write(&setting(MGLRU, "0"), &mut memory)
-            .expect("skipped");
-        assert_eq!(tunables.values.get(MGLRU), None);
-        tunables.check().expect("no lists to refuse");
-    }
 }
