@@ -80,8 +80,8 @@ impl Tunables {
         }
     }
 
-    /// Writes a setting during the run, and remembers the value from before the first such write. One
-    /// that this kernel lacks is refused: the run would not be the one that was asked for.
+    /// Writes a setting during the run, and remembers the value from before the first such write.
+    /// One that this kernel lacks is refused: the run would not be the one that was asked for.
     pub(crate) fn write(&mut self, setting: &Setting, memory: &mut Memory) -> Result<(), Error> {
         let name = known(setting)?;
         if !self.values.contains_key(name) {
