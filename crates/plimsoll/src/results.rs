@@ -1,6 +1,6 @@
 //! What a study came to, as text for a terminal.
 
-use lab::judge::Judgement;
+use lab::judge::{Judgement, sum_up};
 use lab::measure::{Class, Measure};
 use lab::report::compare::{Fidelity, Figure, Row, tolerance};
 use lab::report::template;
@@ -151,6 +151,16 @@ pub(crate) fn holds(rows: &[Row]) -> bool {
     rows.iter()
         .filter_map(Row::fidelity)
         .all(|fidelity| fidelity == Fidelity::Holds)
+}
+
+/// What is to be said below a table: how each arm compares with the first, and why figures are
+/// missing.
+pub(crate) fn findings(arms: &[&str], judgements: &[Judgement], rows: &[Row]) -> Vec<String> {
+    let verdicts = arms.iter().filter_map(|arm| sum_up(judgements, arm));
+    let gaps = missing(rows).into_iter();
+    verdicts
+        .chain(gaps.map(|line| format!("no figure for {line}")))
+        .collect()
 }
 
 /// Why some figures are missing, each reason once.

@@ -121,14 +121,10 @@ impl Procfs {
         text
     }
 
+    /// On a machine of another size the zones' free pages after boot are already the new ones,
+    /// while the template still has the old figure: the managed pages it has more are free.
     fn free_change(&self, memory: &Memory) -> i64 {
-        memory.free_pages() as i64 - self.boot_free + self.boot_free_delta()
-    }
-
-    /// On a machine of another size the boot state's free pages are already the new ones, while the
-    /// template still has the old figure.
-    fn boot_free_delta(&self) -> i64 {
-        self.managed_delta
+        memory.free_pages() as i64 - self.boot_free + self.managed_delta
     }
 
     /// Pages by which the model moved each item of /proc/meminfo.

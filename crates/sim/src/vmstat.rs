@@ -20,8 +20,6 @@ macro_rules! counters {
 
 counters! {
     allocstall_movable,
-    kswapd_high_wmark_hit_quickly,
-    kswapd_low_wmark_hit_quickly,
     oom_kill,
     pageoutrun,
     pgactivate,
@@ -33,11 +31,9 @@ counters! {
     pgfree,
     pgpgin,
     pgrefill,
-    pgscan_anon,
     pgscan_direct,
     pgscan_file,
     pgscan_kswapd,
-    pgsteal_anon,
     pgsteal_direct,
     pgsteal_file,
     pgsteal_kswapd,

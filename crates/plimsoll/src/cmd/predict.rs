@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, anyhow, bail};
 use lab::calibration;
 use lab::experiment::{AtATime, Experiment, Results};
-use lab::judge::{judge, sum_up};
+use lab::judge::judge;
 use lab::model_bench::ModelBench;
 use lab::report::{Pair, Report};
 use lab::study::Study;
@@ -138,15 +138,8 @@ fn show(study: &Study, arms: &[&str], pair: &Pair) -> anyhow::Result<()> {
     let table = results::predicted(study, arms, &rows, &judgements, width);
     writeln!(out, "{table}")?;
     write!(out, "{}", results::answer(study, &rows, width))?;
-    for line in arms.iter().filter_map(|arm| sum_up(&judgements, arm)) {
+    for line in results::findings(arms, &judgements, &rows) {
         write!(out, "{}", results::wrapped(&line, width))?;
-    }
-    for line in results::missing(&rows) {
-        write!(
-            out,
-            "{}",
-            results::wrapped(&format!("no figure for {line}"), width)
-        )?;
     }
     Ok(())
 }

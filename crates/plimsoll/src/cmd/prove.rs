@@ -8,7 +8,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use lab::bench::{Bench as _, BenchError, Progress};
 use lab::calibration::{self, CalibrationError};
 use lab::experiment::{AtATime, Event, Experiment, ExperimentError, Results};
-use lab::judge::{judge, sum_up};
+use lab::judge::judge;
 use lab::model_bench::ModelBench;
 use lab::record::Store;
 use lab::report::Pair;
@@ -173,15 +173,8 @@ fn show(
     writeln!(out, "{}", results::proved(study, arms, &rows))?;
     write!(out, "{}", results::answer(study, &rows, width))?;
     let judgements = judge(study, &pair.proofs);
-    for line in arms.iter().filter_map(|arm| sum_up(&judgements, arm)) {
+    for line in results::findings(arms, &judgements, &rows) {
         write!(out, "{}", results::wrapped(&line, width))?;
-    }
-    for line in results::missing(&rows) {
-        write!(
-            out,
-            "{}",
-            results::wrapped(&format!("no figure for {line}"), width)
-        )?;
     }
     for line in predicted(model, &rows) {
         write!(out, "{}", results::wrapped(&line, width))?;
