@@ -29,22 +29,22 @@ pub(crate) enum Reach<'a> {
 /// `O_DIRECT` transfers whole sectors; this is the size of the largest in use.
 const SECTOR: u64 = 4096;
 
-/// Performs the access to its end: so many bytes, in whole blocks, or its time limit.
+/// Performs the access to its end: `amount` bytes of the target's `size`, in whole blocks, or its time limit.
 ///
 /// Each operation costs two reads of the stopwatch where a latency is wanted, and one of the clock
 /// where there is a time limit or a rate.
 pub(crate) fn perform(
     access: &Access,
+    amount: Bytes,
     size: Bytes,
     reach: &mut Reach<'_>,
     operations: &mut Operations,
     meter: Meter<'_>,
 ) -> Result<(), Errno> {
-    let amount = access.amount.unwrap_or(size).0;
     let (timed, stopwatch) = (meter.is_timed(), meter.stopwatch());
     let pace = Pace::new(access, meter);
     let (mut done, mut begun) = (0, 0);
-    while done < amount && size.0 > 0 && pace.permits(begun, meter) {
+    while done < amount.0 && size.0 > 0 && pace.permits(begun, meter) {
         let operation = operations.next_operation();
         let (offset, length) = extent(operation.block, size, access.block);
         let start = if timed { stopwatch.read() } else { 0 };

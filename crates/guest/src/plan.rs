@@ -2,6 +2,7 @@
 //! that processes and supervisor can speak of them in a word.
 
 use mm::scenario::Scenario;
+use mm::units::Bytes;
 use mm::workload::{Action, Process, Step};
 
 /// The numbered workload.
@@ -9,6 +10,8 @@ use mm::workload::{Action, Process, Step};
 pub(crate) struct Plan<'a> {
     /// What is run.
     pub(crate) scenario: &'a Scenario,
+    /// `MemAvailable` when the run began: sizes may be shares of it.
+    pub(crate) available: Bytes,
     /// The process instances, in the order in which they are started.
     pub(crate) instances: Vec<Instance<'a>>,
     /// For each process its steps.
@@ -43,9 +46,10 @@ pub(crate) struct Node<'a> {
 
 impl<'a> Plan<'a> {
     /// Numbers a scenario's workload.
-    pub(crate) fn new(scenario: &'a Scenario) -> Self {
+    pub(crate) fn new(scenario: &'a Scenario, available: Bytes) -> Self {
         let mut plan = Self {
             scenario,
+            available,
             instances: Vec::new(),
             programs: Vec::new(),
             steps: Vec::new(),

@@ -130,7 +130,9 @@ impl<'a> Process<'a> {
             Action::Access(access) => self.access(number, access)?,
             Action::Map(map) => {
                 let instance = &self.plan.instances[self.instance].name;
-                self.regions.map(map, instance, noise(self.plan.scenario))?;
+                let size = map.size.at(self.plan.available);
+                let noise = noise(self.plan.scenario);
+                self.regions.map(map, size, instance, noise)?;
             }
             Action::Unmap { region } => self.regions.unmap(region)?,
             Action::Advise { target, advice } => self.advise(target, *advice)?,
@@ -175,12 +177,15 @@ impl<'a> Process<'a> {
 
     fn access(&mut self, number: u32, access: &Access) -> Result<(), Errno> {
         let size = self.size(&access.target)?;
+        let amount = access
+            .amount
+            .map_or(size, |amount| amount.at(self.plan.available));
         let mut operations = match self.streams.remove(&number) {
             Some(operations) => operations,
             None => self.operations(number, access, size),
         };
         let result = self.reach(access).and_then(|mut reach| {
-            access::perform(access, size, &mut reach.0, &mut operations, reach.1)
+            access::perform(access, amount, size, &mut reach.0, &mut operations, reach.1)
         });
         self.streams.insert(number, operations);
         result

@@ -55,9 +55,15 @@ struct Rewriter {
 
 impl Regions {
     /// Maps a region; one of the same name is unmapped first.
-    pub(crate) fn map(&mut self, map: &Map, instance: &str, noise: usize) -> Result<(), Errno> {
+    pub(crate) fn map(
+        &mut self,
+        map: &Map,
+        size: Bytes,
+        instance: &str,
+        noise: usize,
+    ) -> Result<(), Errno> {
         self.0.remove(&map.region);
-        let region = Region::map(map, instance, noise)?;
+        let region = Region::map(map, size, instance, noise)?;
         self.0.insert(map.region.clone(), region);
         Ok(())
     }
@@ -74,9 +80,9 @@ impl Regions {
 }
 
 impl Region {
-    fn map(map: &Map, instance: &str, noise: usize) -> Result<Self, Errno> {
+    fn map(map: &Map, size: Bytes, instance: &str, noise: usize) -> Result<Self, Errno> {
         let page = rustix::param::page_size();
-        let length = usize::try_from(map.size.0).map_err(|_| Errno::NOMEM)?;
+        let length = usize::try_from(size.0).map_err(|_| Errno::NOMEM)?;
         // A region costs nothing until it is touched, so one larger than the machine may be mapped.
         // Pages of the hugetlb pool are reserved: a touch that found none would kill the process.
         let (length, flags) = match map.huge {
@@ -102,7 +108,7 @@ impl Region {
         let rewriters = Rewriter::start_all(&pages)?;
         Ok(Self {
             pages,
-            size: map.size,
+            size,
             rewriters,
         })
     }

@@ -4,9 +4,10 @@ use std::fmt::Write as _;
 use std::os::fd::{AsFd as _, OwnedFd};
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
+use mm::meminfo::Meminfo;
 use mm::outcome::Status;
 use mm::scenario::Scenario;
-use mm::units::Nanos;
+use mm::units::{Bytes, Nanos};
 use mm::workload::{Action, Start};
 use rustix::event::{EventfdFlags, PollFd, PollFlags, eventfd, poll};
 use rustix::io::Errno;
@@ -38,9 +39,21 @@ pub fn perform(
     prepared: &Prepared,
     recorder: &mut Recorder,
 ) -> Result<(), Error> {
-    let plan = Plan::new(scenario);
+    let plan = Plan::new(scenario, available(place)?);
     let supervisor = Supervisor::new(&plan, place, prepared, recorder)?;
     supervisor.run()
+}
+
+/// `MemAvailable`, which sizes of the workload may be shares of.
+fn available(place: &Place) -> Result<Bytes, Error> {
+    let path = place.root.join("proc/meminfo");
+    let say = |why: &dyn std::fmt::Display| Error::new(path.display(), why);
+    let text = std::fs::read_to_string(&path).map_err(|error| say(&error))?;
+    let meminfo = Meminfo::parse(&text).map_err(|error| say(&error))?;
+    let available = meminfo
+        .mem_available
+        .ok_or_else(|| say(&"no MemAvailable"))?;
+    Ok(Bytes(available.0 << 10))
 }
 
 struct Supervisor<'a> {

@@ -197,6 +197,7 @@ fn costs(figures: &Figures) -> Result<Costs, CalibrateError> {
         reclaim_file_ps: ps(reclaiming.reclaim),
         deactivate_ps: ps(reclaiming.deactivate),
         spawn_ps: ps(spawn),
+        ..Costs::default()
     })
 }
 

@@ -272,6 +272,14 @@ costs! {
     anon_free = anon_free_ps,
     reclaim_file = reclaim_file_ps,
     deactivate = deactivate_ps,
+    rotate = rotate_ps,
+    swap_out = swap_out_ps,
+    swap_in = swap_in_ps,
+    zram_out = zram_out_ps,
+    zram_in = zram_in_ps,
+    map_file = map_file_ps,
+    direct = direct_ps,
+    walk = walk_ps,
     spawn = spawn_ps,
 }
 

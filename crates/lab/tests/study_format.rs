@@ -79,8 +79,11 @@ fn memory_hogs_can_be_said() {
         };
         access
     };
-    assert_eq!(backup("default, backup 0 B").amount, Some(Bytes(0)));
-    assert_eq!(backup("mglru, backup 2 GiB").amount, Some(Bytes(2 << 30)));
+    assert_eq!(backup("default, backup 0 B").amount, Some(Bytes(0).into()));
+    assert_eq!(
+        backup("mglru, backup 2 GiB").amount,
+        Some(Bytes(2 << 30).into())
+    );
     assert_eq!(
         (backup("direct").via, backup("mmap").via),
         (Via::Direct, Via::Mmap)

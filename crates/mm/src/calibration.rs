@@ -50,6 +50,24 @@ pub struct Costs {
     pub reclaim_file_ps: u64,
     /// kswapd's time for a page that it moves from the active to the inactive list.
     pub deactivate_ps: u64,
+    /// Reclaim's time for a page that it looks at and leaves on its list: its accessed bit is found
+    /// and cleared.
+    pub rotate_ps: u64,
+    /// Reclaim's time for an anonymous page that goes to swap, beyond the request.
+    pub swap_out_ps: u64,
+    /// A fault's time for a page that comes back from swap, beyond the request.
+    pub swap_in_ps: u64,
+    /// Reclaim's time for an anonymous page that goes to zram, compression included.
+    pub zram_out_ps: u64,
+    /// A fault's time for a page that comes back from zram, decompression included.
+    pub zram_in_ps: u64,
+    /// A minor fault on a page of a mapped file that is in the page cache: it maps the pages around
+    /// it too.
+    pub map_file_ps: u64,
+    /// Direct I/O's time for each page, beyond the system call and the request.
+    pub direct_ps: u64,
+    /// MGLRU's time for a page-table entry that a walk looks at.
+    pub walk_ps: u64,
     /// Starting a process, and its end.
     pub spawn_ps: u64,
 }

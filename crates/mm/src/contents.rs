@@ -116,7 +116,7 @@ mod tests {
     fn map(contents: Vec<ContentShare>) -> Map {
         Map {
             region: "ram".into(),
-            size: Bytes(1000 * 4096),
+            size: Bytes(1000 * 4096).into(),
             huge: Huge::System,
             mergeable: true,
             contents,

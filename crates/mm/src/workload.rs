@@ -49,6 +49,19 @@ pub struct Process {
     pub steps: Vec<Step>,
 }
 
+/// A size as a study says it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Size {
+    /// So many bytes.
+    Bytes(Bytes),
+    /// A share of `MemAvailable` as it is when the run begins, after the base settings: what fits a
+    /// machine depends on what its kernel has left.
+    OfAvailable {
+        /// The share in thousandths.
+        thousandths: u32,
+    },
+}
+
 /// When a process starts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Start {
@@ -169,7 +182,7 @@ pub struct Access {
     /// Which block comes next.
     pub pattern: Pattern,
     /// Bytes to access in all, reached in whole blocks; `None` for once the target's size.
-    pub amount: Option<Bytes>,
+    pub amount: Option<Size>,
     /// Ends the step this long after its start, whatever was reached by then.
     pub time_limit: Option<Nanos>,
     /// Bytes per operation. Regions are touched one word per page of the block.
@@ -224,7 +237,7 @@ pub struct Map {
     /// Its name within the process.
     pub region: String,
     /// Its size.
-    pub size: Bytes,
+    pub size: Size,
     /// Which pages it is made of.
     pub huge: Huge,
     /// Offered to KSM (`MADV_MERGEABLE`).
@@ -305,6 +318,26 @@ pub enum Advice {
     Mergeable,
     /// `MADV_UNMERGEABLE`.
     Unmergeable,
+}
+
+impl Size {
+    /// The bytes it comes to where `available` is available, in whole pages of 4 KiB.
+    #[must_use]
+    pub fn at(self, available: Bytes) -> Bytes {
+        match self {
+            Self::Bytes(bytes) => bytes,
+            Self::OfAvailable { thousandths } => {
+                let share = u128::from(available.0) * u128::from(thousandths) / 1000;
+                Bytes(u64::try_from(share).unwrap_or(u64::MAX) / 4096 * 4096)
+            }
+        }
+    }
+}
+
+impl From<Bytes> for Size {
+    fn from(bytes: Bytes) -> Self {
+        Self::Bytes(bytes)
+    }
 }
 
 impl Process {

@@ -39,7 +39,10 @@ impl<'a> System<'a> {
         now: Nanos,
     ) -> Result<Flow, Error> {
         let area = self.area(task, &access.target)?;
-        task.begin_access(access, label, area, now, self.scenario.seed);
+        let amount = access
+            .amount
+            .map_or(area.size(), |amount| amount.at(self.available));
+        task.begin_access(access, label, area, amount, now, self.scenario.seed);
         Ok(Flow::Continue)
     }
 

@@ -190,16 +190,17 @@ impl<'a> System<'a> {
     /// small.
     fn map(&mut self, task: &mut Task<'a>, map: &'a Map) -> Result<bool, Error> {
         self.unmap(task, &map.region);
+        let size = map.size.at(self.available);
         let held: u64 = task.regions.values().map(|region| region.size.0).sum();
         let limit = task.spec.address_space;
-        if limit.is_some_and(|limit| held.saturating_add(map.size.0) > limit.0) {
+        if limit.is_some_and(|limit| held.saturating_add(size.0) > limit.0) {
             return Ok(false);
         }
-        let pages = map.size.pages_ceil(PageSize::FOUR_KIB).0;
+        let pages = size.pages_ceil(PageSize::FOUR_KIB).0;
         let base = self.memory.take_range(pages);
         let base = base.ok_or_else(|| too_large(place(task)))?;
         task.regions
-            .insert(&map.region, Region::new(base, map.size, map.huge));
+            .insert(&map.region, Region::new(base, size, map.huge));
         Ok(true)
     }
 

@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 use mm::units::{Bytes, Nanos};
 
 use crate::disk::Disk;
-use crate::folio::{PageId, State};
+use crate::folio::{Flag, PageId, State};
 use crate::lru::Lru;
 use crate::memory::Memory;
 use crate::readahead::{Readahead, Window};
@@ -90,7 +90,7 @@ impl Reader<'_> {
                 return Progress::OutOfMemory;
             }
         }
-        if self.memory.folios.take_readahead(page) {
+        if self.memory.folios.take(page, Flag::Readahead) {
             let window = self.readahead.on_mark(cursor, end - cursor);
             self.submit(window);
         }
@@ -115,7 +115,7 @@ impl Reader<'_> {
                 return;
             }
             if window.mark == Some(index) {
-                self.memory.folios.mark_readahead(page);
+                self.memory.folios.set(page, Flag::Readahead);
             }
             gap = gap.or(Some(page));
         }
@@ -270,7 +270,10 @@ mod tests {
         let all: Vec<PageId> = (0..32).collect();
         let (memory, file, progress) = read_with(&all);
         assert_eq!((progress, file.reads), (Progress::Complete, vec![]));
-        assert!(all.iter().all(|&page| memory.folios.is_referenced(page)));
+        assert!(
+            all.iter()
+                .all(|&page| memory.folios.has(page, Flag::Referenced))
+        );
     }
 
     #[test]

@@ -1,7 +1,7 @@
-//! Page state: nine bytes for each page of each file and region, dense, struct of arrays.
+//! Page state: ten bytes for each page of each file and region, dense, struct of arrays.
 //!
-//! A page that is resident uses its two links for its place on an LRU list; one that was evicted
-//! keeps its shadow entry in the same place. The eighth flag bit marks where readahead goes on.
+//! A page that is resident uses its two links for its place on a list; one that was evicted keeps
+//! its shadow entry in the second and, if it is anonymous, its swap slot in the first.
 
 use alloc::vec::Vec;
 
@@ -14,37 +14,79 @@ pub(crate) const NIL: PageId = u32::MAX;
 /// Pages that share one node of the page cache's tree; ranges begin at a multiple of it.
 pub(crate) const NODE_PAGES: u32 = 64;
 
-const STATE: u8 = 0b0000_0111;
-const REFERENCED: u8 = 0b0000_1000;
-const WORKINGSET: u8 = 0b0001_0000;
-const ZONE: u8 = 0b0110_0000;
-const ZONE_SHIFT: u32 = 5;
-const READAHEAD: u8 = 0b1000_0000;
+const STATE: u16 = 0b111;
+const ZONE_SHIFT: u32 = 3;
+const ZONE: u16 = 0b11 << ZONE_SHIFT;
+const GENERATION_SHIFT: u32 = 5;
+const GENERATION: u16 = 0b11 << GENERATION_SHIFT;
+const USES_SHIFT: u32 = 7;
+const USES: u16 = 0b11 << USES_SHIFT;
+
+/// A flag of a page.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u16)]
+pub(crate) enum Flag {
+    /// Used once since it was last looked at (`PG_referenced`).
+    Referenced = 1 << 9,
+    /// It was active when it was deactivated or evicted (`PG_workingset`).
+    Workingset = 1 << 10,
+    /// Readahead goes on when this page of a file is used (`PG_readahead`).
+    Readahead = 1 << 11,
+    /// Anonymous: it goes to swap, not back to a file.
+    Anon = 1 << 12,
+    /// A page table that maps it was used (the accessed bit of the entry).
+    Accessed = 1 << 13,
+    /// It differs from what swap or the file holds.
+    Dirty = 1 << 14,
+    /// An anonymous page in the swap cache: it has a slot. With [`Flag::Dirty`] it is being
+    /// written to it. Of a file's page: a page table maps it.
+    Slot = 1 << 15,
+}
+
+/// A file's page that a page table maps: the bit that is an anonymous page's [`Flag::Slot`].
+pub(crate) const MAPPED: Flag = Flag::Slot;
 
 /// Where a page is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(u8)]
+#[repr(u16)]
 pub(crate) enum State {
     /// Never seen, or forgotten.
     Absent = 0,
     /// Evicted; a shadow entry is left.
     Shadow = 1,
-    /// On an inactive list.
-    Inactive = 2,
+    /// Anonymous and evicted: in a swap slot, with a shadow entry.
+    Swapped = 2,
+    /// On an inactive list, or in a generation.
+    Inactive = 3,
     /// On an active list.
-    Active = 3,
-    /// Resident, being read from its disk: locked, on its way to the inactive list.
-    InFlight = 4,
+    Active = 4,
+    /// Resident, being read: locked, on its way to the inactive list.
+    InFlight = 5,
     /// Likewise, on its way to the active list: a refault that reclaim should not have evicted.
-    InFlightActive = 5,
+    InFlightActive = 6,
+    /// Locked into memory (`mlock`): on no list that reclaim looks at.
+    Unevictable = 7,
+}
+
+impl State {
+    const ALL: [Self; 8] = [
+        Self::Absent,
+        Self::Shadow,
+        Self::Swapped,
+        Self::Inactive,
+        Self::Active,
+        Self::InFlight,
+        Self::InFlightActive,
+        Self::Unevictable,
+    ];
 }
 
 /// The state of all pages.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Folios {
-    /// Previous and next on the list; of a shadow, the age at eviction in the second.
+    /// Previous and next on the list; of an evicted page its swap slot and its shadow entry.
     links: Vec<[u32; 2]>,
-    flags: Vec<u8>,
+    flags: Vec<u16>,
 }
 
 impl Folios {
@@ -59,97 +101,111 @@ impl Folios {
     }
 
     pub(crate) fn state(&self, page: PageId) -> State {
-        match self.flags[page as usize] & STATE {
-            0 => State::Absent,
-            1 => State::Shadow,
-            2 => State::Inactive,
-            3 => State::Active,
-            4 => State::InFlight,
-            _ => State::InFlightActive,
-        }
+        State::ALL[usize::from(self.flags[page as usize] & STATE)]
     }
 
     pub(crate) fn is_resident(&self, page: PageId) -> bool {
-        self.flags[page as usize] & STATE >= State::Inactive as u8
+        self.flags[page as usize] & STATE >= State::Inactive as u16
     }
 
     pub(crate) fn set_state(&mut self, page: PageId, state: State) {
         let flags = &mut self.flags[page as usize];
-        *flags = (*flags & !STATE) | state as u8;
+        *flags = (*flags & !STATE) | state as u16;
     }
 
-    /// The state byte as it is: for loops that decide on several bits at once.
-    pub(crate) fn raw(&self, page: PageId) -> u8 {
+    /// The flags as they are: for loops that decide on several bits at once.
+    pub(crate) fn raw(&self, page: PageId) -> u16 {
         self.flags[page as usize]
     }
 
     /// Whether the page is being read.
     pub(crate) fn is_in_flight(&self, page: PageId) -> bool {
-        self.flags[page as usize] & STATE >= State::InFlight as u8
+        matches!(self.state(page), State::InFlight | State::InFlightActive)
     }
 
     /// Whether a `read()` of the page changes nothing: active, referenced, no readahead mark.
-    pub(crate) fn is_settled(raw: u8) -> bool {
-        raw & (STATE | REFERENCED | READAHEAD) == State::Active as u8 | REFERENCED
+    pub(crate) fn is_settled(raw: u16) -> bool {
+        let looked_at = STATE | Flag::Referenced as u16 | Flag::Readahead as u16;
+        raw & looked_at == State::Active as u16 | Flag::Referenced as u16
     }
 
-    pub(crate) fn is_referenced(&self, page: PageId) -> bool {
-        self.flags[page as usize] & REFERENCED != 0
+    pub(crate) fn has(&self, page: PageId, flag: Flag) -> bool {
+        self.flags[page as usize] & flag as u16 != 0
     }
 
-    pub(crate) fn set_referenced(&mut self, page: PageId) {
-        self.flags[page as usize] |= REFERENCED;
+    pub(crate) fn set(&mut self, page: PageId, flag: Flag) {
+        self.flags[page as usize] |= flag as u16;
     }
 
-    pub(crate) fn clear_referenced(&mut self, page: PageId) {
-        self.flags[page as usize] &= !REFERENCED;
+    pub(crate) fn clear(&mut self, page: PageId, flag: Flag) {
+        self.flags[page as usize] &= !(flag as u16);
     }
 
-    pub(crate) fn is_workingset(&self, page: PageId) -> bool {
-        self.flags[page as usize] & WORKINGSET != 0
-    }
-
-    pub(crate) fn set_workingset(&mut self, page: PageId) {
-        self.flags[page as usize] |= WORKINGSET;
+    /// Takes the flag off the page; true where it was set.
+    pub(crate) fn take(&mut self, page: PageId, flag: Flag) -> bool {
+        let had = self.has(page, flag);
+        self.clear(page, flag);
+        had
     }
 
     pub(crate) fn zone(&self, page: PageId) -> usize {
         usize::from((self.flags[page as usize] & ZONE) >> ZONE_SHIFT)
     }
 
-    /// Takes the readahead mark off the page; true where there was one.
-    pub(crate) fn take_readahead(&mut self, page: PageId) -> bool {
+    /// The generation that the page is in, modulo four.
+    pub(crate) fn generation(&self, page: PageId) -> usize {
+        usize::from((self.flags[page as usize] & GENERATION) >> GENERATION_SHIFT)
+    }
+
+    pub(crate) fn set_generation(&mut self, page: PageId, generation: usize) {
         let flags = &mut self.flags[page as usize];
-        let marked = *flags & READAHEAD != 0;
-        *flags &= !READAHEAD;
-        marked
+        *flags = (*flags & !GENERATION) | (((generation & 3) as u16) << GENERATION_SHIFT);
     }
 
-    pub(crate) fn mark_readahead(&mut self, page: PageId) {
-        self.flags[page as usize] |= READAHEAD;
+    /// Uses by `read()` beyond those that `Referenced` and `Workingset` tell, 0 to 3
+    /// (`LRU_REFS_MASK`).
+    pub(crate) fn uses(&self, page: PageId) -> u8 {
+        ((self.flags[page as usize] & USES) >> USES_SHIFT) as u8
     }
 
-    /// Makes the page resident in `zone`, all other flags cleared.
+    pub(crate) fn set_uses(&mut self, page: PageId, uses: u8) {
+        let flags = &mut self.flags[page as usize];
+        *flags = (*flags & !USES) | ((u16::from(uses) & 3) << USES_SHIFT);
+    }
+
+    /// Makes the page resident in `zone`, all flags but [`Flag::Anon`] cleared.
     pub(crate) fn place(&mut self, page: PageId, zone: usize, state: State) {
         debug_assert!(zone < 4, "two bits hold the zone");
-        self.flags[page as usize] = ((zone as u8) << ZONE_SHIFT) | state as u8;
+        let flags = &mut self.flags[page as usize];
+        *flags = (*flags & Flag::Anon as u16) | ((zone as u16) << ZONE_SHIFT) | state as u16;
     }
 
     /// Forgets the page.
     pub(crate) fn forget(&mut self, page: PageId) {
-        self.flags[page as usize] = State::Absent as u8;
+        self.flags[page as usize] = State::Absent as u16;
     }
 
-    /// Leaves a shadow entry that remembers `age`, and whether the page was in the working set.
-    pub(crate) fn leave_shadow(&mut self, page: PageId, age: u32) {
+    /// Leaves a shadow entry in place of an evicted page; whether the page was in the working set
+    /// stays with it. An anonymous page is in swap `slot`.
+    pub(crate) fn leave_shadow(&mut self, page: PageId, shadow: u32, slot: Option<u32>) {
+        let state = match slot {
+            Some(_) => State::Swapped,
+            None => State::Shadow,
+        };
+        let kept = Flag::Workingset as u16 | Flag::Anon as u16;
         let flags = &mut self.flags[page as usize];
-        *flags = (*flags & WORKINGSET) | State::Shadow as u8;
-        self.links[page as usize][1] = age;
+        *flags = (*flags & kept) | state as u16;
+        self.links[page as usize] = [slot.unwrap_or(NIL), shadow];
     }
 
-    /// The age in the page's shadow entry.
-    pub(crate) fn shadow_age(&self, page: PageId) -> u32 {
+    /// What the page's shadow entry remembers.
+    pub(crate) fn shadow(&self, page: PageId) -> u32 {
         self.links[page as usize][1]
+    }
+
+    /// The swap slot of a page that is in swap alone.
+    pub(crate) fn slot(&self, page: PageId) -> u32 {
+        self.links[page as usize][0]
     }
 
     pub(crate) fn links(&self, page: PageId) -> [u32; 2] {

@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 
 use mm::calibration::Costs;
 
-use crate::folio::{Folios, NIL, NODE_PAGES, PageId, State};
+use crate::folio::{Flag, Folios, NIL, NODE_PAGES, PageId, State};
 use crate::kswapd::Kswapd;
 use crate::lru::{List, Lru};
 use crate::page_alloc::OutOfMemory;
@@ -136,11 +136,11 @@ impl Memory {
     /// What a `read()` of a resident page-cache page does to it (`folio_mark_accessed`): the first
     /// access marks it, the second activates it.
     pub(crate) fn mark_accessed(&mut self, page: PageId) {
-        if !self.folios.is_referenced(page) {
-            self.folios.set_referenced(page);
+        if !self.folios.has(page, Flag::Referenced) {
+            self.folios.set(page, Flag::Referenced);
         } else if self.folios.state(page) == State::Inactive {
             self.activate(page);
-            self.folios.clear_referenced(page);
+            self.folios.clear(page, Flag::Referenced);
         }
     }
 

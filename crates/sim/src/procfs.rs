@@ -156,7 +156,8 @@ impl Procfs {
         ])
     }
 
-    fn available(&self, memory: &Memory) -> i64 {
+    /// `MemAvailable` in pages.
+    pub(crate) fn available(&self, memory: &Memory) -> i64 {
         let count = |item: &str, more: i64| Pages((self.boot(item) + more).max(0) as u64);
         let file = count("Active(file)", memory.file_pages() as i64).0
             + self.boot("Inactive(file)") as u64;

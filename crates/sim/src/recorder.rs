@@ -7,7 +7,7 @@ use core::fmt::Write as _;
 
 use mm::capture::{Capture, Frame};
 use mm::outcome::{PROGRESS, STEPS, StepOutcome};
-use mm::units::Nanos;
+use mm::units::{Bytes, Nanos};
 
 use crate::boot;
 use crate::memory::Memory;
@@ -34,6 +34,11 @@ impl Recorder {
             capture,
             steps,
         }
+    }
+
+    /// `MemAvailable` now.
+    pub(crate) fn available(&self, memory: &Memory) -> Bytes {
+        Bytes(self.procfs.available(memory).max(0).unsigned_abs() * 4096)
     }
 
     /// Notes the figures of a labelled step; a step without a label has none.

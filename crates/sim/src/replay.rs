@@ -10,7 +10,7 @@ use core::hint::black_box;
 use mm::formula::inactive::inactive_is_low;
 use mm::units::{PageSize, Pages};
 
-use crate::folio::{Folios, PageId, State};
+use crate::folio::{Flag, Folios, PageId, State};
 use crate::lru::List;
 use crate::vmscan::{BATCH, DEF_PRIORITY};
 
@@ -113,7 +113,7 @@ impl Replay {
             return;
         }
         match self.folios.state(page) {
-            State::Active => self.folios.set_referenced(page),
+            State::Active => self.folios.set(page, Flag::Referenced),
             State::Inactive => self.read_inactive(page),
             State::Shadow => self.refault(page),
             _ => self.bring_in(page, State::Inactive),
@@ -122,8 +122,8 @@ impl Replay {
 
     /// The second access activates (`folio_mark_accessed`).
     fn read_inactive(&mut self, page: PageId) {
-        if !self.folios.is_referenced(page) {
-            self.folios.set_referenced(page);
+        if !self.folios.has(page, Flag::Referenced) {
+            self.folios.set(page, Flag::Referenced);
             return;
         }
         self.inactive.remove(&mut self.folios, page);
@@ -137,7 +137,7 @@ impl Replay {
     /// active (`workingset_refault`).
     fn refault(&mut self, page: PageId) {
         self.counters.refaults += 1;
-        let distance = u64::from((self.age as u32).wrapping_sub(self.folios.shadow_age(page)));
+        let distance = u64::from((self.age as u32).wrapping_sub(self.folios.shadow(page)));
         if distance > self.active.len() {
             return self.bring_in(page, State::Inactive);
         }
@@ -153,7 +153,7 @@ impl Replay {
             self.reclaim();
         }
         self.folios.place(page, 0, state);
-        self.folios.set_referenced(page);
+        self.folios.set(page, Flag::Referenced);
         let list = match state {
             State::Active => &mut self.active,
             _ => &mut self.inactive,
@@ -206,7 +206,7 @@ impl Replay {
                 return done;
             };
             self.inactive.remove(&mut self.folios, page);
-            self.folios.leave_shadow(page, self.age as u32);
+            self.folios.leave_shadow(page, self.age as u32, None);
             self.age += 1;
         }
         pages

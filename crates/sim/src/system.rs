@@ -7,7 +7,7 @@ use mm::calibration::Costs;
 use mm::capture::Capture;
 use mm::outcome::Status;
 use mm::scenario::Scenario;
-use mm::units::{Nanos, PageSize};
+use mm::units::{Bytes, Nanos, PageSize};
 use mm::workload::Start;
 
 use crate::boot;
@@ -46,6 +46,8 @@ pub(crate) struct System<'a> {
     pub(crate) events: Events,
     pub(crate) tunables: Tunables,
     pub(crate) recorder: Recorder,
+    /// `MemAvailable` when the run began: sizes may be shares of it.
+    pub(crate) available: Bytes,
     /// Reads that the running step submitted, by file.
     pub(crate) submitted: Vec<(usize, Read)>,
     /// Tasks that wait for a read: file, completion, entity.
@@ -84,6 +86,7 @@ impl<'a> System<'a> {
             events: Events::default(),
             tunables: Tunables::new(&boot.frame),
             recorder: Recorder::new(boot),
+            available: Bytes::ZERO,
             submitted: Vec::new(),
             waiters: Vec::new(),
             frames: 0,
@@ -92,6 +95,7 @@ impl<'a> System<'a> {
         system.scheduler.add();
         system.make_tasks();
         system.write_initial_settings()?;
+        system.available = system.recorder.available(&system.memory);
         Ok(system)
     }
 

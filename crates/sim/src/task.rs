@@ -188,6 +188,7 @@ impl<'a> Task<'a> {
         access: &'a Access,
         label: Option<&'a str>,
         target: Area,
+        amount: Bytes,
         now: Nanos,
         seed: u64,
     ) {
@@ -206,7 +207,7 @@ impl<'a> Task<'a> {
             label,
             target,
             began: now,
-            amount: access.amount.unwrap_or(size).0,
+            amount: amount.0,
             bytes: 0,
             operations: 0,
             operation: None,

@@ -4,7 +4,7 @@
 use mm::formula::inactive::inactive_is_low;
 use mm::units::{PageSize, Pages};
 
-use crate::folio::{PageId, State};
+use crate::folio::{Flag, PageId, State};
 use crate::lru::Lru;
 use crate::memory::Memory;
 
@@ -164,7 +164,7 @@ impl Memory {
             "it is on the active list"
         );
         self.take_from_list(page, Lru::ActiveFile);
-        self.folios.set_workingset(page);
+        self.folios.set(page, Flag::Workingset);
         self.add_to_list(page, Lru::InactiveFile);
     }
 }

@@ -1,6 +1,6 @@
 //! Shadow entries and refault distance (`mm/workingset.c`).
 
-use crate::folio::{PageId, State};
+use crate::folio::{Flag, PageId, State};
 use crate::lru::Lru;
 use crate::memory::Memory;
 
@@ -22,7 +22,8 @@ impl Memory {
     /// Evicts a page-cache page: frees it and leaves its shadow entry.
     pub(crate) fn evict_file(&mut self, page: PageId) {
         self.free(page);
-        self.folios.leave_shadow(page, self.nonresident_age as u32);
+        self.folios
+            .leave_shadow(page, self.nonresident_age as u32, None);
         self.nonresident_age += 1;
     }
 
@@ -30,8 +31,8 @@ impl Memory {
     pub(crate) fn history(&self, page: PageId) -> History {
         match self.folios.state(page) {
             State::Shadow => History::Evicted {
-                age: self.folios.shadow_age(page),
-                workingset: self.folios.is_workingset(page),
+                age: self.folios.shadow(page),
+                workingset: self.folios.has(page, Flag::Workingset),
             },
             _ => History::None,
         }
@@ -53,7 +54,7 @@ impl Memory {
         self.events.workingset_activate_file += 1;
         self.folios.set_state(page, State::InFlightActive);
         if workingset {
-            self.folios.set_workingset(page);
+            self.folios.set(page, Flag::Workingset);
             self.events.workingset_restore_file += 1;
         }
     }
@@ -70,7 +71,7 @@ mod tests {
         let tail = |memory: &Memory| memory.lists[Lru::InactiveFile as usize].tail();
         let first = tail(&memory).expect("a page");
         if deactivated {
-            memory.folios.set_workingset(first);
+            memory.folios.set(first, Flag::Workingset);
         }
         for _ in 0..=others {
             let page = tail(&memory).expect("a page");
@@ -99,6 +100,6 @@ mod tests {
         assert_eq!(refault(100, 0, false).0.events.workingset_restore_file, 0);
         let (memory, page) = refault(100, 0, true);
         assert_eq!(memory.events.workingset_restore_file, 1);
-        assert!(memory.folios.is_workingset(page));
+        assert!(memory.folios.has(page, Flag::Workingset));
     }
 }

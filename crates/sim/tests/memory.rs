@@ -77,7 +77,7 @@ fn a_huge_page_that_cannot_be_had_falls_back_to_base_pages() {
         step(Action::Access(touch("most"))),
         map("heap", 2, Huge::System),
         step(Action::Access(Access {
-            amount: Some(Bytes(128 << 10)),
+            amount: Some(Bytes(128 << 10).into()),
             ..touch("heap")
         })),
     ];
@@ -169,7 +169,7 @@ fn the_readahead_of_a_file_goes_on_with_its_next_access() {
     // 16 reads of 32 KiB each, as one access and as sixteen: the same requests.
     let pieces = |rounds| {
         let access = Access {
-            amount: Some(Bytes((512 << 10) / rounds)),
+            amount: Some(Bytes((512 << 10) / rounds).into()),
             block: Bytes(32 << 10),
             ..read(0)
         };

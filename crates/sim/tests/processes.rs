@@ -11,7 +11,7 @@ use mm::workload::{Access, Action, Advice, Huge, Process, Start, Target, Until};
 fn operations_keep_to_a_rate() {
     let access = Access {
         rate: 100,
-        amount: Some(Bytes(20 * (128 << 10))),
+        amount: Some(Bytes(20 * (128 << 10)).into()),
         ..touch("heap")
     };
     let steps = vec![
@@ -28,7 +28,7 @@ fn operations_keep_to_a_rate() {
 fn a_process_thinks_after_every_operation() {
     let access = Access {
         think: Nanos(10_000_000),
-        amount: Some(Bytes(20 * (128 << 10))),
+        amount: Some(Bytes(20 * (128 << 10)).into()),
         ..touch("heap")
     };
     let steps = vec![
@@ -42,7 +42,7 @@ fn a_process_thinks_after_every_operation() {
 #[test]
 fn a_time_limit_ends_an_access() {
     let access = Access {
-        amount: Some(Bytes(1 << 40)),
+        amount: Some(Bytes(1 << 40).into()),
         time_limit: Some(Nanos(50_000_000)),
         ..read(0)
     };
@@ -58,7 +58,7 @@ fn a_time_limit_ends_an_access() {
 #[test]
 fn an_access_to_an_empty_file_ends_at_once() {
     let access = Access {
-        amount: Some(Bytes(MIB)),
+        amount: Some(Bytes(MIB).into()),
         ..read(0)
     };
     let steps = vec![labelled("read", Action::Access(access))];
@@ -170,7 +170,7 @@ fn a_process_that_is_killed_before_its_start_never_starts() {
 #[test]
 fn a_second_life_begins_as_the_first_one() {
     let some = Access {
-        amount: Some(Bytes(MIB)),
+        amount: Some(Bytes(MIB).into()),
         ..read(0)
     };
     let child = vec![labelled("read", Action::Access(some))];

@@ -46,7 +46,7 @@ prop_compose! {
         let block = Bytes(block.max(amount.unwrap_or(32 * MIB) / 2000));
         Action::Access(Access {
             target, pattern, block, rate,
-            amount: amount.map(Bytes),
+            amount: amount.map(|bytes| Bytes(bytes).into()),
             time_limit: time_limit.map(Nanos),
             think: Nanos(think),
             ..read(0)

@@ -153,7 +153,7 @@ pub(crate) fn region(name: &str) -> Access {
 pub(crate) fn map(name: &str, size: Bytes) -> Map {
     Map {
         region: name.into(),
-        size,
+        size: size.into(),
         huge: Huge::System,
         mergeable: false,
         contents: vec![],

@@ -76,7 +76,7 @@ fn a_region_is_touched_page_by_page_and_counts_nested_labels() {
     };
     let scan = Access {
         pattern: Pattern::Random,
-        amount: Some(Bytes(1 << 18)),
+        amount: Some(Bytes(1 << 18).into()),
         ..region("heap")
     };
     let steps = vec![
@@ -245,7 +245,7 @@ fn snapshots_and_samples_tell_progress_and_kernel_threads() {
     let bench = Bench::new();
     let slow = Access {
         rate: 100,
-        amount: Some(Bytes(10 * 4096)),
+        amount: Some(Bytes(10 * 4096).into()),
         ..file("data")
     };
     let steps = vec![
@@ -289,7 +289,7 @@ fn limits_bind_a_process() {
     );
     limited.address_space = Some(Bytes(1 << 30));
     let timed = Access {
-        amount: Some(Bytes(1 << 50)),
+        amount: Some(Bytes(1 << 50).into()),
         time_limit: Some(Nanos(50 * MILLI)),
         think: Nanos(MILLI),
         ..file("data")

@@ -194,6 +194,14 @@ pub fn calibration() -> Calibration {
             anon_free_ps: 1_000_000,
             reclaim_file_ps: 2_000_000,
             deactivate_ps: 600_000,
+            rotate_ps: 700_000,
+            swap_out_ps: 4_000_000,
+            swap_in_ps: 4_000_000,
+            zram_out_ps: 20_000_000,
+            zram_in_ps: 10_000_000,
+            map_file_ps: 1_000_000,
+            direct_ps: 500_000,
+            walk_ps: 50_000,
             spawn_ps: 400_000_000,
         },
         boots: vec![Boot {
@@ -332,7 +340,7 @@ pub fn touch(region: &str) -> Access {
 pub fn map(region: &str, mib: u64, huge: Huge) -> Step {
     step(Action::Map(Map {
         region: region.to_owned(),
-        size: Bytes(mib * MIB),
+        size: Bytes(mib * MIB).into(),
         huge,
         mergeable: false,
         contents: vec![],
