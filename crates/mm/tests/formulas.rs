@@ -6,6 +6,7 @@ use plimsoll_mm::formula::inactive::inactive_is_low;
 use plimsoll_mm::formula::protection::{self, Unclaimed, effective};
 use plimsoll_mm::formula::readahead::{Window, initial_size, next_size};
 use plimsoll_mm::formula::reserve;
+use plimsoll_mm::formula::scan_balance::{self, Balance, Both, Costs, due, fractions};
 use plimsoll_mm::formula::watermarks::{MovableRule, Rule, ZoneSize, watermarks};
 use plimsoll_mm::units::{Bytes, PageSize, Pages};
 use plimsoll_mm::zoneinfo::{Watermarks, ZoneKind};
@@ -49,6 +50,41 @@ fn amount() -> impl Strategy<Value = Amount> {
         (0..101_u64).prop_map(Amount::Ratio),
         any::<u64>().prop_map(|bytes| Amount::Bytes(Bytes(bytes))),
     ]
+}
+
+fn both<T: std::fmt::Debug, S: Strategy<Value = T>>(
+    one: fn() -> S,
+) -> impl Strategy<Value = Both<T>> {
+    (one(), one()).prop_map(|(anon, file)| Both { anon, file })
+}
+
+fn pass() -> impl Strategy<Value = scan_balance::Inputs> {
+    let flags = (any::<bool>(), any::<bool>(), any::<bool>());
+    let sizes = (pages(), pages(), pages());
+    let weights = (0..13_u32, 0..202_u64, both(pages));
+    let parts = (weights, flags, sizes, both(pages), both(any::<bool>));
+    parts.prop_map(|(weights, flags, sizes, inactive, may_deactivate)| {
+        let (priority, swappiness, costs) = weights;
+        let (can_swap, global, no_cache_trim) = flags;
+        let (node_file, free, high_watermarks) = sizes;
+        let costs = Costs {
+            anon: costs.anon.0,
+            file: costs.file.0,
+        };
+        scan_balance::Inputs {
+            priority,
+            swappiness,
+            can_swap,
+            global,
+            inactive,
+            node_file,
+            free,
+            high_watermarks,
+            may_deactivate,
+            no_cache_trim,
+            costs,
+        }
+    })
 }
 
 proptest! {
@@ -150,5 +186,43 @@ proptest! {
             sum += protected;
         }
         prop_assert!(sum <= parent_effective);
+    }
+    #[test]
+    fn a_pass_never_scans_more_than_is_due_nor_anonymous_pages_without_swap(
+        pass in pass(), list in pages(), protected in pages(), usage in pages(),
+    ) {
+        let due = due(list, protected, usage, pass.priority);
+        prop_assert!(due <= list.max(scan_balance::BATCH));
+        let balance = pass.balance();
+        for file in [false, true] {
+            prop_assert!(balance.share(file, due) <= due);
+        }
+        let halves = balance.share(false, due) + balance.share(true, due);
+        prop_assert!(balance == Balance::Equal || halves <= due);
+        prop_assert!(pass.can_swap || balance.share(false, due) == Pages::ZERO);
+    }
+
+    #[test]
+    fn swappiness_tilts_the_scan_and_costs_stay_within_its_bounds(
+        swappiness in 0..201_u64, anon in pages(), file in pages(),
+    ) {
+        let costs = Costs { anon: anon.0, file: file.0 };
+        let of = fractions(swappiness, costs);
+        let mirrored = Costs { anon: file.0, file: anon.0 };
+        let other = fractions(200 - swappiness, mirrored);
+        prop_assert_eq!((of.anon, of.file), (other.file, other.anon));
+        let permille = 1000 * of.anon / (of.anon + of.file);
+        let (least, most) = scan_balance::anon_permille(swappiness);
+        // Fractions of a few hundred are rounded down: a percent at most.
+        prop_assert!(permille + 10 >= least && permille <= most + 10, "{permille}");
+    }
+
+    #[test]
+    fn more_protection_never_means_more_to_scan(
+        list in pages(), usage in pages(), less in pages(), more in pages(),
+    ) {
+        let (less, more) = (less.min(more), less.max(more));
+        prop_assume!(less > Pages::ZERO);
+        prop_assert!(due(list, less, usage, 0) >= due(list, more, usage, 0));
     }
 }

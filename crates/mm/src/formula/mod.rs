@@ -12,6 +12,7 @@ pub mod min_free;
 pub mod protection;
 pub mod readahead;
 pub mod reserve;
+pub mod scan_balance;
 pub mod watermarks;
 
 /// `value * numerator / denominator`, rounded down, without overflow on the way; zero where the
