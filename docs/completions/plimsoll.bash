@@ -331,7 +331,7 @@ _plimsoll() {
             return 0
             ;;
         plimsoll__subcmd__prove)
-            opts="-h --arm --repetitions --seed --out --kernel --modules --clock --records --calibration --deadline --help"
+            opts="-h --arm --repetitions --seed --out --kernel --modules --clock --records --calibration --deadline --jobs --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -374,6 +374,10 @@ _plimsoll() {
                     return 0
                     ;;
                 --deadline)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --jobs)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

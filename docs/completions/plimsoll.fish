@@ -63,6 +63,7 @@ wall\t'The host\'s time, by KVM where it works'"
 complete -c plimsoll -n "__fish_plimsoll_using_subcommand prove" -l records -d 'Write the records below this folder' -r -F
 complete -c plimsoll -n "__fish_plimsoll_using_subcommand prove" -l calibration -d 'Predict by a calibration made by `plimsoll calibrate`, in place of a built-in one' -r -F
 complete -c plimsoll -n "__fish_plimsoll_using_subcommand prove" -l deadline -d 'Give up a VM after this many seconds of the host\'s time' -r
+complete -c plimsoll -n "__fish_plimsoll_using_subcommand prove" -l jobs -d 'Run this many VMs at a time [default: one per CPU in virtual time, as far as memory is available; 1 in wall-clock time]' -r
 complete -c plimsoll -n "__fish_plimsoll_using_subcommand prove" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c plimsoll -n "__fish_plimsoll_using_subcommand report" -l records -d 'The folder below which `prove` wrote its records' -r -F
 complete -c plimsoll -n "__fish_plimsoll_using_subcommand report" -l out -d 'Write the report into this folder' -r -F

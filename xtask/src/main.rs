@@ -41,7 +41,7 @@ const COMMANDS: &[Command] = &[
     },
     Command {
         name: "records",
-        about: "prove the built-in studies on the VM bench and replace records/; resumes",
+        about: "prove studies on both kernels and replace records/ (STUDY..., --jobs N); resumes",
         run: records::run,
     },
     Command {

@@ -1,15 +1,20 @@
 //! Running a study on a bench: which runs, in which order, each recorded at once, none run twice.
 
+use std::num::NonZeroUsize;
+use std::thread;
 use std::time::SystemTime;
 
 use mm::outcome::Outcome;
 use mm::prng::Prng;
 use mm::scenario::Scenario;
-use rayon::prelude::*;
 
 use crate::bench::{Bench, BenchError, Progress, Run};
 use crate::record::{self, Provenance, Record, Store, StoreError};
 use crate::study::{NoSuchArm, Study};
+
+mod side_by_side;
+
+use side_by_side::side_by_side;
 
 /// Which runs of a study are wanted, and how.
 #[derive(Clone, Debug)]
@@ -33,6 +38,18 @@ pub enum AtATime {
     One,
     /// As many as there are CPUs; for benches that do not disturb each other.
     EveryCpu,
+    /// So many.
+    Number(NonZeroUsize),
+}
+
+impl AtATime {
+    fn number(self) -> usize {
+        match self {
+            Self::One => 1,
+            Self::EveryCpu => thread::available_parallelism().map_or(1, NonZeroUsize::get),
+            Self::Number(number) => number.get(),
+        }
+    }
 }
 
 /// One run of an experiment.
@@ -131,11 +148,13 @@ impl<'a> Experiment<'a> {
         Ok(names.filter(|name| wanted(name)).collect())
     }
 
-    /// Runs what is not recorded yet.
+    /// Runs what is not recorded yet. Runs begin in the order of [`Experiment::runs`] and each is
+    /// recorded when it ends.
     ///
     /// # Errors
-    /// The bench cannot be had, the user asked to stop, or a record could not be written. What was
-    /// recorded until then stays, and another call resumes.
+    /// The bench cannot be had, the user asked to stop, or a record could not be written. No run
+    /// begins after that; those under way come to their ends and are recorded. What was recorded
+    /// stays, and another call resumes.
     pub fn run(
         &self,
         bench: &(dyn Bench + Sync),
@@ -144,10 +163,7 @@ impl<'a> Experiment<'a> {
     ) -> Result<Results, ExperimentError> {
         let runs = self.runs()?;
         let one = |id: &RunId| self.run_one(id, bench, store, tell);
-        let ended: Vec<Ended> = match self.at_a_time {
-            AtATime::One => runs.iter().map(one).collect::<Result<_, _>>()?,
-            AtATime::EveryCpu => runs.par_iter().map(one).collect::<Result<_, _>>()?,
-        };
+        let ended: Vec<Ended> = side_by_side(&runs, self.at_a_time.number(), one)?;
         let mut results = Results::default();
         for (id, ended) in runs.into_iter().zip(ended) {
             match ended {
@@ -340,19 +356,66 @@ mod tests {
         );
     }
 
+    /// How many runs a study takes whose records of one seed there are, once its text is changed.
+    fn runs_after(change: impl Fn(&str) -> String) -> u32 {
+        let (study, folder) = (study(), tempfile::tempdir().unwrap());
+        let (store, bench) = (Store::new(folder.path()), Counting::default());
+        let run = |study: &Study| {
+            let mut experiment = Experiment::new(study);
+            experiment.repetitions = 1;
+            let results = experiment.run(&bench, Some(&store), &|_| ()).unwrap();
+            assert_eq!(results.records.len(), study.arms.len());
+        };
+        run(&study);
+        let before = bench.runs.load(Ordering::Relaxed);
+        run(&Study::parse(&change(&study.text), "changed").unwrap());
+        bench.runs.load(Ordering::Relaxed) - before
+    }
+
     #[test]
-    fn another_study_text_is_another_run() {
-        let (mut study, folder) = (study(), tempfile::tempdir().unwrap());
-        let store = Store::new(folder.path());
-        let bench = Counting::default();
-        Experiment::new(&study)
-            .run(&bench, Some(&store), &|_| ())
-            .unwrap();
-        study.text.push_str("\n# changed\n");
-        Experiment::new(&study)
-            .run(&bench, Some(&store), &|_| ())
-            .unwrap();
-        assert_eq!(bench.runs.load(Ordering::Relaxed), 16);
+    fn words_and_measures_may_change_and_nothing_is_run_again() {
+        let measure = "\n[[measure]]\nname = \"new\"\nsnapshot = \"set\"\nzoneinfo = \"min\"\n";
+        assert_eq!(runs_after(|text| format!("{text}{measure}")), 0);
+        assert_eq!(
+            runs_after(|text| text.replace("title = \"", "title = \"On ")),
+            0
+        );
+        assert_eq!(
+            runs_after(|text| text.replace("repetitions = 1", "repetitions = 7")),
+            0
+        );
+        assert_eq!(
+            runs_after(|text| text.replace("why = \"\"\"", "why = \"\"\"Well: ")),
+            0
+        );
+    }
+
+    #[test]
+    fn another_arm_is_run_and_the_others_are_not() {
+        let arm = "\n[[arm]]\nname = \"more\"\nsettings = { \"vm.swappiness\" = 1 }\n";
+        assert_eq!(runs_after(|text| format!("{text}{arm}")), 1);
+        let raised = |text: &str| text.replace("\"1500000\"", "\"1400000\"");
+        assert_eq!(runs_after(raised), 1, "one arm sets something else");
+    }
+
+    #[test]
+    fn what_a_run_depends_on_makes_it_another_run() {
+        assert_eq!(runs_after(|text| text.replace("3840 MiB", "3841 MiB")), 2);
+        assert_eq!(runs_after(|text| text.replace("2355 MiB", "2300 MiB")), 2);
+        assert_eq!(
+            runs_after(|text| text.replace("\"500 ms\"", "\"400 ms\"")),
+            2
+        );
+        assert_eq!(
+            runs_after(|text| text.replace("lru_gen.enabled\" = \"0", "vm.swappiness\" = \"0")),
+            2
+        );
+        assert_eq!(
+            runs_after(|text| text.replacen("\"128 KiB\"", "\"64 KiB\"", 1)),
+            2
+        );
+        let deadline = |text: &str| format!("deadline = \"9 min\"\n{text}");
+        assert_eq!(runs_after(deadline), 2);
     }
 
     #[test]

@@ -14,6 +14,7 @@ use mm::outcome::{Outcome, OutcomeError};
 use mm::scenario::Scenario;
 use serde::{Deserialize, Serialize};
 
+use crate::study;
 use crate::verdict::Repeatability;
 
 mod date;
@@ -24,7 +25,7 @@ mod store;
 pub use date::utc;
 pub use hash::{sha256, this_program};
 pub use machine::MachineView;
-pub use store::{Store, StoreError};
+pub use store::{Loaded, Store, StoreError};
 
 /// The version of the record's JSON; a reader refuses others.
 pub const SCHEMA: u32 = 1;
@@ -138,17 +139,31 @@ struct Schema {
 }
 
 impl Provenance {
-    /// What makes a run the same run: study, arm, seed, kernel, bench with its details, program.
+    /// What makes a run the same run: what the study asks of this arm, seed, kernel, bench with its
+    /// details, program. The study's words, measures and other arms do not.
     #[must_use]
     pub fn key(&self) -> String {
         let mut text = format!(
             "{}\n{}\n{}\n{}\n{}\n{}\n",
-            self.study_sha256, self.arm, self.seed, self.kernel, self.bench, self.program
+            self.asked(),
+            self.arm,
+            self.seed,
+            self.kernel,
+            self.bench,
+            self.program
         );
         for (name, value) in &self.details {
             text += &format!("{name}={value}\n");
         }
         sha256(text.as_bytes())[..16].to_owned()
+    }
+
+    /// SHA-256 of what the study asked of this arm (see [`study::asked`]). It is found anew in the
+    /// study's text, so that all records have it, whenever they were made. Of a text that cannot be
+    /// read any more it is that of the text.
+    #[must_use]
+    pub fn asked(&self) -> String {
+        study::asked(&self.study_text, &self.arm).unwrap_or_else(|| self.study_sha256.clone())
     }
 
     /// Whether the run gives the same numbers each time: on the model, and in virtual time.
@@ -265,6 +280,21 @@ pub(crate) mod tests {
         );
         other.provenance.details[0].1 = "def".to_owned();
         assert_ne!(other.provenance.file_name(), name("a", 1));
+    }
+
+    #[test]
+    fn a_record_of_a_text_that_is_no_study_any_more_is_that_of_its_text() {
+        let mut old = record("raised", 1);
+        let asked = old.provenance.asked();
+        assert_ne!(asked, old.provenance.study_sha256);
+        old.provenance.study_text += "\n[[measure]]\nodd = \"as measures were once\"\n";
+        assert_eq!(
+            old.provenance.asked(),
+            asked,
+            "a measure is no part of the run"
+        );
+        old.provenance.study_text = "[machine]\nmemory = 4\n".to_owned();
+        assert_eq!(old.provenance.asked(), old.provenance.study_sha256);
     }
 
     #[test]

@@ -17,6 +17,7 @@ use toml::de::DeTable;
 
 mod access;
 mod arms;
+mod asked;
 mod built_in;
 mod machine;
 mod map;
@@ -30,6 +31,7 @@ mod table;
 mod words;
 mod workload;
 
+pub use asked::asked;
 pub use built_in::{BUILT_IN, FindError};
 pub use source::StudyError;
 
@@ -267,10 +269,15 @@ fn head(
         answer: words.answer,
         publication: words.publication,
         repetitions: root.or("repetitions", 1, |n| n.count(1, 10_000))?,
-        sample_every: root.or("sample", Nanos::SECOND, |n| n.some_duration())?,
+        sample_every: sample(root)?,
         arms,
         measures,
     })
+}
+
+/// The time between two samples.
+fn sample(root: &Table<'_>) -> Result<Nanos, StudyError> {
+    root.or("sample", Nanos::SECOND, |n| n.some_duration())
 }
 
 /// It names folders and files, so it is kept plain.

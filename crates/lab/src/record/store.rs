@@ -10,6 +10,9 @@ use super::{Provenance, Record, RecordError};
 /// How a record's name ends; all else in the folder is passed over.
 const ENDING: &str = ".record.gz";
 
+/// A file and the record in it.
+pub type Loaded = (PathBuf, Result<Record, StoreError>);
+
 /// A folder of records.
 #[derive(Clone, Debug)]
 pub struct Store {
@@ -109,14 +112,15 @@ impl Store {
     /// # Errors
     /// The folder or a record cannot be read.
     pub fn load(&self, study: &str) -> Result<Vec<Record>, StoreError> {
-        self.load_each(study)?.into_iter().collect()
+        let each = self.load_each(study)?.into_iter();
+        each.map(|(_, record)| record).collect()
     }
 
-    /// As [`Store::load`], but one broken record does not hide the others.
+    /// As [`Store::load`], with the files; one broken record does not hide the others.
     ///
     /// # Errors
     /// The folder cannot be read.
-    pub fn load_each(&self, study: &str) -> Result<Vec<Result<Record, StoreError>>, StoreError> {
+    pub fn load_each(&self, study: &str) -> Result<Vec<Loaded>, StoreError> {
         let folder = self.root.join(study);
         let entries = match fs::read_dir(&folder) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
@@ -135,7 +139,11 @@ impl Store {
             }
         }
         paths.sort();
-        Ok(paths.iter().map(|path| read(path)).collect())
+        let load = |path: PathBuf| {
+            let record = read(&path);
+            (path, record)
+        };
+        Ok(paths.into_iter().map(load).collect())
     }
 }
 

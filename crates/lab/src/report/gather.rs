@@ -1,12 +1,14 @@
 //! Bringing proofs and predictions together: which records belong to the study as it is now, and
 //! the model's runs for every kernel that was proved.
 
+use std::path::Path;
+
 use super::Pair;
 use crate::calibration;
 use crate::experiment::{AtATime, Experiment, Results};
 use crate::model_bench::ModelBench;
 use crate::record::{Record, Store, StoreError};
-use crate::study::{Arm, Study};
+use crate::study::Study;
 
 /// Proofs with their predictions, and what could not be used.
 #[derive(Clone, Debug, Default)]
@@ -26,9 +28,9 @@ pub struct Gathered {
 pub fn gather(study: &Study, store: &Store) -> Result<Gathered, StoreError> {
     let mut gathered = Gathered::default();
     let mut proofs = Vec::new();
-    for record in store.load_each(&study.name)? {
+    for (path, record) in store.load_each(&study.name)? {
         let record = record.map_err(|error| error.to_string());
-        match record.and_then(|record| belonging(study, store, record)) {
+        match record.and_then(|record| belonging(study, &path, record)) {
             Ok(record) => proofs.push(record),
             Err(problem) => gathered.problems.push(problem),
         }
@@ -67,29 +69,18 @@ fn is_model(record: &Record) -> bool {
     record.provenance.bench.starts_with("model")
 }
 
-/// The record, if its arm asks for the same as the study's arm of that name does now. The words of
-/// a study may change without making its records useless.
-fn belonging(study: &Study, store: &Store, record: Record) -> Result<Record, String> {
+/// The record, if the study asks its arm for the same now. The words of a study and its measures
+/// may change without making its records useless.
+fn belonging(study: &Study, path: &Path, record: Record) -> Result<Record, String> {
     let from = &record.provenance;
-    let then = Study::parse(&from.study_text, "the record's study").ok();
-    let then = then.as_ref().and_then(|study| study.arm(&from.arm).ok());
-    let same = study
-        .arm(&from.arm)
-        .is_ok_and(|now| then.is_some_and(|then| same(now, then)));
-    if same {
+    if from.study_text == study.text || study.asked(&from.arm) == Some(from.asked()) {
         return Ok(record);
     }
-    let (path, name) = (store.path_of(from), &study.file);
+    let (path, name) = (path.display(), &study.file);
     Err(format!(
-        "{}: made with another version of the study; `plimsoll prove {name}` runs arm {} again",
-        path.display(),
+        "{path}: made with another version of the study; `plimsoll prove {name}` runs arm {} again",
         from.arm
     ))
-}
-
-fn same(now: &Arm, then: &Arm) -> bool {
-    (&now.machine, &now.workload, &now.settings, &now.base)
-        == (&then.machine, &then.workload, &then.settings, &then.base)
 }
 
 /// Sorts proofs by kernel and bench; of two runs of one arm with one seed the later one counts.
@@ -227,18 +218,40 @@ mod tests {
     #[test]
     fn words_may_change_but_the_workload_may_not() {
         let study = Study::find("min-free-kbytes").unwrap();
-        let store = Store::new("records");
-        assert!(belonging(&study, &store, proof("6.1", "VM", 1, "")).is_ok());
-        let mut reworded = study.clone();
-        reworded.title = "Other words".to_owned();
-        assert!(belonging(&reworded, &store, proof("6.1", "VM", 1, "")).is_ok());
-        let text = study.text.replace("2355 MiB", "2300 MiB");
-        let changed = Study::parse(&text, "test").unwrap();
-        let problem = belonging(&changed, &store, proof("6.1", "VM", 1, "")).unwrap_err();
+        let after = |from: &str, to: &str| {
+            assert!(study.text.contains(from));
+            let study = Study::parse(&study.text.replace(from, to), "test").unwrap();
+            belonging(&study, Path::new("a/record"), proof("6.1", "VM", 1, ""))
+        };
+        assert!(after("3.75 GiB?", "3.75 GiB now?").is_ok());
+        assert!(after("\"1500000\"", "\"1400000\"").is_err());
         assert!(
-            problem.contains("made with another version of the study"),
+            after("\"2355 MiB\"", "\"2411520 KiB\"").is_ok(),
+            "the same size"
+        );
+        let problem = after("\"2355 MiB\"", "\"2300 MiB\"").unwrap_err();
+        assert!(
+            problem.starts_with("a/record: made with another version of the study"),
             "{problem}"
         );
+    }
+
+    /// The record's snapshot "idle" says that 42 kB are free.
+    #[test]
+    fn a_measure_that_came_later_is_read_from_older_records() {
+        let study = Study::find("min-free-kbytes").unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::new(folder.path());
+        store.write(&proof("6.1", "VM", 1, "")).unwrap();
+        let measure = "[[measure]]\nname = \"later\"\nsnapshot = \"idle\"\nmeminfo = \"MemFree\"\n";
+        let later = Study::parse(&format!("{}\n{measure}", study.text), "test").unwrap();
+        let gathered = gather(&later, &store).unwrap();
+        assert_eq!(gathered.problems, Vec::<String>::new());
+        let rows = gathered.pairs[0].rows(&later);
+        let row = rows
+            .iter()
+            .find(|row| (row.measure.as_str(), row.arm.as_str()) == ("later", "raised"));
+        assert_eq!(row.unwrap().kernel.median(), Some(42.0 / 1024.0));
     }
 
     #[test]

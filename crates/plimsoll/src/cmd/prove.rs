@@ -1,6 +1,7 @@
 //! `plimsoll prove`: a whole study on a real kernel in a throwaway VM, beside the prediction.
 
 use std::io::{IsTerminal as _, Write as _};
+use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -21,6 +22,8 @@ use super::predict::{Choice, no_outcome, write_report};
 use crate::exit::ExitCode;
 use crate::results;
 use crate::term::{self, Canvas, dim};
+
+mod jobs;
 
 /// Prove a study on a real kernel in a throwaway VM, and compare with the prediction
 ///
@@ -52,6 +55,10 @@ pub(crate) struct Args {
     #[arg(long, value_name = "SECONDS", default_value = "3600")]
     #[arg(value_parser = clap::value_parser!(u64).range(1..=604_800))]
     deadline: u64,
+    /// Run this many VMs at a time [default: one per CPU in virtual time, as far as memory is
+    /// available; 1 in wall-clock time]
+    #[arg(long, value_name = "N")]
+    jobs: Option<NonZeroUsize>,
 }
 
 /// Whose time counts.
@@ -66,8 +73,10 @@ enum ClockArg {
 /// Proves.
 pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     let study = Study::find(&args.study)?;
-    let experiment = args.choice.experiment(&study);
+    let mut experiment = args.choice.experiment(&study);
     let arms = experiment.arms()?;
+    let usual = || jobs::usual(args.clock.into(), &study, &arms);
+    experiment.at_a_time = AtATime::Number(args.jobs.unwrap_or_else(usual));
     let named = args.calibration.as_deref().map(calibration::read);
     let named = named.transpose()?;
     let bar = Bar::new(experiment.runs()?.len());
@@ -100,15 +109,21 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     }
 }
 
+impl From<ClockArg> for Clock {
+    fn from(clock: ClockArg) -> Self {
+        match clock {
+            ClockArg::Virtual => Self::Virtual,
+            ClockArg::Wall => Self::Wall,
+        }
+    }
+}
+
 impl Args {
     fn options(&self) -> VmOptions {
         VmOptions {
             kernel: self.kernel.clone().unwrap_or_default(),
             modules: self.modules.clone(),
-            clock: match self.clock {
-                ClockArg::Virtual => Clock::Virtual,
-                ClockArg::Wall => Clock::Wall,
-            },
+            clock: self.clock.into(),
             deadline: Duration::from_secs(self.deadline),
             ..VmOptions::default()
         }
@@ -119,7 +134,7 @@ impl Args {
 fn problems(results: &Results, of: &str) -> Vec<String> {
     let failures = results.failures.iter();
     failures
-        .map(|(id, why)| format!("{of}arm {}: {why}", id.arm))
+        .map(|(id, why)| format!("{of}arm {}, seed {}: {why}", id.arm, id.seed))
         .collect()
 }
 
@@ -233,7 +248,9 @@ impl Bar {
                 let text = format!("arm {}, seed {}", id.arm, id.seed);
                 self.say("", &Progress::Stage(text));
             }
-            Event::Progress(id, news) => self.say(&format!("{}: ", id.arm), news),
+            Event::Progress(id, news) => {
+                self.say(&format!("{}, seed {}: ", id.arm, id.seed), news);
+            }
             Event::Recorded(_) | Event::Done(_) => self.0.inc(1),
             Event::Failed(id, why) => {
                 self.0.inc(1);
@@ -269,7 +286,7 @@ mod tests {
             ..Results::default()
         };
         let said = predicted(&Ok(partial), &[]);
-        assert_eq!(said, ["no prediction for arm raised: no swap"]);
+        assert_eq!(said, ["no prediction for arm raised, seed 1: no swap"]);
         let said = predicted(&Err(anyhow::anyhow!("no calibration")), &[]);
         assert_eq!(said, ["no prediction to compare with: no calibration"]);
         assert!(predicted(&Ok(Results::default()), &[]).is_empty());

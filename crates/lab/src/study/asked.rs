@@ -1,0 +1,62 @@
+//! What a run of an arm depends on, and nothing else: neither words, nor measures, nor other arms.
+
+use mm::units::Nanos;
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+use super::names::Names;
+use super::node::Scope;
+use super::source::{Source, StudyError};
+use super::{Arm, Study, arms, read_arm, root, sample};
+use crate::record::sha256;
+
+/// SHA-256 of what a study's text asks of an arm: machine, workload with its deadline, settings of
+/// all arms and of this one, and the time between two samples. Two texts that ask for the same give
+/// the same, however they put it. `None` where the text is no study with that arm.
+///
+/// The rest of the text, such as its measures, may even be wrong: a record outlives the format of
+/// what it does not depend on.
+#[must_use]
+pub fn asked(text: &str, arm: &str) -> Option<String> {
+    read(text, arm).ok().flatten()
+}
+
+impl Study {
+    /// As [`asked`], of this study.
+    #[must_use]
+    pub fn asked(&self, arm: &str) -> Option<String> {
+        let arm = self.arm(arm).ok()?;
+        Some(of(arm, self.sample_every))
+    }
+}
+
+fn read(text: &str, arm: &str) -> Result<Option<String>, StudyError> {
+    let source = Source { file: "", text };
+    let Ok(document) = DeTable::parse(text) else {
+        return Ok(None);
+    };
+    let document = Spanned::new(document.span(), DeValue::Table(document.into_inner()));
+    let plans = arms::plans(source, &document)?;
+    let Some(plan) = plans.iter().find(|plan| plan.name == arm) else {
+        return Ok(None);
+    };
+    let arm = read_arm(source, &document, &plans, plan, &mut Names::default())?;
+    let scope = Scope::of_study(source);
+    let sample_every = sample(&root(&scope, &document)?)?;
+    Ok(Some(of(&arm, sample_every)))
+}
+
+/// Every field counts without being named here. The text has the form of this version's types;
+/// since it is made anew from the studies' texts, only texts of one version are compared.
+fn of(arm: &Arm, sample_every: Nanos) -> String {
+    let Arm {
+        name: _,
+        about: _,
+        settings,
+        base,
+        machine,
+        workload,
+    } = arm;
+    let text = format!("{:?}", (sample_every, settings, base, machine, workload));
+    sha256(text.as_bytes())
+}
