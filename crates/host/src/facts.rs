@@ -25,6 +25,9 @@ pub struct Facts {
     pub platform: Platform,
     /// Whether the reader sees the whole machine.
     pub place: Place,
+    /// Whether protection that the children of a control group do not claim is shared among them
+    /// (the mount option `memory_recursiveprot`); `None` without cgroup v2.
+    pub recursive_protection: Option<bool>,
 }
 
 /// Who reads.
@@ -89,19 +92,25 @@ impl Facts {
             reader: reader(),
             platform: platform(root),
             place: place(root),
+            recursive_protection: recursive_protection(root),
         }
     }
 
     /// The note's text.
     #[must_use]
     pub fn to_text(&self) -> String {
-        format!(
+        let mut text = format!(
             "page_size\t{}\nreader\t{}\nplatform\t{}\nplace\t{}\n",
             self.page.bytes(),
             self.reader.word(),
             self.platform.word(),
             self.place.word()
-        )
+        );
+        if let Some(recursive) = self.recursive_protection {
+            let word = if recursive { "yes" } else { "no" };
+            text.push_str(&format!("memory_recursiveprot\t{word}\n"));
+        }
+        text
     }
 
     /// The facts that a note tells; what it leaves out is as on a plain machine with 4 KiB pages.
@@ -130,6 +139,7 @@ impl Facts {
             } else {
                 Place::Machine
             },
+            recursive_protection: value("memory_recursiveprot").map(|value| value == "yes"),
         }
     }
 }
@@ -175,6 +185,18 @@ fn reader() -> Reader {
     }
 }
 
+/// The option of the mount at `/sys/fs/cgroup`: the other mounts of a machine are its own affair.
+fn recursive_protection(root: &Root) -> Option<bool> {
+    let mounts = root.read("proc/self/mounts").ok()?;
+    let mut options = mounts.lines().filter_map(|line| {
+        let mut words = line.split(' ').skip(1);
+        let v2 = words.next() == Some("/sys/fs/cgroup") && words.next() == Some("cgroup2");
+        words.next().filter(|_| v2)
+    });
+    let mut options = options.next()?.split(',');
+    Some(options.any(|option| option == "memory_recursiveprot"))
+}
+
 /// A hypervisor shows itself in the CPU's flags (x86), the device tree (arm64) or /sys (Xen).
 fn platform(root: &Root) -> Platform {
     let cpuinfo = root.read("proc/cpuinfo").unwrap_or_default();
@@ -203,6 +225,7 @@ mod tests {
             reader: Reader::User,
             platform: Platform::Vm,
             place: Place::Container,
+            recursive_protection: Some(true),
         };
         assert_eq!(Facts::from_text(&facts.to_text()), facts);
         assert_eq!(
@@ -232,6 +255,28 @@ mod tests {
         assert_eq!(platform(&root), Platform::Hardware);
         std::fs::write(root.join("proc/cpuinfo"), "flags\t: fpu hypervisor\n").expect("a file");
         assert_eq!(platform(&root), Platform::Vm);
+    }
+
+    #[test]
+    fn the_mount_says_whether_protection_is_shared() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let root = Root::new(directory.path());
+        std::fs::create_dir_all(root.join("proc/self")).expect("a directory");
+        let with = |mounts: &str| {
+            std::fs::write(root.join("proc/self/mounts"), mounts).expect("a file");
+            recursive_protection(&root)
+        };
+        let unified = "cgroup2 /sys/fs/cgroup cgroup2 rw,nsdelegate,memory_recursiveprot 0 0\n";
+        assert_eq!(with(unified), Some(true));
+        assert_eq!(
+            with("none /sys/fs/cgroup cgroup2 rw,relatime 0 0\n"),
+            Some(false)
+        );
+        assert_eq!(
+            with("cgroup /sys/fs/cgroup/memory cgroup rw,memory 0 0\n"),
+            None
+        );
+        assert_eq!(with(""), None);
     }
 
     #[test]

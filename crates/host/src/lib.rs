@@ -5,6 +5,7 @@
 //! text; what it means is said by `mm`. Nothing here parses a kernel file for its meaning.
 
 pub mod facts;
+pub mod groups;
 pub mod read;
 mod root;
 pub mod write;

@@ -14,6 +14,7 @@ use mm::units::Nanos;
 
 use crate::Root;
 use crate::facts::{FACTS, Facts};
+use crate::groups::{self, GROUPS};
 
 /// Path of the note that says what could not be read: `PATH<tab>REASON` per line.
 pub const UNREADABLE: &str = "plimsoll/unreadable";
@@ -93,32 +94,8 @@ const BDI: [&str; 6] = [
 /// Block devices beyond this number are left out, and noted: a storage server may have thousands.
 const BLOCK_DEVICES: usize = 64;
 
-/// Files of a memory control group (version 2).
-const CGROUP: [&str; 11] = [
-    "memory.current",
-    "memory.min",
-    "memory.low",
-    "memory.high",
-    "memory.max",
-    "memory.swap.current",
-    "memory.swap.max",
-    "memory.zswap.current",
-    "memory.stat",
-    "memory.events",
-    "memory.pressure",
-];
-
-/// Files of a memory control group (version 1).
-const CGROUP_V1: [&str; 5] = [
-    "memory.usage_in_bytes",
-    "memory.limit_in_bytes",
-    "memory.soft_limit_in_bytes",
-    "memory.swappiness",
-    "memory.stat",
-];
-
-/// Levels of control groups that are read, from the reader's own upwards.
-const CGROUP_LEVELS: usize = 16;
+/// The generations of the multi-generation LRU, and a file that kernels which have it have.
+const GENERATIONS: (&str, &str) = ("sys/kernel/debug/lru_gen", "sys/kernel/mm/lru_gen/enabled");
 
 /// Reads everything that a snapshot needs.
 ///
@@ -132,6 +109,7 @@ pub fn full(root: &Root, at: Nanos) -> Frame {
     reading.tunables();
     reading.huge_page_sizes();
     reading.block_devices();
+    reading.generations();
     reading.control_groups();
     reading.note(FACTS, Facts::read(root).to_text());
     reading.finish()
@@ -250,29 +228,25 @@ impl<'a> Reading<'a> {
         size.is_ok_and(|size| size.trim() != "0")
     }
 
-    /// The reader's own control group and those above it; their names stay the machine's own.
-    fn control_groups(&mut self) {
-        let membership = self.root.read("proc/self/cgroup").unwrap_or_default();
-        let own = |prefix| membership.lines().find_map(|line| line.split_once(prefix));
-        let (_, group) = own("0::/").unwrap_or_default();
-        self.control_groups_from("sys/fs/cgroup", group, &CGROUP);
-        let (_, group) = own(":memory:/").unwrap_or_default();
-        self.control_groups_from("sys/fs/cgroup/memory", group, &CGROUP_V1);
+    /// The generations, where the kernel has them: debugfs is root's alone, and its refusal says
+    /// nothing where there is no such file.
+    fn generations(&mut self) {
+        let (table, enabled) = GENERATIONS;
+        if self.frame.files.contains_key(enabled) {
+            self.try_file(table);
+        }
     }
 
-    fn control_groups_from(&mut self, mount: &str, group: &str, files: &[&str]) {
-        let mut group = group.trim_end_matches('/');
-        for _ in 0..CGROUP_LEVELS {
-            let directory = format!("{mount}/{group}");
-            let directory = directory.trim_end_matches('/');
-            files
-                .iter()
-                .for_each(|file| self.try_file(&format!("{directory}/{file}")));
-            if group.is_empty() {
-                break;
-            }
-            group = group.rsplit_once('/').map_or("", |(parent, _)| parent);
+    /// Control groups; their names stay the machine's own.
+    fn control_groups(&mut self) {
+        let groups = groups::read(self.root);
+        if let Some(note) = groups.note() {
+            self.note(GROUPS, note);
         }
+        for (path, reason) in groups.refused {
+            self.fail(&path, reason);
+        }
+        self.frame.files.extend(groups.files);
     }
 
     fn note(&mut self, path: &str, text: String) {

@@ -65,6 +65,19 @@ impl Root {
         names
     }
 
+    /// The names of the directories in a directory, sorted, links left out; none where it cannot be
+    /// listed.
+    #[must_use]
+    pub fn directories(&self, directory: &str) -> Vec<String> {
+        let entries = fs::read_dir(self.join(directory)).into_iter().flatten();
+        let below = |entry: &fs::DirEntry| entry.file_type().is_ok_and(|kind| kind.is_dir());
+        let entries = entries.filter_map(Result::ok).filter(below);
+        let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
+        let mut names: Vec<String> = names.collect();
+        names.sort_unstable();
+        names
+    }
+
     /// Whether there is a file that is no directory.
     #[must_use]
     pub fn is_file(&self, path: &str) -> bool {

@@ -17,6 +17,9 @@ pub enum Limit {
     Bytes(Bytes),
 }
 
+/// Files by which a group of v1 is known.
+const V1_NAMES: [&str; 2] = ["memory.usage_in_bytes", "memory.limit_in_bytes"];
+
 named_numbers!(
     /// `memory.stat`: bytes for amounts, events for the rest. Names that only v1 has (`cache`,
     /// `rss`, `total_*`) are found in [`MemoryStat::other`].
@@ -73,6 +76,8 @@ named_numbers!(
 /// The memory files of one control group. A field is `None` where the file is missing.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Memcg {
+    /// A group of a v1 hierarchy, by the names of its files.
+    pub is_v1: bool,
     /// `memory.current`, in v1 `memory.usage_in_bytes`.
     pub current: Option<Bytes>,
     /// `memory.peak`, in v1 `memory.max_usage_in_bytes`.
@@ -87,6 +92,10 @@ pub struct Memcg {
     pub max: Option<Limit>,
     /// `memory.soft_limit_in_bytes`; v1 only.
     pub soft_limit: Option<Limit>,
+    /// `memory.memsw.limit_in_bytes`, of memory and swap together; v1 only.
+    pub memsw_limit: Option<Limit>,
+    /// How often the limit was hit: `memory.failcnt`; v1 only.
+    pub failures: Option<u64>,
     /// `memory.swap.current`.
     pub swap_current: Option<Bytes>,
     /// `memory.swap.max`.
@@ -97,7 +106,7 @@ pub struct Memcg {
     pub swappiness: Option<u64>,
     /// `memory.stat`.
     pub stat: Option<MemoryStat>,
-    /// `memory.events`.
+    /// `memory.events`, in v1 `memory.oom_control`.
     pub events: Option<Items>,
     /// `memory.pressure`.
     pub pressure: Option<Psi>,
@@ -106,6 +115,15 @@ pub struct Memcg {
 impl Limit {
     /// From here on a limit of v1 is none: the largest number of bytes in whole pages.
     const V1_UNLIMITED: u64 = 0x7fff_ffff_ffff_0000;
+
+    /// The bytes of a limit that is one.
+    #[must_use]
+    pub fn bytes(self) -> Option<Bytes> {
+        match self {
+            Self::Max => None,
+            Self::Bytes(bytes) => Some(bytes),
+        }
+    }
 
     /// Reads a limit's text; `file` names it in errors.
     ///
@@ -153,6 +171,35 @@ impl MemoryStat {
 }
 
 impl Memcg {
+    /// The number of an event of `memory.events`; none where the file is missing.
+    #[must_use]
+    pub fn event(&self, name: &str) -> u64 {
+        let events = self.events.as_ref();
+        events.and_then(|events| events.get(name)).unwrap_or(0)
+    }
+
+    /// Whether anything is set that bounds or protects its memory.
+    #[must_use]
+    pub fn is_bound(&self) -> bool {
+        let limits = [
+            self.high,
+            self.max,
+            self.swap_max,
+            self.zswap_max,
+            self.soft_limit,
+        ];
+        let limited = |limit: &Option<Limit>| limit.is_some_and(|limit| limit != Limit::Max);
+        self.is_protected() || limits.iter().any(limited) || limited(&self.memsw_limit)
+    }
+
+    /// Whether `memory.min` or `memory.low` is set.
+    #[must_use]
+    pub fn is_protected(&self) -> bool {
+        let none = Some(Limit::Bytes(Bytes::ZERO));
+        let set = |limit: Option<Limit>| limit.is_some() && limit != none;
+        set(self.min) || set(self.low)
+    }
+
     /// Takes in one of the group's files, by path or name; files that this parser does not know are
     /// passed over.
     ///
@@ -162,6 +209,7 @@ impl Memcg {
         let bytes = || number(path, text).map(Bytes).map(Some);
         let limit = || Limit::parse(path, text).map(Some);
         let name = path.rsplit('/').next().unwrap_or(path);
+        self.is_v1 |= V1_NAMES.contains(&name);
         match name {
             "memory.current" | "memory.usage_in_bytes" => self.current = bytes()?,
             "memory.peak" | "memory.max_usage_in_bytes" => self.peak = bytes()?,
@@ -172,10 +220,12 @@ impl Memcg {
             "memory.soft_limit_in_bytes" => self.soft_limit = limit()?,
             "memory.swap.current" => self.swap_current = bytes()?,
             "memory.swap.max" => self.swap_max = limit()?,
+            "memory.memsw.limit_in_bytes" => self.memsw_limit = limit()?,
+            "memory.failcnt" => self.failures = Some(number(path, text)?),
             "memory.zswap.max" => self.zswap_max = limit()?,
             "memory.swappiness" => self.swappiness = Some(number(path, text)?),
             "memory.stat" => self.stat = Some(MemoryStat::parse(path, text)?),
-            "memory.events" => self.events = Some(Items::parse(path, text)?),
+            "memory.events" | "memory.oom_control" => self.events = Some(Items::parse(path, text)?),
             "memory.pressure" => self.pressure = Some(Psi::parse(path, text)?),
             _ => {}
         }
@@ -220,9 +270,10 @@ mod tests {
         assert_eq!(memcg.current, Some(Bytes(4096)));
         assert_eq!(memcg.max, Some(Limit::Max));
         assert_eq!(memcg.low, Some(Limit::Bytes(Bytes::GIB)));
-        let stat = memcg.stat.expect("a stat");
+        let stat = memcg.stat.as_ref().expect("a stat");
         assert_eq!((stat.anon, stat.get("thp_fault_alloc")), (Some(1), Some(3)));
-        assert_eq!(memcg.events.and_then(|e| e.get("oom_kill")), Some(2));
+        assert_eq!((memcg.event("oom_kill"), memcg.event("oom")), (2, 0));
+        assert!(memcg.is_bound() && memcg.is_protected() && !memcg.is_v1);
     }
 
     #[test]
@@ -238,6 +289,9 @@ mod tests {
             (memcg.current, memcg.max),
             (Some(Bytes(8192)), Some(Limit::Max))
         );
+        assert!(memcg.is_v1 && !memcg.is_bound());
+        let limited = read(&[("memory/a/memory.memsw.limit_in_bytes", "4096")]);
+        assert!(limited.is_bound());
     }
 
     #[test]

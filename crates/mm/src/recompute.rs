@@ -7,9 +7,13 @@ use alloc::vec::Vec;
 
 use crate::formula::available::{self, Available};
 use crate::formula::dirty::{self, Amount, Thresholds};
+use crate::formula::inactive::inactive_is_low;
 use crate::formula::min_free;
+use crate::formula::protection::Unclaimed;
 use crate::formula::reserve;
+use crate::formula::scan_balance::{self, Both, Costs};
 use crate::formula::watermarks::{self, MovableRule, Rule, ZoneSize};
+use crate::hierarchy::Hierarchy;
 use crate::snapshot::Snapshot;
 use crate::units::{Bytes, Kib, Pages};
 use crate::zoneinfo::{Watermarks, Zone, ZoneKind};
@@ -125,6 +129,59 @@ impl Snapshot {
     #[must_use]
     pub fn thresholds(&self) -> Option<Thresholds> {
         self.thresholds_of(self.dirtyable()?)
+    }
+
+    /// What a pass of the classic LRU over a node would know now, as far as files say: costs and the
+    /// refaults since the last pass they do not, so of the first there are none, and active pages
+    /// may be deactivated only where the inactive list is low.
+    #[must_use]
+    pub fn scan_inputs(&self, node: u32, priority: u32) -> Option<scan_balance::Inputs> {
+        let mut nodes = self.zoneinfo.as_ref()?.nodes.iter();
+        let items = &nodes.find(|stats| stats.node == node)?.items;
+        let list = |item| items.get(item).map(Pages);
+        let (inactive, active) = (
+            Both {
+                anon: list("nr_inactive_anon")?,
+                file: list("nr_inactive_file")?,
+            },
+            Both {
+                anon: list("nr_active_anon")?,
+                file: list("nr_active_file")?,
+            },
+        );
+        let zones = || {
+            self.zones()
+                .into_iter()
+                .flatten()
+                .filter(move |zone| zone.node == node)
+        };
+        let managed = zones().filter(|zone| zone.managed > Pages::ZERO);
+        Some(scan_balance::Inputs {
+            priority,
+            swappiness: self.number("vm.swappiness")?,
+            can_swap: self.meminfo.as_ref()?.swap_free? > Kib::ZERO,
+            global: true,
+            inactive,
+            node_file: inactive.file.saturating_add(active.file),
+            free: zones().map(|zone| zone.free).sum(),
+            high_watermarks: managed.map(|zone| zone.watermarks.high).sum(),
+            may_deactivate: Both {
+                anon: inactive_is_low(inactive.anon, active.anon, self.page),
+                file: inactive_is_low(inactive.file, active.file, self.page),
+            },
+            no_cache_trim: false,
+            costs: Costs::default(),
+        })
+    }
+
+    /// The control groups as a tree, with what each is really protected by.
+    #[must_use]
+    pub fn hierarchy(&self) -> Hierarchy<'_> {
+        let unclaimed = match self.recursive_protection {
+            Some(true) => Unclaimed::Shared,
+            Some(false) | None => Unclaimed::Lost,
+        };
+        Hierarchy::new(&self.memcgs, self.page, unclaimed)
     }
 
     fn thresholds_of(&self, dirtyable: Pages) -> Option<Thresholds> {

@@ -23,8 +23,10 @@ use crate::thp::{self, Thp};
 use crate::units::{Nanos, PageSize};
 use crate::vmstat::{self, Vmstat};
 use crate::zoneinfo::{self, Zoneinfo};
+use crate::zram::{self, Zram};
 
-/// Path of the bench's note of facts, `KEY<tab>VALUE` per line; `page_size` is one of them.
+/// Path of the bench's note of facts, `KEY<tab>VALUE` per line; `page_size` and
+/// `memory_recursiveprot` (`yes` or `no`) are among them.
 pub const FACTS: &str = "plimsoll/facts";
 
 /// The state of a machine at one moment. What the frame did not hold is `None` or empty.
@@ -60,6 +62,11 @@ pub struct Snapshot {
     pub ksm: Option<Ksm>,
     /// `/sys/kernel/mm/lru_gen`.
     pub lru_gen: LruGen,
+    /// The zram devices, by name.
+    pub zram: BTreeMap<String, Zram>,
+    /// Whether protection that children do not claim is shared among them: the mount option
+    /// `memory_recursiveprot` of cgroup v2.
+    pub recursive_protection: Option<bool>,
     /// The control groups, by path below the mount; v1 groups begin with the controller's mount.
     pub memcgs: BTreeMap<String, Memcg>,
     /// The values of the catalogue's tunables, by name, as they would be written.
@@ -147,9 +154,16 @@ impl Snapshot {
             lru_gen::ENABLED => self.lru_gen.enabled = Some(Enabled::parse(text)?),
             lru_gen::MIN_TTL_MS => self.lru_gen.min_ttl = Some(lru_gen::parse_min_ttl(text)?),
             lru_gen::TABLE => self.lru_gen.generations = lru_gen::parse_table(text)?,
-            FACTS => self.page = page_size(text)?,
+            FACTS => self.read_facts(text)?,
             _ => self.read_folder(path, text)?,
         }
+        Ok(())
+    }
+
+    fn read_facts(&mut self, text: &str) -> Result<(), ParseError> {
+        let recursive = fact(text, "memory_recursiveprot");
+        self.recursive_protection = recursive.map(|(value, _)| value == "yes");
+        self.page = page_size(text)?;
         Ok(())
     }
 
@@ -161,6 +175,9 @@ impl Snapshot {
         if path.starts_with(ksm::DIR) {
             return self.ksm.get_or_insert_default().read(path, text);
         }
+        if let Some((device, _)) = zram::device_of(path) {
+            return self.zram.entry(device.into()).or_default().read(path, text);
+        }
         if let Some(group) = memcg::group_of(path) {
             let memcg = self.memcgs.entry(group.into()).or_default();
             return memcg.read(path, text);
@@ -169,15 +186,21 @@ impl Snapshot {
     }
 }
 
+/// The value of a fact, and the line it stands on.
+fn fact<'a>(text: &'a str, key: &str) -> Option<(&'a str, usize)> {
+    let mut facts = text.lines().zip(1..);
+    facts.find_map(|(fact, line)| {
+        let (name, value) = fact.split_once('\t')?;
+        (name == key).then_some((value.trim_ascii(), line))
+    })
+}
+
 /// The page size that the note of facts tells.
 fn page_size(text: &str) -> Result<PageSize, ParseError> {
-    let facts = text.lines().zip(1..);
-    let mut sizes =
-        facts.filter_map(|(fact, line)| Some((fact.strip_prefix("page_size\t")?, line)));
-    let Some((size, line)) = sizes.next() else {
+    let Some((size, line)) = fact(text, "page_size") else {
         return Ok(PageSize::default());
     };
-    let page = size.trim_ascii().parse().ok().and_then(PageSize::new);
+    let page = size.parse().ok().and_then(PageSize::new);
     page.ok_or_else(|| {
         ParseError::new(
             FACTS,
@@ -252,8 +275,14 @@ mod tests {
         let snapshot = Snapshot::parse(&frame(&[
             ("sys/fs/cgroup/a/memory.current", "4096"),
             ("sys/fs/cgroup/memory.stat", "anon 1"),
-            (FACTS, "reader\troot\npage_size\t65536\n"),
+            (
+                FACTS,
+                "reader\troot\npage_size\t65536\nmemory_recursiveprot\tyes\n",
+            ),
+            ("sys/block/zram1/disksize", "4096\n"),
         ]));
+        assert_eq!(snapshot.recursive_protection, Some(true));
+        assert!(snapshot.zram.keys().eq(["zram1"]));
         assert!(snapshot.memcgs.keys().eq(["", "a"]));
         assert_eq!(snapshot.page.bytes(), 65536);
         assert_eq!(

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use plimsoll_mm::capture::{Capture, Frame};
 use plimsoll_mm::catalogue;
 use plimsoll_mm::choice::Choice;
+use plimsoll_mm::hierarchy::Protection;
 use plimsoll_mm::outcome::{Latency, Outcome, STEPS, Status, StepOutcome};
 use plimsoll_mm::settings::Setting;
 use plimsoll_mm::snapshot::{FACTS, Snapshot};
@@ -16,7 +17,7 @@ use proptest::prelude::*;
 use proptest::sample::select;
 
 /// Every path that a snapshot gives to a parser of its own.
-const PATHS: [&str; 24] = [
+const PATHS: [&str; 29] = [
     "proc/meminfo",
     "proc/vmstat",
     "proc/zoneinfo",
@@ -40,6 +41,11 @@ const PATHS: [&str; 24] = [
     "sys/kernel/mm/ksm/pages_sharing",
     "sys/fs/cgroup/a/memory.stat",
     "sys/fs/cgroup/a/memory.max",
+    "sys/fs/cgroup/a/memory.low",
+    "sys/fs/cgroup/a/b/memory.low",
+    "sys/fs/cgroup/a/b/memory.current",
+    "sys/fs/cgroup/memory/a/memory.oom_control",
+    "sys/block/zram0/mm_stat",
     FACTS,
 ];
 
@@ -101,6 +107,15 @@ fn parse_all(files: BTreeMap<String, String>) -> Snapshot {
     let _ = snapshot.protection();
     let _ = snapshot.available();
     let _ = snapshot.thresholds();
+    let _ = snapshot.scan_inputs(0, 12).map(|pass| pass.balance());
+    let tree = snapshot.hierarchy();
+    for group in snapshot.memcgs.keys() {
+        for protection in Protection::ALL {
+            let held = tree.held(group, protection);
+            assert!(held.is_none_or(|held| held.setting > Bytes::ZERO));
+        }
+        let _ = tree.tighter_max(group);
+    }
     snapshot
 }
 
