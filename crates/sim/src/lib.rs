@@ -23,6 +23,12 @@ mod folio;
 mod kswapd;
 mod lives;
 mod lru;
+#[allow(
+    dead_code,
+    unused_imports,
+    reason = "reclaim uses it when its lists are per group"
+)]
+mod memcontrol;
 mod memory;
 mod oom;
 mod page_alloc;

@@ -6,6 +6,7 @@
 
 pub mod available;
 pub mod dirty;
+pub mod high_delay;
 pub mod inactive;
 pub mod ksm;
 pub mod min_free;

@@ -56,9 +56,31 @@ pub fn effective(inputs: Inputs, unclaimed: Unclaimed) -> Pages {
     protected.saturating_add(share)
 }
 
+/// Pages of a list that reclaim leaves in the reckoning however much is protected
+/// (`SWAP_CLUSTER_MAX`).
+const LEAST: Pages = Pages(32);
+
+/// Of a list's pages, those of which a scan's priority takes its share (`get_scan_count`): the share
+/// of the group that is protected stays out, 32 pages are in at least.
+#[must_use]
+pub fn open_to_scan(list: Pages, usage: Pages, protected: Pages) -> Pages {
+    let size = usage.max(protected).saturating_add(Pages(1));
+    let kept = Pages(mul_div(list.0, protected.0, size.0));
+    list.saturating_sub(kept).max(LEAST)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_scan_takes_its_share_of_what_is_not_protected() {
+        let open = |protected| open_to_scan(Pages(1000), Pages(1999), Pages(protected));
+        assert_eq!(open(0), Pages(1000));
+        assert_eq!(open(500), Pages(750), "a quarter of the group is protected");
+        assert_eq!(open(1999), Pages(32), "never nothing");
+        assert_eq!(open(1 << 40), Pages(32));
+    }
 
     const GROUP: Inputs = Inputs {
         usage: Pages(1000),
