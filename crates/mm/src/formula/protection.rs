@@ -60,8 +60,8 @@ pub fn effective(inputs: Inputs, unclaimed: Unclaimed) -> Pages {
 /// (`SWAP_CLUSTER_MAX`).
 const LEAST: Pages = Pages(32);
 
-/// Of a list's pages, those of which a scan's priority takes its share (`get_scan_count`): the share
-/// of the group that is protected stays out, 32 pages are in at least.
+/// Of a list's pages, those of which a scan's priority takes its share (`get_scan_count`): the
+/// share of the group that is protected stays out, 32 pages are in at least.
 #[must_use]
 pub fn open_to_scan(list: Pages, usage: Pages, protected: Pages) -> Pages {
     let size = usage.max(protected).saturating_add(Pages(1));

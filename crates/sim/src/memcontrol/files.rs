@@ -165,8 +165,8 @@ fn order(text: &str) -> Option<(u64, Option<u64>)> {
     Some((bytes / PAGE, swappiness))
 }
 
-/// A number as the kernel reads it (`memparse`): decimal, octal after 0 or hexadecimal after 0x, with
-/// a suffix K to E of 1024 each; and what follows it. `None` where there is no number or it is too
+/// A number as the kernel reads it (`memparse`): decimal, octal after 0 or hexadecimal after 0x,
+/// with a suffix K to E of 1024 each; and what follows it. `None` where there is no number or it is too
 /// large.
 fn memparse(text: &str) -> Option<(u64, &str)> {
     let hex = text.strip_prefix("0x").or_else(|| text.strip_prefix("0X"));
