@@ -38,13 +38,20 @@ pub(crate) enum Flag {
     Accessed = 1 << 13,
     /// It differs from what swap or the file holds.
     Dirty = 1 << 14,
-    /// An anonymous page in the swap cache: it has a slot. With [`Flag::Dirty`] it is being
-    /// written to it. Of a file's page: a page table maps it.
+    /// An anonymous page in the swap cache: it has a slot.
     Slot = 1 << 15,
 }
 
 /// A file's page that a page table maps: the bit that is an anonymous page's [`Flag::Slot`].
 pub(crate) const MAPPED: Flag = Flag::Slot;
+
+/// An anonymous page that is in the swap cache alone, mapped by no page table: the bit that is
+/// [`Flag::Readahead`] of a file's page.
+pub(crate) const UNMAPPED: Flag = Flag::Readahead;
+
+/// A page that is being read goes to its active list: a refault that reclaim should not have
+/// evicted. Such a page cannot be [`Flag::Dirty`], whose bit it is.
+pub(crate) const TO_ACTIVE: Flag = Flag::Dirty;
 
 /// Where a page is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,10 +67,10 @@ pub(crate) enum State {
     Inactive = 3,
     /// On an active list.
     Active = 4,
-    /// Resident, being read: locked, on its way to the inactive list.
-    InFlight = 5,
-    /// Likewise, on its way to the active list: a refault that reclaim should not have evicted.
-    InFlightActive = 6,
+    /// Resident, being read: locked, on its way to a list.
+    Reading = 5,
+    /// Resident, being written to swap, on no list until that is done.
+    Writing = 6,
     /// Locked into memory (`mlock`): on no list that reclaim looks at.
     Unevictable = 7,
 }
@@ -75,8 +82,8 @@ impl State {
         Self::Swapped,
         Self::Inactive,
         Self::Active,
-        Self::InFlight,
-        Self::InFlightActive,
+        Self::Reading,
+        Self::Writing,
         Self::Unevictable,
     ];
 }
@@ -119,14 +126,26 @@ impl Folios {
     }
 
     /// Whether the page is being read.
-    pub(crate) fn is_in_flight(&self, page: PageId) -> bool {
-        matches!(self.state(page), State::InFlight | State::InFlightActive)
+    pub(crate) fn is_reading(&self, page: PageId) -> bool {
+        self.state(page) == State::Reading
     }
 
     /// Whether a `read()` of the page changes nothing: active, referenced, no readahead mark.
     pub(crate) fn is_settled(raw: u16) -> bool {
         let looked_at = STATE | Flag::Referenced as u16 | Flag::Readahead as u16;
         raw & looked_at == State::Active as u16 | Flag::Referenced as u16
+    }
+
+    /// Whether a touch of an anonymous page changes nothing: it is mapped, known to be used and,
+    /// for a write, known to differ from swap.
+    pub(crate) fn is_touched(raw: u16, write: bool) -> bool {
+        let state = raw & STATE;
+        let present = state >= State::Inactive as u16 && state != State::Reading as u16;
+        let wanted = match write {
+            true => Flag::Accessed as u16 | Flag::Dirty as u16,
+            false => Flag::Accessed as u16,
+        };
+        present && raw & (wanted | UNMAPPED as u16) == wanted
     }
 
     pub(crate) fn has(&self, page: PageId, flag: Flag) -> bool {

@@ -14,6 +14,7 @@ extern crate alloc;
 mod access;
 mod boot;
 mod check;
+mod direct;
 mod disk;
 mod error;
 mod exec;
@@ -23,22 +24,31 @@ mod folio;
 mod kswapd;
 mod lives;
 mod lru;
+mod lruvec;
 #[allow(
     dead_code,
     unused_imports,
     reason = "reclaim uses it when its lists are per group"
 )]
 mod memcontrol;
+
 mod memory;
+mod objects;
 mod oom;
 mod page_alloc;
+mod page_io;
 mod pcp;
 mod procfs;
 mod readahead;
 mod recorder;
 pub mod replay;
+mod rules;
 mod sched;
+mod shrink;
 mod support;
+mod swap;
+mod swap_in;
+mod swap_state;
 mod system;
 mod task;
 mod tunables;
