@@ -18,6 +18,8 @@ mod direct;
 mod disk;
 mod error;
 mod exec;
+#[allow(dead_code, reason = "the scheduler is not built on it yet")]
+mod fair;
 mod fault;
 mod filemap;
 mod folio;
@@ -39,6 +41,8 @@ mod page_alloc;
 mod page_io;
 mod pcp;
 mod procfs;
+#[allow(dead_code, reason = "the scheduler is not built on it yet")]
+mod psi;
 mod readahead;
 mod recorder;
 pub mod replay;
