@@ -4,10 +4,8 @@ use std::collections::BTreeMap;
 
 use mm::units::{Bytes, Nanos};
 
-mod kind;
 mod read;
 
-pub use kind::Kind;
 pub use read::ReadError;
 
 /// A number that a study asks for.
@@ -170,7 +168,7 @@ pub enum Better {
     Higher,
 }
 
-/// What a unit counts: amounts of one class can be added and shown in each other's units.
+/// What a number counts; it decides by which tolerance prediction and measurement are compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Class {
     /// Bytes.

@@ -57,6 +57,23 @@ fn both_formats_give_the_same_figures_as_json() {
 }
 
 #[test]
+fn generations_are_replayed_where_they_are_asked_for() {
+    let folder = traces();
+    let replayed = |lru: &str| {
+        let arguments = ["loop.bin", "--memory", "90%", "--json", "--lru", lru];
+        let output = replay(folder.path(), &arguments);
+        let json: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+        assert_eq!(json["lru"], lru);
+        json["results"][0]["misses"].as_u64().unwrap()
+    };
+    assert_eq!(replayed("classic"), 5000, "a loop larger than memory");
+    assert!(
+        replayed("mglru") < 5000,
+        "what refaulted is kept for a while"
+    );
+}
+
+#[test]
 fn bad_input_is_one_line_with_the_place() {
     let folder = traces();
     let write = |name: &str, bytes: &[u8]| fs::write(folder.path().join(name), bytes).unwrap();

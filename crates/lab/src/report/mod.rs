@@ -22,8 +22,7 @@ use std::io::{self, Write as _};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
-use self::compare::{Reading, Row};
-use crate::measure::Measure;
+use self::compare::{Observed, Row};
 use crate::record::Record;
 use crate::study::Study;
 
@@ -111,8 +110,7 @@ impl Pair {
     #[must_use]
     pub fn rows(&self, study: &Study) -> Vec<Row> {
         let arms: Vec<String> = study.arms.iter().map(|arm| arm.name.clone()).collect();
-        let read = |records| readings(&study.measures, records);
-        let (model, kernel) = (read(&self.model), read(&self.proofs));
+        let (model, kernel) = (observed(&self.model), observed(&self.proofs));
         compare::compare(&study.measures, &arms, &model, &kernel)
     }
 
@@ -146,9 +144,15 @@ fn write_whole(path: &Path, text: &str) -> io::Result<()> {
     Ok(())
 }
 
-fn readings(measures: &[Measure], records: &[Record]) -> Vec<Reading> {
-    let read = |record: &Record| Reading::of(measures, &record.provenance.arm, &record.outcome);
-    records.iter().map(read).collect()
+fn observed(records: &[Record]) -> Vec<Observed<'_>> {
+    let mut observed = Vec::with_capacity(records.len());
+    for record in records {
+        observed.push(Observed {
+            arm: &record.provenance.arm,
+            outcome: &record.outcome,
+        });
+    }
+    observed
 }
 
 /// The first run of an arm: the one that charts show.
