@@ -111,7 +111,7 @@ _plimsoll() {
             return 0
             ;;
         plimsoll__subcmd__fidelity)
-            opts="-h --records --help"
+            opts="-h --records --all --json --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0

@@ -31,7 +31,7 @@ complete -c plimsoll -n "__fish_plimsoll_needs_command" -f -a "predict" -d 'Pred
 complete -c plimsoll -n "__fish_plimsoll_needs_command" -f -a "prove" -d 'Prove a study on a real kernel in a throwaway VM, and compare with the prediction'
 complete -c plimsoll -n "__fish_plimsoll_needs_command" -f -a "report" -d 'Put prediction and proof side by side, with the calibration error of every measure'
 complete -c plimsoll -n "__fish_plimsoll_needs_command" -f -a "calibrate" -d 'Measure what elementary operations cost on a kernel, and how it leaves the memory after boot'
-complete -c plimsoll -n "__fish_plimsoll_needs_command" -f -a "fidelity" -d 'Compare the model with every recorded kernel, measure by measure, the worst first'
+complete -c plimsoll -n "__fish_plimsoll_needs_command" -f -a "fidelity" -d 'Compare the model with every recorded kernel, study by study, and list what it misses'
 complete -c plimsoll -n "__fish_plimsoll_needs_command" -f -a "replay" -d 'Replay a trace of accesses through the kernel\'s LRU and print its miss ratio'
 complete -c plimsoll -n "__fish_plimsoll_needs_command" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c plimsoll -n "__fish_plimsoll_using_subcommand inspect" -l from -d 'Show a saved capture, or the capture in the record of a run, in place of this machine' -r -F
@@ -73,6 +73,8 @@ complete -c plimsoll -n "__fish_plimsoll_using_subcommand calibrate" -l out -d '
 complete -c plimsoll -n "__fish_plimsoll_using_subcommand calibrate" -l sizes -d 'Sizes of RAM to boot, in MiB' -r
 complete -c plimsoll -n "__fish_plimsoll_using_subcommand calibrate" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c plimsoll -n "__fish_plimsoll_using_subcommand fidelity" -l records -d 'The folder below which `prove` wrote its records' -r -F
+complete -c plimsoll -n "__fish_plimsoll_using_subcommand fidelity" -l all -d 'List every figure, not only those that miss'
+complete -c plimsoll -n "__fish_plimsoll_using_subcommand fidelity" -l json -d 'Write JSON, one document in a line'
 complete -c plimsoll -n "__fish_plimsoll_using_subcommand fidelity" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c plimsoll -n "__fish_plimsoll_using_subcommand replay" -l memory -d 'Memory for the trace\'s pages, one size or several with commas: pages (`100000`), a size (`400 MiB`) or a share of the trace\'s distinct pages (`10%`)' -r
 complete -c plimsoll -n "__fish_plimsoll_using_subcommand replay" -l page-size -d 'Bytes of a page, by which sizes are divided' -r
@@ -85,6 +87,6 @@ complete -c plimsoll -n "__fish_plimsoll_using_subcommand help; and not __fish_s
 complete -c plimsoll -n "__fish_plimsoll_using_subcommand help; and not __fish_seen_subcommand_from inspect predict prove report calibrate fidelity replay help" -f -a "prove" -d 'Prove a study on a real kernel in a throwaway VM, and compare with the prediction'
 complete -c plimsoll -n "__fish_plimsoll_using_subcommand help; and not __fish_seen_subcommand_from inspect predict prove report calibrate fidelity replay help" -f -a "report" -d 'Put prediction and proof side by side, with the calibration error of every measure'
 complete -c plimsoll -n "__fish_plimsoll_using_subcommand help; and not __fish_seen_subcommand_from inspect predict prove report calibrate fidelity replay help" -f -a "calibrate" -d 'Measure what elementary operations cost on a kernel, and how it leaves the memory after boot'
-complete -c plimsoll -n "__fish_plimsoll_using_subcommand help; and not __fish_seen_subcommand_from inspect predict prove report calibrate fidelity replay help" -f -a "fidelity" -d 'Compare the model with every recorded kernel, measure by measure, the worst first'
+complete -c plimsoll -n "__fish_plimsoll_using_subcommand help; and not __fish_seen_subcommand_from inspect predict prove report calibrate fidelity replay help" -f -a "fidelity" -d 'Compare the model with every recorded kernel, study by study, and list what it misses'
 complete -c plimsoll -n "__fish_plimsoll_using_subcommand help; and not __fish_seen_subcommand_from inspect predict prove report calibrate fidelity replay help" -f -a "replay" -d 'Replay a trace of accesses through the kernel\'s LRU and print its miss ratio'
 complete -c plimsoll -n "__fish_plimsoll_using_subcommand help; and not __fish_seen_subcommand_from inspect predict prove report calibrate fidelity replay help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'

@@ -8,6 +8,7 @@ mod docs;
 mod packages;
 mod process;
 mod records;
+mod score;
 mod test;
 mod tidy;
 mod tree;
@@ -43,6 +44,11 @@ const COMMANDS: &[Command] = &[
         name: "records",
         about: "prove studies on both kernels and replace records/ (STUDY..., --jobs N); resumes",
         run: records::run,
+    },
+    Command {
+        name: "score",
+        about: "compare the model with the committed records and write records/score.toml",
+        run: score::run,
     },
     Command {
         name: "bench",

@@ -4,7 +4,7 @@
 //! The runs take long. They are kept in a folder that is named after the binary, beside a copy of
 //! it that makes them all, so that an interrupted call resumes, a build in between changes nothing,
 //! and records of different binaries never meet. A study takes the place of the committed one only
-//! when all of its runs are there, on both kernels.
+//! when all of its runs are there, on both kernels. Then the score is written anew.
 
 mod size;
 
@@ -17,7 +17,7 @@ use std::thread;
 
 use anyhow::{Context, Result, anyhow, bail};
 
-use crate::{binary, process, tree};
+use crate::{binary, process, score, tree};
 
 /// The stock kernels that a proof must hold on.
 const KERNELS: &[&str] = &["6.1", "6.12"];
@@ -46,6 +46,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
         size::check(study, &fresh)?;
         replace(&fresh, &tree::root().join("records").join(study))?;
     }
+    score::run(&[])?;
     match failures.first() {
         None => Ok(()),
         Some(first) => bail!(

@@ -280,6 +280,8 @@ costs! {
     map_file = map_file_ps,
     direct = direct_ps,
     walk = walk_ps,
+    sleep = sleep_ps,
+    switch = switch_ps,
     spawn = spawn_ps,
 }
 

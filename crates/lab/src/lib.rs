@@ -7,6 +7,7 @@ pub mod bench;
 pub mod calibrate;
 pub mod calibration;
 pub mod experiment;
+pub mod fidelity;
 pub mod judge;
 pub mod measure;
 pub mod model_bench;

@@ -4,8 +4,10 @@ use std::collections::BTreeMap;
 
 use mm::units::{Bytes, Nanos};
 
+mod kind;
 mod read;
 
+pub use kind::Kind;
 pub use read::ReadError;
 
 /// A number that a study asks for.
@@ -168,7 +170,7 @@ pub enum Better {
     Higher,
 }
 
-/// What a number counts; it decides by which tolerance prediction and measurement are compared.
+/// What a unit counts: amounts of one class can be added and shown in each other's units.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Class {
     /// Bytes.

@@ -1,15 +1,15 @@
 //! The calibration error, held without a VM: every figure of the committed records against the
-//! model as it is now, and against the same experiment made with other programs.
+//! model as it is now with the same seeds, and against the same experiment made with other programs.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
+use plimsoll_lab::fidelity::score::{self, Scores};
+use plimsoll_lab::fidelity::{Scored, of_study};
 use plimsoll_lab::record::Store;
-use plimsoll_lab::report::Pair;
-use plimsoll_lab::report::compare::{Fidelity, Gap, Row, worst_first};
-use plimsoll_lab::report::gather::gather;
+use plimsoll_lab::report::compare::Row;
 use plimsoll_lab::study::{BUILT_IN, Study};
 
-/// The kernels that each built-in study must be proved on.
+/// The kernels that each study with records must be proved on.
 const KERNELS: [&str; 2] = ["Linux 6.1", "Linux 6.12"];
 
 /// The study that was made with other programs too: shell, `free` and stress-ng on the same two
@@ -31,70 +31,90 @@ const GROUND_TRUTH: [(&str, [f64; 2]); 11] = [
 /// How far our VM may be from it.
 const APART: f64 = 0.03;
 
-/// The proofs of a study with their predictions; every record must be usable.
-fn proved(study: &Study) -> Vec<Pair> {
-    let records = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../records");
-    let gathered = gather(study, &Store::new(&records)).expect("records/ can be read");
+fn records() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../records")
+}
+
+/// The figures of a study on every kernel; every record must be usable.
+fn scored(name: &str) -> Vec<Scored> {
+    let study = Study::find(name).expect("a built-in study");
+    let gathered = of_study(&study, &Store::new(records())).expect("records/ can be read");
     assert!(
         gathered.problems.is_empty(),
         "{}",
         gathered.problems.join("\n")
     );
-    let pairs: Vec<Pair> = gathered.pairs.into_iter().filter(Pair::is_proved).collect();
-    for kernel in KERNELS {
-        let found = pairs.iter().any(|pair| pair.kernel == kernel);
-        assert!(
-            found,
-            "{}: no record on {kernel}; make them with `cargo xtask records`",
-            study.name
-        );
-    }
-    pairs
+    gathered.scored
 }
 
-fn shown(row: &Row) -> String {
-    let (model, kernel) = (row.model.show(row.unit), row.kernel.show(row.unit));
-    let gap = row.gap().map_or_else(|| "not both".to_owned(), Gap::show);
-    format!(
-        "{}, {}: predicted {model}, measured {kernel}: {gap}",
-        row.measure, row.arm
-    )
+fn shown(scored: &Scored) -> String {
+    let miss = |row: &Row| {
+        let (model, kernel) = (row.model.show(row.unit), row.kernel.show(row.unit));
+        let gap = row.judged().map(|judged| judged.gap.show());
+        let gap = gap.unwrap_or_else(|| "not predicted".to_owned());
+        format!(
+            "{} on {}, {}, {}: predicted {model}, measured {kernel}: {gap}\n",
+            scored.study, scored.kernel, row.measure, row.arm
+        )
+    };
+    scored.misses().map(miss).collect()
 }
 
-/// Sizes within 1 %, times within 5 %, counts equal, and no figure on one side alone.
+fn committed() -> Scores {
+    let text = std::fs::read_to_string(records().join(score::FILE)).expect("records/score.toml");
+    Scores::parse(&text).expect("scores")
+}
+
+/// `records/score.toml` says how much of each study holds on each kernel; less is a step back.
 #[test]
-fn the_model_is_within_its_tolerance_on_every_recorded_kernel() {
-    let mut misses = Vec::new();
+fn the_model_is_no_worse_than_its_committed_score() {
+    let (mut now, mut misses) = (Scores::default(), String::new());
     for (name, _) in BUILT_IN {
-        let study = Study::find(name).expect("a built-in study");
-        for pair in proved(&study) {
-            let mut rows = pair.rows(&study);
-            worst_first(&mut rows, |row| row);
-            let missed = rows
-                .iter()
-                .filter(|row| row.fidelity() != Some(Fidelity::Holds));
-            misses.extend(missed.map(|row| format!("{name}, {}: {}", pair.kernel, shown(row))));
+        for scored in scored(name) {
+            misses += &shown(&scored);
+            now.score.push(scored.score());
         }
     }
+    if std::env::var_os("UPDATE_EXPECT").is_some() {
+        let text = now.to_text().expect("scores are TOML");
+        std::fs::write(records().join(score::FILE), text).expect("records/ can be written");
+    }
+    let change = committed().change(&now);
+    let worse = change.worse.join("\n");
     assert!(
-        misses.is_empty(),
-        "{} figures miss:\n{}",
-        misses.len(),
-        misses.join("\n")
+        worse.is_empty(),
+        "{worse}\nif the records were made anew, `cargo xtask score` writes the file; the misses:\n\
+         {misses}"
     );
+    if !change.better.is_empty() {
+        let better = change.better.join("\n");
+        println!("better than the committed score: raise it with `cargo xtask score`:\n{better}");
+    }
+}
+
+#[test]
+fn every_study_that_was_proved_was_proved_on_both_kernels() {
+    let committed = committed().score;
+    assert!(!committed.is_empty());
+    for one in &committed {
+        for kernel in KERNELS {
+            let of = |other: &score::Score| other.study == one.study && other.kernel == kernel;
+            let study = &one.study;
+            assert!(committed.iter().any(of), "{study}: no record on {kernel}");
+        }
+    }
 }
 
 #[test]
 fn the_vm_agrees_with_the_same_experiment_made_with_other_programs() {
-    let study = Study::find("min-free-kbytes").expect("a built-in study");
     let mut apart = Vec::new();
-    for pair in proved(&study) {
-        let Some(kernel) = KERNELS.iter().position(|kernel| *kernel == pair.kernel) else {
+    for scored in scored("min-free-kbytes") {
+        let Some(kernel) = KERNELS.iter().position(|kernel| *kernel == scored.kernel) else {
             continue;
         };
-        let rows = pair.rows(&study);
         for (measure, truth) in GROUND_TRUTH {
-            let row = rows
+            let row = scored
+                .rows
                 .iter()
                 .find(|row| row.measure == measure && row.arm == "raised");
             let ours = row
@@ -103,7 +123,7 @@ fn the_vm_agrees_with_the_same_experiment_made_with_other_programs() {
             if (ours / truth[kernel] - 1.0).abs() > APART {
                 apart.push(format!(
                     "{}, {measure}: {ours:.1}, not {}",
-                    pair.kernel, truth[kernel]
+                    scored.kernel, truth[kernel]
                 ));
             }
         }

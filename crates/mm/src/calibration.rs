@@ -68,6 +68,11 @@ pub struct Costs {
     pub direct_ps: u64,
     /// MGLRU's time for a page-table entry that a walk looks at.
     pub walk_ps: u64,
+    /// Falling asleep and waking at a time: what passes before the timer is set and after it went
+    /// off.
+    pub sleep_ps: u64,
+    /// Leaving the CPU to another task, when the timer is set.
+    pub switch_ps: u64,
     /// Starting a process, and its end.
     pub spawn_ps: u64,
 }

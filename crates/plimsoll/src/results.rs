@@ -1,8 +1,9 @@
 //! What a study came to, as text for a terminal.
 
+use lab::fidelity::{self, Fidelity};
 use lab::judge::{Judgement, sum_up};
-use lab::measure::{Class, Measure};
-use lab::report::compare::{Fidelity, Figure, Row, tolerance};
+use lab::measure::Measure;
+use lab::report::compare::{Figure, Row};
 use lab::report::template;
 use lab::study::Study;
 use lab::verdict::{Finding, percent};
@@ -136,13 +137,10 @@ pub(crate) fn proved(study: &Study, arms: &[&str], rows: &[Row]) -> String {
 pub(crate) fn fidelity(rows: &[Row]) -> String {
     let compared: Vec<Fidelity> = rows.iter().filter_map(Row::fidelity).collect();
     let held = compared.iter().filter(|f| **f == Fidelity::Holds).count();
-    let percent = |class| tolerance(class).unwrap_or(0.0) * 100.0;
     format!(
-        "the prediction holds in {held} of {} figures \
-         (sizes within {} %, times within {} %, counts equal)",
+        "the prediction holds in {held} of {} figures ({})",
         compared.len(),
-        percent(Class::Size),
-        percent(Class::Time)
+        fidelity::rules()
     )
 }
 
@@ -168,7 +166,7 @@ pub(crate) fn missing(rows: &[Row]) -> Vec<String> {
     let mut reasons = Vec::new();
     for row in rows {
         for figure in [&row.model, &row.kernel] {
-            if let Figure::Missing(why) = figure {
+            if let Figure::Missing(why, _) = figure {
                 let reason = format!("{} on {}: {why}", row.measure, row.arm);
                 if !reasons.contains(&reason) {
                     reasons.push(reason);
@@ -202,15 +200,15 @@ fn change(judgements: &[Judgement], measure: &str, arm: &str) -> Cell {
 }
 
 fn gap(row: &Row) -> [Cell; 2] {
-    let Some(gap) = row.gap() else {
+    let Some(judged) = row.judged() else {
         return [Cell::default(), Cell::default()];
     };
-    let fidelity = gap.fidelity(row.unit.class());
+    let fidelity = judged.fidelity();
     let mood = match fidelity {
         Fidelity::Holds => Mood::Good,
         Fidelity::Misses => Mood::Bad,
     };
-    [gap.show().into(), Cell::new(fidelity.word(), mood)]
+    [judged.gap.show().into(), Cell::new(fidelity.word(), mood)]
 }
 
 fn dash() -> String {

@@ -3,12 +3,14 @@
 use mm::access;
 use mm::outcome::Status;
 use mm::units::{Bytes, Nanos, PageSize};
-use mm::workload::Access;
+use mm::workload::{Access, Target};
 
 use crate::error::Error;
+use crate::fault::{Held, Region};
 use crate::filemap::{Progress, Reader};
-use crate::folio::PageId;
-use crate::system::{Flow, System};
+use crate::folio::{Folios, PageId, State};
+use crate::page_alloc::NoPage;
+use crate::system::{Flow, System, WaitsFor};
 use crate::task::{Area, Running, Task, Underway};
 
 /// Pages that are handled between two looks at the clock.
@@ -92,14 +94,11 @@ impl<'a> System<'a> {
                 }
                 continue;
             };
-            let stop = match running.target {
-                Area::File { index, .. } => {
-                    self.read_file(task, running, &mut operation, index, began)?
-                }
-                Area::Region { base, .. } => {
-                    self.touch(task, running, &mut operation, base, began)?
-                }
+            let progress = match running.target {
+                Area::File { index, .. } => self.read_file(running, &mut operation, index),
+                Area::Region { .. } => self.touch(task, running, &mut operation),
             };
+            let stop = self.stop(task, progress, began)?;
             if stop.is_none() && operation.cursor >= operation.end {
                 let end = self.local_time(began);
                 running.finish_operation(operation, end);
@@ -148,35 +147,46 @@ impl<'a> System<'a> {
             cursor,
             end,
             bytes,
+            write: next.write,
+            faulting: false,
         });
         None
     }
 
     fn read_file(
         &mut self,
-        task: &Task<'a>,
         running: &mut Running<'a>,
         operation: &mut Underway,
         index: usize,
-        began: Nanos,
-    ) -> Result<Option<Stop>, Error> {
+    ) -> Progress {
         let mut reader = Reader {
             memory: &mut self.memory,
-            disks: &mut self.disks,
-            file: &mut self.files[index],
-            index,
+            file: &self.files[index],
             readahead: &mut running.readahead,
-            began,
-            submitted: &mut self.submitted,
         };
         let chunk_end = (operation.cursor + CHUNK).min(operation.end);
-        match reader.read(&mut operation.cursor, chunk_end, operation.end) {
+        reader.read(&mut operation.cursor, chunk_end, operation.end)
+    }
+
+    /// What an access that came so far has to wait for.
+    fn stop(
+        &mut self,
+        task: &Task<'a>,
+        progress: Progress,
+        began: Nanos,
+    ) -> Result<Option<Stop>, Error> {
+        match progress {
             Progress::Complete => Ok(None),
-            Progress::WaitsUntil(done) => {
-                self.waiters.push((index, done, task.entity));
+            Progress::Waits(page) => {
+                self.waiters.push((WaitsFor::Page(page), task.entity));
                 Ok(Some(Stop::Wait))
             }
-            Progress::OutOfMemory => self.kill_someone(task, began),
+            Progress::NoPage(NoPage::Congested { disk }) => {
+                self.waiters.push((WaitsFor::Disk(disk), task.entity));
+                Ok(Some(Stop::Wait))
+            }
+            Progress::NoPage(NoPage::Again) => Ok(Some(Stop::Budget)),
+            Progress::NoPage(NoPage::OutOfMemory) => self.kill_someone(task, began),
         }
     }
 
@@ -186,21 +196,76 @@ impl<'a> System<'a> {
         task: &mut Task<'a>,
         running: &Running<'a>,
         operation: &mut Underway,
-        base: PageId,
-        began: Nanos,
-    ) -> Result<Option<Stop>, Error> {
+    ) -> Progress {
+        let Target::Region(name) = &running.access.target else {
+            return Progress::Complete;
+        };
+        let Some(region) = task.regions.get_mut(name.as_str()) else {
+            return Progress::Complete;
+        };
         let chunk_end = (operation.cursor + CHUNK).min(operation.end);
-        while operation.cursor < chunk_end {
-            let page = base + operation.cursor as PageId;
-            if !self.memory.folios.is_resident(page)
-                && !self.fault(task, &running.access.target, operation.cursor)
-            {
-                return self.kill_someone(task, began);
-            }
-            self.memory.spent += self.memory.costs.touch_ps;
-            operation.cursor += 1;
+        let mut held = Held::default();
+        let mut progress = Progress::Complete;
+        while operation.cursor < chunk_end && progress == Progress::Complete {
+            progress = self.touch_page(region, operation, &mut held);
         }
-        Ok(None)
+        task.rss += held.pages;
+        task.page_tables += held.page_tables;
+        progress
+    }
+
+    /// Touches the page at the cursor and goes past it, unless it has to be waited for.
+    fn touch_page(
+        &mut self,
+        region: &mut Region,
+        operation: &mut Underway,
+        held: &mut Held,
+    ) -> Progress {
+        let (index, write) = (operation.cursor, operation.write);
+        let page = region.entry(index, &self.memory);
+        let raw = self.memory.folios.raw(page);
+        if !Folios::is_touched(raw, write) {
+            let first_try = !core::mem::replace(&mut operation.faulting, true);
+            match self.fault(region, page, index, write, first_try, held) {
+                Progress::Complete => operation.faulting = false,
+                wait => return wait,
+            }
+        }
+        self.memory.spent += self.memory.costs.touch_ps;
+        operation.cursor += 1;
+        Progress::Complete
+    }
+
+    /// Makes a page of a region present and used; the first try counts as a fault.
+    fn fault(
+        &mut self,
+        region: &mut Region,
+        page: PageId,
+        index: u64,
+        write: bool,
+        first_try: bool,
+        held: &mut Held,
+    ) -> Progress {
+        let memory = &mut self.memory;
+        let result = match memory.folios.state(page) {
+            State::Reading => return Progress::Waits(page),
+            State::Absent | State::Shadow => {
+                memory.events.pgfault += u64::from(first_try);
+                memory.fault_anon(region, index, &self.tunables, held)
+            }
+            State::Swapped => {
+                memory.events.pgfault += u64::from(first_try);
+                match memory.swap_in(region, index) {
+                    Ok(()) if memory.folios.is_reading(page) => return Progress::Waits(page),
+                    result => result,
+                }
+            }
+            _ => {
+                memory.use_page(region, page, index, write, first_try);
+                Ok(())
+            }
+        };
+        result.map_or_else(Progress::NoPage, |()| Progress::Complete)
     }
 
     fn kill_someone(&mut self, task: &Task<'a>, began: Nanos) -> Result<Option<Stop>, Error> {

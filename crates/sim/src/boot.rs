@@ -44,6 +44,14 @@ pub(crate) struct State {
     pub(crate) managed_delta: i64,
 }
 
+impl State {
+    /// The kernel's release.
+    pub(crate) fn release(&self) -> String {
+        let release = self.frame.file("proc/sys/kernel/osrelease");
+        release.unwrap_or_default().trim().to_string()
+    }
+}
+
 /// The state after boot of a machine with `memory` of RAM.
 pub(crate) fn state(boots: &[Boot], memory: Bytes) -> Result<State, Error> {
     // Of the sizes on this side of the PCI hole, where they are: the same zones have memory.

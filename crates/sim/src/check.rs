@@ -16,7 +16,7 @@ pub(crate) fn conservation(memory: &Memory) {
         .sum();
     let managed: u64 = zones.iter().map(|zone| zone.managed).sum();
     assert_eq!(
-        used + memory.in_flight,
+        used + memory.reading.iter().sum::<u64>() + memory.writing,
         managed,
         "pages are neither made nor lost"
     );
@@ -25,9 +25,5 @@ pub(crate) fn conservation(memory: &Memory) {
         assert_eq!(in_zones, memory.list(lru), "{lru:?}: zones and list agree");
     }
     let kernel: u64 = zones.iter().map(|zone| zone.kernel).sum();
-    assert_eq!(
-        kernel,
-        memory.slab_pages() + memory.page_table_pages,
-        "kernel pages have an owner"
-    );
+    assert_eq!(kernel, memory.objects.pages(), "kernel pages have an owner");
 }

@@ -1,12 +1,52 @@
-//! A disk: requests wait for one of its channels, and take latency, seek and transfer time.
+//! A disk behind the block layer: a scheduler that prefers reads, a device with channels.
+//!
+//! The device takes up to `queue_depth` requests; each waits for a channel and takes latency, seek
+//! and transfer time. Requests beyond wait in the scheduler (`block/mq-deadline.c`), where one that
+//! continues the last of its kind is merged with it.
 
+use alloc::collections::VecDeque;
 use alloc::vec;
 use alloc::vec::Vec;
+use core::ops::Range;
 
 use mm::machine;
 use mm::units::{Bytes, Nanos};
 
-/// A disk's queue.
+use crate::folio::PageId;
+
+/// Requests of one direction in a row (`fifo_batch`).
+const BATCH: u32 = 16;
+
+/// Batches of reads after which waiting writes get one (`writes_starved`).
+const STARVED: u32 = 2;
+
+/// Bytes that a request grows to at most by merging (`BLK_DEF_MAX_SECTORS`).
+const MOST_BYTES: u64 = 1280 << 10;
+
+/// Requests that may wait in the scheduler for each that the device takes, and the most that count
+/// (`blk_mq_init_sched`).
+const QUEUED_PER_TAG: u32 = 2;
+const MOST_TAGS: u32 = 128;
+
+/// What a request does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Direction {
+    Read,
+    Write,
+}
+
+/// Pages on their way from or to a disk.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Request {
+    pub(crate) direction: Direction,
+    /// Where on the disk, in bytes.
+    pub(crate) offset: u64,
+    pub(crate) length: u64,
+    /// The pages that are locked meanwhile.
+    pub(crate) pages: Vec<Range<PageId>>,
+}
+
+/// A disk, its queue and its scheduler.
 #[derive(Clone, Debug)]
 pub(crate) struct Disk {
     spec: machine::Disk,
@@ -14,6 +54,43 @@ pub(crate) struct Disk {
     free_at: Vec<Nanos>,
     /// Where the last request ended: one that begins there needs no seek.
     head: u64,
+    /// Requests in the device, by the time at which they are done.
+    serving: VecDeque<(Nanos, Request)>,
+    reads: VecDeque<Request>,
+    writes: VecDeque<Request>,
+    /// The direction of the present batch, and requests in it so far.
+    batch: (Direction, u32),
+    /// Batches of reads since writes were waiting.
+    starved: u32,
+    writes_serving: u32,
+}
+
+impl Request {
+    /// A request for one page.
+    pub(crate) fn page(direction: Direction, offset: u64, page: PageId) -> Self {
+        Self {
+            direction,
+            offset,
+            length: 4096,
+            pages: vec![page..page + 1],
+        }
+    }
+
+    /// Takes in `next` if it goes on where this one ends.
+    pub(crate) fn merge(&mut self, next: &Self) -> bool {
+        let follows = self.direction == next.direction && self.offset + self.length == next.offset;
+        if !follows || self.length + next.length > MOST_BYTES {
+            return false;
+        }
+        self.length += next.length;
+        for range in &next.pages {
+            match self.pages.last_mut() {
+                Some(last) if last.end == range.start => last.end = range.end,
+                _ => self.pages.push(range.clone()),
+            }
+        }
+        true
+    }
 }
 
 impl Disk {
@@ -23,34 +100,107 @@ impl Disk {
             spec: spec.clone(),
             free_at: vec![Nanos::ZERO; channels],
             head: u64::MAX,
+            serving: VecDeque::new(),
+            reads: VecDeque::new(),
+            writes: VecDeque::new(),
+            batch: (Direction::Read, BATCH),
+            starved: 0,
+            writes_serving: 0,
         }
     }
 
-    /// Queues a read of `length` bytes at `offset` and tells when it will be done.
-    pub(crate) fn read(&mut self, now: Nanos, offset: u64, length: Bytes) -> Nanos {
-        let service = self.service(offset, length, self.spec.read_bandwidth);
-        self.head = offset + length.0;
-        let channel = self
-            .free_at
-            .iter_mut()
-            .min()
-            .expect("a disk has at least one channel");
-        *channel = (*channel).max(now).saturating_add(service);
-        *channel
+    pub(crate) fn is_rotational(&self) -> bool {
+        self.spec.rotational
     }
 
-    fn service(&self, offset: u64, length: Bytes, bandwidth: Bytes) -> Nanos {
-        let seek = if offset == self.head {
-            Nanos::ZERO
-        } else {
-            self.spec.seek
+    /// Queues a request. Where the device takes it at once, the time at which it is done.
+    pub(crate) fn submit(&mut self, now: Nanos, request: Request) -> Option<Nanos> {
+        if self.serving.len() < self.spec.queue_depth.max(1) as usize {
+            return Some(self.serve(now, request));
+        }
+        let queue = self.queue(request.direction);
+        let merged = queue.back_mut().is_some_and(|last| last.merge(&request));
+        if !merged {
+            queue.push_back(request);
+        }
+        None
+    }
+
+    /// Ends the request that is done at `now`, and takes the next one from the scheduler: when that
+    /// will be done.
+    pub(crate) fn complete(&mut self, now: Nanos) -> Option<(Request, Option<Nanos>)> {
+        let (_, request) = self.serving.pop_front().filter(|(done, _)| *done <= now)?;
+        if request.direction == Direction::Write {
+            self.writes_serving -= 1;
+        }
+        let next = self.dispatch();
+        Some((request, next.map(|next| self.serve(now, next))))
+    }
+
+    /// Whether a writer has to wait until a request is done: writes may hold three quarters of the
+    /// scheduler's requests (`async_depth`).
+    pub(crate) fn is_congested(&self) -> bool {
+        let requests = QUEUED_PER_TAG * self.spec.queue_depth.clamp(1, MOST_TAGS);
+        let writes = self.writes.len() as u64 + u64::from(self.writes_serving);
+        writes >= u64::from(requests * 3 / 4).max(1)
+    }
+
+    fn queue(&mut self, direction: Direction) -> &mut VecDeque<Request> {
+        match direction {
+            Direction::Read => &mut self.reads,
+            Direction::Write => &mut self.writes,
+        }
+    }
+
+    /// The next request for the device (`dd_dispatch_request`): the batch goes on, else reads come
+    /// first unless writes have waited for two batches.
+    fn dispatch(&mut self) -> Option<Request> {
+        let (direction, done) = self.batch;
+        if done < BATCH && !self.queue(direction).is_empty() {
+            self.batch.1 += 1;
+            return self.queue(direction).pop_front();
+        }
+        let writes_wait = !self.writes.is_empty();
+        let direction = match self.reads.is_empty() {
+            false if !writes_wait || self.starved < STARVED => Direction::Read,
+            true if !writes_wait => return None,
+            _ => Direction::Write,
         };
-        let transfer = u128::from(length.0) * 1_000_000_000 / u128::from(bandwidth.0.max(1));
+        self.starved = match direction {
+            Direction::Read => self.starved + u32::from(writes_wait),
+            Direction::Write => 0,
+        };
+        self.batch = (direction, 1);
+        self.queue(direction).pop_front()
+    }
+
+    fn serve(&mut self, now: Nanos, request: Request) -> Nanos {
+        let service = self.service(&request);
+        self.head = request.offset + request.length;
+        self.writes_serving += u32::from(request.direction == Direction::Write);
+        let channel = self.free_at.iter_mut().min();
+        let channel = channel.expect("a disk has at least one channel");
+        let done = (*channel).max(now).saturating_add(service);
+        *channel = done;
+        let later = self.serving.partition_point(|(other, _)| *other <= done);
+        self.serving.insert(later, (done, request));
+        done
+    }
+
+    fn service(&self, request: &Request) -> Nanos {
+        let (bandwidth, length) = match request.direction {
+            Direction::Read => (self.spec.read_bandwidth, request.length),
+            Direction::Write => (self.spec.write_bandwidth, request.length),
+        };
+        let seek = match request.offset == self.head {
+            true => Nanos::ZERO,
+            false => self.spec.seek,
+        };
+        let Bytes(rate) = bandwidth;
+        let transfer = u128::from(length) * 1_000_000_000 / u128::from(rate.max(1));
         let moving = Nanos(u64::try_from(transfer).unwrap_or(u64::MAX));
-        self.spec
-            .latency
-            .saturating_add(seek)
-            .saturating_add(moving)
+        let fixed = self.spec.latency.saturating_add(seek);
+        fixed.saturating_add(moving)
     }
 }
 
@@ -58,7 +208,7 @@ impl Disk {
 mod tests {
     use super::*;
 
-    fn disk() -> Disk {
+    fn disk(queue_depth: u32) -> Disk {
         Disk::new(&machine::Disk {
             name: "disk".into(),
             size: Bytes::GIB,
@@ -67,27 +217,79 @@ mod tests {
             latency: Nanos(1000),
             seek: Nanos(8_000_000),
             channels: 1,
-            queue_depth: 2,
+            queue_depth,
             rotational: true,
         })
     }
 
+    fn request(direction: Direction, offset: u64, length: u64) -> Request {
+        let pages = vec![offset as u32 / 4096..(offset + length) as u32 / 4096];
+        Request {
+            direction,
+            offset,
+            length,
+            pages,
+        }
+    }
+
     #[test]
     fn a_request_that_follows_the_last_one_needs_no_seek() {
-        let mut disk = disk();
-        let first = disk.read(Nanos(0), 0, Bytes(1 << 20));
+        let mut disk = disk(2);
+        let read = |offset, length| request(Direction::Read, offset, length);
+        let first = disk.submit(Nanos(0), read(0, 1 << 20)).expect("at once");
         assert_eq!(first, Nanos(1_000_000_000 + 8_001_000));
-        let second = disk.read(Nanos(0), 1 << 20, Bytes(1 << 20));
-        assert_eq!(
-            second,
-            first + Nanos(1_000_001_000),
-            "it waits for the channel, then streams"
-        );
-        let third = disk.read(Nanos(5_000_000_000), 0, Bytes(0));
-        assert_eq!(
-            third,
-            Nanos(5_008_001_000),
-            "an idle disk starts at once, with a seek back"
-        );
+        let second = disk.submit(Nanos(0), read(1 << 20, 1 << 20));
+        let second = second.expect("the device takes two");
+        let streams = first + Nanos(1_000_001_000);
+        assert_eq!(second, streams, "it waits for the channel, then streams");
+        disk.complete(first).expect("the first");
+        disk.complete(second).expect("the second");
+        let third = disk.submit(Nanos(5_000_000_000), read(0, 0));
+        let expected = Some(Nanos(5_008_001_000));
+        assert_eq!(third, expected, "an idle disk starts at once, with a seek");
+    }
+
+    #[test]
+    fn what_the_device_cannot_take_waits_and_is_merged_with_what_it_continues() {
+        let mut disk = disk(1);
+        let write = |offset| request(Direction::Write, offset, 4096);
+        let done = disk.submit(Nanos(0), write(0)).expect("at once");
+        assert_eq!(disk.submit(Nanos(0), write(4096)), None);
+        assert_eq!(disk.submit(Nanos(0), write(8192)), None);
+        let (first, next) = disk.complete(done).expect("the first");
+        assert_eq!(first.length, 4096);
+        let (merged, none) = disk.complete(next.expect("another")).expect("the rest");
+        assert_eq!((merged.length, merged.pages), (8192, vec![1..3]));
+        assert_eq!(none, None);
+    }
+
+    #[test]
+    fn reads_overtake_writes_that_wait_but_do_not_starve_them() {
+        let mut disk = disk(1);
+        let far = |index: u64| index << 24;
+        let mut done = disk.submit(Nanos(0), request(Direction::Write, 0, 4096));
+        for index in 1..=40 {
+            disk.submit(Nanos(0), request(Direction::Write, far(index), 4096));
+            disk.submit(Nanos(0), request(Direction::Read, far(index), 4096));
+        }
+        let mut order = Vec::new();
+        while let Some(at) = done {
+            let (request, next) = disk.complete(at).expect("one is served");
+            order.push(request.direction);
+            done = next;
+        }
+        let first_write = order[1..].iter().position(|d| *d == Direction::Write);
+        assert_eq!(first_write, Some(32), "two batches of reads go before");
+        assert_eq!(order.len(), 81);
+    }
+
+    #[test]
+    fn writers_wait_once_they_hold_three_quarters_of_the_requests() {
+        let mut disk = disk(2);
+        for index in 0..3_u64 {
+            assert!(!disk.is_congested(), "{index} of 4 requests");
+            disk.submit(Nanos(0), request(Direction::Write, index << 24, 4096));
+        }
+        assert!(disk.is_congested());
     }
 }

@@ -212,6 +212,12 @@ impl<'a> System<'a> {
         Ok(())
     }
 
+    fn drop_region(&mut self, task: &mut Task<'a>, region: &mut Region) {
+        let held = self.memory.drop_region(region);
+        task.rss -= held.pages;
+        task.page_tables -= held.page_tables;
+    }
+
     fn drop_named_region(&mut self, task: &mut Task<'a>, target: &Target) {
         let Target::Region(name) = target else { return };
         if let Some((name, mut region)) = task.regions.remove_entry(name.as_str()) {
@@ -235,10 +241,7 @@ impl<'a> System<'a> {
             Target::Region(name) => {
                 let region = task.regions.get(name.as_str());
                 let region = region.ok_or_else(|| no_region(name, task))?;
-                Ok(Area::Region {
-                    base: region.base,
-                    size: region.size,
-                })
+                Ok(Area::Region { size: region.size })
             }
         }
     }

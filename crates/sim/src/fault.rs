@@ -4,13 +4,13 @@ use alloc::vec::Vec;
 use core::ops::Range;
 
 use mm::units::{Bytes, PageSize};
-use mm::workload::{Huge, Target};
+use mm::workload::Huge;
 
-use crate::folio::{PageId, State};
-use crate::lru::Lru;
-use crate::page_alloc::HUGE_PAGES;
-use crate::system::System;
-use crate::task::Task;
+use crate::folio::{Flag, PageId, State, UNMAPPED};
+use crate::memory::Memory;
+use crate::page_alloc::{HUGE_PAGES, NoPage};
+use crate::swap_state::SwapReadahead;
+use crate::tunables::Tunables;
 
 /// An anonymous region.
 #[derive(Clone, Debug)]
@@ -20,6 +20,7 @@ pub(crate) struct Region {
     huge: Huge,
     /// What maps each 512 of its pages.
     tables: Vec<Table>,
+    pub(crate) readahead: SwapReadahead,
 }
 
 /// What maps 512 pages of a region.
@@ -29,105 +30,162 @@ enum Table {
     None,
     /// A page table, page by page.
     Base,
-    /// One huge page; its page table is kept in reserve.
+    /// One huge page, unless reclaim has split it; its page table is kept in reserve.
     Huge,
 }
 
-impl<'a> System<'a> {
-    /// A fault on page `index` of the region that is accessed: a huge page where the setting and
-    /// the region allow one and there is one, else a base page. False where there is no memory.
-    pub(crate) fn fault(&mut self, task: &mut Task<'a>, target: &Target, index: u64) -> bool {
-        let Target::Region(name) = target else {
-            return true;
-        };
-        let Some(region) = task.regions.get_mut(name.as_str()) else {
-            return true;
-        };
-        self.memory.events.pgfault += 1;
+/// What a fault, or the freeing of a region, changed for the process.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Held {
+    /// Pages, resident or in swap.
+    pub(crate) pages: u64,
+    pub(crate) page_tables: u64,
+}
+
+impl Memory {
+    /// A fault on page `index` of a region that holds nothing there: a huge page where the setting
+    /// and the region allow one and there is one, else a base page.
+    ///
+    /// # Errors
+    /// There is no page, or not yet; what was done so far stays.
+    pub(crate) fn fault_anon(
+        &mut self,
+        region: &mut Region,
+        index: u64,
+        tunables: &Tunables,
+        held: &mut Held,
+    ) -> Result<(), NoPage> {
         if !region.has_table(index) {
-            if self.memory.take_page_table().is_err() {
-                return false;
-            }
+            self.take_page_table()?;
             region.note(index, Table::Base);
-            task.page_tables += 1;
-            let wanted = self.tunables.gives_huge_pages(region.huge);
+            held.page_tables += 1;
+            let wanted = tunables.gives_huge_pages(region.huge);
             if let Some(first) = region.huge_range(index).filter(|_| wanted) {
-                if self.memory.allocate_huge(first, State::Inactive) {
+                if self.fault_huge(first) {
                     region.note(index, Table::Huge);
-                    self.add_huge(task, first);
-                    return true;
+                    held.pages += HUGE_PAGES;
+                    return Ok(());
                 }
-                self.memory.events.thp_fault_fallback += 1;
+                self.events.thp_fault_fallback += 1;
             }
         }
         let page = region.base + index as PageId;
-        if self.memory.allocate(page, State::Inactive).is_err() {
+        self.folios.set(page, Flag::Anon);
+        self.allocate(page, State::Inactive)?;
+        self.add_anon(page);
+        held.pages += 1;
+        self.spent += self.costs.anon_fault_ps;
+        Ok(())
+    }
+
+    fn fault_huge(&mut self, first: PageId) -> bool {
+        let pages = first..first + HUGE_PAGES as PageId;
+        for page in pages.clone() {
+            self.folios.set(page, Flag::Anon);
+        }
+        if !self.allocate_huge(first, State::Inactive) {
             return false;
         }
-        self.add_anon(task, page, 1);
-        self.memory.spent += self.memory.costs.anon_fault_ps;
+        pages.for_each(|page| self.add_anon(page));
+        self.objects.join(first);
+        self.events.thp_fault_alloc += 1;
+        self.anon_huge_pages += HUGE_PAGES;
+        self.spent += self.costs.huge_fault_ps;
         true
     }
 
-    fn add_huge(&mut self, task: &mut Task<'a>, first: PageId) {
-        self.add_anon(task, first, HUGE_PAGES);
-        self.memory.events.thp_fault_alloc += 1;
-        self.memory.anon_huge_pages += HUGE_PAGES;
-        self.memory.spent += self.memory.costs.huge_fault_ps;
+    /// A new page is mapped, used and dirty.
+    fn add_anon(&mut self, page: PageId) {
+        self.folios.set(page, Flag::Accessed);
+        self.folios.set(page, Flag::Dirty);
+        self.add_new(page, false);
+        self.anon_pages += 1;
     }
 
-    fn add_anon(&mut self, task: &mut Task<'a>, first: PageId, pages: u64) {
-        for page in first..first + pages as PageId {
-            self.memory.add_to_list(page, Lru::InactiveAnon);
-        }
-        self.memory.anon_pages += pages;
-        task.rss += pages;
+    /// The first page of the huge page that a page is part of, if it is.
+    pub(crate) fn huge_first(&self, page: PageId) -> Option<PageId> {
+        self.objects.huge_first(page)
     }
 
-    /// Frees the resident pages of a region. Its page tables stay, but those in reserve for huge
-    /// pages go with them, and the next fault may take a huge page again.
-    pub(crate) fn drop_region(&mut self, task: &mut Task<'a>, region: &mut Region) {
-        let (mut dropped, mut huge) = (0, 0);
+    /// Makes base pages of a huge page.
+    pub(crate) fn split_huge(&mut self, first: PageId) {
+        self.objects.split(first);
+        self.anon_huge_pages -= HUGE_PAGES;
+        self.events.thp_split_page += 1;
+    }
+
+    /// Frees what a region holds. Its page tables stay, but those in reserve for huge pages go with
+    /// them, and the next fault may take a huge page again.
+    pub(crate) fn drop_region(&mut self, region: &mut Region) -> Held {
+        let mut held = Held::default();
         let pages = region.pages() as PageId;
+        let mut frees = 0;
         for (index, table) in region.tables.iter_mut().enumerate() {
             let first = region.base + index as PageId * HUGE_PAGES as PageId;
             let end = (first + HUGE_PAGES as PageId).min(region.base + pages);
-            dropped += self.drop_pages(first..end, *table);
-            if *table == Table::Huge {
+            if *table == Table::Huge && self.huge_first(first).is_some() {
+                self.drop_huge(first);
+                held.pages += HUGE_PAGES;
+                held.page_tables += 1;
+                frees += 1;
                 *table = Table::None;
-                huge += 1;
+            } else if *table != Table::None {
+                let dropped = self.drop_pages(first..end);
+                held.pages += dropped;
+                frees += dropped;
             }
         }
-        self.memory.anon_pages -= dropped;
-        self.memory.anon_huge_pages -= huge * HUGE_PAGES;
-        self.memory.give_page_tables(huge);
-        task.rss -= dropped;
-        task.page_tables -= huge;
-        let freed_one_by_one = dropped - huge * HUGE_PAGES + huge;
-        self.memory.spent += freed_one_by_one * self.memory.costs.anon_free_ps;
+        self.give_page_tables(held.page_tables);
+        self.spent += frees * self.costs.anon_free_ps;
+        held
     }
 
-    /// Frees the resident pages under one page table; returns how many.
-    fn drop_pages(&mut self, pages: Range<PageId>, table: Table) -> u64 {
-        if table == Table::None {
-            return 0;
+    fn drop_huge(&mut self, first: PageId) {
+        self.objects.split(first);
+        self.anon_huge_pages -= HUGE_PAGES;
+        self.free_huge(first);
+        self.anon_pages -= HUGE_PAGES;
+        for page in first..first + HUGE_PAGES as PageId {
+            self.take_off(page);
+            self.folios.forget(page);
         }
-        if table == Table::Huge {
-            self.memory.free_huge(pages.start);
-        }
+    }
+
+    /// Frees the pages under one page table, resident or in swap; returns how many.
+    fn drop_pages(&mut self, pages: Range<PageId>) -> u64 {
         let mut dropped = 0;
         for page in pages {
-            if !self.memory.folios.is_resident(page) {
-                continue;
+            match self.folios.state(page) {
+                State::Absent | State::Shadow => continue,
+                State::Swapped => self.give_slot(self.folios.slot(page), page),
+                _ => self.drop_resident(page),
             }
-            self.memory.take_from_list(page, Lru::InactiveAnon);
-            if table == Table::Base {
-                self.memory.free(page);
-            }
-            self.memory.folios.forget(page);
+            self.folios.forget(page);
             dropped += 1;
         }
         dropped
+    }
+
+    fn drop_resident(&mut self, page: PageId) {
+        self.take_off(page);
+        if self.folios.has(page, Flag::Slot) {
+            self.leave_swap_cache(page);
+        }
+        if !self.folios.has(page, UNMAPPED) {
+            self.anon_pages -= 1;
+        }
+        self.free(page);
+    }
+
+    /// Takes a resident page off its list, or out of the hands of a disk.
+    fn take_off(&mut self, page: PageId) {
+        match self.folios.state(page) {
+            State::Reading => self.reading[self.kind(page) as usize] -= 1,
+            State::Writing => self.writing -= 1,
+            _ => {
+                self.take_from_list(page);
+            }
+        }
     }
 }
 
@@ -139,6 +197,7 @@ impl Region {
             size,
             huge,
             tables: alloc::vec![Table::None; tables],
+            readahead: SwapReadahead::default(),
         }
     }
 
@@ -154,10 +213,25 @@ impl Region {
         self.tables[(index / HUGE_PAGES) as usize] = table;
     }
 
+    /// The pages that one page table maps, around a page; as indices.
+    pub(crate) fn under_one_table(&self, index: u64) -> Range<u64> {
+        let first = index / HUGE_PAGES * HUGE_PAGES;
+        first..(first + HUGE_PAGES).min(self.pages())
+    }
+
     /// The first page of the huge page that could hold a page, if it lies inside the region.
     fn huge_range(&self, index: u64) -> Option<PageId> {
         let first = index / HUGE_PAGES * HUGE_PAGES;
         (first + HUGE_PAGES <= self.pages()).then_some(self.base + first as PageId)
+    }
+
+    /// The page whose flags tell of a page's use: the first one of a huge page.
+    pub(crate) fn entry(&self, index: u64, memory: &Memory) -> PageId {
+        let page = self.base + index as PageId;
+        match self.tables[(index / HUGE_PAGES) as usize] {
+            Table::Huge => memory.huge_first(page).unwrap_or(page),
+            _ => page,
+        }
     }
 
     /// Page-table pages that it holds.

@@ -1,13 +1,12 @@
 //! The page cache: files, reads through it, and what is being read (`mm/filemap.c`).
 
-use alloc::vec::Vec;
+use alloc::vec;
 
-use mm::units::{Bytes, Nanos};
-
-use crate::disk::Disk;
+use crate::disk::{Direction, Request};
 use crate::folio::{Flag, PageId, State};
-use crate::lru::Lru;
+use crate::lruvec::Kind;
 use crate::memory::Memory;
+use crate::page_alloc::NoPage;
 use crate::readahead::{Readahead, Window};
 use crate::workingset::History;
 
@@ -23,41 +22,24 @@ pub(crate) struct File {
     /// The disk it lies on, and where.
     pub(crate) disk: usize,
     pub(crate) offset: u64,
-    /// Reads that have not come back.
-    pub(crate) reads: Vec<Read>,
 }
 
-/// Pages on their way from the disk.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Read {
-    pub(crate) start: PageId,
-    pub(crate) end: PageId,
-    pub(crate) done: Nanos,
-}
-
-/// How far a `read()` got.
+/// How far an access got.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Progress {
-    /// All pages asked for were copied.
+    /// All pages asked for were reached.
     Complete,
-    /// The page at the cursor is being read until then.
-    WaitsUntil(Nanos),
-    /// There is no memory for the page at the cursor.
-    OutOfMemory,
+    /// This page is being read.
+    Waits(PageId),
+    /// There is no memory for the page at the cursor, or not yet.
+    NoPage(NoPage),
 }
 
 /// The parts of the machine that a read touches.
 pub(crate) struct Reader<'a> {
     pub(crate) memory: &'a mut Memory,
-    pub(crate) disks: &'a mut [Disk],
-    pub(crate) file: &'a mut File,
-    /// The file's index.
-    pub(crate) index: usize,
+    pub(crate) file: &'a File,
     pub(crate) readahead: &'a mut Readahead,
-    /// When the step began: the CPU time spent since is in the memory's account.
-    pub(crate) began: Nanos,
-    /// Reads that were submitted, with the file's index, for the caller to await.
-    pub(crate) submitted: &'a mut Vec<(usize, Read)>,
 }
 
 impl Reader<'_> {
@@ -85,23 +67,28 @@ impl Reader<'_> {
         let page = self.file.base + cursor as PageId;
         if !self.memory.folios.is_resident(page) {
             let window = self.readahead.on_miss(cursor, end - cursor);
-            self.submit(window);
-            if !self.memory.folios.is_resident(page) {
-                return Progress::OutOfMemory;
+            if let Err(why) = self.submit(window)
+                && !self.memory.folios.is_resident(page)
+            {
+                return Progress::NoPage(why);
             }
         }
         if self.memory.folios.take(page, Flag::Readahead) {
             let window = self.readahead.on_mark(cursor, end - cursor);
-            self.submit(window);
+            // What cannot be read ahead now will be read when it is missed.
+            let _ = self.submit(window);
         }
-        if self.memory.folios.is_in_flight(page) {
-            return Progress::WaitsUntil(self.file.completion(page));
+        if self.memory.folios.is_reading(page) {
+            return Progress::Waits(page);
         }
         Progress::Complete
     }
 
     /// Reads the pages of a window that are not there, one request for each gap.
-    fn submit(&mut self, window: Window) {
+    ///
+    /// # Errors
+    /// There is no page for one of them; those before it are read.
+    fn submit(&mut self, window: Window) -> Result<(), NoPage> {
         let end = window.end.min(self.file.pages);
         let mut gap = None;
         for index in window.start..end {
@@ -110,9 +97,9 @@ impl Reader<'_> {
                 self.request(gap.take(), page);
                 continue;
             }
-            if !self.insert(page) {
+            if let Err(why) = self.insert(page) {
                 self.request(gap.take(), page);
-                return;
+                return Err(why);
             }
             if window.mark == Some(index) {
                 self.memory.folios.set(page, Flag::Readahead);
@@ -120,75 +107,46 @@ impl Reader<'_> {
             gap = gap.or(Some(page));
         }
         self.request(gap, self.file.base + end as PageId);
+        Ok(())
     }
 
-    /// Allocates a page and puts it into the file's tree, locked; false where there is no memory.
-    fn insert(&mut self, page: PageId) -> bool {
+    /// Allocates a page and puts it into the file's tree, locked.
+    fn insert(&mut self, page: PageId) -> Result<(), NoPage> {
         let history = self.memory.history(page);
-        if self.memory.allocate(page, State::InFlight).is_err() {
-            return false;
-        }
-        if history == History::None && self.memory.tree_insert(page).is_err() {
+        self.memory.allocate(page, State::Reading)?;
+        if history == History::None
+            && let Err(why) = self.memory.tree_insert(page)
+        {
             self.memory.free(page);
             self.memory.folios.forget(page);
-            return false;
+            return Err(why);
         }
         self.memory.admit(page, history);
-        self.memory.in_flight += 1;
+        self.memory.reading[Kind::File as usize] += 1;
         self.memory.spent += self.memory.costs.read_in_ps;
-        true
+        Ok(())
     }
 
     fn request(&mut self, start: Option<PageId>, end: PageId) {
         let Some(start) = start else { return };
-        let offset = self.file.offset + u64::from(start - self.file.base) * PAGE;
-        let length = Bytes(u64::from(end - start) * PAGE);
-        self.memory.spent += self.memory.costs.request_ps;
-        let now = self.began + Nanos(self.memory.spent / 1000);
-        let done = self.disks[self.file.disk].read(now, offset, length);
-        let read = Read { start, end, done };
-        self.memory.events.pgpgin += length.0 / 1024;
-        self.file.reads.push(read);
-        self.submitted.push((self.index, read));
+        let request = Request {
+            direction: Direction::Read,
+            offset: self.file.offset + u64::from(start - self.file.base) * PAGE,
+            length: u64::from(end - start) * PAGE,
+            pages: vec![start..end],
+        };
+        self.memory.submit(self.file.disk, request);
     }
 }
 
 impl File {
-    /// When the page that is being read will be there.
-    fn completion(&self, page: PageId) -> Nanos {
-        let covers = |read: &&Read| (read.start..read.end).contains(&page);
-        self.reads
-            .iter()
-            .find(covers)
-            .map(|read| read.done)
-            .expect("a page in flight has a read")
-    }
-
-    /// A read came back: its pages are unlocked and go to their lists.
-    pub(crate) fn complete(&mut self, read: Read, memory: &mut Memory) {
-        self.reads.retain(|other| *other != read);
-        for page in read.start..read.end {
-            let active = memory.folios.state(page) == State::InFlightActive;
-            memory.in_flight -= 1;
-            memory.add_to_list(
-                page,
-                if active {
-                    Lru::ActiveFile
-                } else {
-                    Lru::InactiveFile
-                },
-            );
-        }
-    }
-
     /// Drops every clean page that is not in use (`POSIX_FADV_DONTNEED`, `vm.drop_caches`).
     pub(crate) fn drop_pages(&self, memory: &mut Memory) {
         for page in self.base..self.base + self.pages as PageId {
             match memory.folios.state(page) {
-                State::Inactive => memory.take_from_list(page, Lru::InactiveFile),
-                State::Active => memory.take_from_list(page, Lru::ActiveFile),
+                State::Inactive | State::Active => memory.take_from_list(page),
                 _ => continue,
-            }
+            };
             memory.free(page);
             memory.folios.forget(page);
             memory.tree_remove(page);
@@ -198,15 +156,18 @@ impl File {
 
 #[cfg(test)]
 mod tests {
-    use alloc::vec;
+    use alloc::vec::Vec;
 
     use mm::machine;
+    use mm::units::{Bytes, Nanos};
 
     use super::*;
+    use crate::disk::Disk;
+    use crate::lru::Lru;
     use crate::readahead::Limits;
 
     /// A file of 64 pages, of which `cached` are there, read from its first page.
-    fn read_with(cached: &[PageId]) -> (Memory, File, Progress) {
+    fn read_with(cached: &[PageId]) -> (Memory, Progress) {
         let mut memory = Memory::with_zone(10_000, 10);
         let base = memory.take_range(64).expect("there is room");
         for page in cached.iter().map(|index| base + index) {
@@ -214,7 +175,7 @@ mod tests {
             memory.tree_insert(page).expect("it fits");
             memory.add_to_list(page, Lru::InactiveFile);
         }
-        let disk = machine::Disk {
+        memory.io.disks.push(Disk::new(&machine::Disk {
             name: "disk".into(),
             size: Bytes::GIB,
             read_bandwidth: Bytes(1 << 30),
@@ -222,65 +183,66 @@ mod tests {
             latency: Nanos(1000),
             seek: Nanos::ZERO,
             channels: 1,
-            queue_depth: 1,
+            queue_depth: 4,
             rotational: false,
-        };
-        let mut file = File {
+        }));
+        let file = File {
             base,
             pages: 64,
             disk: 0,
             offset: 0,
-            reads: Vec::new(),
         };
         let mut reader = Reader {
             memory: &mut memory,
-            disks: &mut [Disk::new(&disk)],
-            file: &mut file,
-            index: 0,
+            file: &file,
             readahead: &mut Readahead::new(Limits::DEFAULT),
-            began: Nanos::ZERO,
-            submitted: &mut Vec::new(),
         };
         let progress = reader.read(&mut 0, 32, 32);
-        (memory, file, progress)
+        (memory, progress)
     }
 
-    fn requests(file: &File) -> Vec<(PageId, PageId)> {
-        let reads = file.reads.iter();
-        reads.map(|read| (read.start, read.end)).collect()
+    /// Ends all requests; the pages of each.
+    fn complete(memory: &mut Memory) -> Vec<(PageId, PageId)> {
+        let mut requests = Vec::new();
+        for (done, disk) in core::mem::take(&mut memory.io.dispatched) {
+            let request = memory.complete(disk, done).expect("it is due");
+            requests.push((request.pages[0].start, request.pages[0].end));
+        }
+        requests
     }
 
     #[test]
     fn a_miss_reads_the_window_in_one_request_and_waits_for_it() {
-        let (memory, file, progress) = read_with(&[]);
-        assert_eq!(requests(&file), [(0, 32)]);
-        assert_eq!(progress, Progress::WaitsUntil(file.reads[0].done));
-        assert_eq!(memory.in_flight, 32);
+        let (mut memory, progress) = read_with(&[]);
+        assert_eq!(progress, Progress::Waits(0));
+        assert_eq!(memory.reading, [0, 32]);
         assert_eq!(memory.events.pgpgin, 128);
+        assert_eq!(complete(&mut memory), [(0, 32)]);
     }
 
     #[test]
     fn a_window_that_is_partly_cached_makes_one_request_for_each_gap() {
-        let (_, file, _) = read_with(&[5, 6, 20]);
-        assert_eq!(requests(&file), [(0, 5), (7, 20), (21, 32)]);
+        let (mut memory, _) = read_with(&[5, 6, 20]);
+        assert_eq!(complete(&mut memory), [(0, 5), (7, 20), (21, 32)]);
     }
 
     #[test]
     fn cached_pages_are_marked_as_accessed_and_read_nothing() {
         let all: Vec<PageId> = (0..32).collect();
-        let (memory, file, progress) = read_with(&all);
-        assert_eq!((progress, file.reads), (Progress::Complete, vec![]));
-        assert!(
-            all.iter()
-                .all(|&page| memory.folios.has(page, Flag::Referenced))
-        );
+        let (mut memory, progress) = read_with(&all);
+        assert_eq!(progress, Progress::Complete);
+        assert_eq!(complete(&mut memory), []);
+        let referenced = |page: &PageId| memory.folios.has(*page, Flag::Referenced);
+        assert!(all.iter().all(referenced));
     }
 
     #[test]
     fn a_read_that_came_back_puts_its_pages_on_the_list() {
-        let (mut memory, mut file, _) = read_with(&[]);
-        file.complete(file.reads[0], &mut memory);
-        assert_eq!((memory.in_flight, memory.list(Lru::InactiveFile)), (0, 32));
-        assert!(file.reads.is_empty());
+        let (mut memory, _) = read_with(&[]);
+        complete(&mut memory);
+        assert_eq!(
+            (memory.reading, memory.list(Lru::InactiveFile)),
+            ([0, 0], 32)
+        );
     }
 }

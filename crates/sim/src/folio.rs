@@ -38,13 +38,20 @@ pub(crate) enum Flag {
     Accessed = 1 << 13,
     /// It differs from what swap or the file holds.
     Dirty = 1 << 14,
-    /// An anonymous page in the swap cache: it has a slot. With [`Flag::Dirty`] it is being
-    /// written to it. Of a file's page: a page table maps it.
+    /// An anonymous page in the swap cache: it has a slot.
     Slot = 1 << 15,
 }
 
 /// A file's page that a page table maps: the bit that is an anonymous page's [`Flag::Slot`].
 pub(crate) const MAPPED: Flag = Flag::Slot;
+
+/// An anonymous page that is in the swap cache alone, mapped by no page table: the bit that is
+/// [`Flag::Readahead`] of a file's page.
+pub(crate) const UNMAPPED: Flag = Flag::Readahead;
+
+/// A page that is being read goes to its active list: a refault that reclaim should not have
+/// evicted. Such a page cannot be [`Flag::Dirty`], whose bit it is.
+pub(crate) const TO_ACTIVE: Flag = Flag::Dirty;
 
 /// Where a page is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,10 +67,10 @@ pub(crate) enum State {
     Inactive = 3,
     /// On an active list.
     Active = 4,
-    /// Resident, being read: locked, on its way to the inactive list.
-    InFlight = 5,
-    /// Likewise, on its way to the active list: a refault that reclaim should not have evicted.
-    InFlightActive = 6,
+    /// Resident, being read: locked, on its way to a list.
+    Reading = 5,
+    /// Resident, being written to swap, on no list until that is done.
+    Writing = 6,
     /// Locked into memory (`mlock`): on no list that reclaim looks at.
     Unevictable = 7,
 }
@@ -75,8 +82,8 @@ impl State {
         Self::Swapped,
         Self::Inactive,
         Self::Active,
-        Self::InFlight,
-        Self::InFlightActive,
+        Self::Reading,
+        Self::Writing,
         Self::Unevictable,
     ];
 }
@@ -119,8 +126,8 @@ impl Folios {
     }
 
     /// Whether the page is being read.
-    pub(crate) fn is_in_flight(&self, page: PageId) -> bool {
-        matches!(self.state(page), State::InFlight | State::InFlightActive)
+    pub(crate) fn is_reading(&self, page: PageId) -> bool {
+        self.state(page) == State::Reading
     }
 
     /// Whether a `read()` of the page changes nothing: active, referenced, no readahead mark.
@@ -129,12 +136,16 @@ impl Folios {
         raw & looked_at == State::Active as u16 | Flag::Referenced as u16
     }
 
-    /// Whether a `read()` of the page changes nothing: in a generation, its uses at their most, no
-    /// readahead mark.
-    pub(crate) fn is_saturated(raw: u16) -> bool {
-        let used = USES | Flag::Referenced as u16 | Flag::Workingset as u16;
-        let looked_at = STATE | used | Flag::Readahead as u16;
-        raw & looked_at == State::Inactive as u16 | used
+    /// Whether a touch of an anonymous page changes nothing: it is mapped, known to be used and,
+    /// for a write, known to differ from swap.
+    pub(crate) fn is_touched(raw: u16, write: bool) -> bool {
+        let state = raw & STATE;
+        let present = state >= State::Inactive as u16 && state != State::Reading as u16;
+        let wanted = match write {
+            true => Flag::Accessed as u16 | Flag::Dirty as u16,
+            false => Flag::Accessed as u16,
+        };
+        present && raw & (wanted | UNMAPPED as u16) == wanted
     }
 
     pub(crate) fn has(&self, page: PageId, flag: Flag) -> bool {
@@ -179,18 +190,6 @@ impl Folios {
     pub(crate) fn set_uses(&mut self, page: PageId, uses: u8) {
         let flags = &mut self.flags[page as usize];
         *flags = (*flags & !USES) | ((u16::from(uses) & 3) << USES_SHIFT);
-    }
-
-    /// Whether the page is in this generation and was used at most once.
-    pub(crate) fn is_cold(raw: u16, generation: usize) -> bool {
-        let looked_at = GENERATION | USES | Flag::Workingset as u16;
-        raw & looked_at == ((generation & 3) as u16) << GENERATION_SHIFT
-    }
-
-    /// Forgets how often the page was used.
-    pub(crate) fn forget_uses(&mut self, page: PageId) {
-        let used = USES | Flag::Referenced as u16 | Flag::Workingset as u16;
-        self.flags[page as usize] &= !used;
     }
 
     /// Makes the page resident in `zone`, all flags but [`Flag::Anon`] cleared.

@@ -1,8 +1,11 @@
 //! kswapd: woken when an allocation finds every zone under low, it reclaims until some zone is
 //! above high (`balance_pgdat`).
 
+use mm::units::Nanos;
+
+use crate::lruvec::ROOT;
 use crate::memory::Memory;
-use crate::vmscan::{DEF_PRIORITY, Reclaimer, Scan};
+use crate::vmscan::{BATCH, Control, DEF_PRIORITY, Pass, Progress, Reclaimer};
 
 /// Runs without a reclaimed page after which kswapd stays asleep (`MAX_RECLAIM_RETRIES`).
 const FAILURES: u32 = 16;
@@ -14,13 +17,15 @@ pub(crate) struct Kswapd {
     run: Option<Balancing>,
     awake: bool,
     failures: u32,
+    /// CPU time that it has used.
+    pub(crate) cpu_time: Nanos,
 }
 
 #[derive(Clone, Debug)]
 struct Balancing {
     priority: u32,
     reclaimed: u64,
-    pass: Option<Scan>,
+    pass: Option<Pass>,
 }
 
 impl Kswapd {
@@ -42,22 +47,25 @@ impl Memory {
 
     /// Does the next piece of kswapd's work: a batch of pages, or the decision between two passes.
     /// It is asleep afterwards when it has nothing left to do.
-    pub(crate) fn kswapd_step(&mut self) {
+    pub(crate) fn kswapd_step(&mut self) -> Progress {
         let Some(mut run) = self.kswapd.run.take() else {
-            return;
+            return Progress::Done;
         };
+        let mut progress = Progress::More;
         match run.pass.take() {
             None if self.is_balanced() => return self.kswapd_ends(&run),
             None => run.pass = Some(self.begin_kswapd_pass(run.priority)),
             Some(mut pass) => {
-                if self.scan_batch(&mut pass) {
+                progress = self.pass_step(&mut pass);
+                if progress != Progress::Done {
                     run.pass = Some(pass);
-                } else if !run.finish_pass(&pass, self.kswapd_goal()) {
+                } else if !run.finish_pass(&pass, self.rules.kswapd_stops_at_goal) {
                     return self.kswapd_ends(&run);
                 }
             }
         }
         self.kswapd.run = Some(run);
+        progress
     }
 
     /// Allows kswapd to try again: a direct reclaimer has freed something.
@@ -65,27 +73,31 @@ impl Memory {
         self.kswapd.failures = 0;
     }
 
-    fn begin_kswapd_pass(&self, priority: u32) -> Scan {
-        self.begin_scan(Reclaimer::Kswapd, priority, self.kswapd_goal())
+    fn begin_kswapd_pass(&mut self, priority: u32) -> Pass {
+        for group in 0..self.lruvecs.len() {
+            self.age_active_anon(group);
+        }
+        let goal = self.kswapd_goal();
+        let mut control = Control::new(Reclaimer::Kswapd, goal, self.rules.swappiness);
+        control.priority = priority;
+        self.begin_pass(control)
     }
 
     /// What one pass aims at: the high watermarks of all zones (`kswapd_shrink_node`).
     fn kswapd_goal(&self) -> u64 {
-        self.zones
-            .iter()
-            .map(|zone| zone.high.max(crate::vmscan::BATCH))
-            .sum()
+        self.zones.iter().map(|zone| zone.high.max(BATCH)).sum()
     }
 
-    fn kswapd_ends(&mut self, run: &Balancing) {
+    fn kswapd_ends(&mut self, run: &Balancing) -> Progress {
         self.kswapd.awake = false;
-        self.refaults_seen = self.events.workingset_activate_file;
+        self.snapshot_refaults(ROOT);
         self.kswapd.failures = if run.reclaimed > 0 {
             0
         } else {
             self.kswapd.failures + 1
         };
         self.wake_kswapd();
+        Progress::Done
     }
 }
 
@@ -99,10 +111,11 @@ impl Balancing {
     }
 
     /// Accounts a pass and chooses the next priority; false when the last one is done. The priority
-    /// falls when this pass scanned less than the goal, or freed nothing.
-    fn finish_pass(&mut self, pass: &Scan, goal: u64) -> bool {
+    /// falls when this pass scanned less than the goal, or freed nothing; before 3.11 it always
+    /// did.
+    fn finish_pass(&mut self, pass: &Pass, stops_at_goal: bool) -> bool {
         self.reclaimed += pass.reclaimed;
-        if pass.scanned < goal || pass.reclaimed == 0 {
+        if pass.scanned < pass.control.goal || pass.reclaimed == 0 || !stops_at_goal {
             self.priority -= 1;
         }
         self.priority >= 1
@@ -138,22 +151,22 @@ mod tests {
     fn the_priority_falls_while_a_pass_is_short_of_its_goal_or_fruitless() {
         let mut memory = Memory::with_cache(1000, 10, 500, 0);
         let pass = |scanned, reclaimed, memory: &mut Memory| {
-            let mut pass = memory.begin_scan(Reclaimer::Kswapd, DEF_PRIORITY, 100);
+            let mut pass = memory.begin_pass(Control::new(Reclaimer::Kswapd, 100, 60));
             (pass.scanned, pass.reclaimed) = (scanned, reclaimed);
             pass
         };
         let mut run = Balancing::new();
-        assert!(run.finish_pass(&pass(40, 40, &mut memory), 100));
+        assert!(run.finish_pass(&pass(40, 40, &mut memory), true));
         assert_eq!(run.priority, 11);
-        assert!(run.finish_pass(&pass(100, 60, &mut memory), 100));
+        assert!(run.finish_pass(&pass(100, 60, &mut memory), true));
         assert_eq!(
             run.priority, 11,
             "a pass that scans the goal and frees something is enough"
         );
-        assert!(run.finish_pass(&pass(100, 0, &mut memory), 100));
+        assert!(run.finish_pass(&pass(100, 0, &mut memory), true));
         assert_eq!(run.priority, 10);
         run.priority = 1;
-        assert!(!run.finish_pass(&pass(0, 0, &mut memory), 100), "the last");
+        assert!(!run.finish_pass(&pass(0, 0, &mut memory), true), "the last");
     }
 
     #[test]

@@ -14,36 +14,45 @@ extern crate alloc;
 mod access;
 mod boot;
 mod check;
+mod direct;
 mod disk;
 mod error;
 mod exec;
+#[allow(dead_code, reason = "the scheduler is not built on it yet")]
+mod fair;
 mod fault;
 mod filemap;
 mod folio;
 mod kswapd;
 mod lives;
 mod lru;
+mod lruvec;
 #[allow(
     dead_code,
     unused_imports,
     reason = "reclaim uses it when its lists are per group"
 )]
 mod memcontrol;
+
 mod memory;
-#[cfg_attr(
-    not(test),
-    expect(dead_code, reason = "reclaim is about to use the rest")
-)]
-mod mglru;
+mod objects;
 mod oom;
 mod page_alloc;
+mod page_io;
 mod pcp;
 mod procfs;
+#[allow(dead_code, reason = "the scheduler is not built on it yet")]
+mod psi;
 mod readahead;
 mod recorder;
 pub mod replay;
+mod rules;
 mod sched;
+mod shrink;
 mod support;
+mod swap;
+mod swap_in;
+mod swap_state;
 mod system;
 mod task;
 mod tunables;

@@ -7,6 +7,7 @@ use mm::units::Nanos;
 
 use crate::error::Error;
 use crate::oom;
+use crate::page_alloc::Allocation;
 use crate::system::System;
 use crate::task::{Task, TaskState};
 
@@ -97,7 +98,8 @@ impl<'a> System<'a> {
         let Some(mut task) = self.tasks[index].take() else {
             return;
         };
-        self.waiters.retain(|(_, _, entity)| *entity != task.entity);
+        self.waiters.retain(|(_, entity)| *entity != task.entity);
+        task.allocation = Allocation::default();
         self.end_task(&mut task, now, status);
         self.tasks[index] = Some(task);
     }

@@ -62,6 +62,16 @@ impl List {
         self.len += 1;
     }
 
+    pub(crate) fn push_tail(&mut self, folios: &mut Folios, page: PageId) {
+        folios.set_links(page, [self.tail, NIL]);
+        match self.tail {
+            NIL => self.head = page,
+            tail => folios.set_next(tail, page),
+        }
+        self.tail = page;
+        self.len += 1;
+    }
+
     pub(crate) fn remove(&mut self, folios: &mut Folios, page: PageId) {
         let [previous, next] = folios.links(page);
         match previous {

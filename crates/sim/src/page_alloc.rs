@@ -7,6 +7,7 @@ use mm::formula::watermarks::{MovableRule, Rule, ZoneSize, watermarks};
 use mm::units::{Kib, PageSize, Pages};
 use mm::zoneinfo::ZoneKind;
 
+use crate::direct::DirectReclaim;
 use crate::folio::{PageId, State};
 use crate::memory::Memory;
 #[cfg(test)]
@@ -49,9 +50,25 @@ enum Mark {
     High,
 }
 
-/// The allocator found no page: the OOM killer is due.
+/// Why there is no page now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct OutOfMemory;
+pub(crate) enum NoPage {
+    /// The OOM killer is due.
+    OutOfMemory,
+    /// Direct reclaim waits for a disk: ask again when it has done something.
+    Congested { disk: usize },
+    /// Direct reclaim has used its time slice: ask again.
+    Again,
+}
+
+/// An allocation that has not found its page yet, kept from one attempt to the next.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Allocation {
+    /// Rounds of direct reclaim without progress.
+    fruitless: u32,
+    /// The round under way.
+    pub(crate) reclaim: Option<DirectReclaim>,
+}
 
 impl Zone {
     fn mark(&self, mark: Mark) -> u64 {
@@ -114,8 +131,8 @@ impl Memory {
     /// Allocates a page for `page`, which becomes resident in `state`.
     ///
     /// # Errors
-    /// Direct reclaim made no progress and no reclaimable page is left.
-    pub(crate) fn allocate(&mut self, page: PageId, state: State) -> Result<(), OutOfMemory> {
+    /// Direct reclaim made no progress and no reclaimable page is left, or it is not done yet.
+    pub(crate) fn allocate(&mut self, page: PageId, state: State) -> Result<(), NoPage> {
         let zone = match self.find_zone(Mark::Low, 1) {
             Some(zone) => zone,
             None => self.allocate_slowly()?,
@@ -204,9 +221,15 @@ impl Memory {
         }
         self.wake_kswapd();
         if self.find_zone(Mark::Min, 1).is_none() {
-            self.reclaim_directly();
+            let _ = self.reclaim_directly();
+            self.allocation = Allocation::default();
             self.drain();
         }
+    }
+
+    /// Whether some zone is above its minimum: a page can be had without direct reclaim.
+    pub(crate) fn is_above_min(&self) -> bool {
+        self.find_zone(Mark::Min, 1).is_some()
     }
 
     /// Whether some zone is above its high watermark (`pgdat_balanced`): kswapd's goal.
@@ -233,31 +256,39 @@ impl Memory {
 
     /// All zones are under low: wake kswapd, go down to min, reclaim directly, give up
     /// (`__alloc_pages_slowpath`).
-    fn allocate_slowly(&mut self) -> Result<usize, OutOfMemory> {
+    fn allocate_slowly(&mut self) -> Result<usize, NoPage> {
         self.wake_kswapd();
-        if let Some(zone) = self.find_zone(Mark::Min, 1) {
-            return Ok(zone);
-        }
-        let mut fruitless = 0;
-        while fruitless <= RECLAIM_RETRIES && self.could_meet_min() {
-            self.events.allocstall_movable += 1;
-            let progress = self.reclaim_directly();
+        loop {
+            let under_way = self.allocation.reclaim.is_some();
+            let found = self.find_zone(Mark::Min, 1).filter(|_| !under_way);
+            if let Some(zone) = found {
+                self.allocation = Allocation::default();
+                return Ok(zone);
+            }
+            let fruitless = self.allocation.fruitless;
+            if !under_way && (fruitless > RECLAIM_RETRIES || !self.could_meet_min()) {
+                self.allocation = Allocation::default();
+                return Err(NoPage::OutOfMemory);
+            }
+            self.events.allocstall_movable += u64::from(!under_way);
+            let progress = self.reclaim_directly()?;
             if progress > 0 && self.find_zone(Mark::Min, 1).is_none() {
                 self.drain();
             }
-            if let Some(zone) = self.find_zone(Mark::Min, 1) {
-                return Ok(zone);
-            }
-            fruitless = if progress > 0 { 0 } else { fruitless + 1 };
+            self.allocation.fruitless = if progress > 0 { 0 } else { fruitless + 1 };
         }
-        Err(OutOfMemory)
     }
 
     /// Whether some zone would meet min if all its reclaimable pages were free
     /// (`should_reclaim_retry`); without swap only the page cache is reclaimable.
     fn could_meet_min(&self) -> bool {
         self.zones.iter().any(|zone| {
-            let reclaimable = zone.lru[2] + zone.lru[3];
+            let anon = if self.can_swap() {
+                zone.lru[0] + zone.lru[1]
+            } else {
+                0
+            };
+            let reclaimable = zone.lru[2] + zone.lru[3] + anon;
             zone.is_above(Mark::Min, zone.free + reclaimable, 1)
         })
     }
@@ -288,7 +319,7 @@ mod tests {
         }
         assert_eq!(
             memory.allocate(base + 900, State::Inactive),
-            Err(OutOfMemory)
+            Err(NoPage::OutOfMemory)
         );
         assert_eq!(memory.zones[0].free, 100, "min stays for the kernel");
     }

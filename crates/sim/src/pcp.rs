@@ -6,6 +6,7 @@
 //! freed.
 
 use crate::page_alloc::HUGE_PAGES;
+use crate::rules::is_since;
 
 /// Huge pages drawn from the zone at a time.
 const HUGE_BATCH: u64 = 2;
@@ -61,13 +62,9 @@ pub(crate) struct ZoneState {
 impl Tuning {
     /// The rule of a kernel release, as in `6.12.117+deb12-cloud-amd64`.
     pub(crate) fn of(release: &str) -> Self {
-        let mut numbers = release
-            .split(|c: char| !c.is_ascii_digit())
-            .map(str::parse::<u32>);
-        let mut number = || numbers.next().and_then(Result::ok).unwrap_or(0);
-        match (number(), number()) < (6, 7) {
-            true => Self::Fixed { free_factor: 0 },
-            false => Self::Auto(Auto::default()),
+        match is_since(release, 6, 7) {
+            true => Self::Auto(Auto::default()),
+            false => Self::Fixed { free_factor: 0 },
         }
     }
 }

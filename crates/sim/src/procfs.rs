@@ -132,7 +132,7 @@ impl Procfs {
         let list = |lru| memory.list(lru) as i64;
         let (inactive_anon, active_anon) = (list(Lru::InactiveAnon), list(Lru::ActiveAnon));
         let (inactive_file, active_file) = (list(Lru::InactiveFile), list(Lru::ActiveFile));
-        let slab = memory.slab_pages() as i64;
+        let slab = memory.objects.slab_pages() as i64;
         BTreeMap::from([
             ("MemTotal", self.managed_delta),
             ("MemFree", self.free_change(memory)),
@@ -147,12 +147,15 @@ impl Procfs {
             ("Inactive(anon)", inactive_anon),
             ("Active(file)", active_file),
             ("Inactive(file)", inactive_file),
+            ("SwapTotal", memory.swap.total() as i64),
+            ("SwapFree", memory.swap.free() as i64),
+            ("SwapCached", memory.swap_cached as i64),
             ("AnonPages", memory.anon_pages as i64),
             ("AnonHugePages", memory.anon_huge_pages as i64),
             ("KReclaimable", slab),
             ("Slab", slab),
             ("SReclaimable", slab),
-            ("PageTables", memory.page_table_pages as i64),
+            ("PageTables", memory.objects.page_table_pages as i64),
         ])
     }
 
@@ -165,7 +168,7 @@ impl Procfs {
             free: count("MemFree", self.free_change(memory)),
             totalreserve: memory.totalreserve(),
             file: Pages(file),
-            reclaimable: count("KReclaimable", memory.slab_pages() as i64),
+            reclaimable: count("KReclaimable", memory.objects.slab_pages() as i64),
             low_watermarks: memory.layout.iter().map(|zone| zone.watermarks.low).sum(),
         });
         total.total.0 as i64
@@ -185,26 +188,36 @@ impl Procfs {
         let anon_huge = (memory.anon_huge_pages / 512) as i64;
         changes.extend([
             ("nr_anon_pages", memory.anon_pages as i64),
-            ("nr_file_pages", memory.file_pages() as i64),
-            ("nr_slab_reclaimable", memory.slab_pages() as i64),
-            ("nr_page_table_pages", memory.page_table_pages as i64),
+            ("nr_swapcached", memory.swap_cached as i64),
+            ("nr_writeback", memory.writing as i64),
+            (
+                "nr_file_pages",
+                (memory.file_pages() + memory.swap_cached) as i64,
+            ),
+            ("nr_slab_reclaimable", memory.objects.slab_pages() as i64),
+            (
+                "nr_page_table_pages",
+                memory.objects.page_table_pages as i64,
+            ),
             ("nr_anon_transparent_hugepages", anon_huge),
-            (
-                "workingset_refault_file",
-                memory.events.workingset_refault_file as i64,
-            ),
-            (
-                "workingset_activate_file",
-                memory.events.workingset_activate_file as i64,
-            ),
-            (
-                "workingset_restore_file",
-                memory.events.workingset_restore_file as i64,
-            ),
         ]);
+        let workingset = memory.events.each();
+        let workingset = workingset.filter(|(name, _)| NODE_EVENTS.contains(name));
+        changes.extend(workingset.map(|(name, count)| (name, count as i64)));
         changes
     }
 }
+
+/// Events that are counted for each node too.
+const NODE_EVENTS: [&str; 7] = [
+    "nr_vmscan_write",
+    "workingset_activate_anon",
+    "workingset_activate_file",
+    "workingset_refault_anon",
+    "workingset_refault_file",
+    "workingset_restore_anon",
+    "workingset_restore_file",
+];
 
 /// The lists and their names in the node's and in a zone's counts.
 const LISTS: [(Lru, &str, &str); 4] = [

@@ -7,8 +7,6 @@ use core::cmp::Reverse;
 
 use mm::units::Nanos;
 
-use crate::filemap::Read;
-
 /// The longest a task runs before another that waits gets its turn (`sched_min_granularity` on one
 /// or two CPUs).
 pub(crate) const SLICE: Nanos = Nanos(3_000_000);
@@ -19,8 +17,8 @@ const SLEEPER_CREDIT: u64 = 3_000_000;
 /// Something that happens at a time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Event {
-    /// A read of a file came back.
-    ReadDone { file: usize, read: Read },
+    /// A disk has done a request.
+    DiskDone { disk: usize },
     /// A sleeping task wakes, if it still lives the life in which it fell asleep.
     Wake { entity: usize, life: u32 },
     /// A process that starts later starts, unless it was killed before.

@@ -13,7 +13,6 @@ use crate::error::Error;
 pub(crate) fn check(scenario: &Scenario) -> Result<(), Error> {
     let machine = &scenario.machine;
     refuse_if(machine.nodes > 1, "more than one NUMA node", "machine")?;
-    refuse_if(!machine.swaps.is_empty(), "swap", "machine")?;
     refuse_if(
         !scenario.workload.cgroups.is_empty(),
         "control groups",

@@ -5,6 +5,7 @@ use alloc::vec::Vec;
 
 use mm::calibration::Costs;
 use mm::capture::Capture;
+use mm::machine::SwapBacking;
 use mm::outcome::Status;
 use mm::scenario::Scenario;
 use mm::units::{Bytes, Nanos, PageSize};
@@ -14,12 +15,16 @@ use crate::boot;
 use crate::check;
 use crate::disk::Disk;
 use crate::error::Error;
-use crate::filemap::{File, Read};
+use crate::filemap::File;
+use crate::folio::PageId;
 use crate::memory::Memory;
 use crate::recorder::Recorder;
+use crate::rules::Rules;
 use crate::sched::{Event, Events, Pick, SLICE, Scheduler};
+use crate::swap::Backing;
 use crate::task::{Task, TaskState};
 use crate::tunables::Tunables;
+use crate::vmscan::Progress;
 
 /// kswapd's place in the scheduler; the tasks follow.
 const KSWAPD: usize = 0;
@@ -38,7 +43,6 @@ const END_OF_TIME: Nanos = Nanos(1 << 62);
 pub(crate) struct System<'a> {
     pub(crate) scenario: &'a Scenario,
     pub(crate) memory: Memory,
-    pub(crate) disks: Vec<Disk>,
     pub(crate) files: Vec<File>,
     /// A task is taken out while it runs.
     pub(crate) tasks: Vec<Option<Task<'a>>>,
@@ -48,12 +52,19 @@ pub(crate) struct System<'a> {
     pub(crate) recorder: Recorder,
     /// `MemAvailable` when the run began: sizes may be shares of it.
     pub(crate) available: Bytes,
-    /// Reads that the running step submitted, by file.
-    pub(crate) submitted: Vec<(usize, Read)>,
-    /// Tasks that wait for a read: file, completion, entity.
-    pub(crate) waiters: Vec<(usize, Nanos, usize)>,
+    /// Who waits for a disk, as entities of the scheduler.
+    pub(crate) waiters: Vec<(WaitsFor, usize)>,
     frames: u64,
     over: bool,
+}
+
+/// What has to be done before a waiter can go on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum WaitsFor {
+    /// This page is being read.
+    Page(PageId),
+    /// This disk has too much to write.
+    Disk(usize),
 }
 
 /// How a step of a task left it.
@@ -74,12 +85,13 @@ impl<'a> System<'a> {
         boot: &boot::State,
     ) -> Result<Self, Error> {
         let mut memory = Memory::new(boot.zones.clone(), boot.layout.clone(), *costs);
-        let disks = scenario.machine.disks.iter().map(Disk::new).collect();
+        memory.rules = Rules::of(&boot.release());
+        memory.io.disks = scenario.machine.disks.iter().map(Disk::new).collect();
         let files = files(scenario, &mut memory)?;
+        add_swap(scenario, &files, &mut memory)?;
         let mut system = Self {
             scenario,
             memory,
-            disks,
             files,
             tasks: Vec::new(),
             scheduler: Scheduler::new(scenario.machine.cpus),
@@ -87,11 +99,11 @@ impl<'a> System<'a> {
             tunables: Tunables::new(&boot.frame),
             recorder: Recorder::new(boot),
             available: Bytes::ZERO,
-            submitted: Vec::new(),
             waiters: Vec::new(),
             frames: 0,
             over: false,
         };
+        system.tunables.begin(&mut system.memory);
         system.scheduler.add();
         system.make_tasks();
         system.write_initial_settings()?;
@@ -187,7 +199,7 @@ impl<'a> System<'a> {
     fn fire_events(&mut self, now: Nanos) -> Result<(), Error> {
         while let Some((at, event)) = self.events.take_due(now) {
             match event {
-                Event::ReadDone { file, read } => self.read_done(file, read, at),
+                Event::DiskDone { disk } => self.disk_done(disk, at),
                 Event::Wake { entity, life } => self.wake_sleeper(entity, life, at),
                 Event::Start { process } => self.start_where(at, |task| {
                     task.process == process && task.state == TaskState::Due
@@ -213,15 +225,21 @@ impl<'a> System<'a> {
         Ok(())
     }
 
-    fn read_done(&mut self, file: usize, read: Read, now: Nanos) {
-        self.files[file].complete(read, &mut self.memory);
-        let (woken, waiting) = self
-            .waiters
-            .drain(..)
-            .partition(|&(of, done, _)| of == file && done == read.done);
+    fn disk_done(&mut self, disk: usize, now: Nanos) {
+        let Some(request) = self.memory.complete(disk, now) else {
+            return;
+        };
+        self.expect_disks();
+        let congested = self.memory.io.disks[disk].is_congested();
+        let is_over = |waits: &WaitsFor| match waits {
+            WaitsFor::Page(page) => request.pages.iter().any(|range| range.contains(page)),
+            WaitsFor::Disk(of) => *of == disk && !congested,
+        };
+        let waiters = core::mem::take(&mut self.waiters);
+        let (woken, waiting) = waiters.into_iter().partition(|(waits, _)| is_over(waits));
         self.waiters = waiting;
-        let woken: Vec<(usize, Nanos, usize)> = woken;
-        for (_, _, entity) in woken {
+        let woken: Vec<(WaitsFor, usize)> = woken;
+        for (_, entity) in woken {
             self.scheduler.wake(entity, now);
         }
     }
@@ -255,8 +273,16 @@ impl<'a> System<'a> {
     fn run_kswapd(&mut self, from: Nanos) -> Nanos {
         let mut now = from;
         while self.memory.kswapd.is_awake() {
-            self.memory.kswapd_step();
-            now += Nanos(self.memory.take_spent() / 1000 + 1);
+            self.memory.began = now;
+            let progress = self.memory.kswapd_step();
+            let ran = Nanos(self.memory.take_spent() / 1000 + 1);
+            now += ran;
+            self.memory.kswapd.cpu_time += ran;
+            self.expect_disks();
+            if let Progress::Congested { disk } = progress {
+                self.waiters.push((WaitsFor::Disk(disk), KSWAPD));
+                break;
+            }
             if now >= self.limit(from) {
                 return now;
             }
@@ -270,11 +296,13 @@ impl<'a> System<'a> {
         let mut task = self.tasks[index]
             .take()
             .expect("a task that is picked is not running");
+        self.memory.allocation = core::mem::take(&mut task.allocation);
         let mut now = from;
         loop {
+            self.memory.began = now;
             let flow = self.step(&mut task, now)?;
             now += task.pay(self.memory.take_spent());
-            self.expect_reads();
+            self.expect_disks();
             match flow {
                 Flow::Continue if now < self.limit(from) && !self.kswapd_was_woken() => continue,
                 Flow::Continue => {}
@@ -282,12 +310,15 @@ impl<'a> System<'a> {
             }
             break;
         }
+        task.allocation = core::mem::take(&mut self.memory.allocation);
         self.tasks[index] = Some(task);
         Ok(now)
     }
 
     pub(crate) fn kswapd_was_woken(&self) -> bool {
-        self.memory.kswapd.is_awake() && !self.scheduler.is_runnable(KSWAPD)
+        self.memory.kswapd.is_awake()
+            && !self.scheduler.is_runnable(KSWAPD)
+            && !self.waiters.iter().any(|(_, entity)| *entity == KSWAPD)
     }
 
     /// Until when a task that began at `from` may run: its slice's end, or the next event.
@@ -298,9 +329,10 @@ impl<'a> System<'a> {
             .map_or(slice, |event| event.min(slice))
     }
 
-    fn expect_reads(&mut self) {
-        for (file, read) in self.submitted.drain(..) {
-            self.events.add(read.done, Event::ReadDone { file, read });
+    /// Expects what the disks began to serve.
+    fn expect_disks(&mut self) {
+        for (done, disk) in self.memory.io.dispatched.drain(..) {
+            self.events.add(done, Event::DiskDone { disk });
         }
     }
 }
@@ -325,10 +357,42 @@ fn files(scenario: &Scenario, memory: &mut Memory) -> Result<Vec<File>, Error> {
             pages,
             disk,
             offset,
-            reads: Vec::new(),
         })
     };
     scenario.machine.files.iter().map(place).collect()
+}
+
+/// The machine's swap areas; one on a disk lies behind its files.
+fn add_swap(scenario: &Scenario, files: &[File], memory: &mut Memory) -> Result<(), Error> {
+    let disks = &scenario.machine.disks;
+    let behind = |disk: usize| {
+        let on_disk = files.iter().filter(|file| file.disk == disk);
+        let ends = on_disk.map(|file| file.offset + file.pages * PageSize::FOUR_KIB.bytes());
+        ends.max().unwrap_or(0)
+    };
+    let mut taken = alloc::vec![0; disks.len()];
+    for swap in &scenario.machine.swaps {
+        let backing = match &swap.backing {
+            SwapBacking::Zram { ratio_milli } => Backing::Zram {
+                ratio_milli: *ratio_milli,
+            },
+            SwapBacking::Disk(name) => {
+                let place = String::from("swap");
+                let what = alloc::format!("disk {name}");
+                let disk = disks.iter().position(|disk| disk.name == *name);
+                let disk = disk.ok_or(Error::Unknown { what, place })?;
+                let offset = behind(disk) + taken[disk];
+                taken[disk] += swap.size.0;
+                Backing::Disk { disk, offset }
+            }
+        };
+        let slots = swap.size.pages_floor(PageSize::FOUR_KIB).0;
+        if !memory.swap.add(backing, slots) {
+            return Err(too_large(String::from("swap")));
+        }
+        memory.hold_for_swap(slots);
+    }
+    Ok(())
 }
 
 /// The file or region at `place` has more pages than there are indices left.

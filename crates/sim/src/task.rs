@@ -11,7 +11,7 @@ use mm::units::{Bytes, Nanos};
 use mm::workload::{Access, Action, Process, Start, Step, Until};
 
 use crate::fault::Region;
-use crate::folio::PageId;
+use crate::page_alloc::Allocation;
 use crate::readahead::{Limits, Readahead};
 
 /// A process instance.
@@ -41,6 +41,8 @@ pub(crate) struct Task<'a> {
     /// Resident pages, and the page-table pages that map them.
     pub(crate) rss: u64,
     pub(crate) page_tables: u64,
+    /// The allocation it is in the middle of.
+    pub(crate) allocation: Allocation,
     /// CPU time below a nanosecond that is still to be paid, in picoseconds.
     pub(crate) owed_ps: u64,
 }
@@ -107,13 +109,16 @@ pub(crate) struct Underway {
     pub(crate) cursor: u64,
     pub(crate) end: u64,
     pub(crate) bytes: u64,
+    pub(crate) write: bool,
+    /// The page at the cursor is being faulted in: the fault has been counted.
+    pub(crate) faulting: bool,
 }
 
 /// What an access goes to.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Area {
     File { index: usize, size: Bytes },
-    Region { base: PageId, size: Bytes },
+    Region { size: Bytes },
 }
 
 impl<'a> Task<'a> {
@@ -138,6 +143,7 @@ impl<'a> Task<'a> {
             bytes: 0,
             rss: 0,
             page_tables: 0,
+            allocation: Allocation::default(),
             owed_ps: 0,
         }
     }
@@ -322,7 +328,7 @@ impl<'a> Running<'a> {
 impl Area {
     pub(crate) fn size(&self) -> Bytes {
         match self {
-            Self::File { size, .. } | Self::Region { size, .. } => *size,
+            Self::File { size, .. } | Self::Region { size } => *size,
         }
     }
 }

@@ -13,6 +13,7 @@ use mm::workload::Huge;
 
 use crate::error::Error;
 use crate::memory::Memory;
+use crate::rules::Floors;
 
 const MIN_FREE: &str = "vm.min_free_kbytes";
 const SCALE_FACTOR: &str = "vm.watermark_scale_factor";
@@ -23,12 +24,20 @@ const DIRTY_BYTES: &str = "vm.dirty_bytes";
 const BACKGROUND: &str = "vm.dirty_background_ratio";
 const BACKGROUND_BYTES: &str = "vm.dirty_background_bytes";
 
-/// What the model has a mechanism for, and the file. Without swap, swappiness decides nothing here
-/// as it decides nothing in a kernel.
-const KNOWN: [(&str, &str); 9] = [
+const SWAPPINESS: &str = "vm.swappiness";
+const PAGE_CLUSTER: &str = "vm.page-cluster";
+const PROTECTION: &str = "vm.workingset_protection";
+const ANON_MIN: &str = "vm.anon_min_ratio";
+const CLEAN_LOW: &str = "vm.clean_low_ratio";
+const CLEAN_MIN: &str = "vm.clean_min_ratio";
+const KSWAPD: &str = "model.kswapd";
+
+/// What the model has a mechanism for, and the file.
+const KNOWN: [(&str, &str); 10] = [
     (MIN_FREE, "proc/sys/vm/min_free_kbytes"),
     (SCALE_FACTOR, "proc/sys/vm/watermark_scale_factor"),
-    ("vm.swappiness", "proc/sys/vm/swappiness"),
+    (SWAPPINESS, "proc/sys/vm/swappiness"),
+    (PAGE_CLUSTER, "proc/sys/vm/page-cluster"),
     (DIRTY, "proc/sys/vm/dirty_ratio"),
     (DIRTY_BYTES, "proc/sys/vm/dirty_bytes"),
     (BACKGROUND, "proc/sys/vm/dirty_background_ratio"),
@@ -36,6 +45,19 @@ const KNOWN: [(&str, &str); 9] = [
     (MGLRU, "sys/kernel/mm/lru_gen/enabled"),
     (THP, "sys/kernel/mm/transparent_hugepage/enabled"),
 ];
+
+/// What the model has whatever the calibrated kernel lacks, and the value that changes nothing:
+/// le9uo's floors, and kswapd as it was before 3.11.
+const VARIANTS: [(&str, &str); 5] = [
+    (PROTECTION, "0"),
+    (ANON_MIN, "15"),
+    (CLEAN_LOW, "0"),
+    (CLEAN_MIN, "15"),
+    (KSWAPD, "as calibrated"),
+];
+
+/// The value of [`KSWAPD`] that brings the old one back.
+const OLD_KSWAPD: &str = "before 3.11";
 
 /// Present values, and those from before the first write.
 #[derive(Clone, Debug)]
@@ -60,10 +82,20 @@ impl Tunables {
             let tunable = catalogue::find(name)?;
             Some((name, tunable.value_in(boot.file(path)?)))
         };
+        let variants = VARIANTS.map(|(name, value)| (name, String::from(value)));
         Self {
-            values: KNOWN.into_iter().filter_map(value).collect(),
+            values: KNOWN
+                .into_iter()
+                .filter_map(value)
+                .chain(variants)
+                .collect(),
             before: Vec::new(),
         }
+    }
+
+    /// Lets the values of the tunables that reclaim reads take effect.
+    pub(crate) fn begin(&self, memory: &mut Memory) {
+        self.take_effect(SWAPPINESS, memory);
     }
 
     /// Writes a setting of the run's base, which stays when the defaults come back. One that this
@@ -177,6 +209,11 @@ impl Tunables {
         if let Some(values) = values.filter(|values| !values.contain(value)) {
             return refuse(alloc::format!("expected {values}"));
         }
+        if name == KSWAPD && ![OLD_KSWAPD, "as calibrated"].contains(&value) {
+            return refuse(alloc::format!(
+                "expected \"{OLD_KSWAPD}\" or \"as calibrated\""
+            ));
+        }
         if name == MGLRU && !is_off(value) {
             return refuse("the model has the classic lists only; set it to 0".to_string());
         }
@@ -192,6 +229,19 @@ impl Tunables {
             let min_free = Kib(self.number(MIN_FREE).unwrap_or(0));
             memory.set_watermarks(min_free, self.number(SCALE_FACTOR).unwrap_or(10));
         }
+        let number = |name, default| self.number(name).unwrap_or(default);
+        memory.rules.swappiness = number(SWAPPINESS, 60);
+        memory.rules.page_cluster = number(PAGE_CLUSTER, 3).min(31) as u32;
+        memory.rules.kswapd_stops_at_goal =
+            self.values.get(KSWAPD).map(String::as_str) != Some(OLD_KSWAPD);
+        memory.rules.floors = match self.number(PROTECTION) {
+            Some(1) => Floors {
+                anon_min: number(ANON_MIN, 0),
+                clean_low: number(CLEAN_LOW, 0),
+                clean_min: number(CLEAN_MIN, 0),
+            },
+            _ => Floors::default(),
+        };
     }
 
     /// Writing one of a bytes/ratio pair zeroes the other.
@@ -218,7 +268,8 @@ impl Tunables {
 
 /// The name of a tunable that the model has a mechanism for.
 fn known(setting: &Setting) -> Result<&'static str, Error> {
-    let found = KNOWN.iter().find(|(name, _)| *name == setting.tunable);
+    let mut known = KNOWN.iter().chain(&VARIANTS);
+    let found = known.find(|(name, _)| *name == setting.tunable);
     found
         .map(|&(name, _)| name)
         .ok_or_else(|| Error::Unsupported {

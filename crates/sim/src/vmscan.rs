@@ -1,11 +1,12 @@
-//! Reclaim with the classic two lists (`mm/vmscan.c`), without swap: only the page cache is
-//! scanned.
+//! Reclaim with the classic lists (`mm/vmscan.c`): which lists are scanned, how far, and when it is
+//! enough. What becomes of a page is in [`crate::shrink`].
 
 use mm::formula::inactive::inactive_is_low;
+use mm::formula::scan_balance::{Balance, Both, Costs, Inputs, Reason};
 use mm::units::{PageSize, Pages};
 
-use crate::folio::{Flag, PageId, State};
 use crate::lru::Lru;
+use crate::lruvec::{Kind, ROOT};
 use crate::memory::Memory;
 
 /// Pages handled at a time (`SWAP_CLUSTER_MAX`).
@@ -21,15 +22,51 @@ pub(crate) enum Reclaimer {
     Direct,
 }
 
-/// One pass over the lists at one priority (`shrink_lruvec`).
+/// What a reclaim is about (`struct scan_control`).
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Control {
+    pub(crate) reclaimer: Reclaimer,
+    /// The group whose pages, and those of the groups below it, are reclaimed.
+    pub(crate) target: usize,
+    pub(crate) priority: u32,
+    /// Pages wanted of a pass.
+    pub(crate) goal: u64,
+    pub(crate) swappiness: u64,
+    /// Active pages are deactivated whatever the lists look like.
+    pub(crate) force_deactivate: bool,
+    /// A list was left alone because its active pages may not be deactivated.
+    pub(crate) skipped_deactivate: bool,
+}
+
+/// One pass over the groups of a node at one priority (`shrink_node`).
+#[derive(Clone, Debug)]
+pub(crate) struct Pass {
+    pub(crate) control: Control,
+    /// What was decided for all groups when the pass began.
+    inputs: Inputs,
+    floors: Broken,
+    /// The group to go to next.
+    next: usize,
+    scan: Option<Scan>,
+    pub(crate) scanned: u64,
+    pub(crate) reclaimed: u64,
+}
+
+/// Which of le9uo's floors are broken.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Broken {
+    pub(crate) anon_min: bool,
+    pub(crate) clean_low: bool,
+    pub(crate) clean_min: bool,
+}
+
+/// The scan of one group's lists (`shrink_lruvec`).
 #[derive(Clone, Debug)]
 pub(crate) struct Scan {
-    reclaimer: Reclaimer,
-    goal: u64,
+    pub(crate) group: usize,
     /// Pages left to scan on each list, and how many it was at first.
     left: [u64; 4],
     targets: [u64; 4],
-    may_deactivate: bool,
     /// The scan of a reached goal has been trimmed already, or must not be.
     untrimmable: bool,
     /// The next list of the round.
@@ -38,31 +75,199 @@ pub(crate) struct Scan {
     pub(crate) reclaimed: u64,
 }
 
+/// How far a step of reclaim came.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Progress {
+    /// There is more to do.
+    More,
+    /// The pass is over.
+    Done,
+    /// This disk's queue is full: go on when it has done something.
+    Congested { disk: usize },
+}
+
+impl Control {
+    pub(crate) fn new(reclaimer: Reclaimer, goal: u64, swappiness: u64) -> Self {
+        Self {
+            reclaimer,
+            target: ROOT,
+            priority: DEF_PRIORITY,
+            goal,
+            swappiness,
+            force_deactivate: false,
+            skipped_deactivate: false,
+        }
+    }
+}
+
 impl Memory {
-    /// Begins a pass at `priority` that wants `goal` pages.
-    pub(crate) fn begin_scan(&self, reclaimer: Reclaimer, priority: u32, goal: u64) -> Scan {
+    /// Begins a pass.
+    pub(crate) fn begin_pass(&self, control: Control) -> Pass {
+        Pass {
+            control,
+            inputs: self.inputs(&control),
+            floors: self.broken_floors(),
+            next: control.target,
+            scan: None,
+            scanned: 0,
+            reclaimed: 0,
+        }
+    }
+
+    /// Scans the next batch of the pass.
+    pub(crate) fn pass_step(&mut self, pass: &mut Pass) -> Progress {
+        let Some(mut scan) = pass.scan.take().or_else(|| self.next_scan(pass)) else {
+            return Progress::Done;
+        };
+        if let Some(disk) = self.swap_is_congested(&scan) {
+            self.unplug();
+            pass.scan = Some(scan);
+            return Progress::Congested { disk };
+        }
+        if self.scan_batch(pass, &mut scan) {
+            pass.scan = Some(scan);
+        } else {
+            self.end_scan(pass, &scan);
+        }
+        Progress::More
+    }
+
+    /// Remembers how many refaults were activated, for the next reclaim (`snapshot_refaults`).
+    pub(crate) fn snapshot_refaults(&mut self, target: usize) {
+        let lruvec = &mut self.lruvecs[target];
+        lruvec.refaults_seen = lruvec.activated_refaults;
+    }
+
+    /// Whether anonymous pages can go anywhere.
+    pub(crate) fn can_swap(&self) -> bool {
+        self.swap.free() > 0
+    }
+
+    /// Lets old active anonymous pages go to the inactive list while that is short, so that their
+    /// use is noticed (`kswapd_age_node`, and the end of `shrink_lruvec`).
+    pub(crate) fn age_active_anon(&mut self, group: usize) {
+        if self.swap.total() > 0 && self.is_inactive_low(group, Kind::Anon) {
+            self.shrink_active(group, Lru::ActiveAnon, BATCH);
+        }
+    }
+
+    fn is_inactive_low(&self, group: usize, kind: Kind) -> bool {
+        let inactive = Pages(self.list_below(group, kind.inactive()));
+        let active = Pages(self.list_below(group, kind.active()));
+        inactive_is_low(inactive, active, PageSize::FOUR_KIB)
+    }
+
+    /// What decides the balance of a pass (`prepare_scan_control`).
+    fn inputs(&self, control: &Control) -> Inputs {
+        let target = control.target;
+        let lruvec = &self.lruvecs[target];
+        let may = |kind: Kind| {
+            let index = kind as usize;
+            control.force_deactivate
+                || lruvec.refaults_seen[index] != lruvec.activated_refaults[index]
+                || self.is_inactive_low(target, kind)
+        };
+        let below = |lru| Pages(self.list_below(target, lru));
+        Inputs {
+            priority: control.priority,
+            swappiness: control.swappiness,
+            can_swap: self.can_swap(),
+            global: target == ROOT,
+            inactive: Both {
+                anon: below(Lru::InactiveAnon),
+                file: below(Lru::InactiveFile),
+            },
+            node_file: Pages(self.list(Lru::InactiveFile) + self.list(Lru::ActiveFile)),
+            free: Pages(self.free_pages()),
+            high_watermarks: Pages(self.zones.iter().map(|zone| zone.high).sum()),
+            may_deactivate: Both {
+                anon: may(Kind::Anon),
+                file: may(Kind::File),
+            },
+            no_cache_trim: false,
+            costs: lruvec.cost,
+        }
+    }
+
+    /// le9uo's floors against the node's pages; a page that is being read is on no list.
+    fn broken_floors(&self) -> Broken {
+        let floors = self.rules.floors;
+        let total: u64 = self.zones.iter().map(|zone| zone.managed).sum();
+        let below = |pages: u64, percent: u64| percent > 0 && pages < total * percent / 100;
+        let anon = self.list(Lru::InactiveAnon) + self.list(Lru::ActiveAnon);
+        let clean = self.list(Lru::InactiveFile) + self.list(Lru::ActiveFile);
+        Broken {
+            anon_min: below(anon, floors.anon_min),
+            clean_low: below(clean, floors.clean_low),
+            clean_min: below(clean, floors.clean_min),
+        }
+    }
+
+    /// The scan of the pass's next group.
+    fn next_scan(&self, pass: &mut Pass) -> Option<Scan> {
+        let target = pass.control.target;
+        let mut groups = pass.next..self.lruvecs.len();
+        let group = groups.find(|&group| self.is_below(group, target))?;
+        pass.next = group + 1;
+        Some(self.begin_scan(pass, group))
+    }
+
+    /// How far each of a group's lists is scanned (`get_scan_count`).
+    fn begin_scan(&self, pass: &Pass, group: usize) -> Scan {
+        let control = &pass.control;
+        let balance = self.balance(pass);
         let mut left = [0; 4];
-        for lru in [Lru::InactiveFile, Lru::ActiveFile] {
-            left[lru as usize] = self.list(lru) >> priority;
+        for lru in Lru::ALL {
+            let is_file = matches!(lru, Lru::InactiveFile | Lru::ActiveFile);
+            let size = self.lruvecs[group].lists[lru as usize].len();
+            let due = Pages(size >> control.priority);
+            let spared = match is_file {
+                true => pass.floors.clean_min,
+                false => pass.floors.anon_min,
+            };
+            if !spared {
+                left[lru as usize] = balance.share(is_file, due).0;
+            }
         }
         Scan {
-            reclaimer,
-            goal,
+            group,
             left,
             targets: left,
-            may_deactivate: self.may_deactivate_file(),
-            untrimmable: reclaimer == Reclaimer::Direct && priority == DEF_PRIORITY,
+            untrimmable: control.reclaimer == Reclaimer::Direct
+                && control.target == ROOT
+                && control.priority == DEF_PRIORITY,
             next: 0,
             scanned: 0,
             reclaimed: 0,
         }
     }
 
-    /// Scans the next batch of the pass; false when the pass is over.
-    pub(crate) fn scan_batch(&mut self, scan: &mut Scan) -> bool {
+    /// Broken floors of the page cache turn to anonymous memory what would go by costs or trim the
+    /// cache (le9uo's change to `get_scan_count`).
+    fn balance(&self, pass: &Pass) -> Balance {
+        let by_choice = matches!(pass.inputs.reason(), Reason::CacheTrim | Reason::Costs);
+        match by_choice && (pass.floors.clean_low || pass.floors.clean_min) {
+            true => Balance::Anon,
+            false => pass.inputs.balance(),
+        }
+    }
+
+    /// The disk that has to be waited for before more anonymous pages are written.
+    fn swap_is_congested(&self, scan: &Scan) -> Option<usize> {
+        let to_write = scan.left[Lru::InactiveAnon as usize] > 0;
+        let disk = self.swap.next_disk().filter(|_| to_write)?;
+        self.io.disks[disk].is_congested().then_some(disk)
+    }
+
+    /// Scans the next batch of a group's lists; false when its scan is over.
+    fn scan_batch(&mut self, pass: &mut Pass, scan: &mut Scan) -> bool {
         if scan.next == Lru::ALL.len() {
             scan.next = 0;
-            scan.trim_when_done();
+            let stops =
+                pass.control.reclaimer == Reclaimer::Direct || self.rules.kswapd_stops_at_goal;
+            if stops && scan.reclaimed >= pass.control.goal {
+                scan.trim();
+            }
         }
         if scan.next == 0 && !scan.has_work() {
             return false;
@@ -74,103 +279,60 @@ impl Memory {
             return true;
         }
         scan.left[lru as usize] -= pages;
+        let kind = if scan.next <= 2 {
+            Kind::Anon
+        } else {
+            Kind::File
+        };
         if !lru.is_active() {
-            self.shrink_inactive(scan, pages);
-        } else if scan.may_deactivate {
-            self.shrink_active(pages);
+            let done = self.shrink_inactive(pass.control.reclaimer, scan.group, kind, pages);
+            scan.scanned += done.scanned;
+            scan.reclaimed += done.reclaimed;
+        } else if pass.may_deactivate(kind) {
+            self.shrink_active(scan.group, lru, pages);
+        } else {
+            pass.control.skipped_deactivate = true;
         }
         true
     }
 
-    /// Reclaims 32 pages for the task that needs one (`try_to_free_pages`); returns how many it
-    /// got.
-    pub(crate) fn reclaim_directly(&mut self) -> u64 {
-        let mut reclaimed = 0;
-        for priority in (0..=DEF_PRIORITY).rev() {
-            let mut scan = self.begin_scan(Reclaimer::Direct, priority, BATCH);
-            while self.scan_batch(&mut scan) {}
-            reclaimed += scan.reclaimed;
-            if reclaimed >= BATCH {
-                break;
+    fn end_scan(&mut self, pass: &mut Pass, scan: &Scan) {
+        self.age_active_anon(scan.group);
+        self.unplug();
+        pass.scanned += scan.scanned;
+        pass.reclaimed += scan.reclaimed;
+    }
+
+    /// Charges a kind with what reclaiming it cost, in the group and all above it
+    /// (`lru_note_cost`).
+    pub(crate) fn note_cost(&mut self, group: usize, kind: Kind, written: u64, in_vain: u64) {
+        let mut at = Some(group);
+        while let Some(group) = at {
+            let size = Lru::ALL.map(|lru| self.list_below(group, lru)).iter().sum();
+            let is_file = kind == Kind::File;
+            let lruvec = &mut self.lruvecs[group];
+            let cost: &mut Costs = &mut lruvec.cost;
+            match self.rules.counts_rotations {
+                true => cost.note(is_file, written, in_vain, Pages(size)),
+                false => cost.add(is_file, written, Pages(size)),
             }
+            at = lruvec.parent;
         }
-        self.refaults_seen = self.events.workingset_activate_file;
-        if reclaimed > 0 {
-            self.forgive_kswapd();
+    }
+}
+
+impl Pass {
+    fn may_deactivate(&self, kind: Kind) -> bool {
+        let may = self.inputs.may_deactivate;
+        match kind {
+            Kind::Anon => may.anon,
+            Kind::File => may.file,
         }
-        reclaimed
-    }
-
-    /// Whether active pages may be deactivated: the inactive list is short, or refaults were
-    /// activated since reclaim last looked, so the active list competes with a new working set.
-    fn may_deactivate_file(&self) -> bool {
-        self.refaults_seen != self.events.workingset_activate_file || self.is_inactive_file_low()
-    }
-
-    fn is_inactive_file_low(&self) -> bool {
-        let (inactive, active) = (self.list(Lru::InactiveFile), self.list(Lru::ActiveFile));
-        inactive_is_low(Pages(inactive), Pages(active), PageSize::FOUR_KIB)
-    }
-
-    /// Reclaims clean, unmapped pages from the tail of the inactive file list.
-    fn shrink_inactive(&mut self, scan: &mut Scan, pages: u64) {
-        let mut done = 0;
-        while done < pages {
-            let Some(page) = self.lists[Lru::InactiveFile as usize].tail() else {
-                break;
-            };
-            self.take_from_list(page, Lru::InactiveFile);
-            self.evict_file(page);
-            done += 1;
-        }
-        scan.scanned += done;
-        scan.reclaimed += done;
-        self.count_reclaim(scan.reclaimer, done, done);
-        self.spent += done * self.costs.reclaim_file_ps;
-    }
-
-    fn count_reclaim(&mut self, reclaimer: Reclaimer, scanned: u64, stolen: u64) {
-        let events = &mut self.events;
-        let (scan, steal) = match reclaimer {
-            Reclaimer::Kswapd => (&mut events.pgscan_kswapd, &mut events.pgsteal_kswapd),
-            Reclaimer::Direct => (&mut events.pgscan_direct, &mut events.pgsteal_direct),
-        };
-        *scan += scanned;
-        *steal += stolen;
-        events.pgscan_file += scanned;
-        events.pgsteal_file += stolen;
-    }
-
-    /// Moves pages from the tail of the active file list to the head of the inactive one; pages
-    /// used through `read()` are moved whether referenced or not.
-    fn shrink_active(&mut self, pages: u64) {
-        let mut done = 0;
-        while done < pages {
-            let Some(page) = self.lists[Lru::ActiveFile as usize].tail() else {
-                break;
-            };
-            self.deactivate(page);
-            done += 1;
-        }
-        self.events.pgrefill += done;
-        self.events.pgdeactivate += done;
-        self.spent += done * self.costs.deactivate_ps;
-    }
-
-    fn deactivate(&mut self, page: PageId) {
-        debug_assert_eq!(
-            self.folios.state(page),
-            State::Active,
-            "it is on the active list"
-        );
-        self.take_from_list(page, Lru::ActiveFile);
-        self.folios.set(page, Flag::Workingset);
-        self.add_to_list(page, Lru::InactiveFile);
     }
 }
 
 impl Scan {
-    /// The pass goes on while any list but the active anonymous one has pages to scan.
+    /// The scan goes on while any list but the active anonymous one has pages to scan.
     fn has_work(&self) -> bool {
         self.left[Lru::InactiveAnon as usize] > 0
             || self.left[Lru::InactiveFile as usize] > 0
@@ -178,9 +340,9 @@ impl Scan {
     }
 
     /// Once the goal is met, the smaller of the two types is dropped and the larger trimmed in
-    /// proportion (the change of Linux 3.11). With one type only, the pass ends.
-    fn trim_when_done(&mut self) {
-        if self.reclaimed < self.goal || self.untrimmable {
+    /// proportion (the change of Linux 3.11). With one type only, the scan ends.
+    fn trim(&mut self) {
+        if self.untrimmable {
             return;
         }
         let anon = self.left[Lru::InactiveAnon as usize] + self.left[Lru::ActiveAnon as usize];
@@ -208,10 +370,12 @@ impl Scan {
 mod tests {
     use super::*;
 
-    fn pass(memory: &mut Memory, priority: u32, goal: u64) -> Scan {
-        let mut scan = memory.begin_scan(Reclaimer::Kswapd, priority, goal);
-        while memory.scan_batch(&mut scan) {}
-        scan
+    fn pass(memory: &mut Memory, priority: u32, goal: u64) -> Pass {
+        let mut control = Control::new(Reclaimer::Kswapd, goal, 60);
+        control.priority = priority;
+        let mut pass = memory.begin_pass(control);
+        while memory.pass_step(&mut pass) == Progress::More {}
+        pass
     }
 
     #[test]
@@ -229,7 +393,7 @@ mod tests {
     #[test]
     fn an_activated_refault_lets_active_pages_be_deactivated() {
         let mut memory = Memory::with_cache(20_000, 10, 4096, 4096);
-        memory.events.workingset_activate_file += 1;
+        memory.lruvecs[ROOT].activated_refaults[Kind::File as usize] += 1;
         pass(&mut memory, 2, 10_000);
         assert_eq!(memory.events.pgdeactivate, 1024);
     }
@@ -241,20 +405,29 @@ mod tests {
     }
 
     #[test]
+    fn before_3_11_kswapd_scanned_its_whole_share() {
+        let mut memory = Memory::with_cache(20_000, 10, 8192, 0);
+        memory.rules.kswapd_stops_at_goal = false;
+        assert_eq!(pass(&mut memory, 1, 100).reclaimed, 4096);
+    }
+
+    #[test]
     fn of_two_types_the_smaller_is_dropped_and_the_larger_trimmed_in_proportion() {
-        let mut scan = Memory::with_zone(100, 1).begin_scan(Reclaimer::Kswapd, 12, 0);
+        let memory = Memory::with_zone(100, 1);
+        let pass = memory.begin_pass(Control::new(Reclaimer::Kswapd, 0, 60));
+        let mut scan = memory.begin_scan(&pass, ROOT);
         scan.targets = [199, 0, 1000, 0];
         scan.left = [100, 0, 900, 0];
-        scan.trim_when_done();
+        scan.trim();
         assert_eq!(scan.left, [0, 0, 400, 0], "half of both is scanned");
     }
 
     #[test]
-    fn direct_reclaim_scans_larger_shares_until_it_has_a_batch() {
-        let mut memory = Memory::with_cache(20_000, 10, 8192, 0);
-        // A 4096th of the list, a 2048th of what is left, …: four passes come to 27.
-        assert_eq!(memory.reclaim_directly(), 2 + 3 + 7 + 15 + 31);
-        assert_eq!(memory.events.pgsteal_direct, 58);
-        assert_eq!(Memory::with_zone(100, 1).reclaim_directly(), 0);
+    fn page_cache_below_its_floor_is_left_alone() {
+        let mut memory = Memory::with_cache(20_000, 10, 2000, 0);
+        memory.rules.floors.clean_min = 15;
+        assert_eq!(pass(&mut memory, 0, 100).reclaimed, 0);
+        memory.rules.floors.clean_min = 5;
+        assert!(pass(&mut memory, 0, 100).reclaimed > 0);
     }
 }

@@ -1,37 +1,45 @@
 //! Shadow entries and refault distance (`mm/workingset.c`).
 
-use crate::folio::{Flag, PageId, State};
+use crate::folio::{Flag, PageId, State, TO_ACTIVE};
 use crate::lru::Lru;
+use crate::lruvec::{Kind, ROOT};
 use crate::memory::Memory;
 
-/// What the page cache remembers of a page that comes in.
+/// Bits of a shadow entry that name the group, where there are several.
+const GROUP_BITS: u32 = 8;
+
+/// What is remembered of a page that comes in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum History {
     /// Nothing.
     None,
-    /// It was evicted when the node's age was `age`.
+    /// It was evicted.
     Evicted {
-        /// Low 32 bits of the age.
-        age: u32,
+        /// Its shadow entry.
+        shadow: u32,
         /// Whether it was part of the working set.
         workingset: bool,
     },
 }
 
 impl Memory {
-    /// Evicts a page-cache page: frees it and leaves its shadow entry.
-    pub(crate) fn evict_file(&mut self, page: PageId) {
+    /// Evicts a page that is on no list and mapped nowhere: frees it and leaves its shadow entry;
+    /// an anonymous page stays in its slot.
+    pub(crate) fn evict(&mut self, page: PageId) {
         self.free(page);
-        self.folios
-            .leave_shadow(page, self.nonresident_age as u32, None);
-        self.nonresident_age += 1;
+        let slot = self.folios.has(page, Flag::Slot) && self.kind(page) == Kind::Anon;
+        let slot = slot.then(|| self.swap.slot_of(page));
+        self.swap_cached -= u64::from(slot.is_some());
+        let shadow = self.pack_shadow(ROOT);
+        self.folios.leave_shadow(page, shadow, slot);
+        self.age_nonresident(ROOT, 1);
     }
 
     /// What is known of a page that is not resident.
     pub(crate) fn history(&self, page: PageId) -> History {
         match self.folios.state(page) {
-            State::Shadow => History::Evicted {
-                age: self.folios.shadow(page),
+            State::Shadow | State::Swapped => History::Evicted {
+                shadow: self.folios.shadow(page),
                 workingset: self.folios.has(page, Flag::Workingset),
             },
             _ => History::None,
@@ -39,23 +47,96 @@ impl Memory {
     }
 
     /// Decides where a page that comes in will go: a first-timer to the inactive list, a refault to
-    /// the active one if it would still be resident had the active pages' memory been its own
-    /// (`workingset_refault`, without swap: the working set's size is the active file list).
+    /// the active one if it would still be resident had the memory of those that compete with it
+    /// been its own (`workingset_refault`). The page must be in state [`State::Reading`].
     pub(crate) fn admit(&mut self, page: PageId, history: History) {
-        let History::Evicted { age, workingset } = history else {
+        let History::Evicted { shadow, workingset } = history else {
             return;
         };
-        self.events.workingset_refault_file += 1;
-        let distance = u64::from((self.nonresident_age as u32).wrapping_sub(age));
-        if distance > self.list(Lru::ActiveFile) {
+        let kind = self.kind(page);
+        let (evicted_by, age) = self.unpack_shadow(shadow);
+        *self.count_refault(kind) += 1;
+        let now = self.lruvecs[evicted_by].nonresident_age;
+        let distance = now.wrapping_sub(age) & self.age_mask();
+        if distance > self.workingset_size(evicted_by, kind) {
             return;
         }
-        self.nonresident_age += 1;
-        self.events.workingset_activate_file += 1;
-        self.folios.set_state(page, State::InFlightActive);
+        let group = self.group(page);
+        self.age_nonresident(group, 1);
+        *self.count_activation(kind) += 1;
+        self.upwards(group, |lruvec| {
+            lruvec.activated_refaults[kind as usize] += 1
+        });
+        self.folios.set(page, TO_ACTIVE);
         if workingset {
             self.folios.set(page, Flag::Workingset);
-            self.events.workingset_restore_file += 1;
+            *self.count_restore(kind) += 1;
+            self.note_cost(group, kind, 1, 0);
+        }
+    }
+
+    /// The memory that a refault competes for: the active page cache, for anonymous pages all of
+    /// the page cache, and with swap the anonymous pages too.
+    fn workingset_size(&self, group: usize, kind: Kind) -> u64 {
+        let below = |lru| self.list_below(group, lru);
+        let mut size = below(Lru::ActiveFile);
+        if kind == Kind::Anon {
+            size += below(Lru::InactiveFile);
+        }
+        if self.can_swap() {
+            size += below(Lru::ActiveAnon);
+            if kind == Kind::File {
+                size += below(Lru::InactiveAnon);
+            }
+        }
+        size
+    }
+
+    /// The shadow of a page that a reclaim of `target` evicts: whose age it is, and the age.
+    pub(crate) fn pack_shadow(&self, target: usize) -> u32 {
+        let age = self.lruvecs[target].nonresident_age as u32;
+        match self.lruvecs.len() {
+            1 => age,
+            _ => (age << GROUP_BITS) | target as u32,
+        }
+    }
+
+    fn unpack_shadow(&self, shadow: u32) -> (usize, u64) {
+        match self.lruvecs.len() {
+            1 => (ROOT, u64::from(shadow)),
+            _ => {
+                let group = shadow & ((1 << GROUP_BITS) - 1);
+                (group as usize, u64::from(shadow >> GROUP_BITS))
+            }
+        }
+    }
+
+    fn age_mask(&self) -> u64 {
+        let bits = match self.lruvecs.len() {
+            1 => 32,
+            _ => 32 - GROUP_BITS,
+        };
+        (1 << bits) - 1
+    }
+
+    fn count_refault(&mut self, kind: Kind) -> &mut u64 {
+        match kind {
+            Kind::Anon => &mut self.events.workingset_refault_anon,
+            Kind::File => &mut self.events.workingset_refault_file,
+        }
+    }
+
+    fn count_activation(&mut self, kind: Kind) -> &mut u64 {
+        match kind {
+            Kind::Anon => &mut self.events.workingset_activate_anon,
+            Kind::File => &mut self.events.workingset_activate_file,
+        }
+    }
+
+    fn count_restore(&mut self, kind: Kind) -> &mut u64 {
+        match kind {
+            Kind::Anon => &mut self.events.workingset_restore_anon,
+            Kind::File => &mut self.events.workingset_restore_file,
         }
     }
 }
@@ -63,23 +144,22 @@ impl Memory {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::folio::PageId;
 
     /// Evicts the oldest inactive page, lets `others` follow it, and brings it in again.
     fn refault(active: u64, others: u64, deactivated: bool) -> (Memory, PageId) {
         let mut memory = Memory::with_cache(10_000, 10, 1000, active);
-        let tail = |memory: &Memory| memory.lists[Lru::InactiveFile as usize].tail();
+        let tail = |memory: &Memory| memory.lruvecs[ROOT].lists[Lru::InactiveFile as usize].tail();
         let first = tail(&memory).expect("a page");
         if deactivated {
             memory.folios.set(first, Flag::Workingset);
         }
         for _ in 0..=others {
             let page = tail(&memory).expect("a page");
-            memory.take_from_list(page, Lru::InactiveFile);
-            memory.evict_file(page);
+            memory.take_from_list(page);
+            memory.evict(page);
         }
         let history = memory.history(first);
-        memory.allocate(first, State::InFlight).expect("it fits");
+        memory.allocate(first, State::Reading).expect("it fits");
         memory.admit(first, history);
         (memory, first)
     }
@@ -87,10 +167,10 @@ mod tests {
     #[test]
     fn a_refault_within_the_active_lists_size_is_activated_and_one_beyond_is_not() {
         let (memory, page) = refault(100, 99, false);
-        assert_eq!(memory.folios.state(page), State::InFlightActive);
+        assert!(memory.folios.has(page, TO_ACTIVE));
         assert_eq!(memory.events.workingset_activate_file, 1);
         let (memory, page) = refault(100, 100, false);
-        assert_eq!(memory.folios.state(page), State::InFlight);
+        assert!(!memory.folios.has(page, TO_ACTIVE));
         assert_eq!(memory.events.workingset_refault_file, 1);
         assert_eq!(memory.events.workingset_activate_file, 0);
     }

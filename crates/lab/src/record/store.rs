@@ -112,15 +112,27 @@ impl Store {
     /// # Errors
     /// The folder or a record cannot be read.
     pub fn load(&self, study: &str) -> Result<Vec<Record>, StoreError> {
-        let each = self.load_each(study)?.into_iter();
-        each.map(|(_, record)| record).collect()
+        self.load_each(study)?.map(|(_, record)| record).collect()
     }
 
-    /// As [`Store::load`], with the files; one broken record does not hide the others.
+    /// As [`Store::load`], one after the other and with the files: a broken record does not hide
+    /// the others, and they need not all be in memory.
     ///
     /// # Errors
     /// The folder cannot be read.
-    pub fn load_each(&self, study: &str) -> Result<Vec<Loaded>, StoreError> {
+    pub fn load_each(
+        &self,
+        study: &str,
+    ) -> Result<impl Iterator<Item = Loaded> + use<>, StoreError> {
+        let load = |path: PathBuf| {
+            let record = read(&path);
+            (path, record)
+        };
+        Ok(self.paths(study)?.into_iter().map(load))
+    }
+
+    /// The files of a study's records, in order.
+    fn paths(&self, study: &str) -> Result<Vec<PathBuf>, StoreError> {
         let folder = self.root.join(study);
         let entries = match fs::read_dir(&folder) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
@@ -139,11 +151,7 @@ impl Store {
             }
         }
         paths.sort();
-        let load = |path: PathBuf| {
-            let record = read(&path);
-            (path, record)
-        };
-        Ok(paths.into_iter().map(load).collect())
+        Ok(paths)
     }
 }
 

@@ -26,17 +26,7 @@ pub struct Gathered {
 /// The folder of the records cannot be read. A record that is broken, or was made with another
 /// version of the study, is a problem but no error.
 pub fn gather(study: &Study, store: &Store) -> Result<Gathered, StoreError> {
-    let mut gathered = Gathered::default();
-    let mut proofs = Vec::new();
-    for (path, record) in store.load_each(&study.name)? {
-        let record = record.map_err(|error| error.to_string());
-        match record.and_then(|record| belonging(study, &path, record)) {
-            Ok(record) => proofs.push(record),
-            Err(problem) => gathered.problems.push(problem),
-        }
-    }
-    proofs.retain(|record| !is_model(record));
-    gathered.pairs = pairs(proofs);
+    let mut gathered = proofs(study, store, &mut |_| ())?;
     if gathered.pairs.is_empty() {
         gathered.pairs = calibration::kernels().map(Pair::unproved).collect();
     }
@@ -54,6 +44,32 @@ pub fn gather(study: &Study, store: &Store) -> Result<Gathered, StoreError> {
     }
     gathered.pairs.retain(|pair| !pair.is_empty());
     Ok(gathered)
+}
+
+/// Reads the proofs of a study, without any prediction; `each` sees a record before it is kept and
+/// may drop what it no longer needs of it.
+///
+/// # Errors
+/// As [`gather`].
+pub(crate) fn proofs(
+    study: &Study,
+    store: &Store,
+    each: &mut dyn FnMut(&mut Record),
+) -> Result<Gathered, StoreError> {
+    let (mut proofs, mut problems) = (Vec::new(), Vec::new());
+    for (path, record) in store.load_each(&study.name)? {
+        let record = record.map_err(|error| error.to_string());
+        match record.and_then(|record| belonging(study, &path, record)) {
+            Ok(record) if is_model(&record) => {}
+            Ok(mut record) => {
+                each(&mut record);
+                proofs.push(record);
+            }
+            Err(problem) => problems.push(problem),
+        }
+    }
+    let pairs = pairs(proofs);
+    Ok(Gathered { pairs, problems })
 }
 
 fn predict(study: &Study, release: &str) -> Result<Results, String> {

@@ -22,7 +22,8 @@ use std::io::{self, Write as _};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
-use self::compare::{Observed, Row};
+use self::compare::{Reading, Row};
+use crate::measure::Measure;
 use crate::record::Record;
 use crate::study::Study;
 
@@ -110,7 +111,8 @@ impl Pair {
     #[must_use]
     pub fn rows(&self, study: &Study) -> Vec<Row> {
         let arms: Vec<String> = study.arms.iter().map(|arm| arm.name.clone()).collect();
-        let (model, kernel) = (observed(&self.model), observed(&self.proofs));
+        let read = |records| readings(&study.measures, records);
+        let (model, kernel) = (read(&self.model), read(&self.proofs));
         compare::compare(&study.measures, &arms, &model, &kernel)
     }
 
@@ -144,15 +146,9 @@ fn write_whole(path: &Path, text: &str) -> io::Result<()> {
     Ok(())
 }
 
-fn observed(records: &[Record]) -> Vec<Observed<'_>> {
-    let mut observed = Vec::with_capacity(records.len());
-    for record in records {
-        observed.push(Observed {
-            arm: &record.provenance.arm,
-            outcome: &record.outcome,
-        });
-    }
-    observed
+fn readings(measures: &[Measure], records: &[Record]) -> Vec<Reading> {
+    let read = |record: &Record| Reading::of(measures, &record.provenance.arm, &record.outcome);
+    records.iter().map(read).collect()
 }
 
 /// The first run of an arm: the one that charts show.

@@ -1,9 +1,10 @@
 //! The tables: predicted against measured, and published beside ours.
 
 use super::Pair;
-use super::compare::{Fidelity, Figure, Row, tolerance};
+use super::compare::{Figure, Row};
 use super::html::Escaped;
-use crate::measure::{Class, Unit};
+use crate::fidelity::{self, Fidelity};
+use crate::measure::{Class, Kind, Unit};
 use crate::study::Study;
 
 /// Predicted, measured and the calibration error of every measure on every arm; without a proof
@@ -90,7 +91,7 @@ fn measure(rows: &[Row], columns: &Columns) -> String {
     for (index, row) in rows.iter().enumerate() {
         text += "<tr>";
         if index == 0 {
-            let (span, name, allowed) = (rows.len(), Escaped(&row.measure), allowed(row.unit));
+            let (span, name, allowed) = (rows.len(), Escaped(&row.measure), allowed(row.kind));
             text += &format!(
                 "<th scope=\"rowgroup\" rowspan=\"{span}\">{name}<small>{allowed}</small></th>"
             );
@@ -108,40 +109,45 @@ fn figure(figure: &Figure, unit: Unit) -> String {
     let shown = Escaped(figure.show(unit));
     match figure {
         Figure::NoRun => String::new(),
-        Figure::Missing(why) => format!("{shown}<small>{}</small>", Escaped(why)),
-        Figure::Known { runs, .. } => figure.range(unit).map_or_else(
+        Figure::Missing(why, _) => format!("{shown}<small>{}</small>", Escaped(why)),
+        Figure::Known { values, .. } => figure.range(unit).map_or_else(
             || shown.to_string(),
-            |range| format!("{shown}<small>{} in {runs} runs</small>", Escaped(range)),
+            |range| {
+                let (runs, range) = (values.len(), Escaped(range));
+                format!("{shown}<small>{range} in {runs} runs</small>")
+            },
         ),
     }
 }
 
-/// The class of a unit and how far model and kernel may be apart.
-fn allowed(unit: Unit) -> String {
-    match (unit.class(), tolerance(unit.class())) {
-        (Class::Size, Some(most)) => format!("a size, at most {:.0} % off", most * 100.0),
-        (_, Some(most)) => format!("a time, at most {:.0} % off", most * 100.0),
-        (_, None) => "a count, equal".to_owned(),
+/// The kind of a figure and how far model and kernel may be apart.
+fn allowed(kind: Kind) -> String {
+    match kind {
+        Kind::Line => "a watermark or tunable, equal".to_owned(),
+        Kind::Size => format!("a size, at most {:.0} % off", fidelity::SIZE * 100.0),
+        Kind::Time => format!("a time, at most {:.0} % off", fidelity::TIME * 100.0),
+        Kind::Pages | Kind::Events => format!("a counter, at most {} times", fidelity::FACTOR),
+        Kind::Fate => "a count, equal shares".to_owned(),
     }
 }
 
 fn calibration_error(row: &Row) -> String {
-    match (row.gap(), row.fidelity()) {
-        (Some(gap), Some(fidelity)) => {
-            let (gap, word) = (Escaped(gap.show()), fidelity.word());
-            let class = match fidelity {
+    match row.judged() {
+        Some(judged) => {
+            let (gap, word) = (Escaped(judged.gap.show()), judged.fidelity().word());
+            let class = match judged.fidelity() {
                 Fidelity::Holds => "good",
                 Fidelity::Misses => "bad",
             };
             format!("<span class=\"mark {class}\">{gap}, {word}</span>")
         }
-        _ => "<small>no figure to compare</small>".to_owned(),
+        None => "<small>no figure to compare</small>".to_owned(),
     }
 }
 
 /// How far the model is off, in a sentence.
 pub(super) fn calibration_summary(rows: &[Row]) -> String {
-    let compared: Vec<&Row> = rows.iter().filter(|row| row.gap().is_some()).collect();
+    let compared: Vec<&Row> = rows.iter().filter(|row| row.judged().is_some()).collect();
     if compared.is_empty() {
         return "no figure has both a prediction and a measurement.".to_owned();
     }
@@ -149,9 +155,9 @@ pub(super) fn calibration_summary(rows: &[Row]) -> String {
         .iter()
         .filter(|row| row.fidelity() == Some(Fidelity::Holds))
         .count();
-    let worst = |class: Class| {
-        let gaps = compared.iter().filter(|row| row.unit.class() == class);
-        let gaps = gaps.filter_map(|row| row.gap()?.relative().map(f64::abs));
+    let worst = |kind: Kind| {
+        let gaps = compared.iter().filter(|row| row.kind == kind);
+        let gaps = gaps.filter_map(|row| row.judged()?.gap.relative().map(f64::abs));
         gaps.max_by(f64::total_cmp)
             .map(|gap| format!("{:.2} %", gap * 100.0))
     };
@@ -159,8 +165,8 @@ pub(super) fn calibration_summary(rows: &[Row]) -> String {
         "{holds} of {} figures are within their tolerance",
         compared.len()
     );
-    for (class, name) in [(Class::Size, "size"), (Class::Time, "time")] {
-        if let Some(worst) = worst(class) {
+    for (kind, name) in [(Kind::Size, "size"), (Kind::Time, "time")] {
+        if let Some(worst) = worst(kind) {
             text += &format!("; the largest error of a {name} is {worst}");
         }
     }

@@ -206,19 +206,17 @@ impl Amount {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::measure::Kind;
     use crate::report::compare::Figure;
 
     fn rows() -> Vec<Row> {
-        let known = |value| Figure::Known {
-            median: value,
-            min: value,
-            max: value,
-            runs: 1,
-        };
+        let known = Figure::known;
         let row = |measure: &str, unit, model, kernel| Row {
             measure: measure.to_owned(),
             arm: "raised".to_owned(),
             unit,
+            kind: Kind::Size,
+            floor: 0.0,
             published: None,
             model,
             kernel,
@@ -231,7 +229,7 @@ mod tests {
             row(
                 "lost",
                 Unit::Count,
-                Figure::Missing("why".to_owned()),
+                Figure::Missing("why".to_owned(), 1),
                 Figure::NoRun,
             ),
         ]

@@ -177,6 +177,12 @@ impl Costs {
     /// The kernel charges every ancestor group too, each by its own lists.
     pub fn note(&mut self, file: bool, written: u64, in_vain: u64, lru: Pages) {
         let cost = written.saturating_mul(BATCH.0).saturating_add(in_vain);
+        self.add(file, cost, lru);
+    }
+
+    /// Adds a cost that is already weighed: before 6.2 only pages that were written, and refaults,
+    /// cost anything, one each.
+    pub fn add(&mut self, file: bool, cost: u64, lru: Pages) {
         let of_type = if file { &mut self.file } else { &mut self.anon };
         *of_type = of_type.saturating_add(cost);
         if self.anon.saturating_add(self.file) > lru.0 / 4 {

@@ -1,22 +1,28 @@
-//! `plimsoll fidelity`: how far the model is off, over all records, the worst figure first.
+//! `plimsoll fidelity`: how far the model is off, over all records, study by study.
+
+mod json;
+mod tables;
 
 use std::io::Write as _;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use anyhow::bail;
+use anyhow::{Context as _, bail};
+use lab::fidelity::{self, Scored};
 use lab::record::Store;
-use lab::report::compare::{Fidelity, Gap, Row, worst_first};
-use lab::report::gather::gather;
+use lab::report::compare::Row;
 use lab::study::{BUILT_IN, Study};
 
 use crate::exit::ExitCode;
 use crate::results;
-use crate::table::{Cell, Mood, Table};
 use crate::term::{self, Canvas};
 
-/// Compare the model with every recorded kernel, measure by measure, the worst first
+/// Compare the model with every recorded kernel, study by study, and list what it misses
 ///
-/// The exit code is 1 when a figure is outside its tolerance, or was measured but not predicted.
+/// The model runs each arm with the seeds that the kernel ran. Watermarks must be equal, sizes
+/// within 1 %, times within 5 % (or inside the kernel's own range, where that is wider), counters
+/// within a factor of 1.5, survivors alike by Fisher's exact test; arms that a kernel tells apart
+/// must come in the same order. The misses stand below, the worst first. The exit code is 1 when
+/// there is one.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// Studies by name or path [default: all built-in ones]
@@ -24,96 +30,102 @@ pub(crate) struct Args {
     /// The folder below which `prove` wrote its records
     #[arg(long, value_name = "DIR", default_value = "records")]
     records: PathBuf,
+    /// List every figure, not only those that miss
+    #[arg(long)]
+    all: bool,
+    /// Write JSON, one document in a line
+    #[arg(long, conflicts_with = "all")]
+    json: bool,
 }
 
 /// Compares.
 pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
-    let mut figures = Vec::new();
-    for name in studies(args.studies) {
-        figures.extend(of_study(&Study::find(&name)?, &args.records)?);
+    let store = Store::new(&args.records);
+    let (mut scored, mut unproved) = (Vec::new(), Vec::new());
+    for name in studies(&args.studies) {
+        let study = Study::find(&name)?;
+        let gathered = fidelity::of_study(&study, &store)?;
+        for problem in &gathered.problems {
+            anstream::eprintln!("plimsoll: not used: {problem}");
+        }
+        match gathered.scored.is_empty() {
+            true => unproved.push(study.name),
+            false => scored.push(gathered.scored),
+        }
     }
-    if figures.is_empty() {
+    let all = || scored.iter().flatten();
+    if all().next().is_none() {
         let folder = args.records.display();
         bail!("nothing to compare: no record in {folder}; `plimsoll prove STUDY` makes them");
     }
-    if figures.iter().all(|figure| figure.row.gap().is_none()) {
+    if all()
+        .flat_map(Scored::figures)
+        .all(|row| row.judged().is_none())
+    {
         bail!("nothing to compare: the model predicts none of the kernels in the records");
     }
-    let rows: Vec<Row> = figures.iter().map(|figure| figure.row.clone()).collect();
-    let mut out = term::out();
-    write!(out, "{}", table(figures))?;
-    let line = results::wrapped(&results::fidelity(&rows), Canvas::detect().width);
-    write!(out, "\n{line}")?;
-    let predicted = |row: &Row| row.gap().is_some() || row.kernel.median().is_none();
-    match results::holds(&rows) && rows.iter().all(predicted) {
-        true => Ok(ExitCode::Done),
-        false => Ok(ExitCode::No),
+    scored.sort_by_key(|of_study| of_study.iter().map(thousandth).min());
+    let missed = scored
+        .iter()
+        .flatten()
+        .any(|one| one.misses().next().is_some());
+    match args.json {
+        true => write_json(&scored, &unproved)?,
+        false => show(&scored, &unproved, args.all)?,
+    }
+    match missed {
+        true => Ok(ExitCode::No),
+        false => Ok(ExitCode::Done),
     }
 }
 
-/// One measure on one arm, and where it was taken.
-struct Figure {
-    study: String,
-    kernel: String,
-    row: Row,
-}
-
-fn studies(named: Vec<String>) -> Vec<String> {
+fn studies(named: &[String]) -> Vec<String> {
     match named.is_empty() {
         true => BUILT_IN
             .iter()
             .map(|(name, _)| (*name).to_owned())
             .collect(),
-        false => named,
+        false => named.to_vec(),
     }
 }
 
-/// The figures of all kernels that the study was proved on.
-fn of_study(study: &Study, records: &Path) -> anyhow::Result<Vec<Figure>> {
-    let gathered = gather(study, &Store::new(records))?;
-    for problem in &gathered.problems {
-        anstream::eprintln!("plimsoll: not used: {problem}");
-    }
-    let mut figures = Vec::new();
-    for pair in gathered.pairs.iter().filter(|pair| pair.is_proved()) {
-        figures.extend(pair.rows(study).into_iter().map(|row| Figure {
-            study: study.name.clone(),
-            kernel: pair.kernel.clone(),
-            row,
-        }));
-    }
-    Ok(figures)
+/// The share of figures that hold, in thousandths; the study with the least comes first.
+fn thousandth(scored: &Scored) -> usize {
+    let score = scored.score();
+    score.held * 1000 / score.figures.max(1)
 }
 
-fn table(mut figures: Vec<Figure>) -> Table {
-    worst_first(&mut figures, |figure| &figure.row);
-    let head = [
-        "measure",
-        "arm",
-        "study",
-        "kernel",
-        "predicted",
-        "measured",
-        "gap",
-        "",
-    ];
-    let mut table = Table::new(head.map(Cell::from).into());
-    for Figure { study, kernel, row } in figures {
-        let verdict = match row.fidelity() {
-            Some(Fidelity::Holds) => Cell::new(Fidelity::Holds.word(), Mood::Good),
-            Some(Fidelity::Misses) => Cell::new(Fidelity::Misses.word(), Mood::Bad),
-            None => Cell::default(),
-        };
-        table.row(vec![
-            row.measure.as_str().into(),
-            row.arm.as_str().into(),
-            study.into(),
-            kernel.into(),
-            row.model.show(row.unit).into(),
-            row.kernel.show(row.unit).into(),
-            row.gap().map_or_else(|| "–".to_owned(), Gap::show).into(),
-            verdict,
-        ]);
+fn show(scored: &[Vec<Scored>], unproved: &[String], all: bool) -> anyhow::Result<()> {
+    let (mut out, width) = (term::out(), Canvas::detect().width);
+    for of_study in scored {
+        writeln!(out, "{}", tables::summary(of_study))?;
+        for line in tables::absent(of_study) {
+            write!(out, "{}", results::wrapped(&line, width))?;
+        }
     }
-    table
+    for study in unproved {
+        let line =
+            format!("not compared: {study} has no record; `plimsoll prove {study}` makes them");
+        write!(out, "{}", results::wrapped(&line, width))?;
+    }
+    let listed = |one: &'_ Scored| -> Vec<Row> {
+        match all {
+            true => one.figures().cloned().collect(),
+            false => one.misses().cloned().collect(),
+        }
+    };
+    match tables::figures(scored.iter().flatten(), listed) {
+        Some(table) if all => writeln!(out, "every figure, the worst first:\n{table}")?,
+        Some(table) => writeln!(out, "what misses, the worst first:\n{table}")?,
+        None => writeln!(out, "nothing misses")?,
+    }
+    write!(out, "{}", results::wrapped(&fidelity::rules(), width))?;
+    Ok(())
+}
+
+fn write_json(scored: &[Vec<Scored>], unproved: &[String]) -> anyhow::Result<()> {
+    let document = json::Document::of(scored.iter().flatten(), unproved);
+    let text = serde_json::to_string(&document).context("cannot write JSON")?;
+    writeln!(term::out(), "{text}")?;
+    Ok(())
 }

@@ -97,7 +97,7 @@ fn show_pair(study: &Study, pair: &Pair, out: &mut impl std::io::Write) -> anyho
         let line = format!("no figure for {line}");
         write!(out, "{}", results::wrapped(&line, width))?;
     }
-    if rows.iter().any(|row| row.gap().is_some()) {
+    if rows.iter().any(|row| row.judged().is_some()) {
         let line = results::fidelity(&rows);
         writeln!(out, "{}", results::wrapped(&line, width))?;
     }

@@ -202,6 +202,8 @@ pub fn calibration() -> Calibration {
             map_file_ps: 1_000_000,
             direct_ps: 500_000,
             walk_ps: 50_000,
+            sleep_ps: 4_500_000,
+            switch_ps: 2_900_000,
             spawn_ps: 400_000_000,
         },
         boots: vec![Boot {

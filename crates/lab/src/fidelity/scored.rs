@@ -1,0 +1,190 @@
+//! Records and the model with the same seeds, brought together study by study.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use rayon::prelude::*;
+
+use super::order::{self, Order};
+use super::score::Score;
+use super::{Fidelity, Judged};
+use crate::bench::{Bench as _, Run};
+use crate::calibration;
+use crate::model_bench::ModelBench;
+use crate::record::{Record, Store, StoreError};
+use crate::report::Pair;
+use crate::report::compare::{self, Reading, Row};
+use crate::report::gather;
+use crate::study::Study;
+use mm::outcome::Outcome;
+
+/// The figures of a study on all kernels that it was proved on.
+#[derive(Clone, Debug, Default)]
+pub struct Gathered {
+    /// One for each kernel and bench; none where there are no records.
+    pub scored: Vec<Scored>,
+    /// One line for each record that could not be used.
+    pub problems: Vec<String>,
+}
+
+/// The figures of one study on one kernel.
+#[derive(Clone, Debug)]
+pub struct Scored {
+    /// The study's name.
+    pub study: String,
+    /// The kernel for people: "Linux 6.1".
+    pub kernel: String,
+    /// The bench of the proofs in its own words.
+    pub bench: String,
+    /// How many records there are.
+    pub records: usize,
+    /// The least and the most records of an arm that has any.
+    pub seeds: [usize; 2],
+    /// Every measure on every arm.
+    pub rows: Vec<Row>,
+    /// The order of the arms, by measure.
+    pub orders: Vec<Order>,
+    /// Arms that are not compared.
+    pub absent: Vec<Absent>,
+}
+
+/// An arm that is not compared.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Absent {
+    /// Its name.
+    pub arm: String,
+    /// Why.
+    pub why: String,
+}
+
+/// Reads a study's records and has the model run each arm with the seeds that the kernel ran.
+///
+/// # Errors
+/// The folder of the records cannot be read.
+pub fn of_study(study: &Study, store: &Store) -> Result<Gathered, StoreError> {
+    let mut kernel = BTreeMap::new();
+    let mut keep = |record: &mut Record| {
+        // A capture is large and there are many; its numbers are all that is needed.
+        let outcome = std::mem::take(&mut record.outcome);
+        let reading = Reading::of(&study.measures, &record.provenance.arm, &outcome);
+        kernel.insert(run(record), reading);
+    };
+    let gathered = gather::proofs(study, store, &mut keep)?;
+    let score = |pair: &Pair| {
+        let kernel = pair
+            .proofs
+            .iter()
+            .filter_map(|record| kernel.get(&run(record)));
+        scored(study, pair, &kernel.cloned().collect::<Vec<_>>())
+    };
+    Ok(Gathered {
+        scored: gathered.pairs.iter().map(score).collect(),
+        problems: gathered.problems,
+    })
+}
+
+/// What tells a record from the others of its study.
+fn run(record: &Record) -> (String, String, String, u64, String) {
+    let from = &record.provenance;
+    let (kernel, bench) = (from.kernel.clone(), from.bench.clone());
+    (
+        kernel,
+        bench,
+        from.arm.clone(),
+        from.seed,
+        from.date.clone(),
+    )
+}
+
+fn scored(study: &Study, pair: &Pair, kernel: &[Reading]) -> Scored {
+    let (model, unpredicted) = predict(study, pair);
+    let arms: Vec<String> = study.arms.iter().map(|arm| arm.name.clone()).collect();
+    let rows = compare::compare(&study.measures, &arms, &model, kernel);
+    let of_arm = |arm: &String| kernel.iter().filter(|run| run.arm == *arm).count();
+    let seeds = arms.iter().map(of_arm).filter(|runs| *runs > 0);
+    let unproved = arms.iter().filter(|arm| of_arm(arm) == 0);
+    let absent = unproved.map(|arm| Absent {
+        arm: arm.clone(),
+        why: "no record: not available on this kernel, or not run".to_owned(),
+    });
+    Scored {
+        study: study.name.clone(),
+        kernel: pair.kernel.clone(),
+        bench: pair.bench.clone(),
+        records: kernel.len(),
+        seeds: [seeds.clone().min(), seeds.max()].map(Option::unwrap_or_default),
+        orders: order::orders(&study.measures, &rows),
+        absent: absent.chain(unpredicted).collect(),
+        rows,
+    }
+}
+
+/// The model's runs with the records' arms and seeds, and the arms it refuses.
+fn predict(study: &Study, pair: &Pair) -> (Vec<Reading>, Vec<Absent>) {
+    let runs: BTreeSet<(&str, u64)> = pair
+        .proofs
+        .iter()
+        .map(|record| (record.provenance.arm.as_str(), record.provenance.seed))
+        .collect();
+    let bench = calibration::built_in(&pair.release).map(ModelBench::new);
+    let bench = bench.map_err(|error| error.to_string());
+    let run = |(arm, seed)| {
+        let bench = bench.as_ref().map_err(Clone::clone);
+        let outcome = bench.and_then(|bench| outcome(study, bench, arm, seed));
+        (
+            arm,
+            outcome.map(|it| Reading::of(&study.measures, arm, &it)),
+        )
+    };
+    let ended: Vec<(&str, Result<Reading, String>)> = runs.into_par_iter().map(run).collect();
+    let (mut readings, mut refused) = (Vec::new(), BTreeMap::new());
+    for (arm, end) in ended {
+        match end {
+            Ok(reading) => readings.push(reading),
+            Err(why) => drop(refused.entry(arm).or_insert(why)),
+        }
+    }
+    let absent = refused.into_iter().map(|(arm, why)| Absent {
+        arm: arm.to_owned(),
+        why: format!("not predicted: {why}"),
+    });
+    (readings, absent.collect())
+}
+
+fn outcome(study: &Study, bench: &ModelBench, arm: &str, seed: u64) -> Result<Outcome, String> {
+    let scenario = study.scenario(arm, seed).map_err(|why| why.to_string())?;
+    let run = Run {
+        study_text: &study.text,
+        scenario: &scenario,
+    };
+    let capture = bench.run(run, &mut |_| ()).map_err(|why| why.to_string())?;
+    Outcome::from_capture(capture).map_err(|why| why.to_string())
+}
+
+impl Scored {
+    /// The rows that count.
+    pub fn figures(&self) -> impl Iterator<Item = &Row> {
+        self.rows.iter().filter(|row| row.is_figure())
+    }
+
+    /// The rows that count and do not hold.
+    pub fn misses(&self) -> impl Iterator<Item = &Row> {
+        self.figures()
+            .filter(|row| row.judged().map(Judged::fidelity) != Some(Fidelity::Holds))
+    }
+
+    /// The score in one line.
+    #[must_use]
+    pub fn score(&self) -> Score {
+        let figures = self.figures().count();
+        let pairs = order::together(&self.orders);
+        Score {
+            study: self.study.clone(),
+            kernel: self.kernel.clone(),
+            records: self.records,
+            held: figures - self.misses().count(),
+            figures,
+            pairs: pairs.pairs(),
+            tau: pairs.tau(),
+        }
+    }
+}

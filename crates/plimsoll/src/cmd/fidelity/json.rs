@@ -1,0 +1,142 @@
+//! The score as JSON.
+
+use lab::fidelity::{Fidelity, Scored};
+use lab::measure::Unit;
+use lab::report::compare::{Figure, Row, worst_first};
+use serde::Serialize;
+
+/// What is printed; `schema` changes when a field changes its meaning or goes.
+#[derive(Debug, Serialize)]
+pub(super) struct Document<'a> {
+    schema: &'static str,
+    scores: Vec<Score<'a>>,
+    /// Studies without any record.
+    unproved: &'a [String],
+}
+
+#[derive(Debug, Serialize)]
+struct Score<'a> {
+    study: &'a str,
+    kernel: &'a str,
+    bench: &'a str,
+    records: usize,
+    held: usize,
+    figures: usize,
+    tau: Option<f64>,
+    pairs: usize,
+    orders: Vec<Order<'a>>,
+    /// Arms that are not compared: name and reason.
+    absent: Vec<[&'a str; 2]>,
+    /// The worst first.
+    rows: Vec<Line>,
+}
+
+#[derive(Debug, Serialize)]
+struct Order<'a> {
+    measure: &'a str,
+    tau: Option<f64>,
+    pairs: usize,
+}
+
+#[derive(Debug, Serialize)]
+struct Line {
+    measure: String,
+    arm: String,
+    kind: &'static str,
+    unit: &'static str,
+    predicted: Runs,
+    measured: Runs,
+    holds: bool,
+    /// The distance in words.
+    distance: String,
+    /// The distance over what is allowed, at most 1 where it holds; absent where it is infinite.
+    excess: Option<f64>,
+}
+
+#[derive(Debug, Serialize)]
+struct Runs {
+    median: Option<f64>,
+    /// Of every run that has a number, in ascending order.
+    values: Vec<f64>,
+    /// Why there is none.
+    why: Option<String>,
+}
+
+impl<'a> Document<'a> {
+    pub(super) fn of(scored: impl Iterator<Item = &'a Scored>, unproved: &'a [String]) -> Self {
+        Self {
+            schema: "plimsoll-fidelity 1",
+            scores: scored.map(Score::of).collect(),
+            unproved,
+        }
+    }
+}
+
+impl<'a> Score<'a> {
+    fn of(scored: &'a Scored) -> Self {
+        let score = scored.score();
+        let mut rows: Vec<&Row> = scored.figures().collect();
+        worst_first(&mut rows, |row| row);
+        let orders = scored.orders.iter().map(|order| Order {
+            measure: &order.measure,
+            tau: order.pairs.tau(),
+            pairs: order.pairs.pairs(),
+        });
+        let absent = scored.absent.iter();
+        Self {
+            study: &scored.study,
+            kernel: &scored.kernel,
+            bench: &scored.bench,
+            records: score.records,
+            held: score.held,
+            figures: score.figures,
+            tau: score.tau,
+            pairs: score.pairs,
+            orders: orders.collect(),
+            absent: absent
+                .map(|it| [it.arm.as_str(), it.why.as_str()])
+                .collect(),
+            rows: rows.into_iter().map(Line::of).collect(),
+        }
+    }
+}
+
+impl Line {
+    fn of(row: &Row) -> Self {
+        let judged = row.judged();
+        let words = judged.map(|judged| judged.gap.show());
+        Self {
+            measure: row.measure.clone(),
+            arm: row.arm.clone(),
+            kind: row.kind.word(),
+            unit: unit(row.unit),
+            predicted: Runs::of(&row.model),
+            measured: Runs::of(&row.kernel),
+            holds: row.fidelity() == Some(Fidelity::Holds),
+            distance: words.unwrap_or_else(|| "not predicted".to_owned()),
+            excess: judged
+                .map(|it| it.excess)
+                .filter(|excess| excess.is_finite()),
+        }
+    }
+}
+
+fn unit(unit: Unit) -> &'static str {
+    match unit.word() {
+        "" => "count",
+        word => word,
+    }
+}
+
+impl Runs {
+    fn of(figure: &Figure) -> Self {
+        Self {
+            median: figure.median(),
+            values: figure.values().to_vec(),
+            why: match figure {
+                Figure::Missing(why, _) => Some(why.clone()),
+                _ => None,
+            },
+        }
+    }
+}

@@ -1,0 +1,153 @@
+//! The score as text: a summary of each study with its kernels across, and a list of figures.
+
+use lab::fidelity::{Fidelity, Scored};
+use lab::measure::Kind;
+use lab::report::compare::{Row, worst_first};
+use lab::stats::Concordance;
+
+use crate::table::{Cell, Mood, Table};
+
+/// Below this the arms are not in the kernel's order.
+const GOOD_TAU: f64 = 0.9;
+
+/// One study: figures that hold, by kind, and the order of its arms; a column for each kernel.
+pub(super) fn summary(scored: &[Scored]) -> Table {
+    let name = scored.first().map_or("", |one| &one.study);
+    let mut head: Vec<Cell> = vec![name.into()];
+    head.extend(scored.iter().map(|one| Cell::from(&one.kernel)));
+    let mut table = Table::new(head);
+    line(&mut table, "records", scored, |one| records(one).into());
+    line(&mut table, "figures that hold", scored, |one| {
+        held(one, |_| true)
+    });
+    for kind in Kind::ALL {
+        let has = |one: &Scored| one.figures().any(|row| row.kind == kind);
+        if scored.iter().any(has) {
+            let label = format!("  {}", kind.word());
+            line(&mut table, &label, scored, |one| {
+                held(one, |row| row.kind == kind)
+            });
+        }
+    }
+    order(&mut table, scored);
+    table
+}
+
+fn line(table: &mut Table, label: &str, scored: &[Scored], of: impl Fn(&Scored) -> Cell) {
+    let mut cells: Vec<Cell> = vec![label.into()];
+    cells.extend(scored.iter().map(of));
+    table.row(cells);
+}
+
+fn records(one: &Scored) -> String {
+    match one.seeds {
+        [1, 1] => format!("{}, 1 seed", one.records),
+        [least, most] if least == most => format!("{}, {most} seeds", one.records),
+        [least, most] => format!("{}, {least} to {most} seeds", one.records),
+    }
+}
+
+fn held(one: &Scored, counts: impl Fn(&Row) -> bool) -> Cell {
+    let all = one.figures().filter(|row| counts(row)).count();
+    let missed = one.misses().filter(|row| counts(row)).count();
+    let text = format!("{} of {all}", all - missed);
+    match missed {
+        _ if all == 0 => "–".into(),
+        0 => Cell::new(text, Mood::Good),
+        _ => Cell::new(text, Mood::Bad),
+    }
+}
+
+fn order(table: &mut Table, scored: &[Scored]) {
+    let pairs = |one: &Scored, measure: &str| {
+        let order = one.orders.iter().find(|order| order.measure == measure);
+        order.map(|order| order.pairs).unwrap_or_default()
+    };
+    line(table, "order of arms, tau", scored, |one| {
+        let mut all = Concordance::default();
+        one.orders.iter().for_each(|order| all.add(order.pairs));
+        tau(all)
+    });
+    for order in scored.first().map_or(&[][..], |one| &one.orders) {
+        let measure = order.measure.as_str();
+        if scored.iter().any(|one| pairs(one, measure).pairs() > 0) {
+            line(table, &format!("  {measure}"), scored, |one| {
+                tau(pairs(one, measure))
+            });
+        }
+    }
+}
+
+fn tau(pairs: Concordance) -> Cell {
+    let counted = match pairs.pairs() {
+        1 => "1 pair".to_owned(),
+        pairs => format!("{pairs} pairs"),
+    };
+    match pairs.tau() {
+        None => "no pairs".into(),
+        Some(tau) => {
+            let mood = if tau >= GOOD_TAU {
+                Mood::Good
+            } else {
+                Mood::Bad
+            };
+            Cell::new(format!("{tau:.2}, {counted}"), mood)
+        }
+    }
+}
+
+/// The arms that are not compared, one line each.
+pub(super) fn absent(scored: &[Scored]) -> Vec<String> {
+    let mut lines = Vec::new();
+    for one in scored {
+        lines.extend(one.absent.iter().map(|absent| {
+            let (study, kernel) = (&one.study, &one.kernel);
+            format!(
+                "not compared: {study} on {kernel}, arm {}: {}",
+                absent.arm, absent.why
+            )
+        }));
+    }
+    lines
+}
+
+/// The listed figures, the worst first; `None` where there are none.
+pub(super) fn figures<'a>(
+    scored: impl Iterator<Item = &'a Scored>,
+    listed: impl Fn(&Scored) -> Vec<Row>,
+) -> Option<Table> {
+    let rows = |one: &'a Scored| listed(one).into_iter().map(move |row| (one, row));
+    let mut figures: Vec<(&Scored, Row)> = scored.flat_map(rows).collect();
+    worst_first(&mut figures, |(_, row)| row);
+    let head = [
+        "study",
+        "kernel",
+        "arm",
+        "measure",
+        "predicted",
+        "measured",
+        "range",
+        "distance",
+        "",
+    ];
+    let mut table = Table::new(head.map(Cell::from).into());
+    for (one, row) in &figures {
+        let (verdict, mood) = match row.fidelity() {
+            Some(Fidelity::Holds) => (Fidelity::Holds.word(), Mood::Good),
+            _ => (Fidelity::Misses.word(), Mood::Bad),
+        };
+        let gap = row.judged().map(|judged| judged.gap.show());
+        table.row(vec![
+            one.study.as_str().into(),
+            one.kernel.as_str().into(),
+            row.arm.as_str().into(),
+            row.measure.as_str().into(),
+            row.model.show(row.unit).into(),
+            row.kernel.show(row.unit).into(),
+            row.kernel.range(row.unit).unwrap_or_default().into(),
+            gap.unwrap_or_else(|| "not predicted".to_owned()).into(),
+            Cell::new(verdict, mood),
+        ]);
+    }
+    (!figures.is_empty()).then_some(table)
+}

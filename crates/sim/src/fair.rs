@@ -1,0 +1,432 @@
+//! The fair class: which task has a claim to the CPU, by the kernel's two rules
+//! (`kernel/sched/fair.c`).
+//!
+//! All tasks have one weight, and one queue serves all CPUs; on one CPU, which is what virtual time
+//! has, the decisions are the kernel's.
+
+use alloc::vec::Vec;
+
+/// Whether a release is `major.minor` or a later one; one that cannot be read is.
+pub(crate) fn is_since(release: &str, major: u32, minor: u32) -> bool {
+    let mut numbers = release.split(['.', '-']).map(str::parse::<u32>);
+    match (numbers.next(), numbers.next()) {
+        (Some(Ok(a)), Some(Ok(b))) => (a, b) >= (major, minor),
+        _ => true,
+    }
+}
+
+/// What a waking task must be behind the running one to take its CPU, and what the other constants
+/// of the completely fair scheduler are on one CPU, in nanoseconds.
+const WAKEUP_GRANULARITY: i64 = 1_000_000;
+const LATENCY: i64 = 6_000_000;
+const MIN_GRANULARITY: i64 = 750_000;
+
+/// A slice of the deadline scheduler on one CPU.
+const SLICE: i64 = 750_000;
+
+/// The most that a sleeper keeps of its claim: a tick.
+const MOST_LAG: i64 = 4_000_000;
+
+/// Who comes first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Rule {
+    /// The completely fair scheduler, until 6.5: least run time first; sleepers get a credit.
+    LeastRuntime,
+    /// Earliest eligible virtual deadline first, since 6.6.
+    Deadline {
+        /// A sleeper that had more than its share stays queued until that is made good (since
+        /// 6.12).
+        delays: bool,
+    },
+}
+
+impl Rule {
+    /// That of a kernel release.
+    pub(crate) fn of(release: &str) -> Self {
+        match is_since(release, 6, 6) {
+            false => Self::LeastRuntime,
+            true => Self::Deadline {
+                delays: is_since(release, 6, 12),
+            },
+        }
+    }
+}
+
+/// What the fair class knows of a task.
+#[derive(Clone, Copy, Debug, Default)]
+struct Entity {
+    /// It has or wants a CPU.
+    runnable: bool,
+    /// It sleeps, but is compared with the others as if it did not.
+    delayed: bool,
+    /// CPU time received, as compared with others.
+    vruntime: i64,
+    /// CPU time received since that was last looked at.
+    unseen: i64,
+    /// Its slice's end, in the same time.
+    deadline: i64,
+    /// Its deadline when it was given a CPU: as long as that is its deadline, it keeps it.
+    kept: i64,
+    /// What it was short of when it fell asleep.
+    lag: i64,
+    /// CPU time since it was given a CPU.
+    ran: i64,
+    ever_ran: bool,
+}
+
+/// The tasks and their claims.
+#[derive(Clone, Debug)]
+pub(crate) struct Fair {
+    rule: Rule,
+    entities: Vec<Entity>,
+    /// No queued task is further behind (`min_vruntime`).
+    floor: i64,
+    /// The task for which another lost its CPU: it comes next.
+    next: Option<usize>,
+}
+
+impl Fair {
+    pub(crate) fn new(rule: Rule) -> Self {
+        Self {
+            rule,
+            entities: Vec::new(),
+            floor: 0,
+            next: None,
+        }
+    }
+
+    /// Adds a task that sleeps.
+    pub(crate) fn add(&mut self) -> usize {
+        self.entities.push(Entity::default());
+        self.entities.len() - 1
+    }
+
+    pub(crate) fn is_runnable(&self, task: usize) -> bool {
+        self.entities[task].runnable
+    }
+
+    /// Whether a task that sleeps is queued nevertheless.
+    pub(crate) fn is_delayed(&self, task: usize) -> bool {
+        self.entities[task].delayed
+    }
+
+    /// A task wakes, or begins.
+    pub(crate) fn wake(&mut self, task: usize) {
+        match self.rule {
+            Rule::LeastRuntime => self.place_by_runtime(task),
+            Rule::Deadline { .. } => self.place_by_deadline(task),
+        }
+        let woken = &mut self.entities[task];
+        (woken.runnable, woken.delayed, woken.ever_ran) = (true, false, true);
+        self.raise_floor();
+    }
+
+    /// A task falls asleep.
+    pub(crate) fn sleep(&mut self, task: usize) {
+        let has_claim = self.is_eligible(task);
+        let lag = self.lag(task);
+        let slept = &mut self.entities[task];
+        slept.runnable = false;
+        slept.delayed = self.rule == Rule::Deadline { delays: true } && !has_claim;
+        slept.lag = lag;
+        self.next = self.next.filter(|&next| next != task);
+        self.raise_floor();
+    }
+
+    /// Accounts CPU time of a task that runs.
+    pub(crate) fn account(&mut self, task: usize, time: i64) {
+        self.entities[task].unseen += time;
+    }
+
+    /// Brings the run time of a task that runs up to date; whether its time is up for others that
+    /// wait (`update_curr`).
+    pub(crate) fn is_over(&mut self, task: usize) -> bool {
+        let entity = &mut self.entities[task];
+        entity.vruntime += entity.unseen;
+        entity.ran += entity.unseen;
+        entity.unseen = 0;
+        self.raise_floor();
+        if self.rule == Rule::LeastRuntime {
+            return false;
+        }
+        let entity = &mut self.entities[task];
+        if entity.vruntime < entity.deadline {
+            return false;
+        }
+        entity.deadline = entity.vruntime + SLICE;
+        self.queued().count() > 1
+    }
+
+    /// Whether a running task has to go at a tick.
+    pub(crate) fn is_over_at_tick(&mut self, task: usize) -> bool {
+        let is_over = self.is_over(task);
+        if self.rule != Rule::LeastRuntime {
+            return is_over;
+        }
+        let tasks = self.queued().count() as i64;
+        let running = self.entities[task];
+        let fair = match tasks {
+            0..=1 => return false,
+            2..=8 => LATENCY / tasks,
+            _ => MIN_GRANULARITY,
+        };
+        let others = self.queued().filter(|&(other, _)| other != task);
+        let least = others.map(|(_, other)| other.vruntime).min();
+        running.ran > fair
+            || running.ran >= MIN_GRANULARITY
+                && least.is_some_and(|least| running.vruntime - least > fair)
+    }
+
+    /// Whether a task that woke takes the CPU of one that runs at once.
+    pub(crate) fn preempts(&mut self, woken: usize, running: usize) -> bool {
+        let preempts = match self.rule {
+            Rule::LeastRuntime => self.is_far_behind(woken, running),
+            Rule::Deadline { .. } => self.earliest(Some(running), |_| true) == Some(woken),
+        };
+        if preempts {
+            self.next = Some(woken);
+        }
+        preempts
+    }
+
+    /// Chooses among the tasks that are `ready`; `running` is the one that has the CPU, if it wants
+    /// to keep it.
+    pub(crate) fn choose(
+        &mut self,
+        running: Option<usize>,
+        ready: impl Fn(usize) -> bool,
+    ) -> Option<usize> {
+        let next = self.next.take();
+        match self.rule {
+            Rule::LeastRuntime => {
+                let waiting = self.queued().filter(|&(task, _)| ready(task));
+                let (least, _) = waiting.min_by_key(|(_, entity)| entity.vruntime)?;
+                let favoured = next.filter(|&next| ready(next) && self.entities[next].runnable);
+                let favoured = favoured.filter(|&next| !self.is_far_behind(least, next));
+                Some(favoured.unwrap_or(least))
+            }
+            Rule::Deadline { .. } => loop {
+                let task = self.earliest(running, &ready)?;
+                if !self.entities[task].delayed {
+                    return Some(task);
+                }
+                let entity = &mut self.entities[task];
+                (entity.delayed, entity.lag) = (false, 0);
+            },
+        }
+    }
+
+    /// A task is given a CPU that another had.
+    pub(crate) fn begin(&mut self, task: usize) {
+        let entity = &mut self.entities[task];
+        entity.ran = 0;
+        entity.kept = entity.deadline;
+    }
+
+    /// A task has ended: one that takes its place is a new one.
+    pub(crate) fn forget(&mut self, task: usize) {
+        self.entities[task] = Entity::default();
+    }
+
+    fn is_far_behind(&self, task: usize, other: usize) -> bool {
+        self.entities[other].vruntime - self.entities[task].vruntime > WAKEUP_GRANULARITY
+    }
+
+    /// Tasks that are compared with each other.
+    fn queued(&self) -> impl Iterator<Item = (usize, &Entity)> {
+        let entities = self.entities.iter().enumerate();
+        entities.filter(|(_, entity)| entity.runnable || entity.delayed)
+    }
+
+    /// A sleeper is placed half a period before the others at most, a new task a slice after.
+    fn place_by_runtime(&mut self, task: usize) {
+        let tasks = self.queued().count() as i64 + 1;
+        let entity = &mut self.entities[task];
+        let place = match entity.ever_ran {
+            true => self.floor - LATENCY / 2,
+            false => self.floor + (LATENCY / tasks).max(MIN_GRANULARITY),
+        };
+        entity.vruntime = entity.vruntime.max(place);
+    }
+
+    /// A task comes back with what it was short of; one that is still queued keeps its place, but
+    /// has made nothing good by sleeping longer.
+    fn place_by_deadline(&mut self, task: usize) {
+        if self.entities[task].delayed {
+            if self.lag(task) <= 0 {
+                return;
+            }
+            self.entities[task].lag = 0;
+            self.entities[task].delayed = false;
+        }
+        let tasks = self.queued().count() as i64;
+        let mean = self.mean();
+        let entity = &mut self.entities[task];
+        // Its own coming moves the mean: what it is placed by must be that much more.
+        let lag = match tasks {
+            0 => 0,
+            _ => entity.lag * (tasks + 1) / tasks,
+        };
+        entity.vruntime = mean - lag;
+        let slice = if entity.ever_ran { SLICE } else { SLICE / 2 };
+        entity.deadline = entity.vruntime + slice;
+    }
+
+    /// Of those that have a claim, the one whose deadline is first; the running one keeps the CPU
+    /// until its deadline as long as it has a claim.
+    fn earliest(&self, running: Option<usize>, ready: impl Fn(usize) -> bool) -> Option<usize> {
+        let kept = running.filter(|&task| {
+            let entity = self.entities[task];
+            entity.runnable && entity.kept == entity.deadline && self.is_eligible(task)
+        });
+        let ready = |&(task, entity): &(usize, &Entity)| entity.delayed || ready(task);
+        let claim = |&(task, _): &(usize, &Entity)| self.is_eligible(task);
+        let deadline =
+            |&(task, entity): &(usize, &Entity)| (entity.deadline, running == Some(task));
+        let eligible = self
+            .queued()
+            .filter(ready)
+            .filter(claim)
+            .min_by_key(deadline);
+        // Where those that have a claim run elsewhere, the least unjust choice.
+        let any = || self.queued().filter(ready).min_by_key(deadline);
+        kept.or_else(|| eligible.or_else(any).map(|(task, _)| task))
+    }
+
+    /// Whether a queued task has had no more than its share.
+    fn is_eligible(&self, task: usize) -> bool {
+        let own = self.entities[task].vruntime;
+        let ahead: i64 = self.queued().map(|(_, other)| other.vruntime - own).sum();
+        ahead >= 0
+    }
+
+    /// What a task is short of its share.
+    fn lag(&self, task: usize) -> i64 {
+        let lag = self.mean() - self.entities[task].vruntime;
+        lag.clamp(-MOST_LAG, MOST_LAG)
+    }
+
+    /// The mean run time of the queued tasks.
+    fn mean(&self) -> i64 {
+        let tasks = self.queued().count() as i64;
+        let above = self.queued().map(|(_, other)| other.vruntime - self.floor);
+        match tasks {
+            0 => self.floor,
+            _ => self.floor + above.sum::<i64>().div_euclid(tasks),
+        }
+    }
+
+    fn raise_floor(&mut self) {
+        let least = self.queued().map(|(_, entity)| entity.vruntime).min();
+        self.floor = self.floor.max(least.unwrap_or(self.floor));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const CFS: Rule = Rule::LeastRuntime;
+    const EEVDF: Rule = Rule::Deadline { delays: true };
+
+    /// A task that has run alone for 100 ms, and a sleeper that ran before it.
+    fn busy_and_sleeper(rule: Rule) -> (Fair, usize, usize) {
+        let mut fair = Fair::new(rule);
+        let (busy, sleeper) = (fair.add(), fair.add());
+        for task in [sleeper, busy] {
+            fair.wake(task);
+            assert_eq!(fair.choose(None, |other| other == task), Some(task));
+            fair.begin(task);
+            fair.account(task, if task == busy { 100_000_000 } else { 0 });
+            fair.is_over(task);
+            if task == sleeper {
+                fair.sleep(task);
+            }
+        }
+        (fair, busy, sleeper)
+    }
+
+    fn nap(fair: &mut Fair, busy: usize, sleeper: usize, runs: i64, sleeps: i64) -> bool {
+        fair.begin(sleeper);
+        fair.account(sleeper, runs);
+        fair.is_over(sleeper);
+        fair.sleep(sleeper);
+        assert_eq!(fair.choose(None, |task| task == busy), Some(busy));
+        fair.begin(busy);
+        fair.account(busy, sleeps);
+        if !fair.is_delayed(sleeper) {
+            fair.is_over(busy);
+        }
+        fair.wake(sleeper);
+        fair.is_over(busy);
+        fair.preempts(sleeper, busy)
+    }
+
+    #[test]
+    fn the_rule_is_the_releases() {
+        assert_eq!(Rule::of("6.1.0-56-cloud-amd64"), CFS);
+        assert_eq!(Rule::of("6.8.0"), Rule::Deadline { delays: false });
+        assert_eq!(Rule::of("6.12.117+deb12-cloud-amd64"), EEVDF);
+    }
+
+    #[test]
+    fn a_sleeper_preempts_while_it_is_more_than_the_granularity_behind() {
+        let (mut fair, busy, sleeper) = busy_and_sleeper(CFS);
+        fair.wake(sleeper);
+        assert!(fair.preempts(sleeper, busy), "its credit is 3 ms");
+        let mut naps = 1;
+        while nap(&mut fair, busy, sleeper, 500_000, 50_000) && naps < 100 {
+            naps += 1;
+        }
+        assert_eq!(naps, 5, "2 ms of the credit, at 0.45 ms a nap");
+    }
+
+    #[test]
+    fn a_slice_of_six_milliseconds_is_shared_and_looked_at_when_the_clock_ticks() {
+        let (mut fair, busy, sleeper) = busy_and_sleeper(CFS);
+        fair.begin(busy);
+        fair.account(busy, 4_000_000);
+        assert!(!fair.is_over_at_tick(busy), "it is alone");
+        fair.wake(sleeper);
+        fair.begin(sleeper);
+        fair.account(sleeper, 2_900_000);
+        assert!(!fair.is_over_at_tick(sleeper));
+        fair.account(sleeper, 200_000);
+        assert!(fair.is_over_at_tick(sleeper));
+    }
+
+    #[test]
+    fn under_deadlines_a_sleeper_that_uses_little_always_preempts() {
+        let (mut fair, busy, sleeper) = busy_and_sleeper(EEVDF);
+        fair.wake(sleeper);
+        let naps = (0..1000).filter(|_| nap(&mut fair, busy, sleeper, 5003, 55_011));
+        assert!(naps.count() >= 998);
+    }
+
+    #[test]
+    fn without_delayed_dequeueing_it_waits_when_its_claim_is_used_up() {
+        let (mut fair, busy, sleeper) = busy_and_sleeper(Rule::Deadline { delays: false });
+        fair.wake(sleeper);
+        assert!(!nap(&mut fair, busy, sleeper, 5000, 55_000));
+    }
+
+    #[test]
+    fn two_busy_tasks_take_turns_of_a_slice() {
+        for rule in [CFS, EEVDF] {
+            let mut fair = Fair::new(rule);
+            let tasks = [fair.add(), fair.add()];
+            tasks.iter().for_each(|&task| fair.wake(task));
+            let mut ran = [0_i64; 2];
+            let mut current = None;
+            for _ in 0..100 {
+                let task = fair.choose(current, |_| true).expect("both want to run");
+                fair.begin(task);
+                fair.account(task, 4_000_000);
+                assert!(fair.is_over_at_tick(task), "{rule:?}");
+                ran[task] += 1;
+                current = Some(task);
+            }
+            assert!((ran[0] - ran[1]).abs() <= 1, "{rule:?} {ran:?}");
+        }
+    }
+}

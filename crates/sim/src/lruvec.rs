@@ -1,0 +1,190 @@
+//! The lists of one control group (a kernel `lruvec`), and what reclaim remembers of them.
+
+use mm::formula::scan_balance::Costs;
+
+use crate::folio::{Flag, MAPPED, PageId, State, UNMAPPED};
+use crate::lru::{List, Lru};
+use crate::memory::Memory;
+
+/// The group that holds what no control group does, and in whose terms global reclaim thinks.
+pub(crate) const ROOT: usize = 0;
+
+/// The two kinds of evictable pages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Anon = 0,
+    File = 1,
+}
+
+impl Kind {
+    pub(crate) fn inactive(self) -> Lru {
+        match self {
+            Self::Anon => Lru::InactiveAnon,
+            Self::File => Lru::InactiveFile,
+        }
+    }
+
+    pub(crate) fn active(self) -> Lru {
+        match self {
+            Self::Anon => Lru::ActiveAnon,
+            Self::File => Lru::ActiveFile,
+        }
+    }
+}
+
+/// One group's lists.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Lruvec {
+    /// The group above it.
+    pub(crate) parent: Option<usize>,
+    pub(crate) lists: [List; 4],
+    /// Evictions and activations so far, of the groups below too (`nonresident_age`).
+    pub(crate) nonresident_age: u64,
+    /// Refaults that were activated, by kind, of the groups below too.
+    pub(crate) activated_refaults: [u64; 2],
+    /// The same when reclaim last looked: a change asks for deactivation.
+    pub(crate) refaults_seen: [u64; 2],
+    /// What reclaiming each kind has cost of late (`anon_cost`, `file_cost`).
+    pub(crate) cost: Costs,
+}
+
+impl Memory {
+    /// The group whose lists hold the page.
+    pub(crate) fn group(&self, page: PageId) -> usize {
+        self.charge
+            .get(page as usize)
+            .map_or(ROOT, |group| usize::from(*group))
+    }
+
+    pub(crate) fn kind(&self, page: PageId) -> Kind {
+        match self.folios.has(page, Flag::Anon) {
+            true => Kind::Anon,
+            false => Kind::File,
+        }
+    }
+
+    /// Pages on a list of all groups.
+    pub(crate) fn list(&self, lru: Lru) -> u64 {
+        self.zones.iter().map(|zone| zone.lru[lru as usize]).sum()
+    }
+
+    /// Pages on a list of a group and those below it.
+    pub(crate) fn list_below(&self, group: usize, lru: Lru) -> u64 {
+        if group == ROOT {
+            return self.list(lru);
+        }
+        let below = (group..self.lruvecs.len()).filter(|&other| self.is_below(other, group));
+        below
+            .map(|other| self.lruvecs[other].lists[lru as usize].len())
+            .sum()
+    }
+
+    /// Whether `group` is `ancestor` or below it.
+    pub(crate) fn is_below(&self, group: usize, ancestor: usize) -> bool {
+        let mut at = Some(group);
+        while let Some(group) = at {
+            if group == ancestor {
+                return true;
+            }
+            at = self.lruvecs[group].parent;
+        }
+        false
+    }
+
+    /// Does something to a group and all above it.
+    pub(crate) fn upwards(&mut self, group: usize, mut change: impl FnMut(&mut Lruvec)) {
+        let mut at = Some(group);
+        while let Some(group) = at {
+            change(&mut self.lruvecs[group]);
+            at = self.lruvecs[group].parent;
+        }
+    }
+
+    /// Counts pages that were evicted or activated (`workingset_age_nonresident`).
+    pub(crate) fn age_nonresident(&mut self, group: usize, pages: u64) {
+        self.upwards(group, |lruvec| lruvec.nonresident_age += pages);
+    }
+
+    /// Puts a page on the head of a list of its group.
+    pub(crate) fn add_to_list(&mut self, page: PageId, lru: Lru) {
+        self.enlist(page, lru, List::push_head);
+    }
+
+    /// Puts a page on the tail of a list: the next to be looked at.
+    pub(crate) fn add_to_tail(&mut self, page: PageId, lru: Lru) {
+        self.enlist(page, lru, List::push_tail);
+    }
+
+    fn enlist(
+        &mut self,
+        page: PageId,
+        lru: Lru,
+        push: fn(&mut List, &mut crate::folio::Folios, PageId),
+    ) {
+        let state = match lru.is_active() {
+            true => State::Active,
+            false => State::Inactive,
+        };
+        let group = self.group(page);
+        self.folios.set_state(page, state);
+        push(
+            &mut self.lruvecs[group].lists[lru as usize],
+            &mut self.folios,
+            page,
+        );
+        self.zones[self.folios.zone(page)].lru[lru as usize] += 1;
+    }
+
+    /// Takes a page off the list that it is on.
+    pub(crate) fn take_from_list(&mut self, page: PageId) -> Lru {
+        let kind = self.kind(page);
+        let lru = match self.folios.state(page) {
+            State::Active => kind.active(),
+            _ => kind.inactive(),
+        };
+        let group = self.group(page);
+        self.lruvecs[group].lists[lru as usize].remove(&mut self.folios, page);
+        self.zones[self.folios.zone(page)].lru[lru as usize] -= 1;
+        lru
+    }
+
+    /// Puts a page that is not on a list on the one that its state asks for: one that came in to
+    /// the active list if it refaulted, a new one to the inactive list.
+    pub(crate) fn add_new(&mut self, page: PageId, active: bool) {
+        let kind = self.kind(page);
+        let lru = match active {
+            true => kind.active(),
+            false => kind.inactive(),
+        };
+        self.add_to_list(page, lru);
+    }
+
+    /// Moves an inactive page to the head of its active list.
+    pub(crate) fn activate(&mut self, page: PageId) {
+        self.take_from_list(page);
+        let (group, active) = (self.group(page), self.kind(page).active());
+        self.add_to_list(page, active);
+        self.age_nonresident(group, 1);
+        self.events.pgactivate += 1;
+        self.spent += self.costs.activate_ps;
+    }
+
+    /// What a `read()` of a resident page-cache page does to it (`folio_mark_accessed`): the first
+    /// access marks it, the second activates it.
+    pub(crate) fn mark_accessed(&mut self, page: PageId) {
+        if !self.folios.has(page, Flag::Referenced) {
+            self.folios.set(page, Flag::Referenced);
+        } else if self.folios.state(page) == State::Inactive {
+            self.activate(page);
+            self.folios.clear(page, Flag::Referenced);
+        }
+    }
+
+    /// Whether a page table maps the page.
+    pub(crate) fn is_mapped(&self, page: PageId) -> bool {
+        match self.kind(page) {
+            Kind::Anon => !self.folios.has(page, UNMAPPED),
+            Kind::File => self.folios.has(page, MAPPED),
+        }
+    }
+}

@@ -1,0 +1,174 @@
+//! The kernel's own pages: nodes of the trees that hold the page cache and the swap cache, and page
+//! tables.
+
+use alloc::vec::Vec;
+
+use crate::folio::{NIL, NODE_PAGES, PageId};
+use crate::memory::Memory;
+use crate::page_alloc::{HUGE_PAGES, NoPage, Zone};
+
+/// Kernel objects that a tree node of the page cache shares a slab with, and the slab's pages
+/// (`radix_tree_node`: 28 objects of 576 bytes in four pages).
+const NODES_PER_SLAB: u64 = 28;
+const PAGES_PER_SLAB: u64 = 4;
+
+/// What the kernel keeps for the pages of files and regions.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Objects {
+    /// Entries (pages and shadows) in each node of the trees, by page index / 64. An anonymous
+    /// page's entry is that of its swap slot.
+    node_entries: Vec<u8>,
+    /// The first page of the huge page that each node's pages are part of; empty where there is
+    /// none.
+    huge: Vec<PageId>,
+    tree_nodes: u64,
+    slab_pages: u64,
+    pub(crate) page_table_pages: u64,
+    /// Pages that say what lies in each swap slot.
+    swap_map_pages: u64,
+    /// Pages that compressed swap takes.
+    pub(crate) zram_pages: u64,
+}
+
+impl Objects {
+    /// Makes room for the nodes of pages up to `end`.
+    pub(crate) fn grow(&mut self, end: PageId) {
+        self.node_entries.resize((end / NODE_PAGES) as usize, 0);
+    }
+
+    /// Makes a huge page of the 512 pages from `first`.
+    pub(crate) fn join(&mut self, first: PageId) {
+        let end = ((first + HUGE_PAGES as PageId) / NODE_PAGES) as usize;
+        if self.huge.len() < end {
+            self.huge.resize(end, NIL);
+        }
+        self.huge[(first / NODE_PAGES) as usize..end].fill(first);
+    }
+
+    /// Makes base pages of it again.
+    pub(crate) fn split(&mut self, first: PageId) {
+        let nodes = (HUGE_PAGES as PageId / NODE_PAGES) as usize;
+        let begin = (first / NODE_PAGES) as usize;
+        self.huge[begin..begin + nodes].fill(NIL);
+    }
+
+    /// The first page of the huge page that a page is part of.
+    pub(crate) fn huge_first(&self, page: PageId) -> Option<PageId> {
+        let first = *self.huge.get((page / NODE_PAGES) as usize)?;
+        (first != NIL).then_some(first)
+    }
+
+    pub(crate) fn slab_pages(&self) -> u64 {
+        self.slab_pages
+    }
+
+    /// All pages that they take.
+    pub(crate) fn pages(&self) -> u64 {
+        self.slab_pages + self.page_table_pages + self.swap_map_pages + self.zram_pages
+    }
+}
+
+impl Memory {
+    /// A page or shadow enters the tree of a file where nothing was.
+    ///
+    /// # Errors
+    /// There is no page for another node; the tree is as it was.
+    pub(crate) fn tree_insert(&mut self, page: PageId) -> Result<(), NoPage> {
+        let node = (page / NODE_PAGES) as usize;
+        if self.objects.node_entries[node] == 0 {
+            self.take_slab_for(self.objects.tree_nodes + 1)?;
+            self.objects.tree_nodes += 1;
+        }
+        self.objects.node_entries[node] += 1;
+        Ok(())
+    }
+
+    /// A page or shadow left the tree for good.
+    pub(crate) fn tree_remove(&mut self, page: PageId) {
+        let entries = &mut self.objects.node_entries[(page / NODE_PAGES) as usize];
+        *entries -= 1;
+        if *entries == 0 {
+            self.objects.tree_nodes -= 1;
+            self.give_spare_slab();
+        }
+    }
+
+    fn take_slab_for(&mut self, nodes: u64) -> Result<(), NoPage> {
+        while self.objects.slab_pages < slab_for(nodes) {
+            if let Err(error) = self.take_kernel_page() {
+                self.give_spare_slab();
+                return Err(error);
+            }
+            self.objects.slab_pages += 1;
+        }
+        Ok(())
+    }
+
+    fn give_spare_slab(&mut self) {
+        while self.objects.slab_pages > slab_for(self.objects.tree_nodes) {
+            self.give_kernel_page();
+            self.objects.slab_pages -= 1;
+        }
+    }
+
+    /// Takes what the kernel allocates for a swap area of so many slots when it is switched on: a
+    /// byte of use count and two of owning group a slot.
+    pub(crate) fn hold_for_swap(&mut self, slots: u64) {
+        for _ in 0..(slots * 3).div_ceil(4096) {
+            if self.take_kernel_page().is_ok() {
+                self.objects.swap_map_pages += 1;
+            }
+        }
+    }
+
+    /// Takes the page-table page that maps another 512 pages of a region.
+    ///
+    /// # Errors
+    /// There is no page left at all.
+    pub(crate) fn take_page_table(&mut self) -> Result<(), NoPage> {
+        self.take_kernel_page()?;
+        self.objects.page_table_pages += 1;
+        Ok(())
+    }
+
+    /// Gives `count` page-table pages back.
+    pub(crate) fn give_page_tables(&mut self, count: u64) {
+        for _ in 0..count {
+            self.give_kernel_page();
+        }
+        self.objects.page_table_pages -= count;
+    }
+
+    /// A page of the kernel's own is taken from the highest zone that has one above its minimum,
+    /// and where none has, from the one with most, its minimum included: the kernel's own needs are
+    /// small.
+    pub(crate) fn take_kernel_page(&mut self) -> Result<(), NoPage> {
+        let fits = |zone: &Zone| zone.free > zone.min.saturating_add(zone.reserve);
+        let above_min = self.zones.iter().rposition(fits);
+        let zone = above_min.or_else(|| self.largest_free());
+        let zone = zone.ok_or(NoPage::OutOfMemory)?;
+        self.draw(zone);
+        self.zones[zone].kernel += 1;
+        Ok(())
+    }
+
+    pub(crate) fn give_kernel_page(&mut self) {
+        let zone = self
+            .zones
+            .iter()
+            .rposition(|zone| zone.kernel > 0)
+            .expect("one was taken");
+        self.zones[zone].kernel -= 1;
+        self.release(zone);
+    }
+
+    fn largest_free(&self) -> Option<usize> {
+        let with_free = (0..self.zones.len()).filter(|&zone| self.zones[zone].free > 0);
+        with_free.max_by_key(|&zone| self.zones[zone].free)
+    }
+}
+
+/// Slab pages that so many tree nodes need.
+fn slab_for(nodes: u64) -> u64 {
+    nodes.div_ceil(NODES_PER_SLAB) * PAGES_PER_SLAB
+}

@@ -1,0 +1,86 @@
+//! Pages on their way from and to disks: submission, merging, completion (`mm/page_io.c` and the
+//! block layer's plug).
+
+use alloc::vec::Vec;
+
+use mm::units::Nanos;
+
+use crate::disk::{Direction, Disk, Request};
+use crate::folio::{PageId, State, TO_ACTIVE};
+use crate::memory::Memory;
+
+/// Requests that a plug holds back at most (`BLK_MAX_REQUEST_COUNT`).
+const PLUGGED: usize = 32;
+
+/// The disks, and what is on its way.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct PageIo {
+    pub(crate) disks: Vec<Disk>,
+    /// Requests held back so that they can grow, with their disks.
+    plug: Vec<(usize, Request)>,
+    /// Requests that a device began to serve since this was last emptied: when they are done.
+    pub(crate) dispatched: Vec<(Nanos, usize)>,
+}
+
+impl Memory {
+    /// Sends a request to a disk.
+    pub(crate) fn submit(&mut self, disk: usize, request: Request) {
+        self.spent += self.costs.request_ps;
+        let kib = request.length / 1024;
+        match request.direction {
+            Direction::Read => self.events.pgpgin += kib,
+            Direction::Write => self.events.pgpgout += kib,
+        }
+        let now = self.now();
+        if let Some(done) = self.io.disks[disk].submit(now, request) {
+            self.io.dispatched.push((done, disk));
+        }
+    }
+
+    /// Adds a request to the plug: one that goes on where the last one ends becomes part of it.
+    pub(crate) fn plug(&mut self, disk: usize, request: Request) {
+        let last = self.io.plug.last_mut().filter(|(of, _)| *of == disk);
+        if last.is_some_and(|(_, last)| last.merge(&request)) {
+            return;
+        }
+        if self.io.plug.len() >= PLUGGED {
+            self.unplug();
+        }
+        self.io.plug.push((disk, request));
+    }
+
+    /// Sends what the plug holds back.
+    pub(crate) fn unplug(&mut self) {
+        for (disk, request) in core::mem::take(&mut self.io.plug) {
+            self.submit(disk, request);
+        }
+    }
+
+    /// The request that a disk has done at `now`, if one is due; its pages are unlocked.
+    pub(crate) fn complete(&mut self, disk: usize, now: Nanos) -> Option<Request> {
+        let (request, next) = self.io.disks[disk].complete(now)?;
+        self.io.dispatched.extend(next.map(|done| (done, disk)));
+        for page in request.pages.iter().cloned().flatten() {
+            self.unlock(page);
+        }
+        Some(request)
+    }
+
+    /// A page has been read, or written to swap. One that was freed meanwhile is left alone.
+    fn unlock(&mut self, page: PageId) {
+        match self.folios.state(page) {
+            State::Reading => {
+                let active = self.folios.take(page, TO_ACTIVE);
+                let kind = self.kind(page);
+                self.reading[kind as usize] -= 1;
+                self.add_new(page, active);
+            }
+            State::Writing => {
+                self.writing -= 1;
+                self.add_to_tail(page, self.kind(page).inactive());
+                self.events.pgrotated += 1;
+            }
+            _ => {}
+        }
+    }
+}

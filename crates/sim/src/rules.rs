@@ -1,0 +1,70 @@
+//! How this kernel reclaims: what depends on its release, and the tunables that reclaim reads.
+
+/// Switches and weights of reclaim.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Rules {
+    /// `vm.swappiness`, 0 to 200.
+    pub(crate) swappiness: u64,
+    /// `vm.page-cluster`: a swap-in reads at most 2 to this power pages.
+    pub(crate) page_cluster: u32,
+    /// Pages scanned in vain weigh on their kind, and pages written 32 times as much (since 6.2).
+    pub(crate) counts_rotations: bool,
+    /// kswapd stops at its goal and trims the scan in proportion (since 3.11). Before, it scanned
+    /// its whole share of every list, and more of it with every pass.
+    pub(crate) kswapd_stops_at_goal: bool,
+    pub(crate) floors: Floors,
+}
+
+/// le9uo's floors, in percent of the node's memory; all 0 is off.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Floors {
+    /// `vm.anon_min_ratio`: anonymous pages below it are not reclaimed.
+    pub(crate) anon_min: u64,
+    /// `vm.clean_low_ratio`: below it anonymous pages are reclaimed first.
+    pub(crate) clean_low: u64,
+    /// `vm.clean_min_ratio`: clean page cache below it is not reclaimed.
+    pub(crate) clean_min: u64,
+}
+
+impl Default for Rules {
+    fn default() -> Self {
+        Self {
+            swappiness: 60,
+            page_cluster: 3,
+            counts_rotations: true,
+            kswapd_stops_at_goal: true,
+            floors: Floors::default(),
+        }
+    }
+}
+
+impl Rules {
+    /// Those of a kernel with its tunables at their defaults, by its release as `uname -r` says it.
+    pub(crate) fn of(release: &str) -> Self {
+        Self {
+            counts_rotations: is_since(release, 6, 2),
+            ..Self::default()
+        }
+    }
+}
+
+/// Whether a release is `major.minor` or a later one; one that cannot be read is.
+pub(crate) fn is_since(release: &str, major: u32, minor: u32) -> bool {
+    let mut numbers = release.split(['.', '-']).map(str::parse::<u32>);
+    match (numbers.next(), numbers.next()) {
+        (Some(Ok(a)), Some(Ok(b))) => (a, b) >= (major, minor),
+        _ => true,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rotations_count_since_6_2() {
+        let counts = |release| Rules::of(release).counts_rotations;
+        assert!(!counts("6.1.0-56-cloud-amd64") && !counts("5.15.0"));
+        assert!(counts("6.12.117+deb12-cloud-amd64") && counts("7.0-rc1") && counts("custom"));
+    }
+}

@@ -1,0 +1,243 @@
+//! What becomes of the pages that reclaim looks at (`shrink_inactive_list`, `shrink_folio_list`,
+//! `shrink_active_list`).
+
+use crate::disk::{Direction, Request};
+use crate::folio::{Flag, PageId, State, UNMAPPED};
+use crate::lru::Lru;
+use crate::lruvec::Kind;
+use crate::memory::Memory;
+use crate::page_alloc::HUGE_PAGES;
+use crate::swap::Backing;
+use crate::vmscan::Reclaimer;
+
+/// What a batch came to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Shrunk {
+    pub(crate) scanned: u64,
+    pub(crate) reclaimed: u64,
+    /// Pages on their way to swap.
+    pub(crate) written: u64,
+}
+
+/// What is to be done with a page that reclaim looks at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Verdict {
+    /// It was used: another round on the inactive list.
+    Keep,
+    /// It was used again: to the active list.
+    Activate,
+    /// Nobody used it.
+    Reclaim,
+}
+
+/// What came of reclaiming a page that nobody used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Fate {
+    Freed,
+    /// It is being written to swap and will be at the list's tail afterwards.
+    Written,
+    /// There is no slot for it.
+    NoSlot,
+}
+
+impl Memory {
+    /// Looks at pages from the tail of an inactive list and reclaims those that were not used.
+    pub(crate) fn shrink_inactive(
+        &mut self,
+        reclaimer: Reclaimer,
+        group: usize,
+        kind: Kind,
+        pages: u64,
+    ) -> Shrunk {
+        let list = kind.inactive() as usize;
+        let mut done = Shrunk::default();
+        let pages = pages.min(self.lruvecs[group].lists[list].len());
+        while done.scanned < pages {
+            let Some(page) = self.lruvecs[group].lists[list].tail() else {
+                break;
+            };
+            match self.huge_first(page) {
+                Some(first) => self.shrink_huge(first, &mut done),
+                None => self.shrink_page(page, &mut done),
+            }
+        }
+        self.note_cost(group, kind, done.written, done.scanned - done.reclaimed);
+        self.count_reclaim(reclaimer, kind, done);
+        done
+    }
+
+    /// Moves pages from the tail of an active list to the head of the inactive one, whether they
+    /// were used or not; that they were is forgotten.
+    pub(crate) fn shrink_active(&mut self, group: usize, lru: Lru, pages: u64) {
+        let mut done = 0;
+        while done < pages {
+            let Some(page) = self.lruvecs[group].lists[lru as usize].tail() else {
+                break;
+            };
+            match self.huge_first(page) {
+                Some(first) => {
+                    (first..first + HUGE_PAGES as PageId).for_each(|page| self.deactivate(page));
+                    done += HUGE_PAGES;
+                }
+                None => {
+                    self.deactivate(page);
+                    done += 1;
+                }
+            }
+        }
+        self.events.pgrefill += done;
+        self.events.pgdeactivate += done;
+        self.spent += done * self.costs.deactivate_ps;
+    }
+
+    /// Whether a page was used since it was last looked at (`folio_check_references`): a mapped
+    /// page needs two rounds to become active.
+    pub(crate) fn check_references(&mut self, page: PageId) -> Verdict {
+        let was_referenced = self.folios.take(page, Flag::Referenced);
+        if !self.folios.take(page, Flag::Accessed) {
+            return Verdict::Reclaim;
+        }
+        self.folios.set(page, Flag::Referenced);
+        match was_referenced {
+            true => Verdict::Activate,
+            false => Verdict::Keep,
+        }
+    }
+
+    /// Reclaims a page that is on no list: an anonymous one goes to swap first.
+    pub(crate) fn reclaim_page(&mut self, page: PageId) -> Fate {
+        if self.kind(page) == Kind::File {
+            self.spent += self.costs.reclaim_file_ps;
+            self.evict(page);
+            return Fate::Freed;
+        }
+        let has_slot = self.folios.has(page, Flag::Slot);
+        if !has_slot && !self.add_to_swap(page) {
+            return Fate::NoSlot;
+        }
+        if !has_slot || self.folios.has(page, Flag::Dirty) {
+            if self.page_out(page) {
+                return Fate::Written;
+            }
+        } else if self.is_mapped(page) {
+            self.spent += self.costs.reclaim_file_ps;
+        }
+        self.unmap(page);
+        self.evict(page);
+        Fate::Freed
+    }
+
+    fn shrink_page(&mut self, page: PageId, done: &mut Shrunk) {
+        done.scanned += 1;
+        self.take_from_list(page);
+        let verdict = self.check_references(page);
+        let kind = self.kind(page);
+        match verdict {
+            Verdict::Keep => {
+                self.spent += self.costs.rotate_ps;
+                self.add_to_list(page, kind.inactive());
+            }
+            Verdict::Activate => self.put_back_active(page),
+            Verdict::Reclaim => match self.reclaim_page(page) {
+                Fate::Freed => done.reclaimed += 1,
+                Fate::Written => done.written += 1,
+                Fate::NoSlot => self.put_back_active(page),
+            },
+        }
+    }
+
+    /// A huge page is one entry of its list: it is kept, activated or split as a whole.
+    fn shrink_huge(&mut self, first: PageId, done: &mut Shrunk) {
+        let pages = first..first + HUGE_PAGES as PageId;
+        match self.check_references(first) {
+            Verdict::Reclaim if self.can_swap() => return self.split_huge(first),
+            Verdict::Keep => pages.for_each(|page| {
+                self.take_from_list(page);
+                self.add_to_list(page, Lru::InactiveAnon);
+            }),
+            _ => pages.for_each(|page| {
+                self.take_from_list(page);
+                self.put_back_active(page);
+            }),
+        }
+        self.spent += self.costs.rotate_ps;
+        done.scanned += HUGE_PAGES;
+    }
+
+    fn put_back_active(&mut self, page: PageId) {
+        let (group, kind) = (self.group(page), self.kind(page));
+        self.spent += self.costs.rotate_ps;
+        self.add_to_list(page, kind.active());
+        self.age_nonresident(group, 1);
+        self.events.pgactivate += 1;
+    }
+
+    fn deactivate(&mut self, page: PageId) {
+        self.folios.clear(page, Flag::Accessed);
+        self.take_from_list(page);
+        self.folios.set(page, Flag::Workingset);
+        self.add_to_list(page, self.kind(page).inactive());
+    }
+
+    /// Gives an anonymous page a swap slot, and the slot an entry in its tree.
+    fn add_to_swap(&mut self, page: PageId) -> bool {
+        if !self.swap.take_slot(page) {
+            return false;
+        }
+        // The entry of a page that has been in swap before may still be there: it is one of 64.
+        if self.tree_insert(page).is_err() {
+            self.swap.free_slot(self.swap.slot_of(page));
+            return false;
+        }
+        self.folios.set(page, Flag::Slot);
+        self.folios.set(page, Flag::Dirty);
+        self.swap_cached += 1;
+        true
+    }
+
+    /// Writes a page to its slot; false where that is done at once.
+    fn page_out(&mut self, page: PageId) -> bool {
+        self.unmap(page);
+        self.folios.clear(page, Flag::Dirty);
+        self.events.pswpout += 1;
+        self.events.nr_vmscan_write += 1;
+        match self.swap.place(self.swap.slot_of(page)) {
+            (Backing::Zram { .. }, _) => {
+                self.spent += self.costs.zram_out_ps;
+                self.follow_zram();
+                false
+            }
+            (Backing::Disk { disk, .. }, offset) => {
+                self.spent += self.costs.swap_out_ps;
+                self.folios.set_state(page, State::Writing);
+                self.writing += 1;
+                self.plug(disk, Request::page(Direction::Write, offset, page));
+                true
+            }
+        }
+    }
+
+    /// Takes a page out of the page table that maps it.
+    fn unmap(&mut self, page: PageId) {
+        if self.kind(page) == Kind::Anon && !self.folios.has(page, UNMAPPED) {
+            self.folios.set(page, UNMAPPED);
+            self.anon_pages -= 1;
+        }
+    }
+
+    fn count_reclaim(&mut self, reclaimer: Reclaimer, kind: Kind, done: Shrunk) {
+        let events = &mut self.events;
+        let (scan, steal) = match reclaimer {
+            Reclaimer::Kswapd => (&mut events.pgscan_kswapd, &mut events.pgsteal_kswapd),
+            Reclaimer::Direct => (&mut events.pgscan_direct, &mut events.pgsteal_direct),
+        };
+        *scan += done.scanned;
+        *steal += done.reclaimed;
+        let (scan, steal) = match kind {
+            Kind::Anon => (&mut events.pgscan_anon, &mut events.pgsteal_anon),
+            Kind::File => (&mut events.pgscan_file, &mut events.pgsteal_file),
+        };
+        *scan += done.scanned;
+        *steal += done.reclaimed;
+    }
+}
