@@ -1,7 +1,7 @@
 //! Control groups: which are read, and what of each.
 //!
-//! A machine may have thousands. Read are the reader's own and those above it, those with a limit, a
-//! protection or a kill, and the groups above these; how many were left out is noted. Groups come
+//! A machine may have thousands. Read are the reader's own and those above it, those with a limit,
+//! a protection or a kill, and the groups above these; how many were left out is noted. Groups come
 //! and go while they are read: what is gone leaves no trace.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};

@@ -94,9 +94,6 @@ const BDI: [&str; 6] = [
 /// Block devices beyond this number are left out, and noted: a storage server may have thousands.
 const BLOCK_DEVICES: usize = 64;
 
-/// The generations of the multi-generation LRU, and a file that kernels which have it have.
-const GENERATIONS: (&str, &str) = ("sys/kernel/debug/lru_gen", "sys/kernel/mm/lru_gen/enabled");
-
 /// Reads everything that a snapshot needs.
 ///
 /// Never fails: a machine of which nothing can be read gives a frame that says so.
@@ -231,9 +228,8 @@ impl<'a> Reading<'a> {
     /// The generations, where the kernel has them: debugfs is root's alone, and its refusal says
     /// nothing where there is no such file.
     fn generations(&mut self) {
-        let (table, enabled) = GENERATIONS;
-        if self.frame.files.contains_key(enabled) {
-            self.try_file(table);
+        if self.frame.files.contains_key(mm::lru_gen::ENABLED) {
+            self.try_file(mm::lru_gen::TABLE);
         }
     }
 

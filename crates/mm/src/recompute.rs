@@ -131,9 +131,9 @@ impl Snapshot {
         self.thresholds_of(self.dirtyable()?)
     }
 
-    /// What a pass of the classic LRU over a node would know now, as far as files say: costs and the
-    /// refaults since the last pass they do not, so of the first there are none, and active pages
-    /// may be deactivated only where the inactive list is low.
+    /// What a pass of the classic LRU over a node would know now, as far as files say. Costs and
+    /// the refaults since the last pass they do not: there are no costs here, and active pages may
+    /// be deactivated only where the inactive list is low.
     #[must_use]
     pub fn scan_inputs(&self, node: u32, priority: u32) -> Option<scan_balance::Inputs> {
         let mut nodes = self.zoneinfo.as_ref()?.nodes.iter();

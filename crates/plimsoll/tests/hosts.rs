@@ -1,5 +1,6 @@
 //! Golden captures: what `inspect` says of each machine in `fixtures/hosts`, as text and as JSON, and of
-//! those in `fixtures/inspect`, whose numbers are not all as the tunables give them.
+//! those in `fixtures/inspect`, whose numbers are not all as the tunables give them, and of those in
+//! `fixtures/reclaim`, which swap, have control groups and lose part of their working set.
 //!
 //! `UPDATE_EXPECT=1 cargo test -p plimsoll --test hosts` writes the expected files anew.
 
@@ -22,7 +23,7 @@ fn captures(kind: &str) -> Vec<PathBuf> {
 }
 
 fn all() -> Vec<PathBuf> {
-    [captures("hosts"), captures("inspect")].concat()
+    ["hosts", "inspect", "reclaim"].map(captures).concat()
 }
 
 fn inspect(host: &Path, arguments: &[&str]) -> String {
@@ -88,5 +89,40 @@ fn marks_as_booted_are_explained_and_equal_once_they_are_made_anew() {
         for snapshot in ["set", "end"] {
             inspect(&vm, &["--at", snapshot, "--check"]);
         }
+    }
+}
+
+#[test]
+fn the_documented_control_groups_are_those_of_a_capture() {
+    let guide = include_str!("../../../docs/inspect.md");
+    let section = guide
+        .split("## Control groups")
+        .nth(1)
+        .expect("the section");
+    let section = section.split("\n## ").next().expect("its text");
+    let shown = section.lines().filter_map(|line| line.strip_prefix("    "));
+    let shown: Vec<&str> = shown.collect();
+    assert!(shown.len() > 4, "{shown:?}");
+    let text = include_str!("../../../fixtures/reclaim/vm-512mib-6.1/inspect.txt");
+    for line in shown {
+        assert!(text.contains(line), "no line \"{line}\" in:\n{text}");
+    }
+}
+
+#[test]
+fn the_study_that_made_the_captures_can_be_run_again() {
+    let study = include_str!("../../../fixtures/reclaim/study.toml");
+    let study = lab::study::Study::parse(study, "study.toml").expect("a study");
+    let groups = study
+        .scenario("default", 1)
+        .expect("the arm")
+        .workload
+        .cgroups;
+    let text = include_str!("../../../fixtures/reclaim/vm-512mib-6.12/inspect.json");
+    let shown: serde_json::Value = serde_json::from_str(text).expect("JSON");
+    for group in groups {
+        let names = shown["control_groups"].as_array().expect("groups").iter();
+        let mut names = names.map(|group| group["name"].as_str().expect("a name"));
+        assert!(names.any(|name| name == group.path), "{}", group.path);
     }
 }

@@ -20,9 +20,10 @@ use crate::view::View;
 /// Show the state of this machine's memory in the kernel's own terms
 ///
 /// Per zone the free pages on a line between the watermarks, how MemAvailable comes about, the
-/// dirty thresholds, the page lists, reclaim and pressure over an interval, swap, huge pages, LRU,
-/// KSM and control groups. What the kernel computes is computed again and compared. Needs no root;
-/// what is hidden is named at the end.
+/// dirty thresholds, the page lists and what the next pass of reclaim scans, reclaim, refaults and
+/// pressure over an interval, swap, huge pages, LRU, KSM, and the control groups that bind memory
+/// with the ancestor that takes a protection away. What the kernel computes is computed again and
+/// compared. Needs no root; what is hidden is named at the end.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// Show a saved capture, or the capture in the record of a run, in place of this machine

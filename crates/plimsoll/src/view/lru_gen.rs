@@ -1,10 +1,17 @@
-//! The multi-generation LRU.
+//! The multi-generation LRU: how it is set, and its generations.
 
+use mm::lru_gen::{Generation, TABLE};
 use mm::snapshot::Snapshot;
-use mm::units::Nanos;
+use mm::units::{Bytes, Nanos, PageSize, Pages};
 use serde::Serialize;
 
 use super::page::Page;
+
+/// Groups whose generations are told, the largest.
+const TOLD: usize = 16;
+
+/// Of these, groups that the text shows.
+const SHOWN: usize = 4;
 
 /// How it is set.
 #[derive(Debug, Serialize)]
@@ -13,38 +20,148 @@ pub(crate) struct LruGen {
     features: u32,
     #[serde(skip_serializing_if = "Option::is_none")]
     min_ttl_milliseconds: Option<u64>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    groups: Vec<Generations>,
+    #[serde(skip_serializing_if = "is_zero")]
+    groups_left_out: usize,
+    #[serde(skip)]
+    page: PageSize,
+}
+
+/// The generations of one control group on one node, the youngest first.
+#[derive(Debug, Serialize)]
+struct Generations {
+    group: String,
+    node: u32,
+    generations: Vec<Row>,
+}
+
+#[derive(Debug, Serialize)]
+struct Row {
+    generation: u64,
+    age_milliseconds: u64,
+    anonymous_pages: u64,
+    file_pages: u64,
 }
 
 impl LruGen {
     /// `None` on a kernel without it.
     pub(crate) fn of(snapshot: &Snapshot) -> Option<Self> {
         let (enabled, min_ttl) = (snapshot.lru_gen.enabled?, snapshot.lru_gen.min_ttl);
+        let table = &snapshot.lru_gen.generations;
+        let same = |a: &Generation, b: &Generation| a.memcg == b.memcg && a.node == b.node;
+        let mut groups: Vec<Generations> = table.chunk_by(same).map(Generations::of).collect();
+        groups.retain(|group| group.pages() > 0);
+        groups.sort_by_key(|group| std::cmp::Reverse(group.pages()));
+        let groups_left_out = groups.len().saturating_sub(TOLD);
+        groups.truncate(TOLD);
         Some(Self {
             enabled: enabled.core(),
             features: enabled.0,
             min_ttl_milliseconds: min_ttl.map(|ttl| ttl.0 / Nanos::MILLI.0),
+            groups,
+            groups_left_out,
+            page: snapshot.page,
         })
+    }
+
+    fn write(&self, page: &mut Page) {
+        let features = format!("features {:#06x}", self.features);
+        match self.enabled {
+            true => page.row("multi-generation", "on", &features),
+            false => page.row("multi-generation", "off", "the classic two lists rule"),
+        }
+        match self.min_ttl_milliseconds {
+            Some(0) => page.row("min_ttl_ms", 0, "the working set is not protected"),
+            Some(ttl) => page.row("min_ttl_ms", ttl, "pages used so lately are kept, else OOM"),
+            None => {}
+        }
+        match self.enabled {
+            true if self.groups.is_empty() => page.paragraph(
+                2,
+                &format!(
+                    "The generations are in /{TABLE}, which root may read where debugfs is \
+                     mounted (mount -t debugfs none /sys/kernel/debug)."
+                ),
+            ),
+            true => self.write_groups(page),
+            false => {}
+        }
+    }
+
+    fn write_groups(&self, page: &mut Page) {
+        page.paragraph(2, "Reclaim takes pages of the oldest generation first.");
+        let heads = ["age", "anonymous", "page cache"].map(|head| format!("{head:>12}"));
+        page.line(format!("  {:<25}{}", "generations", heads.concat()));
+        for group in self.groups.iter().take(SHOWN) {
+            group.write(self.page, page);
+        }
+        let more = self.groups.len().saturating_sub(SHOWN) + self.groups_left_out;
+        if more > 0 {
+            page.paragraph(2, &format!("Left out: {more} smaller groups."));
+        }
+    }
+}
+
+impl Generations {
+    fn of(table: &[Generation]) -> Self {
+        let first = table.first();
+        let row = |generation: &Generation| Row {
+            generation: generation.seq,
+            age_milliseconds: generation.age.0 / Nanos::MILLI.0,
+            anonymous_pages: generation.anon.0,
+            file_pages: generation.file.0,
+        };
+        Self {
+            group: first.map_or_else(String::new, |first| first.memcg.clone()),
+            node: first.map_or(0, |first| first.node),
+            generations: table.iter().rev().map(row).collect(),
+        }
+    }
+
+    fn pages(&self) -> u64 {
+        let sizes = self.generations.iter();
+        let sizes = sizes.map(|row| row.anonymous_pages.saturating_add(row.file_pages));
+        sizes.fold(0, u64::saturating_add)
+    }
+
+    fn write(&self, size: PageSize, page: &mut Page) {
+        page.line(format!("  {}, node {}", self.group, self.node));
+        let oldest = self.generations.len().saturating_sub(1);
+        for (index, row) in self.generations.iter().enumerate() {
+            let about = match index {
+                0 => "youngest",
+                index if index == oldest => "oldest",
+                _ => "",
+            };
+            let amount = |pages| Bytes::to_string(&Pages(pages).bytes(size));
+            let (anon, file) = (amount(row.anonymous_pages), amount(row.file_pages));
+            let age = Nanos(row.age_milliseconds.saturating_mul(Nanos::MILLI.0));
+            let name = format!("generation {}", row.generation);
+            page.line(format!(
+                "    {name:<23}{:>12}{anon:>12}{file:>12}  {about}",
+                age.to_string()
+            ));
+        }
     }
 }
 
 /// Writes the section; a kernel without it says which LRU it has.
 pub(crate) fn write(lru_gen: Option<&LruGen>, page: &mut Page) {
     page.heading("LRU");
-    let Some(lru_gen) = lru_gen else {
-        page.paragraph(
+    match lru_gen {
+        Some(lru_gen) => lru_gen.write(page),
+        None => page.paragraph(
             2,
             "classic: this kernel has no multi-generation LRU (or hides /sys/kernel/mm)",
-        );
-        return;
-    };
-    let features = format!("features {:#06x}", lru_gen.features);
-    match lru_gen.enabled {
-        true => page.row("multi-generation", "on", &features),
-        false => page.row("multi-generation", "off", "the classic two lists rule"),
+        ),
     }
-    match lru_gen.min_ttl_milliseconds {
-        Some(0) => page.row("min_ttl_ms", 0, "the working set is not protected"),
-        Some(ttl) => page.row("min_ttl_ms", ttl, "pages used so lately are kept, else OOM"),
-        None => {}
-    }
+}
+
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "serde asks for a reference"
+)]
+fn is_zero(number: &usize) -> bool {
+    *number == 0
 }
