@@ -11,7 +11,7 @@ use mm::prng::Prng;
 use mm::units::{PageSize, Pages};
 use plimsoll_lab::trace::write_oracle_general;
 use rustix::time::{ClockId, clock_gettime};
-use sim::replay::{Counters, Replay, ReplayOptions};
+use sim::replay::{Counters, Lru, Replay, ReplayOptions};
 
 const ACCESSES: usize = 20_000_000;
 const SIZES: [u32; 2] = [1_000_000, 10_000_000];
@@ -29,6 +29,16 @@ struct Case {
     warm: Warm,
 }
 
+/// The lists, by the names that `plimsoll replay` has for them.
+const LRUS: [(&str, Lru); 2] = [("classic", Lru::Classic), ("mglru", Lru::MultiGeneration)];
+
+/// What a case came to on one kind of lists.
+#[derive(Default)]
+struct Result {
+    speeds: Vec<f64>,
+    miss_ratio: f64,
+}
+
 #[derive(Clone, Copy)]
 enum Accesses {
     Zipf,
@@ -39,8 +49,8 @@ enum Accesses {
 #[derive(Clone, Copy, PartialEq)]
 enum Warm {
     Cold,
-    /// The same accesses beforehand.
-    Twice,
+    /// The same accesses beforehand, until they change nothing more.
+    Settled,
 }
 
 fn main() {
@@ -57,14 +67,16 @@ fn main() {
 fn table() {
     // First, while nothing that was freed can be taken again unseen.
     let bytes_per_page = bytes_per_page(SIZES[1]);
-    println!("| pages | case | million accesses per CPU second, median | range | miss ratio |");
-    println!("|---|---|---|---|---|");
+    println!(
+        "| pages | case | LRU | million accesses per CPU second, median | range | of classic \
+         | miss ratio |"
+    );
+    println!("|---|---|---|---|---|---|---|");
     for pages in SIZES {
         let zipf = zipf(pages);
         let once: Vec<u32> = (0..pages).collect();
         let cases = cases(pages);
-        let mut speeds: Vec<Vec<f64>> = vec![Vec::new(); cases.len()];
-        let mut ratios = vec![0.0; cases.len()];
+        let mut results: Vec<[Result; 2]> = cases.iter().map(|_| Default::default()).collect();
         // The cases take turns, so that a slow minute of the machine falls on all of them.
         for _ in 0..ROUNDS {
             for (at, case) in cases.iter().enumerate() {
@@ -72,13 +84,15 @@ fn table() {
                     Accesses::Zipf => &zipf,
                     Accesses::Once => &once,
                 };
-                let (speed, ratio) = measure(case, accesses);
-                speeds[at].push(speed);
-                ratios[at] = ratio;
+                for (lru, result) in LRUS.into_iter().zip(&mut results[at]) {
+                    let (speed, miss_ratio) = measure(case, lru.1, accesses);
+                    result.speeds.push(speed);
+                    result.miss_ratio = miss_ratio;
+                }
             }
         }
-        for (case, (speeds, ratio)) in cases.iter().zip(speeds.iter_mut().zip(ratios)) {
-            print_line(case, speeds, ratio);
+        for (case, results) in cases.iter().zip(&mut results) {
+            print_lines(case, results);
         }
     }
     println!("\nBytes per page: {bytes_per_page:.2}");
@@ -91,7 +105,7 @@ fn cases(pages: u32) -> [Case; 3] {
             pages,
             memory: 100,
             accesses: Accesses::Zipf,
-            warm: Warm::Twice,
+            warm: Warm::Settled,
         },
         Case {
             name: "reclaim (each page once, memory 10 %)",
@@ -110,11 +124,11 @@ fn cases(pages: u32) -> [Case; 3] {
     ]
 }
 
-fn measure(case: &Case, accesses: &[u32]) -> (f64, f64) {
-    let mut replay = replay(case.pages, case.memory);
-    if case.warm == Warm::Twice {
-        // Two readings activate every page, the third marks it: from then on nothing changes.
-        (0..3).for_each(|_| replay.read(accesses));
+fn measure(case: &Case, lru: Lru, accesses: &[u32]) -> (f64, f64) {
+    let mut replay = replay(case.pages, case.memory, lru);
+    if case.warm == Warm::Settled {
+        // Two readings activate every page, the third marks it; in a generation, six are counted.
+        (0..6).for_each(|_| replay.read(accesses));
     }
     let before = replay.counters();
     let start = cpu_seconds();
@@ -135,23 +149,30 @@ fn miss_ratio(before: Counters, after: Counters) -> f64 {
     (after.misses - before.misses) as f64 / (after.accesses - before.accesses) as f64
 }
 
-fn replay(pages: u32, percent: u64) -> Replay {
+fn replay(pages: u32, percent: u64, lru: Lru) -> Replay {
     Replay::new(ReplayOptions {
         pages,
         memory: Pages(u64::from(pages) * percent / 100),
         page_size: PageSize::FOUR_KIB,
+        lru,
     })
 }
 
-fn print_line(case: &Case, speeds: &mut [f64], ratio: f64) {
-    speeds.sort_by(f64::total_cmp);
-    let (least, median, most) = (
-        speeds[0],
-        speeds[speeds.len() / 2],
-        speeds[speeds.len() - 1],
-    );
+fn print_lines(case: &Case, results: &mut [Result; 2]) {
     let Case { pages, name, .. } = case;
-    println!("| {pages} | {name} | {median:.1} | {least:.1} to {most:.1} | {ratio:.4} |");
+    let mut classic = None;
+    for ((lru, _), result) in LRUS.into_iter().zip(results) {
+        let speeds = &mut result.speeds;
+        speeds.sort_by(f64::total_cmp);
+        let (least, most) = (speeds[0], speeds[speeds.len() - 1]);
+        let median = speeds[speeds.len() / 2];
+        let share = 100.0 * median / *classic.get_or_insert(median);
+        println!(
+            "| {pages} | {name} | {lru} | {median:.1} | {least:.1} to {most:.1} | {share:.0} % \
+             | {:.4} |",
+            result.miss_ratio
+        );
+    }
 }
 
 fn zipf(pages: u32) -> Vec<u32> {
@@ -165,7 +186,7 @@ fn zipf(pages: u32) -> Vec<u32> {
 fn bytes_per_page(pages: u32) -> f64 {
     let all: Vec<u32> = (0..pages).collect();
     let before = resident_kib();
-    let mut replay = replay(pages, 100);
+    let mut replay = replay(pages, 100, Lru::Classic);
     replay.read(&all);
     let grown = resident_kib() - before;
     assert_eq!(replay.counters().misses, u64::from(pages));

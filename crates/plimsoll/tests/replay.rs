@@ -57,6 +57,23 @@ fn both_formats_give_the_same_figures_as_json() {
 }
 
 #[test]
+fn generations_are_replayed_where_they_are_asked_for() {
+    let folder = traces();
+    let often = (0..6).flat_map(|_| 0..200);
+    let lines: String = often.chain(200..1200).map(|at| format!("{at}\n")).collect();
+    fs::write(folder.path().join("scan.csv"), lines).unwrap();
+    let refills = |lru: &str| {
+        let arguments = ["scan.csv", "--memory", "500", "--json", "--lru", lru];
+        let output = replay(folder.path(), &arguments);
+        let json: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+        assert_eq!(json["lru"], lru);
+        json["results"][0]["refills"].as_u64().unwrap()
+    };
+    assert_eq!(refills("classic"), 0, "they are on the active list");
+    assert_eq!(refills("mglru"), 200, "they are protected");
+}
+
+#[test]
 fn bad_input_is_one_line_with_the_place() {
     let folder = traces();
     let write = |name: &str, bytes: &[u8]| fs::write(folder.path().join(name), bytes).unwrap();

@@ -148,6 +148,14 @@ impl Folios {
         present && raw & (wanted | UNMAPPED as u16) == wanted
     }
 
+    /// Whether a `read()` of the page changes nothing: in a generation, its uses at their most, no
+    /// readahead mark.
+    pub(crate) fn is_saturated(raw: u16) -> bool {
+        let used = USES | Flag::Referenced as u16 | Flag::Workingset as u16;
+        let looked_at = STATE | used | Flag::Readahead as u16;
+        raw & looked_at == State::Inactive as u16 | used
+    }
+
     pub(crate) fn has(&self, page: PageId, flag: Flag) -> bool {
         self.flags[page as usize] & flag as u16 != 0
     }
@@ -190,6 +198,18 @@ impl Folios {
     pub(crate) fn set_uses(&mut self, page: PageId, uses: u8) {
         let flags = &mut self.flags[page as usize];
         *flags = (*flags & !USES) | ((u16::from(uses) & 3) << USES_SHIFT);
+    }
+
+    /// Whether the page is in this generation and was used at most once.
+    pub(crate) fn is_cold(raw: u16, generation: usize) -> bool {
+        let looked_at = GENERATION | USES | Flag::Workingset as u16;
+        raw & looked_at == ((generation & 3) as u16) << GENERATION_SHIFT
+    }
+
+    /// Forgets how often the page was used.
+    pub(crate) fn forget_uses(&mut self, page: PageId) {
+        let used = USES | Flag::Referenced as u16 | Flag::Workingset as u16;
+        self.flags[page as usize] &= !used;
     }
 
     /// Makes the page resident in `zone`, all flags but [`Flag::Anon`] cleared.

@@ -35,6 +35,11 @@ mod lruvec;
 mod memcontrol;
 
 mod memory;
+#[cfg_attr(
+    not(test),
+    expect(dead_code, reason = "reclaim is about to use the rest")
+)]
+mod mglru;
 mod objects;
 mod oom;
 mod page_alloc;

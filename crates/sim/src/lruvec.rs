@@ -17,6 +17,15 @@ pub(crate) enum Kind {
 }
 
 impl Kind {
+    pub(crate) const BOTH: [Self; 2] = [Self::Anon, Self::File];
+
+    pub(crate) fn other(self) -> Self {
+        match self {
+            Self::Anon => Self::File,
+            Self::File => Self::Anon,
+        }
+    }
+
     pub(crate) fn inactive(self) -> Lru {
         match self {
             Self::Anon => Lru::InactiveAnon,

@@ -2,7 +2,7 @@
 
 use mm::units::{PageSize, Pages};
 use rayon::prelude::*;
-use sim::replay::{Counters, Replay, ReplayOptions};
+use sim::replay::{Counters, Lru, Replay, ReplayOptions};
 
 use super::{Trace, TraceError};
 
@@ -23,12 +23,13 @@ impl MissRatio {
     }
 }
 
-/// Replays the trace at each memory size, as many at once as there are CPUs.
+/// Replays the trace on these lists at each memory size, as many at once as there are CPUs.
 ///
 /// # Errors
 /// The trace cannot be read again.
 pub fn miss_ratios(
     trace: &mut Trace,
+    lru: Lru,
     page_size: PageSize,
     memories: &[Pages],
 ) -> Result<Vec<MissRatio>, TraceError> {
@@ -37,6 +38,7 @@ pub fn miss_ratios(
             pages: trace.pages(),
             memory,
             page_size,
+            lru,
         })
     };
     let mut replays: Vec<Replay> = memories.iter().map(replay).collect();
@@ -67,7 +69,7 @@ mod tests {
         file.write_all(&bytes).unwrap();
         let mut trace = Trace::open(file.path(), Format::OracleGeneral).unwrap();
         let memories = [Pages(500), Pages(1000), Pages(2000)];
-        let results = miss_ratios(&mut trace, PageSize::FOUR_KIB, &memories).unwrap();
+        let results = miss_ratios(&mut trace, Lru::Classic, PageSize::FOUR_KIB, &memories).unwrap();
         let misses: Vec<u64> = results
             .iter()
             .map(|result| result.counters.misses)

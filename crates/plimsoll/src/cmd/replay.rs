@@ -10,6 +10,7 @@ use lab::quantity;
 use lab::trace::{self, Format, MissRatio, Trace};
 use mm::units::{Bytes, PageSize, Pages};
 use serde::Serialize;
+use sim::replay::Lru;
 
 use crate::exit::ExitCode;
 use crate::term;
@@ -19,8 +20,9 @@ use amount::Amount;
 ///
 /// The trace is a file of libCacheSim's oracleGeneral records, or CSV with the object in a column
 /// called `object` (without a header: the only column, or the second of several). One object is
-/// one page. The policy is the kernel's classic LRU: an active and an inactive list, and the
-/// refault distance that decides whether a page that comes back is activated.
+/// one page. The policy is the kernel's: the classic LRU (an active and an inactive list, and the
+/// refault distance that decides whether a page that comes back is activated), or the
+/// multi-generation LRU of Linux 6.12 (generations, tiers, and what came back of each).
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// The trace file
@@ -29,6 +31,9 @@ pub(crate) struct Args {
     /// (`400 MiB`) or a share of the trace's distinct pages (`10%`)
     #[arg(long, value_name = "SIZE", required = true, value_delimiter = ',')]
     memory: Vec<Amount>,
+    /// The lists that pages are on
+    #[arg(long, value_name = "LRU", default_value = "classic")]
+    lru: LruName,
     /// Bytes of a page, by which sizes are divided
     #[arg(long, value_name = "SIZE", default_value = "4 KiB", value_parser = page_size)]
     page_size: PageSize,
@@ -51,11 +56,21 @@ enum FormatName {
     Csv,
 }
 
+/// The kinds of lists by the names that are typed.
+#[derive(Clone, Copy, Debug, clap::ValueEnum)]
+enum LruName {
+    /// An active and an inactive list.
+    Classic,
+    /// The multi-generation LRU.
+    Mglru,
+}
+
 /// What is printed as JSON; `schema` changes when a field changes its meaning or goes.
 #[derive(Debug, Serialize)]
 struct Report {
     schema: &'static str,
     trace: String,
+    lru: &'static str,
     accesses: u64,
     skipped: u64,
     pages: u32,
@@ -73,6 +88,7 @@ struct Line {
     refault_activations: u64,
     activations: u64,
     deactivations: u64,
+    refills: u64,
     miss_ratio: f64,
 }
 
@@ -83,7 +99,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
         .map_or_else(|| Format::of_name(&args.trace), Format::from);
     let mut trace = Trace::open(&args.trace, format)?;
     let memories = memories(&args, &trace)?;
-    let results = trace::miss_ratios(&mut trace, args.page_size, &memories)?;
+    let results = trace::miss_ratios(&mut trace, args.lru.into(), args.page_size, &memories)?;
     let report = Report::new(&args, &trace, &results);
     if args.json {
         let json = serde_json::to_string_pretty(&report).context("cannot write JSON")?;
@@ -122,6 +138,24 @@ impl From<FormatName> for Format {
     }
 }
 
+impl From<LruName> for Lru {
+    fn from(name: LruName) -> Self {
+        match name {
+            LruName::Classic => Self::Classic,
+            LruName::Mglru => Self::MultiGeneration,
+        }
+    }
+}
+
+impl LruName {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Classic => "classic",
+            Self::Mglru => "mglru",
+        }
+    }
+}
+
 impl Report {
     fn new(args: &Args, trace: &Trace, results: &[MissRatio]) -> Self {
         let line = |result: &MissRatio| Line {
@@ -132,11 +166,13 @@ impl Report {
             refault_activations: result.counters.refault_activations,
             activations: result.counters.activations,
             deactivations: result.counters.deactivations,
+            refills: result.counters.refills,
             miss_ratio: result.ratio(),
         };
         Self {
             schema: "plimsoll-replay 1",
             trace: args.trace.display().to_string(),
+            lru: args.lru.name(),
             accesses: trace.accesses(),
             skipped: trace.skipped(),
             pages: trace.pages(),

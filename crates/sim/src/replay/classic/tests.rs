@@ -7,19 +7,17 @@ use mm::prng::Prng;
 
 use super::*;
 
-fn replay(pages: u32, memory: u64) -> Replay {
-    Replay::new(ReplayOptions {
-        pages,
-        memory: Pages(memory),
-        page_size: PageSize::FOUR_KIB,
-    })
+fn replay(pages: u32, memory: u64) -> Classic {
+    let mut folios = Folios::default();
+    folios.grow(pages as usize);
+    Classic::new(folios, memory.max(1), PageSize::FOUR_KIB)
 }
 
-fn misses(replay: &mut Replay, pages: impl IntoIterator<Item = u32>) -> u64 {
-    let before = replay.counters().misses;
+fn misses(replay: &mut Classic, pages: impl IntoIterator<Item = u32>) -> u64 {
+    let before = replay.counters.misses;
     let pages: Vec<u32> = pages.into_iter().collect();
     replay.read(&pages);
-    replay.counters().misses - before
+    replay.counters.misses - before
 }
 
 #[test]
@@ -27,7 +25,7 @@ fn what_fits_misses_once() {
     let mut replay = replay(1000, 1000);
     assert_eq!(misses(&mut replay, 0..1000), 1000);
     assert_eq!(misses(&mut replay, (0..1000).chain(0..1000)), 0);
-    assert_eq!(replay.counters().accesses, 3000);
+    assert_eq!(replay.counters.accesses, 3000);
 }
 
 #[test]
@@ -36,8 +34,8 @@ fn a_loop_larger_than_memory_always_misses() {
     for _ in 0..5 {
         assert_eq!(misses(&mut replay, 0..1000), 1000);
     }
-    assert_eq!(replay.counters().refaults, 4000);
-    assert_eq!(replay.counters().refault_activations, 0);
+    assert_eq!(replay.counters.refaults, 4000);
+    assert_eq!(replay.counters.refault_activations, 0);
 }
 
 #[test]
@@ -54,9 +52,9 @@ fn a_refault_within_the_active_list_is_activated() {
     misses(&mut replay, (0..700).chain(0..700));
     // 300 pages are left for the loop of 500: its refaults come within the distance of 700.
     misses(&mut replay, 1000..1500);
-    assert_eq!(replay.counters().refaults, 0);
+    assert_eq!(replay.counters.refaults, 0);
     misses(&mut replay, 1000..1500);
-    assert!(replay.counters().refault_activations > 0);
+    assert!(replay.counters.refault_activations > 0);
     let again = (0..20).map(|_| misses(&mut replay, 1000..1500)).last();
     assert_eq!(again, Some(0), "the new working set is resident");
 }
@@ -86,7 +84,7 @@ fn a_second_implementation_agrees() {
             assert_eq!(clever.inactive.len(), plain.inactive.len() as u64);
             assert_eq!(clever.active.len(), plain.active.len() as u64);
         }
-        let counters = clever.counters();
+        let counters = clever.counters;
         let of_plain = [plain.misses, plain.refaults, plain.refault_activations];
         let of_clever = [
             counters.misses,

@@ -1,0 +1,244 @@
+//! The multi-generation LRU of one lruvec (`mm/vmscan.c`, `include/linux/mm_inline.h`): pages by
+//! the generation in which they were last used, of each kind and zone.
+//!
+//! A generation is a sequence number; the youngest is `max_seq`, the oldest of a kind `min_seq`,
+//! and there are two to four between them. A page knows the number, modulo four, of its
+//! generation. A page-table walk changes that number alone: the page stays in the list it is in
+//! until eviction comes across it ([`evict`]) and moves it to where it belongs.
+
+mod age;
+mod control;
+mod ends;
+mod evict;
+
+pub(crate) use evict::Batch;
+
+use control::Control;
+use ends::Ends;
+
+use crate::folio::{Flag, Folios, PageId, State};
+pub(crate) use crate::lruvec::Kind;
+
+/// The fewest generations (`MIN_NR_GENS`): the two youngest count as active.
+pub(crate) const LEAST: u64 = 2;
+/// The most (`MAX_NR_GENS`).
+pub(crate) const MOST: usize = 4;
+/// Pages that eviction takes at a time (`MIN_LRU_BATCH`), and counts below which nothing is
+/// concluded from them.
+pub(crate) const BATCH: usize = 64;
+/// Pages that one attempt looks at (`MAX_LRU_BATCH`).
+const BATCH_MAX: u64 = 4096;
+/// Zones that a page can be in.
+const ZONES: usize = 4;
+/// The swappiness at which only anonymous memory is wanted first (`MAX_SWAPPINESS`).
+const SWAPPINESS_MAX: u32 = 200;
+/// The most uses that a page can show (`BIT(LRU_REFS_WIDTH)`).
+const REFS_MAX: u8 = 4;
+
+/// Where a page that comes to the lists belongs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Place {
+    /// Faulted in, or activated: the youngest generation.
+    Youngest,
+    /// It cannot be evicted at once: anonymous and not in the swap cache, or being written: the
+    /// second youngest.
+    SecondYoungest,
+    /// Read through a file descriptor, or swapped in ahead: the second oldest generation if there
+    /// are four, else the oldest.
+    Old,
+    /// Clean and wanted back: the next to be evicted.
+    Next,
+}
+
+/// What a shadow entry says when its page comes back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Refault {
+    /// It was evicted while the oldest generation was the one that it is now
+    /// (`workingset_activate`).
+    pub(crate) recent: bool,
+    /// It should not have been evicted (`workingset_restore`).
+    pub(crate) restored: bool,
+}
+
+/// The generations of one lruvec.
+#[derive(Clone, Debug)]
+pub(crate) struct Generations {
+    max_seq: u64,
+    /// The oldest generation of each kind.
+    min_seq: [u64; 2],
+    /// When each generation was made, in nanoseconds.
+    born: [u64; MOST],
+    lists: [[[Ends; ZONES]; 2]; MOST],
+    /// Pages by the generation that they name, whichever list they are in.
+    pages: [[[u64; ZONES]; 2]; MOST],
+    control: [Control; 2],
+}
+
+impl Generations {
+    /// As it is at boot: four generations, all empty (`lru_gen_init_lruvec`).
+    pub(crate) fn new(now: u64) -> Self {
+        Self {
+            max_seq: LEAST + 1,
+            min_seq: [0; 2],
+            born: [now; MOST],
+            lists: [[[Ends::EMPTY; ZONES]; 2]; MOST],
+            pages: [[[0; ZONES]; 2]; MOST],
+            control: [Control::default(); 2],
+        }
+    }
+
+    /// Generations of a kind, 2 to 4.
+    pub(crate) fn count(&self, kind: Kind) -> u64 {
+        self.max_seq - self.min_seq[kind as usize] + 1
+    }
+
+    /// When the oldest generation of a kind was made, in nanoseconds.
+    pub(crate) fn oldest_born(&self, kind: Kind) -> u64 {
+        self.born[slot(self.min_seq[kind as usize])]
+    }
+
+    /// Pages of a kind: those of the two youngest generations, and the others.
+    pub(crate) fn active_and_inactive(&self, kind: Kind) -> [u64; 2] {
+        let mut both = [0; 2];
+        for (at, pages) in self.pages.iter().enumerate() {
+            let inactive = usize::from(!self.is_active(at));
+            both[inactive] += pages[kind as usize].iter().sum::<u64>();
+        }
+        both
+    }
+
+    /// Whether /proc shows the pages of a generation, modulo four, as active.
+    pub(crate) fn is_active(&self, generation: usize) -> bool {
+        generation == slot(self.max_seq) || generation == slot(self.max_seq - 1)
+    }
+
+    /// Puts a page that is on no list where it belongs (`lru_gen_add_folio`).
+    pub(crate) fn add(&mut self, folios: &mut Folios, page: PageId, place: Place) {
+        let kind = kind_of(folios, page);
+        let generation = slot(self.seq_for(kind, place));
+        let zone = folios.zone(page);
+        folios.set_state(page, State::Inactive);
+        folios.set_generation(page, generation);
+        self.pages[generation][kind as usize][zone] += 1;
+        let list = &mut self.lists[generation][kind as usize][zone];
+        match place {
+            Place::Next => list.push_tail(folios, page),
+            _ => list.push_head(folios, page),
+        }
+    }
+
+    fn seq_for(&self, kind: Kind, place: Place) -> u64 {
+        let oldest = self.min_seq[kind as usize];
+        match place {
+            Place::Youngest => self.max_seq,
+            Place::SecondYoungest => self.max_seq - 1,
+            Place::Old if oldest + LEAST < self.max_seq => oldest + 1,
+            Place::Old | Place::Next => oldest,
+        }
+    }
+
+    /// Takes a page off the list that it is in.
+    pub(crate) fn remove(&mut self, folios: &mut Folios, page: PageId) {
+        let (kind, zone) = (kind_of(folios, page) as usize, folios.zone(page));
+        self.pages[folios.generation(page)][kind][zone] -= 1;
+        let lists = self.lists.each_mut().map(|lists| &mut lists[kind][zone]);
+        ends::remove(folios, page, lists);
+    }
+
+    /// A page table says that the page was used: it names the youngest generation from now on
+    /// (`folio_update_gen`). False where it did already.
+    pub(crate) fn promote(&mut self, folios: &mut Folios, page: PageId) -> bool {
+        let (old, new) = (folios.generation(page), slot(self.max_seq));
+        folios.forget_uses(page);
+        self.renumber(folios, page, old, new);
+        old != new
+    }
+
+    fn renumber(&mut self, folios: &mut Folios, page: PageId, old: usize, new: usize) {
+        let (kind, zone) = (kind_of(folios, page) as usize, folios.zone(page));
+        folios.set_generation(page, new);
+        self.pages[old][kind][zone] -= 1;
+        self.pages[new][kind][zone] += 1;
+    }
+
+    /// What the shadow entry of a page that is evicted now will remember; it counts as evicted
+    /// (`lru_gen_eviction`). That the page was used more than once, its flag tells.
+    pub(crate) fn shadow(&mut self, folios: &Folios, page: PageId) -> u32 {
+        let kind = kind_of(folios, page);
+        let refs = refs(folios, page);
+        self.control[kind as usize].note_evicted(tier(refs));
+        ((self.min_seq[kind as usize] as u32) << 2) | u32::from(refs.saturating_sub(1))
+    }
+
+    /// Judges a page that comes back, whose shadow entry was `shadow` and which was used more than
+    /// once when it was evicted, or not; `in_fault` where a page fault brings it in
+    /// (`lru_gen_refault`). The page must be placed already.
+    pub(crate) fn refault(
+        &mut self,
+        folios: &mut Folios,
+        page: PageId,
+        (shadow, workingset): (u32, bool),
+        in_fault: bool,
+    ) -> Refault {
+        let kind = kind_of(folios, page) as usize;
+        let recent = shadow >> 2 == self.min_seq[kind] as u32 & (u32::MAX >> 2);
+        if !recent {
+            return Refault {
+                recent,
+                restored: false,
+            };
+        }
+        let refs = (shadow & 3) as u8 + u8::from(workingset);
+        self.control[kind].note_refaulted(tier(refs));
+        let restored = in_fault || refs >= REFS_MAX - 1;
+        if restored {
+            folios.set_uses(page, 3);
+            folios.set(page, Flag::Workingset);
+        }
+        Refault { recent, restored }
+    }
+}
+
+/// A page in a generation was used through a file descriptor (`folio_inc_refs`). Whether it is in
+/// one is not asked: the same holds on its way there.
+pub(crate) fn note_use(folios: &mut Folios, page: PageId) {
+    if !folios.has(page, Flag::Referenced) {
+        folios.set(page, Flag::Referenced);
+    } else if !folios.has(page, Flag::Workingset) {
+        folios.set(page, Flag::Workingset);
+    } else {
+        folios.set_uses(page, (folios.uses(page) + 1).min(3));
+    }
+}
+
+/// Uses through file descriptors beyond the first, 0 to 4 (`folio_lru_refs`).
+fn refs(folios: &Folios, page: PageId) -> u8 {
+    folios.uses(page) + u8::from(folios.has(page, Flag::Workingset))
+}
+
+/// The tier of a page used so often: the logarithm of its uses, rounded up.
+fn tier(refs: u8) -> usize {
+    match refs {
+        0 => 0,
+        1 => 1,
+        2 | 3 => 2,
+        _ => 3,
+    }
+}
+
+fn kind_of(folios: &Folios, page: PageId) -> Kind {
+    match folios.has(page, Flag::Anon) {
+        true => Kind::Anon,
+        false => Kind::File,
+    }
+}
+
+/// The place of a generation in the arrays.
+fn slot(seq: u64) -> usize {
+    (seq % MOST as u64) as usize
+}
+
+#[cfg(test)]
+pub(crate) mod plain;
+#[cfg(test)]
+mod tests;

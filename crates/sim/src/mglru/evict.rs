@@ -1,0 +1,208 @@
+//! Eviction: which kind, which tiers, which pages.
+
+use crate::folio::{Flag, Folios, PageId};
+use crate::mglru::{
+    BATCH, BATCH_MAX, Generations, Kind, LEAST, REFS_MAX, SWAPPINESS_MAX, ZONES, age, refs, slot,
+    tier,
+};
+
+/// Pages taken off their lists, the oldest first.
+#[derive(Clone, Debug)]
+pub(crate) struct Batch {
+    pages: [PageId; BATCH],
+    len: usize,
+}
+
+impl Batch {
+    pub(crate) const EMPTY: Self = Self {
+        pages: [0; BATCH],
+        len: 0,
+    };
+
+    pub(crate) fn pages(&self) -> &[PageId] {
+        &self.pages[..self.len]
+    }
+
+    fn push(&mut self, page: PageId) {
+        self.pages[self.len] = page;
+        self.len += 1;
+    }
+}
+
+/// What one attempt at eviction did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Isolated {
+    /// The kind of the pages in the batch.
+    pub(crate) kind: Kind,
+    /// Progress, in pages looked at; 0 where there is none and a new generation is needed.
+    pub(crate) progress: u64,
+    /// Pages that were left, in the list that they belong to (`pgrefill`).
+    pub(crate) sorted: u64,
+}
+
+impl Generations {
+    /// Takes up to 64 of the oldest pages off their lists into `batch`, which must be empty
+    /// (`isolate_folios`). Swappiness 0 stands for memory that cannot be swapped; `forced` is the
+    /// kind to begin with, if that is settled; pages of which `waits` is true cannot be evicted
+    /// now and move one generation up.
+    pub(crate) fn isolate(
+        &mut self,
+        folios: &mut Folios,
+        batch: &mut Batch,
+        (swappiness, forced): (u32, Option<Kind>),
+        waits: impl Fn(&Folios, PageId) -> bool,
+    ) -> Isolated {
+        let swaps = swappiness > 0;
+        let (mut kind, mut last_tier) = self.choose(swappiness, forced);
+        let (mut progress, mut sorted) = (0, 0);
+        for _ in age::kinds(swaps) {
+            let tier = last_tier.unwrap_or_else(|| self.last_tier(kind));
+            let (looked_at, moved) = self.scan(folios, batch, (kind, tier), &waits);
+            (progress, sorted) = (progress + looked_at, sorted + moved);
+            if looked_at > 0 {
+                break;
+            }
+            (kind, last_tier) = (kind.other(), None);
+        }
+        progress += u64::from(self.drop_empty(swaps));
+        if self.deciding_count(swaps) == LEAST {
+            progress = 0;
+        }
+        Isolated {
+            kind,
+            progress,
+            sorted,
+        }
+    }
+
+    /// The kind to begin with, and the last of its tiers to evict where that follows from it.
+    fn choose(&self, swappiness: u32, forced: Option<Kind>) -> (Kind, Option<usize>) {
+        let [anon, file] = self.min_seq;
+        match (forced, swappiness) {
+            (Some(kind), _) => (kind, None),
+            (None, 0) => (Kind::File, None),
+            _ if anon < file => (Kind::Anon, None),
+            (None, 1) => (Kind::File, None),
+            (None, SWAPPINESS_MAX..) => (Kind::Anon, None),
+            _ => {
+                let (kind, tier) = self.weigh(swappiness);
+                (kind, Some(tier))
+            }
+        }
+    }
+
+    /// Compares the first tiers of both kinds, and then the other tiers of the chosen kind with
+    /// the first of the other (`get_type_to_scan`).
+    fn weigh(&self, swappiness: u32) -> (Kind, usize) {
+        let gains = [swappiness, SWAPPINESS_MAX - swappiness];
+        let [anon, file] = [0, 1].map(|kind| self.control[kind].position(0, gains[kind]));
+        let (kind, base) = match file.is_better_than(anon) {
+            true => (Kind::File, anon),
+            false => (Kind::Anon, file),
+        };
+        let control = &self.control[kind as usize];
+        (kind, control.last_tier(base, gains[kind as usize]))
+    }
+
+    /// The last tier to evict of a kind that was not chosen by comparison: a tier may refault
+    /// twice as much as the first (`get_tier_idx`).
+    fn last_tier(&self, kind: Kind) -> usize {
+        let control = &self.control[kind as usize];
+        control.last_tier(control.position(0, 1), 2)
+    }
+
+    /// Goes through the oldest generation, highest zone first (`scan_folios`); gives back the
+    /// pages it looked at, 0 where it got nowhere, and those of them that it left.
+    fn scan(
+        &mut self,
+        folios: &mut Folios,
+        batch: &mut Batch,
+        (kind, last_tier): (Kind, usize),
+        waits: &impl Fn(&Folios, PageId) -> bool,
+    ) -> (u64, u64) {
+        if self.count(kind) == LEAST {
+            return (0, 0);
+        }
+        let oldest = slot(self.min_seq[kind as usize]);
+        let (mut looked_at, mut sorted) = (0, 0);
+        for zone in (0..ZONES).rev() {
+            while let Some(page) = self.lists[oldest][kind as usize][zone].tail() {
+                if batch.len == BATCH || looked_at == BATCH_MAX {
+                    return (looked_at, sorted);
+                }
+                looked_at += 1;
+                self.lists[oldest][kind as usize][zone].pop_tail(folios);
+                if self.sort(folios, page, (kind, zone), last_tier, waits) {
+                    sorted += 1;
+                    continue;
+                }
+                self.pages[oldest][kind as usize][zone] -= 1;
+                note_isolated(folios, page);
+                batch.push(page);
+            }
+        }
+        let got_nowhere = batch.len == 0 && looked_at < BATCH_MAX;
+        (if got_nowhere { 0 } else { looked_at }, sorted)
+    }
+
+    /// Moves a page that is not to be evicted now to the list where it belongs (`sort_folio`);
+    /// false where it is to be evicted. It is on no list before.
+    fn sort(
+        &mut self,
+        folios: &mut Folios,
+        page: PageId,
+        (kind, zone): (Kind, usize),
+        last_tier: usize,
+        waits: &impl Fn(&Folios, PageId) -> bool,
+    ) -> bool {
+        let oldest = slot(self.min_seq[kind as usize]);
+        if Folios::is_cold(folios.raw(page), oldest) && !waits(folios, page) {
+            return false;
+        }
+        let named = folios.generation(page);
+        if named != oldest {
+            self.lists[named][kind as usize][zone].push_head(folios, page);
+            return true;
+        }
+        let refs = refs(folios, page);
+        if tier(refs) > last_tier || refs == REFS_MAX {
+            let next = next_generation(self, folios, page, kind);
+            self.lists[next][kind as usize][zone].push_tail(folios, page);
+            self.control[kind as usize].note_protected(tier(refs));
+            return true;
+        }
+        if waits(folios, page) {
+            let next = next_generation(self, folios, page, kind);
+            self.lists[next][kind as usize][zone].push_head(folios, page);
+            return true;
+        }
+        false
+    }
+}
+
+/// The generation that follows the page's; unless a page table had made it younger, it is in it
+/// from now on, its uses forgotten (`folio_inc_gen`).
+pub(super) fn next_generation(
+    generations: &mut Generations,
+    folios: &mut Folios,
+    page: PageId,
+    kind: Kind,
+) -> usize {
+    let oldest = generations.min_seq[kind as usize];
+    let named = folios.generation(page);
+    if named != slot(oldest) {
+        return named;
+    }
+    folios.forget_uses(page);
+    generations.renumber(folios, page, named, slot(oldest + 1));
+    slot(oldest + 1)
+}
+
+/// A page leaves for eviction: if it was not used since it came, or since it was protected, what
+/// else is known of its uses is old (`isolate_folio`).
+fn note_isolated(folios: &mut Folios, page: PageId) {
+    match folios.take(page, Flag::Referenced) {
+        true => {}
+        false => folios.forget_uses(page),
+    }
+}

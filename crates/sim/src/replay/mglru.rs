@@ -1,0 +1,132 @@
+//! The generations of a control group that holds the page cache alone, and no swap.
+
+use super::{Counters, Policy};
+use crate::folio::{Flag, Folios, PageId, State};
+use crate::mglru::{Batch, Generations, Place, note_use};
+use crate::vmscan::{BATCH, DEF_PRIORITY};
+
+/// Memory with generations.
+#[derive(Clone, Debug)]
+pub(super) struct MultiGeneration {
+    folios: Folios,
+    generations: Generations,
+    memory: u64,
+    resident: u64,
+    pub(super) counters: Counters,
+}
+
+impl Policy for MultiGeneration {
+    fn folios(&self) -> &Folios {
+        &self.folios
+    }
+
+    fn counters(&mut self) -> &mut Counters {
+        &mut self.counters
+    }
+
+    #[inline]
+    fn read_one(&mut self, page: PageId) {
+        let raw = self.folios.raw(page);
+        if Folios::is_saturated(raw) {
+            return;
+        }
+        match self.folios.state(page) {
+            State::Inactive => note_use(&mut self.folios, page),
+            State::Shadow => self.refault(page),
+            _ => self.bring_in(page, None),
+        }
+    }
+}
+
+impl MultiGeneration {
+    pub(super) fn new(folios: Folios, memory: u64) -> Self {
+        Self {
+            folios,
+            generations: Generations::new(0),
+            memory,
+            resident: 0,
+            counters: Counters::default(),
+        }
+    }
+
+    fn refault(&mut self, page: PageId) {
+        self.counters.refaults += 1;
+        let workingset = self.folios.has(page, Flag::Workingset);
+        self.bring_in(page, Some((self.folios.shadow(page), workingset)));
+    }
+
+    /// The read that brings a page in is its first use. Its shadow entry is judged when there is
+    /// room for it.
+    fn bring_in(&mut self, page: PageId, shadow: Option<(u32, bool)>) {
+        self.counters.misses += 1;
+        while self.resident >= self.memory {
+            self.reclaim();
+        }
+        self.folios.place(page, 0, State::Inactive);
+        if let Some(shadow) = shadow {
+            let refault = self
+                .generations
+                .refault(&mut self.folios, page, shadow, false);
+            self.counters.refault_activations += u64::from(refault.recent);
+        }
+        self.folios.set(page, Flag::Referenced);
+        self.generations.add(&mut self.folios, page, Place::Old);
+        self.resident += 1;
+    }
+
+    /// Wants 32 pages, with ever larger shares of the generations (`do_try_to_free_pages`). A call
+    /// that reclaims nothing has made a generation, from which the next one evicts.
+    fn reclaim(&mut self) {
+        let mut reclaimed = 0;
+        for priority in (0..=DEF_PRIORITY).rev() {
+            reclaimed += self.shrink(priority);
+            if reclaimed >= BATCH {
+                break;
+            }
+        }
+    }
+
+    /// One pass at one priority (`try_to_shrink_lruvec`); gives back the pages it reclaimed. It
+    /// makes a new generation where one is wanted and leaves the rest to the next pass, but for the
+    /// first priority, which gets by with what there is.
+    fn shrink(&mut self, priority: u32) -> u64 {
+        let (mut scanned, mut reclaimed) = (0, 0);
+        loop {
+            let budget = self.generations.budget(false);
+            if budget.needs_aging && priority < DEF_PRIORITY {
+                self.generations.age(&mut self.folios, false, 0);
+                return reclaimed;
+            }
+            let goal = budget.scan(priority);
+            let (progress, evicted) = match goal {
+                0 => (0, 0),
+                _ => self.evict(),
+            };
+            reclaimed += evicted;
+            scanned += progress;
+            if progress == 0 || scanned >= goal {
+                return reclaimed;
+            }
+        }
+    }
+
+    /// Evicts up to 64 pages (`evict_folios`); gives back the progress made, and their number.
+    fn evict(&mut self) -> (u64, u64) {
+        let mut batch = Batch::EMPTY;
+        let folios = &mut self.folios;
+        let isolated = self
+            .generations
+            .isolate(folios, &mut batch, (0, None), |_, _| false);
+        for &page in batch.pages() {
+            let shadow = self.generations.shadow(folios, page);
+            folios.leave_shadow(page, shadow, None);
+        }
+        let evicted = batch.pages().len() as u64;
+        self.resident -= evicted;
+        self.counters.refills += isolated.sorted;
+        (isolated.progress, evicted)
+    }
+}
+
+#[cfg(test)]
+mod tests;
