@@ -3,9 +3,13 @@
 
 use std::path::{Path, PathBuf};
 
+use mm::outcome::{Outcome, STEPS};
+use plimsoll_lab::calibration;
+use plimsoll_lab::experiment::Experiment;
 use plimsoll_lab::fidelity::score::{self, Scores};
 use plimsoll_lab::fidelity::{Scored, of_study};
-use plimsoll_lab::record::Store;
+use plimsoll_lab::model_bench::ModelBench;
+use plimsoll_lab::record::{Record, Store};
 use plimsoll_lab::report::compare::Row;
 use plimsoll_lab::study::{BUILT_IN, Study};
 
@@ -129,4 +133,149 @@ fn the_vm_agrees_with_the_same_experiment_made_with_other_programs() {
         }
     }
     assert!(apart.is_empty(), "{}", apart.join("\n"));
+}
+
+/// The release whose model made the made-up proofs below.
+const RELEASE: &str = "6.1.0-56-cloud-amd64";
+
+fn seeds() -> Study {
+    Study::parse(include_str!("data/seeds.toml"), "seeds.toml").expect("a study")
+}
+
+/// Five proofs of each arm, made up by the model, from this seed on.
+fn proofs(first_seed: u64) -> Vec<Record> {
+    let study = seeds();
+    let mut experiment = Experiment::new(&study);
+    experiment.first_seed = first_seed;
+    let bench = ModelBench::new(calibration::built_in(RELEASE).expect("a calibration"));
+    let mut results = experiment.run(&bench, None, &|_| ()).expect("runs");
+    assert!(results.failures.is_empty(), "{:?}", results.failures);
+    for record in &mut results.records {
+        record.provenance.bench = format!("VM, Linux {RELEASE}, virtual time");
+        record.provenance.kernel = RELEASE.to_owned();
+    }
+    results.records
+}
+
+/// The score over these proofs, on the one kernel that they are of.
+fn score_of(proofs: &[Record]) -> Scored {
+    let folder = tempfile::tempdir().expect("a folder");
+    let store = Store::new(folder.path());
+    for proof in proofs {
+        store.write(proof).expect("a record");
+    }
+    let mut gathered = of_study(&seeds(), &store).expect("records");
+    assert!(gathered.problems.is_empty(), "{:?}", gathered.problems);
+    assert_eq!(gathered.scored.len(), 1);
+    gathered.scored.remove(0)
+}
+
+fn row<'a>(scored: &'a Scored, measure: &str, arm: &str) -> &'a Row {
+    let mut rows = scored.rows.iter();
+    rows.find(|row| row.measure == measure && row.arm == arm)
+        .expect("a row")
+}
+
+/// As if the step had taken so many percent of its time.
+fn slower(record: &mut Record, label: &str, percent: u64) {
+    let outcome = &mut record.outcome;
+    let mut text = String::new();
+    for step in &mut outcome.steps {
+        if step.label == label {
+            step.end.0 = step.start.0 + step.duration().0 * percent / 100;
+        }
+        step.write(&mut text);
+    }
+    for frame in &mut outcome.capture.frames {
+        if let Some(steps) = frame.files.get_mut(STEPS) {
+            steps.clone_from(&text);
+        }
+    }
+    *outcome = Outcome::from_capture(outcome.capture.clone()).expect("an outcome");
+}
+
+#[test]
+fn the_model_runs_each_arm_with_the_seeds_of_its_records() {
+    let scored = score_of(&proofs(3));
+    assert_eq!((scored.records, scored.seeds), (10, [5, 5]));
+    let served = row(&scored, "serve", "default");
+    assert_eq!(served.model, served.kernel);
+    let values = served.kernel.values();
+    assert!(values[0] < values[4], "each seed has its own: {values:?}");
+    let others = score_of(&proofs(103));
+    assert_ne!(row(&others, "serve", "default").model, served.model);
+    let score = scored.score();
+    assert_eq!((score.held, score.figures), (10, 10));
+}
+
+#[test]
+fn an_arm_without_a_record_is_named_and_its_figures_do_not_count() {
+    let mut proofs = proofs(1);
+    proofs.retain(|proof| proof.provenance.arm == "default");
+    let scored = score_of(&proofs);
+    assert_eq!(scored.score().figures, 5);
+    let absent: Vec<&str> = scored.absent.iter().map(|it| it.arm.as_str()).collect();
+    assert_eq!(absent, ["reserve"]);
+    assert!(scored.absent[0].why.contains("no record"));
+}
+
+#[test]
+fn what_the_model_cannot_predict_is_missed_and_named() {
+    let mut proofs = proofs(1);
+    for proof in &mut proofs {
+        proof.provenance.kernel = "2.4.37".to_owned();
+    }
+    let scored = score_of(&proofs);
+    let score = scored.score();
+    assert_eq!((score.held, score.figures), (0, 10));
+    assert_eq!(scored.absent.len(), 2);
+    assert!(
+        scored.absent[0]
+            .why
+            .contains("no calibration for kernel 2.4.37")
+    );
+}
+
+#[test]
+fn a_kernel_that_does_otherwise_lowers_the_score_of_its_measure_alone() {
+    let mut proofs = proofs(1);
+    let committed = Scores {
+        score: vec![score_of(&proofs).score()],
+    };
+    for proof in &mut proofs {
+        slower(proof, "serve", 120);
+    }
+    let scored = score_of(&proofs);
+    let missed: Vec<&str> = scored.misses().map(|row| row.measure.as_str()).collect();
+    assert_eq!(missed, ["serve", "serve"]);
+    let now = vec![scored.score()];
+    let change = committed.change(&Scores { score: now });
+    let line = "seeds on Linux 6.1: holds 8 of 10 figures, not 10 of 10 figures";
+    assert_eq!(change.worse, [line]);
+}
+
+#[test]
+fn the_other_order_of_arms_lowers_tau() {
+    let mut proofs = proofs(1);
+    assert_eq!(score_of(&proofs).score().tau, Some(1.0));
+    for proof in &mut proofs {
+        if proof.provenance.arm == "default" {
+            slower(proof, "serve", 100_000);
+        }
+    }
+    let score = score_of(&proofs).score();
+    assert_eq!((score.pairs, score.tau), (1, Some(-1.0)));
+}
+
+#[test]
+fn a_record_that_vanishes_is_seen_though_all_figures_hold() {
+    let mut proofs = proofs(1);
+    let committed = Scores {
+        score: vec![score_of(&proofs).score()],
+    };
+    proofs.pop();
+    let now = score_of(&proofs).score();
+    assert_eq!(now.held, now.figures);
+    let change = committed.change(&Scores { score: vec![now] });
+    assert!(change.worse[0].contains("made of 9 records"), "{change:?}");
 }

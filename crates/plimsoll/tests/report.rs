@@ -193,3 +193,33 @@ fn an_unknown_study_is_one_line() {
         );
     }
 }
+
+#[test]
+fn what_is_not_predicted_is_listed_and_arms_that_were_not_run_are_named() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let study = Study::find("min-free-kbytes").expect("the built-in study");
+    let store = Store::new(folder.path().join("records"));
+    for kernel in ["6.1.0-56-cloud-amd64", "2.4.37"] {
+        let mut record = record("default", &study);
+        record.provenance.kernel = kernel.to_owned();
+        store.write(&record).expect("a record");
+    }
+    let output = plimsoll(&["fidelity"], folder.path());
+    assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    let unwrapped = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    for line in [
+        "min-free-kbytes on Linux 6.1, arm raised: no record",
+        "min-free-kbytes on Linux 2.4, arm default: not predicted: no calibration for kernel 2.4.37",
+        "only one of them misses",
+        "not predicted misses",
+    ] {
+        assert!(unwrapped.contains(line), "no \"{line}\" in\n{text}");
+    }
+    let output = plimsoll(&["fidelity", "--json"], folder.path());
+    let json: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    assert_eq!(json["schema"], "plimsoll-fidelity 1");
+    assert_eq!(json["scores"][0]["kernel"], "Linux 2.4");
+    assert_eq!(json["scores"][0]["absent"][0][0], "raised");
+    assert_eq!(json["scores"][0]["rows"][0]["holds"], false);
+}
