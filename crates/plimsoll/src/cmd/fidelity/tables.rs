@@ -29,8 +29,20 @@ pub(super) fn summary(scored: &[Scored]) -> Table {
             });
         }
     }
+    if scored.iter().flat_map(Scored::figures).any(by_scatter) {
+        line(&mut table, "  by range or modes", scored, |one| {
+            held(one, by_scatter)
+        });
+    }
     order(&mut table, scored);
     table
+}
+
+/// Whether the kernel's own scatter decided what holds, and not a fixed tolerance.
+fn by_scatter(row: &Row) -> bool {
+    use lab::fidelity::Gap::{OtherMode, Outside, Shares};
+    let gap = row.judged().map(|judged| judged.gap);
+    matches!(gap, Some(Outside(_) | Shares(_) | OtherMode))
 }
 
 fn line(table: &mut Table, label: &str, scored: &[Scored], of: impl Fn(&Scored) -> Cell) {
