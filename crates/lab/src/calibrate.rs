@@ -4,6 +4,8 @@
 //! other does. A cost is arithmetic on the durations of its labelled steps and on kswapd's CPU
 //! time; no study's result enters.
 
+mod sleep;
+
 use mm::calibration::{Boot, Calibration, Costs};
 use mm::capture::{Capture, Frame};
 use mm::outcome::Outcome;
@@ -47,7 +49,10 @@ pub fn calibrate(
     progress: &mut dyn FnMut(Progress),
 ) -> Result<Calibration, CalibrateError> {
     progress(Progress::Stage("measures the costs".to_owned()));
-    let costs = costs(&Figures::new(run(bench, COSTS, progress)?)?)?;
+    let costs = costs(
+        &Figures::new(run(bench, COSTS, progress)?)?,
+        &Figures::new(run(bench, sleep::STUDY, progress)?)?,
+    )?;
     let mut boots = Vec::new();
     for &mib in sizes {
         progress(Progress::Stage(format!("boots with {mib} MiB")));
@@ -177,10 +182,11 @@ fn positive(value: f64, what: &str) -> Result<f64, CalibrateError> {
 }
 
 /// Solves the steps' durations for the costs; `docs/model.md` has the equations.
-fn costs(figures: &Figures) -> Result<Costs, CalibrateError> {
+fn costs(figures: &Figures, pauses: &Figures) -> Result<Costs, CalibrateError> {
     let reading = reading(figures)?;
     let touching = touching(figures)?;
     let reclaiming = reclaiming(figures)?;
+    let sleeping = sleep::sleeping(pauses)?;
     let spawn = figures.duration("spawn")? / 20.0;
     let ps = |nanos: f64| (nanos * 1000.0).round().max(0.0) as u64;
     Ok(Costs {
@@ -196,6 +202,8 @@ fn costs(figures: &Figures) -> Result<Costs, CalibrateError> {
         anon_free_ps: ps(touching.free),
         reclaim_file_ps: ps(reclaiming.reclaim),
         deactivate_ps: ps(reclaiming.deactivate),
+        sleep_ps: ps(sleeping.sleep),
+        switch_ps: ps(sleeping.switch),
         spawn_ps: ps(spawn),
         ..Costs::default()
     })
@@ -313,5 +321,10 @@ mod tests {
         near(reading.activate, known.costs.activate_ps, "activate");
         near(reading.read_in, known.costs.read_in_ps, "read in");
         near(reading.request, known.costs.request_ps, "request");
+        let capture = run(&bench, sleep::STUDY, &mut |_| ()).expect("the model runs the study");
+        let figures = Figures::new(capture).expect("an outcome");
+        let sleeping = sleep::sleeping(&figures).expect("figures");
+        near(sleeping.sleep, known.costs.sleep_ps, "sleep");
+        near(sleeping.switch, known.costs.switch_ps, "switch");
     }
 }

@@ -10,22 +10,20 @@ use crate::fault::{Held, Region};
 use crate::filemap::{Progress, Reader};
 use crate::folio::{Folios, PageId, State};
 use crate::page_alloc::NoPage;
+use crate::sched::Sleep;
 use crate::system::{Flow, System, WaitsFor};
 use crate::task::{Area, Running, Task, Underway};
 
 /// Pages that are handled between two looks at the clock.
 const CHUNK: u64 = 32;
 
-/// CPU time after which an access lets the scheduler look, in picoseconds: 30 microseconds.
-const BUDGET: u64 = 30_000_000;
-
 /// What stops the operations of an access for now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stop {
     /// Its budget: it can go on.
     Budget,
-    /// A disk, a pause: it will be woken.
-    Wait,
+    /// It will be woken.
+    Wait(Sleep),
     /// The access is complete.
     Done,
     /// The OOM killer chose this task.
@@ -58,7 +56,7 @@ impl<'a> System<'a> {
         let stop = self.run_operations(task, &mut running, now)?;
         let flow = match stop {
             Stop::Budget => Flow::Continue,
-            Stop::Wait => Flow::Blocked,
+            Stop::Wait(sleep) => Flow::Blocked(sleep),
             Stop::Done => {
                 let end = self.local_time(now);
                 self.recorder
@@ -86,7 +84,7 @@ impl<'a> System<'a> {
         running: &mut Running<'a>,
         began: Nanos,
     ) -> Result<Stop, Error> {
-        while self.memory.spent < BUDGET && !self.kswapd_was_woken() {
+        while self.memory.spent < self.memory.budget && !self.kswapd_was_woken() {
             let now = self.local_time(began);
             let Some(mut operation) = running.operation.take() else {
                 if let Some(stop) = self.begin_operation(task, running, now) {
@@ -105,8 +103,8 @@ impl<'a> System<'a> {
                 task.operations += 1;
                 task.bytes += operation.bytes;
                 if running.access.think > Nanos::ZERO {
-                    self.wake_at(task, end.saturating_add(running.access.think));
-                    return Ok(Stop::Wait);
+                    self.sleep_for(task, running.access.think, end);
+                    return Ok(Stop::Wait(Sleep::Idle));
                 }
                 continue;
             }
@@ -131,7 +129,7 @@ impl<'a> System<'a> {
         let due = running.due();
         if due > now {
             self.wake_at(task, due);
-            return Some(Stop::Wait);
+            return Some(Stop::Wait(Sleep::Idle));
         }
         let next = running.operations_to_do.next_operation();
         let (offset, bytes) =
@@ -164,7 +162,7 @@ impl<'a> System<'a> {
             file: &self.files[index],
             readahead: &mut running.readahead,
         };
-        let chunk_end = (operation.cursor + CHUNK).min(operation.end);
+        let chunk_end = (operation.cursor + self.batch).min(operation.end);
         reader.read(&mut operation.cursor, chunk_end, operation.end)
     }
 
@@ -179,11 +177,11 @@ impl<'a> System<'a> {
             Progress::Complete => Ok(None),
             Progress::Waits(page) => {
                 self.waiters.push((WaitsFor::Page(page), task.entity));
-                Ok(Some(Stop::Wait))
+                Ok(Some(Stop::Wait(Sleep::Io)))
             }
             Progress::NoPage(NoPage::Congested { disk }) => {
                 self.waiters.push((WaitsFor::Disk(disk), task.entity));
-                Ok(Some(Stop::Wait))
+                Ok(Some(Stop::Wait(Sleep::Io)))
             }
             Progress::NoPage(NoPage::Again) => Ok(Some(Stop::Budget)),
             Progress::NoPage(NoPage::OutOfMemory) => self.kill_someone(task, began),
@@ -206,7 +204,10 @@ impl<'a> System<'a> {
         let chunk_end = (operation.cursor + CHUNK).min(operation.end);
         let mut held = Held::default();
         let mut progress = Progress::Complete;
-        while operation.cursor < chunk_end && progress == Progress::Complete {
+        while operation.cursor < chunk_end
+            && progress == Progress::Complete
+            && self.memory.spent < self.memory.budget
+        {
             progress = self.touch_page(region, operation, &mut held);
         }
         task.rss += held.pages;

@@ -5,9 +5,6 @@ use crate::memory::Memory;
 use crate::page_alloc::NoPage;
 use crate::vmscan::{BATCH, Control, DEF_PRIORITY, Pass, Progress, Reclaimer};
 
-/// CPU time after which a task lets others run, in picoseconds.
-const SLICE: u64 = 1_000_000_000;
-
 /// A direct reclaim under way.
 #[derive(Clone, Debug)]
 pub(crate) struct DirectReclaim {
@@ -28,7 +25,7 @@ impl Memory {
         while !reclaim.over {
             let not_yet = match self.direct_step(&mut reclaim) {
                 Progress::Congested { disk } => Some(NoPage::Congested { disk }),
-                _ if self.spent >= SLICE && !reclaim.over => Some(NoPage::Again),
+                _ if self.spent >= self.budget && !reclaim.over => Some(NoPage::Again),
                 _ => None,
             };
             if let Some(why) = not_yet {

@@ -6,6 +6,7 @@ use mm::workload::{Action, Advice, Map, Step, Target, Until};
 
 use crate::error::Error;
 use crate::fault::Region;
+use crate::sched::Sleep;
 use crate::system::{Flow, System, place, too_large};
 use crate::task::{Area, Task};
 
@@ -62,9 +63,10 @@ impl<'a> System<'a> {
             }
             Action::Wait { process } => return self.wait(task, process),
             Action::Sleep(span) => {
-                self.wake_at(task, now.saturating_add(*span));
+                let now = now + Nanos(self.memory.spent / 1000);
+                self.sleep_for(task, *span, now);
                 task.go_past_step();
-                return Ok(Flow::Blocked);
+                return Ok(Flow::Blocked(Sleep::Idle));
             }
             Action::Map(map) => {
                 if !self.map(task, map)? {
@@ -146,7 +148,7 @@ impl<'a> System<'a> {
             .process(process)
             .ok_or_else(|| no_process(process, task))?;
         if !self.has_ended(index) {
-            return Ok(Flow::Blocked);
+            return Ok(Flow::Blocked(Sleep::Idle));
         }
         task.go_past_step();
         Ok(Flow::Continue)

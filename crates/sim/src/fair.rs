@@ -6,14 +6,7 @@
 
 use alloc::vec::Vec;
 
-/// Whether a release is `major.minor` or a later one; one that cannot be read is.
-pub(crate) fn is_since(release: &str, major: u32, minor: u32) -> bool {
-    let mut numbers = release.split(['.', '-']).map(str::parse::<u32>);
-    match (numbers.next(), numbers.next()) {
-        (Some(Ok(a)), Some(Ok(b))) => (a, b) >= (major, minor),
-        _ => true,
-    }
-}
+use crate::rules::is_since;
 
 /// What a waking task must be behind the running one to take its CPU, and what the other constants
 /// of the completely fair scheduler are on one CPU, in nanoseconds.

@@ -46,15 +46,18 @@ impl Reader<'_> {
     /// Copies pages from `*cursor` up to `stop` (`filemap_read`), reading ahead as it goes; stops
     /// where it has to wait. The `read()` as a whole ends at `end`.
     pub(crate) fn read(&mut self, cursor: &mut u64, stop: u64, end: u64) -> Progress {
+        self.memory.unbroken = 0;
         while *cursor < stop {
             let page = self.file.base + *cursor as PageId;
             if !crate::folio::Folios::is_settled(self.memory.folios.raw(page)) {
+                self.memory.unbroken = 0;
                 match self.prepare(*cursor, end) {
                     Progress::Complete => self.memory.mark_accessed(page),
                     wait => return wait,
                 }
             }
             self.memory.spent += self.memory.costs.cached_read_ps;
+            self.memory.unbroken += self.memory.costs.cached_read_ps;
             self.readahead.note_read(*cursor);
             *cursor += 1;
         }

@@ -18,7 +18,6 @@ mod direct;
 mod disk;
 mod error;
 mod exec;
-#[allow(dead_code, reason = "the scheduler is not built on it yet")]
 mod fair;
 mod fault;
 mod filemap;
@@ -46,7 +45,6 @@ mod page_alloc;
 mod page_io;
 mod pcp;
 mod procfs;
-#[allow(dead_code, reason = "the scheduler is not built on it yet")]
 mod psi;
 mod readahead;
 mod recorder;

@@ -90,7 +90,7 @@ impl<'a> System<'a> {
             }
         }
         task.state = TaskState::Ended;
-        self.scheduler.block(task.entity);
+        self.scheduler.end(task.entity, now);
         self.wake_all(now);
     }
 

@@ -47,6 +47,10 @@ pub(crate) struct Memory {
     pub(crate) began: Nanos,
     /// CPU time used since it was last taken, in picoseconds.
     pub(crate) spent: u64,
+    /// The part of it at its end that nothing interrupts: copying from the page cache.
+    pub(crate) unbroken: u64,
+    /// CPU time after which a step lets the scheduler look, in picoseconds.
+    pub(crate) budget: u64,
     pub(crate) objects: Objects,
     /// Resident anonymous pages, and those of them in huge pages.
     pub(crate) anon_pages: u64,
@@ -78,6 +82,8 @@ impl Memory {
             costs,
             began: Nanos::ZERO,
             spent: 0,
+            unbroken: 0,
+            budget: u64::MAX,
             objects: Objects::default(),
             anon_pages: 0,
             anon_huge_pages: 0,

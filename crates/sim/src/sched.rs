@@ -1,4 +1,4 @@
-//! Events in virtual time, and who has a CPU: fair shares as the kernel's fair class gives them.
+//! Events in virtual time, and the CPUs: which task has one, and until when.
 
 use alloc::collections::BinaryHeap;
 use alloc::vec;
@@ -7,12 +7,12 @@ use core::cmp::Reverse;
 
 use mm::units::Nanos;
 
-/// The longest a task runs before another that waits gets its turn (`sched_min_granularity` on one
-/// or two CPUs).
-pub(crate) const SLICE: Nanos = Nanos(3_000_000);
+use crate::fair::{Fair, Rule};
+use crate::psi::{Doing, Pressure, SYSTEM};
 
-/// A task that wakes is placed at most this much virtual run time before the others.
-const SLEEPER_CREDIT: u64 = 3_000_000;
+/// Between two ticks, at 250 Hz as distributions build their kernels: only then, and when a task
+/// wakes, the kernel looks whether the one that runs has had enough.
+const TICK: Nanos = Nanos(4_000_000);
 
 /// Something that happens at a time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,22 +61,42 @@ impl Events {
     }
 }
 
-/// What the scheduler knows of a task.
-#[derive(Clone, Copy, Debug, Default)]
-struct Entity {
-    runnable: bool,
-    /// CPU time received, as compared with others.
-    vruntime: u64,
-    /// It cannot run before: it is running until then on some CPU.
-    ready_at: Nanos,
-}
-
 /// CPUs and the tasks that want them.
 #[derive(Clone, Debug)]
 pub(crate) struct Scheduler {
-    /// How far each CPU's time has come.
-    cpus: Vec<Nanos>,
-    entities: Vec<Entity>,
+    cpus: Vec<Cpu>,
+    fair: Fair,
+    waits: Vec<Wait>,
+    /// What the tasks' states mean for pressure.
+    pub(crate) pressure: Pressure,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Cpu {
+    /// How far its time has come.
+    now: Nanos,
+    current: Option<usize>,
+    /// The current task has to give way to another.
+    yields: bool,
+}
+
+/// When a task can go on.
+#[derive(Clone, Copy, Debug, Default)]
+struct Wait {
+    /// It cannot run before: it is running until then on some CPU.
+    ready_at: Nanos,
+    /// CPU time of what it has done already, and that it falls asleep when that is paid.
+    owed: Nanos,
+    then: Option<Sleep>,
+}
+
+/// What a task waits for in its sleep.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Sleep {
+    /// A disk.
+    Io,
+    /// A timer, another process, more work.
+    Idle,
 }
 
 /// What a CPU does next.
@@ -89,87 +109,188 @@ pub(crate) enum Pick {
 }
 
 impl Scheduler {
-    pub(crate) fn new(cpus: u32) -> Self {
+    pub(crate) fn new(cpus: u32, rule: Rule, pressure: Pressure) -> Self {
         let count = cpus.max(1) as usize;
         Self {
-            cpus: vec![Nanos::ZERO; count],
-            entities: Vec::new(),
+            cpus: vec![Cpu::default(); count],
+            fair: Fair::new(rule),
+            waits: Vec::new(),
+            pressure,
         }
     }
 
     /// Adds a task that is not runnable yet.
     pub(crate) fn add(&mut self) -> usize {
-        self.entities.push(Entity::default());
-        self.entities.len() - 1
+        self.waits.push(Wait::default());
+        self.pressure.add_task(SYSTEM);
+        self.fair.add()
     }
 
     /// The CPU whose time is least far, and that time.
     pub(crate) fn next_cpu(&self) -> (usize, Nanos) {
-        let (cpu, now) = self
-            .cpus
-            .iter()
-            .enumerate()
-            .min_by_key(|(_, now)| **now)
-            .expect("a CPU");
-        (cpu, *now)
+        let cpus = self.cpus.iter().map(|cpu| cpu.now).enumerate();
+        cpus.min_by_key(|(_, now)| *now).expect("a CPU")
     }
 
     pub(crate) fn set_time(&mut self, cpu: usize, now: Nanos) {
-        self.cpus[cpu] = now;
+        self.cpus[cpu].now = now;
     }
 
-    /// Makes a task runnable from `now` on.
+    /// Makes a task runnable from `now` on; one that was to fall asleep does not.
     pub(crate) fn wake(&mut self, entity: usize, now: Nanos) {
-        let floor = self.least_vruntime().saturating_sub(SLEEPER_CREDIT);
-        let woken = &mut self.entities[entity];
-        if !woken.runnable {
-            woken.runnable = true;
-            woken.vruntime = woken.vruntime.max(floor);
-            woken.ready_at = woken.ready_at.max(now);
+        self.waits[entity].then = None;
+        if self.fair.is_runnable(entity) {
+            return;
         }
+        if !self.fair.is_delayed(entity) {
+            self.look_at_currents();
+        }
+        self.fair.wake(entity);
+        self.look_at_currents();
+        let wait = &mut self.waits[entity];
+        wait.ready_at = wait.ready_at.max(now);
+        self.pressure.change(entity, now, |doing| {
+            (doing.running, doing.iowait) = (true, false);
+        });
+        self.preempt(entity);
     }
 
-    pub(crate) fn block(&mut self, entity: usize) {
-        self.entities[entity].runnable = false;
+    /// A task falls asleep, once it has paid what it owes.
+    pub(crate) fn block(&mut self, entity: usize, now: Nanos, sleep: Sleep) {
+        if !self.fair.is_runnable(entity) {
+            return;
+        }
+        if self.waits[entity].owed > Nanos::ZERO {
+            self.waits[entity].then = Some(sleep);
+            return;
+        }
+        self.fair.is_over(entity);
+        self.fair.sleep(entity);
+        self.pressure.change(entity, now, |doing| {
+            (doing.running, doing.on_cpu) = (false, false);
+            doing.iowait = sleep == Sleep::Io;
+        });
+        self.leave_cpu(entity);
+    }
+
+    /// A task ends; if it begins again, it is a new one.
+    pub(crate) fn end(&mut self, entity: usize, now: Nanos) {
+        self.waits[entity].owed = Nanos::ZERO;
+        self.block(entity, now, Sleep::Idle);
+        self.pressure
+            .change(entity, now, |doing| *doing = Doing::default());
+        self.waits[entity].then = None;
+        self.fair.forget(entity);
     }
 
     pub(crate) fn is_runnable(&self, entity: usize) -> bool {
-        self.entities[entity].runnable
+        self.fair.is_runnable(entity)
     }
 
-    /// Chooses for a CPU whose time is `now`: the runnable task that has had least.
-    pub(crate) fn pick(&self, now: Nanos) -> Pick {
-        let runnable = || {
-            self.entities
-                .iter()
-                .enumerate()
-                .filter(|(_, entity)| entity.runnable)
+    /// Chooses for a CPU whose time is `now`: its task goes on, unless it must give way.
+    pub(crate) fn pick(&mut self, cpu: usize, now: Nanos) -> Pick {
+        let Cpu {
+            current, yields, ..
+        } = self.cpus[cpu];
+        let elsewhere = |task| {
+            let mut others = self.cpus.iter().enumerate();
+            others.any(|(other, at)| other != cpu && at.current == Some(task))
         };
-        let ready = runnable().filter(|(_, entity)| entity.ready_at <= now);
-        match ready.min_by_key(|(_, entity)| entity.vruntime) {
-            Some((entity, _)) => Pick::Run { entity },
-            None => Pick::Idle {
-                until: runnable().map(|(_, entity)| entity.ready_at).min(),
-            },
+        let ready = |task: usize| self.waits[task].ready_at <= now && !elsewhere(task);
+        if let Some(task) = current.filter(|_| yields) {
+            self.fair.is_over(task);
         }
+        let going_on = current.filter(|&task| self.fair.is_runnable(task) && ready(task));
+        let chosen = match going_on {
+            Some(task) if !yields => Some(task),
+            _ => self.fair.choose(going_on, ready),
+        };
+        let Some(entity) = chosen else {
+            self.cpus[cpu].current = None;
+            let times = self.waits.iter().enumerate();
+            let runnable = times.filter(|(task, _)| self.fair.is_runnable(*task));
+            let until = runnable.map(|(_, wait)| wait.ready_at).min();
+            return Pick::Idle { until };
+        };
+        self.cpus[cpu].yields = false;
+        if current != Some(entity) {
+            self.switch(cpu, entity, now);
+        }
+        Pick::Run { entity }
     }
 
     /// Accounts that the entity ran from `from` to `to` on a CPU.
     pub(crate) fn account(&mut self, cpu: usize, entity: usize, from: Nanos, to: Nanos) {
-        let ran = &mut self.entities[entity];
-        ran.vruntime += to.saturating_sub(from).0;
-        ran.ready_at = to;
-        self.cpus[cpu] = to;
+        self.fair.account(entity, to.saturating_sub(from).0 as i64);
+        self.waits[entity].ready_at = to;
+        self.cpus[cpu].now = to;
+        if from.0 / TICK.0 != to.0 / TICK.0 && self.fair.is_over_at_tick(entity) {
+            self.cpus[cpu].yields = true;
+        }
     }
 
-    fn least_vruntime(&self) -> u64 {
-        let runnable = self.entities.iter().filter(|entity| entity.runnable);
-        let all = self.entities.iter().map(|entity| entity.vruntime).max();
-        runnable
-            .map(|entity| entity.vruntime)
-            .min()
-            .or(all)
-            .unwrap_or(0)
+    /// The first tick after a time.
+    pub(crate) fn next_tick(now: Nanos) -> Nanos {
+        Nanos((now.0 / TICK.0 + 1) * TICK.0)
+    }
+
+    /// Notes CPU time of work that a task has done, but that others may interrupt.
+    pub(crate) fn owe(&mut self, entity: usize, time: Nanos) {
+        self.waits[entity].owed = time;
+    }
+
+    pub(crate) fn owed(&self, entity: usize) -> Nanos {
+        self.waits[entity].owed
+    }
+
+    /// Lets a task that has paid what it owed fall asleep, if it was to.
+    pub(crate) fn has_paid(&mut self, entity: usize, now: Nanos) {
+        self.waits[entity].owed = Nanos::ZERO;
+        if let Some(sleep) = self.waits[entity].then.take() {
+            self.block(entity, now, sleep);
+        }
+    }
+
+    fn look_at_currents(&mut self) {
+        for cpu in &mut self.cpus {
+            if let Some(current) = cpu.current {
+                cpu.yields |= self.fair.is_over(current);
+            }
+        }
+    }
+
+    /// A task that woke takes a CPU from another, if none is idle and it has the claim.
+    fn preempt(&mut self, woken: usize) {
+        if self.cpus.iter().any(|cpu| cpu.current.is_none()) {
+            return;
+        }
+        for cpu in self.cpus.iter_mut().filter(|cpu| !cpu.yields) {
+            if let Some(current) = cpu.current
+                && self.fair.preempts(woken, current)
+            {
+                cpu.yields = true;
+                return;
+            }
+        }
+    }
+
+    fn switch(&mut self, cpu: usize, entity: usize, now: Nanos) {
+        let before = self.cpus[cpu].current.replace(entity);
+        self.fair.begin(entity);
+        if let Some(before) = before {
+            self.pressure
+                .change(before, now, |doing| doing.on_cpu = false);
+        }
+        self.pressure
+            .change(entity, now, |doing| doing.on_cpu = true);
+    }
+
+    fn leave_cpu(&mut self, entity: usize) {
+        for cpu in self.cpus.iter_mut() {
+            if cpu.current == Some(entity) {
+                (cpu.current, cpu.yields) = (None, false);
+            }
+        }
     }
 }
 
@@ -189,26 +310,5 @@ mod tests {
         assert_eq!(events.take_due(Nanos(30)), Some((Nanos(10), wake(2))));
         assert_eq!(events.take_due(Nanos(30)), Some((Nanos(20), Event::Sample)));
         assert_eq!(events.next_time(), None);
-    }
-
-    #[test]
-    fn two_busy_tasks_share_a_cpu_evenly_and_a_sleeper_goes_first() {
-        let mut scheduler = Scheduler::new(1);
-        let tasks = [scheduler.add(), scheduler.add(), scheduler.add()];
-        scheduler.wake(tasks[0], Nanos(0));
-        scheduler.wake(tasks[1], Nanos(0));
-        let mut ran = [0; 3];
-        for _ in 0..100 {
-            let (cpu, now) = scheduler.next_cpu();
-            let Pick::Run { entity } = scheduler.pick(now) else {
-                panic!("two are busy")
-            };
-            ran[entity] += 1;
-            scheduler.account(cpu, entity, now, now + SLICE);
-        }
-        assert_eq!(ran, [50, 50, 0]);
-        let (_, now) = scheduler.next_cpu();
-        scheduler.wake(tasks[2], now);
-        assert_eq!(scheduler.pick(now), Pick::Run { entity: tasks[2] });
     }
 }

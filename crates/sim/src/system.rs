@@ -15,12 +15,14 @@ use crate::boot;
 use crate::check;
 use crate::disk::Disk;
 use crate::error::Error;
+use crate::fair::Rule;
 use crate::filemap::File;
 use crate::folio::PageId;
 use crate::memory::Memory;
+use crate::psi::Pressure;
 use crate::recorder::Recorder;
-use crate::rules::Rules;
-use crate::sched::{Event, Events, Pick, SLICE, Scheduler};
+use crate::rules::{Rules, is_since};
+use crate::sched::{Event, Events, Pick, Scheduler, Sleep};
 use crate::swap::Backing;
 use crate::task::{Task, TaskState};
 use crate::tunables::Tunables;
@@ -28,6 +30,9 @@ use crate::vmscan::Progress;
 
 /// kswapd's place in the scheduler; the tasks follow.
 const KSWAPD: usize = 0;
+
+/// The most CPU time between two looks at the clock, in picoseconds: 30 microseconds.
+const BUDGET: u64 = 30_000_000;
 
 /// Decisions of the scheduler after which a run is given up.
 const STEPS: u64 = 1 << 32;
@@ -54,6 +59,8 @@ pub(crate) struct System<'a> {
     pub(crate) available: Bytes,
     /// Who waits for a disk, as entities of the scheduler.
     pub(crate) waiters: Vec<(WaitsFor, usize)>,
+    /// Pages that a read copies between two of its looks at the scheduler.
+    pub(crate) batch: u64,
     frames: u64,
     over: bool,
 }
@@ -73,7 +80,7 @@ pub(crate) enum Flow {
     /// It can go on.
     Continue,
     /// It waits to be woken.
-    Blocked,
+    Blocked(Sleep),
     /// It has ended.
     Ended,
 }
@@ -94,12 +101,13 @@ impl<'a> System<'a> {
             memory,
             files,
             tasks: Vec::new(),
-            scheduler: Scheduler::new(scenario.machine.cpus),
+            scheduler: scheduler(scenario, boot),
             events: Events::default(),
             tunables: Tunables::new(&boot.frame),
             recorder: Recorder::new(boot),
             available: Bytes::ZERO,
             waiters: Vec::new(),
+            batch: folio_batch(boot),
             frames: 0,
             over: false,
         };
@@ -124,7 +132,7 @@ impl<'a> System<'a> {
                 self.finish(now);
                 return Ok(());
             }
-            match self.scheduler.pick(now) {
+            match self.scheduler.pick(cpu, now) {
                 Pick::Run { entity } => self.run_on(cpu, entity, now)?,
                 Pick::Idle { until } => self.idle(cpu, now, until),
             }
@@ -143,6 +151,22 @@ impl<'a> System<'a> {
             true => Err(endless("100000 samples and snapshots")),
             false => Ok(()),
         }
+    }
+
+    /// Lets a task that goes to sleep at `now` wake that much later. What it takes to set the timer
+    /// and to wake comes first; what it takes to leave the CPU passes while it sleeps.
+    pub(crate) fn sleep_for(&mut self, task: &Task<'a>, span: Nanos, now: Nanos) {
+        let Costs {
+            sleep_ps,
+            switch_ps,
+            ..
+        } = self.memory.costs;
+        self.wake_at(
+            task,
+            now.saturating_add(span)
+                .saturating_add(Nanos(sleep_ps / 1000)),
+        );
+        self.memory.spent += sleep_ps + switch_ps;
     }
 
     /// Wakes a task at a time, should it still live.
@@ -255,13 +279,49 @@ impl<'a> System<'a> {
     }
 
     fn run_on(&mut self, cpu: usize, entity: usize, from: Nanos) -> Result<(), Error> {
-        let to = match entity {
+        let owed = self.scheduler.owed(entity);
+        if owed > Nanos::ZERO {
+            self.pay(cpu, entity, from, owed);
+            return Ok(());
+        }
+        let (to, flow) = match entity {
             KSWAPD => self.run_kswapd(from),
             _ => self.run_task(entity, from)?,
         };
-        self.scheduler.account(cpu, entity, from, to);
-        self.wake_kswapd_if_due(to);
+        let cut = match flow {
+            Flow::Ended => to,
+            _ => self.interrupted_at(from, to),
+        };
+        self.scheduler.account(cpu, entity, from, cut);
+        self.scheduler.owe(entity, to.saturating_sub(cut));
+        if let Flow::Blocked(sleep) = flow {
+            self.scheduler.block(entity, cut, sleep);
+        }
+        self.wake_kswapd_if_due(cut);
         Ok(())
+    }
+
+    /// Lets a task use the CPU for what it has done already.
+    fn pay(&mut self, cpu: usize, entity: usize, from: Nanos, owed: Nanos) {
+        let end = from.saturating_add(owed);
+        let to = end.min(self.limit(from)).max(from + Nanos(1));
+        self.scheduler.account(cpu, entity, from, to);
+        self.scheduler.owe(entity, end.saturating_sub(to));
+        if to >= end {
+            self.scheduler.has_paid(entity, to);
+        }
+    }
+
+    /// What a task does between two looks at the clock comes at once, its time does not: where
+    /// something happens in it, the rest is paid later, as the task may have to give way. Only the
+    /// copying at its end is not interrupted.
+    fn interrupted_at(&self, from: Nanos, to: Nanos) -> Nanos {
+        let limit = self.limit(from);
+        let copying = Nanos(self.memory.unbroken / 1000);
+        match limit.saturating_add(copying) < to {
+            true => limit,
+            false => to,
+        }
     }
 
     fn wake_kswapd_if_due(&mut self, now: Nanos) {
@@ -270,7 +330,7 @@ impl<'a> System<'a> {
         }
     }
 
-    fn run_kswapd(&mut self, from: Nanos) -> Nanos {
+    fn run_kswapd(&mut self, from: Nanos) -> (Nanos, Flow) {
         let mut now = from;
         while self.memory.kswapd.is_awake() {
             self.memory.began = now;
@@ -281,38 +341,33 @@ impl<'a> System<'a> {
             self.expect_disks();
             if let Progress::Congested { disk } = progress {
                 self.waiters.push((WaitsFor::Disk(disk), KSWAPD));
-                break;
+                return (now, Flow::Blocked(Sleep::Io));
             }
             if now >= self.limit(from) {
-                return now;
+                return (now, Flow::Continue);
             }
         }
-        self.scheduler.block(KSWAPD);
-        now
+        (now, Flow::Blocked(Sleep::Idle))
     }
 
-    fn run_task(&mut self, entity: usize, from: Nanos) -> Result<Nanos, Error> {
+    fn run_task(&mut self, entity: usize, from: Nanos) -> Result<(Nanos, Flow), Error> {
         let index = entity - KSWAPD - 1;
         let mut task = self.tasks[index]
             .take()
             .expect("a task that is picked is not running");
         self.memory.allocation = core::mem::take(&mut task.allocation);
-        let mut now = from;
-        loop {
+        let (mut now, mut flow) = (from, Flow::Continue);
+        while flow == Flow::Continue && now < self.limit(from) && !self.kswapd_was_woken() {
+            self.memory.unbroken = 0;
             self.memory.began = now;
-            let flow = self.step(&mut task, now)?;
+            self.memory.budget = BUDGET.min(self.limit(from).saturating_sub(now).0 * 1000);
+            flow = self.step(&mut task, now)?;
             now += task.pay(self.memory.take_spent());
             self.expect_disks();
-            match flow {
-                Flow::Continue if now < self.limit(from) && !self.kswapd_was_woken() => continue,
-                Flow::Continue => {}
-                Flow::Blocked | Flow::Ended => self.scheduler.block(entity),
-            }
-            break;
         }
         task.allocation = core::mem::take(&mut self.memory.allocation);
         self.tasks[index] = Some(task);
-        Ok(now)
+        Ok((now, flow))
     }
 
     pub(crate) fn kswapd_was_woken(&self) -> bool {
@@ -321,12 +376,11 @@ impl<'a> System<'a> {
             && !self.waiters.iter().any(|(_, entity)| *entity == KSWAPD)
     }
 
-    /// Until when a task that began at `from` may run: its slice's end, or the next event.
+    /// Until when a task that began at `from` may run: the next tick, or the next event.
     fn limit(&self, from: Nanos) -> Nanos {
-        let slice = from + SLICE;
-        self.events
-            .next_time()
-            .map_or(slice, |event| event.min(slice))
+        let tick = Scheduler::next_tick(from);
+        let event = self.events.next_time();
+        event.map_or(tick, |event| event.min(tick))
     }
 
     /// Expects what the disks began to serve.
@@ -335,6 +389,20 @@ impl<'a> System<'a> {
             self.events.add(done, Event::DiskDone { disk });
         }
     }
+}
+
+/// Pages that a read looks up and copies at a time (`PAGEVEC_SIZE`).
+fn folio_batch(boot: &boot::State) -> u64 {
+    match is_since(&boot.release(), 6, 9) {
+        true => 31,
+        false => 15,
+    }
+}
+
+fn scheduler(scenario: &Scenario, boot: &boot::State) -> Scheduler {
+    let cpus = scenario.machine.cpus;
+    let rule = Rule::of(&boot.release());
+    Scheduler::new(cpus, rule, Pressure::new(cpus, Nanos::ZERO))
 }
 
 /// The machine's files, one after the other on their disks.
