@@ -29,7 +29,8 @@ pub(crate) enum Reach<'a> {
 /// `O_DIRECT` transfers whole sectors; this is the size of the largest in use.
 const SECTOR: u64 = 4096;
 
-/// Performs the access to its end: `amount` bytes of the target's `size`, in whole blocks, or its time limit.
+/// Performs the access to its end: `amount` bytes of the target's `size`, in whole blocks, or its
+/// time limit.
 ///
 /// Each operation costs two reads of the stopwatch where a latency is wanted, and one of the clock
 /// where there is a time limit or a rate.

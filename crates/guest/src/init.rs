@@ -6,6 +6,7 @@ use std::path::Path;
 use mm::scenario::Scenario;
 use rustix::mm::MlockAllFlags;
 
+use crate::cgroups::make_cgroups;
 use crate::error::Error;
 use crate::orders::{DIRECTORY, Orders};
 use crate::outbox;
@@ -49,9 +50,13 @@ fn run(
     let scenario = scenario.map_err(|why| Error::new("the study", why))?;
     mount::disks(&scenario.machine, orders.clock, place)?;
     mount::swap(&scenario.machine, place)?;
-    settings::make_cgroups(place, &scenario.workload.cgroups)?;
+    make_cgroups(place, &scenario.workload.cgroups, recorder)?;
     recorder.watch(&scenario.workload.cgroups);
     let prepared = settings::prepare(&scenario, place, recorder)?;
+    if recorder.is_unavailable() {
+        recorder.abandon();
+        return Ok(());
+    }
     stay_in_memory(place)?;
     supervisor::perform(&scenario, place, &prepared, recorder)
 }

@@ -21,6 +21,8 @@
 //! included), of which 95 ns count as latency.
 
 mod access;
+mod availability;
+mod cgroups;
 mod clock;
 mod error;
 mod files;
@@ -41,10 +43,11 @@ mod settings;
 mod shared;
 mod supervisor;
 
+pub use cgroups::make_cgroups;
 pub use error::Error;
 pub use init::{init, is_init};
 pub use orders::{Clock, Orders};
 pub use place::Place;
 pub use recorder::{ERROR, FAILED, OBSERVER, Recorder, SKIPPED};
-pub use settings::{Prepared, make_cgroups, prepare};
+pub use settings::{Prepared, prepare};
 pub use supervisor::perform;

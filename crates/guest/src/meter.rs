@@ -13,6 +13,7 @@ use rustix::io::Errno;
 use rustix::thread::futex;
 
 use crate::clock::{RunClock, Stopwatch};
+use crate::process::Why;
 use crate::shared::{Desk, RECORDS, Record, Running, Shared, TAKE};
 
 /// An answer that is not there yet.
@@ -119,9 +120,10 @@ impl<'a> Meter<'a> {
     }
 
     /// The process ends because a step failed, or because it could not begin.
-    pub(crate) fn fail(&self, step: Option<u32>, why: &str) {
+    pub(crate) fn fail(&self, step: Option<u32>, why: &Why) {
         let desk = self.desk();
-        let bytes = why.bytes().chain(std::iter::repeat(0));
+        desk.failed_errno.store(why.errno.raw_os_error(), Relaxed);
+        let bytes = why.text.bytes().chain(std::iter::repeat(0));
         for (place, byte) in desk.message.iter().zip(bytes) {
             place.store(byte, Relaxed);
         }

@@ -75,7 +75,7 @@ impl<'a> Process<'a> {
     pub(crate) fn run(mut self) -> Result<(), ()> {
         let program = self.plan.program(self.plan.instances[self.instance].index);
         self.perform(program).map_err(|failure| {
-            self.meter.fail(Some(failure.step), &failure.why.text);
+            self.meter.fail(Some(failure.step), &failure.why);
         })
     }
 
@@ -283,6 +283,16 @@ fn memory_advice(advice: Advice) -> Option<MemoryAdvice> {
         Advice::Mergeable => MemoryAdvice::LinuxMergeable,
         Advice::Unmergeable => MemoryAdvice::LinuxUnmergeable,
     })
+}
+
+impl Why {
+    /// What the system said about a file below the root.
+    pub(crate) fn of(path: &str, error: &std::io::Error) -> Self {
+        Self {
+            errno: Errno::from_io_error(error).unwrap_or(Errno::IO),
+            text: format!("/{path}: {error}"),
+        }
+    }
 }
 
 impl From<Errno> for Why {

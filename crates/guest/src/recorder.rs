@@ -5,7 +5,7 @@ use std::io::{self, Write};
 
 use host::{Root, read};
 use mm::capture::Frame;
-use mm::outcome::{PROGRESS, STEPS};
+use mm::outcome::{PROGRESS, STEPS, UNAVAILABLE};
 use mm::units::Nanos;
 use mm::workload::Cgroup;
 use rustix::io::Errno;
@@ -62,6 +62,7 @@ pub struct Recorder {
     first_error: Option<String>,
     skipped: String,
     failed: String,
+    unavailable: String,
 }
 
 /// How often, and the CPU time it took.
@@ -92,6 +93,7 @@ impl Recorder {
             first_error: None,
             skipped: String::new(),
             failed: String::new(),
+            unavailable: String::new(),
         }
     }
 
@@ -121,6 +123,20 @@ impl Recorder {
     /// A base setting that this kernel lacks.
     pub(crate) fn skipped(&mut self, setting: &mm::settings::Setting) {
         let _ = writeln!(self.skipped, "{setting}");
+    }
+
+    /// Something that the arm or the workload asks for and this kernel lacks; each is noted once.
+    pub(crate) fn unavailable(&mut self, what: &str) {
+        if !self.unavailable.lines().any(|known| known == what) {
+            let _ = writeln!(self.unavailable, "{what}");
+        }
+    }
+
+    /// Whether this kernel lacks something that the arm or the workload asks for: the run would be
+    /// another one than the study means.
+    #[must_use]
+    pub fn is_unavailable(&self) -> bool {
+        !self.unavailable.is_empty()
     }
 
     /// A process that a failed system call ended.
@@ -203,6 +219,7 @@ impl Recorder {
             (ERROR, &mut self.errors),
             (SKIPPED, &mut self.skipped),
             (FAILED, &mut self.failed),
+            (UNAVAILABLE, &mut self.unavailable),
         ] {
             if !text.is_empty() {
                 frame.files.insert(path.to_owned(), std::mem::take(text));

@@ -1,4 +1,4 @@
-//! What an administrator does: settings, control groups, and a process's own OOM score.
+//! What an administrator does: settings, and files of control groups and processes.
 
 use std::fs;
 use std::io;
@@ -8,9 +8,10 @@ use mm::catalogue::{self, Tunable};
 use mm::scenario::Scenario;
 use mm::settings::Setting;
 use mm::units::Bytes;
-use mm::workload::{Action, Cgroup, Step};
+use mm::workload::Action;
 use rustix::io::Errno;
 
+use crate::availability::{self, each_step, is_unknown};
 use crate::error::Error;
 use crate::place::Place;
 use crate::process::Why;
@@ -26,19 +27,21 @@ pub struct Prepared {
 /// Writes the base settings, and the arm's where the workload never does so itself; remembers what
 /// the arm's tunables were before.
 ///
+/// What the arm or the workload asks for and this kernel lacks is noted, and then nothing is
+/// written: a run without it would say that it makes no difference (see
+/// [`Recorder::is_unavailable`]). A base setting that it lacks is noted and skipped.
+///
 /// # Errors
-/// A setting that the kernel does not take, or one of the arm's or the workload's that it lacks: a
-/// run without it would say that it makes no difference. A base setting that it lacks is noted.
+/// A setting that cannot be written for another reason.
 pub fn prepare(
     scenario: &Scenario,
     place: &Place,
     recorder: &mut Recorder,
 ) -> Result<Prepared, Error> {
     let fail = |why: Why| Error::new("settings", why.text);
-    for setting in needed(scenario) {
-        if !is_present(place, setting)? {
-            return Err(lacking(setting));
-        }
+    availability::probe(scenario, place, recorder);
+    if recorder.is_unavailable() {
+        return Ok(Prepared::default());
     }
     for setting in &scenario.base.0 {
         match is_present(place, setting)? {
@@ -51,9 +54,20 @@ pub fn prepare(
         prepared.defaults.push(default_of(place, known(setting)?)?);
     }
     if !applies_arm(&scenario.workload) {
-        apply(place, &scenario.arm_settings.0).map_err(fail)?;
+        apply_or_note(place, &scenario.arm_settings.0, recorder).map_err(fail)?;
     }
     Ok(prepared)
+}
+
+/// Writes settings; a value that this kernel does not know is noted.
+fn apply_or_note(place: &Place, list: &[Setting], recorder: &mut Recorder) -> Result<(), Why> {
+    for setting in list {
+        match write(place, setting) {
+            Err(why) if is_unknown(why.errno) => recorder.unavailable(&setting.to_string()),
+            result => result?,
+        }
+    }
+    Ok(())
 }
 
 /// Writes the arm's settings.
@@ -75,47 +89,24 @@ pub(crate) fn apply(place: &Place, list: &[Setting]) -> Result<(), Why> {
     list.iter().try_for_each(|setting| write(place, setting))
 }
 
-/// Makes the workload's control groups, parents first, and writes their files.
-///
-/// # Errors
-/// A group that cannot be made or a file that cannot be written.
-pub fn make_cgroups(place: &Place, cgroups: &[Cgroup]) -> Result<(), Error> {
-    let fail = |why: Why| Error::new("control groups", why.text);
-    for cgroup in cgroups {
-        let path = Place::cgroup(&cgroup.path);
-        enable_controllers(place, cgroups, &path).map_err(fail)?;
-        fs::create_dir_all(place.root.join(&path))
-            .map_err(|error| Error::new(format!("/{path}"), error))?;
-        for (file, text) in &cgroup.files {
-            write_cgroup(place, &cgroup.path, file, text).map_err(fail)?;
-        }
-    }
-    Ok(())
-}
-
 /// Writes into a file of a control group.
 pub(crate) fn write_cgroup(place: &Place, cgroup: &str, file: &str, text: &str) -> Result<(), Why> {
     put(place, &format!("{}/{file}", Place::cgroup(cgroup)), text)
 }
 
 /// Asks for proactive reclaim. Less than was asked for is no failure: the kernel says `EAGAIN`
-/// then. A kernel that does not know `swappiness=` is asked without.
+/// then.
 pub(crate) fn reclaim(
     place: &Place,
     cgroup: &str,
     amount: Bytes,
     swappiness: Option<u8>,
 ) -> Result<(), Why> {
-    let amount = amount.0;
-    let ask = |text: String| match write_cgroup(place, cgroup, "memory.reclaim", &text) {
+    let with = swappiness.map(|value| format!(" swappiness={value}"));
+    let text = format!("{}{}", amount.0, with.unwrap_or_default());
+    match write_cgroup(place, cgroup, "memory.reclaim", &text) {
         Err(why) if why.errno == Errno::AGAIN => Ok(()),
         result => result,
-    };
-    let with = swappiness.map(|value| ask(format!("{amount} swappiness={value}")));
-    match with {
-        Some(Err(why)) if why.errno == Errno::INVAL => ask(amount.to_string()),
-        Some(result) => result,
-        None => ask(amount.to_string()),
     }
 }
 
@@ -128,35 +119,6 @@ pub(crate) fn drop_caches(place: &Place) -> Result<(), Why> {
 /// Sets this process's `oom_score_adj`.
 pub(crate) fn oom_score_adj(place: &Place, value: i16) -> Result<(), Why> {
     put(place, "proc/self/oom_score_adj", &value.to_string())
-}
-
-/// The controllers that the groups' files need, switched on from the root down to `path`.
-fn enable_controllers(place: &Place, cgroups: &[Cgroup], path: &str) -> Result<(), Why> {
-    let files = cgroups.iter().flat_map(|cgroup| &cgroup.files);
-    let used = files.filter_map(|(file, _)| file.split_once('.').map(|(name, _)| name));
-    let mut controllers: Vec<&str> = used.filter(|&name| name != "cgroup").collect();
-    controllers.push("memory");
-    controllers.sort_unstable();
-    controllers.dedup();
-    let root = Place::cgroup("");
-    let mut parents: Vec<&str> = Vec::new();
-    let mut parent = path;
-    while let Some((above, _)) = parent.rsplit_once('/') {
-        parent = above;
-        if above.len() + 1 >= root.len() {
-            parents.push(above);
-        }
-    }
-    for parent in parents.iter().rev() {
-        for controller in &controllers {
-            put(
-                place,
-                &format!("{parent}/cgroup.subtree_control"),
-                &format!("+{controller}"),
-            )?;
-        }
-    }
-    Ok(())
 }
 
 fn known(setting: &Setting) -> Result<&'static Tunable, Error> {
@@ -188,25 +150,6 @@ fn is_present(place: &Place, setting: &Setting) -> Result<bool, Error> {
     Ok(place.root.is_file(known(setting)?.path))
 }
 
-fn lacking(setting: &Setting) -> Error {
-    let what = format!("this kernel lacks {}", setting.tunable);
-    let way_out = "leave out what sets it (--arm chooses arms), or name a kernel that has it";
-    Error::new("settings", format!("{what}; {way_out}"))
-}
-
-/// The settings that a run is about: the arm's and those that the workload writes.
-fn needed(scenario: &Scenario) -> Vec<&Setting> {
-    let mut settings: Vec<&Setting> = scenario.arm_settings.0.iter().collect();
-    for process in &scenario.workload.processes {
-        each_step(&process.steps, &mut |step| {
-            if let Action::Set(list) = &step.action {
-                settings.extend(list);
-            }
-        });
-    }
-    settings
-}
-
 fn applies_arm(workload: &mm::workload::Workload) -> bool {
     let mut applies = false;
     for process in &workload.processes {
@@ -217,29 +160,21 @@ fn applies_arm(workload: &mm::workload::Workload) -> bool {
     applies
 }
 
-fn each_step<'a>(steps: &'a [Step], look: &mut dyn FnMut(&'a Step)) {
-    for step in steps {
-        look(step);
-        if let Action::Repeat { steps, .. } = &step.action {
-            each_step(steps, look);
-        }
-    }
-}
-
 fn write(place: &Place, setting: &Setting) -> Result<(), Why> {
     let written = host::write::write(&place.root, setting);
     written.map(drop).map_err(|error| Why {
         errno: match &error {
             WriteError::Refused { error, .. } => Errno::from_io_error(error),
+            // The kernel knows the tunable and takes another value.
             _ => None,
         }
-        .unwrap_or(Errno::INVAL),
+        .unwrap_or(Errno::RANGE),
         text: error.to_string(),
     })
 }
 
 /// One `write` of the whole text, as the kernel's handlers want it.
-fn put(place: &Place, path: &str, text: &str) -> Result<(), Why> {
+pub(crate) fn put(place: &Place, path: &str, text: &str) -> Result<(), Why> {
     let write = || {
         let mut file = fs::OpenOptions::new()
             .write(true)

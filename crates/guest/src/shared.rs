@@ -43,6 +43,8 @@ pub(crate) struct Desk {
     pub(crate) depth: AtomicU32,
     /// The number of the step that failed, plus one; 0 for none.
     pub(crate) failed_step: AtomicU32,
+    /// The error number with which it failed.
+    pub(crate) failed_errno: AtomicI32,
     /// Why it failed, in words that end with a zero byte.
     pub(crate) message: [AtomicU8; MESSAGE],
     /// Records it has written, ever.

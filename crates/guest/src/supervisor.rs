@@ -16,6 +16,7 @@ use rustix::process::{
 };
 use rustix::thread::futex;
 
+use crate::availability::is_unknown;
 use crate::clock::{Alarm, RunClock, Stopwatch};
 use crate::error::Error;
 use crate::fork::fork;
@@ -153,7 +154,8 @@ impl<'a> Supervisor<'a> {
     fn is_over(&self) -> bool {
         let waits = |state: &State| matches!(state, State::Due(_) | State::Running(_));
         let deadline = self.plan.scenario.workload.deadline;
-        !self.states.iter().any(waits) || deadline.is_some_and(|end| self.clock.now() >= end)
+        let over = self.recorder.is_unavailable() || !self.states.iter().any(waits);
+        over || deadline.is_some_and(|end| self.clock.now() >= end)
     }
 
     /// Sleeps until a process ends or asks for something, or something is due.
@@ -214,7 +216,7 @@ impl<'a> Supervisor<'a> {
         let meter = Meter::new(&self.shared, instance, clocks, self.bell.as_fd());
         let who = &self.plan.instances[instance];
         if let Err(why) = process::settle(self.place, who.process, &who.name) {
-            meter.fail(None, &why.text);
+            meter.fail(None, &why);
             return Err(());
         }
         Process::new(self.plan, instance, self.place, self.prepared, meter).run()
@@ -376,7 +378,11 @@ impl<'a> Supervisor<'a> {
         let step = desk.failed_step.load(Acquire).checked_sub(1);
         let path = step.map_or("start", |step| self.plan.path(step));
         let text = format!("{name}, step {path}: {why}");
-        if step.is_none_or(|step| is_administration(&self.plan.step(step).action)) {
+        let errno = Errno::from_raw_os_error(desk.failed_errno.load(Relaxed));
+        let action = step.map(|step| &self.plan.step(step).action);
+        if matches!(action, Some(Action::ApplyArm | Action::Set(_))) && is_unknown(errno) {
+            self.recorder.unavailable(&why);
+        } else if step.is_none_or(|step| is_administration(&self.plan.step(step).action)) {
             self.recorder.error(&text);
         } else {
             report(&text);

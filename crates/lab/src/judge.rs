@@ -17,14 +17,14 @@ pub struct Judgement {
     pub verdict: Verdict,
 }
 
-/// Judges every arm that has records against the first one that has, in the study's order. Records
-/// of several kernels or benches must not be mixed.
+/// Judges every arm that was run against the first one that was, in the study's order; an arm that
+/// the kernel lacks something for was not. Records of several kernels or benches must not be mixed.
 #[must_use]
 pub fn judge(study: &Study, records: &[Record]) -> Vec<Judgement> {
     let of_arm = |arm: &str| -> Vec<&Record> {
         records
             .iter()
-            .filter(|record| record.provenance.arm == arm)
+            .filter(|record| record.provenance.arm == arm && record.outcome.is_available())
             .collect()
     };
     let arms = study
@@ -126,7 +126,7 @@ fn basis(judgements: &[&Judgement]) -> String {
 mod tests {
     use super::*;
     use crate::record::tests::record;
-    use mm::outcome::{Latency, Status, StepOutcome};
+    use mm::outcome::{Latency, Status, StepOutcome, UNAVAILABLE};
     use mm::units::{Bytes, Nanos};
 
     fn run(arm: &str, seed: u64, seconds: u64) -> Record {
@@ -163,6 +163,36 @@ mod tests {
         assert!(
             line.ends_with("1 of 1 measures (deterministic bench, one run an arm)"),
             "{line}"
+        );
+    }
+
+    #[test]
+    fn an_arm_that_is_not_available_is_neither_judged_nor_judged_against() {
+        let study = Study::parse(
+            &study().text.replace(
+                "[[process]]\nname = \"administrator\"",
+                "[[arm]]\nname = \"third\"\n\n[[process]]\nname = \"administrator\"",
+            ),
+            "test",
+        );
+        let lacking = |arm: &str| {
+            let mut record = run(arm, 1, 9);
+            let frame = &mut record.outcome.capture.frames[0];
+            frame
+                .files
+                .insert(UNAVAILABLE.to_owned(), "vm.x\n".to_owned());
+            record
+        };
+        let records = [
+            lacking("default"),
+            run("raised", 1, 20),
+            run("third", 1, 10),
+        ];
+        let found = judge(&study.unwrap(), &records);
+        assert_eq!(found.len(), 1);
+        assert_eq!(
+            (found[0].arm.as_str(), found[0].baseline.as_str()),
+            ("third", "raised")
         );
     }
 

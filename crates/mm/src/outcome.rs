@@ -2,7 +2,8 @@
 //!
 //! The workload's figures travel inside the capture as two notes of the bench: `plimsoll/steps`,
 //! one line per finished labelled step, in the last frame, and `plimsoll/progress`, operations and
-//! bytes per process so far, in every sample.
+//! bytes per process so far, in every sample. A third, `plimsoll/unavailable`, says that there are
+//! none, because the kernel lacks what the arm is about.
 
 use alloc::borrow::ToOwned;
 use alloc::format;
@@ -17,6 +18,9 @@ use crate::units::{Bytes, Nanos};
 pub const STEPS: &str = "plimsoll/steps";
 /// Path of the note that holds the progress of each process: `PROCESS OPERATIONS BYTES` per line.
 pub const PROGRESS: &str = "plimsoll/progress";
+/// Path of the note, in the last frame, that says what the arm asks for and the kernel lacks, one
+/// thing a line (a tunable's name, a file of a control group). Such a run ends before it begins.
+pub const UNAVAILABLE: &str = "plimsoll/unavailable";
 
 /// The result of one run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -175,6 +179,19 @@ impl Outcome {
             .map(parse)
             .collect::<Result<_, _>>()?;
         Ok(Self { capture, steps })
+    }
+
+    /// What the arm asks for and the kernel lacks; empty where the run was performed.
+    pub fn unavailable(&self) -> impl Iterator<Item = &str> {
+        let last = self.capture.frames.last();
+        let note = last.and_then(|frame| frame.file(UNAVAILABLE));
+        note.unwrap_or("").lines()
+    }
+
+    /// Whether the kernel had all that the arm asks for.
+    #[must_use]
+    pub fn is_available(&self) -> bool {
+        self.unavailable().next().is_none()
     }
 
     /// The steps with this label, one per process instance.

@@ -157,8 +157,22 @@ pub(crate) fn findings(arms: &[&str], judgements: &[Judgement], rows: &[Row]) ->
     let verdicts = arms.iter().filter_map(|arm| sum_up(judgements, arm));
     let gaps = missing(rows).into_iter();
     verdicts
+        .chain(unavailable(rows))
         .chain(gaps.map(|line| format!("no figure for {line}")))
         .collect()
+}
+
+/// The arms that were not run because a kernel lacks what they ask for.
+fn unavailable(rows: &[Row]) -> Vec<String> {
+    let mut lines = Vec::new();
+    for row in rows {
+        for (figure, of) in [(&row.kernel, ""), (&row.model, " to the model")] {
+            let line = |what| format!("{}: not available here{of}: {what}", row.arm);
+            let line = figure.unavailable().map(line);
+            lines.extend(line.filter(|line| !lines.contains(line)));
+        }
+    }
+    lines
 }
 
 /// Why some figures are missing, each reason once.

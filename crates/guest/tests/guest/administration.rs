@@ -2,8 +2,12 @@
 
 use std::fs;
 
+use mm::capture::Capture;
+use mm::outcome::UNAVAILABLE;
+use mm::scenario::Scenario;
 use mm::settings::{Setting, Settings};
-use mm::workload::{Action, Cgroup};
+use mm::units::Bytes;
+use mm::workload::{Action, Cgroup, Until};
 use plimsoll_guest as guest;
 use plimsoll_guest::{ERROR, Prepared, Recorder, SKIPPED};
 
@@ -71,19 +75,108 @@ fn a_base_setting_that_the_kernel_lacks_is_skipped_and_noted() {
     assert_eq!(bench.swappiness(), "10", "the others are written");
 }
 
+/// What is noted as not available before the run, and the text of the swappiness' file then.
+fn lacking(scenario: &Scenario, bench: &Bench) -> (String, String) {
+    let mut recorder = Recorder::new(&bench.place);
+    guest::make_cgroups(&bench.place, &scenario.workload.cgroups, &mut recorder).expect("groups");
+    guest::prepare(scenario, &bench.place, &mut recorder).expect("no error");
+    let is_unavailable = recorder.is_unavailable();
+    recorder.abandon();
+    let mut text = Vec::new();
+    recorder.write_to(&mut text).expect("a vector");
+    let capture = Capture::parse(&String::from_utf8(text).expect("text")).expect("a capture");
+    let note = capture.frames[0].file(UNAVAILABLE).unwrap_or_default();
+    assert_eq!(is_unavailable, !note.is_empty());
+    (note.to_owned(), bench.swappiness())
+}
+
 #[test]
-fn a_setting_under_test_that_the_kernel_lacks_is_an_error_before_the_run() {
+fn a_setting_under_test_that_the_kernel_lacks_is_noted_and_nothing_is_written() {
     let mut arm = scenario(vec![at_once("administrator", vec![step(Action::ApplyArm)])]);
     arm.arm_settings = Settings(vec![setting("ksm.run", "1")]);
-    let set = step(Action::Set(vec![setting("ksm.run", "1")]));
-    let workload = scenario(vec![at_once("administrator", vec![set])]);
-    for lacking in [arm, workload] {
-        let bench = Bench::new();
-        let mut recorder = Recorder::new(&bench.place);
-        let error = guest::prepare(&lacking, &bench.place, &mut recorder).expect_err("no KSM");
-        let start = "settings: this kernel lacks ksm.run; ";
-        assert!(error.to_string().starts_with(start), "{error}");
+    let set = Action::Set(vec![
+        setting("ksm.run", "1"),
+        setting("vm.clean_low_ratio", "9"),
+    ]);
+    let again = Action::Repeat {
+        until: Until::Times(1),
+        steps: vec![step(set.clone())],
+    };
+    let workload = scenario(vec![at_once("administrator", vec![step(set), step(again)])]);
+    for (mut asked, note) in [
+        (arm, "ksm.run\n"),
+        (workload, "ksm.run\nvm.clean_low_ratio\n"),
+    ] {
+        asked.base = Settings(vec![setting("vm.swappiness", "10")]);
+        let expected = (note.to_owned(), "60".to_owned());
+        assert_eq!(lacking(&asked, &Bench::new()), expected);
     }
+}
+
+/// A bench whose group "a" has these files, as the kernel would make them.
+fn grouped(files: &[&str]) -> (Bench, Cgroup) {
+    let bench = Bench::new();
+    for directory in ["sys/fs/cgroup", "sys/fs/cgroup/a"] {
+        fs::create_dir_all(bench.place.root.join(directory)).expect("a directory");
+        let put = |file: &str, text| {
+            let path = bench.place.root.join(&format!("{directory}/{file}"));
+            fs::write(path, text).expect("a file");
+        };
+        files.iter().for_each(|file| put(file, ""));
+        put("cgroup.subtree_control", "");
+        put("cgroup.controllers", "cpu memory\n");
+    }
+    let cgroup = Cgroup {
+        path: "a".into(),
+        files: vec![],
+    };
+    (bench, cgroup)
+}
+
+#[test]
+fn a_file_or_a_controller_of_a_group_that_the_kernel_lacks_is_noted() {
+    let (bench, mut cgroup) = grouped(&["memory.max"]);
+    let write = |file: &str| (file.to_owned(), "1".to_owned());
+    cgroup.files = vec![
+        write("memory.max"),
+        write("memory.zswap.max"),
+        write("io.max"),
+    ];
+    let later = Action::SetCgroup {
+        cgroup: "a".into(),
+        file: write("memory.later"),
+    };
+    let reclaim = Action::Reclaim {
+        cgroup: "a".into(),
+        amount: Bytes(4096),
+        swappiness: None,
+    };
+    let steps = vec![step(later), step(reclaim)];
+    let mut scenario = scenario(vec![at_once("administrator", steps)]);
+    scenario.workload.cgroups = vec![cgroup];
+    let expected = "the io controller of control groups\nmemory.zswap.max\nio.max\n\
+                    memory.later\nmemory.reclaim\n";
+    assert_eq!(lacking(&scenario, &bench).0, expected);
+}
+
+/// A plain file takes any words, as a kernel does that knows them.
+#[test]
+fn reclaim_is_asked_with_the_swappiness_that_the_study_says() {
+    let (bench, cgroup) = grouped(&["memory.reclaim"]);
+    let reclaim = Action::Reclaim {
+        cgroup: "a".into(),
+        amount: Bytes(4096),
+        swappiness: Some(7),
+    };
+    let mut scenario = scenario(vec![at_once("administrator", vec![step(reclaim)])]);
+    scenario.workload.cgroups = vec![cgroup];
+    assert_eq!(lacking(&scenario, &bench).0, "");
+    let path = bench.place.root.join("sys/fs/cgroup/a/memory.reclaim");
+    let probe = fs::read_to_string(&path).expect("a file");
+    assert_eq!(probe, "0 swappiness=7", "nothing is reclaimed by the probe");
+    bench.run(&scenario);
+    let text = fs::read_to_string(&path).expect("a file");
+    assert!(text.starts_with("4096 swappiness=7"), "{text}");
 }
 
 #[test]
@@ -129,7 +222,8 @@ fn control_groups_are_made_below_those_that_pass_their_controllers_on() {
         group("services", &[]),
         group("services/database", &[("memory.max", "268435456")]),
     ];
-    guest::make_cgroups(&bench.place, &groups).expect("groups");
+    let mut recorder = Recorder::new(&bench.place);
+    guest::make_cgroups(&bench.place, &groups, &mut recorder).expect("groups");
     let read = |path: &str| fs::read_to_string(root.join(path)).expect("a file");
     assert_eq!(read("cgroup.subtree_control"), "+memory");
     assert_eq!(read("services/cgroup.subtree_control"), "+memory");
@@ -144,13 +238,16 @@ fn control_groups_are_made_below_those_that_pass_their_controllers_on() {
         "0",
         "it joins by itself"
     );
+}
 
-    let missing = [group("other", &[("memory.low", "1")])];
-    let error = guest::make_cgroups(&bench.place, &missing).expect_err("no such file");
-    assert!(
-        error
-            .to_string()
-            .contains("/sys/fs/cgroup/other/memory.low"),
-        "{error}"
-    );
+#[test]
+fn a_control_group_that_cannot_be_made_is_one_line_with_the_way_out() {
+    let (bench, mut cgroup) = grouped(&[]);
+    fs::write(bench.place.root.join("sys/fs/cgroup/b"), "").expect("a file");
+    cgroup.path = "b".into();
+    let mut recorder = Recorder::new(&bench.place);
+    let error = guest::make_cgroups(&bench.place, &[cgroup], &mut recorder).expect_err("a file");
+    let expected = "control group b: /sys/fs/cgroup/b: File exists (os error 17); correct its \
+                    [[cgroup]] in the study";
+    assert_eq!(error.to_string(), expected);
 }

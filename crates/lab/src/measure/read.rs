@@ -10,6 +10,9 @@ use crate::stats;
 /// Why an outcome does not hold a measure's number.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ReadError {
+    /// The kernel lacks what the arm asks for, so there was no run.
+    #[error("not available here: {0}")]
+    Unavailable(String),
     /// The run ended before the snapshot.
     #[error("there is no snapshot \"{0}\" in this run")]
     NoSnapshot(String),
@@ -37,6 +40,10 @@ impl Measure {
     /// # Errors
     /// A [`ReadError`]: a step that was killed, a run that ended early, an item this kernel lacks.
     pub fn read(&self, outcome: &Outcome) -> Result<f64, ReadError> {
+        if !outcome.is_available() {
+            let lacking: Vec<&str> = outcome.unavailable().collect();
+            return Err(ReadError::Unavailable(lacking.join(", ")));
+        }
         let base = match &self.source {
             Source::Snapshot { label, item } => self.at_snapshot(outcome, label, item)?,
             Source::Between { from, to, item } => {

@@ -43,6 +43,8 @@ pub struct Row {
 pub enum Figure {
     /// There was no run.
     NoRun,
+    /// The kernel lacks what the arm asks for; what, as in "vm.clean_low_ratio".
+    Unavailable(String),
     /// There were so many runs, but no number in them; why, for the first of them.
     Missing(String, usize),
     /// What the runs had.
@@ -109,6 +111,9 @@ impl Figure {
         for run in runs.iter().filter(|run| run.arm == arm) {
             match run.values.get(index) {
                 Some(Ok(value)) => values.push(*value),
+                Some(Err(ReadError::Unavailable(what))) => {
+                    return Self::Unavailable(what.clone());
+                }
                 Some(Err(error)) => {
                     without += 1;
                     why = why.or_else(|| Some(error.to_string()));
@@ -144,7 +149,7 @@ impl Figure {
 
     fn runs(&self) -> Option<Runs<'_>> {
         let without = match self {
-            Self::NoRun => return None,
+            Self::NoRun | Self::Unavailable(_) => return None,
             Self::Missing(_, without) | Self::Known { without, .. } => *without,
         };
         let values = self.values();
@@ -160,8 +165,20 @@ impl Figure {
     /// The figure as people read it; a dash where there is none.
     #[must_use]
     pub fn show(&self, unit: Unit) -> String {
-        self.median()
-            .map_or_else(|| "–".to_owned(), |median| unit.show(median))
+        match (self.median(), self) {
+            (Some(median), _) => unit.show(median),
+            (None, Self::Unavailable(_)) => "not available".to_owned(),
+            (None, _) => "–".to_owned(),
+        }
+    }
+
+    /// What the kernel lacks, where it lacks something.
+    #[must_use]
+    pub fn unavailable(&self) -> Option<&str> {
+        match self {
+            Self::Unavailable(what) => Some(what),
+            _ => None,
+        }
     }
 
     /// The smallest and the largest, where they differ.
@@ -227,6 +244,18 @@ mod tests {
         assert_eq!(row(Kind::Size, missing(), missing()).fidelity(), None);
         let unproved = row(Kind::Size, Figure::known(1.0), Figure::NoRun);
         assert_eq!((unproved.fidelity(), unproved.is_figure()), (None, false));
+    }
+
+    #[test]
+    fn what_a_kernel_lacks_is_no_figure_and_no_miss_of_the_model() {
+        let run = Reading {
+            arm: "a".to_owned(),
+            values: vec![Err(ReadError::Unavailable("vm.x".to_owned()))],
+        };
+        let lacking = row(Kind::Size, Figure::known(1.0), Figure::of(0, "a", &[run]));
+        assert_eq!(lacking.kernel.unavailable(), Some("vm.x"));
+        assert_eq!((lacking.fidelity(), lacking.is_figure()), (None, false));
+        assert_eq!(lacking.kernel.show(Unit::Mib), "not available");
     }
 
     #[test]

@@ -27,6 +27,18 @@ fn load_line(arm: &Arm, pair: &Pair, id: &str) -> Option<String> {
         first(&pair.model, &arm.name),
         first(&pair.proofs, &arm.name),
     );
+    let (name, about) = (Escaped(&arm.name), Escaped(&arm.about));
+    let lacking = kernel
+        .or(model)
+        .filter(|record| !record.outcome.is_available());
+    if let Some(record) = lacking {
+        let what = record.outcome.unavailable().collect::<Vec<_>>().join(", ");
+        let what = Escaped(&what);
+        return Some(format!(
+            "<figure>\n<h4>Arm {name}</h4>\n<p class=\"note\">{about}</p>\n\
+             <p>Not available here: {what}.</p>\n</figure>\n"
+        ));
+    }
     let lines = |record: &Record| LoadLine::of(&record.outcome.capture);
     let (model_lines, kernel_lines) = (model.map(lines), kernel.map(lines));
     let spans = series::spans(&kernel.or(model)?.outcome);
@@ -43,7 +55,6 @@ fn load_line(arm: &Arm, pair: &Pair, id: &str) -> Option<String> {
         description: &description,
     };
     let svg = both(words, |width| chart.draw(width));
-    let (name, about) = (Escaped(&arm.name), Escaped(&arm.about));
     let caption = numbered(&spans);
     Some(format!(
         "<figure>\n<h4>Arm {name}</h4>\n<p class=\"note\">{about}</p>\n{svg}\

@@ -109,6 +109,7 @@ fn figure(figure: &Figure, unit: Unit) -> String {
     let shown = Escaped(figure.show(unit));
     match figure {
         Figure::NoRun => String::new(),
+        Figure::Unavailable(what) => format!("{shown} here<small>{}</small>", Escaped(what)),
         Figure::Missing(why, _) => format!("{shown}<small>{}</small>", Escaped(why)),
         Figure::Known { values, .. } => figure.range(unit).map_or_else(
             || shown.to_string(),

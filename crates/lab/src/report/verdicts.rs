@@ -17,6 +17,7 @@ pub(super) fn verdicts(study: &Study, pair: &Pair, rows: &[Row]) -> Option<Strin
     let mut text = String::new();
     for arm in &study.arms {
         let Some(summary) = sum_up(&judgements, &arm.name) else {
+            text += &unavailable(&arm.name, pair, rows).unwrap_or_default();
             continue;
         };
         let of_arm = judgements
@@ -38,6 +39,17 @@ pub(super) fn verdicts(study: &Study, pair: &Pair, rows: &[Row]) -> Option<Strin
         );
     }
     (!text.is_empty()).then_some(text)
+}
+
+/// A line for an arm that was not run because the kernel lacks what it asks for.
+fn unavailable(arm: &str, pair: &Pair, rows: &[Row]) -> Option<String> {
+    let mut of_arm = rows.iter().filter(|row| row.arm == arm);
+    let what = of_arm.find_map(|row| match pair.is_proved() {
+        true => row.kernel.unavailable(),
+        false => row.model.unavailable(),
+    })?;
+    let (arm, what) = (Escaped(arm), Escaped(what));
+    Some(format!("<p>{arm}: not available here: {what}.</p>\n"))
 }
 
 fn line(judgement: &Judgement, pair: &Pair, rows: &[Row]) -> String {

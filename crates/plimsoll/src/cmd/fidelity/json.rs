@@ -135,6 +135,7 @@ impl Runs {
             values: figure.values().to_vec(),
             why: match figure {
                 Figure::Missing(why, _) => Some(why.clone()),
+                Figure::Unavailable(what) => Some(format!("not available here: {what}")),
                 _ => None,
             },
         }

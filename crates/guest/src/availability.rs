@@ -1,0 +1,76 @@
+//! What of a scenario this kernel lacks, found out by trying and not by its version: whether a file
+//! is there, and whether it takes what is to be written.
+
+use mm::catalogue;
+use mm::scenario::Scenario;
+use mm::settings::Setting;
+use mm::workload::{Action, Step};
+use rustix::io::Errno;
+
+use crate::place::Place;
+use crate::recorder::Recorder;
+use crate::settings::write_cgroup;
+
+/// Notes what the arm's settings and the workload's steps need and this kernel lacks. The control
+/// groups must be there.
+pub(crate) fn probe(scenario: &Scenario, place: &Place, recorder: &mut Recorder) {
+    for setting in &scenario.arm_settings.0 {
+        probe_setting(setting, place, recorder);
+    }
+    for process in &scenario.workload.processes {
+        each_step(&process.steps, &mut |step| match &step.action {
+            Action::Set(list) => {
+                list.iter()
+                    .for_each(|it| probe_setting(it, place, recorder));
+            }
+            Action::SetCgroup { cgroup, file } => probe_file(cgroup, &file.0, place, recorder),
+            Action::Reclaim {
+                cgroup, swappiness, ..
+            } => probe_reclaim(cgroup, *swappiness, place, recorder),
+            _ => {}
+        });
+    }
+}
+
+/// Whether a write was refused because this kernel does not know what was written.
+pub(crate) fn is_unknown(errno: Errno) -> bool {
+    matches!(errno, Errno::INVAL | Errno::OPNOTSUPP)
+}
+
+/// Calls `look` with every step, those inside repetitions too.
+pub(crate) fn each_step<'a>(steps: &'a [Step], look: &mut dyn FnMut(&'a Step)) {
+    for step in steps {
+        look(step);
+        if let Action::Repeat { steps, .. } = &step.action {
+            each_step(steps, look);
+        }
+    }
+}
+
+/// A name that the catalogue does not have is refused elsewhere.
+fn probe_setting(setting: &Setting, place: &Place, recorder: &mut Recorder) {
+    let tunable = catalogue::find(&setting.tunable);
+    if tunable.is_some_and(|tunable| !place.root.is_file(tunable.path)) {
+        recorder.unavailable(&setting.tunable);
+    }
+}
+
+/// A group that is not there is refused elsewhere.
+pub(crate) fn probe_file(cgroup: &str, file: &str, place: &Place, recorder: &mut Recorder) {
+    let group = Place::cgroup(cgroup);
+    if place.root.is_directory(&group) && !place.root.is_file(&format!("{group}/{file}")) {
+        recorder.unavailable(file);
+    }
+}
+
+/// Asking for nothing to be reclaimed tells whether the words are understood.
+fn probe_reclaim(cgroup: &str, swappiness: Option<u8>, place: &Place, recorder: &mut Recorder) {
+    const FILE: &str = "memory.reclaim";
+    probe_file(cgroup, FILE, place, recorder);
+    if let Some(swappiness) = swappiness
+        && let Err(why) = write_cgroup(place, cgroup, FILE, &format!("0 swappiness={swappiness}"))
+        && is_unknown(why.errno)
+    {
+        recorder.unavailable(&format!("{FILE} with swappiness={swappiness}"));
+    }
+}
