@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use mm::access::{Operations, blocks, stream};
+use mm::access::{Operations, Tables, blocks, favourites, stream};
 use mm::units::Bytes;
 use mm::workload::{Access, Action, Advice, Target, Until, Via};
 use rustix::fs::Advice as FileAdvice;
@@ -33,6 +33,7 @@ pub(crate) struct Process<'a> {
     buffer: Option<Mapping>,
     /// The access stream of each step, by the step's number.
     streams: BTreeMap<u32, Operations>,
+    tables: Tables,
 }
 
 /// The step that failed, and why.
@@ -68,6 +69,7 @@ impl<'a> Process<'a> {
             files: Files::new(place, &plan.scenario.machine),
             buffer: None,
             streams: BTreeMap::new(),
+            tables: Tables::default(),
         }
     }
 
@@ -191,10 +193,13 @@ impl<'a> Process<'a> {
         result
     }
 
-    fn operations(&self, number: u32, access: &Access, size: Bytes) -> Operations {
+    fn operations(&mut self, number: u32, access: &Access, size: Bytes) -> Operations {
         let instance = &self.plan.instances[self.instance].name;
-        let prng = stream(self.plan.scenario.seed, instance, self.plan.path(number));
-        Operations::new(access, blocks(size, access.block), prng)
+        let seed = self.plan.scenario.seed;
+        let prng = stream(seed, instance, self.plan.path(number));
+        let favourites = favourites(seed, instance, &access.target);
+        let blocks = blocks(size, access.block);
+        Operations::new(access, blocks, prng, favourites, &mut self.tables)
     }
 
     fn size(&self, target: &Target) -> Result<Bytes, Errno> {

@@ -1,9 +1,11 @@
 //! Amounts as people write them in a study: `"3840 MiB"`, `"118000 KiB/s"`, `"500 ms"`.
 //!
 //! Binary units (KiB, MiB, …) count in 1024, decimal ones (kB, MB, …) in 1000. Fractions are exact
-//! and rounded down to a whole byte or nanosecond: `"1.5 GiB"`.
+//! and rounded down to a whole byte or nanosecond: `"1.5 GiB"`. What a workload uses may also be a
+//! share of the memory that is available: `"95 % of available"`.
 
 use mm::units::{Bytes, Nanos};
+use mm::workload::Size;
 
 use crate::suggest;
 
@@ -34,6 +36,11 @@ pub const LARGEST_SIZE: u64 = 1 << 60;
 /// The longest time that is accepted: 100 hours.
 pub const LONGEST_TIME: u64 = 360_000_000_000_000;
 
+/// The largest share of what is available, in percent: ten times as much.
+const LARGEST_SHARE: u64 = 1000;
+/// What follows the number of a share.
+const OF_AVAILABLE: &str = "% of available";
+
 /// Why a text is no amount.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum QuantityError {
@@ -50,6 +57,9 @@ pub enum QuantityError {
         /// A suggestion, or the units there are.
         way_out: String,
     },
+    /// A share that is none, or too fine.
+    #[error("\"{0}\" is no share of what is available")]
+    Share(String),
     /// It is larger than anything that makes sense.
     #[error("\"{text}\" is too large; the most is {most}")]
     TooLarge {
@@ -66,6 +76,31 @@ pub enum QuantityError {
 /// No number, no unit of size, or more than [`LARGEST_SIZE`].
 pub fn size(text: &str) -> Result<Bytes, QuantityError> {
     amount(text, text, "size", SIZES, LARGEST_SIZE, "1024 PiB").map(Bytes)
+}
+
+/// Reads a size of a workload: `"512 MiB"`, or `"95 % of available"`, with at most one digit after
+/// the point.
+///
+/// # Errors
+/// What [`size`] says, a number that is no share, or more than 1000 %.
+pub fn workload_size(text: &str) -> Result<Size, QuantityError> {
+    let Some(number) = text.trim_end().strip_suffix(OF_AVAILABLE) else {
+        return size(text).map(Size::Bytes);
+    };
+    let no_share = || QuantityError::Share(shortened(text));
+    let share = Decimal::parse(number.trim()).ok_or_else(no_share)?;
+    let thousandths = share.times(10).ok_or_else(no_share)?;
+    if thousandths > LARGEST_SHARE * 10 {
+        return Err(QuantityError::TooLarge {
+            text: shortened(text),
+            most: format!("{LARGEST_SHARE} {OF_AVAILABLE}"),
+        });
+    }
+    let exact = share.is_whole_times(10).then_some(thousandths);
+    let thousandths = exact.and_then(|share| u32::try_from(share).ok());
+    Ok(Size::OfAvailable {
+        thousandths: thousandths.ok_or_else(no_share)?,
+    })
 }
 
 /// Reads a span of time: `"250 ms"`.
@@ -130,7 +165,8 @@ struct Decimal {
 impl Decimal {
     fn parse(text: &str) -> Option<Self> {
         let (whole, fraction) = text.split_once('.').unwrap_or((text, "0"));
-        if whole.is_empty() || fraction.is_empty() || fraction.contains('.') {
+        let digits = |part: &str| !part.is_empty() && part.bytes().all(|b| b.is_ascii_digit());
+        if !digits(whole) || !digits(fraction) {
             return None;
         }
         // Ten digits after the point are beyond a nanosecond in a minute.
@@ -145,6 +181,11 @@ impl Decimal {
         let digits = format!("0{whole}{fraction}").parse().ok()?;
         let places = u32::try_from(fraction.len()).ok()?;
         Some(Self { digits, places })
+    }
+
+    /// Whether nothing is rounded away by [`Self::times`].
+    fn is_whole_times(&self, factor: u64) -> bool {
+        (self.digits * u128::from(factor)).is_multiple_of(10_u128.pow(self.places))
     }
 
     fn times(&self, factor: u64) -> Option<u64> {
@@ -195,10 +236,39 @@ mod tests {
         assert!(size("1.2.3 MiB").is_err() && size("-1 MiB").is_err() && size("").is_err());
     }
 
+    #[test]
+    fn a_workload_may_take_a_share_of_what_is_available() {
+        let share = |thousandths| Ok(Size::OfAvailable { thousandths });
+        assert_eq!(workload_size("95 % of available"), share(950));
+        assert_eq!(workload_size("12.5% of available"), share(125));
+        assert_eq!(workload_size("0 % of available"), share(0));
+        assert_eq!(workload_size("1000 % of available"), share(10_000));
+        assert_eq!(workload_size("4 MiB"), Ok(Size::Bytes(Bytes(4 << 20))));
+        for (text, why) in [
+            (
+                "x % of available",
+                "\"x % of available\" is no share of what is available",
+            ),
+            (
+                "1.25 % of available",
+                "\"1.25 % of available\" is no share of what is available",
+            ),
+            (
+                "1001 % of available",
+                "\"1001 % of available\" is too large; the most is 1000 % of available",
+            ),
+        ] {
+            let error = workload_size(text).expect_err(text).to_string();
+            assert_eq!(error, why);
+        }
+        assert!(workload_size("95 %").is_err(), "of what?");
+    }
+
     proptest::proptest! {
         #[test]
         fn no_text_panics_the_reader(text in ".{0,60}") {
             let _ = (size(&text), duration(&text), bandwidth(&text));
+            let _ = (workload_size(&text), workload_size(&format!("{text}% of available")));
         }
 
         #[test]

@@ -77,6 +77,10 @@ pub struct Arm {
     pub name: String,
     /// What it is about, in the author's words.
     pub about: String,
+    /// What it asks of the administrator, where it is a remedy.
+    pub asks: Option<String>,
+    /// It shows a kernel that cannot be booted any more: the model runs it, no real kernel does.
+    pub model_only: bool,
     /// What it sets.
     pub settings: Settings,
     /// What is set on every arm before the run.
@@ -237,6 +241,8 @@ fn read_arm<'a>(
     let arm = Arm {
         name: plan.name.clone(),
         about: plan.about.clone(),
+        asks: plan.asks.clone(),
+        model_only: plan.model_only,
         settings: plan.settings(&scope)?,
         base: root.or("base", Settings::default(), |n| {
             settings::settings(&n.clone().placed("[base]"))

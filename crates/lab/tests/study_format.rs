@@ -3,13 +3,23 @@
 use mm::machine::SwapBacking;
 use mm::units::{Bytes, Nanos};
 use mm::workload::{
-    Action, Advice, Content, Huge, Pattern, Process, Start, Step, Target, Until, Via, Workload,
+    Action, Advice, Content, Huge, Pattern, Process, Size, Start, Step, Target, Until, Via,
+    Workload,
 };
-use plimsoll_lab::measure::{Class, Over, Source};
+use plimsoll_lab::measure::Class;
 use plimsoll_lab::study::Study;
 
 fn min_free_kbytes() -> Study {
     Study::find("min-free-kbytes").expect("the built-in study is consistent")
+}
+
+/// A study that is shipped as a file.
+fn shipped(name: &str) -> Study {
+    Study::find(&path_of_shipped(name)).unwrap_or_else(|error| panic!("{error}"))
+}
+
+fn path_of_shipped(name: &str) -> String {
+    format!("{}/../../studies/{name}.toml", env!("CARGO_MANIFEST_DIR"))
 }
 
 /// A study of the other systems, written down to see that it can be said.
@@ -61,34 +71,26 @@ fn the_first_study_is_read_as_meant() {
 }
 
 #[test]
-fn memory_hogs_can_be_said() {
-    let study = other("memory-hogs");
-    assert_eq!(
-        study.arms.len(),
-        13 + 3 * 6,
-        "three arms are swept over six sizes"
-    );
-    let backup = |arm: &str| {
+fn memory_hogs_is_read_as_meant() {
+    let study = shipped("memory-hogs");
+    let access = |arm: &str, process_name: &str, label: &str| {
         let scenario = study.scenario(arm, 1).unwrap();
-        let Action::Access(access) = labelled(
-            &process(&scenario.workload, "backup").steps,
-            "backup writes",
-        )
-        .clone() else {
-            panic!("it writes");
-        };
-        access
+        match labelled(&process(&scenario.workload, process_name).steps, label) {
+            Action::Access(access) => access.clone(),
+            other => panic!("{other:?} is no access"),
+        }
     };
-    assert_eq!(backup("default, backup 0 B").amount, Some(Bytes(0).into()));
-    assert_eq!(
-        backup("mglru, backup 2 GiB").amount,
-        Some(Bytes(2 << 30).into())
-    );
+    let share = |thousandths| Some(Size::OfAvailable { thousandths });
+    let backup = |arm: &str| access(arm, "backup", "backup");
+    assert_eq!(backup("default").amount, share(1000));
+    assert_eq!(backup("backup of 4 x free").amount, share(200));
+    assert_eq!(backup("no backup").amount, Some(Bytes(0).into()));
     assert_eq!(
         (backup("direct").via, backup("mmap").via),
         (Via::Direct, Via::Mmap)
     );
-    assert_eq!(backup("mlock").write_percent, 100);
+    let beside = access("default", "server", "beside the backup");
+    assert_eq!((beside.write_percent, beside.think), (30, Nanos(100_000)));
 
     let arm = |name: &str| study.scenario(name, 1).unwrap();
     let locks = |step: &Step| {
@@ -101,21 +103,28 @@ fn memory_hogs_can_be_said() {
     };
     let server = |name: &str| process(&arm(name).workload, "server").steps.clone();
     assert!(server("mlock").iter().any(locks) && !server("mmap").iter().any(locks));
-    assert!(matches!(&server("hugetlb")[0].action, Action::Map(map) if map.huge == Huge::Hugetlb));
+    let Action::Map(map) = &server("hugetlb")[1].action else {
+        panic!("it maps after it has applied the arm");
+    };
+    assert_eq!((map.huge, Some(map.size)), (Huge::Hugetlb, share(980)));
     let swap = |name: &str| arm(name).machine.swaps.first().map(|swap| swap.size);
     assert_eq!(swap("no swap"), None);
-    assert_eq!(swap("small swap"), Some(Bytes(32 << 20)));
+    assert_eq!(swap("small swap"), Some(Bytes(16 << 20)));
     assert_eq!(swap("mlock"), Some(Bytes(512 << 20)));
 }
 
 #[test]
 fn remedies_for_the_writer_can_be_said() {
-    let study = other("memory-hogs");
+    let study = shipped("memory-hogs");
     let arm = |name: &str| study.scenario(name, 1).unwrap();
-    let cgroups = arm("memory.min").workload.cgroups;
+    let group = |name: &str, of: &str| process(&arm(name).workload, of).cgroup.clone();
+    assert_eq!(arm("default").workload.cgroups, []);
+    assert_eq!(group("default", "server"), None);
+    assert_eq!(group("memory.min", "server").as_deref(), Some("server"));
+    assert_eq!(group("memory.min", "backup"), None);
     assert_eq!(
-        cgroups[0].files,
-        [("memory.min".to_owned(), "346030080".to_owned())]
+        arm("memory.max").workload.cgroups[0].files,
+        [("memory.max".to_owned(), "16777216".to_owned())]
     );
     let ceiling = arm("page-cache ceiling");
     let Action::Repeat {
@@ -133,16 +142,17 @@ fn remedies_for_the_writer_can_be_said() {
             swappiness: Some(0)
         }
     );
-    let limited = arm("resource limit");
-    let limited = process(&limited.workload, "backup, limited");
-    assert_eq!(limited.address_space, Some(Bytes(64 << 20)));
-    let dropper = arm("dontneed");
-    let Action::Repeat { steps, .. } = &process(&dropper.workload, "dropper").steps[0].action
+    let limit = |name: &str| process(&arm(name).workload, "backup").address_space;
+    assert_eq!(limit("resource limit"), Some(Bytes(64 << 20)));
+    assert_eq!(limit("default"), None);
+    let dontneed = arm("dontneed");
+    let Action::Repeat { steps, .. } =
+        labelled(&process(&dontneed.workload, "backup").steps, "backup")
     else {
         panic!("it repeats");
     };
     assert!(matches!(
-        steps[0].action,
+        steps[1].action,
         Action::Advise {
             advice: Advice::DontNeed,
             ..
@@ -151,32 +161,34 @@ fn remedies_for_the_writer_can_be_said() {
 }
 
 #[test]
-fn working_set_can_be_said() {
-    let study = other("working-set");
-    let scenario = study.scenario("cgroup", 1).unwrap();
+fn working_set_is_read_as_meant() {
+    let study = shipped("working-set");
+    let scenario = study.scenario("memory.low", 1).unwrap();
     assert_eq!(scenario.workload.deadline, Some(Nanos(120_000_000_000)));
-    assert_eq!(
-        scenario.machine.swaps[0].backing,
-        SwapBacking::Zram { ratio_milli: 3000 }
-    );
     let reader = process(&scenario.workload, "re-reader");
-    assert_eq!(reader.start, Start::After(Nanos(2_000_000_000)));
+    assert_eq!(reader.start, Start::After(Nanos::ZERO));
     assert_eq!(reader.cgroup.as_deref(), Some("protected"));
     let classic = study.scenario("classic", 1).unwrap();
     assert_eq!(process(&classic.workload, "re-reader").cgroup, None);
-    let Action::Repeat { until, .. } = reader.steps[0].action else {
-        panic!("it repeats");
+    let tail = process(&classic.workload, "tail");
+    assert_eq!((tail.start, tail.oom_score_adj), (Start::OnDemand, 1000));
+    let rounds = |step: &Step| match &step.action {
+        Action::Repeat { until, .. } => Some(*until),
+        _ => None,
     };
-    assert_eq!(until, Until::Times(20));
-    let slowest = &study.measures[1];
-    assert!(matches!(
-        slowest.source,
-        Source::Step {
-            over: Over::Maximum,
-            ..
-        }
-    ));
-    assert!((slowest.published["le9uo"].amount - 1.37).abs() < 1e-9);
+    let rounds: Vec<Until> = reader.steps.iter().filter_map(rounds).collect();
+    assert_eq!(rounds, [Until::Times(15)]);
+}
+
+#[test]
+fn swap_may_be_compressed_memory() {
+    let text = std::fs::read_to_string(path_of_shipped("working-set")).unwrap();
+    let zram = "[[machine.swap]]\nzram-ratio = 3\nsize = \"256 MiB\"\n[[machine.disk]]";
+    let study = Study::parse(&text.replacen("[[machine.disk]]", zram, 1), "test").unwrap();
+    assert_eq!(
+        study.arms[0].machine.swaps[0].backing,
+        SwapBacking::Zram { ratio_milli: 3000 }
+    );
 }
 
 #[test]

@@ -6,11 +6,12 @@
 //! that is started a second time begins anew, with the same stream.
 
 use alloc::format;
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use crate::prng::Prng;
 use crate::units::Bytes;
-use crate::workload::{Access, Pattern};
+use crate::workload::{Access, Pattern, Target};
 
 /// The stream of one step of one process instance. The step's path is its index among its process's
 /// steps, from 0, and so on inward with points between: `"3"`, or `"7.0"` for the first step of the
@@ -18,6 +19,14 @@ use crate::workload::{Access, Pattern};
 #[must_use]
 pub fn stream(seed: u64, instance: &str, step_path: &str) -> Prng {
     Prng::for_part(seed, &format!("{instance}/{step_path}"))
+}
+
+/// Which blocks of a target a process likes best: the same in all its steps, whatever their order,
+/// for a server's hot pages stay hot from one phase of a study to the next.
+#[must_use]
+pub fn favourites(seed: u64, instance: &str, target: &Target) -> u64 {
+    let (Target::File(name) | Target::Region(name)) = target;
+    Prng::for_part(seed, &format!("{instance}/favourites/{name}")).next_u64()
 }
 
 /// The blocks of a target: the last one may be short. A block of 0 bytes counts as one of 1.
@@ -60,15 +69,21 @@ enum Order {
 }
 
 impl Operations {
-    /// The operations of `access` over a target of `blocks` blocks, from `prng` (one stream per
-    /// process instance and step: see [`Prng::for_part`]).
+    /// The operations of `access` over a target of `blocks` blocks, from `prng` (see [`stream`]).
+    /// `favourites` is the key of that name, `tables` what the process has computed before.
     #[must_use]
-    pub fn new(access: &Access, blocks: u64, mut prng: Prng) -> Self {
+    pub fn new(
+        access: &Access,
+        blocks: u64,
+        prng: Prng,
+        favourites: u64,
+        tables: &mut Tables,
+    ) -> Self {
         let order = match access.pattern {
             Pattern::Sequential => Order::Sequential,
             Pattern::Random => Order::Random,
             Pattern::Zipf { exponent_milli } => {
-                Order::Zipf(Zipf::new(blocks, exponent_milli, prng.next_u64()))
+                Order::Zipf(Zipf::with(tables, blocks, exponent_milli, favourites))
             }
         };
         Self {
@@ -112,20 +127,19 @@ impl Operations {
     }
 }
 
-/// Zipf-distributed ranks, scattered over the blocks.
-///
-/// A table of the cumulative weights in 63-bit integers, found by binary search: exact, the same on
-/// every machine, 8 bytes a block.
-#[derive(Clone, Debug)]
-pub struct Zipf {
-    cumulative: Vec<u64>,
-    scatter: Scatter,
-}
+/// Tables of Zipf weights that accesses share: a process that touches one region in several steps
+/// needs one of them, and its own memory matters where the machine is nearly full.
+#[derive(Clone, Debug, Default)]
+pub struct Tables(Vec<(u64, u32, Arc<[u64]>)>);
 
-impl Zipf {
-    /// `blocks` ranks with exponent `exponent_milli` / 1000, scattered by `key`.
-    #[must_use]
-    pub fn new(blocks: u64, exponent_milli: u32, key: u64) -> Self {
+impl Tables {
+    /// The cumulative weights of `blocks` ranks with exponent `exponent_milli` / 1000, in 63-bit
+    /// integers: exact, the same on every machine, 8 bytes a block.
+    fn cumulative(&mut self, blocks: u64, exponent_milli: u32) -> Arc<[u64]> {
+        let like = |table: &&(u64, u32, _)| (table.0, table.1) == (blocks, exponent_milli);
+        if let Some((_, _, table)) = self.0.iter().find(like) {
+            return Arc::clone(table);
+        }
         let exponent = f64::from(exponent_milli) / 1000.0;
         let weight = |rank: u64| libm::pow(rank as f64, -exponent);
         let total: f64 = (1..=blocks).map(weight).sum();
@@ -135,8 +149,29 @@ impl Zipf {
             sum += weight(rank);
             (sum * scale) as u64
         });
+        let table: Arc<[u64]> = cumulative.collect();
+        self.0.push((blocks, exponent_milli, Arc::clone(&table)));
+        table
+    }
+}
+
+/// Zipf-distributed ranks by binary search in their table, scattered over the blocks.
+#[derive(Clone, Debug)]
+pub struct Zipf {
+    cumulative: Arc<[u64]>,
+    scatter: Scatter,
+}
+
+impl Zipf {
+    /// `blocks` ranks with exponent `exponent_milli` / 1000, scattered by `key`.
+    #[must_use]
+    pub fn new(blocks: u64, exponent_milli: u32, key: u64) -> Self {
+        Self::with(&mut Tables::default(), blocks, exponent_milli, key)
+    }
+
+    fn with(tables: &mut Tables, blocks: u64, exponent_milli: u32, key: u64) -> Self {
         Self {
-            cumulative: cumulative.collect(),
+            cumulative: tables.cumulative(blocks, exponent_milli),
             scatter: Scatter::new(blocks, key),
         }
     }
@@ -209,6 +244,25 @@ mod tests {
     fn every_step_of_every_instance_has_its_own_stream() {
         assert_eq!(stream(1, "hog.2", "7.0"), Prng::for_part(1, "hog.2/7.0"));
         assert_ne!(stream(1, "hog.2", "7.0"), stream(1, "hog.1", "7.0"));
+    }
+
+    #[test]
+    fn the_hot_blocks_of_a_target_are_the_same_in_every_step() {
+        let region = |name: &str| Target::Region(name.into());
+        let key = favourites(1, "server", &region("buffers"));
+        assert_eq!(key, favourites(1, "server", &region("buffers")));
+        assert_ne!(key, favourites(2, "server", &region("buffers")));
+        assert_ne!(key, favourites(1, "server", &region("other")));
+        assert_ne!(key, favourites(1, "server.2", &region("buffers")));
+    }
+
+    #[test]
+    fn steps_share_a_table_of_the_same_weights() {
+        let mut tables = Tables::default();
+        let first = tables.cumulative(1000, 900);
+        assert!(Arc::ptr_eq(&first, &tables.cumulative(1000, 900)));
+        assert!(!Arc::ptr_eq(&first, &tables.cumulative(1000, 990)));
+        assert!(!Arc::ptr_eq(&first, &tables.cumulative(999, 900)));
     }
 
     #[test]

@@ -33,6 +33,7 @@ pub(crate) struct Task<'a> {
     pub(crate) regions: BTreeMap<&'a str, Region>,
     /// The access streams of its steps, by the step's path.
     streams: BTreeMap<String, Operations>,
+    tables: access::Tables,
     /// Readahead of the files it has open, by the file's index: as long as it lives.
     readaheads: BTreeMap<usize, Readahead>,
     /// Totals, for the progress note.
@@ -138,6 +139,7 @@ impl<'a> Task<'a> {
             access: None,
             regions: BTreeMap::new(),
             streams: BTreeMap::new(),
+            tables: access::Tables::default(),
             readaheads: BTreeMap::new(),
             operations: 0,
             bytes: 0,
@@ -202,7 +204,9 @@ impl<'a> Task<'a> {
         let size = target.size();
         let operations_to_do = self.streams.remove(&path).unwrap_or_else(|| {
             let prng = access::stream(seed, &self.name, &path);
-            Operations::new(access, access::blocks(size, access.block), prng)
+            let favourites = access::favourites(seed, &self.name, &access.target);
+            let blocks = access::blocks(size, access.block);
+            Operations::new(access, blocks, prng, favourites, &mut self.tables)
         });
         let readahead = match target {
             Area::File { index, .. } => self.readaheads.get(&index).copied(),

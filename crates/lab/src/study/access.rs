@@ -1,7 +1,7 @@
 //! `read`, `write`, `touch` and `access`: a run of accesses to a file or a region.
 
 use mm::units::{Bytes, Nanos};
-use mm::workload::{Access, Pattern, Size, Target, Via};
+use mm::workload::{Access, Pattern, Target, Via};
 
 use super::names::{Kind, Names};
 use super::node::Node;
@@ -69,7 +69,7 @@ pub(super) fn access(key: &str, node: &Node<'_>, names: &Names) -> Result<Access
         target,
         via,
         pattern,
-        amount: table.maybe("amount", |n| n.size())?.map(Size::from),
+        amount: table.maybe("amount", |n| n.workload_size())?,
         time_limit: table.maybe("for", |n| n.some_duration())?,
         write_percent,
         think: table.or("think", Nanos::ZERO, |n| n.duration())?,

@@ -12,7 +12,14 @@ use super::source::{Source, StudyError};
 use super::table::Table;
 use crate::suggest;
 
-const ARM: &[&str] = &["name", "about", "settings", "parameters"];
+const ARM: &[&str] = &[
+    "name",
+    "about",
+    "asks",
+    "model-only",
+    "settings",
+    "parameters",
+];
 const SWEEP: &[&str] = &["parameter", "values", "arms", "except"];
 /// More arms than anyone reads in a table.
 const MOST_ARMS: usize = 1000;
@@ -25,6 +32,8 @@ pub(super) struct ArmPlan<'a> {
     /// Its name without them; `arms` and `except` mean this one.
     pub(super) base_name: String,
     pub(super) about: String,
+    pub(super) asks: Option<String>,
+    pub(super) model_only: bool,
     settings: Option<&'a Spanned<DeValue<'a>>>,
     pub(super) parameters: BTreeMap<&'a str, &'a DeValue<'a>>,
 }
@@ -36,7 +45,11 @@ impl<'a> ArmPlan<'a> {
             return Ok(Settings::default());
         };
         let place = format!("the settings of arm `{}`", self.base_name);
-        settings::settings(&Node::new(scope, place, value)?)
+        let node = Node::new(scope, place, value)?;
+        match self.model_only {
+            true => settings::with_the_models_own(&node),
+            false => settings::settings(&node),
+        }
     }
 }
 
@@ -85,6 +98,8 @@ pub(super) fn plans<'a>(
             name: String::new(),
             base_name: table.need("name")?.name()?,
             about: table.or("about", String::new(), |n| n.text().map(str::to_owned))?,
+            asks: table.maybe("asks", |n| n.text().map(str::to_owned))?,
+            model_only: table.or("model-only", false, |n| n.flag())?,
             settings: raw.and_then(|arm| arm.get("settings")),
             parameters: defaults.clone(),
         };

@@ -52,6 +52,8 @@ fn of(arm: &Arm, sample_every: Nanos) -> String {
     let Arm {
         name: _,
         about: _,
+        asks: _,
+        model_only: _,
         settings,
         base,
         machine,

@@ -31,7 +31,7 @@ pub(super) fn map(node: &Node<'_>, names: &mut Names) -> Result<Map, StudyError>
     let table = node.table(MAP)?;
     Ok(Map {
         region: names.add(Kind::Region, &table.need("region")?)?,
-        size: table.need("size")?.some_size()?.into(),
+        size: table.need("size")?.some_workload_size()?,
         huge: table.or("huge", Huge::System, |n| n.choice(HUGE))?,
         mergeable: table.or("mergeable", false, |n| n.flag())?,
         contents: table.or("contents", Vec::new(), contents)?,

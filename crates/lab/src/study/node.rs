@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::ops::{Range, RangeInclusive};
 
 use mm::units::{Bytes, Nanos};
+use mm::workload::Size;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
@@ -172,6 +173,24 @@ impl<'a> Node<'a> {
         (size.0 > 0)
             .then_some(size)
             .ok_or_else(|| self.expected("a size above zero"))
+    }
+
+    /// What a workload takes: a size, or a share of what is available; zero included.
+    pub(super) fn workload_size(&self) -> Result<Size, StudyError> {
+        self.quantity(
+            quantity::workload_size,
+            "a size as in \"512 MiB\", or a share as in \"95 % of available\"",
+        )
+    }
+
+    /// The same, but more than nothing.
+    pub(super) fn some_workload_size(&self) -> Result<Size, StudyError> {
+        match self.workload_size()? {
+            Size::Bytes(Bytes(0)) | Size::OfAvailable { thousandths: 0 } => {
+                Err(self.expected("a size above zero"))
+            }
+            size => Ok(size),
+        }
     }
 
     /// A span of time, zero included.

@@ -6,18 +6,57 @@ use mm::settings::{Setting, Settings};
 use super::node::Node;
 use super::source::StudyError;
 use crate::measure::Unit;
+use crate::suggest;
+
+/// What the model has besides the kernel's tunables: name, and the values it takes. They choose a
+/// kernel that is no longer to be had.
+const OF_THE_MODEL: &[(&str, &[&str])] = &[("model.kswapd", &["before 3.11"])];
 
 /// Reads `{ "vm.swappiness" = "10", … }`, in the order of the text.
 pub(super) fn settings(node: &Node<'_>) -> Result<Settings, StudyError> {
+    read(node, false)
+}
+
+/// The same for an arm that only the model runs: settings of the model's own may be among them.
+pub(super) fn with_the_models_own(node: &Node<'_>) -> Result<Settings, StudyError> {
+    read(node, true)
+}
+
+fn read(node: &Node<'_>, model_only: bool) -> Result<Settings, StudyError> {
     let mut settings = Settings::default();
     for (tunable, node) in node.entries()? {
         let value = node.written()?;
         let setting = Setting { tunable, value };
+        if is_of_the_model(&setting, &node, model_only)? {
+            settings.0.push(setting);
+            continue;
+        }
         let tunable = catalogue::check(&setting).map_err(|error| refused(&node, &error))?;
         check_partner(&node, tunable, &settings)?;
         settings.0.push(setting);
     }
     Ok(settings)
+}
+
+/// Whether it is one of the model's own, which only an arm for the model may set.
+fn is_of_the_model(
+    setting: &Setting,
+    node: &Node<'_>,
+    model_only: bool,
+) -> Result<bool, StudyError> {
+    let Some((name, values)) = OF_THE_MODEL.iter().find(|own| own.0 == setting.tunable) else {
+        return Ok(false);
+    };
+    if !model_only {
+        let what = format!("{name} is a setting of the model, not of a kernel");
+        return Err(node.error(what, "give the arm `model-only = true`"));
+    }
+    if !values.contains(&setting.value.as_str()) {
+        let what = format!("{name} = \"{}\"", setting.value);
+        let way_out = suggest::way_out(&setting.value, values.iter().copied());
+        return Err(node.error(what, way_out));
+    }
+    Ok(true)
 }
 
 /// The file of a tunable, and the unit of the number in it.

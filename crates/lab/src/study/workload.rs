@@ -1,6 +1,6 @@
 //! `[[cgroup]]` and `[[process]]`: what asks for memory.
 
-use mm::units::Nanos;
+use mm::units::{Bytes, Nanos};
 use mm::workload::{Cgroup, Process, Start, Workload};
 
 use super::names::{Kind, Names};
@@ -112,7 +112,7 @@ fn start(table: &Table<'_>) -> Result<Start, StudyError> {
 
 fn process(table: &Table<'_>, names: &mut Names, links: &mut Links) -> Result<Process, StudyError> {
     let name = table.need("name")?.name()?;
-    let cgroup = table.maybe("cgroup", |n| names.known(Kind::Cgroup, n))?;
+    let cgroup = table.maybe("cgroup", |n| group(n, names))?.flatten();
     let steps = table.need("steps")?;
     if steps.list()?.is_empty() {
         return Err(steps.error(format!("process `{name}` has no steps"), "give it one"));
@@ -122,10 +122,27 @@ fn process(table: &Table<'_>, names: &mut Names, links: &mut Links) -> Result<Pr
         count: table.or("count", 1, |n| n.count(1, i64::from(MOST_PROCESSES)))?,
         cgroup,
         oom_score_adj: table.or("oom-score-adj", 0, |n| n.count(-1000, 1000))?,
-        address_space: table.maybe("address-space", |n| n.some_size())?,
+        address_space: table.maybe("address-space", limit)?.flatten(),
         steps: step::steps_of(&name, &steps, names, links)?,
         name,
     })
+}
+
+/// The control group a process starts in; none is needed for the root of the hierarchy, which an
+/// arm's parameter can name where others name a group.
+fn group(node: &Node<'_>, names: &Names) -> Result<Option<String>, StudyError> {
+    match node.text()? {
+        "/" => Ok(None),
+        _ => names.known(Kind::Cgroup, node).map(Some),
+    }
+}
+
+/// A limit, or none for the same reason.
+fn limit(node: &Node<'_>) -> Result<Option<Bytes>, StudyError> {
+    match node.text() {
+        Ok("unlimited") => Ok(None),
+        _ => node.some_size().map(Some),
+    }
 }
 
 /// What only the whole workload shows.

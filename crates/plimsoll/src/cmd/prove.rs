@@ -75,8 +75,11 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     let study = Study::find(&args.study)?;
     let mut experiment = args.choice.experiment(&study);
     let arms = experiment.arms()?;
-    let usual = || jobs::usual(args.clock.into(), &study, &arms);
+    let provable = provable(&study, &arms)?;
+    let usual = || jobs::usual(args.clock.into(), &study, &provable);
     experiment.at_a_time = AtATime::Number(args.jobs.unwrap_or_else(usual));
+    let of_the_model = experiment.clone();
+    experiment.arms = provable.iter().map(|&arm| arm.to_owned()).collect();
     let named = args.calibration.as_deref().map(calibration::read);
     let named = named.transpose()?;
     let bar = Bar::new(experiment.runs()?.len());
@@ -88,7 +91,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     let failure = no_outcome(&results);
     let mut problems = problems(&results, "");
     let calibration = named.map_or_else(|| calibration::built_in(&bench.kernel()), Ok);
-    let model = predict(&experiment, calibration);
+    let model = predict(&of_the_model, calibration);
     match &model {
         Ok(model) => problems.extend(self::problems(model, "prediction for ")),
         Err(why) => problems.push(format!("no prediction: {why:#}")),
@@ -107,6 +110,21 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
         None if results::holds(&rows) => Ok(ExitCode::Done),
         None => Ok(ExitCode::No),
     }
+}
+
+/// The arms that a real kernel can run; a line is said of each that none can.
+fn provable<'a>(study: &Study, arms: &[&'a str]) -> anyhow::Result<Vec<&'a str>> {
+    let is_for_the_model = |arm: &str| study.arm(arm).is_ok_and(|arm| arm.model_only);
+    let (skipped, provable): (Vec<&str>, Vec<&str>) =
+        arms.iter().partition(|arm| is_for_the_model(arm));
+    if provable.is_empty() {
+        let arm = skipped.first().copied().unwrap_or_default();
+        anyhow::bail!("arm `{arm}` is for the model only; run it with `plimsoll predict`");
+    }
+    for arm in skipped {
+        eprintln_quietly(&format!("arm {arm}: for the model only, not proved"));
+    }
+    Ok(provable)
 }
 
 impl From<ClockArg> for Clock {
@@ -274,6 +292,29 @@ fn eprintln_quietly(text: &str) {
 mod tests {
     use super::*;
     use lab::experiment::RunId;
+
+    #[test]
+    fn an_arm_for_the_model_only_is_not_proved() {
+        let text = "name = \"m\"\ntitle = \"m\"\nquestion = \"m\"\n[machine]\nmemory = \"1 GiB\"\n\
+                    [[arm]]\nname = \"now\"\n[[arm]]\nname = \"then\"\nmodel-only = true\n\
+                    settings = { \"model.kswapd\" = \"before 3.11\" }\n\
+                    [[process]]\nname = \"p\"\nsteps = [{ label = \"s\", sleep = \"1 s\" }]\n\
+                    [[measure]]\nname = \"m\"\nstep = \"s\"\ntake = \"duration\"\n";
+        let study = Study::parse(text, "test").unwrap();
+        assert_eq!(provable(&study, &["now", "then"]).unwrap(), ["now"]);
+        let error = provable(&study, &["then"]).unwrap_err().to_string();
+        assert_eq!(
+            error,
+            "arm `then` is for the model only; run it with `plimsoll predict`"
+        );
+        let real = text.replace("model-only = true\n", "");
+        let error = Study::parse(&real, "test").unwrap_err().to_string();
+        assert_eq!(
+            error,
+            "test:10:31: model.kswapd is a setting of the model, not of a kernel; give the arm \
+             `model-only = true`"
+        );
+    }
 
     #[test]
     fn what_the_model_lacks_is_said_and_no_score_is_given_for_nothing() {
