@@ -83,7 +83,7 @@ fn memory_hogs_is_read_as_meant() {
     let share = |thousandths| Some(Size::OfAvailable { thousandths });
     let backup = |arm: &str| access(arm, "backup", "backup");
     assert_eq!(backup("default").amount, share(1000));
-    assert_eq!(backup("backup of 4 x free").amount, share(200));
+    assert_eq!(backup("backup of 4 x free").amount, share(80));
     assert_eq!(backup("no backup").amount, Some(Bytes(0).into()));
     assert_eq!(
         (backup("direct").via, backup("mmap").via),
@@ -106,7 +106,7 @@ fn memory_hogs_is_read_as_meant() {
     let Action::Map(map) = &server("hugetlb")[1].action else {
         panic!("it maps after it has applied the arm");
     };
-    assert_eq!((map.huge, Some(map.size)), (Huge::Hugetlb, share(980)));
+    assert_eq!((map.huge, Some(map.size)), (Huge::Hugetlb, share(900)));
     let swap = |name: &str| arm(name).machine.swaps.first().map(|swap| swap.size);
     assert_eq!(swap("no swap"), None);
     assert_eq!(swap("small swap"), Some(Bytes(16 << 20)));
