@@ -115,10 +115,10 @@ impl Measure {
             Kind::Size | Kind::Pages if self.unit.class() == Class::Size => {
                 FEW_PAGES * Unit::Pages.worth() / self.unit.worth()
             }
-            Kind::Pages => FEW_PAGES,
+            Kind::Size | Kind::Pages => FEW_PAGES,
             Kind::Events => FEW_EVENTS,
             Kind::Time => self.stall() / self.unit.worth(),
-            Kind::Line | Kind::Size | Kind::Fate => 0.0,
+            Kind::Line | Kind::Fate => 0.0,
         }
     }
 
@@ -311,6 +311,7 @@ mod tests {
         let floor = |item: &str| measure(&format!("snapshot = \"at\"\n{item}")).floor();
         assert_eq!(floor("vmstat = \"pswpin\""), 64.0);
         assert_eq!(floor("vmstat = \"pswpin\"\nunit = \"pages\""), 64.0);
+        assert_eq!(floor("vmstat = \"nr_inactive_anon\""), 64.0);
         assert_eq!(floor("meminfo = \"MemFree\""), 0.25);
         assert_eq!(floor("meminfo = \"MemFree\"\nunit = \"kB\""), 256.0);
         assert_eq!(floor("vmstat = \"allocstall_normal\""), 4.0);
