@@ -5,6 +5,7 @@ use std::io::{self, Write};
 
 use host::{Root, read};
 use mm::capture::Frame;
+use mm::lru_gen::{ENABLED, Enabled, TABLE};
 use mm::outcome::{PROGRESS, STEPS, UNAVAILABLE};
 use mm::units::Nanos;
 use mm::workload::Cgroup;
@@ -206,12 +207,24 @@ impl Recorder {
 
     fn full(&self, at: Nanos) -> Frame {
         let mut frame = read::full(&self.root, at);
+        self.generations(&mut frame);
         for (path, name) in &self.extra {
             if let Ok(text) = self.root.read(path) {
                 frame.files.insert(name.clone(), text);
             }
         }
         frame
+    }
+
+    /// Adds the table of the generations, where pages are kept in such.
+    fn generations(&self, frame: &mut Frame) {
+        let enabled = frame.file(ENABLED).map(Enabled::parse);
+        if let Some(Ok(enabled)) = enabled
+            && enabled.core()
+            && let Ok(text) = self.root.read(TABLE)
+        {
+            frame.files.insert(TABLE.to_owned(), text);
+        }
     }
 
     fn notes(&mut self, frame: &mut Frame) {

@@ -1,29 +1,29 @@
 //! Calibrating a bench: micro-measurements and the state after boot.
 //!
-//! Two small studies, `calibration/costs.toml` and `calibration/boot.toml`, run on the bench as any
-//! other does. A cost is arithmetic on the durations of its labelled steps and on kswapd's CPU
-//! time; no study's result enters.
+//! Small studies, `calibration/costs.toml`, `swap.toml` and `boot.toml`, run on the bench as any other
+//! does. A cost is arithmetic on the durations of its labelled steps and on kswapd's CPU time; no
+//! study's result enters. `docs/model.md` has the equations.
 
+mod elementary;
+mod figures;
 mod sleep;
+mod swap;
 
 use mm::calibration::{Boot, Calibration, Costs};
 use mm::capture::{Capture, Frame};
-use mm::outcome::Outcome;
 use mm::units::{Bytes, Nanos};
-use mm::vmstat::Vmstat;
 
 use crate::bench::{Bench, BenchError, Progress, Run};
 use crate::study::Study;
 
+use figures::Figures;
+
 const COSTS: &str = include_str!("../../../calibration/costs.toml");
+const SWAP: &str = include_str!("../../../calibration/swap.toml");
 const BOOT: &str = include_str!("../../../calibration/boot.toml");
 
 /// The memory that `BOOT` names, to be replaced by each size.
 const BOOT_MEMORY: &str = "memory = \"512 MiB\"";
-
-/// Pages of a `read()` of 128 KiB, and of an operation on 1 MiB of a region.
-const READ_PAGES: f64 = 32.0;
-const TOUCH_PAGES: f64 = 256.0;
 
 /// Sizes of RAM whose state after boot is recorded, in MiB: the founding study's among them.
 pub const SIZES: [u64; 5] = [512, 1024, 2048, 3840, 8192];
@@ -49,10 +49,7 @@ pub fn calibrate(
     progress: &mut dyn FnMut(Progress),
 ) -> Result<Calibration, CalibrateError> {
     progress(Progress::Stage("measures the costs".to_owned()));
-    let costs = costs(
-        &Figures::new(run(bench, COSTS, progress)?)?,
-        &Figures::new(run(bench, sleep::STUDY, progress)?)?,
-    )?;
+    let costs = costs(bench, progress)?;
     let mut boots = Vec::new();
     for &mib in sizes {
         progress(Progress::Stage(format!("boots with {mib} MiB")));
@@ -67,16 +64,59 @@ pub fn calibrate(
     })
 }
 
+fn costs(bench: &dyn Bench, progress: &mut dyn FnMut(Progress)) -> Result<Costs, CalibrateError> {
+    let mut costs = elementary::costs(
+        &Figures::new(run(bench, COSTS, "stock", progress)?)?,
+        &Figures::new(run(bench, sleep::STUDY, "stock", progress)?)?,
+    )?;
+    progress(Progress::Stage("measures the costs of swap".to_owned()));
+    swap::disk(
+        &mut costs,
+        &Figures::new(run(bench, SWAP, "disk", progress)?)?,
+    )?;
+    if let Some(capture) = where_there(bench, "zram", progress)? {
+        swap::zram(&mut costs, &Figures::new(capture)?)?;
+    }
+    if let Some(capture) = where_there(bench, "generations", progress)? {
+        swap::generations(&mut costs, &Figures::new(capture)?)?;
+    }
+    Ok(costs)
+}
+
+/// Runs an arm of `SWAP` that needs what a kernel may lack: zram, MGLRU. Without it nothing can use
+/// what it costs either.
+fn where_there(
+    bench: &dyn Bench,
+    arm: &str,
+    progress: &mut dyn FnMut(Progress),
+) -> Result<Option<Capture>, CalibrateError> {
+    match run(bench, SWAP, arm, progress) {
+        // The guest says so where it finds that the kernel lacks something, and performs nothing.
+        Ok(capture) => Ok(Some(capture).filter(|it| !is_unavailable(it))),
+        Err(CalibrateError::Bench(BenchError::Failed(why) | BenchError::Unavailable(why))) => {
+            progress(Progress::Stage(format!(
+                "leaves the costs of {arm} at 0: {why}"
+            )));
+            Ok(None)
+        }
+        Err(error) => Err(error),
+    }
+}
+
+fn is_unavailable(capture: &Capture) -> bool {
+    let mut frames = capture.frames.iter();
+    frames.any(|frame| frame.file(mm::outcome::UNAVAILABLE).is_some())
+}
+
 fn run(
     bench: &dyn Bench,
     text: &str,
+    arm: &str,
     progress: &mut dyn FnMut(Progress),
 ) -> Result<Capture, CalibrateError> {
     let missing = |why: String| CalibrateError::Missing(why);
     let study = Study::parse(text, "calibration").map_err(|e| missing(e.to_string()))?;
-    let scenario = study
-        .scenario("stock", 1)
-        .map_err(|e| missing(e.to_string()))?;
+    let scenario = study.scenario(arm, 1).map_err(|e| missing(e.to_string()))?;
     Ok(bench.run(
         Run {
             study_text: text,
@@ -92,7 +132,7 @@ fn boot(
     progress: &mut dyn FnMut(Progress),
 ) -> Result<Boot, CalibrateError> {
     let text = BOOT.replace(BOOT_MEMORY, &format!("memory = \"{mib} MiB\""));
-    let capture = run(bench, &text, progress)?;
+    let capture = run(bench, &text, "stock", progress)?;
     let idle = capture.labelled("idle");
     let frame = idle.ok_or_else(|| CalibrateError::Missing("snapshot \"idle\"".to_owned()))?;
     Ok(Boot {
@@ -119,212 +159,4 @@ fn uptime(text: &str) -> Nanos {
         .next()
         .and_then(|word| word.parse::<f64>().ok());
     Nanos((seconds.unwrap_or(0.0) * 1e9) as u64)
-}
-
-/// What the costs are computed from.
-struct Figures(Outcome);
-
-impl Figures {
-    fn new(capture: Capture) -> Result<Self, CalibrateError> {
-        let missing = |e: mm::outcome::OutcomeError| CalibrateError::Missing(e.to_string());
-        Outcome::from_capture(capture).map(Self).map_err(missing)
-    }
-
-    /// Duration of a step in nanoseconds.
-    fn duration(&self, label: &str) -> Result<f64, CalibrateError> {
-        let step = self.0.labelled(label).next();
-        let step = step.ok_or_else(|| CalibrateError::Missing(format!("step {label:?}")))?;
-        Ok(step.duration().0 as f64)
-    }
-
-    /// Nanoseconds a page of a step.
-    fn per_page(&self, label: &str) -> Result<f64, CalibrateError> {
-        let step = self.0.labelled(label).next();
-        let pages = step.map_or(0, |step| step.bytes.0 / 4096);
-        Ok(self.duration(label)? / positive(pages as f64, label)?)
-    }
-
-    /// Growth of a counter between two snapshots.
-    fn growth(&self, counter: &str, from: &str, to: &str) -> Result<f64, CalibrateError> {
-        let value = |label: &str| {
-            let text = self.0.capture.labelled(label)?.file("proc/vmstat")?;
-            Vmstat::parse(text).ok()?.get(counter)
-        };
-        let growth = value(to)
-            .zip(value(from))
-            .and_then(|(to, from)| to.checked_sub(from));
-        growth.map(|pages| pages as f64).ok_or_else(|| {
-            CalibrateError::Missing(format!("counter {counter} between {from:?} and {to:?}"))
-        })
-    }
-
-    /// kswapd's CPU time between two snapshots, in nanoseconds.
-    fn kswapd(&self, from: &str, to: &str) -> Result<f64, CalibrateError> {
-        let ran = |label: &str| {
-            let text = self
-                .0
-                .capture
-                .labelled(label)?
-                .file("proc/kswapd0/schedstat")?;
-            text.split_whitespace().next()?.parse::<f64>().ok()
-        };
-        let ran = ran(to).zip(ran(from)).map(|(to, from)| to - from);
-        ran.ok_or_else(|| CalibrateError::Missing("CPU time of kswapd0".to_owned()))
-    }
-}
-
-fn positive(value: f64, what: &str) -> Result<f64, CalibrateError> {
-    if value > 0.0 {
-        Ok(value)
-    } else {
-        Err(CalibrateError::Missing(what.to_owned()))
-    }
-}
-
-/// Solves the steps' durations for the costs; `docs/model.md` has the equations.
-fn costs(figures: &Figures, pauses: &Figures) -> Result<Costs, CalibrateError> {
-    let reading = reading(figures)?;
-    let touching = touching(figures)?;
-    let reclaiming = reclaiming(figures)?;
-    let sleeping = sleep::sleeping(pauses)?;
-    let spawn = figures.duration("spawn")? / 20.0;
-    let ps = |nanos: f64| (nanos * 1000.0).round().max(0.0) as u64;
-    Ok(Costs {
-        syscall_ps: ps(reading.syscall),
-        cached_read_ps: ps(reading.cached),
-        activate_ps: ps(reading.activate),
-        read_in_ps: ps(reading.read_in),
-        request_ps: ps(reading.request),
-        operation_ps: ps(touching.operation),
-        touch_ps: ps(touching.touch),
-        anon_fault_ps: ps(touching.fault),
-        huge_fault_ps: ps(touching.huge),
-        anon_free_ps: ps(touching.free),
-        reclaim_file_ps: ps(reclaiming.reclaim),
-        deactivate_ps: ps(reclaiming.deactivate),
-        sleep_ps: ps(sleeping.sleep),
-        switch_ps: ps(sleeping.switch),
-        spawn_ps: ps(spawn),
-        ..Costs::default()
-    })
-}
-
-struct Reading {
-    syscall: f64,
-    cached: f64,
-    activate: f64,
-    read_in: f64,
-    request: f64,
-}
-
-/// A read of n pages costs syscall + n cached; one from a disk that takes no time, read_in a page
-/// and request once more.
-fn reading(figures: &Figures) -> Result<Reading, CalibrateError> {
-    let large = figures.per_page("cached")?;
-    let single = figures.per_page("cached by page")?;
-    let syscall = (single - large) * READ_PAGES / (READ_PAGES - 1.0);
-    let cached = single - syscall;
-    let activate = figures.per_page("activate")? - figures.per_page("mark")?;
-    let in_windows = figures.per_page("read in")? - large;
-    let (before, after) = ("before scattered", "after scattered");
-    let pages = positive(
-        figures.growth("pgpgin", before, after)? / 4.0,
-        "scattered reads",
-    )?;
-    let reads = figures.duration("scattered")? / figures.per_page("scattered")?;
-    let one_by_one = (figures.duration("scattered")? - reads * single) / pages;
-    let request = (one_by_one - in_windows) * READ_PAGES / (READ_PAGES - 1.0);
-    Ok(Reading {
-        syscall,
-        cached,
-        activate,
-        read_in: one_by_one - request,
-        request,
-    })
-}
-
-struct Touching {
-    operation: f64,
-    touch: f64,
-    fault: f64,
-    huge: f64,
-    free: f64,
-}
-
-/// An operation on n pages of a region costs operation + n touch, and a fault for each page that is
-/// not there; of a region that does not begin at a huge page's boundary the ends are base pages.
-fn touching(figures: &Figures) -> Result<Touching, CalibrateError> {
-    let large = figures.per_page("touch")?;
-    let single = figures.per_page("touch by page")?;
-    let operation = (single - large) * TOUCH_PAGES / (TOUCH_PAGES - 1.0);
-    let touch = single - operation;
-    let fault = figures.per_page("fault")? - large;
-    let pages = figures.duration("huge fault")? / figures.per_page("huge fault")?;
-    let faults = figures.growth("thp_fault_alloc", "before huge", "after huge")?;
-    let base_pages = (pages - 512.0 * faults).max(0.0);
-    let in_huge_pages = figures.duration("huge fault")? - pages * large - base_pages * fault;
-    let huge = in_huge_pages / positive(faults, "huge page fault")?;
-    let freed = figures.duration("fault")? / figures.per_page("fault")?;
-    Ok(Touching {
-        operation,
-        touch,
-        fault,
-        huge,
-        free: figures.duration("free")? / freed,
-    })
-}
-
-struct Reclaiming {
-    reclaim: f64,
-    deactivate: f64,
-}
-
-/// kswapd's CPU time is reclaim a page stolen and deactivate a page deactivated: two intervals, of
-/// which the first deactivates next to nothing.
-fn reclaiming(figures: &Figures) -> Result<Reclaiming, CalibrateError> {
-    let interval = |from: &str, to: &str| {
-        let stolen = figures.growth("pgsteal_kswapd", from, to)?;
-        let deactivated = figures.growth("pgdeactivate", from, to)?;
-        Ok::<_, CalibrateError>((figures.kswapd(from, to)?, stolen, deactivated))
-    };
-    let (time_1, stolen_1, deactivated_1) = interval("before reclaim", "after reclaim")?;
-    let (time_2, stolen_2, deactivated_2) = interval("before deactivation", "after deactivation")?;
-    let determinant = stolen_1 * deactivated_2 - stolen_2 * deactivated_1;
-    let determinant = positive(determinant, "deactivation by kswapd")?;
-    Ok(Reclaiming {
-        reclaim: (time_1 * deactivated_2 - time_2 * deactivated_1) / determinant,
-        deactivate: (stolen_1 * time_2 - stolen_2 * time_1) / determinant,
-    })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::model_bench::ModelBench;
-
-    /// The model knows its costs: calibrating it must find them.
-    #[test]
-    fn calibrating_the_model_finds_its_own_costs() {
-        let known = crate::calibration::built_in("6.1").expect("the binary carries 6.1");
-        let bench = ModelBench::new(known.clone());
-        let capture = run(&bench, COSTS, &mut |_| ()).expect("the model runs the study");
-        let reading = reading(&Figures::new(capture).expect("an outcome")).expect("figures");
-        let near = |found: f64, known_ps: u64, what: &str| {
-            let known = known_ps as f64 / 1000.0;
-            assert!(
-                (found - known).abs() <= known * 0.02 + 2.0,
-                "{what}: {found} for {known}"
-            );
-        };
-        near(reading.cached, known.costs.cached_read_ps, "cached");
-        near(reading.syscall, known.costs.syscall_ps, "syscall");
-        near(reading.activate, known.costs.activate_ps, "activate");
-        near(reading.read_in, known.costs.read_in_ps, "read in");
-        near(reading.request, known.costs.request_ps, "request");
-        let capture = run(&bench, sleep::STUDY, &mut |_| ()).expect("the model runs the study");
-        let figures = Figures::new(capture).expect("an outcome");
-        let sleeping = sleep::sleeping(&figures).expect("figures");
-        near(sleeping.sleep, known.costs.sleep_ps, "sleep");
-        near(sleeping.switch, known.costs.switch_ps, "switch");
-    }
 }

@@ -53,7 +53,8 @@ pub struct Costs {
     /// Reclaim's time for a page that it looks at and leaves on its list: its accessed bit is found
     /// and cleared.
     pub rotate_ps: u64,
-    /// Reclaim's time for an anonymous page that goes to swap, beyond the request.
+    /// Reclaim's time for an anonymous page that goes to swap, from its unmapping to its freeing,
+    /// beyond the request.
     pub swap_out_ps: u64,
     /// A fault's time for a page that comes back from swap, beyond the request.
     pub swap_in_ps: u64,
@@ -62,11 +63,11 @@ pub struct Costs {
     /// A fault's time for a page that comes back from zram, decompression included.
     pub zram_in_ps: u64,
     /// A minor fault on a page of a mapped file that is in the page cache: it maps the pages around
-    /// it too.
+    /// it too, 16 in all.
     pub map_file_ps: u64,
     /// Direct I/O's time for each page, beyond the system call and the request.
     pub direct_ps: u64,
-    /// MGLRU's time for a page-table entry that a walk looks at.
+    /// MGLRU's time for a page-table entry that a walk finds accessed.
     pub walk_ps: u64,
     /// Falling asleep and waking at a time: what passes before the timer is set and after it went
     /// off.

@@ -1,6 +1,7 @@
 //! What a pause costs, from `calibration/sleep.toml`.
 
-use super::{CalibrateError, Figures, positive};
+use super::CalibrateError;
+use super::figures::{Figures, positive};
 
 pub(super) const STUDY: &str = include_str!("../../../../calibration/sleep.toml");
 

@@ -1,0 +1,160 @@
+//! Reading, touching, kswapd's share of the page cache, and processes: `calibration/costs.toml`.
+
+use mm::calibration::Costs;
+
+use super::CalibrateError;
+use super::figures::{Figures, positive};
+use super::sleep;
+
+/// Pages of a `read()` of 128 KiB, and of an operation on 1 MiB of a region.
+const READ_PAGES: f64 = 32.0;
+const TOUCH_PAGES: f64 = 256.0;
+
+/// Solves the steps' durations for the costs; `docs/model.md` has the equations.
+pub(super) fn costs(figures: &Figures, pauses: &Figures) -> Result<Costs, CalibrateError> {
+    let reading = reading(figures)?;
+    let touching = touching(figures)?;
+    let reclaiming = reclaiming(figures)?;
+    let sleeping = sleep::sleeping(pauses)?;
+    let spawn = figures.duration("spawn")? / 20.0;
+    let ps = |nanos: f64| (nanos * 1000.0).round().max(0.0) as u64;
+    Ok(Costs {
+        syscall_ps: ps(reading.syscall),
+        cached_read_ps: ps(reading.cached),
+        activate_ps: ps(reading.activate),
+        read_in_ps: ps(reading.read_in),
+        request_ps: ps(reading.request),
+        operation_ps: ps(touching.operation),
+        touch_ps: ps(touching.touch),
+        anon_fault_ps: ps(touching.fault),
+        huge_fault_ps: ps(touching.huge),
+        anon_free_ps: ps(touching.free),
+        reclaim_file_ps: ps(reclaiming.reclaim),
+        deactivate_ps: ps(reclaiming.deactivate),
+        sleep_ps: ps(sleeping.sleep),
+        switch_ps: ps(sleeping.switch),
+        spawn_ps: ps(spawn),
+        ..Costs::default()
+    })
+}
+
+struct Reading {
+    syscall: f64,
+    cached: f64,
+    activate: f64,
+    read_in: f64,
+    request: f64,
+}
+
+/// A read of n pages costs syscall + n cached; one from a disk that takes no time, read_in a page
+/// and request once more.
+fn reading(figures: &Figures) -> Result<Reading, CalibrateError> {
+    let large = figures.per_page("cached")?;
+    let single = figures.per_page("cached by page")?;
+    let syscall = (single - large) * READ_PAGES / (READ_PAGES - 1.0);
+    let cached = single - syscall;
+    let activate = figures.per_page("activate")? - figures.per_page("mark")?;
+    let in_windows = figures.per_page("read in")? - large;
+    let (before, after) = ("before scattered", "after scattered");
+    let pages = positive(
+        figures.growth("pgpgin", before, after)? / 4.0,
+        "scattered reads",
+    )?;
+    let reads = figures.duration("scattered")? / figures.per_page("scattered")?;
+    let one_by_one = (figures.duration("scattered")? - reads * single) / pages;
+    let request = (one_by_one - in_windows) * READ_PAGES / (READ_PAGES - 1.0);
+    Ok(Reading {
+        syscall,
+        cached,
+        activate,
+        read_in: one_by_one - request,
+        request,
+    })
+}
+
+struct Touching {
+    operation: f64,
+    touch: f64,
+    fault: f64,
+    huge: f64,
+    free: f64,
+}
+
+/// An operation on n pages of a region costs operation + n touch, and a fault for each page that is
+/// not there; of a region that does not begin at a huge page's boundary the ends are base pages.
+fn touching(figures: &Figures) -> Result<Touching, CalibrateError> {
+    let large = figures.per_page("touch")?;
+    let single = figures.per_page("touch by page")?;
+    let operation = (single - large) * TOUCH_PAGES / (TOUCH_PAGES - 1.0);
+    let touch = single - operation;
+    let fault = figures.per_page("fault")? - large;
+    let pages = figures.duration("huge fault")? / figures.per_page("huge fault")?;
+    let faults = figures.growth("thp_fault_alloc", "before huge", "after huge")?;
+    let base_pages = (pages - 512.0 * faults).max(0.0);
+    let in_huge_pages = figures.duration("huge fault")? - pages * large - base_pages * fault;
+    let huge = in_huge_pages / positive(faults, "huge page fault")?;
+    let freed = figures.duration("fault")? / figures.per_page("fault")?;
+    Ok(Touching {
+        operation,
+        touch,
+        fault,
+        huge,
+        free: figures.duration("free")? / freed,
+    })
+}
+
+struct Reclaiming {
+    reclaim: f64,
+    deactivate: f64,
+}
+
+/// kswapd's CPU time is reclaim a page stolen and deactivate a page deactivated: two intervals, of
+/// which the first deactivates next to nothing.
+fn reclaiming(figures: &Figures) -> Result<Reclaiming, CalibrateError> {
+    let interval = |from: &str, to: &str| {
+        let stolen = figures.growth("pgsteal_kswapd", from, to)?;
+        let deactivated = figures.growth("pgdeactivate", from, to)?;
+        Ok::<_, CalibrateError>((figures.kswapd(from, to)?, stolen, deactivated))
+    };
+    let (time_1, stolen_1, deactivated_1) = interval("before reclaim", "after reclaim")?;
+    let (time_2, stolen_2, deactivated_2) = interval("before deactivation", "after deactivation")?;
+    let determinant = stolen_1 * deactivated_2 - stolen_2 * deactivated_1;
+    let determinant = positive(determinant, "deactivation by kswapd")?;
+    Ok(Reclaiming {
+        reclaim: (time_1 * deactivated_2 - time_2 * deactivated_1) / determinant,
+        deactivate: (stolen_1 * time_2 - stolen_2 * time_1) / determinant,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::calibrate::{COSTS, run};
+    use crate::model_bench::ModelBench;
+
+    /// The model knows its costs: calibrating it must find them.
+    #[test]
+    fn calibrating_the_model_finds_its_own_costs() {
+        let known = crate::calibration::built_in("6.1").expect("the binary carries 6.1");
+        let bench = ModelBench::new(known.clone());
+        let capture = run(&bench, COSTS, "stock", &mut |_| ()).expect("the model runs the study");
+        let reading = reading(&Figures::new(capture).expect("an outcome")).expect("figures");
+        let near = |found: f64, known_ps: u64, what: &str| {
+            let known = known_ps as f64 / 1000.0;
+            assert!(
+                (found - known).abs() <= known * 0.02 + 2.0,
+                "{what}: {found} for {known}"
+            );
+        };
+        near(reading.cached, known.costs.cached_read_ps, "cached");
+        near(reading.syscall, known.costs.syscall_ps, "syscall");
+        near(reading.activate, known.costs.activate_ps, "activate");
+        near(reading.read_in, known.costs.read_in_ps, "read in");
+        near(reading.request, known.costs.request_ps, "request");
+        let capture = run(&bench, sleep::STUDY, "stock", &mut |_| ()).expect("the model runs it");
+        let figures = Figures::new(capture).expect("an outcome");
+        let sleeping = sleep::sleeping(&figures).expect("figures");
+        near(sleeping.sleep, known.costs.sleep_ps, "sleep");
+        near(sleeping.switch, known.costs.switch_ps, "switch");
+    }
+}

@@ -1,0 +1,124 @@
+//! What a run of micro-measurements tells: durations, counters, CPU time.
+
+use mm::capture::Capture;
+use mm::outcome::Outcome;
+use mm::vmstat::Vmstat;
+
+use super::CalibrateError;
+
+/// What the costs are computed from.
+#[derive(Debug)]
+pub(super) struct Figures(pub(super) Outcome);
+
+impl Figures {
+    /// Those of a run.
+    pub(super) fn new(capture: Capture) -> Result<Self, CalibrateError> {
+        let missing = |e: mm::outcome::OutcomeError| CalibrateError::Missing(e.to_string());
+        Outcome::from_capture(capture).map(Self).map_err(missing)
+    }
+
+    /// Duration of a step in nanoseconds.
+    pub(super) fn duration(&self, label: &str) -> Result<f64, CalibrateError> {
+        let step = self.0.labelled(label).next();
+        let step = step.ok_or_else(|| CalibrateError::Missing(format!("step {label:?}")))?;
+        Ok(step.duration().0 as f64)
+    }
+
+    /// Nanoseconds a page of a step.
+    pub(super) fn per_page(&self, label: &str) -> Result<f64, CalibrateError> {
+        let step = self.0.labelled(label).next();
+        let pages = step.map_or(0, |step| step.bytes.0 / 4096);
+        Ok(self.duration(label)? / positive(pages as f64, label)?)
+    }
+
+    /// Operations of a step.
+    pub(super) fn operations(&self, label: &str) -> Result<f64, CalibrateError> {
+        let step = self.0.labelled(label).next();
+        positive(step.map_or(0, |step| step.operations) as f64, label)
+    }
+
+    /// Pages that a step accessed, each as often as it did.
+    pub(super) fn pages(&self, label: &str) -> Result<f64, CalibrateError> {
+        let step = self.0.labelled(label).next();
+        positive(step.map_or(0, |step| step.bytes.0 / 4096) as f64, label)
+    }
+
+    /// Growth of a counter between two snapshots.
+    pub(super) fn growth(
+        &self,
+        counter: &str,
+        from: &str,
+        to: &str,
+    ) -> Result<f64, CalibrateError> {
+        let value = |label: &str| {
+            let text = self.0.capture.labelled(label)?.file("proc/vmstat")?;
+            Vmstat::parse(text).ok()?.get(counter)
+        };
+        let growth = value(to)
+            .zip(value(from))
+            .and_then(|(to, from)| to.checked_sub(from));
+        growth.map(|pages| pages as f64).ok_or_else(|| {
+            CalibrateError::Missing(format!("counter {counter} between {from:?} and {to:?}"))
+        })
+    }
+
+    /// kswapd's CPU time between two snapshots, in nanoseconds.
+    pub(super) fn kswapd(&self, from: &str, to: &str) -> Result<f64, CalibrateError> {
+        let ran = |label: &str| {
+            let text = self
+                .0
+                .capture
+                .labelled(label)?
+                .file("proc/kswapd0/schedstat")?;
+            text.split_whitespace().next()?.parse::<f64>().ok()
+        };
+        let ran = ran(to).zip(ran(from)).map(|(to, from)| to - from);
+        ran.ok_or_else(|| CalibrateError::Missing("CPU time of kswapd0".to_owned()))
+    }
+}
+
+/// A figure that something is divided by.
+pub(super) fn positive(value: f64, what: &str) -> Result<f64, CalibrateError> {
+    if value > 0.0 {
+        Ok(value)
+    } else {
+        Err(CalibrateError::Missing(what.to_owned()))
+    }
+}
+
+/// The two costs that explain the equations `(x, y, time)` best: x times the first and y times the
+/// second are the time. Two equations are met; of more, the squares of what is missed are least.
+pub(super) fn two_costs(
+    equations: &[(f64, f64, f64)],
+    what: &str,
+) -> Result<(f64, f64), CalibrateError> {
+    let sum = |term: fn(&(f64, f64, f64)) -> f64| equations.iter().map(term).sum::<f64>();
+    let (xx, xy, yy) = (sum(|e| e.0 * e.0), sum(|e| e.0 * e.1), sum(|e| e.1 * e.1));
+    let (xt, yt) = (sum(|e| e.0 * e.2), sum(|e| e.1 * e.2));
+    let determinant = positive(xx * yy - xy * xy, what)?;
+    Ok((
+        (xt * yy - yt * xy) / determinant,
+        (yt * xx - xt * xy) / determinant,
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn two_costs_are_found_from_two_equations_and_from_three() {
+        let exact = [(3.0, 1.0, 11.0), (1.0, 2.0, 7.0)];
+        let (first, second) = two_costs(&exact, "x").expect("they differ");
+        assert!((first - 3.0).abs() < 1e-9 && (second - 2.0).abs() < 1e-9);
+        let noisy = [(1.0, 0.0, 2.0), (0.0, 1.0, 3.0), (1.0, 1.0, 5.3)];
+        let (first, second) = two_costs(&noisy, "x").expect("they differ");
+        assert!((first - 2.1).abs() < 1e-9 && (second - 3.1).abs() < 1e-9);
+    }
+
+    #[test]
+    fn equations_that_say_the_same_are_refused() {
+        let same = [(1.0, 2.0, 3.0), (2.0, 4.0, 6.0)];
+        assert!(two_costs(&same, "a mix").is_err());
+    }
+}
