@@ -1,14 +1,16 @@
 //! Accesses under way: operation after operation, each a run of pages of a file or a region.
 
+use alloc::vec::Vec;
+
 use mm::access;
 use mm::outcome::Status;
 use mm::units::{Bytes, Nanos, PageSize};
-use mm::workload::{Access, Target};
+use mm::workload::{Access, Target, Via};
 
+use crate::disk::{Direction, Request};
 use crate::error::Error;
 use crate::fault::{Held, Region};
 use crate::filemap::{Progress, Reader};
-use crate::folio::{Folios, PageId, State};
 use crate::page_alloc::NoPage;
 use crate::sched::Sleep;
 use crate::system::{Flow, System, WaitsFor};
@@ -17,9 +19,12 @@ use crate::task::{Area, Running, Task, Underway};
 /// Pages that are handled between two looks at the clock.
 const CHUNK: u64 = 32;
 
+/// Pages of a request of direct I/O (`BIO_MAX_VECS`).
+const DIRECT_PAGES: u64 = 256;
+
 /// What stops the operations of an access for now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Stop {
+pub(crate) enum Stop {
     /// Its budget: it can go on.
     Budget,
     /// It will be woken.
@@ -93,7 +98,11 @@ impl<'a> System<'a> {
                 continue;
             };
             let progress = match running.target {
-                Area::File { index, .. } => self.read_file(running, &mut operation, index),
+                Area::File { index, .. } => match running.access.via {
+                    Via::Syscall => self.read_file(running, &mut operation, index),
+                    Via::Mmap => self.touch_file(task, running, &mut operation, index),
+                    Via::Direct => self.read_directly(task, &mut operation, index),
+                },
                 Area::Region { .. } => self.touch(task, running, &mut operation),
             };
             let stop = self.stop(task, progress, began)?;
@@ -135,8 +144,8 @@ impl<'a> System<'a> {
         let (offset, bytes) =
             access::extent(next.block, running.target.size(), running.access.block);
         self.memory.spent += match running.target {
-            Area::File { .. } => self.memory.costs.syscall_ps,
-            Area::Region { .. } => self.memory.costs.operation_ps,
+            Area::File { .. } if running.access.via != Via::Mmap => self.memory.costs.syscall_ps,
+            _ => self.memory.costs.operation_ps,
         };
         let end = Bytes(offset + bytes).pages_ceil(PageSize::FOUR_KIB).0;
         let cursor = offset / PageSize::FOUR_KIB.bytes();
@@ -166,8 +175,55 @@ impl<'a> System<'a> {
         reader.read(&mut operation.cursor, chunk_end, operation.end)
     }
 
+    /// Touches the pages of an operation on a file that is mapped.
+    fn touch_file(
+        &mut self,
+        task: &mut Task<'a>,
+        running: &mut Running<'a>,
+        operation: &mut Underway,
+        index: usize,
+    ) -> Progress {
+        task.mapped.insert(index);
+        let mut reader = Reader {
+            memory: &mut self.memory,
+            file: &self.files[index],
+            readahead: &mut running.readahead,
+        };
+        let chunk_end = (operation.cursor + CHUNK).min(operation.end);
+        reader.touch(&mut operation.cursor, chunk_end, &mut operation.faulting)
+    }
+
+    /// Reads the pages of an operation past the page cache (`O_DIRECT`): one request after the
+    /// other, each waited for.
+    fn read_directly(
+        &mut self,
+        task: &Task<'a>,
+        operation: &mut Underway,
+        index: usize,
+    ) -> Progress {
+        let file = &self.files[index];
+        let end = operation.end.min(operation.cursor + DIRECT_PAGES);
+        if operation.faulting {
+            operation.faulting = false;
+            operation.cursor = end;
+            return Progress::Complete;
+        }
+        operation.faulting = true;
+        let pages = end - operation.cursor;
+        self.memory.spent += pages * self.memory.costs.direct_ps;
+        let request = Request {
+            direction: Direction::Read,
+            offset: file.offset + operation.cursor * PageSize::FOUR_KIB.bytes(),
+            length: pages * PageSize::FOUR_KIB.bytes(),
+            pages: Vec::new(),
+            waiter: Some(task.entity),
+        };
+        self.memory.submit(file.disk, request);
+        Progress::Submitted
+    }
+
     /// What an access that came so far has to wait for.
-    fn stop(
+    pub(crate) fn stop(
         &mut self,
         task: &Task<'a>,
         progress: Progress,
@@ -175,6 +231,7 @@ impl<'a> System<'a> {
     ) -> Result<Option<Stop>, Error> {
         match progress {
             Progress::Complete => Ok(None),
+            Progress::Submitted => Ok(Some(Stop::Wait(Sleep::Io))),
             Progress::Waits(page) => {
                 self.waiters.push((WaitsFor::Page(page), task.entity));
                 Ok(Some(Stop::Wait(Sleep::Io)))
@@ -223,11 +280,10 @@ impl<'a> System<'a> {
         held: &mut Held,
     ) -> Progress {
         let (index, write) = (operation.cursor, operation.write);
-        let page = region.entry(index, &self.memory);
-        let raw = self.memory.folios.raw(page);
-        if !Folios::is_touched(raw, write) {
+        if !region.is_touched(index, write, &self.memory) {
             let first_try = !core::mem::replace(&mut operation.faulting, true);
-            match self.fault(region, page, index, write, first_try, held) {
+            let tunables = &self.tunables;
+            match (self.memory).fault(region, index, write, first_try, tunables, held) {
                 Progress::Complete => operation.faulting = false,
                 wait => return wait,
             }
@@ -235,38 +291,6 @@ impl<'a> System<'a> {
         self.memory.spent += self.memory.costs.touch_ps;
         operation.cursor += 1;
         Progress::Complete
-    }
-
-    /// Makes a page of a region present and used; the first try counts as a fault.
-    fn fault(
-        &mut self,
-        region: &mut Region,
-        page: PageId,
-        index: u64,
-        write: bool,
-        first_try: bool,
-        held: &mut Held,
-    ) -> Progress {
-        let memory = &mut self.memory;
-        let result = match memory.folios.state(page) {
-            State::Reading => return Progress::Waits(page),
-            State::Absent | State::Shadow => {
-                memory.events.pgfault += u64::from(first_try);
-                memory.fault_anon(region, index, &self.tunables, held)
-            }
-            State::Swapped => {
-                memory.events.pgfault += u64::from(first_try);
-                match memory.swap_in(region, index) {
-                    Ok(()) if memory.folios.is_reading(page) => return Progress::Waits(page),
-                    result => result,
-                }
-            }
-            _ => {
-                memory.use_page(region, page, index, write, first_try);
-                Ok(())
-            }
-        };
-        result.map_or_else(Progress::NoPage, |()| Progress::Complete)
     }
 
     fn kill_someone(&mut self, task: &Task<'a>, began: Nanos) -> Result<Option<Stop>, Error> {

@@ -126,6 +126,7 @@ fn hot(zone: &Layout, index: usize, highest: usize, tuning: Tuning) -> Zone {
         high: marks.high.0,
         reserve: zone.protection.get(highest).map_or(0, |pages| pages.0),
         lru: [0; 4],
+        unevictable: 0,
         kernel: 0,
         fixed: zone.managed.0.saturating_sub(zone.free.0 + count),
         pcp,

@@ -12,7 +12,9 @@ pub(crate) fn conservation(memory: &Memory) {
     let zones = &memory.zones;
     let used: u64 = zones
         .iter()
-        .map(|z| z.free + z.pcp.count() + z.kernel + z.fixed + z.lru.iter().sum::<u64>())
+        .map(|z| {
+            z.free + z.pcp.count() + z.kernel + z.fixed + z.lru.iter().sum::<u64>() + z.unevictable
+        })
         .sum();
     let managed: u64 = zones.iter().map(|zone| zone.managed).sum();
     assert_eq!(
@@ -25,5 +27,9 @@ pub(crate) fn conservation(memory: &Memory) {
         assert_eq!(in_zones, memory.list(lru), "{lru:?}: zones and list agree");
     }
     let kernel: u64 = zones.iter().map(|zone| zone.kernel).sum();
-    assert_eq!(kernel, memory.objects.pages(), "kernel pages have an owner");
+    assert_eq!(
+        kernel,
+        memory.objects.pages() + memory.hugetlb_pages(),
+        "kernel pages have an owner"
+    );
 }

@@ -46,11 +46,16 @@ impl Memory {
             return Progress::More;
         };
         let progress = self.pass_step(&mut pass);
-        match progress {
-            Progress::Done => reclaim.finish_pass(&pass),
-            _ => reclaim.pass = Some(pass),
+        if progress != Progress::Done {
+            reclaim.pass = Some(pass);
+            return progress;
         }
-        progress
+        reclaim.finish_pass(&pass);
+        let got_nothing = reclaim.reclaimed == 0 && reclaim.control.priority == 1;
+        match self.waits_for_writes().filter(|_| got_nothing) {
+            Some(disk) => Progress::Congested { disk },
+            None => progress,
+        }
     }
 }
 

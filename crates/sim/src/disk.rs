@@ -44,6 +44,8 @@ pub(crate) struct Request {
     pub(crate) length: u64,
     /// The pages that are locked meanwhile.
     pub(crate) pages: Vec<Range<PageId>>,
+    /// The task, as an entity of the scheduler, that waits for the request itself.
+    pub(crate) waiter: Option<usize>,
 }
 
 /// A disk, its queue and its scheduler.
@@ -73,13 +75,15 @@ impl Request {
             offset,
             length: 4096,
             pages: vec![page..page + 1],
+            waiter: None,
         }
     }
 
     /// Takes in `next` if it goes on where this one ends.
     pub(crate) fn merge(&mut self, next: &Self) -> bool {
         let follows = self.direction == next.direction && self.offset + self.length == next.offset;
-        if !follows || self.length + next.length > MOST_BYTES {
+        let awaited = self.waiter.is_some() || next.waiter.is_some();
+        if !follows || awaited || self.length + next.length > MOST_BYTES {
             return false;
         }
         self.length += next.length;
@@ -135,6 +139,11 @@ impl Disk {
         }
         let next = self.dispatch();
         Some((request, next.map(|next| self.serve(now, next))))
+    }
+
+    /// Whether a write is under way.
+    pub(crate) fn is_writing(&self) -> bool {
+        self.writes_serving > 0
     }
 
     /// Whether a writer has to wait until a request is done: writes may hold three quarters of the
@@ -229,6 +238,7 @@ mod tests {
             offset,
             length,
             pages,
+            waiter: None,
         }
     }
 

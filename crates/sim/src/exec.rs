@@ -2,10 +2,11 @@
 
 use mm::outcome::Status;
 use mm::units::{Nanos, PageSize};
-use mm::workload::{Action, Advice, Map, Step, Target, Until};
+use mm::workload::{Action, Huge, Map, Step, Target, Until};
 
 use crate::error::Error;
 use crate::fault::Region;
+use crate::page_alloc::HUGE_PAGES;
 use crate::sched::Sleep;
 use crate::system::{Flow, System, place, too_large};
 use crate::task::{Area, Task};
@@ -33,6 +34,7 @@ impl<'a> System<'a> {
     pub(crate) fn unmap(&mut self, task: &mut Task<'a>, name: &str) -> Option<()> {
         let mut region = task.regions.remove(name)?;
         self.drop_region(task, &mut region);
+        self.memory.hugetlb.give(0, region.hugetlb_pages());
         task.page_tables -= region.tables_held();
         self.memory.give_page_tables(region.tables_held());
         self.memory.give_range(region.base, region.pages());
@@ -62,6 +64,7 @@ impl<'a> System<'a> {
                 return Ok(self.next_round(task, now));
             }
             Action::Wait { process } => return self.wait(task, process),
+            Action::Lock { target } => return self.lock(task, target, now),
             Action::Sleep(span) => {
                 let now = now + Nanos(self.memory.spent / 1000);
                 self.sleep_for(task, *span, now);
@@ -123,10 +126,7 @@ impl<'a> System<'a> {
                     file.drop_pages(&mut self.memory);
                 }
             }
-            Action::Advise {
-                target,
-                advice: Advice::DontNeed,
-            } => self.drop_target(task, target)?,
+            Action::Advise { target, advice } => self.advise(task, target, *advice)?,
             _ => {}
         }
         Ok(())
@@ -199,6 +199,13 @@ impl<'a> System<'a> {
             return Ok(false);
         }
         let pages = size.pages_ceil(PageSize::FOUR_KIB).0;
+        let hugetlb = match map.huge {
+            Huge::Hugetlb => pages.div_ceil(HUGE_PAGES),
+            _ => 0,
+        };
+        if !self.memory.hugetlb.reserve(hugetlb) {
+            return Ok(false);
+        }
         let base = self.memory.take_range(pages);
         let base = base.ok_or_else(|| too_large(place(task)))?;
         task.regions
@@ -206,26 +213,10 @@ impl<'a> System<'a> {
         Ok(true)
     }
 
-    fn drop_target(&mut self, task: &mut Task<'a>, target: &Target) -> Result<(), Error> {
-        match self.area(task, target)? {
-            Area::File { index, .. } => self.files[index].drop_pages(&mut self.memory),
-            Area::Region { .. } => self.drop_named_region(task, target),
-        }
-        Ok(())
-    }
-
-    fn drop_region(&mut self, task: &mut Task<'a>, region: &mut Region) {
+    pub(crate) fn drop_region(&mut self, task: &mut Task<'a>, region: &mut Region) {
         let held = self.memory.drop_region(region);
         task.rss -= held.pages;
         task.page_tables -= held.page_tables;
-    }
-
-    fn drop_named_region(&mut self, task: &mut Task<'a>, target: &Target) {
-        let Target::Region(name) = target else { return };
-        if let Some((name, mut region)) = task.regions.remove_entry(name.as_str()) {
-            self.drop_region(task, &mut region);
-            task.regions.insert(name, region);
-        }
     }
 
     /// What an access or an advice is about.

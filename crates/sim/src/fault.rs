@@ -6,7 +6,8 @@ use core::ops::Range;
 use mm::units::{Bytes, PageSize};
 use mm::workload::Huge;
 
-use crate::folio::{Flag, PageId, State, UNMAPPED};
+use crate::filemap::Progress;
+use crate::folio::{Flag, Folios, PageId, State, UNMAPPED};
 use crate::memory::Memory;
 use crate::page_alloc::{HUGE_PAGES, NoPage};
 use crate::swap_state::SwapReadahead;
@@ -30,6 +31,8 @@ enum Table {
     None,
     /// A page table, page by page.
     Base,
+    /// One page of the hugetlb pool.
+    Hugetlb,
     /// One huge page, unless reclaim has split it; its page table is kept in reserve.
     Huge,
 }
@@ -43,12 +46,55 @@ pub(crate) struct Held {
 }
 
 impl Memory {
+    /// Makes a page of a region present and used; the first try counts as a fault.
+    pub(crate) fn fault(
+        &mut self,
+        region: &mut Region,
+        index: u64,
+        write: bool,
+        first_try: bool,
+        tunables: &Tunables,
+        held: &mut Held,
+    ) -> Progress {
+        let page = region.entry(index, self);
+        let result = match self.folios.state(page) {
+            State::Reading => return Progress::Waits(page),
+            State::Absent | State::Shadow => {
+                self.events.pgfault += u64::from(first_try);
+                match region.huge {
+                    Huge::Hugetlb => self.fault_hugetlb(region, index),
+                    _ => self.fault_anon(region, index, tunables, held),
+                }
+            }
+            State::Swapped => {
+                self.events.pgfault += u64::from(first_try);
+                match self.swap_in(region, index) {
+                    Ok(()) if self.folios.is_reading(page) => return Progress::Waits(page),
+                    result => result,
+                }
+            }
+            _ => {
+                self.use_page(region, page, index, write, first_try);
+                Ok(())
+            }
+        };
+        result.map_or_else(Progress::NoPage, |()| Progress::Complete)
+    }
+
+    /// The pool has a page for each that a region reserved.
+    fn fault_hugetlb(&mut self, region: &mut Region, index: u64) -> Result<(), NoPage> {
+        region.note(index, Table::Hugetlb);
+        self.hugetlb.take();
+        self.spent += self.costs.huge_fault_ps;
+        Ok(())
+    }
+
     /// A fault on page `index` of a region that holds nothing there: a huge page where the setting
     /// and the region allow one and there is one, else a base page.
     ///
     /// # Errors
     /// There is no page, or not yet; what was done so far stays.
-    pub(crate) fn fault_anon(
+    fn fault_anon(
         &mut self,
         region: &mut Region,
         index: u64,
@@ -129,6 +175,10 @@ impl Memory {
                 held.page_tables += 1;
                 frees += 1;
                 *table = Table::None;
+            } else if *table == Table::Hugetlb {
+                self.hugetlb.give(1, 0);
+                self.hugetlb.reserve(1);
+                *table = Table::None;
             } else if *table != Table::None {
                 let dropped = self.drop_pages(first..end);
                 held.pages += dropped;
@@ -182,6 +232,7 @@ impl Memory {
         match self.folios.state(page) {
             State::Reading => self.reading[self.kind(page) as usize] -= 1,
             State::Writing => self.writing -= 1,
+            State::Unevictable => self.zones[self.folios.zone(page)].unevictable -= 1,
             _ => {
                 self.take_from_list(page);
             }
@@ -225,6 +276,30 @@ impl Region {
         (first + HUGE_PAGES <= self.pages()).then_some(self.base + first as PageId)
     }
 
+    /// Whether a touch of a page changes nothing.
+    pub(crate) fn is_touched(&self, index: u64, write: bool, memory: &Memory) -> bool {
+        self.is_hugetlb(index)
+            || Folios::is_touched(memory.folios.raw(self.entry(index, memory)), write)
+    }
+
+    /// Whether a page of the hugetlb pool is there.
+    pub(crate) fn is_hugetlb(&self, index: u64) -> bool {
+        self.tables[(index / HUGE_PAGES) as usize] == Table::Hugetlb
+    }
+
+    /// Pages of the hugetlb pool that it uses or has reserved.
+    pub(crate) fn hugetlb_pages(&self) -> u64 {
+        match self.huge {
+            Huge::Hugetlb => self.tables.len() as u64,
+            _ => 0,
+        }
+    }
+
+    /// `MADV_HUGEPAGE` and `MADV_NOHUGEPAGE`: for the faults to come.
+    pub(crate) fn advise(&mut self, huge: Huge) {
+        self.huge = huge;
+    }
+
     /// The page whose flags tell of a page's use: the first one of a huge page.
     pub(crate) fn entry(&self, index: u64, memory: &Memory) -> PageId {
         let page = self.base + index as PageId;
@@ -238,7 +313,7 @@ impl Region {
     pub(crate) fn tables_held(&self) -> u64 {
         self.tables
             .iter()
-            .filter(|table| **table != Table::None)
+            .filter(|table| matches!(table, Table::Base | Table::Huge))
             .count() as u64
     }
 }

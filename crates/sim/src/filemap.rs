@@ -3,7 +3,7 @@
 use alloc::vec;
 
 use crate::disk::{Direction, Request};
-use crate::folio::{Flag, PageId, State};
+use crate::folio::{Flag, MAPPED, PageId, State};
 use crate::lruvec::Kind;
 use crate::memory::Memory;
 use crate::page_alloc::NoPage;
@@ -31,6 +31,8 @@ pub(crate) enum Progress {
     Complete,
     /// This page is being read.
     Waits(PageId),
+    /// A request of its own is under way.
+    Submitted,
     /// There is no memory for the page at the cursor, or not yet.
     NoPage(NoPage),
 }
@@ -91,7 +93,7 @@ impl Reader<'_> {
     ///
     /// # Errors
     /// There is no page for one of them; those before it are read.
-    fn submit(&mut self, window: Window) -> Result<(), NoPage> {
+    pub(crate) fn submit(&mut self, window: Window) -> Result<(), NoPage> {
         let end = window.end.min(self.file.pages);
         let mut gap = None;
         for index in window.start..end {
@@ -137,6 +139,7 @@ impl Reader<'_> {
             offset: self.file.offset + u64::from(start - self.file.base) * PAGE,
             length: u64::from(end - start) * PAGE,
             pages: vec![start..end],
+            waiter: None,
         };
         self.memory.submit(self.file.disk, request);
     }
@@ -146,6 +149,9 @@ impl File {
     /// Drops every clean page that is not in use (`POSIX_FADV_DONTNEED`, `vm.drop_caches`).
     pub(crate) fn drop_pages(&self, memory: &mut Memory) {
         for page in self.base..self.base + self.pages as PageId {
+            if memory.folios.has(page, MAPPED) {
+                continue;
+            }
             match memory.folios.state(page) {
                 State::Inactive | State::Active => memory.take_from_list(page),
                 _ => continue,

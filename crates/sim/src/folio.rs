@@ -156,6 +156,14 @@ impl Folios {
         raw & looked_at == State::Inactive as u16 | used
     }
 
+    /// Whether a touch of a file's page through a mapping changes nothing.
+    pub(crate) fn is_mapped_and_used(raw: u16) -> bool {
+        let state = raw & STATE;
+        let present = state >= State::Inactive as u16 && state != State::Reading as u16;
+        let wanted = Flag::Accessed as u16 | MAPPED as u16;
+        present && raw & wanted == wanted
+    }
+
     pub(crate) fn has(&self, page: PageId, flag: Flag) -> bool {
         self.flags[page as usize] & flag as u16 != 0
     }

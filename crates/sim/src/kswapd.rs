@@ -59,6 +59,8 @@ impl Memory {
                 progress = self.pass_step(&mut pass);
                 if progress != Progress::Done {
                     run.pass = Some(pass);
+                } else if let Some(disk) = self.waits_for_writes().filter(|_| pass.reclaimed == 0) {
+                    progress = Progress::Congested { disk };
                 } else if !run.finish_pass(&pass, self.rules.kswapd_stops_at_goal) {
                     return self.kswapd_ends(&run);
                 }

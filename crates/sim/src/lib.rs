@@ -12,6 +12,7 @@
 extern crate alloc;
 
 mod access;
+mod advice;
 mod boot;
 mod check;
 mod direct;
@@ -22,10 +23,12 @@ mod fair;
 mod fault;
 mod filemap;
 mod folio;
+mod hugetlb;
 mod kswapd;
 mod lives;
 mod lru;
 mod lruvec;
+mod mapped;
 #[allow(
     dead_code,
     unused_imports,
@@ -39,6 +42,7 @@ mod memory;
     expect(dead_code, reason = "reclaim is about to use the rest")
 )]
 mod mglru;
+mod mlock;
 mod objects;
 mod oom;
 mod page_alloc;

@@ -79,6 +79,9 @@ impl<'a> System<'a> {
         for name in task.regions.keys().copied().collect::<Vec<_>>() {
             self.unmap(task, name);
         }
+        for file in core::mem::take(&mut task.mapped) {
+            self.files[file].unmap(&mut self.memory);
+        }
         if let Some(running) = task.access.take() {
             self.recorder
                 .step(running.outcome(&task.name, now, status.clone()));

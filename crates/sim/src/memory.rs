@@ -10,6 +10,7 @@ use mm::units::Nanos;
 
 use crate::disk::Disk;
 use crate::folio::{Folios, NIL, NODE_PAGES, PageId};
+use crate::hugetlb::Hugetlb;
 use crate::kswapd::Kswapd;
 use crate::lru::Lru;
 use crate::lruvec::Lruvec;
@@ -55,6 +56,9 @@ pub(crate) struct Memory {
     /// Resident anonymous pages, and those of them in huge pages.
     pub(crate) anon_pages: u64,
     pub(crate) anon_huge_pages: u64,
+    /// Resident pages of files that page tables map.
+    pub(crate) file_mapped: u64,
+    pub(crate) hugetlb: Hugetlb,
     /// Resident pages that have a swap slot.
     pub(crate) swap_cached: u64,
     /// Pages that are being read, by kind, and pages that are being written to swap.
@@ -87,6 +91,8 @@ impl Memory {
             objects: Objects::default(),
             anon_pages: 0,
             anon_huge_pages: 0,
+            file_mapped: 0,
+            hugetlb: Hugetlb::default(),
             swap_cached: 0,
             reading: [0; 2],
             writing: 0,

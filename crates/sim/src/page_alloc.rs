@@ -33,8 +33,9 @@ pub(crate) struct Zone {
     pub(crate) high: u64,
     /// Pages withheld from requests that could use a higher zone (`protection` of the highest).
     pub(crate) reserve: u64,
-    /// Pages on each LRU list.
+    /// Pages on each LRU list, and pages that are locked into memory.
     pub(crate) lru: [u64; 4],
+    pub(crate) unevictable: u64,
     /// Pages that the model's own kernel objects hold: tree nodes, page tables.
     pub(crate) kernel: u64,
     /// Pages in use that no mechanism of the model touches: what boot left.
@@ -96,6 +97,7 @@ impl Zone {
             high: min + min / 2,
             reserve: 0,
             lru: [0; 4],
+            unevictable: 0,
             kernel: 0,
             fixed: 0,
             pcp: Pcp::new(0, 1, 4, Tuning::of("6.1")),
@@ -173,6 +175,21 @@ impl Memory {
         let state = self.zone_state(zone);
         let zone = &mut self.zones[zone];
         zone.free += zone.pcp.free_huge(state);
+        self.events.pgfree += HUGE_PAGES;
+    }
+
+    /// Takes 512 contiguous pages for the kernel, above min; the zone they come from.
+    pub(crate) fn take_huge_block(&mut self) -> Option<usize> {
+        let zone = self.find_zone(Mark::Min, HUGE_PAGES)?;
+        self.zones[zone].free -= HUGE_PAGES;
+        self.zones[zone].kernel += HUGE_PAGES;
+        self.count_allocation(zone, HUGE_PAGES);
+        Some(zone)
+    }
+
+    pub(crate) fn give_huge_block(&mut self, zone: usize) {
+        self.zones[zone].free += HUGE_PAGES;
+        self.zones[zone].kernel -= HUGE_PAGES;
         self.events.pgfree += HUGE_PAGES;
     }
 
@@ -283,12 +300,11 @@ impl Memory {
     /// (`should_reclaim_retry`); without swap only the page cache is reclaimable.
     fn could_meet_min(&self) -> bool {
         self.zones.iter().any(|zone| {
-            let anon = if self.can_swap() {
-                zone.lru[0] + zone.lru[1]
-            } else {
-                0
+            let anon = match self.can_swap() {
+                true => zone.lru[0] + zone.lru[1],
+                false => 0,
             };
-            let reclaimable = zone.lru[2] + zone.lru[3] + anon;
+            let reclaimable = zone.lru[2] + zone.lru[3] + anon + self.writing;
             zone.is_above(Mark::Min, zone.free + reclaimable, 1)
         })
     }

@@ -22,6 +22,13 @@ pub(crate) struct PageIo {
     pub(crate) dispatched: Vec<(Nanos, usize)>,
 }
 
+impl PageIo {
+    /// A disk that is writing.
+    pub(crate) fn writing_disk(&self) -> Option<usize> {
+        self.disks.iter().position(Disk::is_writing)
+    }
+}
+
 impl Memory {
     /// Sends a request to a disk.
     pub(crate) fn submit(&mut self, disk: usize, request: Request) {

@@ -11,6 +11,7 @@ use mm::units::Pages;
 use mm::zoneinfo::Zone as Layout;
 
 use crate::boot;
+use crate::hugetlb::Hugetlb;
 use crate::lru::Lru;
 use crate::memory::Memory;
 use crate::tunables::Tunables;
@@ -51,6 +52,10 @@ impl Procfs {
         let changes = self.meminfo_changes(memory);
         let mut text = String::with_capacity(self.meminfo.len());
         for line in self.meminfo.lines() {
+            if let Some(line) = hugetlb_line(line, &memory.hugetlb) {
+                let _ = writeln!(text, "{line}");
+                continue;
+            }
             let changed = meminfo_line(line).and_then(|(key, kib)| {
                 let pages = changes.get(key)?;
                 Some((key, (kib + pages * 4).max(0)))
@@ -150,6 +155,10 @@ impl Procfs {
             ("SwapTotal", memory.swap.total() as i64),
             ("SwapFree", memory.swap.free() as i64),
             ("SwapCached", memory.swap_cached as i64),
+            ("Mapped", memory.file_mapped as i64),
+            ("Unevictable", memory.unevictable() as i64),
+            ("Mlocked", memory.unevictable() as i64),
+            ("Hugetlb", memory.hugetlb_pages() as i64),
             ("AnonPages", memory.anon_pages as i64),
             ("AnonHugePages", memory.anon_huge_pages as i64),
             ("KReclaimable", slab),
@@ -188,6 +197,10 @@ impl Procfs {
         let anon_huge = (memory.anon_huge_pages / 512) as i64;
         changes.extend([
             ("nr_anon_pages", memory.anon_pages as i64),
+            ("nr_mapped", memory.file_mapped as i64),
+            ("nr_unevictable", memory.unevictable() as i64),
+            ("nr_mlock", memory.unevictable() as i64),
+            ("nr_zone_unevictable", memory.unevictable() as i64),
             ("nr_swapcached", memory.swap_cached as i64),
             ("nr_writeback", memory.writing as i64),
             (
@@ -234,6 +247,18 @@ const LISTS: [(Lru, &str, &str); 4] = [
     ),
     (Lru::ActiveFile, "nr_active_file", "nr_zone_active_file"),
 ];
+
+/// A line of /proc/meminfo that counts the pool's huge pages.
+fn hugetlb_line(line: &str, pool: &Hugetlb) -> Option<String> {
+    let (key, _) = line.split_once(':')?;
+    let pages = match key {
+        "HugePages_Total" => pool.total(),
+        "HugePages_Free" => pool.free(),
+        "HugePages_Rsvd" => pool.reserved(),
+        _ => return None,
+    };
+    Some(format!("{:<16}{pages:>8}", format!("{key}:")))
+}
 
 /// Key and KiB of a line of /proc/meminfo.
 fn meminfo_line(line: &str) -> Option<(&str, i64)> {

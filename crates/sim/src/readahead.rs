@@ -9,8 +9,13 @@ pub(crate) struct Readahead {
     ramp: Option<Ramp>,
     /// The last page read, or none yet.
     previous: Option<u64>,
+    /// Faults through a mapping that missed, less those that did not (`mmap_miss`).
+    mapped_misses: u32,
     limits: Limits,
 }
+
+/// Misses after which a mapping is no longer read around (`MMAP_LOTSAMISS`).
+const LOTS_OF_MISSES: u32 = 100;
 
 /// How far a device reads ahead, in pages.
 #[derive(Clone, Copy, Debug)]
@@ -37,11 +42,25 @@ impl Limits {
     };
 }
 
+impl Limits {
+    /// After `POSIX_FADV_SEQUENTIAL`: twice as far.
+    pub(crate) const SEQUENTIAL: Self = Self {
+        readahead: 64,
+        request: 320,
+    };
+    /// After `POSIX_FADV_RANDOM`: what is asked for, no more.
+    pub(crate) const RANDOM: Self = Self {
+        readahead: 0,
+        request: 0,
+    };
+}
+
 impl Readahead {
     pub(crate) fn new(limits: Limits) -> Self {
         Self {
             ramp: None,
             previous: None,
+            mapped_misses: 0,
             limits,
         }
     }
@@ -54,6 +73,9 @@ impl Readahead {
     /// The window for a miss at `page` within a `read()` of `request` more pages.
     pub(crate) fn on_miss(&mut self, page: u64, request: u64) -> Window {
         let max = self.max(request);
+        if max == 0 {
+            return exactly(page, request);
+        }
         let follows = self
             .previous
             .is_some_and(|last| page.wrapping_sub(last) <= 1);
@@ -62,11 +84,7 @@ impl Readahead {
             _ if page == 0 || request > max || follows => {
                 self.take(Ramp::first(page, Pages(request), Pages(max)))
             }
-            _ => Window {
-                start: page,
-                end: page + request.min(max),
-                mark: None,
-            },
+            _ => exactly(page, request.min(max)),
         }
     }
 
@@ -88,6 +106,23 @@ impl Readahead {
         }
     }
 
+    /// Notes a miss through a mapping; the pages to read around it, unless most faults miss.
+    pub(crate) fn mapped_miss(&mut self) -> Option<u64> {
+        self.mapped_misses = (self.mapped_misses + 1).min(LOTS_OF_MISSES * 10);
+        (self.mapped_misses <= LOTS_OF_MISSES).then_some(self.limits.readahead)
+    }
+
+    /// Notes a fault through a mapping that found its page.
+    pub(crate) fn note_mapped_hit(&mut self) {
+        self.mapped_misses = self.mapped_misses.saturating_sub(1);
+    }
+
+    /// The window that was read is this one: the next goes on behind it.
+    pub(crate) fn go_on_behind(&mut self, start: u64, size: u64, ahead: u64) {
+        let (size, ahead) = (Pages(size), Pages(ahead));
+        self.ramp = Some(Ramp { start, size, ahead });
+    }
+
     fn max(&self, request: u64) -> u64 {
         if request > self.limits.readahead && self.limits.request > self.limits.readahead {
             return request.min(self.limits.request);
@@ -103,6 +138,15 @@ impl Readahead {
             end: ramp.start + ramp.size.0,
             mark,
         }
+    }
+}
+
+/// So many pages, and none ahead.
+fn exactly(page: u64, pages: u64) -> Window {
+    Window {
+        start: page,
+        end: page + pages,
+        mark: None,
     }
 }
 

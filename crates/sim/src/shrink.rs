@@ -2,7 +2,7 @@
 //! `shrink_active_list`).
 
 use crate::disk::{Direction, Request};
-use crate::folio::{Flag, PageId, State, UNMAPPED};
+use crate::folio::{Flag, MAPPED, PageId, State, UNMAPPED};
 use crate::lru::Lru;
 use crate::lruvec::Kind;
 use crate::memory::Memory;
@@ -107,6 +107,7 @@ impl Memory {
     /// Reclaims a page that is on no list: an anonymous one goes to swap first.
     pub(crate) fn reclaim_page(&mut self, page: PageId) -> Fate {
         if self.kind(page) == Kind::File {
+            self.file_mapped -= u64::from(self.folios.take(page, MAPPED));
             self.spent += self.costs.reclaim_file_ps;
             self.evict(page);
             return Fate::Freed;

@@ -5,7 +5,7 @@ use alloc::string::{String, ToString};
 
 use mm::scenario::Scenario;
 use mm::units::Bytes;
-use mm::workload::{Access, Action, Advice, Huge, Map, Process, Step, Target, Via, Workload};
+use mm::workload::{Access, Action, Advice, Map, Process, Step, Target, Workload};
 
 use crate::error::Error;
 
@@ -53,12 +53,11 @@ fn check_steps(steps: &[Step], place: &str) -> Result<(), Error> {
             Action::Access(access) => check_access(access, &place)?,
             Action::Map(map) => check_map(map, &place)?,
             Action::Repeat { steps, .. } => check_steps(steps, &place)?,
-            Action::Advise {
-                advice: Advice::DontNeed,
-                ..
-            } => {}
-            Action::Advise { .. } => return Err(unsupported("this advice", &place)),
-            Action::Lock { .. } => return Err(unsupported("mlock", &place)),
+            Action::Advise { advice, .. } => refuse_if(
+                matches!(advice, Advice::Mergeable | Advice::Unmergeable),
+                "samepage merging",
+                &place,
+            )?,
             Action::Sync { .. } => return Err(unsupported("fsync", &place)),
             Action::SetCgroup { .. } | Action::Reclaim { .. } => {
                 return Err(unsupported("control groups", &place));
@@ -74,13 +73,10 @@ fn check_access(access: &Access, place: &str) -> Result<(), Error> {
     if matches!(access.target, Target::Region(_)) {
         return Ok(());
     }
-    refuse_if(access.via == Via::Mmap, "files that are mapped", place)?;
-    refuse_if(access.via == Via::Direct, "direct I/O", place)?;
     refuse_if(access.write_percent > 0, "writing to files", place)
 }
 
 fn check_map(map: &Map, place: &str) -> Result<(), Error> {
-    refuse_if(map.huge == Huge::Hugetlb, "hugetlb pages", place)?;
     refuse_if(map.mergeable, "samepage merging", place)
 }
 

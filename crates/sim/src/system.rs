@@ -263,9 +263,19 @@ impl<'a> System<'a> {
         let (woken, waiting) = waiters.into_iter().partition(|(waits, _)| is_over(waits));
         self.waiters = waiting;
         let woken: Vec<(WaitsFor, usize)> = woken;
-        for (_, entity) in woken {
-            self.scheduler.wake(entity, now);
+        let woken = woken.into_iter().map(|(_, entity)| entity);
+        for entity in woken.chain(request.waiter) {
+            if self.is_alive(entity) {
+                self.scheduler.wake(entity, now);
+            }
         }
+    }
+
+    /// Whether an entity is kswapd or a task that has not ended.
+    fn is_alive(&self, entity: usize) -> bool {
+        let mut tasks = self.tasks.iter().flatten();
+        entity == KSWAPD
+            || tasks.any(|task| task.entity == entity && task.state == TaskState::Alive)
     }
 
     fn idle(&mut self, cpu: usize, now: Nanos, until: Option<Nanos>) {

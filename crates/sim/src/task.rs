@@ -1,6 +1,6 @@
 //! A process instance and how far it is through its steps.
 
-use alloc::collections::BTreeMap;
+use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::String;
 use alloc::vec::Vec;
 
@@ -42,6 +42,8 @@ pub(crate) struct Task<'a> {
     /// Resident pages, and the page-table pages that map them.
     pub(crate) rss: u64,
     pub(crate) page_tables: u64,
+    /// Files that it reaches through a mapping, by index.
+    pub(crate) mapped: BTreeSet<usize>,
     /// The allocation it is in the middle of.
     pub(crate) allocation: Allocation,
     /// CPU time below a nanosecond that is still to be paid, in picoseconds.
@@ -145,6 +147,7 @@ impl<'a> Task<'a> {
             bytes: 0,
             rss: 0,
             page_tables: 0,
+            mapped: BTreeSet::new(),
             allocation: Allocation::default(),
             owed_ps: 0,
         }
@@ -237,6 +240,11 @@ impl<'a> Task<'a> {
         }
         self.streams.insert(running.path, running.operations_to_do);
         self.go_past_step();
+    }
+
+    /// Sets how far a file is read ahead, for the accesses to come.
+    pub(crate) fn set_readahead(&mut self, file: usize, limits: Limits) {
+        self.readaheads.insert(file, Readahead::new(limits));
     }
 
     /// Begins a repetition.

@@ -30,13 +30,15 @@ const PROTECTION: &str = "vm.workingset_protection";
 const ANON_MIN: &str = "vm.anon_min_ratio";
 const CLEAN_LOW: &str = "vm.clean_low_ratio";
 const CLEAN_MIN: &str = "vm.clean_min_ratio";
+const NR_HUGEPAGES: &str = "vm.nr_hugepages";
 const KSWAPD: &str = "model.kswapd";
 
 /// What the model has a mechanism for, and the file.
-const KNOWN: [(&str, &str); 10] = [
+const KNOWN: [(&str, &str); 11] = [
     (MIN_FREE, "proc/sys/vm/min_free_kbytes"),
     (SCALE_FACTOR, "proc/sys/vm/watermark_scale_factor"),
     (SWAPPINESS, "proc/sys/vm/swappiness"),
+    (NR_HUGEPAGES, "proc/sys/vm/nr_hugepages"),
     (PAGE_CLUSTER, "proc/sys/vm/page-cluster"),
     (DIRTY, "proc/sys/vm/dirty_ratio"),
     (DIRTY_BYTES, "proc/sys/vm/dirty_bytes"),
@@ -228,6 +230,9 @@ impl Tunables {
         if name == MIN_FREE || name == SCALE_FACTOR {
             let min_free = Kib(self.number(MIN_FREE).unwrap_or(0));
             memory.set_watermarks(min_free, self.number(SCALE_FACTOR).unwrap_or(10));
+        }
+        if name == NR_HUGEPAGES {
+            memory.resize_hugetlb(self.number(NR_HUGEPAGES).unwrap_or(0));
         }
         let number = |name, default| self.number(name).unwrap_or(default);
         memory.rules.swappiness = number(SWAPPINESS, 60);

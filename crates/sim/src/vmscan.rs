@@ -138,6 +138,15 @@ impl Memory {
         lruvec.refaults_seen = lruvec.activated_refaults;
     }
 
+    /// The disk to wait for where reclaim got nothing because at least half of what it could have
+    /// is on its way to swap (`reclaim_throttle`).
+    pub(crate) fn waits_for_writes(&self) -> Option<usize> {
+        let listed: u64 = Lru::ALL.map(|lru| self.list(lru)).iter().sum();
+        self.io
+            .writing_disk()
+            .filter(|_| 2 * self.writing > listed + self.writing)
+    }
+
     /// Whether anonymous pages can go anywhere.
     pub(crate) fn can_swap(&self) -> bool {
         self.swap.free() > 0

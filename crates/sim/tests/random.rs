@@ -5,13 +5,16 @@ mod common;
 
 use common::*;
 use mm::capture::Capture;
+use mm::machine::{Swap, SwapBacking};
 use mm::meminfo::Meminfo;
 use mm::outcome::Outcome;
 use mm::scenario::Scenario;
 use mm::settings::Settings;
 use mm::units::{Bytes, Nanos};
 use mm::vmstat::Vmstat;
-use mm::workload::{Access, Action, Advice, Huge, Pattern, Process, Start, Step, Target, Until};
+use mm::workload::{
+    Access, Action, Advice, Huge, Pattern, Process, Start, Step, Target, Until, Via,
+};
 use mm::zoneinfo::Zoneinfo;
 use proptest::prelude::*;
 
@@ -41,11 +44,17 @@ prop_compose! {
         block in 1..300_000_u64,
         think in prop_oneof![4 => Just(0), 1 => 0..100_000_u64],
         rate in prop_oneof![4 => Just(0), 1 => 1000..100_000_u32],
+        via in prop_oneof![Just(Via::Syscall), Just(Via::Mmap), Just(Via::Direct)],
+        writes in prop_oneof![Just(0), Just(30), Just(100_u8)],
     ) -> Action {
         // A tiny block over many bytes takes long, and shows nothing that a larger one does not.
         let block = Bytes(block.max(amount.unwrap_or(32 * MIB) / 2000));
+        let write_percent = match target {
+            Target::Region(_) => writes,
+            Target::File(_) => 0,
+        };
         Action::Access(Access {
-            target, pattern, block, rate,
+            via, write_percent, target, pattern, block, rate,
             amount: amount.map(|bytes| Bytes(bytes).into()),
             time_limit: time_limit.map(Nanos),
             think: Nanos(think),
@@ -65,7 +74,8 @@ fn action() -> impl Strategy<Value = Action> {
     prop_oneof![
         8 => access(),
         3 => map,
-        1 => target().prop_map(|target| Action::Advise { target, advice: Advice::DontNeed }),
+        2 => (target(), advice()).prop_map(|(target, advice)| Action::Advise { target, advice }),
+        1 => target().prop_map(|target| Action::Lock { target }),
         1 => Just(Action::DropCaches),
         1 => Just(Action::ApplyDefaults),
         1 => Just(Action::Snapshot),
@@ -75,6 +85,28 @@ fn action() -> impl Strategy<Value = Action> {
         1 => process().prop_map(|process| Action::Wait { process }),
         1 => process().prop_map(|process| Action::Kill { process }),
     ]
+}
+
+fn advice() -> impl Strategy<Value = Advice> {
+    prop_oneof![
+        3 => Just(Advice::DontNeed),
+        1 => Just(Advice::Random),
+        1 => Just(Advice::Sequential),
+        1 => Just(Advice::Cold),
+        2 => Just(Advice::PageOut),
+        1 => Just(Advice::NoHugePage),
+    ]
+}
+
+fn swap() -> impl Strategy<Value = Swap> {
+    let backing = prop_oneof![
+        2 => Just(SwapBacking::Disk("disk".to_owned())),
+        1 => (1000..5000_u32).prop_map(|ratio_milli| SwapBacking::Zram { ratio_milli }),
+    ];
+    (backing, 0..60 * MIB).prop_map(|(backing, size)| Swap {
+        backing,
+        size: Bytes(size),
+    })
 }
 
 fn steps() -> impl Strategy<Value = Vec<Step>> {
@@ -125,6 +157,9 @@ prop_compose! {
         files in prop::collection::vec(0..80_u64, FILES),
         memory in prop_oneof![Just(MEMORY.0), 40 * MIB..160 * MIB],
         cpus in 1..4_u32,
+        swaps in prop::collection::vec(swap(), 0..3),
+        swappiness in 0..=200_u32,
+        rotational in any::<bool>(),
         seed in any::<u64>(),
         min_free in prop::option::of(0..60_000_u64),
         deadline in 1..400_000_000_u64,
@@ -132,6 +167,10 @@ prop_compose! {
         let mut scenario = scenario(&files, processes);
         scenario.machine.memory = Bytes(memory);
         scenario.machine.cpus = cpus;
+        scenario.machine.swaps = swaps;
+        scenario.machine.disks[0].rotational = rotational;
+        let swappiness = setting("vm.swappiness", &swappiness.to_string());
+        scenario.base.0.push(swappiness);
         scenario.seed = seed;
         scenario.sample_every = Nanos(20_000_000);
         scenario.workload.deadline = Some(Nanos(deadline));
@@ -199,5 +238,5 @@ fn the_bytes_of_one_run_are_pinned() {
     let processes = vec![process("reader", reader), on_demand("hog", hog)];
     let capture = plimsoll_sim::run(&scenario(&[60, 30], processes), &calibration());
     let text = capture.expect("the model runs it").to_text();
-    assert_eq!(hash(&text), 9_807_560_632_281_968_702);
+    assert_eq!(hash(&text), 9_980_372_359_033_688_791);
 }

@@ -3,10 +3,9 @@
 mod common;
 
 use common::*;
-use mm::machine::{Swap, SwapBacking};
 use mm::settings::Settings;
 use mm::units::{Bytes, Nanos};
-use mm::workload::{Access, Action, Advice, Cgroup, Huge, Process, Target, Until, Via};
+use mm::workload::{Access, Action, Advice, Cgroup, Huge, Process, Target, Until};
 
 fn refused_step(action: Action) -> String {
     let inner = step(repeat(Until::Times(1), vec![sleep(1), step(action)]));
@@ -16,35 +15,23 @@ fn refused_step(action: Action) -> String {
 #[test]
 fn a_mechanism_that_is_lacking_is_named_with_its_step() {
     let file = || Target::File("file 0".to_owned());
-    let mmap = Access {
-        via: Via::Mmap,
-        ..read(0)
-    };
-    let direct = Access {
-        via: Via::Direct,
-        ..read(0)
-    };
     let write = Access {
         write_percent: 1,
         ..read(0)
     };
-    let hint = Action::Advise {
+    let merge = Action::Advise {
         target: file(),
-        advice: Advice::WillNeed,
+        advice: Advice::Mergeable,
     };
     for (action, what) in [
-        (Action::Access(mmap), "files that are mapped"),
-        (Action::Access(direct), "direct I/O"),
         (Action::Access(write), "writing to files"),
-        (hint, "this advice"),
-        (Action::Lock { target: file() }, "mlock"),
+        (merge, "samepage merging"),
         (
             Action::Sync {
                 file: "file 0".to_owned(),
             },
             "fsync",
         ),
-        (map("huge", 2, Huge::Hugetlb).action, "hugetlb pages"),
     ] {
         let expected = format!(
             "the model does not simulate {what} (process a, step 1, step 2); run it on a real \
@@ -60,12 +47,6 @@ fn a_machine_or_workload_that_needs_more_is_refused() {
     let mut nodes = idle();
     nodes.machine.nodes = 2;
     assert!(refusal(&nodes).contains("more than one NUMA node (machine)"));
-    let mut swap = idle();
-    swap.machine.swaps.push(Swap {
-        backing: SwapBacking::Zram { ratio_milli: 3000 },
-        size: Bytes(MIB),
-    });
-    assert!(refusal(&swap).contains("swap (machine)"));
     let mut groups = idle();
     groups.workload.cgroups.push(Cgroup {
         path: "a".to_owned(),
@@ -125,7 +106,7 @@ fn a_value_that_the_kernel_would_not_take_is_refused() {
     assert!(with("vm.min_free_kbytes", many).starts_with("vm.min_free_kbytes = 99999999999999: "));
     assert!(with("vm.dirty_ratio", "200").contains("an integer from 0 to 100"));
     assert!(with("lru_gen.enabled", "7").contains("set it to 0"));
-    assert!(with("vm.page-cluster", "3").contains("the tunable vm.page-cluster"));
+    assert!(with("vm.stat_interval", "3").contains("the tunable vm.stat_interval"));
 }
 
 #[test]

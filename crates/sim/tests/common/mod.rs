@@ -154,6 +154,14 @@ allocstall_movable 0
 oom_kill 0
 thp_fault_alloc 0
 thp_fault_fallback 0
+pswpin 0
+pswpout 0
+pgmajfault 0
+swap_ra 0
+swap_ra_hit 0
+pgscan_anon 0
+pgsteal_anon 0
+workingset_refault_anon 0
 ";
 
 /// The made-up machine: costs of the size of real ones.
@@ -165,6 +173,9 @@ pub fn calibration() -> Calibration {
         ("proc/vmstat", VMSTAT),
         ("proc/sys/kernel/osrelease", "6.1.0\n"),
         ("proc/sys/vm/min_free_kbytes", "480\n"),
+        ("proc/sys/vm/nr_hugepages", "0\n"),
+        ("proc/sys/vm/page-cluster", "3\n"),
+        ("proc/sys/vm/swappiness", "60\n"),
         ("proc/sys/vm/watermark_scale_factor", "10\n"),
         ("proc/sys/vm/dirty_ratio", "20\n"),
         ("proc/sys/vm/dirty_bytes", "0\n"),
