@@ -10,7 +10,6 @@
 extern crate alloc;
 
 pub mod access;
-pub mod bdi;
 pub mod buddyinfo;
 pub mod calibration;
 pub mod capture;

@@ -11,6 +11,7 @@ use crate::disk::{Direction, Request};
 use crate::error::Error;
 use crate::fault::{Held, Region};
 use crate::filemap::{Progress, Reader};
+use crate::folio::{Flag, PageId};
 use crate::page_alloc::NoPage;
 use crate::sched::Sleep;
 use crate::system::{Flow, System, WaitsFor};
@@ -234,7 +235,7 @@ impl<'a> System<'a> {
             Progress::Submitted => Ok(Some(Stop::Wait(Sleep::Io))),
             Progress::Waits(page) => {
                 self.waiters.push((WaitsFor::Page(page), task.entity));
-                Ok(Some(Stop::Wait(Sleep::Io)))
+                Ok(Some(Stop::Wait(self.wait_for(page))))
             }
             Progress::NoPage(NoPage::Congested { disk }) => {
                 self.waiters.push((WaitsFor::Disk(disk), task.entity));
@@ -291,6 +292,14 @@ impl<'a> System<'a> {
         self.memory.spent += self.memory.costs.touch_ps;
         operation.cursor += 1;
         Progress::Complete
+    }
+
+    /// Waiting for a page of the working set to come back is a stall for memory.
+    fn wait_for(&self, page: PageId) -> Sleep {
+        match self.memory.folios.has(page, Flag::Workingset) {
+            true => Sleep::Refault,
+            false => Sleep::Io,
+        }
     }
 
     fn kill_someone(&mut self, task: &Task<'a>, began: Nanos) -> Result<Option<Stop>, Error> {

@@ -12,7 +12,7 @@ use mm::calibration::Boot;
 use mm::capture::Frame;
 use mm::formula::min_free;
 use mm::formula::reserve::protection;
-use mm::units::{Bytes, Kib, PageSize, Pages};
+use mm::units::{Bytes, Kib, Nanos, PageSize, Pages};
 use mm::zoneinfo::{Zone as Layout, ZoneKind, Zoneinfo};
 
 use crate::error::Error;
@@ -40,6 +40,8 @@ pub(crate) struct State {
     pub(crate) layout: Vec<Layout>,
     /// The kernel's files at that moment.
     pub(crate) frame: Frame,
+    /// How long it took.
+    pub(crate) uptime: Nanos,
     /// Pages that the allocator owns beyond those in the frame's files.
     pub(crate) managed_delta: i64,
 }
@@ -87,6 +89,7 @@ fn as_captured(boot: &Boot) -> Result<State, Error> {
         zones: populated(&layout, tuning(&frame)),
         layout,
         frame,
+        uptime: boot.uptime,
         managed_delta: 0,
     })
 }

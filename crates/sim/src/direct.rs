@@ -20,8 +20,12 @@ impl Memory {
     /// # Errors
     /// It is not done: it waits for a disk, or has used its time.
     pub(crate) fn reclaim_directly(&mut self) -> Result<u64, NoPage> {
+        let under_way = self.allocation.reclaim.take();
+        if under_way.is_none() {
+            self.stalls.push((self.now(), true));
+        }
         let begin = || DirectReclaim::new(self.rules.swappiness);
-        let mut reclaim = self.allocation.reclaim.take().unwrap_or_else(begin);
+        let mut reclaim = under_way.unwrap_or_else(begin);
         while !reclaim.over {
             let not_yet = match self.direct_step(&mut reclaim) {
                 Progress::Congested { disk } => Some(NoPage::Congested { disk }),
@@ -33,6 +37,7 @@ impl Memory {
                 return Err(why);
             }
         }
+        self.stalls.push((self.now(), false));
         self.snapshot_refaults(ROOT);
         if reclaim.reclaimed > 0 {
             self.forgive_kswapd();

@@ -99,8 +99,9 @@ impl<'a> System<'a> {
         match action {
             Action::Snapshot => {
                 self.count_frame()?;
+                let pressure = &mut self.scheduler.pressure;
                 self.recorder
-                    .snapshot(now, label, &self.memory, &self.tunables);
+                    .snapshot(now, label, &self.memory, &self.tunables, pressure);
             }
             Action::ApplyArm => self.apply_arm()?,
             Action::ApplyDefaults => self.tunables.restore(&mut self.memory),

@@ -8,6 +8,7 @@ use crate::lruvec::Kind;
 use crate::memory::Memory;
 use crate::page_alloc::NoPage;
 use crate::readahead::{Readahead, Window};
+use crate::rules::is_since;
 use crate::workingset::History;
 
 const PAGE: u64 = 4096;
@@ -160,6 +161,14 @@ impl File {
             memory.folios.forget(page);
             memory.tree_remove(page);
         }
+    }
+}
+
+/// Pages that a read looks up and copies at a time (`PAGEVEC_SIZE`).
+pub(crate) fn folio_batch(release: &str) -> u64 {
+    match is_since(release, 6, 9) {
+        true => 31,
+        false => 15,
     }
 }
 

@@ -50,6 +50,8 @@ pub(crate) struct Memory {
     pub(crate) spent: u64,
     /// The part of it at its end that nothing interrupts: copying from the page cache.
     pub(crate) unbroken: u64,
+    /// When the task that runs began and ended to work for reclaim, since that was last taken.
+    pub(crate) stalls: Vec<(Nanos, bool)>,
     /// CPU time after which a step lets the scheduler look, in picoseconds.
     pub(crate) budget: u64,
     pub(crate) objects: Objects,
@@ -87,6 +89,7 @@ impl Memory {
             began: Nanos::ZERO,
             spent: 0,
             unbroken: 0,
+            stalls: Vec::new(),
             budget: u64::MAX,
             objects: Objects::default(),
             anon_pages: 0,

@@ -238,7 +238,9 @@ impl Memory {
         }
         self.wake_kswapd();
         if self.find_zone(Mark::Min, 1).is_none() {
-            let _ = self.reclaim_directly();
+            if self.reclaim_directly().is_err() {
+                self.stalls.push((self.now(), false));
+            }
             self.allocation = Allocation::default();
             self.drain();
         }

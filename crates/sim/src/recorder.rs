@@ -7,11 +7,13 @@ use core::fmt::Write as _;
 
 use mm::capture::{Capture, Frame};
 use mm::outcome::{PROGRESS, STEPS, StepOutcome};
+use mm::psi::PATHS;
 use mm::units::{Bytes, Nanos};
 
 use crate::boot;
 use crate::memory::Memory;
 use crate::procfs::Procfs;
+use crate::psi::{Pressure, Resource, SYSTEM};
 use crate::task::Task;
 use crate::tunables::Tunables;
 
@@ -53,8 +55,10 @@ impl Recorder {
         label: Option<&str>,
         memory: &Memory,
         tunables: &Tunables,
+        pressure: &mut Pressure,
     ) {
-        let files = self.all_files(memory, tunables);
+        let mut files = self.all_files(memory, tunables);
+        self.add_pressure(&mut files, pressure, at);
         self.capture.frames.push(Frame {
             at,
             label: label.map(str::to_string),
@@ -69,6 +73,7 @@ impl Recorder {
         memory: &Memory,
         tunables: &Tunables,
         tasks: &[Option<Task<'_>>],
+        pressure: &mut Pressure,
     ) {
         let mut files = BTreeMap::new();
         files.insert("proc/meminfo".to_string(), self.procfs.meminfo(memory));
@@ -76,6 +81,10 @@ impl Recorder {
             "proc/vmstat".to_string(),
             self.procfs.vmstat(memory, tunables),
         );
+        if self.boot.contains_key(PATHS[0]) {
+            let text = pressure.text(SYSTEM, Resource::Memory, at);
+            files.insert(PATHS[0].to_string(), text);
+        }
         files.insert(PROGRESS.to_string(), progress(tasks));
         self.capture.frames.push(Frame {
             at,
@@ -91,8 +100,10 @@ impl Recorder {
         memory: &Memory,
         tunables: &Tunables,
         tasks: &[Option<Task<'_>>],
+        pressure: &mut Pressure,
     ) {
         let mut files = self.all_files(memory, tunables);
+        self.add_pressure(&mut files, pressure, at);
         files.insert(PROGRESS.to_string(), progress(tasks));
         let mut steps = String::new();
         self.steps.iter().for_each(|step| step.write(&mut steps));
@@ -102,6 +113,21 @@ impl Recorder {
             label: None,
             files,
         });
+    }
+
+    /// Adds the pressure files, where the kernel that booted has them.
+    fn add_pressure(
+        &self,
+        files: &mut BTreeMap<String, String>,
+        pressure: &mut Pressure,
+        at: Nanos,
+    ) {
+        let resources = [Resource::Memory, Resource::Io, Resource::Cpu];
+        for (path, resource) in PATHS.into_iter().zip(resources) {
+            if self.boot.contains_key(path) {
+                files.insert(path.to_string(), pressure.text(SYSTEM, resource, at));
+            }
+        }
     }
 
     pub(crate) fn into_capture(self) -> Capture {

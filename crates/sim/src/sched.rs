@@ -7,6 +7,7 @@ use core::cmp::Reverse;
 
 use mm::units::Nanos;
 
+use crate::boot;
 use crate::fair::{Fair, Rule};
 use crate::psi::{Doing, Pressure, SYSTEM};
 
@@ -88,6 +89,8 @@ struct Wait {
     /// CPU time of what it has done already, and that it falls asleep when that is paid.
     owed: Nanos,
     then: Option<Sleep>,
+    /// Its stall for a page that was read back lasts until it has a CPU again.
+    refaults: bool,
 }
 
 /// What a task waits for in its sleep.
@@ -95,6 +98,8 @@ struct Wait {
 pub(crate) enum Sleep {
     /// A disk.
     Io,
+    /// A disk, for a page of the working set that reclaim took.
+    Refault,
     /// A timer, another process, more work.
     Idle,
 }
@@ -109,7 +114,7 @@ pub(crate) enum Pick {
 }
 
 impl Scheduler {
-    pub(crate) fn new(cpus: u32, rule: Rule, pressure: Pressure) -> Self {
+    fn new(cpus: u32, rule: Rule, pressure: Pressure) -> Self {
         let count = cpus.max(1) as usize;
         Self {
             cpus: vec![Cpu::default(); count],
@@ -117,6 +122,12 @@ impl Scheduler {
             waits: Vec::new(),
             pressure,
         }
+    }
+
+    /// That of a kernel that booted on so many CPUs.
+    pub(crate) fn after(boot: &boot::State, cpus: u32) -> Self {
+        let rule = Rule::of(&boot.release());
+        Self::new(cpus, rule, Pressure::after(boot, cpus))
     }
 
     /// Adds a task that is not runnable yet.
@@ -168,9 +179,23 @@ impl Scheduler {
         self.fair.sleep(entity);
         self.pressure.change(entity, now, |doing| {
             (doing.running, doing.on_cpu) = (false, false);
-            doing.iowait = sleep == Sleep::Io;
+            doing.iowait = sleep != Sleep::Idle;
+            doing.memstall |= sleep == Sleep::Refault;
         });
+        self.waits[entity].refaults = sleep == Sleep::Refault;
         self.leave_cpu(entity);
+    }
+
+    /// Notes when a task that runs began and ended to work for reclaim.
+    pub(crate) fn note_stalls(
+        &mut self,
+        entity: usize,
+        stalls: impl Iterator<Item = (Nanos, bool)>,
+    ) {
+        for (at, begins) in stalls {
+            self.pressure
+                .change(entity, at, |doing| doing.memstall = begins);
+        }
     }
 
     /// A task ends; if it begins again, it is a new one.
@@ -179,7 +204,7 @@ impl Scheduler {
         self.block(entity, now, Sleep::Idle);
         self.pressure
             .change(entity, now, |doing| *doing = Doing::default());
-        self.waits[entity].then = None;
+        (self.waits[entity].then, self.waits[entity].refaults) = (None, false);
         self.fair.forget(entity);
     }
 
@@ -281,8 +306,11 @@ impl Scheduler {
             self.pressure
                 .change(before, now, |doing| doing.on_cpu = false);
         }
-        self.pressure
-            .change(entity, now, |doing| doing.on_cpu = true);
+        let refaulted = core::mem::take(&mut self.waits[entity].refaults);
+        self.pressure.change(entity, now, |doing| {
+            doing.on_cpu = true;
+            doing.memstall &= !refaulted;
+        });
     }
 
     fn leave_cpu(&mut self, entity: usize) {

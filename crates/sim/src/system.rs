@@ -15,13 +15,11 @@ use crate::boot;
 use crate::check;
 use crate::disk::Disk;
 use crate::error::Error;
-use crate::fair::Rule;
-use crate::filemap::File;
+use crate::filemap::{self, File};
 use crate::folio::PageId;
 use crate::memory::Memory;
-use crate::psi::Pressure;
 use crate::recorder::Recorder;
-use crate::rules::{Rules, is_since};
+use crate::rules::Rules;
 use crate::sched::{Event, Events, Pick, Scheduler, Sleep};
 use crate::swap::Backing;
 use crate::task::{Task, TaskState};
@@ -101,13 +99,13 @@ impl<'a> System<'a> {
             memory,
             files,
             tasks: Vec::new(),
-            scheduler: scheduler(scenario, boot),
+            scheduler: Scheduler::after(boot, scenario.machine.cpus),
             events: Events::default(),
             tunables: Tunables::new(&boot.frame),
             recorder: Recorder::new(boot),
             available: Bytes::ZERO,
             waiters: Vec::new(),
-            batch: folio_batch(boot),
+            batch: filemap::folio_batch(&boot.release()),
             frames: 0,
             over: false,
         };
@@ -215,9 +213,11 @@ impl<'a> System<'a> {
             }
         }
         self.memory.allocate_in_passing();
+        self.memory.stalls.clear();
         check::conservation(&self.memory);
+        let pressure = &mut self.scheduler.pressure;
         self.recorder
-            .finish(now, &self.memory, &self.tunables, &self.tasks);
+            .finish(now, &self.memory, &self.tunables, &self.tasks, pressure);
     }
 
     fn fire_events(&mut self, now: Nanos) -> Result<(), Error> {
@@ -242,8 +242,9 @@ impl<'a> System<'a> {
     fn sample(&mut self, now: Nanos) -> Result<(), Error> {
         self.count_frame()?;
         check::conservation(&self.memory);
+        let pressure = &mut self.scheduler.pressure;
         self.recorder
-            .sample(now, &self.memory, &self.tunables, &self.tasks);
+            .sample(now, &self.memory, &self.tunables, &self.tasks, pressure);
         let next = now.saturating_add(self.scenario.sample_every.max(Nanos(1)));
         self.events.add(next, Event::Sample);
         Ok(())
@@ -307,6 +308,10 @@ impl<'a> System<'a> {
         if let Flow::Blocked(sleep) = flow {
             self.scheduler.block(entity, cut, sleep);
         }
+        if entity == KSWAPD && flow == Flow::Blocked(Sleep::Idle) {
+            self.scheduler
+                .note_stalls(KSWAPD, [(to, false)].into_iter());
+        }
         self.wake_kswapd_if_due(cut);
         Ok(())
     }
@@ -337,6 +342,8 @@ impl<'a> System<'a> {
     fn wake_kswapd_if_due(&mut self, now: Nanos) {
         if self.kswapd_was_woken() {
             self.scheduler.wake(KSWAPD, now);
+            self.scheduler
+                .note_stalls(KSWAPD, [(now, true)].into_iter());
         }
     }
 
@@ -372,12 +379,18 @@ impl<'a> System<'a> {
             self.memory.began = now;
             self.memory.budget = BUDGET.min(self.limit(from).saturating_sub(now).0 * 1000);
             flow = self.step(&mut task, now)?;
+            self.note_stalls(entity);
             now += task.pay(self.memory.take_spent());
             self.expect_disks();
         }
         task.allocation = core::mem::take(&mut self.memory.allocation);
         self.tasks[index] = Some(task);
         Ok((now, flow))
+    }
+
+    fn note_stalls(&mut self, entity: usize) {
+        self.scheduler
+            .note_stalls(entity, self.memory.stalls.drain(..));
     }
 
     pub(crate) fn kswapd_was_woken(&self) -> bool {
@@ -399,20 +412,6 @@ impl<'a> System<'a> {
             self.events.add(done, Event::DiskDone { disk });
         }
     }
-}
-
-/// Pages that a read looks up and copies at a time (`PAGEVEC_SIZE`).
-fn folio_batch(boot: &boot::State) -> u64 {
-    match is_since(&boot.release(), 6, 9) {
-        true => 31,
-        false => 15,
-    }
-}
-
-fn scheduler(scenario: &Scenario, boot: &boot::State) -> Scheduler {
-    let cpus = scenario.machine.cpus;
-    let rule = Rule::of(&boot.release());
-    Scheduler::new(cpus, rule, Pressure::new(cpus, Nanos::ZERO))
 }
 
 /// The machine's files, one after the other on their disks.
