@@ -48,6 +48,6 @@ pub use error::Error;
 pub use init::{init, is_init};
 pub use orders::{Clock, Orders};
 pub use place::Place;
-pub use recorder::{ERROR, FAILED, OBSERVER, Recorder, SKIPPED};
+pub use recorder::{ERROR, OBSERVER, Recorder, SKIPPED};
 pub use settings::{Prepared, prepare};
 pub use supervisor::perform;

@@ -6,6 +6,7 @@ use std::os::unix::fs::FileExt as _;
 use std::path::Path;
 
 use mm::machine::{Machine, SwapBacking};
+use mm::meminfo::Meminfo;
 use mm::units::{Bytes, Nanos};
 use rustix::io::Errno;
 use rustix::mount::MountFlags;
@@ -124,7 +125,28 @@ pub(crate) fn swap(machine: &Machine, place: &Place) -> Result<(), Error> {
         };
         swap_on(&path)?;
     }
-    Ok(())
+    check_swap(machine, place)
+}
+
+/// Whether the kernel has as much swap as the study asks for; a page of each device is its header.
+fn check_swap(machine: &Machine, place: &Place) -> Result<(), Error> {
+    if machine.swaps.is_empty() {
+        return Ok(());
+    }
+    let page = rustix::param::page_size() as u64;
+    let usable = |swap: &mm::machine::Swap| (swap.size.0 / page).saturating_sub(1) * page;
+    let asked = Bytes(machine.swaps.iter().map(usable).sum());
+    let text = place.root.read("proc/meminfo").unwrap_or_default();
+    let total = Meminfo::parse(&text).ok().and_then(|info| info.swap_total);
+    let total = Bytes(total.map_or(0, |total| total.0 << 10));
+    if total >= asked {
+        return Ok(());
+    }
+    let why = format!("the kernel has {total} of the {asked} that the study asks for");
+    Err(Error::new(
+        "swap",
+        format!("{why}; give it a larger disk, or ask for less"),
+    ))
 }
 
 /// Makes a zram device of that size, with a swap header on it.
@@ -165,9 +187,54 @@ fn swap_on(path: &str) -> Result<(), Error> {
     let result = unsafe { libc::swapon(name.as_ptr(), 0) };
     match result {
         0 => Ok(()),
-        _ => Err(Error::new(
-            format!("swapon {path}"),
-            std::io::Error::last_os_error(),
-        )),
+        _ => {
+            let why = std::io::Error::last_os_error();
+            let way_out = "a swap device has 2 pages or more, on a disk with room for it";
+            Err(Error::new(
+                format!("swapon {path}"),
+                format!("{why}; {way_out}"),
+            ))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use mm::machine::Swap;
+
+    #[test]
+    fn less_swap_than_asked_is_one_line_with_the_way_out() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let place = Place {
+            root: host::Root::new(directory.path()),
+            disks: directory.path().to_owned(),
+        };
+        fs::create_dir(directory.path().join("proc")).expect("a directory");
+        let has = |kib: u64| {
+            let text = format!("MemTotal: 9 kB\nSwapTotal: {kib} kB\n");
+            fs::write(directory.path().join("proc/meminfo"), text).expect("a file");
+        };
+        let swap = Swap {
+            backing: SwapBacking::Zram { ratio_milli: 3000 },
+            size: Bytes(1 << 20),
+        };
+        let mut machine = Machine {
+            memory: Bytes::GIB,
+            cpus: 1,
+            nodes: 1,
+            disks: vec![],
+            swaps: vec![swap],
+            files: vec![],
+        };
+        has(1020);
+        assert_eq!(check_swap(&machine, &place), Ok(()), "all but the header");
+        has(512);
+        let error = check_swap(&machine, &place).expect_err("half of it is missing");
+        let expected = "swap: the kernel has 512 KiB of the 1020 KiB that the study asks for; \
+                        give it a larger disk, or ask for less";
+        assert_eq!(error.to_string(), expected);
+        machine.swaps.clear();
+        assert_eq!(check_swap(&machine, &place), Ok(()));
     }
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use mm::access::{Operations, Tables, blocks, favourites, stream};
 use mm::units::Bytes;
-use mm::workload::{Access, Action, Advice, Target, Until, Via};
+use mm::workload::{Access, Action, Advice, Huge, Target, Until, Via};
 use rustix::fs::Advice as FileAdvice;
 use rustix::io::Errno;
 use rustix::mm::{Advice as MemoryAdvice, MapFlags};
@@ -134,7 +134,9 @@ impl<'a> Process<'a> {
                 let instance = &self.plan.instances[self.instance].name;
                 let size = map.size.at(self.plan.available);
                 let noise = noise(self.plan.scenario);
-                self.regions.map(map, size, instance, noise)?;
+                let limit = self.plan.instances[self.instance].process.address_space;
+                let mapped = self.regions.map(map, size, instance, noise);
+                mapped.map_err(|errno| unmapped(map.huge, size, limit, errno))?;
             }
             Action::Unmap { region } => self.regions.unmap(region)?,
             Action::Advise { target, advice } => self.advise(target, *advice)?,
@@ -248,6 +250,24 @@ impl<'a> Process<'a> {
     }
 }
 
+/// Why a region cannot be mapped, with the way out.
+fn unmapped(huge: Huge, size: Bytes, limit: Option<Bytes>, errno: Errno) -> Why {
+    let why = Why::from(errno);
+    if errno != Errno::NOMEM {
+        return why;
+    }
+    let text = match (huge, limit) {
+        (Huge::Hugetlb, _) => format!(
+            "the hugetlb pool has no {size} to reserve; set vm.nr_hugepages for it, or map less"
+        ),
+        (_, Some(limit)) => format!(
+            "{size} more are over the process's address-space of {limit}; raise it, or map less"
+        ),
+        (_, None) => format!("no address space for {size}; map less"),
+    };
+    Why { text, ..why }
+}
+
 /// A buffer of one block, faulted in; kept for the next access.
 fn buffer(kept: &mut Option<Mapping>, block: Bytes) -> Result<&mut [u8], Errno> {
     let page = rustix::param::page_size();
@@ -330,4 +350,26 @@ pub(crate) fn settle(
         setrlimit(Resource::As, limit)?;
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_region_that_does_not_fit_says_which_bound_it_hit() {
+        let why = |huge, limit| unmapped(huge, Bytes(2 << 20), limit, Errno::NOMEM).text;
+        let pool = "the hugetlb pool has no 2 MiB to reserve; set vm.nr_hugepages for it, or map \
+                    less";
+        assert_eq!(why(Huge::Hugetlb, Some(Bytes::GIB)), pool);
+        let limit = "2 MiB more are over the process's address-space of 1 GiB; raise it, or map \
+                     less";
+        assert_eq!(why(Huge::Never, Some(Bytes::GIB)), limit);
+        assert_eq!(
+            why(Huge::System, None),
+            "no address space for 2 MiB; map less"
+        );
+        let other = unmapped(Huge::System, Bytes(1), None, Errno::INVAL);
+        assert_eq!(other.text, Why::from(Errno::INVAL).text);
+    }
 }

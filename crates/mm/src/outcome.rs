@@ -21,6 +21,8 @@ pub const PROGRESS: &str = "plimsoll/progress";
 /// Path of the note, in the last frame, that says what the arm asks for and the kernel lacks, one
 /// thing a line (a tunable's name, a file of a control group). Such a run ends before it begins.
 pub const UNAVAILABLE: &str = "plimsoll/unavailable";
+/// Path of the note about processes that a failed system call ended: `PROCESS<tab>STEP<tab>WHY`.
+pub const FAILED: &str = "plimsoll/failed";
 
 /// The result of one run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -3,13 +3,13 @@
 use std::fs;
 
 use crate::bench::*;
+use mm::outcome::FAILED;
 use mm::outcome::{PROGRESS, Status};
 use mm::units::{Bytes, Nanos};
 use mm::workload::{
     Access, Action, Advice, Content, ContentShare, Map, Pattern, Start, Target, Until, Via,
 };
 use plimsoll_guest as guest;
-use plimsoll_guest::FAILED;
 
 #[test]
 fn a_file_is_read_to_its_end_by_every_way() {
@@ -158,6 +158,19 @@ fn a_failing_call_ends_step_and_process() {
         "a file too short: {failed}"
     );
     assert_eq!(last.file(guest::ERROR), None);
+}
+
+#[test]
+fn a_workload_that_outgrows_its_address_space_says_so_with_the_way_out() {
+    let bench = Bench::new();
+    let region = step(Action::Map(map("heap", Bytes(1 << 40))));
+    let mut writer = at_once("writer", vec![region]);
+    writer.address_space = Some(Bytes(64 << 30));
+    let outcome = bench.run(&scenario(vec![writer]));
+    let expected = "writer\t0\t1 TiB more are over the process's address-space of 64 GiB; \
+                    raise it, or map less\n";
+    let last = outcome.capture.frames.last().expect("frames");
+    assert_eq!(last.file(FAILED), Some(expected));
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Reading a measure's number out of an outcome.
 
 use mm::capture::Frame;
-use mm::outcome::{Outcome, Status, StepOutcome};
+use mm::outcome::{FAILED, Outcome, Status, StepOutcome};
 use mm::units::Nanos;
 
 use super::{Item, Measure, Over, Source, Span, Take, Unit};

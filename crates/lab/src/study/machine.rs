@@ -160,14 +160,39 @@ fn take(
         let missing = Bytes(size.0 - space.left);
         let node = space.table.need("size")?;
         let line = table.node().line();
+        // Rounded up, so that who follows the advice has enough.
+        let enough = (disks[index].size.0 + missing.0).div_ceil(1 << 20);
         return Err(node.error(
             format!("disk `{disk}` is too small for `{what}` (line {line}): {missing} are missing"),
-            format!(
-                "make its size {} or more",
-                Bytes(disks[index].size.0 + missing.0)
-            ),
+            format!("make its size {enough} MiB or more"),
         ));
     }
     space.left -= size.0;
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::study::Study;
+
+    #[test]
+    fn a_swap_larger_than_what_its_disk_has_left_says_how_much_is_missing() {
+        let study = Study::find("min-free-kbytes").unwrap();
+        let swap = "[[machine.swap]]\ndisk = \"disk\"\nsize = \"2 GiB\"\n\n[base]";
+        let text = study.text.replace("[base]", swap);
+        let error = Study::parse(&text, "s").unwrap_err().to_string();
+        let expected = "disk `disk` is too small for `big` (line ";
+        assert!(error.contains(expected), "{error}");
+        assert!(
+            error.ends_with("307 MiB are missing; make its size 4403 MiB or more"),
+            "{error}"
+        );
+        let text = text.replace("\"2 GiB\"", "\"5 GiB\"");
+        let error = Study::parse(&text, "s").unwrap_err().to_string();
+        assert!(error.contains("too small for `swap`"), "{error}");
+        assert!(
+            error.ends_with("1 GiB are missing; make its size 5120 MiB or more"),
+            "{error}"
+        );
+    }
 }

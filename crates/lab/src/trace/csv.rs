@@ -13,12 +13,16 @@ const NAMES: &[&str] = &["page", "object", "object_id", "obj_id", "id"];
 /// Longest line that is read, so that a file of another kind cannot fill memory.
 const LINE_MAX: u64 = 1 << 16;
 
+/// What is said of a last line that lacks columns and its end.
+const CUT: &str = "the file was cut off in the middle of this line; copy it anew, or drop the line";
+
 /// Gives the objects of the lines to `each`.
 pub(super) fn read(
     mut input: impl BufRead,
     mut each: impl FnMut(&[u64]) -> Result<(), Problem>,
 ) -> Result<(), Problem> {
     let mut column = None;
+    let mut commas = None;
     let mut text = Vec::new();
     let mut objects = Vec::with_capacity(BATCH);
     for line in 1.. {
@@ -31,6 +35,10 @@ pub(super) fn read(
         let fields = line_of(&text).map_err(wrong)?;
         if fields.is_empty() || fields.starts_with('#') {
             continue;
+        }
+        let most = *commas.get_or_insert_with(|| fields.matches(',').count());
+        if !text.ends_with(b"\n") && fields.matches(',').count() < most {
+            return Err(wrong(CUT.to_owned()));
         }
         let header = column.is_none().then(|| header(fields)).flatten();
         let column = *column.get_or_insert_with(|| header.unwrap_or_else(|| usual_column(fields)));
@@ -119,6 +127,20 @@ mod tests {
             read_all("# a comment\n\n100, 7, 4096\n101, 8, 4096"),
             Ok(vec![7, 8])
         );
+    }
+
+    #[test]
+    fn a_file_that_ends_inside_a_line_says_so() {
+        let whole = "time,object,size\n1,70,4096\n2,71,4096";
+        assert_eq!(
+            read_all(whole),
+            Ok(vec![70, 71]),
+            "only the line's end lacks"
+        );
+        for length in whole.len() - 8..whole.len() - 4 {
+            let error = read_all(&whole[..length]).unwrap_err();
+            assert_eq!(error, format!("line 3: {CUT}"));
+        }
     }
 
     #[test]

@@ -86,7 +86,8 @@ pub enum Problem {
     /// The file ends inside a binary record.
     #[error(
         "record {record} at byte {offset} has {left} of {size} bytes: \
-         the file was cut off, or it is no oracleGeneral trace"
+         the file was cut off, or it is no oracleGeneral trace; copy it anew, name its --format, \
+         or keep what is whole with `truncate -s {offset} FILE`"
     )]
     Truncated {
         /// Number of the record, from 1.

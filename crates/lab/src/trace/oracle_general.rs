@@ -138,7 +138,8 @@ mod tests {
         assert_eq!(
             read_all(&bytes[..55]).unwrap_err(),
             "record 3 at byte 48 has 7 of 24 bytes: \
-             the file was cut off, or it is no oracleGeneral trace"
+             the file was cut off, or it is no oracleGeneral trace; copy it anew, name its \
+             --format, or keep what is whole with `truncate -s 48 FILE`"
         );
     }
 
