@@ -128,46 +128,6 @@ fn what_is_no_toml_names_the_place() {
 }
 
 #[test]
-fn a_share_of_what_is_available_is_one_of_a_workload() {
-    refused(
-        "\"64 MiB\"",
-        "\"0 % of available\"",
-        expect![[r#"
-            40:37
-            `size` in `map` in step 1 of process `hog` is "0 % of available"
-            write a size above zero
-        "#]],
-    );
-    refused(
-        "\"64 MiB\"",
-        "\"9.55 % of available\"",
-        expect![[r#"
-            40:37
-            `size` in `map` in step 1 of process `hog`: "9.55 % of available" is no share of what is available
-            write a size as in "512 MiB", or a share as in "95 % of available"
-        "#]],
-    );
-    refused(
-        "\"64 MiB\"",
-        "\"95 % of free\"",
-        expect![[r#"
-            40:37
-            `size` in `map` in step 1 of process `hog`: "95 % of free" has no unit of size
-            there is `B`, `kB`, `MB`, `GB`, `TB`, `KiB`, `MiB`, `GiB`, `TiB`
-        "#]],
-    );
-    refused(
-        "size = \"512 MiB\"\n\n[[arm]]",
-        "size = \"50 % of available\"\n\n[[arm]]",
-        expect![[r#"
-            16:8
-            `size` in [[machine.file]]: "50 % of available" has no unit of size
-            there is `B`, `kB`, `MB`, `GB`, `TB`, `KiB`, `MiB`, `GiB`, `TiB`
-        "#]],
-    );
-}
-
-#[test]
 fn values_out_of_range_say_what_fits() {
     refused(
         "\"100 MiB/s\"",
