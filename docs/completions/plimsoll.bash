@@ -389,7 +389,7 @@ _plimsoll() {
             return 0
             ;;
         plimsoll__subcmd__replay)
-            opts="-h --memory --page-size --format --json --help"
+            opts="-h --memory --lru --page-size --format --json --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -397,6 +397,10 @@ _plimsoll() {
             case "${prev}" in
                 --memory)
                     COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --lru)
+                    COMPREPLY=($(compgen -W "classic mglru" -- "${cur}"))
                     return 0
                     ;;
                 --page-size)

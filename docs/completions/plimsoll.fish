@@ -77,6 +77,8 @@ complete -c plimsoll -n "__fish_plimsoll_using_subcommand fidelity" -l all -d 'L
 complete -c plimsoll -n "__fish_plimsoll_using_subcommand fidelity" -l json -d 'Write JSON, one document in a line'
 complete -c plimsoll -n "__fish_plimsoll_using_subcommand fidelity" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c plimsoll -n "__fish_plimsoll_using_subcommand replay" -l memory -d 'Memory for the trace\'s pages, one size or several with commas: pages (`100000`), a size (`400 MiB`) or a share of the trace\'s distinct pages (`10%`)' -r
+complete -c plimsoll -n "__fish_plimsoll_using_subcommand replay" -l lru -d 'The lists that pages are on' -r -f -a "classic\t'An active and an inactive list'
+mglru\t'The multi-generation LRU'"
 complete -c plimsoll -n "__fish_plimsoll_using_subcommand replay" -l page-size -d 'Bytes of a page, by which sizes are divided' -r
 complete -c plimsoll -n "__fish_plimsoll_using_subcommand replay" -l format -d 'How the trace is written; without it the name decides: .csv and .txt are CSV' -r -f -a "oracleGeneral\t'libCacheSim\'s binary records of 24 bytes'
 csv\t'Comma-separated values'"

@@ -10,6 +10,7 @@
 extern crate alloc;
 
 pub mod access;
+pub mod bdi;
 pub mod buddyinfo;
 pub mod calibration;
 pub mod capture;

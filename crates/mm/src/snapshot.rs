@@ -7,6 +7,7 @@ use alloc::collections::BTreeMap;
 use alloc::string::String;
 use alloc::vec::Vec;
 
+use crate::bdi::{self, Bdi};
 use crate::buddyinfo::{self, Buddyinfo};
 use crate::capture::Frame;
 use crate::catalogue;
@@ -62,6 +63,8 @@ pub struct Snapshot {
     pub ksm: Option<Ksm>,
     /// `/sys/kernel/mm/lru_gen`.
     pub lru_gen: LruGen,
+    /// What bounds the devices' parts of the dirty limits, by name.
+    pub bdi: BTreeMap<String, Bdi>,
     /// The zram devices, by name.
     pub zram: BTreeMap<String, Zram>,
     /// Whether protection that children do not claim is shared among them: the mount option
@@ -174,6 +177,9 @@ impl Snapshot {
         }
         if path.starts_with(ksm::DIR) {
             return self.ksm.get_or_insert_default().read(path, text);
+        }
+        if let Some((device, _)) = bdi::device_of(path) {
+            return self.bdi.entry(device.into()).or_default().read(path, text);
         }
         if let Some((device, _)) = zram::device_of(path) {
             return self.zram.entry(device.into()).or_default().read(path, text);

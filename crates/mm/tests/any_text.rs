@@ -17,7 +17,7 @@ use proptest::prelude::*;
 use proptest::sample::select;
 
 /// Every path that a snapshot gives to a parser of its own.
-const PATHS: [&str; 29] = [
+const PATHS: [&str; 30] = [
     "proc/meminfo",
     "proc/vmstat",
     "proc/zoneinfo",
@@ -46,6 +46,7 @@ const PATHS: [&str; 29] = [
     "sys/fs/cgroup/a/b/memory.current",
     "sys/fs/cgroup/memory/a/memory.oom_control",
     "sys/block/zram0/mm_stat",
+    "sys/block/vda/bdi/max_ratio",
     FACTS,
 ];
 

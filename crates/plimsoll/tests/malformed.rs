@@ -58,7 +58,11 @@ fn a_changed_capture_is_shown_or_refused_in_one_line() {
     let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures");
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("capture.txt");
-    for fixture in ["hosts/vm-24gib-6.18", "inspect/vm-512mib-6.12"] {
+    for fixture in [
+        "hosts/vm-24gib-6.18",
+        "inspect/vm-512mib-6.12",
+        "reclaim/vm-512mib-6.12",
+    ] {
         let text = fs::read_to_string(fixtures.join(fixture).join("capture.txt"));
         let capture = mm::capture::Capture::parse(&text.expect("a fixture")).expect("a capture");
         for seed in 0..SEEDS {

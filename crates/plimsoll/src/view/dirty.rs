@@ -1,5 +1,6 @@
 //! How much may be dirty, and how much is.
 
+use mm::bdi::Bdi;
 use mm::formula::dirty::Thresholds;
 use mm::snapshot::Snapshot;
 use mm::units::{PageSize, Pages};
@@ -21,8 +22,19 @@ pub(crate) struct Dirty {
     expire_centisecs: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     writeback_centisecs: Option<u64>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    devices: Vec<Device>,
     #[serde(skip)]
     page: PageSize,
+}
+
+/// A device whose part of the limit is bounded, in percent.
+#[derive(Debug, Serialize)]
+struct Device {
+    device: String,
+    min_ratio: u64,
+    max_ratio: u64,
+    strict_limit: bool,
 }
 
 /// One threshold: as it is set, as we compute it, as the kernel prints it.
@@ -32,6 +44,29 @@ struct Threshold {
     pages: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
     kernel_pages: Option<u64>,
+}
+
+impl Device {
+    fn of(name: &str, bdi: &Bdi) -> Self {
+        Self {
+            device: name.to_owned(),
+            min_ratio: bdi.min_ratio.unwrap_or(0),
+            max_ratio: bdi.max_ratio.unwrap_or(100),
+            strict_limit: bdi.is_strict.unwrap_or(false),
+        }
+    }
+
+    fn write(&self, page: &mut Page) {
+        let part = match self.min_ratio {
+            0 => format!("{} %", self.max_ratio),
+            least => format!("{least}-{} %", self.max_ratio),
+        };
+        let about = match self.strict_limit {
+            true => "of the limits is its part, strict_limit",
+            false => "of the limits is its part at most",
+        };
+        page.row(&format!("device {}", self.device), part, about);
+    }
 }
 
 impl Dirty {
@@ -46,7 +81,9 @@ impl Dirty {
             pages: computed.0,
             kernel_pages: vmstat.get(item),
         };
+        let bounded = snapshot.bdi.iter().filter(|(_, bdi)| bdi.is_bounded());
         Some(Self {
+            devices: bounded.map(|(name, bdi)| Device::of(name, bdi)).collect(),
             dirtyable_pages: snapshot.dirtyable()?.0,
             background: threshold(
                 pair("dirty_background")?,
@@ -154,6 +191,7 @@ impl Dirty {
                 "vm.dirty_writeback_centisecs",
             );
         }
+        self.devices.iter().for_each(|device| device.write(page));
     }
 }
 

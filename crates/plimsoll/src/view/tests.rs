@@ -362,3 +362,67 @@ fn control_groups_lru_and_what_is_hidden() {
         "#]],
     );
 }
+
+#[test]
+fn a_device_whose_part_of_the_dirty_limits_is_bounded_is_named() {
+    let meminfo = "MemTotal: 262144 kB\nMemFree: 160000 kB\n";
+    let zoneinfo = two_nodes();
+    let files = [
+        ("proc/meminfo", meminfo),
+        ("proc/zoneinfo", zoneinfo.as_str()),
+        (
+            "proc/vmstat",
+            "nr_free_pages 40000\nnr_inactive_file 10\nnr_active_file 0\nnr_dirty 0\n\
+             nr_writeback 0\n",
+        ),
+        ("proc/sys/vm/dirty_ratio", "20\n"),
+        ("proc/sys/vm/dirty_background_ratio", "10\n"),
+        ("sys/block/sda/bdi/min_ratio", "0\n"),
+        ("sys/block/sda/bdi/max_ratio", "100\n"),
+        ("sys/block/sdb/bdi/min_ratio", "5\n"),
+        ("sys/block/sdb/bdi/max_ratio", "20\n"),
+        ("sys/block/sdb/bdi/strict_limit", "1\n"),
+        ("sys/block/sdc/bdi/max_ratio", "1\n"),
+    ];
+    check(
+        &files,
+        &expect![[r#"
+        Memory at a glance
+          total                        256 MiB
+          free                         156 MiB  ■■■■■■····  61%
+          other                       99.7 MiB  ■■■■······  38%  drivers and the rest
+
+        Load lines: the free pages of each zone against its watermarks
+
+          Normal (node 0): free 5 MiB of 256 MiB, below high: kswapd goes on if awake
+                                           min      low       high
+          0 ━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━┿━━━━━━━┿━●──────┼─────────────────────────
+                                       3.9 MiB    4.8 MiB     5.8 MiB
+
+          Normal (node 1): free 156 MiB of 256 MiB, above high: kswapd sleeps
+                                           min      low       high
+          0 ━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━┿━━━━━━━┿━━━━━━━━┿━━━━━━━━━━━━━━━━━━━━━━━━▶
+                                       3.9 MiB    4.8 MiB     5.8 MiB
+
+
+        Dirty pages: what waits to be written
+          Flushers write above the background threshold; writers are slowed above the
+          middle and wait at the limit.
+                           background        throttled        limit
+          0 ●───────────────────────┼────────────┼────────────┼─────────────────────────
+                             14.4 MiB        21.6 MiB         28.9 MiB
+          dirty                            0 B
+          under writeback                  0 B
+          dirtyable memory             144 MiB  what the ratios are of
+          background threshold        14.4 MiB  vm.dirty_background_ratio = 10
+          dirty threshold             28.9 MiB  vm.dirty_ratio = 20
+          device sdb                    5-20 %  of the limits is its part, strict_limit
+          device sdc                       1 %  of the limits is its part at most
+
+        Reclaim in pages, since boot
+
+        LRU
+          classic: this kernel has no multi-generation LRU (or hides /sys/kernel/mm)
+    "#]],
+    );
+}
