@@ -7,11 +7,13 @@ use mm::outcome::Status;
 use mm::units::{Bytes, Nanos, PageSize};
 use mm::workload::{Access, Target, Via};
 
+use crate::cgroups::Victim;
 use crate::disk::{Direction, Request};
 use crate::error::Error;
 use crate::fault::{Held, Region};
 use crate::filemap::{Progress, Reader};
 use crate::folio::{Flag, PageId};
+use crate::memcontrol::{GroupId, ROOT};
 use crate::page_alloc::NoPage;
 use crate::sched::Sleep;
 use crate::system::{Flow, System, WaitsFor};
@@ -22,6 +24,9 @@ const CHUNK: u64 = 32;
 
 /// Pages of a request of direct I/O (`BIO_MAX_VECS`).
 const DIRECT_PAGES: u64 = 256;
+
+/// A tick of the kernel's clock.
+const TICK: Nanos = Nanos(4 * Nanos::MILLI.0);
 
 /// What stops the operations of an access for now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -80,7 +85,7 @@ impl<'a> System<'a> {
     }
 
     /// The time, `spent` included, of a step that began at `now`.
-    fn local_time(&self, now: Nanos) -> Nanos {
+    pub(crate) fn local_time(&self, now: Nanos) -> Nanos {
         now + Nanos(self.memory.spent / 1000)
     }
 
@@ -92,6 +97,12 @@ impl<'a> System<'a> {
     ) -> Result<Stop, Error> {
         while self.memory.spent < self.memory.budget && !self.kswapd_was_woken() {
             let now = self.local_time(began);
+            // On its way back to user space the task looks after its group's high limit.
+            let in_call =
+                running.operation.is_some() && matches!(running.target, Area::File { .. });
+            if self.memory.over_high > 0 && !in_call {
+                return Ok(Stop::Budget);
+            }
             let Some(mut operation) = running.operation.take() else {
                 if let Some(stop) = self.begin_operation(task, running, now) {
                     return Ok(stop);
@@ -107,6 +118,9 @@ impl<'a> System<'a> {
                 Area::Region { .. } => self.touch(task, running, &mut operation),
             };
             let stop = self.stop(task, progress, began)?;
+            if task.dying && progress == Progress::Complete {
+                return Ok(Stop::Killed);
+            }
             if stop.is_none() && operation.cursor >= operation.end {
                 let end = self.local_time(began);
                 running.finish_operation(operation, end);
@@ -226,7 +240,7 @@ impl<'a> System<'a> {
     /// What an access that came so far has to wait for.
     pub(crate) fn stop(
         &mut self,
-        task: &Task<'a>,
+        task: &mut Task<'a>,
         progress: Progress,
         began: Nanos,
     ) -> Result<Option<Stop>, Error> {
@@ -243,6 +257,7 @@ impl<'a> System<'a> {
             }
             Progress::NoPage(NoPage::Again) => Ok(Some(Stop::Budget)),
             Progress::NoPage(NoPage::OutOfMemory) => self.kill_someone(task, began),
+            Progress::NoPage(NoPage::OverLimit { group }) => self.over_limit(task, group, began),
         }
     }
 
@@ -265,6 +280,7 @@ impl<'a> System<'a> {
         while operation.cursor < chunk_end
             && progress == Progress::Complete
             && self.memory.spent < self.memory.budget
+            && self.memory.over_high == 0
         {
             progress = self.touch_page(region, operation, &mut held);
         }
@@ -303,7 +319,28 @@ impl<'a> System<'a> {
     }
 
     fn kill_someone(&mut self, task: &Task<'a>, began: Nanos) -> Result<Option<Stop>, Error> {
-        let own = self.out_of_memory(task, self.local_time(began))?;
-        Ok(own.then_some(Stop::Killed))
+        let victim = self.out_of_memory(task, ROOT, self.local_time(began))?;
+        Ok((victim == Victim::Own).then_some(Stop::Killed))
+    }
+
+    /// A charge failed after all retries: a process of the group goes. The task itself, where it is
+    /// the one, tries as often again before it ends; where nobody may be killed it tries for ever.
+    fn over_limit(
+        &mut self,
+        task: &mut Task<'a>,
+        group: GroupId,
+        began: Nanos,
+    ) -> Result<Option<Stop>, Error> {
+        if task.dying {
+            return Ok(Some(Stop::Killed));
+        }
+        let now = self.local_time(began);
+        let victim = self.out_of_memory(task, group, now)?;
+        task.dying = victim == Victim::Own;
+        if victim == Victim::None {
+            self.wake_at(task, now.saturating_add(TICK));
+            return Ok(Some(Stop::Wait(Sleep::Idle)));
+        }
+        Ok(None)
     }
 }

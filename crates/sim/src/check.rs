@@ -32,4 +32,5 @@ pub(crate) fn conservation(memory: &Memory) {
         memory.objects.pages() + memory.hugetlb_pages(),
         "kernel pages have an owner"
     );
+    memory.groups.check();
 }

@@ -1,6 +1,5 @@
 //! Direct reclaim: a task that finds no page reclaims 32 itself (`try_to_free_pages`).
 
-use crate::lruvec::ROOT;
 use crate::memory::Memory;
 use crate::page_alloc::NoPage;
 use crate::vmscan::{BATCH, Control, DEF_PRIORITY, Pass, Progress, Reclaimer};
@@ -11,6 +10,8 @@ pub(crate) struct DirectReclaim {
     control: Control,
     pass: Option<Pass>,
     reclaimed: u64,
+    /// The stall for memory that it is has been noted.
+    begun: bool,
     over: bool,
 }
 
@@ -20,25 +21,34 @@ impl Memory {
     /// # Errors
     /// It is not done: it waits for a disk, or has used its time.
     pub(crate) fn reclaim_directly(&mut self) -> Result<u64, NoPage> {
-        let under_way = self.allocation.reclaim.take();
-        if under_way.is_none() {
+        let control = Control::new(Reclaimer::Direct, BATCH, self.rules.swappiness);
+        let begin = || DirectReclaim::new(control);
+        let mut reclaim = self.allocation.reclaim.take().unwrap_or_else(begin);
+        let got = self.run_reclaim(&mut reclaim);
+        self.allocation.reclaim = got.is_err().then_some(reclaim);
+        got
+    }
+
+    /// Goes on with a reclaim to its end; returns how many pages it got.
+    ///
+    /// # Errors
+    /// It is not done: it waits for a disk, or has used its time.
+    pub(crate) fn run_reclaim(&mut self, reclaim: &mut DirectReclaim) -> Result<u64, NoPage> {
+        if !core::mem::replace(&mut reclaim.begun, true) {
             self.stalls.push((self.now(), true));
         }
-        let begin = || DirectReclaim::new(self.rules.swappiness);
-        let mut reclaim = under_way.unwrap_or_else(begin);
         while !reclaim.over {
-            let not_yet = match self.direct_step(&mut reclaim) {
+            let not_yet = match self.direct_step(reclaim) {
                 Progress::Congested { disk } => Some(NoPage::Congested { disk }),
                 _ if self.spent >= self.budget && !reclaim.over => Some(NoPage::Again),
                 _ => None,
             };
             if let Some(why) = not_yet {
-                self.allocation.reclaim = Some(reclaim);
                 return Err(why);
             }
         }
         self.stalls.push((self.now(), false));
-        self.snapshot_refaults(ROOT);
+        self.snapshot_refaults(reclaim.control.target);
         if reclaim.reclaimed > 0 {
             self.forgive_kswapd();
         }
@@ -65,27 +75,35 @@ impl Memory {
 }
 
 impl DirectReclaim {
-    fn new(swappiness: u64) -> Self {
+    pub(crate) fn new(control: Control) -> Self {
         Self {
-            control: Control::new(Reclaimer::Direct, BATCH, swappiness),
+            control,
             pass: None,
             reclaimed: 0,
+            begun: false,
             over: false,
         }
     }
 
     /// Larger shares until there is a batch; where even the whole lists gave nothing, once more
-    /// with active pages deactivated whatever the lists look like.
+    /// with active pages deactivated whatever the lists look like, and then with the groups that
+    /// are below their low limit.
     fn finish_pass(&mut self, pass: &Pass) {
         self.reclaimed += pass.reclaimed;
         self.control.skipped_deactivate |= pass.control.skipped_deactivate;
-        if self.reclaimed >= BATCH {
+        self.control.low_skipped |= pass.control.low_skipped;
+        if self.reclaimed >= self.control.goal {
             self.over = true;
         } else if self.control.priority > 0 {
             self.control.priority -= 1;
         } else if self.reclaimed == 0 && self.control.skipped_deactivate {
             self.control.skipped_deactivate = false;
             self.control.force_deactivate = true;
+            self.control.priority = DEF_PRIORITY;
+        } else if self.reclaimed == 0 && self.control.low_skipped {
+            self.control.low_skipped = false;
+            self.control.low_too = true;
+            self.control.force_deactivate = false;
             self.control.priority = DEF_PRIORITY;
         } else {
             self.over = true;
@@ -96,6 +114,7 @@ impl DirectReclaim {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::lruvec::ROOT;
 
     #[test]
     fn it_scans_larger_shares_until_it_has_a_batch() {

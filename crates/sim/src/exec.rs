@@ -17,6 +17,9 @@ const NO_MEMORY: i32 = 12;
 impl<'a> System<'a> {
     /// Takes the task one step further.
     pub(crate) fn step(&mut self, task: &mut Task<'a>, now: Nanos) -> Result<Flow, Error> {
+        if let Some(flow) = self.run_errands(task, now)? {
+            return Ok(flow);
+        }
         if let Some(running) = task.access.take() {
             return self.go_on(task, running, now);
         }
@@ -36,7 +39,8 @@ impl<'a> System<'a> {
         self.drop_region(task, &mut region);
         self.memory.hugetlb.give(0, region.hugetlb_pages());
         task.page_tables -= region.tables_held();
-        self.memory.give_page_tables(region.tables_held());
+        self.memory
+            .give_page_tables(region.tables_held(), region.group);
         self.memory.give_range(region.base, region.pages());
         Some(())
     }
@@ -128,6 +132,20 @@ impl<'a> System<'a> {
                 }
             }
             Action::Advise { target, advice } => self.advise(task, target, *advice)?,
+            Action::SetCgroup { cgroup, file } => {
+                self.write_cgroup(task, cgroup, &file.0, &file.1)?;
+            }
+            Action::Reclaim {
+                cgroup,
+                amount,
+                swappiness,
+            } => {
+                let text = match swappiness {
+                    Some(value) => alloc::format!("{} swappiness={value}", amount.0),
+                    None => alloc::format!("{}", amount.0),
+                };
+                self.write_cgroup(task, cgroup, "memory.reclaim", &text)?;
+            }
             _ => {}
         }
         Ok(())
@@ -210,7 +228,7 @@ impl<'a> System<'a> {
         let base = self.memory.take_range(pages);
         let base = base.ok_or_else(|| too_large(place(task)))?;
         task.regions
-            .insert(&map.region, Region::new(base, size, map.huge));
+            .insert(&map.region, Region::new(base, size, map.huge, task.group));
         Ok(true)
     }
 

@@ -8,6 +8,7 @@ use mm::workload::Huge;
 
 use crate::filemap::Progress;
 use crate::folio::{Flag, Folios, PageId, State, UNMAPPED};
+use crate::memcontrol::GroupId;
 use crate::memory::Memory;
 use crate::page_alloc::{HUGE_PAGES, NoPage};
 use crate::swap_state::SwapReadahead;
@@ -18,6 +19,8 @@ use crate::tunables::Tunables;
 pub(crate) struct Region {
     pub(crate) base: PageId,
     pub(crate) size: Bytes,
+    /// The control group that pays for its page tables.
+    pub(crate) group: GroupId,
     huge: Huge,
     /// What maps each 512 of its pages.
     tables: Vec<Table>,
@@ -60,14 +63,14 @@ impl Memory {
         let result = match self.folios.state(page) {
             State::Reading => return Progress::Waits(page),
             State::Absent | State::Shadow => {
-                self.events.pgfault += u64::from(first_try);
+                self.count_fault(first_try);
                 match region.huge {
                     Huge::Hugetlb => self.fault_hugetlb(region, index),
                     _ => self.fault_anon(region, index, tunables, held),
                 }
             }
             State::Swapped => {
-                self.events.pgfault += u64::from(first_try);
+                self.count_fault(first_try);
                 match self.swap_in(region, index) {
                     Ok(()) if self.folios.is_reading(page) => return Progress::Waits(page),
                     result => result,
@@ -135,6 +138,7 @@ impl Memory {
         pages.for_each(|page| self.add_anon(page));
         self.objects.join(first);
         self.events.thp_fault_alloc += 1;
+        self.groups.stat(self.current).thp_fault_alloc += 1;
         self.anon_huge_pages += HUGE_PAGES;
         self.spent += self.costs.huge_fault_ps;
         true
@@ -185,7 +189,7 @@ impl Memory {
                 frees += dropped;
             }
         }
-        self.give_page_tables(held.page_tables);
+        self.give_page_tables(held.page_tables, region.group);
         self.spent += frees * self.costs.anon_free_ps;
         held
     }
@@ -241,11 +245,12 @@ impl Memory {
 }
 
 impl Region {
-    pub(crate) fn new(base: PageId, size: Bytes, huge: Huge) -> Self {
+    pub(crate) fn new(base: PageId, size: Bytes, huge: Huge, group: GroupId) -> Self {
         let tables = size.pages_ceil(PageSize::FOUR_KIB).0.div_ceil(HUGE_PAGES) as usize;
         Self {
             base,
             size,
+            group,
             huge,
             tables: alloc::vec![Table::None; tables],
             readahead: SwapReadahead::default(),

@@ -14,6 +14,7 @@ extern crate alloc;
 mod access;
 mod advice;
 mod boot;
+mod cgroups;
 mod check;
 mod direct;
 mod disk;
@@ -29,11 +30,6 @@ mod lives;
 mod lru;
 mod lruvec;
 mod mapped;
-#[allow(
-    dead_code,
-    unused_imports,
-    reason = "reclaim uses it when its lists are per group"
-)]
 mod memcontrol;
 
 mod memory;

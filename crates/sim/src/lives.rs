@@ -6,9 +6,7 @@ use mm::outcome::Status;
 use mm::units::Nanos;
 
 use crate::error::Error;
-use crate::oom;
-use crate::page_alloc::Allocation;
-use crate::system::System;
+use crate::system::{System, place};
 use crate::task::{Task, TaskState};
 
 impl<'a> System<'a> {
@@ -51,29 +49,6 @@ impl<'a> System<'a> {
         self.wake_all(now);
     }
 
-    /// The OOM killer: ends the worst task and frees its memory. True if it is `current` that has
-    /// to go; it is not in the table while it runs.
-    pub(crate) fn out_of_memory(&mut self, current: &Task<'a>, now: Nanos) -> Result<bool, Error> {
-        let own = self.tasks.iter().position(Option::is_none);
-        let alive = |task: &&Task<'a>| task.state == TaskState::Alive;
-        let candidates = self.tasks.iter().enumerate().filter_map(|(index, task)| {
-            let task = if Some(index) == own {
-                Some(current)
-            } else {
-                task.as_ref()
-            };
-            task.filter(alive).map(|task| (index, task.candidate()))
-        });
-        let total = self.memory.zones.iter().map(|zone| zone.managed).sum();
-        let victim = oom::victim(candidates, total).ok_or(Error::NoVictim)?;
-        self.memory.events.oom_kill += 1;
-        if Some(victim) == own {
-            return Ok(true);
-        }
-        self.kill(victim, now, &Status::Killed(9));
-        Ok(false)
-    }
-
     /// Frees what a task holds and reports how it ended.
     pub(crate) fn end_task(&mut self, task: &mut Task<'a>, now: Nanos, status: &Status) {
         for name in task.regions.keys().copied().collect::<Vec<_>>() {
@@ -93,6 +68,7 @@ impl<'a> System<'a> {
             }
         }
         task.state = TaskState::Ended;
+        task.errand = None;
         self.scheduler.end(task.entity, now);
         self.wake_all(now);
     }
@@ -102,7 +78,9 @@ impl<'a> System<'a> {
             return;
         };
         self.waiters.retain(|(_, entity)| *entity != task.entity);
-        task.allocation = Allocation::default();
+        let allocation = core::mem::take(&mut task.allocation);
+        self.memory.refund(allocation.charging);
+        task.over_high = 0;
         self.end_task(&mut task, now, status);
         self.tasks[index] = Some(task);
     }
@@ -116,14 +94,18 @@ impl<'a> System<'a> {
         }
     }
 
-    pub(crate) fn make_tasks(&mut self) {
+    pub(crate) fn make_tasks(&mut self) -> Result<(), Error> {
         for (process, spec) in self.scenario.workload.processes.iter().enumerate() {
             for name in spec.instances() {
                 let entity = self.scheduler.add();
-                self.tasks
-                    .push(Some(Task::new(process, spec, name, entity)));
+                let mut task = Task::new(process, spec, name, entity);
+                if let Some(path) = &spec.cgroup {
+                    task.group = self.memory.groups.find(path, &place(&task))?;
+                }
+                self.tasks.push(Some(task));
             }
         }
+        Ok(())
     }
 
     pub(crate) fn start_where(&mut self, now: Nanos, wanted: impl Fn(&Task<'a>) -> bool) {
@@ -137,17 +119,6 @@ impl<'a> System<'a> {
         let sleeper = self.tasks.iter().flatten().find(|t| t.entity == entity);
         if sleeper.is_some_and(|task| task.state == TaskState::Alive && task.life == life) {
             self.scheduler.wake(entity, now);
-        }
-    }
-}
-
-impl Task<'_> {
-    fn candidate(&self) -> oom::Candidate {
-        let score_adj = self.spec.oom_score_adj;
-        oom::Candidate {
-            rss: self.rss,
-            page_tables: self.page_tables,
-            score_adj,
         }
     }
 }

@@ -175,6 +175,7 @@ impl Memory {
         self.add_to_list(page, active);
         self.age_nonresident(group, 1);
         self.events.pgactivate += 1;
+        self.groups.stat(group).pgactivate += 1;
         self.spent += self.costs.activate_ps;
     }
 

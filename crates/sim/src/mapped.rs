@@ -38,7 +38,7 @@ impl Reader<'_> {
             return Progress::Complete;
         }
         let first_try = !core::mem::replace(faulting, true);
-        self.memory.events.pgfault += u64::from(first_try);
+        self.memory.count_fault(first_try);
         if first_try && !self.memory.folios.is_resident(page) {
             self.memory.events.pgmajfault += 1;
         }

@@ -7,13 +7,16 @@ use alloc::vec::Vec;
 
 use mm::calibration::Costs;
 use mm::units::Nanos;
+use mm::workload::Cgroup;
 
 use crate::disk::Disk;
+use crate::error::Error;
 use crate::folio::{Folios, NIL, NODE_PAGES, PageId};
 use crate::hugetlb::Hugetlb;
 use crate::kswapd::Kswapd;
 use crate::lru::Lru;
 use crate::lruvec::Lruvec;
+use crate::memcontrol::{self, GroupId, Groups};
 use crate::objects::Objects;
 use crate::page_alloc::{Allocation, Zone};
 use crate::page_io::PageIo;
@@ -32,6 +35,13 @@ pub(crate) struct Memory {
     pub(crate) folios: Folios,
     /// The group that each page is charged to; empty where there is none but the root.
     pub(crate) charge: Vec<u8>,
+    pub(crate) groups: Groups,
+    /// The group of the task that is running.
+    pub(crate) current: GroupId,
+    /// The group in whose name reclaim goes on: the root, or one that met a limit.
+    pub(crate) reclaiming: GroupId,
+    /// Pages that the running task charged above a high limit since it was last looked at.
+    pub(crate) over_high: u64,
     /// The groups' lists, the root's first, parents before children.
     pub(crate) lruvecs: Vec<Lruvec>,
     pub(crate) kswapd: Kswapd,
@@ -77,6 +87,10 @@ impl Memory {
             layout,
             folios: Folios::default(),
             charge: Vec::new(),
+            groups: Groups::default(),
+            current: memcontrol::ROOT,
+            reclaiming: memcontrol::ROOT,
+            over_high: 0,
             lruvecs: vec![Lruvec::default()],
             kswapd: Kswapd::default(),
             swap: Swap::default(),
@@ -113,7 +127,7 @@ impl Memory {
         let base = PageId::try_from(self.folios.len()).ok()?;
         let end = base.checked_add(length).filter(|&end| end < NIL)?;
         self.folios.grow(end as usize);
-        self.objects.grow(end);
+        self.objects.grow(end, self.groups.any());
         if self.lruvecs.len() > 1 {
             self.charge.resize(end as usize, 0);
         }
@@ -124,6 +138,21 @@ impl Memory {
     pub(crate) fn give_range(&mut self, base: PageId, pages: u64) {
         let length = range_length(pages).expect("it was taken");
         self.free_ranges.push((base, length));
+    }
+
+    /// Brings the control groups in, before there is any page.
+    ///
+    /// # Errors
+    /// A group that has no parent, or a file that cannot be written so.
+    pub(crate) fn set_groups(&mut self, cgroups: &[Cgroup]) -> Result<(), Error> {
+        let groups = Groups::new(cgroups)?;
+        let lruvec = |group| Lruvec {
+            parent: groups.parent(group),
+            ..Lruvec::default()
+        };
+        self.lruvecs = (0..groups.len()).map(lruvec).collect();
+        self.groups = groups;
+        Ok(())
     }
 
     /// Takes the CPU time used since the last call, in picoseconds.

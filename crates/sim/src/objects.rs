@@ -4,6 +4,8 @@
 use alloc::vec::Vec;
 
 use crate::folio::{NIL, NODE_PAGES, PageId};
+use crate::lruvec::Kind;
+use crate::memcontrol::GroupId;
 use crate::memory::Memory;
 use crate::page_alloc::{HUGE_PAGES, NoPage, Zone};
 
@@ -21,6 +23,8 @@ pub(crate) struct Objects {
     /// The first page of the huge page that each node's pages are part of; empty where there is
     /// none.
     huge: Vec<PageId>,
+    /// The group that pays for each node; empty where there is none but the root.
+    node_groups: Vec<u8>,
     tree_nodes: u64,
     slab_pages: u64,
     pub(crate) page_table_pages: u64,
@@ -32,8 +36,11 @@ pub(crate) struct Objects {
 
 impl Objects {
     /// Makes room for the nodes of pages up to `end`.
-    pub(crate) fn grow(&mut self, end: PageId) {
+    pub(crate) fn grow(&mut self, end: PageId, has_groups: bool) {
         self.node_entries.resize((end / NODE_PAGES) as usize, 0);
+        if has_groups {
+            self.node_groups.resize((end / NODE_PAGES) as usize, 0);
+        }
     }
 
     /// Makes a huge page of the 512 pages from `first`.
@@ -78,6 +85,9 @@ impl Memory {
         if self.objects.node_entries[node] == 0 {
             self.take_slab_for(self.objects.tree_nodes + 1)?;
             self.objects.tree_nodes += 1;
+            if self.groups.any() && self.kind(page) == Kind::File {
+                self.objects.node_groups[node] = self.charge_node() as u8;
+            }
         }
         self.objects.node_entries[node] += 1;
         Ok(())
@@ -89,6 +99,12 @@ impl Memory {
         *entries -= 1;
         if *entries == 0 {
             self.objects.tree_nodes -= 1;
+            let group = self
+                .objects
+                .node_groups
+                .get_mut((page / NODE_PAGES) as usize);
+            let group = group.map_or(0, core::mem::take);
+            self.uncharge_node(GroupId::from(group));
             self.give_spare_slab();
         }
     }
@@ -128,11 +144,15 @@ impl Memory {
     pub(crate) fn take_page_table(&mut self) -> Result<(), NoPage> {
         self.take_kernel_page()?;
         self.objects.page_table_pages += 1;
+        self.groups.charge_kernel(self.current, 1);
+        self.groups.stat(self.current).page_tables += 1;
         Ok(())
     }
 
-    /// Gives `count` page-table pages back.
-    pub(crate) fn give_page_tables(&mut self, count: u64) {
+    /// Gives `count` page-table pages back that were charged to a group.
+    pub(crate) fn give_page_tables(&mut self, count: u64, group: GroupId) {
+        self.groups.uncharge_kernel(group, count);
+        self.groups.stat(group).page_tables -= count;
         for _ in 0..count {
             self.give_kernel_page();
         }

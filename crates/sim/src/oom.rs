@@ -1,5 +1,8 @@
 //! The OOM killer's choice (`mm/oom_kill.c: oom_badness`).
 
+/// The `oom_score_adj` of a process that is never killed.
+pub(crate) const EXEMPT: i16 = -1000;
+
 /// What decides who is killed, in pages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Candidate {
@@ -15,7 +18,7 @@ pub(crate) fn victim(
     candidates: impl Iterator<Item = (usize, Candidate)>,
     total: u64,
 ) -> Option<usize> {
-    let eligible = candidates.filter(|(_, candidate)| candidate.score_adj > -1000);
+    let eligible = candidates.filter(|(_, candidate)| candidate.score_adj > EXEMPT);
     eligible
         .max_by_key(|(_, candidate)| badness(*candidate, total))
         .map(|(index, _)| index)

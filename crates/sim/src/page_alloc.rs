@@ -9,6 +9,7 @@ use mm::zoneinfo::ZoneKind;
 
 use crate::direct::DirectReclaim;
 use crate::folio::{PageId, State};
+use crate::memcontrol::Charging;
 use crate::memory::Memory;
 #[cfg(test)]
 use crate::pcp::Tuning;
@@ -60,6 +61,8 @@ pub(crate) enum NoPage {
     Congested { disk: usize },
     /// Direct reclaim has used its time slice: ask again.
     Again,
+    /// The OOM killer is due in this control group.
+    OverLimit { group: usize },
 }
 
 /// An allocation that has not found its page yet, kept from one attempt to the next.
@@ -69,6 +72,8 @@ pub(crate) struct Allocation {
     fruitless: u32,
     /// The round under way.
     pub(crate) reclaim: Option<DirectReclaim>,
+    /// What its control group has to do with it.
+    pub(crate) charging: Charging,
 }
 
 impl Zone {
@@ -135,12 +140,14 @@ impl Memory {
     /// # Errors
     /// Direct reclaim made no progress and no reclaimable page is left, or it is not done yet.
     pub(crate) fn allocate(&mut self, page: PageId, state: State) -> Result<(), NoPage> {
+        self.charge_page(page)?;
         let zone = match self.find_zone(Mark::Low, 1) {
             Some(zone) => zone,
             None => self.allocate_slowly()?,
         };
         self.draw(zone);
         self.count_allocation(zone, 1);
+        self.settle();
         self.folios.place(page, zone, state);
         Ok(())
     }
@@ -153,6 +160,9 @@ impl Memory {
         let Some(zone) = find(Mark::Low).or_else(|| find(Mark::Min)) else {
             return false;
         };
+        if !self.charge_huge(first) {
+            return false;
+        }
         let state_of_zone = self.zone_state(zone);
         let from = &mut self.zones[zone];
         from.free -= from.pcp.allocate_huge(state_of_zone);
@@ -166,6 +176,7 @@ impl Memory {
     /// Frees the page that `page` occupies; its state is the caller's business.
     pub(crate) fn free(&mut self, page: PageId) {
         self.release(self.folios.zone(page));
+        self.uncharge_page(page, 1);
         self.events.pgfree += 1;
     }
 
@@ -175,6 +186,7 @@ impl Memory {
         let state = self.zone_state(zone);
         let zone = &mut self.zones[zone];
         zone.free += zone.pcp.free_huge(state);
+        self.uncharge_page(page, HUGE_PAGES);
         self.events.pgfree += HUGE_PAGES;
     }
 
@@ -241,7 +253,8 @@ impl Memory {
             if self.reclaim_directly().is_err() {
                 self.stalls.push((self.now(), false));
             }
-            self.allocation = Allocation::default();
+            let allocation = core::mem::take(&mut self.allocation);
+            self.refund(allocation.charging);
             self.drain();
         }
     }
@@ -286,7 +299,8 @@ impl Memory {
             }
             let fruitless = self.allocation.fruitless;
             if !under_way && (fruitless > RECLAIM_RETRIES || !self.could_meet_min()) {
-                self.allocation = Allocation::default();
+                let allocation = core::mem::take(&mut self.allocation);
+                self.refund(allocation.charging);
                 return Err(NoPage::OutOfMemory);
             }
             self.events.allocstall_movable += u64::from(!under_way);

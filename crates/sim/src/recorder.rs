@@ -147,6 +147,8 @@ impl Recorder {
             self.procfs.vmstat(memory, tunables),
         );
         files.insert("proc/zoneinfo".to_string(), self.procfs.zoneinfo(memory));
+        let like = self.boot.get("sys/fs/cgroup/memory.stat");
+        files.extend(memory.group_files(like.map_or("", String::as_str)));
         files.extend(
             tunables
                 .files()

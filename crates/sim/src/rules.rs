@@ -12,6 +12,10 @@ pub(crate) struct Rules {
     /// kswapd stops at its goal and trims the scan in proportion (since 3.11). Before, it scanned
     /// its whole share of every list, and more of it with every pass.
     pub(crate) kswapd_stops_at_goal: bool,
+    /// Proactive reclaim goes for a quarter of what is left at a time (since 6.8).
+    pub(crate) reclaims_in_quarters: bool,
+    /// `memory.reclaim` knows `swappiness=` (since 6.9).
+    pub(crate) reclaim_knows_swappiness: bool,
     pub(crate) floors: Floors,
 }
 
@@ -33,6 +37,8 @@ impl Default for Rules {
             page_cluster: 3,
             counts_rotations: true,
             kswapd_stops_at_goal: true,
+            reclaims_in_quarters: true,
+            reclaim_knows_swappiness: true,
             floors: Floors::default(),
         }
     }
@@ -43,6 +49,8 @@ impl Rules {
     pub(crate) fn of(release: &str) -> Self {
         Self {
             counts_rotations: is_since(release, 6, 2),
+            reclaims_in_quarters: is_since(release, 6, 8),
+            reclaim_knows_swappiness: is_since(release, 6, 9),
             ..Self::default()
         }
     }

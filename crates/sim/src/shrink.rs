@@ -4,7 +4,7 @@
 use crate::disk::{Direction, Request};
 use crate::folio::{Flag, MAPPED, PageId, State, UNMAPPED};
 use crate::lru::Lru;
-use crate::lruvec::Kind;
+use crate::lruvec::{Kind, ROOT};
 use crate::memory::Memory;
 use crate::page_alloc::HUGE_PAGES;
 use crate::swap::Backing;
@@ -62,7 +62,7 @@ impl Memory {
             }
         }
         self.note_cost(group, kind, done.written, done.scanned - done.reclaimed);
-        self.count_reclaim(reclaimer, kind, done);
+        self.count_reclaim(reclaimer, group, kind, done);
         done
     }
 
@@ -87,6 +87,9 @@ impl Memory {
         }
         self.events.pgrefill += done;
         self.events.pgdeactivate += done;
+        let stat = self.groups.stat(group);
+        stat.pgrefill += done;
+        stat.pgdeactivate += done;
         self.spent += done * self.costs.deactivate_ps;
     }
 
@@ -151,7 +154,9 @@ impl Memory {
     fn shrink_huge(&mut self, first: PageId, done: &mut Shrunk) {
         let pages = first..first + HUGE_PAGES as PageId;
         match self.check_references(first) {
-            Verdict::Reclaim if self.can_swap() => return self.split_huge(first),
+            Verdict::Reclaim if self.can_swap_in(self.group(first)) => {
+                return self.split_huge(first);
+            }
             Verdict::Keep => pages.for_each(|page| {
                 self.take_from_list(page);
                 self.add_to_list(page, Lru::InactiveAnon);
@@ -171,6 +176,7 @@ impl Memory {
         self.add_to_list(page, kind.active());
         self.age_nonresident(group, 1);
         self.events.pgactivate += 1;
+        self.groups.stat(group).pgactivate += 1;
     }
 
     fn deactivate(&mut self, page: PageId) {
@@ -182,12 +188,15 @@ impl Memory {
 
     /// Gives an anonymous page a swap slot, and the slot an entry in its tree.
     fn add_to_swap(&mut self, page: PageId) -> bool {
-        if !self.swap.take_slot(page) {
+        let group = self.group(page);
+        if self.swap.free() == 0 || !self.groups.charge_swap(group) {
             return false;
         }
+        self.swap.take_slot(page);
         // The entry of a page that has been in swap before may still be there: it is one of 64.
         if self.tree_insert(page).is_err() {
             self.swap.free_slot(self.swap.slot_of(page));
+            self.groups.uncharge_swap(group);
             return false;
         }
         self.folios.set(page, Flag::Slot);
@@ -226,14 +235,27 @@ impl Memory {
         }
     }
 
-    fn count_reclaim(&mut self, reclaimer: Reclaimer, kind: Kind, done: Shrunk) {
-        let events = &mut self.events;
-        let (scan, steal) = match reclaimer {
-            Reclaimer::Kswapd => (&mut events.pgscan_kswapd, &mut events.pgsteal_kswapd),
-            Reclaimer::Direct => (&mut events.pgscan_direct, &mut events.pgsteal_direct),
+    fn count_reclaim(&mut self, reclaimer: Reclaimer, group: usize, kind: Kind, done: Shrunk) {
+        let (events, stat) = (&mut self.events, self.groups.stat(group));
+        let (scan, steal, of_group) = match reclaimer {
+            Reclaimer::Kswapd => (
+                &mut events.pgscan_kswapd,
+                &mut events.pgsteal_kswapd,
+                (&mut stat.pgscan_kswapd, &mut stat.pgsteal_kswapd),
+            ),
+            Reclaimer::Direct => (
+                &mut events.pgscan_direct,
+                &mut events.pgsteal_direct,
+                (&mut stat.pgscan_direct, &mut stat.pgsteal_direct),
+            ),
         };
-        *scan += done.scanned;
-        *steal += done.reclaimed;
+        *of_group.0 += done.scanned;
+        *of_group.1 += done.reclaimed;
+        // Reclaim for a group's limit is counted by kind, but not by who did it.
+        if self.reclaiming == ROOT {
+            *scan += done.scanned;
+            *steal += done.reclaimed;
+        }
         let (scan, steal) = match kind {
             Kind::Anon => (&mut events.pgscan_anon, &mut events.pgsteal_anon),
             Kind::File => (&mut events.pgscan_file, &mut events.pgsteal_file),

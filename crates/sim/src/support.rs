@@ -13,11 +13,6 @@ use crate::error::Error;
 pub(crate) fn check(scenario: &Scenario) -> Result<(), Error> {
     let machine = &scenario.machine;
     refuse_if(machine.nodes > 1, "more than one NUMA node", "machine")?;
-    refuse_if(
-        !scenario.workload.cgroups.is_empty(),
-        "control groups",
-        "workload",
-    )?;
     scenario
         .workload
         .processes
@@ -42,7 +37,6 @@ pub(crate) fn applies_arm(workload: &Workload) -> bool {
 
 fn check_process(process: &Process) -> Result<(), Error> {
     let place = format!("process {}", process.name);
-    refuse_if(process.cgroup.is_some(), "control groups", &place)?;
     check_steps(&process.steps, &place)
 }
 
@@ -59,9 +53,6 @@ fn check_steps(steps: &[Step], place: &str) -> Result<(), Error> {
                 &place,
             )?,
             Action::Sync { .. } => return Err(unsupported("fsync", &place)),
-            Action::SetCgroup { .. } | Action::Reclaim { .. } => {
-                return Err(unsupported("control groups", &place));
-            }
             _ => {}
         }
     }

@@ -32,6 +32,7 @@ impl Memory {
             false => self.neighbours(region, index),
         };
         self.events.pgmajfault += 1;
+        self.groups.stat(self.current).pgmajfault += 1;
         pages.retain(|&(_, other)| other == page || self.read_ahead(other));
         self.send_reads(&pages);
         Ok(())
@@ -48,7 +49,9 @@ impl Memory {
     ) {
         let in_cache_alone = self.folios.has(page, UNMAPPED);
         let first_write = write && self.folios.has(page, Flag::Slot);
-        self.events.pgfault += u64::from(first_try && (in_cache_alone || first_write));
+        let faults = u64::from(first_try && (in_cache_alone || first_write));
+        self.events.pgfault += faults;
+        self.groups.stat(self.current).pgfault += faults;
         if in_cache_alone {
             if first_try {
                 self.note_swap_hit(&mut region.readahead, index);
@@ -86,6 +89,7 @@ impl Memory {
     /// Frees a slot, and its entry in the swap cache's tree.
     pub(crate) fn give_slot(&mut self, slot: u32, page: PageId) {
         self.swap.free_slot(slot);
+        self.groups.uncharge_swap(self.group(page));
         self.tree_remove(page);
         self.follow_zram();
     }
@@ -114,6 +118,7 @@ impl Memory {
         self.anon_pages += 1;
         self.give_slot(slot, page);
         self.events.pgmajfault += 1;
+        self.groups.stat(self.current).pgmajfault += 1;
         self.events.pswpin += 1;
         self.spent += self.costs.zram_in_ps;
         Ok(())

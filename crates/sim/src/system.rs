@@ -92,6 +92,7 @@ impl<'a> System<'a> {
         let mut memory = Memory::new(boot.zones.clone(), boot.layout.clone(), *costs);
         memory.rules = Rules::of(&boot.release());
         memory.io.disks = scenario.machine.disks.iter().map(Disk::new).collect();
+        memory.set_groups(&scenario.workload.cgroups)?;
         let files = files(scenario, &mut memory)?;
         add_swap(scenario, &files, &mut memory)?;
         let mut system = Self {
@@ -111,7 +112,7 @@ impl<'a> System<'a> {
         };
         system.tunables.begin(&mut system.memory);
         system.scheduler.add();
-        system.make_tasks();
+        system.make_tasks()?;
         system.write_initial_settings()?;
         system.available = system.recorder.available(&system.memory);
         Ok(system)
@@ -369,10 +370,7 @@ impl<'a> System<'a> {
 
     fn run_task(&mut self, entity: usize, from: Nanos) -> Result<(Nanos, Flow), Error> {
         let index = entity - KSWAPD - 1;
-        let mut task = self.tasks[index]
-            .take()
-            .expect("a task that is picked is not running");
-        self.memory.allocation = core::mem::take(&mut task.allocation);
+        let mut task = self.take_in_hand(index);
         let (mut now, mut flow) = (from, Flow::Continue);
         while flow == Flow::Continue && now < self.limit(from) && !self.kswapd_was_woken() {
             self.memory.unbroken = 0;
@@ -383,8 +381,7 @@ impl<'a> System<'a> {
             now += task.pay(self.memory.take_spent());
             self.expect_disks();
         }
-        task.allocation = core::mem::take(&mut self.memory.allocation);
-        self.tasks[index] = Some(task);
+        self.put_away(index, task);
         Ok((now, flow))
     }
 

@@ -11,6 +11,7 @@ use mm::units::{Bytes, Nanos};
 use mm::workload::{Access, Action, Process, Start, Step, Until};
 
 use crate::fault::Region;
+use crate::memcontrol::{Errand, GroupId, ROOT};
 use crate::page_alloc::Allocation;
 use crate::readahead::{Limits, Readahead};
 
@@ -46,6 +47,14 @@ pub(crate) struct Task<'a> {
     pub(crate) mapped: BTreeSet<usize>,
     /// The allocation it is in the middle of.
     pub(crate) allocation: Allocation,
+    /// Its control group.
+    pub(crate) group: GroupId,
+    /// Pages that it charged above a high limit.
+    pub(crate) over_high: u64,
+    /// The OOM killer of its group has chosen it: it ends with the next page, had or not.
+    pub(crate) dying: bool,
+    /// Reclaim that it has to do for a group before it goes on.
+    pub(crate) errand: Option<Errand>,
     /// CPU time below a nanosecond that is still to be paid, in picoseconds.
     pub(crate) owed_ps: u64,
 }
@@ -149,6 +158,10 @@ impl<'a> Task<'a> {
             page_tables: 0,
             mapped: BTreeSet::new(),
             allocation: Allocation::default(),
+            group: ROOT,
+            over_high: 0,
+            dying: false,
+            errand: None,
             owed_ps: 0,
         }
     }
@@ -157,6 +170,7 @@ impl<'a> Task<'a> {
     pub(crate) fn start(&mut self) {
         self.state = TaskState::Alive;
         self.life += 1;
+        self.dying = false;
         self.streams.clear();
         self.readaheads.clear();
         self.frames.push(Frame {

@@ -7,6 +7,7 @@ use mm::units::{PageSize, Pages};
 
 use crate::lru::Lru;
 use crate::lruvec::{Kind, ROOT};
+use crate::memcontrol::{self, Standing};
 use crate::memory::Memory;
 
 /// Pages handled at a time (`SWAP_CLUSTER_MAX`).
@@ -36,6 +37,10 @@ pub(crate) struct Control {
     pub(crate) force_deactivate: bool,
     /// A list was left alone because its active pages may not be deactivated.
     pub(crate) skipped_deactivate: bool,
+    /// Groups below their low limit are reclaimed too.
+    pub(crate) low_too: bool,
+    /// Pages were left alone because a low limit protects them.
+    pub(crate) low_skipped: bool,
 }
 
 /// One pass over the groups of a node at one priority (`shrink_node`).
@@ -45,7 +50,7 @@ pub(crate) struct Pass {
     /// What was decided for all groups when the pass began.
     inputs: Inputs,
     floors: Broken,
-    /// The group to go to next.
+    /// How many groups have had their turn.
     next: usize,
     scan: Option<Scan>,
     pub(crate) scanned: u64,
@@ -96,6 +101,8 @@ impl Control {
             swappiness,
             force_deactivate: false,
             skipped_deactivate: false,
+            low_too: false,
+            low_skipped: false,
         }
     }
 }
@@ -107,7 +114,7 @@ impl Memory {
             control,
             inputs: self.inputs(&control),
             floors: self.broken_floors(),
-            next: control.target,
+            next: 0,
             scan: None,
             scanned: 0,
             reclaimed: 0,
@@ -124,6 +131,7 @@ impl Memory {
             pass.scan = Some(scan);
             return Progress::Congested { disk };
         }
+        self.reclaiming = pass.control.target;
         if self.scan_batch(pass, &mut scan) {
             pass.scan = Some(scan);
         } else {
@@ -150,6 +158,11 @@ impl Memory {
     /// Whether anonymous pages can go anywhere.
     pub(crate) fn can_swap(&self) -> bool {
         self.swap.free() > 0
+    }
+
+    /// Whether anonymous pages of a group can go anywhere.
+    pub(crate) fn can_swap_in(&self, group: usize) -> bool {
+        self.groups.swap_left(group, self.swap.free()) > 0
     }
 
     /// Lets old active anonymous pages go to the inactive list while that is short, so that their
@@ -180,7 +193,7 @@ impl Memory {
         Inputs {
             priority: control.priority,
             swappiness: control.swappiness,
-            can_swap: self.can_swap(),
+            can_swap: self.can_swap_in(target),
             global: target == ROOT,
             inactive: Both {
                 anon: below(Lru::InactiveAnon),
@@ -213,23 +226,39 @@ impl Memory {
     }
 
     /// The scan of the pass's next group.
-    fn next_scan(&self, pass: &mut Pass) -> Option<Scan> {
+    fn next_scan(&mut self, pass: &mut Pass) -> Option<Scan> {
         let target = pass.control.target;
-        let mut groups = pass.next..self.lruvecs.len();
-        let group = groups.find(|&group| self.is_below(group, target))?;
-        pass.next = group + 1;
-        Some(self.begin_scan(pass, group))
+        loop {
+            let group = *self.groups.subtree(target).get(pass.next)?;
+            pass.next += 1;
+            self.groups.calculate_protection(target, group);
+            match self.groups.standing(target, group) {
+                Standing::BelowMin => continue,
+                Standing::BelowLow if !pass.control.low_too => {
+                    pass.control.low_skipped = true;
+                    continue;
+                }
+                Standing::BelowLow => self.groups.count(group, memcontrol::Event::Low),
+                Standing::Bare => {}
+            }
+            return Some(self.begin_scan(pass, group));
+        }
     }
 
     /// How far each of a group's lists is scanned (`get_scan_count`).
-    fn begin_scan(&self, pass: &Pass, group: usize) -> Scan {
-        let control = &pass.control;
-        let balance = self.balance(pass);
+    fn begin_scan(&self, pass: &mut Pass, group: usize) -> Scan {
+        let balance = self.balance(pass, group);
+        let control = &mut pass.control;
+        control.low_skipped |=
+            !control.low_too && self.groups.is_kept_by_low(control.target, group);
         let mut left = [0; 4];
         for lru in Lru::ALL {
             let is_file = matches!(lru, Lru::InactiveFile | Lru::ActiveFile);
             let size = self.lruvecs[group].lists[lru as usize].len();
-            let due = Pages(size >> control.priority);
+            let open = self
+                .groups
+                .open_to_scan(control.target, group, size, control.low_too);
+            let due = Pages(open >> control.priority);
             let spared = match is_file {
                 true => pass.floors.clean_min,
                 false => pass.floors.anon_min,
@@ -253,11 +282,15 @@ impl Memory {
 
     /// Broken floors of the page cache turn to anonymous memory what would go by costs or trim the
     /// cache (le9uo's change to `get_scan_count`).
-    fn balance(&self, pass: &Pass) -> Balance {
-        let by_choice = matches!(pass.inputs.reason(), Reason::CacheTrim | Reason::Costs);
+    fn balance(&self, pass: &Pass, group: usize) -> Balance {
+        let inputs = Inputs {
+            can_swap: self.can_swap_in(group),
+            ..pass.inputs
+        };
+        let by_choice = matches!(inputs.reason(), Reason::CacheTrim | Reason::Costs);
         match by_choice && (pass.floors.clean_low || pass.floors.clean_min) {
             true => Balance::Anon,
-            false => pass.inputs.balance(),
+            false => inputs.balance(),
         }
     }
 
@@ -423,8 +456,8 @@ mod tests {
     #[test]
     fn of_two_types_the_smaller_is_dropped_and_the_larger_trimmed_in_proportion() {
         let memory = Memory::with_zone(100, 1);
-        let pass = memory.begin_pass(Control::new(Reclaimer::Kswapd, 0, 60));
-        let mut scan = memory.begin_scan(&pass, ROOT);
+        let mut pass = memory.begin_pass(Control::new(Reclaimer::Kswapd, 0, 60));
+        let mut scan = memory.begin_scan(&mut pass, ROOT);
         scan.targets = [199, 0, 1000, 0];
         scan.left = [100, 0, 900, 0];
         scan.trim();

@@ -30,9 +30,9 @@ impl Memory {
         let slot = self.folios.has(page, Flag::Slot) && self.kind(page) == Kind::Anon;
         let slot = slot.then(|| self.swap.slot_of(page));
         self.swap_cached -= u64::from(slot.is_some());
-        let shadow = self.pack_shadow(ROOT);
+        let shadow = self.pack_shadow(self.reclaiming);
         self.folios.leave_shadow(page, shadow, slot);
-        self.age_nonresident(ROOT, 1);
+        self.age_nonresident(self.reclaiming, 1);
     }
 
     /// What is known of a page that is not resident.
@@ -56,6 +56,8 @@ impl Memory {
         let kind = self.kind(page);
         let (evicted_by, age) = self.unpack_shadow(shadow);
         *self.count_refault(kind) += 1;
+        let stat = self.groups.stat(self.group(page));
+        stat.count_refault(kind);
         let now = self.lruvecs[evicted_by].nonresident_age;
         let distance = now.wrapping_sub(age) & self.age_mask();
         if distance > self.workingset_size(evicted_by, kind) {
@@ -64,6 +66,7 @@ impl Memory {
         let group = self.group(page);
         self.age_nonresident(group, 1);
         *self.count_activation(kind) += 1;
+        self.groups.stat(group).count_activation(kind);
         self.upwards(group, |lruvec| {
             lruvec.activated_refaults[kind as usize] += 1
         });
@@ -71,6 +74,7 @@ impl Memory {
         if workingset {
             self.folios.set(page, Flag::Workingset);
             *self.count_restore(kind) += 1;
+            self.groups.stat(group).count_restore(kind);
             self.note_cost(group, kind, 1, 0);
         }
     }
@@ -83,7 +87,7 @@ impl Memory {
         if kind == Kind::Anon {
             size += below(Lru::InactiveFile);
         }
-        if self.can_swap() {
+        if self.can_swap_in(group) {
             size += below(Lru::ActiveAnon);
             if kind == Kind::File {
                 size += below(Lru::InactiveAnon);

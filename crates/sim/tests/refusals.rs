@@ -5,7 +5,7 @@ mod common;
 use common::*;
 use mm::settings::Settings;
 use mm::units::{Bytes, Nanos};
-use mm::workload::{Access, Action, Advice, Cgroup, Huge, Process, Target, Until};
+use mm::workload::{Access, Action, Advice, Huge, Target, Until};
 
 fn refused_step(action: Action) -> String {
     let inner = step(repeat(Until::Times(1), vec![sleep(1), step(action)]));
@@ -47,12 +47,6 @@ fn a_machine_or_workload_that_needs_more_is_refused() {
     let mut nodes = idle();
     nodes.machine.nodes = 2;
     assert!(refusal(&nodes).contains("more than one NUMA node (machine)"));
-    let mut groups = idle();
-    groups.workload.cgroups.push(Cgroup {
-        path: "a".to_owned(),
-        files: vec![],
-    });
-    assert!(refusal(&groups).contains("control groups (workload)"));
     let mut small = idle();
     small.machine.memory = Bytes(8 * MIB);
     assert!(refusal(&small).starts_with("8 MiB of RAM is too little"));
@@ -121,13 +115,4 @@ fn the_deadline_ends_those_that_wait_for_each_other_and_a_sleep_of_centuries() {
     scenario.workload.deadline = Some(Nanos::SECOND);
     let last = run(&scenario).capture.frames.pop().expect("a frame");
     assert_eq!(last.at, Nanos::SECOND);
-}
-
-#[test]
-fn a_group_of_a_process_is_refused() {
-    let grouped = Process {
-        cgroup: Some("a".to_owned()),
-        ..process("a", vec![sleep(1)])
-    };
-    assert!(refusal(&scenario(&[], vec![grouped])).contains("control groups (process a)"));
 }

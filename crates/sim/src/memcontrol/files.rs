@@ -90,16 +90,16 @@ impl Groups {
     }
 
     /// The files of a group that a snapshot holds, by path.
-    pub(crate) fn snapshot(
+    pub(super) fn snapshot(
         &self,
         group: GroupId,
-        stat: &str,
-    ) -> impl Iterator<Item = (String, String)> {
+        stat: String,
+    ) -> impl Iterator<Item = (String, String)> + use<> {
         let own = self.get(group);
         let texts = [
             format!("{}\n", own.memory.usage * PAGE),
             format!("{}\n", own.swap.usage * PAGE),
-            stat.to_string(),
+            stat,
             self.events_text(group),
             limit_text(own.memory.max),
         ];
@@ -166,8 +166,8 @@ fn order(text: &str) -> Option<(u64, Option<u64>)> {
 }
 
 /// A number as the kernel reads it (`memparse`): decimal, octal after 0 or hexadecimal after 0x,
-/// with a suffix K to E of 1024 each; and what follows it. `None` where there is no number or it is too
-/// large.
+/// with a suffix K to E of 1024 each; and what follows it. `None` where there is no number or it is
+/// too large.
 fn memparse(text: &str) -> Option<(u64, &str)> {
     let hex = text.strip_prefix("0x").or_else(|| text.strip_prefix("0X"));
     let (digits, radix) = match (hex, text.starts_with('0')) {

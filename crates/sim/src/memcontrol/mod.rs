@@ -4,6 +4,8 @@
 //! Groups are numbered; a parent comes before its children, in the order in which they were made,
 //! which is the order in which reclaim walks them.
 
+mod charge;
+mod errand;
 mod events;
 mod files;
 mod high;
@@ -22,6 +24,8 @@ use mm::workload::Cgroup;
 
 use crate::error::Error;
 
+pub(crate) use charge::Charging;
+pub(crate) use errand::{Came, Errand, Limit};
 pub(crate) use events::Event;
 pub(crate) use files::Written;
 pub(crate) use reclaim::{RETRIES, Standing};
@@ -74,6 +78,8 @@ pub(crate) struct Group {
     parent: Option<GroupId>,
     pub(crate) memory: Counter,
     pub(crate) swap: Counter,
+    /// Pages of `memory` that are the group's own user pages.
+    pages: u64,
     /// Pages of `memory` that the kernel took for the group: page tables, slab.
     kernel: u64,
     bytes: ByteStock,
@@ -104,16 +110,23 @@ pub(crate) struct Groups {
     unclaimed: Unclaimed,
 }
 
-impl Groups {
-    /// The workload's groups below the root, their files written in order.
-    pub(crate) fn new(cgroups: &[Cgroup]) -> Result<Self, Error> {
-        let mut groups = Self {
+impl Default for Groups {
+    /// The root alone.
+    fn default() -> Self {
+        Self {
             groups: alloc::vec![Group::default()],
-            walk: Vec::new(),
+            walk: alloc::vec![ROOT],
             stock: Stock::default(),
             // The VM mounts the hierarchy plainly, without `memory_recursiveprot`.
             unclaimed: Unclaimed::Lost,
-        };
+        }
+    }
+}
+
+impl Groups {
+    /// The workload's groups below the root, their files written in order.
+    pub(crate) fn new(cgroups: &[Cgroup]) -> Result<Self, Error> {
+        let mut groups = Self::default();
         for cgroup in cgroups {
             let id = groups.add(cgroup)?;
             for (file, text) in &cgroup.files {
@@ -168,6 +181,11 @@ impl Groups {
         &mut self.get_mut(group).stat
     }
 
+    /// The group above this one.
+    pub(crate) fn parent(&self, group: GroupId) -> Option<GroupId> {
+        self.get(group).parent
+    }
+
     /// Whether there is a group but the root.
     pub(crate) fn any(&self) -> bool {
         self.groups.len() > 1
@@ -208,11 +226,17 @@ impl Groups {
         core::iter::once(top).chain(below).collect()
     }
 
-    /// Charges pages to the group and its ancestors.
+    /// Charges pages for a task of the group, to it and its ancestors.
     ///
     /// # Errors
     /// The lowest group whose limit it would exceed; nothing is charged then.
     pub(crate) fn charge(&mut self, group: GroupId, pages: u64) -> Result<Charged, GroupId> {
+        let charged = self.charge_counters(group, pages)?;
+        self.get_mut(group).pages += pages;
+        Ok(charged)
+    }
+
+    fn charge_counters(&mut self, group: GroupId, pages: u64) -> Result<Charged, GroupId> {
         if group == ROOT || self.stock.take(group, pages) {
             return Ok(Charged(0));
         }
@@ -229,8 +253,8 @@ impl Groups {
     }
 
     /// Charges pages whatever the limits say.
-    pub(crate) fn charge_anyway(&mut self, group: GroupId, pages: u64) {
-        if group != ROOT && !self.stock.take(group, pages) {
+    fn charge_anyway(&mut self, group: GroupId, pages: u64) {
+        if self.charge_counters(group, pages).is_err() {
             self.add_usage(group, pages);
         }
     }
@@ -238,34 +262,24 @@ impl Groups {
     /// Gives charged pages back.
     pub(crate) fn uncharge(&mut self, group: GroupId, pages: u64) {
         if group != ROOT {
+            self.get_mut(group).pages -= pages;
             self.sub_usage(group, pages);
         }
     }
 
-    /// Bytes more that the kernel's objects take which are charged to the group; they are in whole
-    /// pages.
-    ///
-    /// # Errors
-    /// As for [`Self::charge`].
-    pub(crate) fn charge_bytes(&mut self, group: GroupId, bytes: u64) -> Result<Charged, GroupId> {
-        if group == ROOT {
-            return Ok(Charged(0));
-        }
+    /// Bytes more that the kernel's objects take which are charged to the group, in whole pages and
+    /// whatever the limits say.
+    pub(crate) fn charge_bytes(&mut self, group: GroupId, bytes: u64) {
         let old = self.get(group).bytes;
         let new = old.with(bytes);
-        let charged = match new.pages() - old.pages() {
-            0 => Charged(0),
-            pages => self.charge(group, pages)?,
-        };
         self.get_mut(group).bytes = new;
-        Ok(charged)
+        if new.pages() > old.pages() {
+            self.charge_anyway(group, new.pages() - old.pages());
+        }
     }
 
     /// Gives the bytes of such objects back.
     pub(crate) fn uncharge_bytes(&mut self, group: GroupId, bytes: u64) {
-        if group == ROOT {
-            return;
-        }
         let old = self.get(group).bytes;
         let new = old.without(bytes);
         self.get_mut(group).bytes = new;
@@ -273,16 +287,12 @@ impl Groups {
         self.keep_spare(group, old.pages() - new.pages());
     }
 
-    /// Charges pages that the kernel takes for the group.
-    ///
-    /// # Errors
-    /// As for [`Self::charge`].
-    pub(crate) fn charge_kernel(&mut self, group: GroupId, pages: u64) -> Result<Charged, GroupId> {
-        let charged = self.charge(group, pages)?;
+    /// Charges pages that the kernel takes for the group, whatever the limits say.
+    pub(crate) fn charge_kernel(&mut self, group: GroupId, pages: u64) {
         if group != ROOT {
+            self.charge_anyway(group, pages);
             self.get_mut(group).kernel += pages;
         }
-        Ok(charged)
     }
 
     /// Gives such pages back.
@@ -343,6 +353,22 @@ impl Groups {
                 .checked_sub(pages)
                 .expect("what is given back was charged");
             at = group.parent;
+        }
+    }
+
+    /// What a group has charged is held by it and those below it, or kept in stock for them.
+    ///
+    /// # Panics
+    /// If it is not: the model is wrong.
+    pub(crate) fn check(&self) {
+        for top in self.all() {
+            let below = || self.subtree(top).iter();
+            let held: u64 = below()
+                .map(|&id| self.get(id).pages + self.get(id).kernel_pages())
+                .sum();
+            let kept: u64 = below().map(|&id| self.stock.kept(id)).sum();
+            let usage = self.get(top).memory.usage;
+            assert_eq!(usage, held + kept, "{}: charges", self.get(top).path);
         }
     }
 

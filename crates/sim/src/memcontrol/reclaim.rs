@@ -75,6 +75,12 @@ impl Groups {
         open_to_scan(Pages(pages), Pages(own.memory.usage), Pages(kept)).0
     }
 
+    /// Whether it is the low limit, and not the minimum alone, that keeps pages of the group.
+    pub(crate) fn is_kept_by_low(&self, target: GroupId, group: GroupId) -> bool {
+        let Protection { min, low } = self.get(group).protection;
+        group != target && group != ROOT && low > min
+    }
+
     /// How the group stands to reclaim of `target`; after [`Self::calculate_protection`].
     pub(crate) fn standing(&self, target: GroupId, group: GroupId) -> Standing {
         let own = self.get(group);

@@ -2,10 +2,13 @@
 
 use alloc::collections::BTreeMap;
 use alloc::string::String;
+use alloc::vec::Vec;
 use core::fmt::Write as _;
 
 use super::{GroupId, Groups};
-use crate::lru::Lru;
+use crate::folio::{Flag, PageId, State};
+use crate::lruvec::{Kind, Lruvec};
+use crate::memory::Memory;
 
 macro_rules! counts {
     ($($(#[$doc:meta])* $field:ident = $name:literal in $unit:expr),* $(,)?) => {
@@ -63,31 +66,45 @@ counts! {
     thp_fault_alloc = "thp_fault_alloc" in TIMES,
 }
 
-impl Groups {
-    /// The counts of a group and those below it.
-    pub(crate) fn stat_below(&self, group: GroupId) -> Stat {
-        let mut sum = Stat::default();
-        for &id in self.subtree(group) {
-            sum.add(&self.get(id).stat);
+impl Stat {
+    pub(crate) fn count_refault(&mut self, kind: Kind) {
+        match kind {
+            Kind::Anon => self.workingset_refault_anon += 1,
+            Kind::File => self.workingset_refault_file += 1,
         }
-        sum
     }
 
+    pub(crate) fn count_activation(&mut self, kind: Kind) {
+        match kind {
+            Kind::Anon => self.workingset_activate_anon += 1,
+            Kind::File => self.workingset_activate_file += 1,
+        }
+    }
+
+    pub(crate) fn count_restore(&mut self, kind: Kind) {
+        match kind {
+            Kind::Anon => self.workingset_restore_anon += 1,
+            Kind::File => self.workingset_restore_file += 1,
+        }
+    }
+}
+
+impl Groups {
     /// The text of `memory.stat`: the lines of `like` (that of the root on this kernel), with this
-    /// group's numbers. `lists` are the pages on the lists of the group and those below it.
-    pub(crate) fn stat_text(&self, group: GroupId, like: &str, lists: [u64; 4]) -> String {
-        let stat = self.stat_below(group);
+    /// group's numbers. `levels` are what each group holds of itself.
+    pub(super) fn stat_text(&self, group: GroupId, like: &str, levels: &[Levels]) -> String {
+        let (mut stat, mut lists, mut slab, mut kernel) = (Stat::default(), [0; 4], 0, 0);
+        for &id in self.subtree(group) {
+            let own = self.get(id);
+            stat.add(&own.stat);
+            stat.add(&levels[id].stat);
+            (0..4).for_each(|lru| lists[lru] += levels[id].lists[lru]);
+            slab += own.bytes.used();
+            kernel += own.kernel_pages();
+        }
         let mut numbers: BTreeMap<&str, u64> = stat.each().collect();
-        let below = || self.subtree(group).iter().map(|&id| self.get(id));
-        let slab: u64 = below().map(|group| group.bytes.used()).sum();
-        let kernel: u64 = below().map(super::Group::kernel_pages).sum();
-        for (lru, name) in [
-            (Lru::InactiveAnon, "inactive_anon"),
-            (Lru::ActiveAnon, "active_anon"),
-            (Lru::InactiveFile, "inactive_file"),
-            (Lru::ActiveFile, "active_file"),
-        ] {
-            numbers.insert(name, lists[lru as usize] * PAGES);
+        for (name, pages) in LISTS.iter().zip(lists) {
+            numbers.insert(name, pages * PAGES);
         }
         numbers.extend([
             ("kernel", kernel * PAGES),
@@ -102,6 +119,69 @@ impl Groups {
             let _ = writeln!(text, "{name} {number}");
         }
         text
+    }
+}
+
+/// The lines of the lists.
+const LISTS: [&str; 4] = [
+    "inactive_anon",
+    "active_anon",
+    "inactive_file",
+    "active_file",
+];
+
+/// What a group holds at a moment.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Levels {
+    pub(super) stat: Stat,
+    pub(super) lists: [u64; 4],
+}
+
+impl Memory {
+    /// The files of the control groups, by path; `like` is the root's `memory.stat` on this kernel.
+    pub(crate) fn group_files(&self, like: &str) -> Vec<(String, String)> {
+        if !self.groups.any() {
+            return Vec::new();
+        }
+        let levels = self.group_levels();
+        let files = self.groups.all().flat_map(|group| {
+            let stat = self.groups.stat_text(group, like, &levels);
+            self.groups.snapshot(group, stat)
+        });
+        files.collect()
+    }
+
+    /// What each group holds, page by page.
+    fn group_levels(&self) -> Vec<Levels> {
+        let lists = |lruvec: &Lruvec| lruvec.lists.map(|list| list.len());
+        let mut levels: Vec<Levels> = self
+            .lruvecs
+            .iter()
+            .map(|lruvec| Levels {
+                lists: lists(lruvec),
+                ..Levels::default()
+            })
+            .collect();
+        for page in 0..self.folios.len() as PageId {
+            if self.folios.is_resident(page) {
+                self.add_level(page, &mut levels[self.group(page)].stat);
+            }
+        }
+        levels
+    }
+
+    fn add_level(&self, page: PageId, stat: &mut Stat) {
+        let has = |flag| u64::from(self.folios.has(page, flag));
+        stat.unevictable += u64::from(self.folios.state(page) == State::Unevictable);
+        if self.kind(page) == Kind::Anon {
+            stat.anon += u64::from(self.is_mapped(page));
+            stat.anon_thp += u64::from(self.huge_first(page).is_some());
+            stat.swap_cached += has(Flag::Slot);
+        } else {
+            stat.file += 1;
+            stat.file_mapped += u64::from(self.is_mapped(page));
+            stat.file_dirty += has(Flag::Dirty);
+        }
     }
 }
 
@@ -120,12 +200,20 @@ mod tests {
             files: vec![],
         };
         let mut groups = Groups::new(&[cgroup("a"), cgroup("a/b")]).expect("they are groups");
-        groups.stat(1).anon = 2;
-        groups.stat(2).anon = 3;
+        let mut levels = [Levels::default(); 3];
+        levels[1].stat.anon = 2;
+        levels[2].stat.anon = 3;
+        levels[2].lists[2] = 4;
         groups.stat(2).pgscan_direct = 7;
-        let like = "anon 1\nfile 2\npgscan 0\nsock 9\n";
-        let text = |group| groups.stat_text(group, like, [0; 4]);
-        assert_eq!(text(1), "anon 20480\nfile 0\npgscan 7\nsock 0\n");
-        assert_eq!(text(2), "anon 12288\nfile 0\npgscan 7\nsock 0\n");
+        let like = "anon 1\ninactive_file 2\npgscan 0\nsock 9\n";
+        let text = |group| groups.stat_text(group, like, &levels);
+        assert_eq!(
+            text(1),
+            "anon 20480\ninactive_file 16384\npgscan 7\nsock 0\n"
+        );
+        assert_eq!(
+            text(2),
+            "anon 12288\ninactive_file 16384\npgscan 7\nsock 0\n"
+        );
     }
 }

@@ -36,6 +36,14 @@ impl Stock {
         }
     }
 
+    /// Pages that are kept for the group.
+    pub(super) fn kept(&self, group: GroupId) -> u64 {
+        match self.group == group {
+            true => self.pages,
+            false => 0,
+        }
+    }
+
     /// Empties the stock; returns whose it was and how much.
     pub(super) fn empty(&mut self) -> Option<(GroupId, u64)> {
         let pages = core::mem::take(&mut self.pages);

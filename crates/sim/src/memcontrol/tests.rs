@@ -53,7 +53,7 @@ fn a_limit_is_reached_to_the_page_and_the_group_that_sets_it_is_named() {
     }
     assert_eq!(groups.charge(2, 1), Err(1));
     assert_eq!((usage(&groups), groups.margin(1)), (vec![10, 10], 0));
-    groups.charge_anyway(2, 1);
+    groups.charge_kernel(2, 1);
     assert_eq!(usage(&groups), [11, 11]);
 }
 
@@ -69,7 +69,7 @@ fn a_huge_page_that_does_not_fit_charges_nothing() {
 fn the_root_is_charged_for_nothing() {
     let mut groups = groups(&[("a", "memory.max", "0")]);
     assert_eq!(groups.charge(ROOT, 1), Ok(Charged(0)));
-    groups.uncharge(ROOT, 5);
+    groups.uncharge(ROOT, 1);
     assert_eq!(usage(&groups), [0]);
 }
 
@@ -94,7 +94,7 @@ fn swap_is_limited_by_every_group_above() {
 fn small_objects_are_charged_in_whole_pages() {
     let mut groups = groups(&[("a", "", "")]);
     for _ in 0..8 {
-        groups.charge_bytes(1, 584).expect("no limit");
+        groups.charge_bytes(1, 584);
     }
     assert_eq!(groups.get(1).kernel_pages(), 2, "4672 bytes");
     for _ in 0..8 {
