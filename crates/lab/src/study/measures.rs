@@ -26,7 +26,6 @@ pub(super) const MEASURE: &[&str] = &[
     "field",
     "take",
     "over",
-    "share-of",
     "unit",
     "better",
     "noise-floor",
@@ -40,7 +39,6 @@ const DURING: &[&str] = &["step", "from", "to"];
 
 const TAKE: &[(&str, Take)] = &[
     ("duration", Take::Duration),
-    ("lifetime", Take::Lifetime),
     ("throughput", Take::Throughput),
     ("rate", Take::Rate),
     ("operations", Take::Operations),
@@ -121,9 +119,9 @@ fn source(table: &Table<'_>, labels: &Names) -> Result<(Source, Option<Unit>), S
         return step(table, &node, labels);
     }
     if key != "during" {
-        refuse(table, &["take", "over", "share-of"], key)?;
+        refuse(table, &["take", "over"], key)?;
     } else {
-        refuse(table, &["take", "share-of"], key)?;
+        refuse(table, &["take"], key)?;
     }
     let (item, unit) = item(table)?;
     let source = match key {
@@ -161,20 +159,17 @@ fn step(
     refuse(table, ITEMS, "step")?;
     let take = table.need("take")?.choice(TAKE)?;
     let unit = match take {
-        Take::Duration | Take::Lifetime => Unit::Seconds,
+        Take::Duration => Unit::Seconds,
         Take::Throughput => Unit::MibPerSecond,
         Take::Rate => Unit::PerSecond,
         Take::Bytes => Unit::Mib,
         Take::LatencyP50 | Take::LatencyP90 | Take::LatencyP99 | Take::LatencyMax => Unit::Millis,
         Take::Operations | Take::Survivors | Take::Killed | Take::Failed => Unit::Count,
     };
-    let share_of = table.maybe("share-of", |n| labels.known(Kind::Label, n))?;
-    let unit = share_of.as_ref().map_or(unit, |_| Unit::Percent);
     let source = Source::Step {
         label: labels.known(Kind::Label, node)?,
         take,
         over: table.or("over", Over::Median, |n| n.choice(OVER))?,
-        share_of,
     };
     Ok((source, Some(unit)))
 }
