@@ -72,6 +72,7 @@ impl<'a> System<'a> {
                 let end = self.local_time(now);
                 self.recorder
                     .step(running.outcome(&task.name, end, Status::Done));
+                self.send_rest(&mut running);
                 task.finish_access(running);
                 return Ok(Flow::Continue);
             }
@@ -188,6 +189,21 @@ impl<'a> System<'a> {
         };
         let chunk_end = (operation.cursor + self.batch).min(operation.end);
         reader.read(&mut operation.cursor, chunk_end, operation.end)
+    }
+
+    /// Sends the request for the pages of an interrupted window that are locked already.
+    pub(crate) fn send_rest(&mut self, running: &mut Running<'a>) {
+        let Area::File { index, .. } = running.target else {
+            return;
+        };
+        if let Some(rest) = running.readahead.take_rest() {
+            let mut reader = Reader {
+                memory: &mut self.memory,
+                file: &self.files[index],
+                readahead: &mut running.readahead,
+            };
+            reader.request(rest.gap, rest.window.start);
+        }
     }
 
     /// Touches the pages of an operation on a file that is mapped.

@@ -7,7 +7,7 @@ use crate::folio::{Flag, MAPPED, PageId, State};
 use crate::lruvec::Kind;
 use crate::memory::Memory;
 use crate::page_alloc::NoPage;
-use crate::readahead::{Readahead, Window};
+use crate::readahead::{Readahead, Rest, Window};
 use crate::rules::is_since;
 use crate::workingset::History;
 
@@ -71,18 +71,25 @@ impl Reader<'_> {
     /// marked.
     fn prepare(&mut self, cursor: u64, end: u64) -> Progress {
         let page = self.file.base + cursor as PageId;
+        if let Err(why) = self.read_rest() {
+            return Progress::NoPage(why);
+        }
         if !self.memory.folios.is_resident(page) {
             let window = self.readahead.on_miss(cursor, end - cursor);
             if let Err(why) = self.submit(window)
-                && !self.memory.folios.is_resident(page)
+                && (why.is_over_soon() || !self.memory.folios.is_resident(page))
             {
                 return Progress::NoPage(why);
             }
         }
         if self.memory.folios.take(page, Flag::Readahead) {
             let window = self.readahead.on_mark(cursor, end - cursor);
-            // What cannot be read ahead now will be read when it is missed.
-            let _ = self.submit(window);
+            // What there is no memory for will be read when it is missed.
+            if let Err(why) = self.submit(window)
+                && why.is_over_soon()
+            {
+                return Progress::NoPage(why);
+            }
         }
         if self.memory.folios.is_reading(page) {
             return Progress::Waits(page);
@@ -90,29 +97,53 @@ impl Reader<'_> {
         Progress::Complete
     }
 
+    /// Reads what is left of an interrupted window.
+    ///
+    /// # Errors
+    /// It is interrupted again.
+    pub(crate) fn read_rest(&mut self) -> Result<(), NoPage> {
+        match self.readahead.take_rest() {
+            Some(rest) => match self.read_window(rest.window, rest.gap) {
+                Err(why) if why.is_over_soon() => Err(why),
+                _ => Ok(()),
+            },
+            None => Ok(()),
+        }
+    }
+
     /// Reads the pages of a window that are not there, one request for each gap.
     ///
     /// # Errors
-    /// There is no page for one of them; those before it are read.
+    /// There is no page for one of them. Where there may be one soon, the rest is remembered;
+    /// otherwise those before it are read.
     pub(crate) fn submit(&mut self, window: Window) -> Result<(), NoPage> {
+        self.read_window(window, None)
+    }
+
+    fn read_window(&mut self, window: Window, mut gap: Option<u64>) -> Result<(), NoPage> {
         let end = window.end.min(self.file.pages);
-        let mut gap = None;
         for index in window.start..end {
             let page = self.file.base + index as PageId;
             if self.memory.folios.is_resident(page) {
-                self.request(gap.take(), page);
+                self.request(gap.take(), index);
                 continue;
             }
             if let Err(why) = self.insert(page) {
-                self.request(gap.take(), page);
+                if why.is_over_soon() {
+                    let start = index;
+                    let window = Window { start, ..window };
+                    self.readahead.interrupt(Rest { window, gap });
+                } else {
+                    self.request(gap.take(), index);
+                }
                 return Err(why);
             }
             if window.mark == Some(index) {
                 self.memory.folios.set(page, Flag::Readahead);
             }
-            gap = gap.or(Some(page));
+            gap = gap.or(Some(index));
         }
-        self.request(gap, self.file.base + end as PageId);
+        self.request(gap, end);
         Ok(())
     }
 
@@ -133,13 +164,14 @@ impl Reader<'_> {
         Ok(())
     }
 
-    fn request(&mut self, start: Option<PageId>, end: PageId) {
+    /// Sends the request for the pages from `start` to before `end`, as indices.
+    pub(crate) fn request(&mut self, start: Option<u64>, end: u64) {
         let Some(start) = start else { return };
         let request = Request {
             direction: Direction::Read,
-            offset: self.file.offset + u64::from(start - self.file.base) * PAGE,
-            length: u64::from(end - start) * PAGE,
-            pages: vec![start..end],
+            offset: self.file.offset + start * PAGE,
+            length: (end - start) * PAGE,
+            pages: vec![self.file.pages_of(start..end)],
             waiter: None,
         };
         self.memory.submit(self.file.disk, request);

@@ -16,6 +16,8 @@ pub(crate) struct Kswapd {
     /// Its run, unless a step has it in hand.
     run: Option<Balancing>,
     awake: bool,
+    /// It was woken and the scheduler does not know yet.
+    wants_cpu: bool,
     failures: u32,
     /// CPU time that it has used.
     pub(crate) cpu_time: Nanos,
@@ -32,6 +34,16 @@ impl Kswapd {
     pub(crate) fn is_awake(&self) -> bool {
         self.awake
     }
+
+    /// Whether it was woken since the scheduler was last told.
+    pub(crate) fn wants_cpu(&self) -> bool {
+        self.wants_cpu
+    }
+
+    /// The scheduler knows.
+    pub(crate) fn is_told(&mut self) {
+        self.wants_cpu = false;
+    }
 }
 
 impl Memory {
@@ -41,6 +53,7 @@ impl Memory {
         if !self.kswapd.is_awake() && !hopeless && !self.is_balanced() {
             self.kswapd.run = Some(Balancing::new());
             self.kswapd.awake = true;
+            self.kswapd.wants_cpu = true;
             self.events.pageoutrun += 1;
         }
     }

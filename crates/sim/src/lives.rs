@@ -57,7 +57,8 @@ impl<'a> System<'a> {
         for file in core::mem::take(&mut task.mapped) {
             self.files[file].unmap(&mut self.memory);
         }
-        if let Some(running) = task.access.take() {
+        if let Some(mut running) = task.access.take() {
+            self.send_rest(&mut running);
             self.recorder
                 .step(running.outcome(&task.name, now, status.clone()));
         }

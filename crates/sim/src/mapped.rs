@@ -42,10 +42,13 @@ impl Reader<'_> {
         if first_try && !self.memory.folios.is_resident(page) {
             self.memory.events.pgmajfault += 1;
         }
+        if let Err(why) = self.read_rest() {
+            return Progress::NoPage(why);
+        }
         if !self.memory.folios.is_resident(page) {
             let window = self.readahead.on_mapped_miss(cursor, self.file.pages);
             if let Err(why) = self.submit(window)
-                && !self.memory.folios.is_resident(page)
+                && (why.is_over_soon() || !self.memory.folios.is_resident(page))
             {
                 return Progress::NoPage(why);
             }
@@ -54,8 +57,12 @@ impl Reader<'_> {
         }
         if self.memory.folios.take(page, Flag::Readahead) && !self.is_mapped(page) {
             let window = self.readahead.on_mark(cursor, 1);
-            // What cannot be read ahead now will be read when it is missed.
-            let _ = self.submit(window);
+            // What there is no memory for will be read when it is missed.
+            if let Err(why) = self.submit(window)
+                && why.is_over_soon()
+            {
+                return Progress::NoPage(why);
+            }
         }
         if self.memory.folios.is_reading(page) {
             return Progress::Waits(page);

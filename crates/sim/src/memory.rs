@@ -54,6 +54,8 @@ pub(crate) struct Memory {
     pub(crate) allocation: Allocation,
     pub(crate) events: Events,
     pub(crate) costs: Costs,
+    /// Allocations give the CPU away when kswapd is woken, as they may in a kernel (`might_alloc`).
+    pub(crate) may_yield: bool,
     /// When the step under way began.
     pub(crate) began: Nanos,
     /// CPU time used since it was last taken, in picoseconds.
@@ -100,6 +102,7 @@ impl Memory {
             allocation: Allocation::default(),
             events: Events::default(),
             costs,
+            may_yield: false,
             began: Nanos::ZERO,
             spent: 0,
             unbroken: 0,

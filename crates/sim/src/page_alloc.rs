@@ -59,10 +59,18 @@ pub(crate) enum NoPage {
     OutOfMemory,
     /// Direct reclaim waits for a disk: ask again when it has done something.
     Congested { disk: usize },
-    /// Direct reclaim has used its time slice: ask again.
+    /// kswapd has just been woken, or direct reclaim has used its time slice: ask again when others
+    /// have had the CPU, if they have a claim to it.
     Again,
     /// The OOM killer is due in this control group.
     OverLimit { group: usize },
+}
+
+impl NoPage {
+    /// Whether to ask again rather than to do without.
+    pub(crate) fn is_over_soon(self) -> bool {
+        self != Self::OutOfMemory
+    }
 }
 
 /// An allocation that has not found its page yet, kept from one attempt to the next.
@@ -140,6 +148,9 @@ impl Memory {
     /// # Errors
     /// Direct reclaim made no progress and no reclaimable page is left, or it is not done yet.
     pub(crate) fn allocate(&mut self, page: PageId, state: State) -> Result<(), NoPage> {
+        if self.may_yield && self.kswapd.wants_cpu() {
+            return Err(NoPage::Again);
+        }
         self.charge_page(page)?;
         let zone = match self.find_zone(Mark::Low, 1) {
             Some(zone) => zone,

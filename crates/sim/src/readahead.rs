@@ -11,7 +11,17 @@ pub(crate) struct Readahead {
     previous: Option<u64>,
     /// Faults through a mapping that missed, less those that did not (`mmap_miss`).
     mapped_misses: u32,
+    /// What is left of a window whose reading was interrupted.
+    interrupted: Option<Rest>,
     limits: Limits,
+}
+
+/// A window that has been read in part.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Rest {
+    pub(crate) window: Window,
+    /// The first page that is locked for a request that is not sent yet.
+    pub(crate) gap: Option<u64>,
 }
 
 /// Misses after which a mapping is no longer read around (`MMAP_LOTSAMISS`).
@@ -61,6 +71,7 @@ impl Readahead {
             ramp: None,
             previous: None,
             mapped_misses: 0,
+            interrupted: None,
             limits,
         }
     }
@@ -104,6 +115,16 @@ impl Readahead {
                 })
             }
         }
+    }
+
+    /// Remembers what is left of a window.
+    pub(crate) fn interrupt(&mut self, rest: Rest) {
+        self.interrupted = Some(rest);
+    }
+
+    /// What was left of a window, to be read now.
+    pub(crate) fn take_rest(&mut self) -> Option<Rest> {
+        self.interrupted.take()
     }
 
     /// Notes a miss through a mapping; the pages to read around it, unless most faults miss.

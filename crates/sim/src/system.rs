@@ -91,6 +91,7 @@ impl<'a> System<'a> {
     ) -> Result<Self, Error> {
         let mut memory = Memory::new(boot.zones.clone(), boot.layout.clone(), *costs);
         memory.rules = Rules::of(&boot.release());
+        memory.may_yield = true;
         memory.io.disks = scenario.machine.disks.iter().map(Disk::new).collect();
         memory.set_groups(&scenario.workload.cgroups)?;
         let files = files(scenario, &mut memory)?;
@@ -341,6 +342,7 @@ impl<'a> System<'a> {
     }
 
     fn wake_kswapd_if_due(&mut self, now: Nanos) {
+        self.memory.kswapd.is_told();
         if self.kswapd_was_woken() {
             self.scheduler.wake(KSWAPD, now);
             self.scheduler
