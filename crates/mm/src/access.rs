@@ -133,6 +133,13 @@ impl Operations {
 pub struct Tables(Vec<(u64, u32, Arc<[u64]>)>);
 
 impl Tables {
+    /// The memory that they take.
+    #[must_use]
+    pub fn size(&self) -> Bytes {
+        let entries: usize = self.0.iter().map(|(_, _, table)| table.len()).sum();
+        Bytes(entries as u64 * 8)
+    }
+
     /// The cumulative weights of `blocks` ranks with exponent `exponent_milli` / 1000, in 63-bit
     /// integers: exact, the same on every machine, 8 bytes a block.
     fn cumulative(&mut self, blocks: u64, exponent_milli: u32) -> Arc<[u64]> {

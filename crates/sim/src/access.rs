@@ -53,7 +53,10 @@ impl<'a> System<'a> {
         let amount = access
             .amount
             .map_or(area.size(), |amount| amount.at(self.available));
+        let before = task.tables.size();
         task.begin_access(access, label, area, amount, now, self.scenario.seed);
+        let tables = Bytes(task.tables.size().0 - before.0);
+        task.own_pages += self.memory.hold(tables.pages_ceil(PageSize::FOUR_KIB).0);
         Ok(Flow::Continue)
     }
 

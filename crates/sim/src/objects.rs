@@ -28,8 +28,9 @@ pub(crate) struct Objects {
     tree_nodes: u64,
     slab_pages: u64,
     pub(crate) page_table_pages: u64,
-    /// Pages that say what lies in each swap slot.
-    swap_map_pages: u64,
+    /// Pages that say what lies in each swap slot, and those that processes and the bench have
+    /// beside the regions of the workload.
+    held_pages: u64,
     /// Pages that compressed swap takes.
     pub(crate) zram_pages: u64,
 }
@@ -71,7 +72,7 @@ impl Objects {
 
     /// All pages that they take.
     pub(crate) fn pages(&self) -> u64 {
-        self.slab_pages + self.page_table_pages + self.swap_map_pages + self.zram_pages
+        self.slab_pages + self.page_table_pages + self.held_pages + self.zram_pages
     }
 }
 
@@ -130,11 +131,21 @@ impl Memory {
     /// Takes what the kernel allocates for a swap area of so many slots when it is switched on: a
     /// byte of use count and two of owning group a slot.
     pub(crate) fn hold_for_swap(&mut self, slots: u64) {
-        for _ in 0..(slots * 3).div_ceil(4096) {
-            if self.take_kernel_page().is_ok() {
-                self.objects.swap_map_pages += 1;
-            }
-        }
+        self.hold((slots * 3).div_ceil(4096));
+    }
+
+    /// Takes pages that reclaim cannot have; returns how many there were.
+    pub(crate) fn hold(&mut self, pages: u64) -> u64 {
+        let taken = (0..pages).take_while(|_| self.take_kernel_page().is_ok());
+        let taken = taken.count() as u64;
+        self.objects.held_pages += taken;
+        taken
+    }
+
+    /// Gives pages back that were held.
+    pub(crate) fn let_go(&mut self, pages: u64) {
+        (0..pages).for_each(|_| self.give_kernel_page());
+        self.objects.held_pages -= pages;
     }
 
     /// Takes the page-table page that maps another 512 pages of a region.

@@ -34,7 +34,9 @@ pub(crate) struct Task<'a> {
     pub(crate) regions: BTreeMap<&'a str, Region>,
     /// The access streams of its steps, by the step's path.
     streams: BTreeMap<String, Operations>,
-    tables: access::Tables,
+    pub(crate) tables: access::Tables,
+    /// Pages that it has beside its regions.
+    pub(crate) own_pages: u64,
     /// Readahead of the files it has open, by the file's index: as long as it lives.
     readaheads: BTreeMap<usize, Readahead>,
     /// Totals, for the progress note.
@@ -151,6 +153,7 @@ impl<'a> Task<'a> {
             regions: BTreeMap::new(),
             streams: BTreeMap::new(),
             tables: access::Tables::default(),
+            own_pages: 0,
             readaheads: BTreeMap::new(),
             operations: 0,
             bytes: 0,

@@ -71,9 +71,9 @@ fn a_region_that_wants_none_takes_base_pages_and_keeps_their_tables() {
 
 #[test]
 fn a_huge_page_that_cannot_be_had_falls_back_to_base_pages() {
-    // 45 MiB leave less than a huge page above min, but base pages.
+    // 44 MiB leave less than a huge page above min, but base pages.
     let steps = vec![
-        map("most", 45, Huge::Never),
+        map("most", 44, Huge::Never),
         step(Action::Access(touch("most"))),
         map("heap", 2, Huge::System),
         step(Action::Access(Access {
