@@ -20,8 +20,8 @@ const BATCH: u32 = 16;
 /// Batches of reads after which waiting writes get one (`writes_starved`).
 const STARVED: u32 = 2;
 
-/// Bytes that a request grows to at most by merging (`BLK_DEF_MAX_SECTORS`).
-const MOST_BYTES: u64 = 1280 << 10;
+/// Bytes that a request grows to at most by merging: 256 pages, each a segment of its own.
+const MOST_BYTES: u64 = 1 << 20;
 
 /// Requests that may wait in the scheduler for each that the device takes, and the most that count
 /// (`blk_mq_init_sched`).
@@ -33,6 +33,24 @@ const MOST_TAGS: u32 = 128;
 pub(crate) enum Direction {
     Read,
     Write,
+}
+
+/// Who writes to swap.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Writer {
+    Kswapd,
+    Task,
+}
+
+impl Writer {
+    /// Requests that the throttling of writeback lets be under way (`get_limit`): the depth it
+    /// begins with (`RWB_DEF_DEPTH`), for others than kswapd half of it.
+    fn most_requests(self) -> u64 {
+        match self {
+            Self::Kswapd => 16,
+            Self::Task => 8,
+        }
+    }
 }
 
 /// Pages on their way from or to a disk.
@@ -146,12 +164,16 @@ impl Disk {
         self.writes_serving > 0
     }
 
-    /// Whether a writer has to wait until a request is done: writes may hold three quarters of the
-    /// scheduler's requests (`async_depth`).
-    pub(crate) fn is_congested(&self) -> bool {
+    /// Whether a writer has to wait until a request is done, with `plugged` requests of its own held
+    /// back: writes may hold three quarters of the scheduler's requests (`async_depth`), and of
+    /// those as few as keep reads quick (`block/blk-wbt.c`).
+    pub(crate) fn is_congested(&self, writer: Writer, plugged: usize) -> bool {
         let requests = QUEUED_PER_TAG * self.spec.queue_depth.clamp(1, MOST_TAGS);
-        let writes = self.writes.len() as u64 + u64::from(self.writes_serving);
-        writes >= u64::from(requests * 3 / 4).max(1)
+        let most = u64::from(requests * 3 / 4)
+            .max(1)
+            .min(writer.most_requests());
+        let writes = self.writes.len() + plugged;
+        writes as u64 + u64::from(self.writes_serving) >= most
     }
 
     fn queue(&mut self, direction: Direction) -> &mut VecDeque<Request> {
@@ -297,9 +319,21 @@ mod tests {
     fn writers_wait_once_they_hold_three_quarters_of_the_requests() {
         let mut disk = disk(2);
         for index in 0..3_u64 {
-            assert!(!disk.is_congested(), "{index} of 4 requests");
+            assert!(!disk.is_congested(Writer::Kswapd, 0), "{index} of 4");
             disk.submit(Nanos(0), request(Direction::Write, index << 24, 4096));
         }
-        assert!(disk.is_congested());
+        assert!(disk.is_congested(Writer::Kswapd, 0));
+    }
+
+    #[test]
+    fn tasks_may_write_half_as_much_at_a_time_as_kswapd() {
+        let mut disk = disk(64);
+        for index in 0..6_u64 {
+            disk.submit(Nanos(0), request(Direction::Write, index << 24, 4096));
+        }
+        assert!(!disk.is_congested(Writer::Task, 1));
+        assert!(disk.is_congested(Writer::Task, 2));
+        assert!(!disk.is_congested(Writer::Kswapd, 9));
+        assert!(disk.is_congested(Writer::Kswapd, 10));
     }
 }

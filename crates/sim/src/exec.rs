@@ -37,7 +37,7 @@ impl<'a> System<'a> {
     pub(crate) fn unmap(&mut self, task: &mut Task<'a>, name: &str) -> Option<()> {
         let mut region = task.regions.remove(name)?;
         self.drop_region(task, &mut region);
-        self.memory.hugetlb.give(0, region.hugetlb_pages());
+        self.memory.give_hugetlb(region.hugetlb_pages());
         task.page_tables -= region.tables_held();
         self.memory
             .give_page_tables(region.tables_held(), region.group);
@@ -222,7 +222,7 @@ impl<'a> System<'a> {
             Huge::Hugetlb => pages.div_ceil(HUGE_PAGES),
             _ => 0,
         };
-        if !self.memory.hugetlb.reserve(hugetlb) {
+        if !self.memory.reserve_hugetlb(hugetlb) {
             return Ok(false);
         }
         let base = self.memory.take_range(pages);

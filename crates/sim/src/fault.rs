@@ -180,8 +180,7 @@ impl Memory {
                 frees += 1;
                 *table = Table::None;
             } else if *table == Table::Hugetlb {
-                self.hugetlb.give(1, 0);
-                self.hugetlb.reserve(1);
+                self.hugetlb.untake();
                 *table = Table::None;
             } else if *table != Table::None {
                 let dropped = self.drop_pages(first..end);

@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 
 use mm::units::Nanos;
 
-use crate::disk::{Direction, Disk, Request};
+use crate::disk::{Direction, Disk, Request, Writer};
 use crate::folio::{PageId, State, TO_ACTIVE};
 use crate::memory::Memory;
 
@@ -23,6 +23,12 @@ pub(crate) struct PageIo {
 }
 
 impl PageIo {
+    /// Whether whoever writes to a disk has to wait.
+    pub(crate) fn is_congested(&self, disk: usize, writer: Writer) -> bool {
+        let plugged = self.plug.iter().filter(|(of, _)| *of == disk).count();
+        self.disks[disk].is_congested(writer, plugged)
+    }
+
     /// A disk that is writing.
     pub(crate) fn writing_disk(&self) -> Option<usize> {
         self.disks.iter().position(Disk::is_writing)

@@ -13,7 +13,7 @@ use mm::workload::Start;
 
 use crate::boot;
 use crate::check;
-use crate::disk::Disk;
+use crate::disk::{Disk, Writer};
 use crate::error::Error;
 use crate::filemap::{self, File};
 use crate::folio::PageId;
@@ -262,13 +262,16 @@ impl<'a> System<'a> {
             return;
         };
         self.expect_disks();
-        let congested = self.memory.io.disks[disk].is_congested();
-        let is_over = |waits: &WaitsFor| match waits {
+        let congested =
+            [Writer::Task, Writer::Kswapd].map(|writer| self.memory.io.is_congested(disk, writer));
+        let is_over = |waits: &WaitsFor, entity: usize| match waits {
             WaitsFor::Page(page) => request.pages.iter().any(|range| range.contains(page)),
-            WaitsFor::Disk(of) => *of == disk && !congested,
+            WaitsFor::Disk(of) => *of == disk && !congested[usize::from(entity == KSWAPD)],
         };
         let waiters = core::mem::take(&mut self.waiters);
-        let (woken, waiting) = waiters.into_iter().partition(|(waits, _)| is_over(waits));
+        let (woken, waiting) = waiters
+            .into_iter()
+            .partition(|(waits, entity)| is_over(waits, *entity));
         self.waiters = waiting;
         let woken: Vec<(WaitsFor, usize)> = woken;
         let woken = woken.into_iter().map(|(_, entity)| entity);

@@ -30,14 +30,16 @@ const PROTECTION: &str = "vm.workingset_protection";
 const ANON_MIN: &str = "vm.anon_min_ratio";
 const CLEAN_LOW: &str = "vm.clean_low_ratio";
 const CLEAN_MIN: &str = "vm.clean_min_ratio";
+const OVERCOMMIT_HUGEPAGES: &str = "vm.nr_overcommit_hugepages";
 const NR_HUGEPAGES: &str = "vm.nr_hugepages";
 const KSWAPD: &str = "model.kswapd";
 
 /// What the model has a mechanism for, and the file.
-const KNOWN: [(&str, &str); 11] = [
+const KNOWN: [(&str, &str); 12] = [
     (MIN_FREE, "proc/sys/vm/min_free_kbytes"),
     (SCALE_FACTOR, "proc/sys/vm/watermark_scale_factor"),
     (SWAPPINESS, "proc/sys/vm/swappiness"),
+    (OVERCOMMIT_HUGEPAGES, "proc/sys/vm/nr_overcommit_hugepages"),
     (NR_HUGEPAGES, "proc/sys/vm/nr_hugepages"),
     (PAGE_CLUSTER, "proc/sys/vm/page-cluster"),
     (DIRTY, "proc/sys/vm/dirty_ratio"),
@@ -234,6 +236,7 @@ impl Tunables {
         if name == NR_HUGEPAGES {
             memory.resize_hugetlb(self.number(NR_HUGEPAGES).unwrap_or(0));
         }
+        memory.hugetlb.overcommit = self.number(OVERCOMMIT_HUGEPAGES).unwrap_or(0);
         let number = |name, default| self.number(name).unwrap_or(default);
         memory.rules.swappiness = number(SWAPPINESS, 60);
         memory.rules.page_cluster = number(PAGE_CLUSTER, 3).min(31) as u32;

@@ -5,6 +5,7 @@ use mm::formula::inactive::inactive_is_low;
 use mm::formula::scan_balance::{Balance, Both, Costs, Inputs, Reason};
 use mm::units::{PageSize, Pages};
 
+use crate::disk::Writer;
 use crate::lru::Lru;
 use crate::lruvec::{Kind, ROOT};
 use crate::memcontrol::{self, Standing};
@@ -126,7 +127,7 @@ impl Memory {
         let Some(mut scan) = pass.scan.take().or_else(|| self.next_scan(pass)) else {
             return Progress::Done;
         };
-        if let Some(disk) = self.swap_is_congested(&scan) {
+        if let Some(disk) = self.swap_is_congested(pass.control.reclaimer, &scan) {
             self.unplug();
             pass.scan = Some(scan);
             return Progress::Congested { disk };
@@ -295,10 +296,14 @@ impl Memory {
     }
 
     /// The disk that has to be waited for before more anonymous pages are written.
-    fn swap_is_congested(&self, scan: &Scan) -> Option<usize> {
+    fn swap_is_congested(&self, reclaimer: Reclaimer, scan: &Scan) -> Option<usize> {
         let to_write = scan.left[Lru::InactiveAnon as usize] > 0;
         let disk = self.swap.next_disk().filter(|_| to_write)?;
-        self.io.disks[disk].is_congested().then_some(disk)
+        let writer = match reclaimer {
+            Reclaimer::Kswapd => Writer::Kswapd,
+            Reclaimer::Direct => Writer::Task,
+        };
+        self.io.is_congested(disk, writer).then_some(disk)
     }
 
     /// Scans the next batch of a group's lists; false when its scan is over.
