@@ -65,6 +65,8 @@ pub enum Source {
         take: Take,
         /// How several instances or rounds of the step become one number.
         over: Over,
+        /// The label of another step, where the number is its share of that one's, in percent.
+        share_of: Option<String>,
     },
 }
 
@@ -120,6 +122,8 @@ pub enum Item {
 pub enum Take {
     /// How long it took; instances that did not finish have none.
     Duration,
+    /// How long it went on, however it ended.
+    Lifetime,
     /// Bytes per second of all instances together.
     Throughput,
     /// Operations per second of all instances together.

@@ -142,6 +142,7 @@ fn of_step(take: Take) -> Kind {
     match take {
         Take::Survivors | Take::Killed | Take::Failed => Kind::Fate,
         Take::Duration
+        | Take::Lifetime
         | Take::Throughput
         | Take::Rate
         | Take::Operations

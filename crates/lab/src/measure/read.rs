@@ -32,6 +32,17 @@ pub enum ReadError {
     /// No instance of the step came to an end that has this figure.
     #[error("no instance of step \"{0}\" finished")]
     NoStep(String),
+    /// Why no instance of the step finished.
+    #[error("no instance of step \"{label}\" finished: {why}")]
+    Failed {
+        /// The step's label.
+        label: String,
+        /// What became of its process.
+        why: String,
+    },
+    /// A share of nothing.
+    #[error("step \"{0}\" came to nothing, so there is no share of it")]
+    NothingOf(String),
 }
 
 impl Measure {
@@ -50,8 +61,22 @@ impl Measure {
                 self.at_snapshot(outcome, to, item)? - self.at_snapshot(outcome, from, item)?
             }
             Source::During { span, item, over } => self.during(outcome, span, item, *over)?,
-            Source::Step { label, take, over } => of_steps(outcome, label, *take, *over)
-                .ok_or_else(|| ReadError::NoStep(label.clone()))?,
+            Source::Step {
+                label,
+                take,
+                over,
+                share_of,
+            } => {
+                let figure = |label: &str| {
+                    let figure = of_steps(outcome, label, *take, *over);
+                    figure.ok_or_else(|| why_none(outcome, label))
+                };
+                match share_of {
+                    None => figure(label)?,
+                    Some(whole) => share(figure(label)?, figure(whole)?)
+                        .ok_or_else(|| ReadError::NothingOf(whole.clone()))?,
+                }
+            }
         };
         Ok(base / self.unit.worth())
     }
@@ -144,6 +169,7 @@ fn of_steps(outcome: &Outcome, label: &str, take: Take, over: Over) -> Option<f6
     };
     match take {
         Take::Duration => done(StepOutcome::duration),
+        Take::Lifetime => over.of(steps.iter().map(|step| step.duration().0 as f64).collect()),
         Take::Throughput => per_second(sum(|step| step.bytes.0), &steps),
         Take::Rate => per_second(sum(|step| step.operations), &steps),
         Take::Operations => Some(sum(|step| step.operations)),
@@ -156,6 +182,40 @@ fn of_steps(outcome: &Outcome, label: &str, take: Take, over: Over) -> Option<f6
         Take::Killed => Some(count(|status| matches!(status, Status::Killed(_)))),
         Take::Failed => Some(count(|status| matches!(status, Status::Failed(_)))),
     }
+}
+
+/// In percent.
+fn share(part: f64, whole: f64) -> Option<f64> {
+    (whole > 0.0).then(|| part / whole * 100.0)
+}
+
+/// Why no instance of the step has a figure: it ended badly, or its process did before it.
+fn why_none(outcome: &Outcome, label: &str) -> ReadError {
+    let bad = outcome.labelled(label).find_map(|step| match step.status {
+        Status::Done => None,
+        Status::Killed(9) => Some(format!("{} was killed", step.process)),
+        Status::Killed(signal) => Some(format!("signal {signal} ended {}", step.process)),
+        Status::Failed(errno) => {
+            let error = std::io::Error::from_raw_os_error(errno);
+            Some(format!("{}: {error}", step.process))
+        }
+    });
+    match bad.or_else(|| failure_before(outcome)) {
+        None => ReadError::NoStep(label.to_owned()),
+        Some(why) => ReadError::Failed {
+            label: label.to_owned(),
+            why,
+        },
+    }
+}
+
+/// The guest's note about a process that a failed system call ended: `PROCESS<tab>STEP<tab>WHY`.
+fn failure_before(outcome: &Outcome) -> Option<String> {
+    let notes = outcome.capture.frames.iter().rev();
+    let note = notes.filter_map(|frame| frame.file(FAILED)).next()?;
+    let mut fields = note.lines().next()?.splitn(3, '\t');
+    let (process, step, why) = (fields.next()?, fields.next()?, fields.next()?);
+    Some(format!("{process} failed at its step {step}: {why}"))
 }
 
 /// An amount over the time that the steps cover, from the first one's start to the last one's end.
@@ -174,7 +234,11 @@ impl Item {
             Self::Field { file, field } => field_of(frame.file(file)?, field, unit),
             Self::Number { file, unit: own } => {
                 let word = frame.file(file)?.split_whitespace().next()?;
-                Some(word.parse::<f64>().ok()? * own.unwrap_or(unit).worth())
+                let worth = match file.ends_with("/schedstat") {
+                    true => 1.0, // CPU time in nanoseconds, whatever unit it is shown in.
+                    false => own.unwrap_or(unit).worth(),
+                };
+                Some(word.parse::<f64>().ok()? * worth)
             }
             Self::Zone { zone, field } => {
                 zone_sum(frame.file("proc/zoneinfo")?, zone.as_deref(), field)
@@ -271,187 +335,4 @@ fn pressure(text: &str, line: &str, field: &str) -> Option<f64> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::study::Study;
-    use mm::capture::Capture;
-    use mm::outcome::Latency;
-    use mm::units::Bytes;
-
-    fn frame(at: u64, label: &str, files: &[(&str, &str)]) -> Frame {
-        let files = files
-            .iter()
-            .map(|(path, text)| ((*path).to_owned(), (*text).to_owned()));
-        Frame {
-            at: Nanos(at),
-            label: (!label.is_empty()).then(|| label.to_owned()),
-            files: files.collect(),
-        }
-    }
-
-    fn meminfo(at: u64, label: &str, free: u64) -> Frame {
-        frame(
-            at,
-            label,
-            &[("proc/meminfo", &format!("MemFree:  {free} kB\n"))],
-        )
-    }
-
-    fn step(process: &str, start: u64, end: u64, status: Status) -> StepOutcome {
-        StepOutcome {
-            process: process.to_owned(),
-            label: "serve".to_owned(),
-            start: Nanos(start * 1_000_000_000),
-            end: Nanos(end * 1_000_000_000),
-            operations: 100,
-            bytes: Bytes(50 << 20),
-            status,
-            latency: Latency::default(),
-        }
-    }
-
-    fn outcome(frames: Vec<Frame>, steps: Vec<StepOutcome>) -> Outcome {
-        let capture = Capture { frames };
-        Outcome { capture, steps }
-    }
-
-    /// A measure as a study's author writes it.
-    fn measure(text: &str) -> Measure {
-        let study = format!(
-            "name = \"m\"\ntitle = \"m\"\nquestion = \"m\"\n[machine]\nmemory = \"1 GiB\"\n\
-             [[arm]]\nname = \"a\"\n[[process]]\nname = \"p\"\nsteps = [{{ snapshot = \"from\" }}, \
-             {{ label = \"serve\", sleep = \"1 s\" }}, {{ snapshot = \"to\" }}]\n\
-             [[measure]]\nname = \"m\"\n{text}\n"
-        );
-        Study::parse(&study, "test").unwrap().measures.remove(0)
-    }
-
-    fn read(text: &str, outcome: &Outcome) -> Result<f64, String> {
-        measure(text)
-            .read(outcome)
-            .map_err(|error| error.to_string())
-    }
-
-    #[test]
-    fn an_item_of_a_snapshot_is_shown_in_the_measures_unit() {
-        let outcome = outcome(vec![meminfo(1, "from", 2048)], vec![]);
-        let text = "snapshot = \"from\"\nmeminfo = \"MemFree\"";
-        assert_eq!(read(text, &outcome), Ok(2.0), "MiB unless said otherwise");
-        assert_eq!(
-            read(&format!("{text}\nunit = \"kB\""), &outcome),
-            Ok(2048.0)
-        );
-        let missing = "snapshot = \"from\"\nmeminfo = \"MemFre\"";
-        let error = "proc/meminfo has no \"MemFre\" in snapshot \"from\"";
-        assert_eq!(read(missing, &outcome), Err(error.to_owned()));
-        let error = "there is no snapshot \"to\" in this run";
-        let late = "snapshot = \"to\"\nmeminfo = \"MemFree\"";
-        assert_eq!(read(late, &outcome), Err(error.to_owned()));
-    }
-
-    #[test]
-    fn a_tunable_has_the_catalogues_unit_whatever_is_shown() {
-        let file = ("proc/sys/vm/min_free_kbytes", "67584\n");
-        let outcome = outcome(vec![frame(1, "from", &[file])], vec![]);
-        let text = "snapshot = \"from\"\ntunable = \"vm.min_free_kbytes\"";
-        assert_eq!(read(text, &outcome), Ok(67584.0));
-        assert_eq!(read(&format!("{text}\nunit = \"MiB\""), &outcome), Ok(66.0));
-    }
-
-    #[test]
-    fn counters_and_stalls_are_differences() {
-        let files = |count: u64, total: u64| {
-            let vmstat = format!("pgscan_kswapd {count}\npgscan_kswapd_x 9\n");
-            let line = |word| format!("{word} avg10=0.00 avg60=1.50 avg300=0.00 total={total}\n");
-            (vmstat, format!("{}{}", line("some"), line("full")))
-        };
-        let at = |label: &str, (vmstat, psi): &(String, String)| {
-            frame(
-                1,
-                label,
-                &[("proc/vmstat", vmstat), ("proc/pressure/memory", psi)],
-            )
-        };
-        let (before, after) = (files(5, 1000), files(12, 3000));
-        let outcome = outcome(vec![at("from", &before), at("to", &after)], vec![]);
-        let between = "between = [\"from\", \"to\"]";
-        let counted = format!("{between}\nvmstat = \"pgscan_kswapd\"");
-        assert_eq!(read(&counted, &outcome), Ok(7.0));
-        let stalled = format!("{between}\npressure = \"memory.full.total\"");
-        assert_eq!(
-            read(&stalled, &outcome),
-            Ok(2.0),
-            "microseconds shown as milliseconds"
-        );
-        let average = "snapshot = \"to\"\npressure = \"memory.some.avg60\"";
-        assert_eq!(read(average, &outcome), Ok(1.5));
-    }
-
-    #[test]
-    fn zones_are_added_up_or_taken_alone() {
-        let zoneinfo = "Node 0, zone    DMA32\n  pages free     256\n        low      512\n\
-                        Node 0, zone   Normal\n  pages free     1024\n        low      256\n";
-        let outcome = outcome(vec![frame(1, "to", &[("proc/zoneinfo", zoneinfo)])], vec![]);
-        let zone = |text: &str| {
-            read(
-                &format!("snapshot = \"to\"\nzoneinfo = \"{text}\""),
-                &outcome,
-            )
-        };
-        assert_eq!(zone("low"), Ok(3.0));
-        assert_eq!(zone("Normal.free"), Ok(4.0));
-        assert!(zone("Movable.free").is_err());
-    }
-
-    #[test]
-    fn samples_within_a_span_become_one_number() {
-        let frames = [
-            (0, "from", 9),
-            (1, "", 4),
-            (2, "", 2),
-            (3, "to", 6),
-            (9, "", 1),
-        ];
-        let frames =
-            frames.map(|(second, label, mib)| meminfo(second * 1_000_000_000, label, mib * 1024));
-        let outcome = outcome(frames.into(), vec![step("p", 1, 2, Status::Done)]);
-        let free = |span: &str, over: &str| {
-            read(
-                &format!("during = {span}\nmeminfo = \"MemFree\"\nover = \"{over}\""),
-                &outcome,
-            )
-        };
-        assert_eq!(free("{ step = \"serve\" }", "mean"), Ok(3.0));
-        assert_eq!(free("{ from = \"from\", to = \"to\" }", "maximum"), Ok(9.0));
-        assert_eq!(free("\"run\"", "minimum"), Ok(1.0));
-    }
-
-    #[test]
-    fn figures_of_a_step_are_of_all_its_instances() {
-        let steps = vec![
-            step("p.1", 0, 2, Status::Done),
-            step("p.2", 1, 5, Status::Done),
-            step("p.3", 1, 3, Status::Killed(9)),
-        ];
-        let outcome = outcome(vec![], steps);
-        let of = |take: &str| read(&format!("step = \"serve\"\ntake = \"{take}\""), &outcome);
-        assert_eq!(of("duration"), Ok(3.0), "the median of those that finished");
-        assert_eq!(of("throughput"), Ok(30.0), "150 MiB in 5 s");
-        assert_eq!(of("rate"), Ok(60.0));
-        assert_eq!(of("operations"), Ok(300.0));
-        assert_eq!(
-            (of("survivors"), of("killed"), of("failed")),
-            (Ok(2.0), Ok(1.0), Ok(0.0))
-        );
-        let slowest = "step = \"serve\"\ntake = \"duration\"\nover = \"maximum\"";
-        assert_eq!(read(slowest, &outcome), Ok(4.0));
-    }
-
-    #[test]
-    fn a_step_that_never_finished_has_no_duration() {
-        let outcome = outcome(vec![], vec![step("p", 0, 1, Status::Killed(9))]);
-        let text = "step = \"serve\"\ntake = \"duration\"";
-        let error = "no instance of step \"serve\" finished";
-        assert_eq!(read(text, &outcome), Err(error.to_owned()));
-    }
-}
+mod tests;

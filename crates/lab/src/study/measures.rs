@@ -26,6 +26,7 @@ pub(super) const MEASURE: &[&str] = &[
     "field",
     "take",
     "over",
+    "share-of",
     "unit",
     "better",
     "noise-floor",
@@ -39,6 +40,7 @@ const DURING: &[&str] = &["step", "from", "to"];
 
 const TAKE: &[(&str, Take)] = &[
     ("duration", Take::Duration),
+    ("lifetime", Take::Lifetime),
     ("throughput", Take::Throughput),
     ("rate", Take::Rate),
     ("operations", Take::Operations),
@@ -119,9 +121,9 @@ fn source(table: &Table<'_>, labels: &Names) -> Result<(Source, Option<Unit>), S
         return step(table, &node, labels);
     }
     if key != "during" {
-        refuse(table, &["take", "over"], key)?;
+        refuse(table, &["take", "over", "share-of"], key)?;
     } else {
-        refuse(table, &["take"], key)?;
+        refuse(table, &["take", "share-of"], key)?;
     }
     let (item, unit) = item(table)?;
     let source = match key {
@@ -159,17 +161,20 @@ fn step(
     refuse(table, ITEMS, "step")?;
     let take = table.need("take")?.choice(TAKE)?;
     let unit = match take {
-        Take::Duration => Unit::Seconds,
+        Take::Duration | Take::Lifetime => Unit::Seconds,
         Take::Throughput => Unit::MibPerSecond,
         Take::Rate => Unit::PerSecond,
         Take::Bytes => Unit::Mib,
         Take::LatencyP50 | Take::LatencyP90 | Take::LatencyP99 | Take::LatencyMax => Unit::Millis,
         Take::Operations | Take::Survivors | Take::Killed | Take::Failed => Unit::Count,
     };
+    let share_of = table.maybe("share-of", |n| labels.known(Kind::Label, n))?;
+    let unit = share_of.as_ref().map_or(unit, |_| Unit::Percent);
     let source = Source::Step {
         label: labels.known(Kind::Label, node)?,
         take,
         over: table.or("over", Over::Median, |n| n.choice(OVER))?,
+        share_of,
     };
     Ok((source, Some(unit)))
 }

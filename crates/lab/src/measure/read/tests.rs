@@ -1,0 +1,236 @@
+//! Figures out of outcomes, and why there are none.
+
+use super::*;
+use crate::study::Study;
+use mm::capture::Capture;
+use mm::outcome::Latency;
+use mm::units::Bytes;
+
+fn frame(at: u64, label: &str, files: &[(&str, &str)]) -> Frame {
+    let files = files
+        .iter()
+        .map(|(path, text)| ((*path).to_owned(), (*text).to_owned()));
+    Frame {
+        at: Nanos(at),
+        label: (!label.is_empty()).then(|| label.to_owned()),
+        files: files.collect(),
+    }
+}
+
+fn meminfo(at: u64, label: &str, free: u64) -> Frame {
+    frame(
+        at,
+        label,
+        &[("proc/meminfo", &format!("MemFree:  {free} kB\n"))],
+    )
+}
+
+fn step(process: &str, start: u64, end: u64, status: Status) -> StepOutcome {
+    StepOutcome {
+        process: process.to_owned(),
+        label: "serve".to_owned(),
+        start: Nanos(start * 1_000_000_000),
+        end: Nanos(end * 1_000_000_000),
+        operations: 100,
+        bytes: Bytes(50 << 20),
+        status,
+        latency: Latency::default(),
+    }
+}
+
+fn outcome(frames: Vec<Frame>, steps: Vec<StepOutcome>) -> Outcome {
+    let capture = Capture { frames };
+    Outcome { capture, steps }
+}
+
+/// A measure as a study's author writes it.
+fn measure(text: &str) -> Measure {
+    let study = format!(
+        "name = \"m\"\ntitle = \"m\"\nquestion = \"m\"\n[machine]\nmemory = \"1 GiB\"\n\
+         [[arm]]\nname = \"a\"\n[[process]]\nname = \"p\"\nsteps = [{{ snapshot = \"from\" }}, \
+         {{ label = \"alone\", sleep = \"1 s\" }}, {{ label = \"serve\", sleep = \"1 s\" }}, \
+         {{ snapshot = \"to\" }}]\n\
+         [[measure]]\nname = \"m\"\n{text}\n"
+    );
+    Study::parse(&study, "test").unwrap().measures.remove(0)
+}
+
+fn read(text: &str, outcome: &Outcome) -> Result<f64, String> {
+    measure(text)
+        .read(outcome)
+        .map_err(|error| error.to_string())
+}
+
+#[test]
+fn a_step_without_a_figure_says_what_became_of_its_process() {
+    let failed = |note: &str| vec![frame(1, "", &[(FAILED, note)])];
+    let text = "step = \"serve\"\ntake = \"duration\"";
+    let why = |frames, steps| read(text, &outcome(frames, steps)).unwrap_err();
+    assert_eq!(
+        why(vec![], vec![]),
+        "no instance of step \"serve\" finished"
+    );
+    assert_eq!(
+        why(failed("p\t1\tCannot allocate memory\n"), vec![]),
+        "no instance of step \"serve\" finished: p failed at its step 1: Cannot allocate memory"
+    );
+    assert_eq!(
+        why(vec![], vec![step("p", 1, 2, Status::Failed(12))]),
+        "no instance of step \"serve\" finished: p: Cannot allocate memory (os error 12)"
+    );
+    assert_eq!(
+        why(vec![], vec![step("p", 1, 2, Status::Killed(9))]),
+        "no instance of step \"serve\" finished: p was killed"
+    );
+}
+
+#[test]
+fn a_share_is_of_the_same_figure_of_another_step() {
+    let text = "step = \"serve\"\ntake = \"rate\"\nshare-of = \"alone\"";
+    let alone = |operations| StepOutcome {
+        label: "alone".to_owned(),
+        operations,
+        ..step("p", 0, 1, Status::Done)
+    };
+    let beside = || step("p", 1, 3, Status::Done);
+    let shared = read(text, &outcome(vec![], vec![alone(200), beside()]));
+    assert_eq!(shared, Ok(25.0), "100 in 2 s of 200 in 1 s");
+    let nothing = read(text, &outcome(vec![], vec![alone(0), beside()])).unwrap_err();
+    assert_eq!(
+        nothing,
+        "step \"alone\" came to nothing, so there is no share of it"
+    );
+}
+
+#[test]
+fn cpu_time_is_in_nanoseconds() {
+    let at = |label: &str, time: &str| frame(1, label, &[("proc/kswapd0/schedstat", time)]);
+    let frames = vec![at("from", "1000000 5 6\n"), at("to", "4000000 7 8\n")];
+    let text = "between = [\"from\", \"to\"]\nfile = \"/proc/kswapd0/schedstat\"\nunit = \"ms\"";
+    assert_eq!(read(text, &outcome(frames, vec![])), Ok(3.0));
+}
+
+#[test]
+fn an_item_of_a_snapshot_is_shown_in_the_measures_unit() {
+    let outcome = outcome(vec![meminfo(1, "from", 2048)], vec![]);
+    let text = "snapshot = \"from\"\nmeminfo = \"MemFree\"";
+    assert_eq!(read(text, &outcome), Ok(2.0), "MiB unless said otherwise");
+    assert_eq!(
+        read(&format!("{text}\nunit = \"kB\""), &outcome),
+        Ok(2048.0)
+    );
+    let missing = "snapshot = \"from\"\nmeminfo = \"MemFre\"";
+    let error = "proc/meminfo has no \"MemFre\" in snapshot \"from\"";
+    assert_eq!(read(missing, &outcome), Err(error.to_owned()));
+    let error = "there is no snapshot \"to\" in this run";
+    let late = "snapshot = \"to\"\nmeminfo = \"MemFree\"";
+    assert_eq!(read(late, &outcome), Err(error.to_owned()));
+}
+
+#[test]
+fn a_tunable_has_the_catalogues_unit_whatever_is_shown() {
+    let file = ("proc/sys/vm/min_free_kbytes", "67584\n");
+    let outcome = outcome(vec![frame(1, "from", &[file])], vec![]);
+    let text = "snapshot = \"from\"\ntunable = \"vm.min_free_kbytes\"";
+    assert_eq!(read(text, &outcome), Ok(67584.0));
+    assert_eq!(read(&format!("{text}\nunit = \"MiB\""), &outcome), Ok(66.0));
+}
+
+#[test]
+fn counters_and_stalls_are_differences() {
+    let files = |count: u64, total: u64| {
+        let vmstat = format!("pgscan_kswapd {count}\npgscan_kswapd_x 9\n");
+        let line = |word| format!("{word} avg10=0.00 avg60=1.50 avg300=0.00 total={total}\n");
+        (vmstat, format!("{}{}", line("some"), line("full")))
+    };
+    let at = |label: &str, (vmstat, psi): &(String, String)| {
+        frame(
+            1,
+            label,
+            &[("proc/vmstat", vmstat), ("proc/pressure/memory", psi)],
+        )
+    };
+    let (before, after) = (files(5, 1000), files(12, 3000));
+    let outcome = outcome(vec![at("from", &before), at("to", &after)], vec![]);
+    let between = "between = [\"from\", \"to\"]";
+    let counted = format!("{between}\nvmstat = \"pgscan_kswapd\"");
+    assert_eq!(read(&counted, &outcome), Ok(7.0));
+    let stalled = format!("{between}\npressure = \"memory.full.total\"");
+    assert_eq!(
+        read(&stalled, &outcome),
+        Ok(2.0),
+        "microseconds shown as milliseconds"
+    );
+    let average = "snapshot = \"to\"\npressure = \"memory.some.avg60\"";
+    assert_eq!(read(average, &outcome), Ok(1.5));
+}
+
+#[test]
+fn zones_are_added_up_or_taken_alone() {
+    let zoneinfo = "Node 0, zone    DMA32\n  pages free     256\n        low      512\n\
+                    Node 0, zone   Normal\n  pages free     1024\n        low      256\n";
+    let outcome = outcome(vec![frame(1, "to", &[("proc/zoneinfo", zoneinfo)])], vec![]);
+    let zone = |text: &str| {
+        read(
+            &format!("snapshot = \"to\"\nzoneinfo = \"{text}\""),
+            &outcome,
+        )
+    };
+    assert_eq!(zone("low"), Ok(3.0));
+    assert_eq!(zone("Normal.free"), Ok(4.0));
+    assert!(zone("Movable.free").is_err());
+}
+
+#[test]
+fn samples_within_a_span_become_one_number() {
+    let frames = [
+        (0, "from", 9),
+        (1, "", 4),
+        (2, "", 2),
+        (3, "to", 6),
+        (9, "", 1),
+    ];
+    let frames =
+        frames.map(|(second, label, mib)| meminfo(second * 1_000_000_000, label, mib * 1024));
+    let outcome = outcome(frames.into(), vec![step("p", 1, 2, Status::Done)]);
+    let free = |span: &str, over: &str| {
+        read(
+            &format!("during = {span}\nmeminfo = \"MemFree\"\nover = \"{over}\""),
+            &outcome,
+        )
+    };
+    assert_eq!(free("{ step = \"serve\" }", "mean"), Ok(3.0));
+    assert_eq!(free("{ from = \"from\", to = \"to\" }", "maximum"), Ok(9.0));
+    assert_eq!(free("\"run\"", "minimum"), Ok(1.0));
+}
+
+#[test]
+fn figures_of_a_step_are_of_all_its_instances() {
+    let steps = vec![
+        step("p.1", 0, 2, Status::Done),
+        step("p.2", 1, 5, Status::Done),
+        step("p.3", 1, 3, Status::Killed(9)),
+    ];
+    let outcome = outcome(vec![], steps);
+    let of = |take: &str| read(&format!("step = \"serve\"\ntake = \"{take}\""), &outcome);
+    assert_eq!(of("duration"), Ok(3.0), "the median of those that finished");
+    assert_eq!(of("throughput"), Ok(30.0), "150 MiB in 5 s");
+    assert_eq!(of("rate"), Ok(60.0));
+    assert_eq!(of("operations"), Ok(300.0));
+    assert_eq!(
+        (of("survivors"), of("killed"), of("failed")),
+        (Ok(2.0), Ok(1.0), Ok(0.0))
+    );
+    let slowest = "step = \"serve\"\ntake = \"duration\"\nover = \"maximum\"";
+    assert_eq!(read(slowest, &outcome), Ok(4.0));
+}
+
+#[test]
+fn a_step_that_never_finished_has_no_duration() {
+    let outcome = outcome(vec![], vec![step("p", 0, 1, Status::Killed(9))]);
+    let text = "step = \"serve\"\ntake = \"duration\"";
+    let error = "no instance of step \"serve\" finished: p was killed";
+    assert_eq!(read(text, &outcome), Err(error.to_owned()));
+    let lifetime = read(&text.replace("duration", "lifetime"), &outcome);
+    assert_eq!(lifetime, Ok(1.0), "but a life it had");
+}
