@@ -1,8 +1,8 @@
 //! Calibrating a bench: micro-measurements and the state after boot.
 //!
-//! Small studies, `calibration/costs.toml`, `swap.toml` and `boot.toml`, run on the bench as any other
-//! does. A cost is arithmetic on the durations of its labelled steps and on kswapd's CPU time; no
-//! study's result enters. `docs/model.md` has the equations.
+//! Small studies, those of the folder `calibration`, run on the bench as any other does. A cost is
+//! arithmetic on the durations of its labelled steps and on kswapd's CPU time; no study's result
+//! enters. `docs/model.md` has the equations.
 
 mod elementary;
 mod figures;

@@ -94,8 +94,8 @@ impl Written {
     }
 }
 
-/// Reclaim costs something a page that goes to swap, and `rotate` a page that it looks at and leaves.
-/// Some 200 pages share a request, which is 0.5 % of what they cost and is not told apart.
+/// Reclaim costs something a page that goes to swap, and `rotate` a page that it looks at and
+/// leaves. Some 200 pages share a request: 0.5 % of what they cost, and not told apart.
 fn pages_out(
     figures: &Figures,
     written: Written,
