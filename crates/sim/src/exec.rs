@@ -102,6 +102,8 @@ impl<'a> System<'a> {
     ) -> Result<(), Error> {
         match action {
             Action::Snapshot => {
+                // It holds the groups' memory.stat, and who reads that gets it fresh.
+                self.memory.flush_stats();
                 self.count_frame()?;
                 let pressure = &mut self.scheduler.pressure;
                 self.recorder

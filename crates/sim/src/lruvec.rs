@@ -53,11 +53,48 @@ pub(crate) struct Lruvec {
     pub(crate) activated_refaults: [u64; 2],
     /// The same when reclaim last looked: a change asks for deactivation.
     pub(crate) refaults_seen: [u64; 2],
+    /// The statistics as reclaim sees them where they lag.
+    pub(crate) stats: Stats,
     /// What reclaiming each kind has cost of late (`anon_cost`, `file_cost`).
     pub(crate) cost: Costs,
 }
 
+/// A group's statistics, those of the groups below included, as of the last flush.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Stats {
+    lists: [u64; 4],
+    activated_refaults: [u64; 2],
+}
+
 impl Memory {
+    /// Brings the groups' statistics up to date (`do_flush_stats`).
+    pub(crate) fn flush_stats(&mut self) {
+        for group in 0..self.lruvecs.len() {
+            let stats = Stats {
+                lists: Lru::ALL.map(|lru| self.list_below(group, lru)),
+                activated_refaults: self.lruvecs[group].activated_refaults,
+            };
+            self.lruvecs[group].stats = stats;
+        }
+    }
+
+    /// Pages on a list of a group and those below it, as reclaim knows them.
+    pub(crate) fn known_list(&self, group: usize, lru: Lru) -> u64 {
+        match self.rules.stats_lag {
+            true => self.lruvecs[group].stats.lists[lru as usize],
+            false => self.list_below(group, lru),
+        }
+    }
+
+    /// Refaults that were activated, as reclaim knows them.
+    pub(crate) fn known_refaults(&self, group: usize) -> [u64; 2] {
+        let lruvec = &self.lruvecs[group];
+        match self.rules.stats_lag {
+            true => lruvec.stats.activated_refaults,
+            false => lruvec.activated_refaults,
+        }
+    }
+
     /// The group whose lists hold the page.
     pub(crate) fn group(&self, page: PageId) -> usize {
         self.charge

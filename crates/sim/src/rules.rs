@@ -16,6 +16,9 @@ pub(crate) struct Rules {
     pub(crate) reclaims_in_quarters: bool,
     /// `memory.reclaim` knows `swappiness=` (since 6.9).
     pub(crate) reclaim_knows_swappiness: bool,
+    /// Reclaim decides by statistics of the control groups that are brought up to date every two
+    /// seconds only (`mem_cgroup_flush_stats_ratelimited`, since 6.8).
+    pub(crate) stats_lag: bool,
     pub(crate) floors: Floors,
 }
 
@@ -39,6 +42,7 @@ impl Default for Rules {
             kswapd_stops_at_goal: true,
             reclaims_in_quarters: true,
             reclaim_knows_swappiness: true,
+            stats_lag: false,
             floors: Floors::default(),
         }
     }
@@ -51,6 +55,7 @@ impl Rules {
             counts_rotations: is_since(release, 6, 2),
             reclaims_in_quarters: is_since(release, 6, 8),
             reclaim_knows_swappiness: is_since(release, 6, 9),
+            stats_lag: is_since(release, 6, 8),
             ..Self::default()
         }
     }

@@ -28,6 +28,8 @@ pub(crate) enum Event {
     Sample,
     /// A second has passed.
     Second,
+    /// The control groups' statistics are brought up to date.
+    FlushStats,
     /// The workload's deadline.
     Deadline,
 }

@@ -36,6 +36,9 @@ const BUDGET: u64 = 30_000_000;
 /// page tables: a mebibyte, which few runs exceed.
 const OBSERVER_PAGES: u64 = 259;
 
+/// Time between two flushes of the control groups' statistics (`FLUSH_TIME`).
+const FLUSH_PERIOD: Nanos = Nanos(2_000_000_000);
+
 /// Decisions of the scheduler after which a run is given up.
 const STEPS: u64 = 1 << 32;
 
@@ -57,6 +60,8 @@ pub(crate) struct System<'a> {
     pub(crate) events: Events,
     pub(crate) tunables: Tunables,
     pub(crate) recorder: Recorder,
+    /// How long the machine was up when the run began.
+    uptime: Nanos,
     /// `MemAvailable` when the run began: sizes may be shares of it.
     pub(crate) available: Bytes,
     /// Who waits for a disk, as entities of the scheduler.
@@ -109,6 +114,7 @@ impl<'a> System<'a> {
             events: Events::default(),
             tunables: Tunables::new(&boot.frame),
             recorder: Recorder::new(boot),
+            uptime: boot.uptime,
             available: Bytes::ZERO,
             waiters: Vec::new(),
             batch: filemap::folio_batch(&boot.release()),
@@ -203,6 +209,9 @@ impl<'a> System<'a> {
         }
         self.events.add(Nanos::ZERO, Event::Sample);
         self.events.add(Nanos::SECOND, Event::Second);
+        self.memory.flush_stats();
+        let next = FLUSH_PERIOD.0 - self.uptime.0 % FLUSH_PERIOD.0;
+        self.events.add(Nanos(next), Event::FlushStats);
     }
 
     fn is_finished(&self) -> bool {
@@ -235,6 +244,10 @@ impl<'a> System<'a> {
                 Event::Start { process } => self.start_where(at, |task| {
                     task.process == process && task.state == TaskState::Due
                 }),
+                Event::FlushStats => {
+                    self.memory.flush_stats();
+                    self.events.add(at + FLUSH_PERIOD, Event::FlushStats);
+                }
                 Event::Second => {
                     self.memory.tick();
                     self.events.add(at + Nanos::SECOND, Event::Second);

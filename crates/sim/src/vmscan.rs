@@ -143,8 +143,7 @@ impl Memory {
 
     /// Remembers how many refaults were activated, for the next reclaim (`snapshot_refaults`).
     pub(crate) fn snapshot_refaults(&mut self, target: usize) {
-        let lruvec = &mut self.lruvecs[target];
-        lruvec.refaults_seen = lruvec.activated_refaults;
+        self.lruvecs[target].refaults_seen = self.known_refaults(target);
     }
 
     /// The disk to wait for where reclaim got nothing because at least half of what it could have
@@ -175,8 +174,8 @@ impl Memory {
     }
 
     fn is_inactive_low(&self, group: usize, kind: Kind) -> bool {
-        let inactive = Pages(self.list_below(group, kind.inactive()));
-        let active = Pages(self.list_below(group, kind.active()));
+        let inactive = Pages(self.known_list(group, kind.inactive()));
+        let active = Pages(self.known_list(group, kind.active()));
         inactive_is_low(inactive, active, PageSize::FOUR_KIB)
     }
 
@@ -184,22 +183,21 @@ impl Memory {
     fn inputs(&self, control: &Control) -> Inputs {
         let target = control.target;
         let lruvec = &self.lruvecs[target];
+        let refaults = self.known_refaults(target);
         let may = |kind: Kind| {
             let index = kind as usize;
             control.force_deactivate
-                || lruvec.refaults_seen[index] != lruvec.activated_refaults[index]
+                || lruvec.refaults_seen[index] != refaults[index]
                 || self.is_inactive_low(target, kind)
         };
-        let below = |lru| Pages(self.list_below(target, lru));
+        let anon = Pages(self.list_below(target, Lru::InactiveAnon));
+        let file = Pages(self.known_list(target, Lru::InactiveFile));
         Inputs {
             priority: control.priority,
             swappiness: control.swappiness,
             can_swap: self.can_swap_in(target),
             global: target == ROOT,
-            inactive: Both {
-                anon: below(Lru::InactiveAnon),
-                file: below(Lru::InactiveFile),
-            },
+            inactive: Both { anon, file },
             node_file: Pages(self.list(Lru::InactiveFile) + self.list(Lru::ActiveFile)),
             free: Pages(self.free_pages()),
             high_watermarks: Pages(self.zones.iter().map(|zone| zone.high).sum()),
@@ -355,7 +353,7 @@ impl Memory {
     pub(crate) fn note_cost(&mut self, group: usize, kind: Kind, written: u64, in_vain: u64) {
         let mut at = Some(group);
         while let Some(group) = at {
-            let size = Lru::ALL.map(|lru| self.list_below(group, lru)).iter().sum();
+            let size = Lru::ALL.map(|lru| self.known_list(group, lru)).iter().sum();
             let is_file = kind == Kind::File;
             let lruvec = &mut self.lruvecs[group];
             let cost: &mut Costs = &mut lruvec.cost;

@@ -82,7 +82,7 @@ impl Memory {
     /// The memory that a refault competes for: the active page cache, for anonymous pages all of
     /// the page cache, and with swap the anonymous pages too.
     fn workingset_size(&self, group: usize, kind: Kind) -> u64 {
-        let below = |lru| self.list_below(group, lru);
+        let below = |lru| self.known_list(group, lru);
         let mut size = below(Lru::ActiveFile);
         if kind == Kind::Anon {
             size += below(Lru::InactiveFile);
