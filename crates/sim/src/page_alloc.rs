@@ -132,7 +132,11 @@ impl Memory {
             zone.watermarks = marks;
         }
         for zone in &mut self.zones {
-            let marks = self.layout[zone.layout].watermarks;
+            // A memory without a layout is one of a unit test.
+            let Some(layout) = self.layout.get(zone.layout) else {
+                continue;
+            };
+            let marks = layout.watermarks;
             (zone.min, zone.low, zone.high) = (marks.min.0, marks.low.0, marks.high.0);
             zone.pcp.set_limits(zone.low, zone.managed);
         }

@@ -7,12 +7,14 @@ use alloc::vec::Vec;
 use mm::capture::Frame;
 use mm::catalogue;
 use mm::formula::dirty::{self, Amount, Thresholds};
+use mm::formula::min_free::for_huge_pages;
 use mm::settings::Setting;
 use mm::units::{Bytes, Kib, PageSize, Pages};
 use mm::workload::Huge;
 
 use crate::error::Error;
 use crate::memory::Memory;
+use crate::page_alloc::HUGE_PAGES;
 use crate::rules::Floors;
 
 const MIN_FREE: &str = "vm.min_free_kbytes";
@@ -223,8 +225,28 @@ impl Tunables {
         }
         self.values.insert(name, value.to_string());
         self.drop_partner(name, value);
+        if name == THP && value != "never" {
+            self.raise_min_free(memory);
+        }
         self.take_effect(name, memory);
         Ok(())
+    }
+
+    /// khugepaged starts when huge pages are allowed, and raises the memory that is kept free
+    /// (`set_recommended_min_free_kbytes`).
+    fn raise_min_free(&mut self, memory: &mut Memory) {
+        let zones = memory.zones.len() as u64;
+        let buffer = memory.zones.iter();
+        let buffer = buffer
+            .map(|zone| zone.managed.saturating_sub(zone.high))
+            .sum();
+        let pageblock = Pages(HUGE_PAGES);
+        let wanted = for_huge_pages(zones, pageblock, Pages(buffer), PageSize::FOUR_KIB);
+        if wanted.0 > self.number(MIN_FREE).unwrap_or(0) {
+            self.remember(MIN_FREE);
+            self.values.insert(MIN_FREE, wanted.0.to_string());
+            self.take_effect(MIN_FREE, memory);
+        }
     }
 
     /// What the kernel computes anew when this tunable is written.
@@ -353,6 +375,20 @@ mod tests {
             .write(&lacking, &mut memory)
             .expect_err("it is not there");
         assert!(refused.to_string().contains("no such tunable"), "{refused}");
+    }
+
+    #[test]
+    fn allowing_huge_pages_raises_the_memory_that_is_kept_free() {
+        let (mut tunables, mut memory) = tunables();
+        tunables
+            .write(&setting(THP, "always"), &mut memory)
+            .expect("a value");
+        // Five percent of 985 pages, as eleven pageblocks would be more than that.
+        assert_eq!(tunables.number(MIN_FREE), Some(49 * 4));
+        tunables
+            .write(&setting(THP, "never"), &mut memory)
+            .expect("a value");
+        assert_eq!(tunables.number(MIN_FREE), Some(49 * 4));
     }
 
     #[test]

@@ -7,10 +7,20 @@ use super::{Study, StudyError};
 use crate::suggest;
 
 /// The built-in studies: name and text.
-pub const BUILT_IN: &[(&str, &str)] = &[(
-    "min-free-kbytes",
-    include_str!("../../../../studies/min-free-kbytes.toml"),
-)];
+pub const BUILT_IN: &[(&str, &str)] = &[
+    (
+        "min-free-kbytes",
+        include_str!("../../../../studies/min-free-kbytes.toml"),
+    ),
+    (
+        "memory-hogs",
+        include_str!("../../../../studies/memory-hogs.toml"),
+    ),
+    (
+        "working-set",
+        include_str!("../../../../studies/working-set.toml"),
+    ),
+];
 
 /// A study's text is small; a larger file is something else.
 const MOST_BYTES: u64 = 1 << 20;
