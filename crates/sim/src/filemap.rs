@@ -3,7 +3,7 @@
 use alloc::vec;
 
 use crate::disk::{Direction, Request};
-use crate::folio::{Flag, MAPPED, PageId, State};
+use crate::folio::{Flag, Folios, MAPPED, PageId, State};
 use crate::lruvec::Kind;
 use crate::memory::Memory;
 use crate::page_alloc::NoPage;
@@ -52,7 +52,8 @@ impl Reader<'_> {
         self.memory.unbroken = 0;
         while *cursor < stop {
             let page = self.file.base + *cursor as PageId;
-            if !crate::folio::Folios::is_settled(self.memory.folios.raw(page)) {
+            let raw = self.memory.folios.raw(page);
+            if !Folios::is_settled(raw) && !Folios::is_saturated(raw) {
                 self.memory.unbroken = 0;
                 match self.prepare(*cursor, end) {
                     Progress::Complete => self.memory.mark_accessed(page),

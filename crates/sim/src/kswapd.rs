@@ -19,6 +19,10 @@ pub(crate) struct Kswapd {
     /// It was woken and the scheduler does not know yet.
     wants_cpu: bool,
     failures: u32,
+    /// No group may be reclaimed from: the OOM killer is wanted (`min_ttl_ms`).
+    pub(crate) wants_kill: bool,
+    /// 6.1: the next pass ages groups of generations that need it.
+    pub(crate) ages: bool,
     /// CPU time that it has used.
     pub(crate) cpu_time: Nanos,
 }
@@ -67,7 +71,11 @@ impl Memory {
         let mut progress = Progress::More;
         match run.pass.take() {
             None if self.is_balanced() => return self.kswapd_ends(&run),
-            None => run.pass = Some(self.begin_kswapd_pass(run.priority)),
+            None => {
+                let pass = self.begin_kswapd_pass(run.priority);
+                run.priority = pass.control.priority;
+                run.pass = Some(pass);
+            }
             Some(mut pass) => {
                 progress = self.pass_step(&mut pass);
                 if progress != Progress::Done {
@@ -95,6 +103,7 @@ impl Memory {
         let goal = self.kswapd_goal();
         let mut control = Control::new(Reclaimer::Kswapd, goal, self.rules.swappiness);
         control.priority = priority;
+        self.prepare_generations(&mut control);
         self.begin_pass(control)
     }
 

@@ -28,15 +28,12 @@ mod hugetlb;
 mod kswapd;
 mod lives;
 mod lru;
+mod lru_gen;
 mod lruvec;
 mod mapped;
 mod memcontrol;
 
 mod memory;
-#[cfg_attr(
-    not(test),
-    expect(dead_code, reason = "reclaim is about to use the rest")
-)]
 mod mglru;
 mod mlock;
 mod objects;

@@ -4,7 +4,9 @@ use mm::formula::scan_balance::Costs;
 
 use crate::folio::{Flag, MAPPED, PageId, State, UNMAPPED};
 use crate::lru::{List, Lru};
+use crate::lru_gen::Walked;
 use crate::memory::Memory;
+use crate::mglru::{Generations, Place, note_use};
 
 /// The group that holds what no control group does, and in whose terms global reclaim thinks.
 pub(crate) const ROOT: usize = 0;
@@ -47,6 +49,9 @@ pub(crate) struct Lruvec {
     /// The group above it.
     pub(crate) parent: Option<usize>,
     pub(crate) lists: [List; 4],
+    /// Where the multi-generation LRU is on, the pages are here instead.
+    pub(crate) generations: Generations,
+    pub(crate) walked: Walked,
     /// Evictions and activations so far, of the groups below too (`nonresident_age`).
     pub(crate) nonresident_age: u64,
     /// Refaults that were activated, by kind, of the groups below too.
@@ -120,9 +125,18 @@ impl Memory {
             return self.list(lru);
         }
         let below = (group..self.lruvecs.len()).filter(|&other| self.is_below(other, group));
-        below
-            .map(|other| self.lruvecs[other].lists[lru as usize].len())
-            .sum()
+        below.map(|other| self.list_of(other, lru)).sum()
+    }
+
+    /// Pages on a list of one group.
+    fn list_of(&self, group: usize, lru: Lru) -> u64 {
+        let lruvec = &self.lruvecs[group];
+        match self.rules.lru_gen.enabled {
+            true => (0..self.zones.len())
+                .map(|zone| lruvec.generations.list_sizes(zone)[lru as usize])
+                .sum(),
+            false => lruvec.lists[lru as usize].len(),
+        }
     }
 
     /// Whether `group` is `ancestor` or below it.
@@ -158,6 +172,9 @@ impl Memory {
 
     /// Puts a page on the tail of a list: the next to be looked at.
     pub(crate) fn add_to_tail(&mut self, page: PageId, lru: Lru) {
+        if self.rules.lru_gen.enabled {
+            return self.add_to_generation(page, Place::Next);
+        }
         self.enlist(page, lru, List::push_tail);
     }
 
@@ -183,6 +200,9 @@ impl Memory {
 
     /// Takes a page off the list that it is on.
     pub(crate) fn take_from_list(&mut self, page: PageId) -> Lru {
+        if self.rules.lru_gen.enabled {
+            return self.take_from_generation(page);
+        }
         let kind = self.kind(page);
         let lru = match self.folios.state(page) {
             State::Active => kind.active(),
@@ -198,6 +218,14 @@ impl Memory {
     /// the active list if it refaulted, a new one to the inactive list.
     pub(crate) fn add_new(&mut self, page: PageId, active: bool) {
         let kind = self.kind(page);
+        if self.rules.lru_gen.enabled {
+            // Anonymous pages come through faults, those that are read ahead too.
+            let place = match active || kind == Kind::Anon {
+                true => Place::Youngest,
+                false => Place::Old,
+            };
+            return self.add_to_generation(page, place);
+        }
         let lru = match active {
             true => kind.active(),
             false => kind.inactive(),
@@ -219,6 +247,9 @@ impl Memory {
     /// What a `read()` of a resident page-cache page does to it (`folio_mark_accessed`): the first
     /// access marks it, the second activates it.
     pub(crate) fn mark_accessed(&mut self, page: PageId) {
+        if self.rules.lru_gen.enabled {
+            return note_use(&mut self.folios, page);
+        }
         if !self.folios.has(page, Flag::Referenced) {
             self.folios.set(page, Flag::Referenced);
         } else if self.folios.state(page) == State::Inactive {

@@ -17,6 +17,7 @@ use control::Control;
 use ends::Ends;
 
 use crate::folio::{Flag, Folios, PageId, State};
+use crate::lru::Lru;
 pub(crate) use crate::lruvec::Kind;
 
 /// The fewest generations (`MIN_NR_GENS`): the two youngest count as active.
@@ -48,6 +49,17 @@ pub(crate) enum Place {
     Old,
     /// Clean and wanted back: the next to be evicted.
     Next,
+}
+
+/// What is left of an evicted page.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Shadow {
+    /// What [`Generations::shadow`] gave.
+    pub(crate) token: u32,
+    /// How many bits of the generation's number it still has, up to 30.
+    pub(crate) bits: u32,
+    /// It was used more than once.
+    pub(crate) workingset: bool,
 }
 
 /// What a shadow entry says when its page comes back.
@@ -98,6 +110,7 @@ impl Generations {
     }
 
     /// Pages of a kind: those of the two youngest generations, and the others.
+    #[cfg(test)]
     pub(crate) fn active_and_inactive(&self, kind: Kind) -> [u64; 2] {
         let mut both = [0; 2];
         for (at, pages) in self.pages.iter().enumerate() {
@@ -107,8 +120,33 @@ impl Generations {
         both
     }
 
+    /// Pages of a zone as /proc shows them, by list.
+    pub(crate) fn list_sizes(&self, zone: usize) -> [u64; 4] {
+        let mut sizes = [0; 4];
+        for (at, pages) in self.pages.iter().enumerate() {
+            for kind in Kind::BOTH {
+                sizes[self.list_of(at, kind) as usize] += pages[kind as usize][zone];
+            }
+        }
+        sizes
+    }
+
+    /// The list that /proc counts a generation's pages to.
+    pub(crate) fn list_of(&self, generation: usize, kind: Kind) -> Lru {
+        match self.is_active(generation) {
+            true => kind.active(),
+            false => kind.inactive(),
+        }
+    }
+
+    /// A page of any generation, and whether that counts as active.
+    pub(crate) fn any_page(&self) -> Option<(PageId, bool)> {
+        let of = |at: usize| self.lists[at].iter().flatten().find_map(Ends::tail);
+        (0..MOST).find_map(|at| of(at).map(|page| (page, self.is_active(at))))
+    }
+
     /// Whether /proc shows the pages of a generation, modulo four, as active.
-    pub(crate) fn is_active(&self, generation: usize) -> bool {
+    fn is_active(&self, generation: usize) -> bool {
         generation == slot(self.max_seq) || generation == slot(self.max_seq - 1)
     }
 
@@ -170,25 +208,25 @@ impl Generations {
         ((self.min_seq[kind as usize] as u32) << 2) | u32::from(refs.saturating_sub(1))
     }
 
-    /// Judges a page that comes back, whose shadow entry was `shadow` and which was used more than
-    /// once when it was evicted, or not; `in_fault` where a page fault brings it in
+    /// Judges a page that comes back; `in_fault` where a page fault brings it in
     /// (`lru_gen_refault`). The page must be placed already.
     pub(crate) fn refault(
         &mut self,
         folios: &mut Folios,
         page: PageId,
-        (shadow, workingset): (u32, bool),
+        shadow: Shadow,
         in_fault: bool,
     ) -> Refault {
         let kind = kind_of(folios, page) as usize;
-        let recent = shadow >> 2 == self.min_seq[kind] as u32 & (u32::MAX >> 2);
+        let mask = (1 << shadow.bits) - 1;
+        let recent = shadow.token >> 2 == self.min_seq[kind] as u32 & mask;
         if !recent {
             return Refault {
                 recent,
                 restored: false,
             };
         }
-        let refs = (shadow & 3) as u8 + u8::from(workingset);
+        let refs = (shadow.token & 3) as u8 + u8::from(shadow.workingset);
         self.control[kind].note_refaulted(tier(refs));
         let restored = in_fault || refs >= REFS_MAX - 1;
         if restored {
@@ -236,6 +274,12 @@ fn kind_of(folios: &Folios, page: PageId) -> Kind {
 /// The place of a generation in the arrays.
 fn slot(seq: u64) -> usize {
     (seq % MOST as u64) as usize
+}
+
+impl Default for Generations {
+    fn default() -> Self {
+        Self::new(0)
+    }
 }
 
 #[cfg(test)]

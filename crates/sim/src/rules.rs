@@ -1,5 +1,7 @@
 //! How this kernel reclaims: what depends on its release, and the tunables that reclaim reads.
 
+use mm::units::Nanos;
+
 /// Switches and weights of reclaim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Rules {
@@ -20,6 +22,21 @@ pub(crate) struct Rules {
     /// seconds only (`mem_cgroup_flush_stats_ratelimited`, since 6.8).
     pub(crate) stats_lag: bool,
     pub(crate) floors: Floors,
+    pub(crate) lru_gen: LruGen,
+    /// The multi-generation LRU as 6.1 has it: kswapd ages in a step of its own, and every group
+    /// is visited (the groups' own LRU came with 6.3).
+    pub(crate) lru_gen_is_early: bool,
+}
+
+/// `/sys/kernel/mm/lru_gen`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct LruGen {
+    /// Pages are kept in generations.
+    pub(crate) enabled: bool,
+    /// Aging goes through the page tables.
+    pub(crate) walks: bool,
+    /// `min_ttl_ms`: what was used within this time is kept.
+    pub(crate) min_ttl: Nanos,
 }
 
 /// le9uo's floors, in percent of the node's memory; all 0 is off.
@@ -44,6 +61,8 @@ impl Default for Rules {
             reclaim_knows_swappiness: true,
             stats_lag: false,
             floors: Floors::default(),
+            lru_gen: LruGen::default(),
+            lru_gen_is_early: false,
         }
     }
 }
@@ -56,6 +75,7 @@ impl Rules {
             reclaims_in_quarters: is_since(release, 6, 8),
             reclaim_knows_swappiness: is_since(release, 6, 9),
             stats_lag: is_since(release, 6, 8),
+            lru_gen_is_early: !is_since(release, 6, 3),
             ..Self::default()
         }
     }

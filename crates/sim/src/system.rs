@@ -192,7 +192,7 @@ impl<'a> System<'a> {
         if !crate::support::applies_arm(&self.scenario.workload) {
             self.apply_arm()?;
         }
-        self.tunables.check()
+        Ok(())
     }
 
     fn begin(&mut self) {
@@ -379,6 +379,9 @@ impl<'a> System<'a> {
             let ran = Nanos(self.memory.take_spent() / 1000 + 1);
             now += ran;
             self.memory.kswapd.cpu_time += ran;
+            if core::mem::take(&mut self.memory.kswapd.wants_kill) {
+                self.kill_worst(now);
+            }
             self.expect_disks();
             if let Progress::Congested { disk } = progress {
                 self.waiters.push((WaitsFor::Disk(disk), KSWAPD));

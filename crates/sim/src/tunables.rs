@@ -9,7 +9,7 @@ use mm::catalogue;
 use mm::formula::dirty::{self, Amount, Thresholds};
 use mm::formula::min_free::for_huge_pages;
 use mm::settings::Setting;
-use mm::units::{Bytes, Kib, PageSize, Pages};
+use mm::units::{Bytes, Kib, Nanos, PageSize, Pages};
 use mm::workload::Huge;
 
 use crate::error::Error;
@@ -20,6 +20,7 @@ use crate::rules::Floors;
 const MIN_FREE: &str = "vm.min_free_kbytes";
 const SCALE_FACTOR: &str = "vm.watermark_scale_factor";
 const MGLRU: &str = "lru_gen.enabled";
+const MIN_TTL: &str = "lru_gen.min_ttl_ms";
 const THP: &str = "thp.enabled";
 const DIRTY: &str = "vm.dirty_ratio";
 const DIRTY_BYTES: &str = "vm.dirty_bytes";
@@ -49,6 +50,7 @@ const KNOWN: [(&str, &str); 12] = [
     (BACKGROUND, "proc/sys/vm/dirty_background_ratio"),
     (BACKGROUND_BYTES, "proc/sys/vm/dirty_background_bytes"),
     (MGLRU, "sys/kernel/mm/lru_gen/enabled"),
+    (MIN_TTL, "sys/kernel/mm/lru_gen/min_ttl_ms"),
     (THP, "sys/kernel/mm/transparent_hugepage/enabled"),
 ];
 
@@ -153,25 +155,14 @@ impl Tunables {
         }
     }
 
-    /// Refuses to run where the kernel's multi-generational lists are on: they are not modelled.
-    pub(crate) fn check(&self) -> Result<(), Error> {
-        match self.values.get(MGLRU) {
-            Some(value) if !is_off(value) => Err(Error::Unsupported {
-                what: String::from("MGLRU"),
-                place: alloc::format!("{MGLRU} = {value} after boot; set it to 0 for all arms"),
-            }),
-            _ => Ok(()),
-        }
-    }
-
     /// The files, for a snapshot.
     pub(crate) fn files(&self) -> impl Iterator<Item = (&'static str, String)> {
         KNOWN.into_iter().filter_map(|(name, path)| {
             let value = self.values.get(name)?;
-            let shown = if name == THP {
-                thp_choices(value)
-            } else {
-                value.clone()
+            let shown = match name {
+                THP => thp_choices(value),
+                MGLRU => alloc::format!("{:#06x}", lru_gen_bits(value)),
+                _ => value.clone(),
             };
             Some((path, alloc::format!("{shown}\n")))
         })
@@ -220,9 +211,6 @@ impl Tunables {
                 "expected \"{OLD_KSWAPD}\" or \"as calibrated\""
             ));
         }
-        if name == MGLRU && !is_off(value) {
-            return refuse("the model has the classic lists only; set it to 0".to_string());
-        }
         self.values.insert(name, value.to_string());
         self.drop_partner(name, value);
         if name == THP && value != "never" {
@@ -264,6 +252,7 @@ impl Tunables {
         memory.rules.page_cluster = number(PAGE_CLUSTER, 3).min(31) as u32;
         memory.rules.kswapd_stops_at_goal =
             self.values.get(KSWAPD).map(String::as_str) != Some(OLD_KSWAPD);
+        self.switch_lru_gen(memory);
         memory.rules.floors = match self.number(PROTECTION) {
             Some(1) => Floors {
                 anon_min: number(ANON_MIN, 0),
@@ -272,6 +261,17 @@ impl Tunables {
             },
             _ => Floors::default(),
         };
+    }
+
+    /// The components without the LRU itself are kept in mind, but do nothing.
+    fn switch_lru_gen(&self, memory: &mut Memory) {
+        let bits = self
+            .values
+            .get(MGLRU)
+            .map_or(0, |value| lru_gen_bits(value));
+        memory.set_lru_gen_enabled(bits & 1 != 0);
+        memory.rules.lru_gen.walks = bits & 2 != 0;
+        memory.rules.lru_gen.min_ttl = Nanos(self.number(MIN_TTL).unwrap_or(0) * 1_000_000);
     }
 
     /// Writing one of a bytes/ratio pair zeroes the other.
@@ -308,9 +308,14 @@ fn known(setting: &Setting) -> Result<&'static str, Error> {
         })
 }
 
-/// Whether a text for the multi-generational lists switches them off.
-fn is_off(value: &str) -> bool {
-    catalogue::find(MGLRU).is_some_and(|tunable| tunable.means_same(value, "0"))
+/// The components of the multi-generation LRU that a text switches on: a number, in hexadecimal
+/// after `0x`, or a letter for all or none.
+fn lru_gen_bits(value: &str) -> u64 {
+    match value.split_at_checked(2) {
+        Some(("0x", digits)) => u64::from_str_radix(digits, 16).unwrap_or(0),
+        _ if value.starts_with(['y', 'Y']) => 7,
+        _ => value.parse().unwrap_or(0),
+    }
 }
 
 fn thp_choices(value: &str) -> String {

@@ -7,6 +7,7 @@ use mm::units::{PageSize, Pages};
 
 use crate::disk::Writer;
 use crate::lru::Lru;
+use crate::lru_gen::GenerationScan;
 use crate::lruvec::{Kind, ROOT};
 use crate::memcontrol::{self, Standing};
 use crate::memory::Memory;
@@ -50,10 +51,12 @@ pub(crate) struct Pass {
     pub(crate) control: Control,
     /// What was decided for all groups when the pass began.
     inputs: Inputs,
-    floors: Broken,
+    pub(crate) floors: Broken,
     /// How many groups have had their turn.
     next: usize,
     scan: Option<Scan>,
+    /// The scan of a group's generations, where the multi-generation LRU is on.
+    pub(crate) generations: Option<GenerationScan>,
     pub(crate) scanned: u64,
     pub(crate) reclaimed: u64,
 }
@@ -117,6 +120,7 @@ impl Memory {
             floors: self.broken_floors(),
             next: 0,
             scan: None,
+            generations: None,
             scanned: 0,
             reclaimed: 0,
         }
@@ -124,6 +128,9 @@ impl Memory {
 
     /// Scans the next batch of the pass.
     pub(crate) fn pass_step(&mut self, pass: &mut Pass) -> Progress {
+        if self.rules.lru_gen.enabled {
+            return self.generations_step(pass);
+        }
         let Some(mut scan) = pass.scan.take().or_else(|| self.next_scan(pass)) else {
             return Progress::Done;
         };
@@ -168,6 +175,9 @@ impl Memory {
     /// Lets old active anonymous pages go to the inactive list while that is short, so that their
     /// use is noticed (`kswapd_age_node`, and the end of `shrink_lruvec`).
     pub(crate) fn age_active_anon(&mut self, group: usize) {
+        if self.rules.lru_gen.enabled {
+            return;
+        }
         if self.swap.total() > 0 && self.is_inactive_low(group, Kind::Anon) {
             self.shrink_active(group, Lru::ActiveAnon, BATCH);
         }
@@ -226,6 +236,12 @@ impl Memory {
 
     /// The scan of the pass's next group.
     fn next_scan(&mut self, pass: &mut Pass) -> Option<Scan> {
+        let group = self.next_group(pass)?;
+        Some(self.begin_scan(pass, group))
+    }
+
+    /// The next group that is not protected.
+    pub(crate) fn next_group(&mut self, pass: &mut Pass) -> Option<usize> {
         let target = pass.control.target;
         loop {
             let group = *self.groups.subtree(target).get(pass.next)?;
@@ -240,7 +256,7 @@ impl Memory {
                 Standing::BelowLow => self.groups.count(group, memcontrol::Event::Low),
                 Standing::Bare => {}
             }
-            return Some(self.begin_scan(pass, group));
+            return Some(group);
         }
     }
 

@@ -6,7 +6,7 @@ use crate::lruvec::{Kind, ROOT};
 use crate::memory::Memory;
 
 /// Bits of a shadow entry that name the group, where there are several.
-const GROUP_BITS: u32 = 8;
+pub(crate) const GROUP_BITS: u32 = 8;
 
 /// What is remembered of a page that comes in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,6 +30,10 @@ impl Memory {
         let slot = self.folios.has(page, Flag::Slot) && self.kind(page) == Kind::Anon;
         let slot = slot.then(|| self.swap.slot_of(page));
         self.swap_cached -= u64::from(slot.is_some());
+        if self.rules.lru_gen.enabled {
+            let shadow = self.generation_shadow(page);
+            return self.folios.leave_shadow(page, shadow, slot);
+        }
         let shadow = self.pack_shadow(self.reclaiming);
         self.folios.leave_shadow(page, shadow, slot);
         self.age_nonresident(self.reclaiming, 1);
@@ -54,6 +58,9 @@ impl Memory {
             return;
         };
         let kind = self.kind(page);
+        if self.rules.lru_gen.enabled {
+            return self.admit_to_generation(page, shadow, workingset);
+        }
         let (evicted_by, age) = self.unpack_shadow(shadow);
         *self.count_refault(kind) += 1;
         let stat = self.groups.stat(self.group(page));
@@ -123,21 +130,21 @@ impl Memory {
         (1 << bits) - 1
     }
 
-    fn count_refault(&mut self, kind: Kind) -> &mut u64 {
+    pub(crate) fn count_refault(&mut self, kind: Kind) -> &mut u64 {
         match kind {
             Kind::Anon => &mut self.events.workingset_refault_anon,
             Kind::File => &mut self.events.workingset_refault_file,
         }
     }
 
-    fn count_activation(&mut self, kind: Kind) -> &mut u64 {
+    pub(crate) fn count_activation(&mut self, kind: Kind) -> &mut u64 {
         match kind {
             Kind::Anon => &mut self.events.workingset_activate_anon,
             Kind::File => &mut self.events.workingset_activate_file,
         }
     }
 
-    fn count_restore(&mut self, kind: Kind) -> &mut u64 {
+    pub(crate) fn count_restore(&mut self, kind: Kind) -> &mut u64 {
         match kind {
             Kind::Anon => &mut self.events.workingset_restore_anon,
             Kind::File => &mut self.events.workingset_restore_file,

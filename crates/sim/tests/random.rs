@@ -71,6 +71,8 @@ fn action() -> impl Strategy<Value = Action> {
     let process = || (0..3_usize).prop_map(|index| format!("process {index}"));
     let min_free = (0..60_000_u64)
         .prop_map(|kib| Action::Set(vec![setting("vm.min_free_kbytes", &kib.to_string())]));
+    let lru_gen = prop_oneof![Just("0"), Just("1"), Just("7")]
+        .prop_map(|bits| Action::Set(vec![setting("lru_gen.enabled", bits)]));
     prop_oneof![
         8 => access(),
         3 => map,
@@ -80,6 +82,7 @@ fn action() -> impl Strategy<Value = Action> {
         1 => Just(Action::ApplyDefaults),
         1 => Just(Action::Snapshot),
         1 => min_free,
+        2 => lru_gen,
         2 => (0..100_000_000_u64).prop_map(|span| Action::Sleep(Nanos(span))),
         1 => process().prop_map(|process| Action::Start { process }),
         1 => process().prop_map(|process| Action::Wait { process }),

@@ -15,7 +15,7 @@ pub(crate) struct Budget {
 }
 
 impl Budget {
-    /// Pages to look at in a pass at `priority`.
+    /// Pages to look at in a pass at `priority`; none where there are no cold ones.
     pub(crate) fn scan(self, priority: u32) -> u64 {
         match self.is_out {
             true => 0,

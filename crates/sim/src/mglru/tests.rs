@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 
 use mm::prng::Prng;
 
-use super::plain::{Page, Plain, Shadow};
+use super::plain::{self, Page, Plain};
 use super::*;
 
 /// Both implementations, and the pages that are nowhere but in shadow entries.
@@ -13,7 +13,7 @@ struct Both {
     folios: Folios,
     clever: Generations,
     plain: Plain,
-    shadows: BTreeMap<u32, Shadow>,
+    shadows: BTreeMap<u32, plain::Shadow>,
 }
 
 const PAGES: u32 = 400;
@@ -41,7 +41,7 @@ impl Both {
         };
         let shadow = (self.folios.state(id) == State::Shadow).then(|| {
             let workingset = self.folios.has(id, Flag::Workingset);
-            (self.folios.shadow(id), workingset)
+            shadow_of(self.folios.shadow(id), workingset)
         });
         self.folios.place(id, zone, State::Inactive);
         if let Some(shadow) = shadow {
@@ -145,6 +145,14 @@ fn both_implementations_agree_on_every_page() {
     }
 }
 
+fn shadow_of(token: u32, workingset: bool) -> super::Shadow {
+    super::Shadow {
+        token,
+        bits: 30,
+        workingset,
+    }
+}
+
 fn with_files(pages: u32) -> (Folios, Generations) {
     let mut folios = Folios::default();
     folios.grow(pages as usize);
@@ -201,15 +209,16 @@ fn a_page_that_a_page_table_shows_as_used_is_found_in_its_generation() {
 fn a_refault_is_recent_until_the_oldest_generation_steps() {
     let (mut folios, mut generations) = with_files(3);
     let shadow = generations.shadow(&folios, 0);
-    let used_thrice = (generations.shadow(&folios, 1) | 2, true);
+    let used_thrice = shadow_of(generations.shadow(&folios, 1) | 2, true);
+    let once = shadow_of(shadow, false);
     let mut refault =
         |shadow, generations: &mut Generations| generations.refault(&mut folios, 0, shadow, false);
     let restored = refault(used_thrice, &mut generations);
     assert!(restored.recent && restored.restored);
-    let once = refault((shadow, false), &mut generations);
-    assert!(once.recent && !once.restored);
+    let judged = refault(once, &mut generations);
+    assert!(judged.recent && !judged.restored);
     generations.drop_empty(false);
-    assert!(!refault((shadow, false), &mut generations).recent);
+    assert!(!refault(once, &mut generations).recent);
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use super::{Counters, Policy};
 use crate::folio::{Flag, Folios, PageId, State};
-use crate::mglru::{Batch, Generations, Place, note_use};
+use crate::mglru::{Batch, Generations, Place, Shadow, note_use};
 use crate::vmscan::{BATCH, DEF_PRIORITY};
 
 /// Memory with generations.
@@ -51,13 +51,17 @@ impl MultiGeneration {
 
     fn refault(&mut self, page: PageId) {
         self.counters.refaults += 1;
-        let workingset = self.folios.has(page, Flag::Workingset);
-        self.bring_in(page, Some((self.folios.shadow(page), workingset)));
+        let shadow = Shadow {
+            token: self.folios.shadow(page),
+            bits: 30,
+            workingset: self.folios.has(page, Flag::Workingset),
+        };
+        self.bring_in(page, Some(shadow));
     }
 
     /// The read that brings a page in is its first use. Its shadow entry is judged when there is
     /// room for it.
-    fn bring_in(&mut self, page: PageId, shadow: Option<(u32, bool)>) {
+    fn bring_in(&mut self, page: PageId, shadow: Option<Shadow>) {
         self.counters.misses += 1;
         while self.resident >= self.memory {
             self.reclaim();

@@ -1,0 +1,142 @@
+//! Generations inside the node's memory.
+
+use mm::units::Nanos;
+
+use super::*;
+use crate::lruvec::ROOT;
+use crate::swap::Backing;
+use crate::vmscan::{Control, Reclaimer};
+
+/// A zone with so many anonymous pages, on the inactive list, used or not, and room in zram.
+fn with_anon(pages: u64) -> (Memory, PageId) {
+    let mut memory = Memory::with_zone(20_000, 10);
+    memory.swap.add(Backing::Zram { ratio_milli: 4000 }, 10_000);
+    let base = memory.take_range(pages).expect("there is room");
+    for page in base..base + pages as PageId {
+        memory.folios.set(page, Flag::Anon);
+        memory.allocate(page, State::Inactive).expect("it fits");
+        memory.folios.set(page, Flag::Dirty);
+        memory.add_new(page, false);
+        memory.anon_pages += 1;
+    }
+    (memory, base)
+}
+
+fn pass(memory: &mut Memory, priority: u32) -> u64 {
+    let mut control = Control::new(Reclaimer::Direct, 10_000, 60);
+    control.priority = priority;
+    let mut pass = memory.begin_pass(control);
+    while memory.pass_step(&mut pass) == crate::vmscan::Progress::More {}
+    pass.reclaimed
+}
+
+#[test]
+fn switching_there_and_back_keeps_every_page_and_whether_it_was_active() {
+    let mut memory = Memory::with_cache(20_000, 10, 1000, 500);
+    memory.set_lru_gen_enabled(true);
+    assert_eq!(memory.list(Lru::ActiveFile), 500);
+    assert_eq!(memory.list(Lru::InactiveFile), 1000);
+    crate::check::conservation(&memory);
+    memory.set_lru_gen_enabled(false);
+    assert_eq!(memory.list(Lru::ActiveFile), 500);
+    assert_eq!(
+        memory.lruvecs[ROOT].lists[Lru::InactiveFile as usize].len(),
+        1000
+    );
+    crate::check::conservation(&memory);
+}
+
+#[test]
+fn pages_that_were_used_through_page_tables_outlive_those_that_were_not() {
+    let (mut memory, base) = with_anon(2000);
+    memory.set_lru_gen_enabled(true);
+    memory.rules.lru_gen.walks = true;
+    (base..base + 500).for_each(|page| memory.folios.set(page, Flag::Accessed));
+    while memory.events.pgsteal_anon < 1000 {
+        pass(&mut memory, 2);
+    }
+    let kept = (base..base + 500).filter(|&page| memory.folios.is_resident(page));
+    assert_eq!(kept.count(), 500);
+    assert!(
+        memory.events.pgscan_anon < 2000,
+        "the used ones were not even looked at"
+    );
+    crate::check::conservation(&memory);
+}
+
+#[test]
+fn without_walks_eviction_looks_around_the_pages_that_it_finds_used() {
+    let (mut memory, base) = with_anon(2000);
+    memory.set_lru_gen_enabled(true);
+    (base..base + 512).for_each(|page| memory.folios.set(page, Flag::Accessed));
+    while memory.events.pgsteal_anon < 1000 {
+        pass(&mut memory, 2);
+    }
+    let kept = (base..base + 512).filter(|&page| memory.folios.is_resident(page));
+    assert_eq!(kept.count(), 512);
+    let found = memory.events.pgactivate;
+    assert!(
+        (1..200).contains(&found),
+        "{found}: many were found beside others"
+    );
+}
+
+#[test]
+fn a_page_that_a_fault_brings_back_soon_is_restored_to_the_youngest_generation() {
+    let (mut memory, base) = with_anon(300);
+    memory.set_lru_gen_enabled(true);
+    while memory.folios.is_resident(base) {
+        pass(&mut memory, 0);
+    }
+    let history = memory.history(base);
+    memory.allocate(base, State::Reading).expect("it fits");
+    memory.admit(base, history);
+    assert_eq!(memory.events.workingset_refault_anon, 1);
+    memory.add_new(base, false);
+    assert!(memory.list(Lru::ActiveAnon) >= 1);
+}
+
+#[test]
+fn kswapd_calls_the_oom_killer_where_all_pages_are_too_young() {
+    let mut memory = Memory::with_cache(10_000, 1000, 8740, 0);
+    memory.set_lru_gen_enabled(true);
+    memory.rules.lru_gen.min_ttl = Nanos(1000);
+    memory.began = Nanos(500);
+    let mut control = Control::new(Reclaimer::Kswapd, 1000, 60);
+    memory.prepare_generations(&mut control);
+    assert!(memory.kswapd.wants_kill);
+    memory.kswapd.wants_kill = false;
+    memory.began = Nanos(1500);
+    memory.prepare_generations(&mut control);
+    assert!(
+        !memory.kswapd.wants_kill,
+        "the oldest generation is old enough"
+    );
+}
+
+#[test]
+fn kswapd_begins_with_the_priority_that_reaches_its_goal() {
+    let mut memory = Memory::with_cache(10_000, 10, 8740, 0);
+    memory.set_lru_gen_enabled(true);
+    let mut control = Control::new(Reclaimer::Kswapd, 100, 60);
+    memory.prepare_generations(&mut control);
+    // 8740 is 13 bits long less one, 99 is 7.
+    assert_eq!(control.priority, 6);
+}
+
+#[test]
+fn the_floor_of_clean_pages_turns_eviction_to_anonymous_memory() {
+    let (mut memory, _) = with_anon(1000);
+    let file = memory.take_range(1000).expect("there is room");
+    for page in file..file + 1000 {
+        memory.allocate(page, State::Inactive).expect("it fits");
+        memory.tree_insert(page).expect("it fits");
+        memory.add_to_list(page, Lru::ActiveFile);
+    }
+    memory.set_lru_gen_enabled(true);
+    memory.rules.floors.clean_min = 50;
+    let stolen: u64 = (0..8).map(|_| pass(&mut memory, 4)).sum();
+    assert!(stolen > 0);
+    assert_eq!(memory.events.pgsteal_file, 0);
+    assert!(memory.events.pgsteal_anon > 0);
+}
