@@ -160,6 +160,7 @@ impl Reader<'_> {
             return Err(why);
         }
         self.memory.admit(page, history);
+        self.memory.note_fault(page);
         self.memory.reading[Kind::File as usize] += 1;
         self.memory.spent += self.memory.costs.read_in_ps;
         Ok(())

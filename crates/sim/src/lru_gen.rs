@@ -7,7 +7,7 @@ mod walk;
 pub(crate) use shrink::GenerationScan;
 pub(crate) use walk::Walked;
 
-use crate::folio::{Flag, Folios, PageId, State, UNMAPPED};
+use crate::folio::{Flag, Folios, PageId, State, TO_ACTIVE};
 use crate::lru::Lru;
 use crate::lruvec::Kind;
 use crate::memory::Memory;
@@ -20,6 +20,7 @@ impl Memory {
         if self.rules.lru_gen.enabled == enabled {
             return;
         }
+        self.rules.lru_gen.enabled = false;
         for group in 0..self.lruvecs.len() {
             match enabled {
                 true => self.fill_generations(group),
@@ -34,15 +35,18 @@ impl Memory {
         for lru in Lru::ALL {
             while let Some(page) = self.lruvecs[group].lists[lru as usize].tail() {
                 self.take_from_list(page);
-                let place = match lru {
-                    Lru::ActiveAnon | Lru::ActiveFile => Place::Youngest,
-                    Lru::InactiveAnon if !self.folios.has(page, Flag::Slot) => {
-                        Place::SecondYoungest
-                    }
-                    _ => Place::Old,
-                };
+                let place = self.place_for(page, lru);
                 self.add_to_generation(page, place);
             }
+        }
+    }
+
+    /// Where a page belongs that would be on a classic list.
+    pub(crate) fn place_for(&self, page: PageId, lru: Lru) -> Place {
+        match lru {
+            Lru::ActiveAnon | Lru::ActiveFile => Place::Youngest,
+            Lru::InactiveAnon if !self.folios.has(page, Flag::Slot) => Place::SecondYoungest,
+            _ => Place::Old,
         }
     }
 
@@ -123,7 +127,7 @@ impl Memory {
             _ => (shadow >> GROUP_BITS, 30 - GROUP_BITS),
         };
         let generations = &mut self.lruvecs[group].generations;
-        let in_fault = kind == Kind::Anon;
+        let in_fault = kind == Kind::Anon || self.in_fault;
         let shadow = Shadow {
             token: shadow,
             bits,
@@ -136,11 +140,17 @@ impl Memory {
         *self.count_restore(kind) += u64::from(refault.restored);
     }
 
+    /// Marks a page that a fault on a mapped file reads: it will be young.
+    pub(crate) fn note_fault(&mut self, page: PageId) {
+        if self.rules.lru_gen.enabled && self.in_fault {
+            self.folios.set(page, TO_ACTIVE);
+        }
+    }
+
     /// Whether a page table maps a page of a generation, and it was used through it.
     fn is_young(&self, page: PageId) -> bool {
         self.folios.state(page) == State::Inactive
-            && self.folios.has(page, Flag::Anon)
-            && !self.folios.has(page, UNMAPPED)
+            && self.is_mapped(page)
             && self.folios.has(page, Flag::Accessed)
     }
 }

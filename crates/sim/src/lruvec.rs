@@ -167,6 +167,10 @@ impl Memory {
 
     /// Puts a page on the head of a list of its group.
     pub(crate) fn add_to_list(&mut self, page: PageId, lru: Lru) {
+        if self.rules.lru_gen.enabled {
+            let place = self.place_for(page, lru);
+            return self.add_to_generation(page, place);
+        }
         self.enlist(page, lru, List::push_head);
     }
 
@@ -219,7 +223,7 @@ impl Memory {
     pub(crate) fn add_new(&mut self, page: PageId, active: bool) {
         let kind = self.kind(page);
         if self.rules.lru_gen.enabled {
-            // Anonymous pages come through faults, those that are read ahead too.
+            // What a fault brings in is young, and so is what it reads ahead.
             let place = match active || kind == Kind::Anon {
                 true => Place::Youngest,
                 false => Place::Old,

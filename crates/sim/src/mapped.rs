@@ -32,6 +32,13 @@ impl Reader<'_> {
 
     /// Maps the page at `cursor`, after reading it if it is not there.
     fn fault(&mut self, cursor: u64, page: PageId, faulting: &mut bool) -> Progress {
+        self.memory.in_fault = true;
+        let progress = self.read_and_map(cursor, page, faulting);
+        self.memory.in_fault = false;
+        progress
+    }
+
+    fn read_and_map(&mut self, cursor: u64, page: PageId, faulting: &mut bool) -> Progress {
         let folios = &mut self.memory.folios;
         if folios.has(page, MAPPED) && folios.is_resident(page) && !folios.is_reading(page) {
             folios.set(page, Flag::Accessed);

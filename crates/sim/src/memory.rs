@@ -75,6 +75,8 @@ pub(crate) struct Memory {
     pub(crate) hugetlb: Hugetlb,
     /// Resident pages that have a swap slot.
     pub(crate) swap_cached: u64,
+    /// A fault on a mapped file is reading.
+    pub(crate) in_fault: bool,
     /// Pages that are being read, by kind, and pages that are being written to swap.
     pub(crate) reading: [u64; 2],
     pub(crate) writing: u64,
@@ -114,6 +116,7 @@ impl Memory {
             file_mapped: 0,
             hugetlb: Hugetlb::default(),
             swap_cached: 0,
+            in_fault: false,
             reading: [0; 2],
             writing: 0,
             free_ranges: Vec::new(),

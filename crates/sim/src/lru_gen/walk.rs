@@ -43,8 +43,8 @@ impl Memory {
     /// Makes a new generation of a group. Before, the pages that page tables show as used come to
     /// the youngest there is (`try_to_inc_max_seq`).
     pub(super) fn age_group(&mut self, group: usize, swaps: bool) {
-        if self.rules.lru_gen.walks && swaps {
-            self.walk_page_tables(group);
+        if self.rules.lru_gen.walks {
+            self.walk_page_tables(group, swaps);
         }
         let now = self.now().0;
         self.with_generations(group, |generations, folios| {
@@ -52,16 +52,16 @@ impl Memory {
         });
     }
 
-    /// Goes through the page tables that the last walk found worth it; only anonymous memory is
-    /// mapped, and it is passed over where it cannot be swapped.
-    fn walk_page_tables(&mut self, group: usize) {
+    /// Goes through the page tables that the last walk found worth it; those of anonymous memory
+    /// are passed over where it cannot be swapped.
+    fn walk_page_tables(&mut self, group: usize, swaps: bool) {
         let filter = core::mem::take(&mut self.lruvecs[group].walked);
         let mut next = Walked {
             tables: Some(Vec::new()),
         };
         let tables = (self.folios.len() as PageId).div_ceil(TABLE);
         for table in (0..tables).filter(|&table| filter.has(table)) {
-            if self.walk_table(group, table) {
+            if self.walk_table(group, table, swaps) {
                 next.add(table);
             }
         }
@@ -69,13 +69,15 @@ impl Memory {
     }
 
     /// Walks one page table; true where it is worth the next walk.
-    fn walk_table(&mut self, group: usize, table: PageId) -> bool {
+    fn walk_table(&mut self, group: usize, table: PageId, swaps: bool) -> bool {
         let first = table * TABLE;
         let end = (first + TABLE).min(self.folios.len() as PageId);
         let mut used = Vec::new();
         let mut entries = 0;
         for page in first..end {
-            if !self.folios.has(page, Flag::Anon) || self.group(page) != group {
+            let anon = self.folios.has(page, Flag::Anon);
+            let walked = if anon { swaps } else { self.is_mapped(page) };
+            if !walked || self.group(page) != group {
                 continue;
             }
             let huge = self.huge_first(page);
@@ -100,14 +102,11 @@ impl Memory {
         if pages.is_empty() {
             return;
         }
-        let whole = |page: PageId, last: Option<PageId>| page..last.map_or(page, |_| page) + 1;
-        let ranges: Vec<_> = pages
-            .iter()
-            .map(|&page| match self.huge_first(page) {
-                Some(first) => first..first + TABLE,
-                None => whole(page, None),
-            })
-            .collect();
+        let whole = |&page: &PageId| match self.huge_first(page) {
+            Some(first) => first..first + TABLE,
+            None => page..page + 1,
+        };
+        let ranges: Vec<_> = pages.iter().map(whole).collect();
         self.with_generations(group, |generations, folios| {
             for page in ranges.into_iter().flatten() {
                 if folios.state(page) == State::Inactive {
@@ -132,7 +131,7 @@ impl Memory {
         let mut used = Vec::new();
         let mut young = 1;
         for other in around {
-            let same = self.folios.has(other, Flag::Anon) && self.group(other) == group;
+            let same = self.is_mapped(other) && self.group(other) == group;
             if !same || other == page || !self.folios.has(other, Flag::Accessed) {
                 continue;
             }
