@@ -138,6 +138,21 @@ impl<'a> System<'a> {
         Ok(if own { Victim::Own } else { Victim::Others })
     }
 
+    /// Ends the worst task for kswapd, if there is one: no task is running (`min_ttl_ms`).
+    pub(crate) fn kill_worst(&mut self, now: Nanos) {
+        let tasks = self.tasks.iter().enumerate();
+        let tasks = tasks.filter_map(|(index, task)| Some((index, task.as_ref()?)));
+        let alive = tasks.filter(|(_, task)| task.state == TaskState::Alive);
+        let candidates = alive.map(|(index, task)| (index, task.candidate()));
+        let victim = oom::victim(candidates, self.memory.oom_total(ROOT));
+        let group = |task: &Option<Task<'a>>| task.as_ref().map(|task| task.group);
+        let group = victim.and_then(|victim| group(&self.tasks[victim]));
+        if let (Some(victim), Some(group)) = (victim, group) {
+            self.count_kill(group);
+            self.kill(victim, now, &Status::Killed(9));
+        }
+    }
+
     /// Ends all tasks of a group but those that are exempt; true where `current`, which is not
     /// ended, is one of them.
     fn kill_group(&mut self, current: &Task<'a>, together: GroupId, now: Nanos) -> bool {

@@ -53,19 +53,6 @@ impl<'a> System<'a> {
         self.wake_all(now);
     }
 
-    /// Ends the worst task for kswapd, if there is one: no task is running.
-    pub(crate) fn kill_worst(&mut self, now: Nanos) {
-        let tasks = self.tasks.iter().enumerate();
-        let alive = tasks.filter_map(|(index, task)| Some((index, task.as_ref()?)));
-        let alive = alive.filter(|(_, task)| task.state == TaskState::Alive);
-        let total = self.memory.zones.iter().map(|zone| zone.managed).sum();
-        let candidates = alive.map(|(index, task)| (index, task.candidate()));
-        if let Some(victim) = oom::victim(candidates, total) {
-            self.memory.events.oom_kill += 1;
-            self.kill(victim, now, &Status::Killed(9));
-        }
-    }
-
     /// Frees what a task holds and reports how it ended.
     pub(crate) fn end_task(&mut self, task: &mut Task<'a>, now: Nanos, status: &Status) {
         for name in task.regions.keys().copied().collect::<Vec<_>>() {

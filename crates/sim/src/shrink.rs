@@ -235,7 +235,13 @@ impl Memory {
         }
     }
 
-    pub(crate) fn count_reclaim(&mut self, reclaimer: Reclaimer, group: usize, kind: Kind, done: Shrunk) {
+    pub(crate) fn count_reclaim(
+        &mut self,
+        reclaimer: Reclaimer,
+        group: usize,
+        kind: Kind,
+        done: Shrunk,
+    ) {
         let (events, stat) = (&mut self.events, self.groups.stat(group));
         let (scan, steal, of_group) = match reclaimer {
             Reclaimer::Kswapd => (
