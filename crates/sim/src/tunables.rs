@@ -38,7 +38,7 @@ const NR_HUGEPAGES: &str = "vm.nr_hugepages";
 const KSWAPD: &str = "model.kswapd";
 
 /// What the model has a mechanism for, and the file.
-const KNOWN: [(&str, &str); 12] = [
+const KNOWN: [(&str, &str); 13] = [
     (MIN_FREE, "proc/sys/vm/min_free_kbytes"),
     (SCALE_FACTOR, "proc/sys/vm/watermark_scale_factor"),
     (SWAPPINESS, "proc/sys/vm/swappiness"),

@@ -311,8 +311,15 @@ impl Memory {
 
     /// The disk that has to be waited for before more anonymous pages are written.
     fn swap_is_congested(&self, reclaimer: Reclaimer, scan: &Scan) -> Option<usize> {
-        let to_write = scan.left[Lru::InactiveAnon as usize] > 0;
-        let disk = self.swap.next_disk().filter(|_| to_write)?;
+        match scan.left[Lru::InactiveAnon as usize] {
+            0 => None,
+            _ => self.congested_swap(reclaimer),
+        }
+    }
+
+    /// The disk that the next page to be swapped goes to, if a reclaimer has to wait for it.
+    pub(crate) fn congested_swap(&self, reclaimer: Reclaimer) -> Option<usize> {
+        let disk = self.swap.next_disk()?;
         let writer = match reclaimer {
             Reclaimer::Kswapd => Writer::Kswapd,
             Reclaimer::Direct => Writer::Task,

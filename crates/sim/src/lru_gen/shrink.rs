@@ -44,12 +44,13 @@ impl Memory {
         else {
             return Progress::Done;
         };
-        let disk = self.swap.next_disk().filter(|_| scan.writes);
-        if let Some(disk) = disk.filter(|&disk| self.io.disks[disk].is_congested()) {
+        let congested = self.congested_swap(pass.control.reclaimer);
+        if let Some(disk) = congested.filter(|_| scan.writes) {
             self.unplug();
             pass.generations = Some(scan);
             return Progress::Congested { disk };
         }
+        self.reclaiming = pass.control.target;
         match self.evict_step(pass, &mut scan) {
             Next::Batch => pass.generations = Some(scan),
             Next::Group => self.unplug(),
