@@ -17,6 +17,9 @@ use crate::psi::{Pressure, Resource, SYSTEM};
 use crate::task::Task;
 use crate::tunables::Tunables;
 
+/// kswapd's CPU time.
+const KSWAPD: &str = "proc/kswapd0/schedstat";
+
 /// Collects a run's capture.
 #[derive(Clone, Debug)]
 pub(crate) struct Recorder {
@@ -147,6 +150,9 @@ impl Recorder {
             self.procfs.vmstat(memory, tunables),
         );
         files.insert("proc/zoneinfo".to_string(), self.procfs.zoneinfo(memory));
+        if let Some(boot) = self.boot.get(KSWAPD) {
+            files.insert(KSWAPD.to_string(), schedstat(boot, memory.kswapd.cpu_time));
+        }
         let like = self.boot.get("sys/fs/cgroup/memory.stat");
         files.extend(memory.group_files(like.map_or("", String::as_str)));
         files.extend(
@@ -156,6 +162,19 @@ impl Recorder {
         );
         files
     }
+}
+
+/// A task's `schedstat` after it has used so much more CPU time; the other figures stand still.
+fn schedstat(boot: &str, more: Nanos) -> String {
+    let mut words = boot.split_whitespace();
+    let ran: u64 = words.next().and_then(|word| word.parse().ok()).unwrap_or(0);
+    let mut text = alloc::format!("{}", ran + more.0);
+    for word in words {
+        text.push(' ');
+        text.push_str(word);
+    }
+    text.push('\n');
+    text
 }
 
 fn progress(tasks: &[Option<Task<'_>>]) -> String {
