@@ -150,9 +150,8 @@ impl Recorder {
             self.procfs.vmstat(memory, tunables),
         );
         files.insert("proc/zoneinfo".to_string(), self.procfs.zoneinfo(memory));
-        if let Some(boot) = self.boot.get(KSWAPD) {
-            files.insert(KSWAPD.to_string(), schedstat(boot, memory.kswapd.cpu_time));
-        }
+        let boot = self.boot.get(KSWAPD).map_or("0 0 0", String::as_str);
+        files.insert(KSWAPD.to_string(), schedstat(boot, memory.kswapd.cpu_time));
         let like = self.boot.get("sys/fs/cgroup/memory.stat");
         files.extend(memory.group_files(like.map_or("", String::as_str)));
         files.extend(
