@@ -12,6 +12,7 @@ use crate::calibration;
 pub struct ModelBench {
     calibration: Calibration,
     hash: String,
+    scale: Option<u64>,
 }
 
 impl ModelBench {
@@ -19,7 +20,19 @@ impl ModelBench {
     #[must_use]
     pub fn new(calibration: Calibration) -> Self {
         let hash = calibration::hash(&calibration);
-        Self { calibration, hash }
+        let scale = None;
+        Self {
+            calibration,
+            hash,
+            scale,
+        }
+    }
+
+    /// The same with `scale` real pages for each simulated one; `None` lets the size of each run's
+    /// machine decide.
+    #[must_use]
+    pub fn at_scale(self, scale: Option<u64>) -> Self {
+        Self { scale, ..self }
     }
 }
 
@@ -40,7 +53,9 @@ impl Bench for ModelBench {
     }
 
     fn run(&self, run: Run<'_>, _: &mut dyn FnMut(Progress)) -> Result<Capture, BenchError> {
-        match sim::run(run.scenario, &self.calibration) {
+        let scale = self.scale;
+        let scale = scale.unwrap_or_else(|| sim::sampling::automatic(run.scenario));
+        match sim::run_sampled(run.scenario, &self.calibration, scale) {
             Ok(capture) => Ok(capture),
             Err(why) => match lacking(&why) {
                 Some(tunable) => Ok(unavailable(tunable)),

@@ -1,12 +1,17 @@
 //! The model on the built-in calibrations: machines of every size boot with sane numbers.
 
 use mm::machine::Machine;
+use mm::meminfo::Meminfo;
+use mm::outcome::{Outcome, PROGRESS};
 use mm::scenario::Scenario;
 use mm::settings::{Setting, Settings};
 use mm::units::{Bytes, Nanos, PageSize};
 use mm::workload::{Action, Process, Start, Step, Workload};
 use mm::zoneinfo::Zoneinfo;
+use plimsoll_lab::bench::{Bench as _, Run};
 use plimsoll_lab::calibration;
+use plimsoll_lab::model_bench::ModelBench;
+use plimsoll_lab::study::Study;
 
 /// A machine that does nothing but look at itself.
 fn idle(memory: Bytes) -> Scenario {
@@ -97,4 +102,59 @@ fn machines_from_256_mib_to_4_tib_boot_with_sane_watermarks() {
             }
         }
     }
+}
+
+#[test]
+fn a_database_host_of_4_tib_under_a_backup_is_sampled_with_sane_figures() {
+    let path = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/tests/studies/database-backup.toml"
+    );
+    let study = Study::find(path).expect("the study");
+    let scenario = study.scenario("default", 1).expect("the arm");
+    assert_eq!(sim::sampling::automatic(&scenario), 2048);
+    let calibration = calibration::built_in("6.1").expect("a calibration");
+    let run = Run {
+        study_text: &study.text,
+        scenario: &scenario,
+    };
+    let capture = ModelBench::new(calibration).run(run, &mut |_| ());
+    let outcome = Outcome::from_capture(capture.expect("it runs")).expect("its notes");
+    let last = outcome.capture.frames.last().expect("a frame");
+    let meminfo = Meminfo::parse(last.file("proc/meminfo").expect("the file")).expect("its format");
+    let gib = |item| meminfo.get(item).expect("an item").0 >> 20;
+    assert!(
+        (4000..4096).contains(&gib("MemTotal")),
+        "{}",
+        gib("MemTotal")
+    );
+    assert!(
+        (1023..=1025).contains(&gib("AnonPages")),
+        "{}",
+        gib("AnonPages")
+    );
+    assert!(
+        gib("MemFree") < 16,
+        "the backup filled memory: {}",
+        gib("MemFree")
+    );
+    let progress = last.file(PROGRESS).expect("the note");
+    let done = |name: &str| {
+        let line = progress.lines().find(|line| line.starts_with(name));
+        let mut words = line.expect("the process").split(' ').skip(1);
+        words
+            .next()
+            .expect("operations")
+            .parse::<u64>()
+            .expect("a number")
+    };
+    let hour = 3600 * 10_000;
+    assert!(
+        (hour * 99 / 100..=hour * 101 / 100).contains(&done("reader.1")),
+        "{progress}"
+    );
+    assert!(
+        (6_000_000..7_300_000).contains(&done("backup")),
+        "2 GB/s at most: {progress}"
+    );
 }

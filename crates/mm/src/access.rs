@@ -130,25 +130,40 @@ impl Operations {
 /// Tables of Zipf weights that accesses share: a process that touches one region in several steps
 /// needs one of them, and its own memory matters where the machine is nearly full.
 #[derive(Clone, Debug, Default)]
-pub struct Tables(Vec<(u64, u32, Arc<[u64]>)>);
+pub struct Tables {
+    /// By blocks and exponent.
+    known: Vec<(u64, u32, Arc<[u64]>)>,
+    /// Blocks that each stands for, less one.
+    others: u64,
+}
+
+/// Blocks whose weight is summed up exactly where each stands for many; in those of later ranks the
+/// weights differ so little that the one in the middle serves for all.
+const SUMMED: u64 = 64;
 
 impl Tables {
     /// The memory that they take.
     #[must_use]
     pub fn size(&self) -> Bytes {
-        let entries: usize = self.0.iter().map(|(_, _, table)| table.len()).sum();
+        let entries: usize = self.known.iter().map(|(_, _, table)| table.len()).sum();
         Bytes(entries as u64 * 8)
+    }
+
+    /// Lets each block of the tables to come stand for `count` blocks of neighbouring ranks: it has
+    /// the weight of all of them, so what is drawn is a sample of one in `count` accesses.
+    pub fn stand_for(&mut self, count: u64) {
+        self.others = count.saturating_sub(1);
     }
 
     /// The cumulative weights of `blocks` ranks with exponent `exponent_milli` / 1000, in 63-bit
     /// integers: exact, the same on every machine, 8 bytes a block.
     fn cumulative(&mut self, blocks: u64, exponent_milli: u32) -> Arc<[u64]> {
         let like = |table: &&(u64, u32, _)| (table.0, table.1) == (blocks, exponent_milli);
-        if let Some((_, _, table)) = self.0.iter().find(like) {
+        if let Some((_, _, table)) = self.known.iter().find(like) {
             return Arc::clone(table);
         }
         let exponent = f64::from(exponent_milli) / 1000.0;
-        let weight = |rank: u64| libm::pow(rank as f64, -exponent);
+        let weight = |rank: u64| group_weight(rank, self.others + 1, exponent);
         let total: f64 = (1..=blocks).map(weight).sum();
         let scale = 9.0e18 / total;
         let mut sum = 0.0;
@@ -157,8 +172,20 @@ impl Tables {
             (sum * scale) as u64
         });
         let table: Arc<[u64]> = cumulative.collect();
-        self.0.push((blocks, exponent_milli, Arc::clone(&table)));
+        self.known
+            .push((blocks, exponent_milli, Arc::clone(&table)));
         table
+    }
+}
+
+/// The weight of the `size` ranks that make up group `group`, from 1.
+fn group_weight(group: u64, size: u64, exponent: f64) -> f64 {
+    let weight = |rank: f64| libm::pow(rank, -exponent);
+    let before = (group - 1) * size;
+    match size {
+        1 => weight(group as f64),
+        _ if group <= SUMMED => (before + 1..=before + size).map(|r| weight(r as f64)).sum(),
+        _ => size as f64 * weight(before as f64 + (size + 1) as f64 / 2.0),
     }
 }
 

@@ -15,6 +15,7 @@ use crate::filemap::{Progress, Reader};
 use crate::folio::{Flag, PageId};
 use crate::memcontrol::{GroupId, ROOT};
 use crate::page_alloc::NoPage;
+use crate::sampling;
 use crate::sched::Sleep;
 use crate::system::{Flow, System, WaitsFor};
 use crate::task::{Area, Running, Task, Underway};
@@ -50,10 +51,17 @@ impl<'a> System<'a> {
         now: Nanos,
     ) -> Result<Flow, Error> {
         let area = self.area(task, &access.target)?;
-        let amount = access
-            .amount
-            .map_or(area.size(), |amount| amount.at(self.available));
+        let scale = self.memory.scale;
+        let amount = match access.amount {
+            Some(amount) => amount.at(self.available),
+            None => Bytes(area.size().0.saturating_mul(scale)),
+        };
+        task.tables.stand_for(scale);
         let before = task.tables.size();
+        let amount = match scale {
+            1 => amount,
+            _ => sampling::reachable(access, amount),
+        };
         task.begin_access(access, label, area, amount, now, self.scenario.seed);
         let tables = Bytes(task.tables.size().0 - before.0);
         task.own_pages += self.memory.hold(tables.pages_ceil(PageSize::FOUR_KIB).0);
@@ -76,7 +84,7 @@ impl<'a> System<'a> {
                 self.recorder
                     .step(running.outcome(&task.name, end, Status::Done));
                 self.send_rest(&mut running);
-                task.finish_access(running);
+                task.finish_access(running, self.memory.scale);
                 return Ok(Flow::Continue);
             }
             Stop::Killed => Flow::Ended,
@@ -127,11 +135,13 @@ impl<'a> System<'a> {
             }
             if stop.is_none() && operation.cursor >= operation.end {
                 let end = self.local_time(began);
-                running.finish_operation(operation, end);
-                task.operations += 1;
-                task.bytes += operation.bytes;
+                let scale = self.memory.scale;
+                running.finish_operation(operation, end, scale);
+                task.operations += scale;
+                task.bytes += operation.bytes * scale;
                 if running.access.think > Nanos::ZERO {
-                    self.sleep_for(task, running.access.think, end);
+                    let pause = self.memory.pause(running.access.think);
+                    self.sleep_for(task, pause, end);
                     return Ok(Stop::Wait(Sleep::Idle));
                 }
                 continue;

@@ -18,6 +18,20 @@ pub enum Error {
         /// Where the scenario asks for it.
         place: String,
     },
+    /// The scenario needs a mechanism that cannot be sampled.
+    #[error("the model does not sample {what} ({place}); simulate every page, with --scale 1")]
+    Unsampled {
+        /// The mechanism.
+        what: String,
+        /// Where the scenario asks for it.
+        place: String,
+    },
+    /// No such scale.
+    #[error("a scale of {scale} is none; give a power of two from 1 to 65536")]
+    Scale {
+        /// What was asked for.
+        scale: u64,
+    },
     /// The scenario names something that it does not define.
     #[error("{place}: there is no {what}")]
     Unknown {

@@ -215,7 +215,9 @@ impl<'a> System<'a> {
         self.unmap(task, &map.region);
         let size = map.size.at(self.available);
         let held: u64 = task.regions.values().map(|region| region.size.0).sum();
+        let size = self.memory.sampled_size(size);
         let limit = task.spec.address_space;
+        let limit = limit.map(|limit| self.memory.sampled_size(limit));
         if limit.is_some_and(|limit| held.saturating_add(size.0) > limit.0) {
             return Ok(false);
         }

@@ -47,6 +47,7 @@ mod readahead;
 mod recorder;
 pub mod replay;
 mod rules;
+pub mod sampling;
 mod sched;
 mod shrink;
 mod support;
@@ -72,9 +73,24 @@ use mm::scenario::Scenario;
 /// What the scenario asks for that the model has no mechanism for, a machine it cannot boot, or a
 /// run that does not end.
 pub fn run(scenario: &Scenario, calibration: &Calibration) -> Result<Capture, Error> {
+    run_sampled(scenario, calibration, 1)
+}
+
+/// Runs `scenario` with each simulated page standing for `scale` real ones, a power of two up to
+/// [`sampling::LARGEST`]; the capture is that of the real machine, to the sampling's error.
+///
+/// # Errors
+/// As [`run`], and what sampling does not cover.
+pub fn run_sampled(
+    scenario: &Scenario,
+    calibration: &Calibration,
+    scale: u64,
+) -> Result<Capture, Error> {
     support::check(scenario)?;
+    let scenario = sampling::miniature(scenario, scale)?;
     let boot = boot::state(&calibration.boots, scenario.machine.memory)?;
-    let mut system = system::System::new(scenario, &calibration.costs, &boot)?;
+    let costs = sampling::costs(&calibration.costs, scale);
+    let mut system = system::System::new(&scenario, &costs, &boot, scale)?;
     system.run()?;
     Ok(system.into_capture())
 }

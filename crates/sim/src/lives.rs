@@ -117,7 +117,7 @@ impl<'a> System<'a> {
     pub(crate) fn start_where(&mut self, now: Nanos, wanted: impl Fn(&Task<'a>) -> bool) {
         for task in self.tasks.iter_mut().flatten().filter(|task| wanted(task)) {
             task.start();
-            task.own_pages = self.memory.hold(PROCESS_PAGES);
+            task.own_pages = self.memory.hold(self.memory.sampled(PROCESS_PAGES));
             self.scheduler.wake(task.entity, now);
         }
     }

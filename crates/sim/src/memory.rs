@@ -28,6 +28,8 @@ use crate::vmstat::Events;
 /// The node's memory.
 #[derive(Clone, Debug)]
 pub(crate) struct Memory {
+    /// Real pages that each page stands for.
+    pub(crate) scale: u64,
     /// Lowest first.
     pub(crate) zones: Vec<Zone>,
     /// All zones of the node, with their watermarks, as /proc/zoneinfo lists them.
@@ -87,6 +89,7 @@ pub(crate) struct Memory {
 impl Memory {
     pub(crate) fn new(zones: Vec<Zone>, layout: Vec<mm::zoneinfo::Zone>, costs: Costs) -> Self {
         Self {
+            scale: 1,
             zones,
             layout,
             folios: Folios::default(),

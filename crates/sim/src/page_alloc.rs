@@ -137,7 +137,8 @@ impl Memory {
                 continue;
             };
             let marks = layout.watermarks;
-            (zone.min, zone.low, zone.high) = (marks.min.0, marks.low.0, marks.high.0);
+            let marks = [marks.min, marks.low, marks.high].map(|mark| mark.0 / self.scale);
+            [zone.min, zone.low, zone.high] = marks;
             zone.pcp.set_limits(zone.low, zone.managed);
         }
     }

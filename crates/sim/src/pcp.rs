@@ -81,6 +81,14 @@ impl Pcp {
         }
     }
 
+    /// The lists of a zone with a scale-th of the pages.
+    pub(crate) fn part(&self, scale: u64, low: u64, managed: u64) -> Self {
+        let batch = self.batch / scale;
+        let mut part = Self::new(self.base / scale, batch, self.high / scale, self.tuning);
+        part.set_limits(low, managed);
+        part
+    }
+
     /// Pages on the lists.
     pub(crate) fn count(&self) -> u64 {
         self.base + self.huge * HUGE_PAGES

@@ -73,8 +73,7 @@ impl Procfs {
         let mut changes = self.node_changes(memory);
         changes.extend(
             memory
-                .events
-                .each()
+                .real_events()
                 .map(|(name, count)| (name, count as i64)),
         );
         changes.insert("nr_free_pages", self.free_change(memory));
@@ -129,15 +128,16 @@ impl Procfs {
     /// On a machine of another size the zones' free pages after boot are already the new ones,
     /// while the template still has the old figure: the managed pages it has more are free.
     fn free_change(&self, memory: &Memory) -> i64 {
-        memory.free_pages() as i64 - self.boot_free + self.managed_delta
+        memory.real(memory.free_pages()).0 as i64 - self.boot_free + self.managed_delta
     }
 
     /// Pages by which the model moved each item of /proc/meminfo.
     fn meminfo_changes(&self, memory: &Memory) -> BTreeMap<&'static str, i64> {
-        let list = |lru| memory.list(lru) as i64;
+        let real = |pages| memory.real(pages).0 as i64;
+        let list = |lru| real(memory.list(lru));
         let (inactive_anon, active_anon) = (list(Lru::InactiveAnon), list(Lru::ActiveAnon));
         let (inactive_file, active_file) = (list(Lru::InactiveFile), list(Lru::ActiveFile));
-        let slab = memory.objects.slab_pages() as i64;
+        let slab = real(memory.objects.slab_pages());
         BTreeMap::from([
             ("MemTotal", self.managed_delta),
             ("MemFree", self.free_change(memory)),
@@ -145,39 +145,40 @@ impl Procfs {
                 "MemAvailable",
                 self.available(memory) - self.boot("MemAvailable"),
             ),
-            ("Cached", memory.file_pages() as i64),
+            ("Cached", real(memory.file_pages())),
             ("Active", active_anon + active_file),
             ("Inactive", inactive_anon + inactive_file),
             ("Active(anon)", active_anon),
             ("Inactive(anon)", inactive_anon),
             ("Active(file)", active_file),
             ("Inactive(file)", inactive_file),
-            ("SwapTotal", memory.swap.total() as i64),
-            ("SwapFree", memory.swap.free() as i64),
-            ("SwapCached", memory.swap_cached as i64),
-            ("Mapped", memory.file_mapped as i64),
-            ("Unevictable", memory.unevictable() as i64),
-            ("Mlocked", memory.unevictable() as i64),
+            ("SwapTotal", real(memory.swap.total())),
+            ("SwapFree", real(memory.swap.free())),
+            ("SwapCached", real(memory.swap_cached)),
+            ("Mapped", real(memory.file_mapped)),
+            ("Unevictable", real(memory.unevictable())),
+            ("Mlocked", real(memory.unevictable())),
             ("Hugetlb", memory.hugetlb_pages() as i64),
-            ("AnonPages", memory.anon_pages as i64),
-            ("AnonHugePages", memory.anon_huge_pages as i64),
+            ("AnonPages", real(memory.anon_pages)),
+            ("AnonHugePages", real(memory.anon_huge_pages)),
             ("KReclaimable", slab),
             ("Slab", slab),
             ("SReclaimable", slab),
-            ("PageTables", memory.objects.page_table_pages as i64),
+            ("PageTables", real(memory.objects.page_table_pages)),
         ])
     }
 
     /// `MemAvailable` in pages.
     pub(crate) fn available(&self, memory: &Memory) -> i64 {
+        let real = |pages| memory.real(pages).0 as i64;
         let count = |item: &str, more: i64| Pages((self.boot(item) + more).max(0) as u64);
-        let file = count("Active(file)", memory.file_pages() as i64).0
-            + self.boot("Inactive(file)") as u64;
+        let file =
+            count("Active(file)", real(memory.file_pages())).0 + self.boot("Inactive(file)") as u64;
         let total = available(Inputs {
             free: count("MemFree", self.free_change(memory)),
             totalreserve: memory.totalreserve(),
             file: Pages(file),
-            reclaimable: count("KReclaimable", memory.objects.slab_pages() as i64),
+            reclaimable: count("KReclaimable", real(memory.objects.slab_pages())),
             low_watermarks: memory.layout.iter().map(|zone| zone.watermarks.low).sum(),
         });
         total.total.0 as i64
@@ -190,31 +191,29 @@ impl Procfs {
     /// Pages by which the model moved the node's counts.
     fn node_changes(&self, memory: &Memory) -> BTreeMap<&'static str, i64> {
         let mut changes = BTreeMap::new();
+        let real = |pages| memory.real(pages).0 as i64;
         for (lru, node, zone) in LISTS {
-            let pages = memory.list(lru) as i64;
+            let pages = real(memory.list(lru));
             changes.extend([(node, pages), (zone, pages)]);
         }
-        let anon_huge = (memory.anon_huge_pages / 512) as i64;
+        let anon_huge = real(memory.anon_huge_pages / 512);
         changes.extend([
-            ("nr_anon_pages", memory.anon_pages as i64),
-            ("nr_mapped", memory.file_mapped as i64),
-            ("nr_unevictable", memory.unevictable() as i64),
-            ("nr_mlock", memory.unevictable() as i64),
-            ("nr_zone_unevictable", memory.unevictable() as i64),
-            ("nr_swapcached", memory.swap_cached as i64),
-            ("nr_writeback", memory.writing as i64),
+            ("nr_anon_pages", real(memory.anon_pages)),
+            ("nr_mapped", real(memory.file_mapped)),
+            ("nr_unevictable", real(memory.unevictable())),
+            ("nr_mlock", real(memory.unevictable())),
+            ("nr_zone_unevictable", real(memory.unevictable())),
+            ("nr_swapcached", real(memory.swap_cached)),
+            ("nr_writeback", real(memory.writing)),
             (
                 "nr_file_pages",
-                (memory.file_pages() + memory.swap_cached) as i64,
+                real(memory.file_pages() + memory.swap_cached),
             ),
-            ("nr_slab_reclaimable", memory.objects.slab_pages() as i64),
-            (
-                "nr_page_table_pages",
-                memory.objects.page_table_pages as i64,
-            ),
+            ("nr_slab_reclaimable", real(memory.objects.slab_pages())),
+            ("nr_page_table_pages", real(memory.objects.page_table_pages)),
             ("nr_anon_transparent_hugepages", anon_huge),
         ]);
-        let workingset = memory.events.each();
+        let workingset = memory.real_events();
         let workingset = workingset.filter(|(name, _)| NODE_EVENTS.contains(name));
         changes.extend(workingset.map(|(name, count)| (name, count as i64)));
         changes
@@ -276,7 +275,8 @@ fn changed_count(line: &str, changes: &BTreeMap<&'static str, i64>) -> Option<St
 /// A line of a zone with the model's number, where it has one.
 fn zone_line(line: &str, layout: &Layout, memory: &Memory, index: usize) -> Option<String> {
     let zone = memory.zones.iter().find(|zone| zone.layout == index);
-    let free = zone.map_or(0, |zone| zone.free);
+    let real = |pages| memory.real(pages).0;
+    let free = zone.map_or(0, |zone| real(zone.free));
     let mut words = line.split_whitespace();
     let name = words.next()?;
     let marks = layout.watermarks;
@@ -289,14 +289,27 @@ fn zone_line(line: &str, layout: &Layout, memory: &Memory, index: usize) -> Opti
         "spanned" => layout.spanned.0,
         "present" => layout.present.0,
         "managed" => layout.managed.0,
-        "count:" => return Some(format!("              count:    {}", zone?.pcp.count())),
-        "high:" => return Some(format!("              high:     {}", zone?.pcp.high())),
+        "count:" => {
+            return Some(format!(
+                "              count:    {}",
+                real(zone?.pcp.count())
+            ));
+        }
+        "high:" => {
+            return Some(format!(
+                "              high:     {}",
+                real(zone?.pcp.high())
+            ));
+        }
         "protection:" => return Some(protection_line(layout)),
         "nr_free_pages" => return Some(format!("      nr_free_pages {free}")),
         _ => {
             let (lru, _, _) = LISTS.iter().find(|(_, _, of_zone)| *of_zone == name)?;
             let boot: u64 = words.next()?.parse().ok()?;
-            return Some(format!("      {name} {}", boot + zone?.lru[*lru as usize]));
+            return Some(format!(
+                "      {name} {}",
+                boot + real(zone?.lru[*lru as usize])
+            ));
         }
     };
     Some(format!("        {name:<8} {number}"))

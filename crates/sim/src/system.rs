@@ -97,8 +97,10 @@ impl<'a> System<'a> {
         scenario: &'a Scenario,
         costs: &Costs,
         boot: &boot::State,
+        scale: u64,
     ) -> Result<Self, Error> {
         let mut memory = Memory::new(boot.zones.clone(), boot.layout.clone(), *costs);
+        memory.sample(scale);
         memory.rules = Rules::of(&boot.release());
         memory.may_yield = true;
         memory.io.disks = scenario.machine.disks.iter().map(Disk::new).collect();
@@ -196,7 +198,7 @@ impl<'a> System<'a> {
     }
 
     fn begin(&mut self) {
-        self.memory.hold(OBSERVER_PAGES);
+        self.memory.hold(self.memory.sampled(OBSERVER_PAGES));
         if let Some(deadline) = self.scenario.workload.deadline {
             self.events.add(deadline, Event::Deadline);
         }

@@ -35,6 +35,8 @@ pub(crate) struct Task<'a> {
     /// The access streams of its steps, by the step's path.
     streams: BTreeMap<String, Operations>,
     pub(crate) tables: access::Tables,
+    /// Bytes that its accesses went beyond their amounts, where an operation stands for many.
+    overshoots: BTreeMap<String, u64>,
     /// Pages that it has beside its regions.
     pub(crate) own_pages: u64,
     /// Readahead of the files it has open, by the file's index: as long as it lives.
@@ -153,6 +155,7 @@ impl<'a> Task<'a> {
             regions: BTreeMap::new(),
             streams: BTreeMap::new(),
             tables: access::Tables::default(),
+            overshoots: BTreeMap::new(),
             own_pages: 0,
             readaheads: BTreeMap::new(),
             operations: 0,
@@ -175,6 +178,7 @@ impl<'a> Task<'a> {
         self.life += 1;
         self.dying = false;
         self.streams.clear();
+        self.overshoots.clear();
         self.readaheads.clear();
         self.frames.push(Frame {
             steps: &self.spec.steps,
@@ -232,12 +236,13 @@ impl<'a> Task<'a> {
             Area::File { index, .. } => self.readaheads.get(&index).copied(),
             Area::Region { .. } => None,
         };
+        let amount = self.less_overshoot(&path, amount.0);
         self.access = Some(Running {
             access,
             label,
             target,
             began: now,
-            amount: amount.0,
+            amount,
             bytes: 0,
             operations: 0,
             operation: None,
@@ -251,12 +256,26 @@ impl<'a> Task<'a> {
 
     /// Leaves a complete access; its stream is kept for the step's next round, the file's
     /// readahead for its next access.
-    pub(crate) fn finish_access(&mut self, running: Running<'a>) {
+    pub(crate) fn finish_access(&mut self, running: Running<'a>, scale: u64) {
+        if scale > 1 && running.bytes > running.amount {
+            let beyond = self.overshoots.entry(running.path.clone()).or_default();
+            *beyond += running.bytes - running.amount;
+        }
         if let Area::File { index, .. } = running.target {
             self.readaheads.insert(index, running.readahead);
         }
         self.streams.insert(running.path, running.operations_to_do);
         self.go_past_step();
+    }
+
+    /// What is left of an amount after what earlier rounds of the step have done of it.
+    fn less_overshoot(&mut self, path: &str, amount: u64) -> u64 {
+        let Some(beyond) = self.overshoots.get_mut(path) else {
+            return amount;
+        };
+        let done = amount.min(*beyond);
+        *beyond -= done;
+        amount - done
     }
 
     /// Sets how far a file is read ahead, for the accesses to come.
@@ -309,11 +328,11 @@ impl<'a> Task<'a> {
 }
 
 impl<'a> Running<'a> {
-    /// Accounts an operation that ends now.
-    pub(crate) fn finish_operation(&mut self, operation: Underway, now: Nanos) {
-        self.operations += 1;
-        self.bytes += operation.bytes;
-        let latency = now.saturating_sub(operation.began);
+    /// Accounts an operation that ends now, and stands for `scale` of them one after the other.
+    pub(crate) fn finish_operation(&mut self, operation: Underway, now: Nanos, scale: u64) {
+        self.operations += scale;
+        self.bytes += operation.bytes * scale;
+        let latency = Nanos(now.saturating_sub(operation.began).0 / scale);
         self.longest = self.longest.max(latency);
         if self.latencies.is_empty() {
             self.latencies.resize(latency::BUCKETS, 0);

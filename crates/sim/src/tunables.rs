@@ -180,8 +180,8 @@ impl Tunables {
     /// The dirty thresholds, from what memory there is.
     pub(crate) fn dirty_thresholds(&self, memory: &Memory) -> Thresholds {
         let page = PageSize::FOUR_KIB;
-        let free = Pages(memory.free_pages());
-        let file = Pages(memory.file_pages());
+        let free = memory.real(memory.free_pages());
+        let file = memory.real(memory.file_pages());
         let dirtyable = dirty::dirtyable(free, memory.totalreserve(), file);
         let amount = |ratio, bytes| {
             Amount::from_pair(

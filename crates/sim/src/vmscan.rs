@@ -184,8 +184,8 @@ impl Memory {
     }
 
     fn is_inactive_low(&self, group: usize, kind: Kind) -> bool {
-        let inactive = Pages(self.known_list(group, kind.inactive()));
-        let active = Pages(self.known_list(group, kind.active()));
+        let inactive = self.real(self.known_list(group, kind.inactive()));
+        let active = self.real(self.known_list(group, kind.active()));
         inactive_is_low(inactive, active, PageSize::FOUR_KIB)
     }
 
@@ -200,17 +200,17 @@ impl Memory {
                 || lruvec.refaults_seen[index] != refaults[index]
                 || self.is_inactive_low(target, kind)
         };
-        let anon = Pages(self.list_below(target, Lru::InactiveAnon));
-        let file = Pages(self.known_list(target, Lru::InactiveFile));
+        let anon = self.real(self.list_below(target, Lru::InactiveAnon));
+        let file = self.real(self.known_list(target, Lru::InactiveFile));
         Inputs {
             priority: control.priority,
             swappiness: control.swappiness,
             can_swap: self.can_swap_in(target),
             global: target == ROOT,
             inactive: Both { anon, file },
-            node_file: Pages(self.list(Lru::InactiveFile) + self.list(Lru::ActiveFile)),
-            free: Pages(self.free_pages()),
-            high_watermarks: Pages(self.zones.iter().map(|zone| zone.high).sum()),
+            node_file: self.real(self.list(Lru::InactiveFile) + self.list(Lru::ActiveFile)),
+            free: self.real(self.free_pages()),
+            high_watermarks: self.real(self.zones.iter().map(|zone| zone.high).sum()),
             may_deactivate: Both {
                 anon: may(Kind::Anon),
                 file: may(Kind::File),

@@ -1,7 +1,10 @@
 //! `plimsoll predict`: a whole study on the model.
 
+mod scale;
+
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
+use std::thread;
 
 use anyhow::{Context as _, anyhow, bail};
 use lab::calibration;
@@ -12,6 +15,7 @@ use lab::report::{Pair, Report};
 use lab::study::Study;
 use mm::settings::{Setting, Settings};
 
+use self::scale::Scale;
 use crate::exit::ExitCode;
 use crate::results;
 use crate::term::{self, Canvas, dim};
@@ -35,6 +39,10 @@ pub(crate) struct Args {
     /// Add an arm of your own with this setting (repeatable)
     #[arg(long = "set", value_name = "TUNABLE=VALUE", value_parser = setting)]
     settings: Vec<Setting>,
+    /// Real pages that a simulated one stands for: a power of two, or auto, which is 1 up to 32 GiB
+    /// of memory and files and keeps the simulated pages below two million beyond
+    #[arg(long, value_name = "N", default_value = "auto", value_parser = Scale::parse)]
+    scale: Scale,
 }
 
 /// Which runs of a study are wanted, and where the report goes; the same for `predict` and `prove`.
@@ -68,15 +76,19 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     }
     experiment.at_a_time = AtATime::EveryCpu;
     let arms = experiment.arms()?;
-    let results = experiment.run(&ModelBench::new(calibration), None, &|_| ())?;
+    let at_a_time = thread::available_parallelism().map_or(1, |cpus| cpus.get() as u64);
+    args.scale.check(&study, &arms, at_a_time)?;
+    let bench = ModelBench::new(calibration).at_scale(args.scale.pages());
+    let results = experiment.run(&bench, None, &|_| ())?;
     let failure = no_outcome(&results);
     if results.records.is_empty()
         && let Some(error) = failure
     {
         return Err(error);
     }
+    let sampled = args.scale.describe(&study, &arms)?;
     let pair = Pair {
-        kernel: format!("Linux {kernel}"),
+        kernel: format!("Linux {kernel}{sampled}"),
         release: kernel,
         bench: String::new(),
         model: results.records,

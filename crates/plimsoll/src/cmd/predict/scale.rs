@@ -1,0 +1,123 @@
+//! `--scale`: how many real pages a simulated one stands for.
+
+use anyhow::bail;
+use lab::study::Study;
+use mm::meminfo::Meminfo;
+use mm::scenario::Scenario;
+use mm::units::Bytes;
+
+/// What `--scale` says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Scale {
+    /// By the size of each arm's machine.
+    Auto,
+    /// So many.
+    Pages(u64),
+}
+
+impl Scale {
+    /// Reads the option's value.
+    pub(super) fn parse(text: &str) -> Result<Self, String> {
+        let scale = match text {
+            "auto" => return Ok(Self::Auto),
+            number => number.parse::<u64>().ok(),
+        };
+        let usable = scale.filter(|&n| n.is_power_of_two() && n <= sim::sampling::LARGEST);
+        let usable = usable.map(Self::Pages);
+        usable.ok_or_else(|| "give auto, or a power of two from 1 to 65536".to_owned())
+    }
+
+    /// The number, unless each run chooses its own.
+    pub(super) fn pages(self) -> Option<u64> {
+        match self {
+            Self::Auto => None,
+            Self::Pages(pages) => Some(pages),
+        }
+    }
+
+    /// What of the arms is simulated, where that is not every page.
+    pub(super) fn describe(self, study: &Study, arms: &[&str]) -> anyhow::Result<String> {
+        let scales = arms.iter().map(|arm| Ok(self.of(&study.scenario(arm, 1)?)));
+        let scales: Vec<u64> = scales.collect::<anyhow::Result<_>>()?;
+        Ok(match scales.iter().max() {
+            Some(&most) if most > 1 => format!(", one page in {most} simulated"),
+            _ => String::new(),
+        })
+    }
+
+    /// Refuses runs whose page state does not fit into this machine's memory.
+    pub(super) fn check(self, study: &Study, arms: &[&str], at_a_time: u64) -> anyhow::Result<()> {
+        let Some(available) = available() else {
+            return Ok(());
+        };
+        for arm in arms {
+            self.check_arm(&study.scenario(arm, 1)?, available, at_a_time)?;
+        }
+        Ok(())
+    }
+
+    fn check_arm(
+        self,
+        scenario: &Scenario,
+        available: Bytes,
+        at_a_time: u64,
+    ) -> anyhow::Result<()> {
+        let scale = self.of(scenario);
+        let state = |scale| sim::sampling::state_size(scenario, scale);
+        let needed = |scale| state(scale).0.saturating_mul(at_a_time);
+        if needed(scale) <= available.0 {
+            return Ok(());
+        }
+        let larger = |scale: &u64| needed(*scale) <= available.0;
+        let powers = (0..=16).map(|bit| 1 << bit);
+        let enough = powers.into_iter().find(larger);
+        let enough = enough.unwrap_or(sim::sampling::LARGEST);
+        bail!(
+            "arm `{}` at --scale {scale} needs {} for its pages and this machine has {available} \
+             available; give --scale {enough} or leave the option out",
+            scenario.arm,
+            Bytes(needed(scale)),
+        )
+    }
+
+    fn of(self, scenario: &Scenario) -> u64 {
+        self.pages()
+            .unwrap_or_else(|| sim::sampling::automatic(scenario))
+    }
+}
+
+/// `MemAvailable` of this machine, where it can be read.
+fn available() -> Option<Bytes> {
+    let text = host::Root::new("/").read("proc/meminfo").ok()?;
+    let available = Meminfo::parse(&text).ok()?.get("MemAvailable")?;
+    Some(Bytes(available.0.saturating_mul(1024)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_scale_is_a_power_of_two_or_auto() {
+        assert_eq!(Scale::parse("auto"), Ok(Scale::Auto));
+        assert_eq!(Scale::parse("512"), Ok(Scale::Pages(512)));
+        for text in ["0", "3", "131072", "-1", "", "x"] {
+            assert!(Scale::parse(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_run_that_does_not_fit_is_one_line_with_the_way_out() {
+        let study = Study::find("min-free-kbytes").unwrap();
+        let scenario = study.scenario("default", 1).unwrap();
+        let check = |mib: u64| Scale::Pages(1).check_arm(&scenario, Bytes(mib << 20), 2);
+        assert!(check(64).is_ok());
+        let why = check(8).unwrap_err().to_string();
+        assert!(why.contains("this machine has 8 MiB available"), "{why}");
+        assert!(
+            why.ends_with("give --scale 4 or leave the option out"),
+            "{why}"
+        );
+        assert_eq!(why.lines().count(), 1);
+    }
+}

@@ -1,0 +1,292 @@
+//! Machines that are too large to simulate page by page: one simulated page stands for `scale` real
+//! ones.
+//!
+//! The run is a miniature: files, regions, swap areas and zones have a scale-th of their pages, and
+//! what happens to a simulated page happens to `scale` real ones, one after the other: its CPU time,
+//! its disk's service time and its counts are multiplied. Blocks, batches and readahead windows
+//! stay as they are, so neighbours stay neighbours. Where the kernel's formulas take a size, they
+//! get the real one; times between events of the kernel's own (ticks, sleeps, limits) are the real
+//! ones too.
+//!
+//! Which pages stand for the others is not left to chance: a sampled block of a Zipf pattern has the
+//! summed weight of `scale` blocks of neighbouring ranks ([`mm::access::Tables`]), scattered over
+//! the target by a hash. So exactly a scale-th of the accesses is sampled, which is what the count
+//! correction of SHARDS brings about after the fact.
+
+use alloc::format;
+use alloc::string::{String, ToString};
+
+use mm::calibration::Costs;
+use mm::machine::{Disk, Machine};
+use mm::scenario::Scenario;
+use mm::settings::Settings;
+use mm::units::{Bytes, Nanos, PageSize, Pages};
+use mm::workload::{Action, Huge, Step};
+
+use crate::error::Error;
+use crate::memory::Memory;
+use crate::page_alloc::Zone;
+
+/// The largest machine, memory and files together, that is simulated page by page by default.
+const EXACT: u64 = 32 << 30;
+
+/// Pages that are simulated at most by default, of memory and files together.
+const MOST_PAGES: u64 = 2 << 20;
+
+/// The most real pages that one page may stand for: a page's time and counts stay far from 2^64.
+pub const LARGEST: u64 = 1 << 16;
+
+/// State of a simulated page: its word, its links and its part of a tree node, in bytes.
+const STATE: u64 = 9;
+
+/// How many real pages a simulated one stands for unless said otherwise, a power of two: one up to
+/// 32 GiB of memory and files; beyond, such that two million pages are simulated at most. One too
+/// where the scenario has something that is not sampled.
+#[must_use]
+pub fn automatic(scenario: &Scenario) -> u64 {
+    let bytes = memory_and_files(&scenario.machine);
+    if bytes <= EXACT || check(scenario).is_err() {
+        return 1;
+    }
+    let pages = bytes / PageSize::FOUR_KIB.bytes();
+    let scale = pages.div_ceil(MOST_PAGES).checked_next_power_of_two();
+    scale.unwrap_or(LARGEST).clamp(1, LARGEST)
+}
+
+/// About how much memory the state of the pages takes in a run at this scale: those of files, swap
+/// and of all memory that regions may fill.
+#[must_use]
+pub fn state_size(scenario: &Scenario, scale: u64) -> Bytes {
+    let swaps = scenario.machine.swaps.iter().map(|swap| swap.size.0);
+    let all = swaps.fold(memory_and_files(&scenario.machine), u64::saturating_add);
+    Bytes(all / PageSize::FOUR_KIB.bytes() / scale.max(1) * STATE)
+}
+
+fn memory_and_files(machine: &Machine) -> u64 {
+    let files = machine.files.iter().map(|file| file.size.0);
+    files.fold(machine.memory.0, u64::saturating_add)
+}
+
+/// Refuses what sampling does not cover.
+pub(crate) fn check(scenario: &Scenario) -> Result<(), Error> {
+    if !scenario.workload.cgroups.is_empty() {
+        return Err(unsampled("control groups", "workload"));
+    }
+    for settings in [&scenario.base, &scenario.arm_settings] {
+        check_settings(settings, "settings")?;
+    }
+    for process in &scenario.workload.processes {
+        check_steps(&process.steps, &format!("process {}", process.name))?;
+    }
+    Ok(())
+}
+
+fn check_steps(steps: &[Step], place: &str) -> Result<(), Error> {
+    steps.iter().try_for_each(|step| match &step.action {
+        Action::Map(map) if map.huge == Huge::Hugetlb => Err(unsampled("hugetlb pages", place)),
+        Action::Set(settings) => check_settings(&Settings(settings.clone()), place),
+        Action::Repeat { steps, .. } => check_steps(steps, place),
+        _ => Ok(()),
+    })
+}
+
+fn check_settings(settings: &Settings, place: &str) -> Result<(), Error> {
+    let pool = ["vm.nr_hugepages", "vm.nr_overcommit_hugepages"];
+    let mut all = settings.0.iter();
+    match all.any(|setting| pool.contains(&setting.tunable.as_str())) {
+        true => Err(unsampled("hugetlb pages", place)),
+        false => Ok(()),
+    }
+}
+
+fn unsampled(what: &str, place: &str) -> Error {
+    Error::Unsampled {
+        what: what.to_string(),
+        place: String::from(place),
+    }
+}
+
+/// The scenario on the miniature: RAM stays what it is, as the kernel's formulas begin with it.
+///
+/// # Errors
+/// A scale that is no power of two up to [`LARGEST`], or something that sampling does not cover.
+pub(crate) fn miniature(scenario: &Scenario, scale: u64) -> Result<Scenario, Error> {
+    if !scale.is_power_of_two() || scale > LARGEST {
+        return Err(Error::Scale { scale });
+    }
+    let mut scenario = scenario.clone();
+    if scale == 1 {
+        return Ok(scenario);
+    }
+    check(&scenario)?;
+    let machine = &mut scenario.machine;
+    machine.disks.iter_mut().for_each(|disk| slow(disk, scale));
+    for file in &mut machine.files {
+        file.size = part(file.size, scale);
+    }
+    for swap in &mut machine.swaps {
+        swap.size = part(swap.size, scale);
+    }
+    Ok(scenario)
+}
+
+/// What a request costs is what `scale` of them cost, one after the other.
+fn slow(disk: &mut Disk, scale: u64) {
+    disk.latency = times(disk.latency, scale);
+    disk.seek = times(disk.seek, scale);
+    disk.read_bandwidth.0 = (disk.read_bandwidth.0 / scale).max(1);
+    disk.write_bandwidth.0 = (disk.write_bandwidth.0 / scale).max(1);
+}
+
+/// CPU time of the elementary operations on a simulated page. A sleep and the start of a process
+/// are no matter of pages.
+pub(crate) fn costs(costs: &Costs, scale: u64) -> Costs {
+    let mut scaled = *costs;
+    let Costs {
+        sleep_ps: _,
+        switch_ps: _,
+        spawn_ps: _,
+        syscall_ps,
+        cached_read_ps,
+        activate_ps,
+        read_in_ps,
+        request_ps,
+        operation_ps,
+        touch_ps,
+        anon_fault_ps,
+        huge_fault_ps,
+        anon_free_ps,
+        reclaim_file_ps,
+        deactivate_ps,
+        rotate_ps,
+        swap_out_ps,
+        swap_in_ps,
+        zram_out_ps,
+        zram_in_ps,
+        map_file_ps,
+        direct_ps,
+        walk_ps,
+    } = &mut scaled;
+    let reads = [
+        syscall_ps,
+        cached_read_ps,
+        activate_ps,
+        read_in_ps,
+        request_ps,
+    ];
+    let faults = [
+        operation_ps,
+        touch_ps,
+        anon_fault_ps,
+        huge_fault_ps,
+        anon_free_ps,
+    ];
+    let reclaim = [
+        reclaim_file_ps,
+        deactivate_ps,
+        rotate_ps,
+        swap_out_ps,
+        swap_in_ps,
+    ];
+    let others = [zram_out_ps, zram_in_ps, map_file_ps, direct_ps, walk_ps];
+    for cost in [reads, faults, reclaim].into_iter().flatten().chain(others) {
+        *cost = cost.saturating_mul(scale);
+    }
+    scaled
+}
+
+/// A scale-th of a size, in whole pages.
+fn part(size: Bytes, scale: u64) -> Bytes {
+    let page = PageSize::FOUR_KIB.bytes();
+    Bytes(size.0.div_ceil(scale).div_ceil(page).saturating_mul(page))
+}
+
+fn times(span: Nanos, scale: u64) -> Nanos {
+    Nanos(span.0.saturating_mul(scale))
+}
+
+impl Zone {
+    /// A scale-th of the zone.
+    fn part(&self, scale: u64) -> Self {
+        let mut zone = Self {
+            managed: self.managed / scale,
+            free: self.free / scale,
+            min: self.min / scale,
+            low: self.low / scale,
+            high: self.high / scale,
+            reserve: self.reserve / scale,
+            ..self.clone()
+        };
+        zone.pcp = self.pcp.part(scale, zone.low, zone.managed);
+        zone.fixed = zone.managed.saturating_sub(zone.free + zone.pcp.count());
+        zone
+    }
+}
+
+impl Memory {
+    /// Makes each page stand for `scale` of them: before anything has happened.
+    pub(crate) fn sample(&mut self, scale: u64) {
+        self.scale = scale;
+        if scale > 1 {
+            self.zones = self.zones.iter().map(|zone| zone.part(scale)).collect();
+        }
+    }
+
+    /// The real pages that so many stand for.
+    pub(crate) fn real(&self, pages: u64) -> Pages {
+        Pages(pages.saturating_mul(self.scale))
+    }
+
+    /// The simulated pages, rounded, that stand for so many real ones.
+    pub(crate) fn sampled(&self, pages: u64) -> u64 {
+        (pages + self.scale / 2) / self.scale
+    }
+
+    /// The size on the miniature of a region of this size.
+    pub(crate) fn sampled_size(&self, size: Bytes) -> Bytes {
+        match self.scale {
+            1 => size,
+            scale => part(size, scale),
+        }
+    }
+
+    /// The pause after a simulated operation: the pauses after all those it stands for, and what
+    /// falling asleep and waking takes in all but one.
+    pub(crate) fn pause(&self, think: Nanos) -> Nanos {
+        let each = (self.costs.sleep_ps + self.costs.switch_ps) / 1000;
+        let others = Nanos(each.saturating_mul(self.scale - 1));
+        times(think, self.scale).saturating_add(others)
+    }
+
+    /// Events so far. A run of kswapd, and a kill, are what they are; anything else happens to each
+    /// page that a simulated one stands for.
+    pub(crate) fn real_events(&self) -> impl Iterator<Item = (&'static str, u64)> {
+        let scale = self.scale;
+        self.events.each().map(move |(name, count)| match name {
+            "pageoutrun" | "oom_kill" => (name, count),
+            _ => (name, count.saturating_mul(scale)),
+        })
+    }
+}
+
+/// The bytes of an access that goes at a rate for a time: no more than it can reach.
+pub(crate) fn reachable(access: &mm::workload::Access, amount: Bytes) -> Bytes {
+    let Some(limit) = access.time_limit.filter(|_| access.rate > 0) else {
+        return amount;
+    };
+    let operations = u128::from(limit.0) * u128::from(access.rate) / 1_000_000_000 + 1;
+    let bytes = operations.saturating_mul(u128::from(access.block.0));
+    Bytes(u64::try_from(bytes).unwrap_or(u64::MAX).min(amount.0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_are_parted_in_whole_pages_and_nothing_vanishes() {
+        assert_eq!(part(Bytes(1 << 30), 16), Bytes(64 << 20));
+        assert_eq!(part(Bytes(5000), 16), Bytes(4096));
+        assert_eq!(part(Bytes(0), 16), Bytes(0));
+    }
+}
