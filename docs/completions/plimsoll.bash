@@ -289,7 +289,7 @@ _plimsoll() {
             return 0
             ;;
         plimsoll__subcmd__predict)
-            opts="-h --arm --repetitions --seed --out --kernel --calibration --set --help"
+            opts="-h --arm --repetitions --seed --out --kernel --calibration --set --scale --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -320,6 +320,10 @@ _plimsoll() {
                     return 0
                     ;;
                 --set)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --scale)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

@@ -7,8 +7,9 @@ use mm::workload::{Action, Huge, Map, Step, Target, Until};
 use crate::error::Error;
 use crate::fault::Region;
 use crate::page_alloc::HUGE_PAGES;
+use crate::placing::too_large;
 use crate::sched::Sleep;
-use crate::system::{Flow, System, place, too_large};
+use crate::system::{Flow, System, place};
 use crate::task::{Area, Task};
 
 /// `ENOMEM`.

@@ -41,6 +41,7 @@ mod oom;
 mod page_alloc;
 mod page_io;
 mod pcp;
+mod placing;
 mod procfs;
 mod psi;
 mod readahead;

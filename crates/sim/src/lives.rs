@@ -9,8 +9,8 @@ use crate::error::Error;
 use crate::system::{System, place};
 use crate::task::{Task, TaskState};
 
-/// Pages that a process of the bench has beside the regions of the workload: 13 of its own, 7 of page
-/// tables, a stack of 4 in the kernel and 3 of kernel objects, on 6.1 and 6.12 alike.
+/// Pages that a process of the bench has beside the regions of the workload: 13 of its own, 7 of
+/// page tables, a stack of 4 in the kernel and 3 of kernel objects, on 6.1 and 6.12 alike.
 const PROCESS_PAGES: u64 = 27;
 
 impl<'a> System<'a> {

@@ -2,7 +2,7 @@
 //! enough. What becomes of a page is in [`crate::shrink`].
 
 use mm::formula::inactive::inactive_is_low;
-use mm::formula::scan_balance::{Balance, Both, Costs, Inputs, Reason};
+use mm::formula::scan_balance::{Balance, Both, Inputs, Reason};
 use mm::units::{PageSize, Pages};
 
 use crate::disk::Writer;
@@ -379,7 +379,7 @@ impl Memory {
             let size = Lru::ALL.map(|lru| self.known_list(group, lru)).iter().sum();
             let is_file = kind == Kind::File;
             let lruvec = &mut self.lruvecs[group];
-            let cost: &mut Costs = &mut lruvec.cost;
+            let cost = &mut lruvec.cost;
             match self.rules.counts_rotations {
                 true => cost.note(is_file, written, in_vain, Pages(size)),
                 false => cost.add(is_file, written, Pages(size)),
@@ -422,9 +422,7 @@ impl Scan {
         let (small, large) = if file > anon { (0, 2) } else { (2, 0) };
         let target = self.targets[small] + self.targets[small + 1] + 1;
         let percent = anon.min(file) * 100 / target;
-        for lru in [small, small + 1] {
-            self.left[lru] = 0;
-        }
+        (self.left[small], self.left[small + 1]) = (0, 0);
         for lru in [large, large + 1] {
             let done = self.targets[lru] - self.left[lru];
             let wanted = self.targets[lru] * (100 - percent) / 100;
@@ -454,8 +452,8 @@ mod tests {
         assert_eq!(enough.events.pgsteal_kswapd, 1024, "a quarter of the list");
         let mut low = Memory::with_cache(20_000, 10, 4096, 8192);
         pass(&mut low, 2, 10_000);
-        assert_eq!(low.events.pgdeactivate, 2048);
-        assert_eq!(low.list(Lru::InactiveFile), 4096 - 1024 + 2048);
+        let file = low.list(Lru::InactiveFile);
+        assert_eq!((low.events.pgdeactivate, file), (2048, 4096 - 1024 + 2048));
     }
 
     #[test]
