@@ -160,8 +160,9 @@ fn a_database_host_of_4_tib_under_a_backup_is_sampled_with_sane_figures() {
         (hour * 99 / 100..=hour * 101 / 100).contains(&done("reader.1")),
         "{progress}"
     );
+    // Windows of 128 KiB take 100 us and 65 us each, one or two at a time: 0.8 to 1.6 GB/s.
     assert!(
-        (6_000_000..7_300_000).contains(&done("backup")),
-        "2 GB/s at most: {progress}"
+        (2_700_000..5_500_000).contains(&done("backup")),
+        "{progress}"
     );
 }

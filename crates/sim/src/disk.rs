@@ -165,8 +165,8 @@ impl Disk {
     }
 
     /// Whether a writer has to wait until a request is done, with `plugged` requests of its own
-    /// held back: writes may hold three quarters of the scheduler's requests (`async_depth`), and of
-    /// those as few as keep reads quick (`block/blk-wbt.c`).
+    /// held back: writes may hold three quarters of the scheduler's requests (`async_depth`), and
+    /// of those as few as keep reads quick (`block/blk-wbt.c`).
     pub(crate) fn is_congested(&self, writer: Writer, plugged: usize) -> bool {
         let requests = QUEUED_PER_TAG * self.spec.queue_depth.clamp(1, MOST_TAGS);
         let most = u64::from(requests * 3 / 4)
