@@ -1,17 +1,17 @@
 //! Machines that are too large to simulate page by page: one simulated page stands for `scale`
 //! real ones.
 //!
-//! The run is a miniature: files, regions, swap areas and zones have a scale-th of their pages, and
-//! what happens to a simulated page happens to `scale` real ones, one after the other: its CPU
-//! time, its disk's service time and its counts are multiplied. Blocks, batches and readahead windows
-//! stay as they are, so neighbours stay neighbours. Where the kernel's formulas take a size, they
-//! get the real one; times between events of the kernel's own (ticks, sleeps, limits) are the real
-//! ones too.
+//! The run is a miniature: files, regions, swap areas and zones have a scale-th of their pages,
+//! and what happens to a simulated page happens to `scale` real ones, one after the other: its
+//! CPU time, its disk's service time and its counts are multiplied. Blocks, batches and
+//! readahead windows stay as they are, so neighbours stay neighbours. Where the kernel's
+//! formulas take a size, they get the real one; times between events of the kernel's own
+//! (ticks, sleeps, limits) are the real ones too.
 //!
-//! Which pages stand for the others is not left to chance: a sampled block of a Zipf pattern has
-//! the summed weight of `scale` blocks of neighbouring ranks ([`mm::access::Tables`]), scattered
-//! over the target by a hash. So exactly a scale-th of the accesses is sampled, which is what the count
-//! correction of SHARDS brings about after the fact.
+//! Which pages stand for the others is not left to chance: a sampled block of a Zipf pattern
+//! has the summed weight of `scale` blocks of neighbouring ranks ([`mm::access::Tables`]),
+//! scattered over the target by a hash. So exactly a scale-th of the accesses is sampled, which
+//! is what the count correction of SHARDS brings about after the fact.
 
 use alloc::format;
 use alloc::string::{String, ToString};
