@@ -3,6 +3,10 @@
 //! The device takes up to `queue_depth` requests; each waits for a channel and takes latency, seek
 //! and transfer time. Requests beyond wait in the scheduler (`block/mq-deadline.c`), where one that
 //! continues the last of its kind is merged with it.
+#![expect(
+    clippy::single_range_in_vec_init,
+    reason = "a request is made of ranges of pages, often of one"
+)]
 
 use alloc::collections::VecDeque;
 use alloc::vec;

@@ -58,7 +58,6 @@ prop_compose! {
             amount: amount.map(|bytes| Bytes(bytes).into()),
             time_limit: time_limit.map(Nanos),
             think: Nanos(think),
-            ..read(0)
         })
     }
 }
