@@ -262,24 +262,9 @@ fn is_gone(error: &io::Error) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::root::testing::{put, root};
     use std::fs;
     use std::os::unix::fs::PermissionsExt as _;
-
-    /// A root with these files.
-    fn root(files: &[(&str, &str)]) -> (tempfile::TempDir, Root) {
-        let directory = tempfile::tempdir().expect("a directory");
-        let root = Root::new(directory.path());
-        for (path, text) in files {
-            put(&root, path, text);
-        }
-        (directory, root)
-    }
-
-    fn put(root: &Root, path: &str, text: &str) {
-        let path = root.join(path);
-        fs::create_dir_all(path.parent().expect("a parent")).expect("directories");
-        fs::write(path, text).expect("a file");
-    }
 
     fn names(groups: &Groups) -> BTreeSet<&str> {
         let paths = groups.files.keys();

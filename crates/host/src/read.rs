@@ -274,19 +274,7 @@ pub(crate) fn reason(error: &io::Error) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::fs;
-
-    /// A root with these files.
-    fn root(files: &[(&str, &str)]) -> (tempfile::TempDir, Root) {
-        let directory = tempfile::tempdir().expect("a directory");
-        let root = Root::new(directory.path());
-        for (path, text) in files {
-            let path = root.join(path);
-            fs::create_dir_all(path.parent().expect("a parent")).expect("directories");
-            fs::write(path, text).expect("a file");
-        }
-        (directory, root)
-    }
+    use crate::root::testing::root;
 
     #[test]
     fn what_is_there_is_read_and_what_is_wanted_is_missed() {

@@ -91,6 +91,29 @@ impl Root {
     }
 }
 
+/// Roots that tests make.
+#[cfg(test)]
+pub(crate) mod testing {
+    use super::*;
+
+    /// A root with these files.
+    pub(crate) fn root(files: &[(&str, &str)]) -> (tempfile::TempDir, Root) {
+        let directory = tempfile::tempdir().expect("a directory");
+        let root = Root::new(directory.path());
+        for (path, text) in files {
+            put(&root, path, text);
+        }
+        (directory, root)
+    }
+
+    /// Writes one file below it.
+    pub(crate) fn put(root: &Root, path: &str, text: &str) {
+        let path = root.join(path);
+        fs::create_dir_all(path.parent().expect("a parent")).expect("directories");
+        fs::write(path, text).expect("a file");
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

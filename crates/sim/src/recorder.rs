@@ -62,11 +62,7 @@ impl Recorder {
     ) {
         let mut files = self.all_files(memory, tunables);
         self.add_pressure(&mut files, pressure, at);
-        self.capture.frames.push(Frame {
-            at,
-            label: label.map(str::to_string),
-            files,
-        });
+        self.push(at, label, files);
     }
 
     /// A periodic sample.
@@ -89,11 +85,7 @@ impl Recorder {
             files.insert(PATHS[0].to_string(), text);
         }
         files.insert(PROGRESS.to_string(), progress(tasks));
-        self.capture.frames.push(Frame {
-            at,
-            label: None,
-            files,
-        });
+        self.push(at, None, files);
     }
 
     /// The last frame: everything, and the steps.
@@ -111,11 +103,12 @@ impl Recorder {
         let mut steps = String::new();
         self.steps.iter().for_each(|step| step.write(&mut steps));
         files.insert(STEPS.to_string(), steps);
-        self.capture.frames.push(Frame {
-            at,
-            label: None,
-            files,
-        });
+        self.push(at, None, files);
+    }
+
+    fn push(&mut self, at: Nanos, label: Option<&str>, files: BTreeMap<String, String>) {
+        let label = label.map(str::to_string);
+        self.capture.frames.push(Frame { at, label, files });
     }
 
     /// Adds the pressure files, where the kernel that booted has them.

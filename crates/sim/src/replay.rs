@@ -14,6 +14,7 @@ use core::hint::black_box;
 use mm::units::{PageSize, Pages};
 
 use crate::folio::{Folios, PageId};
+use crate::vmscan::{BATCH, DEF_PRIORITY};
 use classic::Classic;
 use mglru::MultiGeneration;
 
@@ -119,6 +120,21 @@ trait Policy {
     /// Reads one page.
     fn read_one(&mut self, page: PageId);
 
+    /// One pass at one priority; gives back the pages it reclaimed.
+    fn shrink(&mut self, priority: u32) -> u64;
+
+    /// Wants 32 pages, with ever larger shares of the lists (`do_try_to_free_pages`). A call that
+    /// reclaims nothing has made pages ready that the next one finds.
+    fn reclaim(&mut self) {
+        let mut reclaimed = 0;
+        for priority in (0..=DEF_PRIORITY).rev() {
+            reclaimed += self.shrink(priority);
+            if reclaimed >= BATCH {
+                break;
+            }
+        }
+    }
+
     fn read(&mut self, pages: &[PageId]) {
         for block in pages.chunks(AHEAD) {
             fetch(self.folios(), block);
@@ -135,4 +151,28 @@ trait Policy {
 fn fetch(folios: &Folios, block: &[PageId]) {
     let loaded = block.iter().fold(0, |sum, &page| sum ^ folios.raw(page));
     black_box(loaded);
+}
+
+#[cfg(test)]
+mod tests {
+    //! What the tests of both lists share.
+
+    use alloc::vec::Vec;
+
+    use super::Policy;
+
+    /// Reads these pages; how many of the accesses missed.
+    pub(super) fn misses(lists: &mut impl Policy, pages: impl IntoIterator<Item = u32>) -> u64 {
+        let before = lists.counters().misses;
+        let pages: Vec<u32> = pages.into_iter().collect();
+        lists.read(&pages);
+        lists.counters().misses - before
+    }
+
+    /// 1000 pages in a memory of 1000.
+    pub(super) fn misses_once_what_fits(mut lists: impl Policy) {
+        assert_eq!(misses(&mut lists, 0..1000), 1000);
+        assert_eq!(misses(&mut lists, (0..1000).chain(0..1000)), 0);
+        assert_eq!(lists.counters().accesses, 3000);
+    }
 }

@@ -6,7 +6,7 @@ use mm::units::{PageSize, Pages};
 use super::{Counters, Policy};
 use crate::folio::{Flag, Folios, PageId, State};
 use crate::lru::List;
-use crate::vmscan::{BATCH, DEF_PRIORITY};
+use crate::vmscan::BATCH;
 
 /// Memory with an active and an inactive list.
 #[derive(Clone, Debug)]
@@ -44,6 +44,25 @@ impl Policy for Classic {
             State::Shadow => self.refault(page),
             _ => self.bring_in(page, State::Inactive),
         }
+    }
+
+    /// One pass over both lists (`shrink_lruvec`).
+    fn shrink(&mut self, priority: u32) -> u64 {
+        let (mut inactive, mut active) = (
+            self.inactive.len() >> priority,
+            self.active.len() >> priority,
+        );
+        if !self.may_deactivate() {
+            active = 0;
+        }
+        let mut reclaimed = 0;
+        while reclaimed < BATCH && (inactive > 0 || active > 0) {
+            reclaimed += self.shrink_inactive(inactive.min(BATCH));
+            self.shrink_active(active.min(BATCH));
+            inactive = inactive.saturating_sub(BATCH);
+            active = active.saturating_sub(BATCH);
+        }
+        reclaimed
     }
 }
 
@@ -92,6 +111,7 @@ impl Classic {
         self.counters.misses += 1;
         while self.inactive.len() + self.active.len() >= self.memory {
             self.reclaim();
+            self.refaults_seen = self.counters.refault_activations;
         }
         self.folios.place(page, 0, state);
         self.folios.set(page, Flag::Referenced);
@@ -100,38 +120,6 @@ impl Classic {
             _ => &mut self.inactive,
         };
         list.push_head(&mut self.folios, page);
-    }
-
-    /// Wants 32 pages, with ever larger shares of the lists (`do_try_to_free_pages`). A call that
-    /// reclaims nothing has deactivated pages, which the next one finds.
-    fn reclaim(&mut self) {
-        let mut reclaimed = 0;
-        for priority in (0..=DEF_PRIORITY).rev() {
-            reclaimed += self.shrink(priority);
-            if reclaimed >= BATCH {
-                break;
-            }
-        }
-        self.refaults_seen = self.counters.refault_activations;
-    }
-
-    /// One pass over both lists (`shrink_lruvec`); gives back the pages it reclaimed.
-    fn shrink(&mut self, priority: u32) -> u64 {
-        let (mut inactive, mut active) = (
-            self.inactive.len() >> priority,
-            self.active.len() >> priority,
-        );
-        if !self.may_deactivate() {
-            active = 0;
-        }
-        let mut reclaimed = 0;
-        while reclaimed < BATCH && (inactive > 0 || active > 0) {
-            reclaimed += self.shrink_inactive(inactive.min(BATCH));
-            self.shrink_active(active.min(BATCH));
-            inactive = inactive.saturating_sub(BATCH);
-            active = active.saturating_sub(BATCH);
-        }
-        reclaimed
     }
 
     fn may_deactivate(&self) -> bool {

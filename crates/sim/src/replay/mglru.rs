@@ -3,7 +3,7 @@
 use super::{Counters, Policy};
 use crate::folio::{Flag, Folios, PageId, State};
 use crate::mglru::{Batch, Generations, Place, Shadow, note_use};
-use crate::vmscan::{BATCH, DEF_PRIORITY};
+use crate::vmscan::DEF_PRIORITY;
 
 /// Memory with generations.
 #[derive(Clone, Debug)]
@@ -34,6 +34,29 @@ impl Policy for MultiGeneration {
             State::Inactive => note_use(&mut self.folios, page),
             State::Shadow => self.refault(page),
             _ => self.bring_in(page, None),
+        }
+    }
+
+    /// One pass of `try_to_shrink_lruvec`. It makes a new generation where one is wanted and leaves
+    /// the rest to the next pass, but for the first priority, which gets by with what there is.
+    fn shrink(&mut self, priority: u32) -> u64 {
+        let (mut scanned, mut reclaimed) = (0, 0);
+        loop {
+            let budget = self.generations.budget(false);
+            if budget.needs_aging && priority < DEF_PRIORITY {
+                self.generations.age(&mut self.folios, false, 0);
+                return reclaimed;
+            }
+            let goal = budget.scan(priority);
+            let (progress, evicted) = match goal {
+                0 => (0, 0),
+                _ => self.evict(),
+            };
+            reclaimed += evicted;
+            scanned += progress;
+            if progress == 0 || scanned >= goal {
+                return reclaimed;
+            }
         }
     }
 }
@@ -76,42 +99,6 @@ impl MultiGeneration {
         self.folios.set(page, Flag::Referenced);
         self.generations.add(&mut self.folios, page, Place::Old);
         self.resident += 1;
-    }
-
-    /// Wants 32 pages, with ever larger shares of the generations (`do_try_to_free_pages`). A call
-    /// that reclaims nothing has made a generation, from which the next one evicts.
-    fn reclaim(&mut self) {
-        let mut reclaimed = 0;
-        for priority in (0..=DEF_PRIORITY).rev() {
-            reclaimed += self.shrink(priority);
-            if reclaimed >= BATCH {
-                break;
-            }
-        }
-    }
-
-    /// One pass at one priority (`try_to_shrink_lruvec`); gives back the pages it reclaimed. It
-    /// makes a new generation where one is wanted and leaves the rest to the next pass, but for the
-    /// first priority, which gets by with what there is.
-    fn shrink(&mut self, priority: u32) -> u64 {
-        let (mut scanned, mut reclaimed) = (0, 0);
-        loop {
-            let budget = self.generations.budget(false);
-            if budget.needs_aging && priority < DEF_PRIORITY {
-                self.generations.age(&mut self.folios, false, 0);
-                return reclaimed;
-            }
-            let goal = budget.scan(priority);
-            let (progress, evicted) = match goal {
-                0 => (0, 0),
-                _ => self.evict(),
-            };
-            reclaimed += evicted;
-            scanned += progress;
-            if progress == 0 || scanned >= goal {
-                return reclaimed;
-            }
-        }
     }
 
     /// Evicts up to 64 pages (`evict_folios`); gives back the progress made, and their number.

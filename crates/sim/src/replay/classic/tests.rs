@@ -6,6 +6,7 @@ use alloc::vec::Vec;
 use mm::prng::Prng;
 
 use super::*;
+use crate::replay::tests::{misses, misses_once_what_fits};
 
 fn replay(pages: u32, memory: u64) -> Classic {
     let mut folios = Folios::default();
@@ -13,19 +14,9 @@ fn replay(pages: u32, memory: u64) -> Classic {
     Classic::new(folios, memory.max(1), PageSize::FOUR_KIB)
 }
 
-fn misses(replay: &mut Classic, pages: impl IntoIterator<Item = u32>) -> u64 {
-    let before = replay.counters.misses;
-    let pages: Vec<u32> = pages.into_iter().collect();
-    replay.read(&pages);
-    replay.counters.misses - before
-}
-
 #[test]
 fn what_fits_misses_once() {
-    let mut replay = replay(1000, 1000);
-    assert_eq!(misses(&mut replay, 0..1000), 1000);
-    assert_eq!(misses(&mut replay, (0..1000).chain(0..1000)), 0);
-    assert_eq!(replay.counters.accesses, 3000);
+    misses_once_what_fits(replay(1000, 1000));
 }
 
 #[test]
