@@ -157,6 +157,14 @@ impl Memory {
         self.objects.huge_first(page)
     }
 
+    /// Whether a huge page was used since it was last asked: one entry of a page table maps all of
+    /// it, so an access to any of its pages counts.
+    pub(crate) fn take_accessed_huge(&mut self, first: PageId) -> bool {
+        (first..first + HUGE_PAGES as PageId).fold(false, |used, page| {
+            self.folios.take(page, Flag::Accessed) | used
+        })
+    }
+
     /// Makes base pages of a huge page.
     pub(crate) fn split_huge(&mut self, first: PageId) {
         self.objects.split(first);

@@ -12,6 +12,10 @@ use crate::memory::Memory;
 /// Requests that a plug holds back at most (`BLK_MAX_REQUEST_COUNT`).
 const PLUGGED: usize = 32;
 
+/// The bytes of a request after which a plug that gets another one holds none back any longer
+/// (`BLK_PLUG_FLUSH_SIZE`).
+const LONG: u64 = 128 << 10;
+
 /// The disks, and what is on its way.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct PageIo {
@@ -56,7 +60,8 @@ impl Memory {
         if last.is_some_and(|(_, last)| last.merge(&request)) {
             return;
         }
-        if self.io.plug.len() >= PLUGGED {
+        let is_long = |(_, request): &(usize, Request)| request.length >= LONG;
+        if self.io.plug.len() >= PLUGGED || self.io.plug.last().is_some_and(is_long) {
             self.unplug();
         }
         self.io.plug.push((disk, request));

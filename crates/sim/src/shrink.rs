@@ -74,6 +74,7 @@ impl Memory {
             let Some(page) = self.lruvecs[group].lists[lru as usize].tail() else {
                 break;
             };
+            self.spent += self.costs.deactivate_ps;
             match self.huge_first(page) {
                 Some(first) => {
                     (first..first + HUGE_PAGES as PageId).for_each(|page| self.deactivate(page));
@@ -90,14 +91,17 @@ impl Memory {
         let stat = self.groups.stat(group);
         stat.pgrefill += done;
         stat.pgdeactivate += done;
-        self.spent += done * self.costs.deactivate_ps;
     }
 
     /// Whether a page was used since it was last looked at (`folio_check_references`): a mapped
     /// page needs two rounds to become active.
     pub(crate) fn check_references(&mut self, page: PageId) -> Verdict {
         let was_referenced = self.folios.take(page, Flag::Referenced);
-        if !self.folios.take(page, Flag::Accessed) {
+        let used = match self.huge_first(page) {
+            Some(first) => self.take_accessed_huge(first),
+            None => self.folios.take(page, Flag::Accessed),
+        };
+        if !used {
             return Verdict::Reclaim;
         }
         self.folios.set(page, Flag::Referenced);
@@ -134,45 +138,52 @@ impl Memory {
     fn shrink_page(&mut self, page: PageId, done: &mut Shrunk) {
         done.scanned += 1;
         self.take_from_list(page);
-        let verdict = self.check_references(page);
-        let kind = self.kind(page);
-        match verdict {
+        match self.check_references(page) {
             Verdict::Keep => {
                 self.spent += self.costs.rotate_ps;
-                self.add_to_list(page, kind.inactive());
+                self.add_to_list(page, self.kind(page).inactive());
             }
-            Verdict::Activate => self.put_back_active(page),
-            Verdict::Reclaim => match self.reclaim_page(page) {
-                Fate::Freed => done.reclaimed += 1,
-                Fate::Written => done.written += 1,
-                Fate::NoSlot => self.put_back_active(page),
-            },
+            Verdict::Activate => {
+                self.spent += self.costs.rotate_ps;
+                self.put_back_active(page);
+            }
+            Verdict::Reclaim => self.reclaim_or_activate(page, done),
         }
     }
 
-    /// A huge page is one entry of its list: it is kept, activated or split as a whole.
+    /// A huge page is one entry of its list: it is kept or activated as a whole. One that goes to
+    /// swap is split, and its pages go there with the same batch.
     fn shrink_huge(&mut self, first: PageId, done: &mut Shrunk) {
+        done.scanned += HUGE_PAGES;
+        self.spent += self.costs.rotate_ps;
         let pages = first..first + HUGE_PAGES as PageId;
+        for page in pages.clone() {
+            self.take_from_list(page);
+        }
         match self.check_references(first) {
             Verdict::Reclaim if self.can_swap_in(self.group(first)) => {
-                return self.split_huge(first);
+                self.split_huge(first);
+                pages.for_each(|page| self.reclaim_or_activate(page, done));
             }
-            Verdict::Keep => pages.for_each(|page| {
-                self.take_from_list(page);
-                self.add_to_list(page, Lru::InactiveAnon);
-            }),
-            _ => pages.for_each(|page| {
-                self.take_from_list(page);
-                self.put_back_active(page);
-            }),
+            Verdict::Keep => pages.for_each(|page| self.add_to_list(page, Lru::InactiveAnon)),
+            _ => pages.for_each(|page| self.put_back_active(page)),
         }
-        self.spent += self.costs.rotate_ps;
-        done.scanned += HUGE_PAGES;
+    }
+
+    /// Reclaims a page that is on no list; one for which swap has no room becomes active.
+    fn reclaim_or_activate(&mut self, page: PageId, done: &mut Shrunk) {
+        match self.reclaim_page(page) {
+            Fate::Freed => done.reclaimed += 1,
+            Fate::Written => done.written += 1,
+            Fate::NoSlot => {
+                self.spent += self.costs.rotate_ps;
+                self.put_back_active(page);
+            }
+        }
     }
 
     fn put_back_active(&mut self, page: PageId) {
         let (group, kind) = (self.group(page), self.kind(page));
-        self.spent += self.costs.rotate_ps;
         self.add_to_list(page, kind.active());
         self.age_nonresident(group, 1);
         self.events.pgactivate += 1;

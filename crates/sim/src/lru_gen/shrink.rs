@@ -172,7 +172,7 @@ impl Memory {
 
     /// Whether a huge page stays whole: it was used, or cannot be swapped. Else it is split.
     fn keeps_huge(&mut self, first: PageId) -> bool {
-        if self.folios.take(first, Flag::Accessed) || !self.can_swap() {
+        if self.take_accessed_huge(first) || !self.can_swap() {
             return true;
         }
         self.split_huge(first);

@@ -85,7 +85,11 @@ impl Memory {
                 continue;
             }
             entries += 1;
-            if self.is_young(page) {
+            let young = match huge {
+                Some(first) => self.take_accessed_huge(first),
+                None => self.is_young(page),
+            };
+            if young {
                 used.push(page);
             }
         }
