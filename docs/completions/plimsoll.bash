@@ -289,7 +289,7 @@ _plimsoll() {
             return 0
             ;;
         plimsoll__subcmd__predict)
-            opts="-h --arm --repetitions --seed --out --kernel --calibration --set --scale --help"
+            opts="-h --arm --repetitions --seed --out --all --kernel --calibration --set --scale --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -335,7 +335,7 @@ _plimsoll() {
             return 0
             ;;
         plimsoll__subcmd__prove)
-            opts="-h --arm --repetitions --seed --out --kernel --modules --clock --records --calibration --deadline --jobs --help"
+            opts="-h --arm --repetitions --seed --out --all --kernel --modules --clock --records --calibration --deadline --jobs --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -423,7 +423,7 @@ _plimsoll() {
             return 0
             ;;
         plimsoll__subcmd__report)
-            opts="-h --records --out --help"
+            opts="-h --records --out --all --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0

@@ -52,6 +52,7 @@ complete -c plimsoll -n "__fish_plimsoll_using_subcommand predict" -l kernel -d 
 complete -c plimsoll -n "__fish_plimsoll_using_subcommand predict" -l calibration -d 'A calibration made by `plimsoll calibrate`, in place of a built-in one' -r -F
 complete -c plimsoll -n "__fish_plimsoll_using_subcommand predict" -l set -d 'Add an arm of your own with this setting (repeatable)' -r
 complete -c plimsoll -n "__fish_plimsoll_using_subcommand predict" -l scale -d 'Real pages that a simulated one stands for: a power of two, or auto, which is 1 up to 32 GiB of memory and files and keeps the simulated pages below two million beyond' -r
+complete -c plimsoll -n "__fish_plimsoll_using_subcommand predict" -l all -d 'List every measure of every arm, also where the study says what to show first'
 complete -c plimsoll -n "__fish_plimsoll_using_subcommand predict" -s h -l help -d 'Print help'
 complete -c plimsoll -n "__fish_plimsoll_using_subcommand prove" -l arm -d 'Run only this arm (repeatable) [default: all]' -r
 complete -c plimsoll -n "__fish_plimsoll_using_subcommand prove" -l repetitions -d 'Runs of each arm, each with its own seed [default: what the study says]' -r
@@ -65,9 +66,11 @@ complete -c plimsoll -n "__fish_plimsoll_using_subcommand prove" -l records -d '
 complete -c plimsoll -n "__fish_plimsoll_using_subcommand prove" -l calibration -d 'Predict by a calibration made by `plimsoll calibrate`, in place of a built-in one' -r -F
 complete -c plimsoll -n "__fish_plimsoll_using_subcommand prove" -l deadline -d 'Give up a VM after this many seconds of the host\'s time' -r
 complete -c plimsoll -n "__fish_plimsoll_using_subcommand prove" -l jobs -d 'Run this many VMs at a time [default: one per CPU in virtual time, as far as memory is available; 1 in wall-clock time]' -r
+complete -c plimsoll -n "__fish_plimsoll_using_subcommand prove" -l all -d 'List every measure of every arm, also where the study says what to show first'
 complete -c plimsoll -n "__fish_plimsoll_using_subcommand prove" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c plimsoll -n "__fish_plimsoll_using_subcommand report" -l records -d 'The folder below which `prove` wrote its records' -r -F
 complete -c plimsoll -n "__fish_plimsoll_using_subcommand report" -l out -d 'Write the report into this folder' -r -F
+complete -c plimsoll -n "__fish_plimsoll_using_subcommand report" -l all -d 'List every measure of every arm, also where the study says what to show first'
 complete -c plimsoll -n "__fish_plimsoll_using_subcommand report" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c plimsoll -n "__fish_plimsoll_using_subcommand calibrate" -l kernel -d 'The kernel: 6.1, 6.12 (stock Debian kernels), host, or the path of an image' -r
 complete -c plimsoll -n "__fish_plimsoll_using_subcommand calibrate" -l out -d 'Write the calibration into this folder' -r -F

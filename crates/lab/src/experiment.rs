@@ -161,7 +161,20 @@ impl<'a> Experiment<'a> {
         store: Option<&Store>,
         tell: &(dyn Fn(Event<'_>) + Sync),
     ) -> Result<Results, ExperimentError> {
-        let runs = self.runs()?;
+        self.run_these(self.runs()?, bench, store, tell)
+    }
+
+    /// Runs these, in their order, in place of those of [`Experiment::runs`].
+    ///
+    /// # Errors
+    /// As [`Experiment::run`].
+    pub fn run_these(
+        &self,
+        runs: Vec<RunId>,
+        bench: &(dyn Bench + Sync),
+        store: Option<&Store>,
+        tell: &(dyn Fn(Event<'_>) + Sync),
+    ) -> Result<Results, ExperimentError> {
         let one = |id: &RunId| self.run_one(id, bench, store, tell);
         let ended: Vec<Ended> = side_by_side(&runs, self.at_a_time.number(), one)?;
         let mut results = Results::default();

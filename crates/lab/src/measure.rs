@@ -282,18 +282,24 @@ impl Unit {
     /// An amount as people read it: "67584 kB", "1422 MiB", "0.364 s".
     #[must_use]
     pub fn show(self, amount: f64) -> String {
-        let number = match self {
-            Self::Kib | Self::Pages | Self::Count => whole(amount),
-            _ => four_digits(amount),
-        };
-        let word = self.word();
+        let (number, word) = (self.number(amount), self.word());
         let gap = if word.is_empty() { "" } else { " " };
         format!("{number}{gap}{word}")
     }
+
+    /// The same without the unit's word.
+    #[must_use]
+    pub fn number(self, amount: f64) -> String {
+        match self {
+            Self::Kib | Self::Pages | Self::Count => whole(amount),
+            _ => four_digits(amount),
+        }
+    }
 }
 
+/// Half a page or a process says something only where there are few.
 fn whole(amount: f64) -> String {
-    if amount.fract().abs() < 1e-9 {
+    if amount.fract().abs() < 1e-9 || amount.abs() >= 100.0 {
         format!("{amount:.0}")
     } else {
         format!("{amount:.1}")
@@ -303,9 +309,9 @@ fn whole(amount: f64) -> String {
 /// Three or four significant digits.
 fn four_digits(amount: f64) -> String {
     match amount.abs() {
-        size if size >= 100.0 => format!("{amount:.0}"),
-        size if size >= 10.0 => format!("{amount:.1}"),
-        size if size >= 1.0 => format!("{amount:.2}"),
+        size if size >= 99.95 => format!("{amount:.0}"),
+        size if size >= 9.995 => format!("{amount:.1}"),
+        size if size >= 0.9995 => format!("{amount:.2}"),
         0.0 => "0".to_owned(),
         size if size >= 0.001 => format!("{amount:.3}"),
         _ => format!("{amount:.6}"),
@@ -324,6 +330,9 @@ mod tests {
         assert_eq!(Unit::Seconds.show(22.36), "22.4 s");
         assert_eq!(Unit::Count.show(3.0), "3");
         assert_eq!(Unit::Count.show(2.5), "2.5");
+        assert_eq!(Unit::Count.show(154.5), "154");
+        let shown = [100.02, 99.96, 9.996, 0.9996].map(|share| Unit::Percent.number(share));
+        assert_eq!(shown, ["100", "100", "10.0", "1.00"]);
     }
 
     #[test]

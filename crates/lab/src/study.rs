@@ -25,6 +25,7 @@ mod measures;
 mod names;
 mod node;
 mod settings;
+mod shown;
 mod source;
 mod step;
 mod table;
@@ -33,6 +34,7 @@ mod workload;
 
 pub use asked::asked;
 pub use built_in::{BUILT_IN, FindError};
+pub use shown::{ArmTable, Chart, Distribution, Effect, Shown};
 pub use source::StudyError;
 
 use self::arms::ArmPlan;
@@ -68,6 +70,8 @@ pub struct Study {
     pub arms: Vec<Arm>,
     /// What is read in the outcomes.
     pub measures: Vec<Measure>,
+    /// What the report shows before all figures.
+    pub shown: Shown,
 }
 
 /// One arm of a study: everything of a scenario but the seed.
@@ -120,6 +124,9 @@ const ROOT: &[&str] = &[
     "cgroup",
     "process",
     "measure",
+    "table",
+    "chart",
+    "distribution",
 ];
 
 impl Study {
@@ -266,6 +273,7 @@ fn head(
     arm_names.extend(plans.iter().map(|plan| plan.base_name.as_str()));
     let measures = measures::measures(root, &arm_names, labels)?;
     let words = words::words(root, &measures, &arms)?;
+    let shown = shown::shown(root, &measures, &arms)?;
     Ok(Study {
         file: source.file.to_owned(),
         text: source.text.to_owned(),
@@ -278,6 +286,7 @@ fn head(
         sample_every: sample(root)?,
         arms,
         measures,
+        shown,
     })
 }
 

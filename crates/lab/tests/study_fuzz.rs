@@ -8,6 +8,7 @@ fn nearly() -> impl Strategy<Value = String> {
     let texts = prop::sample::select(vec![
         include_str!("../../../studies/min-free-kbytes.toml").to_owned(),
         include_str!("../../../studies/memory-hogs.toml").to_owned(),
+        include_str!("../../../studies/working-set.toml").to_owned(),
         include_str!("studies/ksm.toml").to_owned(),
     ]);
     let junk = prop_oneof![

@@ -5,8 +5,10 @@
 
 mod cli;
 mod cmd;
+mod columns;
 mod docs;
 mod exit;
+mod glance;
 mod results;
 mod table;
 mod term;

@@ -1,15 +1,130 @@
 //! What a study came to, as text for a terminal.
 
 use lab::fidelity::{self, Fidelity};
-use lab::judge::{Judgement, sum_up};
+use lab::judge::{Judgement, judge, sum_up};
 use lab::measure::Measure;
+use lab::report::Pair;
+use lab::report::arms::arms;
 use lab::report::compare::{Figure, Row};
-use lab::report::template;
+use lab::report::{prose, template};
 use lab::study::Study;
 use lab::verdict::{Finding, percent};
 
+use crate::glance;
 use crate::table::{Cell, Mood, Table};
 use crate::term::bold;
+
+/// How much of a study is listed.
+#[derive(Clone, Copy, Debug, clap::Args)]
+pub(crate) struct Detail {
+    /// List every measure of every arm, also where the study says what to show first
+    #[arg(long)]
+    all: bool,
+}
+
+/// The runs of one kernel that are to be shown.
+pub(crate) struct View<'a> {
+    pub(crate) study: &'a Study,
+    /// The arms that were wanted, in the study's order.
+    pub(crate) arms: Vec<&'a str>,
+    pub(crate) pair: &'a Pair,
+    /// Every measure on every arm.
+    pub(crate) rows: Vec<Row>,
+    /// Each arm against the first, by the kernel's runs, or the model's where there are none.
+    pub(crate) judgements: Vec<Judgement>,
+    /// The columns of the terminal.
+    pub(crate) width: usize,
+}
+
+impl<'a> View<'a> {
+    pub(crate) fn new(study: &'a Study, arms: Vec<&'a str>, pair: &'a Pair, width: usize) -> Self {
+        let records = match pair.is_proved() {
+            true => &pair.proofs,
+            false => &pair.model,
+        };
+        Self {
+            study,
+            arms,
+            pair,
+            rows: pair.rows(study),
+            judgements: judge(study, records),
+            width,
+        }
+    }
+
+    /// The author's answer with this kernel's numbers; empty where there is none, or where it
+    /// speaks of arms that were not run.
+    fn answer(&self) -> String {
+        let answer = self.study.answer.as_deref().unwrap_or_default();
+        if !template::is_whole(answer, &self.rows) {
+            return String::new();
+        }
+        match template::fill(answer, &self.rows) {
+            Ok(text) if !text.is_empty() => wrapped(&text, self.width) + "\n",
+            _ => String::new(),
+        }
+    }
+
+    /// The answer, and as much of the figures as is wanted.
+    pub(crate) fn body(&self, detail: Detail) -> String {
+        let figures = match detail.all {
+            true => self.every_figure(),
+            false => self.glance(),
+        };
+        self.answer() + &figures
+    }
+
+    /// What the study asks to be shown first; every figure where it asks for no table.
+    fn glance(&self) -> String {
+        let Self {
+            study,
+            pair,
+            rows,
+            width,
+            ..
+        } = self;
+        let Some(table) = arms(study, &self.arms, pair, rows, &self.judgements) else {
+            return self.every_figure();
+        };
+        let is_shown = |row: &&Row| table.columns.contains(&row.measure);
+        let shown: Vec<Row> = rows.iter().filter(is_shown).cloned().collect();
+        let lines = missing(&shown)
+            .into_iter()
+            .map(|line| format!("no figure for {line}"));
+        let measures = study.measures.len();
+        let hint = format!(
+            "with --all: each of {measures} measures on each of {} arms",
+            self.arms.len()
+        );
+        glance::charts(study, &self.arms, pair, rows, *width)
+            + &glance::table(&table, *width)
+            + &paragraphs(lines.chain([hint]), *width)
+    }
+
+    /// Every measure of every arm, and what is to be said of them.
+    fn every_figure(&self) -> String {
+        let Self {
+            study,
+            rows,
+            judgements,
+            width,
+            ..
+        } = self;
+        let table = match self.pair.is_proved() {
+            true => proved(study, &self.arms, rows),
+            false => predicted(study, &self.arms, rows, judgements, *width),
+        };
+        let findings = findings(&self.arms, judgements, rows);
+        table + "\n" + &paragraphs(findings, *width)
+    }
+}
+
+fn paragraphs(lines: impl IntoIterator<Item = String>, width: usize) -> String {
+    lines
+        .into_iter()
+        .map(|line| wrapped(&line, width))
+        .collect()
+}
 
 /// The study's title and question.
 pub(crate) fn heading(study: &Study, width: usize) -> String {
@@ -20,18 +135,9 @@ pub(crate) fn heading(study: &Study, width: usize) -> String {
     )
 }
 
-/// The author's answer with this run's numbers in it; empty where there is none.
-pub(crate) fn answer(study: &Study, rows: &[Row], width: usize) -> String {
-    let answer = study.answer.as_deref().unwrap_or_default();
-    match template::fill(answer, rows) {
-        Ok(text) if !text.is_empty() => wrapped(&text, width) + "\n",
-        _ => String::new(),
-    }
-}
-
 /// What the model foretells: measures down, arms across, and where there are two arms, the change.
 /// Arms that do not fit across go down.
-pub(crate) fn predicted(
+fn predicted(
     study: &Study,
     arms: &[&str],
     rows: &[Row],
@@ -101,7 +207,7 @@ fn down(study: &Study, arms: &[&str], rows: &[Row], judgements: &[Judgement]) ->
 
 /// What was published, what the kernel did and what the model foretold, side by side; what there is
 /// nothing of is left out.
-pub(crate) fn proved(study: &Study, arms: &[&str], rows: &[Row]) -> String {
+fn proved(study: &Study, arms: &[&str], rows: &[Row]) -> String {
     let measured = rows.iter().any(|row| row.kernel != Figure::NoRun);
     let foretold = rows.iter().any(|row| row.model != Figure::NoRun);
     let reported = rows.iter().any(|row| row.published.is_some());
@@ -153,7 +259,7 @@ pub(crate) fn holds(rows: &[Row]) -> bool {
 
 /// What is to be said below a table: how each arm compares with the first, and why figures are
 /// missing.
-pub(crate) fn findings(arms: &[&str], judgements: &[Judgement], rows: &[Row]) -> Vec<String> {
+fn findings(arms: &[&str], judgements: &[Judgement], rows: &[Row]) -> Vec<String> {
     let verdicts = arms.iter().filter_map(|arm| sum_up(judgements, arm));
     let gaps = missing(rows).into_iter();
     verdicts
@@ -176,7 +282,7 @@ fn unavailable(rows: &[Row]) -> Vec<String> {
 }
 
 /// Why some figures are missing, each reason once.
-pub(crate) fn missing(rows: &[Row]) -> Vec<String> {
+fn missing(rows: &[Row]) -> Vec<String> {
     let mut reasons = Vec::new();
     for row in rows {
         for figure in [&row.model, &row.kernel] {
@@ -229,11 +335,18 @@ fn dash() -> String {
     "–".to_owned()
 }
 
-/// The text broken between words to fit `width` columns, a newline at its end.
+/// The text broken between words to fit `width` columns, paragraph by paragraph, a newline at its
+/// end.
 pub(crate) fn wrapped(text: &str, width: usize) -> String {
+    let paragraphs = prose::paragraphs(text);
+    let filled = paragraphs.iter().map(|words| filled(words, width));
+    filled.collect::<Vec<_>>().join("\n")
+}
+
+fn filled(words: &[String], width: usize) -> String {
     let mut out = String::new();
     let mut column = 0;
-    for word in text.split_whitespace() {
+    for word in words {
         let length = word.chars().count();
         if column > 0 && column + 1 + length > width {
             out.push('\n');
@@ -256,6 +369,7 @@ mod tests {
     #[test]
     fn prose_fits_its_width() {
         assert_eq!(wrapped("a bc def g", 4), "a bc\ndef\ng\n");
+        assert_eq!(wrapped("a 12 %\n\nb", 5), "a\n12 %\n\nb\n");
         assert!(
             wrapped("toolongaword x", 4)
                 .lines()

@@ -51,6 +51,74 @@ fn a_prediction_is_a_table_and_a_report() {
     assert!(page.expect("the report").starts_with("<!doctype html>"));
 }
 
+/// Three arms of a study that says what to show first.
+fn some_arms(more: &[&str]) -> String {
+    let folder = tempfile::tempdir().expect("a folder");
+    let arms = [
+        "--arm",
+        "default",
+        "--arm",
+        "mlock",
+        "--arm",
+        "backup of 4 x free",
+    ];
+    let arguments = [
+        &["predict", "memory-hogs", "--repetitions", "1"],
+        &arms[..],
+        more,
+    ]
+    .concat();
+    let output = plimsoll(&arguments, folder.path());
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    stdout(&output)
+}
+
+#[test]
+fn what_a_study_shows_first_stands_in_place_of_all_figures() {
+    let text = some_arms(&[]);
+    assert!(
+        text.lines().all(|line| line.chars().count() <= 80),
+        "{text}"
+    );
+    let row = |name: &str| text.lines().position(|line| line.starts_with(name));
+    let (mlock, default) = (
+        row("mlock ").expect("a row"),
+        row("default ").expect("a row"),
+    );
+    assert!(mlock < default, "the better one first: {text}");
+    assert!(
+        text.contains("Asks for an application that locks"),
+        "{text}"
+    );
+    assert!(text.contains("\nby size of the backup") || text.contains(", by size of the backup"));
+    assert!(
+        row("backup of 4 x free").is_none(),
+        "it is no remedy: {text}"
+    );
+    assert!(text.contains("with --all: each of "), "{text}");
+    assert!(
+        !text.contains("(no figure)"),
+        "an answer with holes: {text}"
+    );
+    assert!(row("stalls of allocation").is_none(), "{text}");
+}
+
+#[test]
+fn all_lists_every_measure_of_every_arm() {
+    let text = some_arms(&["--all"]);
+    for line in [
+        "stalls of allocation",
+        "slowest operations",
+        "mlock against default: ",
+    ] {
+        assert!(
+            text.lines().any(|other| other.starts_with(line)),
+            "{line}: {text}"
+        );
+    }
+    assert!(!text.contains("Asks for"), "{text}");
+}
+
 #[test]
 fn the_same_prediction_has_the_same_bytes() {
     let run = || {

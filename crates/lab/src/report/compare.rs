@@ -181,15 +181,12 @@ impl Figure {
         }
     }
 
-    /// The smallest and the largest, where they differ.
+    /// The smallest and the largest, where they differ by what is shown of them.
     #[must_use]
     pub fn range(&self, unit: Unit) -> Option<String> {
-        match stats::spread(self.values()) {
-            Some((min, max)) if min < max => {
-                Some(format!("{} to {}", unit.show(min), unit.show(max)))
-            }
-            _ => None,
-        }
+        let (min, max) = stats::spread(self.values())?;
+        let (min, max) = (unit.show(min), unit.show(max));
+        (min != max).then(|| format!("{min} to {max}"))
     }
 }
 

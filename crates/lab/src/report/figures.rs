@@ -6,6 +6,7 @@ use mm::workload::{Action, Step, Target};
 
 use super::chart::{Bar, Bars, Ink, LoadLineChart, Words, both};
 use super::html::Escaped;
+use super::legend::{bar, broad, key, legend, line};
 use super::series::{self, LoadLine, Span};
 use super::{Pair, first};
 use crate::measure::{Source, Take};
@@ -99,37 +100,10 @@ fn load_line_legend(pair: &Pair) -> String {
         key(&line(Ink::Watermark, 2, "5 3"), "low watermark"),
     ];
     if pair.is_proved() {
-        let broad = format!("{}{}", broad(Ink::Free), line(Ink::Free, 2, ""));
+        let broad = format!("{}{}", broad(Ink::Free, 0.3), line(Ink::Free, 2, ""));
         keys.push(key(&broad, "thin: the model; broad and pale: the kernel"));
     }
     legend(&keys)
-}
-
-fn legend(keys: &[String]) -> String {
-    format!("<ul class=\"legend\">{}</ul>\n", keys.concat())
-}
-
-fn key(drawing: &str, words: &str) -> String {
-    format!(
-        "<li><svg class=\"key\" viewBox=\"0 0 36 12\" aria-hidden=\"true\">{drawing}</svg> \
-         {words}</li>"
-    )
-}
-
-fn line(ink: Ink, width: u32, dashes: &str) -> String {
-    let color = ink.hex();
-    format!(
-        "<line x1=\"0\" x2=\"34\" y1=\"6\" y2=\"6\" stroke=\"{color}\" stroke-width=\"{width}\" \
-         stroke-dasharray=\"{dashes}\"/>"
-    )
-}
-
-fn broad(ink: Ink) -> String {
-    let color = ink.hex();
-    format!(
-        "<line x1=\"0\" x2=\"34\" y1=\"6\" y2=\"6\" stroke=\"{color}\" stroke-width=\"8\" \
-         opacity=\"0.3\"/>"
-    )
 }
 
 fn band() -> String {
@@ -183,10 +157,6 @@ pub(super) fn times(study: &Study, pair: &Pair, prefix: &str) -> Option<String> 
 
 /// `published` is the ink of the mark, where there is one.
 fn times_legend(pair: &Pair, published: Option<Ink>) -> String {
-    let bar = |ink: Ink, height: u32| {
-        let (color, top) = (ink.hex(), 6 - height / 2);
-        format!("<rect y=\"{top}\" width=\"34\" height=\"{height}\" fill=\"{color}\"/>")
-    };
     let mark = |ink: Ink| {
         let color = ink.hex();
         format!("<rect x=\"16\" width=\"3\" height=\"12\" fill=\"{color}\"/>")

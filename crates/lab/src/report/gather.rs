@@ -1,11 +1,12 @@
 //! Bringing proofs and predictions together: which records belong to the study as it is now, and
-//! the model's runs for every kernel that was proved.
+//! the model's runs for every kernel that was proved, with the seeds that it was proved with.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use super::Pair;
 use crate::calibration;
-use crate::experiment::{AtATime, Experiment, Results};
+use crate::experiment::{AtATime, Experiment, Results, RunId};
 use crate::model_bench::ModelBench;
 use crate::record::{Record, Store, StoreError};
 use crate::study::Study;
@@ -31,7 +32,7 @@ pub fn gather(study: &Study, store: &Store) -> Result<Gathered, StoreError> {
         gathered.pairs = calibration::kernels().map(Pair::unproved).collect();
     }
     for pair in &mut gathered.pairs {
-        match predict(study, &pair.release) {
+        match predict(study, pair) {
             Ok(results) => {
                 pair.model = results.records;
                 let failures = results.failures.into_iter();
@@ -72,12 +73,36 @@ pub(crate) fn proofs(
     Ok(Gathered { pairs, problems })
 }
 
-fn predict(study: &Study, release: &str) -> Result<Results, String> {
-    let calibration = calibration::built_in(release).map_err(|error| error.to_string())?;
+fn predict(study: &Study, pair: &Pair) -> Result<Results, String> {
+    let calibration = calibration::built_in(&pair.release).map_err(|error| error.to_string())?;
     let mut experiment = Experiment::new(study);
     experiment.at_a_time = AtATime::EveryCpu;
-    let results = experiment.run(&ModelBench::new(calibration), None, &|_| ());
+    let bench = ModelBench::new(calibration);
+    let results = match pair.is_proved() {
+        true => experiment.run_these(the_same(study, &pair.proofs), &bench, None, &|_| ()),
+        false => experiment.run(&bench, None, &|_| ()),
+    };
     results.map_err(|error| error.to_string())
+}
+
+/// Every arm with the seeds that the kernel ran it with; an arm that it did not run with all of the
+/// kernel's seeds.
+fn the_same(study: &Study, proofs: &[Record]) -> Vec<RunId> {
+    let seeds = |arm: Option<&str>| -> BTreeSet<u64> {
+        let proofs = proofs.iter().map(|record| &record.provenance);
+        let of_arm = proofs.filter(|from| arm.is_none_or(|arm| from.arm == arm));
+        of_arm.map(|from| from.seed).collect()
+    };
+    let runs = study.arms.iter().flat_map(|arm| {
+        let own = seeds(Some(&arm.name));
+        let seeds = if own.is_empty() { seeds(None) } else { own };
+        let run = |seed| RunId {
+            arm: arm.name.clone(),
+            seed,
+        };
+        seeds.into_iter().map(run)
+    });
+    runs.collect()
 }
 
 /// A prediction that was recorded; the report makes its own, with the model as it is now.
@@ -229,6 +254,19 @@ mod tests {
         ]);
         let names: Vec<&str> = pairs.iter().map(|pair| pair.kernel.as_str()).collect();
         assert_eq!(names, ["Linux 6.1 (virtual)", "Linux 6.1 (wall)"]);
+    }
+
+    #[test]
+    fn the_model_runs_the_kernels_seeds() {
+        let study = Study::find("min-free-kbytes").unwrap();
+        let proofs = [7, 3].map(|seed| proof("6.1", "VM", seed, ""));
+        let runs = the_same(&study, &proofs).into_iter();
+        let runs: Vec<_> = runs.map(|run| (run.arm, run.seed)).collect();
+        let of_both = ["default", "raised"].map(|arm| [(arm.to_owned(), 3), (arm.to_owned(), 7)]);
+        assert_eq!(runs, of_both.concat(), "the arm that was not run too");
+        let one = [proof("6.1", "VM", 7, "")];
+        let one = the_same(&study, &[&one[..], &[record("default", 5)]].concat());
+        assert_eq!((one[0].seed, one[1].seed, one.len()), (5, 7, 2));
     }
 
     #[test]

@@ -4,14 +4,18 @@
 //! It knows no study; what is said about one stands in the study's own file, with placeholders for
 //! the numbers (see [`template`]).
 
+pub mod arms;
 mod chart;
 pub mod compare;
 mod figures;
 pub mod gather;
 mod html;
+mod legend;
 mod page;
+pub mod prose;
 mod repeat;
 mod series;
+mod shown;
 mod survivors;
 mod table;
 pub mod template;

@@ -1,26 +1,60 @@
 //! The page: its sections in order.
 
+use super::compare::Row;
 use super::html::Escaped;
-use super::{Pair, Report, STYLE, figures, repeat, survivors, table, template, verdicts};
+use super::{Pair, Report, STYLE, arms, figures, prose, repeat, shown, survivors, table};
+use super::{template, verdicts};
+use crate::judge::{Judgement, judge};
 use crate::study::Study;
+
+/// Most arms whose figures are shown unfolded.
+const UNFOLDED: usize = 6;
+
+/// A kernel's runs, with all figures and verdicts read once.
+struct Read<'a> {
+    pair: &'a Pair,
+    rows: Vec<Row>,
+    judgements: Vec<Judgement>,
+}
+
+impl<'a> Read<'a> {
+    fn of(study: &Study, pair: &'a Pair) -> Self {
+        let records = match pair.is_proved() {
+            true => &pair.proofs,
+            false => &pair.model,
+        };
+        Self {
+            pair,
+            rows: pair.rows(study),
+            judgements: judge(study, records),
+        }
+    }
+}
 
 /// Writes the page.
 pub(super) fn page(report: &Report<'_>) -> String {
     let study = report.study;
+    let read: Vec<Read<'_>> = report
+        .pairs
+        .iter()
+        .map(|pair| Read::of(study, pair))
+        .collect();
+    // The answer speaks of the first kernel that was really run, as `Report::spoken_of` has it.
+    let proved = read.iter().find(|read| read.pair.is_proved());
+    let spoken_of = proved.or_else(|| read.first());
     let sections = [
         head(study),
-        answer(report),
+        answer(study, &read, spoken_of),
         unproved(report),
         problems(report),
-        report
-            .pairs
-            .iter()
+        first_of_all(study, &read),
+        read.iter()
             .enumerate()
-            .map(|(index, pair)| kernel(study, pair, index))
+            .map(|(index, read)| kernel(study, read, index))
             .collect(),
-        verdicts(report),
-        published(report),
-        why(report),
+        verdicts(study, &read),
+        published(study, spoken_of),
+        why(study, &read, spoken_of),
         repeat::repeat(report),
         limits(),
         foot(report),
@@ -39,29 +73,75 @@ fn head(study: &Study) -> String {
     )
 }
 
-fn answer(report: &Report<'_>) -> String {
-    let (Some(text), Some(pair)) = (&report.study.answer, report.spoken_of()) else {
+/// The author's answer with the numbers of the kernel that is spoken of; those of the others are
+/// folded away behind it.
+fn answer(study: &Study, read: &[Read<'_>], spoken_of: Option<&Read<'_>>) -> String {
+    let (Some(text), Some(first)) = (&study.answer, spoken_of) else {
         return String::new();
     };
-    let text = filled(text, report.study, pair);
-    let whence = match pair.is_proved() {
-        true => format!("The numbers were measured on {}.", pair.kernel),
-        false => format!(
-            "The numbers are the model's, for {}; no kernel was run.",
-            pair.kernel
-        ),
+    if !template::is_whole(text, &first.rows) {
+        return String::new();
+    }
+    let of_kernel = |read: &Read<'_>| paragraphs(&filled(text, &read.rows));
+    let kernel = Escaped(&first.pair.kernel);
+    let whence = match first.pair.is_proved() {
+        true => format!("The numbers were measured on {kernel}."),
+        false => format!("The numbers are the model's, for {kernel}; no kernel was run."),
     };
     format!(
-        "<section class=\"answer\" aria-label=\"The answer\">\n{}<p class=\"note\">{}</p>\n\
+        "<section class=\"answer\" aria-label=\"The answer\">\n{}<p class=\"note\">{whence}</p>\n{}\
          </section>\n",
-        paragraphs(&text),
-        Escaped(whence)
+        of_kernel(first),
+        on_the_others(read, first, of_kernel)
     )
 }
 
+/// The same words for every other kernel that was run, or predicted where none was; folded.
+fn on_the_others(
+    read: &[Read<'_>],
+    first: &Read<'_>,
+    words: impl Fn(&Read<'_>) -> String,
+) -> String {
+    let alike = |other: &&Read<'_>| {
+        !std::ptr::eq(*other, first) && other.pair.is_proved() == first.pair.is_proved()
+    };
+    let fold = |other: &Read<'_>| {
+        let (kernel, words) = (Escaped(&other.pair.kernel), words(other));
+        format!("<details><summary>The same on {kernel}</summary>\n{words}</details>\n")
+    };
+    read.iter().filter(alike).map(fold).collect()
+}
+
 /// The author's text with the pair's numbers; a mistake in it is shown in its place.
-fn filled(text: &str, study: &Study, pair: &Pair) -> String {
-    template::fill(text, &pair.rows(study)).unwrap_or_else(|error| error.to_string())
+fn filled(text: &str, rows: &[Row]) -> String {
+    template::fill(text, rows).unwrap_or_else(|error| error.to_string())
+}
+
+/// What the study asks to be shown before all figures: its charts and its table of arms.
+fn first_of_all(study: &Study, read: &[Read<'_>]) -> String {
+    let kernels = read.iter().map(|read| (read.pair, read.rows.as_slice()));
+    let mut text = shown::shown(study, &kernels.collect::<Vec<_>>());
+    let names: Vec<&str> = study.arms.iter().map(|arm| arm.name.as_str()).collect();
+    for read in read {
+        let (pair, judgements) = (read.pair, &read.judgements);
+        if let Some(table) = arms::arms(study, &names, pair, &read.rows, judgements) {
+            let (title, kernel) = (Escaped(&table.title), Escaped(&pair.kernel));
+            text += &format!("<h2>{title}: {kernel}</h2>\n{}", table.to_html());
+        }
+    }
+    text
+}
+
+/// Folds away what is too much to be read in a row.
+fn folded(study: &Study, what: &str, text: String) -> String {
+    match study.arms.len() <= UNFOLDED {
+        true => text,
+        false => format!(
+            "<details><summary>{} of all {} arms</summary>\n{text}</details>\n",
+            Escaped(what),
+            study.arms.len()
+        ),
+    }
 }
 
 fn unproved(report: &Report<'_>) -> String {
@@ -88,8 +168,8 @@ fn problems(report: &Report<'_>) -> String {
 }
 
 /// Everything about one kernel.
-fn kernel(study: &Study, pair: &Pair, index: usize) -> String {
-    let rows = pair.rows(study);
+fn kernel(study: &Study, read: &Read<'_>, index: usize) -> String {
+    let Read { pair, rows, .. } = read;
     let prefix = format!("kernel-{index}");
     let name = Escaped(&pair.kernel);
     let what = if pair.is_proved() {
@@ -101,32 +181,42 @@ fn kernel(study: &Study, pair: &Pair, index: usize) -> String {
     if pair.is_proved() {
         let (release, bench) = (Escaped(&pair.release), Escaped(&pair.bench));
         text += &format!("<p class=\"note\">{release}, {bench}</p>\n");
-        let summary = Escaped(table::calibration_summary(&rows));
+        let summary = Escaped(table::calibration_summary(rows));
         text += &format!("<p><strong>Calibration error:</strong> {summary}</p>\n");
     }
-    text += &table::comparison(&rows, study.arms.len(), pair);
+    let figures = table::comparison(rows, study.arms.len(), pair);
+    text += &folded(study, "The figures", figures);
     text += &format!("<h3>{name}: the load line</h3>\n");
-    text += &figures::load_lines(study, pair, &prefix);
+    let lines = figures::load_lines(study, pair, &prefix);
+    text += &folded(study, "The load lines", lines);
     if let Some(times) = figures::times(study, pair, &prefix) {
+        let times = folded(study, "The times", times);
         text += &format!("<h3>{name}: times</h3>\n{times}");
     }
     if let Some(survivors) = survivors::survivors(study, pair) {
+        let survivors = folded(study, "The processes", survivors);
         text += &format!("<h3>{name}: who survived</h3>\n{survivors}");
     }
     text
 }
 
-fn verdicts(report: &Report<'_>) -> String {
-    let tables = report.pairs.iter().filter_map(|pair| {
-        let table = verdicts::verdicts(report.study, pair, &pair.rows(report.study))?;
+fn verdicts(study: &Study, read: &[Read<'_>]) -> String {
+    let tables = read.iter().filter_map(|read| {
+        let Read {
+            pair,
+            rows,
+            judgements,
+        } = read;
+        let table = verdicts::verdicts(study, pair, rows, judgements)?;
         let whence = if pair.is_proved() {
             "measured"
         } else {
             "predicted"
         };
         Some(format!(
-            "<h3>{}, {whence}</h3>\n{table}",
-            Escaped(&pair.kernel)
+            "<h3>{}, {whence}</h3>\n{}",
+            Escaped(&pair.kernel),
+            folded(study, "The verdicts", table)
         ))
     });
     match tables.collect::<String>() {
@@ -135,31 +225,36 @@ fn verdicts(report: &Report<'_>) -> String {
     }
 }
 
-fn published(report: &Report<'_>) -> String {
-    let Some(pair) = report.spoken_of() else {
+fn published(study: &Study, spoken_of: Option<&Read<'_>>) -> String {
+    let Some(Read { pair, rows, .. }) = spoken_of else {
         return String::new();
     };
-    let rows = pair.rows(report.study);
-    table::published(report.study, pair, &rows).map_or_else(String::new, |table| {
+    table::published(study, pair, rows).map_or_else(String::new, |table| {
         format!("<h2>The published experiment beside ours</h2>\n{table}")
     })
 }
 
-fn why(report: &Report<'_>) -> String {
-    let Some(pair) = report.spoken_of() else {
+fn why(study: &Study, read: &[Read<'_>], spoken_of: Option<&Read<'_>>) -> String {
+    let Some(first) = spoken_of else {
         return String::new();
     };
-    let reasons = report.study.measures.iter().filter_map(|measure| {
-        let text = filled(measure.why.as_ref()?, report.study, pair);
-        Some(format!(
-            "<h3>{}</h3>\n{}",
-            Escaped(&measure.name),
-            paragraphs(&text)
-        ))
-    });
-    match reasons.collect::<String>() {
+    let of_kernel = |read: &Read<'_>| -> String {
+        let reasons = study.measures.iter().filter_map(|measure| {
+            let why = measure.why.as_ref();
+            let why = why.filter(|why| template::is_whole(why, &read.rows))?;
+            let text = filled(why, &read.rows);
+            let (name, text) = (Escaped(&measure.name), paragraphs(&text));
+            Some(format!("<h3>{name}</h3>\n{text}"))
+        });
+        reasons.collect()
+    };
+    match of_kernel(first) {
         none if none.is_empty() => none,
-        reasons => format!("<h2>Why the numbers are what they are</h2>\n{reasons}"),
+        reasons => format!(
+            "<h2>Why the numbers are what they are</h2>\n<p class=\"note\">{}</p>\n{reasons}{}",
+            Escaped(&first.pair.kernel),
+            on_the_others(read, first, of_kernel)
+        ),
     }
 }
 
@@ -180,12 +275,11 @@ fn foot(report: &Report<'_>) -> String {
 
 /// An author's text as paragraphs: an empty line ends one, backticks enclose what is typed.
 pub(super) fn paragraphs(text: &str) -> String {
-    let paragraph = |text: &str| {
-        let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
-        format!("<p>{}</p>\n", code(&words))
+    let paragraph = |words: &Vec<String>| {
+        let text = prose::unbroken(&words.join(" "));
+        format!("<p>{}</p>\n", code(&text))
     };
-    let blocks = text.split("\n\n").filter(|block| !block.trim().is_empty());
-    blocks.map(paragraph).collect()
+    prose::paragraphs(text).iter().map(paragraph).collect()
 }
 
 /// Every second piece between backticks is code; an odd last backtick stays what it is.

@@ -71,13 +71,12 @@ fn holds_memory(steps: &[Step]) -> bool {
 }
 
 fn marks(record: &Record, process: &Process) -> String {
-    let fates: Vec<Fate> = process
-        .instances()
-        .filter_map(|name| fate(record, &name))
-        .collect();
+    let instances = process.instances();
+    let fates: Vec<Fate> = instances.flat_map(|name| fates(record, &name)).collect();
     let count = |fate| fates.iter().filter(|&&other| other == fate).count();
     let marks: String = fates.iter().map(|fate| fate.mark()).collect();
-    let mut words = format!("{} of {} lived", count(Fate::Lived), process.count);
+    let all = fates.len().max(process.count as usize);
+    let mut words = format!("{} of {all} lived", count(Fate::Lived));
     for (fate, word) in [(Fate::Killed, "killed"), (Fate::Failed, "failed")] {
         match count(fate) {
             0 => {}
@@ -90,19 +89,20 @@ fn marks(record: &Record, process: &Process) -> String {
     format!("<span aria-hidden=\"true\">{marks}</span> {words}")
 }
 
-/// `None` for an instance that no labelled step tells of.
-fn fate(record: &Record, instance: &str) -> Option<Fate> {
-    let steps = record
-        .outcome
-        .steps
-        .iter()
-        .filter(|step| step.process == instance);
-    let fates = steps.map(|step| match step.status {
+/// How each life of an instance ended: one that is started again and again has several. None where
+/// no labelled step tells of it.
+fn fates(record: &Record, instance: &str) -> Vec<Fate> {
+    let steps = record.outcome.steps.iter();
+    let of_instance = steps.filter(|step| step.process == instance);
+    let ends = of_instance.map(|step| match step.status {
         Status::Done => Fate::Lived,
         Status::Killed(_) => Fate::Killed,
         Status::Failed(_) => Fate::Failed,
     });
-    fates.reduce(|worst, fate| if worst == Fate::Lived { fate } else { worst })
+    let ends: Vec<Fate> = ends.collect();
+    let lived = ends.last().filter(|fate| **fate == Fate::Lived).copied();
+    let ended = ends.into_iter().filter(|fate| *fate != Fate::Lived);
+    ended.chain(lived).collect()
 }
 
 impl Fate {

@@ -5,6 +5,7 @@ use super::compare::{Figure, Row};
 use super::html::Escaped;
 use crate::fidelity::{self, Fidelity};
 use crate::measure::{Class, Kind, Unit};
+use crate::stats;
 use crate::study::Study;
 
 /// Predicted, measured and the calibration error of every measure on every arm; without a proof
@@ -156,19 +157,25 @@ pub(super) fn calibration_summary(rows: &[Row]) -> String {
         .iter()
         .filter(|row| row.fidelity() == Some(Fidelity::Holds))
         .count();
-    let worst = |kind: Kind| {
+    let errors = |kind: Kind| {
         let gaps = compared.iter().filter(|row| row.kind == kind);
         let gaps = gaps.filter_map(|row| row.judged()?.gap.relative().map(f64::abs));
-        gaps.max_by(f64::total_cmp)
-            .map(|gap| format!("{:.2} %", gap * 100.0))
+        let mut gaps: Vec<f64> = gaps.map(|gap| gap * 100.0).collect();
+        gaps.sort_by(f64::total_cmp);
+        let shown = |share| Some(Unit::Percent.show(stats::quantile(&gaps, share)?));
+        Some(format!(
+            "{} in the median, {} in nine of ten",
+            shown(0.5)?,
+            shown(0.9)?
+        ))
     };
     let mut text = format!(
         "{holds} of {} figures are within their tolerance",
         compared.len()
     );
-    for (kind, name) in [(Kind::Size, "size"), (Kind::Time, "time")] {
-        if let Some(worst) = worst(kind) {
-            text += &format!("; the largest error of a {name} is {worst}");
+    for (kind, name) in [(Kind::Size, "sizes"), (Kind::Time, "times")] {
+        if let Some(errors) = errors(kind) {
+            text += &format!("; {name} are off by {errors} figures");
         }
     }
     text + "."
@@ -181,10 +188,10 @@ pub(super) fn published(study: &Study, pair: &Pair, rows: &[Row]) -> Option<Stri
         let Some(published) = &row.published else {
             continue;
         };
-        let ours = if pair.is_proved() {
-            &row.kernel
-        } else {
-            &row.model
+        let (ours, whose) = match (&row.kernel, pair.is_proved()) {
+            (Figure::NoRun | Figure::Unavailable(_), true) => (&row.model, " (predicted)"),
+            (kernel, true) => (kernel, ""),
+            (_, false) => (&row.model, ""),
         };
         let ratio = ours.median().map(|median| match row.unit.class() {
             _ if median.total_cmp(&published.amount).is_eq() => "equal".to_owned(),
@@ -199,7 +206,7 @@ pub(super) fn published(study: &Study, pair: &Pair, rows: &[Row]) -> Option<Stri
             Escaped(&row.measure),
             Escaped(&row.arm),
             Escaped(&published.text),
-            Escaped(ours.show(row.unit)),
+            Escaped(ours.show(row.unit) + whose),
             Escaped(ratio.unwrap_or_default()),
         );
     }
@@ -213,15 +220,18 @@ pub(super) fn published(study: &Study, pair: &Pair, rows: &[Row]) -> Option<Stri
     } else {
         "predicted"
     };
-    (!body.is_empty()).then(|| {
-        format!(
-            "{source}<table class=\"stack\">\n<thead><tr><th scope=\"col\">Measure</th>\
-             <th scope=\"col\">Arm</th><th scope=\"col\" class=\"number\">Published</th>\
-             <th scope=\"col\" class=\"number\">Ours, {kind}</th>\
-             <th scope=\"col\" class=\"number\">Difference</th></tr></thead>\n\
-             <tbody>\n{body}</tbody></table>\n"
-        )
-    })
+    let table = format!(
+        "<table class=\"stack\">\n<thead><tr><th scope=\"col\">Measure</th>\
+         <th scope=\"col\">Arm</th><th scope=\"col\" class=\"number\">Published</th>\
+         <th scope=\"col\" class=\"number\">Ours, {kind}</th>\
+         <th scope=\"col\" class=\"number\">Difference</th></tr></thead>\n\
+         <tbody>\n{body}</tbody></table>\n"
+    );
+    match (source.is_empty(), body.is_empty()) {
+        (true, true) => None,
+        (false, true) => Some(source),
+        (_, false) => Some(source + &table),
+    }
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@
 //! The number is the kernel's where a kernel was measured, else the model's; where the kernel gave
 //! others but not this one, it says "(predicted)".
 
-use super::compare::Row;
+use super::compare::{Figure, Row};
 use crate::measure::{Class, Unit};
 
 /// What stands for a number that no run has.
@@ -47,6 +47,24 @@ pub fn fill(text: &str, rows: &[Row]) -> Result<String, TemplateError> {
         rest = after;
     }
     Ok(out + rest)
+}
+
+/// Whether every arm that the text names was run, or predicted: else it is full of holes.
+#[must_use]
+pub fn is_whole(text: &str, rows: &[Row]) -> bool {
+    let placeholders = text.split('{').skip(1);
+    let placeholders = placeholders.filter_map(|piece| Some(piece.split_once('}')?.0));
+    let is_there = |token: &String| {
+        let named = token.rsplit_once('/');
+        named.is_none_or(|(measure, arm)| {
+            let mut rows = rows.iter();
+            let row = rows.find(|row| row.measure == measure && row.arm == arm);
+            row.is_none_or(|row| [&row.model, &row.kernel] != [&Figure::NoRun; 2])
+        })
+    };
+    placeholders
+        .flat_map(|placeholder| tokens(placeholder.split(" in ").next().unwrap_or_default()))
+        .all(|token| is_there(&token))
 }
 
 /// An amount in base units, and the unit it is shown in.
@@ -207,7 +225,6 @@ impl Amount {
 mod tests {
     use super::*;
     use crate::measure::Kind;
-    use crate::report::compare::Figure;
 
     fn rows() -> Vec<Row> {
         let known = Figure::known;
@@ -267,6 +284,16 @@ mod tests {
         assert_eq!(filled("{after/raised - 405 MiB in GiB}"), "1.00 GiB");
         assert_eq!(filled("{67584 kB / 3}"), "22528 kB");
         assert_eq!(filled("{512 * 11 * 3}"), "16896");
+    }
+
+    #[test]
+    fn a_text_about_an_arm_that_was_not_run_has_holes() {
+        let mut rows = rows();
+        let texts = ["{before/raised in GiB}", "{3 - lost/raised}", "none"];
+        assert!(texts.iter().all(|text| is_whole(text, &rows)));
+        rows.iter_mut().for_each(|row| row.model = Figure::NoRun);
+        assert!(is_whole("{after/raised}", &rows), "the kernel has a number");
+        assert!(texts[..2].iter().all(|text| !is_whole(text, &rows)));
     }
 
     #[test]

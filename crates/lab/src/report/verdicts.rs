@@ -3,20 +3,20 @@
 use super::Pair;
 use super::compare::Row;
 use super::html::Escaped;
-use crate::judge::{Judgement, judge, sum_up};
+use crate::judge::{Judgement, sum_up};
 use crate::study::Study;
 use crate::verdict::Finding;
 
 /// A table for each arm but the first; `None` where there is only one arm or no run.
-pub(super) fn verdicts(study: &Study, pair: &Pair, rows: &[Row]) -> Option<String> {
-    let records = match pair.is_proved() {
-        true => &pair.proofs,
-        false => &pair.model,
-    };
-    let judgements = judge(study, records);
+pub(super) fn verdicts(
+    study: &Study,
+    pair: &Pair,
+    rows: &[Row],
+    judgements: &[Judgement],
+) -> Option<String> {
     let mut text = String::new();
     for arm in &study.arms {
-        let Some(summary) = sum_up(&judgements, &arm.name) else {
+        let Some(summary) = sum_up(judgements, &arm.name) else {
             text += &unavailable(&arm.name, pair, rows).unwrap_or_default();
             continue;
         };

@@ -79,6 +79,7 @@ impl<'a> Node<'a> {
             DeValue::Float(number) => number.as_str().to_owned(),
             DeValue::Boolean(flag) => flag.to_string(),
             DeValue::Datetime(_) => "a date".to_owned(),
+            DeValue::Array(list) if list.is_empty() => "an empty list".to_owned(),
             DeValue::Array(_) => "a list".to_owned(),
             DeValue::Table(_) => "a table".to_owned(),
         };

@@ -9,7 +9,6 @@ use std::thread;
 use anyhow::{Context as _, anyhow, bail};
 use lab::calibration;
 use lab::experiment::{AtATime, Experiment, Results};
-use lab::judge::judge;
 use lab::model_bench::ModelBench;
 use lab::report::{Pair, Report};
 use lab::study::Study;
@@ -17,7 +16,7 @@ use mm::settings::{Setting, Settings};
 
 use self::scale::Scale;
 use crate::exit::ExitCode;
-use crate::results;
+use crate::results::{self, Detail, View};
 use crate::term::{self, Canvas, dim};
 
 /// The arm that `--set` makes.
@@ -60,6 +59,8 @@ pub(crate) struct Choice {
     /// Write the report into this folder
     #[arg(long, value_name = "DIR", default_value = ".")]
     out: PathBuf,
+    #[command(flatten)]
+    pub(crate) detail: Detail,
 }
 
 /// Predicts.
@@ -94,7 +95,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
         model: results.records,
         proofs: Vec::new(),
     };
-    show(&study, &arms, &pair)?;
+    show(&study, arms, &pair, args.choice.detail)?;
     let problems = results
         .failures
         .iter()
@@ -140,19 +141,13 @@ fn setting(text: &str) -> Result<Setting, String> {
     Ok(Setting { tunable, value })
 }
 
-fn show(study: &Study, arms: &[&str], pair: &Pair) -> anyhow::Result<()> {
+fn show(study: &Study, arms: Vec<&str>, pair: &Pair, detail: Detail) -> anyhow::Result<()> {
     let width = Canvas::detect().width;
-    let rows = pair.rows(study);
-    let judgements = judge(study, &pair.model);
+    let view = View::new(study, arms, pair, width);
     let mut out = term::out();
     writeln!(out, "{}", results::heading(study, width))?;
     writeln!(out, "{}\n", dim(format!("predicted for {}", pair.kernel)))?;
-    let table = results::predicted(study, arms, &rows, &judgements, width);
-    writeln!(out, "{table}")?;
-    write!(out, "{}", results::answer(study, &rows, width))?;
-    for line in results::findings(arms, &judgements, &rows) {
-        write!(out, "{}", results::wrapped(&line, width))?;
-    }
+    write!(out, "{}", view.body(detail))?;
     Ok(())
 }
 

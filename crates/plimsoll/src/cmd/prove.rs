@@ -9,7 +9,6 @@ use indicatif::{ProgressBar, ProgressStyle};
 use lab::bench::{Bench as _, BenchError, Progress};
 use lab::calibration::{self, CalibrationError};
 use lab::experiment::{AtATime, Event, Experiment, ExperimentError, Results};
-use lab::judge::judge;
 use lab::model_bench::ModelBench;
 use lab::record::Store;
 use lab::report::Pair;
@@ -20,7 +19,7 @@ use mm::calibration::Calibration;
 
 use super::predict::{Choice, no_outcome, write_report};
 use crate::exit::ExitCode;
-use crate::results;
+use crate::results::{self, Detail, View};
 use crate::term::{self, Canvas, dim};
 
 mod jobs;
@@ -103,7 +102,11 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
         return Err(error);
     }
     let rows = pair.rows(&study);
-    show(&study, &arms, &pair, &model)?;
+    show(
+        &View::new(&study, arms, &pair, Canvas::detect().width),
+        &model,
+        args.choice.detail,
+    )?;
     write_report(&study, pair, problems, args.choice.out())?;
     match failure {
         Some(error) => Err(error),
@@ -186,30 +189,16 @@ fn pair(bench: &VmBench, model: &anyhow::Result<Results>, proofs: Results) -> Pa
     }
 }
 
-fn show(
-    study: &Study,
-    arms: &[&str],
-    pair: &Pair,
-    model: &anyhow::Result<Results>,
-) -> anyhow::Result<()> {
-    let width = Canvas::detect().width;
-    let rows = pair.rows(study);
+fn show(view: &View<'_>, model: &anyhow::Result<Results>, detail: Detail) -> anyhow::Result<()> {
+    let (study, width) = (view.study, view.width);
     let mut out = term::out();
     writeln!(out, "{}", results::heading(study, width))?;
-    if let Some(record) = pair.proofs.first() {
-        writeln!(
-            out,
-            "{}\n",
-            dim(format!("measured on: {}", record.provenance.bench))
-        )?;
+    if let Some(record) = view.pair.proofs.first() {
+        let bench = &record.provenance.bench;
+        writeln!(out, "{}\n", dim(format!("measured on: {bench}")))?;
     }
-    writeln!(out, "{}", results::proved(study, arms, &rows))?;
-    write!(out, "{}", results::answer(study, &rows, width))?;
-    let judgements = judge(study, &pair.proofs);
-    for line in results::findings(arms, &judgements, &rows) {
-        write!(out, "{}", results::wrapped(&line, width))?;
-    }
-    for line in predicted(model, &rows) {
+    write!(out, "{}", view.body(detail))?;
+    for line in predicted(model, &view.rows) {
         write!(out, "{}", results::wrapped(&line, width))?;
     }
     Ok(())

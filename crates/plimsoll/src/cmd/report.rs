@@ -4,15 +4,14 @@ use std::io::Write as _;
 use std::path::PathBuf;
 
 use anyhow::bail;
-use lab::judge::judge;
 use lab::record::Store;
 use lab::report::gather::gather;
 use lab::report::{Pair, Report};
 use lab::study::Study;
 
 use crate::exit::ExitCode;
-use crate::results;
-use crate::term::{self, Canvas, dim};
+use crate::results::{self, Detail, View};
+use crate::term::{self, Canvas, bold};
 
 /// Put prediction and proof side by side, with the calibration error of every measure
 ///
@@ -28,6 +27,8 @@ pub(crate) struct Args {
     /// Write the report into this folder
     #[arg(long, value_name = "DIR", default_value = ".")]
     out: PathBuf,
+    #[command(flatten)]
+    detail: Detail,
 }
 
 /// Reports.
@@ -52,20 +53,28 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     };
     let path = args.out.join(format!("{}.html", study.name));
     report.write(&path)?;
-    show(&report)?;
+    show(&report, args.detail)?;
     writeln!(term::out(), "report: {}", path.display())?;
     Ok(ExitCode::Done)
 }
 
-fn show(report: &Report<'_>) -> anyhow::Result<()> {
+fn show(report: &Report<'_>, detail: Detail) -> anyhow::Result<()> {
     let (study, width) = (report.study, Canvas::detect().width);
     let mut out = term::out();
-    writeln!(out, "{}", results::heading(study, width))?;
+    writeln!(out, "{}\n", results::heading(study, width))?;
     for pair in &report.pairs {
-        show_pair(study, pair, &mut out)?;
-    }
-    if let Some(pair) = report.spoken_of() {
-        write!(out, "{}", results::answer(study, &pair.rows(study), width))?;
+        let arms = study.arms.iter().map(|arm| arm.name.as_str()).collect();
+        let view = View::new(study, arms, pair, width);
+        writeln!(out, "{}\n", bold(whence(pair)))?;
+        write!(out, "{}", view.body(detail))?;
+        if view.rows.iter().any(|row| row.judged().is_some()) {
+            write!(
+                out,
+                "{}",
+                results::wrapped(&results::fidelity(&view.rows), width)
+            )?;
+        }
+        writeln!(out)?;
     }
     if !report.pairs.iter().any(Pair::is_proved) {
         let name = &study.file;
@@ -77,29 +86,9 @@ fn show(report: &Report<'_>) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn show_pair(study: &Study, pair: &Pair, out: &mut impl std::io::Write) -> anyhow::Result<()> {
-    let (rows, width) = (pair.rows(study), Canvas::detect().width);
-    let arms: Vec<&str> = study.arms.iter().map(|arm| arm.name.as_str()).collect();
-    let (whence, table) = match pair.is_proved() {
-        true => {
-            let whence = format!("{}: {}", pair.kernel, pair.bench);
-            (whence, results::proved(study, &arms, &rows))
-        }
-        false => {
-            let whence = format!("{}: predicted, not proved", pair.kernel);
-            let judgements = judge(study, &pair.model);
-            let table = results::predicted(study, &arms, &rows, &judgements, width);
-            (whence, table)
-        }
-    };
-    writeln!(out, "{}\n\n{table}", dim(whence))?;
-    for line in results::missing(&rows) {
-        let line = format!("no figure for {line}");
-        write!(out, "{}", results::wrapped(&line, width))?;
+fn whence(pair: &Pair) -> String {
+    match pair.is_proved() {
+        true => format!("{}: {}", pair.kernel, pair.bench),
+        false => format!("{}: predicted, not proved", pair.kernel),
     }
-    if rows.iter().any(|row| row.judged().is_some()) {
-        let line = results::fidelity(&rows);
-        writeln!(out, "{}", results::wrapped(&line, width))?;
-    }
-    Ok(())
 }

@@ -6,9 +6,13 @@
 
 mod bars;
 mod lines;
+mod strips;
+mod sweep;
 
 pub(crate) use bars::{Bar, Bars};
 pub(crate) use lines::LoadLineChart;
+pub(crate) use strips::{Strip, Strips};
+pub(crate) use sweep::{Dot, Sweep};
 
 use plotters::coord::Shift;
 use plotters::prelude::{DrawingArea, IntoDrawingArea, RGBColor, SVGBackend, TextStyle};
@@ -111,6 +115,11 @@ pub(crate) fn both(words: Words<'_>, mut draw: impl FnMut(Width) -> String) -> S
     wide + &narrow
 }
 
+/// The same for a chart that is drawn alike for both.
+pub(crate) fn one(words: Words<'_>, svg: &str) -> String {
+    labelled(svg, "any", words)
+}
+
 /// Draws on a fresh canvas of a size in pixels.
 fn on_canvas(size: (i32, i32), draw: impl FnOnce(&Canvas<'_>) -> Drawn) -> String {
     let units = |pixels: i32| u32::try_from(fine(pixels)).expect("sizes are positive constants");
@@ -158,7 +167,7 @@ fn text_width(text: &str, size: i32) -> i32 {
 }
 
 /// A number on an axis: no decimals that say nothing.
-fn tick(value: &f64) -> String {
+pub(crate) fn tick(value: &f64) -> String {
     let text = format!("{value:.2}");
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }

@@ -1,0 +1,272 @@
+//! The table of arms: what each one is worth, what it does besides, and what it asks for.
+
+use super::Pair;
+use super::compare::{Figure, Row};
+use super::html::Escaped;
+use super::prose;
+use crate::judge::Judgement;
+use crate::measure::{Better, Class, Unit};
+use crate::study::{Arm, ArmTable, Effect, Study};
+use crate::verdict::Finding;
+
+/// A table of arms with its figures, for a page or a terminal.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Arms {
+    /// What it shows.
+    pub title: String,
+    /// What a row is: "remedy".
+    pub row: String,
+    /// The arm that the side effects are seen against.
+    pub baseline: String,
+    /// The measures in its columns.
+    pub columns: Vec<String>,
+    /// One an arm, in the order that the study asks for.
+    pub rows: Vec<ArmRow>,
+    /// Whether a kernel was run, so that there are measured figures.
+    pub is_proved: bool,
+}
+
+/// What one arm came to.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ArmRow {
+    /// The arm's name.
+    pub arm: String,
+    /// Why it has no measured figures: "Not available here: vm.x", "For the model only".
+    pub note: Option<String>,
+    /// One a column.
+    pub cells: Vec<Row>,
+    /// What differs from the baseline, in the study's words, each with how much.
+    pub effects: Vec<String>,
+    /// What it asks of the administrator; empty where the study does not say.
+    pub asks: String,
+}
+
+/// The study's table of those `arms` for one kernel; `None` where the study has none. `judgements`
+/// are of the kernel's runs, or of the model's where no kernel was run.
+#[must_use]
+pub fn arms(
+    study: &Study,
+    arms: &[&str],
+    pair: &Pair,
+    rows: &[Row],
+    judgements: &[Judgement],
+) -> Option<Arms> {
+    let asked = study.shown.table.as_ref()?;
+    let is_wanted =
+        |arm: &&Arm| arms.contains(&arm.name.as_str()) && !asked.except.contains(&arm.name);
+    let wanted = study.arms.iter().filter(is_wanted);
+    let line = |arm: &Arm| {
+        let cells = asked.columns.iter();
+        let cells = cells.filter_map(|measure| row_of(rows, measure, &arm.name).cloned());
+        let cells: Vec<Row> = cells.collect();
+        ArmRow {
+            note: note(arm.model_only, pair, &cells),
+            effects: effects(asked, &arm.name, rows, judgements),
+            arm: arm.name.clone(),
+            asks: arm.asks.clone().unwrap_or_default(),
+            cells,
+        }
+    };
+    let mut lines: Vec<ArmRow> = wanted.map(line).collect();
+    sort(&mut lines, study, asked, rows);
+    let baseline = judgements.first().map(|judgement| &judgement.baseline);
+    Some(Arms {
+        title: asked.title.clone(),
+        row: asked.row.clone(),
+        baseline: baseline.cloned().unwrap_or_default(),
+        columns: asked.columns.clone(),
+        rows: lines,
+        is_proved: pair.is_proved(),
+    })
+}
+
+fn row_of<'a>(rows: &'a [Row], measure: &str, arm: &str) -> Option<&'a Row> {
+    let mut rows = rows.iter();
+    rows.find(|row| row.measure == measure && row.arm == arm)
+}
+
+fn note(model_only: bool, pair: &Pair, cells: &[Row]) -> Option<String> {
+    if model_only && pair.is_proved() {
+        return Some("For the model only".to_owned());
+    }
+    let figure = |row: &Row| match pair.is_proved() {
+        true => row.kernel.clone(),
+        false => row.model.clone(),
+    };
+    let figures: Vec<Figure> = cells.iter().map(figure).collect();
+    match figures.iter().find_map(Figure::unavailable) {
+        Some(what) => Some(format!("Not available here: {what}")),
+        None if figures.iter().all(|figure| *figure == Figure::NoRun) => {
+            Some("Not run here".to_owned())
+        }
+        None => None,
+    }
+}
+
+/// The best first; what was not measured behind what was, what has no number at the end.
+fn sort(lines: &mut [ArmRow], study: &Study, asked: &ArmTable, rows: &[Row]) {
+    let Some(by) = &asked.sort else { return };
+    let measure = study.measures.iter().find(|measure| measure.name == *by);
+    let sign = match measure.and_then(|measure| measure.better) {
+        Some(Better::Lower) => 1.0,
+        Some(Better::Higher) | None => -1.0,
+    };
+    let key = |line: &ArmRow| {
+        let row = row_of(rows, by, &line.arm);
+        let (kernel, model) = row.map_or((None, None), |r| (r.kernel.median(), r.model.median()));
+        let number = kernel.or(model).map_or(f64::INFINITY, |it| sign * it);
+        (kernel.is_none(), number)
+    };
+    let order = |a: &ArmRow, b: &ArmRow| {
+        let ((no_a, a), (no_b, b)) = (key(a), key(b));
+        no_a.cmp(&no_b).then(a.total_cmp(&b))
+    };
+    lines.sort_by(order);
+}
+
+/// What the verdicts of an arm say in the study's words, and what no run of it finished.
+fn effects(asked: &ArmTable, arm: &str, rows: &[Row], judgements: &[Judgement]) -> Vec<String> {
+    let effects = asked.effects.iter();
+    let said = effects.filter_map(|effect| {
+        let of =
+            |judgement: &&Judgement| judgement.arm == arm && judgement.measure == effect.measure;
+        let row = row_of(rows, &effect.measure, arm)?;
+        unfinished(row).or_else(|| said(effect, row, judgements.iter().find(of)?))
+    });
+    said.collect()
+}
+
+fn said(effect: &Effect, row: &Row, judgement: &Judgement) -> Option<String> {
+    let verdict = judgement.verdict;
+    let words = match verdict.finding {
+        Finding::NoDifferenceShown | Finding::TooFewRuns => return None,
+        _ if verdict.shift > 0.0 => effect.more.as_ref(),
+        _ => effect.less.as_ref(),
+    }?;
+    Some(match verdict.relative.abs() {
+        _ if row.unit.class() == Class::Count => format!("{words}: {}", figure(row)),
+        by if by.is_infinite() => format!("{words}: {}", figure(row)),
+        by if by >= 2.0 => format!("{words}, {:.1} times as much", by + 1.0),
+        by if by < 0.095 => format!("{words} by {:.1} %", by * 100.0),
+        by => format!("{words} by {:.0} %", by * 100.0),
+    })
+}
+
+/// The figure that the verdict rests on: the kernel's where it has one.
+fn figure(row: &Row) -> String {
+    match row.kernel.median() {
+        Some(_) => row.kernel.show(row.unit),
+        None => row.model.show(row.unit),
+    }
+}
+
+/// Runs that have no number for the measure: the step was killed, or never ended.
+fn unfinished(row: &Row) -> Option<String> {
+    let figure = match row.kernel {
+        Figure::NoRun => &row.model,
+        _ => &row.kernel,
+    };
+    let name = &row.measure;
+    match figure {
+        Figure::Missing(_, runs) => Some(format!("{name}: no figure in {runs} runs")),
+        Figure::Known { values, without } if *without > 0 => {
+            let runs = values.len() + without;
+            Some(format!("{name}: no figure in {without} of {runs} runs"))
+        }
+        _ => None,
+    }
+}
+
+impl Arms {
+    /// As HTML: a line of figures for each arm, and a line of words below it.
+    pub(super) fn to_html(&self) -> String {
+        let kinds: &[&str] = match self.is_proved {
+            true => &["predicted", "measured"],
+            false => &["predicted"],
+        };
+        let span = kinds.len();
+        let measure = |name: &String| {
+            let name = Escaped(name);
+            format!("<th scope=\"colgroup\" class=\"number\" colspan=\"{span}\">{name}</th>")
+        };
+        let measures: String = self.columns.iter().map(measure).collect();
+        let kind = |kind: &&str| format!("<th scope=\"col\" class=\"number\">{kind}</th>");
+        let kinds: String = kinds.iter().map(kind).collect();
+        let kinds = kinds.repeat(self.columns.len());
+        let full = self.full_bar();
+        let rows: String = self.rows.iter().map(|row| self.lines(row, full)).collect();
+        let row = Escaped(&self.row);
+        format!(
+            "<table class=\"stack arms\">\n<thead><tr><th scope=\"col\" rowspan=\"2\">{row}</th>\
+             {measures}</tr>\n<tr>{kinds}</tr></thead>\n{rows}</table>\n"
+        )
+    }
+
+    /// The largest number of the first column: its bar is a full one.
+    fn full_bar(&self) -> f64 {
+        let first = self.rows.iter().filter_map(|row| row.cells.first());
+        let medians = first.flat_map(|row| [row.model.median(), row.kernel.median()]);
+        medians.flatten().fold(0.0, f64::max)
+    }
+
+    fn lines(&self, row: &ArmRow, full: f64) -> String {
+        let mut cells = String::new();
+        for (index, cell) in row.cells.iter().enumerate() {
+            let full = if index == 0 { full } else { 0.0 };
+            cells += &number(cell, "predicted", &cell.model, full);
+            if self.is_proved {
+                cells += &number(cell, "measured", &cell.kernel, full);
+            }
+        }
+        let note = |note: &String| format!("<b>{}.</b> ", Escaped(note));
+        let note: String = row.note.iter().map(note).collect();
+        let (arm, words) = (
+            Escaped(&row.arm),
+            Escaped(prose::unbroken(&self.words(row))),
+        );
+        let span = 1 + self.columns.len() * if self.is_proved { 2 } else { 1 };
+        format!(
+            "<tbody><tr><th scope=\"row\">{arm}</th>{cells}</tr>\n\
+             <tr class=\"words\"><td colspan=\"{span}\">{note}{words}</td></tr></tbody>\n"
+        )
+    }
+
+    /// An arm's side effects, and what it asks for: one sentence each.
+    #[must_use]
+    pub fn words(&self, row: &ArmRow) -> String {
+        let mut words = Vec::new();
+        if row.arm == self.baseline {
+            words.push("The side effects of the others are seen against it.".to_owned());
+        }
+        if !row.effects.is_empty() {
+            words.push(format!("Side effects: {}.", row.effects.join(", ")));
+        }
+        if !row.asks.is_empty() {
+            words.push(format!("Asks for {}.", row.asks));
+        }
+        words.join(" ")
+    }
+}
+
+/// A figure in its column, on a bar where the column has bars.
+fn number(row: &Row, kind: &str, figure: &Figure, full: f64) -> String {
+    let (name, shown) = (Escaped(&row.measure), brief(figure, row.unit));
+    let bar = figure.median().filter(|_| full > 0.0).map(|median| {
+        let share = (median / full * 100.0).clamp(0.0, 100.0);
+        format!("<span class=\"bar {kind}\" style=\"width:{share:.0}%\"></span>")
+    });
+    format!(
+        "<td data-name=\"{name}, {kind}\" class=\"number\">{}{}</td>",
+        Escaped(shown),
+        bar.unwrap_or_default()
+    )
+}
+
+/// The note beside the arm's name says why there is no figure.
+fn brief(figure: &Figure, unit: Unit) -> String {
+    match figure {
+        Figure::NoRun => String::new(),
+        Figure::Unavailable(_) => "–".to_owned(),
+        known => known.show(unit),
+    }
+}

@@ -1,0 +1,132 @@
+//! A measure along something that the arms differ in: the kernel broad and pale, the model thin,
+//! bars from the smallest to the largest of an arm's runs, and what others published.
+
+use plotters::element::{Circle, PathElement, Text};
+use plotters::style::Color;
+use plotters::style::text_anchor::{HPos, VPos};
+
+use super::{Canvas, Drawn, Ink, TEXT, fine, on_canvas, text, text_width};
+
+/// One arm's figures.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Dot {
+    /// At which of the places, from 0.
+    pub(crate) place: usize,
+    /// The median.
+    pub(crate) median: f64,
+    /// The smallest and the largest.
+    pub(crate) range: (f64, f64),
+}
+
+/// What is drawn. The places are equally far apart: what is swept is mostly doubled from one to
+/// the next.
+#[derive(Clone, Debug)]
+pub(crate) struct Sweep<'a> {
+    /// The model's, from left to right.
+    pub(crate) model: &'a [Dot],
+    /// The kernel's.
+    pub(crate) kernel: &'a [Dot],
+    /// What others reported, by place.
+    pub(crate) published: &'a [(usize, f64)],
+    /// What stands below each place, also below one without a figure.
+    pub(crate) places: &'a [String],
+    /// What the places are.
+    pub(crate) along: &'a str,
+    /// What stands at the heights of the vertical axis.
+    pub(crate) heights: &'a [(f64, String)],
+}
+
+/// In pixels: one size for desk and phone, since two of them stand beside each other on a desk.
+const SIZE: (i32, i32) = (440, 270);
+const LEFT: i32 = 56;
+const RIGHT: i32 = 8;
+const TOP: i32 = 10;
+const BOTTOM: i32 = 44;
+/// From the axis to the first place, and from the last place to the end.
+const MARGIN: i32 = 18;
+
+impl Sweep<'_> {
+    /// Draws it.
+    pub(crate) fn draw(&self) -> String {
+        on_canvas(SIZE, |canvas| {
+            self.draw_axes(canvas)?;
+            self.draw_line(canvas, self.kernel, Ink::Kernel, 7)?;
+            self.draw_ranges(canvas, self.kernel, Ink::Kernel, 4)?;
+            self.draw_published(canvas)?;
+            self.draw_ranges(canvas, self.model, Ink::Free, -4)?;
+            self.draw_line(canvas, self.model, Ink::Free, 2)
+        })
+    }
+
+    fn x(&self, place: usize) -> i32 {
+        let room = f64::from(SIZE.0 - LEFT - RIGHT - 2 * MARGIN);
+        let steps = self.places.len().saturating_sub(1).max(1);
+        LEFT + MARGIN + (place as f64 / steps as f64 * room).round() as i32
+    }
+
+    fn y(&self, value: f64) -> i32 {
+        let full = self.heights.last().map_or(1.0, |(height, _)| *height);
+        let room = f64::from(SIZE.1 - TOP - BOTTOM);
+        let share = (value / full.max(f64::MIN_POSITIVE)).clamp(0.0, 1.05);
+        SIZE.1 - BOTTOM - (share * room).round() as i32
+    }
+
+    fn draw_axes(&self, canvas: &Canvas<'_>) -> Drawn {
+        let faint = Ink::Faint.color().stroke_width(fine(1).unsigned_abs());
+        for (height, words) in self.heights {
+            let y = self.y(*height);
+            let line = vec![(fine(LEFT), fine(y)), (fine(SIZE.0 - RIGHT), fine(y))];
+            canvas.draw(&PathElement::new(line, faint))?;
+            write(canvas, words, (LEFT - 6, y), HPos::Right)?;
+        }
+        let (below, mut free) = (SIZE.1 - BOTTOM, i32::MIN);
+        for (place, words) in self.places.iter().enumerate() {
+            let (x, half) = (self.x(place), text_width(words, TEXT) / 2);
+            let mark = vec![(fine(x), fine(below)), (fine(x), fine(below + 4))];
+            canvas.draw(&PathElement::new(mark, Ink::Text.color().stroke_width(4)))?;
+            if x - half > free {
+                write(canvas, words, (x, below + 13), HPos::Center)?;
+                free = x + half + 3;
+            }
+        }
+        let middle = i32::midpoint(LEFT, SIZE.0 - RIGHT);
+        write(canvas, self.along, (middle, SIZE.1 - 10), HPos::Center)
+    }
+
+    /// A line through the medians.
+    fn draw_line(&self, canvas: &Canvas<'_>, dots: &[Dot], ink: Ink, broad: i32) -> Drawn {
+        let at = |dot: &Dot| (fine(self.x(dot.place)), fine(self.y(dot.median)));
+        let style = ink.color().stroke_width(fine(broad).unsigned_abs());
+        let line: Vec<_> = dots.iter().map(at).collect();
+        canvas.draw(&PathElement::new(line, style))?;
+        dots.iter().try_for_each(|dot| {
+            let round = fine(broad.max(4) - 1);
+            canvas.draw(&Circle::new(at(dot), round, ink.color().filled()))
+        })
+    }
+
+    /// A bar from the smallest to the largest run, a little aside of each place.
+    fn draw_ranges(&self, canvas: &Canvas<'_>, dots: &[Dot], ink: Ink, aside: i32) -> Drawn {
+        let style = ink.color().stroke_width(fine(3).unsigned_abs());
+        dots.iter().try_for_each(|dot| {
+            let x = fine(self.x(dot.place) + aside);
+            let ends = [dot.range.0, dot.range.1].map(|value| (x, fine(self.y(value))));
+            canvas.draw(&PathElement::new(ends.to_vec(), style))
+        })
+    }
+
+    fn draw_published(&self, canvas: &Canvas<'_>) -> Drawn {
+        let style = Ink::Published.color().stroke_width(fine(3).unsigned_abs());
+        self.published.iter().try_for_each(|(place, value)| {
+            let (x, y) = (self.x(*place), fine(self.y(*value)));
+            let line = vec![(fine(x - 12), y), (fine(x + 12), y)];
+            canvas.draw(&PathElement::new(line, style))
+        })
+    }
+}
+
+fn write(canvas: &Canvas<'_>, words: &str, at: (i32, i32), horizontal: HPos) -> Drawn {
+    let style = text(Ink::Text, TEXT, horizontal, VPos::Center);
+    let at = (fine(at.0), fine(at.1));
+    canvas.draw(&Text::new(words.to_owned(), at, style))
+}

@@ -1,0 +1,303 @@
+//! What a study asks to be shown first: charts along its arms, and distributions. The kernels stand
+//! beside each other, on one scale.
+
+use mm::outcome::Status;
+
+use super::Pair;
+use super::chart::{Dot, Ink, Strip, Strips, Sweep, Words, both, one};
+use super::compare::{Figure, Row};
+use super::html::Escaped;
+use super::legend::{bar, broad, key, legend, line};
+use super::prose;
+use crate::measure::Unit;
+use crate::record::Record;
+use crate::stats;
+use crate::study::{Chart, Distribution, Study};
+
+/// A kernel's runs and its figures.
+pub(super) type OfKernel<'a> = (&'a Pair, &'a [Row]);
+
+/// The charts and distributions of all kernels.
+pub(super) fn shown(study: &Study, kernels: &[OfKernel<'_>]) -> String {
+    let charts = study.shown.charts.iter().enumerate();
+    let charts = charts.map(|(index, asked)| chart(asked, kernels, &format!("chart-{index}")));
+    let charts: String = charts.collect();
+    let distributions = study.shown.distributions.iter().enumerate();
+    let distributions = distributions.map(|(index, asked)| {
+        let id = format!("distribution-{index}");
+        distribution(asked, study, kernels, &id)
+    });
+    charts + &distributions.collect::<String>()
+}
+
+fn chart(asked: &Chart, kernels: &[OfKernel<'_>], id: &str) -> String {
+    let all = kernels.iter().flat_map(|(_, rows)| of_chart(asked, rows));
+    let all: Vec<(usize, &Row)> = all.collect();
+    let Some((_, first)) = all.first() else {
+        return String::new();
+    };
+    let values = |row: &Row| {
+        [
+            stats::spread(row.model.values()),
+            stats::spread(row.kernel.values()),
+        ]
+    };
+    let highest = all.iter().flat_map(|(_, row)| values(row)).flatten();
+    let published = all
+        .iter()
+        .filter_map(|(_, row)| Some(row.published.as_ref()?.amount));
+    let highest = highest
+        .map(|(_, most)| most)
+        .chain(published)
+        .fold(0.0, f64::max);
+    let heights = heights(highest, first.unit);
+    let figures = kernels.iter().enumerate().map(|(index, (pair, rows))| {
+        let points = of_chart(asked, rows).collect::<Vec<_>>();
+        sweep(asked, pair, &points, &heights, &format!("{id}-{index}"))
+    });
+    let figures: String = figures.collect();
+    let is_proved = kernels.iter().any(|(pair, _)| pair.is_proved());
+    let is_published = all.iter().any(|(_, row)| row.published.is_some());
+    format!(
+        "<h2>{}</h2>\n{}<div class=\"beside\">\n{figures}</div>\n{}",
+        Escaped(&asked.title),
+        sweep_legend(is_proved, is_published),
+        reported(asked.published.as_deref())
+    )
+}
+
+/// The chart's points with the rows that they show.
+fn of_chart<'a>(asked: &'a Chart, rows: &'a [Row]) -> impl Iterator<Item = (usize, &'a Row)> {
+    let points = asked.points.iter().enumerate();
+    points.filter_map(|(place, (arm, _))| {
+        let mut rows = rows.iter();
+        let row = rows.find(|row| row.arm == *arm && row.measure == asked.measure);
+        row.map(|row| (place, row))
+    })
+}
+
+fn sweep(
+    asked: &Chart,
+    pair: &Pair,
+    points: &[(usize, &Row)],
+    heights: &[(f64, String)],
+    id: &str,
+) -> String {
+    let dots = |figure: fn(&Row) -> &Figure| -> Vec<Dot> {
+        let dot = |(place, row): &(usize, &Row)| {
+            let figure = figure(row);
+            Some(Dot {
+                place: *place,
+                median: figure.median()?,
+                range: stats::spread(figure.values())?,
+            })
+        };
+        points.iter().filter_map(dot).collect()
+    };
+    let published = |(place, row): &(usize, &Row)| Some((*place, row.published.as_ref()?.amount));
+    let published: Vec<_> = points.iter().filter_map(published).collect();
+    let places: Vec<String> = asked.points.iter().map(|(_, at)| at.to_string()).collect();
+    let svg = Sweep {
+        model: &dots(|row| &row.model),
+        kernel: &dots(|row| &row.kernel),
+        published: &published,
+        places: &places,
+        along: &asked.along,
+        heights,
+    };
+    let words = Words {
+        id,
+        title: &format!("{}, {}", asked.title, pair.kernel),
+        description: &described(asked, points, pair.is_proved()),
+    };
+    let (kernel, svg) = (Escaped(&pair.kernel), one(words, &svg.draw()));
+    format!("<figure>\n<h3>{kernel}</h3>\n{svg}</figure>\n")
+}
+
+/// The figures in words, for those who do not see the chart.
+fn described(asked: &Chart, points: &[(usize, &Row)], is_proved: bool) -> String {
+    let point = |(place, row): &(usize, &Row)| {
+        let (at, predicted) = (asked.points[*place].1, row.model.show(row.unit));
+        match is_proved {
+            true => format!(
+                "at {at} {} (predicted {predicted})",
+                row.kernel.show(row.unit)
+            ),
+            false => format!("at {at} {predicted}"),
+        }
+    };
+    let points: Vec<String> = points.iter().map(point).collect();
+    let kind = if is_proved { "Measured" } else { "Predicted" };
+    let (measure, along) = (&asked.measure, &asked.along);
+    format!("{kind} “{measure}” by {along}: {}.", points.join(", "))
+}
+
+/// Round numbers from zero to `highest`, or the next one above it.
+fn heights(highest: f64, unit: Unit) -> Vec<(f64, String)> {
+    // A share of 100.02 % needs no line at 120 %.
+    let enough = highest * 0.995;
+    let mut step = 1e-9;
+    for factor in [2.0, 2.5, 2.0].into_iter().cycle().take(90) {
+        if enough <= step * 5.0 {
+            break;
+        }
+        step *= factor;
+    }
+    let lines = (0..=5_u8).map(|count| f64::from(count) * step);
+    let below = lines.clone().filter(|height| *height < enough).count();
+    let word = unit.word();
+    let shown = |height: f64| format!("{} {word}", super::chart::tick(&height));
+    lines
+        .take(below + 1)
+        .map(|height| (height, shown(height).trim_end().to_owned()))
+        .collect()
+}
+
+fn sweep_legend(is_proved: bool, is_published: bool) -> String {
+    let mut keys = vec![key(&line(Ink::Free, 2, ""), "predicted")];
+    if is_proved {
+        keys.push(key(&broad(Ink::Kernel, 1.0), "measured"));
+    }
+    let upright = |ink: Ink| {
+        let ink = ink.hex();
+        format!(
+            "<line x1=\"17\" x2=\"17\" y1=\"0\" y2=\"12\" stroke=\"{ink}\" stroke-width=\"3\"/>"
+        )
+    };
+    keys.push(key(
+        &upright(Ink::Free),
+        "from the least to the most of the runs",
+    ));
+    keys.extend(is_published.then(|| key(&line(Ink::Published, 3, ""), "published")));
+    legend(&keys)
+}
+
+fn reported(words: Option<&str>) -> String {
+    let line = |words| {
+        let words = Escaped(prose::unbroken(words));
+        format!("<p class=\"note\">Published: {words}.</p>\n")
+    };
+    words.map(line).unwrap_or_default()
+}
+
+fn distribution(asked: &Distribution, study: &Study, kernels: &[OfKernel<'_>], id: &str) -> String {
+    let of_kernel = |(pair, _): &OfKernel<'_>| -> Vec<Strip> {
+        let arms = study.arms.iter();
+        arms.map(|arm| strip(&arm.name, &asked.step, pair))
+            .collect()
+    };
+    let strips: Vec<Vec<Strip>> = kernels.iter().map(of_kernel).collect();
+    let all = strips.iter().flatten();
+    let all = all.flat_map(|strip| strip.model.iter().chain(&strip.kernel));
+    let (least, most) = all.fold((f64::INFINITY, 0.0_f64), |(least, most), seconds| {
+        (least.min(*seconds), most.max(*seconds))
+    });
+    if most <= 0.0 {
+        return String::new();
+    }
+    let low = least.max(1e-6).log10().floor() as i32;
+    let powers = (low, (most.log10().ceil() as i32).max(low + 1));
+    let figures = kernels.iter().zip(&strips).enumerate();
+    let figures = figures.map(|(index, ((pair, _), strips))| {
+        let id = format!("{id}-{index}");
+        figure_of_strips(asked, pair, &Strips { strips, powers }, &id)
+    });
+    let figures: String = figures.collect();
+    let is_proved = kernels.iter().any(|(pair, _)| pair.is_proved());
+    format!(
+        "<h2>{}</h2>\n{}{figures}{}",
+        Escaped(&asked.title),
+        strips_legend(is_proved),
+        reported(asked.published.as_deref())
+    )
+}
+
+fn figure_of_strips(asked: &Distribution, pair: &Pair, strips: &Strips<'_>, id: &str) -> String {
+    let said = |strip: &Strip| format!("{}: {}", strip.label, strip.values.join("; "));
+    let said: Vec<String> = strips.strips.iter().map(said).collect();
+    let words = Words {
+        id,
+        title: &format!("{}, {}", asked.title, pair.kernel),
+        description: &said.join("; "),
+    };
+    let (kernel, svg) = (
+        Escaped(&pair.kernel),
+        both(words, |width| strips.draw(width)),
+    );
+    format!("<figure>\n<h3>{kernel}</h3>\n{svg}</figure>\n")
+}
+
+fn strips_legend(is_proved: bool) -> String {
+    let mut keys = Vec::new();
+    if is_proved {
+        keys.push(key(
+            &bar(Ink::Cached, 12),
+            "measured: one mark a round, all runs",
+        ));
+    }
+    keys.push(key(&bar(Ink::Free, 12), "predicted"));
+    legend(&keys)
+}
+
+fn strip(arm: &str, step: &str, pair: &Pair) -> Strip {
+    let (model, kernel) = (
+        rounds(&pair.model, arm, step),
+        rounds(&pair.proofs, arm, step),
+    );
+    let said = |seconds: &[f64], word: &str| {
+        let (median, most) = (stats::quantile(seconds, 0.5)?, seconds.last()?);
+        let (median, most) = (Unit::Seconds.show(median), Unit::Seconds.show(*most));
+        Some(format!("{word} {median}, at most {most}"))
+    };
+    let mut parts = vec![said(&kernel, "measured"), said(&model, "predicted")];
+    if kernel.is_empty() && pair.is_proved() {
+        parts.insert(0, Some(lacks(arm, pair)));
+    }
+    let parts: Vec<String> = parts.into_iter().flatten().collect();
+    Strip {
+        label: arm.to_owned(),
+        values: parts,
+        model,
+        kernel,
+    }
+}
+
+/// Why the kernel has no round of an arm.
+fn lacks(arm: &str, pair: &Pair) -> String {
+    let mut of_arm = pair
+        .proofs
+        .iter()
+        .filter(|record| record.provenance.arm == arm);
+    let what = of_arm.find_map(|record| record.outcome.unavailable().next().map(str::to_owned));
+    what.map_or("not run".to_owned(), |what| {
+        format!("not available here: {what}")
+    })
+}
+
+/// How long each finished round took, in seconds, in ascending order.
+fn rounds(records: &[Record], arm: &str, step: &str) -> Vec<f64> {
+    let of_arm = records.iter().filter(|record| record.provenance.arm == arm);
+    let steps = of_arm.flat_map(|record| record.outcome.labelled(step));
+    let done = steps.filter(|step| step.status == Status::Done);
+    let mut seconds: Vec<f64> = done.map(|step| step.duration().seconds()).collect();
+    seconds.sort_by(f64::total_cmp);
+    seconds
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn heights_are_round_and_reach_the_highest() {
+        let shown = |highest, unit| -> String {
+            let heights = heights(highest, unit).into_iter().map(|(_, words)| words);
+            heights.collect::<Vec<_>>().join(", ")
+        };
+        let percent = "0 %, 20 %, 40 %, 60 %, 80 %, 100 %";
+        assert_eq!(shown(97.0, Unit::Percent), percent);
+        assert_eq!(shown(100.02, Unit::Percent), percent);
+        assert_eq!(shown(1.47, Unit::Seconds), "0 s, 0.5 s, 1 s, 1.5 s");
+        assert_eq!(shown(0.0, Unit::Count), "0");
+    }
+}

@@ -1,0 +1,135 @@
+//! What a study asks to be shown first, as text for a terminal: its charts and its table of arms.
+
+use lab::measure::Unit;
+use lab::report::Pair;
+use lab::report::arms::{ArmRow, Arms};
+use lab::report::compare::{Figure, Row};
+use lab::study::{Chart, Study};
+
+use crate::columns::{Column, Columns, Line};
+use crate::results::wrapped;
+use crate::term::bold;
+
+/// The figures of each chart, those of a point below each other; of the `arms` only, and no chart
+/// with fewer than two of them.
+pub(crate) fn charts(
+    study: &Study,
+    arms: &[&str],
+    pair: &Pair,
+    rows: &[Row],
+    width: usize,
+) -> String {
+    let of_chart = |asked: &Chart| -> String {
+        let rows = rows.iter().filter(|row| row.measure == asked.measure);
+        let rows: Vec<&Row> = rows
+            .filter(|row| arms.contains(&row.arm.as_str()))
+            .collect();
+        chart(asked, pair, &rows, width)
+    };
+    study.shown.charts.iter().map(of_chart).collect()
+}
+
+/// `rows` are the chart's measure on every arm.
+fn chart(asked: &Chart, pair: &Pair, rows: &[&Row], width: usize) -> String {
+    let points = asked.points.iter().filter_map(|(arm, at)| {
+        let row = rows.iter().find(|row| row.arm == *arm)?;
+        Some(point(row, *at, pair.is_proved()))
+    });
+    let columns: Vec<Column> = points.collect();
+    if columns.len() < 2 {
+        return String::new();
+    }
+    let line = |name: &str| Line {
+        name: name.to_owned(),
+        words: String::new(),
+    };
+    let mut lines = vec![line("predicted")];
+    lines.extend(pair.is_proved().then(|| line("measured")));
+    let columns = Columns {
+        corner: String::new(),
+        lines,
+        columns,
+    };
+    let measure = with_unit(&asked.measure, rows[0].unit);
+    let mut text = format!("{}\n", bold(&asked.title));
+    text += &wrapped(&format!("{measure}, by {}", asked.along), width);
+    text += &columns.to_text(width);
+    if let Some(published) = &asked.published {
+        text += &wrapped(&format!("published: {published}"), width);
+    }
+    text + "\n"
+}
+
+fn point(row: &Row, at: f64, is_proved: bool) -> Column {
+    let mut numbers = vec![vec![number(&row.model, row.unit)]];
+    numbers.extend(is_proved.then(|| vec![number(&row.kernel, row.unit)]));
+    Column {
+        head: at.to_string(),
+        parts: &[],
+        numbers,
+    }
+}
+
+/// A line of figures for each arm, and below it what it does besides and what it asks for.
+pub(crate) fn table(arms: &Arms, width: usize) -> String {
+    let measures = arms.columns.iter().enumerate();
+    let line = |row: &ArmRow| Line {
+        name: row.arm.clone(),
+        words: words(arms, row),
+    };
+    let columns = Columns {
+        corner: arms.row.clone(),
+        lines: arms.rows.iter().map(line).collect(),
+        columns: measures
+            .map(|(index, name)| column(arms, index, name))
+            .collect(),
+    };
+    format!("{}\n{}", bold(&arms.title), columns.to_text(width))
+}
+
+fn column(arms: &Arms, index: usize, measure: &str) -> Column {
+    let cells = arms.rows.iter().map(|row| row.cells.get(index));
+    let unit = cells
+        .clone()
+        .flatten()
+        .next()
+        .map_or(Unit::Count, |cell| cell.unit);
+    let numbers = |cell: Option<&Row>| {
+        let figures = cell.map(|cell| [&cell.model, &cell.kernel]);
+        let numbers = figures
+            .into_iter()
+            .flatten()
+            .map(|figure| number(figure, unit));
+        numbers.take(if arms.is_proved { 2 } else { 1 }).collect()
+    };
+    Column {
+        head: with_unit(measure, unit),
+        parts: if arms.is_proved {
+            &["model", "kernel"]
+        } else {
+            &[]
+        },
+        numbers: cells.map(numbers).collect(),
+    }
+}
+
+fn words(arms: &Arms, row: &ArmRow) -> String {
+    let note = row.note.iter().map(|note| format!("{note}. "));
+    note.collect::<String>() + &arms.words(row)
+}
+
+/// The number alone: its unit stands in the head.
+fn number(figure: &Figure, unit: Unit) -> String {
+    match (figure.median(), figure) {
+        (Some(median), _) => unit.number(median),
+        (None, Figure::NoRun) => String::new(),
+        (None, _) => "–".to_owned(),
+    }
+}
+
+fn with_unit(measure: &str, unit: Unit) -> String {
+    match unit.word() {
+        "" => measure.to_owned(),
+        word => format!("{measure} ({word})"),
+    }
+}
