@@ -3,8 +3,8 @@
 use crate::lru::Lru;
 use crate::memory::Memory;
 
-/// Every page of every zone is free, on a list, in flight, held by the kernel, or what boot left;
-/// and the zones' counts are the lists'.
+/// Every page of every zone is free, on a list, being written, held by the kernel, or what boot
+/// left; and the zones' counts are the lists'.
 ///
 /// # Panics
 /// If one of them does not hold: the model is wrong.
@@ -18,7 +18,7 @@ pub(crate) fn conservation(memory: &Memory) {
         .sum();
     let managed: u64 = zones.iter().map(|zone| zone.managed).sum();
     assert_eq!(
-        used + memory.reading.iter().sum::<u64>() + memory.writing,
+        used + memory.writing,
         managed,
         "pages are neither made nor lost"
     );

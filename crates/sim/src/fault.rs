@@ -148,7 +148,7 @@ impl Memory {
     fn add_anon(&mut self, page: PageId) {
         self.folios.set(page, Flag::Accessed);
         self.folios.set(page, Flag::Dirty);
-        self.add_new(page, false);
+        self.add_new(page);
         self.anon_pages += 1;
     }
 
@@ -241,7 +241,6 @@ impl Memory {
     /// Takes a resident page off its list, or out of the hands of a disk.
     fn take_off(&mut self, page: PageId) {
         match self.folios.state(page) {
-            State::Reading => self.reading[self.kind(page) as usize] -= 1,
             State::Writing => self.writing -= 1,
             State::Unevictable => self.zones[self.folios.zone(page)].unevictable -= 1,
             _ => {

@@ -4,7 +4,6 @@ use alloc::vec;
 
 use crate::disk::{Direction, Request};
 use crate::folio::{Flag, Folios, MAPPED, PageId, State};
-use crate::lruvec::Kind;
 use crate::memory::Memory;
 use crate::page_alloc::NoPage;
 use crate::readahead::{Readahead, Rest, Window};
@@ -161,7 +160,7 @@ impl Reader<'_> {
         }
         self.memory.admit(page, history);
         self.memory.note_fault(page);
-        self.memory.reading[Kind::File as usize] += 1;
+        self.memory.add_new(page);
         self.memory.spent += self.memory.costs.read_in_ps;
         Ok(())
     }
@@ -216,7 +215,9 @@ mod tests {
     use super::*;
     use crate::disk::Disk;
     use crate::lru::Lru;
+    use crate::lruvec::{Kind, ROOT};
     use crate::readahead::Limits;
+    use crate::vmscan::Reclaimer;
 
     /// A file of 64 pages, of which `cached` are there, read from its first page.
     fn read_with(cached: &[PageId]) -> (Memory, Progress) {
@@ -267,7 +268,11 @@ mod tests {
     fn a_miss_reads_the_window_in_one_request_and_waits_for_it() {
         let (mut memory, progress) = read_with(&[]);
         assert_eq!(progress, Progress::Waits(0));
-        assert_eq!(memory.reading, [0, 32]);
+        assert_eq!(
+            memory.list(Lru::InactiveFile),
+            32,
+            "locked, and on the list"
+        );
         assert_eq!(memory.events.pgpgin, 128);
         assert_eq!(complete(&mut memory), [(0, 32)]);
     }
@@ -289,12 +294,15 @@ mod tests {
     }
 
     #[test]
-    fn a_read_that_came_back_puts_its_pages_on_the_list() {
+    fn a_page_is_on_the_list_before_it_has_been_read_and_reclaim_leaves_it_there() {
         let (mut memory, _) = read_with(&[]);
+        let pages = |memory: &Memory| memory.list(Lru::InactiveFile);
+        assert_eq!((pages(&memory), memory.folios.is_reading(5)), (32, true));
+        memory.shrink_inactive(Reclaimer::Kswapd, ROOT, Kind::File, 8);
+        assert_eq!((pages(&memory), memory.events.pgscan_kswapd), (32, 8));
         complete(&mut memory);
-        assert_eq!(
-            (memory.reading, memory.list(Lru::InactiveFile)),
-            ([0, 0], 32)
-        );
+        assert_eq!(memory.folios.state(5), State::Inactive);
+        memory.shrink_inactive(Reclaimer::Kswapd, ROOT, Kind::File, 8);
+        assert_eq!((pages(&memory), memory.events.pgsteal_kswapd), (24, 8));
     }
 }

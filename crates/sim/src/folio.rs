@@ -49,7 +49,7 @@ pub(crate) const MAPPED: Flag = Flag::Slot;
 /// [`Flag::Readahead`] of a file's page.
 pub(crate) const UNMAPPED: Flag = Flag::Readahead;
 
-/// A page that is being read goes to its active list: a refault that reclaim should not have
+/// A page that is being read is on its active list: a refault that reclaim should not have
 /// evicted. Such a page cannot be [`Flag::Dirty`], whose bit it is.
 pub(crate) const TO_ACTIVE: Flag = Flag::Dirty;
 
@@ -67,7 +67,7 @@ pub(crate) enum State {
     Inactive = 3,
     /// On an active list.
     Active = 4,
-    /// Resident, being read: locked, on its way to a list.
+    /// Resident, being read: locked, and on a list already; [`TO_ACTIVE`] tells which.
     Reading = 5,
     /// Resident, being written to swap, on no list until that is done.
     Writing = 6,
@@ -118,6 +118,31 @@ impl Folios {
     pub(crate) fn set_state(&mut self, page: PageId, state: State) {
         let flags = &mut self.flags[page as usize];
         *flags = (*flags & !STATE) | state as u16;
+    }
+
+    /// Notes which list the page is on; one that is being read stays so.
+    pub(crate) fn set_listed(&mut self, page: PageId, active: bool) {
+        match (self.is_reading(page), active) {
+            (true, true) => self.set(page, TO_ACTIVE),
+            (true, false) => self.clear(page, TO_ACTIVE),
+            (false, true) => self.set_state(page, State::Active),
+            (false, false) => self.set_state(page, State::Inactive),
+        }
+    }
+
+    /// Whether the page, which is on a list, is on its active one.
+    pub(crate) fn is_listed_active(&self, page: PageId) -> bool {
+        match self.state(page) {
+            State::Reading => self.has(page, TO_ACTIVE),
+            state => state == State::Active,
+        }
+    }
+
+    /// The page has been read: it is on the list where it is, unlocked.
+    pub(crate) fn unlock(&mut self, page: PageId) {
+        let active = self.take(page, TO_ACTIVE);
+        self.set_state(page, State::Inactive);
+        self.set_listed(page, active);
     }
 
     /// The flags as they are: for loops that decide on several bits at once.

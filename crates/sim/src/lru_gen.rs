@@ -2,6 +2,7 @@
 //! refaults. [`crate::mglru`] has the lists themselves.
 
 mod shrink;
+mod table;
 mod walk;
 
 pub(crate) use shrink::GenerationScan;

@@ -2,7 +2,7 @@
 
 use mm::formula::scan_balance::Costs;
 
-use crate::folio::{Flag, MAPPED, PageId, State, UNMAPPED};
+use crate::folio::{Flag, MAPPED, PageId, State, TO_ACTIVE, UNMAPPED};
 use crate::lru::{List, Lru};
 use crate::lru_gen::Walked;
 use crate::memory::Memory;
@@ -188,12 +188,8 @@ impl Memory {
         lru: Lru,
         push: fn(&mut List, &mut crate::folio::Folios, PageId),
     ) {
-        let state = match lru.is_active() {
-            true => State::Active,
-            false => State::Inactive,
-        };
         let group = self.group(page);
-        self.folios.set_state(page, state);
+        self.folios.set_listed(page, lru.is_active());
         push(
             &mut self.lruvecs[group].lists[lru as usize],
             &mut self.folios,
@@ -208,9 +204,9 @@ impl Memory {
             return self.take_from_generation(page);
         }
         let kind = self.kind(page);
-        let lru = match self.folios.state(page) {
-            State::Active => kind.active(),
-            _ => kind.inactive(),
+        let lru = match self.folios.is_listed_active(page) {
+            true => kind.active(),
+            false => kind.inactive(),
         };
         let group = self.group(page);
         self.lruvecs[group].lists[lru as usize].remove(&mut self.folios, page);
@@ -218,10 +214,11 @@ impl Memory {
         lru
     }
 
-    /// Puts a page that is not on a list on the one that its state asks for: one that came in to
-    /// the active list if it refaulted, a new one to the inactive list.
-    pub(crate) fn add_new(&mut self, page: PageId, active: bool) {
+    /// Puts a page that comes in on the list that it belongs to: a refault that should not have
+    /// been evicted on the active list, a new one on the inactive list. It may still be read.
+    pub(crate) fn add_new(&mut self, page: PageId) {
         let kind = self.kind(page);
+        let active = self.folios.is_reading(page) && self.folios.has(page, TO_ACTIVE);
         if self.rules.lru_gen.enabled {
             // What a fault brings in is young, and so is what it reads ahead.
             let place = match active || kind == Kind::Anon {

@@ -79,8 +79,7 @@ pub(crate) struct Memory {
     pub(crate) swap_cached: u64,
     /// A fault on a mapped file is reading.
     pub(crate) in_fault: bool,
-    /// Pages that are being read, by kind, and pages that are being written to swap.
-    pub(crate) reading: [u64; 2],
+    /// Pages that are being written to swap.
     pub(crate) writing: u64,
     /// Freed ranges of page indices, reused by the next object of the same length.
     free_ranges: Vec<(PageId, u32)>,
@@ -120,7 +119,6 @@ impl Memory {
             hugetlb: Hugetlb::default(),
             swap_cached: 0,
             in_fault: false,
-            reading: [0; 2],
             writing: 0,
             free_ranges: Vec::new(),
         }
@@ -175,7 +173,7 @@ impl Memory {
     }
 
     pub(crate) fn file_pages(&self) -> u64 {
-        self.list(Lru::InactiveFile) + self.list(Lru::ActiveFile) + self.reading[1]
+        self.list(Lru::InactiveFile) + self.list(Lru::ActiveFile)
     }
 
     pub(crate) fn free_pages(&self) -> u64 {

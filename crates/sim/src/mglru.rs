@@ -16,7 +16,7 @@ pub(crate) use evict::Batch;
 use control::Control;
 use ends::Ends;
 
-use crate::folio::{Flag, Folios, PageId, State};
+use crate::folio::{Flag, Folios, PageId};
 use crate::lru::Lru;
 pub(crate) use crate::lruvec::Kind;
 
@@ -72,6 +72,16 @@ pub(crate) struct Refault {
     pub(crate) restored: bool,
 }
 
+/// One generation, for whoever looks on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Row {
+    pub(crate) seq: u64,
+    /// When it was made, in nanoseconds.
+    pub(crate) born: u64,
+    /// Its pages, by kind.
+    pub(crate) pages: [u64; 2],
+}
+
 /// The generations of one lruvec.
 #[derive(Clone, Debug)]
 pub(crate) struct Generations {
@@ -102,6 +112,16 @@ impl Generations {
     /// Generations of a kind, 2 to 4.
     pub(crate) fn count(&self, kind: Kind) -> u64 {
         self.max_seq - self.min_seq[kind as usize] + 1
+    }
+
+    /// The generations, the oldest first.
+    pub(crate) fn rows(&self) -> impl Iterator<Item = Row> {
+        let [anon, file] = self.min_seq;
+        (anon.min(file)..=self.max_seq).map(|seq| Row {
+            seq,
+            born: self.born[slot(seq)],
+            pages: Kind::BOTH.map(|kind| self.size(seq, kind)),
+        })
     }
 
     /// When the oldest generation of a kind was made, in nanoseconds.
@@ -155,7 +175,7 @@ impl Generations {
         let kind = kind_of(folios, page);
         let generation = slot(self.seq_for(kind, place));
         let zone = folios.zone(page);
-        folios.set_state(page, State::Inactive);
+        folios.set_listed(page, false);
         folios.set_generation(page, generation);
         self.pages[generation][kind as usize][zone] += 1;
         let list = &mut self.lists[generation][kind as usize][zone];

@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 use mm::units::Nanos;
 
 use crate::disk::{Direction, Disk, Request, Writer};
-use crate::folio::{PageId, State, TO_ACTIVE};
+use crate::folio::{PageId, State};
 use crate::memory::Memory;
 
 /// Requests that a plug holds back at most (`BLK_MAX_REQUEST_COUNT`).
@@ -87,12 +87,7 @@ impl Memory {
     /// A page has been read, or written to swap. One that was freed meanwhile is left alone.
     fn unlock(&mut self, page: PageId) {
         match self.folios.state(page) {
-            State::Reading => {
-                let active = self.folios.take(page, TO_ACTIVE);
-                let kind = self.kind(page);
-                self.reading[kind as usize] -= 1;
-                self.add_new(page, active);
-            }
+            State::Reading => self.folios.unlock(page),
             State::Writing => {
                 self.writing -= 1;
                 self.add_to_tail(page, self.kind(page).inactive());

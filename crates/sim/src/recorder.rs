@@ -6,6 +6,7 @@ use alloc::vec::Vec;
 use core::fmt::Write as _;
 
 use mm::capture::{Capture, Frame};
+use mm::lru_gen::TABLE;
 use mm::outcome::{PROGRESS, STEPS, StepOutcome};
 use mm::psi::PATHS;
 use mm::units::{Bytes, Nanos};
@@ -60,7 +61,7 @@ impl Recorder {
         tunables: &Tunables,
         pressure: &mut Pressure,
     ) {
-        let mut files = self.all_files(memory, tunables);
+        let mut files = self.all_files(at, memory, tunables);
         self.add_pressure(&mut files, pressure, at);
         self.push(at, label, files);
     }
@@ -97,7 +98,7 @@ impl Recorder {
         tasks: &[Option<Task<'_>>],
         pressure: &mut Pressure,
     ) {
-        let mut files = self.all_files(memory, tunables);
+        let mut files = self.all_files(at, memory, tunables);
         self.add_pressure(&mut files, pressure, at);
         files.insert(PROGRESS.to_string(), progress(tasks));
         let mut steps = String::new();
@@ -130,7 +131,12 @@ impl Recorder {
         self.capture
     }
 
-    fn all_files(&self, memory: &Memory, tunables: &Tunables) -> BTreeMap<String, String> {
+    fn all_files(
+        &self,
+        at: Nanos,
+        memory: &Memory,
+        tunables: &Tunables,
+    ) -> BTreeMap<String, String> {
         let known =
             |path: &str| path.starts_with("proc/sys/kernel/osrelease") || path == "proc/swaps";
         let fixed = self.boot.iter().filter(|(path, _)| known(path));
@@ -147,6 +153,8 @@ impl Recorder {
         files.insert(KSWAPD.to_string(), schedstat(boot, memory.kswapd.cpu_time));
         let like = self.boot.get("sys/fs/cgroup/memory.stat");
         files.extend(memory.group_files(like.map_or("", String::as_str)));
+        let table = memory.generations_table(at);
+        files.extend(table.map(|text| (TABLE.to_string(), text)));
         files.extend(
             tunables
                 .files()

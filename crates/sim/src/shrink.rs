@@ -17,12 +17,22 @@ pub(crate) struct Shrunk {
     pub(crate) reclaimed: u64,
     /// Pages on their way to swap.
     pub(crate) written: u64,
+    /// Those of the scanned pages that were being read.
+    pub(crate) locked: u64,
+}
+
+impl Shrunk {
+    /// The pages that count when reclaim chooses its next priority (`sc->nr_scanned`): not those
+    /// whose lock it did not get.
+    pub(crate) fn weighed(self) -> u64 {
+        self.scanned - self.locked
+    }
 }
 
 /// What is to be done with a page that reclaim looks at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Verdict {
-    /// It was used: another round on the inactive list.
+    /// It was used, or is being read: another round on the inactive list.
     Keep,
     /// It was used again: to the active list.
     Activate,
@@ -138,7 +148,14 @@ impl Memory {
     fn shrink_page(&mut self, page: PageId, done: &mut Shrunk) {
         done.scanned += 1;
         self.take_from_list(page);
-        match self.check_references(page) {
+        let verdict = match self.folios.is_reading(page) {
+            true => {
+                done.locked += 1;
+                Verdict::Keep
+            }
+            false => self.check_references(page),
+        };
+        match verdict {
             Verdict::Keep => {
                 self.spent += self.costs.rotate_ps;
                 self.add_to_list(page, self.kind(page).inactive());

@@ -5,8 +5,7 @@ use core::ops::Range;
 
 use crate::disk::{Direction, Request};
 use crate::fault::Region;
-use crate::folio::{Flag, PageId, State, TO_ACTIVE, UNMAPPED};
-use crate::lruvec::Kind;
+use crate::folio::{Flag, PageId, State, UNMAPPED};
 use crate::memory::Memory;
 use crate::page_alloc::NoPage;
 use crate::swap::Backing;
@@ -111,10 +110,10 @@ impl Memory {
         let history = self.history(page);
         self.allocate(page, State::Reading)?;
         self.admit(page, history);
-        let active = self.folios.take(page, TO_ACTIVE);
+        self.add_new(page);
+        self.folios.unlock(page);
         self.folios.set(page, Flag::Accessed);
         self.folios.set(page, Flag::Dirty);
-        self.add_new(page, active);
         self.anon_pages += 1;
         self.give_slot(slot, page);
         self.events.pgmajfault += 1;
@@ -133,7 +132,7 @@ impl Memory {
         self.folios.set(page, Flag::Slot);
         self.folios.set(page, UNMAPPED);
         self.swap_cached += 1;
-        self.reading[Kind::Anon as usize] += 1;
+        self.add_new(page);
         self.events.pswpin += 1;
         Ok(())
     }

@@ -220,7 +220,7 @@ impl Memory {
         }
     }
 
-    /// le9uo's floors against the node's pages; a page that is being read is on no list.
+    /// le9uo's floors against the node's pages.
     fn broken_floors(&self) -> Broken {
         let floors = self.rules.floors;
         let total: u64 = self.zones.iter().map(|zone| zone.managed).sum();
@@ -354,7 +354,7 @@ impl Memory {
         };
         if !lru.is_active() {
             let done = self.shrink_inactive(pass.control.reclaimer, scan.group, kind, pages);
-            scan.scanned += done.scanned;
+            scan.scanned += done.weighed();
             scan.reclaimed += done.reclaimed;
         } else if pass.may_deactivate(kind) {
             self.shrink_active(scan.group, lru, pages);

@@ -135,26 +135,37 @@ impl Memory {
     fn evict_batch(&mut self, pass: &mut Pass, scan: &mut GenerationScan, swappiness: u32) -> u64 {
         let mut batch = Batch::EMPTY;
         let choice = (swappiness, forced_kind(pass, swappiness));
+        let moves_locked = self.rules.lru_gen_is_early;
         let isolated = self.with_generations(scan.group, |generations, folios| {
-            generations.isolate(folios, &mut batch, choice, |_, _| false)
+            generations.isolate(folios, &mut batch, choice, |folios, page| {
+                moves_locked && folios.is_reading(page)
+            })
         });
         self.events.pgrefill += isolated.sorted;
+        for kind in Kind::BOTH.into_iter().filter(|_| moves_locked) {
+            *self.count_activation(kind) += isolated.protected[kind as usize];
+        }
         self.spent += isolated.sorted * self.costs.deactivate_ps;
         scan.writes = isolated.kind == Kind::Anon && !batch.pages().is_empty();
         let done = self.shrink_batch(scan.group, batch.pages());
         self.count_reclaim(pass.control.reclaimer, scan.group, isolated.kind, done);
-        pass.scanned += done.scanned;
+        pass.scanned += done.weighed();
         pass.reclaimed += done.reclaimed;
         isolated.progress
     }
 
     fn shrink_batch(&mut self, group: usize, pages: &[PageId]) -> Shrunk {
         let mut done = Shrunk::default();
-        for &page in pages {
+        let is_locked = |page: &&PageId| self.folios.is_reading(**page);
+        let (locked, pages): (Vec<PageId>, Vec<PageId>) = pages.iter().partition(is_locked);
+        for page in locked {
+            self.put_back_locked(page, &mut done);
+        }
+        for &page in &pages {
             self.folios.set_state(page, State::Unevictable);
         }
         let mut kept: Vec<PageId> = Vec::new();
-        for &page in pages {
+        for page in pages {
             let huge = self.huge_first(page);
             match huge {
                 Some(first) if kept.contains(&first) => self.put_back(page),
@@ -186,7 +197,6 @@ impl Memory {
         }
         if self.is_mapped(page) && self.folios.take(page, Flag::Accessed) {
             self.look_around(group, page);
-            self.events.pgactivate += 1;
             return self.put_back(page);
         }
         match self.reclaim_page(page) {
@@ -197,6 +207,17 @@ impl Memory {
                 self.put_back(page);
             }
         }
+    }
+
+    /// A page that is being read cannot be evicted; that readahead should go on at it is forgotten,
+    /// for the mark is the bit by which reclaim tells pages that it writes (`PG_reclaim`).
+    fn put_back_locked(&mut self, page: PageId, done: &mut Shrunk) {
+        done.scanned += 1;
+        done.locked += 1;
+        if self.kind(page) == Kind::File {
+            self.folios.clear(page, Flag::Readahead);
+        }
+        self.put_back(page);
     }
 
     /// What cannot be evicted joins the youngest generation.

@@ -16,7 +16,7 @@ fn with_anon(pages: u64) -> (Memory, PageId) {
         memory.folios.set(page, Flag::Anon);
         memory.allocate(page, State::Inactive).expect("it fits");
         memory.folios.set(page, Flag::Dirty);
-        memory.add_new(page, false);
+        memory.add_new(page);
         memory.anon_pages += 1;
     }
     (memory, base)
@@ -74,11 +74,80 @@ fn without_walks_eviction_looks_around_the_pages_that_it_finds_used() {
     }
     let kept = (base..base + 512).filter(|&page| memory.folios.is_resident(page));
     assert_eq!(kept.count(), 512);
-    let found = memory.events.pgactivate;
+    assert_eq!(memory.events.pgactivate, 0, "used once, it is kept only");
+}
+
+#[test]
+fn the_entries_around_a_used_page_are_looked_at_too() {
+    let (mut memory, base) = with_anon(2000);
+    memory.set_lru_gen_enabled(true);
+    let pages = base..base + 512;
+    pages
+        .clone()
+        .for_each(|page| memory.folios.set(page, Flag::Accessed));
+    memory.take_from_list(base + 100);
+    memory.folios.set_state(base + 100, State::Unevictable);
+    memory.look_around(ROOT, base + 100);
+    let noticed = pages.filter(|&page| !memory.folios.has(page, Flag::Accessed));
+    assert_eq!(noticed.count(), 63, "64 entries less the page itself");
+}
+
+/// Files of which the first 64 pages are being read and the rest were read once, in generations.
+fn with_reads(early: bool) -> (Memory, PageId) {
+    let mut memory = Memory::with_zone(20_000, 10);
+    memory.rules.lru_gen_is_early = early;
+    memory.set_lru_gen_enabled(true);
+    let base = memory.take_range(1000).expect("there is room");
+    for page in base..base + 1000 {
+        memory.allocate(page, State::Reading).expect("it fits");
+        memory.tree_insert(page).expect("it fits");
+        memory.add_new(page);
+        if page >= base + 64 {
+            memory.folios.unlock(page);
+        }
+    }
+    (memory, base)
+}
+
+#[test]
+fn a_page_that_is_being_read_becomes_young_when_eviction_comes_across_it() {
+    let (mut memory, base) = with_reads(false);
+    memory.folios.set(base, Flag::Readahead);
+    pass(&mut memory, 0);
+    assert_eq!(memory.list(Lru::ActiveFile), 64);
+    assert!(memory.events.pgscan_file >= memory.events.pgsteal_file + 64);
     assert!(
-        (1..200).contains(&found),
-        "{found}: many were found beside others"
+        !memory.folios.has(base, Flag::Readahead),
+        "the mark is lost"
     );
+    assert!(memory.folios.is_reading(base));
+    crate::check::conservation(&memory);
+}
+
+#[test]
+fn on_6_1_a_page_that_is_being_read_moves_up_by_one_generation_unscanned() {
+    let (mut memory, base) = with_reads(true);
+    while memory.events.pgrefill == 0 {
+        pass(&mut memory, 0);
+    }
+    assert_eq!(memory.folios.generation(base), 2, "it came to 1");
+    assert_eq!(memory.events.pgscan_file, memory.events.pgsteal_file);
+    assert_eq!(memory.events.pgrefill, 64);
+}
+
+#[test]
+fn on_6_1_pages_that_were_used_too_often_to_be_evicted_count_as_activated() {
+    for early in [false, true] {
+        let (mut memory, base) = with_reads(early);
+        for page in (0..5).flat_map(|_| base + 100..base + 200) {
+            memory.mark_accessed(page);
+        }
+        while memory.events.pgrefill < 100 {
+            pass(&mut memory, 0);
+        }
+        let counted = memory.events.workingset_activate_file;
+        assert_eq!(counted, if early { 100 } else { 0 });
+    }
 }
 
 #[test]
@@ -92,7 +161,7 @@ fn a_page_that_a_fault_brings_back_soon_is_restored_to_the_youngest_generation()
     memory.allocate(base, State::Reading).expect("it fits");
     memory.admit(base, history);
     assert_eq!(memory.events.workingset_refault_anon, 1);
-    memory.add_new(base, false);
+    memory.add_new(base);
     assert!(memory.list(Lru::ActiveAnon) >= 1);
 }
 

@@ -54,7 +54,7 @@ impl Generations {
         self.count(kinds(swaps)[0])
     }
 
-    fn size(&self, seq: u64, kind: Kind) -> u64 {
+    pub(super) fn size(&self, seq: u64, kind: Kind) -> u64 {
         self.pages[slot(seq)][kind as usize].iter().sum()
     }
 

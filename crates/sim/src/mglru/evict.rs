@@ -38,6 +38,19 @@ pub(crate) struct Isolated {
     pub(crate) progress: u64,
     /// Pages that were left, in the list that they belong to (`pgrefill`).
     pub(crate) sorted: u64,
+    /// Those of them that were used too often to be evicted, by kind.
+    pub(crate) protected: [u64; 2],
+}
+
+impl Isolated {
+    fn nothing(kind: Kind) -> Self {
+        Self {
+            kind,
+            progress: 0,
+            sorted: 0,
+            protected: [0; 2],
+        }
+    }
 }
 
 impl Generations {
@@ -53,26 +66,24 @@ impl Generations {
         waits: impl Fn(&Folios, PageId) -> bool,
     ) -> Isolated {
         let swaps = swappiness > 0;
-        let (mut kind, mut last_tier) = self.choose(swappiness, forced);
-        let (mut progress, mut sorted) = (0, 0);
-        for _ in age::kinds(swaps) {
-            let tier = last_tier.unwrap_or_else(|| self.last_tier(kind));
-            let (looked_at, moved) = self.scan(folios, batch, (kind, tier), &waits);
-            (progress, sorted) = (progress + looked_at, sorted + moved);
-            if looked_at > 0 {
+        let (first, mut last_tier) = self.choose(swappiness, forced);
+        let mut done = Isolated::nothing(first);
+        for kind in [first, first.other()]
+            .into_iter()
+            .take(age::kinds(swaps).len())
+        {
+            done.kind = kind;
+            let tier = last_tier.take().unwrap_or_else(|| self.last_tier(kind));
+            done.progress = self.scan(folios, batch, tier, &waits, &mut done);
+            if done.progress > 0 {
                 break;
             }
-            (kind, last_tier) = (kind.other(), None);
         }
-        progress += u64::from(self.drop_empty(swaps));
+        done.progress += u64::from(self.drop_empty(swaps));
         if self.deciding_count(swaps) == LEAST {
-            progress = 0;
+            done.progress = 0;
         }
-        Isolated {
-            kind,
-            progress,
-            sorted,
-        }
+        done
     }
 
     /// The kind to begin with, and the last of its tiers to evict where that follows from it.
@@ -111,29 +122,31 @@ impl Generations {
         control.last_tier(control.position(0, 1), 2)
     }
 
-    /// Goes through the oldest generation, highest zone first (`scan_folios`); gives back the
-    /// pages it looked at, 0 where it got nowhere, and those of them that it left.
+    /// Goes through the oldest generation of `done.kind`, highest zone first (`scan_folios`); gives
+    /// back the pages it looked at, 0 where it got nowhere.
     fn scan(
         &mut self,
         folios: &mut Folios,
         batch: &mut Batch,
-        (kind, last_tier): (Kind, usize),
+        last_tier: usize,
         waits: &impl Fn(&Folios, PageId) -> bool,
-    ) -> (u64, u64) {
+        done: &mut Isolated,
+    ) -> u64 {
+        let kind = done.kind;
         if self.count(kind) == LEAST {
-            return (0, 0);
+            return 0;
         }
         let oldest = slot(self.min_seq[kind as usize]);
-        let (mut looked_at, mut sorted) = (0, 0);
+        let mut looked_at = 0;
         for zone in (0..ZONES).rev() {
             while let Some(page) = self.lists[oldest][kind as usize][zone].tail() {
                 if batch.len == BATCH || looked_at == BATCH_MAX {
-                    return (looked_at, sorted);
+                    return looked_at;
                 }
                 looked_at += 1;
                 self.lists[oldest][kind as usize][zone].pop_tail(folios);
-                if self.sort(folios, page, (kind, zone), last_tier, waits) {
-                    sorted += 1;
+                if self.sort(folios, page, last_tier, waits, done) {
+                    done.sorted += 1;
                     continue;
                 }
                 self.pages[oldest][kind as usize][zone] -= 1;
@@ -142,7 +155,7 @@ impl Generations {
             }
         }
         let got_nowhere = batch.len == 0 && looked_at < BATCH_MAX;
-        (if got_nowhere { 0 } else { looked_at }, sorted)
+        if got_nowhere { 0 } else { looked_at }
     }
 
     /// Moves a page that is not to be evicted now to the list where it belongs (`sort_folio`);
@@ -151,10 +164,11 @@ impl Generations {
         &mut self,
         folios: &mut Folios,
         page: PageId,
-        (kind, zone): (Kind, usize),
         last_tier: usize,
         waits: &impl Fn(&Folios, PageId) -> bool,
+        done: &mut Isolated,
     ) -> bool {
+        let (kind, zone) = (done.kind, folios.zone(page));
         let oldest = slot(self.min_seq[kind as usize]);
         if Folios::is_cold(folios.raw(page), oldest) && !waits(folios, page) {
             return false;
@@ -169,6 +183,7 @@ impl Generations {
             let next = next_generation(self, folios, page, kind);
             self.lists[next][kind as usize][zone].push_tail(folios, page);
             self.control[kind as usize].note_protected(tier(refs));
+            done.protected[kind as usize] += 1;
             return true;
         }
         if waits(folios, page) {

@@ -215,13 +215,18 @@ impl Plain {
         )
     }
 
-    /// One attempt: the pages taken off, and the progress.
-    pub(crate) fn isolate(&mut self, swappiness: u64) -> (Vec<(u32, Page)>, u64) {
+    /// One attempt: the pages taken off, and the progress. Pages of which `waits` is true cannot be
+    /// taken.
+    pub(crate) fn isolate(
+        &mut self,
+        swappiness: u64,
+        waits: fn(u32) -> bool,
+    ) -> (Vec<(u32, Page)>, u64) {
         let (mut kind, mut tier) = self.choose(swappiness);
         let (mut taken, mut progress) = (Vec::new(), 0);
         for _ in 0..if swappiness == 0 { 1 } else { 2 } {
             let last = tier.unwrap_or_else(|| self.last_tier(kind, 2, (kind, 1)));
-            progress = self.scan(kind, last, &mut taken);
+            progress = self.scan(kind, last, waits, &mut taken);
             if progress > 0 {
                 break;
             }
@@ -236,7 +241,13 @@ impl Plain {
         (taken, progress)
     }
 
-    fn scan(&mut self, kind: usize, last: usize, taken: &mut Vec<(u32, Page)>) -> u64 {
+    fn scan(
+        &mut self,
+        kind: usize,
+        last: usize,
+        waits: fn(u32) -> bool,
+        taken: &mut Vec<(u32, Page)>,
+    ) -> u64 {
         let oldest = self.min[kind];
         let mut looked_at = 0;
         if self.max - oldest == 1 {
@@ -257,6 +268,10 @@ impl Plain {
                     self.total[kind][page.tier()] += 1;
                     let next = self.advance(id);
                     self.list(next, kind, zone).push_back(id);
+                } else if waits(id) {
+                    self.left += 1;
+                    let next = self.advance(id);
+                    self.list(next, kind, zone).push_front(id);
                 } else {
                     let mut page = self.pages.remove(&id).expect("it is there");
                     if !page.referenced {

@@ -7,6 +7,7 @@ use mm::prng::Prng;
 
 use super::plain::{self, Page, Plain};
 use super::*;
+use crate::folio::State;
 
 /// Both implementations, and the pages that are nowhere but in shadow entries.
 struct Both {
@@ -17,6 +18,11 @@ struct Both {
 }
 
 const PAGES: u32 = 400;
+
+/// Some pages cannot be evicted, as if they were always being read.
+fn waits(page: u32) -> bool {
+    page.is_multiple_of(23)
+}
 
 impl Both {
     /// The first half of the pages is anonymous; zones change from page to page.
@@ -66,8 +72,8 @@ impl Both {
         let choice = (swappiness, None);
         let isolated = self
             .clever
-            .isolate(&mut self.folios, &mut batch, choice, |_, _| false);
-        let (taken, progress) = self.plain.isolate(u64::from(swappiness));
+            .isolate(&mut self.folios, &mut batch, choice, |_, page| waits(page));
+        let (taken, progress) = self.plain.isolate(u64::from(swappiness), waits);
         assert_eq!(isolated.progress, progress);
         let ids: Vec<u32> = taken.iter().map(|(id, _)| *id).collect();
         assert_eq!(batch.pages(), ids, "the same pages in the same order");
