@@ -30,6 +30,8 @@ pub(crate) struct Kswapd {
 #[derive(Clone, Debug)]
 struct Balancing {
     priority: u32,
+    /// No pass has begun yet.
+    is_new: bool,
     reclaimed: u64,
     pass: Option<Pass>,
 }
@@ -72,8 +74,9 @@ impl Memory {
         match run.pass.take() {
             None if self.is_balanced() => return self.kswapd_ends(&run),
             None => {
-                let pass = self.begin_kswapd_pass(run.priority);
+                let pass = self.begin_kswapd_pass(run.priority, run.is_new);
                 run.priority = pass.control.priority;
+                run.is_new = false;
                 run.pass = Some(pass);
             }
             Some(mut pass) => {
@@ -96,14 +99,14 @@ impl Memory {
         self.kswapd.failures = 0;
     }
 
-    fn begin_kswapd_pass(&mut self, priority: u32) -> Pass {
+    fn begin_kswapd_pass(&mut self, priority: u32, first: bool) -> Pass {
         for group in 0..self.lruvecs.len() {
             self.age_active_anon(group);
         }
         let goal = self.kswapd_goal();
         let mut control = Control::new(Reclaimer::Kswapd, goal, self.rules.swappiness);
         control.priority = priority;
-        self.prepare_generations(&mut control);
+        self.prepare_generations(&mut control, first);
         self.begin_pass(control)
     }
 
@@ -129,6 +132,7 @@ impl Balancing {
     fn new() -> Self {
         Self {
             priority: DEF_PRIORITY,
+            is_new: true,
             reclaimed: 0,
             pass: None,
         }

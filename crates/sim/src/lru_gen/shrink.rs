@@ -274,18 +274,22 @@ impl Memory {
     }
 
     /// Before kswapd's pass: the priority to begin with, so that the pass comes to its goal, and
-    /// whether there is anything that may be evicted (`lru_gen_age_node`).
-    pub(crate) fn prepare_generations(&mut self, control: &mut Control) {
+    /// whether there is anything that may be evicted (`lru_gen_age_node`). At a run's `first` pass
+    /// that is asked before the goal is known, at the default priority.
+    pub(crate) fn prepare_generations(&mut self, control: &mut Control, first: bool) {
         if !self.rules.lru_gen.enabled {
             return;
         }
         if self.rules.lru_gen_is_early {
             return self.age_all(control);
         }
+        let asked_at = control.priority;
         self.set_initial_priority(control);
+        let priority = if first { asked_at } else { control.priority };
         let min_ttl = self.rules.lru_gen.min_ttl;
+        let swaps = self.eviction_swappiness(control) > 0;
         let groups = 0..self.lruvecs.len();
-        let mut any = groups.map(|group| self.is_reclaimable(control, group, min_ttl));
+        let mut any = groups.map(|group| self.is_reclaimable(group, swaps, priority));
         if min_ttl > Nanos::ZERO && !any.any(|reclaimable| reclaimable) {
             self.kswapd.wants_kill = true;
         }
@@ -306,11 +310,11 @@ impl Memory {
 
     /// Whether a group has pages to look at, and its oldest generation is old enough
     /// (`lruvec_is_reclaimable`).
-    fn is_reclaimable(&self, control: &Control, group: usize, min_ttl: Nanos) -> bool {
+    fn is_reclaimable(&self, group: usize, swaps: bool, priority: u32) -> bool {
         let generations = &self.lruvecs[group].generations;
-        let budget = generations.budget(self.eviction_swappiness(control) > 0);
         let born = generations.oldest_born(Kind::File);
-        budget.total >> control.priority > 0 && self.now().0 > born + min_ttl.0
+        let is_old = self.now().0 > born + self.rules.lru_gen.min_ttl.0;
+        generations.budget(swaps).total >> priority > 0 && is_old
     }
 
     /// 6.1: kswapd ages every group that needs it before it evicts, unless its last pass went well

@@ -5,7 +5,7 @@ use mm::units::Nanos;
 use super::*;
 use crate::lruvec::ROOT;
 use crate::swap::Backing;
-use crate::vmscan::{Control, Reclaimer};
+use crate::vmscan::{Control, DEF_PRIORITY, Reclaimer};
 
 /// A zone with so many anonymous pages, on the inactive list, used or not, and room in zram.
 fn with_anon(pages: u64) -> (Memory, PageId) {
@@ -172,11 +172,11 @@ fn kswapd_calls_the_oom_killer_where_all_pages_are_too_young() {
     memory.rules.lru_gen.min_ttl = Nanos(1000);
     memory.began = Nanos(500);
     let mut control = Control::new(Reclaimer::Kswapd, 1000, 60);
-    memory.prepare_generations(&mut control);
+    memory.prepare_generations(&mut control, true);
     assert!(memory.kswapd.wants_kill);
     memory.kswapd.wants_kill = false;
     memory.began = Nanos(1500);
-    memory.prepare_generations(&mut control);
+    memory.prepare_generations(&mut control, true);
     assert!(
         !memory.kswapd.wants_kill,
         "the oldest generation is old enough"
@@ -184,11 +184,26 @@ fn kswapd_calls_the_oom_killer_where_all_pages_are_too_young() {
 }
 
 #[test]
+fn kswapd_first_asks_for_a_page_in_4096_and_then_for_less() {
+    let mut memory = Memory::with_cache(10_000, 1000, 4000, 0);
+    memory.set_lru_gen_enabled(true);
+    memory.rules.lru_gen.min_ttl = Nanos(1);
+    memory.began = Nanos(1000);
+    for first in [true, false] {
+        let mut control = Control::new(Reclaimer::Kswapd, 1000, 60);
+        memory.prepare_generations(&mut control, first);
+        let killed = core::mem::take(&mut memory.kswapd.wants_kill);
+        assert_eq!(killed, first, "4000 pages are too few at priority 12 only");
+        assert!(control.priority < DEF_PRIORITY);
+    }
+}
+
+#[test]
 fn kswapd_begins_with_the_priority_that_reaches_its_goal() {
     let mut memory = Memory::with_cache(10_000, 10, 8740, 0);
     memory.set_lru_gen_enabled(true);
     let mut control = Control::new(Reclaimer::Kswapd, 100, 60);
-    memory.prepare_generations(&mut control);
+    memory.prepare_generations(&mut control, true);
     // 8740 is 13 bits long less one, 99 is 7.
     assert_eq!(control.priority, 6);
 }
