@@ -124,6 +124,8 @@ pub enum Take {
     Duration,
     /// How long it went on, however it ended.
     Lifetime,
+    /// The time from the first start of an instance to the first kill of one.
+    FirstKill,
     /// Bytes per second of all instances together.
     Throughput,
     /// Operations per second of all instances together.

@@ -143,6 +143,7 @@ fn of_step(take: Take) -> Kind {
         Take::Survivors | Take::Killed | Take::Failed => Kind::Fate,
         Take::Duration
         | Take::Lifetime
+        | Take::FirstKill
         | Take::Throughput
         | Take::Rate
         | Take::Operations

@@ -40,6 +40,9 @@ pub enum ReadError {
         /// What became of its process.
         why: String,
     },
+    /// The measure is about a kill that there was not.
+    #[error("no instance of step \"{0}\" was killed")]
+    NoKill(String),
     /// A share of nothing.
     #[error("step \"{0}\" came to nothing, so there is no share of it")]
     NothingOf(String),
@@ -69,7 +72,7 @@ impl Measure {
             } => {
                 let figure = |label: &str| {
                     let figure = of_steps(outcome, label, *take, *over);
-                    figure.ok_or_else(|| why_none(outcome, label))
+                    figure.ok_or_else(|| why_none(outcome, label, *take))
                 };
                 match share_of {
                     None => figure(label)?,
@@ -170,6 +173,7 @@ fn of_steps(outcome: &Outcome, label: &str, take: Take, over: Over) -> Option<f6
     match take {
         Take::Duration => done(StepOutcome::duration),
         Take::Lifetime => over.of(steps.iter().map(|step| step.duration().0 as f64).collect()),
+        Take::FirstKill => first_kill(&steps),
         Take::Throughput => per_second(sum(|step| step.bytes.0), &steps),
         Take::Rate => per_second(sum(|step| step.operations), &steps),
         Take::Operations => Some(sum(|step| step.operations)),
@@ -184,13 +188,25 @@ fn of_steps(outcome: &Outcome, label: &str, take: Take, over: Over) -> Option<f6
     }
 }
 
+/// From the first start to the first kill.
+fn first_kill(steps: &[&StepOutcome]) -> Option<f64> {
+    let killed = |step: &&&StepOutcome| matches!(step.status, Status::Killed(_));
+    let end = steps.iter().filter(killed).map(|step| step.end).min()?;
+    let start = steps.iter().map(|step| step.start).min()?;
+    Some(end.saturating_sub(start).0 as f64)
+}
+
 /// In percent.
 fn share(part: f64, whole: f64) -> Option<f64> {
     (whole > 0.0).then(|| part / whole * 100.0)
 }
 
-/// Why no instance of the step has a figure: it ended badly, or its process did before it.
-fn why_none(outcome: &Outcome, label: &str) -> ReadError {
+/// Why no instance of the step has a figure: it ended badly, or its process did before it; or,
+/// where a kill is asked for, it did not.
+fn why_none(outcome: &Outcome, label: &str, take: Take) -> ReadError {
+    if take == Take::FirstKill && outcome.labelled(label).next().is_some() {
+        return ReadError::NoKill(label.to_owned());
+    }
     let bad = outcome.labelled(label).find_map(|step| match step.status {
         Status::Done => None,
         Status::Killed(9) => Some(format!("{} was killed", step.process)),

@@ -41,6 +41,7 @@ const DURING: &[&str] = &["step", "from", "to"];
 const TAKE: &[(&str, Take)] = &[
     ("duration", Take::Duration),
     ("lifetime", Take::Lifetime),
+    ("first kill", Take::FirstKill),
     ("throughput", Take::Throughput),
     ("rate", Take::Rate),
     ("operations", Take::Operations),
@@ -161,7 +162,7 @@ fn step(
     refuse(table, ITEMS, "step")?;
     let take = table.need("take")?.choice(TAKE)?;
     let unit = match take {
-        Take::Duration | Take::Lifetime => Unit::Seconds,
+        Take::Duration | Take::Lifetime | Take::FirstKill => Unit::Seconds,
         Take::Throughput => Unit::MibPerSecond,
         Take::Rate => Unit::PerSecond,
         Take::Bytes => Unit::Mib,

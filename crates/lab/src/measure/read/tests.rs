@@ -226,6 +226,21 @@ fn figures_of_a_step_are_of_all_its_instances() {
 }
 
 #[test]
+fn the_first_kill_counts_from_the_first_start() {
+    let killed = |process, start, end| step(process, start, end, Status::Killed(9));
+    let text = "step = \"serve\"\ntake = \"first kill\"";
+    let steps = vec![
+        killed("p", 4, 9),
+        killed("p", 1, 4),
+        step("p", 9, 10, Status::Done),
+    ];
+    assert_eq!(read(text, &outcome(vec![], steps)), Ok(3.0));
+    let spared = outcome(vec![], vec![step("p", 0, 2, Status::Done)]);
+    let error = "no instance of step \"serve\" was killed";
+    assert_eq!(read(text, &spared), Err(error.to_owned()));
+}
+
+#[test]
 fn a_step_that_never_finished_has_no_duration() {
     let outcome = outcome(vec![], vec![step("p", 0, 1, Status::Killed(9))]);
     let text = "step = \"serve\"\ntake = \"duration\"";
