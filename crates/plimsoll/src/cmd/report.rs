@@ -61,7 +61,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
 fn show(report: &Report<'_>, detail: Detail) -> anyhow::Result<()> {
     let (study, width) = (report.study, Canvas::detect().width);
     let mut out = term::out();
-    writeln!(out, "{}\n", results::heading(study, width))?;
+    writeln!(out, "{}", results::heading(study, width))?;
     for pair in &report.pairs {
         let arms = study.arms.iter().map(|arm| arm.name.as_str()).collect();
         let view = View::new(study, arms, pair, width);
