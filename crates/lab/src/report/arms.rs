@@ -262,11 +262,8 @@ fn number(row: &Row, kind: &str, figure: &Figure, full: f64) -> String {
     )
 }
 
-/// The note beside the arm's name says why there is no figure.
+/// The note below the arm says why there is no figure.
 fn brief(figure: &Figure, unit: Unit) -> String {
-    match figure {
-        Figure::NoRun => String::new(),
-        Figure::Unavailable(_) => "–".to_owned(),
-        known => known.show(unit),
-    }
+    let median = figure.median();
+    median.map_or_else(|| "–".to_owned(), |median| unit.show(median))
 }

@@ -42,7 +42,9 @@ impl Strips<'_> {
             Width::Wide => (900, 1),
             Width::Narrow => (380, 3),
         };
-        let row = lines * LINE + 2 * LANE + 14;
+        let of_kernel = self.strips.iter().any(|strip| !strip.kernel.is_empty());
+        let second = if of_kernel { LANE + 2 } else { 0 };
+        let row = lines * LINE + second + LANE + 12;
         let rows = i32::try_from(self.strips.len()).expect("a study has few arms");
         on_canvas((across, rows * row + AXIS), |canvas| {
             self.draw_axis(canvas, across, rows * row)?;
@@ -52,7 +54,7 @@ impl Strips<'_> {
                 let lane = top + lines * LINE + 2;
                 self.draw_grid(canvas, (lane - 2, top + row - 6), across)?;
                 self.draw_lane(canvas, &strip.kernel, Ink::Cached, lane, across)?;
-                self.draw_lane(canvas, &strip.model, Ink::Free, lane + LANE + 2, across)?;
+                self.draw_lane(canvas, &strip.model, Ink::Free, lane + second, across)?;
                 top += row;
                 Ok(())
             })
