@@ -15,6 +15,7 @@ use mm::formula::reserve::protection;
 use mm::units::{Bytes, Kib, Nanos, PageSize, Pages};
 use mm::zoneinfo::{Zone as Layout, ZoneKind, Zoneinfo};
 
+use crate::boost::Foreign;
 use crate::error::Error;
 use crate::page_alloc::Zone;
 use crate::pcp::{Pcp, Tuning};
@@ -127,6 +128,8 @@ fn hot(zone: &Layout, index: usize, highest: usize, tuning: Tuning) -> Zone {
         min: marks.min.0,
         low: marks.low.0,
         high: marks.high.0,
+        boost: 0,
+        foreign: Foreign::after_boot(zone.free.0),
         reserve: zone.protection.get(highest).map_or(0, |pages| pages.0),
         lru: [0; 4],
         unevictable: 0,

@@ -29,6 +29,20 @@ impl Memory {
         got
     }
 
+    /// Lets kswapd, where it has just been woken, have the CPU before a task reclaims itself
+    /// (`__perform_reclaim`); the task does so whatever kswapd has found.
+    ///
+    /// # Errors
+    /// kswapd waits for the CPU.
+    pub(crate) fn begin_direct_reclaim(&mut self) -> Result<(), NoPage> {
+        let control = Control::new(Reclaimer::Direct, BATCH, self.rules.swappiness);
+        self.allocation.reclaim = Some(DirectReclaim::new(control));
+        match self.may_yield && self.kswapd.wants_cpu() {
+            true => Err(NoPage::Again),
+            false => Ok(()),
+        }
+    }
+
     /// Goes on with a reclaim to its end; returns how many pages it got.
     ///
     /// # Errors
@@ -130,5 +144,25 @@ mod tests {
         let mut memory = Memory::with_cache(20_000, 10, 0, 64);
         memory.lruvecs[ROOT].refaults_seen = memory.lruvecs[ROOT].activated_refaults;
         assert!(memory.reclaim_directly().expect("no disk") > 0);
+    }
+
+    #[test]
+    fn kswapd_has_the_cpu_first_and_the_task_reclaims_whatever_it_found() {
+        let mut memory = Memory::with_cache(10_000, 1000, 8000, 0);
+        memory.may_yield = true;
+        memory.zones[0].free = 900;
+        let page = memory.take_range(1).expect("there is room");
+        let again = memory.allocate(page, crate::folio::State::Inactive);
+        assert_eq!(
+            (again, memory.kswapd.is_awake()),
+            (Err(NoPage::Again), true)
+        );
+        memory.kswapd.is_told();
+        while memory.kswapd.is_awake() {
+            memory.kswapd_step();
+        }
+        assert!(memory.is_balanced(0), "there would be a page without it");
+        assert_eq!(memory.allocate(page, crate::folio::State::Inactive), Ok(()));
+        assert!(memory.events.pgsteal_direct > 0);
     }
 }

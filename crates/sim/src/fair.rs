@@ -94,6 +94,13 @@ impl Fair {
         self.entities.len() - 1
     }
 
+    /// Adds a task that has run before, as the kernel's threads have when they come up at boot.
+    pub(crate) fn add_old(&mut self) -> usize {
+        let task = self.add();
+        self.entities[task].ever_ran = true;
+        task
+    }
+
     pub(crate) fn is_runnable(&self, task: usize) -> bool {
         self.entities[task].runnable
     }
@@ -421,5 +428,26 @@ mod tests {
             }
             assert!((ran[0] - ran[1]).abs() <= 1, "{rule:?} {ran:?}");
         }
+    }
+
+    #[test]
+    fn a_kernel_thread_that_slept_since_boot_is_a_sleeper_and_no_new_task() {
+        let preempts = |is_thread: bool| {
+            let mut fair = Fair::new(CFS);
+            let busy = fair.add();
+            fair.wake(busy);
+            assert_eq!(fair.choose(None, |_| true), Some(busy));
+            fair.begin(busy);
+            fair.account(busy, 10_000_000);
+            fair.is_over(busy);
+            let woken = if is_thread {
+                fair.add_old()
+            } else {
+                fair.add()
+            };
+            fair.wake(woken);
+            fair.preempts(woken, busy)
+        };
+        assert_eq!([true, false].map(preempts), [true, false]);
     }
 }

@@ -217,7 +217,7 @@ mod tests {
     use crate::lru::Lru;
     use crate::lruvec::{Kind, ROOT};
     use crate::readahead::Limits;
-    use crate::vmscan::Reclaimer;
+    use crate::vmscan::{Control, Reclaimer};
 
     /// A file of 64 pages, of which `cached` are there, read from its first page.
     fn read_with(cached: &[PageId]) -> (Memory, Progress) {
@@ -298,11 +298,12 @@ mod tests {
         let (mut memory, _) = read_with(&[]);
         let pages = |memory: &Memory| memory.list(Lru::InactiveFile);
         assert_eq!((pages(&memory), memory.folios.is_reading(5)), (32, true));
-        memory.shrink_inactive(Reclaimer::Kswapd, ROOT, Kind::File, 8);
+        let control = Control::new(Reclaimer::Kswapd, 8, 60);
+        memory.shrink_inactive(&control, ROOT, Kind::File, 8);
         assert_eq!((pages(&memory), memory.events.pgscan_kswapd), (32, 8));
         complete(&mut memory);
         assert_eq!(memory.folios.state(5), State::Inactive);
-        memory.shrink_inactive(Reclaimer::Kswapd, ROOT, Kind::File, 8);
+        memory.shrink_inactive(&control, ROOT, Kind::File, 8);
         assert_eq!((pages(&memory), memory.events.pgsteal_kswapd), (24, 8));
     }
 }

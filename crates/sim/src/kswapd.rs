@@ -1,6 +1,8 @@
 //! kswapd: woken when an allocation finds every zone under low, it reclaims until some zone is
 //! above high (`balance_pgdat`).
 
+use alloc::vec::Vec;
+
 use mm::units::Nanos;
 
 use crate::lruvec::ROOT;
@@ -10,6 +12,9 @@ use crate::vmscan::{BATCH, Control, DEF_PRIORITY, Pass, Progress, Reclaimer};
 /// Runs without a reclaimed page after which kswapd stays asleep (`MAX_RECLAIM_RETRIES`).
 const FAILURES: u32 = 16;
 
+/// The priority at which a run stays that only makes room for boosts.
+const BOOST_PRIORITY: u32 = DEF_PRIORITY - 2;
+
 /// kswapd's progress through one run.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Kswapd {
@@ -18,6 +23,8 @@ pub(crate) struct Kswapd {
     awake: bool,
     /// It was woken and the scheduler does not know yet.
     wants_cpu: bool,
+    /// The highest zone that those who woke it since its last run began could use.
+    asked_for: usize,
     failures: u32,
     /// No group may be reclaimed from: the OOM killer is wanted (`min_ttl_ms`).
     pub(crate) wants_kill: bool,
@@ -29,6 +36,12 @@ pub(crate) struct Kswapd {
 
 #[derive(Clone, Debug)]
 struct Balancing {
+    /// The zones up to this one are reclaimed and have to be balanced.
+    highest: usize,
+    /// What each zone was boosted by when the run began, taken back at its end.
+    boosts: Vec<u64>,
+    /// Pages that are still to be reclaimed for boosts alone.
+    for_boosts: u64,
     priority: u32,
     /// No pass has begun yet.
     is_new: bool,
@@ -53,11 +66,18 @@ impl Kswapd {
 }
 
 impl Memory {
-    /// Wakes kswapd unless a zone is above high already or kswapd has given up (`wakeup_kswapd`).
-    pub(crate) fn wake_kswapd(&mut self) {
+    /// Wakes kswapd for a request that can use all zones.
+    pub(crate) fn wake_kswapd_for_user(&mut self) {
+        self.wake_kswapd(self.zones.len() - 1);
+    }
+
+    /// Wakes kswapd, for a request that can use the zones up to `highest`, unless one of them is
+    /// above high already and none is boosted, or kswapd has given up (`wakeup_kswapd`).
+    pub(crate) fn wake_kswapd(&mut self, highest: usize) {
+        self.kswapd.asked_for = self.kswapd.asked_for.max(highest);
         let hopeless = self.kswapd.failures >= FAILURES;
-        if !self.kswapd.is_awake() && !hopeless && !self.is_balanced() {
-            self.kswapd.run = Some(Balancing::new());
+        let content = || self.is_balanced(highest) && self.boosts(highest) == 0;
+        if !self.kswapd.is_awake() && !hopeless && !content() {
             self.kswapd.awake = true;
             self.kswapd.wants_cpu = true;
             self.events.pageoutrun += 1;
@@ -67,14 +87,18 @@ impl Memory {
     /// Does the next piece of kswapd's work: a batch of pages, or the decision between two passes.
     /// It is asleep afterwards when it has nothing left to do.
     pub(crate) fn kswapd_step(&mut self) -> Progress {
-        let Some(mut run) = self.kswapd.run.take() else {
+        if !self.kswapd.awake {
             return Progress::Done;
+        }
+        let mut run = match self.kswapd.run.take() {
+            Some(run) => run,
+            None => self.begin_balancing(),
         };
         let mut progress = Progress::More;
         match run.pass.take() {
-            None if self.is_balanced() => return self.kswapd_ends(&run),
+            None if self.is_content(&mut run) => return self.kswapd_ends(&run),
             None => {
-                let pass = self.begin_kswapd_pass(run.priority, run.is_new);
+                let pass = self.begin_kswapd_pass(&run);
                 run.priority = pass.control.priority;
                 run.is_new = false;
                 run.pass = Some(pass);
@@ -94,43 +118,13 @@ impl Memory {
         progress
     }
 
-    /// Allows kswapd to try again: a direct reclaimer has freed something.
-    pub(crate) fn forgive_kswapd(&mut self) {
-        self.kswapd.failures = 0;
-    }
-
-    fn begin_kswapd_pass(&mut self, priority: u32, first: bool) -> Pass {
-        for group in 0..self.lruvecs.len() {
-            self.age_active_anon(group);
-        }
-        let goal = self.kswapd_goal();
-        let mut control = Control::new(Reclaimer::Kswapd, goal, self.rules.swappiness);
-        control.priority = priority;
-        self.prepare_generations(&mut control, first);
-        self.begin_pass(control)
-    }
-
-    /// What one pass aims at: the high watermarks of all zones (`kswapd_shrink_node`).
-    fn kswapd_goal(&self) -> u64 {
-        self.zones.iter().map(|zone| zone.high.max(BATCH)).sum()
-    }
-
-    fn kswapd_ends(&mut self, run: &Balancing) -> Progress {
-        self.kswapd.awake = false;
-        self.snapshot_refaults(ROOT);
-        self.kswapd.failures = if run.reclaimed > 0 {
-            0
-        } else {
-            self.kswapd.failures + 1
-        };
-        self.wake_kswapd();
-        Progress::Done
-    }
-}
-
-impl Balancing {
-    fn new() -> Self {
-        Self {
+    fn begin_balancing(&mut self) -> Balancing {
+        let highest = core::mem::take(&mut self.kswapd.asked_for);
+        let zones = &self.zones[..=highest];
+        Balancing {
+            highest,
+            boosts: zones.iter().map(|zone| zone.boost).collect(),
+            for_boosts: self.boosts(highest),
             priority: DEF_PRIORITY,
             is_new: true,
             reclaimed: 0,
@@ -138,12 +132,71 @@ impl Balancing {
         }
     }
 
+    /// Whether there is nothing left to do. Boosts alone are worth a gentle run; where the zones
+    /// are not balanced it begins anew as any other.
+    fn is_content(&self, run: &mut Balancing) -> bool {
+        let is_balanced = self.is_balanced(run.highest);
+        if !is_balanced && run.for_boosts > 0 {
+            (run.for_boosts, run.priority) = (0, DEF_PRIORITY);
+        }
+        is_balanced && run.for_boosts == 0
+    }
+
+    /// Allows kswapd to try again: a direct reclaimer has freed something.
+    pub(crate) fn forgive_kswapd(&mut self) {
+        self.kswapd.failures = 0;
+    }
+
+    fn begin_kswapd_pass(&mut self, run: &Balancing) -> Pass {
+        let goal = self.kswapd_goal(run.highest);
+        let mut control = Control::new(Reclaimer::Kswapd, goal, self.rules.swappiness);
+        control.priority = run.priority;
+        control.highest = run.highest;
+        control.may_swap = run.for_boosts == 0;
+        for group in 0..self.lruvecs.len() {
+            self.age_active_anon(group, &control);
+        }
+        self.prepare_generations(&mut control, run.is_new);
+        self.begin_pass(control)
+    }
+
+    /// What one pass aims at: the high watermarks of the zones (`kswapd_shrink_node`).
+    fn kswapd_goal(&self, highest: usize) -> u64 {
+        let zones = self.zones[..=highest].iter();
+        zones.map(|zone| (zone.high + zone.boost).max(BATCH)).sum()
+    }
+
+    fn kswapd_ends(&mut self, run: &Balancing) -> Progress {
+        self.kswapd.awake = false;
+        for (zone, boost) in self.zones.iter_mut().zip(&run.boosts) {
+            zone.boost = zone.boost.saturating_sub(*boost);
+        }
+        self.snapshot_refaults(ROOT);
+        self.kswapd.failures = if run.reclaimed > 0 {
+            0
+        } else {
+            self.kswapd.failures + 1
+        };
+        if !self.is_balanced(run.highest) {
+            self.wake_kswapd(run.highest);
+        }
+        Progress::Done
+    }
+}
+
+impl Balancing {
     /// Accounts a pass and chooses the next priority; false when the last one is done. The priority
     /// falls when this pass scanned less than the goal, or freed nothing; before 3.11 it always
     /// did.
     fn finish_pass(&mut self, pass: &Pass, stops_at_goal: bool) -> bool {
+        let stays = self.for_boosts > 0 && self.priority == BOOST_PRIORITY;
         self.reclaimed += pass.reclaimed;
-        if pass.scanned < pass.control.goal || pass.reclaimed == 0 || !stops_at_goal {
+        self.for_boosts = self.for_boosts.saturating_sub(pass.reclaimed);
+        if self.for_boosts > 0 && pass.reclaimed == 0 {
+            return false;
+        }
+        let falls = pass.scanned < pass.control.goal && !stays || !stops_at_goal;
+        if falls || pass.reclaimed == 0 {
             self.priority -= 1;
         }
         self.priority >= 1
@@ -163,14 +216,14 @@ mod tests {
     #[test]
     fn it_stops_once_the_zone_is_above_high() {
         let mut memory = Memory::with_cache(10_000, 1000, 8740, 0);
-        assert!(!memory.is_balanced());
-        memory.wake_kswapd();
+        assert!(!memory.is_balanced(0));
+        memory.wake_kswapd(0);
         run(&mut memory);
-        assert!(memory.is_balanced());
+        assert!(memory.is_balanced(0));
         assert_eq!(memory.events.pageoutrun, 1);
         assert!(memory.zones[0].free > 1500);
         let stolen = memory.events.pgsteal_kswapd;
-        memory.wake_kswapd();
+        memory.wake_kswapd(0);
         assert!(!memory.kswapd.is_awake(), "there is nothing to do");
         assert_eq!(memory.events.pgsteal_kswapd, stolen);
     }
@@ -183,7 +236,7 @@ mod tests {
             (pass.scanned, pass.reclaimed) = (scanned, reclaimed);
             pass
         };
-        let mut run = Balancing::new();
+        let mut run = memory.begin_balancing();
         assert!(run.finish_pass(&pass(40, 40, &mut memory), true));
         assert_eq!(run.priority, 11);
         assert!(run.finish_pass(&pass(100, 60, &mut memory), true));
@@ -201,13 +254,62 @@ mod tests {
     fn it_gives_up_after_sixteen_fruitless_runs_until_it_is_forgiven() {
         let mut memory = Memory::with_zone(1000, 100);
         memory.zones[0].free = 50;
-        memory.wake_kswapd();
+        memory.wake_kswapd(0);
         run(&mut memory);
         assert_eq!(memory.events.pageoutrun, u64::from(FAILURES));
-        memory.wake_kswapd();
+        memory.wake_kswapd(0);
         assert!(!memory.kswapd.is_awake());
         memory.forgive_kswapd();
-        memory.wake_kswapd();
+        memory.wake_kswapd(0);
         assert!(memory.kswapd.is_awake());
+    }
+
+    #[test]
+    fn a_boost_alone_is_worth_a_gentle_run_and_is_taken_back() {
+        let mut memory = Memory::with_cache(10_000, 100, 8000, 0);
+        memory.zones[0].boost = 512;
+        assert!(memory.is_balanced(0));
+        memory.wake_kswapd(0);
+        assert!(memory.kswapd.is_awake());
+        run(&mut memory);
+        let stolen = memory.events.pgsteal_kswapd;
+        assert!((1..1024).contains(&stolen), "{stolen}");
+        assert_eq!((memory.zones[0].boost, memory.events.pageoutrun), (0, 1));
+    }
+
+    #[test]
+    fn a_zone_that_a_boost_leaves_unbalanced_is_reclaimed_as_any_other() {
+        let mut memory = Memory::with_cache(10_000, 1000, 8300, 0);
+        memory.zones[0].boost = 512;
+        assert!(memory.zones[0].free > memory.zones[0].high);
+        memory.wake_kswapd(0);
+        run(&mut memory);
+        assert!(memory.zones[0].free > memory.zones[0].high + 512);
+        assert_eq!(memory.zones[0].boost, 0);
+    }
+
+    #[test]
+    fn for_a_request_of_the_lower_zone_only_its_pages_are_reclaimed() {
+        let mut memory = Memory::with_two_zones(2000, 20);
+        let base = memory.take_range(200).expect("there is room");
+        for page in base..base + 200 {
+            memory.zones[1].free = if page < base + 100 { 2000 } else { 0 };
+            memory
+                .allocate(page, crate::folio::State::Inactive)
+                .expect("it fits");
+            memory.tree_insert(page).expect("it fits");
+            memory.add_to_list(page, crate::lru::Lru::InactiveFile);
+        }
+        assert_eq!([0, 1].map(|zone| memory.zones[zone].lru[2]), [100, 100]);
+        memory.zones[0].free = 10;
+        memory.wake_kswapd(0);
+        run(&mut memory);
+        assert!(memory.is_balanced(0));
+        assert_eq!(memory.zones[1].lru[2], 100);
+        let skipped = memory.events.pgscan_kswapd - memory.events.pgsteal_kswapd;
+        assert!(
+            skipped >= 100,
+            "those of the higher zone are passed over, and counted: {skipped}"
+        );
     }
 }

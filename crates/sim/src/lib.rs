@@ -13,6 +13,7 @@ extern crate alloc;
 
 mod access;
 mod advice;
+mod boost;
 mod boot;
 mod cgroups;
 mod check;
@@ -49,6 +50,7 @@ mod recorder;
 pub mod replay;
 mod rules;
 pub mod sampling;
+mod scan_control;
 mod sched;
 mod shrink;
 mod support;

@@ -195,6 +195,13 @@ impl Memory {
         )
     }
 
+    /// Two zones of the same size.
+    #[cfg(test)]
+    pub(crate) fn with_two_zones(managed: u64, min: u64) -> Self {
+        let zone = Zone::plain(managed, min);
+        Self::new(vec![zone.clone(), zone], Vec::new(), Costs::default())
+    }
+
     /// A zone with so many pages of a file on the inactive and on the active list.
     #[cfg(test)]
     pub(crate) fn with_cache(managed: u64, min: u64, inactive: u64, active: u64) -> Self {

@@ -7,12 +7,12 @@ use crate::folio::{NIL, NODE_PAGES, PageId};
 use crate::lruvec::Kind;
 use crate::memcontrol::GroupId;
 use crate::memory::Memory;
-use crate::page_alloc::{HUGE_PAGES, NoPage, Zone};
+use crate::page_alloc::{HUGE_PAGES, NoPage};
 
-/// Kernel objects that a tree node of the page cache shares a slab with, and the slab's pages
-/// (`radix_tree_node`: 28 objects of 576 bytes in four pages).
-const NODES_PER_SLAB: u64 = 28;
-const PAGES_PER_SLAB: u64 = 4;
+/// Tree nodes that share a slab, and the slab's pages (`radix_tree_node`: on one CPU 14 objects of
+/// 576 bytes in two pages).
+const NODES_PER_SLAB: u64 = 14;
+const PAGES_PER_SLAB: u64 = 2;
 
 /// What the kernel keeps for the pages of files and regions.
 #[derive(Clone, Debug, Default)]
@@ -112,11 +112,8 @@ impl Memory {
 
     fn take_slab_for(&mut self, nodes: u64) -> Result<(), NoPage> {
         while self.objects.slab_pages < slab_for(nodes) {
-            if let Err(error) = self.take_kernel_page() {
-                self.give_spare_slab();
-                return Err(error);
-            }
-            self.objects.slab_pages += 1;
+            self.draw_for_kernel(PAGES_PER_SLAB, true)?;
+            self.objects.slab_pages += PAGES_PER_SLAB;
         }
         Ok(())
     }
@@ -170,17 +167,12 @@ impl Memory {
         self.objects.page_table_pages -= count;
     }
 
-    /// A page of the kernel's own is taken from the highest zone that has one above its minimum,
-    /// and where none has, from the one with most, its minimum included: the kernel's own needs are
-    /// small.
+    /// Takes a page of the kernel's own.
+    ///
+    /// # Errors
+    /// There is no page left at all.
     pub(crate) fn take_kernel_page(&mut self) -> Result<(), NoPage> {
-        let fits = |zone: &Zone| zone.free > zone.min.saturating_add(zone.reserve);
-        let above_min = self.zones.iter().rposition(fits);
-        let zone = above_min.or_else(|| self.largest_free());
-        let zone = zone.ok_or(NoPage::OutOfMemory)?;
-        self.draw(zone);
-        self.zones[zone].kernel += 1;
-        Ok(())
+        self.draw_for_kernel(1, false)
     }
 
     pub(crate) fn give_kernel_page(&mut self) {
@@ -191,11 +183,6 @@ impl Memory {
             .expect("one was taken");
         self.zones[zone].kernel -= 1;
         self.release(zone);
-    }
-
-    fn largest_free(&self) -> Option<usize> {
-        let with_free = (0..self.zones.len()).filter(|&zone| self.zones[zone].free > 0);
-        with_free.max_by_key(|&zone| self.zones[zone].free)
     }
 }
 

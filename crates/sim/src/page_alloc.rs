@@ -7,6 +7,7 @@ use mm::formula::watermarks::{MovableRule, Rule, ZoneSize, watermarks};
 use mm::units::{Kib, PageSize, Pages};
 use mm::zoneinfo::ZoneKind;
 
+use crate::boost::Foreign;
 use crate::direct::DirectReclaim;
 use crate::folio::{PageId, State};
 use crate::memcontrol::Charging;
@@ -32,6 +33,9 @@ pub(crate) struct Zone {
     pub(crate) min: u64,
     pub(crate) low: u64,
     pub(crate) high: u64,
+    /// What its watermarks are raised by for now.
+    pub(crate) boost: u64,
+    pub(crate) foreign: Foreign,
     /// Pages withheld from requests that could use a higher zone (`protection` of the highest).
     pub(crate) reserve: u64,
     /// Pages on each LRU list, and pages that are locked into memory.
@@ -86,11 +90,12 @@ pub(crate) struct Allocation {
 
 impl Zone {
     fn mark(&self, mark: Mark) -> u64 {
-        match mark {
+        let unboosted = match mark {
             Mark::Min => self.min,
             Mark::Low => self.low,
             Mark::High => self.high,
-        }
+        };
+        unboosted.saturating_add(self.boost)
     }
 
     /// `__zone_watermark_ok` with `free` pages taken as free, for a block of `pages` pages.
@@ -108,6 +113,8 @@ impl Zone {
             min,
             low: min + min / 4,
             high: min + min / 2,
+            boost: 0,
+            foreign: Foreign::default(),
             reserve: 0,
             lru: [0; 4],
             unevictable: 0,
@@ -139,6 +146,7 @@ impl Memory {
             let marks = layout.watermarks;
             let marks = [marks.min, marks.low, marks.high].map(|mark| mark.0 / self.scale);
             [zone.min, zone.low, zone.high] = marks;
+            zone.boost = 0;
             zone.pcp.set_limits(zone.low, zone.managed);
         }
     }
@@ -157,7 +165,11 @@ impl Memory {
             return Err(NoPage::Again);
         }
         self.charge_page(page)?;
-        let zone = match self.find_zone(Mark::Low, 1) {
+        let at_once = match self.allocation.reclaim {
+            None => self.find_zone(Mark::Low, 1),
+            Some(_) => None,
+        };
+        let zone = match at_once {
             Some(zone) => zone,
             None => self.allocate_slowly()?,
         };
@@ -225,14 +237,49 @@ impl Memory {
     pub(crate) fn release(&mut self, zone: usize) {
         let state = self.zone_state(zone);
         let zone = &mut self.zones[zone];
-        zone.free += zone.pcp.free(state);
+        let given = zone.pcp.free(state);
+        zone.users_give(given);
+        zone.free += given;
     }
 
     /// Takes a page out of a zone, by way of the per-CPU list.
     pub(crate) fn draw(&mut self, zone: usize) {
         let state = self.zone_state(zone);
-        let zone = &mut self.zones[zone];
-        zone.free -= zone.pcp.allocate(state);
+        let from = &mut self.zones[zone];
+        let drawn = from.pcp.allocate(state);
+        self.users_take(zone, drawn);
+        self.zones[zone].free -= drawn;
+    }
+
+    /// Takes pages for the kernel's own use from one zone, by way of its per-CPU list: from the
+    /// highest zone above low or, once kswapd is woken, above min. Where none is, from the one with
+    /// most free pages: such requests reclaim, or may use the reserve, and are small.
+    ///
+    /// # Errors
+    /// No zone has a free page.
+    pub(crate) fn draw_for_kernel(&mut self, pages: u64, for_slab: bool) -> Result<(), NoPage> {
+        let zone = self.find_zone(Mark::Low, 1).or_else(|| {
+            self.wake_kswapd_for_user();
+            self.find_zone(Mark::Min, 1).or_else(|| self.largest_free())
+        });
+        let zone = zone.ok_or(NoPage::OutOfMemory)?;
+        let from = &mut self.zones[zone];
+        let free = from.free;
+        for _ in 0..pages {
+            from.free -= from.pcp.allocate_for_kernel(from.free);
+        }
+        from.kernel += pages;
+        let drawn = free - core::mem::replace(&mut from.free, free);
+        if for_slab {
+            self.slab_takes(zone, drawn);
+        }
+        self.zones[zone].free -= drawn;
+        Ok(())
+    }
+
+    fn largest_free(&self) -> Option<usize> {
+        let with_free = (0..self.zones.len()).filter(|&zone| self.zones[zone].free > 0);
+        with_free.max_by_key(|&zone| self.zones[zone].free)
     }
 
     /// What the kernel does once a second: limits of per-CPU lists that grew are lowered.
@@ -264,7 +311,7 @@ impl Memory {
         if self.find_zone(Mark::Low, 1).is_some() {
             return;
         }
-        self.wake_kswapd();
+        self.wake_kswapd_for_user();
         if self.find_zone(Mark::Min, 1).is_none() {
             if self.reclaim_directly().is_err() {
                 self.stalls.push((self.now(), false));
@@ -280,11 +327,25 @@ impl Memory {
         self.find_zone(Mark::Min, 1).is_some()
     }
 
-    /// Whether some zone is above its high watermark (`pgdat_balanced`): kswapd's goal.
-    pub(crate) fn is_balanced(&self) -> bool {
-        self.zones
-            .iter()
-            .any(|zone| zone.is_above(Mark::High, zone.free, 1))
+    /// Whether some zone up to `highest` is above its high watermark for requests that can use
+    /// these (`pgdat_balanced`): kswapd's goal.
+    pub(crate) fn is_balanced(&self, highest: usize) -> bool {
+        let mut zones = self.zones[..=highest].iter();
+        let mark = |zone: &Zone| zone.mark(Mark::High) + self.reserve(zone, highest);
+        zones.any(|zone| zone.free > mark(zone))
+    }
+
+    /// Pages of a zone withheld from requests that could use the zones up to `highest`.
+    fn reserve(&self, zone: &Zone, highest: usize) -> u64 {
+        let highest = self.zones[highest].layout;
+        let protection = self
+            .layout
+            .get(zone.layout)
+            .map(|layout| &layout.protection);
+        match protection.and_then(|protection| protection.get(highest)) {
+            Some(pages) => pages.0 / self.scale,
+            None => zone.reserve,
+        }
     }
 
     /// The highest zone that keeps its watermark after giving `pages` pages.
@@ -305,7 +366,7 @@ impl Memory {
     /// All zones are under low: wake kswapd, go down to min, reclaim directly, give up
     /// (`__alloc_pages_slowpath`).
     fn allocate_slowly(&mut self) -> Result<usize, NoPage> {
-        self.wake_kswapd();
+        self.wake_kswapd_for_user();
         loop {
             let under_way = self.allocation.reclaim.is_some();
             let found = self.find_zone(Mark::Min, 1).filter(|_| !under_way);
@@ -320,6 +381,9 @@ impl Memory {
                 return Err(NoPage::OutOfMemory);
             }
             self.events.allocstall_movable += u64::from(!under_way);
+            if !under_way {
+                self.begin_direct_reclaim()?;
+            }
             let progress = self.reclaim_directly()?;
             if progress > 0 && self.find_zone(Mark::Min, 1).is_none() {
                 self.drain();
@@ -370,5 +434,38 @@ mod tests {
             Err(NoPage::OutOfMemory)
         );
         assert_eq!(memory.zones[0].free, 100, "min stays for the kernel");
+    }
+
+    #[test]
+    fn the_kernels_own_pages_leave_a_zone_at_low_and_wake_kswapd_like_any_other() {
+        let mut memory = Memory::with_two_zones(1000, 100);
+        memory.zones[1].free = 125;
+        memory
+            .take_kernel_page()
+            .expect("the lower zone is above low");
+        assert_eq!((memory.zones[1].free, memory.zones[0].kernel), (125, 1));
+        assert!(!memory.kswapd.is_awake());
+        memory.zones[0].free = 125;
+        memory.take_kernel_page().expect("above min");
+        assert_eq!(
+            (memory.zones[1].kernel, memory.kswapd.is_awake()),
+            (1, true)
+        );
+        for zone in &mut memory.zones {
+            zone.free = 50;
+        }
+        assert!(
+            memory.take_kernel_page().is_ok(),
+            "small needs are met below min"
+        );
+    }
+
+    #[test]
+    fn a_boost_raises_all_marks() {
+        let mut memory = Memory::with_zone(1000, 100);
+        memory.zones[0].free = 400;
+        assert!(memory.is_balanced(0));
+        memory.zones[0].boost = 300;
+        assert!(!memory.is_balanced(0) && !memory.is_above_min());
     }
 }

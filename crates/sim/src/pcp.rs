@@ -17,9 +17,10 @@ const SCALE_MAX: u32 = 5;
 /// The per-CPU lists of a zone, taken together.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Pcp {
-    /// Base pages on the lists, and huge pages.
+    /// Base pages on the lists, huge pages, and pages of the kernel's own (of other migrate types).
     base: u64,
     huge: u64,
+    kernel: u64,
     /// Pages moved at a time.
     batch: u64,
     /// Pages at which a batch goes back to the zone.
@@ -75,6 +76,7 @@ impl Pcp {
         Self {
             base: count,
             huge: 0,
+            kernel: 0,
             batch,
             high,
             tuning,
@@ -91,7 +93,7 @@ impl Pcp {
 
     /// Pages on the lists.
     pub(crate) fn count(&self) -> u64 {
-        self.base + self.huge * HUGE_PAGES
+        self.base + self.huge * HUGE_PAGES + self.kernel
     }
 
     pub(crate) fn high(&self) -> u64 {
@@ -132,6 +134,18 @@ impl Pcp {
         drawn * HUGE_PAGES
     }
 
+    /// Hands out a page of the kernel's own; returns how many the zone, in which so many are free,
+    /// had to give for it. Their batch does not grow.
+    pub(crate) fn allocate_for_kernel(&mut self, free: u64) -> u64 {
+        self.note_allocation();
+        let drawn = match self.kernel {
+            0 => self.batch.min(free),
+            _ => 0,
+        };
+        self.kernel = (self.kernel + drawn).saturating_sub(1);
+        drawn
+    }
+
     /// Takes a page back; returns how many go on to the zone.
     pub(crate) fn free(&mut self, zone: ZoneState) -> u64 {
         self.base += 1;
@@ -147,7 +161,7 @@ impl Pcp {
     /// Gives everything back.
     pub(crate) fn drain(&mut self) -> u64 {
         let count = self.count();
-        (self.base, self.huge) = (0, 0);
+        (self.base, self.huge, self.kernel) = (0, 0, 0);
         count
     }
 
@@ -332,5 +346,14 @@ mod tests {
         assert!(grown > 4000);
         pcp.decay();
         assert_eq!(pcp.high(), grown - grown / 8);
+    }
+
+    #[test]
+    fn pages_of_the_kernels_own_have_a_list_and_a_batch_that_does_not_grow() {
+        let mut pcp = Pcp::new(10, 63, 0, Tuning::of("6.12"));
+        let drawn: Vec<u64> = (0..200).map(|_| pcp.allocate_for_kernel(1000)).collect();
+        assert_eq!(drawn.iter().filter(|&&pages| pages == 63).count(), 4);
+        assert_eq!(pcp.count(), 10 + 4 * 63 - 200);
+        assert_eq!(Pcp::new(0, 63, 0, FIXED).allocate_for_kernel(5), 5);
     }
 }

@@ -179,7 +179,7 @@ impl Procfs {
             totalreserve: memory.totalreserve(),
             file: Pages(file),
             reclaimable: count("KReclaimable", real(memory.objects.slab_pages())),
-            low_watermarks: memory.layout.iter().map(|zone| zone.watermarks.low).sum(),
+            low_watermarks: low_watermarks(memory),
         });
         total.total.0 as i64
     }
@@ -272,6 +272,13 @@ fn changed_count(line: &str, changes: &BTreeMap<&'static str, i64>) -> Option<St
     Some(format!("      {name:<12} {}", value.max(0)))
 }
 
+/// The low watermarks of all zones, their boosts included.
+fn low_watermarks(memory: &Memory) -> Pages {
+    let marks: Pages = memory.layout.iter().map(|zone| zone.watermarks.low).sum();
+    let boosts = memory.zones.iter().map(|zone| zone.boost).sum();
+    marks + memory.real(boosts)
+}
+
 /// A line of a zone with the model's number, where it has one.
 fn zone_line(line: &str, layout: &Layout, memory: &Memory, index: usize) -> Option<String> {
     let zone = memory.zones.iter().find(|zone| zone.layout == index);
@@ -280,12 +287,14 @@ fn zone_line(line: &str, layout: &Layout, memory: &Memory, index: usize) -> Opti
     let mut words = line.split_whitespace();
     let name = words.next()?;
     let marks = layout.watermarks;
+    let boost = zone.map_or(0, |zone| real(zone.boost));
     let number = match name {
+        "boost" => boost,
         "pages" => return Some(format!("  pages free     {free}")),
-        "min" => marks.min.0,
-        "low" => marks.low.0,
-        "high" => marks.high.0,
-        "promo" => marks.promo?.0,
+        "min" => marks.min.0 + boost,
+        "low" => marks.low.0 + boost,
+        "high" => marks.high.0 + boost,
+        "promo" => marks.promo?.0 + boost,
         "spanned" => layout.spanned.0,
         "present" => layout.present.0,
         "managed" => layout.managed.0,

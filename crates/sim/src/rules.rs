@@ -21,6 +21,11 @@ pub(crate) struct Rules {
     /// Reclaim decides by statistics of the control groups that are brought up to date every two
     /// seconds only (`mem_cgroup_flush_stats_ratelimited`, since 6.8).
     pub(crate) stats_lag: bool,
+    /// `vm.watermark_boost_factor`, in 1/10000 of a high watermark.
+    pub(crate) boost_factor: u64,
+    /// The slab takes all free pages of a foreign block, even where that stays what it is (until
+    /// 6.9).
+    pub(crate) takes_pages_with_the_block: bool,
     pub(crate) floors: Floors,
     pub(crate) lru_gen: LruGen,
     /// The multi-generation LRU as 6.1 has it: kswapd ages in a step of its own, and every group
@@ -60,6 +65,8 @@ impl Default for Rules {
             reclaims_in_quarters: true,
             reclaim_knows_swappiness: true,
             stats_lag: false,
+            boost_factor: 15_000,
+            takes_pages_with_the_block: false,
             floors: Floors::default(),
             lru_gen: LruGen::default(),
             lru_gen_is_early: false,
@@ -75,6 +82,7 @@ impl Rules {
             reclaims_in_quarters: is_since(release, 6, 8),
             reclaim_knows_swappiness: is_since(release, 6, 9),
             stats_lag: is_since(release, 6, 8),
+            takes_pages_with_the_block: !is_since(release, 6, 10),
             lru_gen_is_early: !is_since(release, 6, 3),
             ..Self::default()
         }

@@ -215,6 +215,7 @@ impl Zone {
             low: self.low / scale,
             high: self.high / scale,
             reserve: self.reserve / scale,
+            foreign: self.foreign.part(scale),
             ..self.clone()
         };
         zone.pcp = self.pcp.part(scale, zone.low, zone.managed);

@@ -139,6 +139,13 @@ impl Scheduler {
         self.fair.add()
     }
 
+    /// Adds a thread of the kernel, asleep since boot.
+    pub(crate) fn add_kernel_thread(&mut self) -> usize {
+        self.waits.push(Wait::default());
+        self.pressure.add_task(SYSTEM);
+        self.fair.add_old()
+    }
+
     /// The CPU whose time is least far, and that time.
     pub(crate) fn next_cpu(&self) -> (usize, Nanos) {
         let cpus = self.cpus.iter().map(|cpu| cpu.now).enumerate();

@@ -8,12 +8,14 @@ use crate::lruvec::{Kind, ROOT};
 use crate::memory::Memory;
 use crate::page_alloc::HUGE_PAGES;
 use crate::swap::Backing;
-use crate::vmscan::Reclaimer;
+use crate::vmscan::{Control, Reclaimer};
 
 /// What a batch came to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Shrunk {
     pub(crate) scanned: u64,
+    /// Pages of zones that are not reclaimed; the counters of scans have them too.
+    pub(crate) skipped: u64,
     pub(crate) reclaimed: u64,
     /// Pages on their way to swap.
     pub(crate) written: u64,
@@ -54,36 +56,57 @@ impl Memory {
     /// Looks at pages from the tail of an inactive list and reclaims those that were not used.
     pub(crate) fn shrink_inactive(
         &mut self,
-        reclaimer: Reclaimer,
+        control: &Control,
         group: usize,
         kind: Kind,
         pages: u64,
     ) -> Shrunk {
-        let list = kind.inactive() as usize;
+        let lru = kind.inactive();
         let mut done = Shrunk::default();
-        let pages = pages.min(self.lruvecs[group].lists[list].len());
-        while done.scanned < pages {
-            let Some(page) = self.lruvecs[group].lists[list].tail() else {
+        let all = self.lruvecs[group].lists[lru as usize].len();
+        let pages = pages.min(all);
+        while done.scanned < pages && done.scanned + done.skipped < all {
+            let Some(page) = self.lruvecs[group].lists[lru as usize].tail() else {
                 break;
             };
+            if self.folios.zone(page) > control.highest {
+                self.skip(group, lru, page);
+                done.skipped += 1;
+                continue;
+            }
             match self.huge_first(page) {
                 Some(first) => self.shrink_huge(first, &mut done),
                 None => self.shrink_page(page, &mut done),
             }
         }
-        self.note_cost(group, kind, done.written, done.scanned - done.reclaimed);
-        self.count_reclaim(reclaimer, group, kind, done);
+        let scanned = done.scanned + done.skipped;
+        self.note_cost(group, kind, done.written, scanned - done.reclaimed);
+        self.count_reclaim(control.reclaimer, group, kind, done);
         done
+    }
+
+    /// Moves the oldest page of a list, which is of a zone that is not reclaimed, to the list's
+    /// young end (`isolate_lru_folios`).
+    fn skip(&mut self, group: usize, lru: Lru, page: PageId) {
+        let list = &mut self.lruvecs[group].lists[lru as usize];
+        list.remove(&mut self.folios, page);
+        list.push_head(&mut self.folios, page);
     }
 
     /// Moves pages from the tail of an active list to the head of the inactive one, whether they
     /// were used or not; that they were is forgotten.
-    pub(crate) fn shrink_active(&mut self, group: usize, lru: Lru, pages: u64) {
+    pub(crate) fn shrink_active(&mut self, group: usize, lru: Lru, pages: u64, highest: usize) {
         let mut done = 0;
-        while done < pages {
+        let mut left = self.lruvecs[group].lists[lru as usize].len();
+        while done < pages && left > 0 {
             let Some(page) = self.lruvecs[group].lists[lru as usize].tail() else {
                 break;
             };
+            left -= 1;
+            if self.folios.zone(page) > highest {
+                self.skip(group, lru, page);
+                continue;
+            }
             self.spent += self.costs.deactivate_ps;
             match self.huge_first(page) {
                 Some(first) => {
@@ -283,18 +306,19 @@ impl Memory {
                 (&mut stat.pgscan_direct, &mut stat.pgsteal_direct),
             ),
         };
-        *of_group.0 += done.scanned;
+        let scanned = done.scanned + done.skipped;
+        *of_group.0 += scanned;
         *of_group.1 += done.reclaimed;
         // Reclaim for a group's limit is counted by kind, but not by who did it.
         if self.reclaiming == ROOT {
-            *scan += done.scanned;
+            *scan += scanned;
             *steal += done.reclaimed;
         }
         let (scan, steal) = match kind {
             Kind::Anon => (&mut events.pgscan_anon, &mut events.pgsteal_anon),
             Kind::File => (&mut events.pgscan_file, &mut events.pgsteal_file),
         };
-        *scan += done.scanned;
+        *scan += scanned;
         *steal += done.reclaimed;
     }
 }

@@ -123,7 +123,7 @@ impl<'a> System<'a> {
             over: false,
         };
         system.tunables.begin(&mut system.memory);
-        system.scheduler.add();
+        system.scheduler.add_kernel_thread();
         system.make_tasks()?;
         system.write_initial_settings()?;
         system.available = system.recorder.available(&system.memory);

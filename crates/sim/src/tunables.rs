@@ -19,6 +19,7 @@ use crate::rules::Floors;
 
 const MIN_FREE: &str = "vm.min_free_kbytes";
 const SCALE_FACTOR: &str = "vm.watermark_scale_factor";
+const BOOST_FACTOR: &str = "vm.watermark_boost_factor";
 const MGLRU: &str = "lru_gen.enabled";
 const MIN_TTL: &str = "lru_gen.min_ttl_ms";
 const THP: &str = "thp.enabled";
@@ -38,9 +39,10 @@ const NR_HUGEPAGES: &str = "vm.nr_hugepages";
 const KSWAPD: &str = "model.kswapd";
 
 /// What the model has a mechanism for, and the file.
-const KNOWN: [(&str, &str); 13] = [
+const KNOWN: [(&str, &str); 14] = [
     (MIN_FREE, "proc/sys/vm/min_free_kbytes"),
     (SCALE_FACTOR, "proc/sys/vm/watermark_scale_factor"),
+    (BOOST_FACTOR, "proc/sys/vm/watermark_boost_factor"),
     (SWAPPINESS, "proc/sys/vm/swappiness"),
     (OVERCOMMIT_HUGEPAGES, "proc/sys/vm/nr_overcommit_hugepages"),
     (NR_HUGEPAGES, "proc/sys/vm/nr_hugepages"),
@@ -249,6 +251,7 @@ impl Tunables {
         memory.hugetlb.overcommit = self.number(OVERCOMMIT_HUGEPAGES).unwrap_or(0);
         let number = |name, default| self.number(name).unwrap_or(default);
         memory.rules.swappiness = number(SWAPPINESS, 60);
+        memory.rules.boost_factor = number(BOOST_FACTOR, 15_000);
         memory.rules.page_cluster = number(PAGE_CLUSTER, 3).min(31) as u32;
         memory.rules.kswapd_stops_at_goal =
             self.values.get(KSWAPD).map(String::as_str) != Some(OLD_KSWAPD);

@@ -11,39 +11,13 @@ use crate::lru_gen::GenerationScan;
 use crate::lruvec::{Kind, ROOT};
 use crate::memcontrol::{self, Standing};
 use crate::memory::Memory;
+pub(crate) use crate::scan_control::{Control, Reclaimer};
 
 /// Pages handled at a time (`SWAP_CLUSTER_MAX`).
 pub(crate) const BATCH: u64 = 32;
 
 /// The priority at which a scan begins (`DEF_PRIORITY`): a 4096th of each list.
 pub(crate) const DEF_PRIORITY: u32 = 12;
-
-/// Who reclaims: it decides the counters and how a scan ends.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Reclaimer {
-    Kswapd,
-    Direct,
-}
-
-/// What a reclaim is about (`struct scan_control`).
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Control {
-    pub(crate) reclaimer: Reclaimer,
-    /// The group whose pages, and those of the groups below it, are reclaimed.
-    pub(crate) target: usize,
-    pub(crate) priority: u32,
-    /// Pages wanted of a pass.
-    pub(crate) goal: u64,
-    pub(crate) swappiness: u64,
-    /// Active pages are deactivated whatever the lists look like.
-    pub(crate) force_deactivate: bool,
-    /// A list was left alone because its active pages may not be deactivated.
-    pub(crate) skipped_deactivate: bool,
-    /// Groups below their low limit are reclaimed too.
-    pub(crate) low_too: bool,
-    /// Pages were left alone because a low limit protects them.
-    pub(crate) low_skipped: bool,
-}
 
 /// One pass over the groups of a node at one priority (`shrink_node`).
 #[derive(Clone, Debug)]
@@ -93,22 +67,6 @@ pub(crate) enum Progress {
     Done,
     /// This disk's queue is full: go on when it has done something.
     Congested { disk: usize },
-}
-
-impl Control {
-    pub(crate) fn new(reclaimer: Reclaimer, goal: u64, swappiness: u64) -> Self {
-        Self {
-            reclaimer,
-            target: ROOT,
-            priority: DEF_PRIORITY,
-            goal,
-            swappiness,
-            force_deactivate: false,
-            skipped_deactivate: false,
-            low_too: false,
-            low_skipped: false,
-        }
-    }
 }
 
 impl Memory {
@@ -174,12 +132,12 @@ impl Memory {
 
     /// Lets old active anonymous pages go to the inactive list while that is short, so that their
     /// use is noticed (`kswapd_age_node`, and the end of `shrink_lruvec`).
-    pub(crate) fn age_active_anon(&mut self, group: usize) {
+    pub(crate) fn age_active_anon(&mut self, group: usize, control: &Control) {
         if self.rules.lru_gen.enabled {
             return;
         }
         if self.swap.total() > 0 && self.is_inactive_low(group, Kind::Anon) {
-            self.shrink_active(group, Lru::ActiveAnon, BATCH);
+            self.shrink_active(group, Lru::ActiveAnon, BATCH, control.highest);
         }
     }
 
@@ -205,12 +163,12 @@ impl Memory {
         Inputs {
             priority: control.priority,
             swappiness: control.swappiness,
-            can_swap: self.can_swap_in(target),
+            can_swap: control.may_swap && self.can_swap_in(target),
             global: target == ROOT,
             inactive: Both { anon, file },
             node_file: self.real(self.list(Lru::InactiveFile) + self.list(Lru::ActiveFile)),
             free: self.real(self.free_pages()),
-            high_watermarks: self.real(self.zones.iter().map(|zone| zone.high).sum()),
+            high_watermarks: self.real(self.high_watermarks()),
             may_deactivate: Both {
                 anon: may(Kind::Anon),
                 file: may(Kind::File),
@@ -218,6 +176,12 @@ impl Memory {
             no_cache_trim: false,
             costs: lruvec.cost,
         }
+    }
+
+    /// The high watermarks of all zones, their boosts included.
+    fn high_watermarks(&self) -> u64 {
+        let zones = self.zones.iter();
+        zones.map(|zone| zone.high + zone.boost).sum()
     }
 
     /// le9uo's floors against the node's pages.
@@ -269,7 +233,7 @@ impl Memory {
         let mut left = [0; 4];
         for lru in Lru::ALL {
             let is_file = matches!(lru, Lru::InactiveFile | Lru::ActiveFile);
-            let size = self.lruvecs[group].lists[lru as usize].len();
+            let size = self.eligible(group, lru, control.highest);
             let open = self
                 .groups
                 .open_to_scan(control.target, group, size, control.low_too);
@@ -295,11 +259,21 @@ impl Memory {
         }
     }
 
+    /// Pages of a list that lie in the zones up to `highest`. How many of a zone's pages are which
+    /// group's is not known: where there are groups, the list is the bound.
+    fn eligible(&self, group: usize, lru: Lru, highest: usize) -> u64 {
+        let size = self.lruvecs[group].lists[lru as usize].len();
+        match (highest < self.zones.len()).then(|| &self.zones[..=highest]) {
+            Some(zones) => size.min(zones.iter().map(|zone| zone.lru[lru as usize]).sum()),
+            None => size,
+        }
+    }
+
     /// Broken floors of the page cache turn to anonymous memory what would go by costs or trim the
     /// cache (le9uo's change to `get_scan_count`).
     fn balance(&self, pass: &Pass, group: usize) -> Balance {
         let inputs = Inputs {
-            can_swap: self.can_swap_in(group),
+            can_swap: pass.control.may_swap && self.can_swap_in(group),
             ..pass.inputs
         };
         let by_choice = matches!(inputs.reason(), Reason::CacheTrim | Reason::Costs);
@@ -353,11 +327,11 @@ impl Memory {
             Kind::File
         };
         if !lru.is_active() {
-            let done = self.shrink_inactive(pass.control.reclaimer, scan.group, kind, pages);
+            let done = self.shrink_inactive(&pass.control, scan.group, kind, pages);
             scan.scanned += done.weighed();
             scan.reclaimed += done.reclaimed;
         } else if pass.may_deactivate(kind) {
-            self.shrink_active(scan.group, lru, pages);
+            self.shrink_active(scan.group, lru, pages, pass.control.highest);
         } else {
             pass.control.skipped_deactivate = true;
         }
@@ -365,7 +339,7 @@ impl Memory {
     }
 
     fn end_scan(&mut self, pass: &mut Pass, scan: &Scan) {
-        self.age_active_anon(scan.group);
+        self.age_active_anon(scan.group, &pass.control);
         self.unplug();
         pass.scanned += scan.scanned;
         pass.reclaimed += scan.reclaimed;

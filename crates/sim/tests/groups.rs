@@ -208,7 +208,7 @@ fn anonymous_memory_above_the_high_limit_slows_its_task_down() {
     assert_eq!(counter(&outcome, "end", "oom_kill"), 0);
 }
 
-/// 20 MiB are read in a group with this file, then 60 MiB beside it; what the first one has left.
+/// 20 MiB are read in a group with this file, then 200 MiB beside it; what the first one has left.
 fn kept(file: &str, text: &str) -> (u64, Outcome) {
     let cgroups = vec![cgroup("kept", &[(file, text)]), cgroup("hog", &[])];
     let reader = |file, then| vec![step(Action::Access(read(file))), snapshot(then)];
@@ -218,7 +218,7 @@ fn kept(file: &str, text: &str) -> (u64, Outcome) {
         in_group("kept", process("kept", first)),
         in_group("hog", on_demand("hog", reader(1, "two"))),
     ];
-    let outcome = run(&grouped(&[20, 60], cgroups, processes));
+    let outcome = run(&grouped(&[20, 200], cgroups, processes));
     (stat(&outcome, "two", "kept", "file"), outcome)
 }
 

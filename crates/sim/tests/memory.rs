@@ -5,6 +5,7 @@ mod common;
 use common::*;
 use mm::meminfo::Meminfo;
 use mm::outcome::{Outcome, Status};
+use mm::settings::Settings;
 use mm::units::{Bytes, Nanos};
 use mm::workload::{Access, Action, Advice, Huge, Process, Target};
 
@@ -142,8 +143,10 @@ fn a_file_that_fits_is_read_once_and_one_that_does_not_every_time() {
         ]
     };
     let read_kib = |mib, snapshot| {
-        let outcome = run(&scenario(&[mib], vec![process("a", steps(0))]));
-        counter(&outcome, snapshot, "pgpgin")
+        let mut scenario = scenario(&[mib], vec![process("a", steps(0))]);
+        // Reclaim for a boosted zone passes over the pages of the others, which then live longer.
+        scenario.base = Settings(vec![setting("vm.watermark_boost_factor", "0")]);
+        counter(&run(&scenario), snapshot, "pgpgin")
     };
     assert_eq!(read_kib(32, "twice"), 32 << 10);
     assert_eq!(read_kib(100, "once"), 100 << 10);

@@ -67,6 +67,19 @@ impl From<&Zone> for ZoneSize {
     }
 }
 
+/// What a zone's marks are boosted by when pages of another migrate type come into one of its
+/// blocks of `block` pages (`boost_watermark`): a block more than the present `boost`, but at most
+/// `watermark_boost_factor` (1/10000) of the high mark and never less than a block. Where the
+/// factor is 0, or the zone has fewer than four blocks, it stays as it is.
+#[must_use]
+pub fn boosted(boost: Pages, zone: ZoneSize, high: Pages, block: Pages, factor: u64) -> Pages {
+    let most = Pages(mul_div(high.0, factor, 10_000));
+    if most == Pages::ZERO || Pages(block.0 * 4) > zone.managed {
+        return boost;
+    }
+    Pages((boost.0 + block.0).min(most.max(block).0))
+}
+
 /// The marks of every zone of a machine (all nodes), in the order of `zones`, without boost.
 #[must_use]
 pub fn watermarks(zones: &[ZoneSize], rule: Rule) -> Vec<Watermarks> {
@@ -190,5 +203,22 @@ mod tests {
         assert_eq!(apart[3], [128, 128 + 2500, 128 + 5000]);
         let shared = marks(managed, 40_000, MovableRule::Shared);
         assert_eq!((shared[2][0], shared[3][0]), (5000, 5000));
+    }
+
+    #[test]
+    fn a_boost_grows_by_a_block_up_to_half_as_much_again_as_the_high_mark() {
+        let zone = |managed| ZoneSize {
+            kind: ZoneKind::Dma32,
+            managed: Pages(managed),
+        };
+        let boost = |boost, managed, high, factor| {
+            boosted(Pages(boost), zone(managed), Pages(high), Pages(512), factor).0
+        };
+        assert_eq!(boost(0, 111_000, 985, 15_000), 512);
+        assert_eq!(boost(1024, 111_000, 985, 15_000), 1477);
+        assert_eq!(boost(0, 3840, 32, 15_000), 512, "a block at least");
+        assert_eq!(boost(512, 3840, 32, 15_000), 512);
+        assert_eq!(boost(0, 2047, 32, 15_000), 0, "fewer than four blocks");
+        assert_eq!(boost(0, 3840, 32, 0), 0, "switched off");
     }
 }

@@ -176,6 +176,7 @@ pub fn calibration() -> Calibration {
         ("proc/sys/vm/nr_hugepages", "0\n"),
         ("proc/sys/vm/page-cluster", "3\n"),
         ("proc/sys/vm/swappiness", "60\n"),
+        ("proc/sys/vm/watermark_boost_factor", "15000\n"),
         ("proc/sys/vm/watermark_scale_factor", "10\n"),
         ("proc/sys/vm/dirty_ratio", "20\n"),
         ("proc/sys/vm/dirty_bytes", "0\n"),

@@ -1,0 +1,192 @@
+//! Boosted watermarks: where the slab and users' pages come to share a block, the zone's watermarks
+//! are raised until kswapd has made room (`boost_watermark`).
+//!
+//! A block (512 pages) belongs to a migrate type: users', the slab's, or that of the kernel's other
+//! objects. Boot leaves the slab blocks in the highest zone. In a lower zone it has none; what it
+//! finds there depends on what the zone's reserve always keeps free. A block that is free as a
+//! whole becomes the slab's, and so does one of which half is free; but that one has users' pages
+//! in it, so the watermarks are boosted, and again when a user takes it back. Where no block is
+//! half free, pages come from the block that boot has begun to use, or one by one.
+
+use mm::formula::watermarks::{ZoneSize, boosted};
+use mm::units::Pages;
+
+use crate::memory::Memory;
+use crate::page_alloc::{HUGE_PAGES, Zone};
+
+/// Which of a zone's free pages are not in users' blocks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Foreign {
+    /// Free pages in the slab's blocks.
+    slab: u64,
+    /// Free pages in the block that boot has begun to use for the kernel's other objects.
+    boot: u64,
+    /// The slab has taken the block where users' pages come and go, with all that are free.
+    shared: bool,
+    /// No block of users' is half free until so many pages have come back: those that have been
+    /// taken from it lie anywhere among the zone's page cache.
+    broken: u64,
+}
+
+impl Foreign {
+    /// Those of a zone after boot: what is no whole free block is part of one that boot has begun.
+    pub(crate) fn after_boot(free: u64) -> Self {
+        Self {
+            boot: free % HUGE_PAGES,
+            ..Self::default()
+        }
+    }
+
+    /// A scale-th of them.
+    pub(crate) fn part(self, scale: u64) -> Self {
+        let (slab, boot) = (self.slab / scale, self.boot / scale);
+        Self { slab, boot, ..self }
+    }
+}
+
+impl Zone {
+    /// So many pages of users' have come back.
+    pub(crate) fn users_give(&mut self, pages: u64) {
+        self.foreign.broken = self.foreign.broken.saturating_sub(pages);
+    }
+
+    /// Free pages in users' blocks.
+    fn free_of_users(&self) -> u64 {
+        match self.foreign.shared {
+            true => 0,
+            false => self
+                .free
+                .saturating_sub(self.foreign.slab + self.foreign.boot),
+        }
+    }
+}
+
+impl Memory {
+    /// The slab is about to take some of a zone's free pages.
+    pub(crate) fn slab_takes(&mut self, zone: usize, pages: u64) {
+        let block = self.block();
+        let is_highest = zone + 1 == self.zones.len();
+        let free = self.zones[zone].free_of_users();
+        let foreign = &mut self.zones[zone].foreign;
+        if is_highest || foreign.shared || pages == 0 {
+            return;
+        }
+        if foreign.slab >= pages || free >= 2 * block {
+            let claimed = if foreign.slab >= pages { 0 } else { block };
+            foreign.slab = (foreign.slab + claimed).saturating_sub(pages);
+            return;
+        }
+        if foreign.broken == 0 {
+            foreign.shared = true;
+        } else if self.rules.takes_pages_with_the_block {
+            let begun = core::mem::take(&mut foreign.boot);
+            foreign.slab = (foreign.slab + begun).saturating_sub(pages);
+        }
+        self.boost_watermarks(zone);
+    }
+
+    /// Users are about to take some of a zone's free pages: where theirs are too few, they take the
+    /// slab's blocks.
+    pub(crate) fn users_take(&mut self, zone: usize, pages: u64) {
+        let block = self.block();
+        let from = &mut self.zones[zone];
+        let (free, cache) = (from.free_of_users(), from.lru[2] + from.lru[3]);
+        let foreign = &mut from.foreign;
+        if free >= pages {
+            if 2 * (free - pages) < block {
+                foreign.broken = cache.max(1);
+            }
+        } else if foreign.shared || foreign.slab > 0 {
+            (foreign.slab, foreign.shared) = (0, false);
+            self.boost_watermarks(zone);
+        }
+    }
+
+    fn boost_watermarks(&mut self, zone: usize) {
+        let (block, factor) = (Pages(self.block()), self.rules.boost_factor);
+        let raised = &mut self.zones[zone];
+        let size = ZoneSize {
+            kind: raised.kind,
+            managed: Pages(raised.managed),
+        };
+        raised.boost = boosted(Pages(raised.boost), size, Pages(raised.high), block, factor).0;
+        self.wake_kswapd(zone);
+    }
+
+    /// What the zones up to `highest` are boosted by.
+    pub(crate) fn boosts(&self, highest: usize) -> u64 {
+        self.zones[..=highest].iter().map(|zone| zone.boost).sum()
+    }
+
+    /// Pages of a block.
+    fn block(&self) -> u64 {
+        HUGE_PAGES / self.scale
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use mm::calibration::Costs;
+
+    /// Two zones; the lower one has so many free pages, 224 of them in the block that boot began.
+    fn memory(free: u64) -> Memory {
+        let mut lower = Zone::plain(4000, 20);
+        (lower.free, lower.foreign) = (free, Foreign::after_boot(7 * 512 + 224));
+        let zones = alloc::vec![lower, Zone::plain(100_000, 600)];
+        Memory::new(zones, alloc::vec::Vec::new(), Costs::default())
+    }
+
+    #[test]
+    fn a_block_that_is_half_free_goes_back_and_forth_and_boosts_each_time() {
+        let mut memory = memory(224 + 260);
+        memory.slab_takes(0, 2);
+        assert_eq!((memory.zones[0].boost, memory.boosts(1)), (512, 512));
+        assert!(memory.kswapd.is_awake(), "balanced, but boosted");
+        memory.zones[0].boost = 0;
+        memory.slab_takes(0, 2);
+        assert_eq!(memory.zones[0].boost, 0, "the slab has the block now");
+        memory.users_take(0, 1);
+        assert_eq!(memory.zones[0].boost, 512);
+        memory.zones[0].boost = 0;
+        memory.users_take(0, 1);
+        assert_eq!(memory.zones[0].boost, 0, "users have it again");
+    }
+
+    #[test]
+    fn a_block_that_is_free_as_a_whole_is_taken_without_a_boost() {
+        let mut memory = memory(3808);
+        memory.slab_takes(0, 2);
+        assert_eq!((memory.boosts(1), memory.zones[0].foreign.slab), (0, 510));
+        memory.slab_takes(1, 2);
+        assert_eq!(
+            memory.boosts(1),
+            0,
+            "the highest zone has blocks of the slab's"
+        );
+    }
+
+    #[test]
+    fn where_no_block_is_half_free_the_slab_took_the_block_of_boot_until_6_9() {
+        for takes_pages_with_the_block in [true, false] {
+            let mut memory = memory(224 + 200);
+            memory.rules.takes_pages_with_the_block = takes_pages_with_the_block;
+            memory.users_take(0, 1);
+            memory.slab_takes(0, 2);
+            assert_eq!(memory.zones[0].boost, 512);
+            memory.zones[0].boost = 0;
+            memory.slab_takes(0, 2);
+            let boost = if takes_pages_with_the_block { 0 } else { 512 };
+            assert_eq!(memory.zones[0].boost, boost);
+        }
+    }
+
+    #[test]
+    fn a_factor_of_0_switches_it_off() {
+        let mut memory = memory(224 + 260);
+        memory.rules.boost_factor = 0;
+        memory.slab_takes(0, 2);
+        assert_eq!(memory.boosts(1), 0);
+        assert!(!memory.kswapd.is_awake());
+    }
+}
