@@ -19,6 +19,7 @@ use crate::study::Study;
 use figures::Figures;
 
 const COSTS: &str = include_str!("../../../calibration/costs.toml");
+const PASS: &str = include_str!("../../../calibration/pass.toml");
 const SWAP: &str = include_str!("../../../calibration/swap.toml");
 const BOOT: &str = include_str!("../../../calibration/boot.toml");
 
@@ -68,6 +69,7 @@ fn costs(bench: &dyn Bench, progress: &mut dyn FnMut(Progress)) -> Result<Costs,
     let mut costs = elementary::costs(
         &Figures::new(run(bench, COSTS, "stock", progress)?)?,
         &Figures::new(run(bench, sleep::STUDY, "stock", progress)?)?,
+        &Figures::new(run(bench, PASS, "stock", progress)?)?,
     )?;
     progress(Progress::Stage("measures the costs of swap".to_owned()));
     swap::disk(

@@ -260,12 +260,14 @@ macro_rules! costs {
 }
 
 costs! {
+    r#loop = loop_ps,
     syscall = syscall_ps,
     cached_read = cached_read_ps,
     activate = activate_ps,
     read_in = read_in_ps,
     request = request_ps,
     operation = operation_ps,
+    load = load_ps,
     touch = touch_ps,
     anon_fault = anon_fault_ps,
     huge_fault = huge_fault_ps,
@@ -280,6 +282,7 @@ costs! {
     map_file = map_file_ps,
     direct = direct_ps,
     walk = walk_ps,
+    pass = pass_ps,
     sleep = sleep_ps,
     switch = switch_ps,
     spawn = spawn_ps,

@@ -26,7 +26,10 @@ pub struct Calibration {
 /// integer picoseconds keep its digits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Costs {
-    /// One `read()`, without what it does for each page; the workload's own loop included.
+    /// What the workload does between two operations, outside their latency: the stopwatch, the
+    /// counting, the choice of the next block.
+    pub loop_ps: u64,
+    /// One `read()`, without what it does for each page.
     pub syscall_ps: u64,
     /// Copying one page that is in the page cache.
     pub cached_read_ps: u64,
@@ -36,9 +39,11 @@ pub struct Costs {
     pub read_in_ps: u64,
     /// One request to a disk: submission, sleep, interrupt, waking.
     pub request_ps: u64,
-    /// One operation on a region: the workload's own loop.
+    /// One operation on a region, without what it does for each page.
     pub operation_ps: u64,
-    /// One access to a page that is mapped.
+    /// One read of a page that is mapped.
+    pub load_ps: u64,
+    /// One write to a page that is mapped.
     pub touch_ps: u64,
     /// A minor fault on an anonymous base page, zeroing included.
     pub anon_fault_ps: u64,
@@ -69,6 +74,9 @@ pub struct Costs {
     pub direct_ps: u64,
     /// MGLRU's time for a page-table entry that a walk finds accessed.
     pub walk_ps: u64,
+    /// A pass of reclaim over the node, without what it does for each page: every shrinker is
+    /// asked.
+    pub pass_ps: u64,
     /// Falling asleep and waking at a time: what passes before the timer is set and after it went
     /// off.
     pub sleep_ps: u64,

@@ -172,6 +172,8 @@ impl<'a> System<'a> {
         let next = running.operations_to_do.next_operation();
         let (offset, bytes) =
             access::extent(next.block, running.target.size(), running.access.block);
+        self.memory.spent += self.memory.costs.loop_ps;
+        let began = self.memory.now();
         self.memory.spent += match running.target {
             Area::File { .. } if running.access.via != Via::Mmap => self.memory.costs.syscall_ps,
             _ => self.memory.costs.operation_ps,
@@ -179,7 +181,7 @@ impl<'a> System<'a> {
         let end = Bytes(offset + bytes).pages_ceil(PageSize::FOUR_KIB).0;
         let cursor = offset / PageSize::FOUR_KIB.bytes();
         running.operation = Some(Underway {
-            began: now,
+            began,
             cursor,
             end,
             bytes,
@@ -334,7 +336,10 @@ impl<'a> System<'a> {
                 wait => return wait,
             }
         }
-        self.memory.spent += self.memory.costs.touch_ps;
+        self.memory.spent += match write {
+            true => self.memory.costs.touch_ps,
+            false => self.memory.costs.load_ps,
+        };
         operation.cursor += 1;
         Progress::Complete
     }

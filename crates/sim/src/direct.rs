@@ -140,6 +140,14 @@ mod tests {
     }
 
     #[test]
+    fn a_pass_over_the_node_costs_even_where_it_finds_nothing() {
+        let mut memory = Memory::with_zone(100, 1);
+        memory.costs.pass_ps = 9_000_000;
+        assert_eq!(memory.reclaim_directly(), Ok(0));
+        assert_eq!(memory.take_spent(), 13 * 9_000_000, "priorities 12 to 0");
+    }
+
+    #[test]
     fn active_pages_are_taken_when_nothing_else_is_left() {
         let mut memory = Memory::with_cache(20_000, 10, 0, 64);
         memory.lruvecs[ROOT].refaults_seen = memory.lruvecs[ROOT].activated_refaults;

@@ -6,6 +6,7 @@ use mm::outcome::Status;
 use mm::units::Nanos;
 
 use crate::error::Error;
+use crate::memcontrol::ROOT;
 use crate::system::{System, place};
 use crate::task::{Task, TaskState};
 
@@ -101,12 +102,19 @@ impl<'a> System<'a> {
     }
 
     pub(crate) fn make_tasks(&mut self) -> Result<(), Error> {
+        for group in self.memory.groups.all() {
+            // The two number their groups alike, the root and the system first.
+            let parent = self.memory.groups.parent(group).unwrap_or(ROOT);
+            self.scheduler.pressure.add_group(parent, Nanos::ZERO);
+        }
         for (process, spec) in self.scenario.workload.processes.iter().enumerate() {
             for name in spec.instances() {
                 let entity = self.scheduler.add();
                 let mut task = Task::new(process, spec, name, entity);
                 if let Some(path) = &spec.cgroup {
                     task.group = self.memory.groups.find(path, &place(&task))?;
+                    let pressure = &mut self.scheduler.pressure;
+                    pressure.move_task(entity, task.group, Nanos::ZERO);
                 }
                 self.tasks.push(Some(task));
             }

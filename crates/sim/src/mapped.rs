@@ -24,7 +24,7 @@ impl Reader<'_> {
                     wait => return wait,
                 }
             }
-            self.memory.spent += self.memory.costs.touch_ps;
+            self.memory.spent += self.memory.costs.load_ps;
             *cursor += 1;
         }
         Progress::Complete

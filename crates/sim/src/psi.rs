@@ -116,7 +116,6 @@ impl Pressure {
     }
 
     /// Adds a control group below another, or below the system.
-    #[cfg_attr(not(test), expect(dead_code, reason = "no group is run in yet"))]
     pub(crate) fn add_group(&mut self, parent: usize, now: Nanos) -> usize {
         let now = self.booted.0 + now.0;
         self.groups.push(Group::new(Some(parent), now));
@@ -129,7 +128,6 @@ impl Pressure {
     }
 
     /// Moves a task to another group.
-    #[cfg_attr(not(test), expect(dead_code, reason = "no group is run in yet"))]
     pub(crate) fn move_task(&mut self, task: usize, group: usize, now: Nanos) {
         let doing = self.tasks[task].1;
         self.change(task, now, |doing| *doing = Doing::default());

@@ -62,7 +62,7 @@ impl Recorder {
         pressure: &mut Pressure,
     ) {
         let mut files = self.all_files(at, memory, tunables);
-        self.add_pressure(&mut files, pressure, at);
+        self.add_pressure(&mut files, memory, pressure, at);
         self.push(at, label, files);
     }
 
@@ -99,7 +99,7 @@ impl Recorder {
         pressure: &mut Pressure,
     ) {
         let mut files = self.all_files(at, memory, tunables);
-        self.add_pressure(&mut files, pressure, at);
+        self.add_pressure(&mut files, memory, pressure, at);
         files.insert(PROGRESS.to_string(), progress(tasks));
         let mut steps = String::new();
         self.steps.iter().for_each(|step| step.write(&mut steps));
@@ -112,10 +112,12 @@ impl Recorder {
         self.capture.frames.push(Frame { at, label, files });
     }
 
-    /// Adds the pressure files, where the kernel that booted has them.
+    /// Adds the pressure files, where the kernel that booted has them: the system's, and memory's
+    /// of each control group.
     fn add_pressure(
         &self,
         files: &mut BTreeMap<String, String>,
+        memory: &Memory,
         pressure: &mut Pressure,
         at: Nanos,
     ) {
@@ -124,6 +126,14 @@ impl Recorder {
             if self.boot.contains_key(path) {
                 files.insert(path.to_string(), pressure.text(SYSTEM, resource, at));
             }
+        }
+        for group in memory
+            .groups
+            .all()
+            .filter(|_| self.boot.contains_key(PATHS[0]))
+        {
+            let path = memory.groups.file(group, "memory.pressure");
+            files.insert(path, pressure.text(group, Resource::Memory, at));
         }
     }
 

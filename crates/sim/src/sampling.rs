@@ -146,12 +146,14 @@ pub(crate) fn costs(costs: &Costs, scale: u64) -> Costs {
         sleep_ps: _,
         switch_ps: _,
         spawn_ps: _,
+        loop_ps,
         syscall_ps,
         cached_read_ps,
         activate_ps,
         read_in_ps,
         request_ps,
         operation_ps,
+        load_ps,
         touch_ps,
         anon_fault_ps,
         huge_fault_ps,
@@ -166,6 +168,7 @@ pub(crate) fn costs(costs: &Costs, scale: u64) -> Costs {
         map_file_ps,
         direct_ps,
         walk_ps,
+        pass_ps,
     } = &mut scaled;
     let reads = [
         syscall_ps,
@@ -188,7 +191,16 @@ pub(crate) fn costs(costs: &Costs, scale: u64) -> Costs {
         swap_out_ps,
         swap_in_ps,
     ];
-    let others = [zram_out_ps, zram_in_ps, map_file_ps, direct_ps, walk_ps];
+    let others = [
+        zram_out_ps,
+        zram_in_ps,
+        map_file_ps,
+        direct_ps,
+        walk_ps,
+        loop_ps,
+        load_ps,
+        pass_ps,
+    ];
     for cost in [reads, faults, reclaim].into_iter().flatten().chain(others) {
         *cost = cost.saturating_mul(scale);
     }

@@ -367,12 +367,13 @@ impl<'a> System<'a> {
         self.memory.kswapd.is_told();
         if self.kswapd_was_woken() {
             self.scheduler.wake(KSWAPD, now);
-            self.scheduler
-                .note_stalls(KSWAPD, [(now, true)].into_iter());
         }
     }
 
+    /// kswapd stalls for memory from when it has the CPU, not from when it was woken.
     fn run_kswapd(&mut self, from: Nanos) -> (Nanos, Flow) {
+        self.scheduler
+            .note_stalls(KSWAPD, [(from, true)].into_iter());
         let mut now = from;
         while self.memory.kswapd.is_awake() {
             self.memory.began = now;

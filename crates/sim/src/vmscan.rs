@@ -70,8 +70,9 @@ pub(crate) enum Progress {
 }
 
 impl Memory {
-    /// Begins a pass.
-    pub(crate) fn begin_pass(&self, control: Control) -> Pass {
+    /// Begins a pass; one over the whole node asks every shrinker, whatever there is to reclaim.
+    pub(crate) fn begin_pass(&mut self, control: Control) -> Pass {
+        self.spent += u64::from(control.target == ROOT) * self.costs.pass_ps;
         Pass {
             control,
             inputs: self.inputs(&control),
@@ -453,7 +454,7 @@ mod tests {
 
     #[test]
     fn of_two_types_the_smaller_is_dropped_and_the_larger_trimmed_in_proportion() {
-        let memory = Memory::with_zone(100, 1);
+        let mut memory = Memory::with_zone(100, 1);
         let mut pass = memory.begin_pass(Control::new(Reclaimer::Kswapd, 0, 60));
         let mut scan = memory.begin_scan(&mut pass, ROOT);
         scan.targets = [199, 0, 1000, 0];

@@ -9,28 +9,39 @@ use super::sleep;
 /// Pages of a `read()` of 128 KiB, and of an operation on 1 MiB of a region.
 const READ_PAGES: f64 = 32.0;
 const TOUCH_PAGES: f64 = 256.0;
+/// Passes of a run of kswapd that frees nothing: priorities 12 to 1.
+const PRIORITIES: f64 = 12.0;
 
 /// Solves the steps' durations for the costs; `docs/model.md` has the equations.
-pub(super) fn costs(figures: &Figures, pauses: &Figures) -> Result<Costs, CalibrateError> {
-    let reading = reading(figures)?;
+pub(super) fn costs(
+    figures: &Figures,
+    pauses: &Figures,
+    fruitless: &Figures,
+) -> Result<Costs, CalibrateError> {
     let touching = touching(figures)?;
+    let faulting = faulting(figures)?;
+    let reading = reading(figures)?;
     let reclaiming = reclaiming(figures)?;
+    let pass = pass(fruitless, reclaiming.reclaim)?;
     let sleeping = sleep::sleeping(pauses)?;
     let spawn = figures.duration("spawn")? / 20.0;
     let ps = |nanos: f64| (nanos * 1000.0).round().max(0.0) as u64;
     Ok(Costs {
-        syscall_ps: ps(reading.syscall),
+        loop_ps: ps(touching.between),
+        syscall_ps: ps(reading.syscall - touching.between),
         cached_read_ps: ps(reading.cached),
         activate_ps: ps(reading.activate),
         read_in_ps: ps(reading.read_in),
         request_ps: ps(reading.request),
         operation_ps: ps(touching.operation),
+        load_ps: ps(touching.load),
         touch_ps: ps(touching.touch),
-        anon_fault_ps: ps(touching.fault),
-        huge_fault_ps: ps(touching.huge),
-        anon_free_ps: ps(touching.free),
+        anon_fault_ps: ps(faulting.fault),
+        huge_fault_ps: ps(faulting.huge),
+        anon_free_ps: ps(faulting.free),
         reclaim_file_ps: ps(reclaiming.reclaim),
         deactivate_ps: ps(reclaiming.deactivate),
+        pass_ps: ps(pass),
         sleep_ps: ps(sleeping.sleep),
         switch_ps: ps(sleeping.switch),
         spawn_ps: ps(spawn),
@@ -73,20 +84,38 @@ fn reading(figures: &Figures) -> Result<Reading, CalibrateError> {
 }
 
 struct Touching {
+    between: f64,
     operation: f64,
+    load: f64,
     touch: f64,
-    fault: f64,
-    huge: f64,
-    free: f64,
 }
 
-/// An operation on n pages of a region costs operation + n touch, and a fault for each page that is
-/// not there; of a region that does not begin at a huge page's boundary the ends are base pages.
+/// An operation on n pages of a region costs operation + n touch, of which its latency holds all
+/// but what lies between two operations.
 fn touching(figures: &Figures) -> Result<Touching, CalibrateError> {
     let large = figures.per_page("touch")?;
     let single = figures.per_page("touch by page")?;
     let operation = (single - large) * TOUCH_PAGES / (TOUCH_PAGES - 1.0);
     let touch = single - operation;
+    let between = single - figures.median_latency("touch by page")?;
+    Ok(Touching {
+        between,
+        operation: operation - between,
+        load: figures.per_page("load")? - (large - touch),
+        touch,
+    })
+}
+
+struct Faulting {
+    fault: f64,
+    huge: f64,
+    free: f64,
+}
+
+/// A page that is not there costs a fault more than its touch; of a region that does not begin at a
+/// huge page's boundary the ends are base pages.
+fn faulting(figures: &Figures) -> Result<Faulting, CalibrateError> {
+    let large = figures.per_page("touch")?;
     let fault = figures.per_page("fault")? - large;
     let pages = figures.duration("huge fault")? / figures.per_page("huge fault")?;
     let faults = figures.growth("thp_fault_alloc", "before huge", "after huge")?;
@@ -94,9 +123,7 @@ fn touching(figures: &Figures) -> Result<Touching, CalibrateError> {
     let in_huge_pages = figures.duration("huge fault")? - pages * large - base_pages * fault;
     let huge = in_huge_pages / positive(faults, "huge page fault")?;
     let freed = figures.duration("fault")? / figures.per_page("fault")?;
-    Ok(Touching {
-        operation,
-        touch,
+    Ok(Faulting {
         fault,
         huge,
         free: figures.duration("free")? / freed,
@@ -126,10 +153,19 @@ fn reclaiming(figures: &Figures) -> Result<Reclaiming, CalibrateError> {
     })
 }
 
+/// Runs of kswapd that find next to nothing: 12 passes each, one at each priority.
+fn pass(figures: &Figures, reclaim: f64) -> Result<f64, CalibrateError> {
+    let (before, after) = ("before fruitless", "after fruitless");
+    let runs = figures.growth("pageoutrun", before, after)?;
+    let stolen = figures.growth("pgsteal_kswapd", before, after)?;
+    let time = figures.kswapd(before, after)? - stolen * reclaim;
+    Ok(time / positive(runs * PRIORITIES, "fruitless run of kswapd")?)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::calibrate::{COSTS, run};
+    use crate::calibrate::{COSTS, PASS, run};
     use crate::model_bench::ModelBench;
 
     /// The model knows its costs: calibrating it must find them.
@@ -138,7 +174,8 @@ mod tests {
         let known = crate::calibration::built_in("6.1").expect("the binary carries 6.1");
         let bench = ModelBench::new(known.clone());
         let capture = run(&bench, COSTS, "stock", &mut |_| ()).expect("the model runs the study");
-        let reading = reading(&Figures::new(capture).expect("an outcome")).expect("figures");
+        let figures = Figures::new(capture).expect("an outcome");
+        let reading = reading(&figures).expect("figures");
         let near = |found: f64, known_ps: u64, what: &str| {
             let known = known_ps as f64 / 1000.0;
             assert!(
@@ -147,7 +184,19 @@ mod tests {
             );
         };
         near(reading.cached, known.costs.cached_read_ps, "cached");
-        near(reading.syscall, known.costs.syscall_ps, "syscall");
+        let touching = touching(&figures).expect("figures");
+        near(touching.between, known.costs.loop_ps, "loop");
+        near(touching.operation, known.costs.operation_ps, "operation");
+        near(touching.load, known.costs.load_ps, "load");
+        near(touching.touch, known.costs.touch_ps, "touch");
+        let reclaim = reclaiming(&figures).expect("figures").reclaim;
+        near(reclaim, known.costs.reclaim_file_ps, "reclaim");
+        let fruitless = run(&bench, PASS, "stock", &mut |_| ()).expect("the model runs it");
+        let fruitless = Figures::new(fruitless).expect("an outcome");
+        let pass = pass(&fruitless, reclaim).expect("figures");
+        near(pass, known.costs.pass_ps, "pass");
+        let syscall = known.costs.syscall_ps + known.costs.loop_ps;
+        near(reading.syscall, syscall, "syscall");
         near(reading.activate, known.costs.activate_ps, "activate");
         near(reading.read_in, known.costs.read_in_ps, "read in");
         near(reading.request, known.costs.request_ps, "request");

@@ -43,6 +43,12 @@ impl Figures {
         positive(step.map_or(0, |step| step.bytes.0 / 4096) as f64, label)
     }
 
+    /// The middle one of a step's latencies, in nanoseconds.
+    pub(super) fn median_latency(&self, label: &str) -> Result<f64, CalibrateError> {
+        let step = self.0.labelled(label).next();
+        positive(step.map_or(0, |step| step.latency.p50.0) as f64, label)
+    }
+
     /// Growth of a counter between two snapshots.
     pub(super) fn growth(
         &self,

@@ -112,18 +112,22 @@ fn pages_out(
 /// A touch of a page in swap costs what any touch does, and the way in.
 fn swap_in(costs: &Costs, figures: &Figures) -> Result<f64, CalibrateError> {
     let label = "swap in";
-    let touches = figures.operations(label)? * nanos(costs.operation_ps)
-        + figures.pages(label)? * nanos(costs.touch_ps);
+    let touches = loads(costs, figures, label)?;
     let pages = figures.growth("pswpin", &before(label), &after(label))?;
     Ok((figures.duration(label)? - touches) / positive(pages, "pswpin")?)
+}
+
+/// What a step's reads of mapped pages cost where none of them faults.
+fn loads(costs: &Costs, figures: &Figures, label: &str) -> Result<f64, CalibrateError> {
+    let operation = nanos(costs.loop_ps + costs.operation_ps);
+    Ok(figures.operations(label)? * operation + figures.pages(label)? * nanos(costs.load_ps))
 }
 
 /// One fault in `FAULT_AROUND` pages of a mapped file; the others are only touched.
 fn map_file(costs: &Costs, figures: &Figures) -> Result<f64, CalibrateError> {
     let label = "map file";
     let pages = figures.pages(label)?;
-    let touches =
-        figures.operations(label)? * nanos(costs.operation_ps) + pages * nanos(costs.touch_ps);
+    let touches = loads(costs, figures, label)?;
     Ok((figures.duration(label)? - touches) / (pages / FAULT_AROUND))
 }
 
@@ -226,8 +230,9 @@ mod tests {
 
     fn elementary() -> Costs {
         Costs {
-            operation_ps: 200_000,
-            touch_ps: 50_000,
+            loop_ps: 120_000,
+            operation_ps: 80_000,
+            load_ps: 50_000,
             request_ps: 13_000_000,
             ..Costs::default()
         }

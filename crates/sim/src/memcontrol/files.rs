@@ -89,6 +89,11 @@ impl Groups {
         }
     }
 
+    /// Where a group's file of this name lies.
+    pub(crate) fn file(&self, group: GroupId, name: &str) -> String {
+        format!("sys/fs/cgroup/{}/{name}", self.get(group).path)
+    }
+
     /// The files of a group that a snapshot holds, by path.
     pub(super) fn snapshot(
         &self,
