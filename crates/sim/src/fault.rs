@@ -127,7 +127,7 @@ impl Memory {
         Ok(())
     }
 
-    fn fault_huge(&mut self, first: PageId) -> bool {
+    pub(crate) fn fault_huge(&mut self, first: PageId) -> bool {
         let pages = first..first + HUGE_PAGES as PageId;
         for page in pages.clone() {
             self.folios.set(page, Flag::Anon);
