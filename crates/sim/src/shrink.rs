@@ -339,7 +339,8 @@ mod tests {
     }
 
     fn look(memory: &mut Memory) -> Shrunk {
-        memory.shrink_inactive(Reclaimer::Direct, ROOT, Kind::Anon, BATCH)
+        let control = Control::new(Reclaimer::Direct, BATCH, 60);
+        memory.shrink_inactive(&control, ROOT, Kind::Anon, BATCH)
     }
 
     #[test]
