@@ -3,7 +3,7 @@
 use lab::measure::Unit;
 use lab::report::Pair;
 use lab::report::arms::{ArmRow, Arms};
-use lab::report::compare::{Figure, Row};
+use lab::report::compare::{Figure, Row, row_of};
 use lab::study::{Chart, Study};
 
 use crate::columns::{Column, Columns, Line};
@@ -19,26 +19,20 @@ pub(crate) fn charts(
     rows: &[Row],
     width: usize,
 ) -> String {
-    let of_chart = |asked: &Chart| -> String {
-        let rows = rows.iter().filter(|row| row.measure == asked.measure);
-        let rows: Vec<&Row> = rows
-            .filter(|row| arms.contains(&row.arm.as_str()))
-            .collect();
-        chart(asked, pair, &rows, width)
-    };
+    let of_chart = |asked: &Chart| chart(asked, arms, pair, rows, width);
     study.shown.charts.iter().map(of_chart).collect()
 }
 
-/// `rows` are the chart's measure on every arm.
-fn chart(asked: &Chart, pair: &Pair, rows: &[&Row], width: usize) -> String {
-    let points = asked.points.iter().filter_map(|(arm, at)| {
-        let row = rows.iter().find(|row| row.arm == *arm)?;
-        Some(point(row, *at, pair.is_proved()))
-    });
-    let columns: Vec<Column> = points.collect();
-    if columns.len() < 2 {
+fn chart(asked: &Chart, arms: &[&str], pair: &Pair, rows: &[Row], width: usize) -> String {
+    let points = asked.points.iter();
+    let points = points.filter(|(arm, _)| arms.contains(&arm.as_str()));
+    let points = points.filter_map(|(arm, at)| Some((row_of(rows, &asked.measure, arm)?, *at)));
+    let points: Vec<(&Row, f64)> = points.collect();
+    let Some((first, _)) = points.first().filter(|_| points.len() > 1) else {
         return String::new();
-    }
+    };
+    let columns = points.iter();
+    let columns = columns.map(|(row, at)| point(row, *at, pair.is_proved()));
     let line = |name: &str| Line {
         name: name.to_owned(),
         words: String::new(),
@@ -48,9 +42,9 @@ fn chart(asked: &Chart, pair: &Pair, rows: &[&Row], width: usize) -> String {
     let columns = Columns {
         corner: String::new(),
         lines,
-        columns,
+        columns: columns.collect(),
     };
-    let measure = with_unit(&asked.measure, rows[0].unit);
+    let measure = with_unit(&asked.measure, first.unit);
     let mut text = format!("{}\n", bold(&asked.title));
     text += &wrapped(&format!("{measure}, by {}", asked.along), width);
     text += &columns.to_text(width);

@@ -2,10 +2,9 @@
 
 use lab::fidelity::{self, Fidelity};
 use lab::judge::{Judgement, judge, sum_up};
-use lab::measure::Measure;
 use lab::report::Pair;
 use lab::report::arms::arms;
-use lab::report::compare::{Figure, Row};
+use lab::report::compare::{Figure, Row, row_of};
 use lab::report::{prose, template};
 use lab::study::Study;
 use lab::verdict::{Finding, percent};
@@ -159,7 +158,7 @@ fn across(study: &Study, arms: &[&str], rows: &[Row], judgements: &[Judgement]) 
     }
     let mut table = Table::new(head);
     for measure in &study.measures {
-        let of_arm = |arm: &&str| row_of(rows, measure, arm);
+        let of_arm = |arm: &&str| row_of(rows, &measure.name, arm);
         let figure = |row: Option<&Row>| row.map_or_else(dash, |row| row.model.show(row.unit));
         let mut cells: Vec<Cell> = vec![(&measure.name).into()];
         cells.extend(arms.iter().map(|arm| Cell::from(figure(of_arm(arm)))));
@@ -190,7 +189,7 @@ fn down(study: &Study, arms: &[&str], rows: &[Row], judgements: &[Judgement]) ->
     for measure in &study.measures {
         table.row(vec![(&measure.name).into()]);
         for arm in arms {
-            let Some(row) = row_of(rows, measure, arm) else {
+            let Some(row) = row_of(rows, &measure.name, arm) else {
                 continue;
             };
             let published = row.published.as_ref().map_or("", |p| p.text.as_str());
@@ -224,7 +223,10 @@ fn proved(study: &Study, arms: &[&str], rows: &[Row]) -> String {
     let mut table = Table::new(columns(String::new(), "published", kernel, model, gap_head));
     for measure in &study.measures {
         table.row(vec![(&measure.name).into()]);
-        for row in arms.iter().filter_map(|arm| row_of(rows, measure, arm)) {
+        for row in arms
+            .iter()
+            .filter_map(|arm| row_of(rows, &measure.name, arm))
+        {
             let published = row.published.as_ref().map_or("", |p| p.text.as_str());
             let (kernel, model) = (row.kernel.show(row.unit), row.model.show(row.unit));
             table.row(columns(
@@ -295,11 +297,6 @@ fn missing(rows: &[Row]) -> Vec<String> {
         }
     }
     reasons
-}
-
-fn row_of<'a>(rows: &'a [Row], measure: &Measure, arm: &str) -> Option<&'a Row> {
-    rows.iter()
-        .find(|row| row.measure == measure.name && row.arm == arm)
 }
 
 fn change(judgements: &[Judgement], measure: &str, arm: &str) -> Cell {

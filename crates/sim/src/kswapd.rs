@@ -96,7 +96,7 @@ impl Memory {
         };
         let mut progress = Progress::More;
         match run.pass.take() {
-            None if self.is_content(&mut run) => return self.kswapd_ends(&run),
+            None if run.ends(self.is_balanced(run.highest)) => return self.kswapd_ends(&run),
             None => {
                 let pass = self.begin_kswapd_pass(&run);
                 run.priority = pass.control.priority;
@@ -130,16 +130,6 @@ impl Memory {
             reclaimed: 0,
             pass: None,
         }
-    }
-
-    /// Whether there is nothing left to do. Boosts alone are worth a gentle run; where the zones
-    /// are not balanced it begins anew as any other.
-    fn is_content(&self, run: &mut Balancing) -> bool {
-        let is_balanced = self.is_balanced(run.highest);
-        if !is_balanced && run.for_boosts > 0 {
-            (run.for_boosts, run.priority) = (0, DEF_PRIORITY);
-        }
-        is_balanced && run.for_boosts == 0
     }
 
     /// Allows kswapd to try again: a direct reclaimer has freed something.
@@ -185,6 +175,15 @@ impl Memory {
 }
 
 impl Balancing {
+    /// Whether the run is over, now that the zones are balanced or not. Boosts alone are worth a
+    /// gentle run; where the zones are not balanced it begins anew as any other.
+    fn ends(&mut self, is_balanced: bool) -> bool {
+        if !is_balanced && self.for_boosts > 0 {
+            (self.for_boosts, self.priority) = (0, DEF_PRIORITY);
+        }
+        is_balanced && self.for_boosts == 0
+    }
+
     /// Accounts a pass and chooses the next priority; false when the last one is done. The priority
     /// falls when this pass scanned less than the goal, or freed nothing; before 3.11 it always
     /// did.

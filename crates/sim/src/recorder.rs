@@ -127,11 +127,10 @@ impl Recorder {
                 files.insert(path.to_string(), pressure.text(SYSTEM, resource, at));
             }
         }
-        for group in memory
-            .groups
-            .all()
-            .filter(|_| self.boot.contains_key(PATHS[0]))
-        {
+        if !self.boot.contains_key(PATHS[0]) {
+            return;
+        }
+        for group in memory.groups.all() {
             let path = memory.groups.file(group, "memory.pressure");
             files.insert(path, pressure.text(group, Resource::Memory, at));
         }

@@ -9,12 +9,17 @@ use common::{
 };
 use mm::memcg::Memcg;
 use mm::outcome::{Outcome, Status};
+use mm::psi::{PATHS, Psi};
 use mm::scenario::Scenario;
 use mm::units::{Bytes, Nanos};
 use mm::workload::{Access, Action, Cgroup, Huge, Process, Step};
 
 /// What a kernel with control groups shows beyond the made-up machine's files.
 const VMSTAT: &str = "pgscan_direct 0\npgscan_file 0\n";
+const PRESSURE: &str = "\
+some avg10=0.00 avg60=0.00 avg300=0.00 total=0
+full avg10=0.00 avg60=0.00 avg300=0.00 total=0
+";
 const MEMORY_STAT: &str = "\
 anon 0
 file 0
@@ -327,4 +332,33 @@ fn what_names_no_group_or_no_file_of_one_is_refused_with_its_place() {
     let bad = vec![cgroup("g", &[("memory.high", "8 MiB")])];
     let why = refusal(&grouped(&[], bad, vec![process("p", vec![sleep(1)])]));
     assert!(why.starts_with("g/memory.high = 8 MiB: expected"), "{why}");
+}
+
+#[test]
+fn a_group_that_thrashes_shows_pressure_and_its_neighbour_none() {
+    let cgroups = vec![
+        cgroup("thrashes", &[("memory.max", "4M")]),
+        cgroup("idle", &[]),
+    ];
+    let twice = vec![step(Action::Access(read(0))), step(Action::Access(read(0)))];
+    let processes = vec![
+        in_group("thrashes", process("reader", twice)),
+        in_group("idle", process("sleeper", vec![sleep(100)])),
+    ];
+    let mut calibration = calibration();
+    let files = &mut calibration.boots[0].capture.frames[0].files;
+    files.insert("sys/fs/cgroup/memory.stat".into(), MEMORY_STAT.into());
+    files.insert(PATHS[0].into(), PRESSURE.into());
+    let scenario = grouped(&[20], cgroups, processes);
+    let capture = plimsoll_sim::run(&scenario, &calibration).expect("the model runs it");
+    let some = |path: &str| {
+        let frame = capture.frames.last().expect("a frame");
+        let text = frame.file(path).expect("a pressure file");
+        let psi = Psi::parse(path, text).expect("the kernel's format");
+        psi.some.expect("a line").total
+    };
+    let group = |name: &str| some(&format!("sys/fs/cgroup/{name}/memory.pressure"));
+    assert!(group("thrashes") > Nanos(10_000_000));
+    assert!(group("thrashes") <= some(PATHS[0]), "the system has it too");
+    assert_eq!(group("idle"), Nanos::ZERO);
 }

@@ -1,7 +1,7 @@
 //! The table of arms: what each one is worth, what it does besides, and what it asks for.
 
 use super::Pair;
-use super::compare::{Figure, Row};
+use super::compare::{Figure, Row, row_of};
 use super::html::Escaped;
 use super::prose;
 use crate::judge::Judgement;
@@ -78,11 +78,6 @@ pub fn arms(
         rows: lines,
         is_proved: pair.is_proved(),
     })
-}
-
-fn row_of<'a>(rows: &'a [Row], measure: &str, arm: &str) -> Option<&'a Row> {
-    let mut rows = rows.iter();
-    rows.find(|row| row.measure == measure && row.arm == arm)
 }
 
 fn note(model_only: bool, pair: &Pair, cells: &[Row]) -> Option<String> {

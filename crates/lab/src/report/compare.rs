@@ -56,6 +56,13 @@ pub enum Figure {
     },
 }
 
+/// A measure's row on an arm.
+#[must_use]
+pub fn row_of<'a>(rows: &'a [Row], measure: &str, arm: &str) -> Option<&'a Row> {
+    let mut rows = rows.iter();
+    rows.find(|row| row.measure == measure && row.arm == arm)
+}
+
 /// Every measure on every arm, in the study's order: measures first, arms within them.
 #[must_use]
 pub fn compare(

@@ -5,7 +5,7 @@ use mm::outcome::Status;
 
 use super::Pair;
 use super::chart::{Dot, Ink, Strip, Strips, Sweep, Words, both, one};
-use super::compare::{Figure, Row};
+use super::compare::{Figure, Row, row_of};
 use super::html::Escaped;
 use super::legend::{bar, broad, key, legend, line};
 use super::prose;
@@ -69,11 +69,7 @@ fn chart(asked: &Chart, kernels: &[OfKernel<'_>], id: &str) -> String {
 /// The chart's points with the rows that they show.
 fn of_chart<'a>(asked: &'a Chart, rows: &'a [Row]) -> impl Iterator<Item = (usize, &'a Row)> {
     let points = asked.points.iter().enumerate();
-    points.filter_map(|(place, (arm, _))| {
-        let mut rows = rows.iter();
-        let row = rows.find(|row| row.arm == *arm && row.measure == asked.measure);
-        row.map(|row| (place, row))
-    })
+    points.filter_map(|(place, (arm, _))| Some((place, row_of(rows, &asked.measure, arm)?)))
 }
 
 fn sweep(

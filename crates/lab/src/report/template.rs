@@ -6,7 +6,7 @@
 //! The number is the kernel's where a kernel was measured, else the model's; where the kernel gave
 //! others but not this one, it says "(predicted)".
 
-use super::compare::{Figure, Row};
+use super::compare::{Figure, Row, row_of};
 use crate::measure::{Class, Unit};
 
 /// What stands for a number that no run has.
@@ -57,8 +57,7 @@ pub fn is_whole(text: &str, rows: &[Row]) -> bool {
     let is_there = |token: &String| {
         let named = token.rsplit_once('/');
         named.is_none_or(|(measure, arm)| {
-            let mut rows = rows.iter();
-            let row = rows.find(|row| row.measure == measure && row.arm == arm);
+            let row = row_of(rows, measure, arm);
             row.is_none_or(|row| [&row.model, &row.kernel] != [&Figure::NoRun; 2])
         })
     };
@@ -139,9 +138,7 @@ fn operand(token: &str, rows: &[Row]) -> Result<Option<Amount>, String> {
     let Some((measure, arm)) = token.rsplit_once('/') else {
         return Err(format!("\"{token}\" is neither MEASURE/ARM nor an amount"));
     };
-    let row = rows
-        .iter()
-        .find(|row| row.measure == measure && row.arm == arm);
+    let row = row_of(rows, measure, arm);
     let row =
         row.ok_or_else(|| format!("the study has no measure \"{measure}\" on an arm \"{arm}\""))?;
     let is_proved = rows.iter().any(|row| row.kernel.median().is_some());

@@ -1,7 +1,7 @@
 //! What differs between the arms: every measure of every arm against the first arm.
 
 use super::Pair;
-use super::compare::Row;
+use super::compare::{Row, row_of};
 use super::html::Escaped;
 use crate::judge::{Judgement, sum_up};
 use crate::study::Study;
@@ -60,14 +60,11 @@ fn line(judgement: &Judgement, pair: &Pair, rows: &[Row]) -> String {
         verdict,
     } = judgement;
     let figure = |arm: &str| {
-        let row = rows
-            .iter()
-            .find(|row| row.measure == *measure && row.arm == arm);
         let figure = |row: &Row| match pair.is_proved() {
             true => row.kernel.show(row.unit),
             false => row.model.show(row.unit),
         };
-        row.map(figure).unwrap_or_default()
+        row_of(rows, measure, arm).map(figure).unwrap_or_default()
     };
     let class = match verdict.finding {
         Finding::Better => "mark good",
