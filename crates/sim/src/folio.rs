@@ -150,6 +150,11 @@ impl Folios {
         self.flags[page as usize]
     }
 
+    /// Writes all flags at once.
+    pub(crate) fn set_raw(&mut self, page: PageId, raw: u16) {
+        self.flags[page as usize] = raw;
+    }
+
     /// Whether the page is being read.
     pub(crate) fn is_reading(&self, page: PageId) -> bool {
         self.state(page) == State::Reading
@@ -209,7 +214,11 @@ impl Folios {
     }
 
     pub(crate) fn zone(&self, page: PageId) -> usize {
-        usize::from((self.flags[page as usize] & ZONE) >> ZONE_SHIFT)
+        Self::zone_in(self.raw(page))
+    }
+
+    pub(crate) fn zone_in(raw: u16) -> usize {
+        usize::from((raw & ZONE) >> ZONE_SHIFT)
     }
 
     /// The generation that the page is in, modulo four.
@@ -219,7 +228,7 @@ impl Folios {
 
     pub(crate) fn set_generation(&mut self, page: PageId, generation: usize) {
         let flags = &mut self.flags[page as usize];
-        *flags = (*flags & !GENERATION) | (((generation & 3) as u16) << GENERATION_SHIFT);
+        *flags = Self::in_generation(*flags, generation);
     }
 
     /// Uses by `read()` beyond those that `Referenced` and `Workingset` tell, 0 to 3
@@ -247,9 +256,26 @@ impl Folios {
 
     /// Makes the page resident in `zone`, all flags but [`Flag::Anon`] cleared.
     pub(crate) fn place(&mut self, page: PageId, zone: usize, state: State) {
+        self.flags[page as usize] = Self::placed(self.raw(page), zone, state);
+    }
+
+    /// The flags of a page that becomes resident.
+    pub(crate) fn placed(raw: u16, zone: usize, state: State) -> u16 {
         debug_assert!(zone < 4, "two bits hold the zone");
-        let flags = &mut self.flags[page as usize];
-        *flags = (*flags & Flag::Anon as u16) | ((zone as u16) << ZONE_SHIFT) | state as u16;
+        (raw & Flag::Anon as u16) | ((zone as u16) << ZONE_SHIFT) | state as u16
+    }
+
+    /// The flags of a page that enters a generation; one that is being read stays so.
+    pub(crate) fn entered(raw: u16, generation: usize) -> u16 {
+        let listed = match raw & STATE == State::Reading as u16 {
+            true => raw & !(TO_ACTIVE as u16),
+            false => (raw & !STATE) | State::Inactive as u16,
+        };
+        Self::in_generation(listed, generation)
+    }
+
+    fn in_generation(raw: u16, generation: usize) -> u16 {
+        (raw & !GENERATION) | (((generation & 3) as u16) << GENERATION_SHIFT)
     }
 
     /// Forgets the page.
@@ -282,6 +308,12 @@ impl Folios {
 
     pub(crate) fn links(&self, page: PageId) -> [u32; 2] {
         self.links[page as usize]
+    }
+
+    /// The page before this one on its list: the next younger.
+    pub(crate) fn previous(&self, page: PageId) -> Option<PageId> {
+        let [previous, _] = self.links(page);
+        (previous != NIL).then_some(previous)
     }
 
     pub(crate) fn set_links(&mut self, page: PageId, links: [u32; 2]) {

@@ -172,11 +172,16 @@ impl Generations {
 
     /// Puts a page that is on no list where it belongs (`lru_gen_add_folio`).
     pub(crate) fn add(&mut self, folios: &mut Folios, page: PageId, place: Place) {
-        let kind = kind_of(folios, page);
+        self.add_as(folios, page, folios.raw(page), place);
+    }
+
+    /// As [`Generations::add`], for a page whose other flags will be those of `raw`: they are
+    /// written once.
+    #[inline]
+    pub(crate) fn add_as(&mut self, folios: &mut Folios, page: PageId, raw: u16, place: Place) {
+        let (kind, zone) = (kind_in(raw), Folios::zone_in(raw));
         let generation = slot(self.seq_for(kind, place));
-        let zone = folios.zone(page);
-        folios.set_listed(page, false);
-        folios.set_generation(page, generation);
+        folios.set_raw(page, Folios::entered(raw, generation));
         self.pages[generation][kind as usize][zone] += 1;
         let list = &mut self.lists[generation][kind as usize][zone];
         match place {
@@ -222,10 +227,26 @@ impl Generations {
     /// What the shadow entry of a page that is evicted now will remember; it counts as evicted
     /// (`lru_gen_eviction`). That the page was used more than once, its flag tells.
     pub(crate) fn shadow(&mut self, folios: &Folios, page: PageId) -> u32 {
-        let kind = kind_of(folios, page);
-        let refs = refs(folios, page);
-        self.control[kind as usize].note_evicted(tier(refs));
-        ((self.min_seq[kind as usize] as u32) << 2) | u32::from(refs.saturating_sub(1))
+        let (kind, refs) = (kind_of(folios, page) as usize, refs(folios, page));
+        self.control[kind].note_evicted(tier(refs), 1);
+        token(self.min_seq[kind], refs)
+    }
+
+    /// Leaves the shadow entries of pages of a file that are evicted now: as [`Self::shadow`], but
+    /// most of them are cold, so those are counted together.
+    pub(crate) fn leave_shadows(&mut self, folios: &mut Folios, pages: &[PageId]) {
+        let oldest = self.min_seq[Kind::File as usize];
+        let control = &mut self.control[Kind::File as usize];
+        let mut cold = 0;
+        for &page in pages {
+            let refs = refs(folios, page);
+            match refs {
+                0 => cold += 1,
+                _ => control.note_evicted(tier(refs), 1),
+            }
+            folios.leave_shadow(page, token(oldest, refs), None);
+        }
+        control.note_evicted(0, cold);
     }
 
     /// Judges a page that comes back; `in_fault` where a page fault brings it in
@@ -269,6 +290,11 @@ pub(crate) fn note_use(folios: &mut Folios, page: PageId) {
     }
 }
 
+/// What a shadow entry remembers: the oldest generation, and the uses beyond the second.
+fn token(oldest: u64, refs: u8) -> u32 {
+    ((oldest as u32) << 2) | u32::from(refs.saturating_sub(1))
+}
+
 /// Uses through file descriptors beyond the first, 0 to 4 (`folio_lru_refs`).
 fn refs(folios: &Folios, page: PageId) -> u8 {
     folios.uses(page) + u8::from(folios.has(page, Flag::Workingset))
@@ -285,9 +311,13 @@ fn tier(refs: u8) -> usize {
 }
 
 fn kind_of(folios: &Folios, page: PageId) -> Kind {
-    match folios.has(page, Flag::Anon) {
-        true => Kind::Anon,
-        false => Kind::File,
+    kind_in(folios.raw(page))
+}
+
+fn kind_in(raw: u16) -> Kind {
+    match raw & Flag::Anon as u16 {
+        0 => Kind::File,
+        _ => Kind::Anon,
     }
 }
 

@@ -29,8 +29,8 @@ pub(super) struct Position {
 }
 
 impl Control {
-    pub(super) fn note_evicted(&mut self, tier: usize) {
-        self.evicted[tier] += 1;
+    pub(super) fn note_evicted(&mut self, tier: usize, pages: u64) {
+        self.evicted[tier] += pages;
     }
 
     pub(super) fn note_refaulted(&mut self, tier: usize) {
@@ -106,7 +106,7 @@ mod tests {
     #[test]
     fn what_lies_back_counts_half() {
         let mut control = Control::default();
-        (0..100).for_each(|_| control.note_evicted(1));
+        control.note_evicted(1, 100);
         (0..20).for_each(|_| control.note_protected(1));
         (0..81).for_each(|_| control.note_refaulted(1));
         control.carry_over();
@@ -121,7 +121,7 @@ mod tests {
     fn tiers_are_evicted_up_to_the_first_that_comes_back_too_often() {
         let mut control = Control::default();
         for tier in [0, 1, 2] {
-            (0..1000).for_each(|_| control.note_evicted(tier));
+            control.note_evicted(tier, 1000);
         }
         let base = control.position(0, 1);
         assert_eq!(control.last_tier(base, 2), 3, "nothing came back");

@@ -45,12 +45,16 @@ impl Ends {
 
     /// Takes the oldest page off.
     pub(super) fn pop_tail(&mut self, folios: &mut Folios) {
-        let [previous, _] = folios.links(self.tail);
-        match previous {
-            NIL => self.head = NIL,
-            _ => folios.set_next(previous, NIL),
+        self.cut(folios, folios.previous(self.tail));
+    }
+
+    /// Takes off all pages that are older than `tail`; without one, all there are.
+    pub(super) fn cut(&mut self, folios: &mut Folios, tail: Option<PageId>) {
+        match tail {
+            Some(tail) => folios.set_next(tail, NIL),
+            None => self.head = NIL,
         }
-        self.tail = previous;
+        self.tail = tail.unwrap_or(NIL);
     }
 }
 

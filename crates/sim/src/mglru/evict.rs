@@ -132,30 +132,45 @@ impl Generations {
         waits: &impl Fn(&Folios, PageId) -> bool,
         done: &mut Isolated,
     ) -> u64 {
-        let kind = done.kind;
-        if self.count(kind) == LEAST {
+        if self.count(done.kind) == LEAST {
             return 0;
         }
-        let oldest = slot(self.min_seq[kind as usize]);
         let mut looked_at = 0;
         for zone in (0..ZONES).rev() {
-            while let Some(page) = self.lists[oldest][kind as usize][zone].tail() {
-                if batch.len == BATCH || looked_at == BATCH_MAX {
-                    return looked_at;
-                }
-                looked_at += 1;
-                self.lists[oldest][kind as usize][zone].pop_tail(folios);
-                if self.sort(folios, page, last_tier, waits, done) {
-                    done.sorted += 1;
-                    continue;
-                }
-                self.pages[oldest][kind as usize][zone] -= 1;
-                note_isolated(folios, page);
-                batch.push(page);
-            }
+            let place = (zone, BATCH_MAX - looked_at);
+            looked_at += self.scan_zone(folios, batch, place, last_tier, waits, done);
         }
         let got_nowhere = batch.len == 0 && looked_at < BATCH_MAX;
         if got_nowhere { 0 } else { looked_at }
+    }
+
+    /// Goes through at most so many pages of the oldest generation in one zone, until the batch is
+    /// full; gives back how many. They leave their list together, at the end.
+    fn scan_zone(
+        &mut self,
+        folios: &mut Folios,
+        batch: &mut Batch,
+        (zone, most): (usize, u64),
+        last_tier: usize,
+        waits: &impl Fn(&Folios, PageId) -> bool,
+        done: &mut Isolated,
+    ) -> u64 {
+        let (kind, oldest) = (done.kind, slot(self.min_seq[done.kind as usize]));
+        let (mut looked_at, already) = (0, batch.len);
+        let mut tail = self.lists[oldest][kind as usize][zone].tail();
+        while let Some(page) = tail.filter(|_| batch.len < BATCH && looked_at < most) {
+            looked_at += 1;
+            tail = folios.previous(page);
+            if self.sort(folios, page, last_tier, waits, done) {
+                done.sorted += 1;
+                continue;
+            }
+            note_isolated(folios, page);
+            batch.push(page);
+        }
+        self.lists[oldest][kind as usize][zone].cut(folios, tail);
+        self.pages[oldest][kind as usize][zone] -= (batch.len - already) as u64;
+        looked_at
     }
 
     /// Moves a page that is not to be evicted now to the list where it belongs (`sort_folio`);

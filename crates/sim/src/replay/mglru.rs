@@ -33,7 +33,7 @@ impl Policy for MultiGeneration {
         match self.folios.state(page) {
             State::Inactive => note_use(&mut self.folios, page),
             State::Shadow => self.refault(page),
-            _ => self.bring_in(page, None),
+            _ => self.bring_in(page),
         }
     }
 
@@ -72,6 +72,7 @@ impl MultiGeneration {
         }
     }
 
+    /// Its shadow entry is judged when there is room for the page.
     fn refault(&mut self, page: PageId) {
         self.counters.refaults += 1;
         let shadow = Shadow {
@@ -79,25 +80,28 @@ impl MultiGeneration {
             bits: 30,
             workingset: self.folios.has(page, Flag::Workingset),
         };
-        self.bring_in(page, Some(shadow));
+        self.make_room();
+        self.folios.place(page, 0, State::Inactive);
+        let refault = (self.generations).refault(&mut self.folios, page, shadow, false);
+        self.counters.refault_activations += u64::from(refault.recent);
+        self.folios.set(page, Flag::Referenced);
+        self.generations.add(&mut self.folios, page, Place::Old);
     }
 
-    /// The read that brings a page in is its first use. Its shadow entry is judged when there is
-    /// room for it.
-    fn bring_in(&mut self, page: PageId, shadow: Option<Shadow>) {
+    /// The read that brings a page in is its first use.
+    fn bring_in(&mut self, page: PageId) {
+        self.make_room();
+        let raw = Folios::placed(self.folios.raw(page), 0, State::Inactive);
+        let raw = raw | Flag::Referenced as u16;
+        self.generations
+            .add_as(&mut self.folios, page, raw, Place::Old);
+    }
+
+    fn make_room(&mut self) {
         self.counters.misses += 1;
         while self.resident >= self.memory {
             self.reclaim();
         }
-        self.folios.place(page, 0, State::Inactive);
-        if let Some(shadow) = shadow {
-            let refault = self
-                .generations
-                .refault(&mut self.folios, page, shadow, false);
-            self.counters.refault_activations += u64::from(refault.recent);
-        }
-        self.folios.set(page, Flag::Referenced);
-        self.generations.add(&mut self.folios, page, Place::Old);
         self.resident += 1;
     }
 
@@ -108,10 +112,7 @@ impl MultiGeneration {
         let isolated = self
             .generations
             .isolate(folios, &mut batch, (0, None), |_, _| false);
-        for &page in batch.pages() {
-            let shadow = self.generations.shadow(folios, page);
-            folios.leave_shadow(page, shadow, None);
-        }
+        self.generations.leave_shadows(folios, batch.pages());
         let evicted = batch.pages().len() as u64;
         self.resident -= evicted;
         self.counters.refills += isolated.sorted;
