@@ -13,7 +13,13 @@ pub(crate) fn conservation(memory: &Memory) {
     let used: u64 = zones
         .iter()
         .map(|z| {
-            z.free + z.pcp.count() + z.kernel + z.fixed + z.lru.iter().sum::<u64>() + z.unevictable
+            z.free
+                + z.pcp.count()
+                + z.kernel
+                + z.slab
+                + z.fixed
+                + z.lru.iter().sum::<u64>()
+                + z.unevictable
         })
         .sum();
     let managed: u64 = zones.iter().map(|zone| zone.managed).sum();
@@ -26,7 +32,7 @@ pub(crate) fn conservation(memory: &Memory) {
         let in_zones: u64 = zones.iter().map(|zone| zone.lru[lru as usize]).sum();
         assert_eq!(in_zones, memory.list(lru), "{lru:?}: zones and list agree");
     }
-    let kernel: u64 = zones.iter().map(|zone| zone.kernel).sum();
+    let kernel: u64 = zones.iter().map(|zone| zone.kernel + zone.slab).sum();
     assert_eq!(
         kernel,
         memory.objects.pages() + memory.hugetlb_pages(),

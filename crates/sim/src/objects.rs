@@ -8,11 +8,10 @@ use crate::lruvec::Kind;
 use crate::memcontrol::GroupId;
 use crate::memory::Memory;
 use crate::page_alloc::{HUGE_PAGES, NoPage};
+use crate::pcp::List;
 
-/// Tree nodes that share a slab, and the slab's pages (`radix_tree_node`: on one CPU 14 objects of
-/// 576 bytes in two pages).
+/// Tree nodes that share a slab (`radix_tree_node`: on one CPU 14 objects of 576 bytes).
 const NODES_PER_SLAB: u64 = 14;
-const PAGES_PER_SLAB: u64 = 2;
 
 /// What the kernel keeps for the pages of files and regions.
 #[derive(Clone, Debug, Default)]
@@ -112,16 +111,16 @@ impl Memory {
 
     fn take_slab_for(&mut self, nodes: u64) -> Result<(), NoPage> {
         while self.objects.slab_pages < slab_for(nodes) {
-            self.draw_for_kernel(PAGES_PER_SLAB, true)?;
-            self.objects.slab_pages += PAGES_PER_SLAB;
+            self.draw_for_kernel(List::Slab)?;
+            self.objects.slab_pages += List::Slab.block();
         }
         Ok(())
     }
 
     fn give_spare_slab(&mut self) {
         while self.objects.slab_pages > slab_for(self.objects.tree_nodes) {
-            self.give_kernel_page();
-            self.objects.slab_pages -= 1;
+            self.release_of_kernel(List::Slab);
+            self.objects.slab_pages -= List::Slab.block();
         }
     }
 
@@ -172,21 +171,15 @@ impl Memory {
     /// # Errors
     /// There is no page left at all.
     pub(crate) fn take_kernel_page(&mut self) -> Result<(), NoPage> {
-        self.draw_for_kernel(1, false)
+        self.draw_for_kernel(List::Unmovable)
     }
 
     pub(crate) fn give_kernel_page(&mut self) {
-        let zone = self
-            .zones
-            .iter()
-            .rposition(|zone| zone.kernel > 0)
-            .expect("one was taken");
-        self.zones[zone].kernel -= 1;
-        self.release(zone);
+        self.release_of_kernel(List::Unmovable);
     }
 }
 
 /// Slab pages that so many tree nodes need.
 fn slab_for(nodes: u64) -> u64 {
-    nodes.div_ceil(NODES_PER_SLAB) * PAGES_PER_SLAB
+    nodes.div_ceil(NODES_PER_SLAB) * List::Slab.block()
 }

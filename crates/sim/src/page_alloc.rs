@@ -14,7 +14,7 @@ use crate::memcontrol::Charging;
 use crate::memory::Memory;
 #[cfg(test)]
 use crate::pcp::Tuning;
-use crate::pcp::{Pcp, ZoneState};
+use crate::pcp::{List, Pcp, ZoneState};
 
 /// Base pages of a huge page.
 pub(crate) const HUGE_PAGES: u64 = 512;
@@ -43,6 +43,8 @@ pub(crate) struct Zone {
     pub(crate) unevictable: u64,
     /// Pages that the model's own kernel objects hold: tree nodes, page tables.
     pub(crate) kernel: u64,
+    /// Pages of slabs.
+    pub(crate) slab: u64,
     /// Pages in use that no mechanism of the model touches: what boot left.
     pub(crate) fixed: u64,
     pub(crate) pcp: Pcp,
@@ -89,6 +91,14 @@ pub(crate) struct Allocation {
 }
 
 impl Zone {
+    /// The pages that the kernel has by way of a list.
+    fn of_kernel(&mut self, list: List) -> &mut u64 {
+        match list {
+            List::Slab => &mut self.slab,
+            _ => &mut self.kernel,
+        }
+    }
+
     fn mark(&self, mark: Mark) -> u64 {
         let unboosted = match mark {
             Mark::Min => self.min,
@@ -119,6 +129,7 @@ impl Zone {
             lru: [0; 4],
             unevictable: 0,
             kernel: 0,
+            slab: 0,
             fixed: 0,
             pcp: Pcp::new(0, 1, 4, Tuning::of("6.1")),
         }
@@ -193,7 +204,7 @@ impl Memory {
         }
         let state_of_zone = self.zone_state(zone);
         let from = &mut self.zones[zone];
-        from.free -= from.pcp.allocate_huge(state_of_zone);
+        from.free -= from.pcp.allocate(List::Huge, state_of_zone);
         self.count_allocation(zone, HUGE_PAGES);
         for page in first..first + HUGE_PAGES as u32 {
             self.folios.place(page, zone, state);
@@ -213,7 +224,7 @@ impl Memory {
         let zone = self.folios.zone(page);
         let state = self.zone_state(zone);
         let zone = &mut self.zones[zone];
-        zone.free += zone.pcp.free_huge(state);
+        zone.free += zone.pcp.free(List::Huge, state);
         self.uncharge_page(page, HUGE_PAGES);
         self.events.pgfree += HUGE_PAGES;
     }
@@ -237,7 +248,7 @@ impl Memory {
     pub(crate) fn release(&mut self, zone: usize) {
         let state = self.zone_state(zone);
         let zone = &mut self.zones[zone];
-        let given = zone.pcp.free(state);
+        let given = zone.pcp.free(List::Users, state);
         zone.users_give(given);
         zone.free += given;
     }
@@ -246,35 +257,43 @@ impl Memory {
     pub(crate) fn draw(&mut self, zone: usize) {
         let state = self.zone_state(zone);
         let from = &mut self.zones[zone];
-        let drawn = from.pcp.allocate(state);
+        let drawn = from.pcp.allocate(List::Users, state);
         self.users_take(zone, drawn);
         self.zones[zone].free -= drawn;
     }
 
-    /// Takes pages for the kernel's own use from one zone, by way of its per-CPU list: from the
-    /// highest zone above low or, once kswapd is woken, above min. Where none is, from the one with
-    /// most free pages: such requests reclaim, or may use the reserve, and are small.
+    /// Takes a block for the kernel's own use, by way of a zone's per-CPU lists: from the highest
+    /// zone above low or, once kswapd is woken, above min. Where none is, from the one with most
+    /// free pages: such requests reclaim, or may use the reserve, and are small.
     ///
     /// # Errors
     /// No zone has a free page.
-    pub(crate) fn draw_for_kernel(&mut self, pages: u64, for_slab: bool) -> Result<(), NoPage> {
+    pub(crate) fn draw_for_kernel(&mut self, list: List) -> Result<(), NoPage> {
         let zone = self.find_zone(Mark::Low, 1).or_else(|| {
             self.wake_kswapd_for_user();
             self.find_zone(Mark::Min, 1).or_else(|| self.largest_free())
         });
         let zone = zone.ok_or(NoPage::OutOfMemory)?;
-        let from = &mut self.zones[zone];
-        let free = from.free;
-        for _ in 0..pages {
-            from.free -= from.pcp.allocate_for_kernel(from.free);
-        }
-        from.kernel += pages;
-        let drawn = free - core::mem::replace(&mut from.free, free);
-        if for_slab {
+        let state = self.zone_state(zone);
+        let drawn = self.zones[zone].pcp.allocate(list, state);
+        if list == List::Slab {
             self.slab_takes(zone, drawn);
         }
         self.zones[zone].free -= drawn;
+        *self.zones[zone].of_kernel(list) += list.block();
         Ok(())
+    }
+
+    /// Gives a block of the kernel's own back, from the highest zone that has one.
+    pub(crate) fn release_of_kernel(&mut self, list: List) {
+        let mut zones = (0..self.zones.len()).rev();
+        let zone = zones
+            .find(|&zone| *self.zones[zone].of_kernel(list) > 0)
+            .expect("one was taken");
+        let state = self.zone_state(zone);
+        let zone = &mut self.zones[zone];
+        *zone.of_kernel(list) -= list.block();
+        zone.free += zone.pcp.free(list, state);
     }
 
     fn largest_free(&self) -> Option<usize> {

@@ -2,25 +2,47 @@
 //! on them are not counted as free (`mm/page_alloc.c`).
 //!
 //! Up to 6.6 the limit of the lists is fixed by the zone's low watermark. Since 6.7 the kernel
-//! tunes it between that and an eighth of the zone, and draws ever larger batches while nothing is
-//! freed.
+//! tunes it between that and an eighth of the zone, and draws ever larger batches of single pages
+//! while nothing is freed, whatever they are for.
 
 use crate::page_alloc::HUGE_PAGES;
 use crate::rules::is_since;
 
-/// Huge pages drawn from the zone at a time.
-const HUGE_BATCH: u64 = 2;
-
 /// A batch grows by this many doublings at most (`CONFIG_PCP_BATCH_SCALE_MAX`).
 const SCALE_MAX: u32 = 5;
 
-/// The per-CPU lists of a zone, taken together.
+/// What a block of pages is for: each migrate type and order has a list of its own. These are those
+/// that matter, in the kernel's order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum List {
+    /// Single pages of the kernel's own, such as those of page tables.
+    Unmovable,
+    /// Users' base pages.
+    Users,
+    /// Slabs of the page cache's tree nodes.
+    Slab,
+    /// Users' huge pages.
+    Huge,
+}
+
+impl List {
+    const ALL: [Self; 4] = [Self::Unmovable, Self::Users, Self::Slab, Self::Huge];
+
+    /// Pages of a block.
+    pub(crate) const fn block(self) -> u64 {
+        match self {
+            Self::Unmovable | Self::Users => 1,
+            Self::Slab => 2,
+            Self::Huge => HUGE_PAGES,
+        }
+    }
+}
+
+/// The per-CPU lists of a zone.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Pcp {
-    /// Base pages on the lists, huge pages, and pages of the kernel's own (of other migrate types).
-    base: u64,
-    huge: u64,
-    kernel: u64,
+    /// Pages on each list.
+    lists: [u64; List::ALL.len()],
     /// Pages moved at a time.
     batch: u64,
     /// Pages at which a batch goes back to the zone.
@@ -71,13 +93,11 @@ impl Tuning {
 }
 
 impl Pcp {
+    /// Lists with so many pages of users', which boot has freed.
     pub(crate) fn new(count: u64, batch: u64, high: u64, tuning: Tuning) -> Self {
-        let batch = batch.max(1);
         Self {
-            base: count,
-            huge: 0,
-            kernel: 0,
-            batch,
+            lists: [0, count, 0, 0],
+            batch: batch.max(1),
             high,
             tuning,
         }
@@ -86,14 +106,14 @@ impl Pcp {
     /// The lists of a zone with a scale-th of the pages.
     pub(crate) fn part(&self, scale: u64, low: u64, managed: u64) -> Self {
         let batch = self.batch / scale;
-        let mut part = Self::new(self.base / scale, batch, self.high / scale, self.tuning);
+        let mut part = Self::new(self.count() / scale, batch, self.high / scale, self.tuning);
         part.set_limits(low, managed);
         part
     }
 
     /// Pages on the lists.
     pub(crate) fn count(&self) -> u64 {
-        self.base + self.huge * HUGE_PAGES + self.kernel
+        self.lists.iter().sum()
     }
 
     pub(crate) fn high(&self) -> u64 {
@@ -112,57 +132,30 @@ impl Pcp {
         }
     }
 
-    /// Hands out a page; returns how many the zone had to give for it.
-    pub(crate) fn allocate(&mut self, zone: ZoneState) -> u64 {
-        self.note_allocation();
-        let drawn = match self.base {
-            0 => self.base_batch(zone).min(zone.free),
+    /// Hands out a block; returns how many pages the zone had to give for it (`rmqueue_pcplist`).
+    pub(crate) fn allocate(&mut self, list: List, zone: ZoneState) -> u64 {
+        match &mut self.tuning {
+            Tuning::Fixed { free_factor } => *free_factor >>= 1,
+            Tuning::Auto(auto) => auto.free_count >>= 1,
+        }
+        let drawn = match self.lists[list as usize] {
+            0 => self.drawn_blocks(list, zone).min(zone.free / list.block()) * list.block(),
             _ => 0,
         };
-        self.base = (self.base + drawn).saturating_sub(1);
+        let left = &mut self.lists[list as usize];
+        *left = (*left + drawn).saturating_sub(list.block());
         drawn
     }
 
-    /// Hands out a huge page; returns how many pages the zone had to give for it.
-    pub(crate) fn allocate_huge(&mut self, zone: ZoneState) -> u64 {
-        self.note_allocation();
-        let drawn = match self.huge {
-            0 => HUGE_BATCH.min(zone.free / HUGE_PAGES),
-            _ => 0,
-        };
-        self.huge = (self.huge + drawn).saturating_sub(1);
-        drawn * HUGE_PAGES
-    }
-
-    /// Hands out a page of the kernel's own; returns how many the zone, in which so many are free,
-    /// had to give for it. Their batch does not grow.
-    pub(crate) fn allocate_for_kernel(&mut self, free: u64) -> u64 {
-        self.note_allocation();
-        let drawn = match self.kernel {
-            0 => self.batch.min(free),
-            _ => 0,
-        };
-        self.kernel = (self.kernel + drawn).saturating_sub(1);
-        drawn
-    }
-
-    /// Takes a page back; returns how many go on to the zone.
-    pub(crate) fn free(&mut self, zone: ZoneState) -> u64 {
-        self.base += 1;
-        self.overflow(zone, 1)
-    }
-
-    /// Takes a huge page back; returns how many pages go on to the zone.
-    pub(crate) fn free_huge(&mut self, zone: ZoneState) -> u64 {
-        self.huge += 1;
-        self.overflow(zone, HUGE_PAGES)
+    /// Takes a block back; returns how many pages go on to the zone (`free_unref_page_commit`).
+    pub(crate) fn free(&mut self, list: List, zone: ZoneState) -> u64 {
+        self.lists[list as usize] += list.block();
+        self.overflow(list, zone)
     }
 
     /// Gives everything back.
     pub(crate) fn drain(&mut self) -> u64 {
-        let count = self.count();
-        (self.base, self.huge, self.kernel) = (0, 0, 0);
-        count
+        core::mem::take(&mut self.lists).iter().sum()
     }
 
     /// Lowers a limit that tunes itself, once a second; returns how many pages go on to the zone
@@ -178,40 +171,53 @@ impl Pcp {
         }
         match count.saturating_sub(self.high) {
             0 => 0,
-            above => self.give(above),
+            above => self.give(List::Unmovable, above),
         }
     }
 
-    fn note_allocation(&mut self) {
-        match &mut self.tuning {
-            Tuning::Fixed { free_factor } => *free_factor >>= 1,
-            Tuning::Auto(auto) => auto.free_count >>= 1,
+    /// How many blocks an empty list draws: single pages by `nr_pcp_alloc`, else what holds a batch
+    /// of pages, two at least.
+    fn drawn_blocks(&mut self, list: List, zone: ZoneState) -> u64 {
+        if list.block() == 1 {
+            return self.drawn_singles(zone);
+        }
+        self.raise_limit(self.batch, zone);
+        match self.batch {
+            1 => 1,
+            batch => (batch / list.block()).max(2),
         }
     }
 
-    /// How many base pages an empty list draws (`nr_pcp_alloc`).
-    fn base_batch(&mut self, zone: ZoneState) -> u64 {
+    fn drawn_singles(&mut self, zone: ZoneState) -> u64 {
         let (count, batch) = (self.count(), self.batch);
-        let Tuning::Auto(auto) = &mut self.tuning else {
+        let Tuning::Auto(auto) = self.tuning else {
             return batch;
         };
-        self.high = self.high.clamp(auto.min, auto.max);
-        if self.high < batch {
-            return 1;
-        }
         let wanted = batch << auto.alloc_factor;
-        if !zone.below_high {
-            self.high = (self.high + wanted).min(auto.max);
-        }
+        self.raise_limit(wanted, zone);
         let most = self.high.saturating_sub(count + batch).max(batch);
-        if wanted <= most && auto.alloc_factor < SCALE_MAX {
+        if let Tuning::Auto(auto) = &mut self.tuning
+            && wanted <= most
+            && auto.alloc_factor < SCALE_MAX
+        {
             auto.alloc_factor += 1;
         }
         wanted.min(most)
     }
 
+    /// Drawing so many pages raises a limit that tunes itself, unless the zone is low on pages.
+    fn raise_limit(&mut self, drawn: u64, zone: ZoneState) {
+        let Tuning::Auto(auto) = self.tuning else {
+            return;
+        };
+        self.high = self.high.clamp(auto.min, auto.max);
+        if !zone.below_high {
+            self.high = (self.high + drawn).min(auto.max);
+        }
+    }
+
     /// What goes back because the lists are full.
-    fn overflow(&mut self, zone: ZoneState, freed: u64) -> u64 {
+    fn overflow(&mut self, list: List, zone: ZoneState) -> u64 {
         let count = self.count();
         let batch = self.batch;
         match &mut self.tuning {
@@ -226,12 +232,12 @@ impl Pcp {
                 if wanted < most {
                     *free_factor += 1;
                 }
-                self.give(wanted.clamp(batch, most))
+                self.give(list, wanted.clamp(batch, most))
             }
             Tuning::Auto(auto) => {
                 auto.alloc_factor >>= 1;
                 if auto.free_count < batch << SCALE_MAX {
-                    auto.free_count += freed;
+                    auto.free_count += list.block();
                 }
                 let of_late = auto.free_count;
                 let high = self.tuned_high(zone);
@@ -239,7 +245,7 @@ impl Pcp {
                     return 0;
                 }
                 let most = high.saturating_sub(batch).max(batch);
-                self.give(of_late.clamp(batch, most))
+                self.give(list, of_late.clamp(batch, most))
             }
         }
     }
@@ -271,13 +277,19 @@ impl Pcp {
         high
     }
 
-    /// Gives at least `wanted` pages if there are as many, whole huge pages first.
-    fn give(&mut self, wanted: u64) -> u64 {
-        let huge = wanted.div_ceil(HUGE_PAGES).min(self.huge);
-        let base = wanted.saturating_sub(huge * HUGE_PAGES).min(self.base);
-        self.huge -= huge;
-        self.base -= base;
-        huge * HUGE_PAGES + base
+    /// Gives at least `wanted` pages if there are as many, in whole blocks: of this list first and
+    /// then of those that follow (`free_pcppages_bulk`).
+    fn give(&mut self, first: List, wanted: u64) -> u64 {
+        let mut given = 0;
+        for step in 0..List::ALL.len() {
+            let list = List::ALL[(first as usize + step) % List::ALL.len()];
+            let left = &mut self.lists[list as usize];
+            let missing = wanted.saturating_sub(given);
+            let gives = (missing.div_ceil(list.block()) * list.block()).min(*left);
+            *left -= gives;
+            given += gives;
+        }
+        given
     }
 }
 
@@ -296,11 +308,16 @@ mod tests {
     #[test]
     fn pages_go_through_in_batches_and_come_back_in_growing_ones() {
         let mut pcp = Pcp::new(0, 63, 378, FIXED);
-        assert_eq!(pcp.allocate(QUIET), 63);
-        assert_eq!((0..62).map(|_| pcp.allocate(QUIET)).sum::<u64>(), 0);
+        assert_eq!(pcp.allocate(List::Users, QUIET), 63);
+        assert_eq!(
+            (0..62)
+                .map(|_| pcp.allocate(List::Users, QUIET))
+                .sum::<u64>(),
+            0
+        );
         assert_eq!(pcp.count(), 0);
         let given: Vec<u64> = (0..1000)
-            .map(|_| pcp.free(QUIET))
+            .map(|_| pcp.free(List::Users, QUIET))
             .filter(|n| *n > 0)
             .collect();
         assert_eq!(given[..3], [63, 126, 252]);
@@ -310,7 +327,7 @@ mod tests {
             ..QUIET
         };
         assert_eq!(
-            Pcp::new(300, 63, 378, FIXED).free(busy),
+            Pcp::new(300, 63, 378, FIXED).free(List::Users, busy),
             63,
             "kswapd leaves four batches"
         );
@@ -319,14 +336,18 @@ mod tests {
     #[test]
     fn freed_huge_pages_wait_for_the_next_huge_fault() {
         let mut pcp = Pcp::new(0, 63, 2000, FIXED);
-        assert_eq!(pcp.allocate_huge(QUIET), 1024, "two are drawn, one is kept");
-        assert_eq!(pcp.allocate_huge(QUIET), 0);
         assert_eq!(
-            (0..3).map(|_| pcp.free_huge(QUIET)).sum::<u64>(),
+            pcp.allocate(List::Huge, QUIET),
+            1024,
+            "two are drawn, one is kept"
+        );
+        assert_eq!(pcp.allocate(List::Huge, QUIET), 0);
+        assert_eq!(
+            (0..3).map(|_| pcp.free(List::Huge, QUIET)).sum::<u64>(),
             0,
             "below the limit"
         );
-        assert_eq!(pcp.free_huge(QUIET), 512);
+        assert_eq!(pcp.free(List::Huge, QUIET), 512);
         assert_eq!(pcp.count(), 3 * 512);
     }
 
@@ -338,7 +359,7 @@ mod tests {
         let mut pcp = Pcp::new(0, 63, 0, auto);
         pcp.set_limits(4000, 200_000);
         let drawn: Vec<u64> = (0..10_000)
-            .map(|_| pcp.allocate(QUIET))
+            .map(|_| pcp.allocate(List::Users, QUIET))
             .filter(|n| *n > 0)
             .collect();
         assert_eq!(drawn[..6], [63, 126, 252, 504, 1008, 2016]);
@@ -349,11 +370,47 @@ mod tests {
     }
 
     #[test]
-    fn pages_of_the_kernels_own_have_a_list_and_a_batch_that_does_not_grow() {
-        let mut pcp = Pcp::new(10, 63, 0, Tuning::of("6.12"));
-        let drawn: Vec<u64> = (0..200).map(|_| pcp.allocate_for_kernel(1000)).collect();
-        assert_eq!(drawn.iter().filter(|&&pages| pages == 63).count(), 4);
-        assert_eq!(pcp.count(), 10 + 4 * 63 - 200);
-        assert_eq!(Pcp::new(0, 63, 0, FIXED).allocate_for_kernel(5), 5);
+    fn pages_of_the_kernels_own_have_lists_of_their_own() {
+        let mut pcp = Pcp::new(10, 31, 0, Tuning::of("6.12"));
+        pcp.set_limits(4000, 200_000);
+        let drawn: Vec<u64> = (0..200)
+            .map(|_| pcp.allocate(List::Unmovable, QUIET))
+            .collect();
+        let drawn: Vec<u64> = drawn.into_iter().filter(|&pages| pages > 0).collect();
+        assert_eq!(drawn, [31, 62, 124], "batches of single pages grow");
+        assert_eq!(pcp.allocate(List::Slab, QUIET), 30, "blocks of two pages");
+        assert_eq!(
+            (0..14)
+                .map(|_| pcp.allocate(List::Slab, QUIET))
+                .sum::<u64>(),
+            0
+        );
+        assert_eq!(pcp.count(), 10 + 17);
+        assert_eq!(
+            pcp.allocate(List::Users, QUIET),
+            0,
+            "users' have not been touched"
+        );
+    }
+
+    #[test]
+    fn what_is_given_back_comes_from_the_freed_pages_list_first() {
+        let mut pcp = Pcp::new(100, 31, 0, FIXED);
+        pcp.lists = [10, 100, 8, 512];
+        assert_eq!(pcp.give(List::Slab, 3), 4, "whole slabs");
+        assert_eq!(pcp.lists, [10, 100, 4, 512]);
+        assert_eq!(pcp.give(List::Users, 105), 100 + 4 + 512);
+        assert_eq!(pcp.give(List::Unmovable, 50), 10, "all that is left");
+    }
+
+    #[test]
+    fn a_small_zone_gives_page_by_page() {
+        let mut pcp = Pcp::new(0, 1, 0, FIXED);
+        assert_eq!(pcp.allocate(List::Slab, QUIET), 2);
+        assert_eq!(
+            pcp.allocate(List::Unmovable, ZoneState { free: 0, ..QUIET }),
+            0
+        );
+        assert_eq!(pcp.allocate(List::Unmovable, QUIET), 1);
     }
 }
