@@ -5,6 +5,10 @@
 //! round of a repetition goes on where the last one stopped, in sequential order too. An instance
 //! that is started a second time begins anew, with the same stream.
 
+mod ahead;
+
+pub use ahead::Ahead;
+
 use alloc::format;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -12,6 +16,7 @@ use alloc::vec::Vec;
 use crate::prng::Prng;
 use crate::units::Bytes;
 use crate::workload::{Access, Pattern, Target};
+use ahead::Guide;
 
 /// The stream of one step of one process instance. The step's path is its index among its process's
 /// steps, from 0, and so on inward with points between: `"3"`, or `"7.0"` for the first step of the
@@ -133,6 +138,8 @@ impl Operations {
 pub struct Tables {
     /// By blocks and exponent.
     known: Vec<(u64, u32, Arc<[u64]>)>,
+    /// Of the tables that one was asked for.
+    guides: Vec<(Arc<[u64]>, Guide)>,
     /// Blocks that each stands for, less one.
     others: u64,
 }
@@ -142,7 +149,7 @@ pub struct Tables {
 const SUMMED: u64 = 64;
 
 impl Tables {
-    /// The memory that they take.
+    /// The memory that they take, without indices: those are the model's.
     #[must_use]
     pub fn size(&self) -> Bytes {
         let entries: usize = self.known.iter().map(|(_, _, table)| table.len()).sum();
@@ -175,6 +182,17 @@ impl Tables {
         self.known
             .push((blocks, exponent_milli, Arc::clone(&table)));
         table
+    }
+
+    /// The index of a table, made once.
+    fn guide(&mut self, table: &Arc<[u64]>) -> Guide {
+        let of_table = |known: &&(Arc<[u64]>, Guide)| Arc::ptr_eq(&known.0, table);
+        if let Some((_, guide)) = self.guides.iter().find(of_table) {
+            return guide.clone();
+        }
+        let guide = Guide::new(table);
+        self.guides.push((Arc::clone(table), guide.clone()));
+        guide
     }
 }
 

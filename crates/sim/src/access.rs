@@ -2,7 +2,7 @@
 
 use alloc::vec::Vec;
 
-use mm::access;
+use mm::access::{self, Operation};
 use mm::outcome::Status;
 use mm::units::{Bytes, Nanos, PageSize};
 use mm::workload::{Access, Target, Via};
@@ -170,6 +170,9 @@ impl<'a> System<'a> {
             return Some(Stop::Wait(Sleep::Idle));
         }
         let next = running.operations_to_do.next_operation();
+        if let Some(drawn) = running.operations_to_do.just_drawn() {
+            self.fetch(task, running, drawn);
+        }
         let (offset, bytes) =
             access::extent(next.block, running.target.size(), running.access.block);
         self.memory.spent += self.memory.costs.loop_ps;
@@ -189,6 +192,24 @@ impl<'a> System<'a> {
             faulting: false,
         });
         None
+    }
+
+    /// Loads the state of the first pages of operations to come.
+    fn fetch(&self, task: &Task<'a>, running: &Running<'a>, operations: &[Operation]) {
+        let base = match (&running.access.target, running.target) {
+            (_, Area::File { index, .. }) => self.files[index].base,
+            (Target::Region(name), _) => match task.regions.get(name.as_str()) {
+                Some(region) => region.base,
+                None => return,
+            },
+            _ => return,
+        };
+        let first = |operation: &Operation| {
+            let (offset, _) =
+                access::extent(operation.block, running.target.size(), running.access.block);
+            base + (offset / PageSize::FOUR_KIB.bytes()) as PageId
+        };
+        self.memory.folios.fetch(operations.iter().map(first));
     }
 
     fn read_file(

@@ -4,6 +4,7 @@
 //! its shadow entry in the second and, if it is anonymous, its swap slot in the first.
 
 use alloc::vec::Vec;
+use core::hint::black_box;
 
 /// A page's index: files and regions take ranges of it.
 pub(crate) type PageId = u32;
@@ -148,6 +149,12 @@ impl Folios {
     /// The flags as they are: for loops that decide on several bits at once.
     pub(crate) fn raw(&self, page: PageId) -> u16 {
         self.flags[page as usize]
+    }
+
+    /// Loads the flags of pages that will be needed soon. The loads do not depend on each other, so
+    /// the processor waits for all of them at once.
+    pub(crate) fn fetch(&self, pages: impl Iterator<Item = PageId>) {
+        black_box(pages.fold(0, |sum, page| sum ^ self.raw(page)));
     }
 
     /// Writes all flags at once.

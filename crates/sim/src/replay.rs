@@ -9,7 +9,6 @@ mod classic;
 mod mglru;
 
 use alloc::boxed::Box;
-use core::hint::black_box;
 
 use mm::units::{PageSize, Pages};
 
@@ -137,20 +136,13 @@ trait Policy {
 
     fn read(&mut self, pages: &[PageId]) {
         for block in pages.chunks(AHEAD) {
-            fetch(self.folios(), block);
+            self.folios().fetch(block.iter().copied());
             for &page in block {
                 self.read_one(page);
             }
         }
         self.counters().accesses += pages.len() as u64;
     }
-}
-
-/// Loads the state of pages that will be needed soon. The loads do not depend on each other, so
-/// the processor waits for all of them at once.
-fn fetch(folios: &Folios, block: &[PageId]) {
-    let loaded = block.iter().fold(0, |sum, &page| sum ^ folios.raw(page));
-    black_box(loaded);
 }
 
 #[cfg(test)]

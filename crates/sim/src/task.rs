@@ -4,7 +4,7 @@ use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use mm::access::{self, Operations};
+use mm::access::{self, Ahead};
 use mm::latency;
 use mm::outcome::{Latency, Status, StepOutcome};
 use mm::units::{Bytes, Nanos};
@@ -33,7 +33,7 @@ pub(crate) struct Task<'a> {
     pub(crate) access: Option<Running<'a>>,
     pub(crate) regions: BTreeMap<&'a str, Region>,
     /// The access streams of its steps, by the step's path.
-    streams: BTreeMap<String, Operations>,
+    streams: BTreeMap<String, Ahead>,
     pub(crate) tables: access::Tables,
     /// Bytes that its accesses went beyond their amounts, where an operation stands for many.
     overshoots: BTreeMap<String, u64>,
@@ -110,7 +110,7 @@ pub(crate) struct Running<'a> {
     pub(crate) operations: u64,
     pub(crate) operation: Option<Underway>,
     /// Which blocks are still to come.
-    pub(crate) operations_to_do: Operations,
+    pub(crate) operations_to_do: Ahead,
     pub(crate) readahead: Readahead,
     path: String,
     latencies: Vec<u32>,
@@ -230,7 +230,7 @@ impl<'a> Task<'a> {
             let prng = access::stream(seed, &self.name, &path);
             let favourites = access::favourites(seed, &self.name, &access.target);
             let blocks = access::blocks(size, access.block);
-            Operations::new(access, blocks, prng, favourites, &mut self.tables)
+            Ahead::new(access, blocks, prng, favourites, &mut self.tables)
         });
         let readahead = match target {
             Area::File { index, .. } => self.readaheads.get(&index).copied(),

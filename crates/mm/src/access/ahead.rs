@@ -1,0 +1,201 @@
+//! The same operations, drawn many at a time and with the help of an index: for a bench that shall
+//! not wait for memory at every draw. [`Operations`] alone is what runs inside the VM, where time
+//! and memory of its own are part of what is measured.
+
+use alloc::sync::Arc;
+use alloc::vec;
+use alloc::vec::Vec;
+use core::hint::black_box;
+
+use super::{Operation, Operations, Order, Tables};
+use crate::prng::Prng;
+use crate::workload::Access;
+
+/// Operations drawn at a time: as many loads can be under way together.
+const AHEAD: usize = 64;
+
+/// An endless stream of operations, the same as that of [`Operations`].
+#[derive(Clone, Debug)]
+pub struct Ahead {
+    operations: Operations,
+    guide: Option<Guide>,
+    /// Drawn already; those before `next` have been handed out.
+    drawn: Vec<Operation>,
+    next: usize,
+}
+
+impl Ahead {
+    /// As [`Operations::new`]; the index is kept beside the table in `tables`.
+    #[must_use]
+    pub fn new(
+        access: &Access,
+        blocks: u64,
+        prng: Prng,
+        favourites: u64,
+        tables: &mut Tables,
+    ) -> Self {
+        let operations = Operations::new(access, blocks, prng, favourites, tables);
+        let guide = match &operations.order {
+            Order::Zipf(zipf) if blocks > 0 => Some(tables.guide(&zipf.cumulative)),
+            _ => None,
+        };
+        Self {
+            operations,
+            guide,
+            drawn: Vec::new(),
+            next: 0,
+        }
+    }
+
+    /// The next operation.
+    #[inline]
+    pub fn next_operation(&mut self) -> Operation {
+        if self.next == self.drawn.len() {
+            self.draw();
+        }
+        let operation = self.drawn[self.next];
+        self.next += 1;
+        operation
+    }
+
+    /// All that were drawn together, where the last operation was the first of them.
+    #[must_use]
+    pub fn just_drawn(&self) -> Option<&[Operation]> {
+        (self.next == 1).then_some(&self.drawn)
+    }
+
+    fn draw(&mut self) {
+        let nothing = Operation {
+            block: 0,
+            write: false,
+        };
+        self.drawn.resize(AHEAD, nothing);
+        self.next = 0;
+        match &self.guide {
+            Some(guide) => guide.draw(&mut self.operations, &mut self.drawn),
+            None => (self.drawn).fill_with(|| self.operations.next_operation()),
+        }
+    }
+}
+
+/// Where to look in a table of cumulative weights: for equal parts of the whole weight, the rank at
+/// which each begins.
+#[derive(Clone, Debug)]
+pub(super) struct Guide {
+    ranks: Arc<[u32]>,
+    /// Bits of a weight that do not tell its part.
+    shift: u32,
+    /// The whole weight.
+    total: u64,
+}
+
+impl Guide {
+    /// One to four parts for each rank.
+    pub(super) fn new(cumulative: &[u64]) -> Self {
+        let total = cumulative.last().copied().unwrap_or(0);
+        let bits = u64::BITS - total.leading_zeros();
+        let shift = bits.saturating_sub(cumulative.len().max(1).ilog2() + 1);
+        let (mut ranks, mut rank) = (vec![0], 0);
+        for part in 1..(total >> shift) + 2 {
+            let is_before = |sum: &&u64| **sum <= part << shift;
+            rank += cumulative[rank..].iter().take_while(is_before).count();
+            ranks.push(rank as u32);
+        }
+        Self {
+            ranks: ranks.into(),
+            shift,
+            total,
+        }
+    }
+
+    /// Step by step for all of them, so that no draw waits for the loads of another.
+    fn draw(&self, operations: &mut Operations, drawn: &mut [Operation]) {
+        for operation in drawn.iter_mut() {
+            operation.block = operations.prng.below(self.total);
+            operation.write = operations.draw_write();
+        }
+        let Order::Zipf(zipf) = &operations.order else {
+            return;
+        };
+        let mut ranges = [(0, 0); AHEAD];
+        for (range, operation) in ranges.iter_mut().zip(drawn.iter()) {
+            let part = (operation.block >> self.shift) as usize;
+            *range = (self.ranks[part], self.ranks[part + 1]);
+        }
+        let weights = ranges
+            .iter()
+            .map(|&(first, _)| zipf.cumulative[first as usize]);
+        black_box(weights.fold(0, |sum, weight| sum ^ weight));
+        for ((first, last), operation) in ranges.into_iter().zip(drawn.iter_mut()) {
+            let between = &zipf.cumulative[first as usize..last as usize];
+            let place = operation.block;
+            operation.block =
+                u64::from(first) + between.partition_point(|&sum| sum <= place) as u64;
+        }
+        for operation in drawn {
+            operation.block = zipf.scatter.apply(operation.block);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::units::Bytes;
+    use crate::workload::{Pattern, Target, Via};
+
+    fn access(pattern: Pattern, write_percent: u8) -> Access {
+        Access {
+            target: Target::Region("buffers".into()),
+            pattern,
+            write_percent,
+            amount: None,
+            time_limit: None,
+            block: Bytes(4096),
+            rate: 0,
+            think: crate::units::Nanos::ZERO,
+            via: Via::Syscall,
+        }
+    }
+
+    #[test]
+    fn operations_drawn_ahead_are_those_drawn_one_by_one() {
+        let zipf = |exponent_milli| Pattern::Zipf { exponent_milli };
+        let patterns = [Pattern::Sequential, Pattern::Random, zipf(600), zipf(2500)];
+        for (at, pattern) in patterns.into_iter().enumerate() {
+            for blocks in [1, 2, 3, 100, 4097, 100_000] {
+                let access = access(pattern, [0, 30, 100, 1][at]);
+                let (prng, mut tables) = (Prng::new(blocks), Tables::default());
+                let mut one_by_one = Operations::new(&access, blocks, prng.clone(), 7, &mut tables);
+                let mut ahead = Ahead::new(&access, blocks, prng, 7, &mut tables);
+                for _ in 0..5000 {
+                    assert_eq!(ahead.next_operation(), one_by_one.next_operation());
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn what_was_drawn_together_comes_in_that_order() {
+        let access = access(Pattern::Random, 50);
+        let mut ahead = Ahead::new(&access, 1000, Prng::new(1), 7, &mut Tables::default());
+        let first = ahead.next_operation();
+        let drawn = ahead.just_drawn().expect("it was the first").to_vec();
+        let others: Vec<Operation> = (1..AHEAD).map(|_| ahead.next_operation()).collect();
+        assert_eq!((drawn[0], &drawn[1..]), (first, &others[..]));
+        assert_eq!(ahead.just_drawn(), None);
+    }
+
+    #[test]
+    fn the_index_is_no_part_of_what_a_process_holds() {
+        let access = access(
+            Pattern::Zipf {
+                exponent_milli: 600,
+            },
+            0,
+        );
+        let mut tables = Tables::default();
+        let _ = Ahead::new(&access, 1000, Prng::new(1), 7, &mut tables);
+        assert_eq!(tables.size(), Bytes(8000));
+    }
+}
