@@ -41,7 +41,12 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
         _ => bail!("bench takes nothing, or --python with a Python that has libcachesim"),
     };
     let plimsoll = binary::release()?;
-    let mut sections = vec![machine::describe()?, replays()?, study(&plimsoll)?];
+    let mut sections = vec![
+        machine::describe()?,
+        replays()?,
+        model()?,
+        study(&plimsoll)?,
+    ];
     if let Some(python) = python {
         sections.push(beside_libcachesim(&plimsoll, python)?);
     }
@@ -53,11 +58,17 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
 
 /// What the benchmark of the replay prints.
 fn replays() -> Result<String> {
-    let table = replay_benchmark(&[])?;
-    Ok(format!("### Page accesses\n\n{table}"))
+    let table = benchmark("replay", &[])?;
+    Ok(format!("### Page accesses of a replay\n\n{table}"))
 }
 
-fn replay_benchmark(arguments: &[&str]) -> Result<String> {
+/// What the benchmark of the whole model prints.
+fn model() -> Result<String> {
+    let table = benchmark("model", &[])?;
+    Ok(format!("### Page accesses of the whole model\n\n{table}"))
+}
+
+fn benchmark(name: &str, arguments: &[&str]) -> Result<String> {
     let mut cargo = process::cargo();
     cargo.args([
         "bench",
@@ -65,7 +76,7 @@ fn replay_benchmark(arguments: &[&str]) -> Result<String> {
         "--package",
         "plimsoll-lab",
         "--bench",
-        "replay",
+        name,
         "--",
     ]);
     let output = cargo.args(arguments).stderr(Stdio::inherit()).output();
@@ -139,7 +150,10 @@ fn line(pages: u32, rounds: &[(Replayed, Replayed)]) -> String {
 
 fn trace(pages: u32) -> Result<PathBuf> {
     let path = tree::root().join(format!("target/zipf-{pages}.bin"));
-    replay_benchmark(&["trace", &pages.to_string(), &path.to_string_lossy()])?;
+    benchmark(
+        "replay",
+        &["trace", &pages.to_string(), &path.to_string_lossy()],
+    )?;
     Ok(path)
 }
 

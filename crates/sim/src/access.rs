@@ -1,5 +1,6 @@
 //! Accesses under way: operation after operation, each a run of pages of a file or a region.
 
+use alloc::boxed::Box;
 use alloc::vec::Vec;
 
 use mm::access::{self, Operation};
@@ -72,7 +73,7 @@ impl<'a> System<'a> {
     pub(crate) fn go_on(
         &mut self,
         task: &mut Task<'a>,
-        mut running: Running<'a>,
+        mut running: Box<Running<'a>>,
         now: Nanos,
     ) -> Result<Flow, Error> {
         let stop = self.run_operations(task, &mut running, now)?;

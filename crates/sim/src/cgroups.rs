@@ -1,6 +1,7 @@
 //! Control groups and processes: what is written into their files, the errands of their tasks, and
 //! who has to go when a group is out of memory.
 
+use alloc::boxed::Box;
 use mm::outcome::Status;
 use mm::units::Nanos;
 
@@ -25,7 +26,7 @@ pub(crate) enum Victim {
 
 impl<'a> System<'a> {
     /// A task begins to run: what it has in hand, and who pays for what it asks for.
-    pub(crate) fn take_in_hand(&mut self, index: usize) -> Task<'a> {
+    pub(crate) fn take_in_hand(&mut self, index: usize) -> Box<Task<'a>> {
         let mut task = self.tasks[index]
             .take()
             .expect("a task that is picked is not running");
@@ -36,7 +37,7 @@ impl<'a> System<'a> {
     }
 
     /// A task stops running; one that has ended gives back what it had paid for.
-    pub(crate) fn put_away(&mut self, index: usize, mut task: Task<'a>) {
+    pub(crate) fn put_away(&mut self, index: usize, mut task: Box<Task<'a>>) {
         task.allocation = core::mem::take(&mut self.memory.allocation);
         task.over_high = core::mem::take(&mut self.memory.over_high);
         self.memory.current = ROOT;
@@ -145,7 +146,7 @@ impl<'a> System<'a> {
         let alive = tasks.filter(|(_, task)| task.state == TaskState::Alive);
         let candidates = alive.map(|(index, task)| (index, task.candidate()));
         let victim = oom::victim(candidates, self.memory.oom_total(ROOT));
-        let group = |task: &Option<Task<'a>>| task.as_ref().map(|task| task.group);
+        let group = |task: &Option<Box<Task<'a>>>| task.as_ref().map(|task| task.group);
         let group = victim.and_then(|victim| group(&self.tasks[victim]));
         if let (Some(victim), Some(group)) = (victim, group) {
             self.count_kill(group);
@@ -189,7 +190,7 @@ impl<'a> System<'a> {
 
     /// A task by its place; the one that is not in the table is `current`.
     fn task<'t>(&'t self, current: &'t Task<'a>, index: usize) -> &'t Task<'a> {
-        self.tasks[index].as_ref().unwrap_or(current)
+        self.tasks[index].as_deref().unwrap_or(current)
     }
 }
 

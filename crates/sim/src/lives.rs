@@ -1,5 +1,6 @@
 //! The lives of processes: how they start, are waited for, killed and end.
 
+use alloc::boxed::Box;
 use alloc::vec::Vec;
 
 use mm::outcome::Status;
@@ -116,7 +117,7 @@ impl<'a> System<'a> {
                     let pressure = &mut self.scheduler.pressure;
                     pressure.move_task(entity, task.group, Nanos::ZERO);
                 }
-                self.tasks.push(Some(task));
+                self.tasks.push(Some(Box::new(task)));
             }
         }
         Ok(())

@@ -1,5 +1,6 @@
 //! What a run leaves: snapshots, samples and the figures of its steps.
 
+use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
@@ -72,7 +73,7 @@ impl Recorder {
         at: Nanos,
         memory: &Memory,
         tunables: &Tunables,
-        tasks: &[Option<Task<'_>>],
+        tasks: &[Option<Box<Task<'_>>>],
         pressure: &mut Pressure,
     ) {
         let mut files = BTreeMap::new();
@@ -95,7 +96,7 @@ impl Recorder {
         at: Nanos,
         memory: &Memory,
         tunables: &Tunables,
-        tasks: &[Option<Task<'_>>],
+        tasks: &[Option<Box<Task<'_>>>],
         pressure: &mut Pressure,
     ) {
         let mut files = self.all_files(at, memory, tunables);
@@ -186,7 +187,7 @@ fn schedstat(boot: &str, more: Nanos) -> String {
     text
 }
 
-fn progress(tasks: &[Option<Task<'_>>]) -> String {
+fn progress(tasks: &[Option<Box<Task<'_>>>]) -> String {
     let mut text = String::new();
     for task in tasks.iter().flatten() {
         let _ = writeln!(text, "{} {} {}", task.name, task.operations, task.bytes);

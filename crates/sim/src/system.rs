@@ -1,5 +1,6 @@
 //! The machine as a whole: it runs the workload's tasks and kswapd on its CPUs in virtual time.
 
+use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::vec::Vec;
 
@@ -53,8 +54,8 @@ pub(crate) struct System<'a> {
     pub(crate) scenario: &'a Scenario,
     pub(crate) memory: Memory,
     pub(crate) files: Vec<File>,
-    /// A task is taken out while it runs.
-    pub(crate) tasks: Vec<Option<Task<'a>>>,
+    /// A task is taken out while it runs; boxed, so that this moves a pointer.
+    pub(crate) tasks: Vec<Option<Box<Task<'a>>>>,
     pub(crate) scheduler: Scheduler,
     pub(crate) events: Events,
     pub(crate) tunables: Tunables,
@@ -216,8 +217,8 @@ impl<'a> System<'a> {
     }
 
     fn is_finished(&self) -> bool {
-        let to_come = |task: &Task<'a>| matches!(task.state, TaskState::Alive | TaskState::Due);
-        !self.tasks.iter().flatten().any(to_come)
+        let to_come = |state| matches!(state, TaskState::Alive | TaskState::Due);
+        !self.tasks.iter().flatten().any(|task| to_come(task.state))
     }
 
     fn finish(&mut self, now: Nanos) {

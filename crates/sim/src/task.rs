@@ -1,5 +1,6 @@
 //! A process instance and how far it is through its steps.
 
+use alloc::boxed::Box;
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -30,7 +31,7 @@ pub(crate) struct Task<'a> {
     /// Steps it is inside of, outermost first.
     pub(crate) frames: Vec<Frame<'a>>,
     /// The access it is in the middle of.
-    pub(crate) access: Option<Running<'a>>,
+    pub(crate) access: Option<Box<Running<'a>>>,
     pub(crate) regions: BTreeMap<&'a str, Region>,
     /// The access streams of its steps, by the step's path.
     streams: BTreeMap<String, Ahead>,
@@ -237,7 +238,7 @@ impl<'a> Task<'a> {
             Area::Region { .. } => None,
         };
         let amount = self.less_overshoot(&path, amount.0);
-        self.access = Some(Running {
+        self.access = Some(Box::new(Running {
             access,
             label,
             target,
@@ -251,12 +252,12 @@ impl<'a> Task<'a> {
             path,
             latencies: Vec::new(),
             longest: Nanos::ZERO,
-        });
+        }));
     }
 
     /// Leaves a complete access; its stream is kept for the step's next round, the file's
     /// readahead for its next access.
-    pub(crate) fn finish_access(&mut self, running: Running<'a>, scale: u64) {
+    pub(crate) fn finish_access(&mut self, running: Box<Running<'a>>, scale: u64) {
         if scale > 1 && running.bytes > running.amount {
             let beyond = self.overshoots.entry(running.path.clone()).or_default();
             *beyond += running.bytes - running.amount;

@@ -1,0 +1,99 @@
+//! How many page accesses a second the whole model makes: zones, reclaim, readahead, swap, disks,
+//! scheduler and pressure included.
+//!
+//! `cargo bench -p plimsoll-lab --bench model` prints a Markdown table; `cargo xtask bench` uses it.
+
+use mm::calibration::Calibration;
+use mm::outcome::Outcome;
+use mm::units::PageSize;
+use plimsoll_lab::calibration;
+use plimsoll_lab::study::Study;
+use rustix::time::{ClockId, clock_gettime};
+
+const KERNEL: &str = "6.12";
+const ROUNDS: usize = 5;
+const SEED: u64 = 1;
+
+/// One line of the table for each kind of lists.
+struct Case {
+    name: &'static str,
+    study: &'static str,
+    /// The arm of the classic lists, and that of the generations.
+    arms: [&'static str; 2],
+}
+
+const LRUS: [&str; 2] = ["classic", "mglru"];
+const RESIDENT: &str = include_str!("model/resident.toml");
+
+const CASES: [Case; 4] = [
+    Case {
+        name: "resident, reads of one page (Zipf 1.0)",
+        study: RESIDENT,
+        arms: LRUS,
+    },
+    Case {
+        name: "resident, reads of 64 KiB (Zipf 1.0)",
+        study: RESIDENT,
+        arms: ["classic, 64 KiB", "mglru, 64 KiB"],
+    },
+    Case {
+        name: "stream of eight times the memory",
+        study: include_str!("model/stream.toml"),
+        arms: LRUS,
+    },
+    Case {
+        name: "swap (buffers of 110 % of the memory beside a stream)",
+        study: include_str!("model/swap.toml"),
+        arms: LRUS,
+    },
+];
+
+fn main() {
+    let calibration = calibration::built_in(KERNEL).expect("the binary carries it");
+    let mut speeds = CASES.map(|_| [const { Vec::new() }; 2]);
+    // The cases take turns, so that a slow minute of the machine falls on all of them.
+    for _ in 0..ROUNDS {
+        for (case, speeds) in CASES.iter().zip(&mut speeds) {
+            for (arm, speeds) in case.arms.iter().zip(speeds) {
+                speeds.push(measure(case, arm, &calibration));
+            }
+        }
+    }
+    println!("| case | LRU | million accesses per CPU second, median | range | of classic |");
+    println!("|---|---|---|---|---|");
+    for (case, speeds) in CASES.iter().zip(&mut speeds) {
+        print_lines(case, speeds);
+    }
+}
+
+/// Million page accesses of a whole run for each second of CPU time that it takes.
+fn measure(case: &Case, arm: &str, calibration: &Calibration) -> f64 {
+    let study = Study::parse(case.study, case.name).expect("it is a study");
+    let scenario = study.scenario(arm, SEED).expect("it has the arm");
+    let start = cpu_seconds();
+    let capture = sim::run(&scenario, calibration).expect("the model has all of it");
+    let seconds = cpu_seconds() - start;
+    let outcome = Outcome::from_capture(capture).expect("the model writes steps");
+    let bytes: u64 = outcome.steps.iter().map(|step| step.bytes.0).sum();
+    (bytes / PageSize::FOUR_KIB.bytes()) as f64 / 1e6 / seconds
+}
+
+/// CPU time of this thread: what else the machine does is not counted.
+fn cpu_seconds() -> f64 {
+    let time = clock_gettime(ClockId::ThreadCPUTime);
+    time.tv_sec as f64 + time.tv_nsec as f64 / 1e9
+}
+
+fn print_lines(case: &Case, speeds: &mut [Vec<f64>; 2]) {
+    let mut classic = None;
+    for (lru, speeds) in LRUS.into_iter().zip(speeds) {
+        speeds.sort_by(f64::total_cmp);
+        let (least, most) = (speeds[0], speeds[speeds.len() - 1]);
+        let median = speeds[speeds.len() / 2];
+        let share = 100.0 * median / *classic.get_or_insert(median);
+        println!(
+            "| {} | {lru} | {median:.1} | {least:.1} to {most:.1} | {share:.0} % |",
+            case.name
+        );
+    }
+}
