@@ -17,6 +17,10 @@ pub const BUILT_IN: &[(&str, &str)] = &[
         include_str!("../../../../studies/memory-hogs.toml"),
     ),
     (
+        "memory-hogs-full-size",
+        include_str!("../../../../studies/memory-hogs-full-size.toml"),
+    ),
+    (
         "working-set",
         include_str!("../../../../studies/working-set.toml"),
     ),
