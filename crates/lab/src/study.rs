@@ -212,6 +212,12 @@ impl Study {
         Self::parse(&text, &self.file)
     }
 
+    /// Whether no real kernel can run it: all of its arms are for the model only.
+    #[must_use]
+    pub fn is_for_the_model(&self) -> bool {
+        self.arms.iter().all(|arm| arm.model_only)
+    }
+
     /// Reads a built-in study by its name, or a file by its path.
     ///
     /// # Errors

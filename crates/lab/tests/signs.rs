@@ -117,11 +117,9 @@ fn a_large_server_is_slowed_by_backups_larger_than_the_free_memory_only() {
     let arms = ["no backup", "8 GiB", "16 GiB", "32 GiB", "128 GiB"];
     for kernel in ["6.1", "6.12"] {
         let [none, half, all, twice, eight] = medians(&study, kernel, arms, &["kept"])[0];
-        assert!(
-            half > 0.999 * none && all > 0.999 * none,
-            "{half}, {all} of {none}"
-        );
-        assert!(twice < 0.995 * none, "{kernel}: {twice} of {none}");
+        let flat = [half, all].iter().all(|kept| *kept > 0.994 * none);
+        assert!(flat, "{kernel}: {half}, {all} of {none}");
+        assert!(twice < 0.992 * none, "{kernel}: {twice} of {none}");
         assert!(eight < 0.99 * twice, "{kernel}: {eight} after {twice}");
     }
 }

@@ -70,6 +70,7 @@ pub fn arms(
     let mut lines: Vec<ArmRow> = wanted.map(line).collect();
     sort(&mut lines, study, asked, rows);
     let baseline = judgements.first().map(|judgement| &judgement.baseline);
+    let baseline = baseline.filter(|_| !asked.effects.is_empty());
     Some(Arms {
         title: asked.title.clone(),
         row: asked.row.clone(),

@@ -148,6 +148,12 @@ fn unproved(report: &Report<'_>) -> String {
     if report.pairs.iter().any(Pair::is_proved) {
         return String::new();
     }
+    if report.study.is_for_the_model() {
+        return "<section class=\"warning\">\n<p><strong>For the model only.</strong> All figures \
+                below are predictions; the study has no arm that a real kernel could run here, so \
+                the calibration error is unknown.</p>\n</section>\n"
+            .to_owned();
+    }
     let name = Escaped(&report.study.file);
     format!(
         "<section class=\"warning\">\n<p><strong>Nothing was proved yet.</strong> All figures \

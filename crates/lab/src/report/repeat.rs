@@ -17,7 +17,9 @@ pub(super) fn repeat(report: &Report<'_>) -> String {
         .iter()
         .flat_map(|p| commands(study, p))
         .collect();
-    commands.push(format!("plimsoll report {}", study.file));
+    if !study.is_for_the_model() {
+        commands.push(format!("plimsoll report {}", study.file));
+    }
     let mut text = format!(
         "<h2>How to repeat it</h2>\n<pre>{}</pre>\n{}",
         Escaped(commands.join("\n")),

@@ -49,7 +49,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
             anstream::eprintln!("plimsoll: not used: {problem}");
         }
         match gathered.scored.is_empty() {
-            true if study.arms.iter().all(|arm| arm.model_only) => {}
+            true if study.is_for_the_model() => {}
             true => unproved.push(study.name),
             false => scored.push(gathered.scored),
         }

@@ -76,7 +76,7 @@ fn show(report: &Report<'_>, detail: Detail) -> anyhow::Result<()> {
         }
         writeln!(out)?;
     }
-    if !report.pairs.iter().any(Pair::is_proved) {
+    if !report.pairs.iter().any(Pair::is_proved) && !study.is_for_the_model() {
         let name = &study.file;
         writeln!(
             out,

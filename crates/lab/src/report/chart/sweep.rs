@@ -38,7 +38,9 @@ pub(crate) struct Sweep<'a> {
 
 /// In pixels: one size for desk and phone, since two of them stand beside each other on a desk.
 const SIZE: (i32, i32) = (440, 270);
+/// Room for the heights at least, and between their words and the axis.
 const LEFT: i32 = 56;
+const GAP: i32 = 6;
 const RIGHT: i32 = 8;
 const TOP: i32 = 10;
 const BOTTOM: i32 = 44;
@@ -58,10 +60,19 @@ impl Sweep<'_> {
         })
     }
 
+    /// Where the axis begins: behind the longest of the heights' words.
+    fn left(&self) -> i32 {
+        let words = self
+            .heights
+            .iter()
+            .map(|(_, words)| text_width(words, TEXT));
+        words.fold(LEFT, |left, width| left.max(width + 2 * GAP))
+    }
+
     fn x(&self, place: usize) -> i32 {
-        let room = f64::from(SIZE.0 - LEFT - RIGHT - 2 * MARGIN);
+        let room = f64::from(SIZE.0 - self.left() - RIGHT - 2 * MARGIN);
         let steps = self.places.len().saturating_sub(1).max(1);
-        LEFT + MARGIN + (place as f64 / steps as f64 * room).round() as i32
+        self.left() + MARGIN + (place as f64 / steps as f64 * room).round() as i32
     }
 
     fn y(&self, value: f64) -> i32 {
@@ -72,12 +83,15 @@ impl Sweep<'_> {
     }
 
     fn draw_axes(&self, canvas: &Canvas<'_>) -> Drawn {
-        let faint = Ink::Faint.color().stroke_width(fine(1).unsigned_abs());
+        let (left, faint) = (
+            self.left(),
+            Ink::Faint.color().stroke_width(fine(1).unsigned_abs()),
+        );
         for (height, words) in self.heights {
             let y = self.y(*height);
-            let line = vec![(fine(LEFT), fine(y)), (fine(SIZE.0 - RIGHT), fine(y))];
+            let line = vec![(fine(left), fine(y)), (fine(SIZE.0 - RIGHT), fine(y))];
             canvas.draw(&PathElement::new(line, faint))?;
-            write(canvas, words, (LEFT - 6, y), HPos::Right)?;
+            write(canvas, words, (left - GAP, y), HPos::Right)?;
         }
         let (below, mut free) = (SIZE.1 - BOTTOM, i32::MIN);
         for (place, words) in self.places.iter().enumerate() {
@@ -89,7 +103,7 @@ impl Sweep<'_> {
                 free = x + half + 3;
             }
         }
-        let middle = i32::midpoint(LEFT, SIZE.0 - RIGHT);
+        let middle = i32::midpoint(left, SIZE.0 - RIGHT);
         write(canvas, self.along, (middle, SIZE.1 - 10), HPos::Center)
     }
 
