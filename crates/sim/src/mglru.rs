@@ -11,7 +11,7 @@ mod control;
 mod ends;
 mod evict;
 
-pub(crate) use evict::Batch;
+pub(crate) use evict::{Batch, Wanted};
 
 use control::Control;
 use ends::Ends;

@@ -354,6 +354,14 @@ impl Memory {
         zones.any(|zone| zone.free > mark(zone))
     }
 
+    /// Whether all zones up to `highest` are so many pages above high for requests that can use
+    /// these.
+    pub(crate) fn are_safe(&self, highest: usize, pages: u64) -> bool {
+        let mut zones = self.zones[..=highest].iter();
+        let mark = |zone: &Zone| zone.mark(Mark::High) + self.reserve(zone, highest);
+        zones.all(|zone| zone.free > mark(zone) + pages)
+    }
+
     /// Pages of a zone withheld from requests that could use the zones up to `highest`.
     fn reserve(&self, zone: &Zone, highest: usize) -> u64 {
         let highest = self.zones[highest].layout;

@@ -8,7 +8,7 @@ use mm::units::Nanos;
 use crate::folio::{Flag, PageId, State};
 use crate::lruvec::{Kind, ROOT};
 use crate::memory::Memory;
-use crate::mglru::{BATCH, Batch, Place};
+use crate::mglru::{BATCH, Batch, Place, Wanted};
 use crate::page_alloc::{HUGE_PAGES, Zone};
 use crate::shrink::{Fate, Shrunk};
 use crate::vmscan::{Control, DEF_PRIORITY, Pass, Progress, Reclaimer};
@@ -72,9 +72,10 @@ impl Memory {
         })
     }
 
-    /// The swappiness that eviction goes by: 0 where there is no room in swap for a batch.
+    /// The swappiness that eviction goes by: 0 where nothing may be swapped, or swap has no room
+    /// for a batch.
     fn eviction_swappiness(&self, control: &Control) -> u32 {
-        match self.swap.free() < BATCH as u64 {
+        match self.swap.free() < BATCH as u64 || !control.may_swap {
             true => 0,
             false => control.swappiness as u32,
         }
@@ -134,10 +135,14 @@ impl Memory {
     /// Evicts up to 64 pages of a group; gives back the progress.
     fn evict_batch(&mut self, pass: &mut Pass, scan: &mut GenerationScan, swappiness: u32) -> u64 {
         let mut batch = Batch::EMPTY;
-        let choice = (swappiness, forced_kind(pass, swappiness));
+        let wanted = Wanted {
+            swappiness,
+            forced: forced_kind(pass, swappiness),
+            highest: pass.control.highest,
+        };
         let moves_locked = self.rules.lru_gen_is_early;
         let isolated = self.with_generations(scan.group, |generations, folios| {
-            generations.isolate(folios, &mut batch, choice, |folios, page| {
+            generations.isolate(folios, &mut batch, wanted, |folios, page| {
                 moves_locked && folios.is_reading(page)
             })
         });
@@ -227,8 +232,8 @@ impl Memory {
         self.add_to_generation(page, Place::Youngest);
     }
 
-    /// Whether the reclaimer may stop (`should_abort_scan`); reclaim of a group never does, for
-    /// fairness.
+    /// Whether the reclaimer may stop, by the zones that it is for (`should_abort_scan`); reclaim
+    /// of a group never does, for fairness.
     fn has_enough(&self, pass: &mut Pass, scan: &GenerationScan) -> bool {
         let control = pass.control;
         if control.target != ROOT {
@@ -238,10 +243,8 @@ impl Memory {
         if self.rules.lru_gen_is_early {
             return self.has_enough_early(pass, scan);
         }
-        let above = BATCH as u64;
-        let mut zones = self.zones.iter();
-        let is_safe = |zone: &Zone| zone.free > zone.high + zone.reserve + above;
-        pass.reclaimed >= control.goal || kswapd && zones.all(is_safe)
+        let highest = control.highest.min(self.zones.len() - 1);
+        pass.reclaimed >= control.goal || kswapd && self.are_safe(highest, BATCH as u64)
     }
 
     /// 6.1: kswapd once it has its goal, a task at any time, if all zones have pages enough; a task
@@ -251,6 +254,7 @@ impl Memory {
             reclaimer,
             priority,
             goal,
+            highest,
             ..
         } = pass.control;
         let kswapd = reclaimer == Reclaimer::Kswapd;
@@ -258,8 +262,9 @@ impl Memory {
         if !kswapd && done && scan.writes {
             return true;
         }
-        let mark = |zone: &Zone| if kswapd { zone.high } else { zone.low };
-        let above = self.zones.iter().all(|zone| zone.free >= mark(zone));
+        let mark = |zone: &Zone| zone.boost + if kswapd { zone.high } else { zone.low };
+        let mut zones = self.zones.iter().take(highest.saturating_add(1));
+        let above = zones.all(|zone| zone.free >= mark(zone));
         let enough = (done || !kswapd) && priority <= DEF_PRIORITY - 2 && above;
         pass.reclaimed += if enough { BATCH as u64 } else { 0 };
         enough

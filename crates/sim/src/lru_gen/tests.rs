@@ -4,6 +4,7 @@ use mm::units::Nanos;
 
 use super::*;
 use crate::lruvec::ROOT;
+use crate::mglru::BATCH;
 use crate::swap::Backing;
 use crate::vmscan::{Control, DEF_PRIORITY, Reclaimer};
 
@@ -163,6 +164,70 @@ fn a_page_that_a_fault_brings_back_soon_is_restored_to_the_youngest_generation()
     assert_eq!(memory.events.workingset_refault_anon, 1);
     memory.add_new(base);
     assert!(memory.list(Lru::ActiveAnon) >= 1);
+}
+
+/// Two zones of generations with so many pages of a file in each.
+fn with_zones(pages: u64) -> Memory {
+    let mut memory = Memory::with_two_zones(2000, 20);
+    memory.set_lru_gen_enabled(true);
+    let base = memory.take_range(2 * pages).expect("there is room");
+    for page in base..base + 2 * pages as PageId {
+        let upper = u64::from(page - base) < pages;
+        memory.zones[1].free = if upper { 2000 } else { 0 };
+        memory.allocate(page, State::Inactive).expect("it fits");
+        memory.tree_insert(page).expect("it fits");
+        memory.add_new(page);
+    }
+    memory
+}
+
+fn pass_of_kswapd(memory: &mut Memory, change: impl Fn(&mut Control)) -> u64 {
+    let mut control = Control::new(Reclaimer::Kswapd, 10_000, 60);
+    control.priority = 0;
+    change(&mut control);
+    let mut pass = memory.begin_pass(control);
+    while memory.pass_step(&mut pass) == crate::vmscan::Progress::More {}
+    pass.reclaimed
+}
+
+#[test]
+fn for_the_lowest_zone_pages_of_higher_ones_only_make_way_for_a_younger_generation() {
+    let mut memory = with_zones(200);
+    let for_the_lowest = |control: &mut Control| control.highest = 0;
+    let mut reclaimed = 0;
+    while reclaimed < 200 {
+        reclaimed += pass_of_kswapd(&mut memory, for_the_lowest);
+    }
+    assert_eq!((reclaimed, memory.zones[0].lru[2]), (200, 0));
+    assert_eq!(memory.zones[1].lru[2] + memory.zones[1].lru[3], 200);
+    assert!(memory.events.pgrefill >= 200, "they were moved");
+    assert_eq!(memory.events.pgscan_kswapd, 200, "but not scanned");
+}
+
+#[test]
+fn kswapd_stops_once_the_zones_that_it_runs_for_are_safe() {
+    for (highest, stops) in [(0, true), (1, false)] {
+        let mut memory = with_zones(200);
+        memory.zones[0].free = 1000;
+        memory.zones[1].free = 0;
+        while memory.events.pgscan_kswapd == 0 {
+            pass_of_kswapd(&mut memory, |control| control.highest = highest);
+        }
+        assert_eq!(memory.events.pgscan_kswapd == BATCH as u64, stops);
+    }
+}
+
+#[test]
+fn a_run_for_boosts_alone_leaves_anonymous_memory() {
+    let (mut memory, _) = with_anon(2000);
+    memory.set_lru_gen_enabled(true);
+    for _ in 0..4 {
+        pass_of_kswapd(&mut memory, |control| control.may_swap = false);
+    }
+    assert_eq!(memory.events.pgscan_anon, 0);
+    while memory.events.pgscan_anon == 0 {
+        pass_of_kswapd(&mut memory, |_| {});
+    }
 }
 
 #[test]

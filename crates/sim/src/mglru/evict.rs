@@ -53,28 +53,64 @@ impl Isolated {
     }
 }
 
+/// What an attempt at eviction is to go by.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Wanted {
+    /// 0 stands for memory that cannot be swapped.
+    pub(crate) swappiness: u32,
+    /// The kind to begin with, if that is settled.
+    pub(crate) forced: Option<Kind>,
+    /// Only pages of the zones up to this one are of use.
+    pub(crate) highest: usize,
+}
+
+impl Wanted {
+    /// Pages of any zone, by so much swappiness.
+    pub(crate) fn any(swappiness: u32) -> Self {
+        Self {
+            swappiness,
+            forced: None,
+            highest: ZONES - 1,
+        }
+    }
+}
+
+/// Which pages of the oldest generation are not evicted now.
+struct Sieve<W> {
+    /// Those of later tiers were used too often.
+    last_tier: usize,
+    /// Those of higher zones are of no use.
+    highest: usize,
+    /// Those of which this is true wait for something.
+    waits: W,
+}
+
 impl Generations {
     /// Takes up to 64 of the oldest pages off their lists into `batch`, which must be empty
-    /// (`isolate_folios`). Swappiness 0 stands for memory that cannot be swapped; `forced` is the
-    /// kind to begin with, if that is settled; pages of which `waits` is true cannot be evicted
-    /// now and move one generation up.
+    /// (`isolate_folios`). Pages of which `waits` is true cannot be evicted now and move one
+    /// generation up.
     pub(crate) fn isolate(
         &mut self,
         folios: &mut Folios,
         batch: &mut Batch,
-        (swappiness, forced): (u32, Option<Kind>),
+        wanted: Wanted,
         waits: impl Fn(&Folios, PageId) -> bool,
     ) -> Isolated {
-        let swaps = swappiness > 0;
-        let (first, mut last_tier) = self.choose(swappiness, forced);
+        let swaps = wanted.swappiness > 0;
+        let (first, mut last_tier) = self.choose(wanted);
+        let mut sieve = Sieve {
+            last_tier: 0,
+            highest: wanted.highest.min(ZONES - 1),
+            waits,
+        };
         let mut done = Isolated::nothing(first);
         for kind in [first, first.other()]
             .into_iter()
             .take(age::kinds(swaps).len())
         {
             done.kind = kind;
-            let tier = last_tier.take().unwrap_or_else(|| self.last_tier(kind));
-            done.progress = self.scan(folios, batch, tier, &waits, &mut done);
+            sieve.last_tier = last_tier.take().unwrap_or_else(|| self.last_tier(kind));
+            done.progress = self.scan(folios, batch, &sieve, &mut done);
             if done.progress > 0 {
                 break;
             }
@@ -87,16 +123,16 @@ impl Generations {
     }
 
     /// The kind to begin with, and the last of its tiers to evict where that follows from it.
-    fn choose(&self, swappiness: u32, forced: Option<Kind>) -> (Kind, Option<usize>) {
+    fn choose(&self, wanted: Wanted) -> (Kind, Option<usize>) {
         let [anon, file] = self.min_seq;
-        match (forced, swappiness) {
+        match (wanted.forced, wanted.swappiness) {
             (Some(kind), _) => (kind, None),
             (None, 0) => (Kind::File, None),
             _ if anon < file => (Kind::Anon, None),
             (None, 1) => (Kind::File, None),
             (None, SWAPPINESS_MAX..) => (Kind::Anon, None),
             _ => {
-                let (kind, tier) = self.weigh(swappiness);
+                let (kind, tier) = self.weigh(wanted.swappiness);
                 (kind, Some(tier))
             }
         }
@@ -122,23 +158,24 @@ impl Generations {
         control.last_tier(control.position(0, 1), 2)
     }
 
-    /// Goes through the oldest generation of `done.kind`, highest zone first (`scan_folios`); gives
+    /// Goes through the oldest generation of `done.kind` (`scan_folios`): from the highest zone of
+    /// use down, then through those above it, whose pages only go to a younger generation. Gives
     /// back the pages it looked at, 0 where it got nowhere.
     fn scan(
         &mut self,
         folios: &mut Folios,
         batch: &mut Batch,
-        last_tier: usize,
-        waits: &impl Fn(&Folios, PageId) -> bool,
+        sieve: &Sieve<impl Fn(&Folios, PageId) -> bool>,
         done: &mut Isolated,
     ) -> u64 {
         if self.count(done.kind) == LEAST {
             return 0;
         }
         let mut looked_at = 0;
-        for zone in (0..ZONES).rev() {
+        let useful = (0..=sieve.highest).rev();
+        for zone in useful.chain((sieve.highest + 1..ZONES).rev()) {
             let place = (zone, BATCH_MAX - looked_at);
-            looked_at += self.scan_zone(folios, batch, place, last_tier, waits, done);
+            looked_at += self.scan_zone(folios, batch, place, sieve, done);
         }
         let got_nowhere = batch.len == 0 && looked_at < BATCH_MAX;
         if got_nowhere { 0 } else { looked_at }
@@ -151,8 +188,7 @@ impl Generations {
         folios: &mut Folios,
         batch: &mut Batch,
         (zone, most): (usize, u64),
-        last_tier: usize,
-        waits: &impl Fn(&Folios, PageId) -> bool,
+        sieve: &Sieve<impl Fn(&Folios, PageId) -> bool>,
         done: &mut Isolated,
     ) -> u64 {
         let (kind, oldest) = (done.kind, slot(self.min_seq[done.kind as usize]));
@@ -161,7 +197,7 @@ impl Generations {
         while let Some(page) = tail.filter(|_| batch.len < BATCH && looked_at < most) {
             looked_at += 1;
             tail = folios.previous(page);
-            if self.sort(folios, page, last_tier, waits, done) {
+            if self.sort(folios, page, sieve, done) {
                 done.sorted += 1;
                 continue;
             }
@@ -179,13 +215,14 @@ impl Generations {
         &mut self,
         folios: &mut Folios,
         page: PageId,
-        last_tier: usize,
-        waits: &impl Fn(&Folios, PageId) -> bool,
+        sieve: &Sieve<impl Fn(&Folios, PageId) -> bool>,
         done: &mut Isolated,
     ) -> bool {
         let (kind, zone) = (done.kind, folios.zone(page));
         let oldest = slot(self.min_seq[kind as usize]);
-        if Folios::is_cold(folios.raw(page), oldest) && !waits(folios, page) {
+        let useless = zone > sieve.highest;
+        let cold = Folios::is_cold(folios.raw(page), oldest);
+        if cold && !useless && !(sieve.waits)(folios, page) {
             return false;
         }
         let named = folios.generation(page);
@@ -194,14 +231,17 @@ impl Generations {
             return true;
         }
         let refs = refs(folios, page);
-        if tier(refs) > last_tier || refs == REFS_MAX {
-            let next = next_generation(self, folios, page, kind);
-            self.lists[next][kind as usize][zone].push_tail(folios, page);
+        let protected = tier(refs) > sieve.last_tier || refs == REFS_MAX;
+        if protected {
             self.control[kind as usize].note_protected(tier(refs));
             done.protected[kind as usize] += 1;
+        }
+        if protected || useless {
+            let next = next_generation(self, folios, page, kind);
+            self.lists[next][kind as usize][zone].push_tail(folios, page);
             return true;
         }
-        if waits(folios, page) {
+        if (sieve.waits)(folios, page) {
             let next = next_generation(self, folios, page, kind);
             self.lists[next][kind as usize][zone].push_head(folios, page);
             return true;

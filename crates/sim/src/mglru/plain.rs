@@ -215,18 +215,19 @@ impl Plain {
         )
     }
 
-    /// One attempt: the pages taken off, and the progress. Pages of which `waits` is true cannot be
-    /// taken.
+    /// One attempt: the pages taken off, and the progress. Pages of which `waits` is true, or of
+    /// zones above `highest`, cannot be taken.
     pub(crate) fn isolate(
         &mut self,
         swappiness: u64,
+        highest: usize,
         waits: fn(u32) -> bool,
     ) -> (Vec<(u32, Page)>, u64) {
         let (mut kind, mut tier) = self.choose(swappiness);
         let (mut taken, mut progress) = (Vec::new(), 0);
         for _ in 0..if swappiness == 0 { 1 } else { 2 } {
             let last = tier.unwrap_or_else(|| self.last_tier(kind, 2, (kind, 1)));
-            progress = self.scan(kind, last, waits, &mut taken);
+            progress = self.scan(kind, last, highest, waits, &mut taken);
             if progress > 0 {
                 break;
             }
@@ -245,6 +246,7 @@ impl Plain {
         &mut self,
         kind: usize,
         last: usize,
+        highest: usize,
         waits: fn(u32) -> bool,
         taken: &mut Vec<(u32, Page)>,
     ) -> u64 {
@@ -253,7 +255,7 @@ impl Plain {
         if self.max - oldest == 1 {
             return 0;
         }
-        for zone in [3, 2, 1, 0] {
+        for zone in [3, 2, 1, 0].map(|below| (highest + 1 + below) % 4) {
             while taken.len() < 64 && looked_at < 4096 {
                 let Some(id) = self.list(oldest, kind, zone).pop_back() else {
                     break;
@@ -266,6 +268,10 @@ impl Plain {
                 } else if page.tier() > last || page.uses() == 4 {
                     self.left += 1;
                     self.total[kind][page.tier()] += 1;
+                    let next = self.advance(id);
+                    self.list(next, kind, zone).push_back(id);
+                } else if zone > highest {
+                    self.left += 1;
                     let next = self.advance(id);
                     self.list(next, kind, zone).push_back(id);
                 } else if waits(id) {

@@ -67,13 +67,16 @@ impl Both {
         self.plain.add(id, page, seq, place == Place::Next);
     }
 
-    fn evict(&mut self, swappiness: u32) {
+    fn evict(&mut self, swappiness: u32, highest: usize) {
         let mut batch = Batch::EMPTY;
-        let choice = (swappiness, None);
+        let wanted = Wanted {
+            highest,
+            ..Wanted::any(swappiness)
+        };
         let isolated = self
             .clever
-            .isolate(&mut self.folios, &mut batch, choice, |_, page| waits(page));
-        let (taken, progress) = self.plain.isolate(u64::from(swappiness), waits);
+            .isolate(&mut self.folios, &mut batch, wanted, |_, page| waits(page));
+        let (taken, progress) = (self.plain).isolate(u64::from(swappiness), highest, waits);
         assert_eq!(isolated.progress, progress);
         let ids: Vec<u32> = taken.iter().map(|(id, _)| *id).collect();
         assert_eq!(batch.pages(), ids, "the same pages in the same order");
@@ -88,7 +91,7 @@ impl Both {
         let id = prng.below(u64::from(PAGES)) as u32;
         let resident = self.folios.is_resident(id);
         match prng.below(100) {
-            0..=1 => self.evict(swappiness),
+            0..=1 => self.evict(swappiness, prng.below(4) as usize),
             2 if self.clever.budget(swappiness > 0).needs_aging => {
                 self.clever.age(&mut self.folios, swappiness > 0, 0);
                 self.plain.age(swappiness > 0);
@@ -172,7 +175,7 @@ fn with_files(pages: u32) -> (Folios, Generations) {
 
 fn evict(folios: &mut Folios, generations: &mut Generations) -> Vec<u32> {
     let mut batch = Batch::EMPTY;
-    generations.isolate(folios, &mut batch, (0, None), |_, _| false);
+    generations.isolate(folios, &mut batch, Wanted::any(0), |_, _| false);
     batch.pages().to_vec()
 }
 
@@ -233,7 +236,7 @@ fn a_page_that_waits_moves_one_generation_up() {
     evict(&mut folios, &mut generations);
     let mut batch = Batch::EMPTY;
     let oldest = generations.min_seq[1];
-    generations.isolate(&mut folios, &mut batch, (0, None), |_, page| page == 0);
+    generations.isolate(&mut folios, &mut batch, Wanted::any(0), |_, page| page == 0);
     assert_eq!(batch.pages(), [1]);
     assert_eq!(folios.generation(0), slot(oldest + 1));
 }

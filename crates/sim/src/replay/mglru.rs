@@ -2,7 +2,7 @@
 
 use super::{Counters, Policy};
 use crate::folio::{Flag, Folios, PageId, State};
-use crate::mglru::{Batch, Generations, Place, Shadow, note_use};
+use crate::mglru::{Batch, Generations, Place, Shadow, Wanted, note_use};
 use crate::vmscan::DEF_PRIORITY;
 
 /// Memory with generations.
@@ -111,7 +111,7 @@ impl MultiGeneration {
         let folios = &mut self.folios;
         let isolated = self
             .generations
-            .isolate(folios, &mut batch, (0, None), |_, _| false);
+            .isolate(folios, &mut batch, Wanted::any(0), |_, _| false);
         self.generations.leave_shadows(folios, batch.pages());
         let evicted = batch.pages().len() as u64;
         self.resident -= evicted;

@@ -130,7 +130,7 @@ impl PlainReplay {
             if goal == 0 {
                 return;
             }
-            let (taken, progress) = self.lists.isolate(0, |_| false);
+            let (taken, progress) = self.lists.isolate(0, 3, |_| false);
             for (id, page) in taken {
                 self.shadows.insert(id, self.lists.evict(&page));
             }
