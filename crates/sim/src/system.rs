@@ -354,11 +354,11 @@ impl<'a> System<'a> {
 
     /// What a task does between two looks at the clock comes at once, its time does not: where
     /// something happens in it, the rest is paid later, as the task may have to give way. Only the
-    /// copying at its end is not interrupted.
+    /// copying at its end, and a walk through page tables, is not interrupted.
     fn interrupted_at(&self, from: Nanos, to: Nanos) -> Nanos {
         let limit = self.limit(from);
-        let copying = Nanos(self.memory.unbroken / 1000);
-        match limit.saturating_add(copying) < to {
+        let unbroken = Nanos(self.memory.unbroken / 1000);
+        match limit.saturating_add(unbroken) < to {
             true => limit,
             false => to,
         }
@@ -378,6 +378,7 @@ impl<'a> System<'a> {
         let mut now = from;
         while self.memory.kswapd.is_awake() {
             self.memory.began = now;
+            self.memory.unbroken = 0;
             let progress = self.memory.kswapd_step();
             let ran = Nanos(self.memory.take_spent() / 1000 + 1);
             now += ran;

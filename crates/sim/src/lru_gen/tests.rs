@@ -231,6 +231,16 @@ fn a_run_for_boosts_alone_leaves_anonymous_memory() {
 }
 
 #[test]
+fn a_walk_through_page_tables_is_not_interrupted() {
+    let (mut memory, _) = with_anon(2000);
+    memory.set_lru_gen_enabled(true);
+    memory.rules.lru_gen.walks = true;
+    memory.costs.walk_ps = 190_000;
+    memory.age_group(ROOT, true);
+    assert_eq!(memory.unbroken, 2000 * 190_000);
+}
+
+#[test]
 fn kswapd_calls_the_oom_killer_where_all_pages_are_too_young() {
     let mut memory = Memory::with_cache(10_000, 1000, 8740, 0);
     memory.set_lru_gen_enabled(true);

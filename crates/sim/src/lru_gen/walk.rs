@@ -11,6 +11,9 @@ use crate::page_alloc::HUGE_PAGES;
 const TABLE: PageId = HUGE_PAGES as PageId;
 /// Entries that a look around sees (`MIN_LRU_BATCH`).
 const AROUND: PageId = 64;
+/// Entries that a walk goes through between two looks at the scheduler: those of a page-upper
+/// entry, which maps a gibibyte.
+const STRETCH: u64 = 1 << 18;
 /// A page table is worth a walk where one entry in so many was used: one of each cache line.
 const DENSE: u64 = 8;
 
@@ -55,6 +58,7 @@ impl Memory {
     /// Goes through the page tables that the last walk found worth it; those of anonymous memory
     /// are passed over where it cannot be swapped.
     fn walk_page_tables(&mut self, group: usize, swaps: bool) {
+        let began = self.spent;
         let filter = core::mem::take(&mut self.lruvecs[group].walked);
         let mut next = Walked {
             tables: Some(Vec::new()),
@@ -66,6 +70,7 @@ impl Memory {
             }
         }
         self.lruvecs[group].walked = next;
+        self.unbroken += (self.spent - began).min(STRETCH * self.costs.walk_ps);
     }
 
     /// Walks one page table; true where it is worth the next walk.
