@@ -13,7 +13,7 @@ use crate::psi::{Doing, Pressure, SYSTEM};
 
 /// Between two ticks, at 250 Hz as distributions build their kernels: only then, and when a task
 /// wakes, the kernel looks whether the one that runs has had enough.
-const TICK: Nanos = Nanos(4_000_000);
+pub(crate) const TICK: Nanos = Nanos(4_000_000);
 
 /// Something that happens at a time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

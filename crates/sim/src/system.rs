@@ -17,6 +17,7 @@ use crate::disk::{Disk, Writer};
 use crate::error::Error;
 use crate::filemap::{self, File};
 use crate::folio::PageId;
+use crate::lruvec::{FLUSH_PERIOD, first_flush};
 use crate::memory::Memory;
 use crate::placing::{add_swap, files};
 use crate::recorder::Recorder;
@@ -35,9 +36,6 @@ const BUDGET: u64 = 30_000_000;
 /// Pages that the bench's supervisor locks for samples and snapshots when a run begins, with their
 /// page tables: a mebibyte, which few runs exceed.
 const OBSERVER_PAGES: u64 = 259;
-
-/// Time between two flushes of the control groups' statistics (`FLUSH_TIME`).
-const FLUSH_PERIOD: Nanos = Nanos(2_000_000_000);
 
 /// Decisions of the scheduler after which a run is given up.
 const STEPS: u64 = 1 << 32;
@@ -212,8 +210,7 @@ impl<'a> System<'a> {
         self.events.add(Nanos::ZERO, Event::Sample);
         self.events.add(Nanos::SECOND, Event::Second);
         self.memory.flush_stats();
-        let next = FLUSH_PERIOD.0 - self.uptime.0 % FLUSH_PERIOD.0;
-        self.events.add(Nanos(next), Event::FlushStats);
+        self.events.add(first_flush(self.uptime), Event::FlushStats);
     }
 
     fn is_finished(&self) -> bool {
