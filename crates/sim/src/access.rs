@@ -16,6 +16,7 @@ use crate::filemap::{Progress, Reader};
 use crate::folio::{Flag, PageId};
 use crate::memcontrol::{GroupId, ROOT};
 use crate::page_alloc::NoPage;
+use crate::pcp::List;
 use crate::sampling;
 use crate::sched::Sleep;
 use crate::system::{Flow, System, WaitsFor};
@@ -65,7 +66,8 @@ impl<'a> System<'a> {
         };
         task.begin_access(access, label, area, amount, now, self.scenario.seed);
         let tables = Bytes(task.tables.size().0 - before.0);
-        task.own_pages += self.memory.hold(tables.pages_ceil(PageSize::FOUR_KIB).0);
+        let tables = tables.pages_ceil(PageSize::FOUR_KIB).0;
+        task.table_pages += self.memory.hold(List::Users, tables);
         Ok(Flow::Continue)
     }
 

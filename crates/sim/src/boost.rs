@@ -4,9 +4,10 @@
 //! A block (512 pages) belongs to a migrate type: users', the slab's, or that of the kernel's other
 //! objects. Boot leaves the slab blocks in the highest zone. In a lower zone it has none; what it
 //! finds there depends on what the zone's reserve always keeps free. A block that is free as a
-//! whole becomes the slab's, and so does one of which half is free; but that one has users' pages
-//! in it, so the watermarks are boosted, and again when a user takes it back. Where no block is
-//! half free, pages come from the block that boot has begun to use, or one by one.
+//! whole becomes the slab's, and so does one of which half is free, with all that users have free
+//! in it; but that one has users' pages in it too, so the watermarks are boosted, and again when a
+//! user takes it back. Where no block is half free, pages come from the block that boot has begun to
+//! use, or one by one.
 
 use mm::formula::watermarks::{ZoneSize, boosted};
 use mm::units::Pages;
@@ -21,8 +22,6 @@ pub(crate) struct Foreign {
     slab: u64,
     /// Free pages in the block that boot has begun to use for the kernel's other objects.
     boot: u64,
-    /// The slab has taken the block where users' pages come and go, with all that are free.
-    shared: bool,
     /// No block of users' is half free until so many pages have come back: those that have been
     /// taken from it lie anywhere among the zone's page cache.
     broken: u64,
@@ -35,6 +34,16 @@ impl Foreign {
             boot: free % HUGE_PAGES,
             ..Self::default()
         }
+    }
+
+    /// The kernel takes pages for its other objects: those of boot's block as long as it has any.
+    pub(crate) fn kernel_takes(&mut self, pages: u64) {
+        self.boot = self.boot.saturating_sub(pages);
+    }
+
+    /// The kernel gives pages of its other objects back.
+    pub(crate) fn kernel_gives(&mut self, pages: u64) {
+        self.boot += pages;
     }
 
     /// A scale-th of them.
@@ -52,12 +61,8 @@ impl Zone {
 
     /// Free pages in users' blocks.
     fn free_of_users(&self) -> u64 {
-        match self.foreign.shared {
-            true => 0,
-            false => self
-                .free
-                .saturating_sub(self.foreign.slab + self.foreign.boot),
-        }
+        let foreign = self.foreign.slab + self.foreign.boot;
+        self.free.saturating_sub(foreign)
     }
 }
 
@@ -68,21 +73,23 @@ impl Memory {
         let is_highest = zone + 1 == self.zones.len();
         let free = self.zones[zone].free_of_users();
         let foreign = &mut self.zones[zone].foreign;
-        if is_highest || foreign.shared || pages == 0 {
+        if is_highest || pages == 0 {
             return;
         }
-        if foreign.slab >= pages || free >= 2 * block {
-            let claimed = if foreign.slab >= pages { 0 } else { block };
-            foreign.slab = (foreign.slab + claimed).saturating_sub(pages);
-            return;
+        let has_own = foreign.slab >= pages;
+        let is_whole = free >= 2 * block;
+        let is_half = foreign.broken == 0 && 2 * free >= block;
+        foreign.slab += match () {
+            () if has_own => 0,
+            () if is_whole => block,
+            () if is_half => free,
+            () if self.rules.takes_pages_with_the_block => core::mem::take(&mut foreign.boot),
+            () => 0,
+        };
+        foreign.slab = foreign.slab.saturating_sub(pages);
+        if !has_own && !is_whole {
+            self.boost_watermarks(zone);
         }
-        if foreign.broken == 0 {
-            foreign.shared = true;
-        } else if self.rules.takes_pages_with_the_block {
-            let begun = core::mem::take(&mut foreign.boot);
-            foreign.slab = (foreign.slab + begun).saturating_sub(pages);
-        }
-        self.boost_watermarks(zone);
     }
 
     /// Users are about to take some of a zone's free pages: where theirs are too few, they take the
@@ -92,13 +99,11 @@ impl Memory {
         let from = &mut self.zones[zone];
         let (free, cache) = (from.free_of_users(), from.lru[2] + from.lru[3]);
         let foreign = &mut from.foreign;
-        if free >= pages {
-            if 2 * (free - pages) < block {
-                foreign.broken = cache.max(1);
-            }
-        } else if foreign.shared || foreign.slab > 0 {
-            (foreign.slab, foreign.shared) = (0, false);
+        if free < pages && foreign.slab > 0 {
+            foreign.slab = 0;
             self.boost_watermarks(zone);
+        } else if foreign.slab == 0 && 2 * free.saturating_sub(pages) < block {
+            foreign.broken = cache.max(1);
         }
     }
 
@@ -127,6 +132,7 @@ impl Memory {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::pcp::{List, Pcp, Tuning};
     use mm::calibration::Costs;
 
     /// Two zones; the lower one has so many free pages, 224 of them in the block that boot began.
@@ -137,14 +143,19 @@ mod tests {
         Memory::new(zones, alloc::vec::Vec::new(), Costs::default())
     }
 
+    fn slab_takes(memory: &mut Memory, pages: u64) {
+        memory.slab_takes(0, pages);
+        memory.zones[0].free -= pages;
+    }
+
     #[test]
     fn a_block_that_is_half_free_goes_back_and_forth_and_boosts_each_time() {
         let mut memory = memory(224 + 260);
-        memory.slab_takes(0, 2);
+        slab_takes(&mut memory, 2);
         assert_eq!((memory.zones[0].boost, memory.boosts(1)), (512, 512));
         assert!(memory.kswapd.is_awake(), "balanced, but boosted");
         memory.zones[0].boost = 0;
-        memory.slab_takes(0, 2);
+        slab_takes(&mut memory, 2);
         assert_eq!(memory.zones[0].boost, 0, "the slab has the block now");
         memory.users_take(0, 1);
         assert_eq!(memory.zones[0].boost, 512);
@@ -156,7 +167,7 @@ mod tests {
     #[test]
     fn a_block_that_is_free_as_a_whole_is_taken_without_a_boost() {
         let mut memory = memory(3808);
-        memory.slab_takes(0, 2);
+        slab_takes(&mut memory, 2);
         assert_eq!((memory.boosts(1), memory.zones[0].foreign.slab), (0, 510));
         memory.slab_takes(1, 2);
         assert_eq!(
@@ -172,20 +183,36 @@ mod tests {
             let mut memory = memory(224 + 200);
             memory.rules.takes_pages_with_the_block = takes_pages_with_the_block;
             memory.users_take(0, 1);
-            memory.slab_takes(0, 2);
+            slab_takes(&mut memory, 2);
             assert_eq!(memory.zones[0].boost, 512);
             memory.zones[0].boost = 0;
-            memory.slab_takes(0, 2);
+            slab_takes(&mut memory, 2);
             let boost = if takes_pages_with_the_block { 0 } else { 512 };
             assert_eq!(memory.zones[0].boost, boost);
         }
     }
 
     #[test]
+    fn the_kernels_own_pages_come_from_the_block_that_boot_has_begun() {
+        let mut memory = memory(224 + 257);
+        memory.zones[1].free = 0;
+        memory.draw_for_kernel(List::Unmovable).expect("it fits");
+        memory.users_take(0, 1);
+        slab_takes(&mut memory, 2);
+        assert_eq!(memory.boosts(1), 512, "half a block is still free");
+        memory.zones[0].boost = 0;
+        memory.users_take(0, 1);
+        assert_eq!(memory.zones[0].boost, 512);
+        memory.zones[0].pcp = Pcp::new(4, 1, 4, Tuning::of("6.1"));
+        memory.release_of_kernel(List::Unmovable);
+        assert_eq!(memory.zones[0].foreign.boot, 224, "the list is full");
+    }
+
+    #[test]
     fn a_factor_of_0_switches_it_off() {
         let mut memory = memory(224 + 260);
         memory.rules.boost_factor = 0;
-        memory.slab_takes(0, 2);
+        slab_takes(&mut memory, 2);
         assert_eq!(memory.boosts(1), 0);
         assert!(!memory.kswapd.is_awake());
     }

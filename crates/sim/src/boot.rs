@@ -118,7 +118,7 @@ fn hot(zone: &Layout, index: usize, highest: usize, tuning: Tuning) -> Zone {
         .pagesets
         .first()
         .map_or((63, 252), |set| (set.batch, set.high));
-    let mut pcp = Pcp::new(count, batch, high, tuning);
+    let mut pcp = Pcp::after_boot(count, batch, high, tuning);
     pcp.set_limits(marks.low.0, zone.managed.0);
     Zone {
         kind: zone.kind,
@@ -136,6 +136,7 @@ fn hot(zone: &Layout, index: usize, highest: usize, tuning: Tuning) -> Zone {
         kernel: 0,
         slab: 0,
         fixed: zone.managed.0.saturating_sub(zone.free.0 + count),
+        of_boot: [0; 4],
         pcp,
     }
 }

@@ -8,6 +8,7 @@ use mm::units::Nanos;
 
 use crate::error::Error;
 use crate::memcontrol::ROOT;
+use crate::pcp::List;
 use crate::system::{System, place};
 use crate::task::{Task, TaskState};
 
@@ -74,7 +75,10 @@ impl<'a> System<'a> {
                     .step(task.repetition_outcome(repeat, now, status.clone()));
             }
         }
-        self.memory.let_go(core::mem::take(&mut task.own_pages));
+        let tables = core::mem::take(&mut task.table_pages);
+        self.memory.let_go(List::Users, tables);
+        let own = core::mem::take(&mut task.own_pages);
+        self.memory.let_go(List::Unmovable, own);
         task.state = TaskState::Ended;
         task.errand = None;
         self.scheduler.end(task.entity, now);
@@ -126,7 +130,8 @@ impl<'a> System<'a> {
     pub(crate) fn start_where(&mut self, now: Nanos, wanted: impl Fn(&Task<'a>) -> bool) {
         for task in self.tasks.iter_mut().flatten().filter(|task| wanted(task)) {
             task.start();
-            task.own_pages = self.memory.hold(self.memory.sampled(PROCESS_PAGES));
+            let pages = self.memory.sampled(PROCESS_PAGES);
+            task.own_pages = self.memory.hold(List::Unmovable, pages);
             self.scheduler.wake(task.entity, now);
         }
     }

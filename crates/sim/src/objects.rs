@@ -127,20 +127,20 @@ impl Memory {
     /// Takes what the kernel allocates for a swap area of so many slots when it is switched on: a
     /// byte of use count and two of owning group a slot.
     pub(crate) fn hold_for_swap(&mut self, slots: u64) {
-        self.hold((slots * 3).div_ceil(4096));
+        self.hold(List::Unmovable, (slots * 3).div_ceil(4096));
     }
 
     /// Takes pages that reclaim cannot have; returns how many there were.
-    pub(crate) fn hold(&mut self, pages: u64) -> u64 {
-        let taken = (0..pages).take_while(|_| self.take_kernel_page().is_ok());
+    pub(crate) fn hold(&mut self, list: List, pages: u64) -> u64 {
+        let taken = (0..pages).take_while(|_| self.draw_for_kernel(list).is_ok());
         let taken = taken.count() as u64;
         self.objects.held_pages += taken;
         taken
     }
 
     /// Gives pages back that were held.
-    pub(crate) fn let_go(&mut self, pages: u64) {
-        (0..pages).for_each(|_| self.give_kernel_page());
+    pub(crate) fn let_go(&mut self, list: List, pages: u64) {
+        (0..pages).for_each(|_| self.release_of_kernel(list));
         self.objects.held_pages -= pages;
     }
 

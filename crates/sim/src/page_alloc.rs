@@ -47,6 +47,8 @@ pub(crate) struct Zone {
     pub(crate) slab: u64,
     /// Pages in use that no mechanism of the model touches: what boot left.
     pub(crate) fixed: u64,
+    /// Pages that boot left on each LRU list, which the files of the boot state count.
+    pub(crate) of_boot: [u64; 4],
     pub(crate) pcp: Pcp,
 }
 
@@ -131,6 +133,7 @@ impl Zone {
             kernel: 0,
             slab: 0,
             fixed: 0,
+            of_boot: [0; 4],
             pcp: Pcp::new(0, 1, 4, Tuning::of("6.1")),
         }
     }
@@ -276,8 +279,10 @@ impl Memory {
         let zone = zone.ok_or(NoPage::OutOfMemory)?;
         let state = self.zone_state(zone);
         let drawn = self.zones[zone].pcp.allocate(list, state);
-        if list == List::Slab {
-            self.slab_takes(zone, drawn);
+        match list {
+            List::Slab => self.slab_takes(zone, drawn),
+            List::Unmovable => self.zones[zone].foreign.kernel_takes(drawn),
+            List::Users | List::Huge => self.users_take(zone, drawn),
         }
         self.zones[zone].free -= drawn;
         *self.zones[zone].of_kernel(list) += list.block();
@@ -293,7 +298,13 @@ impl Memory {
         let state = self.zone_state(zone);
         let zone = &mut self.zones[zone];
         *zone.of_kernel(list) -= list.block();
-        zone.free += zone.pcp.free(list, state);
+        let given = zone.pcp.free(list, state);
+        match list {
+            List::Unmovable => zone.foreign.kernel_gives(given),
+            List::Users | List::Huge => zone.users_give(given),
+            List::Slab => {}
+        }
+        zone.free += given;
     }
 
     fn largest_free(&self) -> Option<usize> {

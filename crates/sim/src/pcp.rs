@@ -11,6 +11,10 @@ use crate::rules::is_since;
 /// A batch grows by this many doublings at most (`CONFIG_PCP_BATCH_SCALE_MAX`).
 const SCALE_MAX: u32 = 5;
 
+/// Lists that the kernel fills for itself while it boots, by a trace of 6.1 and 6.12: single pages,
+/// unmovable and reclaimable; two and four contiguous ones of both kinds; eight unmovable ones.
+const KERNEL_LISTS: u64 = 7;
+
 /// What a block of pages is for: each migrate type and order has a list of its own. These are those
 /// that matter, in the kernel's order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,6 +47,9 @@ impl List {
 pub(crate) struct Pcp {
     /// Pages on each list.
     lists: [u64; List::ALL.len()],
+    /// Pages on lists of other migrate types and orders, as boot has left them: they stay there
+    /// until all is given back.
+    rest: u64,
     /// Pages moved at a time.
     batch: u64,
     /// Pages at which a batch goes back to the zone.
@@ -97,10 +104,25 @@ impl Pcp {
     pub(crate) fn new(count: u64, batch: u64, high: u64, tuning: Tuning) -> Self {
         Self {
             lists: [0, count, 0, 0],
+            rest: 0,
             batch: batch.max(1),
             high,
             tuning,
         }
+    }
+
+    /// Lists as boot leaves them: of its last draw half a batch, on average, is still on each of
+    /// the kernel's own lists, and the other pages are those that boot has freed for users.
+    pub(crate) fn after_boot(count: u64, batch: u64, high: u64, tuning: Tuning) -> Self {
+        let half = batch / 2;
+        let mut pcp = Self::new(count, batch, high, tuning);
+        let own = half * KERNEL_LISTS;
+        if count >= own {
+            let slab = half - half % List::Slab.block();
+            pcp.lists = [half, count - own, slab, 0];
+            pcp.rest = own - half - slab;
+        }
+        pcp
     }
 
     /// The lists of a zone with a scale-th of the pages.
@@ -113,7 +135,7 @@ impl Pcp {
 
     /// Pages on the lists.
     pub(crate) fn count(&self) -> u64 {
-        self.lists.iter().sum()
+        self.lists.iter().sum::<u64>() + self.rest
     }
 
     pub(crate) fn high(&self) -> u64 {
@@ -155,7 +177,9 @@ impl Pcp {
 
     /// Gives everything back.
     pub(crate) fn drain(&mut self) -> u64 {
-        core::mem::take(&mut self.lists).iter().sum()
+        let count = self.count();
+        (self.lists, self.rest) = ([0; List::ALL.len()], 0);
+        count
     }
 
     /// Lowers a limit that tunes itself, once a second; returns how many pages go on to the zone
@@ -401,6 +425,15 @@ mod tests {
         assert_eq!(pcp.lists, [10, 100, 4, 512]);
         assert_eq!(pcp.give(List::Users, 105), 100 + 4 + 512);
         assert_eq!(pcp.give(List::Unmovable, 50), 10, "all that is left");
+    }
+
+    #[test]
+    fn what_boot_has_left_on_other_lists_comes_back_when_all_does() {
+        let mut pcp = Pcp::after_boot(452, 31, 4000, FIXED);
+        assert_eq!((pcp.lists, pcp.rest), ([15, 347, 14, 0], 76));
+        assert_eq!((pcp.count(), pcp.give(List::Users, 1000)), (452, 376));
+        assert_eq!((pcp.drain(), pcp.count()), (76, 0));
+        assert_eq!(Pcp::after_boot(5, 31, 4000, FIXED).lists, [0, 5, 0, 0]);
     }
 
     #[test]

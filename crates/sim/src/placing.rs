@@ -1,5 +1,5 @@
 //! Where the machine's files and swap areas lie: one after the other on their disks, each with its
-//! range of page indices.
+//! range of page indices; and what boot has left on the lists.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -10,6 +10,8 @@ use mm::units::PageSize;
 
 use crate::error::Error;
 use crate::filemap::File;
+use crate::folio::{Flag, PageId, State, UNMAPPED};
+use crate::lru::Lru;
 use crate::memory::Memory;
 use crate::swap::Backing;
 
@@ -71,6 +73,32 @@ pub(crate) fn add_swap(
             return Err(too_large(String::from("swap")));
         }
         memory.hold_for_swap(slots);
+    }
+    Ok(())
+}
+
+/// Puts the pages on the anonymous lists that boot has left there: files in memory (tmpfs) that
+/// nothing maps. They were not used since, so reclaim takes them at its first look.
+pub(crate) fn list_boot_pages(memory: &mut Memory) -> Result<(), Error> {
+    for zone in 0..memory.zones.len() {
+        for (lru, item) in [
+            (Lru::ActiveAnon, "nr_zone_active_anon"),
+            (Lru::InactiveAnon, "nr_zone_inactive_anon"),
+        ] {
+            let layout = &memory.layout[memory.zones[zone].layout];
+            let pages = memory.sampled(layout.items.get(item).unwrap_or(0));
+            let pages = pages.min(memory.zones[zone].fixed);
+            let base = memory.take_range(pages);
+            let base = base.ok_or_else(|| too_large(String::from("what boot left")))?;
+            memory.zones[zone].fixed -= pages;
+            memory.zones[zone].of_boot[lru as usize] = pages;
+            for page in base..base + pages as PageId {
+                memory.folios.place(page, zone, State::Inactive);
+                memory.folios.set(page, Flag::Anon);
+                memory.folios.set(page, UNMAPPED);
+                memory.add_to_list(page, lru);
+            }
+        }
     }
     Ok(())
 }

@@ -134,7 +134,7 @@ impl Procfs {
     /// Pages by which the model moved each item of /proc/meminfo.
     fn meminfo_changes(&self, memory: &Memory) -> BTreeMap<&'static str, i64> {
         let real = |pages| memory.real(pages).0 as i64;
-        let list = |lru| real(memory.list(lru));
+        let list = |lru| listed(memory, lru);
         let (inactive_anon, active_anon) = (list(Lru::InactiveAnon), list(Lru::ActiveAnon));
         let (inactive_file, active_file) = (list(Lru::InactiveFile), list(Lru::ActiveFile));
         let slab = real(memory.objects.slab_pages());
@@ -193,7 +193,7 @@ impl Procfs {
         let mut changes = BTreeMap::new();
         let real = |pages| memory.real(pages).0 as i64;
         for (lru, node, zone) in LISTS {
-            let pages = real(memory.list(lru));
+            let pages = listed(memory, lru);
             changes.extend([(node, pages), (zone, pages)]);
         }
         let anon_huge = real(memory.anon_huge_pages / 512);
@@ -218,6 +218,12 @@ impl Procfs {
         changes.extend(workingset.map(|(name, count)| (name, count as i64)));
         changes
     }
+}
+
+/// Pages that a list has more than after boot.
+fn listed(memory: &Memory, lru: Lru) -> i64 {
+    let of_boot = memory.zones.iter().map(|zone| zone.of_boot[lru as usize]);
+    memory.real(memory.list(lru)).0 as i64 - memory.real(of_boot.sum()).0 as i64
 }
 
 /// Events that are counted for each node too.
@@ -315,10 +321,9 @@ fn zone_line(line: &str, layout: &Layout, memory: &Memory, index: usize) -> Opti
         _ => {
             let (lru, _, _) = LISTS.iter().find(|(_, _, of_zone)| *of_zone == name)?;
             let boot: u64 = words.next()?.parse().ok()?;
-            return Some(format!(
-                "      {name} {}",
-                boot + real(zone?.lru[*lru as usize])
-            ));
+            let (zone, lru) = (zone?, *lru as usize);
+            let pages = (boot + real(zone.lru[lru])).saturating_sub(real(zone.of_boot[lru]));
+            return Some(format!("      {name} {pages}"));
         }
     };
     Some(format!("        {name:<8} {number}"))

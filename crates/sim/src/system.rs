@@ -19,7 +19,8 @@ use crate::filemap::{self, File};
 use crate::folio::PageId;
 use crate::lruvec::{FLUSH_PERIOD, first_flush};
 use crate::memory::Memory;
-use crate::placing::{add_swap, files};
+use crate::pcp::List;
+use crate::placing::{add_swap, files, list_boot_pages};
 use crate::recorder::Recorder;
 use crate::rules::Rules;
 use crate::sched::{Event, Events, Pick, Scheduler, Sleep};
@@ -122,6 +123,7 @@ impl<'a> System<'a> {
             over: false,
         };
         system.tunables.begin(&mut system.memory);
+        list_boot_pages(&mut system.memory)?;
         system.scheduler.add_kernel_thread();
         system.make_tasks()?;
         system.write_initial_settings()?;
@@ -196,7 +198,8 @@ impl<'a> System<'a> {
     }
 
     fn begin(&mut self) {
-        self.memory.hold(self.memory.sampled(OBSERVER_PAGES));
+        let pages = self.memory.sampled(OBSERVER_PAGES);
+        self.memory.hold(List::Users, pages);
         if let Some(deadline) = self.scenario.workload.deadline {
             self.events.add(deadline, Event::Deadline);
         }

@@ -40,6 +40,8 @@ pub(crate) struct Task<'a> {
     overshoots: BTreeMap<String, u64>,
     /// Pages that it has beside its regions.
     pub(crate) own_pages: u64,
+    /// Pages of its tables of weights.
+    pub(crate) table_pages: u64,
     /// Readahead of the files it has open, by the file's index: as long as it lives.
     readaheads: BTreeMap<usize, Readahead>,
     /// Totals, for the progress note.
@@ -158,6 +160,7 @@ impl<'a> Task<'a> {
             tables: access::Tables::default(),
             overshoots: BTreeMap::new(),
             own_pages: 0,
+            table_pages: 0,
             readaheads: BTreeMap::new(),
             operations: 0,
             bytes: 0,

@@ -67,6 +67,24 @@ fn a_process_larger_than_memory_lives_by_swap_and_dies_without() {
 }
 
 #[test]
+fn files_in_memory_that_boot_left_are_the_first_to_be_swapped() {
+    let swapped = |left: u64| {
+        let mut calibration = calibration();
+        let files = &mut calibration.boots[0].capture.frames[0].files;
+        let zoneinfo = files.get_mut("proc/zoneinfo").expect("it is there");
+        let item = "zone_inactive_anon";
+        *zoneinfo = zoneinfo.replace(&format!("{item} 0"), &format!("{item} {left}"));
+        let scenario = with_swap(scenario(&[], vec![process("a", fill(45))]), on_disk(), 64);
+        let capture = plimsoll_sim::run(&scenario, &calibration).expect("the model runs it");
+        let outcome = Outcome::from_capture(capture).expect("it is whole");
+        ["pswpout", "pswpin"].map(|name| counter(&outcome, name))
+    };
+    assert_eq!(swapped(0), [0, 0]);
+    assert_eq!(swapped(20), [2 * 20, 0], "those of both zones");
+    assert_eq!(swapped(200), [2 * 200, 0]);
+}
+
+#[test]
 fn swap_that_is_too_small_puts_the_killer_off() {
     let scenario = scenario(&[], vec![process("a", fill(60))]);
     let outcome = run(&with_swap(scenario, on_disk(), 4));
