@@ -6,8 +6,8 @@
 //! finds there depends on what the zone's reserve always keeps free. A block that is free as a
 //! whole becomes the slab's, and so does one of which half is free, with all that users have free
 //! in it; but that one has users' pages in it too, so the watermarks are boosted, and again when a
-//! user takes it back. Where no block is half free, pages come from the block that boot has begun to
-//! use, or one by one.
+//! user takes it back. Where no block is half free, pages come from the block that boot has begun
+//! to use, or one by one.
 
 use mm::formula::watermarks::{ZoneSize, boosted};
 use mm::units::Pages;

@@ -7,7 +7,7 @@ use crate::folio::{NIL, NODE_PAGES, PageId};
 use crate::lruvec::Kind;
 use crate::memcontrol::GroupId;
 use crate::memory::Memory;
-use crate::page_alloc::{HUGE_PAGES, NoPage};
+use crate::page_alloc::{HUGE_PAGES, Mark, NoPage, Zone};
 use crate::pcp::List;
 
 /// Tree nodes that share a slab (`radix_tree_node`: on one CPU 14 objects of 576 bytes).
@@ -72,6 +72,16 @@ impl Objects {
     /// All pages that they take.
     pub(crate) fn pages(&self) -> u64 {
         self.slab_pages + self.page_table_pages + self.held_pages + self.zram_pages
+    }
+}
+
+impl Zone {
+    /// The pages that the kernel has by way of a list.
+    fn of_kernel(&mut self, list: List) -> &mut u64 {
+        match list {
+            List::Slab => &mut self.slab,
+            _ => &mut self.kernel,
+        }
     }
 }
 
@@ -164,6 +174,53 @@ impl Memory {
             self.give_kernel_page();
         }
         self.objects.page_table_pages -= count;
+    }
+
+    /// Takes a block for the kernel's own use, by way of a zone's per-CPU lists: from the highest
+    /// zone above low or, once kswapd is woken, above min. Where none is, from the one with most
+    /// free pages: such requests reclaim, or may use the reserve, and are small.
+    ///
+    /// # Errors
+    /// No zone has a free page.
+    pub(crate) fn draw_for_kernel(&mut self, list: List) -> Result<(), NoPage> {
+        let zone = self.find_zone(Mark::Low, 1).or_else(|| {
+            self.wake_kswapd_for_user();
+            self.find_zone(Mark::Min, 1).or_else(|| self.largest_free())
+        });
+        let zone = zone.ok_or(NoPage::OutOfMemory)?;
+        let state = self.zone_state(zone);
+        let drawn = self.zones[zone].pcp.allocate(list, state);
+        match list {
+            List::Slab => self.slab_takes(zone, drawn),
+            List::Unmovable => self.zones[zone].foreign.kernel_takes(drawn),
+            List::Users | List::Huge => self.users_take(zone, drawn),
+        }
+        self.zones[zone].free -= drawn;
+        *self.zones[zone].of_kernel(list) += list.block();
+        Ok(())
+    }
+
+    /// Gives a block of the kernel's own back, from the highest zone that has one.
+    pub(crate) fn release_of_kernel(&mut self, list: List) {
+        let mut zones = (0..self.zones.len()).rev();
+        let zone = zones
+            .find(|&zone| *self.zones[zone].of_kernel(list) > 0)
+            .expect("one was taken");
+        let state = self.zone_state(zone);
+        let zone = &mut self.zones[zone];
+        *zone.of_kernel(list) -= list.block();
+        let given = zone.pcp.free(list, state);
+        match list {
+            List::Unmovable => zone.foreign.kernel_gives(given),
+            List::Users | List::Huge => zone.users_give(given),
+            List::Slab => {}
+        }
+        zone.free += given;
+    }
+
+    fn largest_free(&self) -> Option<usize> {
+        let with_free = (0..self.zones.len()).filter(|&zone| self.zones[zone].free > 0);
+        with_free.max_by_key(|&zone| self.zones[zone].free)
     }
 
     /// Takes a page of the kernel's own.

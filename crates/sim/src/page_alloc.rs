@@ -54,7 +54,7 @@ pub(crate) struct Zone {
 
 /// A watermark.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Mark {
+pub(crate) enum Mark {
     Min,
     Low,
     High,
@@ -93,14 +93,6 @@ pub(crate) struct Allocation {
 }
 
 impl Zone {
-    /// The pages that the kernel has by way of a list.
-    fn of_kernel(&mut self, list: List) -> &mut u64 {
-        match list {
-            List::Slab => &mut self.slab,
-            _ => &mut self.kernel,
-        }
-    }
-
     fn mark(&self, mark: Mark) -> u64 {
         let unboosted = match mark {
             Mark::Min => self.min,
@@ -265,53 +257,6 @@ impl Memory {
         self.zones[zone].free -= drawn;
     }
 
-    /// Takes a block for the kernel's own use, by way of a zone's per-CPU lists: from the highest
-    /// zone above low or, once kswapd is woken, above min. Where none is, from the one with most
-    /// free pages: such requests reclaim, or may use the reserve, and are small.
-    ///
-    /// # Errors
-    /// No zone has a free page.
-    pub(crate) fn draw_for_kernel(&mut self, list: List) -> Result<(), NoPage> {
-        let zone = self.find_zone(Mark::Low, 1).or_else(|| {
-            self.wake_kswapd_for_user();
-            self.find_zone(Mark::Min, 1).or_else(|| self.largest_free())
-        });
-        let zone = zone.ok_or(NoPage::OutOfMemory)?;
-        let state = self.zone_state(zone);
-        let drawn = self.zones[zone].pcp.allocate(list, state);
-        match list {
-            List::Slab => self.slab_takes(zone, drawn),
-            List::Unmovable => self.zones[zone].foreign.kernel_takes(drawn),
-            List::Users | List::Huge => self.users_take(zone, drawn),
-        }
-        self.zones[zone].free -= drawn;
-        *self.zones[zone].of_kernel(list) += list.block();
-        Ok(())
-    }
-
-    /// Gives a block of the kernel's own back, from the highest zone that has one.
-    pub(crate) fn release_of_kernel(&mut self, list: List) {
-        let mut zones = (0..self.zones.len()).rev();
-        let zone = zones
-            .find(|&zone| *self.zones[zone].of_kernel(list) > 0)
-            .expect("one was taken");
-        let state = self.zone_state(zone);
-        let zone = &mut self.zones[zone];
-        *zone.of_kernel(list) -= list.block();
-        let given = zone.pcp.free(list, state);
-        match list {
-            List::Unmovable => zone.foreign.kernel_gives(given),
-            List::Users | List::Huge => zone.users_give(given),
-            List::Slab => {}
-        }
-        zone.free += given;
-    }
-
-    fn largest_free(&self) -> Option<usize> {
-        let with_free = (0..self.zones.len()).filter(|&zone| self.zones[zone].free > 0);
-        with_free.max_by_key(|&zone| self.zones[zone].free)
-    }
-
     /// What the kernel does once a second: limits of per-CPU lists that grew are lowered.
     pub(crate) fn tick(&mut self) {
         for zone in &mut self.zones {
@@ -319,7 +264,7 @@ impl Memory {
         }
     }
 
-    fn zone_state(&self, zone: usize) -> ZoneState {
+    pub(crate) fn zone_state(&self, zone: usize) -> ZoneState {
         let zone = &self.zones[zone];
         ZoneState {
             free: zone.free,
@@ -387,7 +332,7 @@ impl Memory {
     }
 
     /// The highest zone that keeps its watermark after giving `pages` pages.
-    fn find_zone(&self, mark: Mark, pages: u64) -> Option<usize> {
+    pub(crate) fn find_zone(&self, mark: Mark, pages: u64) -> Option<usize> {
         self.zones
             .iter()
             .rposition(|zone| zone.is_above(mark, zone.free, pages))
