@@ -79,14 +79,18 @@ impl Memory {
         let has_own = foreign.slab >= pages;
         let is_whole = free >= 2 * block;
         let is_half = foreign.broken == 0 && 2 * free >= block;
-        foreign.slab += match () {
-            () if has_own => 0,
-            () if is_whole => block,
-            () if is_half => free,
-            () if self.rules.takes_pages_with_the_block => core::mem::take(&mut foreign.boot),
-            () => 0,
+        let claimed = if has_own {
+            0
+        } else if is_whole {
+            block
+        } else if is_half {
+            free
+        } else if self.rules.takes_pages_with_the_block {
+            core::mem::take(&mut foreign.boot)
+        } else {
+            0
         };
-        foreign.slab = foreign.slab.saturating_sub(pages);
+        foreign.slab = (foreign.slab + claimed).saturating_sub(pages);
         if !has_own && !is_whole {
             self.boost_watermarks(zone);
         }

@@ -181,11 +181,13 @@ impl Memory {
     /// free pages: such requests reclaim, or may use the reserve, and are small.
     ///
     /// # Errors
-    /// No zone has a free page.
+    /// No zone has so many free pages.
     pub(crate) fn draw_for_kernel(&mut self, list: List) -> Result<(), NoPage> {
-        let zone = self.find_zone(Mark::Low, 1).or_else(|| {
+        let pages = list.block();
+        let zone = self.find_zone(Mark::Low, pages).or_else(|| {
             self.wake_kswapd_for_user();
-            self.find_zone(Mark::Min, 1).or_else(|| self.largest_free())
+            let above_min = self.find_zone(Mark::Min, pages);
+            above_min.or_else(|| self.largest_free(pages))
         });
         let zone = zone.ok_or(NoPage::OutOfMemory)?;
         let state = self.zone_state(zone);
@@ -196,7 +198,7 @@ impl Memory {
             List::Users | List::Huge => self.users_take(zone, drawn),
         }
         self.zones[zone].free -= drawn;
-        *self.zones[zone].of_kernel(list) += list.block();
+        *self.zones[zone].of_kernel(list) += pages;
         Ok(())
     }
 
@@ -218,8 +220,9 @@ impl Memory {
         zone.free += given;
     }
 
-    fn largest_free(&self) -> Option<usize> {
-        let with_free = (0..self.zones.len()).filter(|&zone| self.zones[zone].free > 0);
+    /// The zone with most free pages, of those that have so many.
+    fn largest_free(&self, pages: u64) -> Option<usize> {
+        let with_free = (0..self.zones.len()).filter(|&zone| self.zones[zone].free >= pages);
         with_free.max_by_key(|&zone| self.zones[zone].free)
     }
 
