@@ -165,7 +165,7 @@ fn studies() -> Result<Vec<String>> {
         let is_study = path
             .extension()
             .is_some_and(|extension| extension == "toml");
-        if is_study && is_provable(&fs::read_to_string(&path)?) {
+        if is_study && is_provable(&fs::read_to_string(&path)?)? {
             names.extend(
                 path.file_stem()
                     .map(|stem| stem.to_string_lossy().into_owned()),
@@ -177,9 +177,18 @@ fn studies() -> Result<Vec<String>> {
 }
 
 /// Whether a study's text has an arm that is not for the model only.
-fn is_provable(study: &str) -> bool {
-    let lines = |wanted: &str| study.lines().filter(|line| line.trim() == wanted).count();
-    lines("[[arm]]") > lines("model-only = true")
+///
+/// # Errors
+/// It is no TOML.
+fn is_provable(study: &str) -> Result<bool> {
+    let study: toml::Table = study.parse()?;
+    let for_the_model = |arm: &toml::Value| arm.get("model-only") == Some(&true.into());
+    let mut arms = study
+        .get("arm")
+        .and_then(|arms| arms.as_array())
+        .into_iter()
+        .flatten();
+    Ok(arms.any(|arm| !for_the_model(arm)))
 }
 
 /// The folder of one binary: a copy of it, its records, and the reports on them.

@@ -7,6 +7,7 @@ use mm::units::Nanos;
 
 use crate::lruvec::ROOT;
 use crate::memory::Memory;
+use crate::page_alloc::Mark;
 use crate::vmscan::{BATCH, Control, DEF_PRIORITY, Pass, Progress, Reclaimer};
 
 /// Runs without a reclaimed page after which kswapd stays asleep (`MAX_RECLAIM_RETRIES`).
@@ -153,7 +154,7 @@ impl Memory {
     /// What one pass aims at: the high watermarks of the zones (`kswapd_shrink_node`).
     fn kswapd_goal(&self, highest: usize) -> u64 {
         let zones = self.zones[..=highest].iter();
-        zones.map(|zone| (zone.high + zone.boost).max(BATCH)).sum()
+        zones.map(|zone| zone.mark(Mark::High).max(BATCH)).sum()
     }
 
     fn kswapd_ends(&mut self, run: &Balancing) -> Progress {

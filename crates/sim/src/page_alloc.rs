@@ -93,7 +93,8 @@ pub(crate) struct Allocation {
 }
 
 impl Zone {
-    fn mark(&self, mark: Mark) -> u64 {
+    /// A watermark, its boost included.
+    pub(crate) fn mark(&self, mark: Mark) -> u64 {
         let unboosted = match mark {
             Mark::Min => self.min,
             Mark::Low => self.low,
@@ -306,16 +307,18 @@ impl Memory {
     /// these (`pgdat_balanced`): kswapd's goal.
     pub(crate) fn is_balanced(&self, highest: usize) -> bool {
         let mut zones = self.zones[..=highest].iter();
-        let mark = |zone: &Zone| zone.mark(Mark::High) + self.reserve(zone, highest);
-        zones.any(|zone| zone.free > mark(zone))
+        zones.any(|zone| self.is_above_high(zone, highest, 0))
     }
 
     /// Whether all zones up to `highest` are so many pages above high for requests that can use
     /// these.
     pub(crate) fn are_safe(&self, highest: usize, pages: u64) -> bool {
         let mut zones = self.zones[..=highest].iter();
-        let mark = |zone: &Zone| zone.mark(Mark::High) + self.reserve(zone, highest);
-        zones.all(|zone| zone.free > mark(zone) + pages)
+        zones.all(|zone| self.is_above_high(zone, highest, pages))
+    }
+
+    fn is_above_high(&self, zone: &Zone, highest: usize, pages: u64) -> bool {
+        zone.free > zone.mark(Mark::High) + self.reserve(zone, highest) + pages
     }
 
     /// Pages of a zone withheld from requests that could use the zones up to `highest`.

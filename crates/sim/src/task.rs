@@ -5,7 +5,7 @@ use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use mm::access::{self, Ahead};
+use mm::access::{self, Ahead, Operations};
 use mm::latency;
 use mm::outcome::{Latency, Status, StepOutcome};
 use mm::units::{Bytes, Nanos};
@@ -234,7 +234,9 @@ impl<'a> Task<'a> {
             let prng = access::stream(seed, &self.name, &path);
             let favourites = access::favourites(seed, &self.name, &access.target);
             let blocks = access::blocks(size, access.block);
-            Ahead::new(access, blocks, prng, favourites, &mut self.tables)
+            let tables = &mut self.tables;
+            let operations = Operations::new(access, blocks, prng, favourites, tables);
+            Ahead::new(operations, tables)
         });
         let readahead = match target {
             Area::File { index, .. } => self.readaheads.get(&index).copied(),

@@ -11,6 +11,7 @@ use crate::lru_gen::GenerationScan;
 use crate::lruvec::{Kind, ROOT};
 use crate::memcontrol::{self, Standing};
 use crate::memory::Memory;
+use crate::page_alloc::Mark;
 pub(crate) use crate::scan_control::{Control, Reclaimer};
 
 /// Pages handled at a time (`SWAP_CLUSTER_MAX`).
@@ -169,7 +170,7 @@ impl Memory {
             inactive: Both { anon, file },
             node_file: self.real(self.list(Lru::InactiveFile) + self.list(Lru::ActiveFile)),
             free: self.real(self.free_pages()),
-            high_watermarks: self.real(self.high_watermarks()),
+            high_watermarks: self.real(self.zones.iter().map(|zone| zone.mark(Mark::High)).sum()),
             may_deactivate: Both {
                 anon: may(Kind::Anon),
                 file: may(Kind::File),
@@ -177,12 +178,6 @@ impl Memory {
             no_cache_trim: false,
             costs: lruvec.cost,
         }
-    }
-
-    /// The high watermarks of all zones, their boosts included.
-    fn high_watermarks(&self) -> u64 {
-        let zones = self.zones.iter();
-        zones.map(|zone| zone.high + zone.boost).sum()
     }
 
     /// le9uo's floors against the node's pages.

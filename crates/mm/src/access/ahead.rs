@@ -8,8 +8,6 @@ use alloc::vec::Vec;
 use core::hint::black_box;
 
 use super::{Operation, Operations, Order, Tables};
-use crate::prng::Prng;
-use crate::workload::Access;
 
 /// Operations drawn at a time: as many loads can be under way together.
 const AHEAD: usize = 64;
@@ -25,18 +23,14 @@ pub struct Ahead {
 }
 
 impl Ahead {
-    /// As [`Operations::new`]; the index is kept beside the table in `tables`.
+    /// From operations of which none has been drawn; the index is kept beside the table of theirs
+    /// in `tables`.
     #[must_use]
-    pub fn new(
-        access: &Access,
-        blocks: u64,
-        prng: Prng,
-        favourites: u64,
-        tables: &mut Tables,
-    ) -> Self {
-        let operations = Operations::new(access, blocks, prng, favourites, tables);
+    pub fn new(operations: Operations, tables: &mut Tables) -> Self {
         let guide = match &operations.order {
-            Order::Zipf(zipf) if blocks > 0 => Some(tables.guide(&zipf.cumulative)),
+            Order::Zipf(zipf) if !zipf.cumulative.is_empty() => {
+                Some(tables.guide(&zipf.cumulative))
+            }
             _ => None,
         };
         Self {
@@ -141,8 +135,9 @@ impl Guide {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::prng::Prng;
     use crate::units::Bytes;
-    use crate::workload::{Pattern, Target, Via};
+    use crate::workload::{Access, Pattern, Target, Via};
 
     fn access(pattern: Pattern, write_percent: u8) -> Access {
         Access {
@@ -167,7 +162,8 @@ mod tests {
                 let access = access(pattern, [0, 30, 100, 1][at]);
                 let (prng, mut tables) = (Prng::new(blocks), Tables::default());
                 let mut one_by_one = Operations::new(&access, blocks, prng.clone(), 7, &mut tables);
-                let mut ahead = Ahead::new(&access, blocks, prng, 7, &mut tables);
+                let operations = Operations::new(&access, blocks, prng, 7, &mut tables);
+                let mut ahead = Ahead::new(operations, &mut tables);
                 for _ in 0..5000 {
                     assert_eq!(ahead.next_operation(), one_by_one.next_operation());
                 }
@@ -178,7 +174,9 @@ mod tests {
     #[test]
     fn what_was_drawn_together_comes_in_that_order() {
         let access = access(Pattern::Random, 50);
-        let mut ahead = Ahead::new(&access, 1000, Prng::new(1), 7, &mut Tables::default());
+        let mut tables = Tables::default();
+        let operations = Operations::new(&access, 1000, Prng::new(1), 7, &mut tables);
+        let mut ahead = Ahead::new(operations, &mut tables);
         let first = ahead.next_operation();
         let drawn = ahead.just_drawn().expect("it was the first").to_vec();
         let others: Vec<Operation> = (1..AHEAD).map(|_| ahead.next_operation()).collect();
@@ -195,7 +193,8 @@ mod tests {
             0,
         );
         let mut tables = Tables::default();
-        let _ = Ahead::new(&access, 1000, Prng::new(1), 7, &mut tables);
+        let operations = Operations::new(&access, 1000, Prng::new(1), 7, &mut tables);
+        let _ = Ahead::new(operations, &mut tables);
         assert_eq!(tables.size(), Bytes(8000));
     }
 }

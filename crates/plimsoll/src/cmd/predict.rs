@@ -22,7 +22,7 @@ use crate::term::{self, Canvas, dim};
 /// The arm that `--set` makes.
 const OWN_ARM: &str = "yours";
 
-/// Predict what a study's settings will do, on the model: no root, no VM, under a second
+/// Predict what a study's settings will do, on the model: no root, no VM, in seconds
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// A built-in study's name, or the path of a study's file

@@ -9,7 +9,7 @@ use crate::folio::{Flag, PageId, State};
 use crate::lruvec::{Kind, ROOT};
 use crate::memory::Memory;
 use crate::mglru::{BATCH, Batch, Place, Wanted};
-use crate::page_alloc::{HUGE_PAGES, Zone};
+use crate::page_alloc::{HUGE_PAGES, Mark};
 use crate::shrink::{Fate, Shrunk};
 use crate::vmscan::{Control, DEF_PRIORITY, Pass, Progress, Reclaimer};
 
@@ -262,9 +262,9 @@ impl Memory {
         if !kswapd && done && scan.writes {
             return true;
         }
-        let mark = |zone: &Zone| zone.boost + if kswapd { zone.high } else { zone.low };
+        let mark = if kswapd { Mark::High } else { Mark::Low };
         let mut zones = self.zones.iter().take(highest.saturating_add(1));
-        let above = zones.all(|zone| zone.free >= mark(zone));
+        let above = zones.all(|zone| zone.free >= zone.mark(mark));
         let enough = (done || !kswapd) && priority <= DEF_PRIORITY - 2 && above;
         pass.reclaimed += if enough { BATCH as u64 } else { 0 };
         enough
