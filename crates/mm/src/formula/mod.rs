@@ -14,6 +14,7 @@ pub mod protection;
 pub mod readahead;
 pub mod reserve;
 pub mod scan_balance;
+pub mod throttle;
 pub mod watermarks;
 
 /// `value * numerator / denominator`, rounded down, without overflow on the way; zero where the
