@@ -5,7 +5,7 @@ use libfuzzer_sys::fuzz_target;
 use mm::capture::Frame;
 use mm::snapshot::{FACTS, Snapshot};
 
-const PATHS: [&str; 21] = [
+const PATHS: [&str; 23] = [
     "proc/meminfo",
     "proc/vmstat",
     "proc/zoneinfo",
@@ -26,6 +26,8 @@ const PATHS: [&str; 21] = [
     "sys/fs/cgroup/a/memory.max",
     "sys/fs/cgroup/a/memory.events",
     "sys/fs/cgroup/a/memory.pressure",
+    "sys/block/vda/bdi/max_bytes",
+    "sys/kernel/debug/bdi/254:0/stats",
     FACTS,
 ];
 

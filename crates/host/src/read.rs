@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::io;
 
+use mm::bdi::DEBUGFS;
 use mm::capture::Frame;
 use mm::units::Nanos;
 
@@ -18,6 +19,9 @@ use crate::groups::{self, GROUPS};
 
 /// Path of the note that says what could not be read: `PATH<tab>REASON` per line.
 pub const UNREADABLE: &str = "plimsoll/unreadable";
+
+/// Why nothing of debugfs can be read where it is not mounted.
+pub const NOT_MOUNTED: &str = "debugfs is not mounted";
 
 /// The files of a periodic sample.
 const SAMPLE: [&str; 3] = ["proc/meminfo", "proc/vmstat", "proc/pressure/memory"];
@@ -217,6 +221,57 @@ impl<'a> Reading<'a> {
                 format!("{more} further block devices left out"),
             );
         }
+        self.backing_devices(&devices);
+    }
+
+    /// What waits to be written to each device: the block devices with data, and what NFS, FUSE or
+    /// btrfs have in their place.
+    fn backing_devices(&mut self, blocks: &[String]) {
+        let others = self.other_backing_devices();
+        for name in &others {
+            BDI.iter()
+                .for_each(|file| self.try_file(&format!("sys/class/bdi/{name}/{file}")));
+        }
+        let blocks = blocks.iter().take(BLOCK_DEVICES);
+        let mut names: Vec<String> = blocks.filter_map(|name| self.number(name)).collect();
+        names.extend(others);
+        if names.is_empty() || !self.has_debugfs(DEBUGFS) {
+            return;
+        }
+        for name in names {
+            self.try_file(&format!("{DEBUGFS}/{name}/stats"));
+        }
+    }
+
+    /// Backing devices whose name is no block device's number.
+    fn other_backing_devices(&self) -> Vec<String> {
+        let blocks = self.root.names("sys/block");
+        let numbers: Vec<String> = blocks.iter().filter_map(|name| self.number(name)).collect();
+        let names = self.root.names("sys/class/bdi").into_iter();
+        let others = names.filter(|name| !numbers.contains(name));
+        others.take(BLOCK_DEVICES).collect()
+    }
+
+    /// The major and minor number of a block device, `254:0`.
+    fn number(&self, block: &str) -> Option<String> {
+        let number = self.root.read(&format!("sys/block/{block}/dev")).ok()?;
+        Some(number.trim().to_owned())
+    }
+
+    /// Whether a folder of debugfs can be looked into; where not, the reason is noted.
+    fn has_debugfs(&mut self, folder: &str) -> bool {
+        let Err(error) = self.root.read(folder) else {
+            return false;
+        };
+        let missing = error.kind() == io::ErrorKind::NotFound;
+        let reason = match error.kind() {
+            io::ErrorKind::IsADirectory => return true,
+            // Kernels that have debugfs have a place to mount it.
+            _ if missing && self.root.is_directory("sys/kernel/debug") => NOT_MOUNTED.to_owned(),
+            _ => reason(&error),
+        };
+        self.fail(folder, reason);
+        false
     }
 
     /// Whether a block device has a size: unused loop and zram devices have none.
@@ -274,7 +329,7 @@ pub(crate) fn reason(error: &io::Error) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::root::testing::root;
+    use crate::root::testing::{put, root};
 
     #[test]
     fn what_is_there_is_read_and_what_is_wanted_is_missed() {
@@ -332,6 +387,38 @@ mod tests {
         let frame = full(&root, Nanos::ZERO);
         assert_eq!(frame.file("sys/block/vda/bdi/max_ratio"), Some("100\n"));
         assert_eq!(frame.file("sys/block/loop0/queue/rotational"), None);
+    }
+
+    #[test]
+    fn what_waits_for_a_device_is_read_where_debugfs_is_mounted() {
+        let stats = "BdiWriteback: 8 kB\n";
+        let (_directory, root) = root(&[
+            ("sys/block/loop0/size", "0\n"),
+            ("sys/block/loop0/dev", "7:0\n"),
+            ("sys/block/vda/size", "8388608\n"),
+            ("sys/block/vda/dev", "254:0\n"),
+            ("sys/class/bdi/7:0/max_ratio", "100\n"),
+            ("sys/class/bdi/254:0/max_ratio", "100\n"),
+            ("sys/class/bdi/btrfs-1/max_ratio", "10\n"),
+        ]);
+        let unreadable = |frame: &Frame| frame.file(UNREADABLE).unwrap_or_default().to_owned();
+        let hidden = full(&root, Nanos::ZERO);
+        assert_eq!(hidden.file("sys/class/bdi/btrfs-1/max_ratio"), Some("10\n"));
+        assert_eq!(hidden.file("sys/class/bdi/7:0/max_ratio"), None);
+        assert!(unreadable(&hidden).contains("sys/kernel/debug/bdi\tNo such file or directory\n"));
+        std::fs::create_dir_all(root.join("sys/kernel/debug")).expect("a directory");
+        let unmounted = full(&root, Nanos::ZERO);
+        assert!(unreadable(&unmounted).contains("sys/kernel/debug/bdi\tdebugfs is not mounted\n"));
+        for name in ["7:0", "254:0", "btrfs-1"] {
+            put(&root, &format!("sys/kernel/debug/bdi/{name}/stats"), stats);
+        }
+        let mounted = full(&root, Nanos::ZERO);
+        let names = mounted
+            .files
+            .keys()
+            .filter_map(|path| mm::bdi::stats_of(path));
+        assert!(names.eq(["254:0", "btrfs-1"]));
+        assert!(!unreadable(&mounted).contains("debug"));
     }
 
     #[test]

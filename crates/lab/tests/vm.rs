@@ -345,6 +345,10 @@ fn recomputed_numbers_are_the_kernels(kernel: Stock, memory: &str) {
         let snapshot = Snapshot::parse(frame);
         let place = format!("{kernel:?}, {memory}, {label}");
         assert_moving_equal(&snapshot, &place);
+        assert!(
+            snapshot.writeback.len() >= 2,
+            "{place}: the disk's and the outbox's"
+        );
         if label != "idle" {
             assert_marks_equal(&snapshot, &place);
         }

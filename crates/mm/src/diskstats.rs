@@ -1,5 +1,6 @@
 //! `/proc/diskstats`: what each block device did since boot.
 
+use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
@@ -19,6 +20,8 @@ pub struct Diskstats {
 /// The counters of one block device.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DiskStats {
+    /// Its major and minor number, as the kernel names its backing device: `254:0`.
+    pub number: String,
     /// Its name in `/dev`.
     pub name: String,
     /// Reads completed.
@@ -61,8 +64,10 @@ impl Diskstats {
 impl DiskStats {
     fn parse(line: &Line<'_>) -> Result<Self, ParseError> {
         let mut words = line.words();
-        let name = words.nth(2);
-        let name = name.ok_or_else(|| line.error(line.text, "\"MAJOR MINOR NAME NUMBER…\""))?;
+        let (Some(major), Some(minor), Some(name)) = (words.next(), words.next(), words.next())
+        else {
+            return Err(line.error(line.text, "\"MAJOR MINOR NAME NUMBER…\""));
+        };
         let mut next = |item| line.next_number::<u64>(item, &mut words);
         let sectors = |count: u64| Bytes(count.saturating_mul(512));
         let millis = |count: u64| Nanos(count.saturating_mul(Nanos::MILLI.0));
@@ -72,6 +77,7 @@ impl DiskStats {
         let written = sectors(next("sectors written")?);
         let write_time = millis(next("write time")?);
         Ok(Self {
+            number: format!("{major}:{minor}"),
             name: name.into(),
             reads,
             read,
@@ -94,6 +100,7 @@ mod tests {
         let text = " 253       0 lda 7 1 58 17 1 0 8 6 0 20 23 0 0 0 0 0 0\n";
         let stats = Diskstats::parse(text).expect("diskstats");
         let disk = stats.disk("lda").expect("the disk");
+        assert_eq!(disk.number, "253:0");
         assert_eq!((disk.reads, disk.read), (7, Bytes(58 * 512)));
         assert_eq!((disk.writes, disk.written), (1, Bytes(4096)));
         assert_eq!(disk.busy, Nanos(20_000_000));

@@ -65,6 +65,8 @@ pub struct Snapshot {
     pub lru_gen: LruGen,
     /// What bounds the devices' parts of the dirty limits, by name.
     pub bdi: BTreeMap<String, Bdi>,
+    /// What the backing devices hold, by the kernel's names for them: `254:0`, `btrfs-1`.
+    pub writeback: BTreeMap<String, bdi::Stats>,
     /// The zram devices, by name.
     pub zram: BTreeMap<String, Zram>,
     /// Whether protection that children do not claim is shared among them: the mount option
@@ -180,6 +182,11 @@ impl Snapshot {
         }
         if let Some((device, _)) = bdi::device_of(path) {
             return self.bdi.entry(device.into()).or_default().read(path, text);
+        }
+        if let Some(device) = bdi::stats_of(path) {
+            let stats = bdi::Stats::parse(path, text)?;
+            self.writeback.insert(device.into(), stats);
+            return Ok(());
         }
         if let Some((device, _)) = zram::device_of(path) {
             return self.zram.entry(device.into()).or_default().read(path, text);

@@ -17,7 +17,7 @@ use proptest::prelude::*;
 use proptest::sample::select;
 
 /// Every path that a snapshot gives to a parser of its own.
-const PATHS: [&str; 30] = [
+const PATHS: [&str; 32] = [
     "proc/meminfo",
     "proc/vmstat",
     "proc/zoneinfo",
@@ -47,6 +47,8 @@ const PATHS: [&str; 30] = [
     "sys/fs/cgroup/memory/a/memory.oom_control",
     "sys/block/zram0/mm_stat",
     "sys/block/vda/bdi/max_ratio",
+    "sys/class/bdi/0:52/max_bytes",
+    "sys/kernel/debug/bdi/254:0/stats",
     FACTS,
 ];
 
@@ -77,6 +79,8 @@ fn kernel_like() -> impl Strategy<Value = String> {
         "kB",
         "some avg10=1.00 avg60=0.00 avg300=0.00 total=5",
         "memcg 1 /",
+        "BdiWriteBandwidth:",
+        "kBps\n",
         "node 0",
         "[always] never",
         "cpu",

@@ -1,6 +1,7 @@
 //! Golden captures: what `inspect` says of each machine in `fixtures/hosts`, as text and as JSON, and of
-//! those in `fixtures/inspect`, whose numbers are not all as the tunables give them, and of those in
-//! `fixtures/reclaim`, which swap, have control groups and lose part of their working set.
+//! those in `fixtures/inspect`, whose numbers are not all as the tunables give them, of those in
+//! `fixtures/reclaim`, which swap, have control groups and lose part of their working set, and of those
+//! in `fixtures/writeback`, where a slow device holds what all may hold.
 //!
 //! `UPDATE_EXPECT=1 cargo test -p plimsoll --test hosts` writes the expected files anew.
 
@@ -23,7 +24,9 @@ fn captures(kind: &str) -> Vec<PathBuf> {
 }
 
 fn all() -> Vec<PathBuf> {
-    ["hosts", "inspect", "reclaim"].map(captures).concat()
+    ["hosts", "inspect", "reclaim", "writeback"]
+        .map(captures)
+        .concat()
 }
 
 fn inspect(host: &Path, arguments: &[&str]) -> String {
@@ -124,5 +127,18 @@ fn the_study_that_made_the_captures_can_be_run_again() {
         let names = shown["control_groups"].as_array().expect("groups").iter();
         let mut names = names.map(|group| group["name"].as_str().expect("a name"));
         assert!(names.any(|name| name == group.path), "{}", group.path);
+    }
+}
+
+#[test]
+fn a_slow_device_that_holds_what_all_may_hold_is_pointed_out() {
+    for vm in captures("writeback") {
+        let text = inspect(&vm, &[]);
+        let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(
+            text.contains("2% is its part: writers to other devices wait"),
+            "{text}"
+        );
+        assert!(text.contains("pdb was busy throughout"), "{text}");
     }
 }

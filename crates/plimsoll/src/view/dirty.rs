@@ -3,10 +3,11 @@
 use mm::bdi::Bdi;
 use mm::formula::dirty::Thresholds;
 use mm::snapshot::Snapshot;
-use mm::units::{PageSize, Pages};
+use mm::units::{Bytes, PageSize, Pages};
 use serde::Serialize;
 
 use super::check::Check;
+use super::flush::Flush;
 use super::load_line::Mark;
 use super::page::Page;
 
@@ -24,6 +25,8 @@ pub(crate) struct Dirty {
     writeback_centisecs: Option<u64>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     devices: Vec<Device>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    flush: Option<Flush>,
     #[serde(skip)]
     page: PageSize,
 }
@@ -34,6 +37,8 @@ struct Device {
     device: String,
     min_ratio: u64,
     max_ratio: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    max_bytes: Option<u64>,
     strict_limit: bool,
 }
 
@@ -52,6 +57,7 @@ impl Device {
             device: name.to_owned(),
             min_ratio: bdi.min_ratio.unwrap_or(0),
             max_ratio: bdi.max_ratio.unwrap_or(100),
+            max_bytes: bdi.max_bytes.map(|bytes| bytes.0),
             strict_limit: bdi.is_strict.unwrap_or(false),
         }
     }
@@ -61,17 +67,21 @@ impl Device {
             0 => format!("{} %", self.max_ratio),
             least => format!("{least}-{} %", self.max_ratio),
         };
-        let about = match self.strict_limit {
-            true => "of the limits is its part, strict_limit",
-            false => "of the limits is its part at most",
+        let mut about = match self.strict_limit {
+            true => "of the limits is its part, strict_limit".to_owned(),
+            false => "of the limits is its part at most".to_owned(),
         };
-        page.row(&format!("device {}", self.device), part, about);
+        if let Some(bytes) = self.max_bytes {
+            about.push_str(&format!(": {}", Bytes(bytes)));
+        }
+        page.row(&format!("device {}", self.device), part, &about);
     }
 }
 
 impl Dirty {
-    /// Thresholds from one reading; `None` where an input is missing.
-    pub(crate) fn of(snapshot: &Snapshot) -> Option<Self> {
+    /// Thresholds from one reading, and what the devices wrote since the first; `note` says what
+    /// could not be read. `None` where an input is missing.
+    pub(crate) fn of(first: &Snapshot, snapshot: &Snapshot, note: &str) -> Option<Self> {
         let vmstat = snapshot.vmstat.as_ref()?;
         let page = snapshot.page;
         let computed = snapshot.thresholds()?;
@@ -95,6 +105,7 @@ impl Dirty {
             writeback_pages: vmstat.get("nr_writeback")?,
             expire_centisecs: snapshot.number("vm.dirty_expire_centisecs"),
             writeback_centisecs: snapshot.number("vm.dirty_writeback_centisecs"),
+            flush: Flush::of(first, snapshot, note),
             page,
         })
     }
@@ -124,7 +135,7 @@ impl Dirty {
         self.write_rows(page);
     }
 
-    /// Writes the line alone, with the amounts in its heading.
+    /// Writes the line and the devices alone, with the amounts in its heading.
     pub(crate) fn write_line(&self, page: &mut Page) {
         let (dirty, writeback) = (
             self.amount(self.dirty_pages),
@@ -134,6 +145,7 @@ impl Dirty {
             "Dirty pages: {dirty}, and {writeback} under writeback"
         ));
         self.draw(page);
+        self.flush.iter().for_each(|flush| flush.write(page));
     }
 
     fn draw(&self, page: &mut Page) {
@@ -192,6 +204,7 @@ impl Dirty {
             );
         }
         self.devices.iter().for_each(|device| device.write(page));
+        self.flush.iter().for_each(|flush| flush.write(page));
     }
 }
 

@@ -7,6 +7,7 @@ mod available;
 mod check;
 mod control_groups;
 mod dirty;
+mod flush;
 mod huge_pages;
 mod interval;
 mod ksm;
@@ -103,11 +104,12 @@ impl View {
     fn between(first: &Snapshot, frame: &Frame) -> Self {
         let snapshot = Snapshot::parse(frame);
         let interval = Interval::between(first, &snapshot);
-        let (available, dirty) = (Available::of(&snapshot), Dirty::of(&snapshot));
+        let note = frame.file(UNREADABLE).unwrap_or_default();
+        let available = Available::of(&snapshot);
+        let dirty = Dirty::of(first, &snapshot, note);
         let mut checks = zones::checks(&snapshot);
         checks.extend(available.as_ref().and_then(Available::check));
         checks.extend(dirty.iter().flat_map(Dirty::checks));
-        let note = frame.file(UNREADABLE).unwrap_or_default();
         Self {
             schema: "plimsoll-inspect",
             version: VERSION,

@@ -1,5 +1,6 @@
 //! What could not be read, and what that hides.
 
+use host::read::NOT_MOUNTED;
 use mm::text::ParseError;
 use serde::Serialize;
 
@@ -49,8 +50,10 @@ pub(crate) fn write(files: &[Unreadable], page: &mut Page) {
     }
 }
 
-fn way_out(reason: &str) -> &'static str {
+/// What would help, to be put after the reason.
+pub(crate) fn way_out(reason: &str) -> &'static str {
     match reason {
+        NOT_MOUNTED => " (root may: mount -t debugfs none /sys/kernel/debug)",
         "Permission denied" | "Operation not permitted" => " (root may read it)",
         "No such file or directory" => " (hidden, or the kernel is built without it)",
         "Operation not supported" => {
