@@ -49,8 +49,9 @@ pub(crate) fn each_step<'a>(steps: &'a [Step], look: &mut dyn FnMut(&'a Step)) {
 
 /// A name that the catalogue does not have is refused elsewhere.
 fn probe_setting(setting: &Setting, place: &Place, recorder: &mut Recorder) {
-    let tunable = catalogue::find(&setting.tunable);
-    if tunable.is_some_and(|tunable| !place.root.is_file(tunable.path)) {
+    let here = place.setting(setting);
+    let named = catalogue::named(&here.tunable);
+    if named.is_some_and(|named| !place.root.is_file(&named.path())) {
         recorder.unavailable(&setting.tunable);
     }
 }

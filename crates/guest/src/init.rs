@@ -27,9 +27,9 @@ pub fn is_init() -> bool {
 /// and in the last frame.
 pub fn init(read: impl FnOnce(&str, &Orders) -> Result<Scenario, String>) -> ! {
     power_off_on_panic();
-    let place = Place::default();
+    let mut place = Place::default();
     let mut recorder = Recorder::new(&place);
-    if let Err(error) = run(&place, &mut recorder, read) {
+    if let Err(error) = run(&mut place, &mut recorder, read) {
         recorder.error(&error.to_string());
         recorder.abandon();
     }
@@ -39,7 +39,7 @@ pub fn init(read: impl FnOnce(&str, &Orders) -> Result<Scenario, String>) -> ! {
 
 /// Everything, step by step.
 fn run(
-    place: &Place,
+    place: &mut Place,
     recorder: &mut Recorder,
     read: impl FnOnce(&str, &Orders) -> Result<Scenario, String>,
 ) -> Result<(), Error> {

@@ -74,7 +74,7 @@ fn load(path: &str, parameters: &str) -> Result<(), Error> {
 
 /// Mounts the study's disks, each below its name. Access times are not kept: what a file's reader
 /// would write is no part of a study.
-pub(crate) fn disks(machine: &Machine, clock: Clock, place: &Place) -> Result<(), Error> {
+pub(crate) fn disks(machine: &Machine, clock: Clock, place: &mut Place) -> Result<(), Error> {
     for (index, disk) in machine.disks.iter().enumerate() {
         let device = clock.device(index);
         await_device(&device)?;
@@ -82,6 +82,8 @@ pub(crate) fn disks(machine: &Machine, clock: Clock, place: &Place) -> Result<()
         fs::create_dir_all(&target).map_err(|error| Error::new(target.display(), error))?;
         let target = target.to_string_lossy();
         mount(&device, &target, "ext4", MountFlags::NOATIME)?;
+        let device = device.trim_start_matches("/dev/").to_owned();
+        place.devices.insert(disk.name.clone(), device);
     }
     await_device(&clock.device(machine.disks.len()))
 }
@@ -209,6 +211,7 @@ mod tests {
         let place = Place {
             root: host::Root::new(directory.path()),
             disks: directory.path().to_owned(),
+            ..Place::default()
         };
         fs::create_dir(directory.path().join("proc")).expect("a directory");
         let has = |kib: u64| {

@@ -1,10 +1,12 @@
 //! Where a workload runs: in a VM of its own, or, for tests, below directories of this machine.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use host::Root;
 use mm::machine::SwapBacking;
 use mm::scenario::Scenario;
+use mm::settings::Setting;
 use mm::units::PageSize;
 
 /// Where a workload runs.
@@ -14,6 +16,8 @@ pub struct Place {
     pub root: Root,
     /// The directory below which each disk is mounted, under its name.
     pub disks: PathBuf,
+    /// What the kernel calls each disk, by the study's name; filled in when they are mounted.
+    pub devices: BTreeMap<String, String>,
 }
 
 impl Default for Place {
@@ -22,6 +26,7 @@ impl Default for Place {
         Self {
             root: Root::default(),
             disks: PathBuf::from("/mnt"),
+            devices: BTreeMap::new(),
         }
     }
 }
@@ -31,6 +36,13 @@ impl Place {
     #[must_use]
     pub fn disk(&self, name: &str) -> PathBuf {
         self.disks.join(name)
+    }
+
+    /// A setting as this kernel's tunables are called; the study's own words for a disk that is not
+    /// there.
+    pub(crate) fn setting(&self, setting: &Setting) -> Setting {
+        let renamed = setting.renamed(|disk| self.devices.get(disk).cloned());
+        renamed.unwrap_or_else(|| setting.clone())
     }
 
     /// A control group's directory, below the root as a capture writes it.

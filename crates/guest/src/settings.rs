@@ -4,7 +4,7 @@ use std::fs;
 use std::io;
 
 use host::write::WriteError;
-use mm::catalogue::{self, Tunable};
+use mm::catalogue::{self, Named, Tunable};
 use mm::scenario::Scenario;
 use mm::settings::Setting;
 use mm::units::Bytes;
@@ -44,14 +44,14 @@ pub fn prepare(
         return Ok(Prepared::default());
     }
     for setting in &scenario.base.0 {
-        match is_present(place, setting)? {
+        match is_present(place, &place.setting(setting))? {
             true => write(place, setting).map_err(fail)?,
             false => recorder.skipped(setting),
         }
     }
     let mut prepared = Prepared::default();
     for setting in &scenario.arm_settings.0 {
-        prepared.defaults.push(default_of(place, known(setting)?)?);
+        prepared.defaults.push(default_of(place, setting)?);
     }
     if !applies_arm(&scenario.workload) {
         apply_or_note(place, &scenario.arm_settings.0, recorder).map_err(fail)?;
@@ -121,33 +121,35 @@ pub(crate) fn oom_score_adj(place: &Place, value: i16) -> Result<(), Why> {
     put(place, "proc/self/oom_score_adj", &value.to_string())
 }
 
-fn known(setting: &Setting) -> Result<&'static Tunable, Error> {
+fn known(setting: &Setting) -> Result<Named<'_>, Error> {
     catalogue::check(setting).map_err(|error| Error::new("settings", error))
 }
 
 /// What must be written to bring back a tunable's present value. Of two that exclude each other the
 /// one that is off reads 0, which cannot be written: the other one's value brings it back.
-fn default_of(place: &Place, tunable: &'static Tunable) -> Result<Setting, Error> {
-    let read = |tunable: &Tunable| {
-        let text = place.root.read(tunable.path);
+fn default_of(place: &Place, setting: &Setting) -> Result<Setting, Error> {
+    let here = place.setting(setting);
+    let named = known(&here)?;
+    let read = |path: &str, tunable: &Tunable| {
+        let text = place.root.read(path);
         let value = text.map(|text| tunable.value_in(&text));
-        value.map_err(|error| Error::new(format!("/{}", tunable.path), error))
+        value.map_err(|error| Error::new(format!("/{path}"), error))
     };
-    let value = read(tunable)?;
-    match tunable.partner.and_then(catalogue::find) {
+    let value = read(&named.path(), named.tunable)?;
+    match named.tunable.partner.and_then(catalogue::find) {
         Some(partner) if value == "0" => Ok(Setting {
             tunable: partner.name.to_owned(),
-            value: read(partner)?,
+            value: read(partner.path, partner)?,
         }),
         _ => Ok(Setting {
-            tunable: tunable.name.to_owned(),
+            tunable: setting.tunable.clone(),
             value,
         }),
     }
 }
 
 fn is_present(place: &Place, setting: &Setting) -> Result<bool, Error> {
-    Ok(place.root.is_file(known(setting)?.path))
+    Ok(place.root.is_file(&known(setting)?.path()))
 }
 
 fn applies_arm(workload: &mm::workload::Workload) -> bool {
@@ -161,7 +163,7 @@ fn applies_arm(workload: &mm::workload::Workload) -> bool {
 }
 
 fn write(place: &Place, setting: &Setting) -> Result<(), Why> {
-    let written = host::write::write(&place.root, setting);
+    let written = host::write::write(&place.root, &place.setting(setting));
     written.map(drop).map_err(|error| Why {
         errno: match &error {
             WriteError::Refused { error, .. } => Errno::from_io_error(error),

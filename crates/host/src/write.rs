@@ -40,7 +40,7 @@ pub enum WriteError {
         /// What was asked for.
         setting: Setting,
         /// The tunable's file, without the leading slash.
-        path: &'static str,
+        path: String,
         /// What the system said.
         error: io::Error,
     },
@@ -53,7 +53,7 @@ pub enum WriteError {
         /// What was asked for.
         setting: Setting,
         /// The tunable's file, without the leading slash.
-        path: &'static str,
+        path: String,
         /// What it was before.
         before: String,
         /// What it is now.
@@ -69,37 +69,36 @@ pub enum WriteError {
 /// # Errors
 /// A [`WriteError`]: the value is not there afterwards.
 pub fn write(root: &Root, setting: &Setting) -> Result<Written, WriteError> {
-    let tunable = catalogue::check(setting)?;
+    let named = catalogue::check(setting)?;
+    let (tunable, path) = (named.tunable, named.path());
     if place(root) == Place::Container {
         return Err(WriteError::Container {
             setting: setting.clone(),
         });
     }
-    let written = put(root, tunable, &setting.value).map_err(|error| WriteError::Refused {
-        setting: setting.clone(),
-        path: tunable.path,
-        error,
-    })?;
+    let written =
+        put(root, &path, tunable, &setting.value).map_err(|error| WriteError::Refused {
+            setting: setting.clone(),
+            path: path.clone(),
+            error,
+        })?;
     if tunable.means_same(&setting.value, &written.after) {
         return Ok(written);
     }
     Err(WriteError::NotTaken {
         setting: setting.clone(),
-        path: tunable.path,
+        path,
         before: written.before,
         held: written.after,
     })
 }
 
 /// Reads, writes the whole value in one `write` as the kernel's handlers want it, and reads again.
-fn put(root: &Root, tunable: &Tunable, value: &str) -> io::Result<Written> {
-    let read = || root.read(tunable.path).map(|text| tunable.value_in(&text));
+fn put(root: &Root, path: &str, tunable: &Tunable, value: &str) -> io::Result<Written> {
+    let read = || root.read(path).map(|text| tunable.value_in(&text));
     let before = read()?;
     let mut options = fs::OpenOptions::new();
-    let mut file = options
-        .write(true)
-        .truncate(true)
-        .open(root.join(tunable.path))?;
+    let mut file = options.write(true).truncate(true).open(root.join(path))?;
     file.write_all(format!("{value}\n").as_bytes())?;
     Ok(Written {
         before,
@@ -188,6 +187,16 @@ mod tests {
         std::os::unix::fs::symlink("/dev/null", path).expect("a link");
         let error = write(&root, &setting("vm.dirty_bytes", "8192")).expect_err("not taken");
         assert!(error.to_string().contains("kept the old value"), "{error}");
+    }
+
+    #[test]
+    fn a_devices_own_tunable_is_written_below_that_device() {
+        let (_directory, root) = root("sys/block/sdb/bdi/max_ratio", "100\n");
+        let written = write(&root, &setting("bdi.sdb.max_ratio", "5")).expect("a plain file");
+        assert_eq!(written.after, "5");
+        let error = write(&root, &setting("bdi.sdc.max_ratio", "5")).expect_err("no device");
+        let said = error.to_string();
+        assert!(said.contains("/sys/block/sdc/bdi/max_ratio"), "{said}");
     }
 
     #[test]

@@ -256,9 +256,9 @@ fn read_arm<'a>(
         about: plan.about.clone(),
         asks: plan.asks.clone(),
         model_only: plan.model_only,
-        settings: plan.settings(&scope)?,
+        settings: plan.settings(&scope, &names)?,
         base: root.or("base", Settings::default(), |n| {
-            settings::settings(&n.clone().placed("[base]"))
+            settings::settings(&n.clone().placed("[base]"), &names)
         })?,
         machine,
         workload,

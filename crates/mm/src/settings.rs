@@ -1,13 +1,16 @@
 //! Settings: a value for each of some tunables, in the order in which they are written.
 
+use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt;
 
+use crate::catalogue;
+
 /// One value for one tunable, by the catalogue's name: `vm.min_free_kbytes` = `1500000`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Setting {
-    /// The tunable's name in the catalogue.
+    /// The tunable's name in the catalogue; `bdi.DISK.max_ratio` where each disk has one.
     pub tunable: String,
     /// The text that is written into its file.
     pub value: String,
@@ -32,6 +35,24 @@ impl Settings {
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
+    }
+}
+
+impl Setting {
+    /// The same setting with the device it names under another name: a study names its disks, the
+    /// kernel its devices. One of the machine stays as it is.
+    #[must_use]
+    pub fn renamed(&self, device: impl FnOnce(&str) -> Option<String>) -> Option<Self> {
+        let Some((tunable, old)) =
+            catalogue::named(&self.tunable).and_then(|named| Some((named.tunable, named.device?)))
+        else {
+            return Some(self.clone());
+        };
+        let (group, device, file) = (tunable.group(), device(old)?, tunable.kernel_name());
+        Some(Self {
+            tunable: format!("{group}.{device}.{file}"),
+            value: self.value.clone(),
+        })
     }
 }
 

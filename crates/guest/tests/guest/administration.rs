@@ -113,6 +113,35 @@ fn a_setting_under_test_that_the_kernel_lacks_is_noted_and_nothing_is_written() 
     }
 }
 
+#[test]
+fn a_disks_own_tunable_is_found_under_the_name_that_the_kernel_gives_the_disk() {
+    let arm = |value: &str| {
+        let mut arm = scenario(vec![at_once("administrator", vec![step(Action::ApplyArm)])]);
+        arm.arm_settings = Settings(vec![setting("bdi.stick.max_ratio", value)]);
+        arm
+    };
+    let mut bench = Bench::new();
+    bench.place.devices.insert("stick".into(), "pdb".into());
+    let missing = ("bdi.stick.max_ratio\n".to_owned(), "60".to_owned());
+    assert_eq!(lacking(&arm("5"), &bench), missing, "by the study's name");
+
+    let path = bench.place.root.join("sys/block/pdb/bdi/max_ratio");
+    fs::create_dir_all(path.parent().expect("a folder")).expect("folders");
+    fs::write(&path, "100\n").expect("a file");
+    bench.run(&arm("5"));
+    assert_eq!(fs::read_to_string(&path).expect("there"), "5\n");
+    let mut back = arm("7");
+    back.workload.processes[0]
+        .steps
+        .push(step(Action::ApplyDefaults));
+    bench.run(&back);
+    assert_eq!(
+        fs::read_to_string(&path).expect("there"),
+        "5\n",
+        "as before"
+    );
+}
+
 /// A bench whose group "a" has these files, as the kernel would make them.
 fn grouped(files: &[&str]) -> (Bench, Cgroup) {
     let bench = Bench::new();

@@ -44,6 +44,7 @@ impl Bench {
         let place = Place {
             root: Root::new(directory.path().join("root")),
             disks: directory.path().to_owned(),
+            devices: std::collections::BTreeMap::new(),
         };
         Self { directory, place }
     }

@@ -6,6 +6,7 @@ use mm::settings::Settings;
 use toml::Spanned;
 use toml::de::DeValue;
 
+use super::names::Names;
 use super::node::{Node, Scope};
 use super::settings;
 use super::source::{Source, StudyError};
@@ -40,15 +41,19 @@ pub(super) struct ArmPlan<'a> {
 
 impl<'a> ArmPlan<'a> {
     /// The arm's settings, with its parameters filled in.
-    pub(super) fn settings(&self, scope: &'a Scope<'a>) -> Result<Settings, StudyError> {
+    pub(super) fn settings(
+        &self,
+        scope: &'a Scope<'a>,
+        names: &Names,
+    ) -> Result<Settings, StudyError> {
         let Some(value) = self.settings else {
             return Ok(Settings::default());
         };
         let place = format!("the settings of arm `{}`", self.base_name);
         let node = Node::new(scope, place, value)?;
         match self.model_only {
-            true => settings::with_the_models_own(&node),
-            false => settings::settings(&node),
+            true => settings::with_the_models_own(&node, names),
+            false => settings::settings(&node, names),
         }
     }
 }

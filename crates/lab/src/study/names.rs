@@ -68,8 +68,19 @@ impl Names {
     /// The name that the value refers to.
     pub(super) fn known(&self, kind: Kind, node: &Node<'_>) -> Result<String, StudyError> {
         let name = node.text()?;
+        self.known_text(kind, name, node)?;
+        Ok(name.to_owned())
+    }
+
+    /// Refuses a name that is none of a kind, at the node that says it.
+    pub(super) fn known_text(
+        &self,
+        kind: Kind,
+        name: &str,
+        node: &Node<'_>,
+    ) -> Result<(), StudyError> {
         if self.has(kind, name) {
-            return Ok(name.to_owned());
+            return Ok(());
         }
         let what = format!("unknown {} `{name}`", kind.word());
         Err(node.error(what, suggest::way_out(name, self.all(kind))))

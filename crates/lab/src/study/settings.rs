@@ -3,6 +3,7 @@
 use mm::catalogue::{self, SettingError, Tunable};
 use mm::settings::{Setting, Settings};
 
+use super::names::{Kind, Names};
 use super::node::Node;
 use super::source::StudyError;
 use crate::measure::Unit;
@@ -13,16 +14,16 @@ use crate::suggest;
 const OF_THE_MODEL: &[(&str, &[&str])] = &[("model.kswapd", &["before 3.11"])];
 
 /// Reads `{ "vm.swappiness" = "10", … }`, in the order of the text.
-pub(super) fn settings(node: &Node<'_>) -> Result<Settings, StudyError> {
-    read(node, false)
+pub(super) fn settings(node: &Node<'_>, names: &Names) -> Result<Settings, StudyError> {
+    read(node, names, false)
 }
 
 /// The same for an arm that only the model runs: settings of the model's own may be among them.
-pub(super) fn with_the_models_own(node: &Node<'_>) -> Result<Settings, StudyError> {
-    read(node, true)
+pub(super) fn with_the_models_own(node: &Node<'_>, names: &Names) -> Result<Settings, StudyError> {
+    read(node, names, true)
 }
 
-fn read(node: &Node<'_>, model_only: bool) -> Result<Settings, StudyError> {
+fn read(node: &Node<'_>, names: &Names, model_only: bool) -> Result<Settings, StudyError> {
     let mut settings = Settings::default();
     for (tunable, node) in node.entries()? {
         let value = node.written()?;
@@ -31,8 +32,11 @@ fn read(node: &Node<'_>, model_only: bool) -> Result<Settings, StudyError> {
             settings.0.push(setting);
             continue;
         }
-        let tunable = catalogue::check(&setting).map_err(|error| refused(&node, &error))?;
-        check_partner(&node, tunable, &settings)?;
+        let named = catalogue::check(&setting).map_err(|error| refused(&node, &error))?;
+        if let Some(disk) = named.device {
+            names.known_text(Kind::Disk, disk, &node)?;
+        }
+        check_partner(&node, named.tunable, &settings)?;
         settings.0.push(setting);
     }
     Ok(settings)
@@ -73,13 +77,25 @@ fn refused(node: &Node<'_>, error: &SettingError) -> StudyError {
             name,
             value,
             expected,
-        } => node.error(format!("{name} = \"{value}\""), format!("write {expected}")),
+        } => {
+            let way_out = format!("write {expected}{}", because(name));
+            node.error(format!("{name} = \"{value}\""), way_out)
+        }
+    }
+}
+
+/// Why a tunable takes no other values, where that is not plain.
+fn because(name: &str) -> &'static str {
+    match name {
+        // Linux 6.1 and 6.12 answer EINVAL; who writes it without looking at that sees nothing.
+        "vm.dirty_bytes" => ": the kernel takes no limit below two pages and keeps the old one",
+        _ => "",
     }
 }
 
 fn unknown(node: &Node<'_>, name: &str) -> StudyError {
     let way_out = match catalogue::nearest(name) {
-        Some(tunable) => format!("did you mean `{}`?", tunable.name),
+        Some(name) => format!("did you mean `{name}`?"),
         None => "docs/tunables.md lists those there are".to_owned(),
     };
     node.error(format!("unknown tunable `{name}`"), way_out)

@@ -165,7 +165,7 @@ impl Reader<'_> {
             "apply" => node
                 .choice(&[("arm", ApplyWhat::Arm), ("defaults", ApplyWhat::Defaults)])
                 .map(ApplyWhat::action),
-            "set" => Ok(Action::Set(settings(node)?.0)),
+            "set" => Ok(Action::Set(settings(node, self.names)?.0)),
             "set-cgroup" => self.set_cgroup(&node.table(SET_CGROUP)?),
             "read" | "write" | "touch" | "access" => {
                 access::access(key, node, self.names).map(Action::Access)

@@ -1,9 +1,11 @@
 //! The catalogue of tunables: one ordered table from which validation, help, documentation and the
 //! search space come.
 //!
-//! Tests test the table. Tunables of single devices (`bdi`, queues) and of control groups are not
-//! in it: they have no one path.
+//! Tests test the table. Tunables that every block device has for itself stand in a second one, by
+//! a pattern: `bdi.DEVICE.max_ratio`. [`named`] finds either kind. Those of control groups are in
+//! neither.
 
+mod bdi;
 mod ksm;
 mod lru_gen;
 mod table;
@@ -22,9 +24,10 @@ use crate::text::shown;
 /// A thing that can be set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Tunable {
-    /// Its name: group, dot, the kernel's own name.
+    /// Its name: group, dot, the kernel's own name; `DEVICE` stands between them where every device
+    /// has one.
     pub name: &'static str,
-    /// Its file, without the leading slash.
+    /// Its file, without the leading slash; `DEVICE` stands in it where every device has one.
     pub path: &'static str,
     /// What the number counts.
     pub unit: Unit,
@@ -129,18 +132,18 @@ pub enum Risk {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SettingError {
     /// No tunable has this name.
-    #[error("{name}: no such tunable{}", meant(*suggestion))]
+    #[error("{name}: no such tunable{}", meant(suggestion.as_deref()))]
     Unknown {
         /// The name.
         name: String,
         /// The tunable that may have been meant.
-        suggestion: Option<&'static str>,
+        suggestion: Option<String>,
     },
     /// The tunable does not take this value.
     #[error("{name} = {value}: expected {expected}")]
     Value {
-        /// The tunable.
-        name: &'static str,
+        /// The tunable, as the setting names it.
+        name: String,
         /// The value, cut to 60 characters.
         value: String,
         /// What it takes.
@@ -161,16 +164,64 @@ pub fn all() -> impl Iterator<Item = &'static Tunable> {
     groups.into_iter().flatten()
 }
 
-/// The tunable of this name.
+/// A tunable as a setting names it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Named<'a> {
+    /// Its row.
+    pub tunable: &'static Tunable,
+    /// The device, where every device has one: a study's disk, or what the kernel calls it.
+    pub device: Option<&'a str>,
+}
+
+/// Every tunable that each block device has for itself.
+pub fn of_devices() -> impl Iterator<Item = &'static Tunable> {
+    bdi::TABLE.iter()
+}
+
+/// The tunable that a setting names, of the machine or of one device.
+#[must_use]
+pub fn named(name: &str) -> Option<Named<'_>> {
+    let of_machine = find(name).map(|tunable| Named {
+        tunable,
+        device: None,
+    });
+    of_machine.or_else(|| {
+        let (device, file) = of_device(name)?;
+        let tunable = of_devices().find(|tunable| tunable.kernel_name() == file)?;
+        let device = Some(device);
+        Some(Named { tunable, device })
+    })
+}
+
+/// The device and the file of a name like `bdi.DEVICE.FILE`.
+fn of_device(name: &str) -> Option<(&str, &str)> {
+    let rest = name.strip_prefix(bdi::GROUP)?.strip_prefix('.')?;
+    rest.rsplit_once('.')
+        .filter(|(device, _)| !device.is_empty() && !device.contains('/'))
+}
+
+/// The tunable of the machine with this name.
 #[must_use]
 pub fn find(name: &str) -> Option<&'static Tunable> {
     all().find(|tunable| tunable.name == name)
 }
 
-/// The tunable that may have been meant by a name that does not exist: one written as a path, one
-/// without its group, or one with a slip of the pen.
+/// The name of the tunable that may have been meant by one that does not exist: one written as a
+/// path, one without its group, or one with a slip of the pen.
 #[must_use]
-pub fn nearest(name: &str) -> Option<&'static Tunable> {
+pub fn nearest(name: &str) -> Option<String> {
+    if let Some(rest) = name
+        .strip_prefix(bdi::GROUP)
+        .and_then(|it| it.strip_prefix('.'))
+    {
+        let (device, file) = rest.rsplit_once('.').unwrap_or((bdi::DEVICE, rest));
+        let file = suggest::nearest(file, of_devices().map(Tunable::kernel_name))?;
+        return Some(alloc::format!("{}.{device}.{file}", bdi::GROUP));
+    }
+    nearest_of_machine(name).map(|tunable| tunable.name.into())
+}
+
+fn nearest_of_machine(name: &str) -> Option<&'static Tunable> {
     let bare = name.trim().trim_start_matches('/');
     let dotted = bare.replace('/', ".");
     let by_path = |tunable: &&Tunable| tunable.path == bare;
@@ -189,19 +240,31 @@ pub fn nearest(name: &str) -> Option<&'static Tunable> {
 ///
 /// # Errors
 /// One line that says which, with the nearest name or the values it takes.
-pub fn check(setting: &Setting) -> Result<&'static Tunable, SettingError> {
+pub fn check(setting: &Setting) -> Result<Named<'_>, SettingError> {
     let unknown = || SettingError::Unknown {
         name: shown(&setting.tunable),
-        suggestion: nearest(&setting.tunable).map(|tunable| tunable.name),
+        suggestion: nearest(&setting.tunable),
     };
-    let tunable = find(&setting.tunable).ok_or_else(unknown)?;
-    match tunable.values.contain(&setting.value) {
-        true => Ok(tunable),
+    let named = named(&setting.tunable).ok_or_else(unknown)?;
+    let values = named.tunable.values;
+    match values.contain(&setting.value) {
+        true => Ok(named),
         false => Err(SettingError::Value {
-            name: tunable.name,
+            name: shown(&setting.tunable),
             value: shown(&setting.value),
-            expected: tunable.values,
+            expected: values,
         }),
+    }
+}
+
+impl Named<'_> {
+    /// Its file, without the leading slash, where the device is named as the kernel does.
+    #[must_use]
+    pub fn path(self) -> String {
+        match self.device {
+            None => self.tunable.path.into(),
+            Some(device) => self.tunable.path.replacen(bdi::DEVICE, device, 1),
+        }
     }
 }
 
@@ -214,11 +277,11 @@ impl Tunable {
             .map_or(self.name, |(group, _)| group)
     }
 
-    /// The part of the name after the dot: the kernel's own.
+    /// The part of the name after the last dot: the kernel's own.
     #[must_use]
     pub fn kernel_name(&self) -> &'static str {
         self.name
-            .split_once('.')
+            .rsplit_once('.')
             .map_or(self.name, |(_, name)| name)
     }
 

@@ -129,8 +129,54 @@ fn a_good_setting_finds_its_tunable() {
         ("zswap.compressor", "zstd"),
         ("zswap.enabled", "Y"),
     ] {
-        let found = check(&setting(name, value)).map(|tunable| tunable.name);
-        assert_eq!(found, Ok(name));
+        let setting = setting(name, value);
+        let found = check(&setting).map(|named| (named.tunable.name, named.device));
+        assert_eq!(found, Ok((name, None)));
+    }
+}
+
+#[test]
+fn a_devices_own_tunable_is_found_by_its_pattern() {
+    let of = |name: &str| {
+        let found = named(name)?;
+        Some((found.tunable.kernel_name(), found.path()))
+    };
+    let stick = |file: &str| Some(alloc::format!("sys/block/usb stick/bdi/{file}"));
+    for file in ["min_ratio", "max_ratio", "strict_limit"] {
+        let name = alloc::format!("bdi.usb stick.{file}");
+        assert_eq!(of(&name).map(|(_, path)| path), stick(file));
+    }
+    // A device's name may hold a dot, and no more than a name.
+    assert_eq!(
+        of("bdi.a.b.max_ratio").map(|found| found.0),
+        Some("max_ratio")
+    );
+    for none in [
+        "bdi.max_ratio",
+        "bdi..max_ratio",
+        "bdi.a/b.max_ratio",
+        "bdi.a.queue",
+    ] {
+        assert_eq!(of(none), None, "{none}");
+    }
+    let said = |name, value| check(&setting(name, value)).expect_err("bad").to_string();
+    assert_eq!(
+        said("bdi.stick.max_ration", "5"),
+        "bdi.stick.max_ration: no such tunable; did you mean bdi.stick.max_ratio?"
+    );
+    assert_eq!(
+        said("bdi.stick.max_ratio", "101"),
+        "bdi.stick.max_ratio = 101: expected an integer from 0 to 100"
+    );
+}
+
+#[test]
+fn the_rows_of_devices_have_their_files_name_and_a_place_for_the_device() {
+    for tunable in of_devices() {
+        let file = tunable.kernel_name();
+        assert_eq!(tunable.name, alloc::format!("bdi.DEVICE.{file}"));
+        assert_eq!(tunable.path, alloc::format!("sys/block/DEVICE/bdi/{file}"));
+        assert!(!tunable.effect.is_empty() && find(tunable.name).is_none());
     }
 }
 

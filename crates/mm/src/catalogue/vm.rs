@@ -207,7 +207,10 @@ pub(super) const TABLE: &[Tunable] = &[
         .default(DefaultRule::Partner)
         .partner("vm.dirty_ratio")
         .risk(Risk::Medium)
-        .effect("Makes writers wait when so many bytes are dirty; two pages are the least."),
+        .effect(
+            "Makes writers wait when so many bytes are dirty; the kernel refuses less than two \
+             pages.",
+        ),
     vm!("dirty_expire_centisecs", INT)
         .unit(Unit::Centiseconds)
         .fixed("3000")

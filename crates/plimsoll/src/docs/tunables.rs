@@ -12,14 +12,26 @@ pub(super) fn markdown() -> String {
          Kernels are upstream versions: a distribution may have built a tunable out.\n",
     );
     let mut group = "";
-    for tunable in catalogue::all() {
+    for tunable in catalogue::all().chain(catalogue::of_devices()) {
         if tunable.group() != group {
             group = tunable.group();
             let _ = write!(text, "\n## {group}\n");
+            text += note(group);
         }
         entry(&mut text, tunable);
     }
     text
+}
+
+/// What is to be said of a group as a whole.
+fn note(group: &str) -> &'static str {
+    match group {
+        "bdi" => {
+            "\nEach block device has these for itself. In a study `DEVICE` is the name of a disk \
+             of `[machine]`,\nas in `\"bdi.stick.max_ratio\"`.\n"
+        }
+        _ => "",
+    }
 }
 
 fn entry(text: &mut String, tunable: &Tunable) {
