@@ -4,9 +4,11 @@ use std::collections::BTreeMap;
 
 use mm::units::{Bytes, Nanos};
 
+mod curve;
 mod kind;
 mod read;
 
+pub use curve::Curve;
 pub use kind::Kind;
 pub use read::ReadError;
 
@@ -47,6 +49,8 @@ pub enum Source {
         to: String,
         /// What is read in both.
         item: Item,
+        /// Where the number is a quotient: the item whose growth divides it, as bytes by requests.
+        per: Option<Item>,
     },
     /// An item over all samples within a span.
     During {
@@ -115,6 +119,30 @@ pub enum Item {
         /// `avg10`, `avg60`, `avg300` or `total`.
         field: String,
     },
+    /// A counter of one disk in `/proc/diskstats`.
+    Disk {
+        /// The study's name of the disk.
+        disk: String,
+        /// Its place among the machine's disks, which is the last letter of the device's name.
+        index: usize,
+        /// Which counter.
+        counter: DiskCounter,
+    },
+}
+
+/// A counter of a disk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DiskCounter {
+    /// Requests that read.
+    Reads,
+    /// Bytes read.
+    Read,
+    /// Requests that wrote.
+    Writes,
+    /// Bytes written.
+    Written,
+    /// Time in which at least one request was under way.
+    Busy,
 }
 
 /// A figure of a labelled step.
@@ -165,6 +193,8 @@ pub enum Over {
     P99,
     /// The largest.
     Maximum,
+    /// The mean over time; prediction and measurement are compared at every moment.
+    Time,
 }
 
 /// Which direction is an improvement.
@@ -221,6 +251,34 @@ pub struct Published {
     pub text: String,
     /// In the measure's unit.
     pub amount: f64,
+}
+
+impl DiskCounter {
+    /// Every counter by the word that a study uses for it.
+    pub const WORDS: [(&'static str, Self); 5] = [
+        ("reads", Self::Reads),
+        ("read", Self::Read),
+        ("writes", Self::Writes),
+        ("written", Self::Written),
+        ("busy", Self::Busy),
+    ];
+
+    /// What it counts.
+    #[must_use]
+    pub fn unit(self) -> Unit {
+        match self {
+            Self::Reads | Self::Writes => Unit::Count,
+            Self::Read | Self::Written => Unit::Mib,
+            Self::Busy => Unit::Millis,
+        }
+    }
+
+    /// The word for it.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        let named = Self::WORDS.iter().find(|(_, counter)| *counter == self);
+        named.map_or("", |(word, _)| word)
+    }
 }
 
 impl Unit {

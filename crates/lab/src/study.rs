@@ -19,6 +19,7 @@ mod access;
 mod arms;
 mod asked;
 mod built_in;
+mod limits;
 mod machine;
 mod map;
 mod measures;
@@ -277,7 +278,9 @@ fn head(
     let source = root.scope().source;
     let mut arm_names: BTreeSet<&str> = arms.iter().map(|arm| arm.name.as_str()).collect();
     arm_names.extend(plans.iter().map(|plan| plan.base_name.as_str()));
-    let measures = measures::measures(root, &arm_names, labels)?;
+    // All arms have the same disks.
+    let disks = arms.first().map_or(&[][..], |arm| &arm.machine.disks);
+    let measures = measures::measures(root, &arm_names, labels, disks)?;
     let words = words::words(root, &measures, &arms)?;
     let shown = shown::shown(root, &measures, &arms)?;
     Ok(Study {

@@ -72,41 +72,104 @@ fn a_background_limit_above_the_hard_one_is_taken() {
 
 #[test]
 fn a_limit_below_two_pages_says_what_the_kernel_does_with_it() {
-    refused("\"vm.dirty_bytes\" = 8191", expect![[r#"
+    refused(
+        "\"vm.dirty_bytes\" = 8191",
+        expect![[r#"
         15:33
         vm.dirty_bytes = "8191"
         write an integer of at least 8192: the kernel takes no limit below two pages and keeps the old one
-    "#]]);
+    "#]],
+    );
     // The background limit has no such bound: a page is the least that it comes to.
     taken("\"vm.dirty_background_bytes\" = 1");
 }
 
 #[test]
+fn a_measure_of_a_disk_names_a_disk_and_a_counter() {
+    let refused = |measure: &str, expected: Expect| {
+        let text = study("") + "[[measure]]\nname = \"m\"\n" + measure;
+        let error = Study::parse(&text, "s.toml").expect_err(measure);
+        expected.assert_eq(&format!("{}\n{}\n", error.what, error.way_out));
+    };
+    let during = |item: &str| format!("during = \"run\"\n{item}\n");
+    refused(
+        &during("diskstats = \"stik.writes\""),
+        expect![[r#"
+        unknown disk `stik`
+        did you mean `stick`?
+    "#]],
+    );
+    refused(
+        &during("diskstats = \"stick.write\""),
+        expect![[r#"
+        a disk has no counter `write`
+        did you mean `writes`?
+    "#]],
+    );
+    refused(
+        &during("diskstats = \"writes\""),
+        expect![[r#"
+        `diskstats` in [[measure]] is "writes"
+        write disk and counter, as in "disk.written"
+    "#]],
+    );
+    refused(
+        &during("diskstats = \"stick.written\"\nper = \"stick.writes\""),
+        expect![[r#"
+            `per` does not go with `during`
+            drop it
+        "#]],
+    );
+    refused(
+        &during("diskstats = \"stick.written\"\nunit = \"s\""),
+        expect![[r#"
+            `unit` in [[measure]] does not fit what is measured
+            write a unit like "MiB", or drop it
+        "#]],
+    );
+}
+
+#[test]
 fn a_disks_own_limit_names_one_of_the_disks() {
-    refused("\"bdi.stik.max_ratio\" = 10", expect![[r#"
+    refused(
+        "\"bdi.stik.max_ratio\" = 10",
+        expect![[r#"
         15:37
         unknown disk `stik`
         did you mean `stick`?
-    "#]]);
-    refused("\"bdi.stick.max-ratio\" = 10", expect![[r#"
+    "#]],
+    );
+    refused(
+        "\"bdi.stick.max-ratio\" = 10",
+        expect![[r#"
         15:38
         unknown tunable `bdi.stick.max-ratio`
         did you mean `bdi.stick.max_ratio`?
-    "#]]);
-    refused("\"bdi.max_ratio\" = 10", expect![[r#"
+    "#]],
+    );
+    refused(
+        "\"bdi.max_ratio\" = 10",
+        expect![[r#"
         15:32
         unknown tunable `bdi.max_ratio`
         did you mean `bdi.DEVICE.max_ratio`?
-    "#]]);
-    refused("\"bdi.stick.max_ratio\" = 101", expect![[r#"
+    "#]],
+    );
+    refused(
+        "\"bdi.stick.max_ratio\" = 101",
+        expect![[r#"
         15:38
         bdi.stick.max_ratio = "101"
         write an integer from 0 to 100
-    "#]]);
-    refused("\"bdi.stick.strict_limit\" = true", expect![[r#"
+    "#]],
+    );
+    refused(
+        "\"bdi.stick.strict_limit\" = true",
+        expect![[r#"
         15:41
         bdi.stick.strict_limit = "true"
         write an integer from 0 to 1
-    "#]]);
+    "#]],
+    );
     taken("\"bdi.stick.strict_limit\" = 1, \"bdi.stick.max_ratio\" = 5");
 }

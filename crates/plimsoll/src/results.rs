@@ -114,6 +114,13 @@ impl<'a> View<'a> {
             false => predicted(study, &self.arms, rows, judgements, *width),
         };
         let findings = findings(&self.arms, judgements, rows);
+        let limits = study.limits();
+        let of_arms = |line: &String| {
+            self.arms
+                .iter()
+                .any(|arm| line.starts_with(&format!("{arm}: ")))
+        };
+        let findings = limits.into_iter().filter(of_arms).chain(findings);
         table + "\n" + &paragraphs(findings, *width)
     }
 }

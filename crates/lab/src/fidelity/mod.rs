@@ -9,6 +9,8 @@
 //!   spread, (max - min) / median over its seeds, is below that; otherwise the model's median lies
 //!   inside the kernel's [min, max];
 //! - counters: medians within a factor of 1.5, where numbers below a floor count as the floor;
+//! - curves: the root of the mean square of the difference over time, between the means over the
+//!   seeds, within 10 % of the kernel's highest, or within what the kernel's own seeds lie apart;
 //! - survivors and kills: the same modes with similar shares over the seeds, by Fisher's exact test
 //!   at 5 %; with so few seeds that no difference could be told, equal medians. Counts above
 //!   [`MOST_FATES`] in every run of the kernel are a counter.
@@ -20,12 +22,14 @@
 use crate::measure::Kind;
 use crate::stats;
 
+mod curve;
 pub mod modes;
 pub mod order;
 pub mod score;
 mod scored;
 mod shares;
 
+pub use curve::judge as judge_curves;
 pub use scored::{Absent, Gathered, Scored, of_study};
 
 use modes::Modes;
@@ -35,6 +39,8 @@ use shares::Shares;
 pub const SIZE: f64 = 0.01;
 /// The largest relative gap of a time's medians.
 pub const TIME: f64 = 0.05;
+/// The largest distance of two curves, as a share of the kernel's highest.
+pub const CURVE: f64 = 0.10;
 /// The largest ratio of a counter's medians.
 pub const FACTOR: f64 = 1.5;
 /// Shares over the seeds differ when chance explains them with less than this.
@@ -72,6 +78,8 @@ pub enum Gap {
     Factor(f64),
     /// The model's median minus the kernel's, where they should be equal.
     Difference(f64),
+    /// How far the curves lie apart over time, as a share of the kernel's highest.
+    Apart(f64),
     /// The modes' shares over the seeds are told apart with this p-value.
     Shares(f64),
     /// With too few seeds for a test, most runs of the one are in another mode than of the other.
@@ -113,7 +121,7 @@ fn judge_numbers(kind: Kind, floor: f64, model: &[f64], kernel: &[f64]) -> Judge
     let apart = match kind {
         Kind::Line => return equal(middle(model), middle(kernel)),
         Kind::Fate if kernel[0] <= MOST_FATES => return fates(model, kernel),
-        Kind::Size | Kind::Time => FACTOR,
+        Kind::Size | Kind::Time | Kind::Curve => FACTOR,
         // Two modes lie further apart than two counts that are as good as equal.
         Kind::Pages | Kind::Events | Kind::Fate => FACTOR * FACTOR,
     };
@@ -134,7 +142,7 @@ fn judge_numbers(kind: Kind, floor: f64, model: &[f64], kernel: &[f64]) -> Judge
 /// By the medians, as if all runs did alike.
 fn one_mode(kind: Kind, floor: f64, model: &[f64], kernel: &[f64]) -> Judged {
     match kind {
-        Kind::Size => near(SIZE, floor, model, kernel),
+        Kind::Size | Kind::Curve => near(SIZE, floor, model, kernel),
         Kind::Time => near(TIME, floor, model, kernel),
         Kind::Pages | Kind::Events | Kind::Fate | Kind::Line => {
             factor(floor, middle(model), middle(kernel))
@@ -275,7 +283,8 @@ impl Gap {
     #[must_use]
     pub fn show(self) -> String {
         match self {
-            Self::Relative(0.0) | Self::Difference(0.0) => "equal".to_owned(),
+            Self::Relative(0.0) | Self::Difference(0.0) | Self::Apart(0.0) => "equal".to_owned(),
+            Self::Apart(by) => format!("{:.1} % apart over time", by * 100.0),
             Self::Relative(gap) if gap.is_infinite() => "not zero".to_owned(),
             Self::Relative(gap) => format!("{:+.2} %", gap * 100.0),
             Self::Outside(0.0) => "inside the range".to_owned(),
@@ -312,10 +321,12 @@ impl Fidelity {
 pub fn rules() -> String {
     format!(
         "watermarks equal; sizes within {:.0} % and times within {:.0} %, or inside the kernel's \
-         range where its own spread is larger; counters within a factor of {FACTOR}; survivors by \
-         Fisher's exact test at {:.0} %",
+         range where its own spread is larger; curves within {:.0} % over time, or as far apart \
+         as the kernel's own; counters within a factor of {FACTOR}; survivors by Fisher's exact \
+         test at {:.0} %",
         SIZE * 100.0,
         TIME * 100.0,
+        CURVE * 100.0,
         P * 100.0
     )
 }

@@ -86,7 +86,7 @@ fn scatter(kind: Kind, figure: &Figure) -> f64 {
 fn allowed(kind: Kind) -> f64 {
     match kind {
         Kind::Line | Kind::Fate => 0.0,
-        Kind::Size => SIZE,
+        Kind::Size | Kind::Curve => SIZE,
         Kind::Time => TIME,
         Kind::Pages | Kind::Events => FACTOR - 1.0,
     }
@@ -96,6 +96,7 @@ fn allowed(kind: Kind) -> f64 {
 mod tests {
     use super::*;
     use crate::measure::Unit;
+    use crate::report::compare::Curves;
 
     fn row(arm: &str, model: &[f64], kernel: &[f64]) -> Row {
         let figure = |values: &[f64]| match values {
@@ -114,6 +115,7 @@ mod tests {
             published: None,
             model: figure(model),
             kernel: figure(kernel),
+            curves: Curves::default(),
         }
     }
 

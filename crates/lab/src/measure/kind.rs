@@ -3,7 +3,7 @@
 
 use mm::catalogue;
 
-use super::{Class, Item, Measure, Source, Take, Unit};
+use super::{Class, DiskCounter, Item, Measure, Over, Source, Take, Unit};
 
 /// What a number is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -20,17 +20,20 @@ pub enum Kind {
     Events,
     /// How many processes came through, or were killed.
     Fate,
+    /// An amount at every moment of a span.
+    Curve,
 }
 
 impl Kind {
     /// Every kind, in the order in which a score lists them.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 7] = [
         Self::Line,
         Self::Size,
         Self::Time,
         Self::Pages,
         Self::Events,
         Self::Fate,
+        Self::Curve,
     ];
 
     /// The word for figures of this kind.
@@ -43,6 +46,7 @@ impl Kind {
             Self::Pages => "page counters",
             Self::Events => "event counters",
             Self::Fate => "survivors",
+            Self::Curve => "curves",
         }
     }
 }
@@ -102,6 +106,11 @@ impl Measure {
     pub fn kind(&self) -> Kind {
         match &self.source {
             Source::Step { take, .. } => of_step(*take),
+            Source::During {
+                over: Over::Time, ..
+            } => Kind::Curve,
+            // A quotient of two counters is the size or the cost of one thing.
+            Source::Between { per: Some(_), .. } => Kind::Time,
             Source::Snapshot { item, .. }
             | Source::Between { item, .. }
             | Source::During { item, .. } => item.kind(self.unit),
@@ -112,10 +121,11 @@ impl Measure {
     #[must_use]
     pub fn floor(&self) -> f64 {
         match self.kind() {
-            Kind::Size | Kind::Pages if self.unit.class() == Class::Size => {
+            Kind::Size | Kind::Pages | Kind::Curve if self.unit.class() == Class::Size => {
                 FEW_PAGES * Unit::Pages.worth() / self.unit.worth()
             }
             Kind::Size | Kind::Pages => FEW_PAGES,
+            Kind::Curve => 0.0,
             Kind::Events => FEW_EVENTS,
             Kind::Time => self.stall() / self.unit.worth(),
             Kind::Line | Kind::Fate => 0.0,
@@ -163,6 +173,11 @@ impl Item {
             Self::Zone { field, .. } => of_vmstat_or(field, Kind::Size),
             Self::Field { file, field } => of_field(file, field, unit),
             Self::Number { file, .. } => of_file(file, unit),
+            Self::Disk { counter, .. } => match counter {
+                DiskCounter::Reads | DiskCounter::Writes => Kind::Events,
+                DiskCounter::Read | DiskCounter::Written => Kind::Pages,
+                DiskCounter::Busy => Kind::Time,
+            },
         }
     }
 }
@@ -232,6 +247,7 @@ mod tests {
     fn measure(text: &str) -> Measure {
         let study = format!(
             "name = \"m\"\ntitle = \"m\"\nquestion = \"m\"\n[machine]\nmemory = \"1 GiB\"\n\
+             [[machine.disk]]\nname = \"disk\"\nsize = \"1 GiB\"\nbandwidth = \"1 MB/s\"\n\
              [[arm]]\nname = \"a\"\n[[process]]\nname = \"p\"\nsteps = [{{ snapshot = \"at\" }}, \
              {{ label = \"serve\", sleep = \"1 s\" }}]\n[[measure]]\nname = \"m\"\n{text}\n"
         );
@@ -240,6 +256,25 @@ mod tests {
 
     fn at(item: &str) -> Kind {
         measure(&format!("snapshot = \"at\"\n{item}")).kind()
+    }
+
+    #[test]
+    fn a_disks_requests_are_events_its_bytes_pages_and_their_quotient_a_rate() {
+        let disk = |counter: &str| at(&format!("diskstats = \"disk.{counter}\""));
+        assert_eq!(
+            (disk("writes"), disk("written")),
+            (Kind::Events, Kind::Pages)
+        );
+        assert_eq!((disk("read"), disk("busy")), (Kind::Pages, Kind::Time));
+        let size =
+            "between = [\"at\", \"at\"]\ndiskstats = \"disk.written\"\nper = \"disk.writes\"";
+        assert_eq!(measure(size).kind(), Kind::Time);
+    }
+
+    #[test]
+    fn what_is_taken_over_time_is_a_curve() {
+        let curve = measure("during = \"run\"\nmeminfo = \"Dirty\"\nover = \"time\"");
+        assert_eq!((curve.kind(), curve.floor()), (Kind::Curve, 0.25));
     }
 
     #[test]

@@ -1,10 +1,11 @@
 //! Reading a measure's number out of an outcome.
 
 use mm::capture::Frame;
+use mm::diskstats::{self, Diskstats};
 use mm::outcome::{FAILED, Outcome, Status, StepOutcome};
 use mm::units::Nanos;
 
-use super::{Item, Measure, Over, Source, Span, Take, Unit};
+use super::{Curve, DiskCounter, Item, Measure, Over, Source, Span, Take, Unit};
 use crate::stats;
 
 /// Why an outcome does not hold a measure's number.
@@ -43,6 +44,9 @@ pub enum ReadError {
     /// The measure is about a kill that there was not.
     #[error("no instance of step \"{0}\" was killed")]
     NoKill(String),
+    /// A quotient by nothing.
+    #[error("nothing was counted from \"{0}\" to \"{1}\" to divide by")]
+    NothingBetween(String, String),
     /// A share of nothing.
     #[error("step \"{0}\" came to nothing, so there is no share of it")]
     NothingOf(String),
@@ -60,8 +64,21 @@ impl Measure {
         }
         let base = match &self.source {
             Source::Snapshot { label, item } => self.at_snapshot(outcome, label, item)?,
-            Source::Between { from, to, item } => {
-                self.at_snapshot(outcome, to, item)? - self.at_snapshot(outcome, from, item)?
+            Source::Between {
+                from,
+                to,
+                item,
+                per,
+            } => {
+                let growth = |item: &Item| {
+                    let later = self.at_snapshot(outcome, to, item)?;
+                    Ok(later - self.at_snapshot(outcome, from, item)?)
+                };
+                match per {
+                    None => growth(item)?,
+                    Some(per) => quotient(growth(item)?, growth(per)?)
+                        .ok_or_else(|| ReadError::NothingBetween(from.clone(), to.clone()))?,
+                }
             }
             Source::During { span, item, over } => self.during(outcome, span, item, *over)?,
             Source::Step {
@@ -101,12 +118,47 @@ impl Measure {
         item: &Item,
         over: Over,
     ) -> Result<f64, ReadError> {
+        let samples = self.samples(outcome, span, item)?;
+        let number = match over {
+            Over::Time => Curve(samples).mean(),
+            over => over.of(samples.into_iter().map(|(_, number)| number).collect()),
+        };
+        number.ok_or_else(|| ReadError::NoSample(span.word()))
+    }
+
+    /// The item at every sample of a span in base units, by seconds since the span's begin.
+    fn samples(
+        &self,
+        outcome: &Outcome,
+        span: &Span,
+        item: &Item,
+    ) -> Result<Vec<(f64, f64)>, ReadError> {
         let (from, to) = span.bounds(outcome)?;
         let within = |frame: &&Frame| (from..=to).contains(&frame.at);
         let frames = outcome.capture.frames.iter().filter(within);
-        let numbers: Vec<f64> = frames.filter_map(|f| item.read(f, self.unit)).collect();
-        over.of(numbers)
-            .ok_or_else(|| ReadError::NoSample(span.word()))
+        let point = |frame: &Frame| {
+            let at = frame.at.saturating_sub(from).seconds();
+            Some((at, item.read(frame, self.unit)?))
+        };
+        Ok(frames.filter_map(point).collect())
+    }
+
+    /// The curve in this outcome, in the measure's unit; `None` where the measure is no curve or
+    /// the outcome lacks it.
+    #[must_use]
+    pub fn curve(&self, outcome: &Outcome) -> Option<Curve> {
+        let Source::During {
+            span,
+            item,
+            over: Over::Time,
+        } = &self.source
+        else {
+            return None;
+        };
+        let mut points = self.samples(outcome, span, item).ok()?;
+        let worth = self.unit.worth();
+        points.iter_mut().for_each(|(_, value)| *value /= worth);
+        (!points.is_empty()).then_some(Curve(points))
     }
 }
 
@@ -153,6 +205,7 @@ impl Over {
             Self::Median => stats::quantile(&numbers, 0.5),
             Self::P90 => stats::quantile(&numbers, 0.9),
             Self::P99 => stats::quantile(&numbers, 0.99),
+            Self::Time => None,
         }
     }
 }
@@ -194,6 +247,10 @@ fn first_kill(steps: &[&StepOutcome]) -> Option<f64> {
     let end = steps.iter().filter(killed).map(|step| step.end).min()?;
     let start = steps.iter().map(|step| step.start).min()?;
     Some(end.saturating_sub(start).0 as f64)
+}
+
+fn quotient(amount: f64, count: f64) -> Option<f64> {
+    (count > 0.0).then(|| amount / count)
 }
 
 /// In percent.
@@ -269,6 +326,7 @@ impl Item {
                 line,
                 field,
             ),
+            Self::Disk { index, counter, .. } => disk(frame, *index, *counter),
         }
     }
 
@@ -290,8 +348,28 @@ impl Item {
                 format!("proc/pressure/{resource}"),
                 format!("{line}.{field}"),
             ),
+            Self::Disk { disk, counter, .. } => (
+                diskstats::PATH.to_owned(),
+                format!("{disk}.{}", counter.word()),
+            ),
         }
     }
+}
+
+/// A disk's counter in base units. The VM's disks are pda, pdb, … in virtual time and vda, vdb, …
+/// otherwise, in the study's order; the model calls them as virtual time does.
+fn disk(frame: &Frame, index: usize, counter: DiskCounter) -> Option<f64> {
+    let disks = Diskstats::parse(frame.file(diskstats::PATH)?).ok()?;
+    let letter = char::from(b'a' + u8::try_from(index).ok().filter(|index| *index < 26)?);
+    let named = |kind: &str| disks.disk(&format!("{kind}{letter}"));
+    let disk = named("pd").or_else(|| named("vd"))?;
+    Some(match counter {
+        DiskCounter::Reads => disk.reads,
+        DiskCounter::Read => disk.read.0,
+        DiskCounter::Writes => disk.writes,
+        DiskCounter::Written => disk.written.0,
+        DiskCounter::Busy => disk.busy.0,
+    } as f64)
 }
 
 /// "MemFree:  3718 kB" or "pgfault 42" or "some avg10=…"; a "kB" behind the number counts.

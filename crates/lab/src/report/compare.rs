@@ -5,7 +5,7 @@
 use mm::outcome::Outcome;
 
 use crate::fidelity::{self, Fidelity, Judged, Runs};
-use crate::measure::{Kind, Measure, Published, ReadError, Unit};
+use crate::measure::{Curve, Kind, Measure, Published, ReadError, Unit};
 use crate::stats;
 
 /// What one run of an arm came to: a number for each measure of the study.
@@ -15,6 +15,8 @@ pub struct Reading {
     pub arm: String,
     /// In the order of the measures.
     pub values: Vec<Result<f64, ReadError>>,
+    /// In the same order; none where a measure is no curve.
+    pub curves: Vec<Option<Curve>>,
 }
 
 /// One measure on one arm.
@@ -36,6 +38,17 @@ pub struct Row {
     pub model: Figure,
     /// The kernel's figure.
     pub kernel: Figure,
+    /// What the figures are the mean over time of, where the measure is a curve.
+    pub curves: Curves,
+}
+
+/// The curves of an arm's runs, one a run.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Curves {
+    /// The model's.
+    pub model: Vec<Curve>,
+    /// The kernel's.
+    pub kernel: Vec<Curve>,
 }
 
 /// The numbers of some runs for one measure.
@@ -80,12 +93,22 @@ pub fn compare(
         published: measure.published.get(arm).cloned(),
         model: Figure::of(index, arm, model),
         kernel: Figure::of(index, arm, kernel),
+        curves: Curves {
+            model: curves(index, arm, model),
+            kernel: curves(index, arm, kernel),
+        },
     };
     let rows = measures
         .iter()
         .enumerate()
         .flat_map(|(index, measure)| arms.iter().map(move |arm| row(index, measure, arm)));
     rows.collect()
+}
+
+fn curves(index: usize, arm: &str, runs: &[Reading]) -> Vec<Curve> {
+    let runs = runs.iter().filter(|run| run.arm == arm);
+    let curves = runs.filter_map(|run| run.curves.get(index)?.clone());
+    curves.collect()
 }
 
 /// Sorts by how much of what is allowed each row uses up, the worst first; what was measured but
@@ -106,6 +129,7 @@ impl Reading {
         Self {
             arm: arm.to_owned(),
             values: measures.iter().map(|m| m.read(outcome)).collect(),
+            curves: measures.iter().map(|m| m.curve(outcome)).collect(),
         }
     }
 }
@@ -202,6 +226,9 @@ impl Row {
     #[must_use]
     pub fn judged(&self) -> Option<Judged> {
         let (model, kernel) = (self.model.runs()?, self.kernel.runs()?);
+        if self.kind == Kind::Curve {
+            return fidelity::judge_curves(self.floor, &self.curves.model, &self.curves.kernel);
+        }
         fidelity::judge(self.kind, self.floor, model, kernel)
     }
 
@@ -234,6 +261,7 @@ mod tests {
             published: None,
             model,
             kernel,
+            curves: Curves::default(),
         }
     }
 
@@ -255,6 +283,7 @@ mod tests {
         let run = Reading {
             arm: "a".to_owned(),
             values: vec![Err(ReadError::Unavailable("vm.x".to_owned()))],
+            curves: vec![None],
         };
         let lacking = row(Kind::Size, Figure::known(1.0), Figure::of(0, "a", &[run]));
         assert_eq!(lacking.kernel.unavailable(), Some("vm.x"));
@@ -287,6 +316,7 @@ mod tests {
         let reading = |arm: &str, value| Reading {
             arm: arm.to_owned(),
             values: vec![value],
+            curves: vec![None],
         };
         let none = || Err(ReadError::NoStep("serve".to_owned()));
         let runs = [

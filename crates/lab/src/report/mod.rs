@@ -7,6 +7,7 @@
 pub mod arms;
 mod chart;
 pub mod compare;
+mod curves;
 mod figures;
 pub mod gather;
 mod html;

@@ -2,7 +2,7 @@
 
 use super::compare::Row;
 use super::html::Escaped;
-use super::{Pair, Report, STYLE, arms, figures, prose, repeat, shown, survivors, table};
+use super::{Pair, Report, STYLE, arms, curves, figures, prose, repeat, shown, survivors, table};
 use super::{template, verdicts};
 use crate::judge::{Judgement, judge};
 use crate::study::Study;
@@ -45,6 +45,7 @@ pub(super) fn page(report: &Report<'_>) -> String {
     let sections = [
         head(study),
         answer(study, &read, spoken_of),
+        limits_of_arms(study),
         unproved(report),
         problems(report),
         first_of_all(study, &read),
@@ -144,6 +145,13 @@ fn folded(study: &Study, what: &str, text: String) -> String {
     }
 }
 
+/// The limits that are not what they say.
+fn limits_of_arms(study: &Study) -> String {
+    let lines = study.limits();
+    let line = |line: &String| format!("<p class=\"note\">{}.</p>\n", Escaped(line));
+    lines.iter().map(line).collect()
+}
+
 fn unproved(report: &Report<'_>) -> String {
     if report.pairs.iter().any(Pair::is_proved) {
         return String::new();
@@ -195,6 +203,10 @@ fn kernel(study: &Study, read: &Read<'_>, index: usize) -> String {
     text += &format!("<h3>{name}: the load line</h3>\n");
     let lines = figures::load_lines(study, pair, &prefix);
     text += &folded(study, "The load lines", lines);
+    for (what, charts) in curves::curves(study, pair, rows, &prefix) {
+        let charts = folded(study, "The charts", charts);
+        text += &format!("<h3>{name}: {} over time</h3>\n{charts}", Escaped(&what));
+    }
     if let Some(times) = figures::times(study, pair, &prefix) {
         let times = folded(study, "The times", times);
         text += &format!("<h3>{name}: times</h3>\n{times}");

@@ -130,6 +130,10 @@ fn allowed(kind: Kind) -> String {
         Kind::Time => format!("a time, at most {:.0} % off", fidelity::TIME * 100.0),
         Kind::Pages | Kind::Events => format!("a counter, at most {} times", fidelity::FACTOR),
         Kind::Fate => "a count, equal shares".to_owned(),
+        Kind::Curve => format!(
+            "the mean over time; at every moment, at most {:.0} % of the highest off",
+            fidelity::CURVE * 100.0
+        ),
     }
 }
 

@@ -222,6 +222,7 @@ impl Amount {
 mod tests {
     use super::*;
     use crate::measure::Kind;
+    use crate::report::compare::Curves;
 
     fn rows() -> Vec<Row> {
         let known = Figure::known;
@@ -234,6 +235,7 @@ mod tests {
             published: None,
             model,
             kernel,
+            curves: Curves::default(),
         };
         vec![
             row("before", Unit::Mib, known(3519.0), Figure::NoRun),

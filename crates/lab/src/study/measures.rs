@@ -2,12 +2,16 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use mm::machine::Disk;
+
 use super::names::{Kind, Names};
 use super::node::Node;
 use super::settings::tunable_file;
 use super::source::StudyError;
 use super::table::Table;
-use crate::measure::{Better, Item, Measure, Over, Published, Source, Span, Take, Unit};
+use crate::measure::{
+    Better, DiskCounter, Item, Measure, Over, Published, Source, Span, Take, Unit,
+};
 use crate::quantity;
 use crate::suggest;
 
@@ -17,11 +21,13 @@ pub(super) const MEASURE: &[&str] = &[
     "between",
     "during",
     "step",
+    "per",
     "meminfo",
     "vmstat",
     "zoneinfo",
     "pressure",
     "tunable",
+    "diskstats",
     "file",
     "field",
     "take",
@@ -34,7 +40,13 @@ pub(super) const MEASURE: &[&str] = &[
     "why",
 ];
 const ITEMS: &[&str] = &[
-    "meminfo", "vmstat", "zoneinfo", "pressure", "tunable", "file",
+    "meminfo",
+    "vmstat",
+    "zoneinfo",
+    "pressure",
+    "tunable",
+    "diskstats",
+    "file",
 ];
 const DURING: &[&str] = &["step", "from", "to"];
 
@@ -62,6 +74,7 @@ const OVER: &[(&str, Over)] = &[
     ("p90", Over::P90),
     ("p99", Over::P99),
     ("maximum", Over::Maximum),
+    ("time", Over::Time),
 ];
 
 /// Reads the measures; `labels` holds the labels and snapshots of all arms.
@@ -69,10 +82,11 @@ pub(super) fn measures(
     root: &Table<'_>,
     arms: &BTreeSet<&str>,
     labels: &Names,
+    disks: &[Disk],
 ) -> Result<Vec<Measure>, StudyError> {
     let mut measures: Vec<Measure> = Vec::new();
     for table in root.tables("measure", "[[measure]]", MEASURE)? {
-        let measure = measure(&table, arms, labels)?;
+        let measure = measure(&table, arms, labels, disks)?;
         if measures.iter().any(|other| other.name == measure.name) {
             let what = format!("there are two measures called `{}`", measure.name);
             return Err(table
@@ -88,8 +102,9 @@ fn measure(
     table: &Table<'_>,
     arms: &BTreeSet<&str>,
     labels: &Names,
+    disks: &[Disk],
 ) -> Result<Measure, StudyError> {
-    let (source, usual) = source(table, labels)?;
+    let (source, usual) = source(table, labels, disks)?;
     let unit = match (table.maybe("unit", |n| n.choice(&Unit::WORDS))?, usual) {
         (Some(unit), Some(usual)) if unit.class() != usual.class() => {
             let node = table.need("unit")?;
@@ -116,8 +131,15 @@ fn measure(
 }
 
 /// The source, and the unit that its numbers usually have; `None` where only the author knows.
-fn source(table: &Table<'_>, labels: &Names) -> Result<(Source, Option<Unit>), StudyError> {
+fn source(
+    table: &Table<'_>,
+    labels: &Names,
+    disks: &[Disk],
+) -> Result<(Source, Option<Unit>), StudyError> {
     let (key, node) = table.one_of(&["snapshot", "between", "during", "step"])?;
+    if key != "between" {
+        refuse(table, &["per"], key)?;
+    }
     if key == "step" {
         return step(table, &node, labels);
     }
@@ -126,7 +148,7 @@ fn source(table: &Table<'_>, labels: &Names) -> Result<(Source, Option<Unit>), S
     } else {
         refuse(table, &["take", "share-of"], key)?;
     }
-    let (item, unit) = item(table)?;
+    let (item, unit) = item(table, disks)?;
     let source = match key {
         "snapshot" => Source::Snapshot {
             label: labels.known(Kind::Snapshot, &node)?,
@@ -134,7 +156,12 @@ fn source(table: &Table<'_>, labels: &Names) -> Result<(Source, Option<Unit>), S
         },
         "between" => {
             let (from, to) = pair(&node, labels)?;
-            Source::Between { from, to, item }
+            Source::Between {
+                from,
+                to,
+                per: table.maybe("per", |n| of_disk(n, disks).map(|(item, _)| item))?,
+                item,
+            }
         }
         _ => Source::During {
             span: span(&node, labels)?,
@@ -205,7 +232,7 @@ fn span(node: &Node<'_>, labels: &Names) -> Result<Span, StudyError> {
     }
 }
 
-fn item(table: &Table<'_>) -> Result<(Item, Option<Unit>), StudyError> {
+fn item(table: &Table<'_>, disks: &[Disk]) -> Result<(Item, Option<Unit>), StudyError> {
     let (key, node) = table.one_of(ITEMS)?;
     let text = node.text()?;
     let field = |file: &str| Item::Field {
@@ -220,6 +247,7 @@ fn item(table: &Table<'_>) -> Result<(Item, Option<Unit>), StudyError> {
         "vmstat" => Ok((field("proc/vmstat"), None)),
         "zoneinfo" => Ok((zone(text), Some(Unit::Mib))),
         "pressure" => pressure(&node),
+        "diskstats" => of_disk(&node, disks),
         "tunable" => {
             let (file, unit) = tunable_file(&node)?;
             Ok((Item::Number { file, unit }, unit))
@@ -234,6 +262,31 @@ fn item(table: &Table<'_>) -> Result<(Item, Option<Unit>), StudyError> {
             Ok((item, None))
         }
     }
+}
+
+/// `"stick.written"`: a disk of the machine, and one of its counters.
+fn of_disk(node: &Node<'_>, disks: &[Disk]) -> Result<(Item, Option<Unit>), StudyError> {
+    let Some((disk, word)) = node.text()?.rsplit_once('.') else {
+        return Err(node.expected("disk and counter, as in \"disk.written\""));
+    };
+    let Some(index) = disks.iter().position(|known| known.name == disk) else {
+        let names = disks.iter().map(|disk| disk.name.as_str());
+        let what = format!("unknown disk `{disk}`");
+        return Err(node.error(what, suggest::way_out(disk, names)));
+    };
+    let words = DiskCounter::WORDS.iter();
+    let Some((_, counter)) = words.clone().find(|(known, _)| *known == word) else {
+        let what = format!("a disk has no counter `{word}`");
+        return Err(node.error(what, suggest::way_out(word, words.map(|(word, _)| *word))));
+    };
+    let (disk, counter) = (disk.to_owned(), *counter);
+    let unit = counter.unit();
+    let item = Item::Disk {
+        disk,
+        index,
+        counter,
+    };
+    Ok((item, Some(unit)))
 }
 
 /// `"low"` or `"DMA32.low"`.

@@ -47,6 +47,8 @@ fn outcome(frames: Vec<Frame>, steps: Vec<StepOutcome>) -> Outcome {
 fn measure(text: &str) -> Measure {
     let study = format!(
         "name = \"m\"\ntitle = \"m\"\nquestion = \"m\"\n[machine]\nmemory = \"1 GiB\"\n\
+         [[machine.disk]]\nname = \"disk\"\nsize = \"1 GiB\"\nbandwidth = \"1 MB/s\"\n\
+         [[machine.disk]]\nname = \"stick\"\nsize = \"1 GiB\"\nbandwidth = \"1 MB/s\"\n\
          [[arm]]\nname = \"a\"\n[[process]]\nname = \"p\"\nsteps = [{{ snapshot = \"from\" }}, \
          {{ label = \"alone\", sleep = \"1 s\" }}, {{ label = \"serve\", sleep = \"1 s\" }}, \
          {{ snapshot = \"to\" }}]\n\
@@ -100,6 +102,64 @@ fn a_share_is_of_the_same_figure_of_another_step() {
         nothing,
         "step \"alone\" came to nothing, so there is no share of it"
     );
+}
+
+/// `/proc/diskstats` with so many writes and sectors written of the second disk.
+fn diskstats(kind: &str, writes: u64, sectors: u64) -> String {
+    let line = |letter: char, writes: u64, sectors: u64| {
+        format!("259 0 {kind}{letter} 7 0 50 2 {writes} 3 {sectors} 9 0 4 11 0 0 0 0 0 0\n")
+    };
+    line('a', 900, 900) + &line('b', writes, sectors)
+}
+
+#[test]
+fn a_disks_counters_are_those_of_its_device_and_a_quotient_divides_growths() {
+    let outcome_of = |kind: &str, writes: [u64; 2]| {
+        let at = |label, writes, sectors| {
+            frame(
+                1,
+                label,
+                &[("proc/diskstats", &diskstats(kind, writes, sectors))],
+            )
+        };
+        let frames = vec![at("from", writes[0], 8), at("to", writes[1], 4104)];
+        outcome(frames, vec![])
+    };
+    let between = "between = [\"from\", \"to\"]\ndiskstats = \"stick.written\"";
+    let per = format!("{between}\nper = \"stick.writes\"\nunit = \"kB\"");
+    for kind in ["pd", "vd"] {
+        assert_eq!(read(between, &outcome_of(kind, [1, 9])), Ok(2.0), "MiB");
+        assert_eq!(read(&per, &outcome_of(kind, [1, 9])), Ok(256.0));
+    }
+    let nothing = read(&per, &outcome_of("pd", [3, 3])).unwrap_err();
+    assert_eq!(
+        nothing,
+        "nothing was counted from \"from\" to \"to\" to divide by"
+    );
+    let other = read(between, &outcome_of("sd", [1, 9])).unwrap_err();
+    assert_eq!(
+        other,
+        "proc/diskstats has no \"stick.written\" in snapshot \"to\""
+    );
+}
+
+#[test]
+fn a_curve_begins_with_its_span_and_its_number_is_the_mean_over_time() {
+    const SECOND: u64 = 1_000_000_000;
+    let frames = vec![
+        meminfo(SECOND, "", 9 << 10),
+        meminfo(2 * SECOND, "from", 1 << 10),
+        meminfo(3 * SECOND, "", 3 << 10),
+        meminfo(7 * SECOND, "to", 3 << 10),
+        meminfo(8 * SECOND, "", 9 << 10),
+    ];
+    let outcome = outcome(frames, vec![]);
+    let text = "during = { from = \"from\", to = \"to\" }\nmeminfo = \"MemFree\"\nover = ";
+    let over = |word: &str| format!("{text}\"{word}\"");
+    let curve = measure(&over("time")).curve(&outcome).unwrap();
+    assert_eq!(curve.0, [(0.0, 1.0), (1.0, 3.0), (5.0, 3.0)]);
+    assert_eq!(read(&over("time"), &outcome), Ok(2.8));
+    assert_eq!(measure(&over("mean")).curve(&outcome), None);
 }
 
 #[test]

@@ -5,11 +5,13 @@
 //! a chart that is cut out of its page keeps them; the style sheet replaces each for dark screens.
 
 mod bars;
+mod curve;
 mod lines;
 mod strips;
 mod sweep;
 
 pub(crate) use bars::{Bar, Bars};
+pub(crate) use curve::OverTime;
 pub(crate) use lines::LoadLineChart;
 pub(crate) use strips::{Strip, Strips};
 pub(crate) use sweep::{Dot, Sweep};

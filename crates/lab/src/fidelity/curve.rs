@@ -1,0 +1,76 @@
+//! Curves over time: how far the model's lies from the kernel's.
+
+use super::{CURVE, Gap, Judged};
+use crate::measure::Curve;
+
+/// Judges a curve: the mean of the model's runs against the mean of the kernel's. `None` where
+/// neither has one. A distance of at most `floor`, in the measure's unit, is none.
+#[must_use]
+pub fn judge(floor: f64, model: &[Curve], kernel: &[Curve]) -> Option<Judged> {
+    let (model, mean) = match (Curve::mean_of(model), Curve::mean_of(kernel)) {
+        (None, None) => return None,
+        (Some(model), Some(kernel)) => (model, kernel),
+        _ => return Some(Judged::ONE_SIDED),
+    };
+    let distance = model.distance(&mean)?;
+    let own = kernel.iter().filter_map(|run| run.distance(&mean));
+    let allowed = own.fold(CURVE * mean.peak(), f64::max);
+    let (gap, excess) = match distance <= floor {
+        true => (0.0, 0.0),
+        false => (distance / mean.peak(), distance / allowed),
+    };
+    Some(Judged {
+        gap: Gap::Apart(gap),
+        excess,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fidelity::Fidelity;
+
+    fn flat(height: f64) -> Curve {
+        Curve(vec![(0.0, height), (30.0, height)])
+    }
+
+    fn rising(to: f64) -> Curve {
+        Curve(vec![(0.0, 0.0), (30.0, to)])
+    }
+
+    #[track_caller]
+    fn judged(model: &[Curve], kernel: &[Curve], expected: Fidelity) {
+        let judged = judge(1.0, model, kernel).unwrap();
+        assert_eq!(judged.fidelity(), expected, "{judged:?}");
+    }
+
+    #[test]
+    fn a_tenth_of_the_kernels_highest_holds_and_more_misses() {
+        judged(&[flat(109.0)], &[flat(100.0)], Fidelity::Holds);
+        judged(&[flat(111.0)], &[flat(100.0)], Fidelity::Misses);
+        // The same mean over time, at other times.
+        judged(&[flat(50.0)], &[rising(100.0)], Fidelity::Misses);
+        let said = judge(1.0, &[flat(111.0)], &[flat(100.0)])
+            .unwrap()
+            .gap
+            .show();
+        assert_eq!(said, "11.0 % apart over time");
+    }
+
+    #[test]
+    fn what_the_kernels_own_seeds_lie_apart_is_allowed() {
+        let kernel = [flat(80.0), flat(120.0)];
+        judged(&[flat(119.0)], &kernel, Fidelity::Holds);
+        judged(&[flat(121.0)], &kernel, Fidelity::Misses);
+        let around = [flat(60.0), flat(140.0)];
+        judged(&around, &[flat(100.0)], Fidelity::Holds);
+    }
+
+    #[test]
+    fn a_curve_on_one_side_only_misses_and_next_to_nothing_is_equal() {
+        judged(&[flat(1.0)], &[], Fidelity::Misses);
+        judged(&[], &[flat(1.0)], Fidelity::Misses);
+        assert_eq!(judge(1.0, &[], &[]), None);
+        judged(&[flat(0.9)], &[flat(0.0)], Fidelity::Holds);
+    }
+}
