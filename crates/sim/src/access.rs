@@ -90,12 +90,12 @@ impl<'a> System<'a> {
                 task.finish_access(running, self.memory.scale);
                 return Ok(Flow::Continue);
             }
-            Stop::Killed => Flow::Ended,
+            Stop::Killed => {
+                task.exiting = Some(0);
+                Flow::Continue
+            }
         };
         task.access = Some(running);
-        if stop == Stop::Killed {
-            self.end_task(task, self.local_time(now), &Status::Killed(9));
-        }
         Ok(flow)
     }
 

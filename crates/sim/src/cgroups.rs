@@ -2,7 +2,6 @@
 //! who has to go when a group is out of memory.
 
 use alloc::boxed::Box;
-use mm::outcome::Status;
 use mm::units::Nanos;
 
 use crate::error::Error;
@@ -16,9 +15,9 @@ use crate::task::{Area, Task, TaskState};
 /// Whom the OOM killer took.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Victim {
-    /// The task that asked for memory; it still has to be ended.
+    /// The task that asked for memory; it still has to exit.
     Own,
-    /// Others; they are gone.
+    /// Others, or one that has not freed its memory yet.
     Others,
     /// Nobody may be killed.
     None,
@@ -97,8 +96,8 @@ impl<'a> System<'a> {
             Came::NotYet(_) => Flow::Continue,
             Came::Kill(group) => match self.out_of_memory(task, group, self.local_time(now))? {
                 Victim::Own => {
-                    self.end_task(task, self.local_time(now), &Status::Killed(9));
-                    return Ok(Some(Flow::Ended));
+                    task.exiting = Some(0);
+                    return Ok(Some(Flow::Continue));
                 }
                 Victim::Others => Flow::Continue,
                 Victim::None => return Ok(Some(Flow::Continue)),
@@ -108,9 +107,9 @@ impl<'a> System<'a> {
         Ok(Some(flow))
     }
 
-    /// The OOM killer: of the tasks in `domain` (the root for the machine) it ends the worst one
-    /// and frees its memory, with all of its group where that is set so. `current` is not in the
-    /// table while it runs.
+    /// The OOM killer: of the tasks in `domain` (the root for the machine) it kills the worst one,
+    /// with all of its group where that is set so; nobody while one that it killed still frees its
+    /// memory. `current` is not in the table while it runs.
     pub(crate) fn out_of_memory(
         &mut self,
         current: &Task<'a>,
@@ -119,6 +118,11 @@ impl<'a> System<'a> {
     ) -> Result<Victim, Error> {
         if domain != ROOT {
             self.memory.groups.count(domain, Event::Oom);
+        }
+        if self.waits_for_exit(domain) {
+            // A task may ask without end; that each time costs a system call is a guess.
+            self.memory.spent += self.memory.costs.syscall_ps;
+            return Ok(Victim::Others);
         }
         let Some(victim) = self.choose_victim(current, domain) else {
             return match domain {
@@ -134,13 +138,24 @@ impl<'a> System<'a> {
         if let Some(together) = together {
             own |= self.kill_group(current, together, now);
         } else {
-            self.kill(victim, now, &Status::Killed(9));
+            self.oom_kill(victim, now);
         }
         Ok(if own { Victim::Own } else { Victim::Others })
     }
 
-    /// Ends the worst task for kswapd, if there is one: no task is running (`min_ttl_ms`).
+    /// Whether a task in `domain` was killed and has not freed its memory yet
+    /// (`oom_evaluate_task`).
+    fn waits_for_exit(&self, domain: GroupId) -> bool {
+        let groups = &self.memory.groups;
+        let mut exiting = self.tasks.iter().flatten();
+        exiting.any(|task| task.exiting.is_some() && groups.is_within(task.group, domain))
+    }
+
+    /// Kills the worst task for kswapd, if there is one: no task is running (`min_ttl_ms`).
     pub(crate) fn kill_worst(&mut self, now: Nanos) {
+        if self.waits_for_exit(ROOT) {
+            return;
+        }
         let tasks = self.tasks.iter().enumerate();
         let tasks = tasks.filter_map(|(index, task)| Some((index, task.as_ref()?)));
         let alive = tasks.filter(|(_, task)| task.state == TaskState::Alive);
@@ -150,7 +165,7 @@ impl<'a> System<'a> {
         let group = victim.and_then(|victim| group(&self.tasks[victim]));
         if let (Some(victim), Some(group)) = (victim, group) {
             self.count_kill(group);
-            self.kill(victim, now, &Status::Killed(9));
+            self.oom_kill(victim, now);
         }
     }
 
@@ -168,7 +183,7 @@ impl<'a> System<'a> {
             }
             self.count_kill(group);
             own |= self.tasks[index].is_none();
-            self.kill(index, now, &Status::Killed(9));
+            self.oom_kill(index, now);
         }
         own
     }

@@ -1,8 +1,12 @@
-//! Direct reclaim: a task that finds no page reclaims 32 itself (`try_to_free_pages`).
+//! Allocation without a page at hand: kswapd is woken, the task reclaims 32 pages itself
+//! (`try_to_free_pages`) and tries again, until it is time for the OOM killer.
 
 use crate::memory::Memory;
-use crate::page_alloc::NoPage;
+use crate::page_alloc::{Allocation, Effort, Mark, NoPage};
 use crate::vmscan::{BATCH, Control, DEF_PRIORITY, Pass, Progress, Reclaimer};
+
+/// Fruitless rounds of direct reclaim before the OOM killer is called (`MAX_RECLAIM_RETRIES`).
+const RECLAIM_RETRIES: u32 = 16;
 
 /// A direct reclaim under way.
 #[derive(Clone, Debug)]
@@ -12,10 +16,65 @@ pub(crate) struct DirectReclaim {
     reclaimed: u64,
     /// The stall for memory that it is has been noted.
     begun: bool,
+    /// It has begun anew, with all groups (`memcg_full_walk`).
+    walked_fully: bool,
     over: bool,
 }
 
 impl Memory {
+    /// All zones are under low: wake kswapd, go down to min, reclaim directly, give up
+    /// (`__alloc_pages_slowpath`). Gives back the zone that has a page.
+    ///
+    /// # Errors
+    /// The effort was in vain, or reclaim is not done yet.
+    pub(crate) fn allocate_slowly(&mut self, effort: Effort) -> Result<usize, NoPage> {
+        loop {
+            if self.allocation.reclaim.is_none() {
+                self.wake_kswapd_for_user();
+                if let Some(zone) = self.find_zone(Mark::Min, 1) {
+                    self.allocation = Allocation::default();
+                    return Ok(zone);
+                }
+                self.events.allocstall_movable += 1;
+                self.begin_direct_reclaim()?;
+            }
+            let progress = self.reclaim_directly()?;
+            if progress > 0 && !self.is_above_min() {
+                self.drain();
+            }
+            if !self.is_above_min() && (effort == Effort::Once || !self.should_retry(progress)) {
+                let allocation = core::mem::take(&mut self.allocation);
+                self.refund(allocation.charging);
+                return Err(NoPage::OutOfMemory);
+            }
+        }
+    }
+
+    /// Whether reclaim is worth another try: not after too many that got nothing, nor where all
+    /// that could be reclaimed would not do (`should_reclaim_retry`).
+    fn should_retry(&mut self, progress: u64) -> bool {
+        let fruitless = &mut self.allocation.fruitless;
+        *fruitless = if progress > 0 { 0 } else { *fruitless + 1 };
+        *fruitless <= RECLAIM_RETRIES && self.could_meet_min()
+    }
+
+    /// Whether some zone would meet min if all its reclaimable pages were free; without swap only
+    /// the page cache is reclaimable. Of a zone that has none its free pages count twice
+    /// (`zone_reclaimable_pages`): the lowest one, which users hardly get, speaks for another try.
+    fn could_meet_min(&self) -> bool {
+        self.zones.iter().any(|zone| {
+            let anon = match self.can_swap() {
+                true => zone.lru[0] + zone.lru[1],
+                false => 0,
+            };
+            let reclaimable = match zone.lru[2] + zone.lru[3] + anon {
+                0 => zone.free,
+                pages => pages,
+            };
+            zone.is_above(Mark::Min, zone.free + reclaimable + self.writing, 1)
+        })
+    }
+
     /// Reclaims 32 pages, or goes on doing so; returns how many it got.
     ///
     /// # Errors
@@ -79,7 +138,7 @@ impl Memory {
             reclaim.pass = Some(pass);
             return progress;
         }
-        reclaim.finish_pass(&pass);
+        reclaim.finish_pass(&pass, self.rules.walks_twice);
         let got_nothing = reclaim.reclaimed == 0 && reclaim.control.priority == 1;
         match self.waits_for_writes().filter(|_| got_nothing) {
             Some(disk) => Progress::Congested { disk },
@@ -95,14 +154,15 @@ impl DirectReclaim {
             pass: None,
             reclaimed: 0,
             begun: false,
+            walked_fully: false,
             over: false,
         }
     }
 
     /// Larger shares until there is a batch; where even the whole lists gave nothing, once more
-    /// with active pages deactivated whatever the lists look like, and then with the groups that
-    /// are below their low limit.
-    fn finish_pass(&mut self, pass: &Pass) {
+    /// if it `walks_twice`, then with active pages deactivated whatever the lists look like, and
+    /// then with the groups that are below their low limit.
+    fn finish_pass(&mut self, pass: &Pass, walks_twice: bool) {
         self.reclaimed += pass.reclaimed;
         self.control.skipped_deactivate |= pass.control.skipped_deactivate;
         self.control.low_skipped |= pass.control.low_skipped;
@@ -110,6 +170,9 @@ impl DirectReclaim {
             self.over = true;
         } else if self.control.priority > 0 {
             self.control.priority -= 1;
+        } else if self.reclaimed == 0 && walks_twice && !self.walked_fully {
+            self.walked_fully = true;
+            self.control.priority = DEF_PRIORITY;
         } else if self.reclaimed == 0 && self.control.skipped_deactivate {
             self.control.skipped_deactivate = false;
             self.control.force_deactivate = true;
@@ -128,6 +191,7 @@ impl DirectReclaim {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::folio::State;
     use crate::lruvec::ROOT;
 
     #[test]
@@ -144,7 +208,30 @@ mod tests {
         let mut memory = Memory::with_zone(100, 1);
         memory.costs.pass_ps = 9_000_000;
         assert_eq!(memory.reclaim_directly(), Ok(0));
-        assert_eq!(memory.take_spent(), 13 * 9_000_000, "priorities 12 to 0");
+        assert_eq!(
+            memory.take_spent(),
+            26 * 9_000_000,
+            "priorities 12 to 0, twice"
+        );
+        memory.rules.walks_twice = false;
+        assert_eq!(memory.reclaim_directly(), Ok(0));
+        assert_eq!(memory.take_spent(), 13 * 9_000_000, "before 6.11 once");
+    }
+
+    #[test]
+    fn what_is_read_ahead_is_worth_one_reclaim_and_what_is_needed_seventeen() {
+        let mut memory = Memory::with_two_zones(1000, 100);
+        let page = memory.take_range(1).expect("there is room");
+        // The lower zone would meet min if its free pages came on top of themselves.
+        (memory.zones[1].free, memory.zones[0].free) = (100, 60);
+        let mut tries = |effort| {
+            let before = memory.events.allocstall_movable;
+            let got = memory.allocate_with(effort, page, State::Inactive);
+            assert_eq!(got, Err(NoPage::OutOfMemory));
+            memory.events.allocstall_movable - before
+        };
+        assert_eq!(tries(Effort::Once), 1);
+        assert_eq!(tries(Effort::Full), 17);
     }
 
     #[test]
@@ -160,7 +247,7 @@ mod tests {
         memory.may_yield = true;
         memory.zones[0].free = 900;
         let page = memory.take_range(1).expect("there is room");
-        let again = memory.allocate(page, crate::folio::State::Inactive);
+        let again = memory.allocate(page, State::Inactive);
         assert_eq!(
             (again, memory.kswapd.is_awake()),
             (Err(NoPage::Again), true)
@@ -170,7 +257,7 @@ mod tests {
             memory.kswapd_step();
         }
         assert!(memory.is_balanced(0), "there would be a page without it");
-        assert_eq!(memory.allocate(page, crate::folio::State::Inactive), Ok(()));
+        assert_eq!(memory.allocate(page, State::Inactive), Ok(()));
         assert!(memory.events.pgsteal_direct > 0);
     }
 }

@@ -18,6 +18,9 @@ const NO_MEMORY: i32 = 12;
 impl<'a> System<'a> {
     /// Takes the task one step further.
     pub(crate) fn step(&mut self, task: &mut Task<'a>, now: Nanos) -> Result<Flow, Error> {
+        if task.exiting.is_some() {
+            return Ok(self.exit(task, now));
+        }
         if let Some(flow) = self.run_errands(task, now)? {
             return Ok(flow);
         }

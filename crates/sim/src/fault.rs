@@ -175,30 +175,50 @@ impl Memory {
     /// Frees what a region holds. Its page tables stay, but those in reserve for huge pages go with
     /// them, and the next fault may take a huge page again.
     pub(crate) fn drop_region(&mut self, region: &mut Region) -> Held {
+        self.drop_tables(region, &mut 0, u64::MAX)
+    }
+
+    /// As [`Self::drop_region`], from the page table `next` on until so much CPU time is spent.
+    pub(crate) fn drop_tables(
+        &mut self,
+        region: &mut Region,
+        next: &mut usize,
+        budget: u64,
+    ) -> Held {
         let mut held = Held::default();
-        let pages = region.pages() as PageId;
-        let mut frees = 0;
-        for (index, table) in region.tables.iter_mut().enumerate() {
-            let first = region.base + index as PageId * HUGE_PAGES as PageId;
-            let end = (first + HUGE_PAGES as PageId).min(region.base + pages);
-            if *table == Table::Huge && self.huge_first(first).is_some() {
+        while *next < region.tables.len() && self.spent < budget {
+            self.drop_table(region, *next, &mut held);
+            *next += 1;
+        }
+        self.give_page_tables(held.page_tables, region.group);
+        held
+    }
+
+    fn drop_table(&mut self, region: &mut Region, index: usize, held: &mut Held) {
+        let first = region.base + index as PageId * HUGE_PAGES as PageId;
+        let end = (first + HUGE_PAGES as PageId).min(region.base + region.pages() as PageId);
+        let table = &mut region.tables[index];
+        let frees = match *table {
+            Table::None => 0,
+            Table::Hugetlb => {
+                self.hugetlb.untake();
+                *table = Table::None;
+                0
+            }
+            Table::Huge if self.huge_first(first).is_some() => {
                 self.drop_huge(first);
                 held.pages += HUGE_PAGES;
                 held.page_tables += 1;
-                frees += 1;
                 *table = Table::None;
-            } else if *table == Table::Hugetlb {
-                self.hugetlb.untake();
-                *table = Table::None;
-            } else if *table != Table::None {
+                1
+            }
+            Table::Huge | Table::Base => {
                 let dropped = self.drop_pages(first..end);
                 held.pages += dropped;
-                frees += dropped;
+                dropped
             }
-        }
-        self.give_page_tables(held.page_tables, region.group);
+        };
         self.spent += frees * self.costs.anon_free_ps;
-        held
     }
 
     fn drop_huge(&mut self, first: PageId) {
@@ -261,6 +281,11 @@ impl Region {
             tables: alloc::vec![Table::None; tables],
             readahead: SwapReadahead::default(),
         }
+    }
+
+    /// Page tables that it may have, one for each 512 pages.
+    pub(crate) fn table_count(&self) -> usize {
+        self.tables.len()
     }
 
     pub(crate) fn pages(&self) -> u64 {

@@ -5,7 +5,7 @@ use alloc::vec;
 use crate::disk::{Direction, Request};
 use crate::folio::{Flag, Folios, MAPPED, PageId, State};
 use crate::memory::Memory;
-use crate::page_alloc::NoPage;
+use crate::page_alloc::{Effort, NoPage};
 use crate::readahead::{Readahead, Rest, Window};
 use crate::rules::is_since;
 use crate::workingset::History;
@@ -71,23 +71,13 @@ impl Reader<'_> {
     /// marked.
     fn prepare(&mut self, cursor: u64, end: u64) -> Progress {
         let page = self.file.base + cursor as PageId;
-        if let Err(why) = self.read_rest() {
+        let fetched = self.fetch(cursor, |readahead| readahead.on_miss(cursor, end - cursor));
+        if let Err(why) = fetched {
             return Progress::NoPage(why);
-        }
-        if !self.memory.folios.is_resident(page) {
-            let window = self.readahead.on_miss(cursor, end - cursor);
-            if let Err(why) = self.submit(window)
-                && (why.is_over_soon() || !self.memory.folios.is_resident(page))
-            {
-                return Progress::NoPage(why);
-            }
         }
         if self.memory.folios.take(page, Flag::Readahead) {
             let window = self.readahead.on_mark(cursor, end - cursor);
-            // What there is no memory for will be read when it is missed.
-            if let Err(why) = self.submit(window)
-                && why.is_over_soon()
-            {
+            if let Err(why) = self.read_ahead(window) {
                 return Progress::NoPage(why);
             }
         }
@@ -97,30 +87,58 @@ impl Reader<'_> {
         Progress::Complete
     }
 
-    /// Reads what is left of an interrupted window.
+    /// Goes on with an interrupted window, or reads the `window` of a miss, if the page at `cursor`
+    /// is not there. Where there is no memory for reading ahead, the page is read alone, which is
+    /// worth any effort (`filemap_create_folio`).
     ///
     /// # Errors
-    /// It is interrupted again.
-    pub(crate) fn read_rest(&mut self) -> Result<(), NoPage> {
-        match self.readahead.take_rest() {
-            Some(rest) => match self.read_window(rest.window, rest.gap) {
-                Err(why) if why.is_over_soon() => Err(why),
-                _ => Ok(()),
-            },
-            None => Ok(()),
+    /// It is interrupted, or there is no page even for the one.
+    pub(crate) fn fetch(
+        &mut self,
+        cursor: u64,
+        window: impl FnOnce(&mut Readahead) -> Window,
+    ) -> Result<(), NoPage> {
+        let page = self.file.base + cursor as PageId;
+        let rest = self.readahead.take_rest();
+        match rest {
+            Some(rest) if rest.effort == Effort::Full => self.read_window(rest)?,
+            Some(rest) => self.read_or_give_up(rest)?,
+            None => {}
+        }
+        if rest.is_none() && !self.memory.folios.is_resident(page) {
+            let window = window(self.readahead);
+            self.read_ahead(window)?;
+        }
+        if !self.memory.folios.is_resident(page) {
+            self.read_window(Rest::new(Window::of_page(cursor), Effort::Full))?;
+        }
+        Ok(())
+    }
+
+    /// Reads ahead as far as there is memory for it; the rest will be read when it is missed.
+    ///
+    /// # Errors
+    /// It is interrupted.
+    pub(crate) fn read_ahead(&mut self, window: Window) -> Result<(), NoPage> {
+        self.read_or_give_up(Rest::new(window, Effort::Once))
+    }
+
+    fn read_or_give_up(&mut self, rest: Rest) -> Result<(), NoPage> {
+        match self.read_window(rest) {
+            Err(why) if why.is_over_soon() => Err(why),
+            _ => Ok(()),
         }
     }
 
     /// Reads the pages of a window that are not there, one request for each gap.
     ///
     /// # Errors
-    /// There is no page for one of them. Where there may be one soon, the rest is remembered;
-    /// otherwise those before it are read.
-    pub(crate) fn submit(&mut self, window: Window) -> Result<(), NoPage> {
-        self.read_window(window, None)
-    }
-
-    fn read_window(&mut self, window: Window, mut gap: Option<u64>) -> Result<(), NoPage> {
+    /// There is no page for one of them. Where there may be one soon, or any effort is worth it,
+    /// the rest is remembered; otherwise those before it are read.
+    fn read_window(&mut self, rest: Rest) -> Result<(), NoPage> {
+        let Rest {
+            window, mut gap, ..
+        } = rest;
         let end = window.end.min(self.file.pages);
         for index in window.start..end {
             let page = self.file.base + index as PageId;
@@ -128,11 +146,15 @@ impl Reader<'_> {
                 self.request(gap.take(), index);
                 continue;
             }
-            if let Err(why) = self.insert(page) {
-                if why.is_over_soon() {
+            if let Err(why) = self.insert(page, rest.effort) {
+                if why.is_over_soon() || rest.effort == Effort::Full {
                     let start = index;
                     let window = Window { start, ..window };
-                    self.readahead.interrupt(Rest { window, gap });
+                    self.readahead.interrupt(Rest {
+                        window,
+                        gap,
+                        ..rest
+                    });
                 } else {
                     self.request(gap.take(), index);
                 }
@@ -148,9 +170,9 @@ impl Reader<'_> {
     }
 
     /// Allocates a page and puts it into the file's tree, locked.
-    fn insert(&mut self, page: PageId) -> Result<(), NoPage> {
+    fn insert(&mut self, page: PageId, effort: Effort) -> Result<(), NoPage> {
         let history = self.memory.history(page);
-        self.memory.allocate(page, State::Reading)?;
+        self.memory.allocate_with(effort, page, State::Reading)?;
         if history == History::None
             && let Err(why) = self.memory.tree_insert(page)
         {
@@ -221,7 +243,12 @@ mod tests {
 
     /// A file of 64 pages, of which `cached` are there, read from its first page.
     fn read_with(cached: &[PageId]) -> (Memory, Progress) {
-        let mut memory = Memory::with_zone(10_000, 10);
+        read_within(10_000, cached)
+    }
+
+    /// As [`read_with`], in a zone of so many pages.
+    fn read_within(managed: u64, cached: &[PageId]) -> (Memory, Progress) {
+        let mut memory = Memory::with_zone(managed, 10);
         let base = memory.take_range(64).expect("there is room");
         for page in cached.iter().map(|index| base + index) {
             memory.allocate(page, State::Inactive).expect("it fits");
@@ -291,6 +318,18 @@ mod tests {
         assert_eq!(complete(&mut memory), []);
         let referenced = |page: &PageId| memory.folios.has(*page, Flag::Referenced);
         assert!(all.iter().all(referenced));
+    }
+
+    #[test]
+    fn a_window_ends_where_one_reclaim_gets_no_page_for_it() {
+        // Between min and 30 pages nothing can be reclaimed: all are being read.
+        let (mut memory, progress) = read_within(30, &[]);
+        assert_eq!(progress, Progress::Waits(0));
+        assert_eq!(memory.events.allocstall_movable, 1);
+        let [(0, end)] = complete(&mut memory)[..] else {
+            panic!("one request from the first page on");
+        };
+        assert!((10..20).contains(&end), "{end}");
     }
 
     #[test]

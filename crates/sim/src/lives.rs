@@ -9,7 +9,7 @@ use mm::units::Nanos;
 use crate::error::Error;
 use crate::memcontrol::ROOT;
 use crate::pcp::List;
-use crate::system::{System, place};
+use crate::system::{Flow, System, place};
 use crate::task::{Task, TaskState};
 
 /// Pages that a process of the bench has beside the regions of the workload: 13 of its own, 7 of
@@ -81,6 +81,7 @@ impl<'a> System<'a> {
         self.memory.let_go(List::Unmovable, own);
         task.state = TaskState::Ended;
         task.errand = None;
+        task.exiting = None;
         self.scheduler.end(task.entity, now);
         self.wake_all(now);
     }
@@ -95,6 +96,44 @@ impl<'a> System<'a> {
         task.over_high = 0;
         self.end_task(&mut task, now, status);
         self.tasks[index] = Some(task);
+    }
+
+    /// Kills a task, unless it is the one that runs: whatever it waits for, it goes on to free its
+    /// memory itself.
+    pub(crate) fn oom_kill(&mut self, index: usize, now: Nanos) {
+        let Some(task) = self.tasks[index].as_mut() else {
+            return;
+        };
+        let entity = task.entity;
+        task.exiting = Some(0);
+        task.over_high = 0;
+        task.errand = None;
+        let allocation = core::mem::take(&mut task.allocation);
+        self.memory.refund(allocation.charging);
+        self.waiters.retain(|(_, waiting)| *waiting != entity);
+        self.scheduler
+            .note_stalls(entity, [(now, false)].into_iter());
+        self.scheduler.wake(entity, now);
+    }
+
+    /// Frees a part of what a killed task holds; with the last one it ends (`exit_mmap`).
+    pub(crate) fn exit(&mut self, task: &mut Task<'a>, now: Nanos) -> Flow {
+        let budget = self.memory.budget;
+        while let Some(mut entry) = task.regions.first_entry() {
+            let (name, region) = (*entry.key(), entry.get_mut());
+            let next = task.exiting.get_or_insert(0);
+            let held = self.memory.drop_tables(region, next, budget);
+            let is_free = *next == region.table_count();
+            task.rss -= held.pages;
+            task.page_tables -= held.page_tables;
+            if !is_free {
+                return Flow::Continue;
+            }
+            self.unmap(task, name);
+            task.exiting = Some(0);
+        }
+        self.end_task(task, self.local_time(now), &Status::Killed(9));
+        Flow::Ended
     }
 
     /// Wakes the tasks that wait for a process: each looks again whether its wait is over.

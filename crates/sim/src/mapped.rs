@@ -49,25 +49,17 @@ impl Reader<'_> {
         if first_try && !self.memory.folios.is_resident(page) {
             self.memory.events.pgmajfault += 1;
         }
-        if let Err(why) = self.read_rest() {
-            return Progress::NoPage(why);
-        }
-        if !self.memory.folios.is_resident(page) {
-            let window = self.readahead.on_mapped_miss(cursor, self.file.pages);
-            if let Err(why) = self.submit(window)
-                && (why.is_over_soon() || !self.memory.folios.is_resident(page))
-            {
-                return Progress::NoPage(why);
-            }
-        } else if first_try {
+        if first_try && self.memory.folios.is_resident(page) {
             self.readahead.note_mapped_hit();
+        }
+        let pages = self.file.pages;
+        let fetched = self.fetch(cursor, |readahead| readahead.on_mapped_miss(cursor, pages));
+        if let Err(why) = fetched {
+            return Progress::NoPage(why);
         }
         if self.memory.folios.take(page, Flag::Readahead) && !self.is_mapped(page) {
             let window = self.readahead.on_mark(cursor, 1);
-            // What there is no memory for will be read when it is missed.
-            if let Err(why) = self.submit(window)
-                && why.is_over_soon()
-            {
+            if let Err(why) = self.read_ahead(window) {
                 return Progress::NoPage(why);
             }
         }

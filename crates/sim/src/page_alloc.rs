@@ -19,9 +19,6 @@ use crate::pcp::{List, Pcp, ZoneState};
 /// Base pages of a huge page.
 pub(crate) const HUGE_PAGES: u64 = 512;
 
-/// Fruitless rounds of direct reclaim before the OOM killer is called (`MAX_RECLAIM_RETRIES`).
-const RECLAIM_RETRIES: u32 = 16;
-
 /// A zone of the node.
 #[derive(Clone, Debug)]
 pub(crate) struct Zone {
@@ -60,10 +57,19 @@ pub(crate) enum Mark {
     High,
 }
 
+/// How much a request for a page is worth.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Effort {
+    /// One direct reclaim (`__GFP_NORETRY`): a page that is read ahead.
+    Once,
+    /// Direct reclaim until the OOM killer has to be called.
+    Full,
+}
+
 /// Why there is no page now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum NoPage {
-    /// The OOM killer is due.
+    /// The effort was in vain. If it was a full one, the OOM killer is due.
     OutOfMemory,
     /// Direct reclaim waits for a disk: ask again when it has done something.
     Congested { disk: usize },
@@ -85,7 +91,7 @@ impl NoPage {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Allocation {
     /// Rounds of direct reclaim without progress.
-    fruitless: u32,
+    pub(crate) fruitless: u32,
     /// The round under way.
     pub(crate) reclaim: Option<DirectReclaim>,
     /// What its control group has to do with it.
@@ -104,7 +110,7 @@ impl Zone {
     }
 
     /// `__zone_watermark_ok` with `free` pages taken as free, for a block of `pages` pages.
-    fn is_above(&self, mark: Mark, free: u64, pages: u64) -> bool {
+    pub(crate) fn is_above(&self, mark: Mark, free: u64, pages: u64) -> bool {
         free.saturating_sub(pages - 1) > self.mark(mark).saturating_add(self.reserve)
     }
 
@@ -168,6 +174,19 @@ impl Memory {
     /// # Errors
     /// Direct reclaim made no progress and no reclaimable page is left, or it is not done yet.
     pub(crate) fn allocate(&mut self, page: PageId, state: State) -> Result<(), NoPage> {
+        self.allocate_with(Effort::Full, page, state)
+    }
+
+    /// As [`Self::allocate`], with so much effort.
+    ///
+    /// # Errors
+    /// The effort did not suffice, or reclaim is not done yet.
+    pub(crate) fn allocate_with(
+        &mut self,
+        effort: Effort,
+        page: PageId,
+        state: State,
+    ) -> Result<(), NoPage> {
         if self.may_yield && self.kswapd.wants_cpu() {
             return Err(NoPage::Again);
         }
@@ -178,7 +197,7 @@ impl Memory {
         };
         let zone = match at_once {
             Some(zone) => zone,
-            None => self.allocate_slowly()?,
+            None => self.allocate_slowly(effort)?,
         };
         self.draw(zone);
         self.count_allocation(zone, 1);
@@ -275,7 +294,7 @@ impl Memory {
     }
 
     /// Gives all pages on per-CPU lists back (`drain_all_pages`).
-    fn drain(&mut self) {
+    pub(crate) fn drain(&mut self) {
         for zone in &mut self.zones {
             zone.free += zone.pcp.drain();
         }
@@ -347,48 +366,6 @@ impl Memory {
             ZoneKind::Dma32 => self.events.pgalloc_dma32 += pages,
             _ => self.events.pgalloc_normal += pages,
         }
-    }
-
-    /// All zones are under low: wake kswapd, go down to min, reclaim directly, give up
-    /// (`__alloc_pages_slowpath`).
-    fn allocate_slowly(&mut self) -> Result<usize, NoPage> {
-        self.wake_kswapd_for_user();
-        loop {
-            let under_way = self.allocation.reclaim.is_some();
-            let found = self.find_zone(Mark::Min, 1).filter(|_| !under_way);
-            if let Some(zone) = found {
-                self.allocation = Allocation::default();
-                return Ok(zone);
-            }
-            let fruitless = self.allocation.fruitless;
-            if !under_way && (fruitless > RECLAIM_RETRIES || !self.could_meet_min()) {
-                let allocation = core::mem::take(&mut self.allocation);
-                self.refund(allocation.charging);
-                return Err(NoPage::OutOfMemory);
-            }
-            self.events.allocstall_movable += u64::from(!under_way);
-            if !under_way {
-                self.begin_direct_reclaim()?;
-            }
-            let progress = self.reclaim_directly()?;
-            if progress > 0 && self.find_zone(Mark::Min, 1).is_none() {
-                self.drain();
-            }
-            self.allocation.fruitless = if progress > 0 { 0 } else { fruitless + 1 };
-        }
-    }
-
-    /// Whether some zone would meet min if all its reclaimable pages were free
-    /// (`should_reclaim_retry`); without swap only the page cache is reclaimable.
-    fn could_meet_min(&self) -> bool {
-        self.zones.iter().any(|zone| {
-            let anon = match self.can_swap() {
-                true => zone.lru[0] + zone.lru[1],
-                false => 0,
-            };
-            let reclaimable = zone.lru[2] + zone.lru[3] + anon + self.writing;
-            zone.is_above(Mark::Min, zone.free + reclaimable, 1)
-        })
     }
 }
 

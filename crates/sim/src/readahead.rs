@@ -3,6 +3,8 @@
 use mm::formula::readahead::{Window as Ramp, next_size};
 use mm::units::Pages;
 
+use crate::page_alloc::Effort;
+
 /// The windows of one open file.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Readahead {
@@ -16,10 +18,12 @@ pub(crate) struct Readahead {
     limits: Limits,
 }
 
-/// A window that has been read in part.
+/// What is to be read of a window: all of it, or what an interruption left.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Rest {
     pub(crate) window: Window,
+    /// What its pages are worth.
+    pub(crate) effort: Effort,
     /// The first page that is locked for a request that is not sent yet.
     pub(crate) gap: Option<u64>,
 }
@@ -42,6 +46,24 @@ pub(crate) struct Window {
     pub(crate) start: u64,
     pub(crate) end: u64,
     pub(crate) mark: Option<u64>,
+}
+
+impl Rest {
+    /// All of a window.
+    pub(crate) fn new(window: Window, effort: Effort) -> Self {
+        Self {
+            window,
+            effort,
+            gap: None,
+        }
+    }
+}
+
+impl Window {
+    /// One page, without a mark.
+    pub(crate) fn of_page(page: u64) -> Self {
+        exactly(page, 1)
+    }
 }
 
 impl Limits {

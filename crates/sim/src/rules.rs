@@ -18,6 +18,9 @@ pub(crate) struct Rules {
     pub(crate) reclaims_in_quarters: bool,
     /// `memory.reclaim` knows `swappiness=` (since 6.9).
     pub(crate) reclaim_knows_swappiness: bool,
+    /// A direct reclaim that got nothing begins anew, with a walk through all groups (since 6.11;
+    /// before, each walk goes through all).
+    pub(crate) walks_twice: bool,
     /// Reclaim decides by statistics of the control groups that are brought up to date every two
     /// seconds only (`mem_cgroup_flush_stats_ratelimited`, since 6.8).
     pub(crate) stats_lag: bool,
@@ -64,6 +67,7 @@ impl Default for Rules {
             kswapd_stops_at_goal: true,
             reclaims_in_quarters: true,
             reclaim_knows_swappiness: true,
+            walks_twice: true,
             stats_lag: false,
             boost_factor: 15_000,
             takes_pages_with_the_block: false,
@@ -81,6 +85,7 @@ impl Rules {
             counts_rotations: is_since(release, 6, 2),
             reclaims_in_quarters: is_since(release, 6, 8),
             reclaim_knows_swappiness: is_since(release, 6, 9),
+            walks_twice: is_since(release, 6, 11),
             stats_lag: is_since(release, 6, 8),
             takes_pages_with_the_block: !is_since(release, 6, 10),
             lru_gen_is_early: !is_since(release, 6, 3),

@@ -60,6 +60,8 @@ pub(crate) struct Task<'a> {
     pub(crate) over_high: u64,
     /// The OOM killer of its group has chosen it: it ends with the next page, had or not.
     pub(crate) dying: bool,
+    /// It was killed and frees its memory: the next page table of its first region.
+    pub(crate) exiting: Option<usize>,
     /// Reclaim that it has to do for a group before it goes on.
     pub(crate) errand: Option<Errand>,
     /// CPU time below a nanosecond that is still to be paid, in picoseconds.
@@ -171,6 +173,7 @@ impl<'a> Task<'a> {
             group: ROOT,
             over_high: 0,
             dying: false,
+            exiting: None,
             errand: None,
             owed_ps: 0,
         }
@@ -181,6 +184,7 @@ impl<'a> Task<'a> {
         self.state = TaskState::Alive;
         self.life += 1;
         self.dying = false;
+        self.exiting = None;
         self.streams.clear();
         self.overshoots.clear();
         self.readaheads.clear();

@@ -106,6 +106,28 @@ fn the_largest_process_is_killed_and_the_others_live() {
 }
 
 #[test]
+fn a_victim_ends_when_it_has_freed_its_memory_and_nobody_dies_in_between() {
+    let hog = |name: &str, mib| {
+        let steps = vec![
+            map("heap", mib, Huge::Never),
+            labelled(name, Action::Access(touch("heap"))),
+        ];
+        process(name, steps)
+    };
+    let processes = vec![hog("large", 60), hog("small", 30)];
+    let lasts = |free_ps| {
+        let mut calibration = calibration();
+        calibration.costs.anon_free_ps = free_ps;
+        let outcome = run_with(&scenario(&[], processes.clone()), &calibration);
+        assert_eq!(statuses(&outcome, "small"), [Status::Done]);
+        assert_eq!(counter(&outcome, "end", "oom_kill"), 1);
+        milliseconds(one(&outcome, "large"))
+    };
+    // It held 5000 pages or more.
+    assert!(lasts(20_000_000) > lasts(0) + 100);
+}
+
+#[test]
 fn nobody_left_to_kill_is_a_panic_of_the_kernel() {
     let steps = vec![
         map("heap", 100, Huge::Never),

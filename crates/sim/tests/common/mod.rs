@@ -372,7 +372,12 @@ pub fn setting(tunable: &str, value: &str) -> Setting {
 }
 
 pub fn run(scenario: &Scenario) -> Outcome {
-    let capture = plimsoll_sim::run(scenario, &calibration()).expect("the model runs it");
+    run_with(scenario, &calibration())
+}
+
+/// As [`run`], by another calibration.
+pub fn run_with(scenario: &Scenario, calibration: &Calibration) -> Outcome {
+    let capture = plimsoll_sim::run(scenario, calibration).expect("the model runs it");
     Outcome::from_capture(capture).expect("its own notes are well-formed")
 }
 
