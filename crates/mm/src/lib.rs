@@ -39,6 +39,7 @@ pub mod suggest;
 pub mod swaps;
 pub mod text;
 pub mod thp;
+pub mod trace;
 pub mod units;
 pub mod vmstat;
 pub mod workload;

@@ -5,11 +5,13 @@ use std::collections::BTreeMap;
 use plimsoll_mm::capture::{Capture, Frame};
 use plimsoll_mm::catalogue;
 use plimsoll_mm::choice::Choice;
+use plimsoll_mm::formula::throttle::{HZ, Outlook, Writer, position};
 use plimsoll_mm::hierarchy::Protection;
 use plimsoll_mm::outcome::{Latency, Outcome, STEPS, Status, StepOutcome};
 use plimsoll_mm::settings::Setting;
 use plimsoll_mm::snapshot::{FACTS, Snapshot};
 use plimsoll_mm::suggest;
+use plimsoll_mm::trace::{self, Event};
 use plimsoll_mm::units::{Bytes, Nanos};
 use proptest::collection::{btree_map, vec};
 use proptest::option;
@@ -61,6 +63,26 @@ fn real_files() -> Vec<(String, String)> {
     let text = std::fs::read_to_string(path).expect("the fixture is there");
     let capture = Capture::parse(&text).expect("a capture");
     capture.frames[0].files.clone().into_iter().collect()
+}
+
+/// A real kernel's trace of dirty throttling, to be damaged.
+fn real_trace() -> String {
+    let path = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../../fixtures/throttle/vm-512mib-6.12/group-updates.txt"
+    );
+    std::fs::read_to_string(path).expect("the fixture is there")
+}
+
+/// The line of a trace that says most of the throttling controller, with these numbers.
+fn update_line(numbers: &[u64; 29]) -> String {
+    let names = "ratelimit dirty thresh bg_thresh wb_dirty wb_thresh wb_bg_thresh limit awrite_bw \
+                 pos_ratio now stamp dirtied_stamp written_stamp dirtied written write_bw \
+                 dirty_ratelimit balanced limit_stamp g_dirty g_thresh g_bg_thresh g_wb_dirty \
+                 g_wb_thresh g_wb_bg_thresh g_pos_ratio g_limit g_limit_stamp";
+    let words = names.split(' ').zip(numbers);
+    let fields = words.map(|(name, number)| format!(" {name}={number}"));
+    "a-1 [000] 1.000000: update: (f)".to_owned() + &fields.collect::<String>()
 }
 
 /// Words that kernel files are made of, and some that they never hold.
@@ -191,6 +213,40 @@ proptest! {
         text.insert_str(at, &insert);
         let snapshot = parse_all(files.into_iter().collect());
         prop_assert!(snapshot.errors.len() <= 1, "one damaged file is at most one error");
+    }
+
+    #[test]
+    fn a_damaged_trace_is_read_or_refused_with_its_line(
+        cut in any::<prop::sample::Index>(),
+        insert in kernel_like(),
+    ) {
+        let mut text = real_trace();
+        let at = cut.index(text.len());
+        text.insert_str(at, &insert);
+        let line = text[..at].matches('\n').count() + 1;
+        let last = line + insert.matches('\n').count();
+        if let Err(error) = trace::parse("trace", &text) {
+            prop_assert!((line..=last).contains(&error.line), "{error}");
+            prop_assert!(!error.to_string().contains('\n'));
+        }
+    }
+
+    #[test]
+    fn the_throttling_controller_takes_any_numbers(numbers in any::<[u64; 29]>(), small in 0..64_u32) {
+        let text = update_line(&numbers.map(|number| number >> small));
+        let entries = trace::parse("trace", &text).expect("numbers");
+        let Event::Update(update) = &entries[0].event else {
+            panic!("{text}");
+        };
+        for view in [Some(update.machine), update.group].into_iter().flatten() {
+            let position = position::ratio(&view.domain, &view.device);
+            let mut pace = update.pace;
+            pace.balance(update.now, update.counts, &view.domain, &view.device, position);
+            prop_assert!(pace.ratelimit.base > 0 && pace.bandwidth.average > 0);
+            let outlook = Outlook { ratelimit: pace.ratelimit, position, device: view.device };
+            let pause = Writer::default().throttle(update.now, view.domain.dirty, &outlook);
+            prop_assert!(pause.sleep <= HZ / 5, "{pause:?}");
+        }
     }
 
     #[test]

@@ -216,9 +216,24 @@ impl Pace {
     }
 
     /// A task is to be slowed while an update is due (`__wb_update_bandwidth`): first the rate, by
-    /// the bandwidth as it was, then the bandwidth. `position` is the ratio of this domain and
-    /// device. The caller updates the domain's [`Limit`] just before.
+    /// the bandwidth as it was, then the bandwidth. The caller updates the domain's [`Limit`] just
+    /// before. Of a control group's device: [`Self::rate`] for the machine, again for the group,
+    /// then [`Self::write`].
     pub fn balance(
+        &mut self,
+        now: u64,
+        counts: Counts,
+        domain: &Domain,
+        device: &Device,
+        position: u64,
+    ) {
+        self.rate(now, counts, domain, device, position);
+        self.write(now, counts);
+    }
+
+    /// The rate of such an update alone, for one domain. `position` is the ratio of this domain and
+    /// device.
+    pub fn rate(
         &mut self,
         now: u64,
         counts: Counts,
@@ -228,11 +243,10 @@ impl Pace {
     ) {
         let dirtied = counts.dirtied.saturating_sub(self.counts.dirtied);
         let rate = bandwidth::per_second(dirtied, self.elapsed(now));
-        let task = self.ratelimit.task(position) + 1;
+        let task = self.ratelimit.task(position).saturating_add(1);
         let below = ratelimit::is_below(domain, device);
         self.ratelimit
             .update(below, task, rate, self.bandwidth.average);
-        self.write(now, counts);
     }
 
     /// Ticks since the last update, at least one.

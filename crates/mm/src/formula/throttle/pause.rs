@@ -129,7 +129,7 @@ impl Writer {
         let period = mul_div(dirtied.0, HZ, task);
         let thought = match self.paused_when {
             0 => 0,
-            when => now as i64 - when as i64,
+            when => now.wrapping_sub(when) as i64,
         };
         let pause = (period.min(1 << 62) as i64).saturating_sub(thought);
         if pause < shortest as i64 {
@@ -145,7 +145,14 @@ impl Writer {
         // to think begins later.
         let cut = (pause as u64).saturating_sub(longest).min(longest);
         let pause = pause.min(longest as i64);
-        self.sleep(now + cut, period, pause, pause as u64, next, false)
+        self.sleep(
+            now.saturating_add(cut),
+            period,
+            pause,
+            pause as u64,
+            next,
+            false,
+        )
     }
 
     fn sleep(
@@ -160,7 +167,7 @@ impl Writer {
         *self = Self {
             dirtied: Pages::ZERO,
             dirtied_pause,
-            paused_when: now + sleep,
+            paused_when: now.saturating_add(sleep),
         };
         Pause {
             period,
@@ -177,7 +184,7 @@ impl Writer {
             self.paused_when = now;
             self.dirtied = Pages::ZERO;
         } else if period > 0 {
-            self.paused_when += period;
+            self.paused_when = self.paused_when.saturating_add(period);
             self.dirtied = Pages::ZERO;
         } else if self.dirtied_pause <= dirtied {
             self.dirtied_pause = self.dirtied_pause.saturating_add(dirtied);
@@ -198,7 +205,9 @@ pub fn poll_interval(dirty: Pages, threshold: Pages) -> Pages {
 #[must_use]
 pub fn max_pause(bandwidth: u64, dirty: Pages) -> u64 {
     let eighth = (1 + HZ / 8).next_power_of_two();
-    (dirty.0 / (1 + bandwidth / eighth) + 1).min(MAX_PAUSE)
+    (dirty.0 / (1 + bandwidth / eighth))
+        .saturating_add(1)
+        .min(MAX_PAUSE)
 }
 
 /// The shortest pause in ticks, and the pages after which the task is looked at next

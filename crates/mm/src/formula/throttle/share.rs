@@ -13,6 +13,9 @@ use crate::units::Pages;
 /// Ticks after which all counts halve (`VM_COMPLETIONS_PERIOD_LEN`): three seconds.
 pub const PERIOD: u64 = 3 * HZ;
 
+/// Ticks of a slot of the timer wheel at that distance.
+const SLOT: u64 = 64;
+
 /// The whole of a bound of [`Bounds`]: ratios are in millionths, since 6.2 the kernel's own unit
 /// too (`min_ratio_fine`, `max_ratio_fine`).
 pub const WHOLE: u64 = 1_000_000;
@@ -104,25 +107,32 @@ impl Completions {
         device.events = device.events.saturating_add(pages);
         self.events = self.events.saturating_add(pages);
         if self.ends == 0 {
-            self.ends = now + PERIOD;
+            self.ends = now.saturating_add(PERIOD);
         }
     }
 
-    /// Ends the periods that are over at this tick; once hardly anything is left, counting sleeps
-    /// until the next page is written (`writeout_period`). The kernel's timer is deferrable: on an
-    /// idle CPU it comes with the next wakeup, and ends several periods at once.
+    /// Whether the timer that ends the period is due. The timer wheel takes a timeout of two
+    /// seconds or more in slots of 64 ticks: it comes at the next multiple of 64 of the kernel's
+    /// ticks, which begin at -75000. It is deferrable: on an idle CPU it waits for the next wakeup.
+    #[must_use]
+    pub fn is_due(&self, now: u64) -> bool {
+        self.ends != 0 && now / SLOT > self.ends / SLOT
+    }
+
+    /// The timer: ends the periods that are over (`writeout_period`); once hardly anything is left,
+    /// counting sleeps until the next page is written.
     pub fn tick(&mut self, now: u64) {
-        if self.ends == 0 || now < self.ends {
+        if !self.is_due(now) {
             return;
         }
-        let missed = (now - self.ends) / PERIOD;
+        let periods = (now - self.ends) / PERIOD + 1;
         if self.events <= 1 {
             self.ends = 0;
             return;
         }
-        self.events = halved(self.events, missed + 1);
-        self.period += missed + 1;
-        self.ends += (missed + 1) * PERIOD;
+        self.events = halved(self.events, periods);
+        self.period += periods;
+        self.ends += periods * PERIOD;
     }
 
     /// A device's share as it is now (`fprop_fraction_percpu`).
@@ -227,9 +237,14 @@ mod tests {
     fn half_is_forgotten_each_period_and_a_device_catches_up_when_looked_at() {
         let (mut all, [fast, _]) = write(1000, 0, 1, 100);
         assert_eq!(all.ends, 1 + PERIOD);
-        all.tick(PERIOD);
-        assert_eq!(all.share(&fast).part, 1000, "not yet");
-        all.tick(all.ends + PERIOD);
+        all.tick(767);
+        assert_eq!(
+            all.share(&fast).part,
+            1000,
+            "not before the slot of 64 ticks is over"
+        );
+        assert!(all.is_due(768));
+        all.tick(768 + PERIOD);
         assert_eq!((all.events, all.period), (250, 2));
         assert_eq!(all.share(&fast), Share { part: 250, of: 250 });
         all.tick(1 << 20);
