@@ -128,6 +128,11 @@ pub enum Item {
         /// Which counter.
         counter: DiskCounter,
     },
+    /// The operations that all instances of a process have done so far.
+    Progress {
+        /// The process.
+        process: String,
+    },
 }
 
 /// A counter of a disk.

@@ -266,6 +266,7 @@ fn read_arm<'a>(
     };
     labels.join(Kind::Label, &names);
     labels.join(Kind::Snapshot, &names);
+    labels.join(Kind::Process, &names);
     Ok(arm)
 }
 

@@ -125,7 +125,7 @@ impl Measure {
                 FEW_PAGES * Unit::Pages.worth() / self.unit.worth()
             }
             Kind::Size | Kind::Pages => FEW_PAGES,
-            Kind::Curve => 0.0,
+            Kind::Curve => FEW_EVENTS,
             Kind::Events => FEW_EVENTS,
             Kind::Time => self.stall() / self.unit.worth(),
             Kind::Line | Kind::Fate => 0.0,
@@ -178,6 +178,7 @@ impl Item {
                 DiskCounter::Read | DiskCounter::Written => Kind::Pages,
                 DiskCounter::Busy => Kind::Time,
             },
+            Self::Progress { .. } => Kind::Time,
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use mm::capture::Frame;
 use mm::diskstats::{self, Diskstats};
-use mm::outcome::{FAILED, Outcome, Status, StepOutcome};
+use mm::outcome::{FAILED, Outcome, PROGRESS, Status, StepOutcome};
 use mm::units::Nanos;
 
 use super::{Curve, DiskCounter, Item, Measure, Over, Source, Span, Take, Unit};
@@ -327,6 +327,7 @@ impl Item {
                 field,
             ),
             Self::Disk { index, counter, .. } => disk(frame, *index, *counter),
+            Self::Progress { process } => progress(frame.file(PROGRESS)?, process),
         }
     }
 
@@ -348,6 +349,7 @@ impl Item {
                 format!("proc/pressure/{resource}"),
                 format!("{line}.{field}"),
             ),
+            Self::Progress { process } => (PROGRESS.to_owned(), process.clone()),
             Self::Disk { disk, counter, .. } => (
                 diskstats::PATH.to_owned(),
                 format!("{disk}.{}", counter.word()),
@@ -370,6 +372,25 @@ fn disk(frame: &Frame, index: usize, counter: DiskCounter) -> Option<f64> {
         DiskCounter::Written => disk.written.0,
         DiskCounter::Busy => disk.busy.0,
     } as f64)
+}
+
+/// The sum over the instances of a process, which are called "cache" or "cache.1", "cache.2", ….
+fn progress(text: &str, process: &str) -> Option<f64> {
+    let is_instance = |name: &str| match name.strip_prefix(process) {
+        Some("") => true,
+        Some(rest) => rest
+            .strip_prefix('.')
+            .is_some_and(|number| !number.is_empty() && number.bytes().all(|b| b.is_ascii_digit())),
+        None => false,
+    };
+    // A process's name may hold blanks; the numbers do not.
+    let operations = |line: &str| -> Option<f64> {
+        let (rest, _bytes) = line.rsplit_once(' ')?;
+        let (name, operations) = rest.rsplit_once(' ')?;
+        is_instance(name).then(|| operations.parse().ok())?
+    };
+    let sums = text.lines().filter_map(operations);
+    sums.reduce(|sum, more| sum + more)
 }
 
 /// "MemFree:  3718 kB" or "pgfault 42" or "some avg10=…"; a "kB" behind the number counts.

@@ -21,8 +21,16 @@ pub const BUILT_IN: &[(&str, &str)] = &[
         include_str!("../../../../studies/memory-hogs-full-size.toml"),
     ),
     (
+        "usb-copy",
+        include_str!("../../../../studies/usb-copy.toml"),
+    ),
+    (
         "working-set",
         include_str!("../../../../studies/working-set.toml"),
+    ),
+    (
+        "writeback",
+        include_str!("../../../../studies/writeback.toml"),
     ),
 ];
 

@@ -28,6 +28,7 @@ pub(super) const MEASURE: &[&str] = &[
     "pressure",
     "tunable",
     "diskstats",
+    "progress",
     "file",
     "field",
     "take",
@@ -46,6 +47,7 @@ const ITEMS: &[&str] = &[
     "pressure",
     "tunable",
     "diskstats",
+    "progress",
     "file",
 ];
 const DURING: &[&str] = &["step", "from", "to"];
@@ -148,7 +150,7 @@ fn source(
     } else {
         refuse(table, &["take", "share-of"], key)?;
     }
-    let (item, unit) = item(table, disks)?;
+    let (item, unit) = item(table, labels, disks)?;
     let source = match key {
         "snapshot" => Source::Snapshot {
             label: labels.known(Kind::Snapshot, &node)?,
@@ -232,8 +234,16 @@ fn span(node: &Node<'_>, labels: &Names) -> Result<Span, StudyError> {
     }
 }
 
-fn item(table: &Table<'_>, disks: &[Disk]) -> Result<(Item, Option<Unit>), StudyError> {
+fn item(
+    table: &Table<'_>,
+    labels: &Names,
+    disks: &[Disk],
+) -> Result<(Item, Option<Unit>), StudyError> {
     let (key, node) = table.one_of(ITEMS)?;
+    if key == "progress" {
+        let process = labels.known(Kind::Process, &node)?;
+        return Ok((Item::Progress { process }, Some(Unit::Count)));
+    }
     let text = node.text()?;
     let field = |file: &str| Item::Field {
         file: file.to_owned(),

@@ -163,6 +163,23 @@ fn a_curve_begins_with_its_span_and_its_number_is_the_mean_over_time() {
 }
 
 #[test]
+fn progress_is_added_up_over_the_instances_of_a_process() {
+    let progress = |label: &str, text: &str| frame(1, label, &[("plimsoll/progress", text)]);
+    let later = "p.1 7 4096\np.2 8 0\np.x 100 0\npq 100 0\n";
+    let outcome = outcome(
+        vec![progress("from", "p 5 9\n"), progress("to", later)],
+        vec![],
+    );
+    let at = |label: &str| {
+        read(
+            &format!("snapshot = \"{label}\"\nprogress = \"p\""),
+            &outcome,
+        )
+    };
+    assert_eq!((at("from"), at("to")), (Ok(5.0), Ok(15.0)));
+}
+
+#[test]
 fn cpu_time_is_in_nanoseconds() {
     let at = |label: &str, time: &str| frame(1, label, &[("proc/kswapd0/schedstat", time)]);
     let frames = vec![at("from", "1000000 5 6\n"), at("to", "4000000 7 8\n")];
