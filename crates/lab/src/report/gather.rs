@@ -35,16 +35,35 @@ pub fn gather(study: &Study, store: &Store) -> Result<Gathered, StoreError> {
         match predict(study, pair) {
             Ok(results) => {
                 pair.model = results.records;
-                let failures = results.failures.into_iter();
-                gathered.problems.extend(failures.map(|(run, why)| {
-                    format!("prediction for {}, arm {}: {why}", pair.kernel, run.arm)
-                }));
+                let problems = unpredicted(&pair.kernel, &results.failures);
+                gathered.problems.extend(problems);
             }
             Err(why) => gathered.problems.push(why),
         }
     }
     gathered.pairs.retain(|pair| !pair.is_empty());
     Ok(gathered)
+}
+
+/// One line for each reason that runs have no outcome, with the arms that it is the reason for.
+fn unpredicted(kernel: &str, failures: &[(RunId, String)]) -> Vec<String> {
+    let mut reasons: Vec<(&str, Vec<&str>)> = Vec::new();
+    for (run, why) in failures {
+        let place = reasons.iter().position(|(known, _)| known == why);
+        let place = place.unwrap_or_else(|| {
+            reasons.push((why, Vec::new()));
+            reasons.len() - 1
+        });
+        let arms = &mut reasons[place].1;
+        if !arms.contains(&run.arm.as_str()) {
+            arms.push(&run.arm);
+        }
+    }
+    let line = |(why, arms): (&str, Vec<&str>)| {
+        let word = if arms.len() == 1 { "arm" } else { "arms" };
+        format!("prediction for {kernel}, {word} {}: {why}", arms.join(", "))
+    };
+    reasons.into_iter().map(line).collect()
 }
 
 /// Reads the proofs of a study, without any prediction; `each` sees a record before it is kept and
@@ -267,6 +286,25 @@ mod tests {
         let one = [proof("6.1", "VM", 7, "")];
         let one = the_same(&study, &[&one[..], &[record("default", 5)]].concat());
         assert_eq!((one[0].seed, one[1].seed, one.len()), (5, 7, 2));
+    }
+
+    #[test]
+    fn what_the_model_refuses_on_many_runs_is_said_once() {
+        let failure = |arm: &str, seed, why: &str| {
+            let arm = arm.to_owned();
+            (RunId { arm, seed }, why.to_owned())
+        };
+        let failures = [
+            failure("a", 1, "no writes"),
+            failure("b", 1, "no swap"),
+            failure("a", 2, "no writes"),
+            failure("c", 1, "no writes"),
+        ];
+        let expected = [
+            "prediction for Linux 6.1, arms a, c: no writes",
+            "prediction for Linux 6.1, arm b: no swap",
+        ];
+        assert_eq!(unpredicted("Linux 6.1", &failures), expected);
     }
 
     #[test]
