@@ -25,7 +25,7 @@ settings = {{ {settings} }}
 
 [[process]]
 name = "idle"
-steps = [{{ sleep = "1 s" }}]
+steps = [{{ label = "rest", sleep = "1 s" }}]
 "#
     )
 }
@@ -106,6 +106,21 @@ fn a_measure_of_a_disk_names_a_disk_and_a_counter() {
         did you mean `writes`?
     "#]],
     );
+    let of_step = "step = \"rest\"\ntake = \"duration\"\nover = \"time\"\n";
+    refused(
+        of_step,
+        expect![[r#"
+        `over` in [[measure]] is "time"
+        there is `minimum`, `mean`, `median`, `p90`, `p99`, `maximum`
+    "#]],
+    );
+    refused(
+        &during("progress = \"idel\""),
+        expect![[r#"
+        unknown process `idel`
+        did you mean `idle`?
+    "#]],
+    );
     refused(
         &during("diskstats = \"writes\""),
         expect![[r#"
@@ -171,5 +186,14 @@ fn a_disks_own_limit_names_one_of_the_disks() {
         write an integer from 0 to 1
     "#]],
     );
+    refused(
+        "\"bdi.stick.max_ratio\" = 5, \"bdi.stick.min_ratio\" = 6",
+        expect![[r#"
+            15:65
+            bdi.stick.min_ratio = 6 is above bdi.stick.max_ratio = 5
+            the kernel refuses that: lower the one or raise the other
+        "#]],
+    );
+    taken("\"bdi.stick.max_ratio\" = 5, \"bdi.stick.min_ratio\" = 5");
     taken("\"bdi.stick.strict_limit\" = 1, \"bdi.stick.max_ratio\" = 5");
 }

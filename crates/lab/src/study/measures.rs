@@ -76,6 +76,15 @@ const OVER: &[(&str, Over)] = &[
     ("p90", Over::P90),
     ("p99", Over::P99),
     ("maximum", Over::Maximum),
+];
+/// What the samples of a span become: one number, or a curve.
+const OVER_SAMPLES: &[(&str, Over)] = &[
+    ("minimum", Over::Minimum),
+    ("mean", Over::Mean),
+    ("median", Over::Median),
+    ("p90", Over::P90),
+    ("p99", Over::P99),
+    ("maximum", Over::Maximum),
     ("time", Over::Time),
 ];
 
@@ -168,7 +177,7 @@ fn source(
         _ => Source::During {
             span: span(&node, labels)?,
             item,
-            over: table.or("over", Over::Mean, |n| n.choice(OVER))?,
+            over: table.or("over", Over::Mean, |n| n.choice(OVER_SAMPLES))?,
         },
     };
     Ok((source, unit))

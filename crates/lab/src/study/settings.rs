@@ -35,6 +35,7 @@ fn read(node: &Node<'_>, names: &Names, model_only: bool) -> Result<Settings, St
         let named = catalogue::check(&setting).map_err(|error| refused(&node, &error))?;
         if let Some(disk) = named.device {
             names.known_text(Kind::Disk, disk, &node)?;
+            check_ratios(&node, disk, &setting, &settings)?;
         }
         check_partner(&node, named.tunable, &settings)?;
         settings.0.push(setting);
@@ -112,6 +113,30 @@ fn check_partner(node: &Node<'_>, tunable: &Tunable, before: &Settings) -> Resul
             let what = format!("{} and {partner} exclude each other", tunable.name);
             Err(node.error(what, "keep one of them: writing one switches the other off"))
         }
+    }
+}
+
+/// The kernel refuses a disk's least share above its largest one, whichever is written last.
+fn check_ratios(
+    node: &Node<'_>,
+    disk: &str,
+    setting: &Setting,
+    before: &Settings,
+) -> Result<(), StudyError> {
+    let [least, most] = ["min_ratio", "max_ratio"].map(|file| format!("bdi.{disk}.{file}"));
+    let share = |name: &str| -> Option<u64> {
+        let own = (setting.tunable == name).then_some(setting.value.as_str());
+        own.or_else(|| before.get(name))?.parse().ok()
+    };
+    match (share(&least), share(&most)) {
+        (Some(min), Some(max)) if min > max => {
+            let what = format!("{least} = {min} is above {most} = {max}");
+            Err(node.error(
+                what,
+                "the kernel refuses that: lower the one or raise the other",
+            ))
+        }
+        _ => Ok(()),
     }
 }
 
