@@ -12,7 +12,7 @@ mod fields;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use crate::formula::throttle::share::{Completed, Completions};
+use crate::formula::throttle::share::{Bounds, Completed, Completions};
 use crate::formula::throttle::{Counts, Device, Domain, Limit, Pace};
 use crate::text::{Line, ParseError, lines};
 use crate::units::{Nanos, Pages};
@@ -171,6 +171,10 @@ pub struct Share {
     pub all: Completions,
     /// What was written of the device.
     pub own: Completed,
+    /// What it is allowed, where the probe shows that.
+    pub bounds: Bounds,
+    /// Whether its share rules, likewise.
+    pub is_strict: bool,
 }
 
 /// A device's estimates are to be renewed (probe of `__wb_update_bandwidth`).

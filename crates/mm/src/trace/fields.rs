@@ -7,7 +7,7 @@ use super::{Balance, Event, Inode, Period, Rates, Share, State, Update, View, Wo
 use crate::formula::dirty::Thresholds;
 use crate::formula::throttle::bandwidth::Bandwidth;
 use crate::formula::throttle::ratelimit::Ratelimit;
-use crate::formula::throttle::share::{Completed, Completions};
+use crate::formula::throttle::share::{Bounds, Completed, Completions};
 use crate::formula::throttle::{Counts, Device, Domain, Limit, Pace};
 use crate::text::{Line, ParseError};
 use crate::units::Pages;
@@ -144,7 +144,29 @@ pub(super) fn share(line: &Line<'_>, fields: &str) -> Result<Event, ParseError> 
             events: number("own")?,
             period: number("since")?,
         },
+        bounds: bounds(line, fields)?,
+        is_strict: is_strict(line, fields)?,
     }))
+}
+
+/// Percents before 6.2, millionths since.
+fn bounds(line: &Line<'_>, fields: &str) -> Result<Bounds, ParseError> {
+    if word(fields, "max").is_empty() {
+        return Ok(Bounds::default());
+    }
+    let (min, max) = (field(line, fields, "min")?, field(line, fields, "max")?);
+    Ok(match max {
+        0..=100 => Bounds::percent(min, max),
+        _ => Bounds { min, max },
+    })
+}
+
+/// The bit of a device's capabilities by which its own share rules (`BDI_CAP_STRICTLIMIT`).
+fn is_strict(line: &Line<'_>, fields: &str) -> Result<bool, ParseError> {
+    match word(fields, "cap") {
+        "" => Ok(false),
+        _ => Ok(field::<u64>(line, fields, "cap")? & 4 != 0),
+    }
 }
 
 pub(super) fn shared(line: &Line<'_>, fields: &str) -> Result<Event, ParseError> {
@@ -180,7 +202,7 @@ fn view(line: &Line<'_>, fields: &str, of: &str) -> Result<View, ParseError> {
             },
             dirty: Pages(number("wb_dirty")?),
             bandwidth: field(line, fields, "awrite_bw")?,
-            is_strict: false,
+            is_strict: is_strict(line, fields)?,
         },
         position: number("pos_ratio")?,
         limit: Limit {
