@@ -8,6 +8,7 @@ mod elementary;
 mod figures;
 mod sleep;
 mod swap;
+mod write;
 
 use mm::calibration::{Boot, Calibration, Costs};
 use mm::capture::{Capture, Frame};
@@ -21,6 +22,7 @@ use figures::Figures;
 const COSTS: &str = include_str!("../../../calibration/costs.toml");
 const PASS: &str = include_str!("../../../calibration/pass.toml");
 const SWAP: &str = include_str!("../../../calibration/swap.toml");
+const WRITE: &str = include_str!("../../../calibration/write.toml");
 const BOOT: &str = include_str!("../../../calibration/boot.toml");
 
 /// The memory that `BOOT` names, to be replaced by each size.
@@ -82,6 +84,9 @@ fn costs(bench: &dyn Bench, progress: &mut dyn FnMut(Progress)) -> Result<Costs,
     if let Some(capture) = where_there(bench, "generations", progress)? {
         swap::generations(&mut costs, &Figures::new(capture)?)?;
     }
+    progress(Progress::Stage("measures the costs of writing".to_owned()));
+    let capture = run(bench, WRITE, "stock", progress)?;
+    write::costs(&mut costs, &Figures::new(capture)?)?;
     Ok(costs)
 }
 

@@ -286,6 +286,13 @@ costs! {
     sleep = sleep_ps,
     switch = switch_ps,
     spawn = spawn_ps,
+    write_call = write_call_ps,
+    write = write_ps,
+    dirty = dirty_ps,
+    write_in = write_in_ps,
+    mkwrite = mkwrite_ps,
+    writeback = writeback_ps,
+    mkclean = mkclean_ps,
 }
 
 #[cfg(test)]

@@ -72,6 +72,23 @@ pub struct Costs {
     pub map_file_ps: u64,
     /// Direct I/O's time for each page, beyond the system call and the request.
     pub direct_ps: u64,
+    /// One `write()`, without what it does for each page.
+    pub write_call_ps: u64,
+    /// Copying one page into the page cache where it is dirty already.
+    pub write_ps: u64,
+    /// Making a clean page dirty.
+    pub dirty_ps: u64,
+    /// Making a page for a `write()` that covers it, beyond its copying: allocation, insertion.
+    pub write_in_ps: u64,
+    /// A fault on a mapped page of a file that is there, and is written to for the first time since
+    /// it was clean.
+    pub mkwrite_ps: u64,
+    /// The flusher's time for a page that it writes, and that of its completion, beyond the
+    /// request.
+    pub writeback_ps: u64,
+    /// What the flusher takes longer for a page that is mapped: its page-table entries become
+    /// clean.
+    pub mkclean_ps: u64,
     /// MGLRU's time for a page-table entry that a walk finds accessed.
     pub walk_ps: u64,
     /// A pass of reclaim over the node, without what it does for each page: every shrinker is

@@ -17,9 +17,10 @@ use crate::folio::{Flag, PageId};
 use crate::memcontrol::{GroupId, ROOT};
 use crate::page_alloc::NoPage;
 use crate::pcp::List;
+use crate::roles::WaitsFor;
 use crate::sampling;
 use crate::sched::Sleep;
-use crate::system::{Flow, System, WaitsFor};
+use crate::system::{Flow, System};
 use crate::task::{Area, Running, Task, Underway};
 
 /// Pages that are handled between two looks at the clock.
@@ -126,9 +127,12 @@ impl<'a> System<'a> {
             };
             let progress = match running.target {
                 Area::File { index, .. } => match running.access.via {
+                    Via::Syscall if operation.write => {
+                        self.write_file(running, &mut operation, index)
+                    }
                     Via::Syscall => self.read_file(running, &mut operation, index),
                     Via::Mmap => self.touch_file(task, running, &mut operation, index),
-                    Via::Direct => self.read_directly(task, &mut operation, index),
+                    Via::Direct => self.transfer_directly(task, &mut operation, index),
                 },
                 Area::Region { .. } => self.touch(task, running, &mut operation),
             };
@@ -180,8 +184,12 @@ impl<'a> System<'a> {
             access::extent(next.block, running.target.size(), running.access.block);
         self.memory.spent += self.memory.costs.loop_ps;
         let began = self.memory.now();
-        self.memory.spent += match running.target {
-            Area::File { .. } if running.access.via != Via::Mmap => self.memory.costs.syscall_ps,
+        self.memory.spent += match (running.target, running.access.via) {
+            (Area::File { index, .. }, Via::Syscall) if next.write => {
+                self.memory.update_time(self.files[index].disk);
+                self.memory.costs.write_call_ps
+            }
+            (Area::File { .. }, Via::Syscall | Via::Direct) => self.memory.costs.syscall_ps,
             _ => self.memory.costs.operation_ps,
         };
         let end = Bytes(offset + bytes).pages_ceil(PageSize::FOUR_KIB).0;
@@ -192,6 +200,7 @@ impl<'a> System<'a> {
             end,
             bytes,
             write: next.write,
+            is_whole: (offset | bytes) % PageSize::FOUR_KIB.bytes() == 0,
             faulting: false,
         });
         None
@@ -230,6 +239,22 @@ impl<'a> System<'a> {
         reader.read(&mut operation.cursor, chunk_end, operation.end)
     }
 
+    /// Writes pages of an operation to a file through the page cache.
+    fn write_file(
+        &mut self,
+        running: &mut Running<'a>,
+        operation: &mut Underway,
+        index: usize,
+    ) -> Progress {
+        let mut reader = Reader {
+            memory: &mut self.memory,
+            file: &self.files[index],
+            readahead: &mut running.readahead,
+        };
+        let chunk_end = (operation.cursor + CHUNK).min(operation.end);
+        reader.write(&mut operation.cursor, chunk_end, operation.is_whole)
+    }
+
     /// Sends the request for the pages of an interrupted window that are locked already.
     pub(crate) fn send_rest(&mut self, running: &mut Running<'a>) {
         let Area::File { index, .. } = running.target else {
@@ -260,12 +285,17 @@ impl<'a> System<'a> {
             readahead: &mut running.readahead,
         };
         let chunk_end = (operation.cursor + CHUNK).min(operation.end);
-        reader.touch(&mut operation.cursor, chunk_end, &mut operation.faulting)
+        reader.touch(
+            &mut operation.cursor,
+            chunk_end,
+            operation.write,
+            &mut operation.faulting,
+        )
     }
 
-    /// Reads the pages of an operation past the page cache (`O_DIRECT`): one request after the
-    /// other, each waited for.
-    fn read_directly(
+    /// Reads or writes the pages of an operation past the page cache (`O_DIRECT`): one request
+    /// after the other, each waited for.
+    fn transfer_directly(
         &mut self,
         task: &Task<'a>,
         operation: &mut Underway,
@@ -282,11 +312,16 @@ impl<'a> System<'a> {
         let pages = end - operation.cursor;
         self.memory.spent += pages * self.memory.costs.direct_ps;
         let request = Request {
-            direction: Direction::Read,
+            direction: match operation.write {
+                true => Direction::Write,
+                false => Direction::Read,
+            },
             offset: file.offset + operation.cursor * PageSize::FOUR_KIB.bytes(),
             length: pages * PageSize::FOUR_KIB.bytes(),
             pages: Vec::new(),
             waiter: Some(task.entity),
+            is_journal: false,
+            submitted: Nanos::ZERO,
         };
         self.memory.submit(file.disk, request);
         Progress::Submitted
@@ -305,6 +340,20 @@ impl<'a> System<'a> {
             Progress::Waits(page) => {
                 self.waiters.push((WaitsFor::Page(page), task.entity));
                 Ok(Some(Stop::Wait(self.wait_for(page))))
+            }
+            Progress::Pauses(ticks) => {
+                let at = self
+                    .memory
+                    .writeback
+                    .clock
+                    .expiry(self.local_time(began), ticks);
+                self.wake_at(task, at);
+                Ok(Some(Stop::Wait(Sleep::Io)))
+            }
+            Progress::Commits { disk, transaction } => {
+                let waits = WaitsFor::Commit { disk, transaction };
+                self.waiters.push((waits, task.entity));
+                Ok(Some(Stop::Wait(Sleep::Io)))
             }
             Progress::NoPage(NoPage::Congested { disk }) => {
                 self.waiters.push((WaitsFor::Disk(disk), task.entity));

@@ -8,8 +8,9 @@ use crate::error::Error;
 use crate::memcontrol::{Came, Errand, Event, GroupId, Limit, ROOT, Written};
 use crate::oom;
 use crate::page_alloc::NoPage;
+use crate::roles::WaitsFor;
 use crate::sched::Sleep;
-use crate::system::{Flow, System, WaitsFor, place};
+use crate::system::{Flow, System, place};
 use crate::task::{Area, Task, TaskState};
 
 /// Whom the OOM killer took.
@@ -31,6 +32,7 @@ impl<'a> System<'a> {
             .expect("a task that is picked is not running");
         self.memory.allocation = core::mem::take(&mut task.allocation);
         self.memory.over_high = core::mem::take(&mut task.over_high);
+        self.memory.throttled = task.throttled;
         self.memory.current = task.group;
         task
     }
@@ -39,6 +41,7 @@ impl<'a> System<'a> {
     pub(crate) fn put_away(&mut self, index: usize, mut task: Box<Task<'a>>) {
         task.allocation = core::mem::take(&mut self.memory.allocation);
         task.over_high = core::mem::take(&mut self.memory.over_high);
+        task.throttled = self.memory.throttled;
         self.memory.current = ROOT;
         if task.state != TaskState::Alive {
             let allocation = core::mem::take(&mut task.allocation);

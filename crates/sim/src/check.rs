@@ -39,4 +39,5 @@ pub(crate) fn conservation(memory: &Memory) {
         "kernel pages have an owner"
     );
     memory.groups.check();
+    memory.writeback.check();
 }

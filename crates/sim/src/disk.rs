@@ -16,6 +16,7 @@ use core::ops::Range;
 use mm::machine;
 use mm::units::{Bytes, Nanos};
 
+use crate::diskstats::Stats;
 use crate::folio::PageId;
 
 /// Requests of one direction in a row (`fifo_batch`).
@@ -39,20 +40,26 @@ pub(crate) enum Direction {
     Write,
 }
 
-/// Who writes to swap.
+/// Who writes: to swap, or what is dirty.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Writer {
     Kswapd,
     Task,
+    /// A flusher; a task may have paused for it within the last second.
+    Flusher {
+        waited_for: bool,
+    },
 }
 
 impl Writer {
     /// Requests that the throttling of writeback lets be under way (`get_limit`): the depth it
-    /// begins with (`RWB_DEF_DEPTH`), for others than kswapd half of it.
+    /// begins with (`RWB_DEF_DEPTH`) for those that somebody waits for; for tasks half of it, and
+    /// for what is written in the background a quarter.
     fn most_requests(self) -> u64 {
         match self {
-            Self::Kswapd => 16,
+            Self::Kswapd | Self::Flusher { waited_for: true } => 16,
             Self::Task => 8,
+            Self::Flusher { waited_for: false } => 4,
         }
     }
 }
@@ -68,6 +75,10 @@ pub(crate) struct Request {
     pub(crate) pages: Vec<Range<PageId>>,
     /// The task, as an entity of the scheduler, that waits for the request itself.
     pub(crate) waiter: Option<usize>,
+    /// It belongs to the journal of the disk's file system.
+    pub(crate) is_journal: bool,
+    /// When it came to the disk.
+    pub(crate) submitted: Nanos,
 }
 
 /// A disk, its queue and its scheduler.
@@ -87,6 +98,7 @@ pub(crate) struct Disk {
     /// Batches of reads since writes were waiting.
     starved: u32,
     writes_serving: u32,
+    pub(crate) stats: Stats,
 }
 
 impl Request {
@@ -98,14 +110,21 @@ impl Request {
             length: 4096,
             pages: vec![page..page + 1],
             waiter: None,
+            is_journal: false,
+            submitted: Nanos::ZERO,
         }
+    }
+
+    /// Whether `next` goes on where this one ends, and both may be one request.
+    pub(crate) fn grows_by(&self, next: &Self) -> bool {
+        let follows = self.direction == next.direction && self.offset + self.length == next.offset;
+        let alone = |request: &Self| request.waiter.is_some() || request.is_journal;
+        follows && !alone(self) && !alone(next) && self.length + next.length <= MOST_BYTES
     }
 
     /// Takes in `next` if it goes on where this one ends.
     pub(crate) fn merge(&mut self, next: &Self) -> bool {
-        let follows = self.direction == next.direction && self.offset + self.length == next.offset;
-        let awaited = self.waiter.is_some() || next.waiter.is_some();
-        if !follows || awaited || self.length + next.length > MOST_BYTES {
+        if !self.grows_by(next) {
             return false;
         }
         self.length += next.length;
@@ -132,7 +151,12 @@ impl Disk {
             batch: (Direction::Read, BATCH),
             starved: 0,
             writes_serving: 0,
+            stats: Stats::default(),
         }
+    }
+
+    pub(crate) fn size(&self) -> Bytes {
+        self.spec.size
     }
 
     pub(crate) fn is_rotational(&self) -> bool {
@@ -140,14 +164,17 @@ impl Disk {
     }
 
     /// Queues a request. Where the device takes it at once, the time at which it is done.
-    pub(crate) fn submit(&mut self, now: Nanos, request: Request) -> Option<Nanos> {
+    pub(crate) fn submit(&mut self, now: Nanos, mut request: Request) -> Option<Nanos> {
+        request.submitted = now;
+        self.stats.begin(now);
         if self.serving.len() < self.spec.queue_depth.max(1) as usize {
             return Some(self.serve(now, request));
         }
         let queue = self.queue(request.direction);
         let merged = queue.back_mut().is_some_and(|last| last.merge(&request));
-        if !merged {
-            queue.push_back(request);
+        match merged {
+            true => self.stats.merge(request.direction),
+            false => queue.push_back(request),
         }
         None
     }
@@ -156,6 +183,7 @@ impl Disk {
     /// will be done.
     pub(crate) fn complete(&mut self, now: Nanos) -> Option<(Request, Option<Nanos>)> {
         let (_, request) = self.serving.pop_front().filter(|(done, _)| *done <= now)?;
+        self.stats.end(&request, now);
         if request.direction == Direction::Write {
             self.writes_serving -= 1;
         }
@@ -265,6 +293,8 @@ mod tests {
             length,
             pages,
             waiter: None,
+            is_journal: false,
+            submitted: Nanos::ZERO,
         }
     }
 

@@ -27,6 +27,9 @@ impl<'a> System<'a> {
         if let Some(running) = task.access.take() {
             return self.go_on(task, running, now);
         }
+        if let Some(durable) = task.durable.take() {
+            return self.sync(task, durable, now);
+        }
         let frame = task
             .frames
             .last()
@@ -72,6 +75,15 @@ impl<'a> System<'a> {
                 return Ok(self.next_round(task, now));
             }
             Action::Wait { process } => return self.wait(task, process),
+            Action::Sync { file } => {
+                let file = Some(self.file(task, file)?);
+                self.begin_sync(task, file, label, now);
+                return Ok(Flow::Continue);
+            }
+            Action::DropCaches => {
+                self.begin_sync(task, None, label, now);
+                return Ok(Flow::Continue);
+            }
             Action::Lock { target } => return self.lock(task, target, now),
             Action::Sleep(span) => {
                 let now = now + Nanos(self.memory.spent / 1000);
@@ -131,11 +143,6 @@ impl<'a> System<'a> {
                     .process(process)
                     .ok_or_else(|| no_process(process, task))?;
                 self.start_process(process, now);
-            }
-            Action::DropCaches => {
-                for file in &self.files {
-                    file.drop_pages(&mut self.memory);
-                }
             }
             Action::Advise { target, advice } => self.advise(task, target, *advice)?,
             Action::SetCgroup { cgroup, file } => {
@@ -246,17 +253,19 @@ impl<'a> System<'a> {
         task.page_tables -= held.page_tables;
     }
 
+    fn file(&self, task: &Task<'a>, name: &str) -> Result<usize, Error> {
+        let mut files = self.scenario.machine.files.iter();
+        let index = files.position(|file| file.name == name);
+        index.ok_or_else(|| unknown("file", name, task))
+    }
+
     /// What an access or an advice is about.
     pub(crate) fn area(&self, task: &Task<'a>, target: &Target) -> Result<Area, Error> {
         match target {
             Target::File(name) => {
-                let files = &self.scenario.machine.files;
-                let index = files.iter().position(|file| file.name == *name);
-                let index = index.ok_or_else(|| unknown("file", name, task))?;
-                Ok(Area::File {
-                    index,
-                    size: files[index].size,
-                })
+                let index = self.file(task, name)?;
+                let size = self.scenario.machine.files[index].size;
+                Ok(Area::File { index, size })
             }
             Target::Region(name) => {
                 let region = task.regions.get(name.as_str());

@@ -2,6 +2,8 @@
 
 use alloc::vec;
 
+use mm::units::Nanos;
+
 use crate::disk::{Direction, Request};
 use crate::folio::{Flag, Folios, MAPPED, PageId, State};
 use crate::memory::Memory;
@@ -35,6 +37,10 @@ pub(crate) enum Progress {
     Submitted,
     /// There is no memory for the page at the cursor, or not yet.
     NoPage(NoPage),
+    /// It has dirtied so much that it pauses for so many ticks.
+    Pauses(u64),
+    /// The journal of a disk commits a transaction.
+    Commits { disk: usize, transaction: u64 },
 }
 
 /// The parts of the machine that a read touches.
@@ -75,7 +81,7 @@ impl Reader<'_> {
         if let Err(why) = fetched {
             return Progress::NoPage(why);
         }
-        if self.memory.folios.take(page, Flag::Readahead) {
+        if self.is_marked(page) && self.memory.folios.take(page, Flag::Readahead) {
             let window = self.readahead.on_mark(cursor, end - cursor);
             if let Err(why) = self.read_ahead(window) {
                 return Progress::NoPage(why);
@@ -85,6 +91,12 @@ impl Reader<'_> {
             return Progress::Waits(page);
         }
         Progress::Complete
+    }
+
+    /// Whether the page's mark may be one of readahead: on a page that is dirty or being written it
+    /// is reclaim's.
+    pub(crate) fn is_marked(&self, page: PageId) -> bool {
+        self.memory.is_clean_file(page)
     }
 
     /// Goes on with an interrupted window, or reads the `window` of a miss, if the page at `cursor`
@@ -160,6 +172,7 @@ impl Reader<'_> {
                 }
                 return Err(why);
             }
+            self.memory.spent += self.memory.costs.read_in_ps;
             if window.mark == Some(index) {
                 self.memory.folios.set(page, Flag::Readahead);
             }
@@ -170,7 +183,7 @@ impl Reader<'_> {
     }
 
     /// Allocates a page and puts it into the file's tree, locked.
-    fn insert(&mut self, page: PageId, effort: Effort) -> Result<(), NoPage> {
+    pub(crate) fn insert(&mut self, page: PageId, effort: Effort) -> Result<(), NoPage> {
         let history = self.memory.history(page);
         self.memory.allocate_with(effort, page, State::Reading)?;
         if history == History::None
@@ -183,7 +196,6 @@ impl Reader<'_> {
         self.memory.admit(page, history);
         self.memory.note_fault(page);
         self.memory.add_new(page);
-        self.memory.spent += self.memory.costs.read_in_ps;
         Ok(())
     }
 
@@ -196,6 +208,8 @@ impl Reader<'_> {
             length: (end - start) * PAGE,
             pages: vec![self.file.pages_of(start..end)],
             waiter: None,
+            is_journal: false,
+            submitted: Nanos::ZERO,
         };
         self.memory.submit(self.file.disk, request);
     }
@@ -205,7 +219,7 @@ impl File {
     /// Drops every clean page that is not in use (`POSIX_FADV_DONTNEED`, `vm.drop_caches`).
     pub(crate) fn drop_pages(&self, memory: &mut Memory) {
         for page in self.base..self.base + self.pages as PageId {
-            if memory.folios.has(page, MAPPED) {
+            if memory.folios.has(page, MAPPED) || !memory.is_clean_file(page) {
                 continue;
             }
             match memory.folios.state(page) {

@@ -14,38 +14,70 @@ const AROUND: u64 = 16;
 
 impl Reader<'_> {
     /// Touches the pages from `*cursor` up to `stop` through the mapping; stops where it has to
-    /// wait. `faulting` tells that the page at the cursor has been counted as a fault.
-    pub(crate) fn touch(&mut self, cursor: &mut u64, stop: u64, faulting: &mut bool) -> Progress {
+    /// wait, or to pause after a write. `faulting` tells that the page at the cursor has been
+    /// counted as a fault.
+    pub(crate) fn touch(
+        &mut self,
+        cursor: &mut u64,
+        stop: u64,
+        write: bool,
+        faulting: &mut bool,
+    ) -> Progress {
         while *cursor < stop {
             let page = self.file.base + *cursor as PageId;
-            if !Folios::is_mapped_and_used(self.memory.folios.raw(page)) {
-                match self.fault(*cursor, page, faulting) {
+            let raw = self.memory.folios.raw(page);
+            if !Folios::is_mapped_and_used(raw, write) || self.memory.throttled.is_pending() {
+                match self.fault(*cursor, page, write, faulting) {
                     Progress::Complete => *faulting = false,
                     wait => return wait,
                 }
             }
-            self.memory.spent += self.memory.costs.load_ps;
+            self.memory.spent += match write {
+                true => self.memory.costs.touch_ps,
+                false => self.memory.costs.load_ps,
+            };
             *cursor += 1;
         }
         Progress::Complete
     }
 
     /// Maps the page at `cursor`, after reading it if it is not there.
-    fn fault(&mut self, cursor: u64, page: PageId, faulting: &mut bool) -> Progress {
+    fn fault(&mut self, cursor: u64, page: PageId, write: bool, faulting: &mut bool) -> Progress {
         self.memory.in_fault = true;
-        let progress = self.read_and_map(cursor, page, faulting);
+        let progress = self.read_and_map(cursor, page, write, faulting);
         self.memory.in_fault = false;
         progress
     }
 
-    fn read_and_map(&mut self, cursor: u64, page: PageId, faulting: &mut bool) -> Progress {
+    fn read_and_map(
+        &mut self,
+        cursor: u64,
+        page: PageId,
+        write: bool,
+        faulting: &mut bool,
+    ) -> Progress {
         let folios = &mut self.memory.folios;
-        if folios.has(page, MAPPED) && folios.is_resident(page) && !folios.is_reading(page) {
+        let is_mapped = Folios::is_mapped(folios.raw(page));
+        if is_mapped && (!write || folios.has(page, Flag::Dirty)) {
             folios.set(page, Flag::Accessed);
-            return Progress::Complete;
+            return self.pause_if(self.memory.throttled.is_pending());
         }
         let first_try = !core::mem::replace(faulting, true);
-        self.memory.count_fault(first_try);
+        let folios = &self.memory.folios;
+        let was_read = folios.is_resident(page) && !folios.is_reading(page);
+        let is_retry = self.memory.rules.counts_retries && was_read;
+        self.memory.count_fault(first_try || is_retry);
+        if is_mapped {
+            self.make_writable(page);
+            return self.pause_if(true);
+        }
+        if first_try && !write {
+            let mapped = self.map_around(cursor);
+            self.memory.spent += self.memory.costs.map_file_ps * mapped / AROUND;
+            if self.is_mapped(page) {
+                return Progress::Complete;
+            }
+        }
         if first_try && !self.memory.folios.is_resident(page) {
             self.memory.events.pgmajfault += 1;
         }
@@ -57,7 +89,10 @@ impl Reader<'_> {
         if let Err(why) = fetched {
             return Progress::NoPage(why);
         }
-        if self.memory.folios.take(page, Flag::Readahead) && !self.is_mapped(page) {
+        if self.is_marked(page)
+            && self.memory.folios.take(page, Flag::Readahead)
+            && !self.is_mapped(page)
+        {
             let window = self.readahead.on_mark(cursor, 1);
             if let Err(why) = self.read_ahead(window) {
                 return Progress::NoPage(why);
@@ -66,24 +101,41 @@ impl Reader<'_> {
         if self.memory.folios.is_reading(page) {
             return Progress::Waits(page);
         }
+        if write {
+            self.make_writable(page);
+            return self.pause_if(true);
+        }
         self.map_around(cursor);
+        self.memory.spent += self.memory.costs.map_file_ps;
         Progress::Complete
+    }
+
+    /// Where the task has dirtied something, or is to be judged again: it may have to pause. What
+    /// it wrote is written.
+    fn pause_if(&mut self, dirtied: bool) -> Progress {
+        let pause = match dirtied {
+            true => self.memory.balance_dirty(self.file.disk),
+            false => None,
+        };
+        pause.map_or(Progress::Complete, Progress::Pauses)
     }
 
     fn is_mapped(&self, page: PageId) -> bool {
         self.memory.folios.has(page, MAPPED)
     }
 
-    /// Maps the pages around a fault that are there.
-    fn map_around(&mut self, cursor: u64) {
+    /// Maps the pages around a fault that are there, and counts each as a fault that did not miss;
+    /// how many were not mapped before.
+    fn map_around(&mut self, cursor: u64) -> u64 {
         let first = cursor / AROUND * AROUND;
-        let pages = self
-            .file
-            .pages_of(first..(first + AROUND).min(self.file.pages));
-        for page in pages {
-            self.memory.map_file_page(page);
+        let end = (first + AROUND).min(self.file.pages);
+        let before = self.memory.file_mapped;
+        for page in self.file.pages_of(first..end) {
+            if self.memory.map_file_page(page) {
+                self.readahead.note_mapped_hit();
+            }
         }
-        self.memory.spent += self.memory.costs.map_file_ps;
+        self.memory.file_mapped - before
     }
 }
 
@@ -110,15 +162,20 @@ impl File {
 
 impl Memory {
     /// Maps a resident page of a file; it counts as used. One that is marked for readahead waits
-    /// for a fault of its own.
-    pub(crate) fn map_file_page(&mut self, page: PageId) {
+    /// for a fault of its own. Whether the page is one that a fault finds: since 6.9 pages that
+    /// were evicted and came back do not count.
+    pub(crate) fn map_file_page(&mut self, page: PageId) -> bool {
         let there = self.folios.is_resident(page) && !self.folios.is_reading(page);
-        if there && !self.folios.has(page, Flag::Readahead) && !self.folios.has(page, MAPPED) {
+        if !there || self.folios.has(page, Flag::Readahead) {
+            return false;
+        }
+        if !self.folios.has(page, MAPPED) {
             debug_assert_eq!(self.kind(page), Kind::File);
             self.folios.set(page, MAPPED);
             self.folios.set(page, Flag::Accessed);
             self.file_mapped += 1;
         }
+        !(self.rules.doubts_refaults && self.folios.has(page, Flag::Workingset))
     }
 }
 
@@ -163,7 +220,7 @@ mod tests {
             file: &file,
             readahead: &mut Readahead::new(Limits::DEFAULT),
         };
-        let progress = reader.touch(&mut 20, 30, &mut false);
+        let progress = reader.touch(&mut 20, 30, false, &mut false);
         assert_eq!(progress, Progress::Complete);
         assert_eq!(memory.file_mapped, 14, "16 to 29: 30 and 31 are not there");
         assert_eq!((memory.events.pgfault, memory.events.pgmajfault), (1, 0));

@@ -24,6 +24,7 @@ use crate::rules::Rules;
 use crate::swap::Swap;
 use crate::swap_state::SwapReadahead;
 use crate::vmstat::Events;
+use crate::writeback::{Throttled, Writeback};
 
 /// The node's memory.
 #[derive(Clone, Debug)]
@@ -50,10 +51,15 @@ pub(crate) struct Memory {
     pub(crate) swap: Swap,
     pub(crate) swap_readahead: SwapReadahead,
     pub(crate) io: PageIo,
+    pub(crate) writeback: Writeback,
     /// How this kernel reclaims: its release, and the tunables that say so.
     pub(crate) rules: Rules,
     /// What the task that is running has in hand.
     pub(crate) allocation: Allocation,
+    /// What is known of the running task as one that dirties pages.
+    pub(crate) throttled: Throttled,
+    /// CPUs of the machine.
+    pub(crate) cpus: u64,
     pub(crate) events: Events,
     pub(crate) costs: Costs,
     /// Allocations give the CPU away when kswapd is woken, as they may in a kernel (`might_alloc`).
@@ -102,8 +108,11 @@ impl Memory {
             swap: Swap::default(),
             swap_readahead: SwapReadahead::MACHINE,
             io: PageIo::default(),
+            writeback: Writeback::default(),
             rules: Rules::default(),
             allocation: Allocation::default(),
+            throttled: Throttled::default(),
+            cpus: 1,
             events: Events::default(),
             costs,
             may_yield: false,

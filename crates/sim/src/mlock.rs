@@ -67,7 +67,7 @@ impl Reader<'_> {
             if self.memory.folios.state(page) == State::Unevictable {
                 continue;
             }
-            let progress = self.touch(&mut { index }, index + 1, &mut false);
+            let progress = self.touch(&mut { index }, index + 1, false, &mut false);
             if progress != Progress::Complete {
                 return progress;
             }

@@ -33,6 +33,17 @@ impl PageIo {
         self.disks[disk].is_congested(writer, plugged)
     }
 
+    /// Whether a request would become part of the last one that is held back.
+    pub(crate) fn grows(&self, disk: usize, request: &Request) -> bool {
+        let last = self.plug.last().filter(|(of, _)| *of == disk);
+        last.is_some_and(|(_, last)| last.grows_by(request))
+    }
+
+    /// Puts the requests that one task holds back in place of another's.
+    pub(crate) fn exchange_plug(&mut self, plug: Vec<(usize, Request)>) -> Vec<(usize, Request)> {
+        core::mem::replace(&mut self.plug, plug)
+    }
+
     /// A disk that is writing.
     pub(crate) fn writing_disk(&self) -> Option<usize> {
         self.disks.iter().position(Disk::is_writing)
@@ -79,7 +90,10 @@ impl Memory {
         let (request, next) = self.io.disks[disk].complete(now)?;
         self.io.dispatched.extend(next.map(|done| (done, disk)));
         for page in request.pages.iter().cloned().flatten() {
-            self.unlock(page);
+            match self.writeback.is_writing(page) {
+                true => self.end_writeback(page, disk),
+                false => self.unlock(page),
+            }
         }
         Some(request)
     }
@@ -90,6 +104,7 @@ impl Memory {
             State::Reading => self.folios.unlock(page),
             State::Writing => {
                 self.writing -= 1;
+                self.events.nr_written += 1;
                 self.add_to_tail(page, self.kind(page).inactive());
                 self.events.pgrotated += 1;
             }

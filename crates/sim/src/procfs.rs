@@ -14,7 +14,6 @@ use crate::boot;
 use crate::hugetlb::Hugetlb;
 use crate::lru::Lru;
 use crate::memory::Memory;
-use crate::tunables::Tunables;
 
 /// Templates of the files.
 #[derive(Clone, Debug)]
@@ -69,7 +68,7 @@ impl Procfs {
     }
 
     /// `/proc/vmstat`.
-    pub(crate) fn vmstat(&self, memory: &Memory, tunables: &Tunables) -> String {
+    pub(crate) fn vmstat(&self, memory: &Memory) -> String {
         let mut changes = self.node_changes(memory);
         changes.extend(
             memory
@@ -77,7 +76,7 @@ impl Procfs {
                 .map(|(name, count)| (name, count as i64)),
         );
         changes.insert("nr_free_pages", self.free_change(memory));
-        let thresholds = tunables.dirty_thresholds(memory);
+        let thresholds = memory.dirty_thresholds();
         let absolute = BTreeMap::from([
             ("nr_dirty_threshold", thresholds.dirty.0),
             ("nr_dirty_background_threshold", thresholds.background.0),
@@ -156,6 +155,8 @@ impl Procfs {
             ("SwapFree", real(memory.swap.free())),
             ("SwapCached", real(memory.swap_cached)),
             ("Mapped", real(memory.file_mapped)),
+            ("Dirty", real(memory.writeback.dirty)),
+            ("Writeback", real(memory.under_writeback())),
             ("Unevictable", real(memory.unevictable())),
             ("Mlocked", real(memory.unevictable())),
             ("Hugetlb", memory.hugetlb_pages() as i64),
@@ -204,7 +205,8 @@ impl Procfs {
             ("nr_mlock", real(memory.unevictable())),
             ("nr_zone_unevictable", real(memory.unevictable())),
             ("nr_swapcached", real(memory.swap_cached)),
-            ("nr_writeback", real(memory.writing)),
+            ("nr_dirty", real(memory.writeback.dirty)),
+            ("nr_writeback", real(memory.under_writeback())),
             (
                 "nr_file_pages",
                 real(memory.file_pages() + memory.swap_cached),
@@ -227,8 +229,11 @@ fn listed(memory: &Memory, lru: Lru) -> i64 {
 }
 
 /// Events that are counted for each node too.
-const NODE_EVENTS: [&str; 7] = [
+const NODE_EVENTS: [&str; 10] = [
+    "nr_dirtied",
+    "nr_vmscan_immediate_reclaim",
     "nr_vmscan_write",
+    "nr_written",
     "workingset_activate_anon",
     "workingset_activate_file",
     "workingset_refault_anon",

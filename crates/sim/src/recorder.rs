@@ -21,6 +21,7 @@ use crate::tunables::Tunables;
 
 /// kswapd's CPU time.
 const KSWAPD: &str = "proc/kswapd0/schedstat";
+const DISKSTATS: &str = mm::diskstats::PATH;
 
 /// Collects a run's capture.
 #[derive(Clone, Debug)]
@@ -72,16 +73,12 @@ impl Recorder {
         &mut self,
         at: Nanos,
         memory: &Memory,
-        tunables: &Tunables,
         tasks: &[Option<Box<Task<'_>>>],
         pressure: &mut Pressure,
     ) {
         let mut files = BTreeMap::new();
         files.insert("proc/meminfo".to_string(), self.procfs.meminfo(memory));
-        files.insert(
-            "proc/vmstat".to_string(),
-            self.procfs.vmstat(memory, tunables),
-        );
+        files.insert("proc/vmstat".to_string(), self.procfs.vmstat(memory));
         if self.boot.contains_key(PATHS[0]) {
             let text = pressure.text(SYSTEM, Resource::Memory, at);
             files.insert(PATHS[0].to_string(), text);
@@ -154,11 +151,11 @@ impl Recorder {
             .map(|(path, text)| (path.clone(), text.clone()))
             .collect();
         files.insert("proc/meminfo".to_string(), self.procfs.meminfo(memory));
-        files.insert(
-            "proc/vmstat".to_string(),
-            self.procfs.vmstat(memory, tunables),
-        );
+        files.insert("proc/vmstat".to_string(), self.procfs.vmstat(memory));
         files.insert("proc/zoneinfo".to_string(), self.procfs.zoneinfo(memory));
+        let disks = memory.io.disks.iter().enumerate();
+        let disks = disks.map(|(index, disk)| disk.stats.line(index, memory.scale));
+        files.insert(DISKSTATS.to_string(), disks.collect());
         let boot = self.boot.get(KSWAPD).map_or("0 0 0", String::as_str);
         files.insert(KSWAPD.to_string(), schedstat(boot, memory.kswapd.cpu_time));
         let like = self.boot.get("sys/fs/cgroup/memory.stat");

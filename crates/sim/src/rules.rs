@@ -24,6 +24,11 @@ pub(crate) struct Rules {
     /// Reclaim decides by statistics of the control groups that are brought up to date every two
     /// seconds only (`mem_cgroup_flush_stats_ratelimited`, since 6.8).
     pub(crate) stats_lag: bool,
+    /// A fault that waited for a page of a file counts once more when it is tried again (until
+    /// 6.3).
+    pub(crate) counts_retries: bool,
+    /// Pages that came back do not speak for reading around a fault (since 6.9).
+    pub(crate) doubts_refaults: bool,
     /// `vm.watermark_boost_factor`, in 1/10000 of a high watermark.
     pub(crate) boost_factor: u64,
     /// The slab takes all free pages of a foreign block, even where that stays what it is (until
@@ -31,6 +36,9 @@ pub(crate) struct Rules {
     pub(crate) takes_pages_with_the_block: bool,
     pub(crate) floors: Floors,
     pub(crate) lru_gen: LruGen,
+    /// A new generation wakes the flushers (until 6.11); since, batches of nothing but dirty pages
+    /// do.
+    pub(crate) aging_wakes_flushers: bool,
     /// The multi-generation LRU as 6.1 has it: kswapd ages in a step of its own, and every group
     /// is visited (the groups' own LRU came with 6.3).
     pub(crate) lru_gen_is_early: bool,
@@ -69,10 +77,13 @@ impl Default for Rules {
             reclaim_knows_swappiness: true,
             walks_twice: true,
             stats_lag: false,
+            counts_retries: false,
+            doubts_refaults: true,
             boost_factor: 15_000,
             takes_pages_with_the_block: false,
             floors: Floors::default(),
             lru_gen: LruGen::default(),
+            aging_wakes_flushers: false,
             lru_gen_is_early: false,
         }
     }
@@ -87,7 +98,10 @@ impl Rules {
             reclaim_knows_swappiness: is_since(release, 6, 9),
             walks_twice: is_since(release, 6, 11),
             stats_lag: is_since(release, 6, 8),
+            counts_retries: !is_since(release, 6, 4),
+            doubts_refaults: is_since(release, 6, 9),
             takes_pages_with_the_block: !is_since(release, 6, 10),
+            aging_wakes_flushers: !is_since(release, 6, 12),
             lru_gen_is_early: !is_since(release, 6, 3),
             ..Self::default()
         }

@@ -138,71 +138,25 @@ fn slow(disk: &mut Disk, scale: u64) {
     disk.write_bandwidth.0 = (disk.write_bandwidth.0 / scale).max(1);
 }
 
+/// Multiplies costs, and names those that stay: none is forgotten.
+macro_rules! scale {
+    ($costs:ident by $scale:ident: $($name:ident)* ; not $($kept:ident)*) => {
+        let Costs { $($name,)* $($kept: _),* } = &mut $costs;
+        $(*$name = $name.saturating_mul($scale);)*
+    };
+}
+
 /// CPU time of the elementary operations on a simulated page. A sleep and the start of a process
 /// are no matter of pages.
 pub(crate) fn costs(costs: &Costs, scale: u64) -> Costs {
     let mut scaled = *costs;
-    let Costs {
-        sleep_ps: _,
-        switch_ps: _,
-        spawn_ps: _,
-        loop_ps,
-        syscall_ps,
-        cached_read_ps,
-        activate_ps,
-        read_in_ps,
-        request_ps,
-        operation_ps,
-        load_ps,
-        touch_ps,
-        anon_fault_ps,
-        huge_fault_ps,
-        anon_free_ps,
-        reclaim_file_ps,
-        deactivate_ps,
-        rotate_ps,
-        swap_out_ps,
-        swap_in_ps,
-        zram_out_ps,
-        zram_in_ps,
-        map_file_ps,
-        direct_ps,
-        walk_ps,
-        pass_ps,
-    } = &mut scaled;
-    let reads = [
-        syscall_ps,
-        cached_read_ps,
-        activate_ps,
-        read_in_ps,
-        request_ps,
-    ];
-    let faults = [
-        operation_ps,
-        touch_ps,
-        anon_fault_ps,
-        huge_fault_ps,
-        anon_free_ps,
-    ];
-    let reclaim = [
-        reclaim_file_ps,
-        deactivate_ps,
-        rotate_ps,
-        swap_out_ps,
-        swap_in_ps,
-    ];
-    let others = [
-        zram_out_ps,
-        zram_in_ps,
-        map_file_ps,
-        direct_ps,
-        walk_ps,
-        loop_ps,
-        load_ps,
-        pass_ps,
-    ];
-    for cost in [reads, faults, reclaim].into_iter().flatten().chain(others) {
-        *cost = cost.saturating_mul(scale);
+    scale! { scaled by scale:
+        loop_ps syscall_ps cached_read_ps activate_ps read_in_ps request_ps
+        operation_ps load_ps touch_ps anon_fault_ps huge_fault_ps anon_free_ps
+        reclaim_file_ps deactivate_ps rotate_ps swap_out_ps swap_in_ps
+        zram_out_ps zram_in_ps map_file_ps direct_ps walk_ps pass_ps
+        write_call_ps write_ps dirty_ps write_in_ps mkwrite_ps writeback_ps mkclean_ps;
+        not sleep_ps switch_ps spawn_ps
     }
     scaled
 }

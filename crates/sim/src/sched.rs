@@ -30,6 +30,12 @@ pub(crate) enum Event {
     Second,
     /// The control groups' statistics are brought up to date.
     FlushStats,
+    /// The flusher of a disk looks again, unless its timer was set anew.
+    Flush { disk: usize, at: Nanos },
+    /// The bandwidth of a disk is estimated.
+    EstimateBandwidth { disk: usize },
+    /// The journal of a disk commits.
+    Commit { disk: usize },
     /// The workload's deadline.
     Deadline,
 }

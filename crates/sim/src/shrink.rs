@@ -9,6 +9,7 @@ use crate::memory::Memory;
 use crate::page_alloc::HUGE_PAGES;
 use crate::swap::Backing;
 use crate::vmscan::{Control, Reclaimer};
+use crate::writeback::RECLAIM;
 
 /// What a batch came to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -21,6 +22,8 @@ pub(crate) struct Shrunk {
     pub(crate) written: u64,
     /// Those of the scanned pages that were being read.
     pub(crate) locked: u64,
+    /// Pages of files that are dirty, that nobody used, and that nobody has begun to write.
+    pub(crate) unqueued_dirty: u64,
 }
 
 impl Shrunk {
@@ -78,6 +81,9 @@ impl Memory {
                 Some(first) => self.shrink_huge(first, &mut done),
                 None => self.shrink_page(page, &mut done),
             }
+        }
+        if done.unqueued_dirty > 0 && done.unqueued_dirty == done.scanned {
+            self.wake_flushers();
         }
         let scanned = done.scanned + done.skipped;
         self.note_cost(group, kind, done.written, scanned - done.reclaimed);
@@ -176,7 +182,7 @@ impl Memory {
                 done.locked += 1;
                 Verdict::Keep
             }
-            false => self.check_references(page),
+            false => self.check_page(page, done),
         };
         match verdict {
             Verdict::Keep => {
@@ -189,6 +195,32 @@ impl Memory {
             }
             Verdict::Reclaim => self.reclaim_or_activate(page, done),
         }
+    }
+
+    /// What is to be done with a page that is not locked: one that is being written, and one of a
+    /// file that is dirty, is left to whoever writes it, and reclaimed as soon as it is written.
+    fn check_page(&mut self, page: PageId, done: &mut Shrunk) -> Verdict {
+        if self.writeback.is_writing(page) {
+            self.waits_for_writeback(page, done);
+            return Verdict::Activate;
+        }
+        match self.check_references(page) {
+            Verdict::Reclaim if self.waits_for_writeback(page, done) => Verdict::Activate,
+            verdict => verdict,
+        }
+    }
+
+    /// Whether a page that nobody used is one of a file that has to be written first, or is being
+    /// written: it will be the next to be reclaimed once that is done.
+    pub(crate) fn waits_for_writeback(&mut self, page: PageId, done: &mut Shrunk) -> bool {
+        let is_dirty = self.is_dirty_file(page);
+        if !is_dirty && !self.writeback.is_writing(page) {
+            return false;
+        }
+        done.unqueued_dirty += u64::from(is_dirty);
+        self.events.nr_vmscan_immediate_reclaim += u64::from(is_dirty);
+        self.folios.set(page, RECLAIM);
+        true
     }
 
     /// A huge page is one entry of its list: it is kept or activated as a whole. One that goes to

@@ -35,6 +35,23 @@ pub(crate) fn applies_arm(workload: &Workload) -> bool {
         .any(|process| within(&process.steps))
 }
 
+/// Whether the workload writes to files.
+pub(crate) fn writes_files(workload: &Workload) -> bool {
+    fn within(steps: &[Step]) -> bool {
+        steps.iter().any(|step| match &step.action {
+            Action::Access(access) => {
+                access.write_percent > 0 && matches!(access.target, Target::File(_))
+            }
+            Action::Repeat { steps, .. } => within(steps),
+            _ => false,
+        })
+    }
+    workload
+        .processes
+        .iter()
+        .any(|process| within(&process.steps))
+}
+
 fn check_process(process: &Process) -> Result<(), Error> {
     let place = format!("process {}", process.name);
     check_steps(&process.steps, &place)
@@ -52,7 +69,6 @@ fn check_steps(steps: &[Step], place: &str) -> Result<(), Error> {
                 "samepage merging",
                 &place,
             )?,
-            Action::Sync { .. } => return Err(unsupported("fsync", &place)),
             _ => {}
         }
     }
@@ -60,11 +76,7 @@ fn check_steps(steps: &[Step], place: &str) -> Result<(), Error> {
 }
 
 fn check_access(access: &Access, place: &str) -> Result<(), Error> {
-    refuse_if(access.block == Bytes::ZERO, "blocks of 0 bytes", place)?;
-    if matches!(access.target, Target::Region(_)) {
-        return Ok(());
-    }
-    refuse_if(access.write_percent > 0, "writing to files", place)
+    refuse_if(access.block == Bytes::ZERO, "blocks of 0 bytes", place)
 }
 
 fn check_map(map: &Map, place: &str) -> Result<(), Error> {

@@ -13,23 +13,21 @@ use mm::workload::Start;
 
 use crate::boot;
 use crate::check;
-use crate::disk::{Disk, Writer};
+use crate::disk::Disk;
 use crate::error::Error;
 use crate::filemap::{self, File};
-use crate::folio::PageId;
 use crate::lruvec::{FLUSH_PERIOD, first_flush};
 use crate::memory::Memory;
 use crate::pcp::List;
 use crate::placing::{add_swap, files, list_boot_pages};
 use crate::recorder::Recorder;
+use crate::roles::{KSWAPD, Role, WaitsFor};
 use crate::rules::Rules;
 use crate::sched::{Event, Events, Pick, Scheduler, Sleep};
+use crate::support::writes_files;
 use crate::task::{Task, TaskState};
 use crate::tunables::Tunables;
 use crate::vmscan::Progress;
-
-/// kswapd's place in the scheduler; the tasks follow.
-const KSWAPD: usize = 0;
 
 /// The most CPU time between two looks at the clock, in picoseconds: 30 microseconds.
 const BUDGET: u64 = 30_000_000;
@@ -65,19 +63,12 @@ pub(crate) struct System<'a> {
     pub(crate) available: Bytes,
     /// Who waits for a disk, as entities of the scheduler.
     pub(crate) waiters: Vec<(WaitsFor, usize)>,
+    /// How many flushers there are: one for each disk, where files are written to.
+    pub(crate) flushers: usize,
     /// Pages that a read copies between two of its looks at the scheduler.
     pub(crate) batch: u64,
     frames: u64,
     over: bool,
-}
-
-/// What has to be done before a waiter can go on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum WaitsFor {
-    /// This page is being read.
-    Page(PageId),
-    /// This disk has too much to write.
-    Disk(usize),
 }
 
 /// How a step of a task left it.
@@ -100,6 +91,7 @@ impl<'a> System<'a> {
     ) -> Result<Self, Error> {
         let mut memory = Memory::new(boot.zones.clone(), boot.layout.clone(), *costs);
         memory.sample(scale);
+        memory.cpus = u64::from(scenario.machine.cpus.max(1));
         memory.rules = Rules::of(&boot.release());
         memory.may_yield = true;
         memory.io.disks = scenario.machine.disks.iter().map(Disk::new).collect();
@@ -113,19 +105,28 @@ impl<'a> System<'a> {
             tasks: Vec::new(),
             scheduler: Scheduler::after(boot, scenario.machine.cpus),
             events: Events::default(),
-            tunables: Tunables::new(&boot.frame),
+            tunables: Tunables::new(&boot.frame, disk_names(scenario)),
             recorder: Recorder::new(boot),
             uptime: boot.uptime,
             available: Bytes::ZERO,
             waiters: Vec::new(),
+            flushers: match writes_files(&scenario.workload) {
+                true => scenario.machine.disks.len(),
+                false => 0,
+            },
             batch: filemap::folio_batch(&boot.release()),
             frames: 0,
             over: false,
         };
         system.tunables.begin(&mut system.memory);
         list_boot_pages(&mut system.memory)?;
-        system.scheduler.add_kernel_thread();
+        let (files, disks) = (&system.files, scenario.machine.disks.len());
+        system.memory.writeback.begin(files, disks, boot.uptime);
+        (0..=system.flushers).for_each(|_| {
+            system.scheduler.add_kernel_thread();
+        });
         system.make_tasks()?;
+        system.memory.set_dirty_ratelimit();
         system.write_initial_settings()?;
         system.available = system.recorder.available(&system.memory);
         Ok(system)
@@ -240,6 +241,7 @@ impl<'a> System<'a> {
 
     fn fire_events(&mut self, now: Nanos) -> Result<(), Error> {
         while let Some((at, event)) = self.events.take_due(now) {
+            self.memory.began = at;
             match event {
                 Event::DiskDone { disk } => self.disk_done(disk, at),
                 Event::Wake { entity, life } => self.wake_sleeper(entity, life, at),
@@ -254,9 +256,13 @@ impl<'a> System<'a> {
                     self.memory.tick();
                     self.events.add(at + Nanos::SECOND, Event::Second);
                 }
+                Event::Flush { disk, at } => self.flush_is_due(disk, at),
+                Event::EstimateBandwidth { disk } => self.memory.renew_bandwidth(disk),
+                Event::Commit { disk } => self.commit_is_due(disk),
                 Event::Sample => self.sample(at)?,
                 Event::Deadline => self.over = true,
             }
+            self.follow_orders(at);
         }
         Ok(())
     }
@@ -266,7 +272,7 @@ impl<'a> System<'a> {
         check::conservation(&self.memory);
         let pressure = &mut self.scheduler.pressure;
         self.recorder
-            .sample(now, &self.memory, &self.tunables, &self.tasks, pressure);
+            .sample(now, &self.memory, &self.tasks, pressure);
         let next = now.saturating_add(self.scenario.sample_every.max(Nanos(1)));
         self.events.add(next, Event::Sample);
         Ok(())
@@ -276,17 +282,15 @@ impl<'a> System<'a> {
         let Some(request) = self.memory.complete(disk, now) else {
             return;
         };
+        if request.is_journal {
+            self.memory.journal_written(disk);
+            self.memory.take_spent();
+        }
         self.expect_disks();
-        let congested =
-            [Writer::Task, Writer::Kswapd].map(|writer| self.memory.io.is_congested(disk, writer));
-        let is_over = |waits: &WaitsFor, entity: usize| match waits {
-            WaitsFor::Page(page) => request.pages.iter().any(|range| range.contains(page)),
-            WaitsFor::Disk(of) => *of == disk && !congested[usize::from(entity == KSWAPD)],
-        };
         let waiters = core::mem::take(&mut self.waiters);
         let (woken, waiting) = waiters
             .into_iter()
-            .partition(|(waits, entity)| is_over(waits, *entity));
+            .partition(|(waits, entity)| self.is_over(*waits, *entity, disk, &request));
         self.waiters = waiting;
         let woken: Vec<(WaitsFor, usize)> = woken;
         let woken = woken.into_iter().map(|(_, entity)| entity);
@@ -295,13 +299,6 @@ impl<'a> System<'a> {
                 self.scheduler.wake(entity, now);
             }
         }
-    }
-
-    /// Whether an entity is kswapd or a task that has not ended.
-    fn is_alive(&self, entity: usize) -> bool {
-        let mut tasks = self.tasks.iter().flatten();
-        entity == KSWAPD
-            || tasks.any(|task| task.entity == entity && task.state == TaskState::Alive)
     }
 
     fn idle(&mut self, cpu: usize, now: Nanos, until: Option<Nanos>) {
@@ -320,9 +317,10 @@ impl<'a> System<'a> {
             self.pay(cpu, entity, from, owed);
             return Ok(());
         }
-        let (to, flow) = match entity {
-            KSWAPD => self.run_kswapd(from),
-            _ => self.run_task(entity, from)?,
+        let (to, flow) = match self.role(entity) {
+            Role::Kswapd => self.run_kswapd(from),
+            Role::Flusher { disk } => self.run_flusher(disk, from),
+            Role::Task { index } => self.run_task(entity, index, from)?,
         };
         let cut = match flow {
             Flow::Ended => to,
@@ -338,6 +336,7 @@ impl<'a> System<'a> {
                 .note_stalls(KSWAPD, [(to, false)].into_iter());
         }
         self.wake_kswapd_if_due(cut);
+        self.follow_orders(cut);
         Ok(())
     }
 
@@ -398,8 +397,12 @@ impl<'a> System<'a> {
         (now, Flow::Blocked(Sleep::Idle))
     }
 
-    fn run_task(&mut self, entity: usize, from: Nanos) -> Result<(Nanos, Flow), Error> {
-        let index = entity - KSWAPD - 1;
+    fn run_task(
+        &mut self,
+        entity: usize,
+        index: usize,
+        from: Nanos,
+    ) -> Result<(Nanos, Flow), Error> {
         let mut task = self.take_in_hand(index);
         let (mut now, mut flow) = (from, Flow::Continue);
         while flow == Flow::Continue && now < self.limit(from) && !self.kswapd_was_woken() {
@@ -427,18 +430,23 @@ impl<'a> System<'a> {
     }
 
     /// Until when a task that began at `from` may run: the next tick, or the next event.
-    fn limit(&self, from: Nanos) -> Nanos {
+    pub(crate) fn limit(&self, from: Nanos) -> Nanos {
         let tick = Scheduler::next_tick(from);
         let event = self.events.next_time();
         event.map_or(tick, |event| event.min(tick))
     }
 
     /// Expects what the disks began to serve.
-    fn expect_disks(&mut self) {
+    pub(crate) fn expect_disks(&mut self) {
         for (done, disk) in self.memory.io.dispatched.drain(..) {
             self.events.add(done, Event::DiskDone { disk });
         }
     }
+}
+
+fn disk_names(scenario: &Scenario) -> Vec<String> {
+    let disks = scenario.machine.disks.iter();
+    disks.map(|disk| disk.name.clone()).collect()
 }
 
 fn endless(limit: &'static str) -> Error {

@@ -12,9 +12,11 @@ use mm::units::{Bytes, Nanos};
 use mm::workload::{Access, Action, Process, Start, Step, Until};
 
 use crate::fault::Region;
+use crate::flush::Durable;
 use crate::memcontrol::{Errand, GroupId, ROOT};
 use crate::page_alloc::Allocation;
 use crate::readahead::{Limits, Readahead};
+use crate::writeback::Throttled;
 
 /// A process instance.
 #[derive(Clone, Debug)]
@@ -54,6 +56,10 @@ pub(crate) struct Task<'a> {
     pub(crate) mapped: BTreeSet<usize>,
     /// The allocation it is in the middle of.
     pub(crate) allocation: Allocation,
+    /// How fast it dirties pages, as the kernel knows it.
+    pub(crate) throttled: Throttled,
+    /// The files that it is making durable.
+    pub(crate) durable: Option<Box<Durable<'a>>>,
     /// Its control group.
     pub(crate) group: GroupId,
     /// Pages that it charged above a high limit.
@@ -131,6 +137,8 @@ pub(crate) struct Underway {
     pub(crate) end: u64,
     pub(crate) bytes: u64,
     pub(crate) write: bool,
+    /// It covers whole pages only.
+    pub(crate) is_whole: bool,
     /// The page at the cursor is being faulted in: the fault has been counted.
     pub(crate) faulting: bool,
 }
@@ -170,6 +178,8 @@ impl<'a> Task<'a> {
             page_tables: 0,
             mapped: BTreeSet::new(),
             allocation: Allocation::default(),
+            throttled: Throttled::default(),
+            durable: None,
             group: ROOT,
             over_high: 0,
             dying: false,
@@ -185,6 +195,8 @@ impl<'a> Task<'a> {
         self.life += 1;
         self.dying = false;
         self.exiting = None;
+        self.throttled = Throttled::default();
+        self.durable = None;
         self.streams.clear();
         self.overshoots.clear();
         self.readaheads.clear();

@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 
 use mm::capture::Frame;
 use mm::catalogue;
-use mm::formula::dirty::{self, Amount, Thresholds};
+use mm::formula::dirty::Amount;
 use mm::formula::min_free::for_huge_pages;
 use mm::settings::Setting;
 use mm::units::{Bytes, Kib, Nanos, PageSize, Pages};
@@ -16,6 +16,8 @@ use crate::error::Error;
 use crate::memory::Memory;
 use crate::page_alloc::HUGE_PAGES;
 use crate::rules::Floors;
+use crate::sched::TICK;
+use crate::writeback::{Bounded, Limits};
 
 const MIN_FREE: &str = "vm.min_free_kbytes";
 const SCALE_FACTOR: &str = "vm.watermark_scale_factor";
@@ -27,6 +29,8 @@ const DIRTY: &str = "vm.dirty_ratio";
 const DIRTY_BYTES: &str = "vm.dirty_bytes";
 const BACKGROUND: &str = "vm.dirty_background_ratio";
 const BACKGROUND_BYTES: &str = "vm.dirty_background_bytes";
+const EXPIRE: &str = "vm.dirty_expire_centisecs";
+const INTERVAL: &str = "vm.dirty_writeback_centisecs";
 
 const SWAPPINESS: &str = "vm.swappiness";
 const PAGE_CLUSTER: &str = "vm.page-cluster";
@@ -39,7 +43,7 @@ const NR_HUGEPAGES: &str = "vm.nr_hugepages";
 const KSWAPD: &str = "model.kswapd";
 
 /// What the model has a mechanism for, and the file.
-const KNOWN: [(&str, &str); 14] = [
+const KNOWN: [(&str, &str); 16] = [
     (MIN_FREE, "proc/sys/vm/min_free_kbytes"),
     (SCALE_FACTOR, "proc/sys/vm/watermark_scale_factor"),
     (BOOST_FACTOR, "proc/sys/vm/watermark_boost_factor"),
@@ -51,6 +55,8 @@ const KNOWN: [(&str, &str); 14] = [
     (DIRTY_BYTES, "proc/sys/vm/dirty_bytes"),
     (BACKGROUND, "proc/sys/vm/dirty_background_ratio"),
     (BACKGROUND_BYTES, "proc/sys/vm/dirty_background_bytes"),
+    (EXPIRE, "proc/sys/vm/dirty_expire_centisecs"),
+    (INTERVAL, "proc/sys/vm/dirty_writeback_centisecs"),
     (MGLRU, "sys/kernel/mm/lru_gen/enabled"),
     (MIN_TTL, "sys/kernel/mm/lru_gen/min_ttl_ms"),
     (THP, "sys/kernel/mm/transparent_hugepage/enabled"),
@@ -75,6 +81,9 @@ pub(crate) struct Tunables {
     values: BTreeMap<&'static str, String>,
     /// Names and values before the run's first write of each.
     before: Vec<(&'static str, String)>,
+    /// The machine's disks, by name, and what their bounds were before the first write.
+    disks: Vec<String>,
+    bounds_before: Option<Vec<Bounded>>,
 }
 
 /// When a fault gets a huge page.
@@ -86,8 +95,8 @@ enum HugePages {
 }
 
 impl Tunables {
-    /// The values of a kernel after boot.
-    pub(crate) fn new(boot: &Frame) -> Self {
+    /// The values of a kernel after boot, on a machine with these disks.
+    pub(crate) fn new(boot: &Frame, disks: Vec<String>) -> Self {
         let value = |(name, path)| {
             let tunable = catalogue::find(name)?;
             Some((name, tunable.value_in(boot.file(path)?)))
@@ -100,6 +109,8 @@ impl Tunables {
                 .chain(variants)
                 .collect(),
             before: Vec::new(),
+            disks,
+            bounds_before: None,
         }
     }
 
@@ -115,6 +126,9 @@ impl Tunables {
         setting: &Setting,
         memory: &mut Memory,
     ) -> Result<(), Error> {
+        if let Some((disk, file)) = self.of_disk(setting)? {
+            return set_bdi(disk, file, setting, memory);
+        }
         let name = known(setting)?;
         match self.values.contains_key(name) {
             true => self.set(name, &setting.value, memory),
@@ -125,6 +139,10 @@ impl Tunables {
     /// Writes a setting during the run, and remembers the value from before the first such write.
     /// One that this kernel lacks is refused: the run would not be the one that was asked for.
     pub(crate) fn write(&mut self, setting: &Setting, memory: &mut Memory) -> Result<(), Error> {
+        if let Some((disk, file)) = self.of_disk(setting)? {
+            self.bounds_before.get_or_insert_with(|| memory.bounds());
+            return set_bdi(disk, file, setting, memory);
+        }
         let name = known(setting)?;
         if !self.values.contains_key(name) {
             return Err(Error::Setting {
@@ -148,6 +166,26 @@ impl Tunables {
             self.values.insert(name, value);
             self.take_effect(name, memory);
         }
+        let bounds = self.bounds_before.take().unwrap_or_default();
+        for (device, bounded) in memory.writeback.devices.iter_mut().zip(bounds) {
+            device.throttle.bounded = bounded;
+        }
+    }
+
+    /// The disk and the file that a setting names, where it is one of a disk.
+    fn of_disk(&self, setting: &Setting) -> Result<Option<(usize, &'static str)>, Error> {
+        let Some(named) = catalogue::named(&setting.tunable) else {
+            return Ok(None);
+        };
+        let Some(name) = named.device else {
+            return Ok(None);
+        };
+        let disk = self.disks.iter().position(|disk| disk == name);
+        let disk = disk.ok_or_else(|| Error::Unknown {
+            what: alloc::format!("disk {name}"),
+            place: setting.to_string(),
+        })?;
+        Ok(Some((disk, named.tunable.kernel_name())))
     }
 
     fn remember(&mut self, name: &'static str) {
@@ -177,22 +215,6 @@ impl Tunables {
             HugePages::Advised => region == Huge::Advise,
             HugePages::Never => false,
         }
-    }
-
-    /// The dirty thresholds, from what memory there is.
-    pub(crate) fn dirty_thresholds(&self, memory: &Memory) -> Thresholds {
-        let page = PageSize::FOUR_KIB;
-        let free = memory.real(memory.free_pages());
-        let file = memory.real(memory.file_pages());
-        let dirtyable = dirty::dirtyable(free, memory.totalreserve(), file);
-        let amount = |ratio, bytes| {
-            Amount::from_pair(
-                self.number(ratio).unwrap_or(0),
-                Bytes(self.number(bytes).unwrap_or(0)),
-            )
-        };
-        let background = amount(BACKGROUND, BACKGROUND_BYTES);
-        dirty::thresholds(background, amount(DIRTY, DIRTY_BYTES), dirtyable, page)
     }
 
     fn set(&mut self, name: &'static str, value: &str, memory: &mut Memory) -> Result<(), Error> {
@@ -248,6 +270,10 @@ impl Tunables {
         if name == NR_HUGEPAGES {
             memory.resize_hugetlb(self.number(NR_HUGEPAGES).unwrap_or(0));
         }
+        self.limit_dirty_pages(memory);
+        if [DIRTY, DIRTY_BYTES].contains(&name) {
+            memory.set_dirty_ratelimit();
+        }
         memory.hugetlb.overcommit = self.number(OVERCOMMIT_HUGEPAGES).unwrap_or(0);
         let number = |name, default| self.number(name).unwrap_or(default);
         memory.rules.swappiness = number(SWAPPINESS, 60);
@@ -263,6 +289,18 @@ impl Tunables {
                 clean_min: number(CLEAN_MIN, 0),
             },
             _ => Floors::default(),
+        };
+    }
+
+    fn limit_dirty_pages(&self, memory: &mut Memory) {
+        let number = |name, default| self.number(name).unwrap_or(default);
+        let amount = |ratio, bytes| Amount::from_pair(number(ratio, 0), Bytes(number(bytes, 0)));
+        let centisecs = |name, default| number(name, default).saturating_mul(Nanos::SECOND.0 / 100);
+        memory.writeback.limits = Limits {
+            background: amount(BACKGROUND, BACKGROUND_BYTES),
+            dirty: amount(DIRTY, DIRTY_BYTES),
+            expire: Nanos(centisecs(EXPIRE, 3000)),
+            interval: centisecs(INTERVAL, 500) / TICK.0,
         };
     }
 
@@ -297,6 +335,18 @@ impl Tunables {
             _ => HugePages::Never,
         }
     }
+}
+
+/// Writes a bound of a disk.
+fn set_bdi(disk: usize, file: &str, setting: &Setting, memory: &mut Memory) -> Result<(), Error> {
+    let value = setting.value.parse().unwrap_or(0);
+    memory
+        .set_bdi(disk, file, value)
+        .map_err(|why| Error::Setting {
+            tunable: setting.tunable.clone(),
+            value: setting.value.clone(),
+            why,
+        })
 }
 
 /// The name of a tunable that the model has a mechanism for.
@@ -346,7 +396,8 @@ mod tests {
         ] {
             boot.files.insert(path.to_string(), text.to_string());
         }
-        (Tunables::new(&boot), Memory::with_zone(1000, 10))
+        let tunables = Tunables::new(&boot, Vec::new());
+        (tunables, Memory::with_zone(1000, 10))
     }
 
     fn setting(tunable: &str, value: &str) -> Setting {

@@ -20,7 +20,10 @@ macro_rules! counters {
 
 counters! {
     allocstall_movable,
+    nr_dirtied,
+    nr_vmscan_immediate_reclaim,
     nr_vmscan_write,
+    nr_written,
     oom_kill,
     pageoutrun,
     pgactivate,

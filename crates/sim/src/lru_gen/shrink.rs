@@ -23,6 +23,9 @@ pub(crate) struct GenerationScan {
     writes: bool,
     /// A new generation was wanted when the pass last asked.
     needs_aging: bool,
+    /// Pages of files that were taken, and those of them that nobody has begun to write.
+    files: u64,
+    unqueued_dirty: u64,
 }
 
 /// What comes after a batch.
@@ -51,15 +54,20 @@ impl Memory {
             return Progress::Congested { disk };
         }
         self.reclaiming = pass.control.target;
-        match self.evict_step(pass, &mut scan) {
-            Next::Batch => pass.generations = Some(scan),
-            Next::Group => self.unplug(),
-            Next::Enough => {
-                self.unplug();
-                return Progress::Done;
-            }
+        let next = self.evict_step(pass, &mut scan);
+        if next == Next::Batch {
+            pass.generations = Some(scan);
+            return Progress::More;
         }
-        Progress::More
+        self.unplug();
+        let only_dirty = scan.unqueued_dirty > 0 && scan.unqueued_dirty == scan.files;
+        if only_dirty && !self.rules.aging_wakes_flushers {
+            self.wake_flushers();
+        }
+        match next {
+            Next::Enough => Progress::Done,
+            _ => Progress::More,
+        }
     }
 
     fn next_generations(&mut self, pass: &mut Pass) -> Option<GenerationScan> {
@@ -69,6 +77,8 @@ impl Memory {
             looked_at: 0,
             writes: false,
             needs_aging: false,
+            files: 0,
+            unqueued_dirty: 0,
         })
     }
 
@@ -141,11 +151,13 @@ impl Memory {
             highest: pass.control.highest,
         };
         let moves_locked = self.rules.lru_gen_is_early;
+        let writeback = core::mem::take(&mut self.writeback);
         let isolated = self.with_generations(scan.group, |generations, folios| {
             generations.isolate(folios, &mut batch, wanted, |folios, page| {
-                moves_locked && folios.is_reading(page)
+                moves_locked && (folios.is_reading(page) || writeback.waits_for(folios, page))
             })
         });
+        self.writeback = writeback;
         self.events.pgrefill += isolated.sorted;
         for kind in Kind::BOTH.into_iter().filter(|_| moves_locked) {
             *self.count_activation(kind) += isolated.protected[kind as usize];
@@ -154,6 +166,8 @@ impl Memory {
         scan.writes = isolated.kind == Kind::Anon && !batch.pages().is_empty();
         let done = self.shrink_batch(scan.group, batch.pages());
         self.count_reclaim(pass.control.reclaimer, scan.group, isolated.kind, done);
+        scan.files += u64::from(isolated.kind == Kind::File) * done.scanned;
+        scan.unqueued_dirty += done.unqueued_dirty;
         pass.scanned += done.weighed();
         pass.reclaimed += done.reclaimed;
         isolated.progress
@@ -202,6 +216,10 @@ impl Memory {
         }
         if self.is_mapped(page) && self.folios.take(page, Flag::Accessed) {
             self.look_around(group, page);
+            return self.put_back(page);
+        }
+        if self.waits_for_writeback(page, done) {
+            self.events.pgactivate += 1;
             return self.put_back(page);
         }
         match self.reclaim_page(page) {

@@ -53,6 +53,9 @@ impl Memory {
         self.with_generations(group, |generations, folios| {
             generations.age(folios, swaps, now);
         });
+        if self.rules.aging_wakes_flushers {
+            self.wake_flushers();
+        }
     }
 
     /// Goes through the page tables that the last walk found worth it; those of anonymous memory

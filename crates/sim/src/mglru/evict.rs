@@ -5,6 +5,7 @@ use crate::mglru::{
     BATCH, BATCH_MAX, Generations, Kind, LEAST, REFS_MAX, SWAPPINESS_MAX, ZONES, age, refs, slot,
     tier,
 };
+use crate::writeback::RECLAIM;
 
 /// Pages taken off their lists, the oldest first.
 #[derive(Clone, Debug)]
@@ -243,6 +244,9 @@ impl Generations {
         }
         if (sieve.waits)(folios, page) {
             let next = next_generation(self, folios, page, kind);
+            if !folios.is_reading(page) {
+                folios.set(page, RECLAIM);
+            }
             self.lists[next][kind as usize][zone].push_head(folios, page);
             return true;
         }

@@ -137,6 +137,11 @@ nr_anon_transparent_hugepages 0
 workingset_refault_file 0
 workingset_activate_file 0
 workingset_restore_file 0
+nr_dirty 0
+nr_vmscan_immediate_reclaim 0
+nr_writeback 0
+nr_dirtied 0
+nr_written 0
 nr_dirty_threshold 0
 nr_dirty_background_threshold 0
 pgpgin 0
@@ -164,6 +169,44 @@ pgsteal_anon 0
 workingset_refault_anon 0
 ";
 
+fn costs() -> Costs {
+    Costs {
+        loop_ps: 100_000,
+        syscall_ps: 900_000,
+        cached_read_ps: 800_000,
+        activate_ps: 700_000,
+        read_in_ps: 3_000_000,
+        request_ps: 13_000_000,
+        operation_ps: 100_000,
+        load_ps: 60_000,
+        touch_ps: 60_000,
+        anon_fault_ps: 3_000_000,
+        huge_fault_ps: 500_000_000,
+        anon_free_ps: 1_000_000,
+        reclaim_file_ps: 2_000_000,
+        deactivate_ps: 600_000,
+        rotate_ps: 700_000,
+        swap_out_ps: 4_000_000,
+        swap_in_ps: 4_000_000,
+        zram_out_ps: 20_000_000,
+        zram_in_ps: 10_000_000,
+        map_file_ps: 1_000_000,
+        direct_ps: 500_000,
+        walk_ps: 50_000,
+        write_call_ps: 1_200_000,
+        write_ps: 1_500_000,
+        dirty_ps: 700_000,
+        write_in_ps: 3_000_000,
+        mkwrite_ps: 2_500_000,
+        writeback_ps: 3_000_000,
+        mkclean_ps: 1_000_000,
+        pass_ps: 9_000_000,
+        sleep_ps: 4_500_000,
+        switch_ps: 2_900_000,
+        spawn_ps: 400_000_000,
+    }
+}
+
 /// The made-up machine: costs of the size of real ones.
 pub fn calibration() -> Calibration {
     let mut frame = Frame::default();
@@ -182,6 +225,8 @@ pub fn calibration() -> Calibration {
         ("proc/sys/vm/dirty_bytes", "0\n"),
         ("proc/sys/vm/dirty_background_ratio", "10\n"),
         ("proc/sys/vm/dirty_background_bytes", "0\n"),
+        ("proc/sys/vm/dirty_expire_centisecs", "3000\n"),
+        ("proc/sys/vm/dirty_writeback_centisecs", "500\n"),
         ("sys/kernel/mm/lru_gen/enabled", "0x0000\n"),
         (
             "sys/kernel/mm/transparent_hugepage/enabled",
@@ -193,34 +238,7 @@ pub fn calibration() -> Calibration {
     Calibration {
         kernel: "6.1.0".to_owned(),
         bench: "made up".to_owned(),
-        costs: Costs {
-            loop_ps: 100_000,
-            syscall_ps: 900_000,
-            cached_read_ps: 800_000,
-            activate_ps: 700_000,
-            read_in_ps: 3_000_000,
-            request_ps: 13_000_000,
-            operation_ps: 100_000,
-            load_ps: 60_000,
-            touch_ps: 60_000,
-            anon_fault_ps: 3_000_000,
-            huge_fault_ps: 500_000_000,
-            anon_free_ps: 1_000_000,
-            reclaim_file_ps: 2_000_000,
-            deactivate_ps: 600_000,
-            rotate_ps: 700_000,
-            swap_out_ps: 4_000_000,
-            swap_in_ps: 4_000_000,
-            zram_out_ps: 20_000_000,
-            zram_in_ps: 10_000_000,
-            map_file_ps: 1_000_000,
-            direct_ps: 500_000,
-            walk_ps: 50_000,
-            pass_ps: 9_000_000,
-            sleep_ps: 4_500_000,
-            switch_ps: 2_900_000,
-            spawn_ps: 400_000_000,
-        },
+        costs: costs(),
         boots: vec![Boot {
             memory: MEMORY,
             capture: Capture {

@@ -1,0 +1,64 @@
+//! Dirty pages of files, and their writing: `calibration/write.toml`.
+
+use mm::calibration::Costs;
+
+use super::CalibrateError;
+use super::figures::Figures;
+
+/// Pages of a `write()` of 128 KiB, and of the file.
+const WRITE_PAGES: f64 = 32.0;
+const FILE_PAGES: f64 = 16_384.0;
+/// Requests that write the file: of a mebibyte each.
+const REQUESTS: f64 = 64.0;
+
+/// Solves the steps' durations for the costs; `docs/model.md` has the equations. The cost of a
+/// request, of a store and of the time between two operations is known.
+pub(super) fn costs(costs: &mut Costs, figures: &Figures) -> Result<(), CalibrateError> {
+    let ps = |nanos: f64| (nanos * 1000.0).round().max(0.0) as u64;
+    let nanos = |cost: u64| cost as f64 / 1000.0;
+    let large = figures.per_page("overwrite")?;
+    let single = figures.per_page("overwrite by page")?;
+    let call = (single - large) * WRITE_PAGES / (WRITE_PAGES - 1.0);
+    costs.write_call_ps = ps(call - nanos(costs.loop_ps));
+    costs.write_ps = ps(single - call);
+    let dirty = figures.per_page("overwrite clean")? - large;
+    costs.dirty_ps = ps(dirty);
+    costs.write_in_ps = ps(figures.per_page("write in")? - large - dirty);
+    let fault = figures.per_page("make writable")? - figures.per_page("store")?;
+    costs.mkwrite_ps = ps(fault - dirty);
+    let requests = REQUESTS * nanos(costs.request_ps);
+    let written = (figures.duration("flush")? - requests) / FILE_PAGES;
+    costs.writeback_ps = ps(written);
+    let mapped = (figures.duration("flush mapped")? - requests) / FILE_PAGES;
+    costs.mkclean_ps = ps(mapped - written);
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::calibrate::{WRITE, run};
+    use crate::model_bench::ModelBench;
+
+    /// The model knows its costs: calibrating it must find them.
+    #[test]
+    fn calibrating_the_model_finds_its_own_costs_of_writing() {
+        let known = crate::calibration::built_in("6.12").expect("the binary carries 6.12");
+        let bench = ModelBench::new(known.clone());
+        let capture = run(&bench, WRITE, "stock", &mut |_| ()).expect("the model runs the study");
+        let mut found = known.costs;
+        costs(&mut found, &Figures::new(capture).expect("an outcome")).expect("figures");
+        for (what, found, known) in [
+            ("call", found.write_call_ps, known.costs.write_call_ps),
+            ("write", found.write_ps, known.costs.write_ps),
+            ("dirty", found.dirty_ps, known.costs.dirty_ps),
+            ("write in", found.write_in_ps, known.costs.write_in_ps),
+            ("make writable", found.mkwrite_ps, known.costs.mkwrite_ps),
+            ("write back", found.writeback_ps, known.costs.writeback_ps),
+            ("make clean", found.mkclean_ps, known.costs.mkclean_ps),
+        ] {
+            let apart = found.abs_diff(known);
+            assert!(apart <= known / 50 + 2000, "{what}: {found} for {known}");
+        }
+    }
+}

@@ -1,0 +1,84 @@
+//! Who wants the CPUs, and what each of them waits for.
+
+use crate::disk::{Request, Writer};
+use crate::folio::PageId;
+use crate::system::System;
+use crate::task::TaskState;
+
+/// kswapd's place in the scheduler; the flushers follow, and then the tasks.
+pub(crate) const KSWAPD: usize = 0;
+
+/// What an entity of the scheduler is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Role {
+    Kswapd,
+    Flusher { disk: usize },
+    Task { index: usize },
+}
+
+/// What has to be done before a waiter can go on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum WaitsFor {
+    /// This page is being read.
+    Page(PageId),
+    /// This disk has too much to write.
+    Disk(usize),
+    /// The journal of this disk is to commit a transaction.
+    Commit { disk: usize, transaction: u64 },
+}
+
+impl Role {
+    /// Its entity, where there are so many flushers.
+    pub(crate) fn entity(self, flushers: usize) -> usize {
+        match self {
+            Self::Kswapd => KSWAPD,
+            Self::Flusher { disk } => KSWAPD + 1 + disk,
+            Self::Task { index } => KSWAPD + 1 + flushers + index,
+        }
+    }
+}
+
+impl System<'_> {
+    /// Whether the end of a request is what an entity waits for.
+    pub(crate) fn is_over(
+        &self,
+        waits: WaitsFor,
+        entity: usize,
+        disk: usize,
+        request: &Request,
+    ) -> bool {
+        match waits {
+            WaitsFor::Page(page) => request.pages.iter().any(|range| range.contains(&page)),
+            WaitsFor::Disk(of) => {
+                let writer = match self.role(entity) {
+                    Role::Kswapd => Writer::Kswapd,
+                    Role::Flusher { disk } => self.memory.flusher_as_writer(disk),
+                    Role::Task { .. } => Writer::Task,
+                };
+                of == disk && !self.memory.io.is_congested(disk, writer)
+            }
+            WaitsFor::Commit { disk, transaction } => self.memory.has_committed(disk, transaction),
+        }
+    }
+
+    pub(crate) fn role(&self, entity: usize) -> Role {
+        match entity.checked_sub(KSWAPD + 1) {
+            None => Role::Kswapd,
+            Some(disk) if disk < self.flushers => Role::Flusher { disk },
+            Some(other) => Role::Task {
+                index: other - self.flushers,
+            },
+        }
+    }
+
+    /// Whether an entity is a thread of the kernel or a task that has not ended.
+    pub(crate) fn is_alive(&self, entity: usize) -> bool {
+        match self.role(entity) {
+            Role::Task { .. } => {
+                let mut tasks = self.tasks.iter().flatten();
+                tasks.any(|task| task.entity == entity && task.state == TaskState::Alive)
+            }
+            _ => true,
+        }
+    }
+}

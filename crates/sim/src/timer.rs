@@ -1,0 +1,64 @@
+//! The timer wheel (`kernel/time/timer.c`): a timer goes off at a tick, the later the coarser.
+
+use mm::units::Nanos;
+
+use crate::sched::TICK;
+
+/// What the count of ticks begins with: five minutes before it would overflow 32 bits.
+const INITIAL_JIFFIES: u64 = (1 << 32) - 300 * HZ;
+
+/// Ticks a second.
+pub(crate) const HZ: u64 = 250;
+
+/// When a booting kernel's ticks begin: in a VM of 512 MiB 101 ms after power-on.
+const TICKS_BEGIN: Nanos = Nanos(101_000_000);
+
+/// Ticks from which on a timer is kept to eight, 64, 512 of them (`LVL_START`).
+const LEVELS: [(u64, u64); 3] = [(4032, 512), (504, 64), (63, 8)];
+
+/// The kernel's count of ticks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Clock {
+    /// The count when the run began.
+    at_start: u64,
+}
+
+impl Clock {
+    /// That of a machine that was up for so long when the run began.
+    pub(crate) fn after(uptime: Nanos) -> Self {
+        let ticks = uptime.saturating_sub(TICKS_BEGIN).0 / TICK.0;
+        Self {
+            at_start: INITIAL_JIFFIES + ticks,
+        }
+    }
+
+    /// `jiffies` at a time of the run.
+    pub(crate) fn jiffies(self, now: Nanos) -> u64 {
+        self.at_start + now.0 / TICK.0
+    }
+
+    /// When a timer of so many ticks that is set at `now` goes off (`calc_wheel_index`): never
+    /// early, so up to one step of its level late.
+    pub(crate) fn expiry(self, now: Nanos, ticks: u64) -> Nanos {
+        let level = LEVELS.iter().find(|(start, _)| ticks >= *start);
+        let step = level.map_or(1, |(_, step)| *step);
+        let at = (self.jiffies(now) + ticks + step) / step * step;
+        Nanos((at - self.at_start) * TICK.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_timer_never_goes_off_early_and_a_long_one_keeps_to_steps() {
+        let clock = Clock::default();
+        assert_eq!(clock.expiry(Nanos(0), 10), Nanos(11 * TICK.0));
+        assert_eq!(clock.expiry(Nanos(TICK.0 - 1), 10), Nanos(11 * TICK.0));
+        assert_eq!(clock.expiry(Nanos(0), 500), Nanos(504 * TICK.0));
+        assert_eq!(clock.expiry(Nanos(0), 1250), Nanos(1280 * TICK.0));
+        let booted = Clock::after(Nanos(780_000_000));
+        assert_eq!(booted.jiffies(Nanos(0)) % 64, 8 + 169 % 64);
+    }
+}

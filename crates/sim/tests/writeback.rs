@@ -1,0 +1,261 @@
+//! What becomes of pages that are written to: when they go to their disk, who waits for it, and what
+//! limits them.
+
+mod common;
+
+use common::*;
+use mm::machine::{Disk, File};
+use mm::outcome::Outcome;
+use mm::scenario::Scenario;
+use mm::units::{Bytes, Nanos};
+use mm::workload::{Access, Action, Pattern, Process, Step, Until, Via};
+
+fn write(file: usize) -> Access {
+    Access {
+        write_percent: 100,
+        ..read(file)
+    }
+}
+
+fn sync(file: usize) -> Action {
+    Action::Sync {
+        file: format!("file {file}"),
+    }
+}
+
+fn wait_seconds(seconds: u64) -> Step {
+    sleep(seconds * 1000)
+}
+
+fn writer(file: usize, amount: u64) -> Vec<Step> {
+    let amount = Some(Bytes(amount * MIB).into());
+    vec![
+        labelled(
+            "write",
+            Action::Access(Access {
+                amount,
+                ..write(file)
+            }),
+        ),
+        snapshot("written"),
+    ]
+}
+
+fn of_steps(files: &[u64], steps: Vec<Step>) -> Outcome {
+    run(&with(files, vec![process("a", steps)], &[]))
+}
+
+fn with(files: &[u64], processes: Vec<Process>, settings: &[(&str, &str)]) -> Scenario {
+    let mut scenario = scenario(files, processes);
+    scenario.base.0 = settings
+        .iter()
+        .map(|(name, value)| setting(name, value))
+        .collect();
+    scenario
+}
+
+/// Bytes a second of a step.
+fn rate(outcome: &Outcome, label: &str) -> f64 {
+    let step = one(outcome, label);
+    step.bytes.0 as f64 / (step.duration().0 as f64 / 1e9)
+}
+
+#[test]
+fn a_little_that_is_dirty_is_written_at_once_by_a_new_disk_and_when_it_is_old_after_that() {
+    let mut steps = writer(0, 1);
+    steps.extend([wait_seconds(6), snapshot("after 6")]);
+    steps.extend(writer(0, 1));
+    for second in [5, 35] {
+        steps.push(wait_seconds(second));
+        steps.push(snapshot(&format!("later by {second}")));
+    }
+    let outcome = of_steps(&[8], steps);
+    // Nothing was written to the disk before, so its share of the threshold is nothing.
+    assert_eq!(counter(&outcome, "after 6", "nr_written"), 256);
+    assert_eq!(
+        counter(&outcome, "later by 5", "nr_dirty"),
+        256,
+        "not old yet"
+    );
+    assert_eq!(counter(&outcome, "later by 35", "nr_dirty"), 0);
+    assert_eq!(counter(&outcome, "later by 35", "nr_written"), 512);
+}
+
+#[test]
+fn above_the_background_threshold_the_flusher_writes_at_once() {
+    let mut steps = writer(0, 6);
+    steps.extend([wait_seconds(1), snapshot("later")]);
+    let outcome = of_steps(&[8], steps);
+    let background = counter(&outcome, "written", "nr_dirty_background_threshold");
+    assert!((500..1536).contains(&background), "{background}");
+    assert!(counter(&outcome, "later", "nr_dirty") <= background);
+}
+
+#[test]
+fn who_writes_more_than_fits_writes_as_fast_as_the_disk() {
+    let outcome = of_steps(&[200], writer(0, 200));
+    let rate = rate(&outcome, "write");
+    assert!((9.0e7..1.1e8).contains(&rate), "{rate} of 100 MB/s");
+    let dirty =
+        counter(&outcome, "written", "nr_dirty") + counter(&outcome, "written", "nr_writeback");
+    let threshold = counter(&outcome, "written", "nr_dirty_threshold");
+    assert!(dirty <= threshold + 64, "{dirty} of {threshold}");
+}
+
+#[test]
+fn two_who_write_to_one_disk_share_it() {
+    let both = [0, 1].map(|file| process(&format!("writer {file}"), writer(file, 100)));
+    let outcome = run(&with(&[100, 100], both.to_vec(), &[]));
+    let rates: Vec<f64> = outcome
+        .labelled("write")
+        .map(|step| step.bytes.0 as f64 / step.duration().0 as f64 * 1e9)
+        .collect();
+    let [a, b] = rates[..] else {
+        panic!("two writers")
+    };
+    assert!((0.8..1.25).contains(&(a / b)), "{a} and {b}");
+}
+
+#[test]
+fn fsync_waits_for_the_disk_and_leaves_nothing_dirty() {
+    let mut steps = writer(0, 4);
+    steps.extend([labelled("sync", sync(0)), snapshot("synced")]);
+    let outcome = of_steps(&[8], steps);
+    assert_eq!(counter(&outcome, "synced", "nr_dirty"), 0);
+    assert_eq!(counter(&outcome, "synced", "nr_writeback"), 0);
+    // 4 MiB at 100 MB/s, and the journal behind it, with a seek there.
+    let took = milliseconds(one(&outcome, "sync"));
+    assert!((40..60).contains(&took), "{took} ms");
+}
+
+#[test]
+fn a_store_to_a_mapped_page_faults_again_once_the_page_was_written() {
+    let store = || {
+        let mapped = Access {
+            via: Via::Mmap,
+            amount: Some(Bytes(MIB).into()),
+            ..write(0)
+        };
+        step(Action::Access(mapped))
+    };
+    let mut steps = vec![store(), snapshot("stored"), store(), snapshot("again")];
+    steps.extend([
+        step(sync(0)),
+        snapshot("synced"),
+        store(),
+        snapshot("end of it"),
+    ]);
+    let outcome = of_steps(&[8], steps);
+    let faults = |from, to| counter(&outcome, to, "pgfault") - counter(&outcome, from, "pgfault");
+    assert_eq!(faults("stored", "again"), 0, "the pages are dirty");
+    assert_eq!(
+        faults("synced", "end of it"),
+        256,
+        "each is write-protected"
+    );
+    assert_eq!(counter(&outcome, "end of it", "nr_dirtied"), 512);
+}
+
+#[test]
+fn a_page_that_is_written_in_part_is_read_first() {
+    let small = |block| Access {
+        block: Bytes(block),
+        amount: Some(Bytes(MIB).into()),
+        ..write(0)
+    };
+    let steps = |block| vec![step(Action::Access(small(block))), snapshot("written")];
+    let whole = of_steps(&[8], steps(4096));
+    let parts = of_steps(&[8], steps(1000));
+    let reads = |outcome: &Outcome| counter(outcome, "written", "pgpgin");
+    assert_eq!(reads(&parts) - reads(&whole), 1028, "KiB of 257 pages");
+}
+
+#[test]
+fn a_slow_disk_with_a_strict_limit_does_not_fill_the_threshold() {
+    let dirty_on = |settings: &[(&str, &str)]| {
+        let copy = vec![process(
+            "copy",
+            vec![labelled(
+                "write",
+                Action::Access(Access {
+                    time_limit: Some(Nanos(20 * Nanos::SECOND.0)),
+                    ..write(1)
+                }),
+            )],
+        )];
+        let mut scenario = with(&[8], copy, settings);
+        let stick = Disk {
+            name: "stick".to_owned(),
+            write_bandwidth: Bytes(4_000_000),
+            ..scenario.machine.disks[0].clone()
+        };
+        scenario.machine.disks.push(stick);
+        scenario.machine.files.push(File {
+            name: "file 1".to_owned(),
+            disk: "stick".to_owned(),
+            size: Bytes(400 * MIB),
+        });
+        let outcome = run(&scenario);
+        outcome
+            .capture
+            .frames
+            .iter()
+            .filter_map(|frame| {
+                let text = frame.file("proc/vmstat")?;
+                let line = text
+                    .lines()
+                    .find_map(|line| line.strip_prefix("nr_dirty "))?;
+                line.parse::<u64>().ok()
+            })
+            .max()
+            .expect("samples")
+    };
+    let free = dirty_on(&[]);
+    let bounded = dirty_on(&[
+        ("bdi.stick.max_ratio", "5"),
+        ("bdi.stick.strict_limit", "1"),
+    ]);
+    assert!(free > 1500, "the stick fills the threshold: {free}");
+    assert!(bounded < free / 5, "{bounded} of {free}");
+}
+
+#[test]
+fn reclaim_leaves_dirty_pages_to_the_flusher_and_takes_them_once_they_are_written() {
+    let dirty = Access {
+        pattern: Pattern::Random,
+        amount: Some(Bytes(40 * MIB).into()),
+        ..write(0)
+    };
+    let steps = vec![
+        step(Action::Access(dirty)),
+        step(repeat(Until::Times(3), vec![step(Action::Access(read(1)))])),
+        snapshot("read"),
+    ];
+    let limits = [
+        ("vm.dirty_ratio", "90"),
+        ("vm.dirty_background_ratio", "80"),
+    ];
+    let outcome = run(&with(&[60, 60], vec![process("a", steps)], &limits));
+    assert!(counter(&outcome, "read", "nr_vmscan_immediate_reclaim") > 0);
+    assert!(
+        counter(&outcome, "read", "nr_written") > 0,
+        "reclaim woke the flusher"
+    );
+    assert_eq!(lost(&outcome), 0);
+}
+
+/// Dirtied pages that are neither written, nor being written, nor dirty still.
+fn lost(outcome: &Outcome) -> u64 {
+    let count = |name| counter(outcome, "read", name);
+    count("nr_dirtied") - count("nr_written") - count("nr_writeback") - count("nr_dirty")
+}
+
+#[test]
+fn the_page_cache_is_dropped_once_it_is_clean() {
+    let mut steps = writer(0, 4);
+    steps.extend([labelled("drop", Action::DropCaches), snapshot("dropped")]);
+    let outcome = of_steps(&[8], steps);
+    assert_eq!(counter(&outcome, "dropped", "nr_dirty"), 0);
+    assert_eq!(counter(&outcome, "dropped", "nr_inactive_file"), 0);
+    assert!(milliseconds(one(&outcome, "drop")) >= 40);
+}
