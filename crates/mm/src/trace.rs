@@ -43,6 +43,10 @@ pub enum Event {
     Work(Work),
     /// `writeback_single_inode`: the flusher was done with a file for this turn.
     Inode(Inode),
+    /// `wbt_timer`: the throttling of a device's writes judged a window.
+    Window(Judged),
+    /// `wbt_step`: it took a step.
+    Step(Step),
     /// Probe `share`: a device's share of a threshold is to be computed.
     Share(Share),
     /// Probe `shared`: the share.
@@ -158,6 +162,28 @@ pub struct Inode {
     pub wrote: i64,
 }
 
+/// A window of the throttling of a device's writes (`wbt_timer`).
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Judged {
+    /// Device, as "259:0".
+    pub device: String,
+    /// What came of it ([`crate::formula::wbt::Status`]).
+    pub status: u64,
+    /// The step so far: halvings of the depth, negative for doublings.
+    pub step: i32,
+}
+
+/// A step of it (`wbt_step`).
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Step {
+    /// Device, as "259:0".
+    pub device: String,
+    /// The step now.
+    pub step: i32,
+    /// Requests that may be written in the background, by tasks, and at most.
+    pub limits: [u64; 3],
+}
+
 /// A device's share is to be computed (probe of `__wb_calc_thresh`).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Share {
@@ -221,13 +247,15 @@ pub struct View {
 type Read = fn(&Line<'_>, &str) -> Result<Event, ParseError>;
 
 /// The events by what stands before their fields; a probe's begin with its place.
-const EVENTS: [(&str, Read); 10] = [
+const EVENTS: [(&str, Read); 12] = [
     (" global_dirty_state: ", fields::state),
     (" balance_dirty_pages: ", fields::balance),
     (" bdi_dirty_ratelimit: ", fields::rates),
     (" writeback_start: ", fields::begun),
     (" writeback_written: ", fields::written),
     (" writeback_single_inode: ", fields::inode),
+    (" wbt_timer: ", fields::window),
+    (" wbt_step: ", fields::step),
     (" share: (", fields::share),
     (" shared: (", fields::shared),
     (" update: (", fields::update),

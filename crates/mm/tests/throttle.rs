@@ -10,6 +10,7 @@ use plimsoll_mm::formula::throttle::ratelimit::Ratelimit;
 use plimsoll_mm::formula::throttle::share::Completions;
 use plimsoll_mm::formula::throttle::{Device, Domain, HZ, ONE, Outlook, Pace, Pause, Writer};
 use plimsoll_mm::formula::throttle::{chunk_size, poll_interval, position};
+use plimsoll_mm::formula::wbt::{self, Status};
 use plimsoll_mm::trace::{self, Balance, Entry, Event, Rates, Share, State, Update, View};
 use plimsoll_mm::units::Pages;
 
@@ -97,7 +98,7 @@ fn looks(entries: &[Entry]) -> Vec<Look<'_>> {
                 look.balance = Some(balance);
                 looks.push(std::mem::take(look));
             }
-            Event::Work(_) | Event::Inode(_) | Event::Period(_) => {}
+            _ => {}
         }
     }
     looks.retain(|look| look.state.is_some());
@@ -417,6 +418,38 @@ fn the_flusher_takes_of_a_file_what_its_chunk_allows() {
                 }
                 _ => {}
             }
+        }
+    });
+}
+
+/// The schedulers of the two disks have 256 and 64 requests.
+#[test]
+fn writes_are_held_back_and_let_go_in_the_kernels_steps() {
+    on_all(&["wbt"], 15, |entries, tally| {
+        let mut throttles: BTreeMap<&str, wbt::Throttle> = BTreeMap::new();
+        let requests = |device: &str| if device == "259:0" { 256 } else { 64 };
+        for (entry, next) in entries.iter().zip(entries.iter().skip(1)) {
+            let Event::Window(window) = &entry.event else {
+                continue;
+            };
+            let status = match window.status {
+                1 => Status::Ok,
+                2 => Status::Unknown,
+                3 => Status::Writes,
+                _ => Status::Exceeded,
+            };
+            let throttle = throttles.entry(&window.device).or_default();
+            tally.compare(throttle.step, window.step);
+            let requests = requests(&window.device);
+            let changed = throttle.step(status, requests).then(|| {
+                let limits = throttle.limits(requests);
+                [limits.background, limits.normal, limits.most]
+            });
+            let step = match &next.event {
+                Event::Step(step) => Some(step.limits),
+                _ => None,
+            };
+            tally.compare(changed, step);
         }
     });
 }

@@ -16,6 +16,7 @@ pub mod reserve;
 pub mod scan_balance;
 pub mod throttle;
 pub mod watermarks;
+pub mod wbt;
 
 /// `value * numerator / denominator`, rounded down, without overflow on the way; zero where the
 /// denominator is zero.

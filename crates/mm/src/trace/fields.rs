@@ -3,7 +3,7 @@
 use alloc::string::String;
 use core::str::FromStr;
 
-use super::{Balance, Event, Inode, Period, Rates, Share, State, Update, View, Work};
+use super::{Balance, Event, Inode, Judged, Period, Rates, Share, State, Step, Update, View, Work};
 use crate::formula::dirty::Thresholds;
 use crate::formula::throttle::bandwidth::Bandwidth;
 use crate::formula::throttle::ratelimit::Ratelimit;
@@ -114,6 +114,30 @@ pub(super) fn inode(line: &Line<'_>, fields: &str) -> Result<Event, ParseError> 
         chunk: field(line, fields, "to_write")?,
         wrote: field(line, fields, "wrote")?,
     }))
+}
+
+pub(super) fn window(line: &Line<'_>, fields: &str) -> Result<Event, ParseError> {
+    let fields = &fields.replace(',', " ");
+    Ok(Event::Window(Judged {
+        device: writes_to(fields),
+        status: field(line, fields, "status")?,
+        step: field(line, fields, "step")?,
+    }))
+}
+
+pub(super) fn step(line: &Line<'_>, fields: &str) -> Result<Event, ParseError> {
+    let fields = &fields.replace(',', " ");
+    let limit = |name| field(line, fields, name);
+    Ok(Event::Step(Step {
+        device: writes_to(fields),
+        step: field(line, fields, "step")?,
+        limits: [limit("background")?, limit("normal")?, limit("max")?],
+    }))
+}
+
+/// The device with which the events of the throttling of writes begin, "259:0: ".
+fn writes_to(fields: &str) -> String {
+    fields.split(": ").next().unwrap_or("").into()
 }
 
 /// What both probes show of a domain, in fields that begin with `of`.
