@@ -229,6 +229,7 @@ mod tests {
             disks: vec![],
             swaps: vec![swap],
             files: vec![],
+            costs: vec![],
         };
         has(1020);
         assert_eq!(check_swap(&machine, &place), Ok(()), "all but the header");

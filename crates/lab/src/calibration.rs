@@ -14,6 +14,7 @@
 //! capture = "boot-3840.capture.gz"
 //! ```
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::io::{self, Read as _, Write as _};
 use std::path::Path;
@@ -24,7 +25,8 @@ use flate2::write::GzEncoder;
 use mm::calibration::{Boot, Calibration, Costs};
 use mm::capture::Capture;
 use mm::units::Bytes;
-use serde::{Deserialize, Serialize};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::quantity::{self, QuantityError};
 use crate::record::sha256;
@@ -171,7 +173,7 @@ fn from_files(
     Ok(Calibration {
         kernel: head.kernel,
         bench: head.bench,
-        costs: head.costs_ps.into(),
+        costs: head.costs_ps.0,
         boots,
     })
 }
@@ -186,7 +188,7 @@ fn to_toml(calibration: &Calibration) -> String {
     let head = Head {
         kernel: calibration.kernel.clone(),
         bench: calibration.bench.clone(),
-        costs_ps: calibration.costs.into(),
+        costs_ps: CostsView(calibration.costs),
         boot: calibration.boots.iter().map(boot).collect(),
     };
     toml::to_string(&head).expect("strings and numbers below 2^63 can be said in TOML")
@@ -235,64 +237,28 @@ struct BootView {
     capture: String,
 }
 
-/// Names each cost once, for reading and for writing.
-macro_rules! costs {
-    ($($name:ident = $field:ident),* $(,)?) => {
-        /// The costs in picoseconds; the key of the table says so, hence not the names in it.
-        #[derive(Serialize, Deserialize)]
-        #[serde(rename_all = "kebab-case", deny_unknown_fields)]
-        struct CostsView {
-            $($name: u64,)*
-        }
+/// The table of the costs in picoseconds, each under its name: none may be missing.
+struct CostsView(Costs);
 
-        impl From<Costs> for CostsView {
-            fn from(costs: Costs) -> Self {
-                Self { $($name: costs.$field,)* }
-            }
-        }
-
-        impl From<CostsView> for Costs {
-            fn from(view: CostsView) -> Self {
-                Self { $($field: view.$name,)* }
-            }
-        }
-    };
+impl Serialize for CostsView {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(self.0.iter())
+    }
 }
 
-costs! {
-    r#loop = loop_ps,
-    syscall = syscall_ps,
-    cached_read = cached_read_ps,
-    activate = activate_ps,
-    read_in = read_in_ps,
-    request = request_ps,
-    operation = operation_ps,
-    load = load_ps,
-    touch = touch_ps,
-    anon_fault = anon_fault_ps,
-    huge_fault = huge_fault_ps,
-    anon_free = anon_free_ps,
-    reclaim_file = reclaim_file_ps,
-    deactivate = deactivate_ps,
-    rotate = rotate_ps,
-    swap_out = swap_out_ps,
-    swap_in = swap_in_ps,
-    zram_out = zram_out_ps,
-    zram_in = zram_in_ps,
-    map_file = map_file_ps,
-    direct = direct_ps,
-    walk = walk_ps,
-    pass = pass_ps,
-    sleep = sleep_ps,
-    switch = switch_ps,
-    spawn = spawn_ps,
-    write_call = write_call_ps,
-    write = write_ps,
-    dirty = dirty_ps,
-    write_in = write_in_ps,
-    mkwrite = mkwrite_ps,
-    writeback = writeback_ps,
-    mkclean = mkclean_ps,
+impl<'de> Deserialize<'de> for CostsView {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let mut costs = Costs::default();
+        let table = BTreeMap::<String, u64>::deserialize(deserializer)?;
+        for (name, cost) in &table {
+            let unknown = || D::Error::unknown_field(name, Costs::NAMES);
+            *costs.get_mut(name).ok_or_else(unknown)? = *cost;
+        }
+        match Costs::NAMES.iter().find(|name| !table.contains_key(**name)) {
+            Some(missing) => Err(D::Error::missing_field(missing)),
+            None => Ok(Self(costs)),
+        }
+    }
 }
 
 #[cfg(test)]

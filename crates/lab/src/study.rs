@@ -219,6 +219,13 @@ impl Study {
         self.arms.iter().all(|arm| arm.model_only)
     }
 
+    /// Whether the machine of the publication itself is modelled, by costs of its own: then what
+    /// was published can be held against the prediction.
+    #[must_use]
+    pub fn models_its_publication(&self) -> bool {
+        self.arms.iter().all(|arm| !arm.machine.costs.is_empty())
+    }
+
     /// Reads a built-in study by its name, or a file by its path.
     ///
     /// # Errors
@@ -250,7 +257,7 @@ fn read_arm<'a>(
         .need("machine")?
         .placed("[machine]")
         .table(machine::MACHINE)?;
-    let machine = machine::machine(&table, &mut names)?;
+    let machine = machine::machine(&table, &mut names, plan.model_only)?;
     let workload = workload::workload(&root, &mut names)?;
     let arm = Arm {
         name: plan.name.clone(),

@@ -29,6 +29,7 @@ fn idle(memory: Bytes) -> Scenario {
             disks: vec![],
             swaps: vec![],
             files: vec![],
+            costs: vec![],
         },
         workload: Workload {
             cgroups: vec![],

@@ -7,6 +7,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use crate::capture::Capture;
+use crate::machine::Machine;
 use crate::units::{Bytes, Nanos};
 
 /// A calibration of one kernel on one bench.
@@ -22,85 +23,130 @@ pub struct Calibration {
     pub boots: Vec<Boot>,
 }
 
-/// CPU time of elementary operations, in picoseconds: a page copy is a few hundred nanoseconds, and
-/// integer picoseconds keep its digits.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Costs {
-    /// What the workload does between two operations, outside their latency: the stopwatch, the
-    /// counting, the choice of the next block.
-    pub loop_ps: u64,
-    /// One `read()`, without what it does for each page.
-    pub syscall_ps: u64,
-    /// Copying one page that is in the page cache.
-    pub cached_read_ps: u64,
-    /// Moving a page to the active list on its second access.
-    pub activate_ps: u64,
-    /// Bringing one page in, beyond its copying: allocation, insertion, completion.
-    pub read_in_ps: u64,
-    /// One request to a disk: submission, sleep, interrupt, waking.
-    pub request_ps: u64,
-    /// One operation on a region, without what it does for each page.
-    pub operation_ps: u64,
-    /// One read of a page that is mapped.
-    pub load_ps: u64,
-    /// One write to a page that is mapped.
-    pub touch_ps: u64,
-    /// A minor fault on an anonymous base page, zeroing included.
-    pub anon_fault_ps: u64,
-    /// A fault that is served by a transparent huge page, zeroing included.
-    pub huge_fault_ps: u64,
-    /// Freeing one anonymous page (exit, unmap).
-    pub anon_free_ps: u64,
-    /// kswapd's time for a clean page-cache page that it reclaims from the inactive list.
-    pub reclaim_file_ps: u64,
-    /// kswapd's time for a page that it moves from the active to the inactive list.
-    pub deactivate_ps: u64,
-    /// Reclaim's time for a page that it looks at and leaves on its list: its accessed bit is found
-    /// and cleared.
-    pub rotate_ps: u64,
-    /// Reclaim's time for an anonymous page that goes to swap, from its unmapping to its freeing,
-    /// beyond the request.
-    pub swap_out_ps: u64,
-    /// A fault's time for a page that comes back from swap, beyond the request.
-    pub swap_in_ps: u64,
-    /// Reclaim's time for an anonymous page that goes to zram, compression included.
-    pub zram_out_ps: u64,
-    /// A fault's time for a page that comes back from zram, decompression included.
-    pub zram_in_ps: u64,
-    /// A minor fault on a page of a mapped file that is in the page cache: it maps the pages around
-    /// it too, 16 in all.
-    pub map_file_ps: u64,
-    /// Direct I/O's time for each page, beyond the system call and the request.
-    pub direct_ps: u64,
-    /// One `write()`, without what it does for each page.
-    pub write_call_ps: u64,
-    /// Copying one page into the page cache where it is dirty already.
-    pub write_ps: u64,
-    /// Making a clean page dirty.
-    pub dirty_ps: u64,
-    /// Making a page for a `write()` that covers it, beyond its copying: allocation, insertion.
-    pub write_in_ps: u64,
-    /// A fault on a mapped page of a file that is there, and is written to for the first time since
-    /// it was clean.
-    pub mkwrite_ps: u64,
-    /// The flusher's time for a page that it writes, and that of its completion, beyond the
-    /// request.
-    pub writeback_ps: u64,
-    /// What the flusher takes longer for a page that is mapped: its page-table entries become
-    /// clean.
-    pub mkclean_ps: u64,
-    /// MGLRU's time for a page-table entry that a walk finds accessed.
-    pub walk_ps: u64,
-    /// A pass of reclaim over the node, without what it does for each page: every shrinker is
-    /// asked.
-    pub pass_ps: u64,
-    /// Falling asleep and waking at a time: what passes before the timer is set and after it went
-    /// off.
-    pub sleep_ps: u64,
-    /// Leaving the CPU to another task, when the timer is set.
-    pub switch_ps: u64,
-    /// Starting a process, and its end.
-    pub spawn_ps: u64,
+/// Declares the costs once: each with its field and the name by which files know it.
+macro_rules! costs {
+    ($(#[$doc:meta])* $name:ident { $($(#[$field_doc:meta])* $field:ident = $key:literal,)* }) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+        pub struct $name {
+            $($(#[$field_doc])* pub $field: u64,)*
+        }
+
+        impl $name {
+            /// The names of all costs, in order.
+            pub const NAMES: &[&str] = &[$($key),*];
+
+            /// The cost of this name.
+            pub fn get_mut(&mut self, name: &str) -> Option<&mut u64> {
+                match name {
+                    $($key => Some(&mut self.$field),)*
+                    _ => None,
+                }
+            }
+
+            /// Every cost with its name, in order.
+            pub fn iter(&self) -> impl Iterator<Item = (&'static str, u64)> {
+                [$(($key, self.$field)),*].into_iter()
+            }
+        }
+    };
+}
+
+costs! {
+    /// CPU time of elementary operations, in picoseconds: a page copy is a few hundred nanoseconds,
+    /// and integer picoseconds keep its digits.
+    Costs {
+        /// What the workload does between two operations, outside their latency: the stopwatch, the
+        /// counting, the choice of the next block.
+        loop_ps = "loop",
+        /// One `read()`, without what it does for each page.
+        syscall_ps = "syscall",
+        /// Copying one page that is in the page cache.
+        cached_read_ps = "cached-read",
+        /// Moving a page to the active list on its second access.
+        activate_ps = "activate",
+        /// Bringing one page in, beyond its copying: allocation, insertion, completion.
+        read_in_ps = "read-in",
+        /// One request to a disk: submission, sleep, interrupt, waking.
+        request_ps = "request",
+        /// One operation on a region, without what it does for each page.
+        operation_ps = "operation",
+        /// One read of a page that is mapped.
+        load_ps = "load",
+        /// One write to a page that is mapped.
+        touch_ps = "touch",
+        /// A minor fault on an anonymous base page, zeroing included.
+        anon_fault_ps = "anon-fault",
+        /// A fault that is served by a transparent huge page, zeroing included.
+        huge_fault_ps = "huge-fault",
+        /// Freeing one anonymous page (exit, unmap).
+        anon_free_ps = "anon-free",
+        /// kswapd's time for a clean page-cache page that it reclaims from the inactive list.
+        reclaim_file_ps = "reclaim-file",
+        /// kswapd's time for a page that it moves from the active to the inactive list.
+        deactivate_ps = "deactivate",
+        /// Reclaim's time for a page that it looks at and leaves on its list: its accessed bit is
+        /// found and cleared.
+        rotate_ps = "rotate",
+        /// Reclaim's time for an anonymous page that goes to swap, from its unmapping to its
+        /// freeing, beyond the request.
+        swap_out_ps = "swap-out",
+        /// A fault's time for a page that comes back from swap, beyond the request.
+        swap_in_ps = "swap-in",
+        /// Reclaim's time for an anonymous page that goes to zram, compression included.
+        zram_out_ps = "zram-out",
+        /// A fault's time for a page that comes back from zram, decompression included.
+        zram_in_ps = "zram-in",
+        /// A minor fault on a page of a mapped file that is in the page cache: it maps the pages
+        /// around it too, 16 in all.
+        map_file_ps = "map-file",
+        /// Direct I/O's time for each page, beyond the system call and the request.
+        direct_ps = "direct",
+        /// One `write()`, without what it does for each page.
+        write_call_ps = "write-call",
+        /// Copying one page into the page cache where it is dirty already.
+        write_ps = "write",
+        /// Making a clean page dirty.
+        dirty_ps = "dirty",
+        /// Making a page for a `write()` that covers it, beyond its copying: allocation, insertion.
+        write_in_ps = "write-in",
+        /// A fault on a mapped page of a file that is there, and is written to for the first time
+        /// since it was clean.
+        mkwrite_ps = "mkwrite",
+        /// The flusher's time for a page that it writes, and that of its completion, beyond the
+        /// request.
+        writeback_ps = "writeback",
+        /// What the flusher takes longer for a page that is mapped: its page-table entries become
+        /// clean.
+        mkclean_ps = "mkclean",
+        /// MGLRU's time for a page-table entry that a walk finds accessed.
+        walk_ps = "walk",
+        /// A pass of reclaim over the node, without what it does for each page: every shrinker is
+        /// asked.
+        pass_ps = "pass",
+        /// What reading the bytes of a page once takes longer where it lies on another NUMA node.
+        remote_ps = "remote",
+        /// Falling asleep and waking at a time: what passes before the timer is set and after it
+        /// went off.
+        sleep_ps = "sleep",
+        /// Leaving the CPU to another task, when the timer is set.
+        switch_ps = "switch",
+        /// Starting a process, and its end.
+        spawn_ps = "spawn",
+    }
+}
+
+impl Costs {
+    /// These costs on a machine that has some of its own.
+    #[must_use]
+    pub fn on(mut self, machine: &Machine) -> Self {
+        for cost in &machine.costs {
+            if let Some(place) = self.get_mut(&cost.name) {
+                *place = cost.picoseconds;
+            }
+        }
+        self
+    }
 }
 
 /// The state of an idle machine after boot: the files of one capture, taken before any workload.

@@ -20,6 +20,17 @@ pub struct Machine {
     pub swaps: Vec<Swap>,
     /// Files made before the run.
     pub files: Vec<File>,
+    /// What operations take on this machine, where that is known better than by a calibration.
+    pub costs: Vec<Cost>,
+}
+
+/// A cost of the machine's own, in place of the calibration's.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Cost {
+    /// One of [`Costs::NAMES`](crate::calibration::Costs::NAMES).
+    pub name: String,
+    /// The time of one such operation.
+    pub picoseconds: u64,
 }
 
 /// A disk: a request takes `latency`, plus `seek` unless it begins where the last one ended, plus

@@ -12,11 +12,13 @@ use mm::calibration::Boot;
 use mm::capture::Frame;
 use mm::formula::min_free;
 use mm::formula::reserve::protection;
+use mm::machine::Machine;
 use mm::units::{Bytes, Kib, Nanos, PageSize, Pages};
 use mm::zoneinfo::{Zone as Layout, ZoneKind, Zoneinfo};
 
 use crate::boost::Foreign;
 use crate::error::Error;
+use crate::numa;
 use crate::page_alloc::Zone;
 use crate::pcp::{Pcp, Tuning};
 
@@ -55,8 +57,23 @@ impl State {
     }
 }
 
-/// The state after boot of a machine with `memory` of RAM.
-pub(crate) fn state(boots: &[Boot], memory: Bytes) -> Result<State, Error> {
+/// The state after boot of a machine, by the size of its RAM and its nodes.
+pub(crate) fn state(boots: &[Boot], machine: &Machine) -> Result<State, Error> {
+    let state = of_one_node(boots, machine.memory)?;
+    match machine.nodes {
+        0 | 1 => Ok(state),
+        _ => of_two_nodes(state, machine.memory),
+    }
+}
+
+fn of_two_nodes(mut state: State, memory: Bytes) -> Result<State, Error> {
+    numa::split(&mut state, memory)?;
+    state.zones = populated(&state.layout, tuning(&state.frame));
+    set_min_free(&mut state);
+    Ok(state)
+}
+
+fn of_one_node(boots: &[Boot], memory: Bytes) -> Result<State, Error> {
     // Of the sizes on this side of the PCI hole, where they are: the same zones have memory.
     let beyond = |size: Bytes| size.0 > HOLE;
     let distance = |boot: &&Boot| {
@@ -101,7 +118,9 @@ fn tuning(frame: &Frame) -> Tuning {
 }
 
 fn populated(layout: &[Layout], tuning: Tuning) -> Vec<Zone> {
-    let highest = layout.iter().rposition(Layout::is_populated).unwrap_or(0);
+    // The place within its node; zones of a second node stand behind those of the first.
+    let of_first = |zone: &Layout| zone.is_populated() && zone.node == 0;
+    let highest = layout.iter().rposition(of_first).unwrap_or(0);
     let zones = layout
         .iter()
         .enumerate()

@@ -123,7 +123,7 @@ impl Memory {
         self.allocate(page, State::Inactive)?;
         self.add_anon(page);
         held.pages += 1;
-        self.spent += self.costs.anon_fault_ps;
+        self.spent += self.costs.anon_fault_ps + self.remote(page, 2);
         Ok(())
     }
 

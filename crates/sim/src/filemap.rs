@@ -65,8 +65,9 @@ impl Reader<'_> {
                     wait => return wait,
                 }
             }
-            self.memory.spent += self.memory.costs.cached_read_ps;
-            self.memory.unbroken += self.memory.costs.cached_read_ps;
+            let copying = self.memory.costs.cached_read_ps + self.memory.remote(page, 1);
+            self.memory.spent += copying;
+            self.memory.unbroken += copying;
             self.readahead.note_read(*cursor);
             *cursor += 1;
         }

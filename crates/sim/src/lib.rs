@@ -39,6 +39,7 @@ mod memcontrol;
 mod memory;
 mod mglru;
 mod mlock;
+mod numa;
 mod objects;
 mod oom;
 mod page_alloc;
@@ -97,8 +98,8 @@ pub fn run_sampled(
 ) -> Result<Capture, Error> {
     support::check(scenario)?;
     let scenario = sampling::miniature(scenario, scale)?;
-    let boot = boot::state(&calibration.boots, scenario.machine.memory)?;
-    let costs = sampling::costs(&calibration.costs, scale);
+    let boot = boot::state(&calibration.boots, &scenario.machine)?;
+    let costs = sampling::costs(&calibration.costs.on(&scenario.machine), scale);
     let mut system = system::System::new(&scenario, &costs, &boot, scale)?;
     system.run()?;
     Ok(system.into_capture())

@@ -211,7 +211,8 @@ impl Memory {
     /// from `first` become resident.
     pub(crate) fn allocate_huge(&mut self, first: PageId, state: State) -> bool {
         let find = |mark| self.find_zone(mark, HUGE_PAGES);
-        let Some(zone) = find(Mark::Low).or_else(|| find(Mark::Min)) else {
+        let zone = find(Mark::Low).or_else(|| find(Mark::Min));
+        let Some(zone) = zone.filter(|&zone| zone >= self.remote_zones) else {
             return false;
         };
         if !self.charge_huge(first) {

@@ -21,7 +21,7 @@ use mm::machine::{Disk, Machine};
 use mm::scenario::Scenario;
 use mm::settings::Settings;
 use mm::units::{Bytes, Nanos, PageSize, Pages};
-use mm::workload::{Action, Huge, Step};
+use mm::workload::{Action, Huge, Pattern, Step};
 
 use crate::error::Error;
 use crate::memory::Memory;
@@ -33,6 +33,12 @@ const EXACT: u64 = 32 << 30;
 /// Pages that are simulated at most by default, of memory and files together.
 const MOST_PAGES: u64 = 2 << 20;
 
+/// The same where everything is accessed in order: neighbours fare alike, so few tell as much.
+const MOST_PAGES_IN_ORDER: u64 = 1 << 18;
+
+/// Pages of memory that are simulated at least by default: fewer are soon all dirty at once.
+const FEWEST_PAGES: u64 = 1 << 12;
+
 /// The most real pages that one page may stand for: a page's time and counts stay far from 2^64.
 pub const LARGEST: u64 = 1 << 16;
 
@@ -40,8 +46,9 @@ pub const LARGEST: u64 = 1 << 16;
 const STATE: u64 = 9;
 
 /// How many real pages a simulated one stands for unless said otherwise, a power of two: one up to
-/// 32 GiB of memory and files; beyond, such that two million pages are simulated at most. One too
-/// where the scenario has something that is not sampled.
+/// 32 GiB of memory and files; beyond, such that two million pages are simulated at most, or an
+/// eighth of that where nothing is accessed at random. One too where the scenario has something
+/// that is not sampled.
 #[must_use]
 pub fn automatic(scenario: &Scenario) -> u64 {
     let bytes = memory_and_files(&scenario.machine);
@@ -49,8 +56,25 @@ pub fn automatic(scenario: &Scenario) -> u64 {
         return 1;
     }
     let pages = bytes / PageSize::FOUR_KIB.bytes();
-    let scale = pages.div_ceil(MOST_PAGES).checked_next_power_of_two();
-    scale.unwrap_or(LARGEST).clamp(1, LARGEST)
+    let mut processes = scenario.workload.processes.iter();
+    let most = match processes.all(|process| is_in_order(&process.steps)) {
+        true => MOST_PAGES_IN_ORDER,
+        false => MOST_PAGES,
+    };
+    let scale = pages.div_ceil(most).checked_next_power_of_two();
+    let memory = scenario.machine.memory.pages_floor(PageSize::FOUR_KIB).0;
+    let coarsest = (memory / FEWEST_PAGES).max(1);
+    let coarsest = LARGEST.min(1 << coarsest.ilog2());
+    scale.unwrap_or(LARGEST).clamp(1, coarsest)
+}
+
+/// Whether the steps access everything in order.
+fn is_in_order(steps: &[Step]) -> bool {
+    steps.iter().all(|step| match &step.action {
+        Action::Access(access) => access.pattern == Pattern::Sequential,
+        Action::Repeat { steps, .. } => is_in_order(steps),
+        _ => true,
+    })
 }
 
 /// About how much memory the state of the pages takes in a run at this scale: those of files, swap
@@ -154,7 +178,7 @@ pub(crate) fn costs(costs: &Costs, scale: u64) -> Costs {
         loop_ps syscall_ps cached_read_ps activate_ps read_in_ps request_ps
         operation_ps load_ps touch_ps anon_fault_ps huge_fault_ps anon_free_ps
         reclaim_file_ps deactivate_ps rotate_ps swap_out_ps swap_in_ps
-        zram_out_ps zram_in_ps map_file_ps direct_ps walk_ps pass_ps
+        zram_out_ps zram_in_ps map_file_ps direct_ps walk_ps pass_ps remote_ps
         write_call_ps write_ps dirty_ps write_in_ps mkwrite_ps writeback_ps mkclean_ps;
         not sleep_ps switch_ps spawn_ps
     }

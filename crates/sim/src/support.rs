@@ -12,7 +12,7 @@ use crate::error::Error;
 /// Refuses a scenario that needs a mechanism the model lacks.
 pub(crate) fn check(scenario: &Scenario) -> Result<(), Error> {
     let machine = &scenario.machine;
-    refuse_if(machine.nodes > 1, "more than one NUMA node", "machine")?;
+    refuse_if(machine.nodes > 2, "more than two NUMA nodes", "machine")?;
     scenario
         .workload
         .processes

@@ -21,7 +21,7 @@ impl Reader<'_> {
                 Progress::Complete => {}
                 wait => return wait,
             }
-            self.memory.spent += self.memory.costs.write_ps;
+            self.memory.spent += self.memory.costs.write_ps + self.memory.remote(page, 2);
             self.memory.mark_dirty(page);
             *cursor += 1;
             if let Some(ticks) = self.memory.balance_dirty(self.file.disk) {

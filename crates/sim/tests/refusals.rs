@@ -30,8 +30,8 @@ fn a_mechanism_that_is_lacking_is_named_with_its_step() {
 fn a_machine_or_workload_that_needs_more_is_refused() {
     let idle = || scenario(&[], vec![process("a", vec![sleep(1)])]);
     let mut nodes = idle();
-    nodes.machine.nodes = 2;
-    assert!(refusal(&nodes).contains("more than one NUMA node (machine)"));
+    nodes.machine.nodes = 3;
+    assert!(refusal(&nodes).contains("more than two NUMA nodes (machine)"));
     let mut small = idle();
     small.machine.memory = Bytes(8 * MIB);
     assert!(refusal(&small).starts_with("8 MiB of RAM is too little"));

@@ -203,11 +203,24 @@ fn what_is_not_sampled_is_refused_with_the_way_out() {
 
 #[test]
 fn the_automatic_scale_is_one_up_to_32_gib_and_bounds_the_pages_beyond() {
-    let scale = |gib: u64| {
-        let mut scenario = machine(vec![]);
+    let scale = |access: Access, gib: u64| {
+        let steps = vec![step(Action::Access(access))];
+        let mut scenario = machine(vec![process("reader", steps)]);
         scenario.machine.files.clear();
         scenario.machine.memory = Bytes(gib << 30);
         sampling::automatic(&scenario)
     };
-    assert_eq!([32, 33, 64, 4096].map(scale), [1, 8, 8, 512]);
+    let at_random = [32, 33, 64, 4096].map(|gib| scale(zipf(900), gib));
+    assert_eq!(at_random, [1, 8, 8, 512]);
+    let in_order = [32, 33, 64, 4096].map(|gib| scale(read(0), gib));
+    assert_eq!(in_order, [1, 64, 64, 4096]);
+}
+
+#[test]
+fn memory_keeps_its_pages_beside_files_of_any_size() {
+    let steps = vec![step(Action::Access(read(0)))];
+    let mut scenario = machine(vec![process("reader", steps)]);
+    scenario.machine.memory = Bytes(33 << 30);
+    scenario.machine.files[0].size = Bytes(40 << 40);
+    assert_eq!(sampling::automatic(&scenario), 2048, "4224 pages of memory");
 }

@@ -83,6 +83,7 @@ pub(crate) fn scenario(processes: Vec<Process>) -> Scenario {
             disks: vec![],
             swaps: vec![],
             files: vec![file("data"), file("short"), file("missing")],
+            costs: vec![],
         },
         workload: Workload {
             cgroups: vec![],

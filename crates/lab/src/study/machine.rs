@@ -1,13 +1,16 @@
 //! `[machine]`: memory, CPUs, disks, swap, and the files made beforehand.
 
-use mm::machine::{Disk, File, Machine, Swap, SwapBacking};
+use mm::calibration::Costs;
+use mm::machine::{Cost, Disk, File, Machine, Swap, SwapBacking};
 use mm::units::{Bytes, Nanos};
 
 use super::names::{Kind, Names};
+use super::node::Node;
 use super::source::StudyError;
 use super::table::Table;
+use crate::suggest;
 
-pub(super) const MACHINE: &[&str] = &["memory", "cpus", "nodes", "disk", "swap", "file"];
+pub(super) const MACHINE: &[&str] = &["memory", "cpus", "nodes", "costs", "disk", "swap", "file"];
 const DISK: &[&str] = &[
     "name",
     "size",
@@ -25,7 +28,11 @@ const SWAP: &[&str] = &["disk", "zram-ratio", "size", "arms", "except"];
 const FILE: &[&str] = &["name", "disk", "size", "arms", "except"];
 
 /// Reads the machine, and notes the names of its disks and files.
-pub(super) fn machine(table: &Table<'_>, names: &mut Names) -> Result<Machine, StudyError> {
+pub(super) fn machine(
+    table: &Table<'_>,
+    names: &mut Names,
+    model_only: bool,
+) -> Result<Machine, StudyError> {
     let mut space = Vec::new();
     let mut disks = Vec::new();
     for table in table.tables("disk", "[[machine.disk]]", DISK)? {
@@ -43,6 +50,7 @@ pub(super) fn machine(table: &Table<'_>, names: &mut Names) -> Result<Machine, S
         disks,
         swaps: Vec::new(),
         files: Vec::new(),
+        costs: table.or("costs", Vec::new(), |n| costs(n, model_only))?,
     };
     for table in table.tables("swap", "[[machine.swap]]", SWAP)? {
         machine
@@ -110,6 +118,25 @@ fn seek(table: &Table<'_>, latency: Nanos) -> Result<Nanos, StudyError> {
     Ok(request - latency)
 }
 
+/// Costs of the machine's own, by the names that a calibration has for them.
+fn costs(node: &Node<'_>, model_only: bool) -> Result<Vec<Cost>, StudyError> {
+    if !model_only {
+        let what = "a kernel's operations take what they take: `costs` are the model's".to_owned();
+        return Err(node.error(what, "give every arm `model-only = true`, or drop them"));
+    }
+    let mut costs = Vec::new();
+    for (name, value) in node.entries()? {
+        if !Costs::NAMES.contains(&name.as_str()) {
+            let names = Costs::NAMES.iter().copied();
+            let what = format!("there is no cost `{name}`");
+            return Err(value.error(what, suggest::way_out(&name, names)));
+        }
+        let picoseconds = value.duration()?.0.saturating_mul(1000);
+        costs.push(Cost { name, picoseconds });
+    }
+    Ok(costs)
+}
+
 fn swap(
     table: &Table<'_>,
     names: &Names,
@@ -174,6 +201,35 @@ fn take(
 #[cfg(test)]
 mod tests {
     use crate::study::Study;
+
+    #[test]
+    fn costs_of_a_machine_are_known_by_name_and_the_models_alone() {
+        let study = Study::find("memory-hogs-full-size").unwrap();
+        let with = |costs: &str| {
+            let memory = "memory = \"64 GiB\"";
+            let text = study
+                .text
+                .replace(memory, &format!("{memory}\ncosts = {costs}"));
+            Study::parse(&text, "s").map_err(|error| error.to_string())
+        };
+        let read = with("{ cached-read = \"1233 ns\" }").unwrap();
+        let machine = read.scenario("4 GiB", 1).unwrap().machine;
+        assert_eq!(machine.costs[0].picoseconds, 1_233_000);
+        let error = with("{ cache-read = \"1 us\" }").unwrap_err();
+        assert!(
+            error.contains("`cache-read`") && error.contains("cached-read"),
+            "{error}"
+        );
+        let study = Study::find("min-free-kbytes").unwrap();
+        let text = study
+            .text
+            .replace("[machine]", "[machine]\ncosts = { touch = \"1 us\" }");
+        let error = Study::parse(&text, "s").unwrap_err().to_string();
+        assert!(
+            error.contains("give every arm `model-only = true`"),
+            "{error}"
+        );
+    }
 
     #[test]
     fn a_swap_larger_than_what_its_disk_has_left_says_how_much_is_missing() {

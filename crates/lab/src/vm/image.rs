@@ -314,6 +314,7 @@ mod tests {
                 size: Bytes::MIB,
             }],
             files: files_mib.iter().enumerate().map(file).collect(),
+            costs: vec![],
         }
     }
 

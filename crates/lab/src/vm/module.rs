@@ -347,6 +347,7 @@ mod tests {
             disks: vec![disk],
             swaps,
             files: vec![],
+            costs: vec![],
         }
     }
 

@@ -283,6 +283,7 @@ mod tests {
             disks: vec![disk("hdd", 8_000_000), disk("ssd", 0)],
             swaps: vec![],
             files: vec![],
+            costs: vec![],
         }
     }
 

@@ -201,6 +201,7 @@ fn costs() -> Costs {
         writeback_ps: 3_000_000,
         mkclean_ps: 1_000_000,
         pass_ps: 9_000_000,
+        remote_ps: 0,
         sleep_ps: 4_500_000,
         switch_ps: 2_900_000,
         spawn_ps: 400_000_000,
@@ -277,6 +278,7 @@ pub fn scenario(files: &[u64], processes: Vec<Process>) -> Scenario {
             }],
             swaps: vec![],
             files: files.iter().enumerate().map(file).collect(),
+            costs: vec![],
         },
         workload: Workload {
             cgroups: vec![],

@@ -1,0 +1,81 @@
+//! A machine of two nodes: the own node's memory first, then the other's, which takes longer.
+
+mod common;
+
+use common::*;
+use mm::machine::Cost;
+use mm::outcome::Outcome;
+use mm::scenario::Scenario;
+use mm::units::Bytes;
+use mm::workload::Action;
+
+/// Half a gigabyte on so many nodes, and a file that is read twice. The other node's pages take
+/// half a microsecond longer.
+fn twice(nodes: u32, mib: u64) -> Scenario {
+    let read = |label| labelled(label, Action::Access(read(0)));
+    let steps = vec![read("first"), read("second"), snapshot("end")];
+    let mut scenario = scenario(&[mib], vec![process("reader", steps)]);
+    scenario.machine.memory = Bytes(512 * MIB);
+    scenario.machine.nodes = nodes;
+    scenario.machine.costs = vec![Cost {
+        name: "remote".to_owned(),
+        picoseconds: 500_000,
+    }];
+    scenario
+}
+
+fn seconds(scenario: &Scenario, scale: u64) -> f64 {
+    let capture = plimsoll_sim::run_sampled(scenario, &calibration(), scale).expect("it runs");
+    let outcome = Outcome::from_capture(capture).expect("its own notes are well-formed");
+    one(&outcome, "second").duration().seconds()
+}
+
+#[test]
+fn what_fits_the_own_node_costs_what_it_costs_on_one() {
+    let (one, two) = (seconds(&twice(1, 200), 1), seconds(&twice(2, 200), 1));
+    assert!((two / one - 1.0).abs() < 1e-3, "{two} s against {one} s");
+}
+
+#[test]
+fn what_lies_on_the_other_node_takes_longer_page_by_page() {
+    // The own node has 256 MiB, of which its low watermark, about 16 MiB here, stays free.
+    let beyond = (400.0 - 256.0) * 256.0 * 500e-9;
+    for scale in [1, 8] {
+        let longer = seconds(&twice(2, 400), scale) - seconds(&twice(1, 400), scale);
+        println!("scale {scale}: {longer} s longer, {beyond} s expected");
+        assert!(
+            longer > beyond && longer < beyond * 1.15,
+            "{longer}, {beyond}"
+        );
+    }
+}
+
+#[test]
+fn both_nodes_are_in_zoneinfo_and_their_pages_add_up() {
+    let run = |nodes| {
+        let capture = plimsoll_sim::run(&twice(nodes, 10), &calibration()).expect("it runs");
+        let end = capture.labelled("end").expect("a snapshot");
+        let zones = mm::zoneinfo::Zoneinfo::parse(end.file("proc/zoneinfo").expect("zoneinfo"));
+        zones.expect("as the kernel writes it").zones
+    };
+    let (one, two) = (run(1), run(2));
+    let managed =
+        |zones: &[mm::zoneinfo::Zone]| zones.iter().map(|zone| zone.managed.0).sum::<u64>();
+    assert_eq!(managed(&one), managed(&two));
+    let own = two.last().expect("a zone");
+    assert_eq!((own.node, own.managed.0), (1, 65536));
+    assert!(own.watermarks.low.0 > 0);
+}
+
+#[test]
+fn a_third_node_and_a_machine_too_small_for_two_are_refused() {
+    let error = |scenario: &Scenario| {
+        plimsoll_sim::run(scenario, &calibration())
+            .unwrap_err()
+            .to_string()
+    };
+    assert!(error(&twice(3, 10)).contains("more than two NUMA nodes"));
+    let mut small = twice(2, 10);
+    small.machine.memory = Bytes(24 * MIB);
+    assert!(error(&small).contains("24 MiB"));
+}
