@@ -51,7 +51,7 @@ complete -c plimsoll -n "__fish_plimsoll_using_subcommand predict" -l out -d 'Wr
 complete -c plimsoll -n "__fish_plimsoll_using_subcommand predict" -l kernel -d 'The kernel that is modelled: one that the binary carries a calibration of' -r
 complete -c plimsoll -n "__fish_plimsoll_using_subcommand predict" -l calibration -d 'A calibration made by `plimsoll calibrate`, in place of a built-in one' -r -F
 complete -c plimsoll -n "__fish_plimsoll_using_subcommand predict" -l set -d 'Add an arm of your own with this setting (repeatable)' -r
-complete -c plimsoll -n "__fish_plimsoll_using_subcommand predict" -l scale -d 'Real pages that a simulated one stands for: a power of two, or auto, which is 1 up to 32 GiB of memory and files and keeps the simulated pages below two million beyond' -r
+complete -c plimsoll -n "__fish_plimsoll_using_subcommand predict" -l scale -d 'Real pages that a simulated one stands for: a power of two, or auto, which is 1 up to 32 GiB of memory and files and keeps the simulated pages below two million beyond, or below 262144 where all accesses are in order' -r
 complete -c plimsoll -n "__fish_plimsoll_using_subcommand predict" -l all -d 'List every measure of every arm, also where the study says what to show first'
 complete -c plimsoll -n "__fish_plimsoll_using_subcommand predict" -s h -l help -d 'Print help'
 complete -c plimsoll -n "__fish_plimsoll_using_subcommand prove" -l arm -d 'Run only this arm (repeatable) [default: all]' -r

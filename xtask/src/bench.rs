@@ -45,6 +45,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
         machine::describe()?,
         replays()?,
         model()?,
+        copy()?,
         study(&plimsoll)?,
     ];
     if let Some(python) = python {
@@ -85,6 +86,12 @@ fn benchmark(name: &str, arguments: &[&str]) -> Result<String> {
         bail!("{}: {}", process::describe(&cargo), output.status);
     }
     Ok(String::from_utf8(output.stdout)?)
+}
+
+/// What the benchmark of copied files prints.
+fn copy() -> Result<String> {
+    let table = benchmark("copy", &[])?;
+    Ok(format!("### Copied files, sampled\n\n{table}"))
 }
 
 /// The whole study on the model, all arms, with the report written.

@@ -65,7 +65,14 @@ fn point(row: &Row, at: f64, is_proved: bool) -> Column {
 }
 
 /// A line of figures for each arm, and below it what it does besides and what it asks for.
-pub(crate) fn table(arms: &Arms, width: usize) -> String {
+///
+/// Where the publication's own machine is modelled, its figures stand beside ours.
+pub(crate) fn table(study: &Study, arms: &Arms, width: usize) -> String {
+    let parts: &'static [&'static str] = match (arms.is_proved, study.models_its_publication()) {
+        (true, _) => &["model", "kernel"],
+        (false, true) => &["model", "published", "off"],
+        (false, false) => &[],
+    };
     let measures = arms.columns.iter().enumerate();
     let line = |row: &ArmRow| Line {
         name: row.arm.clone(),
@@ -75,13 +82,13 @@ pub(crate) fn table(arms: &Arms, width: usize) -> String {
         corner: arms.row.clone(),
         lines: arms.rows.iter().map(line).collect(),
         columns: measures
-            .map(|(index, name)| column(arms, index, name))
+            .map(|(index, name)| column(arms, index, name, parts))
             .collect(),
     };
     format!("{}\n{}", bold(&arms.title), columns.to_text(width))
 }
 
-fn column(arms: &Arms, index: usize, measure: &str) -> Column {
+fn column(arms: &Arms, index: usize, measure: &str, parts: &'static [&'static str]) -> Column {
     let cells = arms.rows.iter().map(|row| row.cells.get(index));
     let unit = cells
         .clone()
@@ -89,22 +96,33 @@ fn column(arms: &Arms, index: usize, measure: &str) -> Column {
         .next()
         .map_or(Unit::Count, |cell| cell.unit);
     let numbers = |cell: Option<&Row>| {
-        let figures = cell.map(|cell| [&cell.model, &cell.kernel]);
-        let numbers = figures
-            .into_iter()
-            .flatten()
-            .map(|figure| number(figure, unit));
-        numbers.take(if arms.is_proved { 2 } else { 1 }).collect()
+        let of_cell = |cell: &Row| match parts {
+            [] => vec![number(&cell.model, unit)],
+            [_, _] => vec![number(&cell.model, unit), number(&cell.kernel, unit)],
+            _ => published(cell),
+        };
+        cell.map(of_cell).unwrap_or_default()
     };
     Column {
         head: with_unit(measure, unit),
-        parts: if arms.is_proved {
-            &["model", "kernel"]
-        } else {
-            &[]
-        },
+        parts,
         numbers: cells.map(numbers).collect(),
     }
+}
+
+/// The prediction, what was published, and how far they are apart.
+fn published(cell: &Row) -> Vec<String> {
+    let published = cell.published.as_ref();
+    let published = published.map(|published| cell.unit.number(published.amount));
+    vec![
+        number(&cell.model, cell.unit),
+        published.unwrap_or_default(),
+        cell.published_error().map(percent).unwrap_or_default(),
+    ]
+}
+
+fn percent(share: f64) -> String {
+    format!("{:+.1} %", share * 100.0)
 }
 
 fn words(arms: &Arms, row: &ArmRow) -> String {

@@ -4,7 +4,7 @@ use lab::fidelity::{self, Fidelity};
 use lab::judge::{Judgement, judge, sum_up};
 use lab::report::Pair;
 use lab::report::arms::arms;
-use lab::report::compare::{Figure, Row, row_of};
+use lab::report::compare::{Figure, PublishedError, Row, row_of};
 use lab::report::{prose, template};
 use lab::study::Study;
 use lab::verdict::{Finding, percent};
@@ -96,8 +96,15 @@ impl<'a> View<'a> {
             self.arms.len()
         );
         glance::charts(study, &self.arms, pair, rows, *width)
-            + &glance::table(&table, *width)
-            + &paragraphs(lines.chain([hint]), *width)
+            + &glance::table(study, &table, *width)
+            + &paragraphs(lines.chain(self.published_error()).chain([hint]), *width)
+    }
+
+    /// How far the prediction is from what was published of the machine that is modelled.
+    fn published_error(&self) -> Option<String> {
+        let modelled = self.study.models_its_publication();
+        let error = PublishedError::of(&self.rows).filter(|_| modelled);
+        error.map(|error| error.show())
     }
 
     /// Every measure of every arm, and what is to be said of them.

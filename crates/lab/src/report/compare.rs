@@ -122,6 +122,43 @@ pub fn worst_first<T>(things: &mut [T], row: impl Fn(&T) -> &Row) {
     things.sort_by(|a, b| badness(b).total_cmp(&badness(a)));
 }
 
+/// How far the prediction is from what was published, over all figures of both.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct PublishedError {
+    /// The mean of the relative errors, without their signs.
+    pub mean: f64,
+    /// The largest of them.
+    pub worst: f64,
+    /// How many there are.
+    pub figures: usize,
+}
+
+impl PublishedError {
+    /// `None` where nothing that was predicted was published.
+    #[must_use]
+    pub fn of(rows: &[Row]) -> Option<Self> {
+        let errors = rows.iter().filter_map(Row::published_error);
+        let errors: Vec<f64> = errors.map(f64::abs).collect();
+        (!errors.is_empty()).then(|| Self {
+            mean: errors.iter().sum::<f64>() / errors.len() as f64,
+            worst: errors.iter().copied().fold(0.0, f64::max),
+            figures: errors.len(),
+        })
+    }
+
+    /// In a sentence.
+    #[must_use]
+    pub fn show(&self) -> String {
+        format!(
+            "The prediction is off by {:.1} % in the mean and {:.1} % at worst, over {} published \
+             figures.",
+            self.mean * 100.0,
+            self.worst * 100.0,
+            self.figures
+        )
+    }
+}
+
 impl Reading {
     /// Reads the measures in an outcome.
     #[must_use]
@@ -222,6 +259,14 @@ impl Figure {
 }
 
 impl Row {
+    /// The prediction less what was published, as a part of this.
+    #[must_use]
+    pub fn published_error(&self) -> Option<f64> {
+        let published = self.published.as_ref()?.amount;
+        let error = self.model.median()? / published - 1.0;
+        error.is_finite().then_some(error)
+    }
+
     /// How far apart the two are; `None` where there is nothing to compare.
     #[must_use]
     pub fn judged(&self) -> Option<Judged> {

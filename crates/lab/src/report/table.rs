@@ -1,7 +1,7 @@
 //! The tables: predicted against measured, and published beside ours.
 
 use super::Pair;
-use super::compare::{Figure, Row};
+use super::compare::{Figure, PublishedError, Row};
 use super::html::Escaped;
 use crate::fidelity::{self, Fidelity};
 use crate::measure::{Class, Kind, Unit};
@@ -187,6 +187,7 @@ pub(super) fn calibration_summary(rows: &[Row]) -> String {
 
 /// What was published, beside what came out here.
 pub(super) fn published(study: &Study, pair: &Pair, rows: &[Row]) -> Option<String> {
+    let digits = usize::from(study.models_its_publication());
     let mut body = String::new();
     for row in rows {
         let Some(published) = &row.published else {
@@ -200,7 +201,11 @@ pub(super) fn published(study: &Study, pair: &Pair, rows: &[Row]) -> Option<Stri
         let ratio = ours.median().map(|median| match row.unit.class() {
             _ if median.total_cmp(&published.amount).is_eq() => "equal".to_owned(),
             Class::Count => format!("{:+}", median - published.amount),
-            _ => format!("{:+.0} %", (median / published.amount - 1.0) * 100.0),
+            _ => format!(
+                "{:+.*} %",
+                digits,
+                (median / published.amount - 1.0) * 100.0
+            ),
         });
         body += &format!(
             "<tr><th scope=\"row\">{}</th><td data-name=\"Arm\">{}</td>\
@@ -229,13 +234,20 @@ pub(super) fn published(study: &Study, pair: &Pair, rows: &[Row]) -> Option<Stri
          <th scope=\"col\">Arm</th><th scope=\"col\" class=\"number\">Published</th>\
          <th scope=\"col\" class=\"number\">Ours, {kind}</th>\
          <th scope=\"col\" class=\"number\">Difference</th></tr></thead>\n\
-         <tbody>\n{body}</tbody></table>\n"
+         <tbody>\n{body}</tbody></table>\n{}",
+        published_error(study, rows)
     );
     match (source.is_empty(), body.is_empty()) {
         (true, true) => None,
         (false, true) => Some(source),
         (_, false) => Some(source + &table),
     }
+}
+
+/// How far off the prediction is, where the publication's own machine is modelled.
+fn published_error(study: &Study, rows: &[Row]) -> String {
+    let error = PublishedError::of(rows).filter(|_| study.models_its_publication());
+    error.map_or_else(String::new, |error| format!("<p>{}</p>\n", error.show()))
 }
 
 #[cfg(test)]

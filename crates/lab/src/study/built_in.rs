@@ -32,6 +32,10 @@ pub const BUILT_IN: &[(&str, &str)] = &[
         "writeback",
         include_str!("../../../../studies/writeback.toml"),
     ),
+    (
+        "file-copy",
+        include_str!("../../../../studies/file-copy.toml"),
+    ),
 ];
 
 /// A study's text is small; a larger file is something else.

@@ -39,7 +39,8 @@ pub(crate) struct Args {
     #[arg(long = "set", value_name = "TUNABLE=VALUE", value_parser = setting)]
     settings: Vec<Setting>,
     /// Real pages that a simulated one stands for: a power of two, or auto, which is 1 up to 32 GiB
-    /// of memory and files and keeps the simulated pages below two million beyond
+    /// of memory and files and keeps the simulated pages below two million beyond, or below 262144
+    /// where all accesses are in order
     #[arg(long, value_name = "N", default_value = "auto", value_parser = Scale::parse)]
     scale: Scale,
 }
