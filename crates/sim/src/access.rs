@@ -322,6 +322,7 @@ impl<'a> System<'a> {
             waiter: Some(task.entity),
             is_journal: false,
             submitted: Nanos::ZERO,
+            issued: Nanos::ZERO,
         };
         self.memory.submit(file.disk, request);
         Progress::Submitted

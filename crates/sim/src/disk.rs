@@ -13,11 +13,13 @@ use alloc::vec;
 use alloc::vec::Vec;
 use core::ops::Range;
 
+use mm::formula::wbt::Limits;
 use mm::machine;
 use mm::units::{Bytes, Nanos};
 
 use crate::diskstats::Stats;
 use crate::folio::PageId;
+use crate::wbt::{UnderWay, Wbt};
 
 /// Requests of one direction in a row (`fifo_batch`).
 const BATCH: u32 = 16;
@@ -52,14 +54,12 @@ pub(crate) enum Writer {
 }
 
 impl Writer {
-    /// Requests that the throttling of writeback lets be under way (`get_limit`): the depth it
-    /// begins with (`RWB_DEF_DEPTH`) for those that somebody waits for; for tasks half of it, and
-    /// for what is written in the background a quarter.
-    fn most_requests(self) -> u64 {
+    /// Requests that the throttling of writeback lets be under way (`get_limit`).
+    fn most_requests(self, limits: Limits) -> u64 {
         match self {
-            Self::Kswapd | Self::Flusher { waited_for: true } => 16,
-            Self::Task => 8,
-            Self::Flusher { waited_for: false } => 4,
+            Self::Kswapd | Self::Flusher { waited_for: true } => limits.most,
+            Self::Task => limits.normal,
+            Self::Flusher { waited_for: false } => limits.background,
         }
     }
 }
@@ -79,6 +79,8 @@ pub(crate) struct Request {
     pub(crate) is_journal: bool,
     /// When it came to the disk.
     pub(crate) submitted: Nanos,
+    /// When the device took it.
+    pub(crate) issued: Nanos,
 }
 
 /// A disk, its queue and its scheduler.
@@ -98,6 +100,8 @@ pub(crate) struct Disk {
     /// Batches of reads since writes were waiting.
     starved: u32,
     writes_serving: u32,
+    wbt: Wbt,
+    scale: u64,
     pub(crate) stats: Stats,
 }
 
@@ -112,6 +116,7 @@ impl Request {
             waiter: None,
             is_journal: false,
             submitted: Nanos::ZERO,
+            issued: Nanos::ZERO,
         }
     }
 
@@ -139,7 +144,8 @@ impl Request {
 }
 
 impl Disk {
-    pub(crate) fn new(spec: &machine::Disk) -> Self {
+    /// A disk of a machine on which a page stands for `scale` real ones.
+    pub(crate) fn new(spec: &machine::Disk, scale: u64) -> Self {
         let channels = spec.channels.max(1) as usize;
         Self {
             spec: spec.clone(),
@@ -151,6 +157,8 @@ impl Disk {
             batch: (Direction::Read, BATCH),
             starved: 0,
             writes_serving: 0,
+            wbt: Wbt::default(),
+            scale,
             stats: Stats::default(),
         }
     }
@@ -166,6 +174,10 @@ impl Disk {
     /// Queues a request. Where the device takes it at once, the time at which it is done.
     pub(crate) fn submit(&mut self, now: Nanos, mut request: Request) -> Option<Nanos> {
         request.submitted = now;
+        self.judge_windows(now);
+        if request.direction == Direction::Write {
+            self.wbt.note_write(now);
+        }
         self.stats.begin(now);
         if self.serving.len() < self.spec.queue_depth.max(1) as usize {
             return Some(self.serve(now, request));
@@ -182,13 +194,40 @@ impl Disk {
     /// Ends the request that is done at `now`, and takes the next one from the scheduler: when that
     /// will be done.
     pub(crate) fn complete(&mut self, now: Nanos) -> Option<(Request, Option<Nanos>)> {
+        self.judge_windows(now);
         let (_, request) = self.serving.pop_front().filter(|(done, _)| *done <= now)?;
         self.stats.end(&request, now);
-        if request.direction == Direction::Write {
-            self.writes_serving -= 1;
+        match request.direction {
+            Direction::Read => self.wbt.count_read(now.saturating_sub(request.issued)),
+            Direction::Write => {
+                self.wbt.count_write();
+                self.writes_serving -= 1;
+            }
         }
         let next = self.dispatch();
         Some((request, next.map(|next| self.serve(now, next))))
+    }
+
+    /// Requests that the scheduler has (`queue/nr_requests`).
+    fn requests(&self) -> u64 {
+        u64::from(QUEUED_PER_TAG * self.spec.queue_depth.clamp(1, MOST_TAGS))
+    }
+
+    /// In a miniature the depth stays as it begins: its requests stand for as many times the real
+    /// pages as its pages do.
+    fn judge_windows(&mut self, now: Nanos) {
+        if self.scale > 1 || !self.wbt.is_due(now) {
+            return;
+        }
+        let serving = self.serving.iter().map(|(_, request)| request);
+        let reads = serving.filter(|request| request.direction == Direction::Read);
+        let under_way = UnderWay {
+            is_writing: self.writes_serving > 0 || !self.writes.is_empty(),
+            oldest_read: reads.map(|request| request.issued).min(),
+            requests: self.requests(),
+            is_rotational: self.spec.rotational,
+        };
+        self.wbt.judge(now, under_way);
     }
 
     /// Whether a write is under way.
@@ -200,10 +239,9 @@ impl Disk {
     /// held back: writes may hold three quarters of the scheduler's requests (`async_depth`), and
     /// of those as few as keep reads quick (`block/blk-wbt.c`).
     pub(crate) fn is_congested(&self, writer: Writer, plugged: usize) -> bool {
-        let requests = QUEUED_PER_TAG * self.spec.queue_depth.clamp(1, MOST_TAGS);
-        let most = u64::from(requests * 3 / 4)
-            .max(1)
-            .min(writer.most_requests());
+        let requests = self.requests();
+        let limits = self.wbt.limits(requests);
+        let most = (requests * 3 / 4).max(1).min(writer.most_requests(limits));
         let writes = self.writes.len() + plugged;
         writes as u64 + u64::from(self.writes_serving) >= most
     }
@@ -237,7 +275,8 @@ impl Disk {
         self.queue(direction).pop_front()
     }
 
-    fn serve(&mut self, now: Nanos, request: Request) -> Nanos {
+    fn serve(&mut self, now: Nanos, mut request: Request) -> Nanos {
+        request.issued = now;
         let service = self.service(&request);
         self.head = request.offset + request.length;
         self.writes_serving += u32::from(request.direction == Direction::Write);
@@ -272,7 +311,7 @@ mod tests {
     use super::*;
 
     fn disk(queue_depth: u32) -> Disk {
-        Disk::new(&machine::Disk {
+        let spec = machine::Disk {
             name: "disk".into(),
             size: Bytes::GIB,
             read_bandwidth: Bytes(1 << 20),
@@ -282,7 +321,8 @@ mod tests {
             channels: 1,
             queue_depth,
             rotational: true,
-        })
+        };
+        Disk::new(&spec, 1)
     }
 
     fn request(direction: Direction, offset: u64, length: u64) -> Request {
@@ -295,6 +335,7 @@ mod tests {
             waiter: None,
             is_journal: false,
             submitted: Nanos::ZERO,
+            issued: Nanos::ZERO,
         }
     }
 

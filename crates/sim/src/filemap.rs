@@ -211,6 +211,7 @@ impl Reader<'_> {
             waiter: None,
             is_journal: false,
             submitted: Nanos::ZERO,
+            issued: Nanos::ZERO,
         };
         self.memory.submit(self.file.disk, request);
     }
@@ -270,7 +271,7 @@ mod tests {
             memory.tree_insert(page).expect("it fits");
             memory.add_to_list(page, Lru::InactiveFile);
         }
-        memory.io.disks.push(Disk::new(&machine::Disk {
+        let spec = machine::Disk {
             name: "disk".into(),
             size: Bytes::GIB,
             read_bandwidth: Bytes(1 << 30),
@@ -280,7 +281,8 @@ mod tests {
             channels: 1,
             queue_depth: 4,
             rotational: false,
-        }));
+        };
+        memory.io.disks.push(Disk::new(&spec, 1));
         let file = File {
             base,
             pages: 64,

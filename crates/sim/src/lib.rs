@@ -67,6 +67,7 @@ mod timer;
 mod tunables;
 mod vmscan;
 mod vmstat;
+mod wbt;
 mod workingset;
 mod write;
 mod writeback;

@@ -94,7 +94,8 @@ impl<'a> System<'a> {
         memory.cpus = u64::from(scenario.machine.cpus.max(1));
         memory.rules = Rules::of(&boot.release());
         memory.may_yield = true;
-        memory.io.disks = scenario.machine.disks.iter().map(Disk::new).collect();
+        let disks = scenario.machine.disks.iter();
+        memory.io.disks = disks.map(|spec| Disk::new(spec, memory.scale)).collect();
         memory.set_groups(&scenario.workload.cgroups)?;
         let files = files(scenario, &mut memory)?;
         add_swap(scenario, &files, &mut memory)?;

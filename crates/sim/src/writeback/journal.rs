@@ -114,6 +114,7 @@ impl Memory {
             waiter: None,
             is_journal: true,
             submitted: Nanos::ZERO,
+            issued: Nanos::ZERO,
         };
         self.submit(disk, request);
     }
