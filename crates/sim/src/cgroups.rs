@@ -34,6 +34,7 @@ impl<'a> System<'a> {
         self.memory.over_high = core::mem::take(&mut task.over_high);
         self.memory.throttled = task.throttled;
         self.memory.current = task.group;
+        self.memory.space = task.entity;
         task
     }
 

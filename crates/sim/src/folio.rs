@@ -195,21 +195,6 @@ impl Folios {
         raw & looked_at == State::Inactive as u16 | used
     }
 
-    /// Whether a touch of a file's page through a mapping changes nothing: for a write, it is
-    /// dirty already.
-    pub(crate) fn is_mapped_and_used(raw: u16, write: bool) -> bool {
-        let dirty = if write { Flag::Dirty as u16 } else { 0 };
-        let wanted = Flag::Accessed as u16 | dirty;
-        Self::is_mapped(raw) && raw & wanted == wanted
-    }
-
-    /// Whether a page of a file is there, and a page table maps it.
-    pub(crate) fn is_mapped(raw: u16) -> bool {
-        let state = raw & STATE;
-        let present = state >= State::Inactive as u16 && state != State::Reading as u16;
-        present && raw & MAPPED as u16 != 0
-    }
-
     pub(crate) fn has(&self, page: PageId, flag: Flag) -> bool {
         self.flags[page as usize] & flag as u16 != 0
     }

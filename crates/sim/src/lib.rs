@@ -51,6 +51,7 @@ mod psi;
 mod readahead;
 mod recorder;
 pub mod replay;
+mod rmap;
 mod roles;
 mod rules;
 pub mod sampling;

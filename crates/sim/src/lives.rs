@@ -62,7 +62,7 @@ impl<'a> System<'a> {
             self.unmap(task, name);
         }
         for file in core::mem::take(&mut task.mapped) {
-            self.files[file].unmap(&mut self.memory);
+            self.files[file].unmap(task.entity, &mut self.memory);
         }
         if let Some(mut running) = task.access.take() {
             self.send_rest(&mut running);

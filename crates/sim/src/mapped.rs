@@ -4,10 +4,11 @@
 use core::ops::Range;
 
 use crate::filemap::{File, Progress, Reader};
-use crate::folio::{Flag, Folios, MAPPED, PageId, State};
+use crate::folio::{Flag, PageId, State};
 use crate::lruvec::Kind;
 use crate::memory::Memory;
 use crate::readahead::Window;
+use crate::rmap::Mapping;
 
 /// Pages that one fault maps at most, aligned (`fault_around_bytes`).
 const AROUND: u64 = 16;
@@ -23,12 +24,17 @@ impl Reader<'_> {
         write: bool,
         faulting: &mut bool,
     ) -> Progress {
+        let mapping = self.memory.mapping(self.file.base);
         while *cursor < stop {
             let page = self.file.base + *cursor as PageId;
-            let raw = self.memory.folios.raw(page);
-            if !Folios::is_mapped_and_used(raw, write) || self.memory.throttled.is_pending() {
-                match self.fault(*cursor, page, write, faulting) {
+            let is_used = self.memory.is_mapped_and_used(mapping, page, write);
+            if !is_used || self.memory.throttled.is_pending() {
+                match self.fault(mapping, *cursor, write, faulting) {
                     Progress::Complete => *faulting = false,
+                    Progress::Pauses(ticks) => {
+                        *faulting = false;
+                        return Progress::Pauses(ticks);
+                    }
                     wait => return wait,
                 }
             }
@@ -42,24 +48,30 @@ impl Reader<'_> {
     }
 
     /// Maps the page at `cursor`, after reading it if it is not there.
-    fn fault(&mut self, cursor: u64, page: PageId, write: bool, faulting: &mut bool) -> Progress {
+    fn fault(
+        &mut self,
+        mapping: Mapping,
+        cursor: u64,
+        write: bool,
+        faulting: &mut bool,
+    ) -> Progress {
         self.memory.in_fault = true;
-        let progress = self.read_and_map(cursor, page, write, faulting);
+        let progress = self.read_and_map(mapping, cursor, write, faulting);
         self.memory.in_fault = false;
         progress
     }
 
     fn read_and_map(
         &mut self,
+        mapping: Mapping,
         cursor: u64,
-        page: PageId,
         write: bool,
         faulting: &mut bool,
     ) -> Progress {
-        let folios = &mut self.memory.folios;
-        let is_mapped = Folios::is_mapped(folios.raw(page));
-        if is_mapped && (!write || folios.has(page, Flag::Dirty)) {
-            folios.set(page, Flag::Accessed);
+        let page = self.file.base + cursor as PageId;
+        let is_mapped = self.memory.maps(mapping, page);
+        if is_mapped && self.memory.may_touch(mapping, page, write) {
+            self.memory.use_mapped(mapping, page);
             return self.pause_if(self.memory.throttled.is_pending());
         }
         let first_try = !core::mem::replace(faulting, true);
@@ -68,13 +80,13 @@ impl Reader<'_> {
         let is_retry = self.memory.rules.counts_retries && was_read;
         self.memory.count_fault(first_try || is_retry);
         if is_mapped {
-            self.make_writable(page);
+            self.make_writable(mapping, page);
             return self.pause_if(true);
         }
         if first_try && !write {
-            let mapped = self.map_around(cursor);
+            let mapped = self.map_around(mapping, cursor);
             self.memory.spent += self.memory.costs.map_file_ps * mapped / AROUND;
-            if self.is_mapped(page) {
+            if self.memory.maps(mapping, page) {
                 return Progress::Complete;
             }
         }
@@ -91,7 +103,7 @@ impl Reader<'_> {
         }
         if self.is_marked(page)
             && self.memory.folios.take(page, Flag::Readahead)
-            && !self.is_mapped(page)
+            && !self.memory.maps(mapping, page)
         {
             let window = self.readahead.on_mark(cursor, 1);
             if let Err(why) = self.read_ahead(window) {
@@ -102,10 +114,10 @@ impl Reader<'_> {
             return Progress::Waits(page);
         }
         if write {
-            self.make_writable(page);
+            self.make_writable(mapping, page);
             return self.pause_if(true);
         }
-        self.map_around(cursor);
+        self.map_around(mapping, cursor);
         self.memory.spent += self.memory.costs.map_file_ps;
         Progress::Complete
     }
@@ -120,22 +132,24 @@ impl Reader<'_> {
         pause.map_or(Progress::Complete, Progress::Pauses)
     }
 
-    fn is_mapped(&self, page: PageId) -> bool {
-        self.memory.folios.has(page, MAPPED)
-    }
-
     /// Maps the pages around a fault that are there, and counts each as a fault that did not miss;
     /// how many were not mapped before.
-    fn map_around(&mut self, cursor: u64) -> u64 {
+    fn map_around(&mut self, mapping: Mapping, cursor: u64) -> u64 {
         let first = cursor / AROUND * AROUND;
         let end = (first + AROUND).min(self.file.pages);
-        let before = self.memory.file_mapped;
+        let mut mapped = 0;
         for page in self.file.pages_of(first..end) {
-            if self.memory.map_file_page(page) {
+            if !self.memory.is_ready(page) {
+                continue;
+            }
+            if !self.memory.maps(mapping, page) {
+                mapped += u64::from(self.memory.map_page(mapping, page, false));
+            }
+            if !self.memory.is_doubtful(page) {
                 self.readahead.note_mapped_hit();
             }
         }
-        self.memory.file_mapped - before
+        mapped
     }
 }
 
@@ -147,35 +161,28 @@ impl File {
 
     /// Takes the file's pages out of the page tables of a process that ends: those that were used
     /// through them count as accessed once more (`zap_pte_range`).
-    pub(crate) fn unmap(&self, memory: &mut Memory) {
-        for page in self.pages_of(0..self.pages) {
-            if memory.folios.is_resident(page) && memory.folios.take(page, MAPPED) {
-                memory.file_mapped -= 1;
-                let on_list = matches!(memory.folios.state(page), State::Inactive | State::Active);
-                if memory.folios.take(page, Flag::Accessed) && on_list {
-                    memory.mark_accessed(page);
-                }
+    pub(crate) fn unmap(&self, owner: usize, memory: &mut Memory) {
+        for page in memory.end_mapping(owner, self.base) {
+            if matches!(memory.folios.state(page), State::Inactive | State::Active) {
+                memory.mark_accessed(page);
             }
         }
     }
 }
 
 impl Memory {
-    /// Maps a resident page of a file; it counts as used. One that is marked for readahead waits
-    /// for a fault of its own. Whether the page is one that a fault finds: since 6.9 pages that
-    /// were evicted and came back do not count.
-    pub(crate) fn map_file_page(&mut self, page: PageId) -> bool {
+    /// Whether a fault finds a page of a file to map: one that is marked for readahead waits for a
+    /// fault of its own.
+    fn is_ready(&self, page: PageId) -> bool {
         let there = self.folios.is_resident(page) && !self.folios.is_reading(page);
-        if !there || self.folios.has(page, Flag::Readahead) {
-            return false;
-        }
-        if !self.folios.has(page, MAPPED) {
-            debug_assert_eq!(self.kind(page), Kind::File);
-            self.folios.set(page, MAPPED);
-            self.folios.set(page, Flag::Accessed);
-            self.file_mapped += 1;
-        }
-        !(self.rules.doubts_refaults && self.folios.has(page, Flag::Workingset))
+        debug_assert!(!there || self.kind(page) == Kind::File);
+        there && !self.folios.has(page, Flag::Readahead)
+    }
+
+    /// Whether a page that a fault finds says nothing for reading around: since 6.9 one that was
+    /// evicted and came back.
+    fn is_doubtful(&self, page: PageId) -> bool {
+        self.rules.doubts_refaults && self.folios.has(page, Flag::Workingset)
     }
 }
 

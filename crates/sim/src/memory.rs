@@ -21,6 +21,7 @@ use crate::numa;
 use crate::objects::Objects;
 use crate::page_alloc::{Allocation, Zone};
 use crate::page_io::PageIo;
+use crate::rmap::Rmap;
 use crate::rules::Rules;
 use crate::swap::Swap;
 use crate::swap_state::SwapReadahead;
@@ -55,6 +56,9 @@ pub(crate) struct Memory {
     pub(crate) swap_readahead: SwapReadahead,
     pub(crate) io: PageIo,
     pub(crate) writeback: Writeback,
+    pub(crate) rmap: Rmap,
+    /// The process that runs, as an entity of the scheduler: whose page tables are used.
+    pub(crate) space: usize,
     /// How this kernel reclaims: its release, and the tunables that say so.
     pub(crate) rules: Rules,
     /// What the task that is running has in hand.
@@ -113,6 +117,8 @@ impl Memory {
             swap_readahead: SwapReadahead::MACHINE,
             io: PageIo::default(),
             writeback: Writeback::default(),
+            rmap: Rmap::default(),
+            space: 0,
             rules: Rules::default(),
             allocation: Allocation::default(),
             throttled: Throttled::default(),

@@ -22,7 +22,7 @@ pub(crate) struct Shrunk {
     pub(crate) written: u64,
     /// Those of the scanned pages that were being read.
     pub(crate) locked: u64,
-    /// Pages of files that are dirty, that nobody used, and that nobody has begun to write.
+    /// Pages of files that are dirty, and that nobody has begun to write.
     pub(crate) unqueued_dirty: u64,
 }
 
@@ -144,7 +144,8 @@ impl Memory {
             return Verdict::Reclaim;
         }
         self.folios.set(page, Flag::Referenced);
-        match was_referenced {
+        let several = self.folios.has(page, MAPPED) && self.kind(page) == Kind::File;
+        match was_referenced || several && self.users(page) > 1 {
             true => Verdict::Activate,
             false => Verdict::Keep,
         }
@@ -153,7 +154,7 @@ impl Memory {
     /// Reclaims a page that is on no list: an anonymous one goes to swap first.
     pub(crate) fn reclaim_page(&mut self, page: PageId) -> Fate {
         if self.kind(page) == Kind::File {
-            self.file_mapped -= u64::from(self.folios.take(page, MAPPED));
+            self.unmap_everywhere(page);
             self.spent += self.costs.reclaim_file_ps;
             self.evict(page);
             return Fate::Freed;
@@ -200,24 +201,30 @@ impl Memory {
     /// What is to be done with a page that is not locked: one that is being written, and one of a
     /// file that is dirty, is left to whoever writes it, and reclaimed as soon as it is written.
     fn check_page(&mut self, page: PageId, done: &mut Shrunk) -> Verdict {
+        self.note_dirty(page, done);
         if self.writeback.is_writing(page) {
-            self.waits_for_writeback(page, done);
+            self.waits_for_writeback(page);
             return Verdict::Activate;
         }
         match self.check_references(page) {
-            Verdict::Reclaim if self.waits_for_writeback(page, done) => Verdict::Activate,
+            Verdict::Reclaim if self.waits_for_writeback(page) => Verdict::Activate,
             verdict => verdict,
         }
     }
 
+    /// Counts a page that nobody has begun to write, used or not.
+    pub(crate) fn note_dirty(&self, page: PageId, done: &mut Shrunk) {
+        let unqueued = self.is_dirty_file(page) && !self.writeback.is_writing(page);
+        done.unqueued_dirty += u64::from(unqueued);
+    }
+
     /// Whether a page that nobody used is one of a file that has to be written first, or is being
     /// written: it will be the next to be reclaimed once that is done.
-    pub(crate) fn waits_for_writeback(&mut self, page: PageId, done: &mut Shrunk) -> bool {
+    pub(crate) fn waits_for_writeback(&mut self, page: PageId) -> bool {
         let is_dirty = self.is_dirty_file(page);
         if !is_dirty && !self.writeback.is_writing(page) {
             return false;
         }
-        done.unqueued_dirty += u64::from(is_dirty);
         self.events.nr_vmscan_immediate_reclaim += u64::from(is_dirty);
         self.folios.set(page, RECLAIM);
         true

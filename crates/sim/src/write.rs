@@ -1,9 +1,10 @@
 //! Writes to files through the page cache (`generic_perform_write`), and through mappings.
 
 use crate::filemap::{Progress, Reader};
-use crate::folio::{Flag, MAPPED, PageId};
+use crate::folio::PageId;
 use crate::page_alloc::{Effort, NoPage};
 use crate::readahead::Window;
+use crate::rmap::Mapping;
 
 impl Reader<'_> {
     /// Writes the pages from `*cursor` up to `stop`; stops where it has to wait or to pause. A page
@@ -61,21 +62,10 @@ impl Reader<'_> {
 
     /// A mapped page that is there is written to for the first time since it was last clean
     /// (`do_page_mkwrite`).
-    pub(crate) fn make_writable(&mut self, page: PageId) {
-        self.memory.map_one(page);
+    pub(crate) fn make_writable(&mut self, mapping: Mapping, page: PageId) {
+        self.memory.map_page(mapping, page, true);
         self.memory.spent += self.memory.costs.mkwrite_ps;
         self.memory.update_time(self.file.disk);
         self.memory.mark_dirty(page);
-    }
-}
-
-impl crate::memory::Memory {
-    /// Maps a page of a file alone, used.
-    fn map_one(&mut self, page: PageId) {
-        self.folios.set(page, Flag::Accessed);
-        if !self.folios.has(page, MAPPED) {
-            self.folios.set(page, MAPPED);
-            self.file_mapped += 1;
-        }
     }
 }

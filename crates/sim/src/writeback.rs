@@ -26,7 +26,7 @@ pub(crate) use flusher::Flusher;
 pub(crate) use inodes::{Inode, Queues};
 pub(crate) use journal::Journal;
 pub(crate) use sync::Syncing;
-use tags::Tags;
+pub(crate) use tags::Tags;
 
 /// A page's flag for "to be reclaimed as soon as it is written" (`PG_reclaim`): as in the kernel
 /// the bit that marks readahead on a clean page.
@@ -173,6 +173,7 @@ impl Memory {
         device.writing += 1;
         self.spent += self.costs.writeback_ps;
         self.spent += u64::from(self.folios.has(page, MAPPED)) * self.costs.mkclean_ps;
+        self.write_protect(page);
     }
 
     /// A page of a file has been written (`folio_end_writeback`): one that reclaim waits for is the

@@ -211,6 +211,7 @@ impl Memory {
 
     fn shrink_isolated(&mut self, group: usize, page: PageId, done: &mut Shrunk) {
         done.scanned += 1;
+        self.note_dirty(page, done);
         if self.is_mapped(page) && self.folios.take(page, Flag::Referenced) {
             return self.put_back(page);
         }
@@ -218,7 +219,7 @@ impl Memory {
             self.look_around(group, page);
             return self.put_back(page);
         }
-        if self.waits_for_writeback(page, done) {
+        if self.waits_for_writeback(page) {
             self.events.pgactivate += 1;
             return self.put_back(page);
         }

@@ -40,6 +40,17 @@ impl Tags {
             .sum()
     }
 
+    /// The pages that have the tag, in order.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = PageId> + '_ {
+        let end = self.words.len() as PageId * 64;
+        let mut from = 0;
+        core::iter::from_fn(move || {
+            let page = self.next(from, end)?;
+            from = page + 1;
+            Some(page)
+        })
+    }
+
     /// The first page from `from` on and before `end` that has the tag.
     pub(crate) fn next(&self, from: PageId, end: PageId) -> Option<PageId> {
         let (first, _) = place(from);

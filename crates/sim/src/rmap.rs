@@ -1,0 +1,214 @@
+//! Which processes map which pages of files (`mm/rmap.c`): each has page tables of its own, so each
+//! faults for itself, and a page that is evicted or written leaves all of them.
+
+use alloc::collections::BTreeMap;
+use alloc::vec::Vec;
+
+use crate::folio::{Flag, MAPPED, PageId};
+use crate::memory::Memory;
+use crate::writeback::Tags;
+
+/// The page tables of files' mappings, by the file's first page.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Rmap {
+    files: BTreeMap<PageId, Vec<Table>>,
+}
+
+/// What a process has of a file in its page tables.
+#[derive(Clone, Debug, Default)]
+struct Table {
+    /// The process, as an entity of the scheduler.
+    owner: usize,
+    present: Tags,
+    writable: Tags,
+    /// Used since somebody last looked; right while the page's [`Flag::Accessed`] is set.
+    young: Tags,
+}
+
+/// A process's table of a file: the file's first page, and which table it is.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Mapping {
+    base: PageId,
+    slot: usize,
+}
+
+impl Rmap {
+    fn tables(&mut self, page: PageId) -> (PageId, &mut [Table]) {
+        match self.files.range_mut(..=page).next_back() {
+            Some((base, tables)) => (page - base, tables),
+            None => (0, &mut []),
+        }
+    }
+
+    fn table(&mut self, mapping: Mapping) -> Option<&mut Table> {
+        self.files.get_mut(&mapping.base)?.get_mut(mapping.slot)
+    }
+}
+
+impl Memory {
+    /// The running process's table of the file that begins with this page.
+    pub(crate) fn mapping(&mut self, base: PageId) -> Mapping {
+        let (owner, tables) = (self.space, self.rmap.files.entry(base).or_default());
+        let known = tables.iter().position(|table| table.owner == owner);
+        let slot = known.unwrap_or_else(|| {
+            tables.push(Table {
+                owner,
+                ..Table::default()
+            });
+            tables.len() - 1
+        });
+        Mapping { base, slot }
+    }
+
+    /// Whether a touch of a page changes nothing: the process maps it, for a write so that it may
+    /// write, and it is known to use it.
+    pub(crate) fn is_mapped_and_used(&self, mapping: Mapping, page: PageId, write: bool) -> bool {
+        let table = self.rmap.files.get(&mapping.base);
+        let Some(table) = table.and_then(|tables| tables.get(mapping.slot)) else {
+            return false;
+        };
+        let index = page - mapping.base;
+        self.folios.has(page, Flag::Accessed)
+            && table.young.has(index)
+            && if write {
+                table.writable.has(index)
+            } else {
+                table.present.has(index)
+            }
+    }
+
+    /// Whether the process may touch a page that it maps without a fault.
+    pub(crate) fn may_touch(&mut self, mapping: Mapping, page: PageId, write: bool) -> bool {
+        let index = page - mapping.base;
+        let table = self.rmap.table(mapping);
+        table.is_some_and(|table| !write || table.writable.has(index))
+    }
+
+    /// Whether the process maps a page.
+    pub(crate) fn maps(&mut self, mapping: Mapping, page: PageId) -> bool {
+        let index = page - mapping.base;
+        self.rmap
+            .table(mapping)
+            .is_some_and(|table| table.present.has(index))
+    }
+
+    /// Maps a page for the process, which uses it; true where it did not before.
+    pub(crate) fn map_page(&mut self, mapping: Mapping, page: PageId, writable: bool) -> bool {
+        self.use_mapped(mapping, page);
+        let index = page - mapping.base;
+        let Some(table) = self.rmap.table(mapping) else {
+            return false;
+        };
+        if writable {
+            table.writable.set(index);
+        }
+        let is_new = !table.present.has(index);
+        table.present.set(index);
+        if !self.folios.has(page, MAPPED) {
+            self.folios.set(page, MAPPED);
+            self.file_mapped += 1;
+        }
+        is_new
+    }
+
+    /// The process uses a page that it maps.
+    pub(crate) fn use_mapped(&mut self, mapping: Mapping, page: PageId) {
+        if !self.folios.has(page, Flag::Accessed) {
+            let (index, tables) = self.rmap.tables(page);
+            tables.iter_mut().for_each(|table| table.young.clear(index));
+            self.folios.set(page, Flag::Accessed);
+        }
+        if let Some(table) = self.rmap.table(mapping) {
+            table.young.set(page - mapping.base);
+        }
+    }
+
+    /// How many processes have used a page of a file whose [`Flag::Accessed`] was set just now.
+    pub(crate) fn users(&mut self, page: PageId) -> usize {
+        let (index, tables) = self.rmap.tables(page);
+        tables.iter().filter(|table| table.young.has(index)).count()
+    }
+
+    /// Takes a page of a file out of all page tables (`try_to_unmap`).
+    pub(crate) fn unmap_everywhere(&mut self, page: PageId) {
+        if self.folios.take(page, MAPPED) {
+            self.file_mapped -= 1;
+            let (index, tables) = self.rmap.tables(page);
+            for table in tables {
+                table.present.clear(index);
+                table.writable.clear(index);
+            }
+        }
+    }
+
+    /// Nobody may write to a page without a fault any longer (`page_mkclean`).
+    pub(crate) fn write_protect(&mut self, page: PageId) {
+        if self.folios.has(page, MAPPED) {
+            let (index, tables) = self.rmap.tables(page);
+            tables
+                .iter_mut()
+                .for_each(|table| table.writable.clear(index));
+        }
+    }
+
+    /// A process that maps the file's pages from `base` on ends: the pages that only it maps are no
+    /// longer mapped. Those that it used, and that are still there.
+    pub(crate) fn end_mapping(&mut self, owner: usize, base: PageId) -> Vec<PageId> {
+        let Some(tables) = self.rmap.files.get_mut(&base) else {
+            return Vec::new();
+        };
+        let Some(at) = tables.iter().position(|table| table.owner == owner) else {
+            return Vec::new();
+        };
+        let gone = tables.swap_remove(at);
+        let mut used = Vec::new();
+        for index in gone.present.iter() {
+            let page = base + index;
+            if gone.young.has(index) && self.folios.has(page, Flag::Accessed) {
+                used.push(page);
+            }
+            if !tables.iter().any(|table| table.present.has(index)) {
+                self.folios.clear(page, MAPPED);
+                self.folios.clear(page, Flag::Accessed);
+                self.file_mapped -= 1;
+            }
+        }
+        used
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_process_faults_for_itself_and_a_written_page_is_protected_from_all() {
+        let mut memory = Memory::with_cache(10_000, 10, 30, 0);
+        let first = memory.mapping(0);
+        memory.space = 7;
+        let second = memory.mapping(0);
+        assert!(memory.map_page(first, 5, true) && memory.map_page(second, 5, true));
+        assert_eq!((memory.file_mapped, memory.users(5)), (1, 2));
+        memory.write_protect(5);
+        assert!(memory.is_mapped_and_used(first, 5, false));
+        assert!(!memory.is_mapped_and_used(second, 5, true));
+        assert_eq!(memory.end_mapping(7, 0), [5]);
+        assert_eq!(memory.file_mapped, 1, "the first process maps it");
+        memory.unmap_everywhere(5);
+        assert!(!memory.maps(first, 5));
+        assert_eq!(memory.file_mapped, 0);
+    }
+
+    #[test]
+    fn who_used_a_page_is_forgotten_when_somebody_has_looked() {
+        let mut memory = Memory::with_cache(10_000, 10, 30, 0);
+        let first = memory.mapping(0);
+        memory.map_page(first, 5, false);
+        memory.folios.clear(5, Flag::Accessed);
+        assert!(!memory.is_mapped_and_used(first, 5, false));
+        memory.space = 7;
+        let second = memory.mapping(0);
+        memory.map_page(second, 5, false);
+        assert_eq!(memory.users(5), 1);
+    }
+}
