@@ -7,13 +7,19 @@
 //! whole becomes the slab's, and so does one of which half is free, with all that users have free
 //! in it; but that one has users' pages in it too, so the watermarks are boosted, and again when a
 //! user takes it back. Where no block is half free, pages come from the block that boot has begun
-//! to use, or one by one.
+//! to use, or one by one. In the highest zone the kernel's objects of all kinds have blocks; where
+//! these run out of free pages, and no block is free as a whole, pages come one by one from users'
+//! blocks, or users' from the kernel's, and each boosts. Until 6.9 all free pages of a block come
+//! with the one that is taken, so that such boosts are few: they are left out there.
 
 use mm::formula::watermarks::{ZoneSize, boosted};
 use mm::units::Pages;
 
 use crate::memory::Memory;
 use crate::page_alloc::{HUGE_PAGES, Zone};
+
+/// So many boosts, of a block each, raise any zone's watermarks as far as they go by default.
+const FULLY_BOOSTED: u64 = 64;
 
 /// Which of a zone's free pages are not in users' blocks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -70,10 +76,12 @@ impl Memory {
     /// The slab is about to take some of a zone's free pages.
     pub(crate) fn slab_takes(&mut self, zone: usize, pages: u64) {
         let block = self.block();
-        let is_highest = zone + 1 == self.zones.len();
+        if self.is_highest(zone) {
+            return self.kernel_takes(zone, pages);
+        }
         let free = self.zones[zone].free_of_users();
         let foreign = &mut self.zones[zone].foreign;
-        if is_highest || pages == 0 {
+        if pages == 0 {
             return;
         }
         let has_own = foreign.slab >= pages;
@@ -96,14 +104,56 @@ impl Memory {
         }
     }
 
+    /// The kernel is about to take pages of a zone. In the highest zone all of its objects have
+    /// blocks: where these have too few free pages, a block that is free as a whole becomes one of
+    /// them, or pages come one by one from users' blocks.
+    pub(crate) fn kernel_takes(&mut self, zone: usize, pages: u64) {
+        if !self.is_highest(zone) {
+            return self.zones[zone].foreign.kernel_takes(pages);
+        }
+        let block = self.block();
+        let free = self.zones[zone].free_of_users();
+        let own = &mut self.zones[zone].foreign.slab;
+        if self.rules.takes_pages_with_the_block {
+            return;
+        }
+        let missing = pages.saturating_sub(*own);
+        let claimed = missing.div_ceil(block) * block;
+        if missing > 0 && free < claimed + block {
+            *own = 0;
+            return (0..missing.min(FULLY_BOOSTED)).for_each(|_| self.boost_watermarks(zone));
+        }
+        *own = *own + claimed - pages;
+    }
+
+    /// The kernel has given pages of a zone back.
+    pub(crate) fn kernel_gives(&mut self, zone: usize, pages: u64) {
+        let is_highest = self.is_highest(zone);
+        let foreign = &mut self.zones[zone].foreign;
+        match is_highest {
+            true if self.rules.takes_pages_with_the_block => {}
+            true => foreign.slab += pages,
+            false => foreign.kernel_gives(pages),
+        }
+    }
+
+    pub(crate) fn is_highest(&self, zone: usize) -> bool {
+        zone + 1 == self.zones.len()
+    }
+
     /// Users are about to take some of a zone's free pages: where theirs are too few, they take the
-    /// slab's blocks.
+    /// slab's blocks, or in the highest zone the pages that are missing from the kernel's.
     pub(crate) fn users_take(&mut self, zone: usize, pages: u64) {
+        let is_highest = self.is_highest(zone);
         let block = self.block();
         let from = &mut self.zones[zone];
         let (free, cache) = (from.free_of_users(), from.lru[2] + from.lru[3]);
         let foreign = &mut from.foreign;
-        if free < pages && foreign.slab > 0 {
+        if is_highest {
+            let missing = pages.saturating_sub(free).min(foreign.slab);
+            foreign.slab -= missing;
+            (0..missing.min(FULLY_BOOSTED)).for_each(|_| self.boost_watermarks(zone));
+        } else if free < pages && foreign.slab > 0 {
             foreign.slab = 0;
             self.boost_watermarks(zone);
         } else if foreign.slab == 0 && 2 * free.saturating_sub(pages) < block {
@@ -210,6 +260,32 @@ mod tests {
         memory.zones[0].pcp = Pcp::new(4, 1, 4, Tuning::of("6.1"));
         memory.release_of_kernel(List::Unmovable);
         assert_eq!(memory.zones[0].foreign.boot, 224, "the list is full");
+    }
+
+    #[test]
+    fn in_the_highest_zone_the_kernels_pages_boost_where_no_block_is_free_as_a_whole() {
+        let mut memory = memory(224);
+        memory.kernel_takes(1, 31);
+        assert_eq!((memory.boosts(1), memory.zones[1].foreign.slab), (0, 481));
+        memory.zones[1].free = 900;
+        memory.kernel_takes(1, 480);
+        assert_eq!(memory.boosts(1), 0, "the block has them");
+        memory.kernel_takes(1, 31);
+        assert_eq!(memory.boosts(1), 1350, "one by one, up to 1.5 times high");
+    }
+
+    #[test]
+    fn users_that_empty_the_highest_zone_take_the_kernels_pages_and_boost() {
+        for takes_pages_with_the_block in [true, false] {
+            let mut memory = memory(224);
+            memory.rules.takes_pages_with_the_block = takes_pages_with_the_block;
+            memory.zones[1].free = 500;
+            memory.kernel_gives(1, 100);
+            memory.users_take(1, 400);
+            assert_eq!(memory.boosts(1), 0);
+            memory.users_take(1, 500);
+            assert_eq!(memory.boosts(1) == 0, takes_pages_with_the_block);
+        }
     }
 
     #[test]

@@ -194,7 +194,7 @@ impl Memory {
         let drawn = self.zones[zone].pcp.allocate(list, state);
         match list {
             List::Slab => self.slab_takes(zone, drawn),
-            List::Unmovable => self.zones[zone].foreign.kernel_takes(drawn),
+            List::Unmovable => self.kernel_takes(zone, drawn),
             List::Users | List::Huge => self.users_take(zone, drawn),
         }
         self.zones[zone].free -= drawn;
@@ -209,15 +209,15 @@ impl Memory {
             .find(|&zone| *self.zones[zone].of_kernel(list) > 0)
             .expect("one was taken");
         let state = self.zone_state(zone);
-        let zone = &mut self.zones[zone];
-        *zone.of_kernel(list) -= list.block();
-        let given = zone.pcp.free(list, state);
+        let from = &mut self.zones[zone];
+        *from.of_kernel(list) -= list.block();
+        let given = from.pcp.free(list, state);
+        from.free += given;
         match list {
-            List::Unmovable => zone.foreign.kernel_gives(given),
-            List::Users | List::Huge => zone.users_give(given),
-            List::Slab => {}
+            List::Users | List::Huge => from.users_give(given),
+            List::Slab if !self.is_highest(zone) => {}
+            List::Slab | List::Unmovable => self.kernel_gives(zone, given),
         }
-        zone.free += given;
     }
 
     /// The zone with most free pages, of those that have so many.

@@ -40,6 +40,12 @@ enum Next {
 impl Memory {
     /// Evicts the next batch of the pass.
     pub(crate) fn generations_step(&mut self, pass: &mut Pass) -> Progress {
+        // kswapd that only makes room for boosts may not write, so it leaves generations alone
+        // (`lru_gen_shrink_node`, since 6.3).
+        let for_boosts = pass.control.reclaimer == Reclaimer::Kswapd && !pass.control.may_swap;
+        if for_boosts && !self.rules.lru_gen_is_early {
+            return Progress::Done;
+        }
         let Some(mut scan) = pass
             .generations
             .take()

@@ -284,6 +284,22 @@ fn kswapd_begins_with_the_priority_that_reaches_its_goal() {
 }
 
 #[test]
+fn a_run_for_boosts_alone_evicts_nothing_since_6_3() {
+    for (pages, is_short) in [(7800, false), (8000, true)] {
+        let mut memory = Memory::with_cache(10_000, 1000, pages, 0);
+        memory.set_lru_gen_enabled(true);
+        memory.zones[0].boost = 512;
+        assert_eq!(memory.is_balanced(0), !is_short);
+        memory.wake_kswapd(0);
+        while memory.kswapd.is_awake() {
+            memory.kswapd_step();
+        }
+        assert_eq!(memory.events.pgsteal_kswapd > 0, is_short);
+        assert_eq!(memory.zones[0].boost, 0);
+    }
+}
+
+#[test]
 fn the_floor_of_clean_pages_turns_eviction_to_anonymous_memory() {
     let (mut memory, _) = with_anon(1000);
     let file = memory.take_range(1000).expect("there is room");
