@@ -87,9 +87,9 @@ impl<'a> View<'a> {
         };
         let is_shown = |row: &&Row| table.columns.contains(&row.measure);
         let shown: Vec<Row> = rows.iter().filter(is_shown).cloned().collect();
-        let lines = missing(&shown)
-            .into_iter()
-            .map(|line| format!("no figure for {line}"));
+        let missing = missing(&shown).into_iter();
+        let missing = missing.map(|line| format!("no figure for {line}"));
+        let lines = self.limits().chain(missing);
         let measures = study.measures.len();
         let hint = format!(
             "with --all: each of {measures} measures on each of {} arms",
@@ -121,14 +121,14 @@ impl<'a> View<'a> {
             false => predicted(study, &self.arms, rows, judgements, *width),
         };
         let findings = findings(&self.arms, judgements, rows);
-        let limits = study.limits();
-        let of_arms = |line: &String| {
-            self.arms
-                .iter()
-                .any(|arm| line.starts_with(&format!("{arm}: ")))
-        };
-        let findings = limits.into_iter().filter(of_arms).chain(findings);
-        table + "\n" + &paragraphs(findings, *width)
+        table + "\n" + &paragraphs(self.limits().chain(findings), *width)
+    }
+
+    /// What the dirty limits of the wanted arms come to where they are not what they say.
+    fn limits(&self) -> impl Iterator<Item = String> {
+        let of_these = |arm: &str| self.arms.contains(&arm);
+        let limits = self.study.limits().into_iter();
+        limits.filter_map(move |(arm, what)| of_these(&arm).then(|| format!("{arm}: {what}")))
     }
 }
 

@@ -148,7 +148,10 @@ fn folded(study: &Study, what: &str, text: String) -> String {
 /// The limits that are not what they say.
 fn limits_of_arms(study: &Study) -> String {
     let lines = study.limits();
-    let line = |line: &String| format!("<p class=\"note\">{}.</p>\n", Escaped(line));
+    let line = |(arm, what): &(String, String)| {
+        let (arm, what) = (Escaped(arm), Escaped(what));
+        format!("<p class=\"note\">Arm {arm}: {what}.</p>\n")
+    };
     lines.iter().map(line).collect()
 }
 

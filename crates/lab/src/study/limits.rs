@@ -30,12 +30,13 @@ const HARD: Pair = Pair {
 };
 
 impl Study {
-    /// One line for each arm whose background limit is not below the hard one: the kernel takes it
-    /// and uses half of the hard limit. A share against bytes depends on the machine's memory and
-    /// is not told.
+    /// Arms whose background limit is not below the hard one, and what the kernel, which takes
+    /// that, uses instead: half of the hard limit. A share against bytes depends on the machine's
+    /// memory and is not told.
     #[must_use]
-    pub fn limits(&self) -> Vec<String> {
-        self.arms.iter().filter_map(halved).collect()
+    pub fn limits(&self) -> Vec<(String, String)> {
+        let of_arm = |arm: &Arm| Some((arm.name.clone(), halved(arm)?));
+        self.arms.iter().filter_map(of_arm).collect()
     }
 }
 
@@ -53,8 +54,7 @@ fn halved(arm: &Arm) -> Option<String> {
     };
     let (background, hard) = (BACKGROUND.shown(background), HARD.shown(hard));
     Some(format!(
-        "{}: {background} is not below {hard}: the kernel uses half of that, {half}",
-        arm.name
+        "{background} is not below {hard}: the kernel uses half of that, {half}"
     ))
 }
 
@@ -91,13 +91,14 @@ mod tests {
              [machine]\nmemory = \"1 GiB\"\n[[arm]]\nname = \"a\"\nsettings = {{ {settings} }}\n\
              [[process]]\nname = \"p\"\nsteps = [{{ sleep = \"1 s\" }}]\n"
         );
-        Study::parse(&text, "test").unwrap().limits()
+        let limits = Study::parse(&text, "test").unwrap().limits();
+        limits.into_iter().map(|(_, what)| what).collect()
     }
 
     #[test]
     fn a_background_limit_that_is_not_below_the_hard_one_is_said_to_be_half_of_it() {
         let both = "\"vm.dirty_ratio\" = 90, \"vm.dirty_background_ratio\" = 90";
-        let line = "a: vm.dirty_background_ratio = 90 is not below vm.dirty_ratio = 90: the kernel \
+        let line = "vm.dirty_background_ratio = 90 is not below vm.dirty_ratio = 90: the kernel \
                     uses half of that, 45 %";
         assert_eq!(said("", both), [line]);
         let bytes = "\"vm.dirty_bytes\" = 8192, \"vm.dirty_background_bytes\" = 9000";
