@@ -59,7 +59,11 @@ impl<'a> System<'a> {
                 Order::EstimateAt { disk, at } => {
                     self.events.add(at, Event::EstimateBandwidth { disk });
                 }
-                Order::CommitAt { disk, at } => self.events.add(at, Event::Commit { disk }),
+                Order::CommitAt {
+                    disk,
+                    transaction,
+                    at,
+                } => self.events.add(at, Event::Commit { disk, transaction }),
             }
         }
     }
@@ -82,9 +86,9 @@ impl<'a> System<'a> {
         }
     }
 
-    /// The journal of a disk commits, because its time has come.
-    pub(crate) fn commit_is_due(&mut self, disk: usize) {
-        self.memory.commit(disk);
+    /// A transaction of a disk's journal commits, because its time has come.
+    pub(crate) fn commit_is_due(&mut self, disk: usize, transaction: u64) {
+        self.memory.commit_old(disk, transaction);
         self.memory.take_spent();
         self.expect_disks();
     }

@@ -34,8 +34,8 @@ pub(crate) enum Event {
     Flush { disk: usize, at: Nanos },
     /// The bandwidth of a disk is estimated.
     EstimateBandwidth { disk: usize },
-    /// The journal of a disk commits.
-    Commit { disk: usize },
+    /// A transaction of a disk's journal is old.
+    Commit { disk: usize, transaction: u64 },
     /// The workload's deadline.
     Deadline,
 }

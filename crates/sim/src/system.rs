@@ -259,7 +259,7 @@ impl<'a> System<'a> {
                 }
                 Event::Flush { disk, at } => self.flush_is_due(disk, at),
                 Event::EstimateBandwidth { disk } => self.memory.renew_bandwidth(disk),
-                Event::Commit { disk } => self.commit_is_due(disk),
+                Event::Commit { disk, transaction } => self.commit_is_due(disk, transaction),
                 Event::Sample => self.sample(at)?,
                 Event::Deadline => self.over = true,
             }

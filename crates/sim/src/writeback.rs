@@ -76,8 +76,12 @@ pub(crate) enum Order {
     FlushAt { disk: usize, at: Nanos },
     /// The bandwidth of a disk is estimated at a time.
     EstimateAt { disk: usize, at: Nanos },
-    /// The journal of a disk commits at a time.
-    CommitAt { disk: usize, at: Nanos },
+    /// A transaction of a disk's journal commits at a time.
+    CommitAt {
+        disk: usize,
+        transaction: u64,
+        at: Nanos,
+    },
 }
 
 impl Writeback {

@@ -21,8 +21,8 @@ pub(crate) struct Journal {
     /// Transactions begun and committed.
     begun: u64,
     committed: u64,
-    /// The running transaction's last update; time stamps are those of ticks.
-    updated: Option<Nanos>,
+    /// The last transaction that was begun is still taking in updates.
+    is_running: bool,
     stage: Stage,
     /// The transaction after the one that commits is waited for.
     wanted: bool,
@@ -51,51 +51,59 @@ impl Journal {
 }
 
 impl Memory {
-    /// A file of a disk was written to: its time stamp changes once a tick.
+    /// A file of a disk was written to: its time stamp changes, which begins a transaction unless
+    /// one is running.
     pub(crate) fn update_time(&mut self, disk: usize) {
-        let (now, at) = (self.now(), self.began);
-        let clock = self.writeback.clock;
+        let at = self.writeback.clock.expiry(self.began, COMMIT_AGE);
         let journal = &mut self.writeback.devices[disk].journal;
-        let is_new = journal.updated.is_none();
-        journal.updated = Some(now);
-        if is_new {
-            journal.begun += 1;
-            let at = clock.expiry(at, COMMIT_AGE);
-            self.writeback.orders.push(Order::CommitAt { disk, at });
+        if core::mem::replace(&mut journal.is_running, true) {
+            return;
+        }
+        journal.begun += 1;
+        let transaction = journal.begun;
+        let order = Order::CommitAt {
+            disk,
+            transaction,
+            at,
+        };
+        self.writeback.orders.push(order);
+    }
+
+    /// A transaction is old: it commits, unless it has begun to already.
+    pub(crate) fn commit_old(&mut self, disk: usize, transaction: u64) {
+        if self.writeback.devices[disk].journal.begun == transaction {
+            self.commit(disk);
         }
     }
 
     /// Begins to commit the running transaction, or notes that it is wanted next.
     pub(crate) fn commit(&mut self, disk: usize) {
         let journal = &mut self.writeback.devices[disk].journal;
-        if journal.updated.is_none() {
+        if !journal.is_running {
             return;
         }
         if journal.stage != Stage::Idle {
             journal.wanted = true;
             return;
         }
-        (journal.updated, journal.stage) = (None, Stage::Blocks);
+        (journal.is_running, journal.stage) = (false, Stage::Blocks);
         self.write_journal(disk, BLOCKS);
     }
 
-    /// A write of the journal is done: the record follows the blocks. True once a transaction is
-    /// durable.
-    pub(crate) fn journal_written(&mut self, disk: usize) -> bool {
+    /// A write of the journal is done: the record follows the blocks.
+    pub(crate) fn journal_written(&mut self, disk: usize) {
         let journal = &mut self.writeback.devices[disk].journal;
         match journal.stage {
             Stage::Blocks => {
                 journal.stage = Stage::Record;
                 self.write_journal(disk, RECORD);
-                false
             }
             _ => {
                 journal.stage = Stage::Idle;
-                journal.committed = journal.begun - u64::from(journal.updated.is_some());
+                journal.committed = journal.begun - u64::from(journal.is_running);
                 if core::mem::take(&mut journal.wanted) {
                     self.commit(disk);
                 }
-                true
             }
         }
     }
