@@ -61,7 +61,7 @@ pub struct Domain {
 /// A device's part of a domain.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Device {
-    /// Its share of both thresholds (`wb_thresh`, `wb_bg_thresh`; [`share::thresholds`]).
+    /// Its share of both thresholds (`wb_thresh`, `wb_bg_thresh`; [`share::Share::thresholds`]).
     pub thresholds: Thresholds,
     /// Pages of it that are dirty or under writeback (`wb_dirty`).
     pub dirty: Pages,
