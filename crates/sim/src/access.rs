@@ -1,7 +1,6 @@
 //! Accesses under way: operation after operation, each a run of pages of a file or a region.
 
 use alloc::boxed::Box;
-use alloc::vec::Vec;
 
 use mm::access::{self, Operation};
 use mm::outcome::Status;
@@ -19,7 +18,7 @@ use crate::page_alloc::NoPage;
 use crate::pcp::List;
 use crate::roles::WaitsFor;
 use crate::sampling;
-use crate::sched::Sleep;
+use crate::sched::{Sleep, TICK};
 use crate::system::{Flow, System};
 use crate::task::{Area, Running, Task, Underway};
 
@@ -28,9 +27,6 @@ const CHUNK: u64 = 32;
 
 /// Pages of a request of direct I/O (`BIO_MAX_VECS`).
 const DIRECT_PAGES: u64 = 256;
-
-/// A tick of the kernel's clock.
-const TICK: Nanos = Nanos(4 * Nanos::MILLI.0);
 
 /// What stops the operations of an access for now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -224,18 +220,23 @@ impl<'a> System<'a> {
         self.memory.folios.fetch(operations.iter().map(first));
     }
 
+    /// What reads and writes the file with this index for an access.
+    fn reader<'r>(&'r mut self, running: &'r mut Running<'a>, index: usize) -> Reader<'r> {
+        Reader {
+            memory: &mut self.memory,
+            file: &self.files[index],
+            readahead: &mut running.readahead,
+        }
+    }
+
     fn read_file(
         &mut self,
         running: &mut Running<'a>,
         operation: &mut Underway,
         index: usize,
     ) -> Progress {
-        let mut reader = Reader {
-            memory: &mut self.memory,
-            file: &self.files[index],
-            readahead: &mut running.readahead,
-        };
         let chunk_end = (operation.cursor + self.batch).min(operation.end);
+        let mut reader = self.reader(running, index);
         reader.read(&mut operation.cursor, chunk_end, operation.end)
     }
 
@@ -246,11 +247,7 @@ impl<'a> System<'a> {
         operation: &mut Underway,
         index: usize,
     ) -> Progress {
-        let mut reader = Reader {
-            memory: &mut self.memory,
-            file: &self.files[index],
-            readahead: &mut running.readahead,
-        };
+        let mut reader = self.reader(running, index);
         let chunk_end = (operation.cursor + CHUNK).min(operation.end);
         reader.write(&mut operation.cursor, chunk_end, operation.is_whole)
     }
@@ -261,11 +258,7 @@ impl<'a> System<'a> {
             return;
         };
         if let Some(rest) = running.readahead.take_rest() {
-            let mut reader = Reader {
-                memory: &mut self.memory,
-                file: &self.files[index],
-                readahead: &mut running.readahead,
-            };
+            let mut reader = self.reader(running, index);
             reader.request(rest.gap, rest.window.start);
         }
     }
@@ -279,11 +272,7 @@ impl<'a> System<'a> {
         index: usize,
     ) -> Progress {
         task.mapped.insert(index);
-        let mut reader = Reader {
-            memory: &mut self.memory,
-            file: &self.files[index],
-            readahead: &mut running.readahead,
-        };
+        let mut reader = self.reader(running, index);
         let chunk_end = (operation.cursor + CHUNK).min(operation.end);
         reader.touch(
             &mut operation.cursor,
@@ -311,19 +300,14 @@ impl<'a> System<'a> {
         operation.faulting = true;
         let pages = end - operation.cursor;
         self.memory.spent += pages * self.memory.costs.direct_ps;
-        let request = Request {
-            direction: match operation.write {
-                true => Direction::Write,
-                false => Direction::Read,
-            },
-            offset: file.offset + operation.cursor * PageSize::FOUR_KIB.bytes(),
-            length: pages * PageSize::FOUR_KIB.bytes(),
-            pages: Vec::new(),
-            waiter: Some(task.entity),
-            is_journal: false,
-            submitted: Nanos::ZERO,
-            issued: Nanos::ZERO,
+        let direction = match operation.write {
+            true => Direction::Write,
+            false => Direction::Read,
         };
+        let page = PageSize::FOUR_KIB.bytes();
+        let offset = file.offset + operation.cursor * page;
+        let mut request = Request::new(direction, offset, pages * page);
+        request.waiter = Some(task.entity);
         self.memory.submit(file.disk, request);
         Progress::Submitted
     }

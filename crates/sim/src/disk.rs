@@ -106,17 +106,25 @@ pub(crate) struct Disk {
 }
 
 impl Request {
-    /// A request for one page.
-    pub(crate) fn page(direction: Direction, offset: u64, page: PageId) -> Self {
+    /// A request that holds no page, and that nobody waits for.
+    pub(crate) fn new(direction: Direction, offset: u64, length: u64) -> Self {
         Self {
             direction,
             offset,
-            length: 4096,
-            pages: vec![page..page + 1],
+            length,
+            pages: Vec::new(),
             waiter: None,
             is_journal: false,
             submitted: Nanos::ZERO,
             issued: Nanos::ZERO,
+        }
+    }
+
+    /// A request for one page.
+    pub(crate) fn page(direction: Direction, offset: u64, page: PageId) -> Self {
+        Self {
+            pages: vec![page..page + 1],
+            ..Self::new(direction, offset, 4096)
         }
     }
 
@@ -328,14 +336,8 @@ mod tests {
     fn request(direction: Direction, offset: u64, length: u64) -> Request {
         let pages = vec![offset as u32 / 4096..(offset + length) as u32 / 4096];
         Request {
-            direction,
-            offset,
-            length,
             pages,
-            waiter: None,
-            is_journal: false,
-            submitted: Nanos::ZERO,
-            issued: Nanos::ZERO,
+            ..Request::new(direction, offset, length)
         }
     }
 

@@ -1,9 +1,5 @@
 //! The page cache: files, reads through it, and what is being read (`mm/filemap.c`).
 
-use alloc::vec;
-
-use mm::units::Nanos;
-
 use crate::disk::{Direction, Request};
 use crate::folio::{Flag, Folios, MAPPED, PageId, State};
 use crate::memory::Memory;
@@ -203,16 +199,9 @@ impl Reader<'_> {
     /// Sends the request for the pages from `start` to before `end`, as indices.
     pub(crate) fn request(&mut self, start: Option<u64>, end: u64) {
         let Some(start) = start else { return };
-        let request = Request {
-            direction: Direction::Read,
-            offset: self.file.offset + start * PAGE,
-            length: (end - start) * PAGE,
-            pages: vec![self.file.pages_of(start..end)],
-            waiter: None,
-            is_journal: false,
-            submitted: Nanos::ZERO,
-            issued: Nanos::ZERO,
-        };
+        let offset = self.file.offset + start * PAGE;
+        let mut request = Request::new(Direction::Read, offset, (end - start) * PAGE);
+        request.pages.push(self.file.pages_of(start..end));
         self.memory.submit(self.file.disk, request);
     }
 }

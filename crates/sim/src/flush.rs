@@ -34,9 +34,7 @@ impl<'a> System<'a> {
             self.memory.began = now;
             self.memory.unbroken = 0;
             let progress = self.memory.flusher_step(disk);
-            let ran = Nanos(self.memory.take_spent() / 1000 + 1);
-            now += ran;
-            self.memory.writeback.devices[disk].flusher.cpu_time += ran;
+            now += Nanos(self.memory.take_spent() / 1000 + 1);
             self.expect_disks();
             if let Progress::Congested { disk } = progress {
                 let entity = self.flusher_of(disk);

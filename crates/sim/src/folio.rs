@@ -152,8 +152,7 @@ impl Folios {
     }
 
     /// Loads the flags of pages that will be needed soon; the first page of an empty region may be
-    /// none. The loads do not depend on each other, so
-    /// the processor waits for all of them at once.
+    /// none. The loads do not depend on each other, so the processor waits for all of them at once.
     pub(crate) fn fetch(&self, pages: impl Iterator<Item = PageId>) {
         let flags = |page: PageId| self.flags.get(page as usize).copied().unwrap_or(0);
         black_box(pages.fold(0, |sum, page| sum ^ flags(page)));

@@ -9,6 +9,7 @@ use crate::lru_gen::Walked;
 use crate::memory::Memory;
 use crate::mglru::{Generations, Place, note_use};
 use crate::sched::TICK;
+use crate::timer::TICKS_BEGIN;
 
 /// The group that holds what no control group does, and in whose terms global reclaim thinks.
 pub(crate) const ROOT: usize = 0;
@@ -16,10 +17,6 @@ pub(crate) const ROOT: usize = 0;
 /// Time between two flushes of the groups' statistics: `FLUSH_TIME` is two seconds, 500 ticks; the
 /// timer wheel keeps a timer of that length to eight ticks, so that it takes 504.
 pub(crate) const FLUSH_PERIOD: Nanos = Nanos(504 * TICK.0);
-
-/// When a booting kernel's ticks begin, from which on the flushes come: in a VM of 512 MiB 101 ms
-/// after power-on.
-const TICKS_BEGIN: Nanos = Nanos(101_000_000);
 
 /// When a machine that has been up for so long flushes the groups' statistics next.
 pub(crate) fn first_flush(uptime: Nanos) -> Nanos {

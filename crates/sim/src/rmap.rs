@@ -1,17 +1,17 @@
 //! Which processes map which pages of files (`mm/rmap.c`): each has page tables of its own, so each
 //! faults for itself, and a page that is evicted or written leaves all of them.
 
-use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
 use crate::folio::{Flag, MAPPED, PageId};
 use crate::memory::Memory;
 use crate::writeback::Tags;
 
-/// The page tables of files' mappings, by the file's first page.
+/// The page tables of files' mappings: of each file that is mapped its first page, in order, and
+/// the tables of those who map it.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Rmap {
-    files: BTreeMap<PageId, Vec<Table>>,
+    files: Vec<(PageId, Vec<Table>)>,
 }
 
 /// What a process has of a file in its page tables.
@@ -25,30 +25,41 @@ struct Table {
     young: Tags,
 }
 
-/// A process's table of a file: the file's first page, and which table it is.
+/// A process's table of a file: the file's first page, and which table it is. Good until another
+/// file is mapped, or a process ends.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Mapping {
     base: PageId,
+    file: usize,
     slot: usize,
 }
 
 impl Rmap {
     fn tables(&mut self, page: PageId) -> (PageId, &mut [Table]) {
-        match self.files.range_mut(..=page).next_back() {
-            Some((base, tables)) => (page - base, tables),
+        let behind = self.files.partition_point(|(base, _)| *base <= page);
+        match self.files[..behind].last_mut() {
+            Some((base, tables)) => (page - *base, tables),
             None => (0, &mut []),
         }
     }
 
     fn table(&mut self, mapping: Mapping) -> Option<&mut Table> {
-        self.files.get_mut(&mapping.base)?.get_mut(mapping.slot)
+        self.files.get_mut(mapping.file)?.1.get_mut(mapping.slot)
     }
 }
 
 impl Memory {
     /// The running process's table of the file that begins with this page.
     pub(crate) fn mapping(&mut self, base: PageId) -> Mapping {
-        let (owner, tables) = (self.space, self.rmap.files.entry(base).or_default());
+        let (owner, files) = (self.space, &mut self.rmap.files);
+        let file = match files.binary_search_by_key(&base, |(base, _)| *base) {
+            Ok(file) => file,
+            Err(file) => {
+                files.insert(file, (base, Vec::new()));
+                file
+            }
+        };
+        let tables = &mut files[file].1;
         let known = tables.iter().position(|table| table.owner == owner);
         let slot = known.unwrap_or_else(|| {
             tables.push(Table {
@@ -57,14 +68,14 @@ impl Memory {
             });
             tables.len() - 1
         });
-        Mapping { base, slot }
+        Mapping { base, file, slot }
     }
 
     /// Whether a touch of a page changes nothing: the process maps it, for a write so that it may
     /// write, and it is known to use it.
     pub(crate) fn is_mapped_and_used(&self, mapping: Mapping, page: PageId, write: bool) -> bool {
-        let table = self.rmap.files.get(&mapping.base);
-        let Some(table) = table.and_then(|tables| tables.get(mapping.slot)) else {
+        let file = self.rmap.files.get(mapping.file);
+        let Some(table) = file.and_then(|(_, tables)| tables.get(mapping.slot)) else {
             return false;
         };
         let index = page - mapping.base;
@@ -154,7 +165,8 @@ impl Memory {
     /// A process that maps the file's pages from `base` on ends: the pages that only it maps are no
     /// longer mapped. Those that it used, and that are still there.
     pub(crate) fn end_mapping(&mut self, owner: usize, base: PageId) -> Vec<PageId> {
-        let Some(tables) = self.rmap.files.get_mut(&base) else {
+        let mut files = self.rmap.files.iter_mut();
+        let Some((_, tables)) = files.find(|(of, _)| *of == base) else {
             return Vec::new();
         };
         let Some(at) = tables.iter().position(|table| table.owner == owner) else {

@@ -22,34 +22,29 @@ pub(crate) fn check(scenario: &Scenario) -> Result<(), Error> {
 
 /// Whether the workload writes the arm's settings by itself.
 pub(crate) fn applies_arm(workload: &Workload) -> bool {
-    fn within(steps: &[Step]) -> bool {
-        steps.iter().any(|step| match &step.action {
-            Action::ApplyArm => true,
-            Action::Repeat { steps, .. } => within(steps),
-            _ => false,
-        })
-    }
-    workload
-        .processes
-        .iter()
-        .any(|process| within(&process.steps))
+    any_action(workload, |action| *action == Action::ApplyArm)
 }
 
 /// Whether the workload writes to files.
 pub(crate) fn writes_files(workload: &Workload) -> bool {
-    fn within(steps: &[Step]) -> bool {
+    any_action(workload, |action| match action {
+        Action::Access(access) => {
+            access.write_percent > 0 && matches!(access.target, Target::File(_))
+        }
+        _ => false,
+    })
+}
+
+/// Whether any process does such a thing, within repetitions too.
+fn any_action(workload: &Workload, is_wanted: fn(&Action) -> bool) -> bool {
+    fn within(steps: &[Step], is_wanted: fn(&Action) -> bool) -> bool {
         steps.iter().any(|step| match &step.action {
-            Action::Access(access) => {
-                access.write_percent > 0 && matches!(access.target, Target::File(_))
-            }
-            Action::Repeat { steps, .. } => within(steps),
-            _ => false,
+            Action::Repeat { steps, .. } => within(steps, is_wanted),
+            action => is_wanted(action),
         })
     }
-    workload
-        .processes
-        .iter()
-        .any(|process| within(&process.steps))
+    let mut processes = workload.processes.iter();
+    processes.any(|process| within(&process.steps, is_wanted))
 }
 
 fn check_process(process: &Process) -> Result<(), Error> {

@@ -1,5 +1,6 @@
 //! The timer wheel (`kernel/time/timer.c`): a timer goes off at a tick, the later the coarser.
 
+pub(crate) use mm::formula::throttle::HZ;
 use mm::units::Nanos;
 
 use crate::sched::TICK;
@@ -7,11 +8,8 @@ use crate::sched::TICK;
 /// What the count of ticks begins with: five minutes before it would overflow 32 bits.
 const INITIAL_JIFFIES: u64 = (1 << 32) - 300 * HZ;
 
-/// Ticks a second.
-pub(crate) const HZ: u64 = 250;
-
 /// When a booting kernel's ticks begin: in a VM of 512 MiB 101 ms after power-on.
-const TICKS_BEGIN: Nanos = Nanos(101_000_000);
+pub(crate) const TICKS_BEGIN: Nanos = Nanos(101_000_000);
 
 /// Ticks from which on a timer is kept to eight, 64, 512 of them (`LVL_START`).
 const LEVELS: [(u64, u64); 3] = [(4032, 512), (504, 64), (63, 8)];

@@ -69,14 +69,6 @@ const TAKE: &[(&str, Take)] = &[
     ("failed", Take::Failed),
 ];
 
-const OVER: &[(&str, Over)] = &[
-    ("minimum", Over::Minimum),
-    ("mean", Over::Mean),
-    ("median", Over::Median),
-    ("p90", Over::P90),
-    ("p99", Over::P99),
-    ("maximum", Over::Maximum),
-];
 /// What the samples of a span become: one number, or a curve.
 const OVER_SAMPLES: &[(&str, Over)] = &[
     ("minimum", Over::Minimum),
@@ -87,6 +79,8 @@ const OVER_SAMPLES: &[(&str, Over)] = &[
     ("maximum", Over::Maximum),
     ("time", Over::Time),
 ];
+/// What several numbers become: one.
+const OVER: &[(&str, Over)] = OVER_SAMPLES.split_at(OVER_SAMPLES.len() - 1).0;
 
 /// Reads the measures; `labels` holds the labels and snapshots of all arms.
 pub(super) fn measures(

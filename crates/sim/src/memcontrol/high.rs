@@ -5,9 +5,7 @@ use mm::formula::high_delay::{Excess, ticks};
 use mm::units::{Nanos, Pages};
 
 use super::{Counter, GroupId, Groups, ROOT};
-
-/// Ticks of the kernel's clock in a second (`CONFIG_HZ` of Debian's kernels).
-const HZ: u64 = 250;
+use crate::timer::HZ;
 
 impl Groups {
     /// Whether the group or an ancestor is above its high limit of memory or of swap.

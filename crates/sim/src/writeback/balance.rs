@@ -151,7 +151,8 @@ impl Memory {
         again: Option<Pages>,
         now: u64,
     ) -> Option<(u64, Option<Pages>)> {
-        let (whole, part) = (self.whole(), self.part(disk));
+        let whole = self.whole();
+        let part = self.part(disk, whole.thresholds);
         if self.real(self.writeback.dirty) > whole.thresholds.background {
             self.start_background(disk);
         }
@@ -290,11 +291,10 @@ impl Memory {
         writeback.domain.completions.share(completed)
     }
 
-    fn part(&mut self, disk: usize) -> Part {
+    fn part(&mut self, disk: usize, thresholds: Thresholds) -> Part {
         let share = self.share(disk);
         let device = &self.writeback.devices[disk];
         let throttle = &device.throttle;
-        let thresholds = self.dirty_thresholds();
         Part {
             thresholds: share.thresholds(thresholds, throttle.bounded.share, self.reserved()),
             dirty: self.real(device.reclaimable + device.writing),

@@ -34,8 +34,6 @@ pub(crate) struct Flusher {
     work: Option<Work>,
     /// Requests that it holds back so that they can grow.
     plug: Vec<(usize, Request)>,
-    /// CPU time that it has used.
-    pub(crate) cpu_time: Nanos,
 }
 
 /// Why a flusher writes, in the order in which it looks.

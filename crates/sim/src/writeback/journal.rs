@@ -1,7 +1,7 @@
 //! The journal of a disk's file system (`fs/jbd2`): a file that is written to changes its time
 //! stamp, and that becomes durable with the next commit.
 
-use mm::units::{Bytes, Nanos};
+use mm::units::Bytes;
 
 use crate::disk::{Direction, Request};
 use crate::memory::Memory;
@@ -114,16 +114,8 @@ impl Memory {
         let journal = &mut self.writeback.devices[disk].journal;
         let offset = size.saturating_sub(room) + journal.position % room;
         journal.position += length;
-        let request = Request {
-            direction: Direction::Write,
-            offset,
-            length,
-            pages: alloc::vec::Vec::new(),
-            waiter: None,
-            is_journal: true,
-            submitted: Nanos::ZERO,
-            issued: Nanos::ZERO,
-        };
+        let mut request = Request::new(Direction::Write, offset, length);
+        request.is_journal = true;
         self.submit(disk, request);
     }
 }
