@@ -9,7 +9,7 @@ fuzz_target!(|data: (&str, &str)| {
     let (tunable, value) = (data.0.to_owned(), data.1.to_owned());
     let setting = Setting { tunable, value };
     match catalogue::check(&setting) {
-        Ok(tunable) => assert!(tunable.means_same(&setting.value, &setting.value)),
+        Ok(named) => assert!(named.tunable.means_same(&setting.value, &setting.value)),
         Err(error) => assert!(!error.to_string().contains('\n')),
     }
 });

@@ -7,7 +7,10 @@ use plimsoll_mm::catalogue;
 use plimsoll_mm::choice::Choice;
 use plimsoll_mm::formula::throttle::{HZ, Outlook, Writer, position};
 use plimsoll_mm::hierarchy::Protection;
+use plimsoll_mm::maps;
 use plimsoll_mm::outcome::{Latency, Outcome, STEPS, Status, StepOutcome};
+use plimsoll_mm::pagemap;
+use plimsoll_mm::process::{self, KsmStat};
 use plimsoll_mm::settings::Setting;
 use plimsoll_mm::snapshot::{FACTS, Snapshot};
 use plimsoll_mm::suggest;
@@ -124,6 +127,36 @@ fn kernel_like() -> impl Strategy<Value = String> {
         .prop_map(|parts| parts.into_iter().map(|(word, gap)| word + gap).collect())
 }
 
+/// Words that the files of a process are made of.
+fn process_like() -> impl Strategy<Value = String> {
+    let words = [
+        "7f0000000000-7f0040000000",
+        "1-2",
+        "-",
+        "rw-p",
+        "rw-s",
+        "00000000",
+        "00:00",
+        "[heap]",
+        "/dev/hugepages/a",
+        "hugetlbfs",
+        "Name:",
+        "State:",
+        "RssAnon:",
+        "kB",
+        "ksm_merging_pages",
+        "ksm_merge_any:",
+        "yes",
+        "18446744073709551616",
+        "-1",
+        "0",
+        "é",
+    ];
+    let word = prop_oneof![select(words.to_vec()).prop_map(String::from), ".{0,6}"];
+    vec((word, select(vec![" ", " ", "\n", "", "\t"])), 0..40)
+        .prop_map(|parts| parts.into_iter().map(|(word, gap)| word + gap).collect())
+}
+
 fn parse_all(files: BTreeMap<String, String>) -> Snapshot {
     let frame = Frame {
         files,
@@ -197,6 +230,33 @@ proptest! {
             let message = error.to_string();
             prop_assert!(!message.contains('\n'), "{message:?} is one line");
             prop_assert!(message.starts_with(&error.file));
+        }
+    }
+
+    #[test]
+    fn files_of_a_process_are_read_or_refused_with_their_line(text in process_like()) {
+        let errors = [
+            maps::parse("f", &text).err(),
+            process::Status::parse("f", &text).err(),
+            KsmStat::parse("f", &text).err(),
+        ];
+        for error in errors.into_iter().flatten() {
+            prop_assert!(!error.to_string().contains('\n'), "{error}");
+            prop_assert!(text.lines().count() >= error.line, "{error}");
+        }
+        for mapping in maps::parse("f", &text).into_iter().flatten() {
+            prop_assert!(mapping.start < mapping.end);
+            let _ = mapping.may_merge(&maps::hugetlb_mounts(&text));
+        }
+    }
+
+    #[test]
+    fn a_page_is_anonymous_or_swapped_or_neither(bytes in vec(any::<u8>(), 0..64)) {
+        let entries: Vec<pagemap::Entry> = pagemap::entries(&bytes).collect();
+        prop_assert_eq!(entries.len(), bytes.len() / pagemap::ENTRY);
+        for entry in entries {
+            prop_assert!(!(entry.is_anonymous() && entry.is_swapped()));
+            prop_assert!(entry.frame() != Some(0));
         }
     }
 

@@ -1,0 +1,122 @@
+//! How fast ksmd goes, and what share of a CPU it takes.
+//!
+//! ksmd visits `pages_to_scan` pages, sleeps `sleep_millisecs`, and so on. A page is not merged at
+//! its first visit, which only takes its checksum, so what can be merged is merged after
+//! [`SCANS_TO_MERGE`] full scans.
+
+use crate::units::Nanos;
+
+/// Full scans after which everything that has a twin is merged.
+pub const SCANS_TO_MERGE: u64 = 2;
+
+/// The settings that pace it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pace {
+    /// Pages visited between two sleeps.
+    pub pages_to_scan: u64,
+    /// The sleep.
+    pub sleep: Nanos,
+}
+
+/// The settings of the scan-time advisor (Linux 6.8), which sets `pages_to_scan` itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Advisor {
+    /// `advisor_target_scan_time`: what a full scan is to take.
+    pub target: Nanos,
+    /// `advisor_max_cpu`: the most of one CPU, in percent.
+    pub max_cpu: u64,
+    /// `advisor_min_pages_to_scan` and `advisor_max_pages_to_scan`.
+    pub bounds: (u64, u64),
+}
+
+impl Pace {
+    /// The share of one CPU that ksmd takes, from 0 to 1, where a visit takes `visit`.
+    #[must_use]
+    pub fn cpu(self, visit: Nanos) -> f64 {
+        let busy = self.busy(visit);
+        busy / (busy + self.sleep.0 as f64).max(1.0)
+    }
+
+    /// How long a full scan of so many candidates takes; `None` where ksmd visits none.
+    #[must_use]
+    pub fn scan(self, candidates: u64, visit: Nanos) -> Option<Nanos> {
+        let rounds =
+            candidates as f64 / (self.pages_to_scan > 0).then_some(self.pages_to_scan)? as f64;
+        Some(Nanos(
+            (rounds * (self.busy(visit) + self.sleep.0 as f64)) as u64,
+        ))
+    }
+
+    fn busy(self, visit: Nanos) -> f64 {
+        self.pages_to_scan as f64 * visit.0 as f64
+    }
+}
+
+impl Advisor {
+    /// Where the advisor settles: a full scan takes its target, as far as its bounds let it.
+    #[must_use]
+    pub fn settles(self, candidates: u64, sleep: Nanos, visit: Nanos) -> Pace {
+        let (candidates, asleep) = (candidates as f64, sleep.0 as f64);
+        let spare = self.target.0 as f64 - candidates * visit.0 as f64;
+        let wanted = match spare > 0.0 {
+            true => candidates * asleep / spare,
+            false => f64::MAX,
+        };
+        let share = self.max_cpu.min(99) as f64 / 100.0;
+        let affordable = asleep * share / ((1.0 - share) * visit.0.max(1) as f64);
+        let (least, most) = self.bounds;
+        Pace {
+            pages_to_scan: (wanted.min(affordable) as u64).min(most).max(least),
+            sleep,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SLEEP: Nanos = Nanos(20_000_000);
+    const VISIT: Nanos = Nanos(2_000);
+
+    #[test]
+    fn a_published_host_keeps_ksmd_at_half_a_cpu() {
+        // 607 GiB, 9000 pages every 20 ms.
+        let pace = Pace {
+            pages_to_scan: 9000,
+            sleep: SLEEP,
+        };
+        assert!((pace.cpu(VISIT) - 18.0 / 38.0).abs() < 1e-9);
+        let scan = pace.scan((607 << 30) / 4096, VISIT).expect("it scans");
+        assert_eq!(scan.0 / Nanos::SECOND.0, 671);
+        let asleep = Pace {
+            pages_to_scan: 0,
+            sleep: SLEEP,
+        };
+        assert_eq!((asleep.scan(1, VISIT), asleep.cpu(VISIT)), (None, 0.0));
+    }
+
+    #[test]
+    fn the_advisor_scans_in_its_time_within_its_bounds() {
+        let advisor = Advisor {
+            target: Nanos(200 * Nanos::SECOND.0),
+            max_cpu: 70,
+            bounds: (500, 30_000),
+        };
+        let settled = |candidates| advisor.settles(candidates, SLEEP, VISIT);
+        let scan = settled(10_000_000)
+            .scan(10_000_000, VISIT)
+            .expect("it scans");
+        assert!((scan.seconds() - 200.0).abs() < 1.0, "{scan}");
+        assert_eq!(settled(1000).pages_to_scan, 500);
+        assert!((settled(u64::MAX >> 20).cpu(VISIT) - 0.7).abs() < 0.001);
+        let slow = Advisor {
+            max_cpu: 100,
+            ..advisor
+        };
+        assert_eq!(
+            slow.settles(u64::MAX >> 20, SLEEP, VISIT).pages_to_scan,
+            30_000
+        );
+    }
+}
