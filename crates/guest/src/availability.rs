@@ -23,6 +23,10 @@ pub(crate) fn probe(scenario: &Scenario, place: &Place, recorder: &mut Recorder)
                 list.iter()
                     .for_each(|it| probe_setting(it, place, recorder));
             }
+            Action::Policy(policy) => {
+                let tunables = policy.tunables().iter();
+                tunables.for_each(|tunable| probe_tunable(tunable, place, recorder));
+            }
             Action::SetCgroup { cgroup, file } => probe_file(cgroup, &file.0, place, recorder),
             Action::Reclaim {
                 cgroup, swappiness, ..
@@ -50,10 +54,19 @@ pub(crate) fn each_step<'a>(steps: &'a [Step], look: &mut dyn FnMut(&'a Step)) {
 /// A name that the catalogue does not have is refused elsewhere.
 fn probe_setting(setting: &Setting, place: &Place, recorder: &mut Recorder) {
     let here = place.setting(setting);
-    let named = catalogue::named(&here.tunable);
-    if named.is_some_and(|named| !place.root.is_file(&named.path())) {
+    if is_missing(&here.tunable, place) {
         recorder.unavailable(&setting.tunable);
     }
+}
+
+fn probe_tunable(tunable: &str, place: &Place, recorder: &mut Recorder) {
+    if is_missing(tunable, place) {
+        recorder.unavailable(tunable);
+    }
+}
+
+fn is_missing(tunable: &str, place: &Place) -> bool {
+    catalogue::named(tunable).is_some_and(|named| !place.root.is_file(&named.path()))
 }
 
 /// A group that is not there is refused elsewhere.

@@ -51,7 +51,7 @@ fn run(
     mount::disks(&scenario.machine, orders.clock, place)?;
     mount::swap(&scenario.machine, place)?;
     make_cgroups(place, &scenario.workload.cgroups, recorder)?;
-    recorder.watch(&scenario.workload.cgroups);
+    recorder.watch(&scenario.workload);
     let prepared = settings::prepare(&scenario, place, recorder)?;
     if recorder.is_unavailable() {
         recorder.abandon();

@@ -112,7 +112,11 @@ impl<'a> Process<'a> {
 
     fn once(&mut self, number: u32, action: &Action) -> Result<(), Why> {
         match action {
-            Action::Snapshot | Action::Start { .. } | Action::Wait { .. } | Action::Kill { .. } => {
+            Action::Snapshot
+            | Action::Policy(_)
+            | Action::Start { .. }
+            | Action::Wait { .. }
+            | Action::Kill { .. } => {
                 self.meter.ask(number + 1)?;
             }
             Action::ApplyArm => settings::apply_arm(self.place, self.plan.scenario)?,

@@ -1,5 +1,6 @@
 //! What a run leaves: frames as text, kept in memory until its end, and the bench's notes.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::io::{self, Write};
 
@@ -8,12 +9,13 @@ use mm::capture::Frame;
 use mm::lru_gen::{ENABLED, Enabled, TABLE};
 use mm::outcome::{FAILED, PROGRESS, STEPS, UNAVAILABLE};
 use mm::units::Nanos;
-use mm::workload::Cgroup;
+use mm::workload::Workload;
 use rustix::io::Errno;
 use rustix::mm::{Advice, MapFlags};
 
 use crate::clock;
 use crate::mapping::Mapping;
+use crate::merging;
 use crate::place::Place;
 
 /// Path of the note that says what went wrong; a run that has it was not performed as the study
@@ -30,6 +32,8 @@ pub const OBSERVER: &str = "plimsoll/observer";
 const KERNEL_THREADS: [&str; 3] = ["kswapd", "ksmd", "khugepaged"];
 /// What is read of each.
 const THREAD_FILES: [&str; 2] = ["schedstat", "stat"];
+/// The CPU time of ksmd, which samples hold where pages are offered to it.
+const KSMD_TIME: &str = "proc/ksmd/schedstat";
 /// What is read of each control group of the workload.
 const CGROUP_FILES: [&str; 6] = [
     "memory.current",
@@ -52,6 +56,10 @@ pub struct Recorder {
     line: String,
     /// Files that a snapshot holds besides the usual ones: path to read, path to note.
     extra: Vec<(String, String)>,
+    /// The same of a sample.
+    sampled: Vec<(String, String)>,
+    /// The processes that run, where pages are offered to be merged: name and number.
+    merging: Option<BTreeMap<String, u32>>,
     /// When the last frame was taken.
     last: Nanos,
     samples: Effort,
@@ -84,6 +92,8 @@ impl Recorder {
             text: Text::default(),
             line: String::with_capacity(64 << 10),
             extra: Vec::new(),
+            sampled: Vec::new(),
+            merging: None,
             last: Nanos::ZERO,
             samples: Effort::default(),
             snapshots: Effort::default(),
@@ -96,13 +106,35 @@ impl Recorder {
     }
 
     /// Lets snapshots hold, besides the usual files, those of the kernel threads that move memory
-    /// and those of the control groups. To be called when /proc is there.
-    pub fn watch(&mut self, cgroups: &[Cgroup]) {
+    /// and those of the control groups; where pages are offered to be merged, samples and snapshots
+    /// what becomes of that. To be called when /proc is there.
+    pub fn watch(&mut self, workload: &Workload) {
         self.extra = kernel_threads(&self.root);
-        for cgroup in cgroups {
+        for cgroup in &workload.cgroups {
             let path = Place::cgroup(&cgroup.path);
             let files = CGROUP_FILES.iter().map(|file| format!("{path}/{file}"));
             self.extra.extend(files.map(|file| (file.clone(), file)));
+        }
+        if merging::is_offered(workload) {
+            let files = merging::counters(&self.root).into_iter();
+            self.sampled = files.map(|file| (file.clone(), file)).collect();
+            let ksmd = self.extra.iter().filter(|(_, name)| name == KSMD_TIME);
+            self.sampled.extend(ksmd.cloned());
+            self.merging = Some(BTreeMap::new());
+        }
+    }
+
+    /// A process of the workload runs.
+    pub(crate) fn started(&mut self, name: &str, pid: u32) {
+        if let Some(processes) = &mut self.merging {
+            processes.insert(name.to_owned(), pid);
+        }
+    }
+
+    /// A process of the workload has ended.
+    pub(crate) fn ended(&mut self, name: &str) {
+        if let Some(processes) = &mut self.merging {
+            processes.remove(name);
         }
     }
 
@@ -146,6 +178,7 @@ impl Recorder {
     pub(crate) fn sample(&mut self, at: Nanos, progress: String) {
         let before = clock::cpu_time();
         let mut frame = read::sample(&self.root, at);
+        self.add(&mut frame, &self.sampled);
         frame.files.insert(PROGRESS.to_owned(), progress);
         self.keep(&frame);
         self.samples.add(before);
@@ -205,12 +238,21 @@ impl Recorder {
     fn full(&self, at: Nanos) -> Frame {
         let mut frame = read::full(&self.root, at);
         self.generations(&mut frame);
-        for (path, name) in &self.extra {
+        self.add(&mut frame, &self.extra);
+        for (name, &pid) in self.merging.iter().flatten() {
+            let files: Vec<_> = merging::of_process(name, pid).collect();
+            self.add(&mut frame, &files);
+        }
+        frame
+    }
+
+    /// Adds those of the files that are there: path to read, path to note.
+    fn add(&self, frame: &mut Frame, files: &[(String, String)]) {
+        for (path, name) in files {
             if let Ok(text) = self.root.read(path) {
                 frame.files.insert(name.clone(), text);
             }
         }
-        frame
     }
 
     /// Adds the table of the generations, where pages are kept in such.

@@ -6,6 +6,7 @@ use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
 use mm::meminfo::Meminfo;
 use mm::outcome::Status;
+use mm::policy::Policy;
 use mm::scenario::Scenario;
 use mm::units::{Bytes, Nanos};
 use mm::workload::{Action, Start};
@@ -20,10 +21,12 @@ use crate::availability::is_unknown;
 use crate::clock::{Alarm, RunClock, Stopwatch};
 use crate::error::Error;
 use crate::fork::fork;
+use crate::merging;
 use crate::meter::{DONE, Meter};
 use crate::outcomes::Outcomes;
 use crate::place::Place;
 use crate::plan::Plan;
+use crate::policy::Daemons;
 use crate::process::{self, Process};
 use crate::recorder::{Recorder, report};
 use crate::settings::Prepared;
@@ -72,6 +75,7 @@ struct Supervisor<'a> {
     states: Vec<State>,
     next_sample: Nanos,
     outcomes: Outcomes,
+    daemons: Daemons,
 }
 
 /// Where a process instance stands.
@@ -102,6 +106,13 @@ enum Killed {
     ByWorkload,
 }
 
+impl Running {
+    /// The process's number, as `/proc` writes it.
+    fn number(&self) -> u32 {
+        self.pid.as_raw_nonzero().get().cast_unsigned()
+    }
+}
+
 impl<'a> Supervisor<'a> {
     fn new(
         plan: &'a Plan<'a>,
@@ -128,6 +139,7 @@ impl<'a> Supervisor<'a> {
             next_sample: plan.scenario.sample_every.max(Nanos::MILLI),
             stopwatch: Stopwatch::new(&place.root),
             outcomes: Outcomes::default(),
+            daemons: Daemons::default(),
             clock: RunClock::begin(),
         })
     }
@@ -202,11 +214,14 @@ impl<'a> Supervisor<'a> {
         desk.failed_step.store(0, Relaxed);
         let pid = fork(|| self.be_process(instance))?;
         let pidfd = pidfd_open(pid, PidfdFlags::empty())?;
-        self.states[instance] = State::Running(Running {
+        let running = Running {
             pid,
             pidfd,
             killed: Killed::ByKernel,
-        });
+        };
+        let name = &self.plan.instances[instance].name;
+        self.recorder.started(name, running.number());
+        self.states[instance] = State::Running(running);
         Ok(())
     }
 
@@ -241,6 +256,7 @@ impl<'a> Supervisor<'a> {
         else {
             return;
         };
+        self.recorder.ended(&self.plan.instances[instance].name);
         self.shared.desks[instance].request.store(0, Relaxed);
         self.outcomes.take(self.plan, &self.shared, instance);
         let signal = status.terminating_signal();
@@ -281,6 +297,7 @@ impl<'a> Supervisor<'a> {
         let plan = self.plan;
         match &plan.step(step).action {
             Action::Snapshot => self.snapshot(plan.label(step)),
+            Action::Policy(policy) => return Some(self.decide(*policy)),
             Action::Start { process } => {
                 let mut instances = plan.instances_of(process);
                 return Some(instances.try_for_each(|instance| self.start_on_demand(instance)));
@@ -295,6 +312,20 @@ impl<'a> Supervisor<'a> {
             _ => return Some(Err(Errno::NOSYS)),
         }
         Some(Ok(()))
+    }
+
+    /// Lets a daemon decide; why it cannot is noted.
+    fn decide(&mut self, policy: Policy) -> Result<(), Errno> {
+        let instances = self.plan.instances.iter().zip(&self.states);
+        let guests = instances.filter_map(|(instance, state)| match state {
+            State::Running(running) if merging::offers(instance.process) => Some(running.number()),
+            _ => None,
+        });
+        let decided = self.daemons.decide(policy, self.place, guests);
+        decided.map_err(|why| {
+            self.recorder.error(&why.text);
+            why.errno
+        })
     }
 
     fn answer(&self, instance: usize, answer: Result<(), Errno>) {
@@ -406,6 +437,7 @@ fn is_administration(action: &Action) -> bool {
         | Action::ApplyDefaults
         | Action::Set(_)
         | Action::SetCgroup { .. }
+        | Action::Policy(_)
         | Action::DropCaches
         | Action::Start { .. }
         | Action::Wait { .. }

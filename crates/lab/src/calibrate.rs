@@ -6,6 +6,7 @@
 
 mod elementary;
 mod figures;
+mod ksm;
 mod sleep;
 mod swap;
 mod write;
@@ -23,6 +24,7 @@ const COSTS: &str = include_str!("../../../calibration/costs.toml");
 const PASS: &str = include_str!("../../../calibration/pass.toml");
 const SWAP: &str = include_str!("../../../calibration/swap.toml");
 const WRITE: &str = include_str!("../../../calibration/write.toml");
+const KSM: &str = include_str!("../../../calibration/ksm.toml");
 const BOOT: &str = include_str!("../../../calibration/boot.toml");
 
 /// The memory that `BOOT` names, to be replaced by each size.
@@ -78,26 +80,34 @@ fn costs(bench: &dyn Bench, progress: &mut dyn FnMut(Progress)) -> Result<Costs,
         &mut costs,
         &Figures::new(run(bench, SWAP, "disk", progress)?)?,
     )?;
-    if let Some(capture) = where_there(bench, "zram", progress)? {
+    if let Some(capture) = where_there(bench, SWAP, "zram", progress)? {
         swap::zram(&mut costs, &Figures::new(capture)?)?;
     }
-    if let Some(capture) = where_there(bench, "generations", progress)? {
+    if let Some(capture) = where_there(bench, SWAP, "generations", progress)? {
         swap::generations(&mut costs, &Figures::new(capture)?)?;
     }
     progress(Progress::Stage("measures the costs of writing".to_owned()));
     let capture = run(bench, WRITE, "stock", progress)?;
     write::costs(&mut costs, &Figures::new(capture)?)?;
+    progress(Progress::Stage("measures the costs of merging".to_owned()));
+    if let Some(capture) = where_there(bench, KSM, "stock", progress)? {
+        ksm::merging(&mut costs, &Figures::new(capture)?)?;
+    }
+    if let Some(capture) = where_there(bench, KSM, "smart scan", progress)? {
+        ksm::skipping(&mut costs, &Figures::new(capture)?)?;
+    }
     Ok(costs)
 }
 
-/// Runs an arm of `SWAP` that needs what a kernel may lack: zram, MGLRU. Without it nothing can use
-/// what it costs either.
+/// Runs an arm of a study that needs what a kernel may lack: zram, MGLRU, samepage merging. Without
+/// it nothing can use what it costs either.
 fn where_there(
     bench: &dyn Bench,
+    study: &str,
     arm: &str,
     progress: &mut dyn FnMut(Progress),
 ) -> Result<Option<Capture>, CalibrateError> {
-    match run(bench, SWAP, arm, progress) {
+    match run(bench, study, arm, progress) {
         // The guest says so where it finds that the kernel lacks something, and performs nothing.
         Ok(capture) => Ok(Some(capture).filter(|it| !is_unavailable(it))),
         Err(CalibrateError::Bench(BenchError::Failed(why) | BenchError::Unavailable(why))) => {

@@ -124,6 +124,39 @@ costs! {
         /// A pass of reclaim over the node, without what it does for each page: every shrinker is
         /// asked.
         pass_ps = "pass",
+        /// ksmd's visit of a candidate that is merged already.
+        ksm_visit_ps = "ksm-visit",
+        /// Computing the checksum of a page, beyond the visit.
+        ksm_checksum_ps = "ksm-checksum",
+        /// What a candidate's first visit takes beyond its checksum: making its item.
+        ksm_item_ps = "ksm-item",
+        /// A level of a search in the unstable tree, of which a tree of n pages has log2(n + 1).
+        ksm_unstable_level_ps = "ksm-unstable-level",
+        /// A level of a search in the stable tree, likewise.
+        ksm_stable_level_ps = "ksm-stable-level",
+        /// Taking an item out of the unstable tree and putting it in, beyond the search.
+        ksm_insert_ps = "ksm-insert",
+        /// Merging a page with one that is merged, beyond the search: write protection, comparison,
+        /// replacing, freeing.
+        ksm_merge_ps = "ksm-merge",
+        /// Merging two pages of which none is merged, beyond the searches in both trees.
+        ksm_merge_two_ps = "ksm-merge-two",
+        /// Merging a page with the zero page.
+        ksm_merge_zero_ps = "ksm-merge-zero",
+        /// Splitting the huge page that a page to be merged lies in.
+        ksm_split_ps = "ksm-split",
+        /// Passing over a candidate that smart scan skips.
+        ksm_skip_ps = "ksm-skip",
+        /// Dropping the item of a candidate that is gone.
+        ksm_forget_ps = "ksm-forget",
+        /// A fault that writes to a merged page, copying included.
+        ksm_cow_ps = "ksm-cow",
+        /// The same on the zero page, with zeroing in place of copying.
+        ksm_cow_zero_ps = "ksm-cow-zero",
+        /// Unmerging a page by `run` = 2, its item's end included.
+        ksm_unmerge_ps = "ksm-unmerge",
+        /// What `run` = 2 takes for a candidate that is not merged, its item's end included.
+        ksm_look_ps = "ksm-look",
         /// What reading the bytes of a page once takes longer where it lies on another NUMA node.
         remote_ps = "remote",
         /// Falling asleep and waking at a time: what passes before the timer is set and after it

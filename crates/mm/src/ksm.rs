@@ -1,4 +1,4 @@
-//! Kernel samepage merging: the files of `/sys/kernel/mm/ksm/`.
+//! Kernel samepage merging: the files of `/sys/kernel/mm/ksm/`, and those of a process.
 
 use alloc::format;
 use alloc::string::String;
@@ -82,6 +82,23 @@ impl Ksm {
     }
 }
 
+/// The files that the kernel keeps of each process, below `/proc/PID`.
+pub const PROCESS_FILES: [&str; 2] = ["ksm_stat", "ksm_merging_pages"];
+
+/// The path under which a capture holds such a file of a process of the workload: by its name,
+/// which stays the same from run to run where its number does not.
+#[must_use]
+pub fn path_of_process(process: &str, file: &str) -> String {
+    format!("proc/{process}/{file}")
+}
+
+/// The process that such a file is about, by name or by number; `None` for other paths.
+#[must_use]
+pub fn process_of(path: &str) -> Option<&str> {
+    let (process, file) = path.strip_prefix("proc/")?.rsplit_once('/')?;
+    (PROCESS_FILES.contains(&file) && !process.is_empty()).then_some(process)
+}
+
 /// The path of a file in the folder.
 #[must_use]
 pub fn path(name: &str) -> String {
@@ -111,6 +128,14 @@ mod tests {
         assert_eq!(ksm.general_profit, Some(-64));
         assert_eq!(ksm.advisor_mode.as_ref().map(Choice::chosen), Some("none"));
         assert_eq!(ksm.numbers.run, None);
+    }
+
+    #[test]
+    fn a_process_is_found_in_the_path_of_its_files() {
+        let path = path_of_process("guest.1", "ksm_stat");
+        assert_eq!(process_of(&path), Some("guest.1"));
+        assert_eq!(process_of("proc/ksmd/stat"), None);
+        assert_eq!(process_of("proc/ksm_stat"), None);
     }
 
     #[test]

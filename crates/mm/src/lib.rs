@@ -30,6 +30,7 @@ pub mod memcg;
 pub mod meminfo;
 pub mod outcome;
 pub mod pagemap;
+pub mod policy;
 pub mod prng;
 pub mod process;
 pub mod psi;

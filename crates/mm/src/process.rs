@@ -1,9 +1,10 @@
-//! What a process says of itself: `/proc/PID/status` and `/proc/PID/ksm_stat`.
+//! What a process says of itself: `/proc/PID/status`, `/proc/PID/ksm_stat` and, where that says
+//! less, `/proc/PID/ksm_merging_pages`.
 
 use alloc::string::String;
 
 use crate::items::named_numbers;
-use crate::text::{ParseError, lines, shown};
+use crate::text::{ParseError, lines, number, shown};
 use crate::units::{Bytes, Kib};
 
 /// The lines of `status` that tell whether a process has memory, and how much of it is anonymous.
@@ -90,6 +91,21 @@ impl KsmStat {
         Ok(stat)
     }
 
+    /// Takes in `ksm_stat` or `ksm_merging_pages`, which older kernels have beside it, by path.
+    ///
+    /// # Errors
+    /// Where the file does not hold what it should.
+    pub fn read(&mut self, path: &str, text: &str) -> Result<(), ParseError> {
+        let merging = self.numbers.merging_pages;
+        if path.ends_with("/ksm_stat") {
+            *self = Self::parse(path, text)?;
+            self.numbers.merging_pages = self.numbers.merging_pages.or(merging);
+        } else {
+            self.numbers.merging_pages = Some(number(path, text)?);
+        }
+        Ok(())
+    }
+
     /// Whether the process asked for merging; `None` on kernels that do not say.
     #[must_use]
     pub fn asks(&self) -> Option<bool> {
@@ -126,5 +142,24 @@ mod tests {
         let old = KsmStat::parse("proc/1/ksm_stat", "ksm_rmap_items 0\n").expect("of 6.1");
         assert_eq!((old.numbers.rmap_items, old.asks()), (Some(0), None));
         assert!(KsmStat::parse("proc/1/ksm_stat", "ksm_merge_any: maybe\n").is_err());
+    }
+
+    #[test]
+    fn merged_pages_of_6_1_come_from_a_file_of_their_own_in_any_order() {
+        let files = [
+            ("proc/1/ksm_merging_pages", "5\n"),
+            ("proc/1/ksm_stat", "ksm_rmap_items 9\n"),
+        ];
+        for order in [[0, 1], [1, 0]] {
+            let mut stat = KsmStat::default();
+            for (path, text) in order.map(|index| files[index]) {
+                stat.read(path, text).expect("a number");
+            }
+            let numbers = &stat.numbers;
+            assert_eq!(
+                (numbers.rmap_items, numbers.merging_pages),
+                (Some(9), Some(5))
+            );
+        }
     }
 }

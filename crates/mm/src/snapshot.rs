@@ -16,6 +16,7 @@ use crate::ksm::{self, Ksm};
 use crate::lru_gen::{self, Enabled, Generation};
 use crate::memcg::{self, Memcg};
 use crate::meminfo::{self, Meminfo};
+use crate::process::KsmStat;
 use crate::psi::Psi;
 use crate::stat::{self, CpuTimes};
 use crate::swaps::{self, Swaps};
@@ -61,6 +62,8 @@ pub struct Snapshot {
     pub thp: Option<Thp>,
     /// `/sys/kernel/mm/ksm`.
     pub ksm: Option<Ksm>,
+    /// What samepage merging does for each process that the capture names.
+    pub ksm_stats: BTreeMap<String, KsmStat>,
     /// `/sys/kernel/mm/lru_gen`.
     pub lru_gen: LruGen,
     /// What bounds the devices' parts of the dirty limits, by name.
@@ -179,6 +182,10 @@ impl Snapshot {
         }
         if path.starts_with(ksm::DIR) {
             return self.ksm.get_or_insert_default().read(path, text);
+        }
+        if let Some(process) = ksm::process_of(path) {
+            let stat = self.ksm_stats.entry(process.into()).or_default();
+            return stat.read(path, text);
         }
         if let Some((device, _)) = bdi::device_of(path) {
             return self.bdi.entry(device.into()).or_default().read(path, text);

@@ -6,6 +6,7 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 
+use crate::policy::Policy;
 use crate::settings::Setting;
 use crate::units::{Bytes, Nanos};
 
@@ -98,6 +99,8 @@ pub enum Action {
         /// File and text.
         file: (String, String),
     },
+    /// Let a daemon decide once, and write what it decides. It remembers what it did before.
+    Policy(Policy),
     /// Read, write or touch a file or a region.
     Access(Access),
     /// Make an anonymous region; it costs nothing until it is touched (or locked).

@@ -22,7 +22,7 @@ use proptest::prelude::*;
 use proptest::sample::select;
 
 /// Every path that a snapshot gives to a parser of its own.
-const PATHS: [&str; 32] = [
+const PATHS: [&str; 34] = [
     "proc/meminfo",
     "proc/vmstat",
     "proc/zoneinfo",
@@ -44,6 +44,8 @@ const PATHS: [&str; 32] = [
     "sys/kernel/mm/transparent_hugepage/khugepaged/pages_to_scan",
     "sys/kernel/mm/ksm/general_profit",
     "sys/kernel/mm/ksm/pages_sharing",
+    "proc/guest.1/ksm_stat",
+    "proc/guest.1/ksm_merging_pages",
     "sys/fs/cgroup/a/memory.stat",
     "sys/fs/cgroup/a/memory.max",
     "sys/fs/cgroup/a/memory.low",

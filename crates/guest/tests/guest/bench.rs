@@ -51,7 +51,7 @@ impl Bench {
 
     pub(crate) fn run(&self, scenario: &Scenario) -> Outcome {
         let mut recorder = Recorder::new(&self.place);
-        recorder.watch(&[]);
+        recorder.watch(&scenario.workload);
         let prepared = guest::prepare(scenario, &self.place, &mut recorder).expect("settings");
         guest::perform(scenario, &self.place, &prepared, &mut recorder).expect("a run");
         let mut text = Vec::new();

@@ -3,4 +3,5 @@
 
 mod administration;
 mod bench;
+mod merging;
 mod workload;

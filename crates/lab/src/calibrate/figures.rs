@@ -68,18 +68,20 @@ impl Figures {
         })
     }
 
-    /// kswapd's CPU time between two snapshots, in nanoseconds.
-    pub(super) fn kswapd(&self, from: &str, to: &str) -> Result<f64, CalibrateError> {
+    /// CPU time of a kernel thread, as in `kswapd0`, between two snapshots, in nanoseconds.
+    pub(super) fn thread(&self, thread: &str, from: &str, to: &str) -> Result<f64, CalibrateError> {
+        let path = format!("proc/{thread}/schedstat");
         let ran = |label: &str| {
-            let text = self
-                .0
-                .capture
-                .labelled(label)?
-                .file("proc/kswapd0/schedstat")?;
+            let text = self.0.capture.labelled(label)?.file(&path)?;
             text.split_whitespace().next()?.parse::<f64>().ok()
         };
         let ran = ran(to).zip(ran(from)).map(|(to, from)| to - from);
-        ran.ok_or_else(|| CalibrateError::Missing("CPU time of kswapd0".to_owned()))
+        ran.ok_or_else(|| CalibrateError::Missing(format!("CPU time of {thread}")))
+    }
+
+    /// kswapd's CPU time between two snapshots, in nanoseconds.
+    pub(super) fn kswapd(&self, from: &str, to: &str) -> Result<f64, CalibrateError> {
+        self.thread("kswapd0", from, to)
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use mm::policy::Policy;
 use mm::workload::{Action, Advice, Step, Until};
 
 use super::access;
@@ -21,6 +22,7 @@ const STEP: &[&str] = &[
     "apply",
     "set",
     "set-cgroup",
+    "policy",
     "read",
     "write",
     "touch",
@@ -180,6 +182,7 @@ impl Reader<'_> {
                 .names
                 .known(Kind::File, node)
                 .map(|file| Action::Sync { file }),
+            "policy" => node.choice(&Policy::WORDS).map(Action::Policy),
             "drop-caches" => only_true(node).map(|()| Action::DropCaches),
             "reclaim" => self.reclaim(&node.table(RECLAIM)?),
             "sleep" => node.duration().map(Action::Sleep),

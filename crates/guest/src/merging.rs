@@ -1,0 +1,60 @@
+//! What is recorded of samepage merging, where the workload offers pages to it: the counters that
+//! move, with every sample, and what the kernel says of each process, with every snapshot.
+
+use host::Root;
+use mm::ksm;
+use mm::workload::{Action, Advice, Process, Workload};
+
+use crate::availability::each_step;
+
+/// The files of a sample. The rest of the folder does not move, and is in the snapshots.
+const COUNTERS: [&str; 12] = [
+    "pages_shared",
+    "pages_sharing",
+    "pages_unshared",
+    "pages_volatile",
+    "pages_skipped",
+    "pages_scanned",
+    "pages_to_scan",
+    "ksm_zero_pages",
+    "stable_node_chains",
+    "stable_node_dups",
+    "full_scans",
+    "general_profit",
+];
+
+/// Whether a process of the workload offers pages to be merged.
+pub(crate) fn is_offered(workload: &Workload) -> bool {
+    workload.processes.iter().any(offers)
+}
+
+/// Whether this process does.
+pub(crate) fn offers(process: &Process) -> bool {
+    let mut offered = false;
+    each_step(&process.steps, &mut |step| {
+        offered |= match &step.action {
+            Action::Map(map) => map.mergeable,
+            Action::Advise { advice, .. } => *advice == Advice::Mergeable,
+            _ => false,
+        }
+    });
+    offered
+}
+
+/// The counters that this kernel has, by path.
+pub(crate) fn counters(root: &Root) -> Vec<String> {
+    let paths = COUNTERS.iter().map(|name| ksm::path(name));
+    paths.filter(|path| root.is_file(path)).collect()
+}
+
+/// What the kernel says of a process: path to read, path to note, which does not depend on its
+/// number.
+pub(crate) fn of_process(name: &str, pid: u32) -> impl Iterator<Item = (String, String)> {
+    let path = move |file| {
+        (
+            format!("proc/{pid}/{file}"),
+            ksm::path_of_process(name, file),
+        )
+    };
+    ksm::PROCESS_FILES.into_iter().map(path)
+}

@@ -1,0 +1,167 @@
+//! Samepage merging: `calibration/ksm.toml`.
+
+use mm::calibration::Costs;
+
+use super::CalibrateError;
+use super::figures::{Figures, positive};
+
+/// Pages of a region, and of the small one.
+const PAGES: f64 = 8192.0;
+const FEW: f64 = 512.0;
+/// Half of a region: one of each twin.
+const HALF: f64 = PAGES / 2.0;
+
+/// Solves the passes' CPU times for the costs; `docs/model.md` has the equations.
+pub(super) fn merging(costs: &mut Costs, figures: &Figures) -> Result<(), CalibrateError> {
+    let passes = Passes::of(figures)?;
+    passes.costs(costs);
+    let store = figures.per_page("store")? - figures.per_page("store again")?;
+    costs.ksm_cow_ps = ps(store);
+    let store = figures.per_page("store to zero")? - figures.per_page("store to zero again")?;
+    costs.ksm_cow_zero_ps = ps(store);
+    costs.ksm_unmerge_ps = ps(figures.duration("unmerge")? / PAGES);
+    costs.ksm_look_ps = ps(figures.duration("look")? / PAGES);
+    Ok(())
+}
+
+/// A pass that skips every page.
+pub(super) fn skipping(costs: &mut Costs, figures: &Figures) -> Result<(), CalibrateError> {
+    costs.ksm_skip_ps = ps(figures.thread("ksmd", "skipped 7", "skipped 8")? / PAGES);
+    Ok(())
+}
+
+/// CPU time of ksmd's passes, in nanoseconds.
+#[derive(Clone, Copy, Debug)]
+struct Passes {
+    /// The first over pages without twins.
+    first: f64,
+    /// A later one, which finds them unchanged.
+    unchanged: f64,
+    /// The same over few of them.
+    few: f64,
+    /// One that finds all of them gone.
+    gone: f64,
+    /// One that finds all pages changed.
+    changed: f64,
+    /// One that merges pages of one content.
+    same: f64,
+    /// One that finds all merged.
+    merged: f64,
+    /// One that merges twins.
+    twins: f64,
+    /// The same, with each huge page's splitting.
+    huge: f64,
+    /// How many were split.
+    splits: f64,
+    /// One over pages half of which are merged and half of which have no twin.
+    mixed: f64,
+    /// One that merges empty pages with the zero page.
+    zero: f64,
+}
+
+impl Passes {
+    fn of(figures: &Figures) -> Result<Self, CalibrateError> {
+        let pass = |from: &str, to: &str| figures.thread("ksmd", from, to);
+        let splits = figures.growth("thp_split_page", "huge 1", "huge 2")?;
+        Ok(Self {
+            first: pass("many 0", "many 1")?,
+            unchanged: pass("many 2", "many 3")?,
+            few: pass("few 2", "few 3")?,
+            gone: pass("many 3", "many gone")?,
+            changed: pass("volatile 1", "volatile 2")?,
+            same: pass("same 1", "same 2")?,
+            merged: pass("same 2", "same 3")?,
+            twins: pass("twins 1", "twins 2")?,
+            huge: pass("huge 1", "huge 2")?,
+            splits: positive(splits, "split of a huge page")?,
+            mixed: pass("mixed 2", "mixed 3")?,
+            zero: pass("zero 1", "zero 2")?,
+        })
+    }
+
+    /// A visit is paid by every page; then a checksum; then, where that is the old one, a search in
+    /// the stable tree and one in the unstable tree, which grows by each page that it leaves.
+    fn costs(&self, costs: &mut Costs) {
+        let visit = self.merged / PAGES;
+        let changed = self.changed / PAGES;
+        let unchanged = self.unchanged / PAGES - changed;
+        let level = (unchanged - (self.few / FEW - changed)) / (levels(PAGES) - levels(FEW));
+        let insert = unchanged - level * levels(PAGES);
+        let in_trees = (self.mixed - HALF * visit) / HALF - changed;
+        let stable = (in_trees - insert - level * levels(HALF)) / (HALF / 2.0 + 1.0).log2();
+        let left = HALF * (changed + insert + level * levels(HALF));
+        let met = (self.twins - left) / HALF - changed - (stable + level) * levels(HALF);
+        costs.ksm_visit_ps = ps(visit);
+        costs.ksm_checksum_ps = ps(changed - visit);
+        costs.ksm_item_ps = ps(self.first / PAGES - changed);
+        costs.ksm_unstable_level_ps = ps(level);
+        costs.ksm_stable_level_ps = ps(stable);
+        costs.ksm_insert_ps = ps(insert);
+        costs.ksm_merge_ps = ps(self.same / PAGES - changed - stable);
+        costs.ksm_merge_two_ps = ps(met);
+        costs.ksm_merge_zero_ps = ps(self.zero / PAGES - changed);
+        costs.ksm_split_ps = ps((self.huge - self.twins) / self.splits);
+        costs.ksm_forget_ps = ps(self.gone / PAGES);
+    }
+}
+
+/// Levels of a search, log2(n + 1), in the mean over a tree that grows from nothing to so many.
+fn levels(pages: f64) -> f64 {
+    let sum: f64 = (1..=pages as u64).map(|n| (n as f64).log2()).sum();
+    sum / pages
+}
+
+fn ps(nanos: f64) -> u64 {
+    (nanos * 1000.0).round().max(0.0) as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Passes put together from known costs give these back.
+    #[test]
+    fn the_costs_are_found_that_the_passes_are_made_of() {
+        let (visit, checksum, item, skip) = (1000.0, 3600.0, 350.0, 720.0);
+        let (level, stable, insert) = (710.0, 140.0, 250.0);
+        let (merge, two, zero, split) = (11_000.0, 13_000.0, 6800.0, 560_000.0);
+        let changed = visit + checksum;
+        let leaving = |pages: f64| pages * (changed + insert + level * levels(pages));
+        let twins = leaving(HALF) + HALF * (changed + (stable + level) * levels(HALF) + two);
+        let searched = HALF * stable * (HALF / 2.0 + 1.0).log2();
+        let passes = Passes {
+            first: PAGES * (changed + item),
+            unchanged: leaving(PAGES),
+            few: leaving(FEW),
+            gone: PAGES * skip,
+            changed: PAGES * changed,
+            same: PAGES * (changed + stable + merge),
+            merged: PAGES * visit,
+            twins,
+            huge: twins + 16.0 * split,
+            splits: 16.0,
+            mixed: HALF * visit + leaving(HALF) + searched,
+            zero: PAGES * (changed + zero),
+        };
+        let mut costs = Costs::default();
+        passes.costs(&mut costs);
+        for (what, found, known) in [
+            ("visit", costs.ksm_visit_ps, visit),
+            ("checksum", costs.ksm_checksum_ps, checksum),
+            ("item", costs.ksm_item_ps, item),
+            ("unstable level", costs.ksm_unstable_level_ps, level),
+            ("stable level", costs.ksm_stable_level_ps, stable),
+            ("insert", costs.ksm_insert_ps, insert),
+            ("merge", costs.ksm_merge_ps, merge),
+            ("merge two", costs.ksm_merge_two_ps, two),
+            ("merge zero", costs.ksm_merge_zero_ps, zero),
+            ("split", costs.ksm_split_ps, split),
+            ("forget", costs.ksm_forget_ps, skip),
+        ] {
+            assert!(
+                found.abs_diff(ps(known)) <= 2,
+                "{what}: {found} for {known}"
+            );
+        }
+    }
+}
