@@ -11,7 +11,7 @@ use crate::units::Nanos;
 use crate::workload::{Content, Map};
 
 /// The contents of a region of one process instance.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Contents {
     parts: Vec<Part>,
     own: u64,
@@ -66,6 +66,18 @@ impl Contents {
             Some((Kind::Unique, _)) | None => mix(self.own ^ page),
         };
         word | 1
+    }
+
+    /// The word of a page in a region of that age: a volatile page has changed as often as its time
+    /// has come.
+    #[must_use]
+    pub fn word_after(&self, page: u64, age: Nanos) -> u64 {
+        let part = self.parts.iter().find(|part| part.pages.contains(&page));
+        let changes = match part.map(|part| &part.kind) {
+            Some(Kind::Volatile { every }) => age.0 / every.0.max(Nanos::MILLI.0),
+            _ => 0,
+        };
+        self.word(page, changes)
     }
 
     /// The pages that change by themselves, and how often.
@@ -156,6 +168,12 @@ mod tests {
         assert_ne!(one.word(650, 0), one.word(650, 1));
         assert_eq!(one.word(650, 1), one.word(650, 1));
         assert_eq!(one.word(950, 0), one.word(950, 1), "unique pages stay");
+        let aged = |millis| one.word_after(650, Nanos(millis * Nanos::MILLI.0));
+        assert_eq!(
+            [aged(999), aged(1000)],
+            [one.word(650, 0), one.word(650, 1)]
+        );
+        assert_eq!(one.word_after(950, Nanos::SECOND), one.word(950, 0));
         assert_eq!(
             one.volatile().collect::<Vec<_>>(),
             [(600..700, Nanos::SECOND)]

@@ -11,7 +11,7 @@ use crate::filemap::Reader;
 use crate::folio::{Flag, PageId, State, UNMAPPED};
 use crate::memory::Memory;
 use crate::readahead::{Limits, Readahead};
-use crate::system::{Flow, System};
+use crate::system::{Flow, System, place};
 use crate::task::{Area, Task};
 
 impl<'a> System<'a> {
@@ -44,6 +44,12 @@ impl<'a> System<'a> {
             Advice::NoHugePage => region.advise(Huge::Never),
             Advice::Cold => self.memory.cool(&region),
             Advice::PageOut => self.memory.page_out_region(&region),
+            Advice::Mergeable => self.memory.make_mergeable(task.entity, &region),
+            Advice::Unmergeable => {
+                let parted = self.memory.unmerge_range(region.base, region.pages());
+                self.memory.leave_region(region.base);
+                parted.map_err(|_| too_little_to_part(task))?;
+            }
             _ => {}
         }
         task.regions.insert(name, region);
@@ -96,6 +102,14 @@ impl<'a> System<'a> {
             }
             Some(_) => Ok(Flow::Continue),
         }
+    }
+}
+
+/// Unmerging a region needs a page for each that is shared, without reclaim.
+fn too_little_to_part(task: &Task<'_>) -> Error {
+    Error::Unsupported {
+        what: "unmerging more than there is free memory for".into(),
+        place: place(task),
     }
 }
 

@@ -1,5 +1,6 @@
 //! What each step of a process does to the machine.
 
+use mm::contents::Contents;
 use mm::outcome::Status;
 use mm::units::{Nanos, PageSize};
 use mm::workload::{Action, Huge, Map, Step, Target, Until};
@@ -48,6 +49,7 @@ impl<'a> System<'a> {
         task.page_tables -= region.tables_held();
         self.memory
             .give_page_tables(region.tables_held(), region.group);
+        self.memory.leave_region(region.base);
         self.memory.give_range(region.base, region.pages());
         Some(())
     }
@@ -242,8 +244,13 @@ impl<'a> System<'a> {
         }
         let base = self.memory.take_range(pages);
         let base = base.ok_or_else(|| too_large(place(task)))?;
-        task.regions
-            .insert(&map.region, Region::new(base, size, map.huge, task.group));
+        let mut region = Region::new(base, size, map.huge, task.group);
+        region.contents = Contents::new(map, &task.name, pages);
+        region.mapped = self.memory.now();
+        if map.mergeable {
+            self.memory.make_mergeable(task.entity, &region);
+        }
+        task.regions.insert(&map.region, region);
         Ok(true)
     }
 

@@ -3,7 +3,8 @@
 use alloc::vec::Vec;
 use core::ops::Range;
 
-use mm::units::{Bytes, PageSize};
+use mm::contents::Contents;
+use mm::units::{Bytes, Nanos, PageSize};
 use mm::workload::Huge;
 
 use crate::filemap::Progress;
@@ -22,6 +23,9 @@ pub(crate) struct Region {
     /// The control group that pays for its page tables.
     pub(crate) group: GroupId,
     huge: Huge,
+    /// What its pages hold, and since when: what is volatile changes.
+    pub(crate) contents: Contents,
+    pub(crate) mapped: Nanos,
     /// What maps each 512 of its pages.
     tables: Vec<Table>,
     pub(crate) readahead: SwapReadahead,
@@ -62,7 +66,14 @@ impl Memory {
         let page = region.entry(index, self);
         let result = match self.folios.state(page) {
             State::Reading => return Progress::Waits(page),
-            State::Absent | State::Shadow => {
+            State::Shadow => {
+                if !write {
+                    return Progress::Complete;
+                }
+                self.count_fault(first_try);
+                self.copy_shared(page)
+            }
+            State::Absent => {
                 self.count_fault(first_try);
                 match region.huge {
                     Huge::Hugetlb => self.fault_hugetlb(region, index),
@@ -145,7 +156,7 @@ impl Memory {
     }
 
     /// A new page is mapped, used and dirty.
-    fn add_anon(&mut self, page: PageId) {
+    pub(crate) fn add_anon(&mut self, page: PageId) {
         self.folios.set(page, Flag::Accessed);
         self.folios.set(page, Flag::Dirty);
         self.add_new(page);
@@ -237,7 +248,8 @@ impl Memory {
         let mut dropped = 0;
         for page in pages {
             match self.folios.state(page) {
-                State::Absent | State::Shadow => continue,
+                State::Absent => continue,
+                State::Shadow => self.drop_shared(page),
                 State::Swapped => self.give_slot(self.folios.slot(page), page),
                 _ => self.drop_resident(page),
             }
@@ -247,7 +259,7 @@ impl Memory {
         dropped
     }
 
-    fn drop_resident(&mut self, page: PageId) {
+    pub(crate) fn drop_resident(&mut self, page: PageId) {
         self.take_off(page);
         if self.folios.has(page, Flag::Slot) {
             self.leave_swap_cache(page);
@@ -278,6 +290,8 @@ impl Region {
             size,
             group,
             huge,
+            contents: Contents::default(),
+            mapped: Nanos::ZERO,
             tables: alloc::vec![Table::None; tables],
             readahead: SwapReadahead::default(),
         }

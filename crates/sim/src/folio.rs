@@ -60,7 +60,8 @@ pub(crate) const TO_ACTIVE: Flag = Flag::Dirty;
 pub(crate) enum State {
     /// Never seen, or forgotten.
     Absent = 0,
-    /// Evicted; a shadow entry is left.
+    /// Evicted; a shadow entry is left. An anonymous page that is so is merged: its first link says
+    /// with what.
     Shadow = 1,
     /// Anonymous and evicted: in a swap slot, with a shadow entry.
     Swapped = 2,
@@ -304,6 +305,34 @@ impl Folios {
     /// The swap slot of a page that is in swap alone.
     pub(crate) fn slot(&self, page: PageId) -> u32 {
         self.links[page as usize][0]
+    }
+
+    /// Whether the place shares a merged page (or, by merging, the zero page) and has none itself.
+    pub(crate) fn is_merged(&self, page: PageId) -> bool {
+        let looked_at = STATE | Flag::Anon as u16;
+        self.raw(page) & looked_at == State::Shadow as u16 | Flag::Anon as u16
+    }
+
+    /// Whether what a merged place shares is the zero page.
+    pub(crate) fn is_zero(&self, page: PageId) -> bool {
+        self.shared(page).is_none()
+    }
+
+    /// The merged page's node that a place shares; none where it is the zero page.
+    pub(crate) fn shared(&self, page: PageId) -> Option<u32> {
+        let [node, _] = self.links(page);
+        (node != NIL).then_some(node)
+    }
+
+    /// The place shares the page of a node from now on, or the zero page.
+    pub(crate) fn set_merged(&mut self, page: PageId, node: Option<u32>) {
+        self.flags[page as usize] = State::Shadow as u16 | Flag::Anon as u16;
+        self.links[page as usize] = [node.unwrap_or(NIL), NIL];
+    }
+
+    /// Gives a resident page, which is on no list, another index.
+    pub(crate) fn move_to(&mut self, page: PageId, to: PageId) {
+        self.flags[to as usize] = self.flags[page as usize];
     }
 
     pub(crate) fn links(&self, page: PageId) -> [u32; 2] {

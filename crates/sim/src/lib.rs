@@ -28,6 +28,8 @@ mod filemap;
 mod flush;
 mod folio;
 mod hugetlb;
+mod ksm;
+mod ksmd;
 mod kswapd;
 mod lives;
 mod lru;

@@ -61,6 +61,7 @@ impl<'a> System<'a> {
         for name in task.regions.keys().copied().collect::<Vec<_>>() {
             self.unmap(task, name);
         }
+        self.memory.leave_process(task.entity);
         for file in core::mem::take(&mut task.mapped) {
             self.files[file].unmap(task.entity, &mut self.memory);
         }

@@ -13,6 +13,7 @@ use crate::disk::Disk;
 use crate::error::Error;
 use crate::folio::{Folios, NIL, NODE_PAGES, PageId};
 use crate::hugetlb::Hugetlb;
+use crate::ksm::Ksm;
 use crate::kswapd::Kswapd;
 use crate::lru::Lru;
 use crate::lruvec::Lruvec;
@@ -52,6 +53,7 @@ pub(crate) struct Memory {
     /// The groups' lists, the root's first, parents before children.
     pub(crate) lruvecs: Vec<Lruvec>,
     pub(crate) kswapd: Kswapd,
+    pub(crate) ksm: Ksm,
     pub(crate) swap: Swap,
     pub(crate) swap_readahead: SwapReadahead,
     pub(crate) io: PageIo,
@@ -113,6 +115,7 @@ impl Memory {
             over_high: 0,
             lruvecs: vec![Lruvec::default()],
             kswapd: Kswapd::default(),
+            ksm: Ksm::default(),
             swap: Swap::default(),
             swap_readahead: SwapReadahead::MACHINE,
             io: PageIo::default(),

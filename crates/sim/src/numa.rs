@@ -67,7 +67,7 @@ pub(crate) fn remote_zones(zones: &[Zone], layout: &[Layout]) -> usize {
 
 impl Memory {
     /// Whether a page lies on the other node.
-    fn is_remote(&self, page: PageId) -> bool {
+    pub(crate) fn is_remote(&self, page: PageId) -> bool {
         self.remote_zones > 0 && self.folios.zone(page) < self.remote_zones
     }
 

@@ -11,33 +11,43 @@ use mm::lru_gen::TABLE;
 use mm::outcome::{PROGRESS, STEPS, StepOutcome};
 use mm::psi::PATHS;
 use mm::units::{Bytes, Nanos};
+use mm::workload::Workload;
 
 use crate::boot;
+use crate::ksm::Template;
+use crate::ksmd::merges;
 use crate::memory::Memory;
 use crate::procfs::Procfs;
 use crate::psi::{Pressure, Resource, SYSTEM};
 use crate::task::Task;
 use crate::tunables::Tunables;
 
-/// kswapd's CPU time.
+/// The CPU time of kswapd and of ksmd.
 const KSWAPD: &str = "proc/kswapd0/schedstat";
+const KSMD: &str = "proc/ksmd/schedstat";
 const DISKSTATS: &str = mm::diskstats::PATH;
 
 /// Collects a run's capture.
 #[derive(Clone, Debug)]
 pub(crate) struct Recorder {
     procfs: Procfs,
+    /// The files of samepage merging, where the workload has something to merge.
+    merging: Template,
     boot: BTreeMap<String, String>,
     capture: Capture,
     steps: Vec<StepOutcome>,
 }
 
 impl Recorder {
-    pub(crate) fn new(boot: &boot::State) -> Self {
+    pub(crate) fn new(boot: &boot::State, workload: &Workload) -> Self {
         let procfs = Procfs::new(boot);
         let (capture, steps) = (Capture::default(), Vec::new());
         Self {
             procfs,
+            merging: match merges(workload) {
+                true => Template::of(&boot.frame),
+                false => Template::default(),
+            },
             boot: boot.frame.files.clone(),
             capture,
             steps,
@@ -79,6 +89,7 @@ impl Recorder {
         let mut files = BTreeMap::new();
         files.insert("proc/meminfo".to_string(), self.procfs.meminfo(memory));
         files.insert("proc/vmstat".to_string(), self.procfs.vmstat(memory));
+        files.extend(self.merging.files(memory));
         if self.boot.contains_key(PATHS[0]) {
             let text = pressure.text(SYSTEM, Resource::Memory, at);
             files.insert(PATHS[0].to_string(), text);
@@ -156,8 +167,14 @@ impl Recorder {
         let disks = memory.io.disks.iter().enumerate();
         let disks = disks.map(|(index, disk)| disk.stats.line(index, memory.scale));
         files.insert(DISKSTATS.to_string(), disks.collect());
-        let boot = self.boot.get(KSWAPD).map_or("0 0 0", String::as_str);
-        files.insert(KSWAPD.to_string(), schedstat(boot, memory.kswapd.cpu_time));
+        let threads = [
+            (KSWAPD, memory.kswapd.cpu_time),
+            (KSMD, memory.ksm.cpu_time),
+        ];
+        for (path, cpu_time) in threads {
+            let boot = self.boot.get(path).map_or("0 0 0", String::as_str);
+            files.insert(path.to_string(), schedstat(boot, cpu_time));
+        }
         let like = self.boot.get("sys/fs/cgroup/memory.stat");
         files.extend(memory.group_files(like.map_or("", String::as_str)));
         let table = memory.generations_table(at);
@@ -167,6 +184,7 @@ impl Recorder {
                 .files()
                 .map(|(path, text)| (path.to_string(), text)),
         );
+        files.extend(self.merging.files(memory));
         files
     }
 }

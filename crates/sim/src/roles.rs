@@ -5,13 +5,18 @@ use crate::folio::PageId;
 use crate::system::System;
 use crate::task::TaskState;
 
-/// kswapd's place in the scheduler; the flushers follow, and then the tasks.
+/// kswapd's and ksmd's places in the scheduler; the flushers follow, and then the tasks.
 pub(crate) const KSWAPD: usize = 0;
+pub(crate) const KSMD: usize = 1;
+
+/// The first flusher's place.
+const FIRST_FLUSHER: usize = 2;
 
 /// What an entity of the scheduler is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Role {
     Kswapd,
+    Ksmd,
     Flusher { disk: usize },
     Task { index: usize },
 }
@@ -32,8 +37,9 @@ impl Role {
     pub(crate) fn entity(self, flushers: usize) -> usize {
         match self {
             Self::Kswapd => KSWAPD,
-            Self::Flusher { disk } => KSWAPD + 1 + disk,
-            Self::Task { index } => KSWAPD + 1 + flushers + index,
+            Self::Ksmd => KSMD,
+            Self::Flusher { disk } => FIRST_FLUSHER + disk,
+            Self::Task { index } => FIRST_FLUSHER + flushers + index,
         }
     }
 }
@@ -53,7 +59,7 @@ impl System<'_> {
                 let writer = match self.role(entity) {
                     Role::Kswapd => Writer::Kswapd,
                     Role::Flusher { disk } => self.memory.flusher_as_writer(disk),
-                    Role::Task { .. } => Writer::Task,
+                    Role::Ksmd | Role::Task { .. } => Writer::Task,
                 };
                 of == disk && !self.memory.io.is_congested(disk, writer)
             }
@@ -62,7 +68,8 @@ impl System<'_> {
     }
 
     pub(crate) fn role(&self, entity: usize) -> Role {
-        match entity.checked_sub(KSWAPD + 1) {
+        match entity.checked_sub(FIRST_FLUSHER) {
+            None if entity == KSMD => Role::Ksmd,
             None => Role::Kswapd,
             Some(disk) if disk < self.flushers => Role::Flusher { disk },
             Some(other) => Role::Task {

@@ -34,6 +34,11 @@ pub(crate) struct Rules {
     /// The slab takes all free pages of a foreign block, even where that stays what it is (until
     /// 6.9).
     pub(crate) takes_pages_with_the_block: bool,
+    /// ksmd takes a page's checksum before it looks for an equal one that is merged already, and
+    /// leaves one that has changed alone (since 6.11).
+    pub(crate) ksm_checks_first: bool,
+    /// Unmerging replaces the zero page too, where merging had put it (since 6.6).
+    pub(crate) ksm_parts_zero_pages: bool,
     pub(crate) floors: Floors,
     pub(crate) lru_gen: LruGen,
     /// A new generation wakes the flushers (until 6.11); since, batches of nothing but dirty pages
@@ -83,6 +88,8 @@ impl Default for Rules {
             takes_pages_with_the_block: false,
             floors: Floors::default(),
             lru_gen: LruGen::default(),
+            ksm_checks_first: true,
+            ksm_parts_zero_pages: true,
             aging_wakes_flushers: false,
             lru_gen_is_early: false,
         }
@@ -101,6 +108,8 @@ impl Rules {
             counts_retries: !is_since(release, 6, 4),
             doubts_refaults: is_since(release, 6, 9),
             takes_pages_with_the_block: !is_since(release, 6, 10),
+            ksm_checks_first: is_since(release, 6, 11),
+            ksm_parts_zero_pages: is_since(release, 6, 6),
             aging_wakes_flushers: !is_since(release, 6, 12),
             lru_gen_is_early: !is_since(release, 6, 3),
             ..Self::default()

@@ -34,6 +34,8 @@ pub(crate) enum Event {
     Flush { disk: usize, at: Nanos },
     /// The bandwidth of a disk is estimated.
     EstimateBandwidth { disk: usize },
+    /// ksmd goes on to its next batch, unless it was woken before.
+    KsmScan { at: Nanos },
     /// A transaction of a disk's journal is old.
     Commit { disk: usize, transaction: u64 },
     /// The workload's deadline.

@@ -5,14 +5,16 @@ use alloc::string::{String, ToString};
 
 use mm::scenario::Scenario;
 use mm::units::Bytes;
-use mm::workload::{Access, Action, Advice, Map, Process, Step, Target, Workload};
+use mm::workload::{Access, Action, Huge, Map, Process, Step, Target, Workload};
 
 use crate::error::Error;
+use crate::ksmd::merges;
 
 /// Refuses a scenario that needs a mechanism the model lacks.
 pub(crate) fn check(scenario: &Scenario) -> Result<(), Error> {
     let machine = &scenario.machine;
     refuse_if(machine.nodes > 2, "more than two NUMA nodes", "machine")?;
+    check_merging(scenario)?;
     scenario
         .workload
         .processes
@@ -36,7 +38,7 @@ pub(crate) fn writes_files(workload: &Workload) -> bool {
 }
 
 /// Whether any process does such a thing, within repetitions too.
-fn any_action(workload: &Workload, is_wanted: fn(&Action) -> bool) -> bool {
+pub(crate) fn any_action(workload: &Workload, is_wanted: fn(&Action) -> bool) -> bool {
     fn within(steps: &[Step], is_wanted: fn(&Action) -> bool) -> bool {
         steps.iter().any(|step| match &step.action {
             Action::Repeat { steps, .. } => within(steps, is_wanted),
@@ -60,11 +62,6 @@ fn check_steps(steps: &[Step], place: &str) -> Result<(), Error> {
             Action::Map(map) => check_map(map, &place)?,
             Action::Policy(_) => return Err(unsupported("samepage merging", &place)),
             Action::Repeat { steps, .. } => check_steps(steps, &place)?,
-            Action::Advise { advice, .. } => refuse_if(
-                matches!(advice, Advice::Mergeable | Advice::Unmergeable),
-                "samepage merging",
-                &place,
-            )?,
             _ => {}
         }
     }
@@ -76,7 +73,29 @@ fn check_access(access: &Access, place: &str) -> Result<(), Error> {
 }
 
 fn check_map(map: &Map, place: &str) -> Result<(), Error> {
-    refuse_if(map.mergeable, "samepage merging", place)
+    let merged = map.mergeable && map.huge == Huge::Hugetlb;
+    refuse_if(merged, "samepage merging of hugetlb pages", place)
+}
+
+/// Merged pages stay in memory, and no control group pays for them.
+fn check_merging(scenario: &Scenario) -> Result<(), Error> {
+    if !merges(&scenario.workload) {
+        return Ok(());
+    }
+    let locks = |action: &Action| {
+        matches!(
+            action,
+            Action::Lock {
+                target: Target::Region(_)
+            }
+        )
+    };
+    let swaps = !scenario.machine.swaps.is_empty();
+    refuse_if(swaps, "samepage merging with swap", "machine")?;
+    let groups = !scenario.workload.cgroups.is_empty();
+    refuse_if(groups, "samepage merging with control groups", "workload")?;
+    let locks = any_action(&scenario.workload, locks);
+    refuse_if(locks, "samepage merging with locked regions", "workload")
 }
 
 fn refuse_if(lacking: bool, what: &str, place: &str) -> Result<(), Error> {

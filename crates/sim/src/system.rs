@@ -1,4 +1,5 @@
-//! The machine as a whole: it runs the workload's tasks and kswapd on its CPUs in virtual time.
+//! The machine as a whole: it runs the workload's tasks and the kernel's threads on its CPUs, in
+//! virtual time.
 
 use alloc::boxed::Box;
 use alloc::string::String;
@@ -30,7 +31,7 @@ use crate::tunables::Tunables;
 use crate::vmscan::Progress;
 
 /// The most CPU time between two looks at the clock, in picoseconds: 30 microseconds.
-const BUDGET: u64 = 30_000_000;
+pub(crate) const BUDGET: u64 = 30_000_000;
 
 /// Pages that the bench's supervisor locks for samples and snapshots when a run begins, with their
 /// page tables: a mebibyte, which few runs exceed.
@@ -107,7 +108,7 @@ impl<'a> System<'a> {
             scheduler: Scheduler::after(boot, scenario.machine.cpus),
             events: Events::default(),
             tunables: Tunables::new(&boot.frame, disk_names(scenario)),
-            recorder: Recorder::new(boot),
+            recorder: Recorder::new(boot, &scenario.workload),
             uptime: boot.uptime,
             available: Bytes::ZERO,
             waiters: Vec::new(),
@@ -123,7 +124,7 @@ impl<'a> System<'a> {
         list_boot_pages(&mut system.memory)?;
         let (files, disks) = (&system.files, scenario.machine.disks.len());
         system.memory.writeback.begin(files, disks, boot.uptime);
-        (0..=system.flushers).for_each(|_| {
+        (0..Role::Task { index: 0 }.entity(system.flushers)).for_each(|_| {
             system.scheduler.add_kernel_thread();
         });
         system.make_tasks()?;
@@ -259,6 +260,7 @@ impl<'a> System<'a> {
                 }
                 Event::Flush { disk, at } => self.flush_is_due(disk, at),
                 Event::EstimateBandwidth { disk } => self.memory.renew_bandwidth(disk),
+                Event::KsmScan { at } => self.ksm_scan_is_due(at),
                 Event::Commit { disk, transaction } => self.commit_is_due(disk, transaction),
                 Event::Sample => self.sample(at)?,
                 Event::Deadline => self.over = true,
@@ -320,6 +322,7 @@ impl<'a> System<'a> {
         }
         let (to, flow) = match self.role(entity) {
             Role::Kswapd => self.run_kswapd(from),
+            Role::Ksmd => self.run_ksmd(from),
             Role::Flusher { disk } => self.run_flusher(disk, from),
             Role::Task { index } => self.run_task(entity, index, from)?,
         };
@@ -337,6 +340,7 @@ impl<'a> System<'a> {
                 .note_stalls(KSWAPD, [(to, false)].into_iter());
         }
         self.wake_kswapd_if_due(cut);
+        self.wake_ksmd_if_due(cut);
         self.follow_orders(cut);
         Ok(())
     }

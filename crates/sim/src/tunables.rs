@@ -1,5 +1,7 @@
 //! The tunables of the simulated kernel: their values, and what writing one does.
 
+mod known;
+
 use alloc::collections::BTreeMap;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
@@ -18,62 +20,7 @@ use crate::page_alloc::HUGE_PAGES;
 use crate::rules::Floors;
 use crate::sched::TICK;
 use crate::writeback::{Bounded, Limits};
-
-const MIN_FREE: &str = "vm.min_free_kbytes";
-const SCALE_FACTOR: &str = "vm.watermark_scale_factor";
-const BOOST_FACTOR: &str = "vm.watermark_boost_factor";
-const MGLRU: &str = "lru_gen.enabled";
-const MIN_TTL: &str = "lru_gen.min_ttl_ms";
-const THP: &str = "thp.enabled";
-const DIRTY: &str = "vm.dirty_ratio";
-const DIRTY_BYTES: &str = "vm.dirty_bytes";
-const BACKGROUND: &str = "vm.dirty_background_ratio";
-const BACKGROUND_BYTES: &str = "vm.dirty_background_bytes";
-const EXPIRE: &str = "vm.dirty_expire_centisecs";
-const INTERVAL: &str = "vm.dirty_writeback_centisecs";
-
-const SWAPPINESS: &str = "vm.swappiness";
-const PAGE_CLUSTER: &str = "vm.page-cluster";
-const PROTECTION: &str = "vm.workingset_protection";
-const ANON_MIN: &str = "vm.anon_min_ratio";
-const CLEAN_LOW: &str = "vm.clean_low_ratio";
-const CLEAN_MIN: &str = "vm.clean_min_ratio";
-const OVERCOMMIT_HUGEPAGES: &str = "vm.nr_overcommit_hugepages";
-const NR_HUGEPAGES: &str = "vm.nr_hugepages";
-const KSWAPD: &str = "model.kswapd";
-
-/// What the model has a mechanism for, and the file.
-const KNOWN: [(&str, &str); 16] = [
-    (MIN_FREE, "proc/sys/vm/min_free_kbytes"),
-    (SCALE_FACTOR, "proc/sys/vm/watermark_scale_factor"),
-    (BOOST_FACTOR, "proc/sys/vm/watermark_boost_factor"),
-    (SWAPPINESS, "proc/sys/vm/swappiness"),
-    (OVERCOMMIT_HUGEPAGES, "proc/sys/vm/nr_overcommit_hugepages"),
-    (NR_HUGEPAGES, "proc/sys/vm/nr_hugepages"),
-    (PAGE_CLUSTER, "proc/sys/vm/page-cluster"),
-    (DIRTY, "proc/sys/vm/dirty_ratio"),
-    (DIRTY_BYTES, "proc/sys/vm/dirty_bytes"),
-    (BACKGROUND, "proc/sys/vm/dirty_background_ratio"),
-    (BACKGROUND_BYTES, "proc/sys/vm/dirty_background_bytes"),
-    (EXPIRE, "proc/sys/vm/dirty_expire_centisecs"),
-    (INTERVAL, "proc/sys/vm/dirty_writeback_centisecs"),
-    (MGLRU, "sys/kernel/mm/lru_gen/enabled"),
-    (MIN_TTL, "sys/kernel/mm/lru_gen/min_ttl_ms"),
-    (THP, "sys/kernel/mm/transparent_hugepage/enabled"),
-];
-
-/// What the model has whatever the calibrated kernel lacks, and the value that changes nothing:
-/// le9uo's floors, and kswapd as it was before 3.11.
-const VARIANTS: [(&str, &str); 5] = [
-    (PROTECTION, "0"),
-    (ANON_MIN, "15"),
-    (CLEAN_LOW, "0"),
-    (CLEAN_MIN, "15"),
-    (KSWAPD, "as calibrated"),
-];
-
-/// The value of [`KSWAPD`] that brings the old one back.
-const OLD_KSWAPD: &str = "before 3.11";
+use known::*;
 
 /// Present values, and those from before the first write.
 #[derive(Clone, Debug)]
@@ -117,6 +64,10 @@ impl Tunables {
     /// Lets the values of the tunables that reclaim reads take effect.
     pub(crate) fn begin(&self, memory: &mut Memory) {
         self.take_effect(SWAPPINESS, memory);
+        for (name, value) in self.values.iter().filter(|(name, _)| is_of_ksm(name)) {
+            // What a kernel boots with it does not refuse.
+            let _ = memory.write_ksm(name, value);
+        }
     }
 
     /// Writes a setting of the run's base, which stays when the defaults come back. One that this
@@ -163,6 +114,11 @@ impl Tunables {
     /// Brings back the values from before the first write; of a bytes/ratio pair both.
     pub(crate) fn restore(&mut self, memory: &mut Memory) {
         for (name, value) in core::mem::take(&mut self.before) {
+            if is_of_ksm(name) {
+                // A value that was there before is none that the kernel refuses, but for the time
+                // being: then the present one stays.
+                let _ = memory.write_ksm(name, &value);
+            }
             self.values.insert(name, value);
             self.take_effect(name, memory);
         }
@@ -200,7 +156,8 @@ impl Tunables {
         KNOWN.into_iter().filter_map(|(name, path)| {
             let value = self.values.get(name)?;
             let shown = match name {
-                THP => thp_choices(value),
+                THP => choices(&["always", "madvise", "never"], value),
+                ADVISOR => choices(&["none", "scan-time"], value),
                 MGLRU => alloc::format!("{:#06x}", lru_gen_bits(value)),
                 _ => value.clone(),
             };
@@ -234,6 +191,11 @@ impl Tunables {
             return refuse(alloc::format!(
                 "expected \"{OLD_KSWAPD}\" or \"as calibrated\""
             ));
+        }
+        if is_of_ksm(name)
+            && let Err(why) = memory.write_ksm(name, value)
+        {
+            return refuse(why);
         }
         self.values.insert(name, value.to_string());
         self.drop_partner(name, value);
@@ -371,13 +333,19 @@ fn lru_gen_bits(value: &str) -> u64 {
     }
 }
 
-fn thp_choices(value: &str) -> String {
-    let show = |word: &&str| match value == *word {
+/// All words of a choice, the one that is chosen in brackets.
+fn choices(words: &[&str], chosen: &str) -> String {
+    let show = |word: &&str| match chosen == *word {
         true => alloc::format!("[{word}]"),
         false => word.to_string(),
     };
-    let words: Vec<String> = ["always", "madvise", "never"].iter().map(show).collect();
+    let words: Vec<String> = words.iter().map(show).collect();
     words.join(" ")
+}
+
+/// Whether a tunable is one that ksmd reads.
+fn is_of_ksm(name: &str) -> bool {
+    name.starts_with(crate::ksm::PREFIX)
 }
 
 #[cfg(test)]

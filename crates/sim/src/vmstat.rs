@@ -20,6 +20,7 @@ macro_rules! counters {
 
 counters! {
     allocstall_movable,
+    cow_ksm,
     nr_dirtied,
     nr_vmscan_immediate_reclaim,
     nr_vmscan_write,

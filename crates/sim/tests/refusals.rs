@@ -5,7 +5,7 @@ mod common;
 use common::*;
 use mm::settings::Settings;
 use mm::units::{Bytes, Nanos};
-use mm::workload::{Access, Action, Advice, Huge, Target, Until};
+use mm::workload::{Access, Action, Cgroup, Huge, Map, Target, Until};
 
 fn refused_step(action: Action) -> String {
     let inner = step(repeat(Until::Times(1), vec![sleep(1), step(action)]));
@@ -14,16 +14,39 @@ fn refused_step(action: Action) -> String {
 
 #[test]
 fn a_mechanism_that_is_lacking_is_named_with_its_step() {
-    let file = || Target::File("file 0".to_owned());
-    let merge = Action::Advise {
-        target: file(),
-        advice: Advice::Mergeable,
-    };
     assert_eq!(
-        refused_step(merge),
-        "the model does not simulate samepage merging (process a, step 1, step 2); run it on a \
-         real kernel with `plimsoll prove`, and see docs/model.md"
+        refused_step(mergeable(Huge::Hugetlb)),
+        "the model does not simulate samepage merging of hugetlb pages (process a, step 1, step \
+         2); run it on a real kernel with `plimsoll prove`, and see docs/model.md"
     );
+}
+
+fn mergeable(huge: Huge) -> Action {
+    Action::Map(Map {
+        region: "heap".to_owned(),
+        size: Bytes(MIB).into(),
+        huge,
+        mergeable: true,
+        contents: Vec::new(),
+    })
+}
+
+#[test]
+fn merged_pages_are_neither_locked_nor_limited() {
+    let merging = |more: Action| {
+        let steps = vec![step(mergeable(Huge::Never)), step(more)];
+        scenario(&[1], vec![process("a", steps)])
+    };
+    let lock = Action::Lock {
+        target: Target::Region("heap".to_owned()),
+    };
+    assert!(refusal(&merging(lock)).contains("with locked regions (workload)"));
+    let mut grouped = merging(Action::Snapshot);
+    grouped.workload.cgroups = vec![Cgroup {
+        path: "guests".to_owned(),
+        files: Vec::new(),
+    }];
+    assert!(refusal(&grouped).contains("with control groups (workload)"));
 }
 
 #[test]

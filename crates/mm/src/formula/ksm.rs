@@ -37,6 +37,18 @@ pub fn scan_time(pages: u64, pages_to_scan: u64, sleep: Nanos) -> Option<Nanos> 
     Some(Nanos(rounds.saturating_mul(sleep.0)))
 }
 
+/// Scans that smart scan passes over a candidate after one that it was part of, by the scans that
+/// the candidate has seen: the first three see it always (`skip_age`, since Linux 6.7).
+#[must_use]
+pub fn skips(age: u8) -> u8 {
+    match age {
+        0..=3 => 1,
+        4..=5 => 2,
+        6..=8 => 4,
+        _ => 8,
+    }
+}
+
 fn signed(bytes: u128) -> i64 {
     i64::try_from(bytes).unwrap_or(i64::MAX)
 }

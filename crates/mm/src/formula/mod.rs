@@ -9,6 +9,7 @@ pub mod dirty;
 pub mod high_delay;
 pub mod inactive;
 pub mod ksm;
+pub mod ksm_advisor;
 pub mod ksmd;
 pub mod min_free;
 pub mod protection;

@@ -1,0 +1,111 @@
+//! The scan-time advisor of KSM: it sets `pages_to_scan` after each full scan, so that one takes
+//! the target time.
+//!
+//! `scan_time_advisor` in `mm/ksm.c`; since Linux 6.8.
+
+use crate::units::Nanos;
+
+/// Weight of the newest figure in the moving average, in percent.
+const WEIGHT: u64 = 30;
+
+/// `/sys/kernel/mm/ksm/advisor_*`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Bounds {
+    /// `advisor_target_scan_time`, in seconds.
+    pub target: u64,
+    /// `advisor_max_cpu`, in percent of one CPU.
+    pub max_cpu: u64,
+    /// `advisor_min_pages_to_scan`.
+    pub min_pages: u64,
+    /// `advisor_max_pages_to_scan`.
+    pub max_pages: u64,
+}
+
+/// What the advisor remembers from one full scan to the next.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Advisor {
+    /// The last full scan's time in seconds; 0 before the first.
+    scan_time: u64,
+    /// The average change of the scan time from one scan to the next, in percent.
+    change: u64,
+}
+
+/// A full scan as the advisor sees it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FullScan {
+    /// From its beginning to its end.
+    pub took: Nanos,
+    /// ksmd's CPU time in it.
+    pub cpu: Nanos,
+    /// `pages_to_scan` while it ran.
+    pub pages_to_scan: u64,
+}
+
+impl Default for Bounds {
+    fn default() -> Self {
+        Self {
+            target: 200,
+            max_cpu: 70,
+            min_pages: 500,
+            max_pages: 30_000,
+        }
+    }
+}
+
+impl Advisor {
+    /// The `pages_to_scan` for the next full scan.
+    ///
+    /// Whole seconds and percent, each at least one: the arithmetic is the kernel's.
+    pub fn advise(&mut self, scan: FullScan, bounds: Bounds) -> u64 {
+        let seconds = (scan.took.0 / Nanos::SECOND.0).max(1);
+        let percent = scan.cpu.0 / Nanos::MILLI.0 * 100 / (seconds * 1000);
+        let last = match self.scan_time {
+            0 => seconds,
+            last => last,
+        };
+        let factor = (bounds.target.saturating_mul(100) / seconds).max(1);
+        let change = (seconds * 100 / last).max(1);
+        let change = (self.change * (100 - WEIGHT) + change * WEIGHT) / 100;
+        let pages = scan.pages_to_scan.saturating_mul(100) / factor;
+        let pages = pages.saturating_mul(change) / 100;
+        let per_percent = (scan.pages_to_scan / percent.max(1)).max(1);
+        let affordable = per_percent.saturating_mul(bounds.max_cpu);
+        (self.scan_time, self.change) = (seconds, change);
+        pages
+            .min(affordable)
+            .max(bounds.min_pages)
+            .min(bounds.max_pages)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn scan(seconds: u64, cpu_millis: u64, pages_to_scan: u64) -> FullScan {
+        FullScan {
+            took: Nanos(seconds * Nanos::SECOND.0),
+            cpu: Nanos(cpu_millis * Nanos::MILLI.0),
+            pages_to_scan,
+        }
+    }
+
+    #[test]
+    fn a_scan_that_takes_too_long_raises_the_pages_and_the_cpu_limit_bounds_them() {
+        let bounds = Bounds::default();
+        let mut advisor = Advisor {
+            scan_time: 0,
+            change: 100,
+        };
+        assert_eq!(advisor.advise(scan(400, 4000, 1000), bounds), 2000);
+        let busy = scan(400, 200_000, 1000);
+        assert_eq!(advisor.advise(busy, bounds), 1000 / 50 * 70);
+    }
+
+    #[test]
+    fn a_scan_within_the_target_falls_back_to_the_least() {
+        let mut advisor = Advisor::default();
+        assert_eq!(advisor.advise(scan(2, 1, 1000), Bounds::default()), 500);
+        assert_eq!(advisor.advise(scan(0, 0, 0), Bounds::default()), 500);
+    }
+}

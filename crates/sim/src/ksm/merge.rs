@@ -1,0 +1,335 @@
+//! What ksmd does with a page (`cmp_and_merge_page`), and how pages part again.
+
+use mm::units::Pages;
+
+use super::Place;
+use super::candidate::Held;
+use super::tree::{Found, Node, NodeId};
+use crate::folio::{NODE_PAGES, PageId, State};
+use crate::memory::Memory;
+use crate::page_alloc::NoPage;
+
+/// Pages for which indices are set aside at a time, as some become merged ones.
+const INDICES: u64 = 64 * NODE_PAGES as u64;
+
+/// The unit of a level of a tree.
+pub(super) const UNIT: u64 = 1024;
+
+impl Memory {
+    /// Looks at a page of a region: it is merged with a merged one, or with one that found no twin
+    /// yet, or waits for a twin.
+    pub(super) fn consider(&mut self, place: Place) {
+        self.spent += self.costs.ksm_visit_ps;
+        if self.folios.is_merged(self.ksm.page(place)) {
+            return;
+        }
+        self.leave_tree(place);
+        let word = self.ksm.word(place, self.now());
+        let nid = self.tree_of(self.ksm.page(place));
+        let is_done = match self.rules.ksm_checks_first {
+            true => self.has_changed(place, word) || self.joins_stable(place, nid, word),
+            false => self.joins_stable(place, nid, word) || self.has_changed(place, word),
+        };
+        if !is_done {
+            self.search_unstable(place, nid, word);
+        }
+    }
+
+    /// Takes the page's checksum. One that has changed since last time is left alone; an empty page
+    /// becomes the zero page, where that is wanted.
+    fn has_changed(&mut self, place: Place, word: u64) -> bool {
+        self.spent += self.costs.ksm_checksum_ps;
+        if !self.ksm.candidate(place).is_unchanged(word) {
+            return true;
+        }
+        let is_zero = self.ksm.settings.use_zero_pages && word == 0;
+        if is_zero {
+            self.prepare(place);
+            self.drop_copy(place);
+            self.spent += self.costs.ksm_zero_ps;
+            self.folios.set_merged(self.ksm.page(place), None);
+            self.ksm.counts.zero_pages += 1;
+        }
+        is_zero
+    }
+
+    /// Merges the page with one that is merged already; false where there is none with room.
+    fn joins_stable(&mut self, place: Place, nid: usize, word: u64) -> bool {
+        let levels = levels(self.real(self.ksm.trees.stable_len(nid)));
+        self.spent += levels * self.costs.ksm_stable_ps / UNIT;
+        while let Some(stale) = self.ksm.trees.meet_stale(nid, levels) {
+            self.uncount(stale);
+        }
+        let most = self.ksm.settings.max_page_sharing;
+        let found = self.ksm.trees.search(nid, word, most);
+        let Found::Room(node) = found else {
+            return false;
+        };
+        self.prepare(place);
+        self.give_up_for(place, node);
+        true
+    }
+
+    /// Looks for a twin among the pages that found none in this full scan, or waits for one there.
+    fn search_unstable(&mut self, place: Place, nid: usize, word: u64) {
+        let levels = levels(self.real(self.ksm.trees.unstable_len(nid)));
+        self.spent += levels * self.costs.ksm_unstable_ps / UNIT;
+        let twin = self.ksm.trees.twin(nid, word);
+        let twin = twin.filter(|&twin| self.holds(twin, word));
+        let Some(twin) = twin else {
+            let scan = self.ksm.counts.full_scans;
+            self.ksm.trees.insert_unstable(nid, word, place);
+            self.ksm.candidate(place).enter_unstable(scan);
+            self.ksm.counts.unshared += 1;
+            return;
+        };
+        let of_one = self.huge_first(self.ksm.page(place));
+        let together = of_one.is_some() && of_one == self.huge_first(self.ksm.page(twin));
+        self.prepare(place);
+        if together {
+            // Two parts of one huge page: it is split, and they are merged another time.
+            return;
+        }
+        self.prepare(twin);
+        self.leave_tree(twin);
+        let node = self.become_shared(place, nid, word);
+        self.join(place, node);
+        self.give_up_for(twin, node);
+    }
+
+    /// Whether a place still has a page of its own with this content.
+    fn holds(&self, place: Place, word: u64) -> bool {
+        let area = self.ksm.areas[place.area as usize].as_ref();
+        let is_live = area.is_some_and(|area| area.is_live);
+        if !is_live {
+            return false;
+        }
+        let state = self.folios.state(self.ksm.page(place));
+        matches!(state, State::Inactive | State::Active) && self.ksm.word(place, self.now()) == word
+    }
+
+    /// A huge page is split before one of its pages is merged.
+    fn prepare(&mut self, place: Place) {
+        if let Some(first) = self.huge_first(self.ksm.page(place)) {
+            self.split_huge(first);
+            self.spent += self.costs.ksm_split_ps;
+        }
+    }
+
+    /// The page becomes the one that others share.
+    fn become_shared(&mut self, place: Place, nid: usize, word: u64) -> NodeId {
+        let page = self.ksm.page(place);
+        let shared = self.take_index();
+        let lru = self.take_from_list(page);
+        self.folios.move_to(page, shared);
+        if let Some(group) = self.charge.get(page as usize).copied() {
+            self.charge[shared as usize] = group;
+        }
+        self.add_to_list(shared, lru);
+        let node = self.ksm.trees.insert(nid, word, shared);
+        self.folios.set_merged(page, Some(node));
+        self.spent += self.costs.ksm_merge_ps;
+        node
+    }
+
+    /// The page is given up for a merged one.
+    fn give_up_for(&mut self, place: Place, node: NodeId) {
+        self.drop_copy(place);
+        self.folios.set_merged(self.ksm.page(place), Some(node));
+        self.ksm.trees.node(node).mapped += 1;
+        self.join(place, node);
+        self.spent += self.costs.ksm_merge_ps;
+    }
+
+    fn drop_copy(&mut self, place: Place) {
+        let page = self.ksm.page(place);
+        self.take_from_list(page);
+        self.anon_pages -= 1;
+        self.free(page);
+    }
+
+    /// Notes that a candidate shares a merged page (`stable_tree_append`).
+    fn join(&mut self, place: Place, id: NodeId) {
+        let node = self.ksm.trees.node(id);
+        node.len += 1;
+        match node.len {
+            1 => self.ksm.counts.shared += 1,
+            _ => self.ksm.counts.sharing += 1,
+        }
+        self.ksm.candidate(place).enter_stable(id);
+    }
+
+    /// Takes a candidate out of the tree that it is in (`remove_rmap_item_from_tree`).
+    pub(super) fn leave_tree(&mut self, place: Place) {
+        let held = self.ksm.candidate(place).held();
+        self.ksm.candidate(place).leave();
+        match held {
+            Held::Nowhere => {}
+            Held::Unstable { scan } => {
+                self.ksm.counts.unshared -= 1;
+                if scan == self.ksm.counts.full_scans as u8 {
+                    let word = self.ksm.candidate(place).word;
+                    self.ksm.trees.remove_unstable(word, place);
+                }
+            }
+            Held::Stable { node: id } => {
+                let node = *self.ksm.trees.node(id);
+                if node.is_listed {
+                    match node.len {
+                        1 => self.ksm.counts.shared -= 1,
+                        _ => self.ksm.counts.sharing -= 1,
+                    }
+                }
+                self.ksm.trees.leave(id);
+            }
+        }
+    }
+
+    /// A merged page that nobody maps any longer is counted no more, nor are the candidates at it.
+    fn uncount(&mut self, node: Node) {
+        let counts = &mut self.ksm.counts;
+        counts.shared -= u64::from(node.len.min(1));
+        counts.sharing -= u64::from(node.len.saturating_sub(1));
+    }
+
+    /// ksmd forgets a candidate, whose page is no longer there.
+    pub(super) fn forget(&mut self, place: Place) {
+        if self.ksm.candidate(place).exists() {
+            self.leave_tree(place);
+            self.spent += self.costs.ksm_forget_ps;
+            *self.ksm.candidate(place) = super::Candidate::default();
+            self.ksm.counts.items -= 1;
+        }
+    }
+
+    /// A process writes to a page that it shares: it gets a copy.
+    ///
+    /// # Errors
+    /// There is no page, or not yet.
+    pub(crate) fn copy_shared(&mut self, page: PageId) -> Result<(), NoPage> {
+        self.take_copy(page)?;
+        self.spent += self.costs.ksm_cow_ps;
+        Ok(())
+    }
+
+    /// Gives a place that shares a page one of its own.
+    ///
+    /// # Errors
+    /// There is no page, or not yet.
+    fn take_copy(&mut self, page: PageId) -> Result<(), NoPage> {
+        let node = self.folios.shared(page);
+        self.allocate(page, State::Inactive)?;
+        self.add_anon(page);
+        match node {
+            Some(node) => {
+                self.events.cow_ksm += 1;
+                self.unmap_shared(node);
+            }
+            None => self.ksm.counts.zero_pages -= 1,
+        }
+        Ok(())
+    }
+
+    /// A page that is shared, or the zero page in its place, is unmapped.
+    pub(crate) fn drop_shared(&mut self, page: PageId) {
+        match self.folios.shared(page) {
+            Some(node) => self.unmap_shared(node),
+            None => self.ksm.counts.zero_pages -= 1,
+        }
+    }
+
+    /// One mapping less; with the last one the page is freed, and its node is stale.
+    fn unmap_shared(&mut self, id: NodeId) {
+        let node = self.ksm.trees.node(id);
+        node.mapped -= 1;
+        let page = node.page;
+        if node.mapped == 0 {
+            self.ksm.trees.becomes_stale(id);
+            self.drop_resident(page);
+            self.folios.forget(page);
+            self.ksm.indices.push(page);
+        }
+    }
+
+    /// An index for a page that becomes a merged one.
+    fn take_index(&mut self) -> PageId {
+        if self.ksm.indices.is_empty() {
+            let base = self
+                .take_range(INDICES)
+                .expect("merging needs no new indices");
+            self.ksm
+                .indices
+                .extend((base..base + INDICES as PageId).rev());
+        }
+        self.ksm.indices.pop().expect("some were just taken")
+    }
+
+    /// The tree that a page of this place belongs into: its node's, unless pages are merged across
+    /// nodes.
+    fn tree_of(&self, page: PageId) -> usize {
+        let own = !self.ksm.settings.merge_across_nodes && self.is_remote(page);
+        usize::from(own)
+    }
+
+    /// Breaks all sharing and forgets every candidate (`unmerge_and_remove_all_rmap_items`).
+    ///
+    /// # Errors
+    /// Too few pages are free; what was parted stays so.
+    pub(crate) fn unmerge_all(&mut self) -> Result<(), NoPage> {
+        for id in 0..self.ksm.areas.len() as u32 {
+            let Some(area) = &self.ksm.areas[id as usize] else {
+                continue;
+            };
+            let (base, is_live, len) = (area.base, area.is_live, area.candidates.len() as u32);
+            if is_live {
+                self.unmerge_range(base, u64::from(len))?;
+            }
+            for index in 0..len {
+                self.forget(Place { area: id, index });
+            }
+        }
+        self.ksm.end_everything();
+        self.follow_candidates();
+        Ok(())
+    }
+
+    /// Gives each page of a range that is shared a copy of its own (`unmerge_ksm_pages`).
+    ///
+    /// # Errors
+    /// Too few pages are free.
+    pub(crate) fn unmerge_range(&mut self, base: PageId, pages: u64) -> Result<(), NoPage> {
+        for page in base..base + pages as PageId {
+            let parts = self.rules.ksm_parts_zero_pages || !self.folios.is_zero(page);
+            if self.folios.is_merged(page) && parts {
+                self.take_copy(page)?;
+                self.spent += self.costs.ksm_unmerge_ps;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl super::Ksm {
+    /// Every candidate is forgotten: the trees are empty, and the next full scan begins anew.
+    fn end_everything(&mut self) {
+        self.trees.clear();
+        self.cursor = super::Cursor::default();
+        for space in &mut self.spaces {
+            let areas = &self.areas;
+            space
+                .areas
+                .retain(|&id| areas[id as usize].as_ref().is_some_and(|area| area.is_live));
+        }
+        self.spaces
+            .retain(|space| !space.exited && !space.areas.is_empty());
+    }
+}
+
+/// Levels of a search among so many pages, in units of 1/1024: the logarithm to base 2, between
+/// powers of two on the chord, which is at most 0.09 below.
+fn levels(pages: Pages) -> u64 {
+    let number = pages.0.saturating_add(1);
+    let whole = u64::from(number.ilog2());
+    let rest = number - (1 << whole);
+    whole * UNIT + ((u128::from(rest) * u128::from(UNIT)) >> whole) as u64
+}

@@ -1,0 +1,79 @@
+//! ksmd as a thread of the machine (`ksm_scan_thread`).
+
+use mm::units::Nanos;
+use mm::workload::{Action, Advice, Map, Workload};
+
+use crate::ksm::Scan;
+use crate::roles::KSMD;
+use crate::sched::{Event, Sleep, TICK};
+use crate::support::any_action;
+use crate::system::{BUDGET, Flow, System};
+
+impl System<'_> {
+    /// Lets ksmd scan, until its batch is over or something happens.
+    pub(crate) fn run_ksmd(&mut self, from: Nanos) -> (Nanos, Flow) {
+        let mut now = from;
+        loop {
+            self.memory.began = now;
+            self.memory.unbroken = 0;
+            self.memory.budget = BUDGET;
+            let scan = self.memory.ksm_step();
+            let ran = Nanos(self.memory.take_spent() / 1000 + 1);
+            now += ran;
+            self.memory.ksm.cpu_time += ran;
+            match scan {
+                Scan::More if now >= self.limit(from) => return (now, Flow::Continue),
+                Scan::More => {}
+                Scan::Sleeps => {
+                    let ksm = &mut self.memory.ksm;
+                    let batch = Nanos(self.memory.costs.ksm_batch_ps / 1000);
+                    (now, ksm.cpu_time) = (now + batch, ksm.cpu_time + batch);
+                    self.ksmd_sleeps(now);
+                    return (now, Flow::Blocked(Sleep::Idle));
+                }
+                Scan::Waits => return (now, Flow::Blocked(Sleep::Idle)),
+            }
+        }
+    }
+
+    /// ksmd sleeps between two batches. The next one begins with all its pages.
+    fn ksmd_sleeps(&mut self, now: Nanos) {
+        let ksm = &mut self.memory.ksm;
+        let sleep = ksm.settings.sleep_millisecs.saturating_mul(Nanos::MILLI.0);
+        let at = self
+            .memory
+            .writeback
+            .clock
+            .expiry(now, sleep.div_ceil(TICK.0));
+        ksm.sleeps_until = Some(at);
+        self.memory.begin_batch();
+        self.events.add(at, Event::KsmScan { at });
+    }
+
+    /// ksmd's timer went off.
+    pub(crate) fn ksm_scan_is_due(&mut self, at: Nanos) {
+        let ksm = &mut self.memory.ksm;
+        if ksm.sleeps_until == Some(at) {
+            ksm.sleeps_until = None;
+            self.scheduler.wake(KSMD, at);
+        }
+    }
+
+    /// Wakes ksmd where there is work, unless it sleeps between two batches.
+    pub(crate) fn wake_ksmd_if_due(&mut self, now: Nanos) {
+        let ksm = &mut self.memory.ksm;
+        let wanted = core::mem::take(&mut ksm.wants_cpu);
+        if wanted && ksm.has_work() && ksm.sleeps_until.is_none() {
+            self.scheduler.wake(KSMD, now);
+        }
+    }
+}
+
+/// Whether memory is merged in the workload.
+pub(crate) fn merges(workload: &Workload) -> bool {
+    any_action(workload, |action| match action {
+        Action::Map(Map { mergeable, .. }) => *mergeable,
+        Action::Advise { advice, .. } => *advice == Advice::Mergeable,
+        _ => false,
+    })
+}
