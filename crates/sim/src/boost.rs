@@ -177,9 +177,9 @@ impl Memory {
         self.zones[..=highest].iter().map(|zone| zone.boost).sum()
     }
 
-    /// Pages of a block.
+    /// Pages of a block: one at least, where a page stands for more than that.
     fn block(&self) -> u64 {
-        HUGE_PAGES / self.scale
+        (HUGE_PAGES / self.scale).max(1)
     }
 }
 

@@ -275,12 +275,14 @@ impl Fair {
     /// Of those that have a claim, the one whose deadline is first; the running one keeps the CPU
     /// until its deadline as long as it has a claim.
     fn earliest(&self, running: Option<usize>, ready: impl Fn(usize) -> bool) -> Option<usize> {
+        let (tasks, above) = self.queue();
+        let has_claim = |entity: &Entity| self.has_claim(entity, tasks, above);
         let kept = running.filter(|&task| {
-            let entity = self.entities[task];
-            entity.runnable && entity.kept == entity.deadline && self.is_eligible(task)
+            let entity = &self.entities[task];
+            entity.runnable && entity.kept == entity.deadline && has_claim(entity)
         });
         let ready = |&(task, entity): &(usize, &Entity)| entity.delayed || ready(task);
-        let claim = |&(task, _): &(usize, &Entity)| self.is_eligible(task);
+        let claim = |&(_, entity): &(usize, &Entity)| has_claim(entity);
         let deadline =
             |&(task, entity): &(usize, &Entity)| (entity.deadline, running == Some(task));
         let eligible = self
@@ -295,9 +297,20 @@ impl Fair {
 
     /// Whether a queued task has had no more than its share.
     fn is_eligible(&self, task: usize) -> bool {
-        let own = self.entities[task].vruntime;
-        let ahead: i64 = self.queued().map(|(_, other)| other.vruntime - own).sum();
-        ahead >= 0
+        let (tasks, above) = self.queue();
+        self.has_claim(&self.entities[task], tasks, above)
+    }
+
+    /// Whether one has had no more than its share where so many tasks are so much above the floor
+    /// in all.
+    fn has_claim(&self, entity: &Entity, tasks: i64, above: i64) -> bool {
+        above >= tasks * (entity.vruntime - self.floor)
+    }
+
+    /// How many tasks are queued, and how far above the floor they are in all.
+    fn queue(&self) -> (i64, i64) {
+        let above = self.queued().map(|(_, other)| other.vruntime - self.floor);
+        above.fold((0, 0), |(tasks, sum), above| (tasks + 1, sum + above))
     }
 
     /// What a task is short of its share.
@@ -308,11 +321,9 @@ impl Fair {
 
     /// The mean run time of the queued tasks.
     fn mean(&self) -> i64 {
-        let tasks = self.queued().count() as i64;
-        let above = self.queued().map(|(_, other)| other.vruntime - self.floor);
-        match tasks {
-            0 => self.floor,
-            _ => self.floor + above.sum::<i64>().div_euclid(tasks),
+        match self.queue() {
+            (0, _) => self.floor,
+            (tasks, above) => self.floor + above.div_euclid(tasks),
         }
     }
 

@@ -89,6 +89,8 @@ struct Cpu {
     current: Option<usize>,
     /// The current task has to give way to another.
     yields: bool,
+    /// It has nothing to do until a task wakes.
+    is_parked: bool,
 }
 
 /// When a task can go on.
@@ -96,6 +98,8 @@ struct Cpu {
 struct Wait {
     /// It cannot run before: it is running until then on some CPU.
     ready_at: Nanos,
+    /// The CPU that has it as its current task.
+    on: Option<usize>,
     /// CPU time of what it has done already, and that it falls asleep when that is paid.
     owed: Nanos,
     then: Option<Sleep>,
@@ -119,7 +123,7 @@ pub(crate) enum Sleep {
 pub(crate) enum Pick {
     /// Run this entity.
     Run { entity: usize },
-    /// Nothing to run before this time at least, if ever.
+    /// Nothing to run before this time at least; without one, before a task wakes.
     Idle { until: Option<Nanos> },
 }
 
@@ -154,14 +158,29 @@ impl Scheduler {
         self.fair.add_old()
     }
 
-    /// The CPU whose time is least far, and that time.
-    pub(crate) fn next_cpu(&self) -> (usize, Nanos) {
-        let cpus = self.cpus.iter().map(|cpu| cpu.now).enumerate();
-        cpus.min_by_key(|(_, now)| *now).expect("a CPU")
+    /// The CPU whose time is least far of those that are not parked, and that time.
+    pub(crate) fn next_cpu(&self) -> Option<(usize, Nanos)> {
+        let cpus = self.cpus.iter().enumerate();
+        let busy = cpus.filter(|(_, cpu)| !cpu.is_parked);
+        let times = busy.map(|(index, cpu)| (index, cpu.now));
+        times.min_by_key(|(_, now)| *now)
     }
 
     pub(crate) fn set_time(&mut self, cpu: usize, now: Nanos) {
         self.cpus[cpu].now = now;
+    }
+
+    /// Lets a CPU stand until a task wakes.
+    pub(crate) fn park(&mut self, cpu: usize) {
+        self.cpus[cpu].is_parked = true;
+    }
+
+    /// A task is there to run from `now` on: one of the CPUs that stand looks for it.
+    fn unpark(&mut self, now: Nanos) {
+        if let Some(cpu) = self.cpus.iter_mut().find(|cpu| cpu.is_parked) {
+            cpu.is_parked = false;
+            cpu.now = cpu.now.max(now);
+        }
     }
 
     /// Makes a task runnable from `now` on; one that was to fall asleep does not.
@@ -181,6 +200,7 @@ impl Scheduler {
             (doing.running, doing.iowait) = (true, false);
         });
         self.preempt(entity);
+        self.unpark(now);
     }
 
     /// A task falls asleep, once it has paid what it owes.
@@ -234,10 +254,7 @@ impl Scheduler {
         let Cpu {
             current, yields, ..
         } = self.cpus[cpu];
-        let elsewhere = |task| {
-            let mut others = self.cpus.iter().enumerate();
-            others.any(|(other, at)| other != cpu && at.current == Some(task))
-        };
+        let elsewhere = |task: usize| self.waits[task].on.is_some_and(|on| on != cpu);
         let ready = |task: usize| self.waits[task].ready_at <= now && !elsewhere(task);
         if let Some(task) = current.filter(|_| yields) {
             self.fair.is_over(task);
@@ -248,10 +265,13 @@ impl Scheduler {
             _ => self.fair.choose(going_on, ready),
         };
         let Some(entity) = chosen else {
-            self.cpus[cpu].current = None;
             let times = self.waits.iter().enumerate();
-            let runnable = times.filter(|(task, _)| self.fair.is_runnable(*task));
-            let until = runnable.map(|(_, wait)| wait.ready_at).min();
+            let waiting =
+                times.filter(|(task, _)| self.fair.is_runnable(*task) && !elsewhere(*task));
+            let until = waiting.map(|(_, wait)| wait.ready_at).min();
+            if let Some(current) = self.cpus[cpu].current.take() {
+                self.waits[current].on = None;
+            }
             return Pick::Idle { until };
         };
         self.cpus[cpu].yields = false;
@@ -318,8 +338,10 @@ impl Scheduler {
 
     fn switch(&mut self, cpu: usize, entity: usize, now: Nanos) {
         let before = self.cpus[cpu].current.replace(entity);
+        self.waits[entity].on = Some(cpu);
         self.fair.begin(entity);
         if let Some(before) = before {
+            self.waits[before].on = None;
             self.pressure
                 .change(before, now, |doing| doing.on_cpu = false);
         }
@@ -331,10 +353,8 @@ impl Scheduler {
     }
 
     fn leave_cpu(&mut self, entity: usize) {
-        for cpu in self.cpus.iter_mut() {
-            if cpu.current == Some(entity) {
-                (cpu.current, cpu.yields) = (None, false);
-            }
+        if let Some(cpu) = self.waits[entity].on.take() {
+            (self.cpus[cpu].current, self.cpus[cpu].yields) = (None, false);
         }
     }
 }

@@ -138,7 +138,10 @@ impl<'a> System<'a> {
     pub(crate) fn run(&mut self) -> Result<(), Error> {
         self.begin();
         for _ in 0..STEPS {
-            let (cpu, now) = self.scheduler.next_cpu();
+            let now = match self.scheduler.next_cpu() {
+                Some((_, now)) => now,
+                None => self.next_event(),
+            };
             if now >= END_OF_TIME {
                 return Err(endless("146 years"));
             }
@@ -147,6 +150,9 @@ impl<'a> System<'a> {
                 self.finish(now);
                 return Ok(());
             }
+            let Some((cpu, now)) = self.scheduler.next_cpu() else {
+                continue;
+            };
             match self.scheduler.pick(cpu, now) {
                 Pick::Run { entity } => self.run_on(cpu, entity, now)?,
                 Pick::Idle { until } => self.idle(cpu, now, until),
@@ -305,13 +311,16 @@ impl<'a> System<'a> {
     }
 
     fn idle(&mut self, cpu: usize, now: Nanos, until: Option<Nanos>) {
-        let event = self.events.next_time();
-        let next = [event, until]
-            .into_iter()
-            .flatten()
-            .min()
-            .expect("a sample is always to come");
+        let Some(until) = until else {
+            return self.scheduler.park(cpu);
+        };
+        let next = until.min(self.next_event());
         self.scheduler.set_time(cpu, next.max(now + Nanos(1)));
+    }
+
+    fn next_event(&self) -> Nanos {
+        let next = self.events.next_time();
+        next.expect("a sample is always to come")
     }
 
     fn run_on(&mut self, cpu: usize, entity: usize, from: Nanos) -> Result<(), Error> {
