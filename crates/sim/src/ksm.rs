@@ -12,6 +12,7 @@ mod settings;
 #[cfg(test)]
 mod tests;
 mod tree;
+mod unmerge;
 
 use alloc::vec::Vec;
 

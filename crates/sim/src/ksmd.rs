@@ -25,9 +25,6 @@ impl System<'_> {
                 Scan::More if now >= self.limit(from) => return (now, Flow::Continue),
                 Scan::More => {}
                 Scan::Sleeps => {
-                    let ksm = &mut self.memory.ksm;
-                    let batch = Nanos(self.memory.costs.ksm_batch_ps / 1000);
-                    (now, ksm.cpu_time) = (now + batch, ksm.cpu_time + batch);
                     self.ksmd_sleeps(now);
                     return (now, Flow::Blocked(Sleep::Idle));
                 }

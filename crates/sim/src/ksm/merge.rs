@@ -1,4 +1,4 @@
-//! What ksmd does with a page (`cmp_and_merge_page`), and how pages part again.
+//! What ksmd does with a page (`cmp_and_merge_page`).
 
 use mm::units::Pages;
 
@@ -46,7 +46,7 @@ impl Memory {
         if is_zero {
             self.prepare(place);
             self.drop_copy(place);
-            self.spent += self.costs.ksm_zero_ps;
+            self.spent += self.costs.ksm_merge_zero_ps;
             self.folios.set_merged(self.ksm.page(place), None);
             self.ksm.counts.zero_pages += 1;
         }
@@ -56,7 +56,7 @@ impl Memory {
     /// Merges the page with one that is merged already; false where there is none with room.
     fn joins_stable(&mut self, place: Place, nid: usize, word: u64) -> bool {
         let levels = levels(self.real(self.ksm.trees.stable_len(nid)));
-        self.spent += levels * self.costs.ksm_stable_ps / UNIT;
+        self.spent += levels * self.costs.ksm_stable_level_ps / UNIT;
         while let Some(stale) = self.ksm.trees.meet_stale(nid, levels) {
             self.uncount(stale);
         }
@@ -67,13 +67,14 @@ impl Memory {
         };
         self.prepare(place);
         self.give_up_for(place, node);
+        self.spent += self.costs.ksm_merge_ps;
         true
     }
 
     /// Looks for a twin among the pages that found none in this full scan, or waits for one there.
     fn search_unstable(&mut self, place: Place, nid: usize, word: u64) {
         let levels = levels(self.real(self.ksm.trees.unstable_len(nid)));
-        self.spent += levels * self.costs.ksm_unstable_ps / UNIT;
+        self.spent += levels * self.costs.ksm_unstable_level_ps / UNIT;
         let twin = self.ksm.trees.twin(nid, word);
         let twin = twin.filter(|&twin| self.holds(twin, word));
         let Some(twin) = twin else {
@@ -81,6 +82,7 @@ impl Memory {
             self.ksm.trees.insert_unstable(nid, word, place);
             self.ksm.candidate(place).enter_unstable(scan);
             self.ksm.counts.unshared += 1;
+            self.spent += self.costs.ksm_insert_ps;
             return;
         };
         let of_one = self.huge_first(self.ksm.page(place));
@@ -91,10 +93,13 @@ impl Memory {
             return;
         }
         self.prepare(twin);
+        let Some(node) = self.become_shared(place, nid, word) else {
+            return;
+        };
         self.leave_tree(twin);
-        let node = self.become_shared(place, nid, word);
         self.join(place, node);
         self.give_up_for(twin, node);
+        self.spent += self.costs.ksm_merge_two_ps;
     }
 
     /// Whether a place still has a page of its own with this content.
@@ -116,10 +121,10 @@ impl Memory {
         }
     }
 
-    /// The page becomes the one that others share.
-    fn become_shared(&mut self, place: Place, nid: usize, word: u64) -> NodeId {
+    /// The page becomes the one that others share; not where the model has no index left for it.
+    fn become_shared(&mut self, place: Place, nid: usize, word: u64) -> Option<NodeId> {
         let page = self.ksm.page(place);
-        let shared = self.take_index();
+        let shared = self.take_index()?;
         let lru = self.take_from_list(page);
         self.folios.move_to(page, shared);
         if let Some(group) = self.charge.get(page as usize).copied() {
@@ -128,8 +133,7 @@ impl Memory {
         self.add_to_list(shared, lru);
         let node = self.ksm.trees.insert(nid, word, shared);
         self.folios.set_merged(page, Some(node));
-        self.spent += self.costs.ksm_merge_ps;
-        node
+        Some(node)
     }
 
     /// The page is given up for a merged one.
@@ -138,7 +142,6 @@ impl Memory {
         self.folios.set_merged(self.ksm.page(place), Some(node));
         self.ksm.trees.node(node).mapped += 1;
         self.join(place, node);
-        self.spent += self.costs.ksm_merge_ps;
     }
 
     fn drop_copy(&mut self, place: Place) {
@@ -192,76 +195,24 @@ impl Memory {
         counts.sharing -= u64::from(node.len.saturating_sub(1));
     }
 
-    /// ksmd forgets a candidate, whose page is no longer there.
-    pub(super) fn forget(&mut self, place: Place) {
+    /// ksmd forgets a candidate, which takes so long.
+    pub(super) fn forget(&mut self, place: Place, cost: u64) {
         if self.ksm.candidate(place).exists() {
             self.leave_tree(place);
-            self.spent += self.costs.ksm_forget_ps;
+            self.spent += cost;
             *self.ksm.candidate(place) = super::Candidate::default();
             self.ksm.counts.items -= 1;
         }
     }
 
-    /// A process writes to a page that it shares: it gets a copy.
-    ///
-    /// # Errors
-    /// There is no page, or not yet.
-    pub(crate) fn copy_shared(&mut self, page: PageId) -> Result<(), NoPage> {
-        self.take_copy(page)?;
-        self.spent += self.costs.ksm_cow_ps;
-        Ok(())
-    }
-
-    /// Gives a place that shares a page one of its own.
-    ///
-    /// # Errors
-    /// There is no page, or not yet.
-    fn take_copy(&mut self, page: PageId) -> Result<(), NoPage> {
-        let node = self.folios.shared(page);
-        self.allocate(page, State::Inactive)?;
-        self.add_anon(page);
-        match node {
-            Some(node) => {
-                self.events.cow_ksm += 1;
-                self.unmap_shared(node);
-            }
-            None => self.ksm.counts.zero_pages -= 1,
-        }
-        Ok(())
-    }
-
-    /// A page that is shared, or the zero page in its place, is unmapped.
-    pub(crate) fn drop_shared(&mut self, page: PageId) {
-        match self.folios.shared(page) {
-            Some(node) => self.unmap_shared(node),
-            None => self.ksm.counts.zero_pages -= 1,
-        }
-    }
-
-    /// One mapping less; with the last one the page is freed, and its node is stale.
-    fn unmap_shared(&mut self, id: NodeId) {
-        let node = self.ksm.trees.node(id);
-        node.mapped -= 1;
-        let page = node.page;
-        if node.mapped == 0 {
-            self.ksm.trees.becomes_stale(id);
-            self.drop_resident(page);
-            self.folios.forget(page);
-            self.ksm.indices.push(page);
-        }
-    }
-
     /// An index for a page that becomes a merged one.
-    fn take_index(&mut self) -> PageId {
+    fn take_index(&mut self) -> Option<PageId> {
         if self.ksm.indices.is_empty() {
-            let base = self
-                .take_range(INDICES)
-                .expect("merging needs no new indices");
-            self.ksm
-                .indices
-                .extend((base..base + INDICES as PageId).rev());
+            let base = self.take_range(INDICES)?;
+            let indices = base..base + INDICES as PageId;
+            self.ksm.indices.extend(indices.rev());
         }
-        self.ksm.indices.pop().expect("some were just taken")
+        self.ksm.indices.pop()
     }
 
     /// The tree that a page of this place belongs into: its node's, unless pages are merged across
@@ -269,59 +220,6 @@ impl Memory {
     fn tree_of(&self, page: PageId) -> usize {
         let own = !self.ksm.settings.merge_across_nodes && self.is_remote(page);
         usize::from(own)
-    }
-
-    /// Breaks all sharing and forgets every candidate (`unmerge_and_remove_all_rmap_items`).
-    ///
-    /// # Errors
-    /// Too few pages are free; what was parted stays so.
-    pub(crate) fn unmerge_all(&mut self) -> Result<(), NoPage> {
-        for id in 0..self.ksm.areas.len() as u32 {
-            let Some(area) = &self.ksm.areas[id as usize] else {
-                continue;
-            };
-            let (base, is_live, len) = (area.base, area.is_live, area.candidates.len() as u32);
-            if is_live {
-                self.unmerge_range(base, u64::from(len))?;
-            }
-            for index in 0..len {
-                self.forget(Place { area: id, index });
-            }
-        }
-        self.ksm.end_everything();
-        self.follow_candidates();
-        Ok(())
-    }
-
-    /// Gives each page of a range that is shared a copy of its own (`unmerge_ksm_pages`).
-    ///
-    /// # Errors
-    /// Too few pages are free.
-    pub(crate) fn unmerge_range(&mut self, base: PageId, pages: u64) -> Result<(), NoPage> {
-        for page in base..base + pages as PageId {
-            let parts = self.rules.ksm_parts_zero_pages || !self.folios.is_zero(page);
-            if self.folios.is_merged(page) && parts {
-                self.take_copy(page)?;
-                self.spent += self.costs.ksm_unmerge_ps;
-            }
-        }
-        Ok(())
-    }
-}
-
-impl super::Ksm {
-    /// Every candidate is forgotten: the trees are empty, and the next full scan begins anew.
-    fn end_everything(&mut self) {
-        self.trees.clear();
-        self.cursor = super::Cursor::default();
-        for space in &mut self.spaces {
-            let areas = &self.areas;
-            space
-                .areas
-                .retain(|&id| areas[id as usize].as_ref().is_some_and(|area| area.is_live));
-        }
-        self.spaces
-            .retain(|space| !space.exited && !space.areas.is_empty());
     }
 }
 

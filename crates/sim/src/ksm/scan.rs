@@ -156,7 +156,7 @@ impl Memory {
         let place = Place { area, index };
         self.ksm.cursor.index += 1;
         if !is_live || !self.is_anon_mapped(place) {
-            self.forget(place);
+            self.forget(place, self.costs.ksm_forget_ps);
             return None;
         }
         if !self.ksm.candidate(place).exists() {
