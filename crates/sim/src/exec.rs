@@ -124,8 +124,14 @@ impl<'a> System<'a> {
                 self.memory.flush_stats();
                 self.count_frame()?;
                 let pressure = &mut self.scheduler.pressure;
-                self.recorder
-                    .snapshot(now, label, &self.memory, &self.tunables, pressure);
+                self.recorder.snapshot(
+                    now,
+                    label,
+                    &self.memory,
+                    &self.tunables,
+                    &self.tasks,
+                    pressure,
+                );
             }
             Action::ApplyArm => self.apply_arm()?,
             Action::ApplyDefaults => self.tunables.restore(&mut self.memory),
@@ -146,6 +152,7 @@ impl<'a> System<'a> {
                     .ok_or_else(|| no_process(process, task))?;
                 self.start_process(process, now);
             }
+            Action::Policy(policy) => self.decide(*policy)?,
             Action::Advise { target, advice } => self.advise(task, target, *advice)?,
             Action::SetCgroup { cgroup, file } => {
                 self.write_cgroup(task, cgroup, &file.0, &file.1)?;

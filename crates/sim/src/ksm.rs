@@ -166,6 +166,12 @@ impl Memory {
         }
     }
 
+    /// Whether a process has mergeable memory.
+    pub(crate) fn is_merging(&self, entity: usize) -> bool {
+        let mut spaces = self.ksm.spaces.iter();
+        spaces.any(|space| space.entity == entity && !space.exited)
+    }
+
     /// The kernel's pages follow the number of candidates.
     fn follow_candidates(&mut self) {
         let wanted = self.ksm.counts.items.div_ceil(PER_SLAB);

@@ -48,6 +48,7 @@ mod page_alloc;
 mod page_io;
 mod pcp;
 mod placing;
+mod policy;
 mod procfs;
 mod psi;
 mod readahead;

@@ -19,7 +19,7 @@ use crate::ksmd::merges;
 use crate::memory::Memory;
 use crate::procfs::Procfs;
 use crate::psi::{Pressure, Resource, SYSTEM};
-use crate::task::Task;
+use crate::task::{Task, TaskState};
 use crate::tunables::Tunables;
 
 /// The CPU time of kswapd and of ksmd.
@@ -71,9 +71,11 @@ impl Recorder {
         label: Option<&str>,
         memory: &Memory,
         tunables: &Tunables,
+        tasks: &[Option<Box<Task<'_>>>],
         pressure: &mut Pressure,
     ) {
         let mut files = self.all_files(at, memory, tunables);
+        files.extend(self.merging_of_tasks(memory, tasks));
         self.add_pressure(&mut files, memory, pressure, at);
         self.push(at, label, files);
     }
@@ -89,7 +91,10 @@ impl Recorder {
         let mut files = BTreeMap::new();
         files.insert("proc/meminfo".to_string(), self.procfs.meminfo(memory));
         files.insert("proc/vmstat".to_string(), self.procfs.vmstat(memory));
-        files.extend(self.merging.files(memory));
+        if !self.merging.is_empty() {
+            files.extend(self.merging.files(memory));
+            files.insert(KSMD.to_string(), self.schedstat(KSMD, memory.ksm.cpu_time));
+        }
         if self.boot.contains_key(PATHS[0]) {
             let text = pressure.text(SYSTEM, Resource::Memory, at);
             files.insert(PATHS[0].to_string(), text);
@@ -114,6 +119,39 @@ impl Recorder {
         self.steps.iter().for_each(|step| step.write(&mut steps));
         files.insert(STEPS.to_string(), steps);
         self.push(at, None, files);
+    }
+
+    /// What the kernel says of each process that runs, where the workload has something to merge.
+    fn merging_of_tasks(
+        &self,
+        memory: &Memory,
+        tasks: &[Option<Box<Task<'_>>>],
+    ) -> Vec<(String, String)> {
+        let tasks = tasks.iter().flatten();
+        let alive = tasks.filter(|task| task.state == TaskState::Alive);
+        alive
+            .flat_map(|task| self.merging.files_of(&task.name, task.entity, memory))
+            .collect()
+    }
+
+    /// The `schedstat` of a thread that has used so much more CPU time since boot; the other
+    /// figures stand still.
+    fn schedstat(&self, path: &str, more: Nanos) -> String {
+        let boot = self.boot.get(path).map_or("0 0 0", String::as_str);
+        let mut words = boot.split_whitespace();
+        let ran: u64 = words.next().and_then(|word| word.parse().ok()).unwrap_or(0);
+        let mut text = alloc::format!("{}", ran + more.0);
+        for word in words {
+            text.push(' ');
+            text.push_str(word);
+        }
+        text.push('\n');
+        text
+    }
+
+    /// `/proc/meminfo` now.
+    pub(crate) fn meminfo(&self, memory: &Memory) -> String {
+        self.procfs.meminfo(memory)
     }
 
     fn push(&mut self, at: Nanos, label: Option<&str>, files: BTreeMap<String, String>) {
@@ -172,8 +210,7 @@ impl Recorder {
             (KSMD, memory.ksm.cpu_time),
         ];
         for (path, cpu_time) in threads {
-            let boot = self.boot.get(path).map_or("0 0 0", String::as_str);
-            files.insert(path.to_string(), schedstat(boot, cpu_time));
+            files.insert(path.to_string(), self.schedstat(path, cpu_time));
         }
         let like = self.boot.get("sys/fs/cgroup/memory.stat");
         files.extend(memory.group_files(like.map_or("", String::as_str)));
@@ -187,19 +224,6 @@ impl Recorder {
         files.extend(self.merging.files(memory));
         files
     }
-}
-
-/// A task's `schedstat` after it has used so much more CPU time; the other figures stand still.
-fn schedstat(boot: &str, more: Nanos) -> String {
-    let mut words = boot.split_whitespace();
-    let ran: u64 = words.next().and_then(|word| word.parse().ok()).unwrap_or(0);
-    let mut text = alloc::format!("{}", ran + more.0);
-    for word in words {
-        text.push(' ');
-        text.push_str(word);
-    }
-    text.push('\n');
-    text
 }
 
 fn progress(tasks: &[Option<Box<Task<'_>>>]) -> String {

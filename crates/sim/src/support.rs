@@ -60,7 +60,6 @@ fn check_steps(steps: &[Step], place: &str) -> Result<(), Error> {
         match &step.action {
             Action::Access(access) => check_access(access, &place)?,
             Action::Map(map) => check_map(map, &place)?,
-            Action::Policy(_) => return Err(unsupported("samepage merging", &place)),
             Action::Repeat { steps, .. } => check_steps(steps, &place)?,
             _ => {}
         }

@@ -21,6 +21,7 @@ use crate::lruvec::{FLUSH_PERIOD, first_flush};
 use crate::memory::Memory;
 use crate::pcp::List;
 use crate::placing::{add_swap, files, list_boot_pages};
+use crate::policy::Daemons;
 use crate::recorder::Recorder;
 use crate::roles::{KSWAPD, Role, WaitsFor};
 use crate::rules::Rules;
@@ -58,6 +59,7 @@ pub(crate) struct System<'a> {
     pub(crate) events: Events,
     pub(crate) tunables: Tunables,
     pub(crate) recorder: Recorder,
+    pub(crate) daemons: Daemons,
     /// How long the machine was up when the run began.
     uptime: Nanos,
     /// `MemAvailable` when the run began: sizes may be shares of it.
@@ -109,6 +111,7 @@ impl<'a> System<'a> {
             events: Events::default(),
             tunables: Tunables::new(&boot.frame, disk_names(scenario)),
             recorder: Recorder::new(boot, &scenario.workload),
+            daemons: Daemons::default(),
             uptime: boot.uptime,
             available: Bytes::ZERO,
             waiters: Vec::new(),

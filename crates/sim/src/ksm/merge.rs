@@ -7,7 +7,6 @@ use super::candidate::Held;
 use super::tree::{Found, Node, NodeId};
 use crate::folio::{NODE_PAGES, PageId, State};
 use crate::memory::Memory;
-use crate::page_alloc::NoPage;
 
 /// Pages for which indices are set aside at a time, as some become merged ones.
 const INDICES: u64 = 64 * NODE_PAGES as u64;

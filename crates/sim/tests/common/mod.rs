@@ -217,6 +217,10 @@ fn costs() -> Costs {
         ksm_cow_zero_ps: 4_000_000,
         ksm_unmerge_ps: 6_000_000,
         ksm_look_ps: 700_000,
+        remote_ps: 0,
+        sleep_ps: 4_500_000,
+        switch_ps: 2_900_000,
+        spawn_ps: 400_000_000,
     }
 }
 
