@@ -2,10 +2,13 @@
 //!
 //! Everything goes through a [`Root`], so that tests, containers and mounted images put another
 //! directory in the place of `/`. What is read comes out as a capture's frame, kernel files as
-//! text; what it means is said by `mm`. Nothing here parses a kernel file for its meaning.
+//! text; what it means is said by `mm`. Nothing here parses a kernel file for its meaning. What
+//! processes hold in memory comes out as hashes of pages, never as contents.
 
 pub mod facts;
 pub mod groups;
+pub mod pages;
+pub mod processes;
 pub mod read;
 mod root;
 pub mod write;

@@ -12,6 +12,8 @@ pub struct Mapping {
     pub start: u64,
     /// The address behind the last byte.
     pub end: u64,
+    /// Whether the process may access it at all; reserved address space it may not.
+    pub accessible: bool,
     /// Whether writes stay the process's own.
     pub private: bool,
     /// The file, a name in brackets, or nothing; the kernel escapes newlines in it.
@@ -76,7 +78,7 @@ fn mapping(line: &Line<'_>) -> Result<Mapping, ParseError> {
     let address = |hex| u64::from_str_radix(hex, 16).map_err(|_| error());
     let (start, end) = (address(start)?, address(end)?);
     let permissions = words.next().filter(|word| word.len() == 4 && start < end);
-    let private = permissions.ok_or_else(error)?.ends_with('p');
+    let permissions = permissions.ok_or_else(error)?;
     let (Some(_offset), Some(_device), Some(_inode)) = (words.next(), words.next(), words.next())
     else {
         return Err(error());
@@ -85,7 +87,8 @@ fn mapping(line: &Line<'_>) -> Result<Mapping, ParseError> {
     Ok(Mapping {
         start,
         end,
-        private,
+        accessible: !permissions.starts_with("---"),
+        private: permissions.ends_with('p'),
         name: name.into(),
     })
 }
@@ -112,6 +115,9 @@ mod tests {
         assert_eq!(mappings[3].name, "/dev/hugepages/qemu ram (deleted)");
         let may: Vec<bool> = mappings.iter().map(|m| m.may_merge(&mounts)).collect();
         assert_eq!(may, [true, true, false, false, false, false]);
+        assert!(mappings.iter().all(|mapping| mapping.accessible));
+        let reserved = parse("f", "1000-2000 ---p 00000000 00:00 0").expect("a mapping");
+        assert!(!reserved[0].accessible);
     }
 
     #[test]

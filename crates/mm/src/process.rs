@@ -7,7 +7,7 @@ use crate::items::named_numbers;
 use crate::text::{ParseError, lines, number, shown};
 use crate::units::{Bytes, Kib};
 
-/// The lines of `status` that tell whether a process has memory, and how much of it is anonymous.
+/// The lines of `status` that tell whether a process has memory, and how much.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Status {
     /// The command's name, at most 60 characters.
@@ -18,6 +18,8 @@ pub struct Status {
     pub rss_anon: Option<Bytes>,
     /// Anonymous memory in swap.
     pub swap: Bytes,
+    /// The most memory it ever had in RAM.
+    pub peak: Option<Bytes>,
 }
 
 impl Status {
@@ -37,6 +39,7 @@ impl Status {
                 "Name" => status.name = shown(value),
                 "State" => status.state = value.trim_ascii().chars().next(),
                 "RssAnon" => status.rss_anon = Some(amount()?),
+                "VmHWM" => status.peak = Some(amount()?),
                 "VmSwap" => status.swap = amount()?,
                 _ => {}
             }

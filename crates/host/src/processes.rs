@@ -1,0 +1,205 @@
+//! Which processes there are, and what each says of its memory.
+
+use std::io;
+
+use mm::process::{KsmStat, Status};
+use mm::units::Bytes;
+
+use crate::Root;
+use crate::read::reason;
+
+/// A process that has memory of its own.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Process {
+    /// Its number.
+    pub pid: u32,
+    /// The command's name.
+    pub name: String,
+    /// Its anonymous memory in RAM.
+    pub rss_anon: Bytes,
+    /// Its anonymous memory in swap.
+    pub swap: Bytes,
+    /// What KSM did for it; `None` on kernels that do not say.
+    pub ksm: Option<KsmStat>,
+}
+
+/// Why there is nothing to look at in a process.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NoMemory {
+    /// No process has the number.
+    #[error("there is no such process")]
+    Gone,
+    /// It ended, and its parent did not ask for its exit code yet.
+    #[error("it has ended and holds no memory any more (a zombie)")]
+    Ended,
+    /// It is one of the kernel's.
+    #[error("it is a kernel thread and has no memory of its own")]
+    KernelThread,
+    /// The system does not let us look.
+    #[error("{0}")]
+    Refused(String),
+}
+
+/// Why a control group gives no processes.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NoGroup {
+    /// There is none of the name.
+    #[error("no such control group; it is looked for below {0}")]
+    Unknown(String),
+    /// Nobody is in it or below it.
+    #[error("there is no process in this control group or below it")]
+    Empty,
+    /// The system does not let us look.
+    #[error("{0}")]
+    Refused(String),
+}
+
+/// Where the memory controller's groups may be: v2, v2 beside v1, and v1.
+const HIERARCHIES: [&str; 3] = [
+    "sys/fs/cgroup",
+    "sys/fs/cgroup/unified",
+    "sys/fs/cgroup/memory",
+];
+
+/// Groups below the named one that are looked at.
+const GROUPS: usize = 4096;
+
+/// The numbers of all processes that can be seen, in ascending order.
+#[must_use]
+pub fn all(root: &Root) -> Vec<u32> {
+    let names = root.directories("proc").into_iter();
+    let mut pids: Vec<u32> = names.filter_map(|name| name.parse().ok()).collect();
+    pids.sort_unstable();
+    pids
+}
+
+/// The processes of a control group and of the groups below it, in ascending order. `group` is its
+/// path from the root of the hierarchy, as in `/proc/PID/cgroup`, or as it is mounted.
+///
+/// # Errors
+/// Where there is no such group, it may not be read, or nobody is in it.
+pub fn of_group(root: &Root, group: &str) -> Result<Vec<u32>, NoGroup> {
+    let group = group.trim_matches('/');
+    let group = group.strip_prefix("sys/fs/cgroup").unwrap_or(group);
+    let group = group.trim_matches('/');
+    let candidates = HIERARCHIES.map(|mount| format!("{mount}/{group}"));
+    let known = |path: &&String| root.is_file(&format!("{path}/cgroup.procs"));
+    let outside = group.split('/').any(|part| part == "..");
+    let found = candidates.iter().find(known).filter(|_| !outside);
+    let Some(top) = found else {
+        return Err(NoGroup::Unknown("/sys/fs/cgroup".to_owned()));
+    };
+    let mut pids = Vec::new();
+    let mut groups = vec![top.trim_end_matches('/').to_owned()];
+    let mut at = 0;
+    while at < groups.len() && at < GROUPS {
+        let path = groups[at].clone();
+        match root.read(&format!("{path}/cgroup.procs")) {
+            Ok(text) => pids.extend(text.lines().filter_map(|line| line.parse::<u32>().ok())),
+            Err(error) if at == 0 => return Err(NoGroup::Refused(reason(&error))),
+            // A group below that is removed just now has no processes.
+            Err(_) => {}
+        }
+        let below = root.directories(&path).into_iter();
+        groups.extend(below.map(|name| format!("{path}/{name}")));
+        at += 1;
+    }
+    pids.sort_unstable();
+    pids.dedup();
+    match pids.is_empty() {
+        true => Err(NoGroup::Empty),
+        false => Ok(pids),
+    }
+}
+
+impl Process {
+    /// Looks at one.
+    ///
+    /// # Errors
+    /// Where it has no memory, or the system does not tell.
+    pub fn read(root: &Root, pid: u32) -> Result<Self, NoMemory> {
+        let path = format!("proc/{pid}/status");
+        let text = root.read(&path).map_err(|error| no_memory(&error))?;
+        let status = Status::parse(&path, &text);
+        let status = status.map_err(|error| NoMemory::Refused(error.to_string()))?;
+        let rss_anon = match (status.rss_anon, status.state) {
+            (Some(bytes), _) => bytes,
+            (None, Some('Z' | 'X')) => return Err(NoMemory::Ended),
+            (None, _) => return Err(NoMemory::KernelThread),
+        };
+        let path = format!("proc/{pid}/ksm_stat");
+        let ksm = root.read(&path).ok();
+        Ok(Self {
+            pid,
+            name: status.name,
+            rss_anon,
+            swap: status.swap,
+            ksm: ksm.and_then(|text| KsmStat::parse(&path, &text).ok()),
+        })
+    }
+}
+
+/// A process that ends while it is looked at gives this error too.
+fn no_memory(error: &io::Error) -> NoMemory {
+    let ended = error.raw_os_error() == Some(rustix::io::Errno::SRCH.raw_os_error());
+    match error.kind() {
+        io::ErrorKind::NotFound => NoMemory::Gone,
+        _ if ended => NoMemory::Gone,
+        _ => NoMemory::Refused(reason(error)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::root::testing::root;
+
+    #[test]
+    fn a_process_a_thread_of_the_kernel_and_a_zombie_are_told_apart() {
+        let (_directory, root) = root(&[
+            (
+                "proc/7/status",
+                "Name:\tdb\nState:\tS (sleeping)\nRssAnon:\t8 kB\n",
+            ),
+            ("proc/7/ksm_stat", "ksm_merging_pages 3\n"),
+            ("proc/2/status", "Name:\tkthreadd\nState:\tS (sleeping)\n"),
+            ("proc/9/status", "Name:\tgone\nState:\tZ (zombie)\n"),
+            ("proc/11/status", "Name:\todd\nRssAnon:\tx kB\n"),
+            ("proc/sys/vm/swappiness", "60\n"),
+        ]);
+        assert_eq!(all(&root), [2, 7, 9, 11]);
+        let process = Process::read(&root, 7).expect("a process");
+        assert_eq!(
+            (process.name.as_str(), process.rss_anon),
+            ("db", Bytes(8 << 10))
+        );
+        let merging = process.ksm.and_then(|ksm| ksm.numbers.merging_pages);
+        assert_eq!(merging, Some(3));
+        assert_eq!(Process::read(&root, 2), Err(NoMemory::KernelThread));
+        assert_eq!(Process::read(&root, 9), Err(NoMemory::Ended));
+        assert_eq!(Process::read(&root, 8), Err(NoMemory::Gone));
+        assert!(matches!(
+            Process::read(&root, 11),
+            Err(NoMemory::Refused(_))
+        ));
+    }
+
+    #[test]
+    fn a_group_stands_for_those_below_it_in_whichever_hierarchy() {
+        let (_directory, root) = root(&[
+            ("sys/fs/cgroup/a/cgroup.procs", "9\n"),
+            ("sys/fs/cgroup/a/b/cgroup.procs", "7\n8\n"),
+            ("sys/fs/cgroup/empty/cgroup.procs", ""),
+            ("sys/fs/cgroup/memory/old/cgroup.procs", "5\n"),
+        ]);
+        for name in ["a", "/a", "/a/", "/sys/fs/cgroup/a"] {
+            assert_eq!(of_group(&root, name), Ok(vec![7, 8, 9]), "{name}");
+        }
+        assert_eq!(of_group(&root, "/old"), Ok(vec![5]));
+        assert_eq!(of_group(&root, "empty"), Err(NoGroup::Empty));
+        for unknown in ["/c", "a/../a", "../../proc"] {
+            let error = of_group(&root, unknown).expect_err(unknown);
+            assert!(matches!(error, NoGroup::Unknown(_)), "{error}");
+        }
+    }
+}
