@@ -28,6 +28,9 @@ _plimsoll() {
             plimsoll,inspect)
                 cmd="plimsoll__subcmd__inspect"
                 ;;
+            plimsoll,ksm)
+                cmd="plimsoll__subcmd__ksm"
+                ;;
             plimsoll,predict)
                 cmd="plimsoll__subcmd__predict"
                 ;;
@@ -52,6 +55,9 @@ _plimsoll() {
             plimsoll__subcmd__help,inspect)
                 cmd="plimsoll__subcmd__help__subcmd__inspect"
                 ;;
+            plimsoll__subcmd__help,ksm)
+                cmd="plimsoll__subcmd__help__subcmd__ksm"
+                ;;
             plimsoll__subcmd__help,predict)
                 cmd="plimsoll__subcmd__help__subcmd__predict"
                 ;;
@@ -64,6 +70,21 @@ _plimsoll() {
             plimsoll__subcmd__help,report)
                 cmd="plimsoll__subcmd__help__subcmd__report"
                 ;;
+            plimsoll__subcmd__help__subcmd__ksm,estimate)
+                cmd="plimsoll__subcmd__help__subcmd__ksm__subcmd__estimate"
+                ;;
+            plimsoll__subcmd__ksm,estimate)
+                cmd="plimsoll__subcmd__ksm__subcmd__estimate"
+                ;;
+            plimsoll__subcmd__ksm,help)
+                cmd="plimsoll__subcmd__ksm__subcmd__help"
+                ;;
+            plimsoll__subcmd__ksm__subcmd__help,estimate)
+                cmd="plimsoll__subcmd__ksm__subcmd__help__subcmd__estimate"
+                ;;
+            plimsoll__subcmd__ksm__subcmd__help,help)
+                cmd="plimsoll__subcmd__ksm__subcmd__help__subcmd__help"
+                ;;
             *)
                 ;;
         esac
@@ -71,7 +92,7 @@ _plimsoll() {
 
     case "${cmd}" in
         plimsoll)
-            opts="-h -V --help --version inspect predict prove report calibrate fidelity replay help"
+            opts="-h -V --help --version inspect ksm predict prove report calibrate fidelity replay help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -129,7 +150,7 @@ _plimsoll() {
             return 0
             ;;
         plimsoll__subcmd__help)
-            opts="inspect predict prove report calibrate fidelity replay help"
+            opts="inspect ksm predict prove report calibrate fidelity replay help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -187,6 +208,34 @@ _plimsoll() {
         plimsoll__subcmd__help__subcmd__inspect)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        plimsoll__subcmd__help__subcmd__ksm)
+            opts="estimate"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        plimsoll__subcmd__help__subcmd__ksm__subcmd__estimate)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
@@ -281,6 +330,96 @@ _plimsoll() {
                     COMPREPLY=($(compgen -W "unicode ascii" -- "${cur}"))
                     return 0
                     ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        plimsoll__subcmd__ksm)
+            opts="-h --help estimate help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        plimsoll__subcmd__ksm__subcmd__estimate)
+            opts="-h --pid --cgroup --sample-time --cpu-limit --keep --json --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --pid)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --cgroup)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --sample-time)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --cpu-limit)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --keep)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        plimsoll__subcmd__ksm__subcmd__help)
+            opts="estimate help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        plimsoll__subcmd__ksm__subcmd__help__subcmd__estimate)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        plimsoll__subcmd__ksm__subcmd__help__subcmd__help)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
                 *)
                     COMPREPLY=()
                     ;;

@@ -27,6 +27,7 @@ end
 complete -c plimsoll -n "__fish_plimsoll_needs_command" -s h -l help -d 'Print help'
 complete -c plimsoll -n "__fish_plimsoll_needs_command" -s V -l version -d 'Print version'
 complete -c plimsoll -n "__fish_plimsoll_needs_command" -f -a "inspect" -d 'Show the state of this machine\'s memory in the kernel\'s own terms'
+complete -c plimsoll -n "__fish_plimsoll_needs_command" -f -a "ksm" -d 'Kernel samepage merging: what it would save here, before it is switched on'
 complete -c plimsoll -n "__fish_plimsoll_needs_command" -f -a "predict" -d 'Predict what a study\'s settings will do, on the model: no root, no VM, in seconds'
 complete -c plimsoll -n "__fish_plimsoll_needs_command" -f -a "prove" -d 'Prove a study on a real kernel in a throwaway VM, and compare with the prediction'
 complete -c plimsoll -n "__fish_plimsoll_needs_command" -f -a "report" -d 'Put prediction and proof side by side, with the calibration error of every measure'
@@ -44,6 +45,18 @@ complete -c plimsoll -n "__fish_plimsoll_using_subcommand inspect" -l watch -d '
 complete -c plimsoll -n "__fish_plimsoll_using_subcommand inspect" -l json -d 'Write JSON, one document in a line'
 complete -c plimsoll -n "__fish_plimsoll_using_subcommand inspect" -l check -d 'Answer by the exit code whether every recomputed number equals the kernel\'s: 0 yes, 1 no'
 complete -c plimsoll -n "__fish_plimsoll_using_subcommand inspect" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c plimsoll -n "__fish_plimsoll_using_subcommand ksm; and not __fish_seen_subcommand_from estimate help" -s h -l help -d 'Print help'
+complete -c plimsoll -n "__fish_plimsoll_using_subcommand ksm; and not __fish_seen_subcommand_from estimate help" -f -a "estimate" -d 'Estimate what merging equal pages would save in running processes, before it is switched on'
+complete -c plimsoll -n "__fish_plimsoll_using_subcommand ksm; and not __fish_seen_subcommand_from estimate help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c plimsoll -n "__fish_plimsoll_using_subcommand ksm; and __fish_seen_subcommand_from estimate" -l pid -d 'Look at these processes, with commas between them (repeatable) [default: all]' -r
+complete -c plimsoll -n "__fish_plimsoll_using_subcommand ksm; and __fish_seen_subcommand_from estimate" -l cgroup -d 'Look at the processes of this control group and of those below it' -r
+complete -c plimsoll -n "__fish_plimsoll_using_subcommand ksm; and __fish_seen_subcommand_from estimate" -l sample-time -d 'Seconds from the first look at the pages to the second; what changes meanwhile does not merge' -r
+complete -c plimsoll -n "__fish_plimsoll_using_subcommand ksm; and __fish_seen_subcommand_from estimate" -l cpu-limit -d 'Seconds of CPU time that the estimate may take; what is not reached by then widens the interval' -r
+complete -c plimsoll -n "__fish_plimsoll_using_subcommand ksm; and __fish_seen_subcommand_from estimate" -l keep -d 'Pages kept for comparison, at 24 bytes each; where there are more, one content in 2, 4, … is kept and the interval says what that costs' -r
+complete -c plimsoll -n "__fish_plimsoll_using_subcommand ksm; and __fish_seen_subcommand_from estimate" -l json -d 'Write JSON, one document in a line'
+complete -c plimsoll -n "__fish_plimsoll_using_subcommand ksm; and __fish_seen_subcommand_from estimate" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c plimsoll -n "__fish_plimsoll_using_subcommand ksm; and __fish_seen_subcommand_from help" -f -a "estimate" -d 'Estimate what merging equal pages would save in running processes, before it is switched on'
+complete -c plimsoll -n "__fish_plimsoll_using_subcommand ksm; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c plimsoll -n "__fish_plimsoll_using_subcommand predict" -l arm -d 'Run only this arm (repeatable) [default: all]' -r
 complete -c plimsoll -n "__fish_plimsoll_using_subcommand predict" -l repetitions -d 'Runs of each arm, each with its own seed [default: what the study says]' -r
 complete -c plimsoll -n "__fish_plimsoll_using_subcommand predict" -l seed -d 'The seed of the first run' -r
@@ -88,11 +101,13 @@ complete -c plimsoll -n "__fish_plimsoll_using_subcommand replay" -l format -d '
 csv\t'Comma-separated values'"
 complete -c plimsoll -n "__fish_plimsoll_using_subcommand replay" -l json -d 'Print JSON'
 complete -c plimsoll -n "__fish_plimsoll_using_subcommand replay" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c plimsoll -n "__fish_plimsoll_using_subcommand help; and not __fish_seen_subcommand_from inspect predict prove report calibrate fidelity replay help" -f -a "inspect" -d 'Show the state of this machine\'s memory in the kernel\'s own terms'
-complete -c plimsoll -n "__fish_plimsoll_using_subcommand help; and not __fish_seen_subcommand_from inspect predict prove report calibrate fidelity replay help" -f -a "predict" -d 'Predict what a study\'s settings will do, on the model: no root, no VM, in seconds'
-complete -c plimsoll -n "__fish_plimsoll_using_subcommand help; and not __fish_seen_subcommand_from inspect predict prove report calibrate fidelity replay help" -f -a "prove" -d 'Prove a study on a real kernel in a throwaway VM, and compare with the prediction'
-complete -c plimsoll -n "__fish_plimsoll_using_subcommand help; and not __fish_seen_subcommand_from inspect predict prove report calibrate fidelity replay help" -f -a "report" -d 'Put prediction and proof side by side, with the calibration error of every measure'
-complete -c plimsoll -n "__fish_plimsoll_using_subcommand help; and not __fish_seen_subcommand_from inspect predict prove report calibrate fidelity replay help" -f -a "calibrate" -d 'Measure what elementary operations cost on a kernel, and how it leaves the memory after boot'
-complete -c plimsoll -n "__fish_plimsoll_using_subcommand help; and not __fish_seen_subcommand_from inspect predict prove report calibrate fidelity replay help" -f -a "fidelity" -d 'Compare the model with every recorded kernel, study by study, and list what it misses'
-complete -c plimsoll -n "__fish_plimsoll_using_subcommand help; and not __fish_seen_subcommand_from inspect predict prove report calibrate fidelity replay help" -f -a "replay" -d 'Replay a trace of accesses through the kernel\'s LRU and print its miss ratio'
-complete -c plimsoll -n "__fish_plimsoll_using_subcommand help; and not __fish_seen_subcommand_from inspect predict prove report calibrate fidelity replay help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c plimsoll -n "__fish_plimsoll_using_subcommand help; and not __fish_seen_subcommand_from inspect ksm predict prove report calibrate fidelity replay help" -f -a "inspect" -d 'Show the state of this machine\'s memory in the kernel\'s own terms'
+complete -c plimsoll -n "__fish_plimsoll_using_subcommand help; and not __fish_seen_subcommand_from inspect ksm predict prove report calibrate fidelity replay help" -f -a "ksm" -d 'Kernel samepage merging: what it would save here, before it is switched on'
+complete -c plimsoll -n "__fish_plimsoll_using_subcommand help; and not __fish_seen_subcommand_from inspect ksm predict prove report calibrate fidelity replay help" -f -a "predict" -d 'Predict what a study\'s settings will do, on the model: no root, no VM, in seconds'
+complete -c plimsoll -n "__fish_plimsoll_using_subcommand help; and not __fish_seen_subcommand_from inspect ksm predict prove report calibrate fidelity replay help" -f -a "prove" -d 'Prove a study on a real kernel in a throwaway VM, and compare with the prediction'
+complete -c plimsoll -n "__fish_plimsoll_using_subcommand help; and not __fish_seen_subcommand_from inspect ksm predict prove report calibrate fidelity replay help" -f -a "report" -d 'Put prediction and proof side by side, with the calibration error of every measure'
+complete -c plimsoll -n "__fish_plimsoll_using_subcommand help; and not __fish_seen_subcommand_from inspect ksm predict prove report calibrate fidelity replay help" -f -a "calibrate" -d 'Measure what elementary operations cost on a kernel, and how it leaves the memory after boot'
+complete -c plimsoll -n "__fish_plimsoll_using_subcommand help; and not __fish_seen_subcommand_from inspect ksm predict prove report calibrate fidelity replay help" -f -a "fidelity" -d 'Compare the model with every recorded kernel, study by study, and list what it misses'
+complete -c plimsoll -n "__fish_plimsoll_using_subcommand help; and not __fish_seen_subcommand_from inspect ksm predict prove report calibrate fidelity replay help" -f -a "replay" -d 'Replay a trace of accesses through the kernel\'s LRU and print its miss ratio'
+complete -c plimsoll -n "__fish_plimsoll_using_subcommand help; and not __fish_seen_subcommand_from inspect ksm predict prove report calibrate fidelity replay help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c plimsoll -n "__fish_plimsoll_using_subcommand help; and __fish_seen_subcommand_from ksm" -f -a "estimate" -d 'Estimate what merging equal pages would save in running processes, before it is switched on'

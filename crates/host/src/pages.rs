@@ -15,7 +15,8 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use mm::formula::sharing::{Candidate, Sample, ZERO_PAGE};
-use mm::units::{Nanos, PageSize, Pages};
+use mm::process::anon_huge_pages;
+use mm::units::{Bytes, Nanos, PageSize, Pages};
 use rustix::time::{ClockId, clock_gettime};
 
 use crate::Root;
@@ -55,6 +56,8 @@ pub struct Reading {
     pub all: Pages,
     /// Pages in swap, in what was read.
     pub swapped: Pages,
+    /// Anonymous memory in huge pages, as far as there was time to ask.
+    pub huge: Bytes,
     /// Whether time was left to look at every kept page again.
     pub twice: bool,
     /// Processes, by their place in the list, that ended before they were read to the end.
@@ -69,7 +72,7 @@ pub fn read(root: &Root, processes: &[Process], page: PageSize, limits: &Limits)
     let (started, spent) = (Instant::now(), cpu_time());
     let within = |halves: u64| cpu_time().0 - spent.0 < limits.cpu.0 / 2 * halves;
     let mut reader = Reader::new(root, processes, page, limits.keep);
-    let units = reader.units();
+    let units = reader.units(|| within(1));
     let mut read = 0;
     while read < units.len() && within(1) {
         reader.first_look(&units[read]);
@@ -126,6 +129,7 @@ struct Reader<'a> {
     owners: Vec<u32>,
     read: u64,
     swapped: u64,
+    huge: Bytes,
     lost: Vec<u32>,
     refused: Vec<(u32, String)>,
 }
@@ -142,24 +146,36 @@ impl<'a> Reader<'a> {
             owners: Vec::new(),
             read: 0,
             swapped: 0,
+            huge: Bytes::ZERO,
             lost: Vec::new(),
             refused: Vec::new(),
         }
     }
 
     /// What is to be read, in random order, and notes whom we may not read.
-    fn units(&mut self) -> Vec<Unit> {
+    fn units(&mut self, within: impl Fn() -> bool) -> Vec<Unit> {
         let mut units = Vec::new();
         let mounts = units::hugetlb_mounts(self.root);
         for (index, process) in (0..).zip(self.processes) {
             match units::of(self.root, process.pid, index, self.page, &mounts) {
-                Ok(of_process) => units.extend(of_process),
+                Ok(of_process) => {
+                    units.extend(of_process);
+                    if within() {
+                        self.add_huge(process.pid);
+                    }
+                }
                 Err(error) if memory::is_gone(&error) => self.lost.push(index),
                 Err(error) => self.refused.push((index, crate::read::reason(&error))),
             }
         }
         units::shuffle(&mut units);
         units
+    }
+
+    fn add_huge(&mut self, pid: u32) {
+        let rollup = self.root.read(&format!("proc/{pid}/smaps_rollup"));
+        let huge = rollup.ok().and_then(|text| anon_huge_pages(&text));
+        self.huge = self.huge.saturating_add(huge.unwrap_or(Bytes::ZERO));
     }
 
     fn first_look(&mut self, unit: &Unit) {
@@ -263,6 +279,7 @@ impl<'a> Reader<'a> {
             read: Pages(self.read),
             all: Pages(all),
             swapped: Pages(self.swapped),
+            huge: self.huge,
             twice,
             lost: self.lost,
             refused: self.refused,

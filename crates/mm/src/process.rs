@@ -1,5 +1,5 @@
-//! What a process says of itself: `/proc/PID/status`, `/proc/PID/ksm_stat` and, where that says
-//! less, `/proc/PID/ksm_merging_pages`.
+//! What a process says of itself, in `/proc/PID`: `status`, `smaps_rollup`, `ksm_stat` and, where
+//! that says less, `ksm_merging_pages`.
 
 use alloc::string::String;
 
@@ -46,6 +46,14 @@ impl Status {
         }
         Ok(status)
     }
+}
+
+/// Anonymous memory in huge pages, from `/proc/PID/smaps_rollup`; `None` where it does not say.
+#[must_use]
+pub fn anon_huge_pages(rollup: &str) -> Option<Bytes> {
+    let line = lines("", rollup).find(|line| line.text.starts_with("AnonHugePages:"))?;
+    let (_, kib) = line.key_number().ok()?;
+    Some(Kib(line.amount("", kib).ok()?).bytes())
 }
 
 named_numbers!(
@@ -132,6 +140,14 @@ mod tests {
         assert_eq!(thread.rss_anon, None);
         let error = Status::parse("proc/3/status", "RssAnon:\tmany kB\n").expect_err("no number");
         assert_eq!(error.line, 1);
+    }
+
+    #[test]
+    fn huge_pages_are_found_among_the_sums() {
+        let text = "5-6 ---p 00000000 00:00 0 [rollup]\nRss: 9 kB\nAnonHugePages:  2048 kB\n";
+        assert_eq!(anon_huge_pages(text), Some(Bytes(2 << 20)));
+        assert_eq!(anon_huge_pages("AnonHugePages: all\n"), None);
+        assert_eq!(anon_huge_pages(""), None);
     }
 
     #[test]

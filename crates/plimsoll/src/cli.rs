@@ -25,6 +25,7 @@ pub(crate) struct Cli {
 enum Verb {
     // In the order of use: the machine, a study, then the model itself.
     Inspect(cmd::inspect::Args),
+    Ksm(cmd::ksm::Args),
     Predict(cmd::predict::Args),
     Prove(cmd::prove::Args),
     Report(cmd::report::Args),
@@ -48,6 +49,7 @@ pub(crate) fn parse() -> anyhow::Result<Cli> {
 pub(crate) fn run(cli: Cli) -> anyhow::Result<ExitCode> {
     match cli.verb {
         Verb::Inspect(args) => cmd::inspect::run(args),
+        Verb::Ksm(args) => cmd::ksm::run(args),
         Verb::Predict(args) => cmd::predict::run(args),
         Verb::Prove(args) => cmd::prove::run(args),
         Verb::Report(args) => cmd::report::run(args),
@@ -69,7 +71,9 @@ mod tests {
 
     #[test]
     fn every_verb_and_argument_has_a_help_text() {
-        for verb in Cli::command().get_subcommands() {
+        let command = Cli::command();
+        let verbs = command.get_subcommands();
+        for verb in verbs.flat_map(|verb| [verb].into_iter().chain(verb.get_subcommands())) {
             assert!(
                 verb.get_about().is_some(),
                 "{} says nothing",

@@ -137,6 +137,23 @@ fn a_page_that_changes_between_the_looks_is_volatile() {
 }
 
 #[test]
+fn huge_pages_are_summed_up_while_there_is_time() {
+    let (_directory, root) = root(&[]);
+    let processes = [
+        process(&root, 7, &[(OWN | 1, 5)]),
+        process(&root, 8, &[(OWN | 2, 5)]),
+    ];
+    put(&root, "proc/7/smaps_rollup", "AnonHugePages: 4 kB\n");
+    put(&root, "proc/8/smaps_rollup", "AnonHugePages: 8 kB\n");
+    assert_eq!(read_all(&root, &processes, &LIMITS).huge, Bytes(12 << 10));
+    let limits = Limits {
+        cpu: Nanos::ZERO,
+        ..LIMITS
+    };
+    assert_eq!(read_all(&root, &processes, &limits).huge, Bytes::ZERO);
+}
+
+#[test]
 fn large_memory_is_read_in_pieces_and_whole() {
     let (_directory, root) = root(&[]);
     let pages: Vec<(u64, u8)> = (1..10_001)

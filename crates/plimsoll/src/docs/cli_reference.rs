@@ -17,12 +17,24 @@ pub(super) fn markdown(command: &Command) -> String {
         .get_subcommands()
         .filter(|verb| verb.get_name() != "help")
     {
-        section(&mut text, verb);
+        sections(&mut text, verb, "plimsoll");
     }
     text
 }
 
-fn section(text: &mut String, verb: &Command) {
+/// The verb's section, and those of the verbs below it.
+fn sections(text: &mut String, verb: &Command, above: &str) {
+    section(text, verb, above);
+    let name = format!("{above} {}", verb.get_name());
+    for below in verb
+        .get_subcommands()
+        .filter(|below| below.get_name() != "help")
+    {
+        sections(text, below, &name);
+    }
+}
+
+fn section(text: &mut String, verb: &Command, above: &str) {
     let name = verb.get_name();
     let about = verb.get_long_about().or(verb.get_about());
     let about = about.map(ToString::to_string).unwrap_or_default();
@@ -30,7 +42,7 @@ fn section(text: &mut String, verb: &Command) {
     let usage = usage.strip_prefix("Usage: ").unwrap_or(&usage);
     let _ = write!(
         text,
-        "\n## plimsoll {name}\n\n{about}\n\n```text\n{usage}\n```\n"
+        "\n## {above} {name}\n\n{about}\n\n```text\n{usage}\n```\n"
     );
     let mut arguments: Vec<&Arg> = verb.get_arguments().filter(|arg| is_shown(arg)).collect();
     arguments.sort_by_key(|argument| !argument.is_positional());

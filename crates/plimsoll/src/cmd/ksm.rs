@@ -1,0 +1,30 @@
+//! `plimsoll ksm`: merging of equal pages (KSM).
+
+mod chosen;
+mod estimate;
+mod figures;
+mod notes;
+mod pace;
+mod text;
+
+use crate::exit::ExitCode;
+
+/// Kernel samepage merging: what it would save here, before it is switched on
+#[derive(Debug, clap::Args)]
+#[command(subcommand_required = true)]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    verb: Verb,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum Verb {
+    Estimate(estimate::Args),
+}
+
+/// Runs the verb below.
+pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
+    match args.verb {
+        Verb::Estimate(args) => estimate::run(args),
+    }
+}

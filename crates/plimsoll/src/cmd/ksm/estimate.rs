@@ -1,0 +1,145 @@
+//! `plimsoll ksm estimate`: what merging would save in running processes, and what it would cost.
+
+use std::io::Write as _;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context as _, bail};
+use host::facts::Facts;
+use host::pages::{self, Limits};
+use host::{Root, facts};
+use mm::ksm::{DIR, Ksm};
+use mm::units::Nanos;
+
+use super::chosen::{self, Which};
+use super::figures::{Figures, Looked};
+use super::text;
+use crate::exit::ExitCode;
+use crate::term::{self, Canvas};
+
+/// Estimate what merging equal pages would save in running processes, before it is switched on
+///
+/// The anonymous pages in memory of the processes are read and compared by hash, twice, so that
+/// pages that keep changing do not count. The processes are neither stopped nor changed, nothing
+/// is swapped in, and no content is kept. A process that may not be read, as others' without root,
+/// gives an upper bound. How long ksmd would need, and how much of a CPU, follows from costs that
+/// are measured on this machine. See docs/ksm.md for what each figure means.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// Look at these processes, with commas between them (repeatable) [default: all]
+    #[arg(
+        long,
+        value_name = "PID",
+        value_delimiter = ',',
+        conflicts_with = "cgroup"
+    )]
+    pid: Vec<u32>,
+    /// Look at the processes of this control group and of those below it
+    #[arg(long, value_name = "PATH")]
+    cgroup: Option<String>,
+    /// Seconds from the first look at the pages to the second; what changes meanwhile does not
+    /// merge
+    #[arg(long, value_name = "SECONDS", default_value = "2", value_parser = seconds)]
+    sample_time: Duration,
+    /// Seconds of CPU time that the estimate may take; what is not reached by then widens the
+    /// interval
+    #[arg(long, value_name = "SECONDS", default_value = "10", value_parser = seconds)]
+    cpu_limit: Duration,
+    /// Pages kept for comparison, at 24 bytes each; where there are more, one content in 2, 4, …
+    /// is kept and the interval says what that costs
+    #[arg(long, value_name = "PAGES", default_value = "4194304", value_parser = pages)]
+    keep: u32,
+    /// Write JSON, one document in a line
+    #[arg(long)]
+    json: bool,
+}
+
+/// Estimates.
+pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
+    let (root, started) = (Root::default(), Instant::now());
+    let spent = pages::cpu_time();
+    let which = match &args.cgroup {
+        Some(group) => Which::Group(group),
+        None if args.pid.is_empty() => Which::All,
+        None => Which::Pids(&args.pid),
+    };
+    let processes = chosen::processes(&root, which)?;
+    let page = Facts::read(&root).page;
+    let limits = Limits {
+        cpu: Nanos(u64::try_from(args.cpu_limit.as_nanos()).unwrap_or(u64::MAX)),
+        keep: args.keep as usize,
+        between: args.sample_time,
+    };
+    let reading = pages::read(&root, &processes, page, &limits);
+    if reading.lost.len() == processes.len() {
+        bail!("every process ended before it could be read");
+    }
+    let looked = Looked {
+        processes: &processes,
+        reading: &reading,
+        page,
+        ksm: ksm(&root)?,
+        visit: pages::visit_cost(page),
+        between: args.sample_time,
+        limit: args.cpu_limit,
+        place: facts::place(&root),
+    };
+    let mut figures = Figures::of(&looked);
+    figures.took(
+        started.elapsed(),
+        Nanos(pages::cpu_time().0 - spent.0),
+        peak(&root),
+    );
+    show(&figures, args.json)?;
+    Ok(ExitCode::Done)
+}
+
+/// The tunables and counters of KSM; `None` on a kernel without it.
+fn ksm(root: &Root) -> anyhow::Result<Option<Ksm>> {
+    if !root.is_directory(DIR) {
+        return Ok(None);
+    }
+    let mut ksm = Ksm::default();
+    for name in root.names(DIR) {
+        let path = mm::ksm::path(&name);
+        let text = root.read(&path).with_context(|| format!("/{path}"))?;
+        ksm.read(&path, &text)?;
+    }
+    Ok(Some(ksm))
+}
+
+/// The most memory that this process had.
+fn peak(root: &Root) -> Option<mm::units::Bytes> {
+    let path = "proc/self/status";
+    let status = mm::process::Status::parse(path, &root.read(path).ok()?);
+    status.ok()?.peak
+}
+
+fn show(figures: &Figures, json: bool) -> anyhow::Result<()> {
+    let mut out = term::out();
+    match json {
+        true => {
+            let text = serde_json::to_string(figures).context("cannot write JSON")?;
+            writeln!(out, "{text}")?;
+        }
+        false => out.write_all(text::page(figures, Canvas::detect()).as_bytes())?,
+    }
+    Ok(out.flush()?)
+}
+
+fn seconds(text: &str) -> Result<Duration, String> {
+    let refused = || "expected seconds from 0 to 3600, as in 0.5".to_owned();
+    let seconds: f64 = text.parse().map_err(|_| refused())?;
+    match seconds {
+        0.0..=3600.0 => Duration::try_from_secs_f64(seconds).map_err(|_| refused()),
+        _ => Err(refused()),
+    }
+}
+
+fn pages(text: &str) -> Result<u32, String> {
+    let refused = || "expected pages from 1000 to 67108864".to_owned();
+    let pages: u32 = text.parse().map_err(|_| refused())?;
+    match pages {
+        1000..=67_108_864 => Ok(pages),
+        _ => Err(refused()),
+    }
+}

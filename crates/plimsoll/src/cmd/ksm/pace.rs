@@ -1,0 +1,86 @@
+//! How fast ksmd would get there, and at what share of a CPU, for some settings.
+
+use mm::formula::ksmd::{self, Advisor, SCANS_TO_MERGE};
+use mm::ksm::KsmNumbers;
+use mm::units::Nanos;
+use serde::Serialize;
+
+/// `pages_to_scan` worth comparing: the kernel's default, ksmtuned's most, and two for hosts with
+/// hundreds of gigabytes.
+const PAGES_TO_SCAN: [u64; 4] = [100, 1250, 3000, 9000];
+
+/// The kernel's default `sleep_millisecs`.
+const SLEEP_MILLISECS: u64 = 20;
+
+/// One setting.
+#[derive(Clone, Debug, Serialize)]
+pub(super) struct Pace {
+    /// `set`, `advisor` or `other`: what the machine has, what the advisor would settle at.
+    pub(super) kind: Kind,
+    pub(super) pages_to_scan: u64,
+    pub(super) sleep_millisecs: u64,
+    /// The share of one CPU, as long as ksmd runs.
+    pub(super) cpu_share: f64,
+    /// Until everything is merged that can be; `None` where ksmd scans nothing.
+    pub(super) seconds: Option<f64>,
+}
+
+/// Where a setting comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum Kind {
+    Set,
+    Advisor,
+    Other,
+}
+
+/// The paces of this machine's setting, of the advisor, and of others.
+pub(super) fn paces(
+    numbers: KsmNumbers,
+    advised: bool,
+    candidates: u64,
+    visit: Nanos,
+) -> Vec<Pace> {
+    let sleep_millisecs = numbers.sleep_millisecs.unwrap_or(SLEEP_MILLISECS);
+    let sleep = Nanos(sleep_millisecs.saturating_mul(Nanos::MILLI.0));
+    let pace = |kind, pages_to_scan| {
+        let pace = ksmd::Pace {
+            pages_to_scan,
+            sleep,
+        };
+        let scan = pace.scan(candidates, visit);
+        Pace {
+            kind,
+            pages_to_scan,
+            sleep_millisecs,
+            cpu_share: pace.cpu(visit),
+            seconds: scan.map(|scan| scan.seconds() * SCANS_TO_MERGE as f64),
+        }
+    };
+    let set = numbers.pages_to_scan.filter(|_| !advised);
+    let others = PAGES_TO_SCAN
+        .into_iter()
+        .filter(|&pages| Some(pages) != set);
+    let mut paces: Vec<Pace> = set
+        .map(|pages| pace(Kind::Set, pages))
+        .into_iter()
+        .collect();
+    paces.extend(others.map(|pages| pace(Kind::Other, pages)));
+    let settled = advisor(&numbers).map(|advisor| advisor.settles(candidates, sleep, visit));
+    paces.extend(settled.map(|settled| pace(Kind::Advisor, settled.pages_to_scan)));
+    paces.sort_by_key(|pace| (pace.pages_to_scan, pace.kind == Kind::Advisor));
+    paces
+}
+
+/// The advisor's settings; `None` on kernels before 6.8.
+fn advisor(numbers: &KsmNumbers) -> Option<Advisor> {
+    let of = |name| numbers.get(name);
+    Some(Advisor {
+        target: Nanos(of("advisor_target_scan_time")?.saturating_mul(Nanos::SECOND.0)),
+        max_cpu: of("advisor_max_cpu")?,
+        bounds: (
+            of("advisor_min_pages_to_scan")?,
+            of("advisor_max_pages_to_scan")?,
+        ),
+    })
+}
