@@ -205,8 +205,8 @@ impl Ksm {
             .find(|area| area.is_at(base))
     }
 
-    fn area(&self, place: Place) -> &Area {
-        let area = self.areas[place.area as usize].as_ref();
+    fn area(&self, id: AreaId) -> &Area {
+        let area = self.areas[id as usize].as_ref();
         area.expect("a place is in an area that is there")
     }
 
@@ -218,12 +218,12 @@ impl Ksm {
 
     /// What the page holds at a time.
     fn word(&self, place: Place, now: Nanos) -> u64 {
-        let area = self.area(place);
+        let area = self.area(place.area);
         let age = now.saturating_sub(area.mapped);
         area.contents.word_after(u64::from(place.index), age)
     }
 
     fn page(&self, place: Place) -> PageId {
-        self.area(place).base + place.index
+        self.area(place.area).base + place.index
     }
 }

@@ -39,6 +39,8 @@ pub(crate) struct Rules {
     pub(crate) ksm_checks_first: bool,
     /// Unmerging replaces the zero page too, where merging had put it (since 6.6).
     pub(crate) ksm_parts_zero_pages: bool,
+    /// Splitting a huge page leaves the zero page in place of its empty pages (since 6.12).
+    pub(crate) split_drops_empty_pages: bool,
     pub(crate) floors: Floors,
     pub(crate) lru_gen: LruGen,
     /// A new generation wakes the flushers (until 6.11); since, batches of nothing but dirty pages
@@ -90,6 +92,7 @@ impl Default for Rules {
             lru_gen: LruGen::default(),
             ksm_checks_first: true,
             ksm_parts_zero_pages: true,
+            split_drops_empty_pages: true,
             aging_wakes_flushers: false,
             lru_gen_is_early: false,
         }
@@ -110,6 +113,7 @@ impl Rules {
             takes_pages_with_the_block: !is_since(release, 6, 10),
             ksm_checks_first: is_since(release, 6, 11),
             ksm_parts_zero_pages: is_since(release, 6, 6),
+            split_drops_empty_pages: is_since(release, 6, 12),
             aging_wakes_flushers: !is_since(release, 6, 12),
             lru_gen_is_early: !is_since(release, 6, 3),
             ..Self::default()

@@ -21,7 +21,7 @@ use mm::machine::{Disk, Machine};
 use mm::scenario::Scenario;
 use mm::settings::Settings;
 use mm::units::{Bytes, Nanos, PageSize, Pages};
-use mm::workload::{Action, Huge, Pattern, Step};
+use mm::workload::{Action, Huge, Pattern, Step, Target};
 
 use crate::error::Error;
 use crate::memory::Memory;
@@ -47,8 +47,8 @@ const STATE: u64 = 9;
 
 /// How many real pages a simulated one stands for unless said otherwise, a power of two: one up to
 /// 32 GiB of memory and files; beyond, such that two million pages are simulated at most, or an
-/// eighth of that where nothing is accessed at random. One too where the scenario has something
-/// that is not sampled.
+/// eighth of that where nothing that may be reclaimed is accessed at random. One too where the
+/// scenario has something that is not sampled.
 #[must_use]
 pub fn automatic(scenario: &Scenario) -> u64 {
     let bytes = memory_and_files(&scenario.machine);
@@ -57,7 +57,8 @@ pub fn automatic(scenario: &Scenario) -> u64 {
     }
     let pages = bytes / PageSize::FOUR_KIB.bytes();
     let mut processes = scenario.workload.processes.iter();
-    let most = match processes.all(|process| is_in_order(&process.steps)) {
+    let swaps = !scenario.machine.swaps.is_empty();
+    let most = match processes.all(|process| is_in_order(&process.steps, swaps)) {
         true => MOST_PAGES_IN_ORDER,
         false => MOST_PAGES,
     };
@@ -68,11 +69,14 @@ pub fn automatic(scenario: &Scenario) -> u64 {
     scale.unwrap_or(LARGEST).clamp(1, coarsest)
 }
 
-/// Whether the steps access everything in order.
-fn is_in_order(steps: &[Step]) -> bool {
+/// Whether the steps access everything that reclaim may choose from in order.
+fn is_in_order(steps: &[Step], swaps: bool) -> bool {
     steps.iter().all(|step| match &step.action {
-        Action::Access(access) => access.pattern == Pattern::Sequential,
-        Action::Repeat { steps, .. } => is_in_order(steps),
+        Action::Access(access) => {
+            let stays = matches!(access.target, Target::Region(_)) && !swaps;
+            stays || access.pattern == Pattern::Sequential
+        }
+        Action::Repeat { steps, .. } => is_in_order(steps, swaps),
         _ => true,
     })
 }

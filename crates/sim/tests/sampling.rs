@@ -214,6 +214,11 @@ fn the_automatic_scale_is_one_up_to_32_gib_and_bounds_the_pages_beyond() {
     assert_eq!(at_random, [1, 8, 8, 512]);
     let in_order = [32, 33, 64, 4096].map(|gib| scale(read(0), gib));
     assert_eq!(in_order, [1, 64, 64, 4096]);
+    let stays = [32, 33, 64, 4096].map(|gib| scale(touch("heap"), gib));
+    assert_eq!(
+        stays, in_order,
+        "without swap nobody chooses among its pages"
+    );
 }
 
 #[test]

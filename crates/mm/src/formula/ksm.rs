@@ -30,6 +30,15 @@ pub fn rmap_items(ksm: &KsmNumbers) -> Option<u64> {
     Some(parts.into_iter().fold(0, u64::saturating_add))
 }
 
+/// The share of ksmd's visits that smart scan left out, 0 to 1; `None` before the first, and before
+/// Linux 6.7.
+#[must_use]
+pub fn skipped_share(ksm: &KsmNumbers) -> Option<f64> {
+    let (skipped, scanned) = (ksm.pages_skipped?, ksm.pages_scanned?);
+    let visits = skipped.saturating_add(scanned);
+    (visits > 0).then(|| skipped as f64 / visits as f64)
+}
+
 /// The shortest time in which ksmd can scan `pages` once: the sleeps alone.
 #[must_use]
 pub fn scan_time(pages: u64, pages_to_scan: u64, sleep: Nanos) -> Option<Nanos> {

@@ -1,6 +1,6 @@
 //! Kernel samepage merging, with its profit.
 
-use mm::formula::ksm::{RMAP_ITEM, general_profit, rmap_items, scan_time};
+use mm::formula::ksm::{RMAP_ITEM, general_profit, rmap_items, scan_time, skipped_share};
 use mm::snapshot::Snapshot;
 use mm::units::{Bytes, Nanos, PageSize};
 use serde::Serialize;
@@ -17,6 +17,9 @@ pub(crate) struct Merging {
     pages_volatile: u64,
     zero_pages: u64,
     full_scans: u64,
+    /// Of all visits, in percent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    skipped_percent: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     rmap_items: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -60,6 +63,7 @@ impl Merging {
             pages_volatile: count(numbers.pages_volatile),
             zero_pages,
             full_scans: count(numbers.full_scans),
+            skipped_percent: skipped_share(numbers).map(|share| share * 100.0),
             rmap_items: items,
             profit_bytes: items.map(|items| general_profit(sharing, zero_pages, items, page)),
             kernel_profit_bytes: ksm.general_profit,
@@ -103,6 +107,10 @@ impl Merging {
             pages(self.pages_volatile),
             "pages_volatile",
         );
+        if let Some(percent) = self.skipped_percent {
+            let about = "pages_skipped of all visits: smart_scan";
+            page.row("visits left out", format!("{percent:.1} %"), about);
+        }
         self.write_profit(page);
     }
 
@@ -119,7 +127,11 @@ impl Merging {
             self.pages_to_scan,
             self.sleep_millisecs,
         ) {
-            let about = format!("at least, {pages} pages every {sleep} ms");
+            let by = match self.advisor.as_deref() {
+                Some("scan-time") => ", as the advisor says",
+                _ => "",
+            };
+            let about = format!("at least, {pages} pages every {sleep} ms{by}");
             page.row("one full scan takes", format!("{seconds:.0} s"), &about);
         }
     }

@@ -2,11 +2,12 @@
 
 use mm::units::Pages;
 
-use super::Place;
 use super::candidate::Held;
 use super::tree::{Found, Node, NodeId};
+use super::{AreaId, Place};
 use crate::folio::{NODE_PAGES, PageId, State};
 use crate::memory::Memory;
+use crate::page_alloc::HUGE_PAGES;
 
 /// Pages for which indices are set aside at a time, as some become merged ones.
 const INDICES: u64 = 64 * NODE_PAGES as u64;
@@ -42,8 +43,7 @@ impl Memory {
             return true;
         }
         let is_zero = self.ksm.settings.use_zero_pages && word == 0;
-        if is_zero {
-            self.prepare(place);
+        if is_zero && self.prepare(place) {
             self.drop_copy(place);
             self.spent += self.costs.ksm_merge_zero_ps;
             self.folios.set_merged(self.ksm.page(place), None);
@@ -64,9 +64,10 @@ impl Memory {
         let Found::Room(node) = found else {
             return false;
         };
-        self.prepare(place);
-        self.give_up_for(place, node);
-        self.spent += self.costs.ksm_merge_ps;
+        if self.prepare(place) {
+            self.give_up_for(place, node);
+            self.spent += self.costs.ksm_merge_ps;
+        }
         true
     }
 
@@ -86,12 +87,10 @@ impl Memory {
         };
         let of_one = self.huge_first(self.ksm.page(place));
         let together = of_one.is_some() && of_one == self.huge_first(self.ksm.page(twin));
-        self.prepare(place);
-        if together {
-            // Two parts of one huge page: it is split, and they are merged another time.
+        if !self.prepare(place) || together || !self.prepare(twin) {
+            // Two parts of one huge page are merged another time, now that it is split.
             return;
         }
-        self.prepare(twin);
         let Some(node) = self.become_shared(place, nid, word) else {
             return;
         };
@@ -112,11 +111,32 @@ impl Memory {
         matches!(state, State::Inactive | State::Active) && self.ksm.word(place, self.now()) == word
     }
 
-    /// A huge page is split before one of its pages is merged.
-    fn prepare(&mut self, place: Place) {
-        if let Some(first) = self.huge_first(self.ksm.page(place)) {
+    /// A huge page is split before one of its pages is merged; whether the page is there then.
+    /// Since 6.12 a split leaves the zero page in place of empty ones (`RMP_USE_SHARED_ZEROPAGE`).
+    fn prepare(&mut self, place: Place) -> bool {
+        let page = self.ksm.page(place);
+        if let Some(first) = self.huge_first(page) {
             self.split_huge(first);
             self.spent += self.costs.ksm_split_ps;
+            if self.rules.split_drops_empty_pages {
+                self.drop_empty(place.area, first);
+            }
+        }
+        self.folios.is_resident(page)
+    }
+
+    fn drop_empty(&mut self, area: AreaId, first: PageId) {
+        let now = self.now();
+        let base = self.ksm.area(area).base;
+        for page in first..first + HUGE_PAGES as PageId {
+            let place = Place {
+                area,
+                index: page - base,
+            };
+            if self.ksm.word(place, now) == 0 {
+                self.drop_copy(place);
+                self.folios.forget(page);
+            }
         }
     }
 

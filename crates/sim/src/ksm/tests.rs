@@ -26,18 +26,22 @@ impl Machine {
 
     /// Another process with so many pages that hold this, all touched.
     fn process(&mut self, pages: u64, contents: &[(Content, u8)]) -> &mut Self {
+        self.process_of(Huge::Never, pages, contents)
+    }
+
+    fn process_of(&mut self, huge: Huge, pages: u64, contents: &[(Content, u8)]) -> &mut Self {
         let contents = contents.iter().cloned();
         let contents = contents.map(|(content, percent)| ContentShare { content, percent });
         let size = Bytes(pages * 4096);
         let map = Map {
             region: "ram".into(),
             size: size.into(),
-            huge: Huge::Never,
+            huge,
             mergeable: true,
             contents: contents.collect(),
         };
         let base = self.memory.take_range(pages).expect("there is room");
-        let mut region = Region::new(base, size, Huge::Never, ROOT);
+        let mut region = Region::new(base, size, huge, ROOT);
         let name = alloc::format!("guest.{}", self.regions.len());
         region.contents = Contents::new(&map, &name, pages);
         self.memory.make_mergeable(self.regions.len(), &region);
@@ -53,7 +57,10 @@ impl Machine {
     }
 
     fn write(&mut self, region: usize, page: u64) {
-        let tunables = Tunables::new(&mm::capture::Frame::default(), Vec::new());
+        let mut boot = mm::capture::Frame::default();
+        let path = "sys/kernel/mm/transparent_hugepage/enabled".into();
+        boot.files.insert(path, "always [madvise] never\n".into());
+        let tunables = Tunables::new(&boot, Vec::new());
         let held = &mut Held::default();
         let region = &mut self.regions[region];
         let progress = self.memory.fault(region, page, true, true, &tunables, held);
@@ -146,6 +153,32 @@ fn empty_pages_become_the_zero_page_where_that_is_wanted() {
     machine.write(0, 0);
     assert_eq!(machine.memory.ksm.counts.zero_pages, 39);
     assert_eq!(machine.memory.events.cow_ksm, 0);
+}
+
+#[test]
+fn a_huge_page_is_split_where_one_of_its_pages_merges_and_its_empty_ones_go() {
+    let mut machine = Machine::new();
+    let contents = [
+        (identical(), 50),
+        (Content::Zero, 10),
+        (Content::Unique, 40),
+    ];
+    machine.process_of(Huge::Advise, 512, &contents);
+    machine.process_of(Huge::Advise, 512, &[(Content::Unique, 100)]);
+    machine.process(512, &contents);
+    assert_eq!(machine.memory.anon_huge_pages, 1024);
+    machine.scan();
+    let merged = machine.scan();
+    assert_eq!(
+        merged[..2],
+        [257, 256 + 50],
+        "51 empty pages of the third are left"
+    );
+    assert_eq!(
+        machine.memory.events.thp_split_page, 1,
+        "the other has no twins"
+    );
+    assert_eq!(machine.memory.anon_pages, 3 * 512 - 256 - 51 - 50);
 }
 
 #[test]
