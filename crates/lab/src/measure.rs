@@ -49,8 +49,8 @@ pub enum Source {
         to: String,
         /// What is read in both.
         item: Item,
-        /// Where the number is a quotient: the item whose growth divides it, as bytes by requests.
-        per: Option<Item>,
+        /// What the growth is set against, where the number is not the growth itself.
+        against: Option<Against>,
     },
     /// An item over all samples within a span.
     During {
@@ -72,6 +72,15 @@ pub enum Source {
         /// The label of another step, where the number is its share of that one's, in percent.
         share_of: Option<String>,
     },
+}
+
+/// What an item's growth is set against.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Against {
+    /// The growth of this item, which divides it, as bytes by requests.
+    Per(Item),
+    /// Its own growth and that of this item together, of which it is a share, in percent.
+    ShareWith(Item),
 }
 
 /// A span of the run.
@@ -200,6 +209,8 @@ pub enum Over {
     Maximum,
     /// The mean over time; prediction and measurement are compared at every moment.
     Time,
+    /// How long it takes until 90 % of the last number is reached, from the span's begin.
+    NinetyPercent,
 }
 
 /// Which direction is an improvement.

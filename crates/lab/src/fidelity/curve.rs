@@ -1,12 +1,16 @@
 //! Curves over time: how far the model's lies from the kernel's.
 
-use super::{CURVE, Gap, Judged};
-use crate::measure::Curve;
+use super::{CURVE, Gap, Judged, MERGING};
+use crate::measure::{Curve, Kind};
 
 /// Judges a curve: the mean of the model's runs against the mean of the kernel's. `None` where
 /// neither has one. A distance of at most `floor`, in the measure's unit, is none.
 #[must_use]
-pub fn judge(floor: f64, model: &[Curve], kernel: &[Curve]) -> Option<Judged> {
+pub fn judge(kind: Kind, floor: f64, model: &[Curve], kernel: &[Curve]) -> Option<Judged> {
+    let tolerance = match kind {
+        Kind::Merging => MERGING,
+        _ => CURVE,
+    };
     let (model, mean) = match (Curve::mean_of(model), Curve::mean_of(kernel)) {
         (None, None) => return None,
         (Some(model), Some(kernel)) => (model, kernel),
@@ -14,7 +18,7 @@ pub fn judge(floor: f64, model: &[Curve], kernel: &[Curve]) -> Option<Judged> {
     };
     let distance = model.distance(&mean)?;
     let own = kernel.iter().filter_map(|run| run.distance(&mean));
-    let allowed = own.fold(CURVE * mean.peak(), f64::max);
+    let allowed = own.fold(tolerance * mean.peak(), f64::max);
     let (gap, excess) = match distance <= floor {
         true => (0.0, 0.0),
         false => (distance / mean.peak(), distance / allowed),
@@ -40,7 +44,7 @@ mod tests {
 
     #[track_caller]
     fn judged(model: &[Curve], kernel: &[Curve], expected: Fidelity) {
-        let judged = judge(1.0, model, kernel).unwrap();
+        let judged = judge(Kind::Curve, 1.0, model, kernel).unwrap();
         assert_eq!(judged.fidelity(), expected, "{judged:?}");
     }
 
@@ -50,11 +54,22 @@ mod tests {
         judged(&[flat(111.0)], &[flat(100.0)], Fidelity::Misses);
         // The same mean over time, at other times.
         judged(&[flat(50.0)], &[rising(100.0)], Fidelity::Misses);
-        let said = judge(1.0, &[flat(111.0)], &[flat(100.0)])
+        let said = judge(Kind::Curve, 1.0, &[flat(111.0)], &[flat(100.0)])
             .unwrap()
             .gap
             .show();
         assert_eq!(said, "11.0 % apart over time");
+    }
+
+    #[test]
+    fn merged_pages_are_held_to_half_of_that() {
+        let excess = |kind, height| {
+            judge(kind, 1.0, &[flat(height)], &[flat(100.0)])
+                .unwrap()
+                .excess
+        };
+        assert!(excess(Kind::Merging, 104.0) < 1.0 && excess(Kind::Merging, 106.0) > 1.0);
+        assert!(excess(Kind::Curve, 106.0) < 1.0);
     }
 
     #[test]
@@ -70,7 +85,7 @@ mod tests {
     fn a_curve_on_one_side_only_misses_and_next_to_nothing_is_equal() {
         judged(&[flat(1.0)], &[], Fidelity::Misses);
         judged(&[], &[flat(1.0)], Fidelity::Misses);
-        assert_eq!(judge(1.0, &[], &[]), None);
+        assert_eq!(judge(Kind::Curve, 1.0, &[], &[]), None);
         judged(&[flat(0.9)], &[flat(0.0)], Fidelity::Holds);
     }
 }

@@ -10,7 +10,10 @@
 //!   inside the kernel's [min, max];
 //! - counters: medians within a factor of 1.5, where numbers below a floor count as the floor;
 //! - curves: the root of the mean square of the difference over time, between the means over the
-//!   seeds, within 10 % of the kernel's highest, or within what the kernel's own seeds lie apart;
+//!   seeds, within 10 % of the kernel's highest (5 % of counters of merged pages), or within what
+//!   the kernel's own seeds lie apart;
+//! - times until an amount is reached: within 15 %, ksmd's CPU time: within 20 %, shares of
+//!   counters: within 3 points, or inside the kernel's range as times are;
 //! - survivors and kills: the same modes with similar shares over the seeds, by Fisher's exact test
 //!   at 5 %; with so few seeds that no difference could be told, equal medians. Counts above
 //!   [`MOST_FATES`] in every run of the kernel are a counter.
@@ -41,6 +44,14 @@ pub const SIZE: f64 = 0.01;
 pub const TIME: f64 = 0.05;
 /// The largest distance of two curves, as a share of the kernel's highest.
 pub const CURVE: f64 = 0.10;
+/// The same of a counter of merged pages.
+pub const MERGING: f64 = 0.05;
+/// The largest relative gap of the times until an amount is reached.
+pub const REACH: f64 = 0.15;
+/// The largest relative gap of ksmd's CPU times.
+pub const SCAN: f64 = 0.20;
+/// The largest gap of shares, in percent of their whole.
+pub const SHARE: f64 = 3.0;
 /// The largest ratio of a counter's medians.
 pub const FACTOR: f64 = 1.5;
 /// Shares over the seeds differ when chance explains them with less than this.
@@ -74,6 +85,8 @@ pub enum Gap {
     /// How far the model's median lies outside the kernel's range, in units of its width; negative
     /// below it, 0 inside.
     Outside(f64),
+    /// The model's share minus the kernel's, in points.
+    Points(f64),
     /// The larger of the medians over the smaller one; negative where the model's is smaller.
     Factor(f64),
     /// The model's median minus the kernel's, where they should be equal.
@@ -121,9 +134,9 @@ fn judge_numbers(kind: Kind, floor: f64, model: &[f64], kernel: &[f64]) -> Judge
     let apart = match kind {
         Kind::Line => return equal(middle(model), middle(kernel)),
         Kind::Fate if kernel[0] <= MOST_FATES => return fates(model, kernel),
-        Kind::Size | Kind::Time | Kind::Curve => FACTOR,
         // Two modes lie further apart than two counts that are as good as equal.
         Kind::Pages | Kind::Events | Kind::Fate => FACTOR * FACTOR,
+        _ => FACTOR,
     };
     let Some(modes) = Modes::of(kernel, apart, floor) else {
         return one_mode(kind, floor, model, kernel);
@@ -142,8 +155,11 @@ fn judge_numbers(kind: Kind, floor: f64, model: &[f64], kernel: &[f64]) -> Judge
 /// By the medians, as if all runs did alike.
 fn one_mode(kind: Kind, floor: f64, model: &[f64], kernel: &[f64]) -> Judged {
     match kind {
-        Kind::Size | Kind::Curve => near(SIZE, floor, model, kernel),
+        Kind::Size | Kind::Curve | Kind::Merging => near(SIZE, floor, model, kernel),
         Kind::Time => near(TIME, floor, model, kernel),
+        Kind::Reach => near(REACH, floor, model, kernel),
+        Kind::Scan => near(SCAN, floor, model, kernel),
+        Kind::Share => shares_near(model, kernel),
         Kind::Pages | Kind::Events | Kind::Fate | Kind::Line => {
             factor(floor, middle(model), middle(kernel))
         }
@@ -180,6 +196,18 @@ fn near(tolerance: f64, floor: f64, model: &[f64], kernel: &[f64]) -> Judged {
         true if model == median => Judged::relative(0.0, tolerance),
         true => Judged::relative((model - median) / median.abs(), tolerance),
         false => Judged::outside(model, min, max),
+    }
+}
+
+fn shares_near(model: &[f64], kernel: &[f64]) -> Judged {
+    let (model, [min, max]) = (middle(model), ends(kernel));
+    if max - min >= SHARE {
+        return Judged::outside(model, min, max);
+    }
+    let points = model - middle(kernel);
+    Judged {
+        gap: Gap::Points(points),
+        excess: points.abs() / SHARE,
     }
 }
 
@@ -283,7 +311,10 @@ impl Gap {
     #[must_use]
     pub fn show(self) -> String {
         match self {
-            Self::Relative(0.0) | Self::Difference(0.0) | Self::Apart(0.0) => "equal".to_owned(),
+            Self::Relative(0.0) | Self::Difference(0.0) | Self::Apart(0.0) | Self::Points(0.0) => {
+                "equal".to_owned()
+            }
+            Self::Points(by) => format!("{by:+.1} points"),
             Self::Apart(by) => format!("{:.1} % apart over time", by * 100.0),
             Self::Relative(gap) if gap.is_infinite() => "not zero".to_owned(),
             Self::Relative(gap) => format!("{:+.2} %", gap * 100.0),
@@ -321,12 +352,16 @@ impl Fidelity {
 pub fn rules() -> String {
     format!(
         "watermarks equal; sizes within {:.0} % and times within {:.0} %, or inside the kernel's \
-         range where its own spread is larger; curves within {:.0} % over time, or as far apart \
-         as the kernel's own; counters within a factor of {FACTOR}; survivors by Fisher's exact \
-         test at {:.0} %",
+         range where its own spread is larger; curves within {:.0} % over time ({:.0} % of merged \
+         pages), or as far apart as the kernel's own; times to reach within {:.0} %, ksmd's time \
+         within {:.0} %, shares within {SHARE} points; counters within a factor of \
+         {FACTOR}; survivors by Fisher's exact test at {:.0} %",
         SIZE * 100.0,
         TIME * 100.0,
         CURVE * 100.0,
+        MERGING * 100.0,
+        REACH * 100.0,
+        SCAN * 100.0,
         P * 100.0
     )
 }

@@ -6,7 +6,7 @@
 
 use std::cmp::Ordering;
 
-use super::{FACTOR, SIZE, TIME};
+use super::{FACTOR, REACH, SCAN, SHARE, SIZE, TIME};
 use crate::measure::{Better, Kind, Measure};
 use crate::report::compare::{Figure, Row};
 use crate::stats::{self, Concordance};
@@ -77,6 +77,7 @@ fn as_good_as_zero(row: &Row, a: f64, b: f64) -> bool {
 /// The width of an arm's range; of one run, what a figure of its kind may be off.
 fn scatter(kind: Kind, figure: &Figure) -> f64 {
     match (figure.values(), stats::spread(figure.values())) {
+        ([_], _) if kind == Kind::Share => SHARE,
         ([one], _) => one.abs() * allowed(kind),
         (_, Some((min, max))) => max - min,
         (_, None) => 0.0,
@@ -85,9 +86,11 @@ fn scatter(kind: Kind, figure: &Figure) -> f64 {
 
 fn allowed(kind: Kind) -> f64 {
     match kind {
-        Kind::Line | Kind::Fate => 0.0,
-        Kind::Size | Kind::Curve => SIZE,
+        Kind::Line | Kind::Fate | Kind::Share => 0.0,
+        Kind::Size | Kind::Curve | Kind::Merging => SIZE,
         Kind::Time => TIME,
+        Kind::Reach => REACH,
+        Kind::Scan => SCAN,
         Kind::Pages | Kind::Events => FACTOR - 1.0,
     }
 }

@@ -51,6 +51,19 @@ fn times_are_within_five_percent_where_the_kernel_spreads_less() {
 }
 
 #[test]
+fn merging_has_tolerances_of_its_own() {
+    check(Kind::Reach, &[11.4], &[10.0], "+14.00 %", Holds);
+    check(Kind::Reach, &[8.4], &[10.0], "-16.00 %", Misses);
+    check(Kind::Scan, &[11.9], &[10.0], "+19.00 %", Holds);
+    check(Kind::Scan, &[7.9], &[10.0], "-21.00 %", Misses);
+    check(Kind::Share, &[75.0], &[72.5], "+2.5 points", Holds);
+    check(Kind::Share, &[69.0], &[72.5], "-3.5 points", Misses);
+    check(Kind::Share, &[72.5], &[72.5], "equal", Holds);
+    let seeds = [60.0, 70.0, 80.0];
+    check(Kind::Share, &[61.0; 3], &seeds, "inside the range", Holds);
+}
+
+#[test]
 fn times_that_spread_are_inside_the_kernels_range() {
     let seeds = [90.0, 95.0, 100.0, 105.0, 110.0];
     let five = |middle: f64| [1.0, 2.0, middle, 900.0, 900.0];

@@ -53,6 +53,20 @@ impl Curve {
         })
     }
 
+    /// When it first is at this share of its last number, on the straight line between two samples;
+    /// `None` where that number is not above zero.
+    #[must_use]
+    pub fn reaches(&self, share: f64) -> Option<f64> {
+        let &(_, last) = self.0.last().filter(|(_, last)| *last > 0.0)?;
+        let goal = last * share;
+        let index = self.0.iter().position(|&(_, value)| value >= goal)?;
+        let (late, there) = self.0[index];
+        let Some(&(early, here)) = index.checked_sub(1).and_then(|it| self.0.get(it)) else {
+            return Some(late);
+        };
+        Some(early + (late - early) * (goal - here) / (there - here))
+    }
+
     /// The mean of several runs at each moment, as long as the shortest of them; `None` of none.
     #[must_use]
     pub fn mean_of(runs: &[Self]) -> Option<Self> {
@@ -100,6 +114,26 @@ mod tests {
         assert_eq!(Curve(vec![(2.0, 7.0)]).mean(), Some(7.0), "one sample");
         let none = Curve(vec![]);
         assert_eq!((none.at(1.0), none.mean()), (None, None));
+    }
+
+    #[test]
+    fn a_share_of_the_last_number_is_reached_between_two_samples() {
+        let curve = Curve(vec![
+            (0.0, 0.0),
+            (1.0, 0.0),
+            (3.0, 8.0),
+            (4.0, 12.0),
+            (9.0, 10.0),
+        ]);
+        assert_eq!(
+            curve.reaches(0.9),
+            Some(3.25),
+            "9 of 10, though it was 12 once"
+        );
+        assert_eq!(curve.reaches(0.4), Some(2.0));
+        assert_eq!(Curve(vec![(2.0, 5.0), (4.0, 5.0)]).reaches(0.9), Some(2.0));
+        assert_eq!(Curve(vec![(0.0, 3.0), (4.0, 0.0)]).reaches(0.9), None);
+        assert_eq!(Curve(vec![]).reaches(0.9), None);
     }
 
     #[test]

@@ -1,9 +1,9 @@
 //! What a number is, by where it is taken: it decides by which rule prediction and measurement are
 //! compared (see [`crate::fidelity`]).
 
-use mm::catalogue;
+use mm::{catalogue, ksm};
 
-use super::{Class, DiskCounter, Item, Measure, Over, Source, Take, Unit};
+use super::{Against, Class, DiskCounter, Item, Measure, Over, Source, Take, Unit};
 
 /// What a number is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -22,11 +22,19 @@ pub enum Kind {
     Fate,
     /// An amount at every moment of a span.
     Curve,
+    /// A counter of samepage merging at every moment of a span.
+    Merging,
+    /// The time until an amount is nearly what it becomes.
+    Reach,
+    /// The share of one counter in two.
+    Share,
+    /// The CPU time of ksmd.
+    Scan,
 }
 
 impl Kind {
     /// Every kind, in the order in which a score lists them.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 11] = [
         Self::Line,
         Self::Size,
         Self::Time,
@@ -34,6 +42,10 @@ impl Kind {
         Self::Events,
         Self::Fate,
         Self::Curve,
+        Self::Merging,
+        Self::Reach,
+        Self::Share,
+        Self::Scan,
     ];
 
     /// The word for figures of this kind.
@@ -47,7 +59,17 @@ impl Kind {
             Self::Events => "event counters",
             Self::Fate => "survivors",
             Self::Curve => "curves",
+            Self::Merging => "merged pages",
+            Self::Reach => "times to reach",
+            Self::Share => "shares of counters",
+            Self::Scan => "ksmd's time",
         }
+    }
+
+    /// Whether it is compared at every moment.
+    #[must_use]
+    pub fn is_curve(self) -> bool {
+        matches!(self, Self::Curve | Self::Merging)
     }
 }
 
@@ -107,10 +129,23 @@ impl Measure {
         match &self.source {
             Source::Step { take, .. } => of_step(*take),
             Source::During {
-                over: Over::Time, ..
-            } => Kind::Curve,
+                over: Over::Time,
+                item,
+                ..
+            } => item.curve(),
+            Source::During {
+                over: Over::NinetyPercent,
+                ..
+            } => Kind::Reach,
             // A quotient of two counters is the size or the cost of one thing.
-            Source::Between { per: Some(_), .. } => Kind::Time,
+            Source::Between {
+                against: Some(Against::Per(_)),
+                ..
+            } => Kind::Time,
+            Source::Between {
+                against: Some(Against::ShareWith(_)),
+                ..
+            } => Kind::Share,
             Source::Snapshot { item, .. }
             | Source::Between { item, .. }
             | Source::During { item, .. } => item.kind(self.unit),
@@ -121,14 +156,15 @@ impl Measure {
     #[must_use]
     pub fn floor(&self) -> f64 {
         match self.kind() {
-            Kind::Size | Kind::Pages | Kind::Curve if self.unit.class() == Class::Size => {
+            Kind::Size | Kind::Pages | Kind::Curve | Kind::Merging
+                if self.unit.class() == Class::Size =>
+            {
                 FEW_PAGES * Unit::Pages.worth() / self.unit.worth()
             }
             Kind::Size | Kind::Pages => FEW_PAGES,
-            Kind::Curve => FEW_EVENTS,
-            Kind::Events => FEW_EVENTS,
+            Kind::Curve | Kind::Merging | Kind::Events => FEW_EVENTS,
             Kind::Time => self.stall() / self.unit.worth(),
-            Kind::Line | Kind::Fate => 0.0,
+            Kind::Line | Kind::Fate | Kind::Reach | Kind::Share | Kind::Scan => 0.0,
         }
     }
 
@@ -166,6 +202,14 @@ fn of_step(take: Take) -> Kind {
 }
 
 impl Item {
+    /// The kind of its curve.
+    fn curve(&self) -> Kind {
+        match self {
+            Self::Number { file, .. } if file.starts_with(ksm::DIR) => Kind::Merging,
+            _ => Kind::Curve,
+        }
+    }
+
     fn kind(&self, unit: Unit) -> Kind {
         match self {
             Self::Pressure { .. } => Kind::Time,
@@ -220,11 +264,14 @@ fn of_counter(field: &str) -> Kind {
 /// A file of one number.
 fn of_file(file: &str, unit: Unit) -> Kind {
     let name = file.rsplit('/').next().unwrap_or(file);
-    let ksm = file.starts_with("sys/kernel/mm/ksm/");
+    let ksm = file.starts_with(ksm::DIR);
     match name {
         _ if catalogue::all().any(|tunable| tunable.path == file) => Kind::Line,
         // CPU time, in nanoseconds.
+        "schedstat" if file.starts_with("proc/ksmd/") => Kind::Scan,
         "schedstat" => Kind::Time,
+        "general_profit" if ksm => Kind::Size,
+        "ksm_zero_pages" if ksm => Kind::Size,
         "pages_scanned" if ksm => Kind::Pages,
         _ if ksm && name.starts_with("pages_") => Kind::Size,
         _ if name.ends_with(".current") || name.ends_with(".peak") => Kind::Size,
@@ -276,6 +323,25 @@ mod tests {
     fn what_is_taken_over_time_is_a_curve() {
         let curve = measure("during = \"run\"\nmeminfo = \"Dirty\"\nover = \"time\"");
         assert_eq!((curve.kind(), curve.floor()), (Kind::Curve, 0.25));
+    }
+
+    #[test]
+    fn samepage_merging_has_kinds_of_its_own() {
+        let file = "file = \"/sys/kernel/mm/ksm/pages_sharing\"";
+        let during = |more: &str| measure(&format!("during = \"run\"\n{file}\n{more}"));
+        let curve = during("unit = \"pages\"\nover = \"time\"");
+        assert_eq!((curve.kind(), curve.floor()), (Kind::Merging, 64.0));
+        let reach = during("over = \"time to 90 %\"");
+        assert_eq!((reach.kind(), reach.unit), (Kind::Reach, Unit::Seconds));
+        let share = "between = [\"at\", \"at\"]\nfile = \"sys/kernel/mm/ksm/pages_skipped\"\n\
+                     share-with = \"sys/kernel/mm/ksm/pages_scanned\"";
+        let share = measure(share);
+        assert_eq!((share.kind(), share.unit), (Kind::Share, Unit::Percent));
+        assert_eq!(at("file = \"proc/ksmd/schedstat\""), Kind::Scan);
+        assert_eq!(
+            at("file = \"sys/kernel/mm/ksm/general_profit\""),
+            Kind::Size
+        );
     }
 
     #[test]

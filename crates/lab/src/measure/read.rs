@@ -5,7 +5,7 @@ use mm::diskstats::{self, Diskstats};
 use mm::outcome::{FAILED, Outcome, PROGRESS, Status, StepOutcome};
 use mm::units::Nanos;
 
-use super::{Curve, DiskCounter, Item, Measure, Over, Source, Span, Take, Unit};
+use super::{Against, Curve, DiskCounter, Item, Measure, Over, Source, Span, Take, Unit};
 use crate::stats;
 
 /// Why an outcome does not hold a measure's number.
@@ -44,6 +44,9 @@ pub enum ReadError {
     /// The measure is about a kill that there was not.
     #[error("no instance of step \"{0}\" was killed")]
     NoKill(String),
+    /// The measure is about reaching an amount that is none in the end.
+    #[error("there is nothing to reach: it is 0 at the end of \"{0}\"")]
+    NothingToReach(String),
     /// A quotient by nothing.
     #[error("nothing was counted from \"{0}\" to \"{1}\" to divide by")]
     NothingBetween(String, String),
@@ -68,17 +71,19 @@ impl Measure {
                 from,
                 to,
                 item,
-                per,
+                against,
             } => {
                 let growth = |item: &Item| {
                     let later = self.at_snapshot(outcome, to, item)?;
                     Ok(later - self.at_snapshot(outcome, from, item)?)
                 };
-                match per {
-                    None => growth(item)?,
-                    Some(per) => quotient(growth(item)?, growth(per)?)
-                        .ok_or_else(|| ReadError::NothingBetween(from.clone(), to.clone()))?,
-                }
+                let own = growth(item)?;
+                let set = match against {
+                    None => Some(own),
+                    Some(Against::Per(per)) => quotient(own, growth(per)?),
+                    Some(Against::ShareWith(other)) => share(own, own + growth(other)?),
+                };
+                set.ok_or_else(|| ReadError::NothingBetween(from.clone(), to.clone()))?
             }
             Source::During { span, item, over } => self.during(outcome, span, item, *over)?,
             Source::Step {
@@ -119,8 +124,14 @@ impl Measure {
         over: Over,
     ) -> Result<f64, ReadError> {
         let samples = self.samples(outcome, span, item)?;
+        if over == Over::NinetyPercent && samples.last().is_some_and(|(_, last)| *last <= 0.0) {
+            return Err(ReadError::NothingToReach(span.word()));
+        }
         let number = match over {
             Over::Time => Curve(samples).mean(),
+            Over::NinetyPercent => Curve(samples)
+                .reaches(0.9)
+                .map(|at| at * Unit::Seconds.worth()),
             over => over.of(samples.into_iter().map(|(_, number)| number).collect()),
         };
         number.ok_or_else(|| ReadError::NoSample(span.word()))
@@ -205,7 +216,7 @@ impl Over {
             Self::Median => stats::quantile(&numbers, 0.5),
             Self::P90 => stats::quantile(&numbers, 0.9),
             Self::P99 => stats::quantile(&numbers, 0.99),
-            Self::Time => None,
+            Self::Time | Self::NinetyPercent => None,
         }
     }
 }
@@ -307,9 +318,10 @@ impl Item {
             Self::Field { file, field } => field_of(frame.file(file)?, field, unit),
             Self::Number { file, unit: own } => {
                 let word = frame.file(file)?.split_whitespace().next()?;
-                let worth = match file.ends_with("/schedstat") {
-                    true => 1.0, // CPU time in nanoseconds, whatever unit it is shown in.
-                    false => own.unwrap_or(unit).worth(),
+                let worth = match file.rsplit('/').next() {
+                    // Nanoseconds of CPU time and bytes, whatever unit they are shown in.
+                    Some("schedstat" | "general_profit") => 1.0,
+                    _ => own.unwrap_or(unit).worth(),
                 };
                 Some(word.parse::<f64>().ok()? * worth)
             }

@@ -271,8 +271,9 @@ impl Row {
     #[must_use]
     pub fn judged(&self) -> Option<Judged> {
         let (model, kernel) = (self.model.runs()?, self.kernel.runs()?);
-        if self.kind == Kind::Curve {
-            return fidelity::judge_curves(self.floor, &self.curves.model, &self.curves.kernel);
+        if self.kind.is_curve() {
+            let Curves { model, kernel } = &self.curves;
+            return fidelity::judge_curves(self.kind, self.floor, model, kernel);
         }
         fidelity::judge(self.kind, self.floor, model, kernel)
     }

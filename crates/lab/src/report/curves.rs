@@ -5,7 +5,7 @@ use super::chart::{Ink, OverTime, Width, Words, both};
 use super::compare::Row;
 use super::html::Escaped;
 use super::legend::{broad, key, legend, line};
-use crate::measure::{Curve, Kind};
+use crate::measure::Curve;
 use crate::study::Study;
 
 /// A section for each measure that is a curve: its heading, and a chart for every arm that has one.
@@ -16,7 +16,7 @@ pub(super) fn curves(
     prefix: &str,
 ) -> Vec<(String, String)> {
     let measures = study.measures.iter().enumerate();
-    let curves = measures.filter(|(_, measure)| measure.kind() == Kind::Curve);
+    let curves = measures.filter(|(_, measure)| measure.kind().is_curve());
     let section = |(index, measure): (usize, &crate::measure::Measure)| {
         let rows: Vec<&Row> = rows
             .iter()

@@ -130,11 +130,25 @@ fn allowed(kind: Kind) -> String {
         Kind::Time => format!("a time, at most {:.0} % off", fidelity::TIME * 100.0),
         Kind::Pages | Kind::Events => format!("a counter, at most {} times", fidelity::FACTOR),
         Kind::Fate => "a count, equal shares".to_owned(),
-        Kind::Curve => format!(
-            "the mean over time; at every moment, at most {:.0} % of the highest off",
-            fidelity::CURVE * 100.0
+        Kind::Curve => over_time(fidelity::CURVE),
+        Kind::Merging => over_time(fidelity::MERGING),
+        Kind::Reach => format!(
+            "a time until something is reached, at most {:.0} % off",
+            fidelity::REACH * 100.0
+        ),
+        Kind::Share => format!("a share, at most {} points off", fidelity::SHARE),
+        Kind::Scan => format!(
+            "ksmd's CPU time, at most {:.0} % off",
+            fidelity::SCAN * 100.0
         ),
     }
+}
+
+fn over_time(tolerance: f64) -> String {
+    format!(
+        "the mean over time; at every moment, at most {:.0} % of the highest off",
+        tolerance * 100.0
+    )
 }
 
 fn calibration_error(row: &Row) -> String {

@@ -32,6 +32,7 @@ pub const BUILT_IN: &[(&str, &str)] = &[
         "writeback",
         include_str!("../../../../studies/writeback.toml"),
     ),
+    ("ksm", include_str!("../../../../studies/ksm.toml")),
     (
         "file-copy",
         include_str!("../../../../studies/file-copy.toml"),

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use mm::ksm;
 use mm::machine::Disk;
 
 use super::names::{Kind, Names};
@@ -10,7 +11,7 @@ use super::settings::tunable_file;
 use super::source::StudyError;
 use super::table::Table;
 use crate::measure::{
-    Better, DiskCounter, Item, Measure, Over, Published, Source, Span, Take, Unit,
+    Against, Better, DiskCounter, Item, Measure, Over, Published, Source, Span, Take, Unit,
 };
 use crate::quantity;
 use crate::suggest;
@@ -22,6 +23,7 @@ pub(super) const MEASURE: &[&str] = &[
     "during",
     "step",
     "per",
+    "share-with",
     "meminfo",
     "vmstat",
     "zoneinfo",
@@ -78,6 +80,7 @@ const OVER_SAMPLES: &[(&str, Over)] = &[
     ("p99", Over::P99),
     ("maximum", Over::Maximum),
     ("time", Over::Time),
+    ("time to 90 %", Over::NinetyPercent),
 ];
 /// What several numbers become: one.
 const OVER: &[(&str, Over)] = OVER_SAMPLES.split_at(OVER_SAMPLES.len() - 1).0;
@@ -143,7 +146,7 @@ fn source(
 ) -> Result<(Source, Option<Unit>), StudyError> {
     let (key, node) = table.one_of(&["snapshot", "between", "during", "step"])?;
     if key != "between" {
-        refuse(table, &["per"], key)?;
+        refuse(table, &["per", "share-with"], key)?;
     }
     if key == "step" {
         return step(table, &node, labels);
@@ -161,11 +164,12 @@ fn source(
         },
         "between" => {
             let (from, to) = pair(&node, labels)?;
+            let against = against(table, disks)?;
             Source::Between {
                 from,
                 to,
-                per: table.maybe("per", |n| of_disk(n, disks).map(|(item, _)| item))?,
                 item,
+                against,
             }
         }
         _ => Source::During {
@@ -174,7 +178,47 @@ fn source(
             over: table.or("over", Over::Mean, |n| n.choice(OVER_SAMPLES))?,
         },
     };
+    let unit = own_unit(&source).or(unit);
     Ok((source, unit))
+}
+
+/// What the growth is divided by, or a share with.
+fn against(table: &Table<'_>, disks: &[Disk]) -> Result<Option<Against>, StudyError> {
+    if let Some(node) = table.get("share-with")? {
+        refuse(table, &["per"], "share-with")?;
+        let file = path(&node)?;
+        let unit = ksm_unit(&file);
+        return Ok(Some(Against::ShareWith(Item::Number { file, unit })));
+    }
+    table.maybe("per", |n| {
+        of_disk(n, disks).map(|(item, _)| Against::Per(item))
+    })
+}
+
+/// The unit of what is no number of the item's any more.
+fn own_unit(source: &Source) -> Option<Unit> {
+    match source {
+        Source::Between {
+            against: Some(Against::ShareWith(_)),
+            ..
+        } => Some(Unit::Percent),
+        Source::During {
+            over: Over::NinetyPercent,
+            ..
+        } => Some(Unit::Seconds),
+        _ => None,
+    }
+}
+
+/// What the counters of samepage merging count: pages, where they say so.
+fn ksm_unit(file: &str) -> Option<Unit> {
+    let name = file.strip_prefix(ksm::DIR)?.trim_start_matches('/');
+    (name.starts_with("pages_") || name == "ksm_zero_pages").then_some(Unit::Pages)
+}
+
+/// A file's path without the leading slash.
+fn path(node: &Node<'_>) -> Result<String, StudyError> {
+    Ok(node.text()?.trim_start_matches('/').to_owned())
 }
 
 fn refuse(table: &Table<'_>, keys: &[&'static str], with: &str) -> Result<(), StudyError> {
@@ -266,13 +310,13 @@ fn item(
             Ok((Item::Number { file, unit }, unit))
         }
         _ => {
-            let file = text.trim_start_matches('/').to_owned();
+            let file = path(&node)?;
             let field = table.maybe("field", |n| n.text().map(str::to_owned))?;
-            let item = match field {
-                Some(field) => Item::Field { file, field },
-                None => Item::Number { file, unit: None },
-            };
-            Ok((item, None))
+            if let Some(field) = field {
+                return Ok((Item::Field { file, field }, None));
+            }
+            let unit = ksm_unit(&file);
+            Ok((Item::Number { file, unit }, unit))
         }
     }
 }

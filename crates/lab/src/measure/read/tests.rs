@@ -282,6 +282,41 @@ fn samples_within_a_span_become_one_number() {
 }
 
 #[test]
+fn a_share_of_two_counters_and_a_time_to_nearly_all_are_read() {
+    let ksm = |second: u64, label: Option<&str>, skipped: u64, scanned: u64| {
+        let file = |name: &str, number: u64| (mm::ksm::path(name), format!("{number}\n"));
+        Frame {
+            at: Nanos(second * 1_000_000_000),
+            label: label.map(str::to_owned),
+            files: [
+                file("pages_skipped", skipped),
+                file("pages_scanned", scanned),
+                file("pages_shared", 0),
+            ]
+            .into(),
+        }
+    };
+    let frames = vec![
+        ksm(1, Some("from"), 10, 100),
+        ksm(3, None, 10, 100),
+        ksm(5, Some("to"), 40, 200),
+    ];
+    let outcome = outcome(frames, vec![step("p", 1, 5, Status::Done)]);
+    let share = "between = [\"from\", \"to\"]\nfile = \"sys/kernel/mm/ksm/pages_skipped\"\n\
+                 share-with = \"sys/kernel/mm/ksm/pages_scanned\"";
+    assert_eq!(read(share, &outcome), Ok(30.0 / 130.0 * 100.0));
+    let nothing = share.replace("[\"from\", \"to\"]", "[\"from\", \"from\"]");
+    assert!(read(&nothing, &outcome).is_err(), "0 of 0");
+    let reached = "during = { from = \"from\", to = \"to\" }\n\
+                   file = \"sys/kernel/mm/ksm/pages_skipped\"\nover = \"time to 90 %\"";
+    let at = read(reached, &outcome).expect("it rises");
+    assert!((at - (2.0 + 2.0 * 26.0 / 30.0)).abs() < 1e-6, "{at}");
+    let never = reached.replace("pages_skipped", "pages_shared");
+    let why = "there is nothing to reach: it is 0 at the end of \"from … to\"";
+    assert_eq!(read(&never, &outcome), Err(why.to_owned()));
+}
+
+#[test]
 fn figures_of_a_step_are_of_all_its_instances() {
     let steps = vec![
         step("p.1", 0, 2, Status::Done),
