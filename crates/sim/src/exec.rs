@@ -1,8 +1,8 @@
 //! What each step of a process does to the machine.
 
 use mm::contents::Contents;
-use mm::outcome::Status;
-use mm::units::{Nanos, PageSize};
+use mm::outcome::{Latency, Status, StepOutcome};
+use mm::units::{Bytes, Nanos, PageSize};
 use mm::workload::{Action, Huge, Map, Step, Target, Until};
 
 use crate::error::Error;
@@ -105,6 +105,11 @@ impl<'a> System<'a> {
                 }
             }
             action => self.act(task, action, label, now)?,
+        }
+        if !matches!(step.action, Action::Snapshot) {
+            let end = self.local_time(now);
+            let step = label.map(|label| step_without_operations(&task.name, label, now, end));
+            self.recorder.step(step);
         }
         task.go_past_step();
         Ok(Flow::Continue)
@@ -287,6 +292,20 @@ impl<'a> System<'a> {
                 Ok(Area::Region { size: region.size })
             }
         }
+    }
+}
+
+/// The figures of a step that is no access.
+fn step_without_operations(process: &str, label: &str, start: Nanos, end: Nanos) -> StepOutcome {
+    StepOutcome {
+        process: process.into(),
+        label: label.into(),
+        start,
+        end,
+        operations: 0,
+        bytes: Bytes::ZERO,
+        status: Status::Done,
+        latency: Latency::default(),
     }
 }
 

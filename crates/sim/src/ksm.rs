@@ -198,6 +198,11 @@ impl Ksm {
         self.settings.run == Run::Merge && !self.spaces.is_empty()
     }
 
+    /// Pages of the kernel's that hold the candidates.
+    pub(crate) fn slabs(&self) -> u64 {
+        self.slabs
+    }
+
     fn live_area(&mut self, base: PageId) -> Option<&mut Area> {
         self.areas
             .iter_mut()

@@ -137,7 +137,9 @@ impl Procfs {
         let (inactive_anon, active_anon) = (list(Lru::InactiveAnon), list(Lru::ActiveAnon));
         let (inactive_file, active_file) = (list(Lru::InactiveFile), list(Lru::ActiveFile));
         let slab = real(memory.objects.slab_pages());
+        let unreclaimable = real(memory.ksm.slabs());
         BTreeMap::from([
+            ("SUnreclaim", unreclaimable),
             ("MemTotal", self.managed_delta),
             ("MemFree", self.free_change(memory)),
             (
@@ -163,7 +165,7 @@ impl Procfs {
             ("AnonPages", real(memory.anon_pages)),
             ("AnonHugePages", real(memory.anon_huge_pages)),
             ("KReclaimable", slab),
-            ("Slab", slab),
+            ("Slab", slab + unreclaimable),
             ("SReclaimable", slab),
             ("PageTables", real(memory.objects.page_table_pages)),
         ])
