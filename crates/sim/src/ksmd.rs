@@ -33,7 +33,7 @@ impl System<'_> {
         }
     }
 
-    /// ksmd sleeps between two batches. The next one begins with all its pages.
+    /// ksmd sleeps between two batches.
     fn ksmd_sleeps(&mut self, now: Nanos) {
         let ksm = &mut self.memory.ksm;
         let sleep = ksm.settings.sleep_millisecs.saturating_mul(Nanos::MILLI.0);
@@ -43,7 +43,6 @@ impl System<'_> {
             .clock
             .expiry(now, sleep.div_ceil(TICK.0));
         ksm.sleeps_until = Some(at);
-        self.memory.begin_batch();
         self.events.add(at, Event::KsmScan { at });
     }
 
@@ -52,7 +51,7 @@ impl System<'_> {
         let ksm = &mut self.memory.ksm;
         if ksm.sleeps_until == Some(at) {
             ksm.sleeps_until = None;
-            self.scheduler.wake(KSMD, at);
+            self.wake_ksmd(at);
         }
     }
 
@@ -60,9 +59,15 @@ impl System<'_> {
     pub(crate) fn wake_ksmd_if_due(&mut self, now: Nanos) {
         let ksm = &mut self.memory.ksm;
         let wanted = core::mem::take(&mut ksm.wants_cpu);
-        if wanted && ksm.has_work() && ksm.sleeps_until.is_none() {
-            self.scheduler.wake(KSMD, now);
+        let waits = ksm.sleeps_until.is_none() && !self.scheduler.is_runnable(KSMD);
+        if wanted && ksm.has_work() && waits {
+            self.wake_ksmd(now);
         }
+    }
+
+    fn wake_ksmd(&mut self, now: Nanos) {
+        self.memory.begin_batch();
+        self.scheduler.wake(KSMD, now);
     }
 }
 
