@@ -6,6 +6,7 @@
 mod clock;
 mod machine;
 mod page;
+mod pages;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -47,6 +48,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
         model()?,
         copy()?,
         study(&plimsoll)?,
+        pages::section(&plimsoll)?,
     ];
     if let Some(python) = python {
         sections.push(beside_libcachesim(&plimsoll, python)?);

@@ -6,6 +6,7 @@
 //! them, and pinning a page that a fork or KSM left shared copies it first (`FAULT_FLAG_UNSHARE`).
 //! Any way of reading marks a page as accessed. What is kept are hashes, never contents.
 
+mod cost;
 mod hash;
 mod kept;
 mod memory;
@@ -21,8 +22,8 @@ use rustix::time::{ClockId, clock_gettime};
 
 use crate::Root;
 use crate::processes::Process;
+pub use cost::visit_cost;
 use hash::Hasher;
-pub use hash::{VisitCost, visit_cost};
 use kept::Kept;
 use memory::{Buffers, Memory, Present};
 use units::Unit;
@@ -90,6 +91,11 @@ pub fn cpu_time() -> Nanos {
     let seconds = u64::try_from(time.tv_sec).unwrap_or(0);
     let nanos = u64::try_from(time.tv_nsec).unwrap_or(0);
     Nanos(seconds * Nanos::SECOND.0 + nanos)
+}
+
+/// Bytes of a page, as a length.
+fn bytes(page: PageSize) -> usize {
+    usize::try_from(page.bytes()).unwrap_or(4096)
 }
 
 impl Reading {

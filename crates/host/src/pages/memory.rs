@@ -9,6 +9,7 @@ use mm::pagemap::{self, Entry};
 use mm::units::PageSize;
 use rustix::io::Errno;
 
+use super::bytes;
 use super::units::{Stretch, Unit};
 use crate::Root;
 
@@ -169,8 +170,4 @@ impl Memory {
 pub(super) fn is_gone(error: &io::Error) -> bool {
     let ended = error.raw_os_error() == Some(Errno::SRCH.raw_os_error());
     ended || error.kind() == io::ErrorKind::NotFound
-}
-
-fn bytes(page: PageSize) -> usize {
-    usize::try_from(page.bytes()).unwrap_or(4096)
 }

@@ -1,13 +1,37 @@
 //! How fast ksmd goes, and what share of a CPU it takes.
 //!
 //! ksmd visits `pages_to_scan` pages, sleeps `sleep_millisecs`, and so on. A page is not merged at
-//! its first visit, which only takes its checksum, so what can be merged is merged after
-//! [`SCANS_TO_MERGE`] full scans.
+//! its first visit, which only takes its checksum, so what can be merged is merged after two full
+//! scans.
 
 use crate::units::Nanos;
 
-/// Full scans after which everything that has a twin is merged.
-pub const SCANS_TO_MERGE: u64 = 2;
+/// Cache lines that a step down the unstable tree loads one after the other: the item, the page
+/// table's entry, the frame's descriptor, the page.
+const UNSTABLE_LINES: u64 = 4;
+
+/// The same of the stable tree, which knows its frames.
+const STABLE_LINES: u64 = 3;
+
+/// What ksmd's visit of a page consists of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct VisitCost {
+    /// Finding a page of another process and going through its bytes once, for the checksum.
+    pub page: Nanos,
+    /// Loading a cache line from anywhere in memory.
+    pub line: Nanos,
+}
+
+/// What becomes of the candidates, in pages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Load {
+    /// All of them.
+    pub candidates: u64,
+    /// Pages that are kept for others (`pages_shared`).
+    pub shared: u64,
+    /// Mappings that these serve beside their own (`pages_sharing`).
+    pub sharing: u64,
+}
 
 /// The settings that pace it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,6 +53,32 @@ pub struct Advisor {
     pub bounds: (u64, u64),
 }
 
+impl VisitCost {
+    /// A visit of a page that is not merged, once its checksum stood still: the checksum, and a
+    /// search in both trees.
+    #[must_use]
+    pub fn search(self, load: Load) -> Nanos {
+        let unmerged = load.candidates.saturating_sub(load.sharing);
+        let levels = |pages: u64| u64::from(pages.saturating_add(1).ilog2());
+        let lines = UNSTABLE_LINES * levels(unmerged) + STABLE_LINES * levels(load.shared);
+        Nanos(
+            self.page
+                .0
+                .saturating_add(lines.saturating_mul(self.line.0)),
+        )
+    }
+
+    /// A visit on average, once everything is merged that can be: a merged page is only found.
+    #[must_use]
+    pub fn settled(self, load: Load) -> Nanos {
+        let candidates = load.candidates.max(1);
+        let merged = load.shared.saturating_add(load.sharing).min(candidates);
+        let found = u128::from(UNSTABLE_LINES.saturating_mul(self.line.0)) * u128::from(merged);
+        let searched = u128::from(self.search(load).0) * u128::from(candidates - merged);
+        Nanos(u64::try_from((found + searched) / u128::from(candidates)).unwrap_or(u64::MAX))
+    }
+}
+
 impl Pace {
     /// The share of one CPU that ksmd takes, from 0 to 1, where a visit takes `visit`.
     #[must_use]
@@ -40,11 +90,19 @@ impl Pace {
     /// How long a full scan of so many candidates takes; `None` where ksmd visits none.
     #[must_use]
     pub fn scan(self, candidates: u64, visit: Nanos) -> Option<Nanos> {
-        let rounds =
-            candidates as f64 / (self.pages_to_scan > 0).then_some(self.pages_to_scan)? as f64;
+        let each = (self.pages_to_scan > 0).then_some(self.pages_to_scan)?;
+        let rounds = candidates as f64 / each as f64;
         Some(Nanos(
             (rounds * (self.busy(visit) + self.sleep.0 as f64)) as u64,
         ))
+    }
+
+    /// How long it takes until everything is merged that can be: a scan for checksums, and one
+    /// that searches.
+    #[must_use]
+    pub fn until_merged(self, load: Load, cost: VisitCost) -> Option<Nanos> {
+        let first = self.scan(load.candidates, cost.page)?;
+        Some(first.saturating_add(self.scan(load.candidates, cost.search(load))?))
     }
 
     fn busy(self, visit: Nanos) -> f64 {
@@ -94,6 +152,43 @@ mod tests {
             sleep: SLEEP,
         };
         assert_eq!((asleep.scan(1, VISIT), asleep.cpu(VISIT)), (None, 0.0));
+    }
+
+    #[test]
+    fn a_search_takes_longer_in_a_larger_tree_and_a_merged_page_is_only_found() {
+        let cost = VisitCost {
+            page: Nanos(1300),
+            line: Nanos(60),
+        };
+        let load = |candidates, shared, sharing| Load {
+            candidates,
+            shared,
+            sharing,
+        };
+        assert_eq!(cost.search(load(8191, 0, 0)), Nanos(1300 + 13 * 4 * 60));
+        assert_eq!(
+            cost.search(load(8191, 1023, 0)),
+            Nanos(1300 + (13 * 4 + 10 * 3) * 60)
+        );
+        assert_eq!(
+            cost.settled(load(8191, 0, 0)),
+            cost.search(load(8191, 0, 0))
+        );
+        assert_eq!(cost.settled(load(1000, 1, 999)), Nanos(240));
+        let pace = Pace {
+            pages_to_scan: 100,
+            sleep: SLEEP,
+        };
+        let merged = pace.until_merged(load(8191, 0, 0), cost).expect("it scans");
+        let rounds = 81.91 * (2.0 * 0.02 + 100.0 * (1300.0 + 4420.0) / 1e9);
+        assert!((merged.seconds() - rounds).abs() < 0.001, "{merged}");
+        let asleep = Pace {
+            pages_to_scan: 0,
+            sleep: SLEEP,
+        };
+        assert_eq!(asleep.until_merged(load(1, 0, 0), cost), None);
+        let _ = cost.settled(load(u64::MAX, u64::MAX, u64::MAX));
+        let _ = cost.search(load(u64::MAX, u64::MAX, 0));
     }
 
     #[test]

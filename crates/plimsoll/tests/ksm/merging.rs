@@ -180,7 +180,7 @@ fn miss(ksm: &Ksm, mix: &Mix) -> Option<String> {
     };
     println!(
         "{}: {} candidates, estimated {} sharing and {} shared; after {} scans ({:.2} s) {} and {}, \
-         {:+.2} points; after three more {} and {}, {:+.2} points; a visit {visit} ns, estimated {}",
+         {:+.2} points; after three more {} and {}, {:+.2} points; visits of {visit} ns, estimated {}",
         mix.name,
         estimate["candidate_pages"],
         estimate["pages_sharing"]["middle"],
@@ -193,7 +193,7 @@ fn miss(ksm: &Ksm, mix: &Mix) -> Option<String> {
         later.given_up,
         later.shared,
         points(later),
-        estimate["visit_nanos"],
+        estimate["visits"],
     );
     let worst = points(soon).abs().max(points(later).abs());
     (worst > POINTS).then(|| format!("{}: off by {worst:.1} points", mix.name))

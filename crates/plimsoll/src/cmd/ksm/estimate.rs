@@ -78,7 +78,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
         reading: &reading,
         page,
         ksm: ksm(&root)?,
-        visit: pages::visit_cost(page),
+        visit: pages::visit_cost(&root, page),
         between: args.sample_time,
         limit: args.cpu_limit,
         place: facts::place(&root),

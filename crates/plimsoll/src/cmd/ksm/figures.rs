@@ -3,9 +3,10 @@
 use std::time::Duration;
 
 use host::facts::Place;
-use host::pages::{Reading, VisitCost};
+use host::pages::Reading;
 use host::processes::Process;
 use mm::formula::ksm::{RMAP_ITEM, general_profit};
+use mm::formula::ksmd::{Load, VisitCost};
 use mm::formula::sharing::{self, Estimate, Rules};
 use mm::ksm::{Ksm, KsmNumbers};
 use mm::units::{Bytes, Nanos, PageSize, Pages};
@@ -69,8 +70,19 @@ pub(super) struct Saving {
     /// does not say who does.
     pub(super) asked_for_bytes: Option<u64>,
     pub(super) by_process: Vec<Share>,
-    pub(super) visit_nanos: u64,
+    pub(super) visits: Visits,
     pub(super) ksmd: Vec<Pace>,
+}
+
+/// What visits of ksmd take.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub(super) struct Visits {
+    /// A page's first: its checksum.
+    pub(super) first_nanos: u64,
+    /// A later one, of a page that is not merged.
+    pub(super) search_nanos: u64,
+    /// On average, once everything is merged.
+    pub(super) settled_nanos: u64,
 }
 
 /// A figure within its bounds.
@@ -140,7 +152,12 @@ impl Saving {
         let reading = looked.reading;
         let bytes = |pages: f64| looked.bytes(pages);
         let candidates = reading.all.0;
-        let visit = looked.visit.visit(candidates);
+        let load = Load {
+            candidates,
+            shared: estimate.shared as u64,
+            sharing: estimate.sharing.middle as u64,
+        };
+        let cost = looked.visit;
         let freed = Range::of(&estimate.freed, bytes);
         let metadata = candidates.saturating_mul(RMAP_ITEM.0);
         let by_process = looked.shares(estimate);
@@ -167,8 +184,12 @@ impl Saving {
             across_processes_bytes: bytes(estimate.across),
             asked_for_bytes: known.then(|| asks.map(|share| share.freed_bytes).sum()),
             by_process,
-            visit_nanos: visit.0,
-            ksmd: paces(looked.numbers(), looked.advisor(), candidates, visit),
+            visits: Visits {
+                first_nanos: cost.page.0,
+                search_nanos: cost.search(load).0,
+                settled_nanos: cost.settled(load).0,
+            },
+            ksmd: paces(&looked.numbers(), looked.advisor(), load, cost),
         }
     }
 }

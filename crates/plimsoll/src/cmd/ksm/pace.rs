@@ -1,6 +1,6 @@
 //! How fast ksmd would get there, and at what share of a CPU, for some settings.
 
-use mm::formula::ksmd::{self, Advisor, SCANS_TO_MERGE};
+use mm::formula::ksmd::{self, Advisor, Load, VisitCost};
 use mm::ksm::KsmNumbers;
 use mm::units::Nanos;
 use serde::Serialize;
@@ -35,26 +35,21 @@ pub(super) enum Kind {
 }
 
 /// The paces of this machine's setting, of the advisor, and of others.
-pub(super) fn paces(
-    numbers: KsmNumbers,
-    advised: bool,
-    candidates: u64,
-    visit: Nanos,
-) -> Vec<Pace> {
+pub(super) fn paces(numbers: &KsmNumbers, advised: bool, load: Load, cost: VisitCost) -> Vec<Pace> {
     let sleep_millisecs = numbers.sleep_millisecs.unwrap_or(SLEEP_MILLISECS);
     let sleep = Nanos(sleep_millisecs.saturating_mul(Nanos::MILLI.0));
+    let settled = cost.settled(load);
     let pace = |kind, pages_to_scan| {
         let pace = ksmd::Pace {
             pages_to_scan,
             sleep,
         };
-        let scan = pace.scan(candidates, visit);
         Pace {
             kind,
             pages_to_scan,
             sleep_millisecs,
-            cpu_share: pace.cpu(visit),
-            seconds: scan.map(|scan| scan.seconds() * SCANS_TO_MERGE as f64),
+            cpu_share: pace.cpu(settled),
+            seconds: pace.until_merged(load, cost).map(Nanos::seconds),
         }
     };
     let set = numbers.pages_to_scan.filter(|_| !advised);
@@ -66,8 +61,9 @@ pub(super) fn paces(
         .into_iter()
         .collect();
     paces.extend(others.map(|pages| pace(Kind::Other, pages)));
-    let settled = advisor(&numbers).map(|advisor| advisor.settles(candidates, sleep, visit));
-    paces.extend(settled.map(|settled| pace(Kind::Advisor, settled.pages_to_scan)));
+    let advisor = advisor(numbers);
+    let settles = advisor.map(|advisor| advisor.settles(load.candidates, sleep, settled));
+    paces.extend(settles.map(|settles| pace(Kind::Advisor, settles.pages_to_scan)));
     paces.sort_by_key(|pace| (pace.pages_to_scan, pace.kind == Kind::Advisor));
     paces
 }

@@ -209,10 +209,11 @@ fn write_ksmd(page: &mut Page, saving: &Saving) {
     page.paragraph(
         2,
         &format!(
-            "It takes this for as long as it runs. A visit of a page takes {}, measured in this \
-             process on this machine; merging takes two scans. The kernel will count pages_sharing \
-             {} and pages_shared {}.",
-            Nanos(saving.visit_nanos),
+            "It takes this for as long as it runs. Merging takes two scans: a page's first visit \
+             takes {}, one that searches for its twin {}, by what the same takes in this process \
+             on this machine. The kernel will count pages_sharing {} and pages_shared {}.",
+            Nanos(saving.visits.first_nanos),
+            Nanos(saving.visits.search_nanos),
             saving.pages_sharing.middle,
             saving.pages_shared
         ),

@@ -1,0 +1,90 @@
+//! How fast `plimsoll ksm estimate` reads the pages of a process.
+
+use std::io::{BufRead as _, BufReader};
+use std::path::Path;
+use std::process::Stdio;
+
+use anyhow::{Context as _, Result, bail};
+
+use super::ROUNDS;
+use super::clock::{Spent, median};
+use crate::process;
+
+/// Pages of the process that is read: 160 MiB.
+const PAGES: u64 = 40_000;
+
+/// Bounds of what is kept: everything, and one content in 64.
+const KEPT: [(&str, &str); 2] = [("every page", "4194304"), ("one content in 64", "1000")];
+
+/// Pages a CPU second, as a section of the page.
+pub(super) fn section(plimsoll: &Path) -> Result<String> {
+    let mut text = format!(
+        "### Pages read by `ksm estimate`\n\n\
+         {PAGES} pages of one process, each with another content, looked at twice; median of \
+         {ROUNDS}. The time is that of\nthe whole command, less that of one on a process of 100 \
+         pages.\n\n| kept | thousand pages per CPU second | GB per CPU second |\n|---|---|---|\n"
+    );
+    let idle = seconds(plimsoll, 100, KEPT[0].1)?;
+    for (name, keep) in KEPT {
+        let each = PAGES as f64 / (seconds(plimsoll, PAGES, keep)? - idle).max(0.01);
+        let (thousands, gigabytes) = (each / 1e3, each * 4096.0 / 1e9);
+        text += &format!("| {name} | {thousands:.0} | {gigabytes:.1} |\n");
+    }
+    Ok(text)
+}
+
+/// CPU seconds of the command on a process with so many pages.
+fn seconds(plimsoll: &Path, pages: u64, keep: &str) -> Result<f64> {
+    let mut cargo = process::cargo();
+    let build = [
+        "build",
+        "--quiet",
+        "--release",
+        "--package",
+        "plimsoll",
+        "--example",
+        "tenant",
+    ];
+    process::succeed(cargo.args(build))?;
+    let program = plimsoll
+        .parent()
+        .context("a folder")?
+        .join("examples/tenant");
+    let mut tenant = process::program(&program);
+    tenant
+        .arg(format!("unique={pages}"))
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped());
+    let mut tenant = tenant
+        .spawn()
+        .with_context(|| program.display().to_string())?;
+    let mut line = String::new();
+    let output = tenant.stdout.take().context("its output is piped")?;
+    BufReader::new(output).read_line(&mut line)?;
+    let mut spent = Vec::new();
+    for _ in 0..ROUNDS {
+        let mut estimate = process::program(plimsoll);
+        estimate.args([
+            "ksm",
+            "estimate",
+            "--json",
+            "--sample-time",
+            "0",
+            "--keep",
+            keep,
+        ]);
+        estimate
+            .arg("--pid")
+            .arg(tenant.id().to_string())
+            .stdout(Stdio::piped());
+        let run = Spent::by(&mut estimate)?;
+        if !run.output.contains("\"estimate\":{") {
+            bail!("the process could not be read: run the benchmark as root");
+        }
+        spent.push(run.cpu);
+    }
+    // Its input closes, and with it the process.
+    drop(tenant.stdin.take());
+    tenant.wait()?;
+    Ok(median(spent.into_iter()))
+}
