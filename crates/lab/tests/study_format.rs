@@ -1,6 +1,7 @@
 //! The study format: what it says, and what it refuses with which words.
 
 use mm::machine::SwapBacking;
+use mm::policy::Policy;
 use mm::units::{Bytes, Nanos};
 use mm::workload::{
     Action, Advice, Content, Huge, Pattern, Process, Size, Start, Step, Target, Until, Via,
@@ -244,6 +245,34 @@ fn writeback_can_be_said() {
             Class::Size
         ]
     );
+}
+
+#[test]
+fn ksm_lets_the_daemon_decide_on_its_own_arm_and_the_guests_have_their_arms_pages() {
+    let study = shipped("ksm");
+    let decisions = |arm: &str| {
+        let scenario = study.scenario(arm, 1).unwrap();
+        let steps = &process(&scenario.workload, "administrator").steps;
+        let inner = steps.iter().filter_map(|step| match &step.action {
+            Action::Repeat { until, steps } => Some((*until, &steps[0].action)),
+            _ => None,
+        });
+        let decides = |(until, action): (Until, &Action)| {
+            (until, *action == Action::Policy(Policy::Ksmtuned))
+        };
+        inner.map(decides).collect::<Vec<_>>()
+    };
+    assert_eq!(decisions("ksmtuned"), [(Until::Times(10), true)]);
+    assert_eq!(decisions("advisor"), []);
+    let huge = |arm: &str| {
+        let scenario = study.scenario(arm, 1).unwrap();
+        match &process(&scenario.workload, "guest").steps[0].action {
+            Action::Map(map) => map.huge,
+            other => panic!("{other:?} is no map"),
+        }
+    };
+    assert_eq!(huge("huge pages"), Huge::Advise);
+    assert_eq!(huge("1250 pages"), Huge::Never);
 }
 
 #[test]

@@ -149,11 +149,12 @@ costs! {
         ksm_skip_ps = "ksm-skip",
         /// Dropping the item of a candidate that is gone.
         ksm_forget_ps = "ksm-forget",
-        /// A fault that writes to a merged page, copying included.
+        /// A fault that writes to a merged page, copying included, the freeing of that page not.
         ksm_cow_ps = "ksm-cow",
         /// The same on the zero page, with zeroing in place of copying.
         ksm_cow_zero_ps = "ksm-cow-zero",
-        /// Unmerging a page by `run` = 2, its item's end included.
+        /// Unmerging a page by `run` = 2, its item's end included, the freeing of the merged page
+        /// not.
         ksm_unmerge_ps = "ksm-unmerge",
         /// What `run` = 2 takes for a candidate that is not merged, its item's end included.
         ksm_look_ps = "ksm-look",

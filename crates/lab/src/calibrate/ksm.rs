@@ -19,7 +19,9 @@ pub(super) fn merging(costs: &mut Costs, figures: &Figures) -> Result<(), Calibr
     costs.ksm_cow_ps = ps(store);
     let store = figures.per_page("store to zero")? - figures.per_page("store to zero again")?;
     costs.ksm_cow_zero_ps = ps(store);
-    costs.ksm_unmerge_ps = ps(figures.duration("unmerge")? / PAGES);
+    // Of each twins the second one frees the merged page.
+    let unmerge = ps(figures.duration("unmerge")? / PAGES);
+    costs.ksm_unmerge_ps = unmerge.saturating_sub(costs.anon_free_ps / 2);
     costs.ksm_look_ps = ps(figures.duration("look")? / PAGES);
     Ok(())
 }
