@@ -15,6 +15,7 @@ mod access;
 mod advice;
 mod boost;
 mod boot;
+mod buffer;
 mod cgroups;
 mod check;
 mod direct;

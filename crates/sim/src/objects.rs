@@ -3,6 +3,7 @@
 
 use alloc::vec::Vec;
 
+use crate::buffer::Buffers;
 use crate::folio::{NIL, NODE_PAGES, PageId};
 use crate::lruvec::Kind;
 use crate::memcontrol::GroupId;
@@ -26,6 +27,7 @@ pub(crate) struct Objects {
     node_groups: Vec<u8>,
     tree_nodes: u64,
     slab_pages: u64,
+    pub(crate) buffers: Buffers,
     pub(crate) page_table_pages: u64,
     /// Pages that say what lies in each swap slot, and those that processes and the bench have
     /// beside the regions of the workload.
@@ -65,13 +67,14 @@ impl Objects {
         (first != NIL).then_some(first)
     }
 
+    /// Pages of slabs that reclaim can have, beside those that boot left.
     pub(crate) fn slab_pages(&self) -> u64 {
-        self.slab_pages
+        self.slab_pages + self.buffers.slab_pages()
     }
 
     /// All pages that they take.
     pub(crate) fn pages(&self) -> u64 {
-        self.slab_pages + self.page_table_pages + self.held_pages + self.zram_pages
+        self.slab_pages() + self.page_table_pages + self.held_pages + self.zram_pages
     }
 }
 

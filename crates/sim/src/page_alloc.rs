@@ -230,6 +230,7 @@ impl Memory {
 
     /// Frees the page that `page` occupies; its state is the caller's business.
     pub(crate) fn free(&mut self, page: PageId) {
+        self.free_buffers(page);
         self.release(self.folios.zone(page));
         self.uncharge_page(page, 1);
         self.events.pgfree += 1;

@@ -148,6 +148,7 @@ impl Memory {
             return;
         }
         self.spent += self.costs.dirty_ps;
+        self.create_buffers(page);
         self.folios.set(page, Flag::Dirty);
         self.folios.clear(page, RECLAIM);
         let inode = self.writeback.inode_of(page);
