@@ -27,8 +27,13 @@ const BATCH: u32 = 16;
 /// Batches of reads after which waiting writes get one (`writes_starved`).
 const STARVED: u32 = 2;
 
-/// Bytes that a request grows to at most by merging: 256 pages, each a segment of its own.
-const MOST_BYTES: u64 = 1 << 20;
+/// Bytes of a request at most (`queue/max_sectors_kb`).
+pub(crate) const MOST_BYTES: u64 = 1280 << 10;
+
+/// Pieces of contiguous memory of a request at most (`queue/max_segments`), and the bytes of one
+/// (`queue/max_segment_size`).
+const MOST_SEGMENTS: u64 = 256;
+const SEGMENT_BYTES: u64 = 64 << 10;
 
 /// Requests that may wait in the scheduler for each that the device takes, and the most that count
 /// (`blk_mq_init_sched`).
@@ -71,8 +76,12 @@ pub(crate) struct Request {
     /// Where on the disk, in bytes.
     pub(crate) offset: u64,
     pub(crate) length: u64,
-    /// The pages that are locked meanwhile.
+    /// Pieces of contiguous memory.
+    segments: u64,
+    /// The pages that are locked until it has ended.
     pub(crate) pages: Vec<Range<PageId>>,
+    /// Bios of which it carries a part.
+    pub(crate) chains: Vec<usize>,
     /// The task, as an entity of the scheduler, that waits for the request itself.
     pub(crate) waiter: Option<usize>,
     /// It belongs to the journal of the disk's file system.
@@ -112,7 +121,9 @@ impl Request {
             direction,
             offset,
             length,
+            segments: length.div_ceil(SEGMENT_BYTES),
             pages: Vec::new(),
+            chains: Vec::new(),
             waiter: None,
             is_journal: false,
             submitted: Nanos::ZERO,
@@ -132,7 +143,9 @@ impl Request {
     pub(crate) fn grows_by(&self, next: &Self) -> bool {
         let follows = self.direction == next.direction && self.offset + self.length == next.offset;
         let alone = |request: &Self| request.waiter.is_some() || request.is_journal;
-        follows && !alone(self) && !alone(next) && self.length + next.length <= MOST_BYTES
+        let fits = self.length + next.length <= MOST_BYTES
+            && self.segments + next.segments <= MOST_SEGMENTS;
+        follows && fits && !alone(self) && !alone(next)
     }
 
     /// Takes in `next` if it goes on where this one ends.
@@ -141,6 +154,8 @@ impl Request {
             return false;
         }
         self.length += next.length;
+        self.segments += next.segments;
+        self.chains.extend(&next.chains);
         for range in &next.pages {
             match self.pages.last_mut() {
                 Some(last) if last.end == range.start => last.end = range.end,
@@ -370,6 +385,16 @@ mod tests {
         let (merged, none) = disk.complete(next.expect("another")).expect("the rest");
         assert_eq!((merged.length, merged.pages), (8192, vec![1..3]));
         assert_eq!(none, None);
+    }
+
+    #[test]
+    fn a_request_grows_to_1280_kib_or_256_pieces_of_memory() {
+        let grown = |length: u64| {
+            let mut grown = request(Direction::Write, 0, length);
+            while grown.merge(&request(Direction::Write, grown.length, length)) {}
+            grown.length >> 10
+        };
+        assert_eq!([128 << 10, 1 << 20, 4096].map(grown), [1280, 1024, 1024]);
     }
 
     #[test]

@@ -13,6 +13,7 @@ extern crate alloc;
 
 mod access;
 mod advice;
+mod bio;
 mod boost;
 mod boot;
 mod buffer;

@@ -5,6 +5,7 @@ use alloc::vec::Vec;
 
 use mm::units::Nanos;
 
+use crate::bio::{Bio, Chains};
 use crate::disk::{Direction, Disk, Request, Writer};
 use crate::folio::{PageId, State};
 use crate::memory::Memory;
@@ -20,27 +21,40 @@ const LONG: u64 = 128 << 10;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct PageIo {
     pub(crate) disks: Vec<Disk>,
-    /// Requests held back so that they can grow, with their disks.
-    plug: Vec<(usize, Request)>,
+    pub(crate) plug: Plug,
+    pub(crate) chains: Chains,
     /// Requests that a device began to serve since this was last emptied: when they are done.
     pub(crate) dispatched: Vec<(Nanos, usize)>,
+}
+
+/// What a task holds back so that it can grow: requests, with their disks, and pages that will be
+/// the next ones.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Plug {
+    requests: Vec<(usize, Request)>,
+    pub(crate) bio: Option<Bio>,
 }
 
 impl PageIo {
     /// Whether whoever writes to a disk has to wait.
     pub(crate) fn is_congested(&self, disk: usize, writer: Writer) -> bool {
-        let plugged = self.plug.iter().filter(|(of, _)| *of == disk).count();
+        let plugged = self
+            .plug
+            .requests
+            .iter()
+            .filter(|(of, _)| *of == disk)
+            .count();
         self.disks[disk].is_congested(writer, plugged)
     }
 
     /// Whether a request would become part of the last one that is held back.
     pub(crate) fn grows(&self, disk: usize, request: &Request) -> bool {
-        let last = self.plug.last().filter(|(of, _)| *of == disk);
+        let last = self.plug.requests.last().filter(|(of, _)| *of == disk);
         last.is_some_and(|(_, last)| last.grows_by(request))
     }
 
-    /// Puts the requests that one task holds back in place of another's.
-    pub(crate) fn exchange_plug(&mut self, plug: Vec<(usize, Request)>) -> Vec<(usize, Request)> {
+    /// Puts what one task holds back in place of another's.
+    pub(crate) fn exchange_plug(&mut self, plug: Plug) -> Plug {
         core::mem::replace(&mut self.plug, plug)
     }
 
@@ -67,28 +81,38 @@ impl Memory {
 
     /// Adds a request to the plug: one that goes on where the last one ends becomes part of it.
     pub(crate) fn plug(&mut self, disk: usize, request: Request) {
-        let last = self.io.plug.last_mut().filter(|(of, _)| *of == disk);
+        let last = self
+            .io
+            .plug
+            .requests
+            .last_mut()
+            .filter(|(of, _)| *of == disk);
         if last.is_some_and(|(_, last)| last.merge(&request)) {
             return;
         }
         let is_long = |(_, request): &(usize, Request)| request.length >= LONG;
-        if self.io.plug.len() >= PLUGGED || self.io.plug.last().is_some_and(is_long) {
+        let held = &self.io.plug.requests;
+        if held.len() >= PLUGGED || held.last().is_some_and(is_long) {
             self.unplug();
         }
-        self.io.plug.push((disk, request));
+        self.io.plug.requests.push((disk, request));
     }
 
-    /// Sends what the plug holds back.
+    /// Sends the requests that the plug holds back.
     pub(crate) fn unplug(&mut self) {
-        for (disk, request) in core::mem::take(&mut self.io.plug) {
+        for (disk, request) in core::mem::take(&mut self.io.plug.requests) {
             self.submit(disk, request);
         }
     }
 
-    /// The request that a disk has done at `now`, if one is due; its pages are unlocked.
+    /// The request that a disk has done at `now`, if one is due; its pages, with those of a longer
+    /// bio that it was the last of, are unlocked.
     pub(crate) fn complete(&mut self, disk: usize, now: Nanos) -> Option<Request> {
-        let (request, next) = self.io.disks[disk].complete(now)?;
+        let (mut request, next) = self.io.disks[disk].complete(now)?;
         self.io.dispatched.extend(next.map(|done| (done, disk)));
+        for chain in core::mem::take(&mut request.chains) {
+            request.pages.extend(self.io.chains.end(chain));
+        }
         for page in request.pages.iter().cloned().flatten() {
             match self.writeback.is_writing(page) {
                 true => self.end_writeback(page, disk),

@@ -5,7 +5,6 @@ use alloc::vec::Vec;
 
 use mm::units::{Nanos, PageSize};
 
-use crate::disk::{Direction, Request};
 use crate::filemap::File;
 use crate::folio::{Flag, Folios, MAPPED, PageId};
 use crate::lruvec::Kind;
@@ -208,10 +207,9 @@ impl Memory {
         matches!(self.folios.state(page), State::Inactive | State::Active)
     }
 
-    /// The request that writes a page of a file.
-    fn write_request(&self, inode: usize, page: PageId) -> Request {
+    /// Where a page of a file is on its disk, in bytes.
+    fn offset_of(&self, inode: usize, page: PageId) -> u64 {
         let file = &self.writeback.inodes[inode].file;
-        let offset = file.offset + u64::from(page - file.base) * PageSize::FOUR_KIB.bytes();
-        Request::page(Direction::Write, offset, page)
+        file.offset + u64::from(page - file.base) * PageSize::FOUR_KIB.bytes()
     }
 }

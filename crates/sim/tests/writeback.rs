@@ -117,6 +117,23 @@ fn two_who_write_to_one_disk_share_it() {
 }
 
 #[test]
+fn pages_that_are_handed_over_together_end_together() {
+    let mut steps = writer(0, 4);
+    for second in [6, 2] {
+        steps.push(wait_seconds(second));
+        steps.push(snapshot(&format!("later by {second}")));
+    }
+    let mut scenario = with(&[8], vec![process("a", steps)], &[]);
+    scenario.machine.disks[0].write_bandwidth = Bytes(2 * MIB);
+    let outcome = run(&scenario);
+    let pages = |snapshot| {
+        ["nr_dirty", "nr_writeback", "nr_written"].map(|name| counter(&outcome, snapshot, name))
+    };
+    assert_eq!(pages("later by 6"), [0, 1024, 0], "half are on the disk");
+    assert_eq!(pages("later by 2"), [0, 0, 1024]);
+}
+
+#[test]
 fn fsync_waits_for_the_disk_and_leaves_nothing_dirty() {
     let mut steps = writer(0, 4);
     steps.extend([labelled("sync", sync(0)), snapshot("synced")]);
@@ -202,10 +219,11 @@ fn a_slow_disk_with_a_strict_limit_does_not_fill_the_threshold() {
             .iter()
             .filter_map(|frame| {
                 let text = frame.file("proc/vmstat")?;
-                let line = text
-                    .lines()
-                    .find_map(|line| line.strip_prefix("nr_dirty "))?;
-                line.parse::<u64>().ok()
+                let count = |name: &str| {
+                    let line = text.lines().find_map(|line| line.strip_prefix(name))?;
+                    line.parse::<u64>().ok()
+                };
+                Some(count("nr_dirty ")? + count("nr_writeback ")?)
             })
             .max()
             .expect("samples")

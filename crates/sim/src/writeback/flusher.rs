@@ -1,13 +1,12 @@
 //! The flusher of a disk (`wb_workfn`): it writes what is too old, what is above the background
 //! threshold, and everything when reclaim finds nothing else.
 
-use alloc::vec::Vec;
-
 use mm::formula::throttle::chunk_size;
 use mm::units::{Nanos, Pages};
 
-use crate::disk::{Request, Writer};
+use crate::disk::Writer;
 use crate::memory::Memory;
+use crate::page_io::Plug;
 use crate::sched::TICK;
 use crate::timer::HZ;
 use crate::vmscan::Progress;
@@ -32,8 +31,7 @@ pub(crate) struct Flusher {
     /// What it looks for next, now that it is awake.
     next: Reason,
     work: Option<Work>,
-    /// Requests that it holds back so that they can grow.
-    plug: Vec<(usize, Request)>,
+    plug: Plug,
 }
 
 /// Why a flusher writes, in the order in which it looks.
@@ -74,6 +72,8 @@ struct Slice {
     end: u64,
     began_at: u64,
     wrapped: bool,
+    /// Nothing is left but to submit what was found.
+    is_over: bool,
 }
 
 impl Reason {
@@ -97,6 +97,7 @@ impl Slice {
             end: pages,
             began_at: next,
             wrapped: next == 0,
+            is_over: false,
         }
     }
 }
@@ -299,28 +300,32 @@ impl Memory {
         let base = self.writeback.inodes[slice.inode].file.base;
         let writer = self.flusher_as_writer(disk);
         for _ in 0..BATCH {
-            if slice.left == 0 {
-                return Progress::Done;
+            if slice.left == 0 || slice.is_over {
+                slice.is_over = true;
+                return match self.submit_bio(writer) {
+                    true => Progress::Done,
+                    false => Progress::Congested { disk },
+                };
             }
             let (from, end) = (base + slice.next as u32, base + slice.end as u32);
             let Some(page) = self.writeback.dirty_pages.next(from, end) else {
-                if slice.wrapped {
-                    return Progress::Done;
+                match slice.wrapped {
+                    true => slice.is_over = true,
+                    false => (slice.next, slice.end, slice.wrapped) = (0, slice.began_at, true),
                 }
-                (slice.next, slice.end, slice.wrapped) = (0, slice.began_at, true);
                 continue;
             };
             slice.next = u64::from(page - base) + 1;
             if self.writeback.is_writing(page) {
                 continue;
             }
-            let request = self.write_request(slice.inode, page);
-            if !self.io.grows(disk, &request) && self.io.is_congested(disk, writer) {
+            let offset = self.offset_of(slice.inode, page);
+            if !self.bio_takes(disk, offset, page) && !self.submit_bio(writer) {
                 slice.next -= 1;
                 return Progress::Congested { disk };
             }
             self.start_writeback(page, disk);
-            self.plug(disk, request);
+            self.add_to_bio(disk, offset, page);
             slice.left = slice.left.saturating_sub(self.scale);
         }
         Progress::More

@@ -2,12 +2,12 @@
 //! their time stamps, are durable.
 
 use alloc::collections::VecDeque;
-use alloc::vec::Vec;
 
-use crate::disk::{Request, Writer};
+use crate::disk::Writer;
 use crate::filemap::Progress;
 use crate::memory::Memory;
 use crate::page_alloc::NoPage;
+use crate::page_io::Plug;
 
 /// Pages that are written between two looks at the clock.
 const BATCH: u64 = 32;
@@ -18,14 +18,15 @@ pub(crate) struct Syncing {
     /// The files that are still to be done; the first is being done.
     files: VecDeque<usize>,
     stage: Stage,
-    /// Requests that it holds back so that they can grow.
-    plug: Vec<(usize, Request)>,
+    plug: Plug,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stage {
     /// Dirty pages from this one on are written.
     Write(u64),
+    /// The last of them are submitted.
+    Submit,
     /// Pages from this one on that are being written are waited for.
     Wait(u64),
     /// The journal is to commit this transaction.
@@ -37,7 +38,7 @@ impl Syncing {
         Self {
             files: files.into_iter().collect(),
             stage: Stage::Write(0),
-            plug: Vec::new(),
+            plug: Plug::default(),
         }
     }
 }
@@ -58,6 +59,7 @@ impl Memory {
         while let Some(&inode) = syncing.files.front() {
             let progress = match syncing.stage {
                 Stage::Write(next) => self.write_for_sync(inode, next, &mut syncing.stage),
+                Stage::Submit => self.submit_for_sync(inode, &mut syncing.stage),
                 Stage::Wait(next) => self.wait_for_written(inode, next, &mut syncing.stage),
                 Stage::Commit(transaction) => self.wait_for_commit(inode, transaction),
             };
@@ -79,24 +81,22 @@ impl Memory {
         let mut next = next;
         for _ in 0..BATCH {
             let Some(page) = self.writeback.dirty_pages.next(base + next as u32, end) else {
-                self.unplug();
-                self.requeue(disk, inode, false);
-                *stage = Stage::Wait(0);
+                *stage = Stage::Submit;
                 return Progress::Complete;
             };
             *stage = Stage::Write(u64::from(page - base));
             if self.writeback.is_writing(page) {
                 return Progress::Waits(page);
             }
-            let request = self.write_request(inode, page);
-            if !self.io.grows(disk, &request) && self.io.is_congested(disk, Writer::Task) {
+            let offset = self.offset_of(inode, page);
+            if !self.bio_takes(disk, offset, page) && !self.submit_bio(Writer::Task) {
                 return Progress::NoPage(NoPage::Congested { disk });
             }
             if next == 0 {
                 self.begin_estimate(disk);
             }
             self.start_writeback(page, disk);
-            self.plug(disk, request);
+            self.add_to_bio(disk, offset, page);
             next = u64::from(page - base) + 1;
             *stage = Stage::Write(next);
         }
@@ -104,6 +104,17 @@ impl Memory {
             true => Progress::NoPage(NoPage::Again),
             false => Progress::Complete,
         }
+    }
+
+    fn submit_for_sync(&mut self, inode: usize, stage: &mut Stage) -> Progress {
+        let disk = self.writeback.inodes[inode].file.disk;
+        if !self.submit_bio(Writer::Task) {
+            return Progress::NoPage(NoPage::Congested { disk });
+        }
+        self.unplug();
+        self.requeue(disk, inode, false);
+        *stage = Stage::Wait(0);
+        Progress::Complete
     }
 
     fn wait_for_written(&mut self, inode: usize, next: u64, stage: &mut Stage) -> Progress {
