@@ -119,6 +119,8 @@ costs! {
         /// What the flusher takes longer for a page that is mapped: its page-table entries become
         /// clean.
         mkclean_ps = "mkclean",
+        /// What a commit of a file system's journal takes on the CPU, beyond its requests.
+        commit_ps = "commit",
         /// MGLRU's time for a page-table entry that a walk finds accessed.
         walk_ps = "walk",
         /// A pass of reclaim over the node, without what it does for each page: every shrinker is

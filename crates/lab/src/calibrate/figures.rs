@@ -5,6 +5,7 @@ use mm::outcome::Outcome;
 use mm::vmstat::Vmstat;
 
 use super::CalibrateError;
+use crate::stats;
 
 /// What the costs are computed from.
 #[derive(Debug)]
@@ -22,6 +23,14 @@ impl Figures {
         let step = self.0.labelled(label).next();
         let step = step.ok_or_else(|| CalibrateError::Missing(format!("step {label:?}")))?;
         Ok(step.duration().0 as f64)
+    }
+
+    /// Duration of a step that is done again and again, in nanoseconds: the middle one.
+    pub(super) fn median_duration(&self, label: &str) -> Result<f64, CalibrateError> {
+        let steps = self.0.labelled(label);
+        let durations: Vec<f64> = steps.map(|step| step.duration().0 as f64).collect();
+        let missing = || CalibrateError::Missing(format!("step {label:?}"));
+        stats::median(&durations).ok_or_else(missing)
     }
 
     /// Nanoseconds a page of a step.

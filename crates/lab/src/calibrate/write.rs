@@ -8,11 +8,13 @@ use super::figures::Figures;
 /// Pages of a `write()` of 128 KiB, and of the file.
 const WRITE_PAGES: f64 = 32.0;
 const FILE_PAGES: f64 = 16_384.0;
-/// Requests that write the file: of a mebibyte each.
-const REQUESTS: f64 = 64.0;
+/// Requests that write the file: of 1280 KiB each.
+const REQUESTS: f64 = 52.0;
+/// Requests of an `fsync` of one page: the page, the journal's blocks and its record.
+const COMMIT_REQUESTS: f64 = 3.0;
 
-/// Solves the steps' durations for the costs; `docs/model.md` has the equations. The cost of a
-/// request, of a store and of the time between two operations is known.
+/// Solves the steps' durations for the costs; `docs/model.md` has the equations. The costs of a
+/// request, a system call, a store and the time between two operations are known.
 pub(super) fn costs(costs: &mut Costs, figures: &Figures) -> Result<(), CalibrateError> {
     let ps = |nanos: f64| (nanos * 1000.0).round().max(0.0) as u64;
     let nanos = |cost: u64| cost as f64 / 1000.0;
@@ -31,6 +33,9 @@ pub(super) fn costs(costs: &mut Costs, figures: &Figures) -> Result<(), Calibrat
     costs.writeback_ps = ps(written);
     let mapped = (figures.duration("flush mapped")? - requests) / FILE_PAGES;
     costs.mkclean_ps = ps(mapped - written);
+    let requests = COMMIT_REQUESTS * nanos(costs.request_ps);
+    let commit = figures.median_duration("commit")? - nanos(costs.syscall_ps);
+    costs.commit_ps = ps(commit - written - requests);
     Ok(())
 }
 
@@ -56,6 +61,7 @@ mod tests {
             ("make writable", found.mkwrite_ps, known.costs.mkwrite_ps),
             ("write back", found.writeback_ps, known.costs.writeback_ps),
             ("make clean", found.mkclean_ps, known.costs.mkclean_ps),
+            ("commit", found.commit_ps, known.costs.commit_ps),
         ] {
             let apart = found.abs_diff(known);
             assert!(apart <= known / 50 + 2000, "{what}: {found} for {known}");

@@ -76,7 +76,8 @@ impl Memory {
         }
     }
 
-    /// Begins to commit the running transaction, or notes that it is wanted next.
+    /// Begins to commit the running transaction, or notes that it is wanted next. What that takes
+    /// the journal's thread is spent by who asks for it.
     pub(crate) fn commit(&mut self, disk: usize) {
         let journal = &mut self.writeback.devices[disk].journal;
         if !journal.is_running {
@@ -87,6 +88,7 @@ impl Memory {
             return;
         }
         (journal.is_running, journal.stage) = (false, Stage::Blocks);
+        self.spent += self.costs.commit_ps;
         self.write_journal(disk, BLOCKS);
     }
 

@@ -200,6 +200,7 @@ fn costs() -> Costs {
         mkwrite_ps: 2_500_000,
         writeback_ps: 3_000_000,
         mkclean_ps: 1_000_000,
+        commit_ps: 80_000_000,
         pass_ps: 9_000_000,
         ksm_visit_ps: 800_000,
         ksm_checksum_ps: 3_700_000,
