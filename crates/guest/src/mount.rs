@@ -230,6 +230,7 @@ mod tests {
             swaps: vec![swap],
             files: vec![],
             costs: vec![],
+            file_system: mm::machine::FileSystem::Ext4,
         };
         has(1020);
         assert_eq!(check_swap(&machine, &place), Ok(()), "all but the header");

@@ -30,6 +30,7 @@ fn idle(memory: Bytes) -> Scenario {
             swaps: vec![],
             files: vec![],
             costs: vec![],
+            file_system: mm::machine::FileSystem::Ext4,
         },
         workload: Workload {
             cgroups: vec![],

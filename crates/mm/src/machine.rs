@@ -22,6 +22,18 @@ pub struct Machine {
     pub files: Vec<File>,
     /// What operations take on this machine, where that is known better than by a calibration.
     pub costs: Vec<Cost>,
+    /// What the files lie on.
+    pub file_system: FileSystem,
+}
+
+/// A file system, by what it makes of memory.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum FileSystem {
+    /// ext4: a buffer head for the block of each page that was written to.
+    #[default]
+    Ext4,
+    /// XFS: none. All else is as with ext4.
+    Xfs,
 }
 
 /// A cost of the machine's own, in place of the calibration's.

@@ -11,6 +11,8 @@ const HEADS_PER_PAGE: u64 = 39;
 /// The buffer heads of all files; blocks are as large as pages.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Buffers {
+    /// The file system has none.
+    pub(crate) none: bool,
     pages: Tags,
     heads: u64,
     slab_pages: u64,
@@ -27,7 +29,7 @@ impl Memory {
     /// A page of a file is written to: its block gets a buffer head, unless it has one
     /// (`create_empty_buffers`).
     pub(crate) fn create_buffers(&mut self, page: PageId) {
-        if self.objects.buffers.pages.has(page) {
+        if self.objects.buffers.none || self.objects.buffers.pages.has(page) {
             return;
         }
         let is_full = |buffers: &Buffers| buffers.heads == buffers.slab_pages * HEADS_PER_PAGE;

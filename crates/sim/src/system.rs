@@ -7,6 +7,7 @@ use alloc::vec::Vec;
 
 use mm::calibration::Costs;
 use mm::capture::Capture;
+use mm::machine::FileSystem;
 use mm::outcome::Status;
 use mm::scenario::Scenario;
 use mm::units::{Bytes, Nanos};
@@ -97,6 +98,7 @@ impl<'a> System<'a> {
         memory.cpus = u64::from(scenario.machine.cpus.max(1));
         memory.rules = Rules::of(&boot.release());
         memory.may_yield = true;
+        memory.objects.buffers.none = scenario.machine.file_system != FileSystem::Ext4;
         let disks = scenario.machine.disks.iter();
         memory.io.disks = disks.map(|spec| Disk::new(spec, memory.scale)).collect();
         memory.set_groups(&scenario.workload.cgroups)?;

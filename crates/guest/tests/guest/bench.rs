@@ -84,6 +84,7 @@ pub(crate) fn scenario(processes: Vec<Process>) -> Scenario {
             swaps: vec![],
             files: vec![file("data"), file("short"), file("missing")],
             costs: vec![],
+            file_system: mm::machine::FileSystem::Ext4,
         },
         workload: Workload {
             cgroups: vec![],

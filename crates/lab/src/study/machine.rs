@@ -1,7 +1,7 @@
 //! `[machine]`: memory, CPUs, disks, swap, and the files made beforehand.
 
 use mm::calibration::Costs;
-use mm::machine::{Cost, Disk, File, Machine, Swap, SwapBacking};
+use mm::machine::{Cost, Disk, File, FileSystem, Machine, Swap, SwapBacking};
 use mm::units::{Bytes, Nanos};
 
 use super::names::{Kind, Names};
@@ -10,7 +10,16 @@ use super::source::StudyError;
 use super::table::Table;
 use crate::suggest;
 
-pub(super) const MACHINE: &[&str] = &["memory", "cpus", "nodes", "costs", "disk", "swap", "file"];
+pub(super) const MACHINE: &[&str] = &[
+    "memory",
+    "cpus",
+    "nodes",
+    "costs",
+    "file-system",
+    "disk",
+    "swap",
+    "file",
+];
 const DISK: &[&str] = &[
     "name",
     "size",
@@ -51,6 +60,9 @@ pub(super) fn machine(
         swaps: Vec::new(),
         files: Vec::new(),
         costs: table.or("costs", Vec::new(), |n| costs(n, model_only))?,
+        file_system: table.or("file-system", FileSystem::Ext4, |n| {
+            file_system(n, model_only)
+        })?,
     };
     for table in table.tables("swap", "[[machine.swap]]", SWAP)? {
         machine
@@ -116,6 +128,18 @@ fn seek(table: &Table<'_>, latency: Nanos) -> Result<Nanos, StudyError> {
         return Err(node.error(what, format!("at most {most}, or a smaller latency")));
     }
     Ok(request - latency)
+}
+
+/// What the files lie on: a VM has ext4.
+fn file_system(node: &Node<'_>, model_only: bool) -> Result<FileSystem, StudyError> {
+    let found = node.choice(&[("ext4", FileSystem::Ext4), ("xfs", FileSystem::Xfs)])?;
+    match found == FileSystem::Ext4 || model_only {
+        true => Ok(found),
+        false => Err(node.error(
+            "a VM's files lie on ext4: another `file-system` is the model's",
+            "give every arm `model-only = true`, or drop it",
+        )),
+    }
 }
 
 /// Costs of the machine's own, by the names that a calibration has for them.

@@ -315,6 +315,7 @@ mod tests {
             }],
             files: files_mib.iter().enumerate().map(file).collect(),
             costs: vec![],
+            file_system: mm::machine::FileSystem::Ext4,
         }
     }
 

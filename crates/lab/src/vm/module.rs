@@ -348,6 +348,7 @@ mod tests {
             swaps,
             files: vec![],
             costs: vec![],
+            file_system: mm::machine::FileSystem::Ext4,
         }
     }
 

@@ -284,6 +284,7 @@ mod tests {
             swaps: vec![],
             files: vec![],
             costs: vec![],
+            file_system: mm::machine::FileSystem::Ext4,
         }
     }
 

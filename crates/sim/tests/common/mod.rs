@@ -296,6 +296,7 @@ pub fn scenario(files: &[u64], processes: Vec<Process>) -> Scenario {
             swaps: vec![],
             files: files.iter().enumerate().map(file).collect(),
             costs: vec![],
+            file_system: mm::machine::FileSystem::Ext4,
         },
         workload: Workload {
             cgroups: vec![],
