@@ -41,6 +41,9 @@ pub(crate) struct Rules {
     pub(crate) ksm_parts_zero_pages: bool,
     /// Splitting a huge page leaves the zero page in place of its empty pages (since 6.12).
     pub(crate) split_drops_empty_pages: bool,
+    /// A dirty file that is not old enough for the flusher's present work is left alone once its
+    /// slice is used up (since 6.10).
+    pub(crate) leaves_young_files: bool,
     pub(crate) floors: Floors,
     pub(crate) lru_gen: LruGen,
     /// A new generation wakes the flushers (until 6.11); since, batches of nothing but dirty pages
@@ -88,6 +91,7 @@ impl Default for Rules {
             doubts_refaults: true,
             boost_factor: 15_000,
             takes_pages_with_the_block: false,
+            leaves_young_files: true,
             floors: Floors::default(),
             lru_gen: LruGen::default(),
             ksm_checks_first: true,
@@ -111,6 +115,7 @@ impl Rules {
             counts_retries: !is_since(release, 6, 4),
             doubts_refaults: is_since(release, 6, 9),
             takes_pages_with_the_block: !is_since(release, 6, 10),
+            leaves_young_files: is_since(release, 6, 10),
             ksm_checks_first: is_since(release, 6, 11),
             ksm_parts_zero_pages: is_since(release, 6, 6),
             split_drops_empty_pages: is_since(release, 6, 12),

@@ -134,6 +134,34 @@ fn pages_that_are_handed_over_together_end_together() {
 }
 
 #[test]
+fn a_file_that_is_not_old_goes_on_to_be_written_by_the_timer_only_before_6_10() {
+    let steps = || {
+        let mut steps = writer(0, 1);
+        steps.push(step(sync(0)));
+        steps.extend(writer(1, 12));
+        steps.extend([wait_seconds(1), snapshot("one slice later")]);
+        steps.extend([wait_seconds(5), snapshot("after the timer")]);
+        vec![process("a", steps)]
+    };
+    let settings = [
+        ("vm.dirty_background_bytes", "8388608"),
+        ("vm.dirty_bytes", "25165824"),
+    ];
+    let scenario = with(&[8, 16], steps(), &settings);
+    let dirty = |release: &str| {
+        let mut calibration = calibration();
+        let files = &mut calibration.boots[0].capture.frames[0].files;
+        files.insert("proc/sys/kernel/osrelease".into(), release.into());
+        let outcome = run_with(&scenario, &calibration);
+        ["one slice later", "after the timer"].map(|at| counter(&outcome, at, "nr_dirty"))
+    };
+    let [left, early] = dirty("6.9.0\n");
+    assert!((1025..=2048).contains(&left), "{left} at the threshold");
+    assert_eq!(early, 0);
+    assert_eq!(dirty("6.10.0\n"), [left, left - 1024]);
+}
+
+#[test]
 fn fsync_waits_for_the_disk_and_leaves_nothing_dirty() {
     let mut steps = writer(0, 4);
     steps.extend([labelled("sync", sync(0)), snapshot("synced")]);

@@ -50,6 +50,8 @@ struct Work {
     reason: Reason,
     /// Real pages that are still to be written.
     left: u64,
+    /// It is about files that are dirty since then.
+    dirtied_before: Option<Nanos>,
     round: Option<Round>,
 }
 
@@ -199,11 +201,11 @@ impl Memory {
                 _ => continue,
             };
             if left > 0 {
-                let round = None;
                 return Some(Work {
                     reason,
                     left,
-                    round,
+                    dirtied_before: Some(now),
+                    round: None,
                 });
             }
         }
@@ -227,7 +229,7 @@ impl Memory {
         work.left = work.left.saturating_sub(wrote);
         round.wrote += wrote;
         if progress == Progress::Done {
-            self.end_slice(disk, &slice);
+            self.end_slice(disk, &slice, work.dirtied_before);
             if work.left == 0 || self.now() > round.began.saturating_add(ROUND) {
                 return self.end_round(disk, &round);
             }
@@ -242,7 +244,7 @@ impl Memory {
     }
 
     /// Whether there is a reason to go on, and what is to be written now.
-    fn begin_round(&mut self, disk: usize, work: &Work) -> Option<Round> {
+    fn begin_round(&mut self, disk: usize, work: &mut Work) -> Option<Round> {
         let is_enough = work.reason == Reason::Background && !self.is_over_background(disk);
         if work.left == 0 || is_enough {
             return None;
@@ -253,7 +255,8 @@ impl Memory {
             _ => Nanos::ZERO,
         };
         if !self.has_queued(disk) {
-            self.queue_io(disk, now.0.checked_sub(age.0).map(Nanos));
+            work.dirtied_before = now.0.checked_sub(age.0).map(Nanos);
+            self.queue_io(disk, work.dirtied_before);
         }
         Some(Round {
             began: now,
@@ -281,9 +284,11 @@ impl Memory {
         Some(Slice::new(inode, chunk, inode_of.next, inode_of.file.pages))
     }
 
-    fn end_slice(&mut self, disk: usize, slice: &Slice) {
-        self.writeback.inodes[slice.inode].next = slice.next;
-        self.requeue(disk, slice.inode, slice.left == 0);
+    fn end_slice(&mut self, disk: usize, slice: &Slice, dirtied_before: Option<Nanos>) {
+        let inode = &mut self.writeback.inodes[slice.inode];
+        inode.next = slice.next;
+        let is_due = !self.rules.leaves_young_files || inode.is_dirty_since(dirtied_before);
+        self.requeue(disk, slice.inode, slice.left == 0 && is_due);
         self.estimate_bandwidth(disk);
     }
 

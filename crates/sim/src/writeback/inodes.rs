@@ -48,6 +48,11 @@ impl Inode {
             next: 0,
         }
     }
+
+    /// Whether it became dirty at that time or before; never where there is none.
+    pub(super) fn is_dirty_since(&self, time: Option<Nanos>) -> bool {
+        time.is_some_and(|time| self.dirtied_when <= time)
+    }
 }
 
 impl Queues {
@@ -95,7 +100,7 @@ impl Memory {
             queues.io.push_front(index);
         }
         while let Some(&index) = queues.dirty.back() {
-            if cutoff.is_none_or(|cutoff| inodes[index].dirtied_when > cutoff) {
+            if !inodes[index].is_dirty_since(cutoff) {
                 break;
             }
             queues.dirty.pop_back();
@@ -109,15 +114,15 @@ impl Memory {
     }
 
     /// Puts a file whose slice is over where it belongs (`requeue_inode`): one that has pages left
-    /// goes on in the next round if its slice was used up; else it waits as any dirty file, and no
+    /// `goes_on` in the next round, as its slice was used up; or it waits as any dirty file, and no
     /// longer than before unless a younger one waits already.
-    pub(super) fn requeue(&mut self, disk: usize, index: usize, used_up: bool) {
+    pub(super) fn requeue(&mut self, disk: usize, index: usize, goes_on: bool) {
         let now = self.now();
         let is_dirty = self.has_dirty_page(index);
         let writeback = &mut self.writeback;
         let queues = &mut writeback.devices[disk].queues;
         queues.io.retain(|&other| other != index);
-        let place = match (is_dirty, used_up) {
+        let place = match (is_dirty, goes_on) {
             (false, _) => Place::Clean,
             (true, true) => Place::MoreIo,
             (true, false) => Place::Dirty,
