@@ -82,8 +82,8 @@ const OVER_SAMPLES: &[(&str, Over)] = &[
     ("time", Over::Time),
     ("time to 90 %", Over::NinetyPercent),
 ];
-/// What several numbers become: one.
-const OVER: &[(&str, Over)] = OVER_SAMPLES.split_at(OVER_SAMPLES.len() - 1).0;
+/// What several numbers become: one, without the two that a time stands for.
+const OVER: &[(&str, Over)] = OVER_SAMPLES.split_at(OVER_SAMPLES.len() - 2).0;
 
 /// Reads the measures; `labels` holds the labels and snapshots of all arms.
 pub(super) fn measures(
