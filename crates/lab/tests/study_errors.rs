@@ -86,19 +86,6 @@ fn the_good_study_is_good() {
 }
 
 #[test]
-fn what_a_vm_does_not_have_is_refused_unless_all_arms_are_the_models() {
-    refused(
-        "memory = \"512 MiB\"\n",
-        "memory = \"512 MiB\"\nfile-system = \"xfs\"\n",
-        expect![[r#"
-            7:15
-            a VM's files lie on ext4: another `file-system` is the model's
-            give every arm `model-only = true`, or drop it
-        "#]],
-    );
-}
-
-#[test]
 fn unknown_keys_get_a_suggestion() {
     refused(
         "bandwidth",

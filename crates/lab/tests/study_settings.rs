@@ -197,3 +197,16 @@ fn a_disks_own_limit_names_one_of_the_disks() {
     taken("\"bdi.stick.max_ratio\" = 5, \"bdi.stick.min_ratio\" = 5");
     taken("\"bdi.stick.strict_limit\" = 1, \"bdi.stick.max_ratio\" = 5");
 }
+
+#[test]
+fn a_file_system_that_no_vm_has_is_the_models_alone() {
+    let with = |settings: &str| {
+        let text = study(settings);
+        text.replace("[machine]\n", "[machine]\nfile-system = \"xfs\"\n")
+    };
+    let error = Study::parse(&with(""), "s.toml").expect_err("a VM could run it");
+    assert_eq!((error.line, error.column), (6, 15));
+    assert!(error.what.contains("lie on ext4"), "{}", error.what);
+    let of_the_model = with("").replace("settings = {  }", "model-only = true");
+    Study::parse(&of_the_model, "s.toml").expect("no VM runs it");
+}
