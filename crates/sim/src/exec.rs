@@ -9,6 +9,7 @@ use crate::error::Error;
 use crate::fault::Region;
 use crate::page_alloc::HUGE_PAGES;
 use crate::placing::too_large;
+use crate::roles::WaitsFor;
 use crate::sched::Sleep;
 use crate::system::{Flow, System, place};
 use crate::task::{Area, Task};
@@ -68,6 +69,12 @@ impl<'a> System<'a> {
         step: &'a Step,
         now: Nanos,
     ) -> Result<Flow, Error> {
+        let began = *task.began.get_or_insert(now);
+        if self.waits_for_ksmd(&step.action) {
+            self.waiters.push((WaitsFor::Ksmd, task.entity));
+            return Ok(Flow::Blocked(Sleep::Idle));
+        }
+        task.began = None;
         self.memory.spent += self.memory.costs.syscall_ps;
         let label = step.label.as_deref();
         match &step.action {
@@ -108,7 +115,7 @@ impl<'a> System<'a> {
         }
         if !matches!(step.action, Action::Snapshot) {
             let end = self.local_time(now);
-            let step = label.map(|label| step_without_operations(&task.name, label, now, end));
+            let step = label.map(|label| step_without_operations(&task.name, label, began, end));
             self.recorder.step(step);
         }
         task.go_past_step();

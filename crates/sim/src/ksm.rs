@@ -33,8 +33,12 @@ use settings::Run;
 pub(crate) use settings::{PREFIX, Settings};
 use tree::Trees;
 
-/// Candidates that share a page of the kernel's (`struct ksm_rmap_item`).
+/// Candidates that share a page of the kernel's (`struct ksm_rmap_item`); and merged pages, of which
+/// it remembers as much (`struct ksm_stable_node`).
 const PER_SLAB: u64 = PageSize::FOUR_KIB.bytes() / RMAP_ITEM.0;
+
+/// Empty slabs of a cache that are kept.
+const SPARE_SLABS: u64 = 5;
 
 /// ksmd and what it knows.
 #[derive(Clone, Debug, Default)]
@@ -52,10 +56,12 @@ pub(crate) struct Ksm {
     scan_began: (Nanos, Nanos),
     /// Pages that may still be scanned before ksmd sleeps, times the scale.
     left: u64,
-    /// Pages of the kernel's that hold the candidates.
-    slabs: u64,
+    /// Pages of the kernel's that hold the candidates, and the merged pages' nodes.
+    slabs: [u64; 2],
     /// Indices for pages that become merged ones.
     indices: Vec<PageId>,
+    /// A batch is under way: who writes `run` or what the trees depend on waits for its end.
+    pub(crate) is_in_batch: bool,
     /// It was woken and the scheduler does not know yet.
     pub(crate) wants_cpu: bool,
     /// When ksmd goes on, while it sleeps between two batches.
@@ -172,15 +178,18 @@ impl Memory {
         spaces.any(|space| space.entity == entity && !space.exited)
     }
 
-    /// The kernel's pages follow the number of candidates.
+    /// The kernel's pages follow the number of candidates and of merged pages. Of the slabs that
+    /// are empty it keeps a few (`min_partial`).
     fn follow_candidates(&mut self) {
-        let wanted = self.ksm.counts.items.div_ceil(PER_SLAB);
-        while self.ksm.slabs < wanted && self.hold(List::Unmovable, 1) == 1 {
-            self.ksm.slabs += 1;
-        }
-        if self.ksm.slabs > wanted {
-            self.let_go(List::Unmovable, self.ksm.slabs - wanted);
-            self.ksm.slabs = wanted;
+        let objects = [self.ksm.counts.items, self.ksm.trees.objects()];
+        for (cache, objects) in objects.into_iter().enumerate() {
+            let wanted = objects.div_ceil(PER_SLAB);
+            while self.ksm.slabs[cache] < wanted && self.hold(List::Unmovable, 1) == 1 {
+                self.ksm.slabs[cache] += 1;
+            }
+            let spare = self.ksm.slabs[cache].saturating_sub(wanted + SPARE_SLABS);
+            self.let_go(List::Unmovable, spare);
+            self.ksm.slabs[cache] -= spare;
         }
     }
 }
@@ -198,9 +207,9 @@ impl Ksm {
         self.settings.run == Run::Merge && !self.spaces.is_empty()
     }
 
-    /// Pages of the kernel's that hold the candidates.
+    /// Pages of the kernel's that hold what ksmd remembers.
     pub(crate) fn slabs(&self) -> u64 {
-        self.slabs
+        self.slabs.iter().sum()
     }
 
     fn live_area(&mut self, base: PageId) -> Option<&mut Area> {

@@ -1,13 +1,17 @@
 //! ksmd as a thread of the machine (`ksm_scan_thread`).
 
+use mm::settings::Setting;
 use mm::units::Nanos;
 use mm::workload::{Action, Advice, Map, Workload};
 
 use crate::ksm::Scan;
-use crate::roles::KSMD;
+use crate::roles::{KSMD, WaitsFor};
 use crate::sched::{Event, Sleep, TICK};
 use crate::support::any_action;
 use crate::system::{BUDGET, Flow, System};
+
+/// Tunables that are written under ksmd's mutex.
+const WITH_MUTEX: [&str; 3] = ["ksm.run", "ksm.max_page_sharing", "ksm.merge_across_nodes"];
 
 impl System<'_> {
     /// Lets ksmd scan, until its batch is over or something happens.
@@ -25,10 +29,37 @@ impl System<'_> {
                 Scan::More if now >= self.limit(from) => return (now, Flow::Continue),
                 Scan::More => {}
                 Scan::Sleeps => {
+                    self.wake_writers(now);
                     self.ksmd_sleeps(now);
                     return (now, Flow::Blocked(Sleep::Idle));
                 }
                 Scan::Waits => return (now, Flow::Blocked(Sleep::Idle)),
+            }
+        }
+    }
+
+    /// Whether an action has to wait until ksmd's batch is over: who writes one of these tunables
+    /// waits for the mutex that ksmd holds in a batch (`ksm_thread_mutex`).
+    pub(crate) fn waits_for_ksmd(&self, action: &Action) -> bool {
+        let waits = |settings: &[Setting]| {
+            let mut settings = settings.iter();
+            settings.any(|setting| WITH_MUTEX.contains(&setting.tunable.as_str()))
+        };
+        self.memory.ksm.is_in_batch
+            && match action {
+                Action::ApplyArm => waits(&self.scenario.arm_settings.0),
+                Action::Set(settings) => waits(settings),
+                _ => false,
+            }
+    }
+
+    /// Those who waited for the end of the batch go on.
+    fn wake_writers(&mut self, now: Nanos) {
+        let waiters = core::mem::take(&mut self.waiters);
+        for (waits, entity) in waiters {
+            match waits {
+                WaitsFor::Ksmd => self.scheduler.wake(entity, now),
+                _ => self.waiters.push((waits, entity)),
             }
         }
     }

@@ -28,6 +28,8 @@ pub(crate) enum WaitsFor {
     Page(PageId),
     /// This disk has too much to write.
     Disk(usize),
+    /// ksmd is to end its batch.
+    Ksmd,
     /// The journal of this disk is to commit a transaction.
     Commit { disk: usize, transaction: u64 },
 }
@@ -63,6 +65,7 @@ impl System<'_> {
                 };
                 of == disk && !self.memory.io.is_congested(disk, writer)
             }
+            WaitsFor::Ksmd => !self.memory.ksm.is_in_batch,
             WaitsFor::Commit { disk, transaction } => self.memory.has_committed(disk, transaction),
         }
     }

@@ -30,6 +30,8 @@ pub(crate) struct Task<'a> {
     pub(crate) state: TaskState,
     /// How often it was started.
     pub(crate) life: u32,
+    /// When it began the step that it waits to perform.
+    pub(crate) began: Option<Nanos>,
     /// Steps it is inside of, outermost first.
     pub(crate) frames: Vec<Frame<'a>>,
     /// The access it is in the middle of.
@@ -163,6 +165,7 @@ impl<'a> Task<'a> {
             spec,
             state,
             life: 0,
+            began: None,
             frames: Vec::new(),
             access: None,
             regions: BTreeMap::new(),
@@ -195,6 +198,7 @@ impl<'a> Task<'a> {
         self.life += 1;
         self.dying = false;
         self.exiting = None;
+        self.began = None;
         self.throttled = Throttled::default();
         self.durable = None;
         self.streams.clear();

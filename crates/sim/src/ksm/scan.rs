@@ -2,7 +2,6 @@
 
 use mm::formula::ksm_advisor::FullScan;
 
-use super::settings::Run;
 use super::{AreaId, Ksm, Place, Space};
 use crate::folio::State;
 use crate::memory::Memory;
@@ -85,9 +84,10 @@ impl Ksm {
 impl Memory {
     /// Lets ksmd scan until its batch or its time slice is over.
     pub(crate) fn ksm_step(&mut self) -> Scan {
-        if self.ksm.settings.run != Run::Merge || self.ksm.spaces.is_empty() {
+        if !self.ksm.is_in_batch && !self.ksm.has_work() {
             return Scan::Waits;
         }
+        self.ksm.is_in_batch = true;
         while self.ksm.left >= self.scale {
             match self.next_page() {
                 Next::Page(place) => {
@@ -102,6 +102,8 @@ impl Memory {
                 return Scan::More;
             }
         }
+        self.ksm.is_in_batch = false;
+        self.follow_candidates();
         Scan::Sleeps
     }
 

@@ -72,6 +72,7 @@ impl Memory {
                 return refuse("the advisor sets it; set ksm.advisor_mode = none first");
             }
             "pages_to_scan" => settings.pages_to_scan = number,
+            "sleep_millisecs" if settings.sleep_millisecs == number => {}
             "sleep_millisecs" => {
                 settings.sleep_millisecs = number;
                 self.ksm.sleeps_until = None;

@@ -204,6 +204,11 @@ impl Trees {
         }
     }
 
+    /// Nodes that the kernel holds memory for: those of merged pages, and one for each chain.
+    pub(super) fn objects(&self) -> u64 {
+        (self.nodes.len() - self.free.len()) as u64 + self.chains
+    }
+
     /// A new full scan begins: the unstable tree begins anew.
     pub(super) fn begin_scan(&mut self) {
         self.unstable.iter_mut().for_each(BTreeMap::clear);

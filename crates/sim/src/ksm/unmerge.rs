@@ -33,7 +33,9 @@ impl Memory {
         match node {
             Some(node) => {
                 self.events.cow_ksm += 1;
-                self.unmap_shared(node);
+                if self.unmap_shared(node) {
+                    self.spent += self.costs.anon_free_ps;
+                }
             }
             None => self.ksm.counts.zero_pages -= 1,
         }
@@ -43,22 +45,26 @@ impl Memory {
     /// A page that is shared, or the zero page in its place, is unmapped.
     pub(crate) fn drop_shared(&mut self, page: PageId) {
         match self.folios.shared(page) {
-            Some(node) => self.unmap_shared(node),
+            Some(node) => {
+                self.unmap_shared(node);
+            }
             None => self.ksm.counts.zero_pages -= 1,
         }
     }
 
-    /// One mapping less; with the last one the page is freed, and its node is stale.
-    fn unmap_shared(&mut self, id: NodeId) {
+    /// One mapping less; with the last one the page is freed, and its node is stale. Whether it was
+    /// the last.
+    fn unmap_shared(&mut self, id: NodeId) -> bool {
         let node = self.ksm.trees.node(id);
         node.mapped -= 1;
-        let page = node.page;
-        if node.mapped == 0 {
+        let (page, is_last) = (node.page, node.mapped == 0);
+        if is_last {
             self.ksm.trees.becomes_stale(id);
             self.drop_resident(page);
             self.folios.forget(page);
             self.ksm.indices.push(page);
         }
+        is_last
     }
 
     /// Breaks all sharing and forgets every candidate (`unmerge_and_remove_all_rmap_items`).
@@ -114,9 +120,10 @@ impl Ksm {
         area.map_or(0, |area| area.candidates.len() as u32)
     }
 
-    /// Every candidate is forgotten: the trees are empty, and the next full scan begins anew.
+    /// Every candidate is forgotten: the trees are empty, and the next full scan is the first.
     fn end_everything(&mut self) {
         self.trees.clear();
+        self.counts.full_scans = 0;
         self.cursor = Cursor::default();
         let areas = &self.areas;
         let is_live = |id: &AreaId| {
