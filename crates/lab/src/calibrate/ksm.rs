@@ -120,6 +120,31 @@ fn ps(nanos: f64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::calibrate::{KSM, run};
+    use crate::model_bench::ModelBench;
+
+    /// The model knows its costs: calibrating it must find them.
+    #[test]
+    fn calibrating_the_model_finds_its_own_costs_of_merging() {
+        let known = crate::calibration::built_in("6.12").expect("the binary carries 6.12");
+        let bench = ModelBench::new(known.clone());
+        let figures = |arm: &str| {
+            let capture = run(&bench, KSM, arm, &mut |_| ()).expect("the model runs the study");
+            Figures::new(capture).expect("an outcome")
+        };
+        let mut found = Costs {
+            anon_free_ps: known.costs.anon_free_ps,
+            ..Costs::default()
+        };
+        merging(&mut found, &figures("stock")).expect("figures");
+        skipping(&mut found, &figures("smart scan")).expect("figures");
+        let costs = found.iter().zip(known.costs.iter());
+        for ((name, found), (_, known)) in costs.filter(|((name, _), _)| name.starts_with("ksm-")) {
+            let apart = found.abs_diff(known);
+            // What an insertion costs is what two long searches leave over.
+            assert!(apart <= known / 50 + 50_000, "{name}: {found} for {known}");
+        }
+    }
 
     /// Passes put together from known costs give these back.
     #[test]
