@@ -9,7 +9,8 @@
 //! Where only a part of the memory could be read, how many contents the rest adds is not known but
 //! bounded: from above by what the last part read added, since every further part adds less, and
 //! from below by the bound of Chao and Lin (2012) for samples without replacement, which is exact
-//! where all contents have the same number of copies.
+//! where all contents have the same number of copies. After a few units only what is certain
+//! counts: what was found already, and that no content that was read goes altogether.
 
 mod contents;
 
@@ -22,6 +23,9 @@ pub const ZERO_PAGE: u64 = 0;
 
 /// Parts that the spread over units is taken from, leaving out one at a time (jackknife).
 const PARTS: u32 = 20;
+
+/// Units that must have been read before their spread says anything.
+const UNITS: usize = 2 * PARTS as usize;
 
 /// Standard errors to either side of a 95 % interval.
 const DEVIATIONS: f64 = 1.96;
@@ -230,10 +234,31 @@ impl<'a> Sums<'a> {
         let of_contents = dropped * moments.residuals(ratio) * pages * pages;
         let (below, above) = self.variance_of_units(figure);
         let far = |of_units: f64| DEVIATIONS * libm::sqrt(of_contents + of_units);
-        Interval {
-            low: (least - far(below)).clamp(0.0, whole),
-            middle: ((least + most) / 2.0).clamp(0.0, whole),
-            high: (most + far(above)).clamp(0.0, whole),
+        let (certain, possible) = self.limits(figure);
+        let (certain, possible) = (certain - far(0.0), possible + far(0.0));
+        let inside = |pages: f64| pages.max(certain).min(possible).clamp(0.0, whole);
+        let middle = inside((least + most) / 2.0);
+        match self.sample.is_whole() || self.sample.owners.len() >= UNITS {
+            true => Interval {
+                low: inside(least - far(below)).min(middle),
+                middle,
+                high: inside(most + far(above)).max(middle),
+            },
+            false => Interval {
+                low: inside(certain),
+                middle,
+                high: inside(possible),
+            },
+        }
+    }
+
+    /// What was found already, and what is left when the rest repeats nothing but what was read.
+    fn limits(&self, figure: fn(&Totals) -> f64) -> (f64, f64) {
+        let weight = self.reach(&self.all).weight;
+        let contents = self.all.distinct * weight;
+        match self.sample.is_whole() {
+            true => (0.0, self.sample.whole()),
+            false => (figure(&self.all) * weight, self.sample.whole() - contents),
         }
     }
 
@@ -387,6 +412,21 @@ mod tests {
         // Units of four pages, two units a process: 20 pages are in three processes.
         let estimate = whole(&copies(5, 20), RULES);
         assert_eq!((estimate.within, estimate.across), (17.0, 2.0));
+    }
+
+    #[test]
+    fn after_a_few_units_only_what_is_certain_counts() {
+        let candidates = [copies(5, 20), copies(7, 1)].concat();
+        let sample = Sample {
+            candidates: &candidates,
+            owners: &[0; 5],
+            common: &[],
+            one_in: 1,
+            pages_read: 21,
+            pages_all: 1000,
+        };
+        let Interval { low, high, .. } = estimate(&sample, RULES).expect("pages").freed;
+        assert_eq!((low, high), (19.0, 998.0));
     }
 
     #[test]

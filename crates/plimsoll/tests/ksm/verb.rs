@@ -146,6 +146,25 @@ fn what_a_fork_left_shared_stays_shared_and_is_no_saving() {
 }
 
 #[test]
+fn where_the_time_does_not_do_the_interval_holds_the_truth() {
+    let tenants = tenants(3, "identical=6000 unique=6000 one=3000");
+    for limit in ["0.05", "0.1", "0.2", "0.4"] {
+        let said = tenants.estimate(&["--sample-time", "0", "--cpu-limit", limit]);
+        let estimate = &said["estimate"];
+        if estimate.is_null() {
+            continue;
+        }
+        let end = |key: &str| estimate["pages_sharing"][key].as_u64().expect("a number");
+        // Two of three identical pages, and all but one of the others for every 256 mappings.
+        let truth = 2 * 6000 + 9000 - 36;
+        assert!(
+            end("low") <= truth + 300 && truth <= end("high"),
+            "{limit} s: {estimate}"
+        );
+    }
+}
+
+#[test]
 fn without_time_there_is_no_estimate_but_the_page_says_so() {
     let tenants = tenants(1, "unique=100");
     let pid = tenants.pids[0].to_string();

@@ -98,8 +98,9 @@ pub(super) struct Range {
 pub(super) struct Share {
     pub(super) pid: u32,
     pub(super) name: String,
-    pub(super) candidate_bytes: u64,
-    pub(super) freed_bytes: u64,
+    pub(super) anonymous_bytes: u64,
+    /// As far as it was read; `None` where it was not reached.
+    pub(super) freed_bytes: Option<u64>,
     /// Whether it asks for merging; `None` where the kernel does not say.
     pub(super) asks: Option<bool>,
 }
@@ -182,7 +183,7 @@ impl Saving {
             of_zeros_bytes: bytes(estimate.zeros),
             within_processes_bytes: bytes(estimate.within),
             across_processes_bytes: bytes(estimate.across),
-            asked_for_bytes: known.then(|| asks.map(|share| share.freed_bytes).sum()),
+            asked_for_bytes: known.then(|| asks.filter_map(|share| share.freed_bytes).sum()),
             by_process,
             visits: Visits {
                 first_nanos: cost.page.0,
@@ -267,17 +268,28 @@ impl Looked<'_> {
         for candidate in sample.candidates {
             candidates[reading.owners()[candidate.unit as usize] as usize] += 1;
         }
-        let weight = reading.all.0 as f64 / reading.kept().max(1) as f64;
+        // A kept page stands for so many that were read.
+        let weight = reading.read.0 as f64 / reading.kept().max(1) as f64;
+        let whole = reading.read == reading.all;
+        let stands_for = reading.all.0 as f64 / reading.kept().max(1) as f64;
         let refused = |index: usize| {
             let mut refused = reading.refused.iter();
             refused.any(|&(process, _)| process as usize == index)
         };
-        let share = |(index, process): (usize, &Process)| Share {
-            pid: process.pid,
-            name: process.name.clone(),
-            candidate_bytes: self.bytes(candidates[index] as f64 * weight),
-            freed_bytes: self.bytes(freed[index]),
-            asks: process.ksm.as_ref().and_then(mm::process::KsmStat::asks),
+        let share = |(index, process): (usize, &Process)| {
+            let (kept, freed) = (candidates[index] as f64, freed[index] / stands_for);
+            let anonymous = match whole {
+                true => self.bytes(kept * weight),
+                false => process.rss_anon.0,
+            };
+            let part = freed / kept.max(1.0);
+            Share {
+                pid: process.pid,
+                name: process.name.clone(),
+                anonymous_bytes: anonymous,
+                freed_bytes: (kept > 0.0 || whole).then_some((anonymous as f64 * part) as u64),
+                asks: process.ksm.as_ref().and_then(mm::process::KsmStat::asks),
+            }
         };
         let read = self
             .processes

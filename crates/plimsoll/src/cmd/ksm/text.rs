@@ -144,12 +144,18 @@ fn write_processes(page: &mut Page, saving: &Saving) {
         .to_vec(),
     );
     for share in saving.by_process.iter().take(LISTED) {
+        let freed = share.freed_bytes;
+        let bytes = freed.map_or_else(
+            || "not reached".to_owned(),
+            |freed| Bytes(freed).to_string(),
+        );
+        let part = freed.map(|freed| percent(freed, share.anonymous_bytes));
         table.row(vec![
             share.pid.into(),
             share.name.as_str().into(),
-            Bytes(share.candidate_bytes).into(),
-            Bytes(share.freed_bytes).into(),
-            percent(share.freed_bytes, share.candidate_bytes).into(),
+            Bytes(share.anonymous_bytes).into(),
+            bytes.into(),
+            part.unwrap_or_default().into(),
             asks(share).into(),
         ]);
     }
