@@ -110,6 +110,8 @@ pub(crate) struct Disk {
     starved: u32,
     writes_serving: u32,
     wbt: Wbt,
+    /// The end of a window that an event is expected for.
+    window: Option<Nanos>,
     scale: u64,
     pub(crate) stats: Stats,
 }
@@ -181,6 +183,7 @@ impl Disk {
             starved: 0,
             writes_serving: 0,
             wbt: Wbt::default(),
+            window: None,
             scale,
             stats: Stats::default(),
         }
@@ -251,6 +254,29 @@ impl Disk {
             is_rotational: self.spec.rotational,
         };
         self.wbt.judge(now, under_way);
+    }
+
+    /// The end of a window of its throttling that nobody knows of yet.
+    pub(crate) fn take_window(&mut self) -> Option<Nanos> {
+        let ends = self.wbt.ends().filter(|_| self.scale == 1);
+        let is_new = ends != self.window;
+        self.window = ends;
+        ends.filter(|_| is_new)
+    }
+
+    /// A window may have ended: whether those who wait to write may try again (`rwb_wake_all`).
+    pub(crate) fn end_window(&mut self, now: Nanos) -> bool {
+        self.judge_windows(now);
+        self.wbt.take_growth()
+    }
+
+    /// Whether the end of a request wakes those who wait to write: only when fewer are under way
+    /// than tasks may have, by half of what the background may (`wbt_rqw_done`).
+    pub(crate) fn wakes_writers(&self) -> bool {
+        let limits = self.wbt.limits(self.requests());
+        let under_way = self.writes.len() as u64 + u64::from(self.writes_serving);
+        let room = limits.normal.saturating_sub(under_way);
+        under_way == 0 || room > 0 && room >= limits.background / 2
     }
 
     /// Whether a write is under way.
@@ -425,6 +451,34 @@ mod tests {
             disk.submit(Nanos(0), request(Direction::Write, index << 24, 4096));
         }
         assert!(disk.is_congested(Writer::Kswapd, 0));
+    }
+
+    #[test]
+    fn who_waits_to_write_is_woken_when_there_is_room_and_not_at_each_request() {
+        let mut disk = disk(64);
+        let write = |index: u64| request(Direction::Write, index << 12, 4096);
+        let done = [(); 16].map(|()| disk.submit(Nanos(0), write(disk.serving.len() as u64)));
+        let (mut done, mut left) = (done[0], 16);
+        while let Some(at) = done.filter(|_| !disk.wakes_writers()) {
+            disk.complete(at).expect("it is due");
+            left -= 1;
+            done = disk.serving.front().map(|(done, _)| *done);
+        }
+        assert_eq!(
+            left, 6,
+            "of 8 for tasks, half of 4 for the background are free"
+        );
+    }
+
+    #[test]
+    fn a_window_after_which_more_may_be_written_wakes_who_waits() {
+        let mut disk = disk(64);
+        disk.submit(Nanos(0), request(Direction::Write, 0, 4 << 20));
+        let ends = disk.take_window().expect("the first write begins one");
+        assert_eq!(disk.take_window(), None, "it is known now");
+        assert!(!disk.end_window(Nanos(ends.0 - 1)), "it is not over");
+        assert!(disk.end_window(ends) && !disk.end_window(ends));
+        assert!(disk.take_window() > Some(ends), "the next one");
     }
 
     #[test]

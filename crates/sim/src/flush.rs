@@ -84,6 +84,18 @@ impl<'a> System<'a> {
         }
     }
 
+    /// A window of the throttling of a disk's writes ends: if more may be under way now, those who
+    /// wait may try again.
+    pub(crate) fn window_ends(&mut self, disk: usize, now: Nanos) {
+        if self.memory.io.disks[disk].end_window(now) {
+            let waits = |(waits, _): &mut (WaitsFor, usize)| *waits == WaitsFor::Disk(disk);
+            for (_, entity) in self.waiters.extract_if(.., waits) {
+                self.scheduler.wake(entity, now);
+            }
+        }
+        self.expect_disks();
+    }
+
     /// A transaction of a disk's journal commits, because its time has come.
     pub(crate) fn commit_is_due(&mut self, disk: usize, transaction: u64) {
         self.memory.commit_old(disk, transaction);

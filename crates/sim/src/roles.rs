@@ -1,6 +1,6 @@
 //! Who wants the CPUs, and what each of them waits for.
 
-use crate::disk::{Request, Writer};
+use crate::disk::Request;
 use crate::folio::PageId;
 use crate::system::System;
 use crate::task::TaskState;
@@ -48,23 +48,10 @@ impl Role {
 
 impl System<'_> {
     /// Whether the end of a request is what an entity waits for.
-    pub(crate) fn is_over(
-        &self,
-        waits: WaitsFor,
-        entity: usize,
-        disk: usize,
-        request: &Request,
-    ) -> bool {
+    pub(crate) fn is_over(&self, waits: WaitsFor, disk: usize, request: &Request) -> bool {
         match waits {
             WaitsFor::Page(page) => request.pages.iter().any(|range| range.contains(&page)),
-            WaitsFor::Disk(of) => {
-                let writer = match self.role(entity) {
-                    Role::Kswapd => Writer::Kswapd,
-                    Role::Flusher { disk } => self.memory.flusher_as_writer(disk),
-                    Role::Ksmd | Role::Task { .. } => Writer::Task,
-                };
-                of == disk && !self.memory.io.is_congested(disk, writer)
-            }
+            WaitsFor::Disk(of) => of == disk && self.memory.io.disks[disk].wakes_writers(),
             WaitsFor::Ksmd => !self.memory.ksm.is_in_batch,
             WaitsFor::Commit { disk, transaction } => self.memory.has_committed(disk, transaction),
         }

@@ -32,6 +32,8 @@ pub(crate) enum Event {
     FlushStats,
     /// The flusher of a disk looks again, unless its timer was set anew.
     Flush { disk: usize, at: Nanos },
+    /// A window of the throttling of a disk's writes ends.
+    WriteWindow { disk: usize },
     /// The bandwidth of a disk is estimated.
     EstimateBandwidth { disk: usize },
     /// ksmd goes on to its next batch, unless it was woken before.

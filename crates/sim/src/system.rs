@@ -270,6 +270,7 @@ impl<'a> System<'a> {
                     self.events.add(at + Nanos::SECOND, Event::Second);
                 }
                 Event::Flush { disk, at } => self.flush_is_due(disk, at),
+                Event::WriteWindow { disk } => self.window_ends(disk, at),
                 Event::EstimateBandwidth { disk } => self.memory.renew_bandwidth(disk),
                 Event::KsmScan { at } => self.ksm_scan_is_due(at),
                 Event::Commit { disk, transaction } => self.commit_is_due(disk, transaction),
@@ -304,7 +305,7 @@ impl<'a> System<'a> {
         let waiters = core::mem::take(&mut self.waiters);
         let (woken, waiting) = waiters
             .into_iter()
-            .partition(|(waits, entity)| self.is_over(*waits, *entity, disk, &request));
+            .partition(|(waits, _)| self.is_over(*waits, disk, &request));
         self.waiters = waiting;
         let woken: Vec<(WaitsFor, usize)> = woken;
         let woken = woken.into_iter().map(|(_, entity)| entity);
@@ -459,6 +460,11 @@ impl<'a> System<'a> {
     pub(crate) fn expect_disks(&mut self) {
         for (done, disk) in self.memory.io.dispatched.drain(..) {
             self.events.add(done, Event::DiskDone { disk });
+        }
+        for (disk, device) in self.memory.io.disks.iter_mut().enumerate() {
+            if let Some(ends) = device.take_window() {
+                self.events.add(ends, Event::WriteWindow { disk });
+            }
         }
     }
 }

@@ -17,6 +17,8 @@ pub(crate) struct Wbt {
     window: Window,
     /// When the window ends; none while nothing is written and nothing was learned.
     ends: Option<Nanos>,
+    /// More may be under way than when somebody last asked.
+    has_grown: bool,
 }
 
 /// What a disk has under way when a window ends.
@@ -34,6 +36,16 @@ impl Wbt {
     /// Requests that may be written at a time.
     pub(crate) fn limits(&self, requests: u64) -> Limits {
         self.throttle.limits(requests)
+    }
+
+    /// When the window ends, if there is one.
+    pub(crate) fn ends(&self) -> Option<Nanos> {
+        self.ends
+    }
+
+    /// Whether more may be under way since this was last asked.
+    pub(crate) fn take_growth(&mut self) -> bool {
+        core::mem::take(&mut self.has_grown)
     }
 
     /// A write comes: the first one begins a window.
@@ -76,7 +88,9 @@ impl Wbt {
                 ..core::mem::take(&mut self.window)
             };
             let status = window.status(self.throttle.window(), target);
-            self.throttle.step(status, under_way.requests);
+            let before = self.throttle.step;
+            self.has_grown |=
+                self.throttle.step(status, under_way.requests) && self.throttle.step < before;
             let goes_on = self.throttle.step != 0 || under_way.is_writing;
             self.ends = goes_on.then(|| self.end(ends));
         }
