@@ -34,6 +34,10 @@ pub const BUILT_IN: &[(&str, &str)] = &[
     ),
     ("ksm", include_str!("../../../../studies/ksm.toml")),
     (
+        "ksm-full-size",
+        include_str!("../../../../studies/ksm-full-size.toml"),
+    ),
+    (
         "file-copy",
         include_str!("../../../../studies/file-copy.toml"),
     ),
