@@ -83,6 +83,9 @@ impl Reader<'_> {
             self.make_writable(mapping, page);
             return self.pause_if(true);
         }
+        if first_try {
+            self.memory.extend_tables(mapping, page);
+        }
         if first_try && !write {
             let mapped = self.map_around(mapping, cursor);
             self.memory.spent += self.memory.costs.map_file_ps * mapped / AROUND;

@@ -4,8 +4,12 @@
 use alloc::vec::Vec;
 
 use crate::folio::{Flag, MAPPED, PageId};
+use crate::memcontrol::GroupId;
 use crate::memory::Memory;
 use crate::writeback::Tags;
+
+/// Pages that a page-table page maps.
+const ENTRIES: PageId = 512;
 
 /// The page tables of files' mappings: of each file that is mapped its first page, in order, and
 /// the tables of those who map it.
@@ -23,6 +27,9 @@ struct Table {
     writable: Tags,
     /// Used since somebody last looked; right while the page's [`Flag::Accessed`] is set.
     young: Tags,
+    /// Its page-table pages, each for so many pages of the file, and the group that pays for them.
+    tables: Tags,
+    group: GroupId,
 }
 
 /// A process's table of a file: the file's first page, and which table it is. Good until another
@@ -51,7 +58,7 @@ impl Rmap {
 impl Memory {
     /// The running process's table of the file that begins with this page.
     pub(crate) fn mapping(&mut self, base: PageId) -> Mapping {
-        let (owner, files) = (self.space, &mut self.rmap.files);
+        let (owner, group, files) = (self.space, self.current, &mut self.rmap.files);
         let file = match files.binary_search_by_key(&base, |(base, _)| *base) {
             Ok(file) => file,
             Err(file) => {
@@ -64,6 +71,7 @@ impl Memory {
         let slot = known.unwrap_or_else(|| {
             tables.push(Table {
                 owner,
+                group,
                 ..Table::default()
             });
             tables.len() - 1
@@ -120,6 +128,19 @@ impl Memory {
             self.file_mapped += 1;
         }
         is_new
+    }
+
+    /// Sees to it that the process has the page-table page that maps a page of the file
+    /// (`pte_alloc`).
+    pub(crate) fn extend_tables(&mut self, mapping: Mapping, page: PageId) {
+        let at = (page - mapping.base) / ENTRIES;
+        let table = self.rmap.table(mapping);
+        if table.is_some_and(|table| !table.tables.has(at))
+            && self.take_page_table().is_ok()
+            && let Some(table) = self.rmap.table(mapping)
+        {
+            table.tables.set(at);
+        }
     }
 
     /// The process uses a page that it maps.
@@ -185,6 +206,7 @@ impl Memory {
                 self.file_mapped -= 1;
             }
         }
+        self.give_page_tables(gone.tables.len(), gone.group);
         used
     }
 }
@@ -209,6 +231,22 @@ mod tests {
         memory.unmap_everywhere(5);
         assert!(!memory.maps(first, 5));
         assert_eq!(memory.file_mapped, 0);
+    }
+
+    #[test]
+    fn a_process_has_a_page_table_for_each_512_pages_it_faults_on_until_it_ends() {
+        let mut memory = Memory::with_cache(10_000, 10, 30, 0);
+        let (first, tables) = (memory.mapping(0), |memory: &Memory| {
+            memory.objects.page_table_pages
+        });
+        (5..=600).for_each(|page| memory.extend_tables(first, page));
+        assert_eq!(tables(&memory), 2);
+        memory.space = 7;
+        let second = memory.mapping(0);
+        memory.extend_tables(second, 5);
+        assert_eq!((tables(&memory), memory.zones[0].kernel), (3, 3));
+        memory.end_mapping(7, 0);
+        assert_eq!(tables(&memory), 2);
     }
 
     #[test]
