@@ -8,6 +8,9 @@ use crate::units::Nanos;
 /// Weight of the newest figure in the moving average, in percent.
 const WEIGHT: u64 = 30;
 
+/// Full scans after which the advisor is taken to have settled.
+const SCANS: u32 = 100;
+
 /// The share of one CPU that the advisor lets ksmd have at least, in percent.
 const LEAST_CPU: u64 = 10;
 
@@ -55,20 +58,45 @@ impl Default for Bounds {
     }
 }
 
+impl Bounds {
+    /// The `pages_to_scan` at which the advisor arrives after many full scans of so many
+    /// candidates, each of whose visits takes `visit`. Where a scan takes much less than a second
+    /// that is the most that it may choose, whatever the target.
+    #[must_use]
+    pub fn settles(self, candidates: u64, sleep: Nanos, visit: Nanos) -> u64 {
+        let mut advisor = Advisor::default();
+        let cpu = Nanos(candidates.saturating_mul(visit.0));
+        (0..SCANS).fold(self.min_pages, |pages, _| {
+            let batches = candidates.div_ceil(pages.max(1));
+            let asleep = Nanos(batches.saturating_mul(sleep.0));
+            let scan = FullScan {
+                took: cpu.saturating_add(asleep),
+                cpu,
+                pages_to_scan: pages,
+            };
+            advisor.advise(scan, self)
+        })
+    }
+}
+
 impl Advisor {
     /// The `pages_to_scan` for the next full scan.
     ///
     /// Whole seconds and percent, each at least one: the arithmetic is the kernel's.
     pub fn advise(&mut self, scan: FullScan, bounds: Bounds) -> u64 {
         let seconds = (scan.took.0 / Nanos::SECOND.0).max(1);
-        let percent = scan.cpu.0 / Nanos::MILLI.0 * 100 / (seconds * 1000);
+        let percent = scan.cpu.0 / Nanos::MILLI.0 * 100 / seconds.saturating_mul(1000);
         let last = match self.scan_time {
             0 => seconds,
             last => last,
         };
         let factor = (bounds.target.saturating_mul(100) / seconds).max(1);
-        let change = (seconds * 100 / last).max(1);
-        let change = (self.change * (100 - WEIGHT) + change * WEIGHT) / 100;
+        let change = (seconds.saturating_mul(100) / last).max(1);
+        let change = self
+            .change
+            .saturating_mul(100 - WEIGHT)
+            .saturating_add(change.saturating_mul(WEIGHT))
+            / 100;
         let pages = scan.pages_to_scan.saturating_mul(100) / factor;
         let pages = pages.saturating_mul(change) / 100;
         let per_percent = (scan.pages_to_scan / percent.max(1)).max(1);
@@ -102,6 +130,18 @@ mod tests {
         assert_eq!(advisor.advise(scan(400, 80_000, 1000), bounds), 2000);
         let busy = scan(400, 200_000, 1000);
         assert_eq!(advisor.advise(busy, bounds), 1000 / 50 * 70);
+    }
+
+    #[test]
+    fn it_settles_at_its_target_within_what_a_cpu_gives_and_runs_away_where_scans_are_short() {
+        let (bounds, sleep, visit) = (Bounds::default(), Nanos(20_000_000), Nanos(2_000));
+        let settled = |candidates| bounds.settles(candidates, sleep, visit);
+        let took = |candidates: u64, pages: u64| candidates as f64 * (2e-6 + 0.02 / pages as f64);
+        let pages = settled(40_000_000);
+        assert!((took(40_000_000, pages) - 200.0).abs() < 20.0, "{pages}");
+        assert_eq!(settled(12_288), 30_000);
+        let share = |pages: u64| pages as f64 * 2e-6 / (pages as f64 * 2e-6 + 0.02);
+        assert!(share(settled(1 << 36)) < 0.75);
     }
 
     #[test]

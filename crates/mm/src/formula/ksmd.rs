@@ -42,17 +42,6 @@ pub struct Pace {
     pub sleep: Nanos,
 }
 
-/// The settings of the scan-time advisor (Linux 6.8), which sets `pages_to_scan` itself.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Advisor {
-    /// `advisor_target_scan_time`: what a full scan is to take.
-    pub target: Nanos,
-    /// `advisor_max_cpu`: the most of one CPU, in percent.
-    pub max_cpu: u64,
-    /// `advisor_min_pages_to_scan` and `advisor_max_pages_to_scan`.
-    pub bounds: (u64, u64),
-}
-
 impl VisitCost {
     /// A visit of a page that is not merged, once its checksum stood still: the checksum, and a
     /// search in both trees.
@@ -107,26 +96,6 @@ impl Pace {
 
     fn busy(self, visit: Nanos) -> f64 {
         self.pages_to_scan as f64 * visit.0 as f64
-    }
-}
-
-impl Advisor {
-    /// Where the advisor settles: a full scan takes its target, as far as its bounds let it.
-    #[must_use]
-    pub fn settles(self, candidates: u64, sleep: Nanos, visit: Nanos) -> Pace {
-        let (candidates, asleep) = (candidates as f64, sleep.0 as f64);
-        let spare = self.target.0 as f64 - candidates * visit.0 as f64;
-        let wanted = match spare > 0.0 {
-            true => candidates * asleep / spare,
-            false => f64::MAX,
-        };
-        let share = self.max_cpu.min(99) as f64 / 100.0;
-        let affordable = asleep * share / ((1.0 - share) * visit.0.max(1) as f64);
-        let (least, most) = self.bounds;
-        Pace {
-            pages_to_scan: (wanted.min(affordable) as u64).min(most).max(least),
-            sleep,
-        }
     }
 }
 
@@ -189,29 +158,5 @@ mod tests {
         assert_eq!(asleep.until_merged(load(1, 0, 0), cost), None);
         let _ = cost.settled(load(u64::MAX, u64::MAX, u64::MAX));
         let _ = cost.search(load(u64::MAX, u64::MAX, 0));
-    }
-
-    #[test]
-    fn the_advisor_scans_in_its_time_within_its_bounds() {
-        let advisor = Advisor {
-            target: Nanos(200 * Nanos::SECOND.0),
-            max_cpu: 70,
-            bounds: (500, 30_000),
-        };
-        let settled = |candidates| advisor.settles(candidates, SLEEP, VISIT);
-        let scan = settled(10_000_000)
-            .scan(10_000_000, VISIT)
-            .expect("it scans");
-        assert!((scan.seconds() - 200.0).abs() < 1.0, "{scan}");
-        assert_eq!(settled(1000).pages_to_scan, 500);
-        assert!((settled(u64::MAX >> 20).cpu(VISIT) - 0.7).abs() < 0.001);
-        let slow = Advisor {
-            max_cpu: 100,
-            ..advisor
-        };
-        assert_eq!(
-            slow.settles(u64::MAX >> 20, SLEEP, VISIT).pages_to_scan,
-            30_000
-        );
     }
 }

@@ -1,6 +1,7 @@
 //! How fast ksmd would get there, and at what share of a CPU, for some settings.
 
-use mm::formula::ksmd::{self, Advisor, Load, VisitCost};
+use mm::formula::ksm_advisor::Bounds;
+use mm::formula::ksmd::{self, Load, VisitCost};
 use mm::ksm::KsmNumbers;
 use mm::units::Nanos;
 use serde::Serialize;
@@ -63,20 +64,18 @@ pub(super) fn paces(numbers: &KsmNumbers, advised: bool, load: Load, cost: Visit
     paces.extend(others.map(|pages| pace(Kind::Other, pages)));
     let advisor = advisor(numbers);
     let settles = advisor.map(|advisor| advisor.settles(load.candidates, sleep, settled));
-    paces.extend(settles.map(|settles| pace(Kind::Advisor, settles.pages_to_scan)));
+    paces.extend(settles.map(|settles| pace(Kind::Advisor, settles)));
     paces.sort_by_key(|pace| (pace.pages_to_scan, pace.kind == Kind::Advisor));
     paces
 }
 
 /// The advisor's settings; `None` on kernels before 6.8.
-fn advisor(numbers: &KsmNumbers) -> Option<Advisor> {
+fn advisor(numbers: &KsmNumbers) -> Option<Bounds> {
     let of = |name| numbers.get(name);
-    Some(Advisor {
-        target: Nanos(of("advisor_target_scan_time")?.saturating_mul(Nanos::SECOND.0)),
+    Some(Bounds {
+        target: of("advisor_target_scan_time")?,
         max_cpu: of("advisor_max_cpu")?,
-        bounds: (
-            of("advisor_min_pages_to_scan")?,
-            of("advisor_max_pages_to_scan")?,
-        ),
+        min_pages: of("advisor_min_pages_to_scan")?,
+        max_pages: of("advisor_max_pages_to_scan")?,
     })
 }
