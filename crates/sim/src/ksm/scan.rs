@@ -2,7 +2,7 @@
 
 use mm::formula::ksm_advisor::FullScan;
 
-use super::{AreaId, Ksm, Place, Space};
+use super::{AreaId, Candidate, Ksm, Place, Space};
 use crate::folio::State;
 use crate::memory::Memory;
 
@@ -66,6 +66,20 @@ impl Ksm {
     fn current(&self) -> Option<AreaId> {
         let space = self.spaces.get(self.cursor.space)?;
         space.areas.get(self.cursor.area).copied()
+    }
+
+    /// Goes on to the next region; one that is gone is forgotten, once its candidates are: those
+    /// before the cursor when it went are still there.
+    fn leave_area(&mut self, id: AreaId, is_live: bool) {
+        let at = self.cursor;
+        self.cursor.index = 0;
+        let area = self.areas[id as usize].as_ref();
+        if is_live {
+            self.cursor.area += 1;
+        } else if !area.is_some_and(|area| area.candidates.iter().any(Candidate::exists)) {
+            self.areas[id as usize] = None;
+            self.spaces[at.space].areas.remove(at.area);
+        }
     }
 
     /// Goes on to the next process; one that has nothing left is forgotten.
@@ -136,14 +150,7 @@ impl Memory {
                 }
                 continue;
             }
-            if is_live {
-                self.ksm.cursor.area += 1;
-            } else {
-                self.ksm.areas[id as usize] = None;
-                let at = self.ksm.cursor;
-                self.ksm.spaces[at.space].areas.remove(at.area);
-            }
-            self.ksm.cursor.index = 0;
+            self.ksm.leave_area(id, is_live);
         }
         self.end_full_scan();
         Next::End

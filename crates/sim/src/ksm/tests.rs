@@ -11,7 +11,10 @@ use crate::tunables::Tunables;
 /// A memory, and the regions of processes in it.
 struct Machine {
     memory: Memory,
+    /// Of the processes that run; each is another entity of the scheduler.
     regions: Vec<Region>,
+    entities: Vec<usize>,
+    started: usize,
 }
 
 impl Machine {
@@ -21,6 +24,8 @@ impl Machine {
         Self {
             memory,
             regions: Vec::new(),
+            entities: Vec::new(),
+            started: 0,
         }
     }
 
@@ -42,10 +47,12 @@ impl Machine {
         };
         let base = self.memory.take_range(pages).expect("there is room");
         let mut region = Region::new(base, size, huge, ROOT);
-        let name = alloc::format!("guest.{}", self.regions.len());
+        let name = alloc::format!("guest.{}", self.started);
         region.contents = Contents::new(&map, &name, pages);
-        self.memory.make_mergeable(self.regions.len(), &region);
+        self.memory.make_mergeable(self.started, &region);
         self.regions.push(region);
+        self.entities.push(self.started);
+        self.started += 1;
         (0..pages).for_each(|page| self.write(self.regions.len() - 1, page));
         self
     }
@@ -241,12 +248,8 @@ fn what_has_ended_is_counted_until_ksmd_comes_by() {
     machine.process(10, &contents).process(10, &contents);
     machine.scan();
     machine.scan();
-    for entity in 0..2 {
-        let mut region = machine.regions.remove(0);
-        machine.memory.drop_region(&mut region);
-        machine.memory.leave_region(region.base);
-        machine.memory.leave_process(entity);
-    }
+    machine.end_first();
+    machine.end_first();
     assert_eq!(machine.memory.anon_pages, 0);
     assert_eq!(machine.memory.ksm.counts.sharing, 10);
     assert_eq!(machine.scan(), [0; 4]);
@@ -286,4 +289,113 @@ fn the_advisor_sets_what_is_scanned_and_nobody_else_may() {
     assert!(refused.is_err_and(|why| why.contains("advisor")));
     assert_eq!(machine.memory.write_ksm("ksm.advisor_mode", "none"), Ok(()));
     assert_eq!(machine.memory.ksm.settings.pages_to_scan, 100);
+}
+
+/// Whatever is done in whatever order, the counters are those of the candidates and the trees, and
+/// every page has one owner.
+#[test]
+fn counters_follow_from_candidates_and_pages_after_any_steps() {
+    for seed in 0..40 {
+        let mut prng = mm::prng::Prng::new(seed);
+        let mut machine = Machine::new();
+        machine.memory.ksm.settings.max_page_sharing = 3;
+        machine.memory.rules.ksm_checks_first = seed % 2 == 0;
+        for step in 0..120 {
+            machine.memory.began = Nanos(step * 300_000_000);
+            machine.step_at_random(&mut prng);
+            machine.check();
+        }
+    }
+}
+
+impl Machine {
+    fn step_at_random(&mut self, prng: &mut mm::prng::Prng) {
+        let contents = [
+            (identical(), 30),
+            (Content::Repeated { copies: 5 }, 20),
+            (Content::Zero, 20),
+            (
+                Content::Volatile {
+                    every: Nanos::SECOND,
+                },
+                10,
+            ),
+        ];
+        match prng.next_u64() % 12 {
+            0 if self.regions.len() < 6 => {
+                self.process(1 + prng.next_u64() % 60, &contents);
+            }
+            1 if !self.regions.is_empty() => self.end_first(),
+            2 => {
+                let settings = &mut self.memory.ksm.settings;
+                settings.smart_scan = !settings.smart_scan;
+            }
+            3 => {
+                let settings = &mut self.memory.ksm.settings;
+                settings.use_zero_pages = !settings.use_zero_pages;
+            }
+            4 if prng.next_u64().is_multiple_of(4) => {
+                assert_eq!(self.memory.write_ksm("ksm.run", "2"), Ok(()));
+                assert_eq!(self.memory.write_ksm("ksm.run", "1"), Ok(()));
+            }
+            5..=7 => {
+                for index in 0..self.regions.len() {
+                    let page = prng.next_u64() % self.regions[index].pages();
+                    self.write(index, page);
+                }
+            }
+            _ => {
+                self.memory.ksm.left = prng.next_u64() % 200;
+                self.memory.ksm_step();
+            }
+        }
+    }
+
+    /// The process that was started first ends.
+    fn end_first(&mut self) {
+        let mut region = self.regions.remove(0);
+        self.memory.drop_region(&mut region);
+        self.memory.leave_region(region.base);
+        self.memory.leave_process(self.entities.remove(0));
+    }
+
+    fn check(&self) {
+        use super::candidate::Held;
+        let ksm = &self.memory.ksm;
+        let candidates = ksm.areas.iter().flatten().flat_map(|area| &area.candidates);
+        let known: Vec<_> = candidates.filter(|candidate| candidate.exists()).collect();
+        let held = |wanted: fn(&Held) -> bool| {
+            known
+                .iter()
+                .filter(|candidate| wanted(&candidate.held()))
+                .count() as u64
+        };
+        assert_eq!(ksm.counts.items, known.len() as u64, "candidates");
+        let unstable = held(|held| matches!(held, Held::Unstable { .. }));
+        assert_eq!(ksm.counts.unshared, unstable, "pages_unshared");
+        let (shared, sharing) = ksm.trees.listed();
+        assert_eq!((ksm.counts.shared, ksm.counts.sharing), (shared, sharing));
+        assert!(held(|held| matches!(held, Held::Stable { .. })) >= shared + sharing);
+        let folios = &self.memory.folios;
+        let pages = (0..folios.len() as PageId).filter(|&page| folios.is_resident(page));
+        assert_eq!(
+            self.memory.anon_pages,
+            pages.count() as u64,
+            "anonymous pages"
+        );
+        let places = self
+            .regions
+            .iter()
+            .flat_map(|region| region.base..region.base + region.pages() as PageId);
+        let zero = places.filter(|&page| folios.is_merged(page) && folios.is_zero(page));
+        assert_eq!(ksm.counts.zero_pages, zero.count() as u64, "zero pages");
+        let zones = self.memory.zones.iter();
+        let used = zones
+            .map(|zone| zone.free + zone.pcp.count() + zone.kernel + zone.lru.iter().sum::<u64>());
+        assert_eq!(
+            used.sum::<u64>(),
+            100_000,
+            "pages are neither made nor lost"
+        );
+    }
 }

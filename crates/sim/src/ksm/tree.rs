@@ -209,6 +209,20 @@ impl Trees {
         (self.nodes.len() - self.free.len()) as u64 + self.chains
     }
 
+    /// What the merged pages that are in a tree count as: kept ones, and mappings beside their own.
+    #[cfg(test)]
+    pub(super) fn listed(&self) -> (u64, u64) {
+        let ids = self.stable.iter().flat_map(BTreeMap::values);
+        let ids = ids.flat_map(|copies| match copies {
+            Copies::One(id) => core::slice::from_ref(id),
+            Copies::Chain(ids) => ids.as_slice(),
+        });
+        let lens = ids.map(|&id| u64::from(self.nodes[id as usize].len));
+        lens.fold((0, 0), |(shared, sharing), len| {
+            (shared + len.min(1), sharing + len.saturating_sub(1))
+        })
+    }
+
     /// A new full scan begins: the unstable tree begins anew.
     pub(super) fn begin_scan(&mut self) {
         self.unstable.iter_mut().for_each(BTreeMap::clear);
