@@ -24,6 +24,7 @@ use mm::units::{Bytes, Nanos, PageSize, Pages};
 use mm::workload::{Action, Huge, Pattern, Step, Target};
 
 use crate::error::Error;
+use crate::ksmd::merges;
 use crate::memory::Memory;
 use crate::page_alloc::Zone;
 
@@ -43,7 +44,10 @@ const FEWEST_PAGES: u64 = 1 << 12;
 pub const LARGEST: u64 = 1 << 16;
 
 /// State of a simulated page: its word, its links and its part of a tree node, in bytes.
-const STATE: u64 = 9;
+const STATE: u64 = 10;
+
+/// What is remembered of a page that may be merged, in bytes.
+const CANDIDATE: u64 = 16;
 
 /// How many real pages a simulated one stands for unless said otherwise, a power of two: one up to
 /// 32 GiB of memory and files; beyond, such that two million pages are simulated at most, or an
@@ -82,12 +86,18 @@ fn is_in_order(steps: &[Step], swaps: bool) -> bool {
 }
 
 /// About how much memory the state of the pages takes in a run at this scale: those of files, swap
-/// and of all memory that regions may fill.
+/// and of all memory that regions may fill, with what is remembered of each that may be merged.
 #[must_use]
 pub fn state_size(scenario: &Scenario, scale: u64) -> Bytes {
-    let swaps = scenario.machine.swaps.iter().map(|swap| swap.size.0);
-    let all = swaps.fold(memory_and_files(&scenario.machine), u64::saturating_add);
-    Bytes(all / PageSize::FOUR_KIB.bytes() / scale.max(1) * STATE)
+    let machine = &scenario.machine;
+    let swaps = machine.swaps.iter().map(|swap| swap.size.0);
+    let all = swaps.fold(memory_and_files(machine), u64::saturating_add);
+    let merged = match merges(&scenario.workload) {
+        true => machine.memory.0,
+        false => 0,
+    };
+    let pages = |bytes: u64| bytes / PageSize::FOUR_KIB.bytes() / scale.max(1);
+    Bytes(pages(all) * STATE + pages(merged) * CANDIDATE)
 }
 
 fn memory_and_files(machine: &Machine) -> u64 {

@@ -119,6 +119,11 @@ mod tests {
     }
 
     #[test]
+    fn it_takes_sixteen_bytes() {
+        assert_eq!(size_of::<Candidate>(), 16, "as sampling::CANDIDATE says");
+    }
+
+    #[test]
     fn a_checksum_is_unchanged_only_where_one_was_taken() {
         let mut candidate = Candidate::default();
         candidate.begin();
