@@ -339,32 +339,57 @@ fn recomputed_numbers_are_the_kernels(kernel: Stock, memory: &str) {
          { map = { region = \"heap\", size = \"120 MiB\" } }, \
          { touch = { region = \"heap\", write-percent = 100 } }, { snapshot = \"end\" }",
     );
+    let twice = |study: String, label: &str| {
+        let once = format!("{{ snapshot = \"{label}\" }}");
+        assert!(study.contains(&once), "{study}");
+        study.replace(
+            &once,
+            &format!("{once}, {{ snapshot = \"{label} again\" }}"),
+        )
+    };
+    let labels = ["idle", "set", "end"];
+    let study = labels.into_iter().fold(study, twice);
     let capture = run(&bench, &study).unwrap();
-    for label in ["idle", "set", "end"] {
-        let frame = capture.labelled(label).expect("it was asked for");
-        let snapshot = Snapshot::parse(frame);
+    for label in labels {
+        let [once, again] = [label.to_owned(), format!("{label} again")]
+            .map(|label| Snapshot::parse(capture.labelled(&label).expect("it was asked for")));
         let place = format!("{kernel:?}, {memory}, {label}");
-        assert_moving_equal(&snapshot, &place);
+        // A batch of free pages may move between what the kernel prints and what it computes; not
+        // twice in a row.
+        if moving(&once).is_err() {
+            assert_eq!(moving(&again), Ok(()), "{place}, after {:?}", moving(&once));
+        }
         assert!(
-            snapshot.writeback.len() >= 2,
+            once.writeback.len() >= 2,
             "{place}: the disk's and the outbox's"
         );
         if label != "idle" {
-            assert_marks_equal(&snapshot, &place);
+            assert_marks_equal(&once, &place);
         }
     }
 }
 
-fn assert_moving_equal(snapshot: &Snapshot, place: &str) {
-    let printed = snapshot.meminfo.as_ref().and_then(|m| m.mem_available);
-    let printed = printed.expect("MemAvailable").pages_floor(snapshot.page);
-    let computed = snapshot.available().expect("its inputs").total;
-    assert_eq!(computed, printed, "{place}");
-    let computed = snapshot.thresholds().expect("their inputs");
-    let printed = |item| snapshot.vmstat(item).map(Pages).expect("a threshold");
-    assert_eq!(computed.dirty, printed("nr_dirty_threshold"), "{place}");
-    let printed = printed("nr_dirty_background_threshold");
-    assert_eq!(computed.background, printed, "{place}");
+/// Whether the figures that move are equal; where not, those computed and those printed:
+/// MemAvailable and the dirty thresholds.
+fn moving(snapshot: &Snapshot) -> Result<(), [[Pages; 3]; 2]> {
+    let available = snapshot.meminfo.as_ref().and_then(|m| m.mem_available);
+    let available = available.expect("MemAvailable").pages_floor(snapshot.page);
+    let threshold = |item| snapshot.vmstat(item).map(Pages).expect("a threshold");
+    let printed = [
+        available,
+        threshold("nr_dirty_threshold"),
+        threshold("nr_dirty_background_threshold"),
+    ];
+    let thresholds = snapshot.thresholds().expect("their inputs");
+    let computed = [
+        snapshot.available().expect("its inputs").total,
+        thresholds.dirty,
+        thresholds.background,
+    ];
+    match computed == printed {
+        true => Ok(()),
+        false => Err([computed, printed]),
+    }
 }
 
 fn assert_marks_equal(snapshot: &Snapshot, place: &str) {
