@@ -3,9 +3,6 @@
 
 use host::Root;
 use mm::ksm;
-use mm::workload::{Action, Advice, Process, Workload};
-
-use crate::availability::each_step;
 
 /// The files of a sample. The rest of the folder does not move, and is in the snapshots.
 const COUNTERS: [&str; 12] = [
@@ -22,24 +19,6 @@ const COUNTERS: [&str; 12] = [
     "full_scans",
     "general_profit",
 ];
-
-/// Whether a process of the workload offers pages to be merged.
-pub(crate) fn is_offered(workload: &Workload) -> bool {
-    workload.processes.iter().any(offers)
-}
-
-/// Whether this process does.
-pub(crate) fn offers(process: &Process) -> bool {
-    let mut offered = false;
-    each_step(&process.steps, &mut |step| {
-        offered |= match &step.action {
-            Action::Map(map) => map.mergeable,
-            Action::Advise { advice, .. } => *advice == Advice::Mergeable,
-            _ => false,
-        }
-    });
-    offered
-}
 
 /// The counters that this kernel has, by path.
 pub(crate) fn counters(root: &Root) -> Vec<String> {

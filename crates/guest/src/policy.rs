@@ -40,12 +40,8 @@ fn host(root: &Root, guests: impl Iterator<Item = u32>) -> Result<Host, Why> {
         errno: Errno::INVAL,
         text: error.to_string(),
     })?;
-    let kib = |item: Option<Kib>| item.unwrap_or(Kib(0)).0;
-    Ok(Host {
-        total: Kib(kib(meminfo.mem_total)),
-        free: Kib(kib(meminfo.mem_free) + kib(meminfo.buffers) + kib(meminfo.cached)),
-        committed: Kib(guests.filter_map(|pid| resident(root, pid)).sum()),
-    })
+    let committed = guests.filter_map(|pid| resident(root, pid)).sum();
+    Ok(Host::of(&meminfo, Kib(committed)))
 }
 
 /// A process's resident memory in KiB, as `ps` prints it; `None` where it has just ended.

@@ -115,7 +115,7 @@ impl Recorder {
             let files = CGROUP_FILES.iter().map(|file| format!("{path}/{file}"));
             self.extra.extend(files.map(|file| (file.clone(), file)));
         }
-        if merging::is_offered(workload) {
+        if workload.offers_pages() {
             let files = merging::counters(&self.root).into_iter();
             self.sampled = files.map(|file| (file.clone(), file)).collect();
             let ksmd = self.extra.iter().filter(|(_, name)| name == KSMD_TIME);

@@ -21,7 +21,6 @@ use crate::availability::is_unknown;
 use crate::clock::{Alarm, RunClock, Stopwatch};
 use crate::error::Error;
 use crate::fork::fork;
-use crate::merging;
 use crate::meter::{DONE, Meter};
 use crate::outcomes::Outcomes;
 use crate::place::Place;
@@ -318,7 +317,7 @@ impl<'a> Supervisor<'a> {
     fn decide(&mut self, policy: Policy) -> Result<(), Errno> {
         let instances = self.plan.instances.iter().zip(&self.states);
         let guests = instances.filter_map(|(instance, state)| match state {
-            State::Running(running) if merging::offers(instance.process) => Some(running.number()),
+            State::Running(running) if instance.process.offers_pages() => Some(running.number()),
             _ => None,
         });
         let decided = self.daemons.decide(policy, self.place, guests);

@@ -6,6 +6,7 @@ use alloc::format;
 use alloc::vec;
 use alloc::vec::Vec;
 
+use crate::meminfo::Meminfo;
 use crate::settings::Setting;
 use crate::units::Kib;
 
@@ -56,6 +57,20 @@ pub struct Host {
     pub free: Kib,
     /// Resident memory of all guests, merged pages counted for each.
     pub committed: Kib,
+}
+
+impl Host {
+    /// A machine by its `/proc/meminfo`, with guests that have so much resident memory.
+    #[must_use]
+    pub fn of(meminfo: &Meminfo, committed: Kib) -> Self {
+        let kib = |item: Option<Kib>| item.unwrap_or(Kib(0));
+        let cached = kib(meminfo.buffers).saturating_add(kib(meminfo.cached));
+        Self {
+            total: kib(meminfo.mem_total),
+            free: kib(meminfo.mem_free).saturating_add(cached),
+            committed,
+        }
+    }
 }
 
 impl Ksmtuned {

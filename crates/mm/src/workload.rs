@@ -343,7 +343,31 @@ impl From<Bytes> for Size {
     }
 }
 
+impl Workload {
+    /// Whether any process does such a thing, within repetitions too.
+    pub fn any_action(&self, is_wanted: impl Fn(&Action) -> bool) -> bool {
+        let mut processes = self.processes.iter();
+        processes.any(|process| any_action(&process.steps, &is_wanted))
+    }
+
+    /// Whether any process offers pages to be merged (KSM).
+    #[must_use]
+    pub fn offers_pages(&self) -> bool {
+        self.processes.iter().any(Process::offers_pages)
+    }
+}
+
 impl Process {
+    /// Whether it offers pages to be merged (KSM).
+    #[must_use]
+    pub fn offers_pages(&self) -> bool {
+        any_action(&self.steps, &|action| match action {
+            Action::Map(map) => map.mergeable,
+            Action::Advise { advice, .. } => *advice == Advice::Mergeable,
+            _ => false,
+        })
+    }
+
     /// The names of its instances: the plain name, or `name.1`, `name.2`, … where there are
     /// several.
     pub fn instances(&self) -> impl Iterator<Item = String> + '_ {
@@ -352,4 +376,11 @@ impl Process {
             _ => alloc::format!("{}.{index}", self.name),
         })
     }
+}
+
+fn any_action(steps: &[Step], is_wanted: &impl Fn(&Action) -> bool) -> bool {
+    steps.iter().any(|step| match &step.action {
+        Action::Repeat { steps, .. } => any_action(steps, is_wanted),
+        action => is_wanted(action),
+    })
 }

@@ -32,7 +32,7 @@ impl Memory {
         if self.objects.buffers.none || self.objects.buffers.pages.has(page) {
             return;
         }
-        let is_full = |buffers: &Buffers| buffers.heads == buffers.slab_pages * HEADS_PER_PAGE;
+        let is_full = |buffers: &Buffers| buffers.heads >= buffers.slab_pages * HEADS_PER_PAGE;
         if is_full(&self.objects.buffers) && self.take_kernel_page().is_ok() {
             self.objects.buffers.slab_pages += 1;
         }

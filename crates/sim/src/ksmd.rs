@@ -2,12 +2,11 @@
 
 use mm::settings::Setting;
 use mm::units::Nanos;
-use mm::workload::{Action, Advice, Map, Workload};
+use mm::workload::Action;
 
 use crate::ksm::Scan;
 use crate::roles::{KSMD, WaitsFor};
 use crate::sched::{Event, Sleep, TICK};
-use crate::support::any_action;
 use crate::system::{BUDGET, Flow, System};
 
 /// Tunables that are written under ksmd's mutex.
@@ -100,13 +99,4 @@ impl System<'_> {
         self.memory.begin_batch();
         self.scheduler.wake(KSMD, now);
     }
-}
-
-/// Whether memory is merged in the workload.
-pub(crate) fn merges(workload: &Workload) -> bool {
-    any_action(workload, |action| match action {
-        Action::Map(Map { mergeable, .. }) => *mergeable,
-        Action::Advise { advice, .. } => *advice == Advice::Mergeable,
-        _ => false,
-    })
 }

@@ -30,14 +30,9 @@ impl System<'_> {
     fn host(&self) -> Host {
         let text = self.recorder.meminfo(&self.memory);
         let meminfo = Meminfo::parse(&text).unwrap_or_default();
-        let kib = |item: Option<Kib>| item.unwrap_or(Kib(0)).0;
         let tasks = self.tasks.iter().flatten();
         let guests = tasks.filter(|task| self.memory.is_merging(task.entity));
         let resident = guests.map(|task| task.rss + task.own_pages).sum();
-        Host {
-            total: Kib(kib(meminfo.mem_total)),
-            free: Kib(kib(meminfo.mem_free) + kib(meminfo.buffers) + kib(meminfo.cached)),
-            committed: Kib(self.memory.real(resident).0 * 4),
-        }
+        Host::of(&meminfo, Kib(self.memory.real(resident).0 * 4))
     }
 }

@@ -15,7 +15,6 @@ use mm::workload::Workload;
 
 use crate::boot;
 use crate::ksm::Template;
-use crate::ksmd::merges;
 use crate::memory::Memory;
 use crate::procfs::Procfs;
 use crate::psi::{Pressure, Resource, SYSTEM};
@@ -44,7 +43,7 @@ impl Recorder {
         let (capture, steps) = (Capture::default(), Vec::new());
         Self {
             procfs,
-            merging: match merges(workload) {
+            merging: match workload.offers_pages() {
                 true => Template::of(&boot.frame),
                 false => Template::default(),
             },

@@ -24,7 +24,6 @@ use mm::units::{Bytes, Nanos, PageSize, Pages};
 use mm::workload::{Action, Huge, Pattern, Step, Target};
 
 use crate::error::Error;
-use crate::ksmd::merges;
 use crate::memory::Memory;
 use crate::page_alloc::Zone;
 
@@ -92,7 +91,7 @@ pub fn state_size(scenario: &Scenario, scale: u64) -> Bytes {
     let machine = &scenario.machine;
     let swaps = machine.swaps.iter().map(|swap| swap.size.0);
     let all = swaps.fold(memory_and_files(machine), u64::saturating_add);
-    let merged = match merges(&scenario.workload) {
+    let merged = match scenario.workload.offers_pages() {
         true => machine.memory.0,
         false => 0,
     };

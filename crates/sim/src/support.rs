@@ -8,7 +8,6 @@ use mm::units::Bytes;
 use mm::workload::{Access, Action, Huge, Map, Process, Step, Target, Workload};
 
 use crate::error::Error;
-use crate::ksmd::merges;
 
 /// Refuses a scenario that needs a mechanism the model lacks.
 pub(crate) fn check(scenario: &Scenario) -> Result<(), Error> {
@@ -24,29 +23,17 @@ pub(crate) fn check(scenario: &Scenario) -> Result<(), Error> {
 
 /// Whether the workload writes the arm's settings by itself.
 pub(crate) fn applies_arm(workload: &Workload) -> bool {
-    any_action(workload, |action| *action == Action::ApplyArm)
+    workload.any_action(|action| *action == Action::ApplyArm)
 }
 
 /// Whether the workload writes to files.
 pub(crate) fn writes_files(workload: &Workload) -> bool {
-    any_action(workload, |action| match action {
+    workload.any_action(|action| match action {
         Action::Access(access) => {
             access.write_percent > 0 && matches!(access.target, Target::File(_))
         }
         _ => false,
     })
-}
-
-/// Whether any process does such a thing, within repetitions too.
-pub(crate) fn any_action(workload: &Workload, is_wanted: fn(&Action) -> bool) -> bool {
-    fn within(steps: &[Step], is_wanted: fn(&Action) -> bool) -> bool {
-        steps.iter().any(|step| match &step.action {
-            Action::Repeat { steps, .. } => within(steps, is_wanted),
-            action => is_wanted(action),
-        })
-    }
-    let mut processes = workload.processes.iter();
-    processes.any(|process| within(&process.steps, is_wanted))
 }
 
 fn check_process(process: &Process) -> Result<(), Error> {
@@ -78,7 +65,7 @@ fn check_map(map: &Map, place: &str) -> Result<(), Error> {
 
 /// Merged pages stay in memory, and no control group pays for them.
 fn check_merging(scenario: &Scenario) -> Result<(), Error> {
-    if !merges(&scenario.workload) {
+    if !scenario.workload.offers_pages() {
         return Ok(());
     }
     let locks = |action: &Action| {
@@ -93,7 +80,7 @@ fn check_merging(scenario: &Scenario) -> Result<(), Error> {
     refuse_if(swaps, "samepage merging with swap", "machine")?;
     let groups = !scenario.workload.cgroups.is_empty();
     refuse_if(groups, "samepage merging with control groups", "workload")?;
-    let locks = any_action(&scenario.workload, locks);
+    let locks = scenario.workload.any_action(locks);
     refuse_if(locks, "samepage merging with locked regions", "workload")
 }
 

@@ -114,10 +114,9 @@ impl Tunables {
     /// Brings back the values from before the first write; of a bytes/ratio pair both.
     pub(crate) fn restore(&mut self, memory: &mut Memory) {
         for (name, value) in core::mem::take(&mut self.before) {
-            if is_of_ksm(name) {
-                // A value that was there before is none that the kernel refuses, but for the time
-                // being: then the present one stays.
-                let _ = memory.write_ksm(name, &value);
+            if is_of_ksm(name) && memory.write_ksm(name, &value).is_err() {
+                // The kernel refuses it for the time being: the present one stays.
+                continue;
             }
             self.values.insert(name, value);
             self.take_effect(name, memory);

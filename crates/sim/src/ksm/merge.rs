@@ -3,7 +3,7 @@
 use mm::units::Pages;
 
 use super::candidate::Held;
-use super::tree::{Found, Node, NodeId};
+use super::tree::{Node, NodeId};
 use super::{AreaId, Place};
 use crate::folio::{NODE_PAGES, PageId, State};
 use crate::memory::Memory;
@@ -60,8 +60,7 @@ impl Memory {
             self.uncount(stale);
         }
         let most = self.ksm.settings.max_page_sharing;
-        let found = self.ksm.trees.search(nid, word, most);
-        let Found::Room(node) = found else {
+        let Some(node) = self.ksm.trees.search(nid, word, most) else {
             return false;
         };
         if self.prepare(place) {

@@ -213,14 +213,14 @@ impl Memory {
         ksm.counts.full_scans += 1;
         self.follow_candidates();
         let ksm = &mut self.ksm;
-        if let Some(bounds) = ksm.settings.advisor {
+        if ksm.settings.is_advised {
             let (began, cpu) = ksm.scan_began;
             let scan = FullScan {
                 took: now.saturating_sub(began),
                 cpu: (ksm.cpu_time + spent).saturating_sub(cpu),
                 pages_to_scan: ksm.settings.pages_to_scan,
             };
-            ksm.settings.pages_to_scan = ksm.advisor.advise(scan, bounds);
+            ksm.settings.pages_to_scan = ksm.advisor.advise(scan, ksm.settings.bounds);
         }
     }
 }

@@ -35,10 +35,9 @@ pub(crate) struct Settings {
     pub(super) merge_across_nodes: bool,
     pub(super) use_zero_pages: bool,
     pub(super) max_page_sharing: u32,
-    /// The advisor's bounds while it is switched on.
-    pub(super) advisor: Option<Bounds>,
-    /// Its bounds, for when it is.
-    bounds: Bounds,
+    /// The advisor sets `pages_to_scan`, within these bounds.
+    pub(super) is_advised: bool,
+    pub(super) bounds: Bounds,
 }
 
 impl Default for Settings {
@@ -51,7 +50,7 @@ impl Default for Settings {
             merge_across_nodes: true,
             use_zero_pages: false,
             max_page_sharing: 256,
-            advisor: None,
+            is_advised: false,
             bounds: Bounds::default(),
         }
     }
@@ -68,7 +67,7 @@ impl Memory {
         let settings = &mut self.ksm.settings;
         match name.strip_prefix(PREFIX).unwrap_or(name) {
             "run" => return self.write_run(number),
-            "pages_to_scan" if settings.advisor.is_some() => {
+            "pages_to_scan" if settings.is_advised => {
                 return refuse("the advisor sets it; set ksm.advisor_mode = none first");
             }
             "pages_to_scan" => settings.pages_to_scan = number,
@@ -97,8 +96,6 @@ impl Memory {
             "advisor_max_pages_to_scan" => settings.bounds.max_pages = number,
             _ => {}
         }
-        let settings = &mut self.ksm.settings;
-        settings.advisor = settings.advisor.map(|_| settings.bounds);
         Ok(())
     }
 
@@ -125,10 +122,9 @@ impl super::Ksm {
     /// The advisor begins with the fewest pages, and leaves the default behind.
     fn switch_advisor(&mut self, on: bool) {
         let settings = &mut self.settings;
-        if on == settings.advisor.is_some() {
+        if core::mem::replace(&mut settings.is_advised, on) == on {
             return;
         }
-        settings.advisor = on.then_some(settings.bounds);
         settings.pages_to_scan = match on {
             true => settings.bounds.min_pages,
             false => DEFAULT_PAGES,

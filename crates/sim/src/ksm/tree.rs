@@ -51,15 +51,6 @@ pub(super) struct Node {
     pub(super) is_listed: bool,
 }
 
-/// What a search for merged pages of a content finds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Found {
-    Nothing,
-    /// All of them are shared by as many as may be.
-    Full,
-    Room(NodeId),
-}
-
 impl Trees {
     pub(super) fn node(&mut self, id: NodeId) -> &mut Node {
         &mut self.nodes[id as usize]
@@ -74,25 +65,17 @@ impl Trees {
         self.unstable[nid].len() as u64
     }
 
-    /// Looks for a merged page of this content that one more may share.
-    pub(super) fn search(&self, nid: usize, word: u64, most: u32) -> Found {
-        let ids: &[NodeId] = match self.stable[nid].get(&word) {
-            None => return Found::Nothing,
-            Some(Copies::One(id)) => core::slice::from_ref(id),
-            Some(Copies::Chain(ids)) => ids,
+    /// A merged page of this content that one more may share.
+    pub(super) fn search(&self, nid: usize, word: u64, most: u32) -> Option<NodeId> {
+        let ids: &[NodeId] = match self.stable[nid].get(&word)? {
+            Copies::One(id) => core::slice::from_ref(id),
+            Copies::Chain(ids) => ids,
         };
-        let mapped = ids
-            .iter()
-            .rev()
-            .filter(|id| self.nodes[**id as usize].mapped > 0);
-        let mut found = Found::Nothing;
-        for &id in mapped {
-            if self.nodes[id as usize].len < most {
-                return Found::Room(id);
-            }
-            found = Found::Full;
-        }
-        found
+        let has_room = |id: &NodeId| {
+            let node = &self.nodes[*id as usize];
+            node.mapped > 0 && node.len < most
+        };
+        ids.iter().rev().copied().find(has_room)
     }
 
     /// A merged page has been freed, as nobody maps it any longer.
