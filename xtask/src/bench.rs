@@ -47,6 +47,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
         replays()?,
         model()?,
         copy()?,
+        merging()?,
         study(&plimsoll)?,
         pages::section(&plimsoll)?,
     ];
@@ -94,6 +95,14 @@ fn benchmark(name: &str, arguments: &[&str]) -> Result<String> {
 fn copy() -> Result<String> {
     let table = benchmark("copy", &[])?;
     Ok(format!("### Copied files, sampled\n\n{table}"))
+}
+
+/// What the benchmark of samepage merging prints.
+fn merging() -> Result<String> {
+    let table = benchmark("merging", &[])?;
+    Ok(format!(
+        "### A host of 1 TiB under ksmd, sampled\n\n{table}"
+    ))
 }
 
 /// The whole study on the model, all arms, with the report written.

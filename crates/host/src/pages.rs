@@ -170,7 +170,7 @@ impl<'a> Reader<'a> {
                         self.add_huge(process.pid);
                     }
                 }
-                Err(error) if memory::is_gone(&error) => self.lost.push(index),
+                Err(error) if crate::processes::is_gone(&error) => self.lost.push(index),
                 Err(error) => self.refused.push((index, crate::read::reason(&error))),
             }
         }

@@ -139,14 +139,19 @@ impl Process {
     }
 }
 
-/// A process that ends while it is looked at gives this error too.
 fn no_memory(error: &io::Error) -> NoMemory {
-    let ended = error.raw_os_error() == Some(rustix::io::Errno::SRCH.raw_os_error());
-    match error.kind() {
-        io::ErrorKind::NotFound => NoMemory::Gone,
-        _ if ended => NoMemory::Gone,
-        _ => NoMemory::Refused(reason(error)),
+    if is_gone(error) {
+        NoMemory::Gone
+    } else {
+        NoMemory::Refused(reason(error))
     }
+}
+
+/// Whether an error says that the process has ended: it has no files any more, or ended while one
+/// was read.
+pub(crate) fn is_gone(error: &io::Error) -> bool {
+    let ended = error.raw_os_error() == Some(rustix::io::Errno::SRCH.raw_os_error());
+    ended || error.kind() == io::ErrorKind::NotFound
 }
 
 #[cfg(test)]

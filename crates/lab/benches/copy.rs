@@ -3,12 +3,14 @@
 //!
 //! `cargo bench -p plimsoll-lab --bench copy` prints a Markdown table; `cargo xtask bench` uses it.
 
+mod clock;
+
+use clock::cpu_seconds;
 use mm::calibration::Calibration;
 use mm::outcome::Outcome;
 use mm::scenario::Scenario;
 use plimsoll_lab::calibration;
 use plimsoll_lab::study::Study;
-use rustix::time::{ClockId, clock_gettime};
 
 const KERNEL: &str = "6.1";
 const ROUNDS: usize = 5;
@@ -79,9 +81,4 @@ fn measure(scenarios: &[Scenario], calibration: &Calibration) -> (u64, Vec<f64>)
     let mut seconds: Vec<f64> = (0..ROUNDS).map(round).collect();
     seconds.sort_by(f64::total_cmp);
     (bytes, seconds)
-}
-
-fn cpu_seconds() -> f64 {
-    let time = clock_gettime(ClockId::ProcessCPUTime);
-    time.tv_sec as f64 + time.tv_nsec as f64 / 1e9
 }

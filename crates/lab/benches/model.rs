@@ -3,12 +3,14 @@
 //!
 //! `cargo bench -p plimsoll-lab --bench model` prints a Markdown table; `cargo xtask bench` uses it.
 
+mod clock;
+
+use clock::cpu_seconds;
 use mm::calibration::Calibration;
 use mm::outcome::Outcome;
 use mm::units::PageSize;
 use plimsoll_lab::calibration;
 use plimsoll_lab::study::Study;
-use rustix::time::{ClockId, clock_gettime};
 
 const KERNEL: &str = "6.12";
 const ROUNDS: usize = 5;
@@ -76,12 +78,6 @@ fn measure(case: &Case, arm: &str, calibration: &Calibration) -> f64 {
     let outcome = Outcome::from_capture(capture).expect("the model writes steps");
     let bytes: u64 = outcome.steps.iter().map(|step| step.bytes.0).sum();
     (bytes / PageSize::FOUR_KIB.bytes()) as f64 / 1e6 / seconds
-}
-
-/// CPU time of this thread: what else the machine does is not counted.
-fn cpu_seconds() -> f64 {
-    let time = clock_gettime(ClockId::ThreadCPUTime);
-    time.tv_sec as f64 + time.tv_nsec as f64 / 1e9
 }
 
 fn print_lines(case: &Case, speeds: &mut [Vec<f64>; 2]) {

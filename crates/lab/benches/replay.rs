@@ -3,14 +3,16 @@
 //! `cargo bench -p plimsoll-lab --bench replay` prints a Markdown table; `-- trace PAGES FILE`
 //! writes the trace of a case instead, for other programs to read. `cargo xtask bench` uses both.
 
+mod clock;
+
 use std::fs::{self, File};
 use std::io::{BufWriter, Write as _};
 
+use clock::cpu_seconds;
 use mm::access::Zipf;
 use mm::prng::Prng;
 use mm::units::{PageSize, Pages};
 use plimsoll_lab::trace::write_oracle_general;
-use rustix::time::{ClockId, clock_gettime};
 use sim::replay::{Counters, Lru, Replay, ReplayOptions};
 
 const ACCESSES: usize = 20_000_000;
@@ -137,12 +139,6 @@ fn measure(case: &Case, lru: Lru, accesses: &[u32]) -> (f64, f64) {
     let after = replay.counters();
     let million = (after.accesses - before.accesses) as f64 / 1e6;
     (million / seconds, miss_ratio(before, after))
-}
-
-/// CPU time of this thread: what else the machine does is not counted.
-fn cpu_seconds() -> f64 {
-    let time = clock_gettime(ClockId::ThreadCPUTime);
-    time.tv_sec as f64 + time.tv_nsec as f64 / 1e9
 }
 
 fn miss_ratio(before: Counters, after: Counters) -> f64 {

@@ -1,5 +1,5 @@
 //! The vocabulary of Linux memory: units, kernel-file parsers, kernel formulas, the tunable
-//! catalogue, machines, workloads and captures.
+//! catalogue, rules of daemons, machines, workloads and captures.
 //!
 //! Everything here is a value or a pure function of values. No file, clock, thread or random state
 //! can appear: the crate is `no_std` and forbids unsafe code. `inspect` explains a live kernel with

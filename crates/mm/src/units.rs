@@ -4,6 +4,8 @@
 //! reader panic. Conversions that depend on the page size take a [`PageSize`]; nothing here assumes
 //! 4 KiB.
 
+use alloc::format;
+use alloc::string::String;
 use core::fmt;
 use core::iter::Sum;
 use core::ops::{Add, AddAssign, Sub, SubAssign};
@@ -146,6 +148,13 @@ impl Bytes {
     pub const fn pages_floor(self, page: PageSize) -> Pages {
         Pages(self.0 / page.bytes())
     }
+
+    /// A difference of bytes, written as an amount is: "-512 B", "1.4 GiB".
+    #[must_use]
+    pub fn signed(difference: i64) -> String {
+        let sign = if difference < 0 { "-" } else { "" };
+        format!("{sign}{}", Self(difference.unsigned_abs()))
+    }
 }
 
 impl Kib {
@@ -231,6 +240,8 @@ mod tests {
     #[test]
     fn amounts_read_as_people_write_them() {
         let bytes = |n| Bytes(n).to_string();
+        assert_eq!(Bytes::signed(-512), "-512 B");
+        assert_eq!(Bytes::signed(2048), bytes(2048));
         assert_eq!(bytes(0), "0 B");
         assert_eq!(bytes(1023), "1023 B");
         assert_eq!(bytes(1024), "1 KiB");

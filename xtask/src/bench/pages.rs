@@ -1,7 +1,7 @@
 //! How fast `plimsoll ksm estimate` reads the pages of a process.
 
 use std::io::{BufRead as _, BufReader};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
 use anyhow::{Context as _, Result, bail};
@@ -24,40 +24,34 @@ pub(super) fn section(plimsoll: &Path) -> Result<String> {
          {ROUNDS}. The time is that of\nthe whole command, less that of one on a process of 100 \
          pages.\n\n| kept | thousand pages per CPU second | GB per CPU second |\n|---|---|---|\n"
     );
-    let idle = seconds(plimsoll, 100, KEPT[0].1)?;
+    let tenant = tenant(plimsoll)?;
+    let idle = seconds(plimsoll, &tenant, 100, KEPT[0].1)?;
     for (name, keep) in KEPT {
-        let each = PAGES as f64 / (seconds(plimsoll, PAGES, keep)? - idle).max(0.01);
+        let each = PAGES as f64 / (seconds(plimsoll, &tenant, PAGES, keep)? - idle).max(0.01);
         let (thousands, gigabytes) = (each / 1e3, each * 4096.0 / 1e9);
         text += &format!("| {name} | {thousands:.0} | {gigabytes:.1} |\n");
     }
     Ok(text)
 }
 
-/// CPU seconds of the command on a process with so many pages.
-fn seconds(plimsoll: &Path, pages: u64, keep: &str) -> Result<f64> {
+/// Builds the process that is read; its path.
+fn tenant(plimsoll: &Path) -> Result<PathBuf> {
     let mut cargo = process::cargo();
-    let build = [
-        "build",
-        "--quiet",
-        "--release",
-        "--package",
-        "plimsoll",
-        "--example",
-        "tenant",
-    ];
-    process::succeed(cargo.args(build))?;
-    let program = plimsoll
-        .parent()
-        .context("a folder")?
-        .join("examples/tenant");
-    let mut tenant = process::program(&program);
+    cargo.args(["build", "--quiet", "--release"]);
+    process::succeed(cargo.args(["--package", "plimsoll", "--example", "tenant"]))?;
+    let folder = plimsoll.parent().context("a folder")?;
+    Ok(folder.join("examples/tenant"))
+}
+
+/// CPU seconds of the command on a process with so many pages.
+fn seconds(plimsoll: &Path, tenant: &Path, pages: u64, keep: &str) -> Result<f64> {
+    let mut tenant = process::program(tenant);
+    let place = process::describe(&tenant);
     tenant
         .arg(format!("unique={pages}"))
         .stdin(Stdio::piped())
         .stdout(Stdio::piped());
-    let mut tenant = tenant
-        .spawn()
-        .with_context(|| program.display().to_string())?;
+    let mut tenant = tenant.spawn().context(place)?;
     let mut line = String::new();
     let output = tenant.stdout.take().context("its output is piped")?;
     BufReader::new(output).read_line(&mut line)?;

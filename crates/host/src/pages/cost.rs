@@ -7,14 +7,12 @@ use std::os::unix::fs::FileExt as _;
 use mm::formula::ksmd::VisitCost;
 use mm::units::{Nanos, PageSize};
 
+use super::memory::BLOCK;
 use super::{bytes, cpu_time};
 use crate::Root;
 
 /// Bytes that the costs are measured on: more than a core's own caches hold.
 const MEASURED: usize = 32 << 20;
-
-/// Pages that are read at a time.
-const BLOCK: usize = 64;
 
 /// Times that each is measured; the least counts, for whatever else runs only adds.
 const ROUNDS: usize = 3;

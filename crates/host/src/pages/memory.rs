@@ -14,7 +14,7 @@ use super::units::{Stretch, Unit};
 use crate::Root;
 
 /// Pages that one system call reads: enough to hide its cost, little enough for the caches.
-const BLOCK: usize = 64;
+pub(super) const BLOCK: usize = 64;
 
 /// A process's page map and memory.
 pub(super) struct Memory {
@@ -164,10 +164,4 @@ impl Memory {
             present = &present[pages + unreadable..];
         }
     }
-}
-
-/// Whether an error says that the process has ended.
-pub(super) fn is_gone(error: &io::Error) -> bool {
-    let ended = error.raw_os_error() == Some(Errno::SRCH.raw_os_error());
-    ended || error.kind() == io::ErrorKind::NotFound
 }

@@ -36,7 +36,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FILE", conflicts_with = "watch")]
     save: Option<PathBuf>,
     /// Seconds over which rates are taken; 0 takes none
-    #[arg(long, value_name = "SECONDS", default_value = "1", value_parser = seconds)]
+    #[arg(long, value_name = "SECONDS", default_value = "1", value_parser = super::seconds)]
     interval: Duration,
     /// Show the state again after every interval, until interrupted
     #[arg(long)]
@@ -158,14 +158,5 @@ fn watch(args: &Args) -> anyhow::Result<ExitCode> {
             None => show(&view, args)?,
         }
         before = now;
-    }
-}
-
-fn seconds(text: &str) -> Result<Duration, String> {
-    let refused = || "expected seconds from 0 to 3600, as in 0.5".to_owned();
-    let seconds: f64 = text.parse().map_err(|_| refused())?;
-    match seconds {
-        0.0..=3600.0 => Duration::try_from_secs_f64(seconds).map_err(|_| refused()),
-        _ => Err(refused()),
     }
 }

@@ -1,6 +1,8 @@
 //! The verbs, one a file: `#[derive(clap::Args)] struct Args` and
 //! `fn run(args: Args) -> anyhow::Result<ExitCode>`.
 
+use std::time::Duration;
+
 pub(crate) mod calibrate;
 pub(crate) mod fidelity;
 pub(crate) mod inspect;
@@ -9,3 +11,13 @@ pub(crate) mod predict;
 pub(crate) mod prove;
 pub(crate) mod replay;
 pub(crate) mod report;
+
+/// An argument in seconds.
+fn seconds(text: &str) -> Result<Duration, String> {
+    let refused = || "expected seconds from 0 to 3600, as in 0.5".to_owned();
+    let seconds: f64 = text.parse().map_err(|_| refused())?;
+    match seconds {
+        0.0..=3600.0 => Duration::try_from_secs_f64(seconds).map_err(|_| refused()),
+        _ => Err(refused()),
+    }
+}

@@ -120,7 +120,7 @@ impl Merging {
             page.amount("metadata", items.saturating_mul(RMAP_ITEM.0), &about);
         }
         if let Some(profit) = self.kernel_profit_bytes.or(self.profit_bytes) {
-            page.row("profit", signed(profit), "saved less metadata");
+            page.row("profit", Bytes::signed(profit), "saved less metadata");
         }
         if let (Some(seconds), Some(pages), Some(sleep)) = (
             self.shortest_scan_seconds,
@@ -135,9 +135,4 @@ impl Merging {
             page.row("one full scan takes", format!("{seconds:.0} s"), &about);
         }
     }
-}
-
-fn signed(bytes: i64) -> String {
-    let sign = if bytes < 0 { "-" } else { "" };
-    format!("{sign}{}", Bytes(bytes.unsigned_abs()))
 }

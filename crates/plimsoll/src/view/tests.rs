@@ -65,9 +65,20 @@ fn swap_areas_and_zswap() {
     );
 }
 
+/// The section that these counters of KSM make.
+fn check_ksm(values: &[(&str, &str)], expected: &Expect) {
+    let path = |name: &str| format!("sys/kernel/mm/ksm/{name}");
+    let files: Vec<_> = values
+        .iter()
+        .map(|&(name, text)| (path(name), text))
+        .collect();
+    let files = files.iter().map(|(path, text)| (path.as_str(), *text));
+    let files: Vec<_> = files.chain([MEMINFO]).collect();
+    check(&files, "Kernel samepage", expected);
+}
+
 #[test]
 fn samepage_merging_with_its_profit() {
-    let ksm = |name: &str| format!("sys/kernel/mm/ksm/{name}");
     let values = [
         ("run", "1"),
         ("pages_shared", "1000"),
@@ -79,15 +90,8 @@ fn samepage_merging_with_its_profit() {
         ("sleep_millisecs", "20"),
         ("general_profit", "3944000"),
     ];
-    let paths: Vec<String> = values.iter().map(|(name, _)| ksm(name)).collect();
-    let files = paths
-        .iter()
-        .zip(values)
-        .map(|(path, (_, text))| (path.as_str(), text));
-    let files: Vec<(&str, &str)> = files.chain([MEMINFO]).collect();
-    check(
-        &files,
-        "Kernel samepage",
+    check_ksm(
+        &values,
         &expect![[r#"
             Kernel samepage merging (KSM)
               state                        merging  12 full scans
@@ -120,13 +124,8 @@ fn a_published_host_s_counters_give_its_profit_of_9_5_gb_and_what_smart_scan_lef
         ("general_profit", "9508241408"),
         ("advisor_mode", "[none] scan-time"),
     ];
-    let path = |(name, text)| (format!("sys/kernel/mm/ksm/{name}"), text);
-    let files = values.map(path);
-    let files = files.iter().map(|(path, text)| (path.as_str(), *text));
-    let files: Vec<(&str, &str)> = files.chain([MEMINFO]).collect();
-    check(
-        &files,
-        "Kernel samepage",
+    check_ksm(
+        &values,
         &expect![[r#"
         Kernel samepage merging (KSM)
           state                        merging  100 full scans

@@ -38,11 +38,11 @@ pub(crate) struct Args {
     cgroup: Option<String>,
     /// Seconds from the first look at the pages to the second; what changes meanwhile does not
     /// merge
-    #[arg(long, value_name = "SECONDS", default_value = "2", value_parser = seconds)]
+    #[arg(long, value_name = "SECONDS", default_value = "2", value_parser = crate::cmd::seconds)]
     sample_time: Duration,
     /// Seconds of CPU time that the estimate may take; what is not reached by then widens the
     /// interval
-    #[arg(long, value_name = "SECONDS", default_value = "10", value_parser = seconds)]
+    #[arg(long, value_name = "SECONDS", default_value = "10", value_parser = crate::cmd::seconds)]
     cpu_limit: Duration,
     /// Pages kept for comparison, at 24 bytes each; where there are more, one content in 2, 4, …
     /// is kept and the interval says what that costs
@@ -124,15 +124,6 @@ fn show(figures: &Figures, json: bool) -> anyhow::Result<()> {
         false => out.write_all(text::page(figures, Canvas::detect()).as_bytes())?,
     }
     Ok(out.flush()?)
-}
-
-fn seconds(text: &str) -> Result<Duration, String> {
-    let refused = || "expected seconds from 0 to 3600, as in 0.5".to_owned();
-    let seconds: f64 = text.parse().map_err(|_| refused())?;
-    match seconds {
-        0.0..=3600.0 => Duration::try_from_secs_f64(seconds).map_err(|_| refused()),
-        _ => Err(refused()),
-    }
 }
 
 fn pages(text: &str) -> Result<u32, String> {

@@ -50,7 +50,7 @@ fn write_saving(page: &mut Page, figures: &Figures, saving: &Saving) {
     page.amount("less metadata", saving.metadata_bytes, &items);
     page.row(
         "profit",
-        signed(saving.profit_bytes),
+        Bytes::signed(saving.profit_bytes),
         "what KSM's general_profit is about",
     );
     if figures.already_merged_bytes > 0 {
@@ -260,9 +260,4 @@ fn duration(seconds: f64) -> String {
         ..172_800.0 => format!("{:.1} h", seconds / 3600.0),
         _ => format!("{:.0} days", seconds / 86_400.0),
     }
-}
-
-fn signed(bytes: i64) -> String {
-    let sign = if bytes < 0 { "-" } else { "" };
-    format!("{sign}{}", Bytes(bytes.unsigned_abs()))
 }
