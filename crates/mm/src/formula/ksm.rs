@@ -42,7 +42,7 @@ pub fn skipped_share(ksm: &KsmNumbers) -> Option<f64> {
 /// The shortest time in which ksmd can scan `pages` once: the sleeps alone.
 #[must_use]
 pub fn scan_time(pages: u64, pages_to_scan: u64, sleep: Nanos) -> Option<Nanos> {
-    let rounds = pages.checked_div(pages_to_scan)?;
+    let rounds = (pages_to_scan > 0).then(|| pages.div_ceil(pages_to_scan))?;
     Some(Nanos(rounds.saturating_mul(sleep.0)))
 }
 
@@ -88,5 +88,10 @@ mod tests {
         let pass = scan_time(pages, 9000, Nanos(20_000_000)).expect("pages_to_scan is not 0");
         assert_eq!(pass.0 / 1_000_000_000, 353);
         assert_eq!(scan_time(1, 0, Nanos(1)), None);
+        assert_eq!(
+            scan_time(1, 100, Nanos(1)),
+            Some(Nanos(1)),
+            "a part of a batch"
+        );
     }
 }

@@ -76,14 +76,15 @@ impl Pace {
         busy / (busy + self.sleep.0 as f64).max(1.0)
     }
 
-    /// How long a full scan of so many candidates takes; `None` where ksmd visits none.
+    /// How long a full scan of so many candidates takes, with the sleep after each of its batches;
+    /// `None` where ksmd visits none.
     #[must_use]
     pub fn scan(self, candidates: u64, visit: Nanos) -> Option<Nanos> {
         let each = (self.pages_to_scan > 0).then_some(self.pages_to_scan)?;
-        let rounds = candidates as f64 / each as f64;
-        Some(Nanos(
-            (rounds * (self.busy(visit) + self.sleep.0 as f64)) as u64,
-        ))
+        let visits = candidates.saturating_mul(visit.0);
+        // The end of a full scan ends its batch, however many pages it might still visit.
+        let sleeps = candidates.div_ceil(each).saturating_mul(self.sleep.0);
+        Some(Nanos(visits.saturating_add(sleeps)))
     }
 
     /// How long it takes until everything is merged that can be: a scan for checksums, and one
@@ -116,6 +117,8 @@ mod tests {
         assert!((pace.cpu(VISIT) - 18.0 / 38.0).abs() < 1e-9);
         let scan = pace.scan((607 << 30) / 4096, VISIT).expect("it scans");
         assert_eq!(scan.0 / Nanos::SECOND.0, 671);
+        let scan = pace.scan(100, VISIT);
+        assert_eq!(scan, Some(Nanos(100 * VISIT.0 + SLEEP.0)), "one batch");
         let asleep = Pace {
             pages_to_scan: 0,
             sleep: SLEEP,
@@ -149,8 +152,8 @@ mod tests {
             sleep: SLEEP,
         };
         let merged = pace.until_merged(load(8191, 0, 0), cost).expect("it scans");
-        let rounds = 81.91 * (2.0 * 0.02 + 100.0 * (1300.0 + 4420.0) / 1e9);
-        assert!((merged.seconds() - rounds).abs() < 0.001, "{merged}");
+        let scans = 2.0 * 82.0 * 0.02 + 8191.0 * (1300.0 + 4420.0) / 1e9;
+        assert!((merged.seconds() - scans).abs() < 0.001, "{merged}");
         let asleep = Pace {
             pages_to_scan: 0,
             sleep: SLEEP,
