@@ -48,6 +48,10 @@ impl System<'_> {
             && match action {
                 Action::ApplyArm => waits(&self.scenario.arm_settings.0),
                 Action::Set(settings) => waits(settings),
+                Action::Policy(policy) => {
+                    let mut tunables = policy.tunables().iter();
+                    tunables.any(|tunable| WITH_MUTEX.contains(tunable))
+                }
                 _ => false,
             }
     }
