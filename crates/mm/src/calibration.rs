@@ -126,8 +126,12 @@ costs! {
         /// A pass of reclaim over the node, without what it does for each page: every shrinker is
         /// asked.
         pass_ps = "pass",
+        /// A batch of ksmd without what it does for each page: waking and falling asleep.
+        ksm_batch_ps = "ksm-batch",
         /// ksmd's visit of a candidate that is merged already.
         ksm_visit_ps = "ksm-visit",
+        /// What smart scan takes of a visit: asking whether it passes over the candidate.
+        ksm_smart_ps = "ksm-smart",
         /// Computing the checksum of a page, beyond the visit.
         ksm_checksum_ps = "ksm-checksum",
         /// What a candidate's first visit takes beyond its checksum: making its item.

@@ -35,6 +35,7 @@ pub mod prng;
 pub mod process;
 pub mod psi;
 pub mod recompute;
+pub mod release;
 pub mod scenario;
 pub mod settings;
 pub mod snapshot;

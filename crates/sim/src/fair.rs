@@ -6,7 +6,7 @@
 
 use alloc::vec::Vec;
 
-use crate::rules::is_since;
+use mm::release::is_since;
 
 /// What a waking task must be behind the running one to take its CPU, and what the other constants
 /// of the completely fair scheduler are on one CPU, in nanoseconds.

@@ -1,11 +1,12 @@
 //! The page cache: files, reads through it, and what is being read (`mm/filemap.c`).
 
+use mm::release::is_since;
+
 use crate::disk::{Direction, Request};
 use crate::folio::{Flag, Folios, MAPPED, PageId, State};
 use crate::memory::Memory;
 use crate::page_alloc::{Effort, NoPage};
 use crate::readahead::{Readahead, Rest, Window};
-use crate::rules::is_since;
 use crate::workingset::History;
 
 const PAGE: u64 = 4096;

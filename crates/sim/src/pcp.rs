@@ -5,8 +5,9 @@
 //! tunes it between that and an eighth of the zone, and draws ever larger batches of single pages
 //! while nothing is freed, whatever they are for.
 
+use mm::release::is_since;
+
 use crate::page_alloc::HUGE_PAGES;
-use crate::rules::is_since;
 
 /// A batch grows by this many doublings at most (`CONFIG_PCP_BATCH_SCALE_MAX`).
 const SCALE_MAX: u32 = 5;

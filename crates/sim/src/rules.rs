@@ -1,5 +1,6 @@
 //! How this kernel reclaims: what depends on its release, and the tunables that reclaim reads.
 
+use mm::release::is_since;
 use mm::units::Nanos;
 
 /// Switches and weights of reclaim.
@@ -116,33 +117,12 @@ impl Rules {
             doubts_refaults: is_since(release, 6, 9),
             takes_pages_with_the_block: !is_since(release, 6, 10),
             leaves_young_files: is_since(release, 6, 10),
-            ksm_checks_first: is_since(release, 6, 11),
+            ksm_checks_first: mm::formula::ksm::checks_first(release),
             ksm_parts_zero_pages: is_since(release, 6, 6),
             split_drops_empty_pages: is_since(release, 6, 12),
             aging_wakes_flushers: !is_since(release, 6, 12),
             lru_gen_is_early: !is_since(release, 6, 3),
             ..Self::default()
         }
-    }
-}
-
-/// Whether a release is `major.minor` or a later one; one that cannot be read is.
-pub(crate) fn is_since(release: &str, major: u32, minor: u32) -> bool {
-    let mut numbers = release.split(['.', '-']).map(str::parse::<u32>);
-    match (numbers.next(), numbers.next()) {
-        (Some(Ok(a)), Some(Ok(b))) => (a, b) >= (major, minor),
-        _ => true,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn rotations_count_since_6_2() {
-        let counts = |release| Rules::of(release).counts_rotations;
-        assert!(!counts("6.1.0-56-cloud-amd64") && !counts("5.15.0"));
-        assert!(counts("6.12.117+deb12-cloud-amd64") && counts("7.0-rc1") && counts("custom"));
     }
 }

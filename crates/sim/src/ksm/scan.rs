@@ -101,7 +101,9 @@ impl Memory {
         if !self.ksm.is_in_batch && !self.ksm.has_work() {
             return Scan::Waits;
         }
-        self.ksm.is_in_batch = true;
+        if !core::mem::replace(&mut self.ksm.is_in_batch, true) {
+            self.spent += self.costs.ksm_batch_ps;
+        }
         while self.ksm.left >= self.scale {
             match self.next_page() {
                 Next::Page(place) => {
@@ -175,12 +177,14 @@ impl Memory {
             self.follow_candidates();
         }
         let is_merged = self.folios.is_merged(self.ksm.page(place));
-        let skips = self.ksm.settings.smart_scan && !is_merged;
-        if skips && self.ksm.candidate(place).is_skipped() {
-            self.ksm.counts.skipped += 1;
-            self.leave_tree(place);
-            self.spent += self.costs.ksm_skip_ps;
-            return None;
+        if self.ksm.settings.smart_scan {
+            if !is_merged && self.ksm.candidate(place).is_skipped() {
+                self.ksm.counts.skipped += 1;
+                self.leave_tree(place);
+                self.spent += self.costs.ksm_skip_ps;
+                return None;
+            }
+            self.spent += self.costs.ksm_smart_ps;
         }
         Some(Next::Page(place))
     }
