@@ -155,6 +155,8 @@ fn boot(
     Ok(Boot {
         memory: Bytes(mib << 20),
         uptime: frame.file("proc/uptime").map_or(Nanos::ZERO, uptime),
+        // No file shows it: a kernel probe does (docs/model.md, "Costs").
+        dirty_limit: None,
         capture: Capture {
             frames: vec![kept(frame)],
         },

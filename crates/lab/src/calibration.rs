@@ -11,6 +11,7 @@
 //! [[boot]]
 //! memory = "3840 MiB"
 //! uptime = "2034716603 ns"
+//! dirty-limit = 157991
 //! capture = "boot-3840.capture.gz"
 //! ```
 
@@ -24,7 +25,7 @@ use flate2::read::GzDecoder;
 use flate2::write::GzEncoder;
 use mm::calibration::{Boot, Calibration, Costs};
 use mm::capture::Capture;
-use mm::units::Bytes;
+use mm::units::{Bytes, Pages};
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
@@ -163,6 +164,7 @@ fn from_files(
         boots.push(Boot {
             memory: quantity::size(&entry.memory).map_err(unit)?,
             uptime: quantity::duration(&entry.uptime).map_err(unit)?,
+            dirty_limit: entry.dirty_limit.map(Pages),
             capture,
         });
     }
@@ -183,6 +185,7 @@ fn to_toml(calibration: &Calibration) -> String {
     let boot = |boot: &Boot| BootView {
         memory: shown(boot.memory),
         uptime: format!("{} ns", boot.uptime.0),
+        dirty_limit: boot.dirty_limit.map(|Pages(limit)| limit),
         capture: boot_file(boot),
     };
     let head = Head {
@@ -234,6 +237,8 @@ struct Head {
 struct BootView {
     memory: String,
     uptime: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    dirty_limit: Option<u64>,
     capture: String,
 }
 
@@ -278,6 +283,7 @@ mod tests {
                 frames: vec![frame.clone()],
             },
             uptime,
+            dirty_limit: Some(Pages(10_898)),
         };
         Calibration {
             kernel: "6.1.0-53".to_owned(),

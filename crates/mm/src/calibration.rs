@@ -8,7 +8,7 @@ use alloc::vec::Vec;
 
 use crate::capture::Capture;
 use crate::machine::Machine;
-use crate::units::{Bytes, Nanos};
+use crate::units::{Bytes, Nanos, Pages};
 
 /// A calibration of one kernel on one bench.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -198,4 +198,9 @@ pub struct Boot {
     pub capture: Capture,
     /// How long after power-on it was taken.
     pub uptime: Nanos,
+    /// The dirty threshold that the kernel computed when only a part of memory was there
+    /// (`page_writeback_init` comes before the rest of it is initialised): its slow limit, and what
+    /// tasks may dirty between two looks, follow that one until a dirty tunable is written. `None`
+    /// is not known: as if all memory had been there.
+    pub dirty_limit: Option<Pages>,
 }

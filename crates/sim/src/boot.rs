@@ -45,6 +45,8 @@ pub(crate) struct State {
     pub(crate) frame: Frame,
     /// How long it took.
     pub(crate) uptime: Nanos,
+    /// The dirty threshold at an early moment of it, where that is known.
+    pub(crate) dirty_limit: Option<Pages>,
     /// Pages that the allocator owns beyond those in the frame's files.
     pub(crate) managed_delta: i64,
 }
@@ -108,6 +110,7 @@ fn as_captured(boot: &Boot) -> Result<State, Error> {
         layout,
         frame,
         uptime: boot.uptime,
+        dirty_limit: boot.dirty_limit,
         managed_delta: 0,
     })
 }

@@ -133,7 +133,7 @@ impl<'a> System<'a> {
             system.scheduler.add_kernel_thread();
         });
         system.make_tasks()?;
-        system.memory.set_dirty_ratelimit();
+        system.memory.begin_throttling(boot.dirty_limit);
         system.write_initial_settings()?;
         system.available = system.recorder.available(&system.memory);
         Ok(system)

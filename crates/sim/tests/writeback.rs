@@ -138,7 +138,7 @@ fn a_file_that_is_not_old_goes_on_to_be_written_by_the_timer_only_before_6_10() 
     let steps = || {
         let mut steps = writer(0, 1);
         steps.push(step(sync(0)));
-        steps.extend(writer(1, 12));
+        steps.extend(writer(1, 13));
         steps.extend([wait_seconds(1), snapshot("one slice later")]);
         steps.extend([wait_seconds(5), snapshot("after the timer")]);
         vec![process("a", steps)]

@@ -6,6 +6,7 @@ use core::str::FromStr;
 use super::{Balance, Event, Inode, Judged, Period, Rates, Share, State, Step, Update, View, Work};
 use crate::formula::dirty::Thresholds;
 use crate::formula::throttle::bandwidth::Bandwidth;
+use crate::formula::throttle::counter::Counter;
 use crate::formula::throttle::ratelimit::Ratelimit;
 use crate::formula::throttle::share::{Bounds, Completed, Completions};
 use crate::formula::throttle::{Counts, Device, Domain, Limit, Pace};
@@ -160,12 +161,12 @@ pub(super) fn share(line: &Line<'_>, fields: &str) -> Result<Event, ParseError> 
         domain: domain(line, fields, "")?,
         bandwidth: number("awrite_bw")?,
         all: Completions {
-            events: number("all")?,
+            events: Counter::of(number("all")?),
             period: number("period")?,
-            ends: 0,
+            ..Completions::default()
         },
         own: Completed {
-            events: number("own")?,
+            events: Counter::of(number("own")?),
             period: number("since")?,
         },
         bounds: bounds(line, fields)?,
@@ -263,9 +264,10 @@ pub(super) fn period(line: &Line<'_>, fields: &str) -> Result<Event, ParseError>
     let number = |name| field(line, fields, name);
     Ok(Event::Period(Period {
         all: Completions {
-            events: number("all")?,
+            events: Counter::of(number("all")?),
             period: number("period")?,
             ends: number("ends")?,
+            ..Completions::default()
         },
         now: number("now")?,
     }))

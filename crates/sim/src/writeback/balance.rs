@@ -113,9 +113,20 @@ impl Memory {
         dirty::thresholds(background, dirty, dirtyable, PageSize::FOUR_KIB)
     }
 
-    /// The dirty threshold was set anew, or the machine has booted (`writeback_set_ratelimit`).
-    pub(crate) fn set_dirty_ratelimit(&mut self) {
+    /// The machine has booted, and computed its dirty threshold when only a part of memory was
+    /// there (`page_writeback_init`).
+    pub(crate) fn begin_throttling(&mut self, early: Option<Pages>) {
         let threshold = self.dirty_thresholds().dirty;
+        self.writeback.domain.completions = Completions::new(self.cpus);
+        self.set_ratelimit(early.unwrap_or(threshold).min(threshold));
+    }
+
+    /// The dirty threshold was set anew (`writeback_set_ratelimit`).
+    pub(crate) fn set_dirty_ratelimit(&mut self) {
+        self.set_ratelimit(self.dirty_thresholds().dirty);
+    }
+
+    fn set_ratelimit(&mut self, threshold: Pages) {
         let domain = &mut self.writeback.domain;
         domain.limit.reset(threshold);
         domain.ratelimit = ratelimit_pages(threshold, self.cpus);
@@ -287,7 +298,7 @@ impl Memory {
         let now = self.ticks();
         let writeback = &mut self.writeback;
         writeback.domain.completions.tick(now);
-        let completed = &writeback.devices[disk].throttle.completed;
+        let completed = &mut writeback.devices[disk].throttle.completed;
         writeback.domain.completions.share(completed)
     }
 

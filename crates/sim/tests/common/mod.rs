@@ -265,6 +265,7 @@ pub fn calibration() -> Calibration {
                 frames: vec![frame],
             },
             uptime: Nanos::SECOND,
+            dirty_limit: None,
         }],
     }
 }

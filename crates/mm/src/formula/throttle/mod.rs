@@ -20,6 +20,7 @@
 //! the same device; the smaller position ratio of both rules, with that domain's device.
 
 pub mod bandwidth;
+pub mod counter;
 mod pause;
 pub mod position;
 pub mod ratelimit;

@@ -2,12 +2,14 @@
 //! written.
 //!
 //! The kernel's flexible proportions (`lib/flex_proportions.c`) with the period of
-//! `mm/page-writeback.c`, as on 6.1 and 6.12. The kernel counts on each CPU in batches, so that its
-//! sums lag by up to 8 pages a device and 32 a domain for each CPU; here they do not.
+//! `mm/page-writeback.c`, as on 6.1 and 6.12. The kernel counts on each CPU in batches, so that
+//! what it reads lags by up to 8 pages a device and 32 a domain: a device that writes little has no
+//! share at all after some periods.
 
 use crate::formula::dirty::Thresholds;
 use crate::formula::mul_div;
 use crate::formula::throttle::HZ;
+use crate::formula::throttle::counter::Counter;
 use crate::units::Pages;
 
 /// Ticks after which all counts halve (`VM_COMPLETIONS_PERIOD_LEN`): three seconds.
@@ -23,23 +25,30 @@ pub const WHOLE: u64 = 1_000_000;
 /// Ten binary digits of a largest fraction (`FPROP_FRAC_BASE`).
 const FRACTION: u64 = 1 << 10;
 
+/// The batches of a machine with one CPU: of a domain's count (`percpu_counter_batch`) and of a
+/// device's (`PROP_BATCH`).
+const ALL_BATCH: u64 = 32;
+const DEVICE_BATCH: u64 = 8;
+
 /// Pages that were written in a domain, recent ones counting more (`struct fprop_global` and the
 /// timer of `struct wb_domain`).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Completions {
-    /// All of them, halved at the end of each period.
-    pub events: u64,
+    /// All of them and one more, halved at the end of each period.
+    pub events: Counter,
     /// Periods that have ended.
     pub period: u64,
     /// The tick at which this one ends; 0 while nothing is written.
     pub ends: u64,
+    /// CPUs of the machine, which decide how large the batches are; at least 1.
+    pub cpus: u64,
 }
 
 /// A device's part of them (`struct fprop_local_percpu`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Completed {
     /// As of `period`.
-    pub events: u64,
+    pub events: Counter,
     /// The last period that the events were halved for.
     pub period: u64,
 }
@@ -98,14 +107,35 @@ impl Bounds {
     }
 }
 
+impl Default for Completions {
+    fn default() -> Self {
+        Self {
+            events: Counter::of(1),
+            period: 0,
+            ends: 0,
+            cpus: 1,
+        }
+    }
+}
+
 impl Completions {
+    /// Of a machine with so many CPUs, of which nothing was written yet.
+    #[must_use]
+    pub fn new(cpus: u64) -> Self {
+        Self {
+            cpus: cpus.max(1),
+            ..Self::default()
+        }
+    }
+
     /// Takes in that writing of so many `pages` of a device ended (`wb_domain_writeout_add`). A
     /// device with a `max` below all is not counted beyond it, so that its share leaves room.
     pub fn add(&mut self, device: &mut Completed, pages: Pages, bounds: Bounds, now: u64) {
-        self.age(device);
-        let pages = self.allowed(device, pages.0, bounds.max);
-        device.events = device.events.saturating_add(pages);
-        self.events = self.events.saturating_add(pages);
+        let share = self.share(device);
+        let pages = share.allowed(pages.0, bounds.max);
+        let events = i64::try_from(pages).unwrap_or(i64::MAX);
+        device.events.add(events, self.device_batch());
+        self.events.add(events, self.all_batch());
         if self.ends == 0 {
             self.ends = now.saturating_add(PERIOD);
         }
@@ -126,51 +156,67 @@ impl Completions {
             return;
         }
         let periods = (now - self.ends) / PERIOD + 1;
-        if self.events <= 1 {
+        let events = self.events.sum();
+        if events <= 1 {
             self.ends = 0;
             return;
         }
-        self.events = halved(self.events, periods);
+        self.events
+            .add(halved(events, periods) - events, self.all_batch());
         self.period += periods;
         self.ends += periods * PERIOD;
     }
 
     /// A device's share as it is now (`fprop_fraction_percpu`).
-    #[must_use]
-    pub fn share(&self, device: &Completed) -> Share {
-        let mut device = *device;
-        self.age(&mut device);
+    pub fn share(&self, device: &mut Completed) -> Share {
+        self.age(device);
+        let part = device.events.read();
         Share {
-            part: device.events,
-            of: self.events.max(device.events).max(1),
+            part,
+            of: self.events.read().max(part).max(1),
         }
     }
 
-    /// Halves a device's events for the periods that ended since it was last looked at.
+    /// Halves a device's events for the periods that ended since it was last looked at
+    /// (`fprop_reflect_period_percpu`).
     fn age(&self, device: &mut Completed) {
-        device.events = halved(device.events, self.period.saturating_sub(device.period));
+        let periods = self.period.saturating_sub(device.period);
         device.period = self.period;
+        if periods == 0 {
+            return;
+        }
+        let batch = self.device_batch();
+        let events = match i64::try_from(device.events.read()) {
+            Ok(read) if device.events.read() >= self.cpus.saturating_mul(batch) => read,
+            _ => device.events.sum(),
+        };
+        device.events.add(halved(events, periods) - events, batch);
     }
 
-    /// How many of the pages may count: as many as keep the fraction at the largest one.
-    fn allowed(&self, device: &Completed, pages: u64, max: u64) -> u64 {
-        let max = mul_div(FRACTION, max, WHOLE);
-        if max >= FRACTION {
-            return pages;
-        }
-        let share = self.share(device);
-        let after = share.of.saturating_add(pages);
-        if mul_div(share.part.saturating_add(pages), FRACTION, after) <= max {
-            return pages;
-        }
-        let room = share.of.saturating_mul(max);
-        room.saturating_sub(share.part.saturating_mul(FRACTION)) / (FRACTION - max)
+    fn device_batch(&self) -> u64 {
+        DEVICE_BATCH * u64::from(1 + self.cpus.max(1).ilog2())
+    }
+
+    fn all_batch(&self) -> u64 {
+        ALL_BATCH.max(self.cpus.saturating_mul(2))
     }
 }
 
 impl Share {
     /// All of it: of the only device that is written to.
     pub const ALL: Self = Self { part: 1, of: 1 };
+
+    /// How many of the pages that were written may count where the share is to be `max` at most, in
+    /// millionths: as many as it takes to get there.
+    fn allowed(self, pages: u64, max: u64) -> u64 {
+        let max = mul_div(FRACTION, max, WHOLE);
+        if max >= FRACTION {
+            return pages;
+        }
+        let most = self.of.saturating_mul(max);
+        let room = most.saturating_sub(self.part.saturating_mul(FRACTION));
+        pages.min(room.div_ceil(FRACTION - max))
+    }
 
     /// Its part of a threshold (`__wb_calc_thresh`). What devices have as their `min` is taken off
     /// first: `reserved` is the sum of all, in millionths.
@@ -196,7 +242,7 @@ impl Share {
     }
 }
 
-fn halved(events: u64, times: u64) -> u64 {
+fn halved(events: i64, times: u64) -> i64 {
     let shifted = u32::try_from(times)
         .ok()
         .and_then(|n| events.checked_shr(n));
@@ -206,6 +252,7 @@ fn halved(events: u64, times: u64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use alloc::vec::Vec;
 
     /// Two devices that write in this proportion a second, for so many seconds.
     fn write(fast: u64, slow: u64, seconds: u64, max: u64) -> (Completions, [Completed; 2]) {
@@ -224,40 +271,57 @@ mod tests {
 
     #[test]
     fn shares_are_as_the_devices_write() {
-        let (all, [fast, slow]) = write(900, 100, 60, 100);
-        let part = |device| {
+        let (all, [mut fast, mut slow]) = write(900, 100, 60, 100);
+        let part = |device: &mut Completed| {
             all.share(device)
                 .threshold(Pages(10_000), Bounds::default(), 0)
         };
-        assert_eq!(part(&fast), Pages(8999), "halving rounds down");
-        assert_eq!(part(&slow), Pages(998));
+        assert_eq!(part(&mut fast), Pages(8999), "halving rounds down");
+        assert_eq!(part(&mut slow), Pages(998));
     }
 
     #[test]
     fn half_is_forgotten_each_period_and_a_device_catches_up_when_looked_at() {
-        let (mut all, [fast, _]) = write(1000, 0, 1, 100);
+        let (mut all, [mut fast, _]) = write(1000, 0, 1, 100);
         assert_eq!(all.ends, 1 + PERIOD);
         all.tick(767);
         assert_eq!(
-            all.share(&fast).part,
+            all.share(&mut fast).part,
             1000,
             "not before the slot of 64 ticks is over"
         );
         assert!(all.is_due(768));
         all.tick(768 + PERIOD);
-        assert_eq!((all.events, all.period), (250, 2));
-        assert_eq!(all.share(&fast), Share { part: 250, of: 250 });
+        assert_eq!((all.events.sum(), all.period), (250, 2));
+        assert_eq!(all.share(&mut fast), Share { part: 250, of: 250 });
         all.tick(1 << 20);
         all.tick(1 << 21);
         assert_eq!(all.ends, 0, "nothing is left, the timer sleeps");
     }
 
     #[test]
+    fn a_device_of_few_pages_has_no_share_after_some_periods() {
+        let mut all = Completions::default();
+        let mut few = Completed::default();
+        let mut many = Completed::default();
+        let mut parts = Vec::new();
+        for period in 0..9 {
+            let now = 1 + period * PERIOD;
+            all.tick(now + SLOT);
+            let pages = if period == 0 { 512 } else { 0 };
+            all.add(&mut few, Pages(pages), Bounds::default(), now);
+            all.add(&mut many, Pages(1000), Bounds::default(), now);
+            parts.push(all.share(&mut few).part);
+        }
+        assert_eq!(parts, [512, 256, 128, 64, 32, 16, 8, 8, 0]);
+    }
+
+    #[test]
     fn a_largest_ratio_bounds_what_is_counted() {
-        let (all, [_, slow]) = write(100, 900, 60, 25);
-        let share = all.share(&slow);
+        let (all, [_, mut slow]) = write(100, 900, 60, 25);
+        let share = all.share(&mut slow);
         assert!(
-            share.part * 4 <= share.of && share.part * 5 > share.of,
+            share.part * 4 <= share.of + 4 && share.part * 5 > share.of,
             "{share:?}"
         );
     }
