@@ -17,7 +17,7 @@
 //! Measured on Debian's 6.1 in virtual time, where an instruction takes a nanosecond: a sample 175
 //! µs of CPU time and 5 KB of memory, a snapshot 5 ms and 12 KB; the supervisor keeps 2.6 MiB
 //! locked and takes 1 MiB at a time for frames. Where pages are offered to be merged a sample takes
-//! 350 µs (420 on 6.12). Each run notes the first two itself ([`OBSERVER`]).
+//! 350 µs (420 on 6.12). Each run notes the first two itself ([`mm::outcome::OBSERVER`]).
 //! An operation costs 240 ns of the interpreter's own (touching one present page, everything
 //! included), of which 95 ns count as latency.
 
@@ -51,6 +51,6 @@ pub use error::Error;
 pub use init::{init, is_init};
 pub use orders::{Clock, Orders};
 pub use place::Place;
-pub use recorder::{ERROR, OBSERVER, Recorder, SKIPPED};
+pub use recorder::{ERROR, Recorder, SKIPPED};
 pub use settings::{Prepared, prepare};
 pub use supervisor::perform;

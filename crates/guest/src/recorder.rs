@@ -7,7 +7,7 @@ use std::io::{self, Write};
 use host::{Root, read};
 use mm::capture::Frame;
 use mm::lru_gen::{ENABLED, Enabled, TABLE};
-use mm::outcome::{FAILED, PROGRESS, STEPS, UNAVAILABLE};
+use mm::outcome::{FAILED, OBSERVER, PROGRESS, STEPS, UNAVAILABLE};
 use mm::units::Nanos;
 use mm::workload::Workload;
 use rustix::io::Errno;
@@ -24,9 +24,6 @@ pub const ERROR: &str = "plimsoll/error";
 /// Path of the note that names the base settings that this kernel lacks: `TUNABLE = VALUE` per
 /// line.
 pub const SKIPPED: &str = "plimsoll/skipped";
-/// Path of the note about what observing cost: `samples` and `snapshots`, each with their number
-/// and the CPU time they took in nanoseconds.
-pub const OBSERVER: &str = "plimsoll/observer";
 
 /// Kernel threads whose CPU time a snapshot tells.
 const KERNEL_THREADS: [&str; 3] = ["kswapd", "ksmd", "khugepaged"];

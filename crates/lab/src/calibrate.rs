@@ -91,7 +91,9 @@ fn costs(bench: &dyn Bench, progress: &mut dyn FnMut(Progress)) -> Result<Costs,
     write::costs(&mut costs, &Figures::new(capture)?)?;
     progress(Progress::Stage("measures the costs of merging".to_owned()));
     if let Some(capture) = where_there(bench, KSM, "stock", progress)? {
-        ksm::merging(&mut costs, &Figures::new(capture)?, &bench.kernel())?;
+        let figures = Figures::new(capture)?;
+        ksm::merging(&mut costs, &figures, &bench.kernel())?;
+        ksm::observing(&mut costs, &figures)?;
     }
     if let Some(capture) = where_there(bench, KSM, "smart scan", progress)? {
         ksm::skipping(&mut costs, &Figures::new(capture)?)?;

@@ -126,6 +126,10 @@ costs! {
         /// A pass of reclaim over the node, without what it does for each page: every shrinker is
         /// asked.
         pass_ps = "pass",
+        /// The supervisor's time for a sample that holds what merging shows.
+        sample_ps = "sample",
+        /// The supervisor's time for such a snapshot.
+        snapshot_ps = "snapshot",
         /// A batch of ksmd without what it does for each page: waking and falling asleep.
         ksm_batch_ps = "ksm-batch",
         /// ksmd's visit of a candidate that is merged already.

@@ -23,6 +23,9 @@ pub const PROGRESS: &str = "plimsoll/progress";
 pub const UNAVAILABLE: &str = "plimsoll/unavailable";
 /// Path of the note about processes that a failed system call ended: `PROCESS<tab>STEP<tab>WHY`.
 pub const FAILED: &str = "plimsoll/failed";
+/// Path of the note, in the last frame, about what observing cost: `samples` and `snapshots`, each
+/// with their number and the CPU time they took in nanoseconds.
+pub const OBSERVER: &str = "plimsoll/observer";
 
 /// The result of one run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -113,8 +113,14 @@ impl<'a> System<'a> {
             }
             action => self.act(task, action, label, now)?,
         }
-        if !matches!(step.action, Action::Snapshot) {
-            let end = self.local_time(now);
+        let end = self.local_time(now);
+        if matches!(step.action, Action::Snapshot) {
+            if self.observe(self.memory.costs.snapshot_ps, end) {
+                self.waiters.push((WaitsFor::Observer, task.entity));
+                task.go_past_step();
+                return Ok(Flow::Blocked(Sleep::Idle));
+            }
+        } else {
             let step = label.map(|label| step_without_operations(&task.name, label, began, end));
             self.recorder.step(step);
         }

@@ -1,12 +1,16 @@
 //! The fair class: which task has a claim to the CPU, by the kernel's two rules
 //! (`kernel/sched/fair.c`).
 //!
-//! All tasks have one weight, and one queue serves all CPUs; on one CPU, which is what virtual time
-//! has, the decisions are the kernel's.
+//! All tasks but ksmd have one weight, and one queue serves all CPUs; on one CPU, which is what
+//! virtual time has, the decisions are the kernel's.
 
 use alloc::vec::Vec;
 
 use mm::release::is_since;
+
+/// The weights of tasks at nice 0 and at nice 5 (`sched_prio_to_weight`).
+const WEIGHT: i64 = 1024;
+const NICE_5: i64 = 335;
 
 /// What a waking task must be behind the running one to take its CPU, and what the other constants
 /// of the completely fair scheduler are on one CPU, in nanoseconds.
@@ -52,7 +56,9 @@ struct Entity {
     runnable: bool,
     /// It sleeps, but is compared with the others as if it did not.
     delayed: bool,
-    /// CPU time received, as compared with others.
+    /// It is at nice 5.
+    is_nice: bool,
+    /// CPU time received, as compared with others: time passes faster for one that weighs less.
     vruntime: i64,
     /// CPU time received since that was last looked at.
     unseen: i64,
@@ -65,6 +71,17 @@ struct Entity {
     /// CPU time since it was given a CPU.
     ran: i64,
     ever_ran: bool,
+}
+
+impl Entity {
+    fn weight(&self) -> i64 {
+        if self.is_nice { NICE_5 } else { WEIGHT }
+    }
+
+    /// What a time counts for it, as compared with others (`calc_delta_fair`).
+    fn scaled(&self, time: i64) -> i64 {
+        time * WEIGHT / self.weight()
+    }
 }
 
 /// The tasks and their claims.
@@ -99,6 +116,11 @@ impl Fair {
         let task = self.add();
         self.entities[task].ever_ran = true;
         task
+    }
+
+    /// Puts a task at nice 5.
+    pub(crate) fn be_nice(&mut self, task: usize) {
+        self.entities[task].is_nice = true;
     }
 
     pub(crate) fn is_runnable(&self, task: usize) -> bool {
@@ -142,7 +164,7 @@ impl Fair {
     /// wait (`update_curr`).
     pub(crate) fn is_over(&mut self, task: usize) -> bool {
         let entity = &mut self.entities[task];
-        entity.vruntime += entity.unseen;
+        entity.vruntime += entity.scaled(entity.unseen);
         entity.ran += entity.unseen;
         entity.unseen = 0;
         self.raise_floor();
@@ -153,7 +175,7 @@ impl Fair {
         if entity.vruntime < entity.deadline {
             return false;
         }
-        entity.deadline = entity.vruntime + SLICE;
+        entity.deadline = entity.vruntime + entity.scaled(SLICE);
         self.queued().count() > 1
     }
 
@@ -165,11 +187,12 @@ impl Fair {
         }
         let tasks = self.queued().count() as i64;
         let running = self.entities[task];
-        let fair = match tasks {
+        let period = match tasks {
             0..=1 => return false,
-            2..=8 => LATENCY / tasks,
-            _ => MIN_GRANULARITY,
+            2..=8 => LATENCY,
+            _ => MIN_GRANULARITY * tasks,
         };
+        let fair = period * running.weight() / self.queue().0;
         let others = self.queued().filter(|&(other, _)| other != task);
         let least = others.map(|(_, other)| other.vruntime).min();
         running.ran > fair
@@ -229,7 +252,8 @@ impl Fair {
     }
 
     fn is_far_behind(&self, task: usize, other: usize) -> bool {
-        self.entities[other].vruntime - self.entities[task].vruntime > WAKEUP_GRANULARITY
+        let (task, other) = (&self.entities[task], &self.entities[other]);
+        other.vruntime - task.vruntime > task.scaled(WAKEUP_GRANULARITY)
     }
 
     /// Tasks that are compared with each other.
@@ -259,24 +283,24 @@ impl Fair {
             self.entities[task].lag = 0;
             self.entities[task].delayed = false;
         }
-        let tasks = self.queued().count() as i64;
+        let (weight, _) = self.queue();
         let mean = self.mean();
         let entity = &mut self.entities[task];
         // Its own coming moves the mean: what it is placed by must be that much more.
-        let lag = match tasks {
+        let lag = match weight {
             0 => 0,
-            _ => entity.lag * (tasks + 1) / tasks,
+            _ => entity.lag * (weight + entity.weight()) / weight,
         };
         entity.vruntime = mean - lag;
         let slice = if entity.ever_ran { SLICE } else { SLICE / 2 };
-        entity.deadline = entity.vruntime + slice;
+        entity.deadline = entity.vruntime + entity.scaled(slice);
     }
 
     /// Of those that have a claim, the one whose deadline is first; the running one keeps the CPU
     /// until its deadline as long as it has a claim.
     fn earliest(&self, running: Option<usize>, ready: impl Fn(usize) -> bool) -> Option<usize> {
-        let (tasks, above) = self.queue();
-        let has_claim = |entity: &Entity| self.has_claim(entity, tasks, above);
+        let (weight, above) = self.queue();
+        let has_claim = |entity: &Entity| self.has_claim(entity, weight, above);
         let kept = running.filter(|&task| {
             let entity = &self.entities[task];
             entity.runnable && entity.kept == entity.deadline && has_claim(entity)
@@ -297,33 +321,40 @@ impl Fair {
 
     /// Whether a queued task has had no more than its share.
     fn is_eligible(&self, task: usize) -> bool {
-        let (tasks, above) = self.queue();
-        self.has_claim(&self.entities[task], tasks, above)
+        let (weight, above) = self.queue();
+        self.has_claim(&self.entities[task], weight, above)
     }
 
-    /// Whether one has had no more than its share where so many tasks are so much above the floor
-    /// in all.
-    fn has_claim(&self, entity: &Entity, tasks: i64, above: i64) -> bool {
-        above >= tasks * (entity.vruntime - self.floor)
+    /// Whether one has had no more than its share where the queue weighs so much and is so much
+    /// above the floor in all.
+    fn has_claim(&self, entity: &Entity, weight: i64, above: i64) -> bool {
+        above >= weight * (entity.vruntime - self.floor)
     }
 
-    /// How many tasks are queued, and how far above the floor they are in all.
+    /// What the queued tasks weigh, and how far above the floor they are in all, by their weight.
     fn queue(&self) -> (i64, i64) {
-        let above = self.queued().map(|(_, other)| other.vruntime - self.floor);
-        above.fold((0, 0), |(tasks, sum), above| (tasks + 1, sum + above))
+        let sum = |(weights, sum): (i64, i64), (_, other): (usize, &Entity)| {
+            let weight = other.weight();
+            (
+                weights + weight,
+                sum + weight * (other.vruntime - self.floor),
+            )
+        };
+        self.queued().fold((0, 0), sum)
     }
 
     /// What a task is short of its share.
     fn lag(&self, task: usize) -> i64 {
         let lag = self.mean() - self.entities[task].vruntime;
-        lag.clamp(-MOST_LAG, MOST_LAG)
+        let most = self.entities[task].scaled(MOST_LAG);
+        lag.clamp(-most, most)
     }
 
     /// The mean run time of the queued tasks.
     fn mean(&self) -> i64 {
         match self.queue() {
             (0, _) => self.floor,
-            (tasks, above) => self.floor + above.div_euclid(tasks),
+            (weight, above) => self.floor + above.div_euclid(weight),
         }
     }
 
@@ -334,131 +365,4 @@ impl Fair {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    const CFS: Rule = Rule::LeastRuntime;
-    const EEVDF: Rule = Rule::Deadline { delays: true };
-
-    /// A task that has run alone for 100 ms, and a sleeper that ran before it.
-    fn busy_and_sleeper(rule: Rule) -> (Fair, usize, usize) {
-        let mut fair = Fair::new(rule);
-        let (busy, sleeper) = (fair.add(), fair.add());
-        for task in [sleeper, busy] {
-            fair.wake(task);
-            assert_eq!(fair.choose(None, |other| other == task), Some(task));
-            fair.begin(task);
-            fair.account(task, if task == busy { 100_000_000 } else { 0 });
-            fair.is_over(task);
-            if task == sleeper {
-                fair.sleep(task);
-            }
-        }
-        (fair, busy, sleeper)
-    }
-
-    fn nap(fair: &mut Fair, busy: usize, sleeper: usize, runs: i64, sleeps: i64) -> bool {
-        fair.begin(sleeper);
-        fair.account(sleeper, runs);
-        fair.is_over(sleeper);
-        fair.sleep(sleeper);
-        assert_eq!(fair.choose(None, |task| task == busy), Some(busy));
-        fair.begin(busy);
-        fair.account(busy, sleeps);
-        if !fair.is_delayed(sleeper) {
-            fair.is_over(busy);
-        }
-        fair.wake(sleeper);
-        fair.is_over(busy);
-        fair.preempts(sleeper, busy)
-    }
-
-    #[test]
-    fn the_rule_is_the_releases() {
-        assert_eq!(Rule::of("6.1.0-56-cloud-amd64"), CFS);
-        assert_eq!(Rule::of("6.8.0"), Rule::Deadline { delays: false });
-        assert_eq!(Rule::of("6.12.117+deb12-cloud-amd64"), EEVDF);
-    }
-
-    #[test]
-    fn a_sleeper_preempts_while_it_is_more_than_the_granularity_behind() {
-        let (mut fair, busy, sleeper) = busy_and_sleeper(CFS);
-        fair.wake(sleeper);
-        assert!(fair.preempts(sleeper, busy), "its credit is 3 ms");
-        let mut naps = 1;
-        while nap(&mut fair, busy, sleeper, 500_000, 50_000) && naps < 100 {
-            naps += 1;
-        }
-        assert_eq!(naps, 5, "2 ms of the credit, at 0.45 ms a nap");
-    }
-
-    #[test]
-    fn a_slice_of_six_milliseconds_is_shared_and_looked_at_when_the_clock_ticks() {
-        let (mut fair, busy, sleeper) = busy_and_sleeper(CFS);
-        fair.begin(busy);
-        fair.account(busy, 4_000_000);
-        assert!(!fair.is_over_at_tick(busy), "it is alone");
-        fair.wake(sleeper);
-        fair.begin(sleeper);
-        fair.account(sleeper, 2_900_000);
-        assert!(!fair.is_over_at_tick(sleeper));
-        fair.account(sleeper, 200_000);
-        assert!(fair.is_over_at_tick(sleeper));
-    }
-
-    #[test]
-    fn under_deadlines_a_sleeper_that_uses_little_always_preempts() {
-        let (mut fair, busy, sleeper) = busy_and_sleeper(EEVDF);
-        fair.wake(sleeper);
-        let naps = (0..1000).filter(|_| nap(&mut fair, busy, sleeper, 5003, 55_011));
-        assert!(naps.count() >= 998);
-    }
-
-    #[test]
-    fn without_delayed_dequeueing_it_waits_when_its_claim_is_used_up() {
-        let (mut fair, busy, sleeper) = busy_and_sleeper(Rule::Deadline { delays: false });
-        fair.wake(sleeper);
-        assert!(!nap(&mut fair, busy, sleeper, 5000, 55_000));
-    }
-
-    #[test]
-    fn two_busy_tasks_take_turns_of_a_slice() {
-        for rule in [CFS, EEVDF] {
-            let mut fair = Fair::new(rule);
-            let tasks = [fair.add(), fair.add()];
-            tasks.iter().for_each(|&task| fair.wake(task));
-            let mut ran = [0_i64; 2];
-            let mut current = None;
-            for _ in 0..100 {
-                let task = fair.choose(current, |_| true).expect("both want to run");
-                fair.begin(task);
-                fair.account(task, 4_000_000);
-                assert!(fair.is_over_at_tick(task), "{rule:?}");
-                ran[task] += 1;
-                current = Some(task);
-            }
-            assert!((ran[0] - ran[1]).abs() <= 1, "{rule:?} {ran:?}");
-        }
-    }
-
-    #[test]
-    fn a_kernel_thread_that_slept_since_boot_is_a_sleeper_and_no_new_task() {
-        let preempts = |is_thread: bool| {
-            let mut fair = Fair::new(CFS);
-            let busy = fair.add();
-            fair.wake(busy);
-            assert_eq!(fair.choose(None, |_| true), Some(busy));
-            fair.begin(busy);
-            fair.account(busy, 10_000_000);
-            fair.is_over(busy);
-            let woken = if is_thread {
-                fair.add_old()
-            } else {
-                fair.add()
-            };
-            fair.wake(woken);
-            fair.preempts(woken, busy)
-        };
-        assert_eq!([true, false].map(preempts), [true, false]);
-    }
-}
+mod tests;

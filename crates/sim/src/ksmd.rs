@@ -28,7 +28,7 @@ impl System<'_> {
                 Scan::More if now >= self.limit(from) => return (now, Flow::Continue),
                 Scan::More => {}
                 Scan::Sleeps => {
-                    self.wake_writers(now);
+                    self.wake_waiters(WaitsFor::Ksmd, now);
                     self.ksmd_sleeps(now);
                     return (now, Flow::Blocked(Sleep::Idle));
                 }
@@ -54,17 +54,6 @@ impl System<'_> {
                 }
                 _ => false,
             }
-    }
-
-    /// Those who waited for the end of the batch go on.
-    fn wake_writers(&mut self, now: Nanos) {
-        let waiters = core::mem::take(&mut self.waiters);
-        for (waits, entity) in waiters {
-            match waits {
-                WaitsFor::Ksmd => self.scheduler.wake(entity, now),
-                _ => self.waiters.push((waits, entity)),
-            }
-        }
     }
 
     /// ksmd sleeps between two batches.

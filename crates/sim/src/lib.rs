@@ -45,6 +45,7 @@ mod mglru;
 mod mlock;
 mod numa;
 mod objects;
+mod observer;
 mod oom;
 mod page_alloc;
 mod page_io;

@@ -58,6 +58,11 @@ impl Recorder {
         Bytes(self.procfs.available(memory).max(0).unsigned_abs() * 4096)
     }
 
+    /// Whether samples and snapshots hold what merging shows.
+    pub(crate) fn reads_merging(&self) -> bool {
+        !self.merging.is_empty()
+    }
+
     /// Notes the figures of a labelled step; a step without a label has none.
     pub(crate) fn step(&mut self, outcome: Option<StepOutcome>) {
         self.steps.extend(outcome);
@@ -90,7 +95,7 @@ impl Recorder {
         let mut files = BTreeMap::new();
         files.insert("proc/meminfo".to_string(), self.procfs.meminfo(memory));
         files.insert("proc/vmstat".to_string(), self.procfs.vmstat(memory));
-        if !self.merging.is_empty() {
+        if self.reads_merging() {
             files.extend(self.merging.files(memory));
             files.insert(KSMD.to_string(), self.schedstat(KSMD, memory.ksm.cpu_time));
         }

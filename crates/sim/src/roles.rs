@@ -1,22 +1,27 @@
 //! Who wants the CPUs, and what each of them waits for.
 
+use mm::units::Nanos;
+
 use crate::disk::Request;
 use crate::folio::PageId;
 use crate::system::System;
 use crate::task::TaskState;
 
-/// kswapd's and ksmd's places in the scheduler; the flushers follow, and then the tasks.
+/// The places of kswapd, ksmd and the bench's observer in the scheduler; the flushers follow, and
+/// then the tasks.
 pub(crate) const KSWAPD: usize = 0;
 pub(crate) const KSMD: usize = 1;
+pub(crate) const OBSERVER: usize = 2;
 
 /// The first flusher's place.
-const FIRST_FLUSHER: usize = 2;
+const FIRST_FLUSHER: usize = 3;
 
 /// What an entity of the scheduler is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Role {
     Kswapd,
     Ksmd,
+    Observer,
     Flusher { disk: usize },
     Task { index: usize },
 }
@@ -30,6 +35,8 @@ pub(crate) enum WaitsFor {
     Disk(usize),
     /// ksmd is to end its batch.
     Ksmd,
+    /// The observer is to have its snapshot.
+    Observer,
     /// The journal of this disk is to commit a transaction.
     Commit { disk: usize, transaction: u64 },
 }
@@ -40,6 +47,7 @@ impl Role {
         match self {
             Self::Kswapd => KSWAPD,
             Self::Ksmd => KSMD,
+            Self::Observer => OBSERVER,
             Self::Flusher { disk } => FIRST_FLUSHER + disk,
             Self::Task { index } => FIRST_FLUSHER + flushers + index,
         }
@@ -53,13 +61,26 @@ impl System<'_> {
             WaitsFor::Page(page) => request.pages.iter().any(|range| range.contains(&page)),
             WaitsFor::Disk(of) => of == disk && self.memory.io.disks[disk].wakes_writers(),
             WaitsFor::Ksmd => !self.memory.ksm.is_in_batch,
+            WaitsFor::Observer => !self.scheduler.is_runnable(OBSERVER),
             WaitsFor::Commit { disk, transaction } => self.memory.has_committed(disk, transaction),
+        }
+    }
+
+    /// Those who waited for this go on.
+    pub(crate) fn wake_waiters(&mut self, over: WaitsFor, now: Nanos) {
+        for (waits, entity) in core::mem::take(&mut self.waiters) {
+            if waits != over {
+                self.waiters.push((waits, entity));
+            } else if self.is_alive(entity) {
+                self.scheduler.wake(entity, now);
+            }
         }
     }
 
     pub(crate) fn role(&self, entity: usize) -> Role {
         match entity.checked_sub(FIRST_FLUSHER) {
             None if entity == KSMD => Role::Ksmd,
+            None if entity == OBSERVER => Role::Observer,
             None => Role::Kswapd,
             Some(disk) if disk < self.flushers => Role::Flusher { disk },
             Some(other) => Role::Task {

@@ -160,6 +160,11 @@ impl Scheduler {
         self.fair.add_old()
     }
 
+    /// Puts a thread of the kernel at nice 5.
+    pub(crate) fn be_nice(&mut self, entity: usize) {
+        self.fair.be_nice(entity);
+    }
+
     /// The CPU whose time is least far of those that are not parked, and that time.
     pub(crate) fn next_cpu(&self) -> Option<(usize, Nanos)> {
         let cpus = self.cpus.iter().enumerate();

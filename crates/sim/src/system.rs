@@ -24,7 +24,7 @@ use crate::pcp::List;
 use crate::placing::{add_swap, files, list_boot_pages};
 use crate::policy::Daemons;
 use crate::recorder::Recorder;
-use crate::roles::{KSWAPD, Role, WaitsFor};
+use crate::roles::{KSMD, KSWAPD, OBSERVER, Role, WaitsFor};
 use crate::rules::Rules;
 use crate::sched::{Event, Events, Pick, Scheduler, Sleep};
 use crate::support::writes_files;
@@ -132,6 +132,7 @@ impl<'a> System<'a> {
         (0..Role::Task { index: 0 }.entity(system.flushers)).for_each(|_| {
             system.scheduler.add_kernel_thread();
         });
+        system.scheduler.be_nice(KSMD);
         system.make_tasks()?;
         system.memory.begin_throttling(boot.dirty_limit);
         system.write_initial_settings()?;
@@ -290,6 +291,7 @@ impl<'a> System<'a> {
             .sample(now, &self.memory, &self.tasks, pressure);
         let next = now.saturating_add(self.scenario.sample_every.max(Nanos(1)));
         self.events.add(next, Event::Sample);
+        self.observe(self.memory.costs.sample_ps, now);
         Ok(())
     }
 
@@ -338,6 +340,8 @@ impl<'a> System<'a> {
         let (to, flow) = match self.role(entity) {
             Role::Kswapd => self.run_kswapd(from),
             Role::Ksmd => self.run_ksmd(from),
+            // It has paid what it owed.
+            Role::Observer => (from, Flow::Blocked(Sleep::Idle)),
             Role::Flusher { disk } => self.run_flusher(disk, from),
             Role::Task { index } => self.run_task(entity, index, from)?,
         };
@@ -368,6 +372,9 @@ impl<'a> System<'a> {
         self.scheduler.owe(entity, end.saturating_sub(to));
         if to >= end {
             self.scheduler.has_paid(entity, to);
+            if entity == OBSERVER {
+                self.wake_waiters(WaitsFor::Observer, to);
+            }
         }
     }
 

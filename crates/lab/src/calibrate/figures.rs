@@ -1,7 +1,7 @@
 //! What a run of micro-measurements tells: durations, counters, CPU time.
 
 use mm::capture::Capture;
-use mm::outcome::Outcome;
+use mm::outcome::{OBSERVER, Outcome};
 use mm::vmstat::Vmstat;
 
 use super::CalibrateError;
@@ -86,6 +86,18 @@ impl Figures {
         };
         let ran = ran(to).zip(ran(from)).map(|(to, from)| to - from);
         ran.ok_or_else(|| CalibrateError::Missing(format!("CPU time of {thread}")))
+    }
+
+    /// What observing the run took each time, in nanoseconds: "samples" or "snapshots".
+    pub(super) fn observing(&self, what: &str) -> Result<f64, CalibrateError> {
+        let last = self.0.capture.frames.last();
+        let note = last.and_then(|frame| frame.file(OBSERVER)).unwrap_or("");
+        let line = note.lines().find_map(|line| line.strip_prefix(what));
+        let mut numbers = line.unwrap_or("").split_whitespace().map(str::parse::<f64>);
+        match (numbers.next(), numbers.next()) {
+            (Some(Ok(number)), Some(Ok(time))) => Ok(time / positive(number, what)?),
+            _ => Err(CalibrateError::Missing(format!("time of {what}"))),
+        }
     }
 
     /// kswapd's CPU time between two snapshots, in nanoseconds.

@@ -33,6 +33,13 @@ pub(super) fn merging(
     Ok(())
 }
 
+/// What observing takes where pages are offered for merging: runs note it themselves.
+pub(super) fn observing(costs: &mut Costs, figures: &Figures) -> Result<(), CalibrateError> {
+    costs.sample_ps = ps(figures.observing("samples")?);
+    costs.snapshot_ps = ps(figures.observing("snapshots")?);
+    Ok(())
+}
+
 /// A pass that skips every page, and one that skips none, as all are merged.
 pub(super) fn skipping(costs: &mut Costs, figures: &Figures) -> Result<(), CalibrateError> {
     let pass = |from: &str, to: &str| figures.thread("ksmd", from, to);

@@ -202,6 +202,8 @@ fn costs() -> Costs {
         mkclean_ps: 1_000_000,
         commit_ps: 80_000_000,
         pass_ps: 9_000_000,
+        sample_ps: 0,
+        snapshot_ps: 0,
         ksm_batch_ps: 4_000_000,
         ksm_visit_ps: 800_000,
         ksm_smart_ps: 10_000,

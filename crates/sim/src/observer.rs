@@ -1,0 +1,25 @@
+//! The bench's supervisor, which takes the samples and snapshots.
+
+use mm::units::Nanos;
+
+use crate::roles::OBSERVER;
+use crate::sched::Sleep;
+use crate::system::System;
+
+impl System<'_> {
+    /// Lets the observer work for so long, in picoseconds, from `now` on; whether it has to.
+    ///
+    /// Its time counts only where pages are offered for merging: ksmd's batches begin with ticks,
+    /// and one that misses a tick stays behind. Elsewhere a look takes no time.
+    pub(crate) fn observe(&mut self, cost: u64, now: Nanos) -> bool {
+        let cost = Nanos(cost / 1000);
+        if cost == Nanos::ZERO || !self.recorder.reads_merging() {
+            return false;
+        }
+        self.scheduler.wake(OBSERVER, now);
+        let owed = self.scheduler.owed(OBSERVER);
+        self.scheduler.owe(OBSERVER, owed.saturating_add(cost));
+        self.scheduler.block(OBSERVER, now, Sleep::Idle);
+        true
+    }
+}
