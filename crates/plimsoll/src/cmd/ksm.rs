@@ -5,6 +5,8 @@ mod estimate;
 mod figures;
 mod notes;
 mod pace;
+#[cfg(test)]
+mod tests;
 mod text;
 
 use crate::exit::ExitCode;
