@@ -5,12 +5,13 @@ use libfuzzer_sys::fuzz_target;
 use mm::capture::Frame;
 use mm::snapshot::{FACTS, Snapshot};
 
-const PATHS: [&str; 23] = [
+const PATHS: [&str; 24] = [
     "proc/meminfo",
     "proc/vmstat",
     "proc/zoneinfo",
     "proc/buddyinfo",
     "proc/swaps",
+    "proc/sys/fs/inode-nr",
     "proc/diskstats",
     "proc/stat",
     "proc/pressure/memory",

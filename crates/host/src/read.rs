@@ -42,9 +42,10 @@ const WANTED: [&str; 11] = [
 ];
 
 /// Files that some kernels have.
-const OPTIONAL: [&str; 8] = [
+const OPTIONAL: [&str; 9] = [
     "proc/diskstats",
     "proc/self/cgroup",
+    "proc/sys/fs/inode-nr",
     "proc/sys/kernel/numa_balancing",
     "sys/devices/system/node/online",
     "sys/kernel/mm/numa/demotion_enabled",

@@ -24,6 +24,7 @@ const COSTS: &str = include_str!("../../../calibration/costs.toml");
 const PASS: &str = include_str!("../../../calibration/pass.toml");
 const SWAP: &str = include_str!("../../../calibration/swap.toml");
 const WRITE: &str = include_str!("../../../calibration/write.toml");
+const FLUSH: &str = include_str!("../../../calibration/flush.toml");
 const KSM: &str = include_str!("../../../calibration/ksm.toml");
 const BOOT: &str = include_str!("../../../calibration/boot.toml");
 
@@ -87,8 +88,11 @@ fn costs(bench: &dyn Bench, progress: &mut dyn FnMut(Progress)) -> Result<Costs,
         swap::generations(&mut costs, &Figures::new(capture)?)?;
     }
     progress(Progress::Stage("measures the costs of writing".to_owned()));
-    let capture = run(bench, WRITE, "stock", progress)?;
-    write::costs(&mut costs, &Figures::new(capture)?)?;
+    write::costs(
+        &mut costs,
+        &Figures::new(run(bench, WRITE, "stock", progress)?)?,
+        &Figures::new(run(bench, FLUSH, "stock", progress)?)?,
+    )?;
     progress(Progress::Stage("measures the costs of merging".to_owned()));
     if let Some(capture) = where_there(bench, KSM, "stock", progress)? {
         let figures = Figures::new(capture)?;

@@ -113,9 +113,13 @@ costs! {
         /// A fault on a mapped page of a file that is there, and is written to for the first time
         /// since it was clean.
         mkwrite_ps = "mkwrite",
-        /// The flusher's time for a page that it writes, and that of its completion, beyond the
-        /// request.
+        /// Handing a dirty page over to its disk, beyond the request.
         writeback_ps = "writeback",
+        /// What the disk's interrupt takes for a page that has been written, the disk's own copying
+        /// of it included.
+        written_ps = "written",
+        /// What `fsync` takes longer than the flusher for a page that it hands over.
+        fsync_ps = "fsync",
         /// What the flusher takes longer for a page that is mapped: its page-table entries become
         /// clean.
         mkclean_ps = "mkclean",

@@ -20,6 +20,7 @@ pub mod contents;
 pub mod diskstats;
 pub mod formula;
 pub mod hierarchy;
+pub mod inode_nr;
 pub mod items;
 pub mod ksm;
 pub mod latency;

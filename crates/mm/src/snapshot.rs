@@ -12,6 +12,7 @@ use crate::buddyinfo::{self, Buddyinfo};
 use crate::capture::Frame;
 use crate::catalogue;
 use crate::diskstats::{self, Diskstats};
+use crate::inode_nr;
 use crate::ksm::{self, Ksm};
 use crate::lru_gen::{self, Enabled, Generation};
 use crate::memcg::{self, Memcg};
@@ -54,6 +55,8 @@ pub struct Snapshot {
     pub swaps: Option<Swaps>,
     /// `/proc/diskstats`.
     pub diskstats: Option<Diskstats>,
+    /// Inodes that something uses, by `/proc/sys/fs/inode-nr`.
+    pub inodes_in_use: Option<u64>,
     /// `/proc/stat`, the sum over all CPUs.
     pub cpu: Option<CpuTimes>,
     /// `/proc/pressure`.
@@ -162,6 +165,7 @@ impl Snapshot {
             lru_gen::ENABLED => self.lru_gen.enabled = Some(Enabled::parse(text)?),
             lru_gen::MIN_TTL_MS => self.lru_gen.min_ttl = Some(lru_gen::parse_min_ttl(text)?),
             lru_gen::TABLE => self.lru_gen.generations = lru_gen::parse_table(text)?,
+            inode_nr::PATH => self.inodes_in_use = Some(inode_nr::parse_in_use(text)?),
             FACTS => self.read_facts(text)?,
             _ => self.read_folder(path, text)?,
         }

@@ -22,12 +22,13 @@ use proptest::prelude::*;
 use proptest::sample::select;
 
 /// Every path that a snapshot gives to a parser of its own.
-const PATHS: [&str; 34] = [
+const PATHS: [&str; 35] = [
     "proc/meminfo",
     "proc/vmstat",
     "proc/zoneinfo",
     "proc/buddyinfo",
     "proc/swaps",
+    "proc/sys/fs/inode-nr",
     "proc/diskstats",
     "proc/stat",
     "proc/pressure/memory",

@@ -12,6 +12,7 @@ use mm::calibration::Boot;
 use mm::capture::Frame;
 use mm::formula::min_free;
 use mm::formula::reserve::protection;
+use mm::inode_nr;
 use mm::machine::Machine;
 use mm::units::{Bytes, Kib, Nanos, PageSize, Pages};
 use mm::zoneinfo::{Zone as Layout, ZoneKind, Zoneinfo};
@@ -56,6 +57,13 @@ impl State {
     pub(crate) fn release(&self) -> String {
         let release = self.frame.file("proc/sys/kernel/osrelease");
         release.unwrap_or_default().trim().to_string()
+    }
+
+    /// Inodes that something uses; none where the calibration does not say.
+    pub(crate) fn inodes_in_use(&self) -> u64 {
+        let text = self.frame.file(inode_nr::PATH);
+        text.and_then(|text| inode_nr::parse_in_use(text).ok())
+            .unwrap_or(0)
     }
 }
 

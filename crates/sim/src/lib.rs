@@ -30,6 +30,7 @@ mod filemap;
 mod flush;
 mod folio;
 mod hugetlb;
+mod interrupt;
 mod ksm;
 mod ksmd;
 mod kswapd;

@@ -79,6 +79,8 @@ pub(crate) struct Memory {
     pub(crate) spent: u64,
     /// The part of it at its end that nothing interrupts: copying from the page cache.
     pub(crate) unbroken: u64,
+    /// CPU time that a disk's interrupt has used since it was last taken, in picoseconds.
+    pub(crate) in_interrupt: u64,
     /// When the task that runs began and ended to work for reclaim, since that was last taken.
     pub(crate) stalls: Vec<(Nanos, bool)>,
     /// CPU time after which a step lets the scheduler look, in picoseconds.
@@ -132,6 +134,7 @@ impl Memory {
             began: Nanos::ZERO,
             spent: 0,
             unbroken: 0,
+            in_interrupt: 0,
             stalls: Vec::new(),
             budget: u64::MAX,
             objects: Objects::default(),

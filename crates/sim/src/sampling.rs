@@ -192,7 +192,8 @@ pub(crate) fn costs(costs: &Costs, scale: u64) -> Costs {
         operation_ps load_ps touch_ps anon_fault_ps huge_fault_ps anon_free_ps
         reclaim_file_ps deactivate_ps rotate_ps swap_out_ps swap_in_ps
         zram_out_ps zram_in_ps map_file_ps direct_ps walk_ps pass_ps remote_ps
-        write_call_ps write_ps dirty_ps write_in_ps mkwrite_ps writeback_ps mkclean_ps
+        write_call_ps write_ps dirty_ps write_in_ps mkwrite_ps writeback_ps written_ps
+        fsync_ps mkclean_ps
         ksm_visit_ps ksm_smart_ps ksm_checksum_ps ksm_item_ps
         ksm_unstable_level_ps ksm_stable_level_ps
         ksm_insert_ps ksm_merge_ps ksm_merge_two_ps ksm_merge_zero_ps ksm_split_ps ksm_skip_ps

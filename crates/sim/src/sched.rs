@@ -38,6 +38,8 @@ pub(crate) enum Event {
     EstimateBandwidth { disk: usize },
     /// ksmd goes on to its next batch, unless it was woken before.
     KsmScan { at: Nanos },
+    /// A disk's interrupt is over.
+    InterruptEnds,
     /// A transaction of a disk's journal is old.
     Commit { disk: usize, transaction: u64 },
     /// The workload's deadline.
@@ -306,6 +308,14 @@ impl Scheduler {
     /// Notes CPU time of work that a task has done, but that others may interrupt.
     pub(crate) fn owe(&mut self, entity: usize, time: Nanos) {
         self.waits[entity].owed = time;
+    }
+
+    /// An interrupt takes time from the task that runs; an idle CPU has it to spare. Disks
+    /// interrupt the first CPU.
+    pub(crate) fn interrupt(&mut self, time: Nanos) {
+        if let Some(current) = self.cpus[0].current {
+            self.waits[current].owed += time;
+        }
     }
 
     pub(crate) fn owed(&self, entity: usize) -> Nanos {

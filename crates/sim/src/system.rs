@@ -18,6 +18,7 @@ use crate::check;
 use crate::disk::Disk;
 use crate::error::Error;
 use crate::filemap::{self, File};
+use crate::interrupt::Interrupts;
 use crate::lruvec::{FLUSH_PERIOD, first_flush};
 use crate::memory::Memory;
 use crate::pcp::List;
@@ -67,6 +68,7 @@ pub(crate) struct System<'a> {
     pub(crate) available: Bytes,
     /// Who waits for a disk, as entities of the scheduler.
     pub(crate) waiters: Vec<(WaitsFor, usize)>,
+    pub(crate) interrupts: Interrupts,
     /// How many flushers there are: one for each disk, where files are written to.
     pub(crate) flushers: usize,
     /// Pages that a read copies between two of its looks at the scheduler.
@@ -98,6 +100,7 @@ impl<'a> System<'a> {
         memory.cpus = u64::from(scenario.machine.cpus.max(1));
         memory.rules = Rules::of(&boot.release());
         memory.may_yield = true;
+        memory.writeback.inodes_in_use = boot.inodes_in_use();
         memory.objects.buffers.none = scenario.machine.file_system != FileSystem::Ext4;
         let disks = scenario.machine.disks.iter();
         memory.io.disks = disks.map(|spec| Disk::new(spec, memory.scale)).collect();
@@ -117,6 +120,7 @@ impl<'a> System<'a> {
             uptime: boot.uptime,
             available: Bytes::ZERO,
             waiters: Vec::new(),
+            interrupts: Interrupts::default(),
             flushers: match writes_files(&scenario.workload) {
                 true => scenario.machine.disks.len(),
                 false => 0,
@@ -274,6 +278,7 @@ impl<'a> System<'a> {
                 Event::WriteWindow { disk } => self.window_ends(disk, at),
                 Event::EstimateBandwidth { disk } => self.memory.renew_bandwidth(disk),
                 Event::KsmScan { at } => self.ksm_scan_is_due(at),
+                Event::InterruptEnds => self.interrupt_ends(at),
                 Event::Commit { disk, transaction } => self.commit_is_due(disk, transaction),
                 Event::Sample => self.sample(at)?,
                 Event::Deadline => self.over = true,
@@ -293,29 +298,6 @@ impl<'a> System<'a> {
         self.events.add(next, Event::Sample);
         self.observe(self.memory.costs.sample_ps, now);
         Ok(())
-    }
-
-    fn disk_done(&mut self, disk: usize, now: Nanos) {
-        let Some(request) = self.memory.complete(disk, now) else {
-            return;
-        };
-        if request.is_journal {
-            self.memory.journal_written(disk);
-            self.memory.take_spent();
-        }
-        self.expect_disks();
-        let waiters = core::mem::take(&mut self.waiters);
-        let (woken, waiting) = waiters
-            .into_iter()
-            .partition(|(waits, _)| self.is_over(*waits, disk, &request));
-        self.waiters = waiting;
-        let woken: Vec<(WaitsFor, usize)> = woken;
-        let woken = woken.into_iter().map(|(_, entity)| entity);
-        for entity in woken.chain(request.waiter) {
-            if self.is_alive(entity) {
-                self.scheduler.wake(entity, now);
-            }
-        }
     }
 
     fn idle(&mut self, cpu: usize, now: Nanos, until: Option<Nanos>) {

@@ -45,6 +45,9 @@ pub(crate) struct Writeback {
     /// Each disk of the machine, by index.
     pub(crate) devices: Vec<Device>,
     pub(crate) limits: Limits,
+    /// Inodes that something used after boot: they pass for dirty where everything is to be
+    /// written.
+    pub(crate) inodes_in_use: u64,
     pub(crate) domain: Domain,
     pub(crate) clock: Clock,
     /// Flushers that were woken, and timers that were set, since the system last looked.
@@ -190,6 +193,7 @@ impl Memory {
         device.writing -= 1;
         device.written += 1;
         self.events.nr_written += 1;
+        self.in_interrupt += self.costs.written_ps;
         self.count_completion(disk);
         if !self.folios.has(page, RECLAIM) {
             return;

@@ -185,16 +185,17 @@ impl Memory {
     fn next_work(&mut self, disk: usize) -> Option<Work> {
         let now = self.now();
         let dirty = self.real(self.writeback.dirty).0;
+        let all = dirty + self.writeback.inodes_in_use;
         let interval = self.writeback.limits.interval * TICK.0;
         loop {
             let flusher = &mut self.writeback.devices[disk].flusher;
             let reason = flusher.next;
             flusher.next = reason.next();
             let left = match reason {
-                Reason::All if core::mem::take(&mut flusher.wants_all) => dirty,
+                Reason::All if core::mem::take(&mut flusher.wants_all) => all,
                 Reason::Old if interval > 0 && now.0 >= flusher.last_old.0 + interval => {
                     flusher.last_old = now;
-                    dirty
+                    all
                 }
                 Reason::Background if self.is_over_background(disk) => u64::MAX,
                 Reason::Done => return None,

@@ -96,6 +96,7 @@ impl Memory {
                 self.begin_estimate(disk);
             }
             self.start_writeback(page, disk);
+            self.spent += self.costs.fsync_ps;
             self.add_to_bio(disk, offset, page);
             next = u64::from(page - base) + 1;
             *stage = Stage::Write(next);

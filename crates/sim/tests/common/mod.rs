@@ -199,6 +199,8 @@ fn costs() -> Costs {
         write_in_ps: 3_000_000,
         mkwrite_ps: 2_500_000,
         writeback_ps: 3_000_000,
+        written_ps: 1_000_000,
+        fsync_ps: 500_000,
         mkclean_ps: 1_000_000,
         commit_ps: 80_000_000,
         pass_ps: 9_000_000,

@@ -1,0 +1,65 @@
+//! Interrupts of disks: requests end, and those who waited for them wake.
+
+use alloc::collections::VecDeque;
+use alloc::vec::Vec;
+
+use mm::units::Nanos;
+
+use crate::sched::Event;
+use crate::system::System;
+
+/// Interrupts under way, one after the other: they share the CPU that they interrupt.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Interrupts {
+    /// When the last of them is over.
+    until: Nanos,
+    /// Whom each wakes at its end.
+    wakes: VecDeque<Vec<usize>>,
+}
+
+impl System<'_> {
+    /// A disk has done a request: what its interrupt takes passes before those who waited wake.
+    pub(crate) fn disk_done(&mut self, disk: usize, now: Nanos) {
+        let Some(request) = self.memory.complete(disk, now) else {
+            return;
+        };
+        if request.is_journal {
+            self.memory.journal_written(disk);
+            self.memory.take_spent();
+        }
+        self.expect_disks();
+        let waiters = core::mem::take(&mut self.waiters);
+        let (over, waiting): (Vec<_>, Vec<_>) = waiters
+            .into_iter()
+            .partition(|(waits, _)| self.is_over(*waits, disk, &request));
+        self.waiters = waiting;
+        let over = over.into_iter().map(|(_, entity)| entity);
+        let woken = over.chain(request.waiter).collect();
+        match Nanos(core::mem::take(&mut self.memory.in_interrupt) / 1000) {
+            Nanos::ZERO => self.wake_those(woken, now),
+            time => self.interrupt(time, woken, now),
+        }
+    }
+
+    fn interrupt(&mut self, time: Nanos, woken: Vec<usize>, now: Nanos) {
+        self.scheduler.interrupt(time);
+        let interrupts = &mut self.interrupts;
+        interrupts.until = interrupts.until.max(now) + time;
+        interrupts.wakes.push_back(woken);
+        self.events.add(interrupts.until, Event::InterruptEnds);
+    }
+
+    /// The first interrupt under way is over.
+    pub(crate) fn interrupt_ends(&mut self, now: Nanos) {
+        let woken = self.interrupts.wakes.pop_front();
+        self.wake_those(woken.unwrap_or_default(), now);
+    }
+
+    fn wake_those(&mut self, woken: Vec<usize>, now: Nanos) {
+        for entity in woken {
+            if self.is_alive(entity) {
+                self.scheduler.wake(entity, now);
+            }
+        }
+    }
+}
