@@ -82,6 +82,8 @@ pub(crate) struct Lruvec {
 pub(crate) struct Stats {
     lists: [u64; 4],
     activated_refaults: [u64; 2],
+    /// Pages of files that are dirty, and that are being written.
+    dirty: [u64; 2],
 }
 
 impl Memory {
@@ -91,6 +93,7 @@ impl Memory {
             let stats = Stats {
                 lists: Lru::ALL.map(|lru| self.list_below(group, lru)),
                 activated_refaults: self.lruvecs[group].activated_refaults,
+                dirty: self.dirty_below(group),
             };
             self.lruvecs[group].stats = stats;
         }
@@ -111,6 +114,22 @@ impl Memory {
             true => lruvec.stats.activated_refaults,
             false => lruvec.activated_refaults,
         }
+    }
+
+    /// Pages of a group and those below it that are dirty, and that are being written, as the
+    /// throttling of writers knows them.
+    pub(crate) fn known_dirty(&self, group: usize) -> [u64; 2] {
+        match self.rules.stats_lag {
+            true => self.lruvecs[group].stats.dirty,
+            false => self.dirty_below(group),
+        }
+    }
+
+    fn dirty_below(&self, group: usize) -> [u64; 2] {
+        let below = (group..self.lruvecs.len()).filter(|&other| self.is_below(other, group));
+        below
+            .map(|other| self.writeback.groups.counts(other))
+            .fold([0; 2], |sum, own| [sum[0] + own[0], sum[1] + own[1]])
     }
 
     /// The group whose lists hold the page.

@@ -14,6 +14,7 @@ use crate::timer::Clock;
 mod balance;
 mod bounds;
 mod flusher;
+mod groups;
 mod inodes;
 mod journal;
 mod sync;
@@ -22,6 +23,7 @@ mod tags;
 pub(crate) use balance::{Domain, Limits, Throttled};
 pub(crate) use bounds::Bounded;
 pub(crate) use flusher::Flusher;
+pub(crate) use groups::Groups;
 pub(crate) use inodes::{Inode, Queues};
 pub(crate) use journal::Journal;
 pub(crate) use sync::Syncing;
@@ -49,6 +51,7 @@ pub(crate) struct Writeback {
     /// written.
     pub(crate) inodes_in_use: u64,
     pub(crate) domain: Domain,
+    pub(crate) groups: Groups,
     pub(crate) clock: Clock,
     /// Flushers that were woken, and timers that were set, since the system last looked.
     pub(crate) orders: Vec<Order>,
@@ -163,6 +166,7 @@ impl Memory {
         let device = &mut writeback.devices[disk];
         device.reclaimable += 1;
         device.dirtied += 1;
+        self.group_dirties(self.group(page), disk);
         self.mark_inode_dirty(inode);
     }
 
@@ -170,7 +174,12 @@ impl Memory {
     /// write through a mapping faults again.
     fn start_writeback(&mut self, page: PageId, disk: usize) {
         self.folios.clear(page, Flag::Dirty);
+        let group = self.group(page);
         let writeback = &mut self.writeback;
+        if let Some(group) = writeback.groups.get_mut(group) {
+            group.dirty -= 1;
+            group.writing += 1;
+        }
         writeback.dirty_pages.clear(page);
         writeback.pages_being_written.set(page);
         writeback.dirty -= 1;
@@ -194,7 +203,7 @@ impl Memory {
         device.written += 1;
         self.events.nr_written += 1;
         self.in_interrupt += self.costs.written_ps;
-        self.count_completion(disk);
+        self.count_completion(page, disk);
         if !self.folios.has(page, RECLAIM) {
             return;
         }

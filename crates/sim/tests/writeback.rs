@@ -8,7 +8,7 @@ use mm::machine::{Disk, File};
 use mm::outcome::Outcome;
 use mm::scenario::Scenario;
 use mm::units::{Bytes, Nanos};
-use mm::workload::{Access, Action, Pattern, Process, Step, Until, Via};
+use mm::workload::{Access, Action, Cgroup, Pattern, Process, Step, Until, Via};
 
 fn write(file: usize) -> Access {
     Access {
@@ -114,6 +114,34 @@ fn two_who_write_to_one_disk_share_it() {
         panic!("two writers")
     };
     assert!((0.8..1.25).contains(&(a / b)), "{a} and {b}");
+}
+
+#[test]
+fn a_group_has_thresholds_of_its_own() {
+    let dirty = |cgroup: Option<&str>, settings: &[(&str, &str)]| {
+        let writer = Process {
+            cgroup: cgroup.map(str::to_owned),
+            ..process("a", writer(0, 12))
+        };
+        let mut scenario = with(&[16], vec![writer], settings);
+        scenario.workload.cgroups = vec![Cgroup {
+            path: "g".into(),
+            files: vec![("memory.max".into(), "24M".into())],
+        }];
+        let outcome = run(&scenario);
+        counter(&outcome, "written", "nr_dirty") + counter(&outcome, "written", "nr_writeback")
+    };
+    let ratios = [
+        ("vm.dirty_background_ratio", "20"),
+        ("vm.dirty_ratio", "40"),
+    ];
+    assert_eq!(
+        dirty(None, &ratios),
+        3072,
+        "the machine is not at its threshold"
+    );
+    let held = dirty(Some("g"), &ratios);
+    assert!(held <= 2457, "{held} dirty, above two fifths of 6144 pages");
 }
 
 #[test]

@@ -49,7 +49,47 @@ impl Amount {
     }
 }
 
+/// The memory that ratios are taken of in a control group with `file` pages on its file lists:
+/// these, and of its `headroom` (what it and its ancestors may still take) as much as the machine
+/// has `clean` beyond the group's own (`mdtc_calc_avail`). Of the group's, `dirty` pages are dirty
+/// or being written.
+#[must_use]
+pub fn group_dirtyable(file: Pages, dirty: Pages, headroom: Pages, clean: Pages) -> Pages {
+    let own_clean = file.saturating_sub(dirty);
+    let others = clean.saturating_sub(own_clean);
+    file.saturating_add(headroom.min(others))
+}
+
+/// The thresholds of a group with so much dirtyable memory of its `own`: its ratios are the
+/// machine's, and bytes count as their ratio to what is dirtyable there.
+#[must_use]
+pub fn group_thresholds(
+    background: Amount,
+    dirty: Amount,
+    machine: Pages,
+    own: Pages,
+    page: PageSize,
+) -> Thresholds {
+    let pages = |amount: Amount| match amount {
+        Amount::Ratio(_) => amount.pages(own, page),
+        Amount::Bytes(Bytes(bytes)) => {
+            let ratio = bytes.div_ceil(machine.0.max(1)).min(page.bytes());
+            Pages(mul_div(own.0, ratio, page.bytes()))
+        }
+    };
+    Thresholds::of(pages(background), pages(dirty))
+}
+
 impl Thresholds {
+    /// A background threshold that is not below the other is half of it.
+    fn of(background: Pages, dirty: Pages) -> Self {
+        let background = match background < dirty {
+            true => background,
+            false => Pages(dirty.0 / 2),
+        };
+        Self { background, dirty }
+    }
+
     /// Up to here writers are not slowed at all: the mean of both thresholds
     /// (`dirty_freerun_ceiling`).
     #[must_use]
@@ -75,13 +115,10 @@ pub fn thresholds(
     dirtyable: Pages,
     page: PageSize,
 ) -> Thresholds {
-    let dirty = dirty.pages(dirtyable, page);
-    let background = background.pages(dirtyable, page);
-    let background = match background < dirty {
-        true => background,
-        false => Pages(dirty.0 / 2),
-    };
-    Thresholds { background, dirty }
+    Thresholds::of(
+        background.pages(dirtyable, page),
+        dirty.pages(dirtyable, page),
+    )
 }
 
 #[cfg(test)]
@@ -121,6 +158,36 @@ mod tests {
         let limits = thresholds(Amount::Ratio(0), amount, Pages(1), PAGE);
         assert_eq!(limits.dirty, Pages(3));
         assert_eq!(Amount::from_pair(20, Bytes(0)), Amount::Ratio(20));
+    }
+
+    #[test]
+    fn a_group_has_its_part_of_what_it_holds_and_may_take() {
+        let own = |headroom, clean| {
+            group_dirtyable(Pages(30_000), Pages(10_000), Pages(headroom), Pages(clean))
+        };
+        assert_eq!(own(1743, 90_000), Pages(31_743));
+        assert_eq!(
+            own(1743, 20_500),
+            Pages(30_500),
+            "no more than is clean elsewhere"
+        );
+        let limits = |dirty| {
+            group_thresholds(
+                Amount::Ratio(10),
+                dirty,
+                Pages(107_745),
+                own(1743, 90_000),
+                PAGE,
+            )
+        };
+        assert_eq!(
+            limits(Amount::Ratio(20)).dirty,
+            Pages(6347),
+            "as 6.12 printed"
+        );
+        assert_eq!(limits(Amount::Ratio(20)).background, Pages(3169));
+        let bytes = Amount::Bytes(Bytes(64 << 20));
+        assert_eq!(limits(bytes).dirty, Pages(31_743 * 623 / 4096));
     }
 
     #[test]

@@ -378,6 +378,17 @@ impl Groups {
         memory.max.saturating_sub(memory.usage)
     }
 
+    /// Pages that the group and those above it may all still take, by `memory.max` and
+    /// `memory.high` (`mem_cgroup_wb_stats`).
+    pub(crate) fn headroom(&self, group: GroupId) -> u64 {
+        let left = |id| {
+            let memory = self.get(id).memory;
+            memory.max.min(memory.high).saturating_sub(memory.usage)
+        };
+        let below_root = self.upwards(group).filter(|&id| id != ROOT);
+        below_root.map(left).min().unwrap_or(NO_LIMIT)
+    }
+
     /// Charges a page of swap to the group and its ancestors; false where one of them has as much
     /// as it may.
     pub(crate) fn charge_swap(&mut self, group: GroupId) -> bool {

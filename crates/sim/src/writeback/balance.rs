@@ -9,12 +9,20 @@ use mm::formula::throttle::{
 };
 use mm::units::{Nanos, PageSize, Pages};
 
+use crate::folio::PageId;
 use crate::memory::Memory;
 use crate::timer::HZ;
 use crate::writeback::{Bounded, Order};
 
 /// A device with no more dirty pages than its count may be wrong by stops nobody (`wb_stat_error`).
 const STAT_ERROR: u64 = 8;
+
+/// What is judged: all dirty pages that share a threshold, and a disk's part of them.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct View {
+    pub(super) domain: Whole,
+    pub(super) device: Part,
+}
 
 /// Tunables that writeback goes by.
 #[derive(Clone, Copy, Debug)]
@@ -104,13 +112,17 @@ impl Throttle {
 impl Memory {
     /// The dirty thresholds, in real pages, from what memory there is.
     pub(crate) fn dirty_thresholds(&self) -> Thresholds {
-        let free = self.real(self.free_pages());
-        let file = self.real(self.file_pages());
-        let dirtyable = dirty::dirtyable(free, self.totalreserve(), file);
         let Limits {
             background, dirty, ..
         } = self.writeback.limits;
-        dirty::thresholds(background, dirty, dirtyable, PageSize::FOUR_KIB)
+        dirty::thresholds(background, dirty, self.dirtyable(), PageSize::FOUR_KIB)
+    }
+
+    /// The memory that ratios are taken of, in real pages.
+    pub(super) fn dirtyable(&self) -> Pages {
+        let free = self.real(self.free_pages());
+        let file = self.real(self.file_pages());
+        dirty::dirtyable(free, self.totalreserve(), file)
     }
 
     /// The machine has booted, and computed its dirty threshold when only a part of memory was
@@ -118,6 +130,8 @@ impl Memory {
     pub(crate) fn begin_throttling(&mut self, early: Option<Pages>) {
         let threshold = self.dirty_thresholds().dirty;
         self.writeback.domain.completions = Completions::new(self.cpus);
+        let (groups, disks) = (self.groups.len(), self.writeback.devices.len());
+        self.writeback.groups.begin(groups, disks, self.cpus);
         self.set_ratelimit(early.unwrap_or(threshold).min(threshold));
     }
 
@@ -162,24 +176,29 @@ impl Memory {
         again: Option<Pages>,
         now: u64,
     ) -> Option<(u64, Option<Pages>)> {
-        let whole = self.whole();
-        let part = self.part(disk, whole.thresholds);
-        if self.real(self.writeback.dirty) > whole.thresholds.background {
+        let machine = self.machine_view(disk);
+        let group = self.group_view(disk, &machine.domain);
+        let views = || [Some(machine), group].into_iter().flatten();
+        if self.real(self.writeback.dirty) > machine.domain.thresholds.background {
             self.start_background(disk);
         }
+        let is_free = views().all(|view| view.domain.is_free(&view.device));
         self.writeback.devices[disk].throttle.is_exceeded =
-            !whole.is_free(&part) && whole.is_exceeded(&part);
-        if whole.is_free(&part) || again.is_some() && part.dirty.0 <= STAT_ERROR {
-            writer.run_free(now, whole.poll_interval(&part));
+            !is_free && views().any(|view| view.domain.is_exceeded(&view.device));
+        if is_free || again.is_some() && machine.device.dirty.0 <= STAT_ERROR {
+            let intervals = views().map(|view| view.domain.poll_interval(&view.device));
+            writer.run_free(now, intervals.min().unwrap_or_default());
             return None;
         }
         self.start_background(disk);
-        let position = position::ratio(&whole, &part);
-        self.renew_rates(disk, &whole, &part, position, now);
+        self.renew_rates(disk, &machine, group.as_ref(), now);
+        let (position, ruling) = views()
+            .map(|view| (view.position(), view))
+            .min_by_key(|(position, _)| *position)?;
         let outlook = Outlook {
             ratelimit: self.writeback.devices[disk].throttle.pace.ratelimit,
             position,
-            device: part,
+            device: ruling.device,
         };
         let dirtied = again.unwrap_or(writer.dirtied);
         let paused_when = writer.paused_when;
@@ -205,15 +224,28 @@ impl Memory {
         }
     }
 
-    fn renew_rates(&mut self, disk: usize, whole: &Whole, part: &Part, position: u64, now: u64) {
-        let counts = self.counts(disk);
+    /// The limits and the rate of one task are renewed, where that is due: for the machine, and
+    /// again for the task's group.
+    fn renew_rates(&mut self, disk: usize, machine: &View, group: Option<&View>, now: u64) {
+        let (counts, current) = (self.counts(disk), self.current);
         let writeback = &mut self.writeback;
         let pace = &mut writeback.devices[disk].throttle.pace;
-        if pace.is_due(now) {
-            let limit = &mut writeback.domain.limit;
-            limit.update(now, whole.thresholds.dirty, whole.dirty);
-            pace.balance(now, counts, whole, part, position);
+        if !pace.is_due(now) {
+            return;
         }
+        let own = writeback.groups.get_mut(current);
+        let limits = [
+            Some(&mut writeback.domain.limit),
+            own.map(|own| &mut own.limit),
+        ];
+        for (view, limit) in [Some(machine), group].into_iter().zip(limits) {
+            if let (Some(View { domain, device }), Some(limit)) = (view, limit) {
+                limit.update(now, domain.thresholds.dirty, domain.dirty);
+                let position = position::ratio(domain, device);
+                pace.rate(now, counts, domain, device, position);
+            }
+        }
+        pace.write(now, counts);
     }
 
     /// Whether a flusher has something to do for the background threshold (`wb_over_bg_thresh`).
@@ -224,6 +256,7 @@ impl Memory {
         let own = share.threshold(background, throttle.bounded.share, self.reserved());
         self.real(self.writeback.dirty) > background
             || self.real(self.writeback.devices[disk].reclaimable) > own
+            || self.is_group_over_background()
     }
 
     /// A flusher, or a task that syncs, begins with a file.
@@ -252,8 +285,9 @@ impl Memory {
     }
 
     /// Pages of a device have been written; the last of them has the bandwidth estimated once more.
-    pub(super) fn count_completion(&mut self, disk: usize) {
+    pub(super) fn count_completion(&mut self, page: PageId, disk: usize) {
         let (now, at, scale) = (self.ticks(), self.began, self.scale);
+        let group = self.group(page);
         let writeback = &mut self.writeback;
         let completions = &mut writeback.domain.completions;
         completions.tick(now);
@@ -265,13 +299,17 @@ impl Memory {
             throttle.bounded.share,
             now,
         );
+        if let Some(group) = writeback.groups.get_mut(group) {
+            group.writing -= 1;
+            group.complete(disk, scale, throttle.bounded.share, now);
+        }
         if device.writing == 0 {
             let at = writeback.clock.expiry(at, HZ / 5);
             writeback.orders.push(Order::EstimateAt { disk, at });
         }
     }
 
-    fn ticks(&self) -> u64 {
+    pub(super) fn ticks(&self) -> u64 {
         self.writeback.clock.jiffies(self.now())
     }
 
@@ -302,6 +340,12 @@ impl Memory {
         writeback.domain.completions.share(completed)
     }
 
+    fn machine_view(&mut self, disk: usize) -> View {
+        let domain = self.whole();
+        let device = self.part(disk, domain.thresholds);
+        View { domain, device }
+    }
+
     fn part(&mut self, disk: usize, thresholds: Thresholds) -> Part {
         let share = self.share(disk);
         let device = &self.writeback.devices[disk];
@@ -319,6 +363,12 @@ impl Memory {
         let devices = self.writeback.devices.iter();
         let least = devices.map(|device| device.throttle.bounded.share.min);
         least.sum::<u64>().min(WHOLE)
+    }
+}
+
+impl View {
+    fn position(&self) -> u64 {
+        position::ratio(&self.domain, &self.device)
     }
 }
 
