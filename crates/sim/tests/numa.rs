@@ -6,8 +6,8 @@ use common::*;
 use mm::machine::Cost;
 use mm::outcome::Outcome;
 use mm::scenario::Scenario;
-use mm::units::Bytes;
-use mm::workload::Action;
+use mm::units::{Bytes, Nanos};
+use mm::workload::{Access, Action, Content, ContentShare, Huge, Map, Process, Start};
 
 /// Half a gigabyte on so many nodes, and a file that is read twice. The other node's pages take
 /// half a microsecond longer.
@@ -78,4 +78,89 @@ fn a_third_node_and_a_machine_too_small_for_two_are_refused() {
     let mut small = twice(2, 10);
     small.machine.memory = Bytes(24 * MIB);
     assert!(error(&small).contains("24 MiB"));
+}
+
+/// A process that fills so much memory after a while, and keeps it. Its pages are those of the
+/// others, where they may be merged.
+fn tenant(name: &str, after: u64, mib: u64, mergeable: bool) -> Process {
+    let class = "os".to_owned();
+    let region = Map {
+        region: "ram".to_owned(),
+        size: Bytes(mib * MIB).into(),
+        huge: Huge::Never,
+        mergeable,
+        contents: vec![ContentShare {
+            content: Content::Identical { class },
+            percent: 100,
+        }],
+    };
+    let fill = Access {
+        write_percent: 100,
+        ..touch("ram")
+    };
+    let steps = vec![
+        step(Action::Map(region)),
+        step(Action::Access(fill)),
+        sleep(5000),
+    ];
+    Process {
+        start: Start::After(Nanos(after * 1_000_000)),
+        ..process(name, steps)
+    }
+}
+
+/// Pages that are shared, and that share them, of two tenants each on its own node.
+fn merged(across: &str) -> (u64, u64) {
+    let settings = [
+        ("ksm.merge_across_nodes", across),
+        ("ksm.pages_to_scan", "100000"),
+        ("ksm.run", "1"),
+    ];
+    let settings = settings.map(|(tunable, value)| setting(tunable, value));
+    let administrator = process(
+        "administrator",
+        vec![
+            sleep(2000),
+            step(Action::Set(settings.to_vec())),
+            sleep(2000),
+            snapshot("merged"),
+        ],
+    );
+    let processes = vec![
+        tenant("first", 0, 64, true),
+        tenant("filler", 500, 200, false),
+        tenant("second", 1000, 64, true),
+        administrator,
+    ];
+    let mut scenario = scenario(&[], processes);
+    scenario.machine.memory = Bytes(512 * MIB);
+    scenario.machine.nodes = 2;
+    let mut machine = calibration();
+    let files = &mut machine.boots[0].capture.frames[0].files;
+    for (name, value) in [
+        ("merge_across_nodes", "1"),
+        ("pages_shared", "0"),
+        ("pages_sharing", "0"),
+        ("pages_to_scan", "100"),
+        ("run", "0"),
+    ] {
+        let path = format!("sys/kernel/mm/ksm/{name}");
+        files.insert(path, format!("{value}\n"));
+    }
+    let outcome = run_with(&scenario, &machine);
+    let merged = outcome.capture.labelled("merged").expect("a snapshot");
+    let count = |name: &str| {
+        let text = merged.file(&format!("sys/kernel/mm/ksm/{name}"));
+        let text = text.expect("the file is there").trim();
+        text.parse::<u64>().expect("a number")
+    };
+    (count("pages_shared"), count("pages_sharing"))
+}
+
+/// As on 6.1 and 6.12 (docs/model.md, pages merged across NUMA nodes).
+#[test]
+fn twins_on_two_nodes_merge_only_where_that_is_allowed() {
+    let pages = 64 * MIB / 4096;
+    assert_eq!(merged("1"), (pages, pages));
+    assert_eq!(merged("0"), (0, 0));
 }

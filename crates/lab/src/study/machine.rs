@@ -74,10 +74,6 @@ pub(super) fn machine(
             .files
             .push(file(&table, names, &mut space, &machine.disks)?);
     }
-    if machine.nodes > machine.cpus {
-        let what = format!("{} nodes share {} CPUs", machine.nodes, machine.cpus);
-        return Err(table.node().error(what, "give each node a CPU"));
-    }
     Ok(machine)
 }
 

@@ -404,6 +404,9 @@ mod tests {
             -numa
             node,nodeid=1,memdev=node1,cpus=1"#]]
         .assert_eq(&memory(&machine).join("\n"));
+        let machine = Machine { cpus: 1, ..machine };
+        let last = memory(&machine).pop();
+        assert_eq!(last.as_deref(), Some("node,nodeid=1,memdev=node1"));
     }
 
     #[test]
