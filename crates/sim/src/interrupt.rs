@@ -55,6 +55,14 @@ impl System<'_> {
         self.wake_those(woken.unwrap_or_default(), now);
     }
 
+    /// Whatever a task waits for, it is not woken for it.
+    pub(crate) fn wait_no_more(&mut self, entity: usize) {
+        self.waiters.retain(|(_, waiting)| *waiting != entity);
+        for woken in &mut self.interrupts.wakes {
+            woken.retain(|waiting| *waiting != entity);
+        }
+    }
+
     fn wake_those(&mut self, woken: Vec<usize>, now: Nanos) {
         for entity in woken {
             if self.is_alive(entity) {

@@ -91,7 +91,7 @@ impl<'a> System<'a> {
         let Some(mut task) = self.tasks[index].take() else {
             return;
         };
-        self.waiters.retain(|(_, entity)| *entity != task.entity);
+        self.wait_no_more(task.entity);
         let allocation = core::mem::take(&mut task.allocation);
         self.memory.refund(allocation.charging);
         task.over_high = 0;
@@ -111,7 +111,7 @@ impl<'a> System<'a> {
         task.errand = None;
         let allocation = core::mem::take(&mut task.allocation);
         self.memory.refund(allocation.charging);
-        self.waiters.retain(|(_, waiting)| *waiting != entity);
+        self.wait_no_more(entity);
         self.scheduler
             .note_stalls(entity, [(now, false)].into_iter());
         self.scheduler.wake(entity, now);

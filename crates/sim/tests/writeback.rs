@@ -8,7 +8,7 @@ use mm::machine::{Disk, File};
 use mm::outcome::Outcome;
 use mm::scenario::Scenario;
 use mm::units::{Bytes, Nanos};
-use mm::workload::{Access, Action, Cgroup, Pattern, Process, Step, Until, Via};
+use mm::workload::{Access, Action, Cgroup, Huge, Pattern, Process, Step, Until, Via};
 
 fn write(file: usize) -> Access {
     Access {
@@ -89,6 +89,35 @@ fn above_the_background_threshold_the_flusher_writes_at_once() {
     let background = counter(&outcome, "written", "nr_dirty_background_threshold");
     assert!((500..1536).contains(&background), "{background}");
     assert!(counter(&outcome, "later", "nr_dirty") <= background);
+}
+
+/// 6 MiB are handed over and written while another task uses the CPU. What pages take when they
+/// end comes from that task, as what they take when they are handed over does.
+#[test]
+fn what_a_disk_s_interrupt_takes_the_task_lacks_that_runs() {
+    let busy = Access {
+        amount: Some(Bytes(40_000 * MIB).into()),
+        ..touch("own")
+    };
+    let busy = vec![
+        map("own", 1, Huge::Never),
+        labelled("busy", Action::Access(busy)),
+    ];
+    let processes = [process("writer", writer(0, 6)), process("busy", busy)];
+    let scenario = with(&[8], processes.to_vec(), &[]);
+    let lasts = |written_ps| {
+        let mut calibration = calibration();
+        calibration.costs.written_ps = written_ps;
+        let outcome = run_with(&scenario, &calibration);
+        one(&outcome, "busy").duration()
+    };
+    let (free, dear) = (lasts(0), lasts(100_000_000));
+    let lacks = dear.saturating_sub(free);
+    let pages = lacks.0 / 100_000;
+    assert!(
+        (1400..=1536).contains(&pages),
+        "{lacks}: {pages} of 1536 pages"
+    );
 }
 
 #[test]
