@@ -1,6 +1,6 @@
 //! File systems, kernel modules and swap: what the machine is made of before a study begins.
 
-use std::ffi::CString;
+use std::ffi::{CStr, CString};
 use std::fs::{self, File};
 use std::os::unix::fs::FileExt as _;
 use std::path::Path;
@@ -34,14 +34,18 @@ const OPTIONAL: [(&str, &str); 2] = [
     ("tracefs", "/sys/kernel/tracing"),
 ];
 
+/// No thread of ext4's own reads bitmaps and clears tables of inodes beside the workload: at what
+/// moment of the first seconds it would is the boot's chance, which all seeds of an arm share.
+const QUIET: &CStr = c"noinit_itable,no_prefetch_block_bitmaps";
+
 /// Mounts the kernel's own file systems.
 pub(crate) fn kernel_files() -> Result<(), Error> {
     for (kind, target) in KERNEL {
-        mount(kind, target, kind, MountFlags::empty())?;
+        mount(kind, target, kind, MountFlags::empty(), None)?;
     }
     for (kind, target) in OPTIONAL {
         // What a kernel was built without is not missed.
-        let _ = mount(kind, target, kind, MountFlags::empty());
+        let _ = mount(kind, target, kind, MountFlags::empty(), None);
     }
     Ok(())
 }
@@ -81,17 +85,23 @@ pub(crate) fn disks(machine: &Machine, clock: Clock, place: &mut Place) -> Resul
         let target = place.disk(&disk.name);
         fs::create_dir_all(&target).map_err(|error| Error::new(target.display(), error))?;
         let target = target.to_string_lossy();
-        mount(&device, &target, "ext4", MountFlags::NOATIME)?;
+        mount(&device, &target, "ext4", MountFlags::NOATIME, Some(QUIET))?;
         let device = device.trim_start_matches("/dev/").to_owned();
         place.devices.insert(disk.name.clone(), device);
     }
     await_device(&clock.device(machine.disks.len()))
 }
 
-fn mount(source: &str, target: &str, kind: &str, flags: MountFlags) -> Result<(), Error> {
+fn mount(
+    source: &str,
+    target: &str,
+    kind: &str,
+    flags: MountFlags,
+    options: Option<&CStr>,
+) -> Result<(), Error> {
     // Where a directory stands already this does nothing; where it cannot be made, mount says so.
     let _ = fs::create_dir_all(target);
-    match rustix::mount::mount(source, target, kind, flags, None) {
+    match rustix::mount::mount(source, target, kind, flags, options) {
         // A kernel with CONFIG_DEVTMPFS_MOUNT does not mount it over an initramfs, but may.
         Ok(()) | Err(Errno::BUSY) => Ok(()),
         Err(errno) => Err(Error::on(format!("mounting {source} on {target}"))(errno)),
