@@ -107,11 +107,12 @@ impl Memory {
     /// Submits the bio that is held back, in requests of the disk's size; false where the writer
     /// has to wait before it can go on (`blk_mq_submit_bio`).
     pub(crate) fn submit_bio(&mut self, writer: Writer) -> bool {
+        let now = self.now();
         while let Some(mut bio) = self.io.plug.bio.take() {
             let (piece, mut request) = (bio.piece(), bio.request());
             bio.rest = Some(piece.start);
             let disk = bio.disk;
-            if !self.io.grows(disk, &request) && self.io.is_congested(disk, writer) {
+            if !self.io.grows(disk, &request) && self.io.is_congested(now, disk, writer) {
                 self.io.plug.bio = Some(bio);
                 return false;
             }

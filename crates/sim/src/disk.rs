@@ -47,24 +47,34 @@ pub(crate) enum Direction {
     Write,
 }
 
+/// How long a read counts as one of late (`HZ` / 10).
+const LATELY: Nanos = Nanos(100 * Nanos::MILLI.0);
+
 /// Who writes: to swap, or what is dirty.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Writer {
     Kswapd,
     Task,
-    /// A flusher; a task may have paused for it within the last second.
     Flusher {
+        /// A task has paused for it within the last second.
         waited_for: bool,
+        /// Its file system marks what is written in the background: XFS does, ext4 does not.
+        marked: bool,
     },
 }
 
 impl Writer {
-    /// Requests that the throttling of writeback lets be under way (`get_limit`).
-    fn most_requests(self, limits: Limits) -> u64 {
+    /// Requests that the throttling of writeback lets be under way, by whether the disk was read
+    /// lately (`get_limit`).
+    fn most_requests(self, limits: Limits, was_read: bool) -> u64 {
         match self {
-            Self::Kswapd | Self::Flusher { waited_for: true } => limits.most,
-            Self::Task => limits.normal,
-            Self::Flusher { waited_for: false } => limits.background,
+            Self::Kswapd
+            | Self::Flusher {
+                waited_for: true, ..
+            } => limits.most,
+            Self::Flusher { marked: true, .. } => limits.background,
+            _ if was_read => limits.background,
+            _ => limits.normal,
         }
     }
 }
@@ -110,6 +120,8 @@ pub(crate) struct Disk {
     starved: u32,
     writes_serving: u32,
     wbt: Wbt,
+    /// When a read last came or ended.
+    last_read: Option<Nanos>,
     /// The end of a window that an event is expected for.
     window: Option<Nanos>,
     scale: u64,
@@ -183,6 +195,7 @@ impl Disk {
             starved: 0,
             writes_serving: 0,
             wbt: Wbt::default(),
+            last_read: None,
             window: None,
             scale,
             stats: Stats::default(),
@@ -201,8 +214,9 @@ impl Disk {
     pub(crate) fn submit(&mut self, now: Nanos, mut request: Request) -> Option<Nanos> {
         request.submitted = now;
         self.judge_windows(now);
-        if request.direction == Direction::Write {
-            self.wbt.note_write(now);
+        match request.direction {
+            Direction::Read => self.last_read = Some(now),
+            Direction::Write => self.wbt.note_write(now),
         }
         self.stats.begin(now);
         if self.serving.len() < self.spec.queue_depth.max(1) as usize {
@@ -224,7 +238,10 @@ impl Disk {
         let (_, request) = self.serving.pop_front().filter(|(done, _)| *done <= now)?;
         self.stats.end(&request, now);
         match request.direction {
-            Direction::Read => self.wbt.count_read(now.saturating_sub(request.issued)),
+            Direction::Read => {
+                self.last_read = Some(now);
+                self.wbt.count_read(now.saturating_sub(request.issued));
+            }
             Direction::Write => {
                 self.wbt.count_write();
                 self.writes_serving -= 1;
@@ -284,13 +301,20 @@ impl Disk {
         self.writes_serving > 0
     }
 
+    /// Whether a read came or ended within the last tenth of a second (`close_io`).
+    fn was_read(&self, now: Nanos) -> bool {
+        self.last_read
+            .is_some_and(|read| now < read.saturating_add(LATELY))
+    }
+
     /// Whether a writer has to wait until a request is done, with `plugged` requests of its own
     /// held back: writes may hold three quarters of the scheduler's requests (`async_depth`), and
     /// of those as few as keep reads quick (`block/blk-wbt.c`).
-    pub(crate) fn is_congested(&self, writer: Writer, plugged: usize) -> bool {
+    pub(crate) fn is_congested(&self, now: Nanos, writer: Writer, plugged: usize) -> bool {
         let requests = self.requests();
         let limits = self.wbt.limits(requests);
-        let most = (requests * 3 / 4).max(1).min(writer.most_requests(limits));
+        let throttled = writer.most_requests(limits, self.was_read(now));
+        let most = (requests * 3 / 4).max(1).min(throttled);
         let writes = self.writes.len() + plugged;
         writes as u64 + u64::from(self.writes_serving) >= most
     }
@@ -447,10 +471,13 @@ mod tests {
     fn writers_wait_once_they_hold_three_quarters_of_the_requests() {
         let mut disk = disk(2);
         for index in 0..3_u64 {
-            assert!(!disk.is_congested(Writer::Kswapd, 0), "{index} of 4");
+            assert!(
+                !disk.is_congested(Nanos(0), Writer::Kswapd, 0),
+                "{index} of 4"
+            );
             disk.submit(Nanos(0), request(Direction::Write, index << 24, 4096));
         }
-        assert!(disk.is_congested(Writer::Kswapd, 0));
+        assert!(disk.is_congested(Nanos(0), Writer::Kswapd, 0));
     }
 
     #[test]
@@ -487,9 +514,29 @@ mod tests {
         for index in 0..6_u64 {
             disk.submit(Nanos(0), request(Direction::Write, index << 24, 4096));
         }
-        assert!(!disk.is_congested(Writer::Task, 1));
-        assert!(disk.is_congested(Writer::Task, 2));
-        assert!(!disk.is_congested(Writer::Kswapd, 9));
-        assert!(disk.is_congested(Writer::Kswapd, 10));
+        assert!(!disk.is_congested(Nanos(0), Writer::Task, 1));
+        assert!(disk.is_congested(Nanos(0), Writer::Task, 2));
+        assert!(!disk.is_congested(Nanos(0), Writer::Kswapd, 9));
+        assert!(disk.is_congested(Nanos(0), Writer::Kswapd, 10));
+    }
+
+    #[test]
+    fn beside_reads_half_as_much_is_written_and_what_is_marked_never_more() {
+        let mut disk = disk(64);
+        let flusher = |marked| Writer::Flusher {
+            waited_for: false,
+            marked,
+        };
+        disk.submit(Nanos(0), request(Direction::Write, 0, 4096));
+        let may = |disk: &Disk, now, writer| {
+            let held = (0..99).find(|&held| disk.is_congested(now, writer, held));
+            held.map(|held| held + 1)
+        };
+        assert_eq!(may(&disk, Nanos(0), flusher(false)), Some(8));
+        assert_eq!(may(&disk, Nanos(0), flusher(true)), Some(4));
+        disk.submit(Nanos(0), request(Direction::Read, 1 << 24, 4096));
+        assert_eq!(may(&disk, Nanos(99_000_000), flusher(false)), Some(4));
+        assert_eq!(may(&disk, Nanos(99_000_000), Writer::Task), Some(4));
+        assert_eq!(may(&disk, Nanos(100_000_000), Writer::Task), Some(8));
     }
 }

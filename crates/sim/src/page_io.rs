@@ -37,14 +37,14 @@ pub(crate) struct Plug {
 
 impl PageIo {
     /// Whether whoever writes to a disk has to wait.
-    pub(crate) fn is_congested(&self, disk: usize, writer: Writer) -> bool {
+    pub(crate) fn is_congested(&self, now: Nanos, disk: usize, writer: Writer) -> bool {
         let plugged = self
             .plug
             .requests
             .iter()
             .filter(|(of, _)| *of == disk)
             .count();
-        self.disks[disk].is_congested(writer, plugged)
+        self.disks[disk].is_congested(now, writer, plugged)
     }
 
     /// Whether a request would become part of the last one that is held back.

@@ -294,7 +294,9 @@ impl Memory {
             Reclaimer::Kswapd => Writer::Kswapd,
             Reclaimer::Direct => Writer::Task,
         };
-        self.io.is_congested(disk, writer).then_some(disk)
+        self.io
+            .is_congested(self.now(), disk, writer)
+            .then_some(disk)
     }
 
     /// Scans the next batch of a group's lists; false when its scan is over.

@@ -298,6 +298,7 @@ impl Memory {
         let throttle = &self.writeback.devices[disk].throttle;
         Writer::Flusher {
             waited_for: throttle.was_waited_for(self.now()),
+            marked: self.objects.buffers.none,
         }
     }
 
