@@ -101,7 +101,13 @@ fn mount(
 ) -> Result<(), Error> {
     // Where a directory stands already this does nothing; where it cannot be made, mount says so.
     let _ = fs::create_dir_all(target);
-    match rustix::mount::mount(source, target, kind, flags, options) {
+    let mount = |options| rustix::mount::mount(source, target, kind, flags, options);
+    let mounted = match mount(options) {
+        // An older kernel may lack an option.
+        Err(Errno::INVAL) if options.is_some() => mount(None),
+        mounted => mounted,
+    };
+    match mounted {
         // A kernel with CONFIG_DEVTMPFS_MOUNT does not mount it over an initramfs, but may.
         Ok(()) | Err(Errno::BUSY) => Ok(()),
         Err(errno) => Err(Error::on(format!("mounting {source} on {target}"))(errno)),

@@ -181,16 +181,16 @@ impl<'a> System<'a> {
         self.memory.spent += self.memory.costs.loop_ps;
         let began = self.memory.now();
         self.memory.spent += match (running.target, running.access.via) {
-            (Area::File { .. }, Via::Syscall) if next.write => self.memory.costs.write_call_ps,
+            (Area::File { index, .. }, via @ (Via::Syscall | Via::Direct)) if next.write => {
+                self.memory.update_time(self.files[index].disk);
+                match via {
+                    Via::Syscall => self.memory.costs.write_call_ps,
+                    _ => self.memory.costs.syscall_ps,
+                }
+            }
             (Area::File { .. }, Via::Syscall | Via::Direct) => self.memory.costs.syscall_ps,
             _ => self.memory.costs.operation_ps,
         };
-        if let (Area::File { index, .. }, Via::Syscall | Via::Direct) =
-            (running.target, running.access.via)
-            && next.write
-        {
-            self.memory.update_time(self.files[index].disk);
-        }
         let end = Bytes(offset + bytes).pages_ceil(PageSize::FOUR_KIB).0;
         let cursor = offset / PageSize::FOUR_KIB.bytes();
         running.operation = Some(Underway {

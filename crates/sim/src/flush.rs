@@ -88,10 +88,7 @@ impl<'a> System<'a> {
     /// wait may try again.
     pub(crate) fn window_ends(&mut self, disk: usize, now: Nanos) {
         if self.memory.io.disks[disk].end_window(now) {
-            let waits = |(waits, _): &mut (WaitsFor, usize)| *waits == WaitsFor::Disk(disk);
-            for (_, entity) in self.waiters.extract_if(.., waits) {
-                self.scheduler.wake(entity, now);
-            }
+            self.wake_waiters(WaitsFor::Disk(disk), now);
         }
         self.expect_disks();
     }

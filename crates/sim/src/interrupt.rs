@@ -36,7 +36,7 @@ impl System<'_> {
         let over = over.into_iter().map(|(_, entity)| entity);
         let woken = over.chain(request.waiter).collect();
         match Nanos(core::mem::take(&mut self.memory.in_interrupt) / 1000) {
-            Nanos::ZERO => self.wake_those(woken, now),
+            Nanos::ZERO => self.end_waiting(woken, now),
             time => self.interrupt(time, woken, now),
         }
     }
@@ -52,7 +52,7 @@ impl System<'_> {
     /// The first interrupt under way is over.
     pub(crate) fn interrupt_ends(&mut self, now: Nanos) {
         let woken = self.interrupts.wakes.pop_front();
-        self.wake_those(woken.unwrap_or_default(), now);
+        self.end_waiting(woken.unwrap_or_default(), now);
     }
 
     /// Whatever a task waits for, it is not woken for it.
@@ -63,11 +63,9 @@ impl System<'_> {
         }
     }
 
-    fn wake_those(&mut self, woken: Vec<usize>, now: Nanos) {
+    fn end_waiting(&mut self, woken: Vec<usize>, now: Nanos) {
         for entity in woken {
-            if self.is_alive(entity) {
-                self.scheduler.wake(entity, now);
-            }
+            self.wake_if_alive(entity, now);
         }
     }
 }

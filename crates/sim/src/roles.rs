@@ -69,11 +69,17 @@ impl System<'_> {
     /// Those who waited for this go on.
     pub(crate) fn wake_waiters(&mut self, over: WaitsFor, now: Nanos) {
         for (waits, entity) in core::mem::take(&mut self.waiters) {
-            if waits != over {
-                self.waiters.push((waits, entity));
-            } else if self.is_alive(entity) {
-                self.scheduler.wake(entity, now);
+            match waits == over {
+                true => self.wake_if_alive(entity, now),
+                false => self.waiters.push((waits, entity)),
             }
+        }
+    }
+
+    /// Lets one go on whose waiting is over, unless it has ended meanwhile.
+    pub(crate) fn wake_if_alive(&mut self, entity: usize, now: Nanos) {
+        if self.is_alive(entity) {
+            self.scheduler.wake(entity, now);
         }
     }
 

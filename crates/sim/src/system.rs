@@ -66,7 +66,7 @@ pub(crate) struct System<'a> {
     uptime: Nanos,
     /// `MemAvailable` when the run began: sizes may be shares of it.
     pub(crate) available: Bytes,
-    /// Who waits for a disk, as entities of the scheduler.
+    /// Who waits for what somebody else does, as entities of the scheduler.
     pub(crate) waiters: Vec<(WaitsFor, usize)>,
     pub(crate) interrupts: Interrupts,
     /// How many flushers there are: one for each disk, where files are written to.

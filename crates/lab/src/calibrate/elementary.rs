@@ -3,7 +3,7 @@
 use mm::calibration::Costs;
 
 use super::CalibrateError;
-use super::figures::{Figures, positive};
+use super::figures::{Figures, positive, ps};
 use super::sleep;
 
 /// Pages of a `read()` of 128 KiB, and of an operation on 1 MiB of a region.
@@ -25,7 +25,6 @@ pub(super) fn costs(
     let pass = pass(fruitless, reclaiming.reclaim)?;
     let sleeping = sleep::sleeping(pauses)?;
     let spawn = figures.duration("spawn")? / 20.0;
-    let ps = |nanos: f64| (nanos * 1000.0).round().max(0.0) as u64;
     Ok(Costs {
         loop_ps: ps(touching.between),
         syscall_ps: ps(reading.syscall - touching.between),

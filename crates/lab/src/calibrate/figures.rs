@@ -106,6 +106,16 @@ impl Figures {
     }
 }
 
+/// A cost in picoseconds; none where noise exceeds it.
+pub(super) fn ps(nanos: f64) -> u64 {
+    (nanos * 1000.0).round().max(0.0) as u64
+}
+
+/// A cost in nanoseconds.
+pub(super) fn nanos(ps: u64) -> f64 {
+    ps as f64 / 1000.0
+}
+
 /// A figure that something is divided by.
 pub(super) fn positive(value: f64, what: &str) -> Result<f64, CalibrateError> {
     if value > 0.0 {

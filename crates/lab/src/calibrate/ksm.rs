@@ -4,7 +4,7 @@ use mm::calibration::Costs;
 use mm::formula::ksm;
 
 use super::CalibrateError;
-use super::figures::{Figures, positive};
+use super::figures::{Figures, positive, ps};
 
 /// Pages of a region, and of the small one.
 const PAGES: f64 = 8192.0;
@@ -135,10 +135,6 @@ impl Passes {
 fn levels(pages: f64) -> f64 {
     let sum: f64 = (1..=pages as u64).map(|n| (n as f64).log2()).sum();
     sum / pages
-}
-
-fn ps(nanos: f64) -> u64 {
-    (nanos * 1000.0).round().max(0.0) as u64
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use mm::calibration::Costs;
 
 use super::CalibrateError;
-use super::figures::{Figures, positive, two_costs};
+use super::figures::{Figures, nanos, positive, ps, two_costs};
 
 /// Pages that a fault on a mapped file maps at most: `fault_around_bytes` is 64 KiB.
 const FAULT_AROUND: f64 = 16.0;
@@ -148,14 +148,6 @@ fn before(label: &str) -> String {
 
 fn after(label: &str) -> String {
     format!("after {label}")
-}
-
-fn ps(nanos: f64) -> u64 {
-    (nanos * 1000.0).round().max(0.0) as u64
-}
-
-fn nanos(ps: u64) -> f64 {
-    ps as f64 / 1000.0
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use mm::calibration::Costs;
 
 use super::CalibrateError;
-use super::figures::Figures;
+use super::figures::{Figures, nanos, ps};
 
 /// Pages of a `write()` of 128 KiB, and of the file.
 const WRITE_PAGES: f64 = 32.0;
@@ -53,15 +53,6 @@ fn flusher(costs: &mut Costs, figures: &Figures) -> Result<(), CalibrateError> {
     costs.writeback_ps = ps((lacks("beside handing over")? - requests) / FLUSH_PAGES);
     costs.written_ps = ps(lacks("beside completion")? / FLUSH_PAGES);
     Ok(())
-}
-
-/// Picoseconds of nanoseconds; none where noise exceeds a cost.
-fn ps(nanos: f64) -> u64 {
-    (nanos * 1000.0).round().max(0.0) as u64
-}
-
-fn nanos(ps: u64) -> f64 {
-    ps as f64 / 1000.0
 }
 
 #[cfg(test)]
