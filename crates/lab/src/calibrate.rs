@@ -13,6 +13,7 @@ mod write;
 
 use mm::calibration::{Boot, Calibration, Costs};
 use mm::capture::{Capture, Frame};
+use mm::scenario::Scenario;
 use mm::units::{Bytes, Nanos};
 
 use crate::bench::{Bench, BenchError, Progress, Run};
@@ -137,16 +138,17 @@ fn run(
     arm: &str,
     progress: &mut dyn FnMut(Progress),
 ) -> Result<Capture, CalibrateError> {
+    let run = Run {
+        study_text: text,
+        scenario: &scenario(text, arm)?,
+    };
+    Ok(bench.run(run, progress)?)
+}
+
+fn scenario(text: &str, arm: &str) -> Result<Scenario, CalibrateError> {
     let missing = |why: String| CalibrateError::Missing(why);
     let study = Study::parse(text, "calibration").map_err(|e| missing(e.to_string()))?;
-    let scenario = study.scenario(arm, 1).map_err(|e| missing(e.to_string()))?;
-    Ok(bench.run(
-        Run {
-            study_text: text,
-            scenario: &scenario,
-        },
-        progress,
-    )?)
+    study.scenario(arm, 1).map_err(|e| missing(e.to_string()))
 }
 
 fn boot(
@@ -158,9 +160,11 @@ fn boot(
     let capture = run(bench, &text, "stock", progress)?;
     let idle = capture.labelled("idle");
     let frame = idle.ok_or_else(|| CalibrateError::Missing("snapshot \"idle\"".to_owned()))?;
+    let uptime = frame.file("proc/uptime").map_or(Nanos::ZERO, uptime);
+    let rest = scenario(&text, "stock")?.rest();
     Ok(Boot {
         memory: Bytes(mib << 20),
-        uptime: frame.file("proc/uptime").map_or(Nanos::ZERO, uptime),
+        uptime: uptime.saturating_sub(rest),
         // No file shows it: a kernel probe does (docs/model.md, "Costs").
         dirty_limit: None,
         capture: Capture {

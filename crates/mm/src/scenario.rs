@@ -3,6 +3,7 @@
 use alloc::string::String;
 
 use crate::machine::Machine;
+use crate::prng::Prng;
 use crate::settings::Settings;
 use crate::units::Nanos;
 use crate::workload::Workload;
@@ -27,4 +28,20 @@ pub struct Scenario {
     pub seed: u64,
     /// Time between two samples.
     pub sample_every: Nanos,
+}
+
+/// The longest period of the kernel's own work that a run meets: the flush of the control groups'
+/// statistics, 504 ticks at 250 Hz.
+const PERIOD: Nanos = Nanos(2_016_000_000);
+
+impl Scenario {
+    /// How long the booted machine rests before the run begins, below 2.016 s.
+    ///
+    /// Ticks, timers and what a kernel does now and then count from its boot. Runs that all began
+    /// at one moment of theirs would show a single draw as the kernel's figure. So the seed draws
+    /// the moment, as whoever starts a workload by hand does.
+    #[must_use]
+    pub fn rest(&self) -> Nanos {
+        Nanos(Prng::for_part(self.seed, "rest").below(PERIOD.0))
+    }
 }

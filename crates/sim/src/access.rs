@@ -18,7 +18,7 @@ use crate::page_alloc::NoPage;
 use crate::pcp::List;
 use crate::roles::WaitsFor;
 use crate::sampling;
-use crate::sched::{Sleep, TICK};
+use crate::sched::Sleep;
 use crate::system::{Flow, System};
 use crate::task::{Area, Running, Task, Underway};
 
@@ -330,11 +330,7 @@ impl<'a> System<'a> {
                 Ok(Some(Stop::Wait(self.wait_for(page))))
             }
             Progress::Pauses(ticks) => {
-                let at = self
-                    .memory
-                    .writeback
-                    .clock
-                    .expiry(self.local_time(began), ticks);
+                let at = self.memory.clock.expiry(self.local_time(began), ticks);
                 self.wake_at(task, at);
                 Ok(Some(Stop::Wait(Sleep::Io)))
             }
@@ -433,7 +429,7 @@ impl<'a> System<'a> {
         let victim = self.out_of_memory(task, group, now)?;
         task.dying = victim == Victim::Own;
         if victim == Victim::None {
-            self.wake_at(task, now.saturating_add(TICK));
+            self.wake_at(task, self.memory.clock.expiry(now, 1));
             return Ok(Some(Stop::Wait(Sleep::Idle)));
         }
         Ok(None)

@@ -19,6 +19,7 @@ use mm::units::{Bytes, Nanos};
 
 use crate::diskstats::Stats;
 use crate::folio::PageId;
+use crate::timer::Clock;
 use crate::wbt::{UnderWay, Wbt};
 
 /// Requests of one direction in a row (`fifo_batch`).
@@ -182,7 +183,7 @@ impl Request {
 
 impl Disk {
     /// A disk of a machine on which a page stands for `scale` real ones.
-    pub(crate) fn new(spec: &machine::Disk, scale: u64) -> Self {
+    pub(crate) fn new(spec: &machine::Disk, clock: Clock, scale: u64) -> Self {
         let channels = spec.channels.max(1) as usize;
         Self {
             spec: spec.clone(),
@@ -194,7 +195,7 @@ impl Disk {
             batch: (Direction::Read, BATCH),
             starved: 0,
             writes_serving: 0,
-            wbt: Wbt::default(),
+            wbt: Wbt::new(clock),
             last_read: None,
             window: None,
             scale,

@@ -272,7 +272,7 @@ mod tests {
             queue_depth: 4,
             rotational: false,
         };
-        memory.io.disks.push(Disk::new(&spec, 1));
+        memory.io.disks.push(Disk::new(&spec, memory.clock, 1));
         let file = File {
             base,
             pages: 64,

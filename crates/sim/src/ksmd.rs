@@ -6,7 +6,8 @@ use mm::workload::Action;
 
 use crate::ksm::Scan;
 use crate::roles::{KSMD, WaitsFor};
-use crate::sched::{Event, Sleep, TICK};
+use crate::sched::{Event, Sleep};
+use crate::timer::TICK;
 use crate::system::{BUDGET, Flow, System};
 
 /// Tunables that are written under ksmd's mutex.
@@ -60,11 +61,7 @@ impl System<'_> {
     fn ksmd_sleeps(&mut self, now: Nanos) {
         let ksm = &mut self.memory.ksm;
         let sleep = ksm.settings.sleep_millisecs.saturating_mul(Nanos::MILLI.0);
-        let at = self
-            .memory
-            .writeback
-            .clock
-            .expiry(now, sleep.div_ceil(TICK.0));
+        let at = self.memory.clock.expiry(now, sleep.div_ceil(TICK.0));
         ksm.sleeps_until = Some(at);
         self.events.add(at, Event::KsmScan { at });
     }

@@ -107,7 +107,8 @@ pub fn run_sampled(
 ) -> Result<Capture, Error> {
     support::check(scenario)?;
     let scenario = sampling::miniature(scenario, scale)?;
-    let boot = boot::state(&calibration.boots, &scenario.machine)?;
+    let mut boot = boot::state(&calibration.boots, &scenario.machine)?;
+    boot.uptime += scenario.rest();
     let costs = sampling::costs(&calibration.costs.on(&scenario.machine), scale);
     let mut system = system::System::new(&scenario, &costs, &boot, scale)?;
     system.run()?;

@@ -8,8 +8,7 @@ use crate::lru::{List, Lru};
 use crate::lru_gen::Walked;
 use crate::memory::Memory;
 use crate::mglru::{Generations, Place, note_use};
-use crate::sched::TICK;
-use crate::timer::TICKS_BEGIN;
+use crate::timer::TICK;
 
 /// The group that holds what no control group does, and in whose terms global reclaim thinks.
 pub(crate) const ROOT: usize = 0;
@@ -17,12 +16,6 @@ pub(crate) const ROOT: usize = 0;
 /// Time between two flushes of the groups' statistics: `FLUSH_TIME` is two seconds, 500 ticks; the
 /// timer wheel keeps a timer of that length to eight ticks, so that it takes 504.
 pub(crate) const FLUSH_PERIOD: Nanos = Nanos(504 * TICK.0);
-
-/// When a machine that has been up for so long flushes the groups' statistics next.
-pub(crate) fn first_flush(uptime: Nanos) -> Nanos {
-    let ticking = uptime.saturating_sub(TICKS_BEGIN);
-    Nanos(FLUSH_PERIOD.0 - ticking.0 % FLUSH_PERIOD.0)
-}
 
 /// The two kinds of evictable pages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -303,19 +296,20 @@ impl Memory {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::timer::Clock;
 
     #[test]
     fn flushes_keep_to_the_timer_wheel_from_the_first_tick_on() {
         // A trace of 6.12 in a VM of 512 MiB has flushes at these times after power-on.
         let seen = [4_132_570, 6_148_570, 8_164_827, 10_180_603, 12_196_727].map(|us| us * 1000);
         for uptime in [780_000_000, 4_000_000_000, 10_000_000_000] {
-            let next = uptime + first_flush(Nanos(uptime)).0;
+            let clock = Clock::after(Nanos(uptime));
+            let next = uptime + clock.next(Nanos::ZERO, FLUSH_PERIOD).0;
             let after = (0..).map(|n| next + n * FLUSH_PERIOD.0);
             let due: alloc::vec::Vec<u64> = after.take(8).collect();
             for at in seen.into_iter().filter(|&at| at > next + TICK.0) {
                 assert!(due.iter().any(|due| at.abs_diff(*due) < TICK.0), "{at}");
             }
         }
-        assert_eq!(first_flush(Nanos::ZERO), FLUSH_PERIOD);
     }
 }

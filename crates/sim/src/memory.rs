@@ -26,6 +26,7 @@ use crate::rmap::Rmap;
 use crate::rules::Rules;
 use crate::swap::Swap;
 use crate::swap_state::SwapReadahead;
+use crate::timer::Clock;
 use crate::vmstat::Events;
 use crate::writeback::{Throttled, Writeback};
 
@@ -57,6 +58,7 @@ pub(crate) struct Memory {
     pub(crate) swap: Swap,
     pub(crate) swap_readahead: SwapReadahead,
     pub(crate) io: PageIo,
+    pub(crate) clock: Clock,
     pub(crate) writeback: Writeback,
     pub(crate) rmap: Rmap,
     /// The process that runs, as an entity of the scheduler: whose page tables are used.
@@ -121,6 +123,7 @@ impl Memory {
             swap: Swap::default(),
             swap_readahead: SwapReadahead::MACHINE,
             io: PageIo::default(),
+            clock: Clock::default(),
             writeback: Writeback::default(),
             rmap: Rmap::default(),
             space: 0,

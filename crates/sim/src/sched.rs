@@ -10,10 +10,7 @@ use mm::units::Nanos;
 use crate::boot;
 use crate::fair::{Fair, Rule};
 use crate::psi::{Doing, Pressure, SYSTEM};
-
-/// Between two ticks, at 250 Hz as distributions build their kernels: only then, and when a task
-/// wakes, the kernel looks whether the one that runs has had enough.
-pub(crate) const TICK: Nanos = Nanos(4_000_000);
+use crate::timer::Clock;
 
 /// Something that happens at a time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -82,6 +79,7 @@ pub(crate) struct Scheduler {
     cpus: Vec<Cpu>,
     fair: Fair,
     waits: Vec<Wait>,
+    clock: Clock,
     /// What the tasks' states mean for pressure.
     pub(crate) pressure: Pressure,
 }
@@ -138,6 +136,7 @@ impl Scheduler {
             cpus: vec![Cpu::default(); count],
             fair: Fair::new(rule),
             waits: Vec::new(),
+            clock: Clock::default(),
             pressure,
         }
     }
@@ -145,7 +144,10 @@ impl Scheduler {
     /// That of a kernel that booted on so many CPUs.
     pub(crate) fn after(boot: &boot::State, cpus: u32) -> Self {
         let rule = Rule::of(&boot.release());
-        Self::new(cpus, rule, Pressure::after(boot, cpus))
+        Self {
+            clock: Clock::after(boot.uptime),
+            ..Self::new(cpus, rule, Pressure::after(boot, cpus))
+        }
     }
 
     /// Adds a task that is not runnable yet.
@@ -295,14 +297,10 @@ impl Scheduler {
         self.fair.account(entity, to.saturating_sub(from).0 as i64);
         self.waits[entity].ready_at = to;
         self.cpus[cpu].now = to;
-        if from.0 / TICK.0 != to.0 / TICK.0 && self.fair.is_over_at_tick(entity) {
+        let ticked = self.clock.jiffies(from) != self.clock.jiffies(to);
+        if ticked && self.fair.is_over_at_tick(entity) {
             self.cpus[cpu].yields = true;
         }
-    }
-
-    /// The first tick after a time.
-    pub(crate) fn next_tick(now: Nanos) -> Nanos {
-        Nanos((now.0 / TICK.0 + 1) * TICK.0)
     }
 
     /// Notes CPU time of work that a task has done, but that others may interrupt.

@@ -19,7 +19,7 @@ use crate::disk::Disk;
 use crate::error::Error;
 use crate::filemap::{self, File};
 use crate::interrupt::Interrupts;
-use crate::lruvec::{FLUSH_PERIOD, first_flush};
+use crate::lruvec::FLUSH_PERIOD;
 use crate::memory::Memory;
 use crate::pcp::List;
 use crate::placing::{add_swap, files, list_boot_pages};
@@ -30,6 +30,7 @@ use crate::rules::Rules;
 use crate::sched::{Event, Events, Pick, Scheduler, Sleep};
 use crate::support::writes_files;
 use crate::task::{Task, TaskState};
+use crate::timer::{Clock, TICK};
 use crate::tunables::Tunables;
 use crate::vmscan::Progress;
 
@@ -62,8 +63,6 @@ pub(crate) struct System<'a> {
     pub(crate) tunables: Tunables,
     pub(crate) recorder: Recorder,
     pub(crate) daemons: Daemons,
-    /// How long the machine was up when the run began.
-    uptime: Nanos,
     /// `MemAvailable` when the run began: sizes may be shares of it.
     pub(crate) available: Bytes,
     /// Who waits for what somebody else does, as entities of the scheduler.
@@ -99,11 +98,12 @@ impl<'a> System<'a> {
         memory.sample(scale);
         memory.cpus = u64::from(scenario.machine.cpus.max(1));
         memory.rules = Rules::of(&boot.release());
+        memory.clock = Clock::after(boot.uptime);
         memory.may_yield = true;
         memory.writeback.inodes_in_use = boot.inodes_in_use();
         memory.objects.buffers.none = scenario.machine.file_system != FileSystem::Ext4;
         let disks = scenario.machine.disks.iter();
-        memory.io.disks = disks.map(|spec| Disk::new(spec, memory.scale)).collect();
+        memory.io.disks = disks.map(|spec| Disk::new(spec, memory.clock, memory.scale)).collect();
         memory.set_groups(&scenario.workload.cgroups)?;
         let files = files(scenario, &mut memory)?;
         add_swap(scenario, &files, &mut memory)?;
@@ -117,7 +117,6 @@ impl<'a> System<'a> {
             tunables: Tunables::new(&boot.frame, disk_names(scenario)),
             recorder: Recorder::new(boot, &scenario.workload),
             daemons: Daemons::default(),
-            uptime: boot.uptime,
             available: Bytes::ZERO,
             waiters: Vec::new(),
             interrupts: Interrupts::default(),
@@ -132,7 +131,7 @@ impl<'a> System<'a> {
         system.tunables.begin(&mut system.memory);
         list_boot_pages(&mut system.memory)?;
         let (files, disks) = (&system.files, scenario.machine.disks.len());
-        system.memory.writeback.begin(files, disks, boot.uptime);
+        system.memory.writeback.begin(files, disks);
         (0..Role::Task { index: 0 }.entity(system.flushers)).for_each(|_| {
             system.scheduler.add_kernel_thread();
         });
@@ -230,9 +229,12 @@ impl<'a> System<'a> {
             }
         }
         self.events.add(Nanos::ZERO, Event::Sample);
-        self.events.add(Nanos::SECOND, Event::Second);
+        let clock = self.memory.clock;
+        let second = clock.next(Nanos::ZERO, Nanos::SECOND);
+        self.events.add(second, Event::Second);
         self.memory.flush_stats();
-        self.events.add(first_flush(self.uptime), Event::FlushStats);
+        let flush = clock.next(Nanos::ZERO, FLUSH_PERIOD);
+        self.events.add(flush, Event::FlushStats);
     }
 
     fn is_finished(&self) -> bool {
@@ -440,7 +442,7 @@ impl<'a> System<'a> {
 
     /// Until when a task that began at `from` may run: the next tick, or the next event.
     pub(crate) fn limit(&self, from: Nanos) -> Nanos {
-        let tick = Scheduler::next_tick(from);
+        let tick = self.memory.clock.next(from, TICK);
         let event = self.events.next_time();
         event.map_or(tick, |event| event.min(tick))
     }

@@ -3,36 +3,43 @@
 pub(crate) use mm::formula::throttle::HZ;
 use mm::units::Nanos;
 
-use crate::sched::TICK;
+/// Between two ticks, at 250 Hz as distributions build their kernels: only then, and when a task
+/// wakes, the kernel looks whether the one that runs has had enough.
+pub(crate) const TICK: Nanos = Nanos(Nanos::SECOND.0 / HZ);
 
 /// What the count of ticks begins with: five minutes before it would overflow 32 bits.
 const INITIAL_JIFFIES: u64 = (1 << 32) - 300 * HZ;
 
 /// When a booting kernel's ticks begin: in a VM of 512 MiB 101 ms after power-on.
-pub(crate) const TICKS_BEGIN: Nanos = Nanos(101_000_000);
+const TICKS_BEGIN: Nanos = Nanos(101_000_000);
 
 /// Ticks from which on a timer is kept to eight, 64, 512 of them (`LVL_START`).
 const LEVELS: [(u64, u64); 3] = [(4032, 512), (504, 64), (63, 8)];
 
-/// The kernel's count of ticks.
+/// The kernel's ticks, which were there before the run began.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Clock {
-    /// The count when the run began.
-    at_start: u64,
+    /// How long before it.
+    before: Nanos,
 }
 
 impl Clock {
     /// That of a machine that was up for so long when the run began.
     pub(crate) fn after(uptime: Nanos) -> Self {
-        let ticks = uptime.saturating_sub(TICKS_BEGIN).0 / TICK.0;
         Self {
-            at_start: INITIAL_JIFFIES + ticks,
+            before: uptime.saturating_sub(TICKS_BEGIN),
         }
     }
 
     /// `jiffies` at a time of the run.
     pub(crate) fn jiffies(self, now: Nanos) -> u64 {
-        self.at_start + now.0 / TICK.0
+        INITIAL_JIFFIES + (self.before + now).0 / TICK.0
+    }
+
+    /// The first time after `now` that is so many times `period` after the first tick.
+    pub(crate) fn next(self, now: Nanos, period: Nanos) -> Nanos {
+        let ticking = self.before + now;
+        Nanos(now.0 + period.0 - ticking.0 % period.0)
     }
 
     /// When a timer of so many ticks that is set at `now` goes off (`calc_wheel_index`): never
@@ -40,8 +47,9 @@ impl Clock {
     pub(crate) fn expiry(self, now: Nanos, ticks: u64) -> Nanos {
         let level = LEVELS.iter().find(|(start, _)| ticks >= *start);
         let step = level.map_or(1, |(_, step)| *step);
-        let at = (self.jiffies(now) + ticks + step) / step * step;
-        Nanos((at - self.at_start) * TICK.0)
+        let jiffies = self.jiffies(now);
+        let at = (jiffies + ticks + step) / step * step;
+        self.next(now, TICK) + Nanos((at - jiffies - 1) * TICK.0)
     }
 }
 
@@ -55,8 +63,10 @@ mod tests {
         assert_eq!(clock.expiry(Nanos(0), 10), Nanos(11 * TICK.0));
         assert_eq!(clock.expiry(Nanos(TICK.0 - 1), 10), Nanos(11 * TICK.0));
         assert_eq!(clock.expiry(Nanos(0), 500), Nanos(504 * TICK.0));
-        assert_eq!(clock.expiry(Nanos(0), 1250), Nanos(1280 * TICK.0));
+        assert_eq!(clock.expiry(Nanos(0), 1250), Nanos(1272 * TICK.0));
         let booted = Clock::after(Nanos(780_000_000));
         assert_eq!(booted.jiffies(Nanos(0)) % 64, 8 + 169 % 64);
+        assert_eq!(booted.next(Nanos(0), TICK), Nanos(1_000_000));
+        assert_eq!(booted.expiry(Nanos(0), 1), Nanos(1_000_000 + TICK.0));
     }
 }

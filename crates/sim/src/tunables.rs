@@ -18,7 +18,7 @@ use crate::error::Error;
 use crate::memory::Memory;
 use crate::page_alloc::HUGE_PAGES;
 use crate::rules::Floors;
-use crate::sched::TICK;
+use crate::timer::TICK;
 use crate::writeback::{Bounded, Limits};
 use known::*;
 

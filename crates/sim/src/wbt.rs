@@ -4,7 +4,7 @@
 use mm::formula::wbt::{Limits, Throttle, Window};
 use mm::units::Nanos;
 
-use crate::sched::TICK;
+use crate::timer::{Clock, TICK};
 
 /// What a read may take at most before writes are held back (`wbt_default_latency_nsec`).
 const TARGET: Nanos = Nanos(2 * Nanos::MILLI.0);
@@ -19,6 +19,7 @@ pub(crate) struct Wbt {
     ends: Option<Nanos>,
     /// More may be under way than when somebody last asked.
     has_grown: bool,
+    clock: Clock,
 }
 
 /// What a disk has under way when a window ends.
@@ -33,6 +34,13 @@ pub(crate) struct UnderWay {
 }
 
 impl Wbt {
+    pub(crate) fn new(clock: Clock) -> Self {
+        Self {
+            clock,
+            ..Self::default()
+        }
+    }
+
     /// Requests that may be written at a time.
     pub(crate) fn limits(&self, requests: u64) -> Limits {
         self.throttle.limits(requests)
@@ -96,10 +104,8 @@ impl Wbt {
         }
     }
 
-    /// The timer goes off in the tick after the window.
     fn end(&self, now: Nanos) -> Nanos {
-        let ticks = self.throttle.window().0 / TICK.0 + 1;
-        Nanos((now.0 / TICK.0 + ticks) * TICK.0)
+        self.clock.expiry(now, self.throttle.window().0 / TICK.0)
     }
 }
 

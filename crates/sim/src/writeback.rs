@@ -9,7 +9,6 @@ use crate::filemap::File;
 use crate::folio::{Flag, Folios, MAPPED, PageId};
 use crate::lruvec::Kind;
 use crate::memory::Memory;
-use crate::timer::Clock;
 
 mod balance;
 mod bounds;
@@ -52,7 +51,6 @@ pub(crate) struct Writeback {
     pub(crate) inodes_in_use: u64,
     pub(crate) domain: Domain,
     pub(crate) groups: Groups,
-    pub(crate) clock: Clock,
     /// Flushers that were woken, and timers that were set, since the system last looked.
     pub(crate) orders: Vec<Order>,
 }
@@ -91,10 +89,9 @@ pub(crate) enum Order {
 
 impl Writeback {
     /// Takes in the machine's files and disks.
-    pub(crate) fn begin(&mut self, files: &[File], disks: usize, uptime: Nanos) {
+    pub(crate) fn begin(&mut self, files: &[File], disks: usize) {
         self.inodes = files.iter().cloned().map(Inode::new).collect();
         self.devices.resize_with(disks, Device::default);
-        self.clock = Clock::after(uptime);
     }
 
     /// Every tagged page is counted once, for the machine and for its device.

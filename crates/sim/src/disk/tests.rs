@@ -14,7 +14,7 @@ fn disk(queue_depth: u32) -> Disk {
         queue_depth,
         rotational: true,
     };
-    Disk::new(&spec, 1)
+    Disk::new(&spec, Clock::default(), 1)
 }
 
 fn request(direction: Direction, offset: u64, length: u64) -> Request {

@@ -149,7 +149,7 @@ impl Memory {
     /// A task has dirtied a page of a file on the disk: how many ticks it pauses, if it does
     /// (`balance_dirty_pages_ratelimited`).
     pub(crate) fn balance_dirty(&mut self, disk: usize) -> Option<u64> {
-        let now = self.writeback.clock.jiffies(self.now());
+        let now = self.clock.jiffies(self.now());
         let Throttled { mut writer, again } = self.throttled;
         let domain = &mut self.writeback.domain;
         let is_exceeded = self.writeback.devices[disk].throttle.is_exceeded;
@@ -304,13 +304,13 @@ impl Memory {
             group.complete(disk, scale, throttle.bounded.share, now);
         }
         if device.writing == 0 {
-            let at = writeback.clock.expiry(at, HZ / 5);
+            let at = self.clock.expiry(at, HZ / 5);
             writeback.orders.push(Order::EstimateAt { disk, at });
         }
     }
 
     pub(super) fn ticks(&self) -> u64 {
-        self.writeback.clock.jiffies(self.now())
+        self.clock.jiffies(self.now())
     }
 
     fn counts(&self, disk: usize) -> Counts {

@@ -158,7 +158,7 @@ impl Memory {
         if ticks == 0 || flusher.timer.is_some() {
             return;
         }
-        let at = self.writeback.clock.expiry(self.began, ticks);
+        let at = self.clock.expiry(self.began, ticks);
         self.writeback.devices[disk].flusher.timer = Some(at);
         self.writeback.orders.push(Order::FlushAt { disk, at });
     }

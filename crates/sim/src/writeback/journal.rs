@@ -54,7 +54,7 @@ impl Memory {
     /// A file of a disk was written to: its time stamp changes, which begins a transaction unless
     /// one is running.
     pub(crate) fn update_time(&mut self, disk: usize) {
-        let at = self.writeback.clock.expiry(self.began, COMMIT_AGE);
+        let at = self.clock.expiry(self.began, COMMIT_AGE);
         let journal = &mut self.writeback.devices[disk].journal;
         if core::mem::replace(&mut journal.is_running, true) {
             return;
