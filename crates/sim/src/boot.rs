@@ -48,6 +48,8 @@ pub(crate) struct State {
     pub(crate) uptime: Nanos,
     /// The dirty threshold at an early moment of it, where that is known.
     pub(crate) dirty_limit: Option<Pages>,
+    /// Inodes that something uses; none where the calibration does not say.
+    pub(crate) inodes_in_use: u64,
     /// Pages that the allocator owns beyond those in the frame's files.
     pub(crate) managed_delta: i64,
 }
@@ -57,13 +59,6 @@ impl State {
     pub(crate) fn release(&self) -> String {
         let release = self.frame.file("proc/sys/kernel/osrelease");
         release.unwrap_or_default().trim().to_string()
-    }
-
-    /// Inodes that something uses; none where the calibration does not say.
-    pub(crate) fn inodes_in_use(&self) -> u64 {
-        let text = self.frame.file(inode_nr::PATH);
-        text.and_then(|text| inode_nr::parse_in_use(text).ok())
-            .unwrap_or(0)
     }
 }
 
@@ -101,19 +96,19 @@ fn of_one_node(boots: &[Boot], memory: Bytes) -> Result<State, Error> {
 }
 
 fn as_captured(boot: &Boot) -> Result<State, Error> {
+    let unusable = |why: &dyn ToString| unusable(boot.memory, why.to_string());
     let frame = boot.capture.frames.first().cloned();
-    let frame = frame.ok_or_else(|| unusable(boot.memory, "it has no frame".to_string()))?;
+    let frame = frame.ok_or_else(|| unusable(&"it has no frame"))?;
     let text = frame.file("proc/zoneinfo").unwrap_or_default();
-    let zoneinfo =
-        Zoneinfo::parse(text).map_err(|error| unusable(boot.memory, error.to_string()))?;
+    let zoneinfo = Zoneinfo::parse(text).map_err(|error| unusable(&error))?;
     if zoneinfo.nodes.len() > 1 {
-        return Err(unusable(
-            boot.memory,
-            format!("it has {} nodes", zoneinfo.nodes.len()),
-        ));
+        return Err(unusable(&format!("it has {} nodes", zoneinfo.nodes.len())));
     }
+    let inodes = frame.file(inode_nr::PATH).map(inode_nr::parse_in_use);
+    let inodes = inodes.transpose().map_err(|error| unusable(&error))?;
     let layout = zoneinfo.zones;
     Ok(State {
+        inodes_in_use: inodes.unwrap_or(0),
         zones: populated(&layout, tuning(&frame)),
         layout,
         frame,

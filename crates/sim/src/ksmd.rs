@@ -7,8 +7,8 @@ use mm::workload::Action;
 use crate::ksm::Scan;
 use crate::roles::{KSMD, WaitsFor};
 use crate::sched::{Event, Sleep};
-use crate::timer::TICK;
 use crate::system::{BUDGET, Flow, System};
+use crate::timer::TICK;
 
 /// Tunables that are written under ksmd's mutex.
 const WITH_MUTEX: [&str; 3] = ["ksm.run", "ksm.max_page_sharing", "ksm.merge_across_nodes"];

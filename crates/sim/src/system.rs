@@ -100,10 +100,12 @@ impl<'a> System<'a> {
         memory.rules = Rules::of(&boot.release());
         memory.clock = Clock::after(boot.uptime);
         memory.may_yield = true;
-        memory.writeback.inodes_in_use = boot.inodes_in_use();
+        memory.writeback.inodes_in_use = boot.inodes_in_use;
         memory.objects.buffers.none = scenario.machine.file_system != FileSystem::Ext4;
         let disks = scenario.machine.disks.iter();
-        memory.io.disks = disks.map(|spec| Disk::new(spec, memory.clock, memory.scale)).collect();
+        memory.io.disks = disks
+            .map(|spec| Disk::new(spec, memory.clock, memory.scale))
+            .collect();
         memory.set_groups(&scenario.workload.cgroups)?;
         let files = files(scenario, &mut memory)?;
         add_swap(scenario, &files, &mut memory)?;
