@@ -170,6 +170,8 @@ costs! {
         /// Unmerging a page by `run` = 2, its item's end included, the freeing of the merged page
         /// not.
         ksm_unmerge_ps = "ksm-unmerge",
+        /// What `run` = 2 takes for a page that became the zero page: parted, or left as it is.
+        ksm_unmerge_zero_ps = "ksm-unmerge-zero",
         /// What `run` = 2 takes for a candidate that is not merged, its item's end included.
         ksm_look_ps = "ksm-look",
         /// What reading the bytes of a page once takes longer where it lies on another NUMA node.

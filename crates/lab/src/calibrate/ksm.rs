@@ -29,6 +29,7 @@ pub(super) fn merging(
     // Of each twins the second one frees the merged page.
     let unmerge = ps(figures.duration("unmerge")? / PAGES);
     costs.ksm_unmerge_ps = unmerge.saturating_sub(costs.anon_free_ps / 2);
+    costs.ksm_unmerge_zero_ps = ps(figures.duration("unmerge empty")? / PAGES);
     costs.ksm_look_ps = ps(figures.duration("look")? / PAGES);
     Ok(())
 }

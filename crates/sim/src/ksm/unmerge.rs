@@ -102,15 +102,21 @@ impl Memory {
         Ok(())
     }
 
-    /// Gives a place a page of its own, if it shares one; whether it did.
+    /// Gives a place a page of its own, if it shares one; whether it does. Kernels before 6.6 look
+    /// at the zero page and leave it.
     fn unmerge(&mut self, page: PageId) -> Result<bool, NoPage> {
-        let is_merged = self.folios.is_merged(page)
-            && (self.rules.ksm_parts_zero_pages || !self.folios.is_zero(page));
-        if is_merged {
-            self.take_copy(page)?;
-            self.spent += self.costs.ksm_unmerge_ps;
+        if !self.folios.is_merged(page) {
+            return Ok(false);
         }
-        Ok(is_merged)
+        let is_zero = self.folios.is_zero(page);
+        self.spent += match is_zero {
+            true => self.costs.ksm_unmerge_zero_ps,
+            false => self.costs.ksm_unmerge_ps,
+        };
+        if self.rules.ksm_parts_zero_pages || !is_zero {
+            self.take_copy(page)?;
+        }
+        Ok(true)
     }
 }
 
