@@ -118,9 +118,12 @@ impl Fair {
         task
     }
 
-    /// Puts a task at nice 5.
+    /// Puts a task at nice 5 that waited while the kernel booted: it has the most claim that a
+    /// sleeper keeps.
     pub(crate) fn be_nice(&mut self, task: usize) {
-        self.entities[task].is_nice = true;
+        let entity = &mut self.entities[task];
+        entity.is_nice = true;
+        entity.lag = entity.scaled(MOST_LAG);
     }
 
     pub(crate) fn is_runnable(&self, task: usize) -> bool {

@@ -75,14 +75,19 @@ impl System<'_> {
         }
     }
 
-    /// Wakes ksmd where there is work, unless it sleeps between two batches.
-    pub(crate) fn wake_ksmd_if_due(&mut self, now: Nanos) {
-        let ksm = &mut self.memory.ksm;
-        let wanted = core::mem::take(&mut ksm.wants_cpu);
+    /// Whether there is work for ksmd since somebody called it, and it does not sleep between two
+    /// batches.
+    pub(crate) fn ksmd_was_woken(&self) -> bool {
+        let ksm = &self.memory.ksm;
         let waits = ksm.sleeps_until.is_none() && !self.scheduler.is_runnable(KSMD);
-        if wanted && ksm.has_work() && waits {
+        ksm.wants_cpu && ksm.has_work() && waits
+    }
+
+    pub(crate) fn wake_ksmd_if_due(&mut self, now: Nanos) {
+        if self.ksmd_was_woken() {
             self.wake_ksmd(now);
         }
+        self.memory.ksm.wants_cpu = false;
     }
 
     fn wake_ksmd(&mut self, now: Nanos) {

@@ -418,7 +418,7 @@ impl<'a> System<'a> {
     ) -> Result<(Nanos, Flow), Error> {
         let mut task = self.take_in_hand(index);
         let (mut now, mut flow) = (from, Flow::Continue);
-        while flow == Flow::Continue && now < self.limit(from) && !self.kswapd_was_woken() {
+        while flow == Flow::Continue && now < self.limit(from) && !self.wakes_a_thread() {
             self.memory.unbroken = 0;
             self.memory.began = now;
             self.memory.budget = BUDGET.min(self.limit(from).saturating_sub(now).0 * 1000);
@@ -440,6 +440,11 @@ impl<'a> System<'a> {
         self.memory.kswapd.is_awake()
             && !self.scheduler.is_runnable(KSWAPD)
             && !self.waiters.iter().any(|(_, entity)| *entity == KSWAPD)
+    }
+
+    /// Whether a thread of the kernel was woken that may take the CPU at once.
+    fn wakes_a_thread(&self) -> bool {
+        self.kswapd_was_woken() || self.ksmd_was_woken()
     }
 
     /// Until when a task that began at `from` may run: the next tick, or the next event.

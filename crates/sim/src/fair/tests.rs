@@ -148,3 +148,24 @@ fn a_task_at_nice_5_gets_a_quarter_beside_another() {
         assert!((240..=250).contains(&ran[1]), "{rule:?} {ran:?}");
     }
 }
+
+#[test]
+fn a_thread_that_waited_while_the_kernel_booted_takes_the_cpu_of_who_wakes_it_for_a_tick_at_least()
+{
+    let mut fair = Fair::new(EEVDF);
+    let (busy, ksmd) = (fair.add(), fair.add());
+    fair.be_nice(ksmd);
+    fair.wake(busy);
+    fair.choose(None, |_| true)
+        .into_iter()
+        .for_each(|task| fair.begin(task));
+    fair.wake(ksmd);
+    assert!(fair.preempts(ksmd, busy));
+    assert_eq!(fair.choose(Some(busy), |_| true), Some(ksmd));
+    fair.begin(ksmd);
+    for (ran, next) in [(4_000_000, ksmd), (4_000_000, busy)] {
+        fair.account(ksmd, ran);
+        fair.is_over_at_tick(ksmd);
+        assert_eq!(fair.choose(Some(ksmd), |_| true), Some(next));
+    }
+}

@@ -223,6 +223,7 @@ fn costs() -> Costs {
         ksm_cow_ps: 5_000_000,
         ksm_cow_zero_ps: 4_000_000,
         ksm_unmerge_ps: 6_000_000,
+        ksm_unmerge_zero_ps: 4_000_000,
         ksm_look_ps: 700_000,
         remote_ps: 0,
         sleep_ps: 4_500_000,
