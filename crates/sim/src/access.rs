@@ -122,6 +122,9 @@ impl<'a> System<'a> {
                 continue;
             };
             let progress = match running.target {
+                Area::File { index, .. } if operation.is_first => {
+                    self.change_time(running, &mut operation, index)
+                }
                 Area::File { index, .. } => match running.access.via {
                     Via::Syscall if operation.write => {
                         self.write_file(running, &mut operation, index)
@@ -181,13 +184,7 @@ impl<'a> System<'a> {
         self.memory.spent += self.memory.costs.loop_ps;
         let began = self.memory.now();
         self.memory.spent += match (running.target, running.access.via) {
-            (Area::File { index, .. }, via @ (Via::Syscall | Via::Direct)) if next.write => {
-                self.memory.update_time(self.files[index].disk);
-                match via {
-                    Via::Syscall => self.memory.costs.write_call_ps,
-                    _ => self.memory.costs.syscall_ps,
-                }
-            }
+            (Area::File { .. }, Via::Syscall) if next.write => self.memory.costs.write_call_ps,
             (Area::File { .. }, Via::Syscall | Via::Direct) => self.memory.costs.syscall_ps,
             _ => self.memory.costs.operation_ps,
         };
@@ -199,6 +196,7 @@ impl<'a> System<'a> {
             end,
             bytes,
             write: next.write,
+            is_first: true,
             is_whole: (offset | bytes) % PageSize::FOUR_KIB.bytes() == 0,
             faulting: false,
         });
@@ -241,6 +239,22 @@ impl<'a> System<'a> {
         let chunk_end = (operation.cursor + self.batch).min(operation.end);
         let mut reader = self.reader(running, index);
         reader.read(&mut operation.cursor, chunk_end, operation.end)
+    }
+
+    /// A write changes the time stamp of its file before anything else.
+    fn change_time(
+        &mut self,
+        running: &Running<'a>,
+        operation: &mut Underway,
+        index: usize,
+    ) -> Progress {
+        let changes = operation.write && running.access.via != Via::Mmap;
+        let progress = match changes {
+            true => self.memory.update_time(&self.files[index]),
+            false => Progress::Complete,
+        };
+        operation.is_first = progress != Progress::Complete;
+        progress
     }
 
     /// Writes pages of an operation to a file through the page cache.
@@ -337,6 +351,10 @@ impl<'a> System<'a> {
             Progress::Commits { disk, transaction } => {
                 let waits = WaitsFor::Commit { disk, transaction };
                 self.waiters.push((waits, task.entity));
+                Ok(Some(Stop::Wait(Sleep::Io)))
+            }
+            Progress::Shadowed { disk } => {
+                self.waiters.push((WaitsFor::Shadow { disk }, task.entity));
                 Ok(Some(Stop::Wait(Sleep::Io)))
             }
             Progress::NoPage(NoPage::Congested { disk }) => {

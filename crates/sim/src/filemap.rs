@@ -38,6 +38,8 @@ pub(crate) enum Progress {
     Pauses(u64),
     /// The journal of a disk commits a transaction.
     Commits { disk: usize, transaction: u64 },
+    /// The block with its inode is being written to the journal of a disk.
+    Shadowed { disk: usize },
 }
 
 /// The parts of the machine that a read touches.

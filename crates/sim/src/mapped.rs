@@ -80,8 +80,7 @@ impl Reader<'_> {
         let is_retry = self.memory.rules.counts_retries && was_read;
         self.memory.count_fault(first_try || is_retry);
         if is_mapped {
-            self.make_writable(mapping, page);
-            return self.pause_if(true);
+            return self.make_writable(mapping, page);
         }
         if first_try {
             self.memory.extend_tables(mapping, page);
@@ -117,8 +116,7 @@ impl Reader<'_> {
             return Progress::Waits(page);
         }
         if write {
-            self.make_writable(mapping, page);
-            return self.pause_if(true);
+            return self.make_writable(mapping, page);
         }
         self.map_around(mapping, cursor);
         self.memory.spent += self.memory.costs.map_file_ps;
@@ -127,7 +125,7 @@ impl Reader<'_> {
 
     /// Where the task has dirtied something, or is to be judged again: it may have to pause. What
     /// it wrote is written.
-    fn pause_if(&mut self, dirtied: bool) -> Progress {
+    pub(crate) fn pause_if(&mut self, dirtied: bool) -> Progress {
         let pause = match dirtied {
             true => self.memory.balance_dirty(self.file.disk),
             false => None,

@@ -39,6 +39,8 @@ pub(crate) enum WaitsFor {
     Observer,
     /// The journal of this disk is to commit a transaction.
     Commit { disk: usize, transaction: u64 },
+    /// The blocks of a transaction are to be in the journal of this disk.
+    Shadow { disk: usize },
 }
 
 impl Role {
@@ -63,6 +65,7 @@ impl System<'_> {
             WaitsFor::Ksmd => !self.memory.ksm.is_in_batch,
             WaitsFor::Observer => !self.scheduler.is_runnable(OBSERVER),
             WaitsFor::Commit { disk, transaction } => self.memory.has_committed(disk, transaction),
+            WaitsFor::Shadow { disk } => !self.memory.is_shadowed(disk),
         }
     }
 

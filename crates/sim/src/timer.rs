@@ -42,6 +42,12 @@ impl Clock {
         Nanos(now.0 + period.0 - ticking.0 % period.0)
     }
 
+    /// When a timer that is kept to whole seconds goes off (`round_jiffies_up`).
+    pub(crate) fn expiry_by_seconds(self, now: Nanos, ticks: u64) -> Nanos {
+        let over = (self.jiffies(now) + ticks) % HZ;
+        self.expiry(now, ticks + HZ - over)
+    }
+
     /// When a timer of so many ticks that is set at `now` goes off (`calc_wheel_index`): never
     /// early, so up to one step of its level late.
     pub(crate) fn expiry(self, now: Nanos, ticks: u64) -> Nanos {
@@ -64,6 +70,11 @@ mod tests {
         assert_eq!(clock.expiry(Nanos(TICK.0 - 1), 10), Nanos(11 * TICK.0));
         assert_eq!(clock.expiry(Nanos(0), 500), Nanos(504 * TICK.0));
         assert_eq!(clock.expiry(Nanos(0), 1250), Nanos(1272 * TICK.0));
+        assert_eq!(INITIAL_JIFFIES % HZ, 46);
+        assert_eq!(
+            clock.jiffies(clock.expiry_by_seconds(Nanos(0), 1250)) % 64,
+            0
+        );
         let booted = Clock::after(Nanos(780_000_000));
         assert_eq!(booted.jiffies(Nanos(0)) % 64, 8 + 169 % 64);
         assert_eq!(booted.next(Nanos(0), TICK), Nanos(1_000_000));

@@ -62,10 +62,14 @@ impl Reader<'_> {
 
     /// A mapped page that is there is written to for the first time since it was last clean
     /// (`do_page_mkwrite`).
-    pub(crate) fn make_writable(&mut self, mapping: Mapping, page: PageId) {
+    pub(crate) fn make_writable(&mut self, mapping: Mapping, page: PageId) -> Progress {
+        let progress = self.memory.update_time(self.file);
+        if progress != Progress::Complete {
+            return progress;
+        }
         self.memory.map_page(mapping, page, true);
         self.memory.spent += self.memory.costs.mkwrite_ps;
-        self.memory.update_time(self.file.disk);
         self.memory.mark_dirty(page);
+        self.pause_if(true)
     }
 }

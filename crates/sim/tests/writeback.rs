@@ -231,6 +231,36 @@ fn fsync_waits_for_the_disk_and_leaves_nothing_dirty() {
 }
 
 #[test]
+fn a_writer_waits_while_the_block_with_its_inode_goes_to_the_journal() {
+    let for_seconds = |seconds: u64, access: Access| Access {
+        time_limit: Some(Nanos(seconds * Nanos::SECOND.0)),
+        ..access
+    };
+    let slowest = |seconds| {
+        let page = Access {
+            block: Bytes(4096),
+            think: Nanos(10_000_000),
+            ..for_seconds(seconds, write(0))
+        };
+        let filler = Access {
+            via: Via::Direct,
+            block: Bytes(MIB),
+            ..for_seconds(9, write(1))
+        };
+        let writes = vec![labelled("write", Action::Access(page))];
+        let fills = vec![labelled("fill", Action::Access(filler))];
+        let processes = vec![process("writer", writes), process("filler", fills)];
+        let mut scenario = with(&[8, 8], processes, &[]);
+        scenario.machine.disks[0].write_bandwidth = Bytes(1_000_000);
+        one(&run(&scenario), "write").latency.max.0 / 1_000_000
+    };
+    assert_eq!(slowest(4), 0, "no transaction is old");
+    // Behind a request of a second, which is one of two in the device.
+    let waited = slowest(9);
+    assert!((500..2500).contains(&waited), "{waited} ms");
+}
+
+#[test]
 fn a_store_to_a_mapped_page_faults_again_once_the_page_was_written() {
     let store = || {
         let mapped = Access {

@@ -15,6 +15,8 @@ pub(crate) struct Inode {
     /// When it became dirty; that of its first page, however many follow.
     dirtied_when: Nanos,
     pub(super) place: Place,
+    /// The tick that its time stamp tells.
+    changed: Option<u64>,
     /// The page with which the next round of writing begins (`writeback_index`).
     pub(super) next: u64,
 }
@@ -45,8 +47,14 @@ impl Inode {
             file,
             dirtied_when: Nanos::ZERO,
             place: Place::Clean,
+            changed: None,
             next: 0,
         }
+    }
+
+    /// Notes the tick in which it changes; whether its time stamp tells another one.
+    pub(super) fn change(&mut self, tick: u64) -> bool {
+        self.changed.replace(tick) != Some(tick)
     }
 
     /// Whether it became dirty at that time or before; never where there is none.

@@ -1,9 +1,11 @@
 //! The journal of a disk's file system (`fs/jbd2`): a file that is written to changes its time
-//! stamp, and that becomes durable with the next commit.
+//! stamp, and that becomes durable with the next commit. While the block with the inodes is on its
+//! way to the journal, no time stamp changes.
 
 use mm::units::Bytes;
 
 use crate::disk::{Direction, Request};
+use crate::filemap::{File, Progress};
 use crate::memory::Memory;
 use crate::timer::HZ;
 use crate::writeback::Order;
@@ -11,9 +13,10 @@ use crate::writeback::Order;
 /// Ticks after which a transaction commits by itself (`JBD2_DEFAULT_MAX_COMMIT_AGE`).
 const COMMIT_AGE: u64 = 5 * HZ;
 
-/// What a commit writes first: its descriptor and the block of inodes; and then its record.
-const BLOCKS: u64 = 2 * 4096;
-const RECORD: u64 = 4096;
+const BLOCK: u64 = 4096;
+
+/// What a commit writes first: its descriptor and the block of inodes.
+const BLOCKS: u64 = 2 * BLOCK;
 
 /// How far the journal of a disk is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -21,11 +24,15 @@ pub(crate) struct Journal {
     /// Transactions begun and committed.
     begun: u64,
     committed: u64,
-    /// The last transaction that was begun is still taking in updates.
+    /// The last transaction that was begun is still taking in updates, and from which tick on it is
+    /// old.
     is_running: bool,
+    expires: u64,
     stage: Stage,
     /// The transaction after the one that commits is waited for.
     wanted: bool,
+    /// Its superblock says that there is something in it (not `JBD2_FLUSHED`).
+    is_in_use: bool,
     /// Bytes written to it so far.
     position: u64,
 }
@@ -34,6 +41,7 @@ pub(crate) struct Journal {
 enum Stage {
     #[default]
     Idle,
+    Superblock,
     Blocks,
     Record,
 }
@@ -48,18 +56,38 @@ impl Journal {
     pub(super) fn latest(&self) -> u64 {
         self.begun
     }
+
+    fn is_old(&self, tick: u64) -> bool {
+        self.is_running && tick >= self.expires
+    }
 }
 
 impl Memory {
-    /// A file of a disk was written to: its time stamp changes, which begins a transaction unless
-    /// one is running.
-    pub(crate) fn update_time(&mut self, disk: usize) {
-        let at = self.clock.expiry(self.began, COMMIT_AGE);
-        let journal = &mut self.writeback.devices[disk].journal;
-        if core::mem::replace(&mut journal.is_running, true) {
-            return;
+    /// A file is written to: its time stamp changes, which begins a transaction unless one is
+    /// running, and commits one that is old. It waits where the block with the inodes is being
+    /// written to the journal (`do_get_write_access`).
+    pub(crate) fn update_time(&mut self, file: &File) -> Progress {
+        let (disk, tick) = (file.disk, self.ticks());
+        if self.is_shadowed(disk) {
+            return Progress::Shadowed { disk };
         }
+        let inode = self.writeback.inode_of(file.base);
+        if !self.writeback.inodes[inode].change(tick) {
+            return Progress::Complete;
+        }
+        if !self.writeback.devices[disk].journal.is_running {
+            self.begin_transaction(disk, tick);
+        } else if self.writeback.devices[disk].journal.is_old(tick) {
+            self.commit(disk);
+        }
+        Progress::Complete
+    }
+
+    fn begin_transaction(&mut self, disk: usize, tick: u64) {
+        let at = self.clock.expiry_by_seconds(self.began, COMMIT_AGE);
+        let journal = &mut self.writeback.devices[disk].journal;
         journal.begun += 1;
+        (journal.is_running, journal.expires) = (true, tick + COMMIT_AGE);
         let transaction = journal.begun;
         let order = Order::CommitAt {
             disk,
@@ -67,6 +95,13 @@ impl Memory {
             at,
         };
         self.writeback.orders.push(order);
+    }
+
+    /// Whether the blocks of a transaction are on their way to a disk's journal (`BH_Shadow`); XFS
+    /// writes a copy of what changed.
+    pub(crate) fn is_shadowed(&self, disk: usize) -> bool {
+        let is_ext4 = !self.objects.buffers.none;
+        is_ext4 && self.writeback.devices[disk].journal.stage == Stage::Blocks
     }
 
     /// A transaction is old: it commits, unless it has begun to already.
@@ -77,33 +112,48 @@ impl Memory {
     }
 
     /// Begins to commit the running transaction, or notes that it is wanted next. What that takes
-    /// the journal's thread is spent by who asks for it.
+    /// the journal's thread is spent by who asks for it. Before the first one the superblock of the
+    /// journal is written; until then the transaction goes on taking in updates.
     pub(crate) fn commit(&mut self, disk: usize) {
         let journal = &mut self.writeback.devices[disk].journal;
-        if !journal.is_running {
-            return;
+        match journal.stage {
+            _ if !journal.is_running => {}
+            Stage::Superblock => {}
+            Stage::Blocks | Stage::Record => journal.wanted = true,
+            Stage::Idle if journal.is_in_use => self.write_blocks(disk, BLOCKS),
+            Stage::Idle => {
+                journal.stage = Stage::Superblock;
+                self.write_journal(disk, BLOCK);
+            }
         }
-        if journal.stage != Stage::Idle {
-            journal.wanted = true;
-            return;
-        }
-        (journal.is_running, journal.stage) = (false, Stage::Blocks);
-        self.spent += self.costs.commit_ps;
-        self.write_journal(disk, BLOCKS);
     }
 
-    /// A write of the journal is done: the record follows the blocks.
+    fn write_blocks(&mut self, disk: usize, length: u64) {
+        let journal = &mut self.writeback.devices[disk].journal;
+        (journal.is_running, journal.stage) = (false, Stage::Blocks);
+        self.spent += self.costs.commit_ps;
+        self.write_journal(disk, length);
+    }
+
+    /// A write of the journal is done: the blocks follow its superblock, and the record the blocks.
+    /// The first transaction holds the superblock of the file system too, which tells where it was
+    /// mounted (`ext4_sample_last_mounted`).
     pub(crate) fn journal_written(&mut self, disk: usize) {
+        let tick = self.ticks();
         let journal = &mut self.writeback.devices[disk].journal;
         match journal.stage {
+            Stage::Superblock => {
+                journal.is_in_use = true;
+                self.write_blocks(disk, BLOCKS + BLOCK);
+            }
             Stage::Blocks => {
                 journal.stage = Stage::Record;
-                self.write_journal(disk, RECORD);
+                self.write_journal(disk, BLOCK);
             }
             _ => {
                 journal.stage = Stage::Idle;
                 journal.committed = journal.begun - u64::from(journal.is_running);
-                if core::mem::take(&mut journal.wanted) {
+                if core::mem::take(&mut journal.wanted) || journal.is_old(tick) {
                     self.commit(disk);
                 }
             }
