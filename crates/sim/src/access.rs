@@ -107,7 +107,7 @@ impl<'a> System<'a> {
         running: &mut Running<'a>,
         began: Nanos,
     ) -> Result<Stop, Error> {
-        while self.memory.spent < self.memory.budget && !self.kswapd_was_woken() {
+        while self.memory.spent < self.memory.budget && !self.wakes_a_thread() {
             let now = self.local_time(began);
             // On its way back to user space the task looks after its group's high limit.
             let in_call =
@@ -351,7 +351,7 @@ impl<'a> System<'a> {
             Progress::Commits { disk, transaction } => {
                 let waits = WaitsFor::Commit { disk, transaction };
                 self.waiters.push((waits, task.entity));
-                Ok(Some(Stop::Wait(Sleep::Io)))
+                Ok(Some(Stop::Wait(Sleep::Idle)))
             }
             Progress::Shadowed { disk } => {
                 self.waiters.push((WaitsFor::Shadow { disk }, task.entity));

@@ -1,4 +1,4 @@
-//! The flushers as threads of the machine, the timers of writeback, and tasks that make files
+//! The flushers and the journals' threads, the timers of writeback, and tasks that make files
 //! durable.
 
 use alloc::boxed::Box;
@@ -53,6 +53,9 @@ impl<'a> System<'a> {
         for order in core::mem::take(&mut self.memory.writeback.orders) {
             match order {
                 Order::WakeFlusher { disk } => self.wake_flusher(disk, now),
+                Order::WakeJournal { disk } => {
+                    self.scheduler.wake(self.journal_of(disk), now);
+                }
                 Order::FlushAt { disk, at } => self.events.add(at, Event::Flush { disk, at }),
                 Order::EstimateAt { disk, at } => {
                     self.events.add(at, Event::EstimateBandwidth { disk });
@@ -93,11 +96,31 @@ impl<'a> System<'a> {
         self.expect_disks();
     }
 
-    /// A transaction of a disk's journal commits, because its time has come.
-    pub(crate) fn commit_is_due(&mut self, disk: usize, transaction: u64) {
-        self.memory.commit_old(disk, transaction);
-        self.memory.take_spent();
+    pub(crate) fn journal_of(&self, disk: usize) -> usize {
+        Role::Journal { disk }.entity(self.flushers)
+    }
+
+    /// Lets a journal's thread go on until it has to wait: for the disk, or for more to commit.
+    /// Those who waited for it wake.
+    pub(crate) fn run_journal(&mut self, disk: usize, from: Nanos) -> (Nanos, Flow) {
+        (self.memory.began, self.memory.unbroken) = (from, 0);
+        let sleep = self.memory.journal_step(disk);
+        let now = from + Nanos(self.memory.take_spent() / 1000 + 1);
         self.expect_disks();
+        for (waits, entity) in core::mem::take(&mut self.waiters) {
+            let goes_on = match waits {
+                WaitsFor::Commit { disk, transaction } => {
+                    self.memory.has_committed(disk, transaction)
+                }
+                WaitsFor::Shadow { disk } => !self.memory.is_shadowed(disk),
+                _ => false,
+            };
+            match goes_on {
+                true => self.wake_if_alive(entity, now),
+                false => self.waiters.push((waits, entity)),
+            }
+        }
+        (now, sleep.map_or(Flow::Continue, Flow::Blocked))
     }
 
     /// Begins to make files durable: one, or where the page cache is to be dropped afterwards all

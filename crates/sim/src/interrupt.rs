@@ -23,10 +23,6 @@ impl System<'_> {
         let Some(request) = self.memory.complete(disk, now) else {
             return;
         };
-        if request.is_journal {
-            self.memory.journal_written(disk);
-            self.memory.take_spent();
-        }
         self.expect_disks();
         let waiters = core::mem::take(&mut self.waiters);
         let (over, waiting): (Vec<_>, Vec<_>) = waiters
@@ -34,7 +30,8 @@ impl System<'_> {
             .partition(|(waits, _)| self.is_over(*waits, disk, &request));
         self.waiters = waiting;
         let over = over.into_iter().map(|(_, entity)| entity);
-        let woken = over.chain(request.waiter).collect();
+        let journal = request.is_journal.then(|| self.journal_of(disk));
+        let woken = over.chain(request.waiter).chain(journal).collect();
         match Nanos(core::mem::take(&mut self.memory.in_interrupt) / 1000) {
             Nanos::ZERO => self.end_waiting(woken, now),
             time => self.interrupt(time, woken, now),

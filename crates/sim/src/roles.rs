@@ -7,8 +7,8 @@ use crate::folio::PageId;
 use crate::system::System;
 use crate::task::TaskState;
 
-/// The places of kswapd, ksmd and the bench's observer in the scheduler; the flushers follow, and
-/// then the tasks.
+/// The places of kswapd, ksmd and the bench's observer in the scheduler; the flushers follow, the
+/// journals' threads, and then the tasks.
 pub(crate) const KSWAPD: usize = 0;
 pub(crate) const KSMD: usize = 1;
 pub(crate) const OBSERVER: usize = 2;
@@ -23,6 +23,7 @@ pub(crate) enum Role {
     Ksmd,
     Observer,
     Flusher { disk: usize },
+    Journal { disk: usize },
     Task { index: usize },
 }
 
@@ -44,14 +45,15 @@ pub(crate) enum WaitsFor {
 }
 
 impl Role {
-    /// Its entity, where there are so many flushers.
+    /// Its entity, where there are so many flushers, and journals.
     pub(crate) fn entity(self, flushers: usize) -> usize {
         match self {
             Self::Kswapd => KSWAPD,
             Self::Ksmd => KSMD,
             Self::Observer => OBSERVER,
             Self::Flusher { disk } => FIRST_FLUSHER + disk,
-            Self::Task { index } => FIRST_FLUSHER + flushers + index,
+            Self::Journal { disk } => FIRST_FLUSHER + flushers + disk,
+            Self::Task { index } => FIRST_FLUSHER + 2 * flushers + index,
         }
     }
 }
@@ -64,8 +66,8 @@ impl System<'_> {
             WaitsFor::Disk(of) => of == disk && self.memory.io.disks[disk].wakes_writers(),
             WaitsFor::Ksmd => !self.memory.ksm.is_in_batch,
             WaitsFor::Observer => !self.scheduler.is_runnable(OBSERVER),
-            WaitsFor::Commit { disk, transaction } => self.memory.has_committed(disk, transaction),
-            WaitsFor::Shadow { disk } => !self.memory.is_shadowed(disk),
+            // The journal's thread wakes them.
+            WaitsFor::Commit { .. } | WaitsFor::Shadow { .. } => false,
         }
     }
 
@@ -92,8 +94,11 @@ impl System<'_> {
             None if entity == OBSERVER => Role::Observer,
             None => Role::Kswapd,
             Some(disk) if disk < self.flushers => Role::Flusher { disk },
+            Some(other) if other < 2 * self.flushers => Role::Journal {
+                disk: other - self.flushers,
+            },
             Some(other) => Role::Task {
-                index: other - self.flushers,
+                index: other - 2 * self.flushers,
             },
         }
     }

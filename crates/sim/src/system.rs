@@ -68,7 +68,7 @@ pub(crate) struct System<'a> {
     /// Who waits for what somebody else does, as entities of the scheduler.
     pub(crate) waiters: Vec<(WaitsFor, usize)>,
     pub(crate) interrupts: Interrupts,
-    /// How many flushers there are: one for each disk, where files are written to.
+    /// How many flushers there are, and journals: one for each disk, where files are written to.
     pub(crate) flushers: usize,
     /// Pages that a read copies between two of its looks at the scheduler.
     pub(crate) batch: u64,
@@ -283,7 +283,7 @@ impl<'a> System<'a> {
                 Event::EstimateBandwidth { disk } => self.memory.renew_bandwidth(disk),
                 Event::KsmScan { at } => self.ksm_scan_is_due(at),
                 Event::InterruptEnds => self.interrupt_ends(at),
-                Event::Commit { disk, transaction } => self.commit_is_due(disk, transaction),
+                Event::Commit { disk, transaction } => self.memory.commit_old(disk, transaction),
                 Event::Sample => self.sample(at)?,
                 Event::Deadline => self.over = true,
             }
@@ -329,6 +329,7 @@ impl<'a> System<'a> {
             // It has paid what it owed.
             Role::Observer => (from, Flow::Blocked(Sleep::Idle)),
             Role::Flusher { disk } => self.run_flusher(disk, from),
+            Role::Journal { disk } => self.run_journal(disk, from),
             Role::Task { index } => self.run_task(entity, index, from)?,
         };
         let cut = match flow {
@@ -443,8 +444,9 @@ impl<'a> System<'a> {
     }
 
     /// Whether a thread of the kernel was woken that may take the CPU at once.
-    fn wakes_a_thread(&self) -> bool {
-        self.kswapd_was_woken() || self.ksmd_was_woken()
+    pub(crate) fn wakes_a_thread(&self) -> bool {
+        let wakes = self.memory.writeback.wakes_someone();
+        wakes || self.kswapd_was_woken() || self.ksmd_was_woken()
     }
 
     /// Until when a task that began at `from` may run: the next tick, or the next event.

@@ -28,6 +28,9 @@ impl Reader<'_> {
             if let Some(ticks) = self.memory.balance_dirty(self.file.disk) {
                 return Progress::Pauses(ticks);
             }
+            if self.memory.writeback.wakes_someone() {
+                return Progress::NoPage(NoPage::Again);
+            }
         }
         Progress::Complete
     }

@@ -79,6 +79,8 @@ pub(crate) enum Order {
     FlushAt { disk: usize, at: Nanos },
     /// The bandwidth of a disk is estimated at a time.
     EstimateAt { disk: usize, at: Nanos },
+    /// The thread of a disk's journal has something to commit.
+    WakeJournal { disk: usize },
     /// A transaction of a disk's journal commits at a time.
     CommitAt {
         disk: usize,
@@ -104,6 +106,13 @@ impl Writeback {
         assert_eq!(self.dirty, sum(|device| device.reclaimable));
         assert_eq!(self.writing, self.pages_being_written.len());
         assert_eq!(self.writing, sum(|device| device.writing));
+    }
+
+    /// Whether a thread was woken since the system last looked.
+    pub(crate) fn wakes_someone(&self) -> bool {
+        let wakes =
+            |order: &Order| matches!(order, Order::WakeFlusher { .. } | Order::WakeJournal { .. });
+        self.orders.iter().any(wakes)
     }
 
     /// Whether a page of a file is being written.

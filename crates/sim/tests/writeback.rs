@@ -121,6 +121,28 @@ fn what_a_disk_s_interrupt_takes_the_task_lacks_that_runs() {
 }
 
 #[test]
+fn a_flusher_that_was_woken_takes_the_cpu_from_who_woke_it_in_the_middle_of_a_write() {
+    let whole = Access {
+        amount: Some(Bytes(3 * MIB / 2).into()),
+        block: Bytes(3 * MIB / 2),
+        ..write(0)
+    };
+    let steps = vec![labelled("write", Action::Access(whole))];
+    let settings = [("vm.dirty_background_bytes", "1048576")];
+    let scenario = with(&[8], vec![process("writer", steps)], &settings);
+    let lasts = |writeback_ps| {
+        let mut calibration = calibration();
+        calibration.costs.writeback_ps = writeback_ps;
+        one(&run_with(&scenario, &calibration), "write")
+            .duration()
+            .0
+    };
+    // The flusher is 3 ms behind when it wakes, and runs at least to the next tick.
+    let lacks = lasts(20_000_000) - lasts(0);
+    assert!(lacks > 1_000_000, "{lacks} ns");
+}
+
+#[test]
 fn who_writes_more_than_fits_writes_as_fast_as_the_disk() {
     let outcome = of_steps(&[200], writer(0, 200));
     let rate = rate(&outcome, "write");

@@ -52,9 +52,14 @@ impl Inode {
         }
     }
 
-    /// Notes the tick in which it changes; whether its time stamp tells another one.
-    pub(super) fn change(&mut self, tick: u64) -> bool {
-        self.changed.replace(tick) != Some(tick)
+    /// Whether its time stamp tells that it changed in this tick.
+    pub(super) fn tells(&self, tick: u64) -> bool {
+        self.changed == Some(tick)
+    }
+
+    /// It changes in this tick.
+    pub(super) fn change(&mut self, tick: u64) {
+        self.changed = Some(tick);
     }
 
     /// Whether it became dirty at that time or before; never where there is none.

@@ -7,11 +7,17 @@ use mm::units::Bytes;
 use crate::disk::{Direction, Request};
 use crate::filemap::{File, Progress};
 use crate::memory::Memory;
+use crate::sched::Sleep;
 use crate::timer::HZ;
 use crate::writeback::Order;
 
 /// Ticks after which a transaction commits by itself (`JBD2_DEFAULT_MAX_COMMIT_AGE`).
 const COMMIT_AGE: u64 = 5 * HZ;
+
+/// Tenths of what a commit takes the journal's thread that come before the record, and after it: by
+/// a trace of 6.12 it runs for 67, 30 and 10 us, requests included.
+const RECORDING: u64 = 2;
+const ENDING: u64 = 1;
 
 const BLOCK: u64 = 4096;
 
@@ -29,7 +35,7 @@ pub(crate) struct Journal {
     is_running: bool,
     expires: u64,
     stage: Stage,
-    /// The transaction after the one that commits is waited for.
+    /// The running transaction is waited for, or old.
     wanted: bool,
     /// Its superblock says that there is something in it (not `JBD2_FLUSHED`).
     is_in_use: bool,
@@ -65,19 +71,21 @@ impl Journal {
 impl Memory {
     /// A file is written to: its time stamp changes, which begins a transaction unless one is
     /// running, and commits one that is old. It waits where the block with the inodes is being
-    /// written to the journal (`do_get_write_access`).
+    /// written to the journal (`do_get_write_access`), while the new transaction grows old.
     pub(crate) fn update_time(&mut self, file: &File) -> Progress {
         let (disk, tick) = (file.disk, self.ticks());
-        if self.is_shadowed(disk) {
-            return Progress::Shadowed { disk };
-        }
         let inode = self.writeback.inode_of(file.base);
-        if !self.writeback.inodes[inode].change(tick) {
+        if self.writeback.inodes[inode].tells(tick) {
             return Progress::Complete;
         }
         if !self.writeback.devices[disk].journal.is_running {
             self.begin_transaction(disk, tick);
-        } else if self.writeback.devices[disk].journal.is_old(tick) {
+        }
+        if self.is_shadowed(disk) {
+            return Progress::Shadowed { disk };
+        }
+        self.writeback.inodes[inode].change(tick);
+        if self.writeback.devices[disk].journal.is_old(tick) {
             self.commit(disk);
         }
         Progress::Complete
@@ -111,53 +119,55 @@ impl Memory {
         }
     }
 
-    /// Begins to commit the running transaction, or notes that it is wanted next. What that takes
-    /// the journal's thread is spent by who asks for it. Before the first one the superblock of the
-    /// journal is written; until then the transaction goes on taking in updates.
+    /// Asks the thread of a journal to commit the running transaction, at once or after the one
+    /// that it commits (`jbd2_log_start_commit`).
     pub(crate) fn commit(&mut self, disk: usize) {
         let journal = &mut self.writeback.devices[disk].journal;
-        match journal.stage {
-            _ if !journal.is_running => {}
-            Stage::Superblock => {}
-            Stage::Blocks | Stage::Record => journal.wanted = true,
-            Stage::Idle if journal.is_in_use => self.write_blocks(disk, BLOCKS),
-            Stage::Idle => {
-                journal.stage = Stage::Superblock;
-                self.write_journal(disk, BLOCK);
-            }
+        journal.wanted |= journal.is_running;
+        if journal.wanted && journal.stage == Stage::Idle {
+            self.writeback.orders.push(Order::WakeJournal { disk });
         }
     }
 
-    fn write_blocks(&mut self, disk: usize, length: u64) {
-        let journal = &mut self.writeback.devices[disk].journal;
-        (journal.is_running, journal.stage) = (false, Stage::Blocks);
-        self.spent += self.costs.commit_ps;
-        self.write_journal(disk, length);
-    }
-
-    /// A write of the journal is done: the blocks follow its superblock, and the record the blocks.
-    /// The first transaction holds the superblock of the file system too, which tells where it was
-    /// mounted (`ext4_sample_last_mounted`).
-    pub(crate) fn journal_written(&mut self, disk: usize) {
+    /// The thread of a journal goes on (`jbd2_journal_commit_transaction`), as what it wrote is
+    /// there; what it waits for then, if not for the CPU. Before the first transaction the
+    /// superblock of the journal is written, and until that is there the transaction goes on taking
+    /// in updates; it holds the superblock of the file system too, which tells where it was mounted
+    /// (`ext4_sample_last_mounted`).
+    pub(crate) fn journal_step(&mut self, disk: usize) -> Option<Sleep> {
         let tick = self.ticks();
         let journal = &mut self.writeback.devices[disk].journal;
         match journal.stage {
+            Stage::Idle if !journal.wanted && !journal.is_old(tick) => return Some(Sleep::Idle),
+            Stage::Idle if !journal.is_in_use => {
+                journal.stage = Stage::Superblock;
+                self.write_journal(disk, BLOCK);
+            }
+            Stage::Idle => self.write_blocks(disk, BLOCKS),
             Stage::Superblock => {
                 journal.is_in_use = true;
                 self.write_blocks(disk, BLOCKS + BLOCK);
             }
             Stage::Blocks => {
                 journal.stage = Stage::Record;
+                self.spent += self.costs.commit_ps * RECORDING / 10;
                 self.write_journal(disk, BLOCK);
             }
-            _ => {
+            Stage::Record => {
                 journal.stage = Stage::Idle;
                 journal.committed = journal.begun - u64::from(journal.is_running);
-                if core::mem::take(&mut journal.wanted) || journal.is_old(tick) {
-                    self.commit(disk);
-                }
+                self.spent += self.costs.commit_ps * ENDING / 10;
+                return None;
             }
         }
+        Some(Sleep::Io)
+    }
+
+    fn write_blocks(&mut self, disk: usize, length: u64) {
+        let journal = &mut self.writeback.devices[disk].journal;
+        (journal.is_running, journal.wanted, journal.stage) = (false, false, Stage::Blocks);
+        self.spent += self.costs.commit_ps * (10 - RECORDING - ENDING) / 10;
+        self.write_journal(disk, length);
     }
 
     fn write_journal(&mut self, disk: usize, length: u64) {
