@@ -19,8 +19,7 @@ pub struct Window {
 impl Window {
     /// The first window of a reader that misses at page `start` and wants `request` pages.
     ///
-    /// A window that is no longer than the request has its marker in the middle (since 6.12;
-    /// before, at the start).
+    /// A window that is no longer than the request has its marker in the middle.
     #[must_use]
     pub fn first(start: u64, request: Pages, max: Pages) -> Self {
         let size = initial_size(request, max);
@@ -31,10 +30,11 @@ impl Window {
         Self { start, size, ahead }
     }
 
-    /// The window after this one; its marker is its first page.
+    /// The window after this one; its marker is its first page. It is never smaller: a large
+    /// request meets the marker with less left to read, so that `max` may be less than before.
     #[must_use]
     pub fn next(self, max: Pages) -> Self {
-        let size = next_size(self.size, max);
+        let size = next_size(self.size, max).max(self.size);
         Self {
             start: self.start.saturating_add(self.size.0),
             size,
@@ -94,6 +94,17 @@ mod tests {
         assert_eq!(initial_size(Pages(256), MAX), MAX);
         assert_eq!(initial_size(Pages(5), MAX), Pages(16));
         assert_eq!(initial_size(Pages(u64::MAX), MAX), MAX);
+    }
+
+    #[test]
+    fn a_window_is_never_smaller_than_the_one_before() {
+        let first = Window::first(0, Pages(256), Pages(256));
+        assert_eq!(first.marker(), 128, "with 128 pages of the request to go");
+        let next = first.next(Pages(128));
+        assert_eq!(
+            (next.start, next.size, next.marker()),
+            (256, Pages(256), 256)
+        );
     }
 
     #[test]
