@@ -8,6 +8,7 @@ use mm::units::Nanos;
 use crate::lruvec::ROOT;
 use crate::memory::Memory;
 use crate::page_alloc::Mark;
+use crate::rules::Rules;
 use crate::vmscan::{BATCH, Control, DEF_PRIORITY, Pass, Progress, Reclaimer};
 
 /// Runs without a reclaimed page after which kswapd stays asleep (`MAX_RECLAIM_RETRIES`).
@@ -47,6 +48,9 @@ struct Balancing {
     /// No pass has begun yet.
     is_new: bool,
     reclaimed: u64,
+    /// A pass that went for the page cache alone got nothing; and that was reason to begin anew.
+    trim_failed: bool,
+    no_cache_trim: bool,
     pass: Option<Pass>,
 }
 
@@ -110,7 +114,7 @@ impl Memory {
                     run.pass = Some(pass);
                 } else if let Some(disk) = self.waits_for_writes().filter(|_| pass.reclaimed == 0) {
                     progress = Progress::Congested { disk };
-                } else if !run.finish_pass(&pass, self.rules.kswapd_stops_at_goal) {
+                } else if !run.finish_pass(&pass, &self.rules) {
                     return self.kswapd_ends(&run);
                 }
             }
@@ -129,6 +133,8 @@ impl Memory {
             priority: DEF_PRIORITY,
             is_new: true,
             reclaimed: 0,
+            trim_failed: false,
+            no_cache_trim: false,
             pass: None,
         }
     }
@@ -144,6 +150,7 @@ impl Memory {
         control.priority = run.priority;
         control.highest = run.highest;
         control.may_swap = run.for_boosts == 0;
+        control.no_cache_trim = run.no_cache_trim;
         for group in 0..self.lruvecs.len() {
             self.age_active_anon(group, &control);
         }
@@ -188,18 +195,29 @@ impl Balancing {
     /// Accounts a pass and chooses the next priority; false when the last one is done. The priority
     /// falls when this pass scanned less than the goal, or freed nothing; before 3.11 it always
     /// did.
-    fn finish_pass(&mut self, pass: &Pass, stops_at_goal: bool) -> bool {
+    fn finish_pass(&mut self, pass: &Pass, rules: &Rules) -> bool {
         let stays = self.for_boosts > 0 && self.priority == BOOST_PRIORITY;
         self.reclaimed += pass.reclaimed;
+        self.trim_failed |= pass.reclaimed == 0 && pass.trims_cache();
         self.for_boosts = self.for_boosts.saturating_sub(pass.reclaimed);
         if self.for_boosts > 0 && pass.reclaimed == 0 {
             return false;
         }
-        let falls = pass.scanned < pass.control.goal && !stays || !stops_at_goal;
+        let falls = pass.scanned < pass.control.goal && !stays || !rules.kswapd_stops_at_goal;
         if falls || pass.reclaimed == 0 {
             self.priority -= 1;
         }
-        self.priority >= 1
+        self.priority >= 1 || rules.kswapd_retries && self.begins_anew()
+    }
+
+    /// Whether a run that went through all priorities in vain begins anew, as it went for the page
+    /// cache alone.
+    fn begins_anew(&mut self) -> bool {
+        let anew = self.reclaimed == 0 && self.trim_failed && !self.no_cache_trim;
+        if anew {
+            (self.priority, self.no_cache_trim) = (DEF_PRIORITY, true);
+        }
+        anew
     }
 }
 
@@ -237,17 +255,42 @@ mod tests {
             pass
         };
         let mut run = memory.begin_balancing();
-        assert!(run.finish_pass(&pass(40, 40, &mut memory), true));
+        assert!(run.finish_pass(&pass(40, 40, &mut memory), &Rules::default()));
         assert_eq!(run.priority, 11);
-        assert!(run.finish_pass(&pass(100, 60, &mut memory), true));
+        assert!(run.finish_pass(&pass(100, 60, &mut memory), &Rules::default()));
         assert_eq!(
             run.priority, 11,
             "a pass that scans the goal and frees something is enough"
         );
-        assert!(run.finish_pass(&pass(100, 0, &mut memory), true));
+        assert!(run.finish_pass(&pass(100, 0, &mut memory), &Rules::default()));
         assert_eq!(run.priority, 10);
         run.priority = 1;
-        assert!(!run.finish_pass(&pass(0, 0, &mut memory), true), "the last");
+        assert!(
+            !run.finish_pass(&pass(0, 0, &mut memory), &Rules::default()),
+            "the last"
+        );
+    }
+
+    #[test]
+    fn a_run_that_trims_the_cache_in_vain_begins_anew_once_and_tries_the_rest() {
+        let mut memory = Memory::with_cache(1000, 10, 500, 0);
+        let mut control = Control::new(Reclaimer::Kswapd, 100, 60);
+        control.priority = 1;
+        let trims = memory.begin_pass(control);
+        assert!(trims.trims_cache());
+        control.no_cache_trim = true;
+        assert!(!memory.begin_pass(control).trims_cache());
+        let rules = Rules::default();
+        let mut run = memory.begin_balancing();
+        run.priority = 1;
+        assert!(run.finish_pass(&trims, &rules));
+        assert_eq!((run.priority, run.no_cache_trim), (DEF_PRIORITY, true));
+        run.priority = 1;
+        assert!(!run.finish_pass(&trims, &rules), "once is enough");
+        let mut run = memory.begin_balancing();
+        run.priority = 1;
+        let before = Rules::of("6.1.0");
+        assert!(!run.finish_pass(&trims, &before), "a kernel before 6.10");
     }
 
     #[test]

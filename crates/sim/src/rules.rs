@@ -30,6 +30,9 @@ pub(crate) struct Rules {
     pub(crate) counts_retries: bool,
     /// Pages that came back do not speak for reading around a fault (since 6.9).
     pub(crate) doubts_refaults: bool,
+    /// A run of kswapd that got nothing, and at some priority went for the page cache alone, begins
+    /// anew without doing so (since 6.10).
+    pub(crate) kswapd_retries: bool,
     /// `vm.watermark_boost_factor`, in 1/10000 of a high watermark.
     pub(crate) boost_factor: u64,
     /// The slab takes all free pages of a foreign block, even where that stays what it is (until
@@ -92,6 +95,7 @@ impl Default for Rules {
             doubts_refaults: true,
             boost_factor: 15_000,
             takes_pages_with_the_block: false,
+            kswapd_retries: true,
             leaves_young_files: true,
             floors: Floors::default(),
             lru_gen: LruGen::default(),
@@ -116,6 +120,7 @@ impl Rules {
             counts_retries: !is_since(release, 6, 4),
             doubts_refaults: is_since(release, 6, 9),
             takes_pages_with_the_block: !is_since(release, 6, 10),
+            kswapd_retries: is_since(release, 6, 10),
             leaves_young_files: is_since(release, 6, 10),
             ksm_checks_first: mm::formula::ksm::checks_first(release),
             ksm_parts_zero_pages: is_since(release, 6, 6),

@@ -32,6 +32,8 @@ pub(crate) struct Control {
     pub(crate) low_too: bool,
     /// Pages were left alone because a low limit protects them.
     pub(crate) low_skipped: bool,
+    /// The page cache is not trimmed alone: that got nothing.
+    pub(crate) no_cache_trim: bool,
 }
 
 impl Control {
@@ -48,6 +50,7 @@ impl Control {
             skipped_deactivate: false,
             low_too: false,
             low_skipped: false,
+            no_cache_trim: false,
         }
     }
 }

@@ -175,7 +175,7 @@ impl Memory {
                 anon: may(Kind::Anon),
                 file: may(Kind::File),
             },
-            no_cache_trim: false,
+            no_cache_trim: control.no_cache_trim,
             costs: lruvec.cost,
         }
     }
@@ -362,6 +362,11 @@ impl Memory {
 }
 
 impl Pass {
+    /// Whether it goes for the page cache alone where there is enough of it.
+    pub(crate) fn trims_cache(&self) -> bool {
+        self.generations.is_none() && self.inputs.cache_trim()
+    }
+
     fn may_deactivate(&self, kind: Kind) -> bool {
         let may = self.inputs.may_deactivate;
         match kind {
