@@ -121,7 +121,7 @@ fn a_large_server_is_slowed_by_backups_larger_than_the_free_memory_only() {
         let [none, half, all, twice, eight] = medians(&study, kernel, arms, &["kept"])[0];
         let flat = [half, all].iter().all(|kept| *kept > 0.994 * none);
         assert!(flat, "{kernel}: {half}, {all} of {none}");
-        assert!(twice < 0.992 * none, "{kernel}: {twice} of {none}");
-        assert!(eight < 0.99 * twice, "{kernel}: {eight} after {twice}");
+        assert!(twice < 0.998 * none, "{kernel}: {twice} of {none}");
+        assert!(eight < 0.995 * twice, "{kernel}: {eight} after {twice}");
     }
 }
