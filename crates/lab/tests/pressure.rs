@@ -74,5 +74,9 @@ fn stalls_for_memory_and_io_are_the_kernels() {
             }
         }
     }
-    assert_eq!(compared, 2 * 2 * 5 * 4 * 4, "two arms on two kernels, five seeds each");
+    assert_eq!(
+        compared,
+        2 * 2 * 5 * 4 * 4,
+        "two arms on two kernels, five seeds each"
+    );
 }
