@@ -122,8 +122,8 @@ impl<'a> System<'a> {
                 continue;
             };
             let progress = match running.target {
-                Area::File { index, .. } if operation.is_first => {
-                    self.change_time(running, &mut operation, index)
+                Area::File { index, .. } if operation.changes_time => {
+                    self.change_time(&mut operation, index)
                 }
                 Area::File { index, .. } => match running.access.via {
                     Via::Syscall if operation.write => {
@@ -196,7 +196,7 @@ impl<'a> System<'a> {
             end,
             bytes,
             write: next.write,
-            is_first: true,
+            changes_time: next.write && running.access.via != Via::Mmap,
             is_whole: (offset | bytes) % PageSize::FOUR_KIB.bytes() == 0,
             faulting: false,
         });
@@ -242,18 +242,9 @@ impl<'a> System<'a> {
     }
 
     /// A write changes the time stamp of its file before anything else.
-    fn change_time(
-        &mut self,
-        running: &Running<'a>,
-        operation: &mut Underway,
-        index: usize,
-    ) -> Progress {
-        let changes = operation.write && running.access.via != Via::Mmap;
-        let progress = match changes {
-            true => self.memory.update_time(&self.files[index]),
-            false => Progress::Complete,
-        };
-        operation.is_first = progress != Progress::Complete;
+    fn change_time(&mut self, operation: &mut Underway, index: usize) -> Progress {
+        let progress = self.memory.update_time(&self.files[index]);
+        operation.changes_time = progress != Progress::Complete;
         progress
     }
 

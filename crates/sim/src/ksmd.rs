@@ -79,8 +79,8 @@ impl System<'_> {
     /// batches.
     pub(crate) fn ksmd_was_woken(&self) -> bool {
         let ksm = &self.memory.ksm;
-        let waits = ksm.sleeps_until.is_none() && !self.scheduler.is_runnable(KSMD);
-        ksm.wants_cpu && ksm.has_work() && waits
+        let sleeps = || ksm.sleeps_until.is_some() || self.scheduler.is_runnable(KSMD);
+        ksm.wants_cpu && ksm.has_work() && !sleeps()
     }
 
     pub(crate) fn wake_ksmd_if_due(&mut self, now: Nanos) {

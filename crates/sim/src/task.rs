@@ -139,8 +139,8 @@ pub(crate) struct Underway {
     pub(crate) end: u64,
     pub(crate) bytes: u64,
     pub(crate) write: bool,
-    /// Nothing of it has been done yet.
-    pub(crate) is_first: bool,
+    /// It has yet to change the time stamp of its file.
+    pub(crate) changes_time: bool,
     /// It covers whole pages only.
     pub(crate) is_whole: bool,
     /// The page at the cursor is being faulted in: the fault has been counted.

@@ -7,8 +7,7 @@ use mm::units::{Nanos, Pages};
 use crate::disk::Writer;
 use crate::memory::Memory;
 use crate::page_io::Plug;
-use crate::timer::HZ;
-use crate::timer::TICK;
+use crate::timer::{HZ, TICK};
 use crate::vmscan::Progress;
 use crate::writeback::Order;
 
