@@ -19,9 +19,9 @@ pub(crate) struct RunClock {
 }
 
 impl RunClock {
-    /// A run that begins now.
-    pub(crate) fn begin() -> Self {
-        Self { began: monotonic() }
+    /// A run that begins at that time of CLOCK_MONOTONIC.
+    pub(crate) fn begins(at: Nanos) -> Self {
+        Self { began: at }
     }
 
     /// Since the run began. A read of the vDSO, no system call.
@@ -167,7 +167,8 @@ fn timespec(span: Nanos) -> Timespec {
     }
 }
 
-fn monotonic() -> Nanos {
+/// CLOCK_MONOTONIC.
+pub(crate) fn monotonic() -> Nanos {
     nanos(clock_gettime(ClockId::Monotonic))
 }
 
@@ -182,7 +183,7 @@ mod tests {
     #[test]
     fn the_stopwatch_agrees_with_the_clock() {
         for stopwatch in [Stopwatch::new(&Root::default()), Stopwatch::Kernel] {
-            let (clock, start) = (RunClock::begin(), stopwatch.read());
+            let (clock, start) = (RunClock::begins(monotonic()), stopwatch.read());
             sleep(Nanos(5_000_000));
             let (measured, end) = (stopwatch.span(start, stopwatch.read()), clock.now());
             assert!(measured >= Nanos(4_990_000), "{stopwatch:?}: {measured:?}");

@@ -12,7 +12,7 @@ use crate::orders::{DIRECTORY, Orders};
 use crate::outbox;
 use crate::place::Place;
 use crate::recorder::{Recorder, report};
-use crate::{clock, mount, settings, supervisor};
+use crate::{mount, settings, supervisor};
 
 /// Whether this process is the first of a VM that a bench booted, and not of a container.
 #[must_use]
@@ -58,7 +58,6 @@ fn run(
         return Ok(());
     }
     stay_in_memory(place)?;
-    clock::sleep(scenario.rest());
     supervisor::perform(&scenario, place, &prepared, recorder)
 }
 

@@ -7,7 +7,8 @@ use std::io::{self, Write};
 use host::{Root, read};
 use mm::capture::Frame;
 use mm::lru_gen::{ENABLED, Enabled, TABLE};
-use mm::outcome::{FAILED, OBSERVER, PROGRESS, STEPS, UNAVAILABLE};
+use mm::outcome::{BOOT, FAILED, OBSERVER, PROGRESS, STEPS, UNAVAILABLE};
+use mm::timer_list;
 use mm::units::Nanos;
 use mm::workload::Workload;
 use rustix::io::Errno;
@@ -57,6 +58,8 @@ pub struct Recorder {
     sampled: Vec<(String, String)>,
     /// The processes that run, where pages are offered to be merged: name and number.
     merging: Option<BTreeMap<String, u32>>,
+    /// When the machine was ready for the run, on its clock.
+    pub(crate) ready: Nanos,
     /// When the last frame was taken.
     last: Nanos,
     samples: Effort,
@@ -91,6 +94,7 @@ impl Recorder {
             extra: Vec::new(),
             sampled: Vec::new(),
             merging: None,
+            ready: Nanos::ZERO,
             last: Nanos::ZERO,
             samples: Effort::default(),
             snapshots: Effort::default(),
@@ -203,8 +207,19 @@ impl Recorder {
             samples_time.0, snapshots_time.0
         );
         frame.files.insert(OBSERVER.to_owned(), observer);
+        frame.files.insert(BOOT.to_owned(), self.boot());
         self.notes(&mut frame);
         self.keep(&frame);
+    }
+
+    /// When the machine was ready and, where its kernel says, when its ticks began.
+    fn boot(&self) -> String {
+        let mut note = format!("ready {}\n", self.ready.0);
+        let timers = self.root.read(timer_list::PATH).unwrap_or_default();
+        if let Ok(ticks) = timer_list::ticks_began(&timers) {
+            let _ = writeln!(note, "ticks {}", ticks.0);
+        }
+        note
     }
 
     /// Adds a last frame that holds nothing but the notes, for a run that came to no end.

@@ -18,7 +18,7 @@ use rustix::process::{
 use rustix::thread::futex;
 
 use crate::availability::is_unknown;
-use crate::clock::{Alarm, RunClock, Stopwatch};
+use crate::clock::{Alarm, RunClock, Stopwatch, monotonic};
 use crate::error::Error;
 use crate::fork::fork;
 use crate::meter::{DONE, Meter};
@@ -139,14 +139,14 @@ impl<'a> Supervisor<'a> {
             stopwatch: Stopwatch::new(&place.root),
             outcomes: Outcomes::default(),
             daemons: Daemons::default(),
-            clock: RunClock::begin(),
+            clock: RunClock::begins(monotonic()),
         })
     }
 
     fn run(mut self) -> Result<(), Error> {
         punctual()?;
         self.recorder.snapshot(Nanos::ZERO, None, self.progress());
-        self.clock = RunClock::begin();
+        self.begin();
         self.start_those_due()?;
         while !self.is_over() {
             self.wait()?;
@@ -160,6 +160,14 @@ impl<'a> Supervisor<'a> {
         self.recorder
             .finish(self.clock.now(), self.progress(), steps);
         Ok(())
+    }
+
+    /// Rests until the moment that the seed drew: the run begins.
+    fn begin(&mut self) {
+        let ready = monotonic();
+        self.recorder.ready = ready;
+        self.clock = RunClock::begins(self.plan.scenario.begins(ready));
+        self.clock.sleep_until(Nanos::ZERO);
     }
 
     fn is_over(&self) -> bool {

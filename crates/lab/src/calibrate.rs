@@ -13,6 +13,7 @@ mod write;
 
 use mm::calibration::{Boot, Calibration, Costs};
 use mm::capture::{Capture, Frame};
+use mm::outcome::BOOT as BOOT_NOTE;
 use mm::scenario::Scenario;
 use mm::units::{Bytes, Nanos};
 
@@ -27,6 +28,7 @@ const SWAP: &str = include_str!("../../../calibration/swap.toml");
 const WRITE: &str = include_str!("../../../calibration/write.toml");
 const FLUSH: &str = include_str!("../../../calibration/flush.toml");
 const KSM: &str = include_str!("../../../calibration/ksm.toml");
+const OBSERVING: &str = include_str!("../../../calibration/observing.toml");
 const BOOT: &str = include_str!("../../../calibration/boot.toml");
 
 /// The memory that `BOOT` names, to be replaced by each size.
@@ -99,6 +101,9 @@ fn costs(bench: &dyn Bench, progress: &mut dyn FnMut(Progress)) -> Result<Costs,
         let figures = Figures::new(capture)?;
         ksm::merging(&mut costs, &figures, &bench.kernel())?;
         ksm::observing(&mut costs, &figures)?;
+        let alone = Figures::new(run(bench, OBSERVING, "one", progress)?)?;
+        let in_company = Figures::new(run(bench, OBSERVING, "nine", progress)?)?;
+        ksm::watching(&mut costs, &alone, &in_company)?;
     }
     if let Some(capture) = where_there(bench, KSM, "smart scan", progress)? {
         ksm::skipping(&mut costs, &Figures::new(capture)?)?;
@@ -160,11 +165,11 @@ fn boot(
     let capture = run(bench, &text, "stock", progress)?;
     let idle = capture.labelled("idle");
     let frame = idle.ok_or_else(|| CalibrateError::Missing("snapshot \"idle\"".to_owned()))?;
-    let uptime = frame.file("proc/uptime").map_or(Nanos::ZERO, uptime);
-    let rest = scenario(&text, "stock")?.rest();
+    let (ready, ticks) = moments(&capture)?;
     Ok(Boot {
         memory: Bytes(mib << 20),
-        uptime: uptime.saturating_sub(rest),
+        ready,
+        ticks,
         // No file shows it: a kernel probe does (docs/model.md, "Costs").
         dirty_limit: None,
         capture: Capture {
@@ -182,10 +187,16 @@ fn kept(frame: &Frame) -> Frame {
     kept
 }
 
-fn uptime(text: &str) -> Nanos {
-    let seconds = text
-        .split_whitespace()
-        .next()
-        .and_then(|word| word.parse::<f64>().ok());
-    Nanos((seconds.unwrap_or(0.0) * 1e9) as u64)
+/// When the machine was ready, and when its ticks began.
+fn moments(capture: &Capture) -> Result<(Nanos, Nanos), CalibrateError> {
+    let note = capture
+        .frames
+        .last()
+        .and_then(|frame| frame.file(BOOT_NOTE));
+    let of = |name: &str| {
+        let line = |line: &str| line.strip_prefix(name)?.trim().parse().ok().map(Nanos);
+        let found = note.and_then(|note| note.lines().find_map(line));
+        found.ok_or_else(|| CalibrateError::Missing(format!("\"{name}\" in {BOOT_NOTE}")))
+    };
+    Ok((of("ready")?, of("ticks")?))
 }

@@ -10,7 +10,8 @@
 //!
 //! [[boot]]
 //! memory = "3840 MiB"
-//! uptime = "2034716603 ns"
+//! ready = "2034716603 ns"
+//! ticks = "80 ms"
 //! dirty-limit = 157991
 //! capture = "boot-3840.capture.gz"
 //! ```
@@ -163,7 +164,8 @@ fn from_files(
         let unit = |e: QuantityError| broken(FILE, e.to_string());
         boots.push(Boot {
             memory: quantity::size(&entry.memory).map_err(unit)?,
-            uptime: quantity::duration(&entry.uptime).map_err(unit)?,
+            ready: quantity::duration(&entry.ready).map_err(unit)?,
+            ticks: quantity::duration(&entry.ticks).map_err(unit)?,
             dirty_limit: entry.dirty_limit.map(Pages),
             capture,
         });
@@ -184,7 +186,8 @@ fn from_files(
 fn to_toml(calibration: &Calibration) -> String {
     let boot = |boot: &Boot| BootView {
         memory: shown(boot.memory),
-        uptime: format!("{} ns", boot.uptime.0),
+        ready: format!("{} ns", boot.ready.0),
+        ticks: format!("{} ns", boot.ticks.0),
         dirty_limit: boot.dirty_limit.map(|Pages(limit)| limit),
         capture: boot_file(boot),
     };
@@ -236,7 +239,8 @@ struct Head {
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 struct BootView {
     memory: String,
-    uptime: String,
+    ready: String,
+    ticks: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     dirty_limit: Option<u64>,
     capture: String,
@@ -277,12 +281,13 @@ mod tests {
         frame
             .files
             .insert("proc/version".to_owned(), "Linux version 6.1\n".to_owned());
-        let boot = |memory, uptime| Boot {
+        let boot = |memory, ready| Boot {
             memory,
             capture: Capture {
                 frames: vec![frame.clone()],
             },
-            uptime,
+            ready,
+            ticks: Nanos(80_000_000),
             dirty_limit: Some(Pages(10_898)),
         };
         Calibration {

@@ -134,6 +134,8 @@ costs! {
         sample_ps = "sample",
         /// The supervisor's time for such a snapshot.
         snapshot_ps = "snapshot",
+        /// What such a snapshot takes longer for each process beyond the first.
+        watch_ps = "watch",
         /// A batch of ksmd without what it does for each page: waking and falling asleep.
         ksm_batch_ps = "ksm-batch",
         /// ksmd's visit of a candidate that is merged already.
@@ -181,6 +183,9 @@ costs! {
         sleep_ps = "sleep",
         /// Leaving the CPU to another task, when the timer is set.
         switch_ps = "switch",
+        /// A process's writing of a tunable, which it reads before and after: the first time it
+        /// does, as most do it once.
+        set_ps = "set",
         /// Starting a process, and its end.
         spawn_ps = "spawn",
     }
@@ -206,8 +211,10 @@ pub struct Boot {
     pub memory: Bytes,
     /// `/proc/zoneinfo`, `/proc/meminfo`, `/proc/vmstat` and the tunables at that moment.
     pub capture: Capture,
-    /// How long after power-on it was taken.
-    pub uptime: Nanos,
+    /// When the machine was ready for a run, on its clock.
+    pub ready: Nanos,
+    /// When its ticks began ([`crate::timer_list::ticks_began`]).
+    pub ticks: Nanos,
     /// The dirty threshold that the kernel computed when only a part of memory was there
     /// (`page_writeback_init` comes before the rest of it is initialised): its slow limit, and what
     /// tasks may dirty between two looks, follow that one until a dirty tunable is written. `None`

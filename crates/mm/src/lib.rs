@@ -45,6 +45,7 @@ pub mod suggest;
 pub mod swaps;
 pub mod text;
 pub mod thp;
+pub mod timer_list;
 pub mod trace;
 pub mod units;
 pub mod vmstat;

@@ -32,16 +32,39 @@ pub struct Scenario {
 
 /// The longest period of the kernel's own work that a run meets: the flush of the control groups'
 /// statistics, 504 ticks at 250 Hz.
-const PERIOD: Nanos = Nanos(2_016_000_000);
+const PERIOD: u64 = 2_016_000_000;
 
 impl Scenario {
-    /// How long the booted machine rests before the run begins, below 2.016 s.
+    /// When the run begins on a machine that is ready at `ready`; both since its clock began.
+    /// At most 2.016 s pass in between.
     ///
-    /// Ticks, timers and what a kernel does now and then count from its boot. Runs that all began
-    /// at one moment of theirs would show a single draw as the kernel's figure. So the seed draws
-    /// the moment, as whoever starts a workload by hand does.
+    /// Ticks, timers and what a kernel does now and then come at multiples of their periods. Runs
+    /// that all began at one moment of these would show a single draw as the kernel's figure. So
+    /// the seed draws the moment, as whoever starts a workload by hand does, and every bench keeps
+    /// to it, however long it took to be ready.
     #[must_use]
-    pub fn rest(&self) -> Nanos {
-        Nanos(Prng::for_part(self.seed, "rest").below(PERIOD.0))
+    pub fn begins(&self, ready: Nanos) -> Nanos {
+        let moment = Prng::for_part(self.seed, "moment").below(PERIOD);
+        next(ready, moment)
+    }
+}
+
+/// The first time, from `ready` on, that is `moment` into a period.
+fn next(ready: Nanos, moment: u64) -> Nanos {
+    Nanos(ready.0 + (PERIOD + moment - ready.0 % PERIOD) % PERIOD)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_run_begins_at_its_moment_of_the_period_whenever_the_machine_is_ready() {
+        let moment = 783_211_000;
+        for ready in [0, 1, moment, moment + 1, PERIOD - 1, 5 * PERIOD + 1] {
+            let begins = next(Nanos(ready), moment).0;
+            assert!((ready..ready + PERIOD).contains(&begins), "{ready}");
+            assert_eq!(begins % PERIOD, moment, "{ready}");
+        }
     }
 }

@@ -22,6 +22,7 @@ use crate::error::Error;
 use crate::numa;
 use crate::page_alloc::Zone;
 use crate::pcp::{Pcp, Tuning};
+use crate::timer::Clock;
 
 const PAGE: PageSize = PageSize::FOUR_KIB;
 
@@ -44,8 +45,10 @@ pub(crate) struct State {
     pub(crate) layout: Vec<Layout>,
     /// The kernel's files at that moment.
     pub(crate) frame: Frame,
-    /// How long it took.
+    /// How long it has been up.
     pub(crate) uptime: Nanos,
+    /// When its ticks began.
+    pub(crate) ticks: Nanos,
     /// The dirty threshold at an early moment of it, where that is known.
     pub(crate) dirty_limit: Option<Pages>,
     /// Inodes that something uses; none where the calibration does not say.
@@ -59,6 +62,11 @@ impl State {
     pub(crate) fn release(&self) -> String {
         let release = self.frame.file("proc/sys/kernel/osrelease");
         release.unwrap_or_default().trim().to_string()
+    }
+
+    /// Its ticks.
+    pub(crate) fn clock(&self) -> Clock {
+        Clock::after(self.uptime, self.ticks)
     }
 }
 
@@ -112,7 +120,8 @@ fn as_captured(boot: &Boot) -> Result<State, Error> {
         zones: populated(&layout, tuning(&frame)),
         layout,
         frame,
-        uptime: boot.uptime,
+        uptime: boot.ready,
+        ticks: boot.ticks,
         dirty_limit: boot.dirty_limit,
         managed_delta: 0,
     })

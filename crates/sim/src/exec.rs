@@ -2,6 +2,7 @@
 
 use mm::contents::Contents;
 use mm::outcome::{Latency, Status, StepOutcome};
+use mm::settings::Setting;
 use mm::units::{Bytes, Nanos, PageSize};
 use mm::workload::{Action, Huge, Map, Step, Target, Until};
 
@@ -53,6 +54,11 @@ impl<'a> System<'a> {
         self.memory.leave_region(region.base);
         self.memory.give_range(region.base, region.pages());
         Some(())
+    }
+
+    /// The time that writing them takes.
+    fn pay_for(&mut self, settings: &[Setting]) {
+        self.memory.spent += self.memory.costs.set_ps * settings.len() as u64;
     }
 
     /// Writes the arm's settings.
@@ -115,7 +121,7 @@ impl<'a> System<'a> {
         }
         let end = self.local_time(now);
         if matches!(step.action, Action::Snapshot) {
-            if self.observe(self.memory.costs.snapshot_ps, end) {
+            if self.observe(self.snapshot_cost(), end) {
                 self.waiters.push((WaitsFor::Observer, task.entity));
                 task.go_past_step();
                 return Ok(Flow::Blocked(Sleep::Idle));
@@ -151,9 +157,16 @@ impl<'a> System<'a> {
                     pressure,
                 );
             }
-            Action::ApplyArm => self.apply_arm()?,
-            Action::ApplyDefaults => self.tunables.restore(&mut self.memory),
+            Action::ApplyArm => {
+                self.pay_for(&self.scenario.arm_settings.0);
+                self.apply_arm()?;
+            }
+            Action::ApplyDefaults => {
+                self.pay_for(&self.scenario.arm_settings.0);
+                self.tunables.restore(&mut self.memory);
+            }
             Action::Set(settings) => {
+                self.pay_for(settings);
                 for setting in settings {
                     self.tunables.write(setting, &mut self.memory)?;
                 }

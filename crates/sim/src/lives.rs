@@ -19,8 +19,17 @@ const PROCESS_PAGES: u64 = 27;
 impl<'a> System<'a> {
     /// Starts the instances of a process that are not running.
     pub(crate) fn start_process(&mut self, process: usize, now: Nanos) {
-        self.start_where(now, |task| {
+        self.start_where(now, Nanos::ZERO, |task| {
             task.process == process && task.state != TaskState::Alive
+        });
+    }
+
+    /// Starts those of a process that start by themselves: nobody waits while they are made, so they
+    /// pay for it.
+    pub(crate) fn start_due(&mut self, process: usize, now: Nanos) {
+        let spawn = Nanos(self.memory.costs.spawn_ps / 1000);
+        self.start_where(now, spawn, |task| {
+            task.process == process && task.state == TaskState::Due
         });
     }
 
@@ -167,11 +176,12 @@ impl<'a> System<'a> {
         Ok(())
     }
 
-    pub(crate) fn start_where(&mut self, now: Nanos, wanted: impl Fn(&Task<'a>) -> bool) {
+    fn start_where(&mut self, now: Nanos, owed: Nanos, wanted: impl Fn(&Task<'a>) -> bool) {
         for task in self.tasks.iter_mut().flatten().filter(|task| wanted(task)) {
             task.start();
             let pages = self.memory.sampled(PROCESS_PAGES);
             task.own_pages = self.memory.hold(List::Unmovable, pages);
+            self.scheduler.owe(task.entity, owed);
             self.scheduler.wake(task.entity, now);
         }
     }

@@ -5,8 +5,18 @@ use mm::units::Nanos;
 use crate::roles::OBSERVER;
 use crate::sched::Sleep;
 use crate::system::System;
+use crate::task::TaskState;
 
 impl System<'_> {
+    /// What a snapshot takes, in picoseconds; it holds files of each process. Who asks for it is
+    /// not in the table.
+    pub(crate) fn snapshot_cost(&self) -> u64 {
+        let tasks = self.tasks.iter().flatten();
+        let others = tasks.filter(|task| task.state == TaskState::Alive).count() as u64;
+        let costs = &self.memory.costs;
+        costs.snapshot_ps + others * costs.watch_ps
+    }
+
     /// Lets the observer work for so long, in picoseconds, from `now` on; whether it has to.
     ///
     /// Its time counts only where pages are offered for merging: ksmd's batches begin with ticks,

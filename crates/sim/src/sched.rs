@@ -145,7 +145,7 @@ impl Scheduler {
     pub(crate) fn after(boot: &boot::State, cpus: u32) -> Self {
         let rule = Rule::of(&boot.release());
         Self {
-            clock: Clock::after(boot.uptime),
+            clock: boot.clock(),
             ..Self::new(cpus, rule, Pressure::after(boot, cpus))
         }
     }

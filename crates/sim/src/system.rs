@@ -30,7 +30,7 @@ use crate::rules::Rules;
 use crate::sched::{Event, Events, Pick, Scheduler, Sleep};
 use crate::support::writes_files;
 use crate::task::{Task, TaskState};
-use crate::timer::{Clock, TICK};
+use crate::timer::TICK;
 use crate::tunables::Tunables;
 use crate::vmscan::Progress;
 
@@ -98,7 +98,7 @@ impl<'a> System<'a> {
         memory.sample(scale);
         memory.cpus = u64::from(scenario.machine.cpus.max(1));
         memory.rules = Rules::of(&boot.release());
-        memory.clock = Clock::after(boot.uptime);
+        memory.clock = boot.clock();
         memory.may_yield = true;
         memory.writeback.inodes_in_use = boot.inodes_in_use;
         memory.objects.buffers.none = scenario.machine.file_system != FileSystem::Ext4;
@@ -225,7 +225,7 @@ impl<'a> System<'a> {
         }
         for (process, spec) in self.scenario.workload.processes.iter().enumerate() {
             match spec.start {
-                Start::After(Nanos::ZERO) => self.start_process(process, Nanos::ZERO),
+                Start::After(Nanos::ZERO) => self.start_due(process, Nanos::ZERO),
                 Start::After(delay) => self.events.add(delay, Event::Start { process }),
                 Start::OnDemand => {}
             }
@@ -267,9 +267,7 @@ impl<'a> System<'a> {
             match event {
                 Event::DiskDone { disk } => self.disk_done(disk, at),
                 Event::Wake { entity, life } => self.wake_sleeper(entity, life, at),
-                Event::Start { process } => self.start_where(at, |task| {
-                    task.process == process && task.state == TaskState::Due
-                }),
+                Event::Start { process } => self.start_due(process, at),
                 Event::FlushStats => {
                     self.memory.flush_stats();
                     self.events.add(at + FLUSH_PERIOD, Event::FlushStats);

@@ -1,17 +1,9 @@
 //! The timer wheel (`kernel/time/timer.c`): a timer goes off at a tick, the later the coarser.
 
 pub(crate) use mm::formula::throttle::HZ;
+use mm::timer_list::INITIAL_JIFFIES;
+pub(crate) use mm::timer_list::TICK;
 use mm::units::Nanos;
-
-/// Between two ticks, at 250 Hz as distributions build their kernels: only then, and when a task
-/// wakes, the kernel looks whether the one that runs has had enough.
-pub(crate) const TICK: Nanos = Nanos(Nanos::SECOND.0 / HZ);
-
-/// What the count of ticks begins with: five minutes before it would overflow 32 bits.
-const INITIAL_JIFFIES: u64 = (1 << 32) - 300 * HZ;
-
-/// When a booting kernel's ticks begin: in a VM of 512 MiB 101 ms after power-on.
-const TICKS_BEGIN: Nanos = Nanos(101_000_000);
 
 /// Ticks from which on a timer is kept to eight, 64, 512 of them (`LVL_START`).
 const LEVELS: [(u64, u64); 3] = [(4032, 512), (504, 64), (63, 8)];
@@ -24,10 +16,10 @@ pub(crate) struct Clock {
 }
 
 impl Clock {
-    /// That of a machine that was up for so long when the run began.
-    pub(crate) fn after(uptime: Nanos) -> Self {
+    /// That of a machine that was up for so long when the run began, and whose ticks began before.
+    pub(crate) fn after(uptime: Nanos, ticks: Nanos) -> Self {
         Self {
-            before: uptime.saturating_sub(TICKS_BEGIN),
+            before: uptime.saturating_sub(ticks),
         }
     }
 
@@ -75,7 +67,7 @@ mod tests {
             clock.jiffies(clock.expiry_by_seconds(Nanos(0), 1250)) % 64,
             0
         );
-        let booted = Clock::after(Nanos(780_000_000));
+        let booted = Clock::after(Nanos(780_000_000), Nanos(101_000_000));
         assert_eq!(booted.jiffies(Nanos(0)) % 64, 8 + 169 % 64);
         assert_eq!(booted.next(Nanos(0), TICK), Nanos(1_000_000));
         assert_eq!(booted.expiry(Nanos(0), 1), Nanos(1_000_000 + TICK.0));

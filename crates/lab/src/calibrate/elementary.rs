@@ -25,6 +25,7 @@ pub(super) fn costs(
     let pass = pass(fruitless, reclaiming.reclaim)?;
     let sleeping = sleep::sleeping(pauses)?;
     let spawn = figures.duration("spawn")? / 20.0;
+    let set = figures.duration("spawn to set")? / 20.0 - spawn;
     Ok(Costs {
         loop_ps: ps(touching.between),
         syscall_ps: ps(reading.syscall - touching.between),
@@ -44,6 +45,7 @@ pub(super) fn costs(
         sleep_ps: ps(sleeping.sleep),
         switch_ps: ps(sleeping.switch),
         spawn_ps: ps(spawn),
+        set_ps: ps(set),
         ..Costs::default()
     })
 }

@@ -90,12 +90,23 @@ impl Figures {
 
     /// What observing the run took each time, in nanoseconds: "samples" or "snapshots".
     pub(super) fn observing(&self, what: &str) -> Result<f64, CalibrateError> {
+        let [number, time] = self.observed(what)?;
+        Ok(time / positive(number, what)?)
+    }
+
+    /// How often that was.
+    pub(super) fn observations(&self, what: &str) -> Result<f64, CalibrateError> {
+        let [number, _] = self.observed(what)?;
+        positive(number - 1.0, what).map(|more| more + 1.0)
+    }
+
+    fn observed(&self, what: &str) -> Result<[f64; 2], CalibrateError> {
         let last = self.0.capture.frames.last();
         let note = last.and_then(|frame| frame.file(OBSERVER)).unwrap_or("");
         let line = note.lines().find_map(|line| line.strip_prefix(what));
         let mut numbers = line.unwrap_or("").split_whitespace().map(str::parse::<f64>);
         match (numbers.next(), numbers.next()) {
-            (Some(Ok(number)), Some(Ok(time))) => Ok(time / positive(number, what)?),
+            (Some(Ok(number)), Some(Ok(time))) => Ok([number, time]),
             _ => Err(CalibrateError::Missing(format!("time of {what}"))),
         }
     }

@@ -41,6 +41,19 @@ pub(super) fn observing(costs: &mut Costs, figures: &Figures) -> Result<(), Cali
     Ok(())
 }
 
+/// What a snapshot takes longer for each of eight processes more; the first of each run is taken
+/// before there are any.
+pub(super) fn watching(
+    costs: &mut Costs,
+    alone: &Figures,
+    in_company: &Figures,
+) -> Result<(), CalibrateError> {
+    let longer = in_company.observing("snapshots")? - alone.observing("snapshots")?;
+    let looks = alone.observations("snapshots")?;
+    costs.watch_ps = ps(longer * looks / (looks - 1.0) / 8.0);
+    Ok(())
+}
+
 /// A pass that skips every page, and one that skips none, as all are merged.
 pub(super) fn skipping(costs: &mut Costs, figures: &Figures) -> Result<(), CalibrateError> {
     let pass = |from: &str, to: &str| figures.thread("ksmd", from, to);

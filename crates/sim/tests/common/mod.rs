@@ -206,6 +206,8 @@ fn costs() -> Costs {
         pass_ps: 9_000_000,
         sample_ps: 0,
         snapshot_ps: 0,
+        watch_ps: 0,
+        set_ps: 0,
         ksm_batch_ps: 4_000_000,
         ksm_visit_ps: 800_000,
         ksm_smart_ps: 10_000,
@@ -269,7 +271,8 @@ pub fn calibration() -> Calibration {
             capture: Capture {
                 frames: vec![frame],
             },
-            uptime: Nanos::SECOND,
+            ready: Nanos::SECOND,
+            ticks: Nanos(100_000_000),
             dirty_limit: None,
         }],
     }
