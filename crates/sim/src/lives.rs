@@ -24,8 +24,8 @@ impl<'a> System<'a> {
         });
     }
 
-    /// Starts those of a process that start by themselves: nobody waits while they are made, so they
-    /// pay for it.
+    /// Starts those of a process that start by themselves: nobody waits while they are made, so
+    /// they pay for it.
     pub(crate) fn start_due(&mut self, process: usize, now: Nanos) {
         let spawn = Nanos(self.memory.costs.spawn_ps / 1000);
         self.start_where(now, spawn, |task| {

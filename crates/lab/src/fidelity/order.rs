@@ -1,8 +1,9 @@
 //! The order of arms: does the model rank settings as the kernel does?
 //!
 //! Only pairs of arms count whose medians on the kernel lie further apart than twice the spread of
-//! either arm. The spread of an arm with one run is not known; what a figure of its kind may be off
-//! takes its place.
+//! either arm, and than the noise floor of a verdict: of arms that a verdict on the kernel's own
+//! runs shows no difference between, none comes first. The spread of an arm with one run is not
+//! known; what a figure of its kind may be off takes its place.
 
 use std::cmp::Ordering;
 
@@ -10,6 +11,7 @@ use super::{FACTOR, REACH, SCAN, SHARE, SIZE, TIME};
 use crate::measure::{Better, Kind, Measure};
 use crate::report::compare::{Figure, Row};
 use crate::stats::{self, Concordance};
+use crate::verdict::Thresholds;
 
 /// How many times its spread a gap must exceed.
 const CLEAR: f64 = 2.0;
@@ -34,7 +36,7 @@ pub fn orders(measures: &[Measure], rows: &[Row]) -> Vec<Order> {
         Some(Order {
             measure: measure.name.clone(),
             better,
-            pairs: concordance(&of_measure.collect::<Vec<_>>()),
+            pairs: concordance(measure.noise_floor, &of_measure.collect::<Vec<_>>()),
         })
     };
     measures.iter().filter_map(order).collect()
@@ -50,7 +52,8 @@ pub fn together(orders: &[Order]) -> Concordance {
     all
 }
 
-fn concordance(rows: &[&Row]) -> Concordance {
+fn concordance(noise_floor: Option<f64>, rows: &[&Row]) -> Concordance {
+    let floor = noise_floor.unwrap_or(Thresholds::default().noise_floor);
     let mut pairs = Concordance::default();
     for (index, one) in rows.iter().enumerate() {
         for other in &rows[..index] {
@@ -58,7 +61,8 @@ fn concordance(rows: &[&Row]) -> Concordance {
                 continue;
             };
             let noise = scatter(one.kind, &one.kernel).max(scatter(other.kind, &other.kernel));
-            if (a - b).abs() <= CLEAR * noise || as_good_as_zero(one, a, b) {
+            let least = (CLEAR * noise).max(floor * a.abs().min(b.abs()));
+            if (a - b).abs() <= least || as_good_as_zero(one, a, b) {
                 continue;
             }
             let foretold = one.model.median().zip(other.model.median());
@@ -123,7 +127,7 @@ mod tests {
     }
 
     fn of(rows: &[Row]) -> Concordance {
-        concordance(&rows.iter().collect::<Vec<_>>())
+        concordance(None, &rows.iter().collect::<Vec<_>>())
     }
 
     #[test]
@@ -134,6 +138,13 @@ mod tests {
         assert_eq!(of(&[plain.clone(), near]).pairs(), 0, "20 is twice 10");
         let found = of(&[plain, far]);
         assert_eq!((found.pairs(), found.tau()), (1, Some(-1.0)));
+    }
+
+    #[test]
+    fn arms_that_a_verdict_would_not_tell_apart_do_not_count() {
+        let rows = |other: f64| [row("a", &[2.0], &[100.0; 2]), row("b", &[1.0], &[other; 2])];
+        assert_eq!(of(&rows(101.9)).pairs(), 0);
+        assert_eq!(of(&rows(102.1)).pairs(), 1);
     }
 
     #[test]
