@@ -1,5 +1,7 @@
 //! kswapd: woken when an allocation finds every zone under low, it reclaims until some zone is
-//! above high (`balance_pgdat`).
+//! above high (`balance_pgdat`), then naps and looks again before it sleeps for good.
+
+mod thread;
 
 use alloc::vec::Vec;
 
@@ -9,10 +11,14 @@ use crate::lruvec::ROOT;
 use crate::memory::Memory;
 use crate::page_alloc::Mark;
 use crate::rules::Rules;
+use crate::timer::HZ;
 use crate::vmscan::{BATCH, Control, DEF_PRIORITY, Pass, Progress, Reclaimer};
 
 /// Runs without a reclaimed page after which kswapd stays asleep (`MAX_RECLAIM_RETRIES`).
 const FAILURES: u32 = 16;
+
+/// Ticks of the nap after a run (`kswapd_try_to_sleep`).
+pub(crate) const NAP: u64 = HZ / 10;
 
 /// The priority at which a run stays that only makes room for boosts.
 const BOOST_PRIORITY: u32 = DEF_PRIORITY - 2;
@@ -26,7 +32,11 @@ pub(crate) struct Kswapd {
     /// It was woken and the scheduler does not know yet.
     wants_cpu: bool,
     /// The highest zone that those who woke it since its last run began could use.
-    asked_for: usize,
+    asked_for: Option<usize>,
+    /// The highest zone of its last run, which counts where nobody asks for one.
+    highest: usize,
+    /// It naps after a run.
+    pub(crate) nap: Option<Nap>,
     failures: u32,
     /// No group may be reclaimed from: the OOM killer is wanted (`min_ttl_ms`).
     pub(crate) wants_kill: bool,
@@ -34,6 +44,15 @@ pub(crate) struct Kswapd {
     pub(crate) ages: bool,
     /// CPU time that it has used.
     pub(crate) cpu_time: Nanos,
+}
+
+/// The nap after a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Nap {
+    /// It has just begun; its timer is not set yet.
+    Begins,
+    /// Its timer goes off at this time.
+    Until(Nanos),
 }
 
 #[derive(Clone, Debug)]
@@ -79,14 +98,39 @@ impl Memory {
     /// Wakes kswapd, for a request that can use the zones up to `highest`, unless one of them is
     /// above high already and none is boosted, or kswapd has given up (`wakeup_kswapd`).
     pub(crate) fn wake_kswapd(&mut self, highest: usize) {
-        self.kswapd.asked_for = self.kswapd.asked_for.max(highest);
+        self.kswapd.asked_for = self.kswapd.asked_for.max(Some(highest));
         let hopeless = self.kswapd.failures >= FAILURES;
         let content = || self.is_balanced(highest) && self.boosts(highest) == 0;
         if !self.kswapd.is_awake() && !hopeless && !content() {
-            self.kswapd.awake = true;
-            self.kswapd.wants_cpu = true;
-            self.events.pageoutrun += 1;
+            let was_napping = self.kswapd.nap.take().is_some();
+            self.events.kswapd_low_wmark_hit_quickly += u64::from(was_napping);
+            self.run_kswapd();
         }
+    }
+
+    /// Ends a nap that nobody disturbed: kswapd runs again if no zone is above high any more, else
+    /// it sleeps until it is woken.
+    pub(crate) fn kswapd_nap_ends(&mut self) {
+        self.kswapd.nap = None;
+        if !self.kswapd_may_sleep() {
+            self.run_kswapd_again();
+        }
+    }
+
+    /// Whether kswapd has nothing to do, or no hope (`prepare_kswapd_sleep`).
+    fn kswapd_may_sleep(&self) -> bool {
+        let highest = self.kswapd.asked_for.unwrap_or(self.kswapd.highest);
+        self.kswapd.failures >= FAILURES || self.is_balanced(highest)
+    }
+
+    fn run_kswapd_again(&mut self) {
+        self.events.kswapd_high_wmark_hit_quickly += 1;
+        self.run_kswapd();
+    }
+
+    fn run_kswapd(&mut self) {
+        (self.kswapd.awake, self.kswapd.wants_cpu) = (true, true);
+        self.events.pageoutrun += 1;
     }
 
     /// Does the next piece of kswapd's work: a batch of pages, or the decision between two passes.
@@ -124,7 +168,9 @@ impl Memory {
     }
 
     fn begin_balancing(&mut self) -> Balancing {
-        let highest = core::mem::take(&mut self.kswapd.asked_for);
+        let kswapd = &mut self.kswapd;
+        kswapd.highest = kswapd.asked_for.take().unwrap_or(kswapd.highest);
+        let highest = kswapd.highest;
         let zones = &self.zones[..=highest];
         Balancing {
             highest,
@@ -175,8 +221,9 @@ impl Memory {
         } else {
             self.kswapd.failures + 1
         };
-        if !self.is_balanced(run.highest) {
-            self.wake_kswapd(run.highest);
+        match self.kswapd_may_sleep() {
+            true => self.kswapd.nap = Some(Nap::Begins),
+            false => self.run_kswapd_again(),
         }
         Progress::Done
     }
@@ -305,6 +352,32 @@ mod tests {
         memory.forgive_kswapd();
         memory.wake_kswapd(0);
         assert!(memory.kswapd.is_awake());
+    }
+
+    #[test]
+    fn after_a_run_it_naps_and_runs_again_where_no_zone_is_above_high_any_more() {
+        let mut memory = Memory::with_cache(10_000, 1000, 8740, 0);
+        memory.wake_kswapd(0);
+        run(&mut memory);
+        assert_eq!(memory.kswapd.nap, Some(Nap::Begins));
+        memory.kswapd_nap_ends();
+        assert!(!memory.kswapd.is_awake(), "it is balanced: it sleeps");
+        memory.zones[0].free = 1400;
+        memory.wake_kswapd(0);
+        run(&mut memory);
+        memory.zones[0].free = 1400;
+        memory.kswapd_nap_ends();
+        assert!(memory.kswapd.is_awake());
+        run(&mut memory);
+        memory.zones[0].free = 1400;
+        memory.wake_kswapd(0);
+        assert_eq!((memory.kswapd.is_awake(), memory.kswapd.nap), (true, None));
+        let events = memory.events;
+        let quickly = (
+            events.kswapd_low_wmark_hit_quickly,
+            events.kswapd_high_wmark_hit_quickly,
+        );
+        assert_eq!((quickly, events.pageoutrun), ((1, 1), 4));
     }
 
     #[test]

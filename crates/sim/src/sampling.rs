@@ -274,6 +274,7 @@ impl Memory {
         let scale = self.scale;
         self.events.each().map(move |(name, count)| match name {
             "pageoutrun" | "oom_kill" => (name, count),
+            "kswapd_low_wmark_hit_quickly" | "kswapd_high_wmark_hit_quickly" => (name, count),
             _ => (name, count.saturating_mul(scale)),
         })
     }

@@ -35,6 +35,8 @@ pub(crate) enum Event {
     EstimateBandwidth { disk: usize },
     /// ksmd goes on to its next batch, unless it was woken before.
     KsmScan { at: Nanos },
+    /// kswapd's nap ends, unless it was woken before.
+    NapEnds { at: Nanos },
     /// A disk's interrupt is over.
     InterruptEnds,
     /// A transaction of a disk's journal is old.

@@ -32,7 +32,6 @@ use crate::support::writes_files;
 use crate::task::{Task, TaskState};
 use crate::timer::TICK;
 use crate::tunables::Tunables;
-use crate::vmscan::Progress;
 
 /// The most CPU time between two looks at the clock, in picoseconds: 30 microseconds.
 pub(crate) const BUDGET: u64 = 30_000_000;
@@ -280,6 +279,7 @@ impl<'a> System<'a> {
                 Event::WriteWindow { disk } => self.window_ends(disk, at),
                 Event::EstimateBandwidth { disk } => self.memory.renew_bandwidth(disk),
                 Event::KsmScan { at } => self.ksm_scan_is_due(at),
+                Event::NapEnds { at } => self.kswapd_nap_ends(at),
                 Event::InterruptEnds => self.interrupt_ends(at),
                 Event::Commit { disk, transaction } => self.memory.commit_old(disk, transaction),
                 Event::Sample => self.sample(at)?,
@@ -340,8 +340,7 @@ impl<'a> System<'a> {
             self.scheduler.block(entity, cut, sleep);
         }
         if entity == KSWAPD && flow == Flow::Blocked(Sleep::Idle) {
-            self.scheduler
-                .note_stalls(KSWAPD, [(to, false)].into_iter());
+            self.kswapd_sleeps(to);
         }
         self.wake_kswapd_if_due(cut);
         self.wake_ksmd_if_due(cut);
@@ -375,40 +374,6 @@ impl<'a> System<'a> {
         }
     }
 
-    fn wake_kswapd_if_due(&mut self, now: Nanos) {
-        self.memory.kswapd.is_told();
-        if self.kswapd_was_woken() {
-            self.scheduler.wake(KSWAPD, now);
-        }
-    }
-
-    /// kswapd stalls for memory from when it has the CPU, not from when it was woken.
-    fn run_kswapd(&mut self, from: Nanos) -> (Nanos, Flow) {
-        self.scheduler
-            .note_stalls(KSWAPD, [(from, true)].into_iter());
-        let mut now = from;
-        while self.memory.kswapd.is_awake() {
-            self.memory.began = now;
-            self.memory.unbroken = 0;
-            let progress = self.memory.kswapd_step();
-            let ran = Nanos(self.memory.take_spent() / 1000 + 1);
-            now += ran;
-            self.memory.kswapd.cpu_time += ran;
-            if core::mem::take(&mut self.memory.kswapd.wants_kill) {
-                self.kill_worst(now);
-            }
-            self.expect_disks();
-            if let Progress::Congested { disk } = progress {
-                self.waiters.push((WaitsFor::Disk(disk), KSWAPD));
-                return (now, Flow::Blocked(Sleep::Io));
-            }
-            if now >= self.limit(from) {
-                return (now, Flow::Continue);
-            }
-        }
-        (now, Flow::Blocked(Sleep::Idle))
-    }
-
     fn run_task(
         &mut self,
         entity: usize,
@@ -433,12 +398,6 @@ impl<'a> System<'a> {
     fn note_stalls(&mut self, entity: usize) {
         self.scheduler
             .note_stalls(entity, self.memory.stalls.drain(..));
-    }
-
-    pub(crate) fn kswapd_was_woken(&self) -> bool {
-        self.memory.kswapd.is_awake()
-            && !self.scheduler.is_runnable(KSWAPD)
-            && !self.waiters.iter().any(|(_, entity)| *entity == KSWAPD)
     }
 
     /// Whether a thread of the kernel was woken that may take the CPU at once.

@@ -21,6 +21,8 @@ macro_rules! counters {
 counters! {
     allocstall_movable,
     cow_ksm,
+    kswapd_high_wmark_hit_quickly,
+    kswapd_low_wmark_hit_quickly,
     nr_dirtied,
     nr_vmscan_immediate_reclaim,
     nr_vmscan_write,
