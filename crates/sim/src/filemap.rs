@@ -81,16 +81,30 @@ impl Reader<'_> {
         if let Err(why) = fetched {
             return Progress::NoPage(why);
         }
-        if self.is_marked(page) && self.memory.folios.take(page, Flag::Readahead) {
-            let window = self.readahead.on_mark(cursor, end - cursor);
-            if let Err(why) = self.read_ahead(window) {
-                return Progress::NoPage(why);
-            }
+        if self.is_marked(page)
+            && self.memory.folios.take(page, Flag::Readahead)
+            && let Err(why) = self.read_behind_mark(cursor, end - cursor)
+        {
+            return Progress::NoPage(why);
         }
         if self.memory.folios.is_reading(page) {
             return Progress::Waits(page);
         }
         Progress::Complete
+    }
+
+    /// Reads the window that is due where the page at `cursor` was marked
+    /// (`page_cache_async_ra`).
+    ///
+    /// # Errors
+    /// It is interrupted.
+    pub(crate) fn read_behind_mark(&mut self, cursor: u64, request: u64) -> Result<(), NoPage> {
+        let (file, memory) = (self.file, &*self.memory);
+        let next_miss = |most| file.next_miss(memory, cursor, most);
+        match self.readahead.on_mark(cursor, request, next_miss) {
+            Some(window) => self.read_ahead(window),
+            None => Ok(()),
+        }
     }
 
     /// Whether the page's mark may be one of readahead: on a page that is dirty or being written it
@@ -210,6 +224,18 @@ impl Reader<'_> {
 }
 
 impl File {
+    /// The first of so many pages behind `index` that is not there (`page_cache_next_miss`). Some
+    /// kernels name the last of them where all are.
+    fn next_miss(&self, memory: &Memory, index: u64, most: u64) -> Option<u64> {
+        let mut behind = index + 1..=index + most;
+        let is_missing = |at: &u64| {
+            let page = self.base + *at as PageId;
+            *at >= self.pages || !memory.folios.is_resident(page)
+        };
+        let last = memory.rules.next_miss_is_the_last.then_some(index + most);
+        behind.find(is_missing).or(last)
+    }
+
     /// Drops every clean page that is not in use (`POSIX_FADV_DONTNEED`, `vm.drop_caches`).
     pub(crate) fn drop_pages(&self, memory: &mut Memory) {
         for page in self.base..self.base + self.pages as PageId {

@@ -106,11 +106,9 @@ impl Reader<'_> {
         if self.is_marked(page)
             && self.memory.folios.take(page, Flag::Readahead)
             && !self.memory.maps(mapping, page)
+            && let Err(why) = self.read_behind_mark(cursor, self.readahead.most_mapped())
         {
-            let window = self.readahead.on_mark(cursor, 1);
-            if let Err(why) = self.read_ahead(window) {
-                return Progress::NoPage(why);
-            }
+            return Progress::NoPage(why);
         }
         if self.memory.folios.is_reading(page) {
             return Progress::Waits(page);

@@ -121,22 +121,29 @@ impl Readahead {
         }
     }
 
-    /// The window that is due when the marked page is reached.
-    pub(crate) fn on_mark(&mut self, page: u64, request: u64) -> Window {
-        let max = Pages(self.max(request));
+    /// The window that is due when the marked page is reached. Where the mark is not this reader's
+    /// last, the window begins with the first page behind it that is not there, unless as many as
+    /// may be read at a time are: `next_miss` looks for it among so many.
+    pub(crate) fn on_mark(
+        &mut self,
+        page: u64,
+        request: u64,
+        next_miss: impl FnOnce(u64) -> Option<u64>,
+    ) -> Option<Window> {
+        let max = self.max(request);
         let expected = |ramp: &Ramp| page == ramp.marker() || page == ramp.start + ramp.size.0;
-        match self.ramp.filter(expected) {
-            Some(ramp) => self.take(ramp.next(max)),
-            None => {
-                // Another reader's mark: go on right behind it.
-                let size = next_size(Pages(request + 1), max);
-                self.take(Ramp {
-                    start: page + 1,
-                    size,
-                    ahead: size,
-                })
-            }
+        if let Some(ramp) = self.ramp.filter(expected) {
+            return Some(self.take(ramp.next(Pages(max))));
         }
+        let start = next_miss(max)?;
+        let size = next_size(Pages(start - page + request), Pages(max));
+        let ahead = size;
+        Some(self.take(Ramp { start, size, ahead }))
+    }
+
+    /// What is read of a file at most through a mapping, in pages.
+    pub(crate) fn most_mapped(&self) -> u64 {
+        self.limits.readahead
     }
 
     /// Remembers what is left of a window.
@@ -206,10 +213,11 @@ mod tests {
             mark: Some(mark),
         };
         assert_eq!(readahead.on_miss(0, 1), window(0, 4, 1));
-        assert_eq!(readahead.on_mark(1, 1), window(4, 12, 4));
-        assert_eq!(readahead.on_mark(4, 1), window(12, 28, 12));
-        assert_eq!(readahead.on_mark(12, 1), window(28, 60, 28));
-        assert_eq!(readahead.on_mark(28, 1), window(60, 92, 60));
+        let mut on_mark = |page| readahead.on_mark(page, 1, |_| None);
+        assert_eq!(on_mark(1), Some(window(4, 12, 4)));
+        assert_eq!(on_mark(4), Some(window(12, 28, 12)));
+        assert_eq!(on_mark(12), Some(window(28, 60, 28)));
+        assert_eq!(on_mark(28), Some(window(60, 92, 60)));
     }
 
     #[test]
@@ -224,13 +232,28 @@ mod tests {
             }
         );
         assert_eq!(
-            readahead.on_mark(16, 32),
-            Window {
+            readahead.on_mark(16, 32, |_| None),
+            Some(Window {
                 start: 32,
                 end: 64,
                 mark: Some(32)
-            }
+            })
         );
+    }
+
+    #[test]
+    fn at_the_mark_of_another_it_goes_on_where_a_page_is_missing() {
+        let mut readahead = Readahead::new(Limits::DEFAULT);
+        let window = Window {
+            start: 132,
+            end: 164,
+            mark: Some(132),
+        };
+        assert_eq!(
+            readahead.on_mark(100, 32, |most| Some(100 + most)),
+            Some(window)
+        );
+        assert_eq!(readahead.on_mark(100, 32, |_| None), None);
     }
 
     #[test]

@@ -30,6 +30,9 @@ pub(crate) struct Rules {
     pub(crate) counts_retries: bool,
     /// Pages that came back do not speak for reading around a fault (since 6.9).
     pub(crate) doubts_refaults: bool,
+    /// Where no page is missing among those looked at behind a mark, the last of them passes for
+    /// missing (until 6.17, of which 6.12 has the correction).
+    pub(crate) next_miss_is_the_last: bool,
     /// A run of kswapd that got nothing, and at some priority went for the page cache alone, begins
     /// anew without doing so (since 6.10).
     pub(crate) kswapd_retries: bool,
@@ -93,6 +96,7 @@ impl Default for Rules {
             stats_lag: false,
             counts_retries: false,
             doubts_refaults: true,
+            next_miss_is_the_last: false,
             boost_factor: 15_000,
             takes_pages_with_the_block: false,
             kswapd_retries: true,
@@ -119,6 +123,7 @@ impl Rules {
             stats_lag: is_since(release, 6, 8),
             counts_retries: !is_since(release, 6, 4),
             doubts_refaults: is_since(release, 6, 9),
+            next_miss_is_the_last: !is_since(release, 6, 12),
             takes_pages_with_the_block: !is_since(release, 6, 10),
             kswapd_retries: is_since(release, 6, 10),
             leaves_young_files: is_since(release, 6, 10),
