@@ -16,6 +16,7 @@ mod flusher;
 mod groups;
 mod inodes;
 mod journal;
+mod metadata;
 mod sync;
 mod tags;
 
@@ -41,7 +42,7 @@ pub(crate) struct Writeback {
     pub(crate) dirty: u64,
     /// `NR_WRITEBACK`, without what goes to swap.
     pub(crate) writing: u64,
-    /// Each file of the machine, by index.
+    /// Each file of the machine, by index; behind them each disk's own.
     pub(crate) inodes: Vec<Inode>,
     /// Each disk of the machine, by index.
     pub(crate) devices: Vec<Device>,
@@ -64,6 +65,8 @@ pub(crate) struct Device {
     /// Pages that were dirtied and written since boot (`WB_DIRTIED`, `WB_WRITTEN`).
     pub(crate) dirtied: u64,
     pub(crate) written: u64,
+    /// The block with its inodes differs from what the disk has (see [`metadata`]).
+    metadata: bool,
     pub(crate) queues: Queues,
     pub(crate) flusher: Flusher,
     pub(crate) journal: Journal,
@@ -92,7 +95,8 @@ pub(crate) enum Order {
 impl Writeback {
     /// Takes in the machine's files and disks.
     pub(crate) fn begin(&mut self, files: &[File], disks: usize) {
-        self.inodes = files.iter().cloned().map(Inode::new).collect();
+        let of_files = files.iter().cloned().map(Inode::new);
+        self.inodes = of_files.chain((0..disks).map(Inode::of_disk)).collect();
         self.devices.resize_with(disks, Device::default);
     }
 
@@ -102,7 +106,8 @@ impl Writeback {
     /// If one is not: the model is wrong.
     pub(crate) fn check(&self) {
         let sum = |count: fn(&Device) -> u64| self.devices.iter().map(count).sum::<u64>();
-        assert_eq!(self.dirty, self.dirty_pages.len(), "dirty pages are tagged");
+        let tagged = self.dirty_pages.len() + self.dirty_metadata();
+        assert_eq!(self.dirty, tagged, "dirty pages are tagged");
         assert_eq!(self.dirty, sum(|device| device.reclaimable));
         assert_eq!(self.writing, self.pages_being_written.len());
         assert_eq!(self.writing, sum(|device| device.writing));

@@ -21,7 +21,8 @@ const ROUND: Nanos = Nanos(HZ / 10 * TICK.0);
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Flusher {
     awake: bool,
-    /// Everything is to be written: reclaim finds only dirty pages (`WB_start_all`).
+    /// Everything is to be written: reclaim finds only dirty pages (`WB_start_all`). It stands until
+    /// that is done, so that who asks meanwhile is not heard.
     wants_all: bool,
     /// When it looks again by itself.
     pub(super) timer: Option<Nanos>,
@@ -157,7 +158,9 @@ impl Memory {
             Some(mut work) => {
                 let progress = self.write_back(disk, &mut work);
                 let flusher = &mut self.writeback.devices[disk].flusher;
-                flusher.work = (progress != Progress::Done).then_some(work);
+                let is_over = progress == Progress::Done;
+                flusher.wants_all &= !(is_over && work.reason == Reason::All);
+                flusher.work = (!is_over).then_some(work);
                 progress
             }
             None => {
@@ -191,7 +194,7 @@ impl Memory {
             let reason = flusher.next;
             flusher.next = reason.next();
             let left = match reason {
-                Reason::All if core::mem::take(&mut flusher.wants_all) => all,
+                Reason::All if flusher.wants_all => all,
                 Reason::Old if interval > 0 && now.0 >= flusher.last_old.0 + interval => {
                     flusher.last_old = now;
                     all
@@ -303,6 +306,11 @@ impl Memory {
 
     /// Writes dirty pages of a file in the order of their place in it.
     fn write_slice(&mut self, disk: usize, slice: &mut Slice) -> Progress {
+        if self.is_of_disk(slice.inode) {
+            let progress = self.write_metadata(disk);
+            slice.left -= u64::from(progress == Progress::Done);
+            return progress;
+        }
         let base = self.writeback.inodes[slice.inode].file.base;
         let writer = self.flusher_as_writer(disk);
         for _ in 0..BATCH {

@@ -157,6 +157,9 @@ impl Memory {
     }
 
     fn has_dirty_page(&self, index: usize) -> bool {
+        if self.is_of_disk(index) {
+            return self.writeback.devices[self.writeback.inodes[index].file.disk].metadata;
+        }
         let file = &self.writeback.inodes[index].file;
         let pages = file.pages_of(0..file.pages);
         let next = self.writeback.dirty_pages.next(pages.start, pages.end);

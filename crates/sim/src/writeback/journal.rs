@@ -63,6 +63,11 @@ impl Journal {
         self.begun
     }
 
+    /// Whether a transaction takes in updates.
+    pub(super) fn is_running(&self) -> bool {
+        self.is_running
+    }
+
     fn is_old(&self, tick: u64) -> bool {
         self.is_running && tick >= self.expires
     }
@@ -155,8 +160,10 @@ impl Memory {
             }
             Stage::Record => {
                 journal.stage = Stage::Idle;
+                let is_first = journal.committed == 0;
                 journal.committed = journal.begun - u64::from(journal.is_running);
                 self.spent += self.costs.commit_ps * ENDING / 10;
+                self.dirty_metadata(disk, is_first);
                 return None;
             }
         }
