@@ -45,7 +45,8 @@ pub(crate) struct State {
     pub(crate) layout: Vec<Layout>,
     /// The kernel's files at that moment.
     pub(crate) frame: Frame,
-    /// How long it has been up.
+    /// When it was ready for a run, and how long it has been up.
+    pub(crate) ready: Nanos,
     pub(crate) uptime: Nanos,
     /// When its ticks began.
     pub(crate) ticks: Nanos,
@@ -62,6 +63,12 @@ impl State {
     pub(crate) fn release(&self) -> String {
         let release = self.frame.file("proc/sys/kernel/osrelease");
         release.unwrap_or_default().trim().to_string()
+    }
+
+    /// Seconds of its clock that ended while it rested.
+    pub(crate) fn seconds_of_rest(&self) -> u64 {
+        let seconds = |uptime: Nanos| uptime.saturating_sub(self.ticks).0 / Nanos::SECOND.0;
+        seconds(self.uptime) - seconds(self.ready)
     }
 
     /// Its ticks.
@@ -120,6 +127,7 @@ fn as_captured(boot: &Boot) -> Result<State, Error> {
         zones: populated(&layout, tuning(&frame)),
         layout,
         frame,
+        ready: boot.ready,
         uptime: boot.ready,
         ticks: boot.ticks,
         dirty_limit: boot.dirty_limit,

@@ -98,6 +98,7 @@ impl<'a> System<'a> {
         memory.cpus = u64::from(scenario.machine.cpus.max(1));
         memory.rules = Rules::of(&boot.release());
         memory.clock = boot.clock();
+        (0..boot.seconds_of_rest()).for_each(|_| memory.tick());
         memory.may_yield = true;
         memory.writeback.inodes_in_use = boot.inodes_in_use;
         memory.objects.buffers.none = scenario.machine.file_system != FileSystem::Ext4;
