@@ -21,8 +21,8 @@ const ROUND: Nanos = Nanos(HZ / 10 * TICK.0);
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Flusher {
     awake: bool,
-    /// Everything is to be written: reclaim finds only dirty pages (`WB_start_all`). It stands until
-    /// that is done, so that who asks meanwhile is not heard.
+    /// Everything is to be written: reclaim finds only dirty pages (`WB_start_all`). It stands
+    /// until that is done, so that who asks meanwhile is not heard.
     wants_all: bool,
     /// When it looks again by itself.
     pub(super) timer: Option<Nanos>,

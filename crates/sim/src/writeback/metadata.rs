@@ -63,6 +63,16 @@ impl Memory {
         self.mark_inode_dirty(inode);
     }
 
+    /// What `sync` writes after the files: the disks themselves (`sync_bdevs`). It is not waited for.
+    pub(crate) fn sync_disks(&mut self) {
+        for disk in 0..self.writeback.devices.len() {
+            if self.writeback.devices[disk].metadata {
+                self.write_metadata(disk);
+            }
+        }
+        self.unplug();
+    }
+
     /// The flusher comes to it. Where a transaction has it again there is nothing to write.
     pub(super) fn write_metadata(&mut self, disk: usize) -> Progress {
         if !self.writeback.devices[disk].journal.is_running() {
