@@ -63,7 +63,8 @@ impl Memory {
         self.mark_inode_dirty(inode);
     }
 
-    /// What `sync` writes after the files: the disks themselves (`sync_bdevs`). It is not waited for.
+    /// What `sync` writes after the files: the disks themselves (`sync_bdevs`). It is not waited
+    /// for.
     pub(crate) fn sync_disks(&mut self) {
         for disk in 0..self.writeback.devices.len() {
             if self.writeback.devices[disk].metadata {
