@@ -28,7 +28,7 @@ const SWAP: &str = include_str!("../../../calibration/swap.toml");
 const WRITE: &str = include_str!("../../../calibration/write.toml");
 const FLUSH: &str = include_str!("../../../calibration/flush.toml");
 const KSM: &str = include_str!("../../../calibration/ksm.toml");
-const OBSERVING: &str = include_str!("../../../calibration/observing.toml");
+const COMPANY: &str = include_str!("../../../calibration/company.toml");
 const BOOT: &str = include_str!("../../../calibration/boot.toml");
 
 /// The memory that `BOOT` names, to be replaced by each size.
@@ -101,9 +101,10 @@ fn costs(bench: &dyn Bench, progress: &mut dyn FnMut(Progress)) -> Result<Costs,
         let figures = Figures::new(capture)?;
         ksm::merging(&mut costs, &figures, &bench.kernel())?;
         ksm::observing(&mut costs, &figures)?;
-        let alone = Figures::new(run(bench, OBSERVING, "one", progress)?)?;
-        let in_company = Figures::new(run(bench, OBSERVING, "nine", progress)?)?;
-        ksm::watching(&mut costs, &alone, &in_company)?;
+        let alone = Figures::new(run(bench, COMPANY, "one", progress)?)?;
+        let nine = Figures::new(run(bench, COMPANY, "nine", progress)?)?;
+        ksm::watching(&mut costs, &alone, &nine)?;
+        ksm::going_on(&mut costs, &alone, &nine)?;
     }
     if let Some(capture) = where_there(bench, KSM, "smart scan", progress)? {
         ksm::skipping(&mut costs, &Figures::new(capture)?)?;

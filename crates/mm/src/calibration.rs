@@ -163,6 +163,10 @@ costs! {
         ksm_split_ps = "ksm-split",
         /// Passing over a candidate that smart scan skips.
         ksm_skip_ps = "ksm-skip",
+        /// What that takes longer where it was in the unstable tree.
+        ksm_leave_ps = "ksm-leave",
+        /// Going on to a process in a full scan, and behind its last candidate.
+        ksm_mm_ps = "ksm-mm",
         /// Dropping the item of a candidate that is gone.
         ksm_forget_ps = "ksm-forget",
         /// A fault that writes to a merged page, copying included, the freeing of that page not.

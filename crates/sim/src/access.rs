@@ -172,7 +172,7 @@ impl<'a> System<'a> {
         }
         let due = running.due();
         if due > now {
-            self.wake_at(task, due);
+            self.sleep_until(task, due);
             return Some(Stop::Wait(Sleep::Idle));
         }
         let next = running.operations_to_do.next_operation();

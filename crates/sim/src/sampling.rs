@@ -197,9 +197,10 @@ pub(crate) fn costs(costs: &Costs, scale: u64) -> Costs {
         ksm_visit_ps ksm_smart_ps ksm_checksum_ps ksm_item_ps
         ksm_unstable_level_ps ksm_stable_level_ps
         ksm_insert_ps ksm_merge_ps ksm_merge_two_ps ksm_merge_zero_ps ksm_split_ps ksm_skip_ps
-        ksm_forget_ps ksm_cow_ps ksm_cow_zero_ps ksm_unmerge_ps ksm_unmerge_zero_ps
+        ksm_leave_ps ksm_forget_ps ksm_cow_ps ksm_cow_zero_ps ksm_unmerge_ps ksm_unmerge_zero_ps
         ksm_look_ps;
-        not sample_ps snapshot_ps watch_ps set_ps ksm_batch_ps commit_ps sleep_ps switch_ps spawn_ps
+        not sample_ps snapshot_ps watch_ps set_ps ksm_batch_ps ksm_mm_ps commit_ps sleep_ps
+        switch_ps spawn_ps
     }
     scaled
 }

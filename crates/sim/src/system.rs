@@ -201,6 +201,13 @@ impl<'a> System<'a> {
         self.memory.spent += sleep_ps + switch_ps;
     }
 
+    /// Lets a task sleep until an operation is due, which takes the CPU what any sleep takes.
+    pub(crate) fn sleep_until(&mut self, task: &Task<'a>, due: Nanos) {
+        self.wake_at(task, due);
+        let costs = &self.memory.costs;
+        self.memory.spent += costs.sleep_ps + costs.switch_ps;
+    }
+
     /// Wakes a task at a time, should it still live.
     pub(crate) fn wake_at(&mut self, task: &Task<'a>, at: Nanos) {
         let (entity, life) = (task.entity, task.life);

@@ -40,6 +40,42 @@ fn a_process_thinks_after_every_operation() {
 }
 
 #[test]
+fn waiting_until_an_operation_is_due_takes_the_cpu_what_thinking_does() {
+    let spinner = vec![
+        map("heap", 4, Huge::Never),
+        labelled("spin", Action::Access(touch_often("heap", 1 << 19))),
+    ];
+    let spins = |sleeper: Access| {
+        let steps = vec![map("own", 1, Huge::Never), step(Action::Access(sleeper))];
+        let processes = vec![process("a", spinner.clone()), process("b", steps)];
+        one(&run(&scenario(&[], processes)), "spin").duration().0
+    };
+    let hundred = touch_often("own", 100);
+    let unslept = spins(hundred.clone());
+    let thinking = spins(Access {
+        think: Nanos::MILLI,
+        ..hundred.clone()
+    });
+    let waiting = spins(Access {
+        rate: 1000,
+        ..hundred
+    });
+    let sleeps = 100 * (calibration().costs.sleep_ps + calibration().costs.switch_ps) / 1000;
+    assert!(thinking >= unslept + sleeps, "{unslept} to {thinking}");
+    let apart = thinking.abs_diff(waiting);
+    assert!(apart <= sleeps / 20, "{thinking} and {waiting}");
+}
+
+/// A page at a time, so many of them.
+fn touch_often(region: &str, pages: u64) -> Access {
+    Access {
+        block: Bytes(4 << 10),
+        amount: Some(Bytes(pages * (4 << 10)).into()),
+        ..touch(region)
+    }
+}
+
+#[test]
 fn a_time_limit_ends_an_access() {
     let access = Access {
         amount: Some(Bytes(1 << 40).into()),

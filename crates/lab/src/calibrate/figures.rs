@@ -79,13 +79,22 @@ impl Figures {
 
     /// CPU time of a kernel thread, as in `kswapd0`, between two snapshots, in nanoseconds.
     pub(super) fn thread(&self, thread: &str, from: &str, to: &str) -> Result<f64, CalibrateError> {
-        let path = format!("proc/{thread}/schedstat");
-        let ran = |label: &str| {
-            let text = self.0.capture.labelled(label)?.file(&path)?;
+        self.growth_in(&format!("proc/{thread}/schedstat"), from, to)
+    }
+
+    /// Growth of the first number in a file between two snapshots.
+    pub(super) fn growth_in(
+        &self,
+        path: &str,
+        from: &str,
+        to: &str,
+    ) -> Result<f64, CalibrateError> {
+        let number = |label: &str| {
+            let text = self.0.capture.labelled(label)?.file(path)?;
             text.split_whitespace().next()?.parse::<f64>().ok()
         };
-        let ran = ran(to).zip(ran(from)).map(|(to, from)| to - from);
-        ran.ok_or_else(|| CalibrateError::Missing(format!("CPU time of {thread}")))
+        let growth = number(to).zip(number(from)).map(|(to, from)| to - from);
+        growth.ok_or_else(|| CalibrateError::Missing(format!("{path} between {from:?} and {to:?}")))
     }
 
     /// What observing the run took each time, in nanoseconds: "samples" or "snapshots".

@@ -11,6 +11,7 @@ const PAGES: f64 = 8192.0;
 const FEW: f64 = 512.0;
 /// Batches of one page each.
 const BATCHES: f64 = 200.0;
+const FULL_SCANS: &str = "sys/kernel/mm/ksm/full_scans";
 /// Half of a region: one of each twin.
 const HALF: f64 = PAGES / 2.0;
 
@@ -46,19 +47,38 @@ pub(super) fn observing(costs: &mut Costs, figures: &Figures) -> Result<(), Cali
 pub(super) fn watching(
     costs: &mut Costs,
     alone: &Figures,
-    in_company: &Figures,
+    nine: &Figures,
 ) -> Result<(), CalibrateError> {
-    let longer = in_company.observing("snapshots")? - alone.observing("snapshots")?;
+    let longer = nine.observing("snapshots")? - alone.observing("snapshots")?;
     let looks = alone.observations("snapshots")?;
     costs.watch_ps = ps(longer * looks / (looks - 1.0) / 8.0);
     Ok(())
 }
 
-/// A pass that skips every page, and one that skips none, as all are merged.
+/// What a full scan takes longer for each of eight processes more, beyond the visit of its two
+/// merged pages.
+pub(super) fn going_on(
+    costs: &mut Costs,
+    alone: &Figures,
+    nine: &Figures,
+) -> Result<(), CalibrateError> {
+    let scan = |figures: &Figures| {
+        let scans = figures.growth_in(FULL_SCANS, "scan 0", "scan n")?;
+        let time = figures.thread("ksmd", "scan 0", "scan n")?;
+        Ok::<_, CalibrateError>(time / positive(scans, "full scan")?)
+    };
+    let longer = scan(nine)? - scan(alone)?;
+    costs.ksm_mm_ps = ps(longer / 8.0).saturating_sub(2 * costs.ksm_visit_ps);
+    Ok(())
+}
+
+/// A pass that skips every page, one in which they leave the tree too, and one that skips none, as
+/// all are merged.
 pub(super) fn skipping(costs: &mut Costs, figures: &Figures) -> Result<(), CalibrateError> {
     let pass = |from: &str, to: &str| figures.thread("ksmd", from, to);
     let each = |from: &str, to: &str| pass(from, to).map(|nanos| ps(nanos / PAGES));
     costs.ksm_skip_ps = each("skipped 7", "skipped 8")?;
+    costs.ksm_leave_ps = each("skipped 6", "skipped 7")?.saturating_sub(costs.ksm_skip_ps);
     costs.ksm_smart_ps = each("asked 3", "asked 4")?.saturating_sub(costs.ksm_visit_ps);
     Ok(())
 }
@@ -128,7 +148,8 @@ impl Passes {
         let in_trees = (self.mixed - HALF * visit) / HALF - changed;
         let stable = (in_trees - insert - level * levels(HALF)) / (HALF / 2.0 + 1.0).log2();
         let left = HALF * (changed + insert + level * levels(HALF));
-        let met = (self.twins - left) / HALF - changed - (stable + level) * levels(HALF);
+        let searches = stable * levels(HALF) + level * levels_to_hits(HALF);
+        let met = (self.twins - left) / HALF - changed - searches;
         costs.ksm_batch_ps = ps(self.batches / BATCHES - visit);
         costs.ksm_visit_ps = ps(visit);
         costs.ksm_checksum_ps = ps(changed - visit);
@@ -151,12 +172,19 @@ fn levels(pages: f64) -> f64 {
     sum / pages
 }
 
+/// Levels of a search that finds, in the mean over a tree that shrinks from so many to one.
+fn levels_to_hits(pages: f64) -> f64 {
+    let hit = |n: f64| (n + 1.0).log2() * (1.0 + 1.0 / n) - 1.0;
+    let sum: f64 = (1..=pages as u64).map(|n| hit(n as f64)).sum();
+    sum / pages
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use mm::calibration::Calibration;
 
-    use crate::calibrate::{KSM, run};
+    use crate::calibrate::{COMPANY, KSM, run};
     use crate::model_bench::ModelBench;
 
     /// The model knows its costs: calibrating it must find them.
@@ -177,17 +205,19 @@ mod tests {
 
     fn costs_of_the_model(known: &Calibration) -> Costs {
         let bench = ModelBench::new(known.clone());
-        let figures = |arm: &str| {
-            let capture = run(&bench, KSM, arm, &mut |_| ()).expect("the model runs the study");
+        let figures = |study: &str, arm: &str| {
+            let capture = run(&bench, study, arm, &mut |_| ()).expect("the model runs the study");
             Figures::new(capture).expect("an outcome")
         };
         let mut found = Costs {
             anon_free_ps: known.costs.anon_free_ps,
             ..Costs::default()
         };
-        merging(&mut found, &figures("stock"), &known.kernel).expect("figures");
+        merging(&mut found, &figures(KSM, "stock"), &known.kernel).expect("figures");
+        let [alone, nine] = ["one", "nine"].map(|arm| figures(COMPANY, arm));
+        going_on(&mut found, &alone, &nine).expect("figures");
         if known.costs.ksm_skip_ps > 0 {
-            skipping(&mut found, &figures("smart scan")).expect("figures");
+            skipping(&mut found, &figures(KSM, "smart scan")).expect("figures");
         }
         found
     }
@@ -200,7 +230,8 @@ mod tests {
         let (merge, two, zero, split) = (11_000.0, 13_000.0, 6800.0, 560_000.0);
         let changed = visit + checksum;
         let leaving = |pages: f64| pages * (changed + insert + level * levels(pages));
-        let twins = leaving(HALF) + HALF * (changed + (stable + level) * levels(HALF) + two);
+        let searches = stable * levels(HALF) + level * levels_to_hits(HALF);
+        let twins = leaving(HALF) + HALF * (changed + searches + two);
         let searched = HALF * stable * (HALF / 2.0 + 1.0).log2();
         let passes = Passes {
             first: PAGES * (changed + item),

@@ -54,13 +54,14 @@ impl Memory {
 
     /// Merges the page with one that is merged already; false where there is none with room.
     fn joins_stable(&mut self, place: Place, nid: usize, word: u64) -> bool {
-        let levels = levels(self.real(self.ksm.trees.stable_len(nid)));
-        self.spent += levels * self.costs.ksm_stable_level_ps / UNIT;
-        while let Some(stale) = self.ksm.trees.meet_stale(nid, levels) {
+        let pages = self.real(self.ksm.trees.stable_len(nid));
+        while let Some(stale) = self.ksm.trees.meet_stale(nid, levels(pages)) {
             self.uncount(stale);
         }
         let most = self.ksm.settings.max_page_sharing;
-        let Some(node) = self.ksm.trees.search(nid, word, most) else {
+        let found = self.ksm.trees.search(nid, word, most);
+        self.spent += levels_of(pages, found.is_some()) * self.costs.ksm_stable_level_ps / UNIT;
+        let Some(node) = found else {
             return false;
         };
         if self.prepare(place) {
@@ -72,10 +73,11 @@ impl Memory {
 
     /// Looks for a twin among the pages that found none in this full scan, or waits for one there.
     fn search_unstable(&mut self, place: Place, nid: usize, word: u64) {
-        let levels = levels(self.real(self.ksm.trees.unstable_len(nid)));
-        self.spent += levels * self.costs.ksm_unstable_level_ps / UNIT;
+        let pages = self.real(self.ksm.trees.unstable_len(nid));
         let twin = self.ksm.trees.twin(nid, word);
         let twin = twin.filter(|&twin| self.holds(twin, word));
+        let levels = levels_of(pages, twin.is_some());
+        self.spent += levels * self.costs.ksm_unstable_level_ps / UNIT;
         let Some(twin) = twin else {
             let scan = self.ksm.counts.full_scans;
             self.ksm.trees.insert_unstable(nid, word, place);
@@ -180,8 +182,9 @@ impl Memory {
         self.ksm.candidate(place).enter_stable(id);
     }
 
-    /// Takes a candidate out of the tree that it is in (`remove_rmap_item_from_tree`).
-    pub(super) fn leave_tree(&mut self, place: Place) {
+    /// Takes a candidate out of the tree that it is in (`remove_rmap_item_from_tree`); whether it
+    /// was in one.
+    pub(super) fn leave_tree(&mut self, place: Place) -> bool {
         let held = self.ksm.candidate(place).held();
         self.ksm.candidate(place).leave();
         match held {
@@ -204,6 +207,7 @@ impl Memory {
                 self.ksm.trees.leave(id);
             }
         }
+        held != Held::Nowhere
     }
 
     /// A merged page that nobody maps any longer is counted no more, nor are the candidates at it.
@@ -241,7 +245,17 @@ impl Memory {
     }
 }
 
-/// Levels of a search among so many pages, in units of 1/1024: log2(n + 1), to within 0.002.
+/// Levels of a search among so many pages, in units of 1/1024. One that finds ends where the page
+/// is: in a full tree of n pages after k - 1 + k / n levels in the mean, k being its log2(n + 1).
+fn levels_of(pages: Pages, finds: bool) -> u64 {
+    let all = levels(pages);
+    match finds {
+        true => (all + all / pages.0.max(1)).saturating_sub(UNIT),
+        false => all,
+    }
+}
+
+/// Levels to the end of a tree of so many pages, in units of 1/1024: log2(n + 1), to within 0.002.
 fn levels(pages: Pages) -> u64 {
     let number = pages.0.saturating_add(1);
     let whole = u64::from(number.ilog2());
@@ -260,6 +274,10 @@ mod tests {
     fn levels_are_the_logarithm() {
         assert_eq!(levels(Pages(0)), 0);
         assert_eq!(levels(Pages(8191)), 13 * UNIT);
+        assert_eq!(levels_of(Pages(1), true), UNIT);
+        // One page at the root, two below it.
+        assert_eq!(levels_of(Pages(3), true), 5 * UNIT / 3);
+        assert_eq!(levels_of(Pages(3), false), 2 * UNIT);
         assert!(levels(Pages(u64::MAX)) >= 63 * UNIT);
         assert!(levels(Pages(2)).abs_diff(1623) <= 2, "log2(3) is 1.585");
         for pages in 1..20_000 {

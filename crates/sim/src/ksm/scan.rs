@@ -140,6 +140,7 @@ impl Memory {
             let exited = space.exited;
             let Some(id) = self.ksm.current() else {
                 self.ksm.leave_space();
+                self.spent += self.costs.ksm_mm_ps;
                 continue;
             };
             let area = self.ksm.areas[id as usize].as_ref();
@@ -180,7 +181,9 @@ impl Memory {
         if self.ksm.settings.smart_scan {
             if !is_merged && self.ksm.candidate(place).is_skipped() {
                 self.ksm.counts.skipped += 1;
-                self.leave_tree(place);
+                if self.leave_tree(place) {
+                    self.spent += self.costs.ksm_leave_ps;
+                }
                 self.spent += self.costs.ksm_skip_ps;
                 return None;
             }

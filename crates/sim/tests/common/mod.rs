@@ -221,6 +221,8 @@ fn costs() -> Costs {
         ksm_merge_zero_ps: 7_000_000,
         ksm_split_ps: 400_000_000,
         ksm_skip_ps: 700_000,
+        ksm_leave_ps: 10_000,
+        ksm_mm_ps: 2_000_000,
         ksm_forget_ps: 300_000,
         ksm_cow_ps: 5_000_000,
         ksm_cow_zero_ps: 4_000_000,
