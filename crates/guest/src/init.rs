@@ -12,7 +12,7 @@ use crate::orders::{DIRECTORY, Orders};
 use crate::outbox;
 use crate::place::Place;
 use crate::recorder::{Recorder, report};
-use crate::{mount, settings, supervisor};
+use crate::{clock, mount, settings, supervisor};
 
 /// Whether this process is the first of a VM that a bench booted, and not of a container.
 #[must_use]
@@ -47,6 +47,7 @@ fn run(
     let scenario = read(&text("study.toml")?, &orders);
     mount::kernel_files()?;
     mount::modules()?;
+    recorder.disks = clock::monotonic();
     let scenario = scenario.map_err(|why| Error::new("the study", why))?;
     mount::disks(&scenario.machine, orders.clock, place)?;
     mount::swap(&scenario.machine, place)?;

@@ -60,6 +60,8 @@ pub struct Recorder {
     merging: Option<BTreeMap<String, u32>>,
     /// When the machine was ready for the run, on its clock.
     pub(crate) ready: Nanos,
+    /// When its disks came.
+    pub(crate) disks: Nanos,
     /// When the last frame was taken.
     last: Nanos,
     samples: Effort,
@@ -95,6 +97,7 @@ impl Recorder {
             sampled: Vec::new(),
             merging: None,
             ready: Nanos::ZERO,
+            disks: Nanos::ZERO,
             last: Nanos::ZERO,
             samples: Effort::default(),
             snapshots: Effort::default(),
@@ -212,9 +215,10 @@ impl Recorder {
         self.keep(&frame);
     }
 
-    /// When the machine was ready and, where its kernel says, when its ticks began.
+    /// When the machine was ready, when its disks came and, where its kernel says, when its ticks
+    /// began.
     fn boot(&self) -> String {
-        let mut note = format!("ready {}\n", self.ready.0);
+        let mut note = format!("ready {}\ndisks {}\n", self.ready.0, self.disks.0);
         let timers = self.root.read(timer_list::PATH).unwrap_or_default();
         if let Ok(ticks) = timer_list::ticks_began(&timers) {
             let _ = writeln!(note, "ticks {}", ticks.0);

@@ -166,11 +166,12 @@ fn boot(
     let capture = run(bench, &text, "stock", progress)?;
     let idle = capture.labelled("idle");
     let frame = idle.ok_or_else(|| CalibrateError::Missing("snapshot \"idle\"".to_owned()))?;
-    let (ready, ticks) = moments(&capture)?;
+    let [ready, ticks, disks] = moments(&capture)?;
     Ok(Boot {
         memory: Bytes(mib << 20),
         ready,
         ticks,
+        disks,
         // No file shows it: a kernel probe does (docs/model.md, "Costs").
         dirty_limit: None,
         capture: Capture {
@@ -188,8 +189,8 @@ fn kept(frame: &Frame) -> Frame {
     kept
 }
 
-/// When the machine was ready, and when its ticks began.
-fn moments(capture: &Capture) -> Result<(Nanos, Nanos), CalibrateError> {
+/// When the machine was ready, when its ticks began, and when its disks came.
+fn moments(capture: &Capture) -> Result<[Nanos; 3], CalibrateError> {
     let note = capture
         .frames
         .last()
@@ -199,5 +200,5 @@ fn moments(capture: &Capture) -> Result<(Nanos, Nanos), CalibrateError> {
         let found = note.and_then(|note| note.lines().find_map(line));
         found.ok_or_else(|| CalibrateError::Missing(format!("\"{name}\" in {BOOT_NOTE}")))
     };
-    Ok((of("ready")?, of("ticks")?))
+    Ok([of("ready")?, of("ticks")?, of("disks")?])
 }

@@ -12,6 +12,7 @@
 //! memory = "3840 MiB"
 //! ready = "2034716603 ns"
 //! ticks = "80 ms"
+//! disks = "370 ms"
 //! dirty-limit = 157991
 //! capture = "boot-3840.capture.gz"
 //! ```
@@ -166,6 +167,7 @@ fn from_files(
             memory: quantity::size(&entry.memory).map_err(unit)?,
             ready: quantity::duration(&entry.ready).map_err(unit)?,
             ticks: quantity::duration(&entry.ticks).map_err(unit)?,
+            disks: quantity::duration(&entry.disks).map_err(unit)?,
             dirty_limit: entry.dirty_limit.map(Pages),
             capture,
         });
@@ -188,6 +190,7 @@ fn to_toml(calibration: &Calibration) -> String {
         memory: shown(boot.memory),
         ready: format!("{} ns", boot.ready.0),
         ticks: format!("{} ns", boot.ticks.0),
+        disks: format!("{} ns", boot.disks.0),
         dirty_limit: boot.dirty_limit.map(|Pages(limit)| limit),
         capture: boot_file(boot),
     };
@@ -241,6 +244,7 @@ struct BootView {
     memory: String,
     ready: String,
     ticks: String,
+    disks: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     dirty_limit: Option<u64>,
     capture: String,
@@ -288,6 +292,7 @@ mod tests {
             },
             ready,
             ticks: Nanos(80_000_000),
+            disks: Nanos(370_000_000),
             dirty_limit: Some(Pages(10_898)),
         };
         Calibration {

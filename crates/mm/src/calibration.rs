@@ -219,6 +219,8 @@ pub struct Boot {
     pub ready: Nanos,
     /// When its ticks began ([`crate::timer_list::ticks_began`]).
     pub ticks: Nanos,
+    /// When its disks came: each flusher counts from then to when it first looks for old files.
+    pub disks: Nanos,
     /// The dirty threshold that the kernel computed when only a part of memory was there
     /// (`page_writeback_init` comes before the rest of it is initialised): its slow limit, and what
     /// tasks may dirty between two looks, follow that one until a dirty tunable is written. `None`

@@ -50,6 +50,8 @@ pub(crate) struct State {
     pub(crate) uptime: Nanos,
     /// When its ticks began.
     pub(crate) ticks: Nanos,
+    /// When its disks came.
+    pub(crate) disks: Nanos,
     /// The dirty threshold at an early moment of it, where that is known.
     pub(crate) dirty_limit: Option<Pages>,
     /// Inodes that something uses; none where the calibration does not say.
@@ -69,6 +71,11 @@ impl State {
     pub(crate) fn seconds_of_rest(&self) -> u64 {
         let seconds = |uptime: Nanos| uptime.saturating_sub(self.ticks).0 / Nanos::SECOND.0;
         seconds(self.uptime) - seconds(self.ready)
+    }
+
+    /// `jiffies` when its disks came.
+    pub(crate) fn disks_came(&self) -> u64 {
+        Clock::after(self.disks, self.ticks).jiffies(Nanos::ZERO)
     }
 
     /// Its ticks.
@@ -130,6 +137,7 @@ fn as_captured(boot: &Boot) -> Result<State, Error> {
         ready: boot.ready,
         uptime: boot.ready,
         ticks: boot.ticks,
+        disks: boot.disks,
         dirty_limit: boot.dirty_limit,
         managed_delta: 0,
     })

@@ -133,7 +133,8 @@ impl<'a> System<'a> {
         system.tunables.begin(&mut system.memory);
         list_boot_pages(&mut system.memory)?;
         let (files, disks) = (&system.files, scenario.machine.disks.len());
-        system.memory.writeback.begin(files, disks);
+        let came = boot.disks_came();
+        system.memory.writeback.begin(files, disks, came);
         (0..Role::Task { index: 0 }.entity(system.flushers)).for_each(|_| {
             system.scheduler.add_kernel_thread();
         });

@@ -93,11 +93,15 @@ pub(crate) enum Order {
 }
 
 impl Writeback {
-    /// Takes in the machine's files and disks.
-    pub(crate) fn begin(&mut self, files: &[File], disks: usize) {
+    /// Takes in the machine's files and disks, which came at that time (`jiffies`).
+    pub(crate) fn begin(&mut self, files: &[File], disks: usize, came: u64) {
         let of_files = files.iter().cloned().map(Inode::new);
         self.inodes = of_files.chain((0..disks).map(Inode::of_disk)).collect();
-        self.devices.resize_with(disks, Device::default);
+        let device = || Device {
+            flusher: Flusher::since(came),
+            ..Device::default()
+        };
+        self.devices.resize_with(disks, device);
     }
 
     /// Every tagged page is counted once, for the machine and for its device.

@@ -26,8 +26,8 @@ pub(crate) struct Flusher {
     wants_all: bool,
     /// When it looks again by itself.
     pub(super) timer: Option<Nanos>,
-    /// When it last looked for what is too old.
-    last_old: Nanos,
+    /// When it last looked for what is too old, at first when the disk came (`jiffies`).
+    last_old: u64,
     /// What it looks for next, now that it is awake.
     next: Reason,
     work: Option<Work>,
@@ -105,6 +105,14 @@ impl Slice {
 }
 
 impl Flusher {
+    /// That of a disk that came at that time (`wb_init`).
+    pub(super) fn since(jiffies: u64) -> Self {
+        Self {
+            last_old: jiffies,
+            ..Self::default()
+        }
+    }
+
     pub(crate) fn is_awake(&self) -> bool {
         self.awake
     }
@@ -186,17 +194,18 @@ impl Memory {
     /// What a flusher that is awake finds to do (`wb_do_writeback`).
     fn next_work(&mut self, disk: usize) -> Option<Work> {
         let now = self.now();
+        let jiffies = self.clock.jiffies(now);
         let dirty = self.real(self.writeback.dirty).0;
         let all = dirty + self.writeback.inodes_in_use;
-        let interval = self.writeback.limits.interval * TICK.0;
+        let interval = self.writeback.limits.interval;
         loop {
             let flusher = &mut self.writeback.devices[disk].flusher;
             let reason = flusher.next;
             flusher.next = reason.next();
             let left = match reason {
                 Reason::All if flusher.wants_all => all,
-                Reason::Old if interval > 0 && now.0 >= flusher.last_old.0 + interval => {
-                    flusher.last_old = now;
+                Reason::Old if interval > 0 && jiffies >= flusher.last_old + interval => {
+                    flusher.last_old = jiffies;
                     all
                 }
                 Reason::Background if self.is_over_background(disk) => u64::MAX,

@@ -275,6 +275,7 @@ pub fn calibration() -> Calibration {
             },
             ready: Nanos::SECOND,
             ticks: Nanos(100_000_000),
+            disks: Nanos(900_000_000),
             dirty_limit: None,
         }],
     }
