@@ -166,6 +166,7 @@ impl<'a> System<'a> {
     fn end_sync(&mut self, task: &mut Task<'a>, durable: &Durable<'a>, now: Nanos) {
         if durable.drops {
             self.memory.sync_disks();
+            self.memory.drop_journal_blocks();
             for file in &self.files {
                 file.drop_pages(&mut self.memory);
             }

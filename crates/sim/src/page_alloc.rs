@@ -206,6 +206,22 @@ impl Memory {
         Ok(())
     }
 
+    /// Allocates a page as the kernel does for itself: from low, or from min once kswapd is woken,
+    /// and without any reclaim of its own; whether there is one.
+    pub(crate) fn allocate_at_once(&mut self, page: PageId, state: State) -> bool {
+        let zone = self.find_zone(Mark::Low, 1).or_else(|| {
+            self.wake_kswapd_for_user();
+            self.find_zone(Mark::Min, 1)
+        });
+        let Some(zone) = zone else {
+            return false;
+        };
+        self.draw(zone);
+        self.count_allocation(zone, 1);
+        self.folios.place(page, zone, state);
+        true
+    }
+
     /// Allocates a huge page if one can be had without any reclaim, as a fault does where `defrag`
     /// is at its default: like any request that may not wait it goes down to min. Its 512 pages
     /// from `first` become resident.

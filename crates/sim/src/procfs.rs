@@ -138,6 +138,7 @@ impl Procfs {
         let (inactive_file, active_file) = (list(Lru::InactiveFile), list(Lru::ActiveFile));
         let slab = real(memory.objects.slab_pages());
         let unreclaimable = real(memory.ksm.slabs());
+        let buffers = real(memory.journal_blocks());
         BTreeMap::from([
             ("SUnreclaim", unreclaimable),
             ("MemTotal", self.managed_delta),
@@ -146,7 +147,8 @@ impl Procfs {
                 "MemAvailable",
                 self.available(memory) - self.boot("MemAvailable"),
             ),
-            ("Cached", real(memory.file_pages())),
+            ("Buffers", buffers),
+            ("Cached", real(memory.file_pages()) - buffers),
             ("Active", active_anon + active_file),
             ("Inactive", inactive_anon + inactive_file),
             ("Active(anon)", active_anon),

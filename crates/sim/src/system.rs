@@ -135,6 +135,7 @@ impl<'a> System<'a> {
         let (files, disks) = (&system.files, scenario.machine.disks.len());
         let came = boot.disks_came();
         system.memory.writeback.begin(files, disks, came);
+        system.memory.place_journals();
         (0..Role::Task { index: 0 }.entity(system.flushers)).for_each(|_| {
             system.scheduler.add_kernel_thread();
         });

@@ -16,6 +16,7 @@ mod flusher;
 mod groups;
 mod inodes;
 mod journal;
+mod journal_blocks;
 mod metadata;
 mod sync;
 mod tags;
@@ -70,6 +71,8 @@ pub(crate) struct Device {
     pub(crate) queues: Queues,
     pub(crate) flusher: Flusher,
     pub(crate) journal: Journal,
+    /// Its journal as a file, of which some blocks are in the page cache.
+    journal_blocks: Option<File>,
     pub(crate) throttle: balance::Throttle,
 }
 

@@ -68,6 +68,11 @@ impl Journal {
         self.is_running
     }
 
+    /// Bytes written to it so far.
+    pub(super) fn written(&self) -> u64 {
+        self.position
+    }
+
     fn is_old(&self, tick: u64) -> bool {
         self.is_running && tick >= self.expires
     }
@@ -155,7 +160,9 @@ impl Memory {
             }
             Stage::Blocks => {
                 journal.stage = Stage::Record;
+                let position = journal.position;
                 self.spent += self.costs.commit_ps * RECORDING / 10;
+                self.make_journal_block(disk, position);
                 self.write_journal(disk, BLOCK);
             }
             Stage::Record => {
@@ -173,15 +180,16 @@ impl Memory {
     fn write_blocks(&mut self, disk: usize, length: u64) {
         let journal = &mut self.writeback.devices[disk].journal;
         (journal.is_running, journal.wanted, journal.stage) = (false, false, Stage::Blocks);
+        let position = journal.position;
         self.spent += self.costs.commit_ps * (10 - RECORDING - ENDING) / 10;
+        self.make_journal_block(disk, position);
         self.write_journal(disk, length);
     }
 
     fn write_journal(&mut self, disk: usize, length: u64) {
-        let Bytes(size) = self.io.disks[disk].size();
-        let room = (size >> 26).clamp(4, 64) << 20;
+        let (begin, Bytes(room)) = self.room_of_journal(disk);
         let journal = &mut self.writeback.devices[disk].journal;
-        let offset = size.saturating_sub(room) + journal.position % room;
+        let offset = begin + journal.position % room;
         journal.position += length;
         let mut request = Request::new(Direction::Write, offset, length);
         request.is_journal = true;
