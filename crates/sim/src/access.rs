@@ -65,7 +65,21 @@ impl<'a> System<'a> {
         let tables = Bytes(task.tables.size().0 - before.0);
         let tables = tables.pages_ceil(PageSize::FOUR_KIB).0;
         task.table_pages += self.memory.hold(List::Users, tables);
+        self.enlarge_buffer(task, access, area);
         Ok(Flow::Continue)
+    }
+
+    /// A process of the bench reads to and writes from a buffer of one block, the largest it has
+    /// come across so far.
+    fn enlarge_buffer(&mut self, task: &mut Task<'a>, access: &Access, area: Area) {
+        let is_file = matches!(area, Area::File { .. });
+        if !is_file || access.via == Via::Mmap {
+            return;
+        }
+        let block = access.block.pages_ceil(PageSize::FOUR_KIB).0;
+        let pages = self.memory.sampled(block);
+        let more = pages.saturating_sub(task.buffer_pages);
+        task.buffer_pages += self.memory.hold(List::Users, more);
     }
 
     /// Takes an access further, until something stops it.

@@ -86,7 +86,8 @@ impl<'a> System<'a> {
             }
         }
         let tables = core::mem::take(&mut task.table_pages);
-        self.memory.let_go(List::Users, tables);
+        let buffer = core::mem::take(&mut task.buffer_pages);
+        self.memory.let_go(List::Users, tables + buffer);
         let own = core::mem::take(&mut task.own_pages);
         self.memory.let_go(List::Unmovable, own);
         task.state = TaskState::Ended;

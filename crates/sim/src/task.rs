@@ -46,6 +46,8 @@ pub(crate) struct Task<'a> {
     pub(crate) own_pages: u64,
     /// Pages of its tables of weights.
     pub(crate) table_pages: u64,
+    /// Pages of the buffer that it reads to and writes from.
+    pub(crate) buffer_pages: u64,
     /// Readahead of the files it has open, by the file's index: as long as it lives.
     readaheads: BTreeMap<usize, Readahead>,
     /// Totals, for the progress note.
@@ -176,6 +178,7 @@ impl<'a> Task<'a> {
             overshoots: BTreeMap::new(),
             own_pages: 0,
             table_pages: 0,
+            buffer_pages: 0,
             readaheads: BTreeMap::new(),
             operations: 0,
             bytes: 0,
