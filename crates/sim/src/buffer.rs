@@ -3,6 +3,7 @@
 
 use crate::folio::PageId;
 use crate::memory::Memory;
+use crate::pcp::List;
 use crate::writeback::Tags;
 
 /// Buffer heads that share a page of slab: 104 bytes each.
@@ -33,7 +34,7 @@ impl Memory {
             return;
         }
         let is_full = |buffers: &Buffers| buffers.heads >= buffers.slab_pages * HEADS_PER_PAGE;
-        if is_full(&self.objects.buffers) && self.take_kernel_page().is_ok() {
+        if is_full(&self.objects.buffers) && self.draw_for_kernel(List::Heads).is_ok() {
             self.objects.buffers.slab_pages += 1;
         }
         // Such a request does not fail; where nothing at all is free the next one makes up for it.
@@ -52,7 +53,7 @@ impl Memory {
         buffers.heads -= 1;
         while self.objects.buffers.slab_pages > self.objects.buffers.heads.div_ceil(HEADS_PER_PAGE)
         {
-            self.give_kernel_page();
+            self.release_of_kernel(List::Heads);
             self.objects.buffers.slab_pages -= 1;
         }
     }

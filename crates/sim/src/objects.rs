@@ -196,7 +196,7 @@ impl Memory {
         let state = self.zone_state(zone);
         let drawn = self.zones[zone].pcp.allocate(list, state);
         match list {
-            List::Slab => self.slab_takes(zone, drawn),
+            List::Slab | List::Heads => self.slab_takes(zone, drawn),
             List::Unmovable => self.kernel_takes(zone, drawn),
             List::Users | List::Huge => self.users_take(zone, drawn),
         }
@@ -218,8 +218,8 @@ impl Memory {
         from.free += given;
         match list {
             List::Users | List::Huge => from.users_give(given),
-            List::Slab if !self.is_highest(zone) => {}
-            List::Slab | List::Unmovable => self.kernel_gives(zone, given),
+            List::Slab | List::Heads if !self.is_highest(zone) => {}
+            List::Slab | List::Heads | List::Unmovable => self.kernel_gives(zone, given),
         }
     }
 

@@ -28,15 +28,26 @@ pub(crate) enum List {
     Slab,
     /// Users' huge pages.
     Huge,
+    /// Slabs of one page of what can be reclaimed, buffer heads: from the slab's blocks, but by the
+    /// list of the kernel's own single pages.
+    Heads,
 }
 
 impl List {
     const ALL: [Self; 4] = [Self::Unmovable, Self::Users, Self::Slab, Self::Huge];
 
+    /// Its place among the lists.
+    const fn slot(self) -> usize {
+        match self {
+            Self::Heads => Self::Unmovable as usize,
+            list => list as usize,
+        }
+    }
+
     /// Pages of a block.
     pub(crate) const fn block(self) -> u64 {
         match self {
-            Self::Unmovable | Self::Users => 1,
+            Self::Unmovable | Self::Users | Self::Heads => 1,
             Self::Slab => 2,
             Self::Huge => HUGE_PAGES,
         }
@@ -161,18 +172,18 @@ impl Pcp {
             Tuning::Fixed { free_factor } => *free_factor >>= 1,
             Tuning::Auto(auto) => auto.free_count >>= 1,
         }
-        let drawn = match self.lists[list as usize] {
+        let drawn = match self.lists[list.slot()] {
             0 => self.drawn_blocks(list, zone).min(zone.free / list.block()) * list.block(),
             _ => 0,
         };
-        let left = &mut self.lists[list as usize];
+        let left = &mut self.lists[list.slot()];
         *left = (*left + drawn).saturating_sub(list.block());
         drawn
     }
 
     /// Takes a block back; returns how many pages go on to the zone (`free_unref_page_commit`).
     pub(crate) fn free(&mut self, list: List, zone: ZoneState) -> u64 {
-        self.lists[list as usize] += list.block();
+        self.lists[list.slot()] += list.block();
         self.overflow(list, zone)
     }
 
@@ -307,8 +318,8 @@ impl Pcp {
     fn give(&mut self, first: List, wanted: u64) -> u64 {
         let mut given = 0;
         for step in 0..List::ALL.len() {
-            let list = List::ALL[(first as usize + step) % List::ALL.len()];
-            let left = &mut self.lists[list as usize];
+            let list = List::ALL[(first.slot() + step) % List::ALL.len()];
+            let left = &mut self.lists[list.slot()];
             let missing = wanted.saturating_sub(given);
             let gives = (missing.div_ceil(list.block()) * list.block()).min(*left);
             *left -= gives;

@@ -409,6 +409,24 @@ fn lost(outcome: &Outcome) -> u64 {
 }
 
 #[test]
+fn a_commit_leaves_its_descriptor_and_its_record_in_the_page_cache() {
+    let mut steps = Vec::new();
+    for file in 0..4 {
+        steps.extend(writer(file, 1));
+        steps.push(step(sync(file)));
+        steps.push(snapshot(&format!("file {file}")));
+    }
+    steps.extend([step(Action::DropCaches), snapshot("dropped")]);
+    let outcome = of_steps(&[1; 4], steps);
+    let active = |at: &str| counter(&outcome, at, "nr_active_file");
+    for file in 1..4 {
+        let [before, now] = [file - 1, file].map(|file| format!("file {file}"));
+        assert_eq!(active(&now) - active(&before), 2, "in use at once");
+    }
+    assert_eq!(active("dropped"), 0);
+}
+
+#[test]
 fn the_page_cache_is_dropped_once_it_is_clean() {
     let mut steps = writer(0, 4);
     steps.extend([labelled("drop", Action::DropCaches), snapshot("dropped")]);
