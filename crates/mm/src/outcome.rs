@@ -26,8 +26,9 @@ pub const FAILED: &str = "plimsoll/failed";
 /// Path of the note, in the last frame, about what observing cost: `samples` and `snapshots`, each
 /// with their number and the CPU time they took in nanoseconds.
 pub const OBSERVER: &str = "plimsoll/observer";
-/// Path of the note, in the last frame, that says when the machine was ready for the run and when
-/// its ticks began, both on its clock: `ready NANOSECONDS`, `ticks NANOSECONDS`.
+/// Path of the note, in the last frame, that says when the machine was ready for the run, when its
+/// disks came and when its ticks began, all on its clock: `ready NANOSECONDS`, `disks NANOSECONDS`,
+/// `ticks NANOSECONDS`.
 pub const BOOT: &str = "plimsoll/boot";
 
 /// The result of one run.

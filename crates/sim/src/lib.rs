@@ -108,7 +108,7 @@ pub fn run_sampled(
     support::check(scenario)?;
     let scenario = sampling::miniature(scenario, scale)?;
     let mut boot = boot::state(&calibration.boots, &scenario.machine)?;
-    boot.uptime = scenario.begins(boot.uptime);
+    boot.uptime = scenario.begins(boot.ready);
     let costs = sampling::costs(&calibration.costs.on(&scenario.machine), scale);
     let mut system = system::System::new(&scenario, &costs, &boot, scale)?;
     system.run()?;

@@ -187,11 +187,8 @@ impl Memory {
     /// No zone has so many free pages.
     pub(crate) fn draw_for_kernel(&mut self, list: List) -> Result<(), NoPage> {
         let pages = list.block();
-        let zone = self.find_zone(Mark::Low, pages).or_else(|| {
-            self.wake_kswapd_for_user();
-            let above_min = self.find_zone(Mark::Min, pages);
-            above_min.or_else(|| self.largest_free(pages))
-        });
+        let zone = self.zone_for_kernel(pages);
+        let zone = zone.or_else(|| self.largest_free(pages));
         let zone = zone.ok_or(NoPage::OutOfMemory)?;
         let state = self.zone_state(zone);
         let drawn = self.zones[zone].pcp.allocate(list, state);
@@ -221,6 +218,15 @@ impl Memory {
             List::Slab | List::Heads if !self.is_highest(zone) => {}
             List::Slab | List::Heads | List::Unmovable => self.kernel_gives(zone, given),
         }
+    }
+
+    /// The zone for a block of the kernel's own: the highest above low or, once kswapd is woken,
+    /// above min.
+    pub(crate) fn zone_for_kernel(&mut self, pages: u64) -> Option<usize> {
+        self.find_zone(Mark::Low, pages).or_else(|| {
+            self.wake_kswapd_for_user();
+            self.find_zone(Mark::Min, pages)
+        })
     }
 
     /// The zone with most free pages, of those that have so many.

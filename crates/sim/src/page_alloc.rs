@@ -206,14 +206,10 @@ impl Memory {
         Ok(())
     }
 
-    /// Allocates a page as the kernel does for itself: from low, or from min once kswapd is woken,
-    /// and without any reclaim of its own; whether there is one.
+    /// Allocates a page as the kernel does for itself, without any reclaim of its own; whether there
+    /// is one.
     pub(crate) fn allocate_at_once(&mut self, page: PageId, state: State) -> bool {
-        let zone = self.find_zone(Mark::Low, 1).or_else(|| {
-            self.wake_kswapd_for_user();
-            self.find_zone(Mark::Min, 1)
-        });
-        let Some(zone) = zone else {
+        let Some(zone) = self.zone_for_kernel(1) else {
             return false;
         };
         self.draw(zone);

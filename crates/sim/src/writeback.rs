@@ -34,6 +34,9 @@ pub(crate) use tags::Tags;
 /// the bit that marks readahead on a clean page.
 pub(crate) const RECLAIM: Flag = Flag::Readahead;
 
+/// A block of a disk, in bytes: as large as a page.
+const BLOCK: u64 = 4096;
+
 /// What is dirty and what is being written, in pages of files.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Writeback {

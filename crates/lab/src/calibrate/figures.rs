@@ -103,7 +103,7 @@ impl Figures {
         Ok(time / positive(number, what)?)
     }
 
-    /// How often that was.
+    /// How often that was; more than once.
     pub(super) fn observations(&self, what: &str) -> Result<f64, CalibrateError> {
         let [number, _] = self.observed(what)?;
         positive(number - 1.0, what).map(|more| more + 1.0)

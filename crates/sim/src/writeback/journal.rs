@@ -9,7 +9,7 @@ use crate::filemap::{File, Progress};
 use crate::memory::Memory;
 use crate::sched::Sleep;
 use crate::timer::HZ;
-use crate::writeback::Order;
+use crate::writeback::{BLOCK, Order};
 
 /// Ticks after which a transaction commits by itself (`JBD2_DEFAULT_MAX_COMMIT_AGE`).
 const COMMIT_AGE: u64 = 5 * HZ;
@@ -18,8 +18,6 @@ const COMMIT_AGE: u64 = 5 * HZ;
 /// a trace of 6.12 it runs for 67, 30 and 10 us, requests included.
 const RECORDING: u64 = 2;
 const ENDING: u64 = 1;
-
-const BLOCK: u64 = 4096;
 
 /// What a commit writes first: its descriptor and the block of inodes.
 const BLOCKS: u64 = 2 * BLOCK;
@@ -160,9 +158,8 @@ impl Memory {
             }
             Stage::Blocks => {
                 journal.stage = Stage::Record;
-                let position = journal.position;
                 self.spent += self.costs.commit_ps * RECORDING / 10;
-                self.make_journal_block(disk, position);
+                self.make_journal_block(disk);
                 self.write_journal(disk, BLOCK);
             }
             Stage::Record => {
@@ -180,9 +177,8 @@ impl Memory {
     fn write_blocks(&mut self, disk: usize, length: u64) {
         let journal = &mut self.writeback.devices[disk].journal;
         (journal.is_running, journal.wanted, journal.stage) = (false, false, Stage::Blocks);
-        let position = journal.position;
         self.spent += self.costs.commit_ps * (10 - RECORDING - ENDING) / 10;
-        self.make_journal_block(disk, position);
+        self.make_journal_block(disk);
         self.write_journal(disk, length);
     }
 

@@ -8,8 +8,7 @@ use crate::filemap::File;
 use crate::folio::{PageId, State};
 use crate::memory::Memory;
 use crate::workingset::History;
-
-const BLOCK: u64 = 4096;
+use crate::writeback::{BLOCK, Device};
 
 impl Memory {
     /// Gives each disk's journal its place in the page cache. A miniature leaves it out, as a page
@@ -46,12 +45,14 @@ impl Memory {
         devices.map(|device| device.cached_blocks(self)).sum()
     }
 
-    /// The block at so many bytes into a journal is made, or found. It does not wait for memory.
-    pub(super) fn make_journal_block(&mut self, disk: usize, position: u64) {
-        let Some(file) = &self.writeback.devices[disk].journal_blocks else {
+    /// The block that a journal comes to next is made, or found. It does not wait for memory.
+    pub(super) fn make_journal_block(&mut self, disk: usize) {
+        let device = &self.writeback.devices[disk];
+        let Some(file) = &device.journal_blocks else {
             return;
         };
-        let page = file.base + (position / BLOCK % file.pages) as PageId;
+        let index = device.journal.written() / BLOCK % file.pages;
+        let page = file.base + index as PageId;
         // What this takes is part of what a commit takes.
         let spent = self.spent;
         if self.folios.is_resident(page) || self.insert_journal_block(page) {
@@ -88,7 +89,7 @@ impl Memory {
     }
 }
 
-impl super::Device {
+impl Device {
     fn cached_blocks(&self, memory: &Memory) -> u64 {
         let Some(file) = &self.journal_blocks else {
             return 0;

@@ -9,9 +9,7 @@ use crate::filemap::File;
 use crate::folio::PageId;
 use crate::memory::Memory;
 use crate::vmscan::Progress;
-use crate::writeback::{Inode, Writeback};
-
-const BLOCK: u64 = 4096;
+use crate::writeback::{BLOCK, Inode, Writeback};
 
 impl Inode {
     /// That of a disk: none of its pages is a file's.
