@@ -149,6 +149,7 @@ impl<'a> Process<'a> {
                 Target::File(name) => self.files.mapping(name)?.lock()?,
             },
             Action::Sync { file } => rustix::fs::fsync(self.files.cached(file)?)?,
+            Action::RunOnNode { node } => settings::run_on_node(self.place, *node)?,
             Action::Sleep(span) => clock::sleep(*span),
             Action::Repeat { .. } => unreachable!("a repetition is performed by `repeat`"),
         }

@@ -10,6 +10,7 @@ use mm::settings::Setting;
 use mm::units::Bytes;
 use mm::workload::Action;
 use rustix::io::Errno;
+use rustix::thread::{CpuSet, sched_setaffinity};
 
 use crate::availability::{self, each_step, is_unknown};
 use crate::error::Error;
@@ -114,6 +115,24 @@ pub(crate) fn reclaim(
 pub(crate) fn drop_caches(place: &Place) -> Result<(), Why> {
     rustix::fs::sync();
     put(place, "proc/sys/vm/drop_caches", "3")
+}
+
+/// Lets this process run on the CPUs of a NUMA node alone.
+pub(crate) fn run_on_node(place: &Place, node: u32) -> Result<(), Why> {
+    let path = format!("sys/devices/system/node/node{node}");
+    let mut cpus = CpuSet::new();
+    for name in place.root.names(&path) {
+        let number = name
+            .strip_prefix("cpu")
+            .and_then(|number| number.parse().ok());
+        if let Some(number) = number.filter(|&number| number < CpuSet::MAX_CPU) {
+            cpus.set(number);
+        }
+    }
+    sched_setaffinity(None, &cpus).map_err(|errno| Why {
+        errno,
+        text: format!("/{path}: run on one of its {} CPUs: {errno}", cpus.count()),
+    })
 }
 
 /// Sets this process's `oom_score_adj`.

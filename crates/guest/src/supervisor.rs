@@ -446,6 +446,7 @@ fn is_administration(action: &Action) -> bool {
         | Action::SetCgroup { .. }
         | Action::Policy(_)
         | Action::DropCaches
+        | Action::RunOnNode { .. }
         | Action::Start { .. }
         | Action::Wait { .. }
         | Action::Kill { .. } => true,

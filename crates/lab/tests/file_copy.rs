@@ -1,6 +1,7 @@
 //! The study `file-copy` against what was published: 24 operations on a machine of 250 GiB.
 //!
-//! The run with 20 GB gave the costs; the other three are predicted. WRENCH-cache, the simulator of the
+//! The run with 20 GB gave the costs; the other three are predicted, but for the nodes on which
+//! their tasks ran. WRENCH-cache, the simulator of the
 //! publication, is off by 31.5 % in the mean and by 55.3 % at worst.
 
 use plimsoll_lab::calibration;
@@ -50,16 +51,12 @@ fn the_operations_come_out_as_they_were_published() {
     let foretold = off(&rows, &["50 GB", "75 GB", "100 GB"]);
     println!("all: {all:?}\n20 GB: {calibrated:?}\nthe others: {foretold:?}");
     assert_eq!((all.figures, foretold.figures), (24, 18));
-    assert!(all.mean < 0.05, "{:.1} %", all.mean * 100.0);
-    assert!(foretold.mean < 0.07, "{:.1} %", foretold.mean * 100.0);
+    assert!(all.mean < 0.04, "{:.1} %", all.mean * 100.0);
+    assert!(foretold.mean < 0.05, "{:.1} %", foretold.mean * 100.0);
     assert!(
         calibrated.worst < 0.045,
         "{:.1} %",
         calibrated.worst * 100.0
     );
-    // The second task of the published run with 50 GB ran on the other node than its file's.
-    assert!(all.worst < 0.22, "{:.1} %", all.worst * 100.0);
-    let errors = rows.iter().filter_map(Row::published_error);
-    let wide = errors.filter(|error| error.abs() > 0.17).count();
-    assert!(wide <= 1, "{wide} operations are off by more than 17 %");
+    assert!(all.worst < 0.13, "{:.1} %", all.worst * 100.0);
 }

@@ -138,6 +138,11 @@ pub enum Action {
         /// `swappiness=`, where the kernel knows it.
         swappiness: Option<u8>,
     },
+    /// Run on the CPUs of a NUMA node from here on (`numactl --cpunodebind`).
+    RunOnNode {
+        /// The node, from 0.
+        node: u32,
+    },
     /// Do nothing for a while.
     Sleep(Nanos),
     /// Start a process that waits for demand; again, where it has ended. What runs is left alone.

@@ -34,6 +34,7 @@ impl<'a> System<'a> {
         self.memory.over_high = core::mem::take(&mut task.over_high);
         self.memory.throttled = task.throttled;
         self.memory.current = task.group;
+        self.memory.nodes.on_first = task.on_first_node;
         self.memory.space = task.entity;
         task
     }
@@ -44,6 +45,7 @@ impl<'a> System<'a> {
         task.over_high = core::mem::take(&mut self.memory.over_high);
         task.throttled = self.memory.throttled;
         self.memory.current = ROOT;
+        task.on_first_node = core::mem::take(&mut self.memory.nodes.on_first);
         if task.state != TaskState::Alive {
             let allocation = core::mem::take(&mut task.allocation);
             self.memory.refund(allocation.charging);

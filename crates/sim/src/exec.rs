@@ -171,6 +171,7 @@ impl<'a> System<'a> {
                     self.tunables.write(setting, &mut self.memory)?;
                 }
             }
+            Action::RunOnNode { node } => self.run_on_node(task, *node)?,
             Action::Unmap { region } => {
                 let unmapped = self.unmap(task, region);
                 unmapped.ok_or_else(|| no_region(region, task))?;
@@ -202,6 +203,11 @@ impl<'a> System<'a> {
             _ => {}
         }
         Ok(())
+    }
+
+    fn run_on_node(&mut self, task: &Task<'a>, node: u32) -> Result<(), Error> {
+        let is_there = self.memory.run_on_node(node);
+        is_there.then_some(()).ok_or_else(|| no_node(node, task))
     }
 
     /// Kills a process; true if the task that asks is of it and has ended with it.
@@ -341,6 +347,10 @@ fn no_process(name: &str, task: &Task<'_>) -> Error {
 
 fn no_region(name: &str, task: &Task<'_>) -> Error {
     unknown("region", name, task)
+}
+
+fn no_node(node: u32, task: &Task<'_>) -> Error {
+    unknown("NUMA node", &alloc::format!("{node}"), task)
 }
 
 fn unknown(kind: &str, name: &str, task: &Task<'_>) -> Error {

@@ -18,7 +18,7 @@ use crate::kswapd::Kswapd;
 use crate::lru::Lru;
 use crate::lruvec::Lruvec;
 use crate::memcontrol::{self, GroupId, Groups};
-use crate::numa;
+use crate::numa::Nodes;
 use crate::objects::Objects;
 use crate::page_alloc::{Allocation, Zone};
 use crate::page_io::PageIo;
@@ -37,8 +37,7 @@ pub(crate) struct Memory {
     pub(crate) scale: u64,
     /// Lowest first.
     pub(crate) zones: Vec<Zone>,
-    /// Zones below this one are those of another node than the tasks'.
-    pub(crate) remote_zones: usize,
+    pub(crate) nodes: Nodes,
     /// All zones of the node, with their watermarks, as /proc/zoneinfo lists them.
     pub(crate) layout: Vec<mm::zoneinfo::Zone>,
     pub(crate) folios: Folios,
@@ -108,7 +107,7 @@ impl Memory {
     pub(crate) fn new(zones: Vec<Zone>, layout: Vec<mm::zoneinfo::Zone>, costs: Costs) -> Self {
         Self {
             scale: 1,
-            remote_zones: numa::remote_zones(&zones, &layout),
+            nodes: Nodes::of(&zones, &layout),
             zones,
             layout,
             folios: Folios::default(),

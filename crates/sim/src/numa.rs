@@ -2,20 +2,22 @@
 //! the other's (the zonelists of `mm/page_alloc.c`), whose bytes take longer to reach. Huge pages
 //! come from the own node only (`alloc_pages_vma`).
 //!
-//! All tasks run on the last node, which has memory of the highest zone alone, so that zones from
-//! high to low are in the order of its zonelist. Both nodes share lists and kswapd.
+//! A task begins on the last node, which has memory of the highest zone alone, and stays on its
+//! node until it goes to another. Both nodes share lists and kswapd.
 
 use alloc::format;
 use alloc::string::String;
 
-use mm::units::{Bytes, Pages};
+use mm::formula::dirty;
+use mm::formula::reserve::totalreserve;
+use mm::units::{Bytes, PageSize, Pages};
 use mm::zoneinfo::Zone as Layout;
 
 use crate::boot::State;
 use crate::error::Error;
 use crate::folio::PageId;
 use crate::memory::Memory;
-use crate::page_alloc::Zone;
+use crate::page_alloc::{Mark, Zone};
 
 /// Gives the second node half of the memory: the pages of the highest zone.
 ///
@@ -58,17 +60,100 @@ fn list(state: &mut State, index: usize) {
     state.frame.files.insert(path.into(), text);
 }
 
-/// How many zones, from the lowest on, are those of another node than the tasks'.
-pub(crate) fn remote_zones(zones: &[Zone], layout: &[Layout]) -> usize {
-    let node = |zone: &Zone| layout.get(zone.layout).map(|layout| layout.node);
-    let own = zones.last().and_then(node);
-    zones.iter().filter(|zone| node(zone) != own).count()
+/// Which of the zones are whose, and on which node the running task is.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Nodes {
+    /// The zones of the first node, from the lowest on; none where there is but one node.
+    pub(crate) of_first: usize,
+    /// The running task is on the first of two.
+    pub(crate) on_first: bool,
+    /// Pages of files that are dirty or being written, of the first node and of the last.
+    pub(crate) pending: [u64; 2],
+}
+
+impl Nodes {
+    pub(crate) fn of(zones: &[Zone], layout: &[Layout]) -> Self {
+        let node = |zone: &Zone| layout.get(zone.layout).map(|layout| layout.node);
+        let last = zones.last().and_then(node);
+        Self {
+            of_first: zones.iter().filter(|zone| node(zone) != last).count(),
+            ..Self::default()
+        }
+    }
+
+    /// The number of a zone's node, of two.
+    fn node(&self, zone: usize) -> usize {
+        usize::from(zone >= self.of_first)
+    }
+
+    /// Whether a zone is another node's than the running task's.
+    pub(crate) fn is_remote(&self, zone: usize) -> bool {
+        (zone < self.of_first) != self.on_first
+    }
+
+    /// Looks for a zone in the order of the running task's zonelist: the own node's zones from high
+    /// to low, then the other's.
+    pub(crate) fn find(&self, zones: usize, fits: impl Fn(usize) -> bool) -> Option<usize> {
+        let begins = if self.on_first { self.of_first } else { 0 };
+        let mut zonelist = (0..begins).rev().chain((begins..zones).rev());
+        zonelist.find(|&zone| fits(zone))
+    }
 }
 
 impl Memory {
-    /// Whether a page lies on the other node.
+    /// The running task goes to a node; false where the machine has none of that number.
+    pub(crate) fn run_on_node(&mut self, node: u32) -> bool {
+        let last = u32::from(self.nodes.of_first > 0);
+        self.nodes.on_first = node < last;
+        node <= last
+    }
+
+    /// Whether a page lies on another node than the running task.
     pub(crate) fn is_remote(&self, page: PageId) -> bool {
-        self.remote_zones > 0 && self.folios.zone(page) < self.remote_zones
+        self.nodes.is_remote(self.folios.zone(page))
+    }
+
+    /// A page becomes dirty.
+    pub(crate) fn node_dirties(&mut self, page: PageId) {
+        let node = self.node(page);
+        self.nodes.pending[node] += 1;
+    }
+
+    /// A dirty page has been written.
+    pub(crate) fn node_cleans(&mut self, page: PageId) {
+        let node = self.node(page);
+        self.nodes.pending[node] -= 1;
+    }
+
+    /// The zone for a page that is to be written: of a node that has not its share of dirty pages
+    /// yet (`node_dirty_ok`). On one node those who dirty pages are slowed before.
+    pub(crate) fn find_zone_for_write(&self) -> Option<usize> {
+        if self.nodes.of_first == 0 {
+            return self.find_zone(Mark::Low, 1);
+        }
+        let pending = |node: usize| self.real(self.nodes.pending[node]);
+        let takes = [0, 1].map(|node| pending(node) <= self.dirty_limit(node));
+        self.nodes.find(self.zones.len(), |zone| {
+            takes[self.nodes.node(zone)] && self.has_room(zone, Mark::Low, 1)
+        })
+    }
+
+    /// How much of a node may be dirty, by what of it could be.
+    fn dirty_limit(&self, node: usize) -> Pages {
+        let (first, last) = self.zones.split_at(self.nodes.of_first);
+        let zones = [first, last][node].iter();
+        let layout = self.layout.iter().filter(|zone| zone.node == node as u32);
+        let pages = |count: fn(&Zone) -> u64| self.real(zones.clone().map(count).sum());
+        let free = pages(|zone| zone.free);
+        let file = pages(|zone| zone.lru[2] + zone.lru[3]);
+        let own = dirty::dirtyable(free, totalreserve(layout), file);
+        let dirty = self.writeback.limits.dirty;
+        dirty::node_limit(dirty, self.dirtyable(), own, PageSize::FOUR_KIB)
+    }
+
+    /// The number of a page's node, of two.
+    pub(crate) fn node(&self, page: PageId) -> usize {
+        self.nodes.node(self.folios.zone(page))
     }
 
     /// The time that going over the bytes of a page so many times takes longer where it lies on
@@ -90,7 +175,7 @@ mod tests {
     #[test]
     fn huge_pages_come_from_the_own_node_and_base_pages_from_both() {
         let mut memory = Memory::with_two_zones(2000, 20);
-        memory.remote_zones = 1;
+        memory.nodes.of_first = 1;
         memory.costs.remote_ps = 7;
         let base = memory.take_range(2 * HUGE_PAGES).expect("there is room");
         assert!(memory.allocate_huge(base, Folio::Inactive));

@@ -64,6 +64,8 @@ pub(crate) enum Effort {
     Once,
     /// Direct reclaim until the OOM killer has to be called.
     Full,
+    /// As much, for a page that is to be written (`__GFP_WRITE`).
+    Write,
 }
 
 /// Why there is no page now.
@@ -192,6 +194,7 @@ impl Memory {
         }
         self.charge_page(page)?;
         let at_once = match self.allocation.reclaim {
+            None if effort == Effort::Write => self.find_zone_for_write(),
             None => self.find_zone(Mark::Low, 1),
             Some(_) => None,
         };
@@ -224,7 +227,7 @@ impl Memory {
     pub(crate) fn allocate_huge(&mut self, first: PageId, state: State) -> bool {
         let find = |mark| self.find_zone(mark, HUGE_PAGES);
         let zone = find(Mark::Low).or_else(|| find(Mark::Min));
-        let Some(zone) = zone.filter(|&zone| zone >= self.remote_zones) else {
+        let Some(zone) = zone.filter(|&zone| !self.nodes.is_remote(zone)) else {
             return false;
         };
         if !self.charge_huge(first) {
@@ -367,11 +370,15 @@ impl Memory {
         }
     }
 
-    /// The highest zone that keeps its watermark after giving `pages` pages.
+    /// The first zone of the zonelist that keeps its watermark after giving `pages` pages.
     pub(crate) fn find_zone(&self, mark: Mark, pages: u64) -> Option<usize> {
-        self.zones
-            .iter()
-            .rposition(|zone| zone.is_above(mark, zone.free, pages))
+        self.nodes
+            .find(self.zones.len(), |zone| self.has_room(zone, mark, pages))
+    }
+
+    pub(crate) fn has_room(&self, zone: usize, mark: Mark, pages: u64) -> bool {
+        let zone = &self.zones[zone];
+        zone.is_above(mark, zone.free, pages)
     }
 
     fn count_allocation(&mut self, zone: usize, pages: u64) {

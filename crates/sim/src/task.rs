@@ -66,6 +66,8 @@ pub(crate) struct Task<'a> {
     pub(crate) durable: Option<Box<Durable<'a>>>,
     /// Its control group.
     pub(crate) group: GroupId,
+    /// It is on the first of two NUMA nodes.
+    pub(crate) on_first_node: bool,
     /// Pages that it charged above a high limit.
     pub(crate) over_high: u64,
     /// The OOM killer of its group has chosen it: it ends with the next page, had or not.
@@ -189,6 +191,7 @@ impl<'a> Task<'a> {
             throttled: Throttled::default(),
             durable: None,
             group: ROOT,
+            on_first_node: false,
             over_high: 0,
             dying: false,
             exiting: None,
@@ -201,6 +204,7 @@ impl<'a> Task<'a> {
     pub(crate) fn start(&mut self) {
         self.state = TaskState::Alive;
         self.life += 1;
+        self.on_first_node = false;
         self.dying = false;
         self.exiting = None;
         self.began = None;

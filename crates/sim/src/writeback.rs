@@ -187,6 +187,7 @@ impl Memory {
         let device = &mut writeback.devices[disk];
         device.reclaimable += 1;
         device.dirtied += 1;
+        self.node_dirties(page);
         self.group_dirties(self.group(page), disk);
         self.mark_inode_dirty(inode);
     }
@@ -224,6 +225,7 @@ impl Memory {
         device.written += 1;
         self.events.nr_written += 1;
         self.in_interrupt += self.costs.written_ps;
+        self.node_cleans(page);
         self.count_completion(page, disk);
         if !self.folios.has(page, RECLAIM) {
             return;

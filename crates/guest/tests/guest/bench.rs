@@ -39,6 +39,7 @@ impl Bench {
         put("root/proc/self/oom_score_adj", b"0\n");
         put("root/proc/meminfo", b"MemTotal: 9 kB\nMemAvailable: 8 kB\n");
         put("root/proc/sys/vm/swappiness", b"60\n");
+        put("root/sys/devices/system/node/node0/cpu0", b"");
         put("root/proc/12/comm", b"kswapd0\n");
         put("root/proc/12/schedstat", b"5 6 7\n");
         let place = Place {

@@ -161,6 +161,18 @@ fn a_failing_call_ends_step_and_process() {
 }
 
 #[test]
+fn a_process_runs_on_the_cpus_of_a_node_and_a_node_without_any_is_an_error() {
+    let bench = Bench::new();
+    let on = |node| labelled("goes", Action::RunOnNode { node });
+    let outcome = bench.run(&scenario(vec![at_once("there", vec![on(0)])]));
+    assert_eq!(only(&outcome, "goes").status, Status::Done);
+    let outcome = bench.run(&scenario(vec![at_once("nowhere", vec![on(1)])]));
+    let last = outcome.capture.frames.last().expect("frames");
+    let error = last.file(guest::ERROR).expect("the note");
+    assert!(error.contains("node1: run on one of its 0 CPUs"), "{error}");
+}
+
+#[test]
 fn a_workload_that_outgrows_its_address_space_says_so_with_the_way_out() {
     let bench = Bench::new();
     let region = step(Action::Map(map("heap", Bytes(1 << 40))));

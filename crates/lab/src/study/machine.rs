@@ -36,7 +36,7 @@ const DISK: &[&str] = &[
 const SWAP: &[&str] = &["disk", "zram-ratio", "size", "arms", "except"];
 const FILE: &[&str] = &["name", "disk", "size", "arms", "except"];
 
-/// Reads the machine, and notes the names of its disks and files.
+/// Reads the machine, and notes the names of its nodes, disks and files.
 pub(super) fn machine(
     table: &Table<'_>,
     names: &mut Names,
@@ -64,6 +64,9 @@ pub(super) fn machine(
             file_system(n, model_only)
         })?,
     };
+    for node in 0..machine.nodes {
+        names.add_text(Kind::Node, &node.to_string(), &table.need("memory")?)?;
+    }
     for table in table.tables("swap", "[[machine.swap]]", SWAP)? {
         machine
             .swaps
@@ -247,6 +250,17 @@ mod tests {
         let error = Study::parse(&text, "s").unwrap_err().to_string();
         assert!(
             error.contains("give every arm `model-only = true`"),
+            "{error}"
+        );
+    }
+
+    #[test]
+    fn a_process_runs_on_a_node_that_the_machine_has() {
+        let study = Study::find("file-copy").unwrap();
+        let text = study.text.replace("run-on-node = 0", "run-on-node = 2");
+        let error = Study::parse(&text, "s").unwrap_err().to_string();
+        assert!(
+            error.contains("unknown NUMA node `2`; did you mean `0`"),
             "{error}"
         );
     }

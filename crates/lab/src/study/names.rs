@@ -9,6 +9,7 @@ use crate::suggest;
 /// What a name stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Kind {
+    Node,
     Disk,
     File,
     Cgroup,
@@ -21,6 +22,7 @@ pub(super) enum Kind {
 impl Kind {
     fn word(self) -> &'static str {
         match self {
+            Self::Node => "NUMA node",
             Self::Disk => "disk",
             Self::File => "file",
             Self::Cgroup => "control group",

@@ -34,6 +34,7 @@ const STEP: &[&str] = &[
     "fsync",
     "drop-caches",
     "reclaim",
+    "run-on-node",
     "sleep",
     "start",
     "wait",
@@ -185,6 +186,7 @@ impl Reader<'_> {
             "policy" => node.choice(&Policy::WORDS).map(Action::Policy),
             "drop-caches" => only_true(node).map(|()| Action::DropCaches),
             "reclaim" => self.reclaim(&node.table(RECLAIM)?),
+            "run-on-node" => self.run_on_node(node),
             "sleep" => node.duration().map(Action::Sleep),
             "repeat" => self.repeat(node),
             _ => self.about_process(key, node),
@@ -217,6 +219,12 @@ impl Reader<'_> {
             amount: table.need("amount")?.some_size()?,
             swappiness: table.maybe("swappiness", |n| n.count(0, 200))?,
         })
+    }
+
+    fn run_on_node(&self, node: &Node<'_>) -> Result<Action, StudyError> {
+        let number: u32 = node.count(0, 63)?;
+        let known = self.names.known_text(Kind::Node, &number.to_string(), node);
+        known.map(|()| Action::RunOnNode { node: number })
     }
 
     /// `start`, `wait` and `kill`.

@@ -98,6 +98,20 @@ impl Thresholds {
     }
 }
 
+/// Dirty pages from which a NUMA node with so much dirtyable memory of its `own` gives no page to
+/// those who write, unless all nodes have as many (`node_dirty_limit`; tasks of real time have a
+/// quarter more).
+#[must_use]
+pub fn node_limit(dirty: Amount, machine: Pages, own: Pages, page: PageSize) -> Pages {
+    match dirty {
+        Amount::Ratio(ratio) => Pages(mul_div(own.0, ratio, 100)),
+        Amount::Bytes(bytes) => {
+            let pages = bytes.0.div_ceil(page.bytes());
+            Pages(mul_div(pages, own.0, machine.0.max(1)))
+        }
+    }
+}
+
 /// The memory that ratios are taken of: free pages beyond the reserve, and the file lists. Never
 /// zero.
 #[must_use]
@@ -188,6 +202,13 @@ mod tests {
         assert_eq!(limits(Amount::Ratio(20)).background, Pages(3169));
         let bytes = Amount::Bytes(Bytes(64 << 20));
         assert_eq!(limits(bytes).dirty, Pages(31_743 * 623 / 4096));
+    }
+
+    #[test]
+    fn a_node_has_the_share_of_the_dirty_pages_that_it_has_of_the_memory() {
+        let limit = |dirty| node_limit(dirty, Pages(100_000), Pages(25_000), PAGE);
+        assert_eq!(limit(Amount::Ratio(40)), Pages(10_000));
+        assert_eq!(limit(Amount::Bytes(Bytes(8000 * 4096 + 1))), Pages(2000));
     }
 
     #[test]

@@ -240,8 +240,10 @@ impl Memory {
     /// The tree that a page of this place belongs into: its node's, unless pages are merged across
     /// nodes.
     fn tree_of(&self, page: PageId) -> usize {
-        let own = !self.ksm.settings.merge_across_nodes && self.is_remote(page);
-        usize::from(own)
+        match self.ksm.settings.merge_across_nodes {
+            true => 0,
+            false => self.node(page),
+        }
     }
 }
 

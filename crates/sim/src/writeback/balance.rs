@@ -119,7 +119,7 @@ impl Memory {
     }
 
     /// The memory that ratios are taken of, in real pages.
-    pub(super) fn dirtyable(&self) -> Pages {
+    pub(crate) fn dirtyable(&self) -> Pages {
         let free = self.real(self.free_pages());
         let file = self.real(self.file_pages());
         dirty::dirtyable(free, self.totalreserve(), file)
