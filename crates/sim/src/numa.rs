@@ -8,8 +8,7 @@
 use alloc::format;
 use alloc::string::String;
 
-use mm::formula::dirty;
-use mm::formula::reserve::totalreserve;
+use mm::formula::dirty::{self, Amount};
 use mm::units::{Bytes, PageSize, Pages};
 use mm::zoneinfo::Zone as Layout;
 
@@ -131,24 +130,38 @@ impl Memory {
         if self.nodes.of_first == 0 {
             return self.find_zone(Mark::Low, 1);
         }
-        let pending = |node: usize| self.real(self.nodes.pending[node]);
-        let takes = [0, 1].map(|node| pending(node) <= self.dirty_limit(node));
-        self.nodes.find(self.zones.len(), |zone| {
-            takes[self.nodes.node(zone)] && self.has_room(zone, Mark::Low, 1)
-        })
+        let room = |zone| self.has_room(zone, Mark::Low, 1);
+        let zones = self.zones.len();
+        let own = self
+            .nodes
+            .find(zones, |zone| !self.nodes.is_remote(zone) && room(zone));
+        let may = |zone: &usize| self.may_dirty(self.nodes.node(*zone));
+        let other = || {
+            self.nodes
+                .find(zones, |zone| self.nodes.is_remote(zone) && room(zone))
+        };
+        own.filter(may).or_else(|| other().filter(may))
     }
 
-    /// How much of a node may be dirty, by what of it could be.
-    fn dirty_limit(&self, node: usize) -> Pages {
+    /// Whether a node has not its share of dirty pages yet, by what of it could be dirty.
+    fn may_dirty(&self, node: usize) -> bool {
         let (first, last) = self.zones.split_at(self.nodes.of_first);
-        let zones = [first, last][node].iter();
-        let layout = self.layout.iter().filter(|zone| zone.node == node as u32);
-        let pages = |count: fn(&Zone) -> u64| self.real(zones.clone().map(count).sum());
-        let free = pages(|zone| zone.free);
-        let file = pages(|zone| zone.lru[2] + zone.lru[3]);
-        let own = dirty::dirtyable(free, totalreserve(layout), file);
+        let (mut free, mut file, mut reserve) = (0, 0, 0);
+        for zone in [first, last][node] {
+            free += zone.free;
+            file += zone.lru[2] + zone.lru[3];
+            reserve += zone.managed.min(zone.mark(Mark::High) + zone.reserve);
+        }
+        let [free, file, reserve] = [free, file, reserve].map(|pages| self.real(pages));
+        let own = dirty::dirtyable(free, reserve, file);
         let dirty = self.writeback.limits.dirty;
-        dirty::node_limit(dirty, self.dirtyable(), own, PageSize::FOUR_KIB)
+        let machine = match dirty {
+            Amount::Bytes(_) => self.dirtyable(),
+            // A ratio is of the node's own.
+            Amount::Ratio(_) => own,
+        };
+        let limit = dirty::node_limit(dirty, machine, own, PageSize::FOUR_KIB);
+        self.real(self.nodes.pending[node]) <= limit
     }
 
     /// The number of a page's node, of two.

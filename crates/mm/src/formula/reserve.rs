@@ -38,13 +38,13 @@ pub fn protection(managed: &[Pages], ratios: &[u64]) -> Vec<Vec<Pages>> {
 /// The pages that the kernel holds back from users in all zones: each zone's largest protection
 /// plus its high watermark, at most what it manages.
 #[must_use]
-pub fn totalreserve<'a>(zones: impl IntoIterator<Item = &'a Zone>) -> Pages {
+pub fn totalreserve(zones: &[Zone]) -> Pages {
     let reserve = |zone: &Zone| {
         let largest = zone.protection.iter().copied().max().unwrap_or_default();
         let wanted = largest.saturating_add(zone.unboosted().high);
         wanted.min(zone.managed)
     };
-    zones.into_iter().map(reserve).sum()
+    zones.iter().map(reserve).sum()
 }
 
 #[cfg(test)]
