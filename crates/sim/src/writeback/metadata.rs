@@ -72,8 +72,12 @@ impl Memory {
         self.unplug();
     }
 
-    /// The flusher comes to it. Where a transaction has it again there is nothing to write.
+    /// The flusher comes to it. Where a transaction has it again, or `sync` was there while the
+    /// flusher waited for the disk, there is nothing to write.
     pub(super) fn write_metadata(&mut self, disk: usize) -> Progress {
+        if !self.writeback.devices[disk].metadata {
+            return Progress::Done;
+        }
         if !self.writeback.devices[disk].journal.is_running() {
             let writer = self.flusher_as_writer(disk);
             if self.io.is_congested(self.now(), disk, writer) {
