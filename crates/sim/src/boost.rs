@@ -4,19 +4,22 @@
 //! A block (512 pages) belongs to a migrate type: users', the slab's, or that of the kernel's other
 //! objects. Boot leaves the slab blocks in the highest zone. In a lower zone it has none; what it
 //! finds there depends on what the zone's reserve always keeps free. A block that is free as a
-//! whole becomes the slab's, and so does one of which half is free, with all that users have free
-//! in it; but that one has users' pages in it too, so the watermarks are boosted, and again when a
-//! user takes it back. Where no block is half free, pages come from the block that boot has begun
-//! to use, or one by one. In the highest zone the kernel's objects of all kinds have blocks; where
-//! these run out of free pages, and no block is free as a whole, pages come one by one from users'
-//! blocks, or users' from the kernel's, and each boosts. Until 6.9 all free pages of a block come
-//! with the one that is taken, so that such boosts are few: they are left out there.
+//! whole becomes the slab's, and so does one of which half is free, with all that is free in it;
+//! but that one has users' pages in it too, so the watermarks are boosted, and again when users,
+//! who have no other page left, take it back. Where no block is half free, pages come from the
+//! block that boot has begun to use, or one by one. In the highest zone the kernel's objects of all
+//! kinds have blocks; where these run out of free pages, and no block is free as a whole, pages
+//! come one by one from users' blocks, or users' from the kernel's, and each boosts. Until 6.9 all
+//! free pages of a block come with the one that is taken, so that such boosts are few: they are
+//! left out there.
 
 use mm::formula::watermarks::{ZoneSize, boosted};
 use mm::units::Pages;
 
+use crate::folio::PageId;
 use crate::memory::Memory;
 use crate::page_alloc::{HUGE_PAGES, Zone};
+use crate::pageblock::Pageblock;
 
 /// So many boosts, of a block each, raise any zone's watermarks as far as they go by default.
 const FULLY_BOOSTED: u64 = 64;
@@ -28,9 +31,6 @@ pub(crate) struct Foreign {
     slab: u64,
     /// Free pages in the block that boot has begun to use for the kernel's other objects.
     boot: u64,
-    /// No block of users' is half free until so many pages have come back: those that have been
-    /// taken from it lie anywhere among the zone's page cache.
-    broken: u64,
 }
 
 impl Foreign {
@@ -55,14 +55,32 @@ impl Foreign {
     /// A scale-th of them.
     pub(crate) fn part(self, scale: u64) -> Self {
         let (slab, boot) = (self.slab / scale, self.boot / scale);
-        Self { slab, boot, ..self }
+        Self { slab, boot }
     }
 }
 
 impl Zone {
-    /// So many pages of users' have come back.
-    pub(crate) fn users_give(&mut self, pages: u64) {
-        self.foreign.broken = self.foreign.broken.saturating_sub(pages);
+    /// Users draw pages: those of the contended block where no other is free.
+    fn users_draw(&mut self, pages: u64) {
+        if !self.contended.is_slabs {
+            let elsewhere = self.free_of_users().saturating_sub(self.contended.free());
+            (elsewhere..pages).for_each(|_| self.contended.users_draw());
+        }
+    }
+
+    /// A page of users' comes back: it is the slab's where it lies in a block of the slab's.
+    pub(crate) fn users_give(&mut self, page: PageId) {
+        if self.contended.users_give(page) && self.contended.is_slabs {
+            self.foreign.slab += 1;
+        }
+    }
+
+    /// Pages of the slab's come back: they are users' where the block is.
+    pub(crate) fn slab_gives(&mut self, pages: u64) {
+        self.contended.slab_gives(pages);
+        if self.contended.is_slabs {
+            self.foreign.slab += pages;
+        }
     }
 
     /// Free pages in users' blocks.
@@ -75,32 +93,49 @@ impl Zone {
 impl Memory {
     /// The slab is about to take some of a zone's free pages.
     pub(crate) fn slab_takes(&mut self, zone: usize, pages: u64) {
-        let block = self.block();
         if self.is_highest(zone) {
             return self.kernel_takes(zone, pages);
         }
-        let free = self.zones[zone].free_of_users();
-        let foreign = &mut self.zones[zone].foreign;
         if pages == 0 {
             return;
         }
-        let has_own = foreign.slab >= pages;
-        let is_whole = free >= 2 * block;
-        let is_half = foreign.broken == 0 && 2 * free >= block;
-        let claimed = if has_own {
-            0
-        } else if is_whole {
-            block
-        } else if is_half {
-            free
-        } else if self.rules.takes_pages_with_the_block {
-            core::mem::take(&mut foreign.boot)
-        } else {
-            0
+        let own = self.zones[zone].foreign.slab;
+        let (claimed, boosts) = match own >= pages {
+            true => (0, false),
+            false => self.claim(zone),
         };
-        foreign.slab = (foreign.slab + claimed).saturating_sub(pages);
-        if !has_own && !is_whole {
+        let Zone {
+            foreign, contended, ..
+        } = &mut self.zones[zone];
+        foreign.slab = (own + claimed).saturating_sub(pages);
+        if contended.is_slabs {
+            contended.slab_takes(pages);
+        }
+        if boosts {
             self.boost_watermarks(zone);
+        }
+    }
+
+    /// The slab has no page of a lower zone: it takes a block or what is free of one. How many
+    /// pages it gets with the one that it asks for, and whether that boosts.
+    fn claim(&mut self, zone: usize) -> (u64, bool) {
+        let block = self.block();
+        let free = self.zones[zone].free_of_users();
+        let Zone {
+            foreign, contended, ..
+        } = &mut self.zones[zone];
+        let is_users = !contended.is_slabs;
+        if free >= 2 * block || is_users && contended.is_free() {
+            *contended = Pageblock::of(block);
+            contended.is_slabs = true;
+            (block, false)
+        } else if is_users && contended.has_half() {
+            contended.is_slabs = true;
+            (contended.free().min(free), true)
+        } else if self.rules.takes_pages_with_the_block {
+            (core::mem::take(&mut foreign.boot), true)
+        } else {
+            (0, true)
         }
     }
 
@@ -145,19 +180,21 @@ impl Memory {
     /// slab's blocks, or in the highest zone the pages that are missing from the kernel's.
     pub(crate) fn users_take(&mut self, zone: usize, pages: u64) {
         let is_highest = self.is_highest(zone);
-        let block = self.block();
         let from = &mut self.zones[zone];
-        let (free, cache) = (from.free_of_users(), from.lru[2] + from.lru[3]);
-        let foreign = &mut from.foreign;
+        let free = from.free_of_users();
         if is_highest {
-            let missing = pages.saturating_sub(free).min(foreign.slab);
-            foreign.slab -= missing;
-            (0..missing.min(FULLY_BOOSTED)).for_each(|_| self.boost_watermarks(zone));
-        } else if free < pages && foreign.slab > 0 {
-            foreign.slab = 0;
+            let missing = pages.saturating_sub(free).min(from.foreign.slab);
+            from.foreign.slab -= missing;
+            return (0..missing.min(FULLY_BOOSTED)).for_each(|_| self.boost_watermarks(zone));
+        }
+        let comes_back = free < pages && from.foreign.slab > 0;
+        if comes_back {
+            from.contended.is_slabs = false;
+            from.foreign.slab = 0;
+        }
+        from.users_draw(pages);
+        if comes_back {
             self.boost_watermarks(zone);
-        } else if foreign.slab == 0 && 2 * free.saturating_sub(pages) < block {
-            foreign.broken = cache.max(1);
         }
     }
 
@@ -193,6 +230,10 @@ mod tests {
     fn memory(free: u64) -> Memory {
         let mut lower = Zone::plain(4000, 20);
         (lower.free, lower.foreign) = (free, Foreign::after_boot(7 * 512 + 224));
+        for page in free - 224..512 {
+            lower.contended.users_draw();
+            lower.contended.place(page as u32);
+        }
         let zones = alloc::vec![lower, Zone::plain(100_000, 600)];
         Memory::new(zones, alloc::vec::Vec::new(), Costs::default())
     }
@@ -252,6 +293,7 @@ mod tests {
         memory.zones[1].free = 0;
         memory.draw_for_kernel(List::Unmovable).expect("it fits");
         memory.users_take(0, 1);
+        memory.zones[0].free -= 1;
         slab_takes(&mut memory, 2);
         assert_eq!(memory.boosts(1), 512, "half a block is still free");
         memory.zones[0].boost = 0;

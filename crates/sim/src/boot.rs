@@ -20,7 +20,8 @@ use mm::zoneinfo::{Zone as Layout, ZoneKind, Zoneinfo};
 use crate::boost::Foreign;
 use crate::error::Error;
 use crate::numa;
-use crate::page_alloc::Zone;
+use crate::page_alloc::{HUGE_PAGES, Zone};
+use crate::pageblock::Pageblock;
 use crate::pcp::{Pcp, Tuning};
 use crate::timer::Clock;
 
@@ -180,6 +181,7 @@ fn hot(zone: &Layout, index: usize, highest: usize, tuning: Tuning) -> Zone {
         high: marks.high.0,
         boost: 0,
         foreign: Foreign::after_boot(zone.free.0),
+        contended: Pageblock::of(HUGE_PAGES),
         reserve: zone.protection.get(highest).map_or(0, |pages| pages.0),
         lru: [0; 4],
         unevictable: 0,

@@ -1,28 +1,45 @@
 //! Buffer heads: what a file system keeps for the block of each page that was written to, until the
 //! page is freed (`fs/buffer.c`).
 
+use alloc::vec::Vec;
+
 use crate::folio::PageId;
 use crate::memory::Memory;
 use crate::pcp::List;
-use crate::writeback::Tags;
+use crate::slab::{Cache, SlabId};
 
-/// Buffer heads that share a page of slab: 104 bytes each.
-const HEADS_PER_PAGE: u64 = 39;
+/// No buffer head.
+const NONE: SlabId = SlabId::MAX;
 
 /// The buffer heads of all files; blocks are as large as pages.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(crate) struct Buffers {
     /// The file system has none.
     pub(crate) none: bool,
-    pages: Tags,
-    heads: u64,
-    slab_pages: u64,
+    /// 104 bytes each: 39 share a page.
+    cache: Cache,
+    /// The slab of each page's head; no memory before the first.
+    slabs: Vec<SlabId>,
+}
+
+impl Default for Buffers {
+    fn default() -> Self {
+        Self {
+            none: false,
+            cache: Cache::new(39, 120),
+            slabs: Vec::new(),
+        }
+    }
 }
 
 impl Buffers {
     /// Pages of slab that they take.
     pub(crate) fn slab_pages(&self) -> u64 {
-        self.slab_pages
+        self.cache.len()
+    }
+
+    fn slab(&self, page: PageId) -> SlabId {
+        self.slabs.get(page as usize).copied().unwrap_or(NONE)
     }
 }
 
@@ -30,32 +47,36 @@ impl Memory {
     /// A page of a file is written to: its block gets a buffer head, unless it has one
     /// (`create_empty_buffers`).
     pub(crate) fn create_buffers(&mut self, page: PageId) {
-        if self.objects.buffers.none || self.objects.buffers.pages.has(page) {
+        if self.objects.buffers.none || self.objects.buffers.slab(page) != NONE {
             return;
         }
-        let is_full = |buffers: &Buffers| buffers.heads >= buffers.slab_pages * HEADS_PER_PAGE;
-        if is_full(&self.objects.buffers) && self.draw_for_kernel(List::Heads).is_ok() {
-            self.objects.buffers.slab_pages += 1;
+        let taken = self.objects.buffers.cache.take();
+        let slab = taken.or_else(|| {
+            let zone = self.draw_for_kernel(List::Heads).ok()?;
+            Some(self.objects.buffers.cache.add(zone))
+        });
+        // Such a request does not fail; where nothing at all is free the page has none.
+        let Some(slab) = slab else { return };
+        let slabs = &mut self.objects.buffers.slabs;
+        if slabs.len() <= page as usize {
+            slabs.resize(page as usize + 1, NONE);
         }
-        // Such a request does not fail; where nothing at all is free the next one makes up for it.
-        let buffers = &mut self.objects.buffers;
-        buffers.pages.set(page);
-        buffers.heads += 1;
+        slabs[page as usize] = slab;
     }
 
     /// A page is freed, and with it its buffer head (`try_to_free_buffers`).
     pub(crate) fn free_buffers(&mut self, page: PageId) {
         let buffers = &mut self.objects.buffers;
-        if buffers.heads == 0 || !buffers.pages.has(page) {
+        let slab = buffers.slab(page);
+        if slab == NONE {
             return;
         }
-        buffers.pages.clear(page);
-        buffers.heads -= 1;
-        while self.objects.buffers.slab_pages > self.objects.buffers.heads.div_ceil(HEADS_PER_PAGE)
-        {
-            self.release_of_kernel(List::Heads);
-            self.objects.buffers.slab_pages -= 1;
-        }
+        buffers.slabs[page as usize] = NONE;
+        let mut zones = Vec::new();
+        buffers.cache.give(slab, &mut zones);
+        zones
+            .into_iter()
+            .for_each(|zone| self.release_to(zone, List::Heads));
     }
 }
 
@@ -75,6 +96,10 @@ mod tests {
         memory.free_buffers(50);
         assert_eq!(slab(&memory), two_more, "it was never written to");
         (0..40).for_each(|page| memory.free_buffers(page));
-        assert_eq!(slab(&memory), before);
+        assert_eq!(slab(&memory), two_more, "the CPU keeps a few");
+        (0..39 * 30).for_each(|page| memory.create_buffers(page));
+        (0..39 * 30).for_each(|page| memory.free_buffers(page));
+        let kept = slab(&memory).0 - before.0;
+        assert!((5..30).contains(&kept), "{kept}");
     }
 }

@@ -10,12 +10,10 @@ use crate::memcontrol::GroupId;
 use crate::memory::Memory;
 use crate::page_alloc::{HUGE_PAGES, Mark, NoPage, Zone};
 use crate::pcp::List;
-
-/// Tree nodes that share a slab (`radix_tree_node`: on one CPU 14 objects of 576 bytes).
-const NODES_PER_SLAB: u64 = 14;
+use crate::slab::{Cache, SlabId};
 
 /// What the kernel keeps for the pages of files and regions.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(crate) struct Objects {
     /// Entries (pages and shadows) in each node of the trees, by page index / 64. An anonymous
     /// page's entry is that of its swap slot.
@@ -25,8 +23,10 @@ pub(crate) struct Objects {
     huge: Vec<PageId>,
     /// The group that pays for each node; empty where there is none but the root.
     node_groups: Vec<u8>,
-    tree_nodes: u64,
-    slab_pages: u64,
+    /// The slab of each node.
+    node_slabs: Vec<SlabId>,
+    /// `radix_tree_node`: on one CPU 14 objects of 576 bytes share a slab.
+    tree_nodes: Cache,
     pub(crate) buffers: Buffers,
     pub(crate) page_table_pages: u64,
     /// Pages that say what lies in each swap slot, and those that processes and the bench have
@@ -36,10 +36,27 @@ pub(crate) struct Objects {
     pub(crate) zram_pages: u64,
 }
 
+impl Default for Objects {
+    fn default() -> Self {
+        Self {
+            node_entries: Vec::new(),
+            huge: Vec::new(),
+            node_groups: Vec::new(),
+            node_slabs: Vec::new(),
+            tree_nodes: Cache::new(14, 52),
+            buffers: Buffers::default(),
+            page_table_pages: 0,
+            held_pages: 0,
+            zram_pages: 0,
+        }
+    }
+}
+
 impl Objects {
     /// Makes room for the nodes of pages up to `end`.
     pub(crate) fn grow(&mut self, end: PageId, has_groups: bool) {
         self.node_entries.resize((end / NODE_PAGES) as usize, 0);
+        self.node_slabs.resize((end / NODE_PAGES) as usize, 0);
         if has_groups {
             self.node_groups.resize((end / NODE_PAGES) as usize, 0);
         }
@@ -69,7 +86,7 @@ impl Objects {
 
     /// Pages of slabs that reclaim can have, beside those that boot left.
     pub(crate) fn slab_pages(&self) -> u64 {
-        self.slab_pages + self.buffers.slab_pages()
+        self.tree_nodes.len() * List::Slab.block() + self.buffers.slab_pages()
     }
 
     /// All pages that they take.
@@ -96,8 +113,7 @@ impl Memory {
     pub(crate) fn tree_insert(&mut self, page: PageId) -> Result<(), NoPage> {
         let node = (page / NODE_PAGES) as usize;
         if self.objects.node_entries[node] == 0 {
-            self.take_slab_for(self.objects.tree_nodes + 1)?;
-            self.objects.tree_nodes += 1;
+            self.objects.node_slabs[node] = self.take_tree_node()?;
             if self.groups.any() && self.kind(page) == Kind::File {
                 self.objects.node_groups[node] = self.charge_node() as u8;
             }
@@ -111,30 +127,31 @@ impl Memory {
         let entries = &mut self.objects.node_entries[(page / NODE_PAGES) as usize];
         *entries -= 1;
         if *entries == 0 {
-            self.objects.tree_nodes -= 1;
             let group = self
                 .objects
                 .node_groups
                 .get_mut((page / NODE_PAGES) as usize);
             let group = group.map_or(0, core::mem::take);
             self.uncharge_node(GroupId::from(group));
-            self.give_spare_slab();
+            self.give_tree_node(page);
         }
     }
 
-    fn take_slab_for(&mut self, nodes: u64) -> Result<(), NoPage> {
-        while self.objects.slab_pages < slab_for(nodes) {
-            self.draw_for_kernel(List::Slab)?;
-            self.objects.slab_pages += List::Slab.block();
+    fn take_tree_node(&mut self) -> Result<SlabId, NoPage> {
+        if let Some(slab) = self.objects.tree_nodes.take() {
+            return Ok(slab);
         }
-        Ok(())
+        let zone = self.draw_for_kernel(List::Slab)?;
+        Ok(self.objects.tree_nodes.add(zone))
     }
 
-    fn give_spare_slab(&mut self) {
-        while self.objects.slab_pages > slab_for(self.objects.tree_nodes) {
-            self.release_of_kernel(List::Slab);
-            self.objects.slab_pages -= List::Slab.block();
-        }
+    fn give_tree_node(&mut self, page: PageId) {
+        let slab = self.objects.node_slabs[(page / NODE_PAGES) as usize];
+        let mut zones = Vec::new();
+        self.objects.tree_nodes.give(slab, &mut zones);
+        zones
+            .into_iter()
+            .for_each(|zone| self.release_to(zone, List::Slab));
     }
 
     /// Takes what the kernel allocates for a swap area of so many slots when it is switched on: a
@@ -181,11 +198,11 @@ impl Memory {
 
     /// Takes a block for the kernel's own use, by way of a zone's per-CPU lists: from the highest
     /// zone above low or, once kswapd is woken, above min. Where none is, from the one with most
-    /// free pages: such requests reclaim, or may use the reserve, and are small.
+    /// free pages: such requests reclaim, or may use the reserve, and are small. Returns the zone.
     ///
     /// # Errors
     /// No zone has so many free pages.
-    pub(crate) fn draw_for_kernel(&mut self, list: List) -> Result<(), NoPage> {
+    pub(crate) fn draw_for_kernel(&mut self, list: List) -> Result<usize, NoPage> {
         let pages = list.block();
         let zone = self.zone_for_kernel(pages);
         let zone = zone.or_else(|| self.largest_free(pages));
@@ -199,7 +216,7 @@ impl Memory {
         }
         self.zones[zone].free -= drawn;
         *self.zones[zone].of_kernel(list) += pages;
-        Ok(())
+        Ok(zone)
     }
 
     /// Gives a block of the kernel's own back, from the highest zone that has one.
@@ -208,14 +225,21 @@ impl Memory {
         let zone = zones
             .find(|&zone| *self.zones[zone].of_kernel(list) > 0)
             .expect("one was taken");
+        self.release_to(zone, list);
+    }
+
+    /// Gives a block of a zone back.
+    pub(crate) fn release_to(&mut self, zone: usize, list: List) {
         let state = self.zone_state(zone);
         let from = &mut self.zones[zone];
         *from.of_kernel(list) -= list.block();
         let given = from.pcp.free(list, state);
         from.free += given;
         match list {
-            List::Users | List::Huge => from.users_give(given),
-            List::Slab | List::Heads if !self.is_highest(zone) => {}
+            List::Users | List::Huge => {}
+            List::Slab | List::Heads if !self.is_highest(zone) => {
+                self.zones[zone].slab_gives(given)
+            }
             List::Slab | List::Heads | List::Unmovable => self.kernel_gives(zone, given),
         }
     }
@@ -240,15 +264,10 @@ impl Memory {
     /// # Errors
     /// There is no page left at all.
     pub(crate) fn take_kernel_page(&mut self) -> Result<(), NoPage> {
-        self.draw_for_kernel(List::Unmovable)
+        self.draw_for_kernel(List::Unmovable).map(|_| ())
     }
 
     pub(crate) fn give_kernel_page(&mut self) {
         self.release_of_kernel(List::Unmovable);
     }
-}
-
-/// Slab pages that so many tree nodes need.
-fn slab_for(nodes: u64) -> u64 {
-    nodes.div_ceil(NODES_PER_SLAB) * List::Slab.block()
 }

@@ -12,6 +12,7 @@ use crate::direct::DirectReclaim;
 use crate::folio::{PageId, State};
 use crate::memcontrol::Charging;
 use crate::memory::Memory;
+use crate::pageblock::Pageblock;
 #[cfg(test)]
 use crate::pcp::Tuning;
 use crate::pcp::{List, Pcp, ZoneState};
@@ -33,6 +34,8 @@ pub(crate) struct Zone {
     /// What its watermarks are raised by for now.
     pub(crate) boost: u64,
     pub(crate) foreign: Foreign,
+    /// The block that slab and users take from each other, in a lower zone.
+    pub(crate) contended: Pageblock,
     /// Pages withheld from requests that could use a higher zone (`protection` of the highest).
     pub(crate) reserve: u64,
     /// Pages on each LRU list, and pages that are locked into memory.
@@ -128,6 +131,7 @@ impl Zone {
             high: min + min / 2,
             boost: 0,
             foreign: Foreign::default(),
+            contended: Pageblock::of(HUGE_PAGES),
             reserve: 0,
             lru: [0; 4],
             unevictable: 0,
@@ -205,6 +209,7 @@ impl Memory {
         self.draw(zone);
         self.count_allocation(zone, 1);
         self.settle();
+        self.zones[zone].contended.place(page);
         self.folios.place(page, zone, state);
         Ok(())
     }
@@ -246,7 +251,9 @@ impl Memory {
     /// Frees the page that `page` occupies; its state is the caller's business.
     pub(crate) fn free(&mut self, page: PageId) {
         self.free_buffers(page);
-        self.release(self.folios.zone(page));
+        let zone = self.folios.zone(page);
+        self.zones[zone].users_give(page);
+        self.release(zone);
         self.uncharge_page(page, 1);
         self.events.pgfree += 1;
     }
@@ -281,7 +288,6 @@ impl Memory {
         let state = self.zone_state(zone);
         let zone = &mut self.zones[zone];
         let given = zone.pcp.free(List::Users, state);
-        zone.users_give(given);
         zone.free += given;
     }
 

@@ -24,24 +24,26 @@ pub(crate) enum List {
     Unmovable,
     /// Users' base pages.
     Users,
+    /// Slabs of buffer heads: single pages of what can be reclaimed.
+    Heads,
     /// Slabs of the page cache's tree nodes.
     Slab,
     /// Users' huge pages.
     Huge,
-    /// Slabs of one page of what can be reclaimed, buffer heads: from the slab's blocks, but by the
-    /// list of the kernel's own single pages.
-    Heads,
 }
 
 impl List {
-    const ALL: [Self; 4] = [Self::Unmovable, Self::Users, Self::Slab, Self::Huge];
+    const ALL: [Self; 5] = [
+        Self::Unmovable,
+        Self::Users,
+        Self::Heads,
+        Self::Slab,
+        Self::Huge,
+    ];
 
     /// Its place among the lists.
     const fn slot(self) -> usize {
-        match self {
-            Self::Heads => Self::Unmovable as usize,
-            list => list as usize,
-        }
+        self as usize
     }
 
     /// Pages of a block.
@@ -115,7 +117,7 @@ impl Pcp {
     /// Lists with so many pages of users', which boot has freed.
     pub(crate) fn new(count: u64, batch: u64, high: u64, tuning: Tuning) -> Self {
         Self {
-            lists: [0, count, 0, 0],
+            lists: [0, count, 0, 0, 0],
             rest: 0,
             batch: batch.max(1),
             high,
@@ -131,8 +133,8 @@ impl Pcp {
         let own = half * KERNEL_LISTS;
         if count >= own {
             let slab = half - half % List::Slab.block();
-            pcp.lists = [half, count - own, slab, 0];
-            pcp.rest = own - half - slab;
+            pcp.lists = [half, count - own, half, slab, 0];
+            pcp.rest = own - 2 * half - slab;
         }
         pcp
     }
@@ -432,20 +434,24 @@ mod tests {
     #[test]
     fn what_is_given_back_comes_from_the_freed_pages_list_first() {
         let mut pcp = Pcp::new(100, 31, 0, FIXED);
-        pcp.lists = [10, 100, 8, 512];
+        pcp.lists = [10, 100, 6, 8, 512];
         assert_eq!(pcp.give(List::Slab, 3), 4, "whole slabs");
-        assert_eq!(pcp.lists, [10, 100, 4, 512]);
-        assert_eq!(pcp.give(List::Users, 105), 100 + 4 + 512);
-        assert_eq!(pcp.give(List::Unmovable, 50), 10, "all that is left");
+        assert_eq!(pcp.lists, [10, 100, 6, 4, 512]);
+        assert_eq!(pcp.give(List::Users, 107), 100 + 6 + 2);
+        assert_eq!(
+            pcp.give(List::Unmovable, 550),
+            10 + 2 + 512,
+            "all that is left"
+        );
     }
 
     #[test]
     fn what_boot_has_left_on_other_lists_comes_back_when_all_does() {
         let mut pcp = Pcp::after_boot(452, 31, 4000, FIXED);
-        assert_eq!((pcp.lists, pcp.rest), ([15, 347, 14, 0], 76));
-        assert_eq!((pcp.count(), pcp.give(List::Users, 1000)), (452, 376));
-        assert_eq!((pcp.drain(), pcp.count()), (76, 0));
-        assert_eq!(Pcp::after_boot(5, 31, 4000, FIXED).lists, [0, 5, 0, 0]);
+        assert_eq!((pcp.lists, pcp.rest), ([15, 347, 15, 14, 0], 61));
+        assert_eq!((pcp.count(), pcp.give(List::Users, 1000)), (452, 391));
+        assert_eq!((pcp.drain(), pcp.count()), (61, 0));
+        assert_eq!(Pcp::after_boot(5, 31, 4000, FIXED).lists, [0, 5, 0, 0, 0]);
     }
 
     #[test]

@@ -25,7 +25,8 @@ use mm::workload::{Action, Huge, Pattern, Step, Target};
 
 use crate::error::Error;
 use crate::memory::Memory;
-use crate::page_alloc::Zone;
+use crate::page_alloc::{HUGE_PAGES, Zone};
+use crate::pageblock::Pageblock;
 
 /// The largest machine, memory and files together, that is simulated page by page by default.
 const EXACT: u64 = 32 << 30;
@@ -226,6 +227,7 @@ impl Zone {
             high: self.high / scale,
             reserve: self.reserve / scale,
             foreign: self.foreign.part(scale),
+            contended: Pageblock::of((HUGE_PAGES / scale).max(1)),
             ..self.clone()
         };
         zone.pcp = self.pcp.part(scale, zone.low, zone.managed);
