@@ -8,10 +8,10 @@
 //! but that one has users' pages in it too, so the watermarks are boosted, and again when users,
 //! who have no other page left, take it back. Where no block is half free, pages come from the
 //! block that boot has begun to use, or one by one. In the highest zone the kernel's objects of all
-//! kinds have blocks; where these run out of free pages, and no block is free as a whole, pages
-//! come one by one from users' blocks, or users' from the kernel's, and each boosts. Until 6.9 all
-//! free pages of a block come with the one that is taken, so that such boosts are few: they are
-//! left out there.
+//! kinds have blocks; where these run out of free pages, and no block is free as a whole or by
+//! half, pages come one by one from users' blocks, or users' from the kernel's, and each boosts.
+//! Until 6.9 all free pages of a block come with the one that is taken, so that such boosts are
+//! few: they are left out there.
 
 use mm::formula::watermarks::{ZoneSize, boosted};
 use mm::units::Pages;
@@ -66,6 +66,49 @@ impl Zone {
             let elsewhere = self.free_of_users().saturating_sub(self.contended.free());
             (elsewhere..pages).for_each(|_| self.contended.users_draw());
         }
+    }
+
+    /// The kernel draws pages of the highest zone: its own, those of blocks that are free as a
+    /// whole, of the contended one where half of that is free, or one by one users'. How many times
+    /// that boosts.
+    fn kernel_draws(&mut self, pages: u64, block: u64) -> u64 {
+        let free = self.free_of_users();
+        let missing = pages.saturating_sub(self.foreign.slab);
+        let claimed = missing.div_ceil(block) * block;
+        let is_half = !self.contended.is_slabs && self.contended.has_half();
+        let mut boosts = 0;
+        if missing > 0 && free >= claimed + block {
+            self.foreign.slab += claimed;
+            self.contended = Pageblock::of(block);
+            self.contended.is_slabs = true;
+        } else if missing > 0 && is_half {
+            self.foreign.slab += self.contended.free().min(free);
+            self.contended.is_slabs = true;
+            boosts = 1;
+        }
+        let stolen = pages.saturating_sub(self.foreign.slab);
+        self.foreign.slab = self.foreign.slab.saturating_sub(pages);
+        if self.contended.is_slabs {
+            self.contended.slab_takes(pages.min(block));
+        }
+        boosts + stolen.min(FULLY_BOOSTED)
+    }
+
+    /// Users draw pages of the highest zone: theirs, those of the contended block where half of it
+    /// is free, or one by one the kernel's. How many times that boosts.
+    fn users_draw_highest(&mut self, pages: u64) -> u64 {
+        let is_half = self.contended.is_slabs && self.contended.has_half();
+        let comes_back = self.free_of_users() < pages && is_half;
+        if comes_back {
+            self.contended.is_slabs = false;
+            let free = self.contended.free().min(self.foreign.slab);
+            self.foreign.slab -= free;
+        }
+        let free = self.free_of_users();
+        let stolen = pages.saturating_sub(free).min(self.foreign.slab);
+        self.users_draw(pages.min(free));
+        self.foreign.slab -= stolen;
+        u64::from(comes_back) + stolen.min(FULLY_BOOSTED)
     }
 
     /// A page of users' comes back: it is the slab's where it lies in a block of the slab's.
@@ -140,34 +183,32 @@ impl Memory {
     }
 
     /// The kernel is about to take pages of a zone. In the highest zone all of its objects have
-    /// blocks: where these have too few free pages, a block that is free as a whole becomes one of
-    /// them, or pages come one by one from users' blocks.
+    /// blocks.
     pub(crate) fn kernel_takes(&mut self, zone: usize, pages: u64) {
         if !self.is_highest(zone) {
             return self.zones[zone].foreign.kernel_takes(pages);
         }
-        let block = self.block();
-        let free = self.zones[zone].free_of_users();
-        let own = &mut self.zones[zone].foreign.slab;
-        if self.rules.takes_pages_with_the_block {
-            return;
+        if !self.rules.takes_pages_with_the_block {
+            let block = self.block();
+            let boosts = self.zones[zone].kernel_draws(pages, block);
+            (0..boosts).for_each(|_| self.boost_watermarks(zone));
         }
-        let missing = pages.saturating_sub(*own);
-        let claimed = missing.div_ceil(block) * block;
-        if missing > 0 && free < claimed + block {
-            *own = 0;
-            return (0..missing.min(FULLY_BOOSTED)).for_each(|_| self.boost_watermarks(zone));
-        }
-        *own = *own + claimed - pages;
     }
 
     /// The kernel has given pages of a zone back.
     pub(crate) fn kernel_gives(&mut self, zone: usize, pages: u64) {
         let is_highest = self.is_highest(zone);
-        let foreign = &mut self.zones[zone].foreign;
+        let Zone {
+            foreign, contended, ..
+        } = &mut self.zones[zone];
         match is_highest {
             true if self.rules.takes_pages_with_the_block => {}
-            true => foreign.slab += pages,
+            true => {
+                foreign.slab += pages;
+                if contended.is_slabs {
+                    contended.slab_gives(pages);
+                }
+            }
             false => foreign.kernel_gives(pages),
         }
     }
@@ -176,18 +217,19 @@ impl Memory {
         zone + 1 == self.zones.len()
     }
 
-    /// Users are about to take some of a zone's free pages: where theirs are too few, they take the
-    /// slab's blocks, or in the highest zone the pages that are missing from the kernel's.
+    /// Users are about to take some of a zone's free pages: where theirs are too few, they take
+    /// those of the slab's blocks.
     pub(crate) fn users_take(&mut self, zone: usize, pages: u64) {
         let is_highest = self.is_highest(zone);
         let from = &mut self.zones[zone];
-        let free = from.free_of_users();
         if is_highest {
-            let missing = pages.saturating_sub(free).min(from.foreign.slab);
-            from.foreign.slab -= missing;
-            return (0..missing.min(FULLY_BOOSTED)).for_each(|_| self.boost_watermarks(zone));
+            let boosts = match self.rules.takes_pages_with_the_block {
+                true => 0,
+                false => from.users_draw_highest(pages),
+            };
+            return (0..boosts).for_each(|_| self.boost_watermarks(zone));
         }
-        let comes_back = free < pages && from.foreign.slab > 0;
+        let comes_back = from.free_of_users() < pages && from.foreign.slab > 0;
         if comes_back {
             from.contended.is_slabs = false;
             from.foreign.slab = 0;
@@ -328,6 +370,20 @@ mod tests {
             memory.users_take(1, 500);
             assert_eq!(memory.boosts(1) == 0, takes_pages_with_the_block);
         }
+    }
+
+    #[test]
+    fn half_a_block_of_the_highest_zone_goes_back_and_forth_with_a_boost_each_time() {
+        let mut memory = memory(224);
+        memory.zones[1].free = 2000;
+        memory.kernel_takes(1, 31);
+        assert_eq!((memory.boosts(1), memory.zones[1].foreign.slab), (0, 481));
+        memory.zones[1].free = 481;
+        memory.users_take(1, 1);
+        assert_eq!((memory.boosts(1), memory.zones[1].foreign.slab), (512, 0));
+        memory.zones[1].free = 480;
+        memory.kernel_takes(1, 31);
+        assert_eq!((memory.boosts(1), memory.zones[1].foreign.slab), (1024, 449));
     }
 
     #[test]
