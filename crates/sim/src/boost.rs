@@ -383,7 +383,10 @@ mod tests {
         assert_eq!((memory.boosts(1), memory.zones[1].foreign.slab), (512, 0));
         memory.zones[1].free = 480;
         memory.kernel_takes(1, 31);
-        assert_eq!((memory.boosts(1), memory.zones[1].foreign.slab), (1024, 449));
+        assert_eq!(
+            (memory.boosts(1), memory.zones[1].foreign.slab),
+            (1024, 449)
+        );
     }
 
     #[test]

@@ -199,7 +199,10 @@ impl Reader<'_> {
     /// Allocates a page and puts it into the file's tree, locked.
     pub(crate) fn insert(&mut self, page: PageId, effort: Effort) -> Result<(), NoPage> {
         let history = self.memory.history(page);
-        self.memory.allocate_with(effort, page, State::Reading)?;
+        self.memory.hold_shadow_node(page);
+        let allocated = self.memory.allocate_with(effort, page, State::Reading);
+        self.memory.let_go_shadow_node(page, allocated.is_ok());
+        allocated?;
         if history == History::None
             && let Err(why) = self.memory.tree_insert(page)
         {

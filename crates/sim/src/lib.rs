@@ -65,6 +65,7 @@ mod rules;
 pub mod sampling;
 mod scan_control;
 mod sched;
+mod shadow_nodes;
 mod shrink;
 mod slab;
 mod support;

@@ -74,6 +74,8 @@ pub(crate) struct Lruvec {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Stats {
     lists: [u64; 4],
+    /// Pages on its own lists.
+    own: u64,
     activated_refaults: [u64; 2],
     /// Pages of files that are dirty, and that are being written.
     dirty: [u64; 2],
@@ -85,6 +87,7 @@ impl Memory {
         for group in 0..self.lruvecs.len() {
             let stats = Stats {
                 lists: Lru::ALL.map(|lru| self.list_below(group, lru)),
+                own: self.own_pages(group),
                 activated_refaults: self.lruvecs[group].activated_refaults,
                 dirty: self.dirty_below(group),
             };
@@ -98,6 +101,18 @@ impl Memory {
             true => self.lruvecs[group].stats.lists[lru as usize],
             false => self.list_below(group, lru),
         }
+    }
+
+    /// Pages on a group's own lists, as reclaim knows them.
+    pub(crate) fn known_own_pages(&self, group: usize) -> u64 {
+        match self.rules.stats_lag {
+            true => self.lruvecs[group].stats.own,
+            false => self.own_pages(group),
+        }
+    }
+
+    fn own_pages(&self, group: usize) -> u64 {
+        Lru::ALL.map(|lru| self.list_of(group, lru)).iter().sum()
     }
 
     /// Refaults that were activated, as reclaim knows them.

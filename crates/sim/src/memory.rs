@@ -24,6 +24,7 @@ use crate::page_alloc::{Allocation, Zone};
 use crate::page_io::PageIo;
 use crate::rmap::Rmap;
 use crate::rules::Rules;
+use crate::shadow_nodes::ShadowNodes;
 use crate::swap::Swap;
 use crate::swap_state::SwapReadahead;
 use crate::timer::Clock;
@@ -87,6 +88,7 @@ pub(crate) struct Memory {
     /// CPU time after which a step lets the scheduler look, in picoseconds.
     pub(crate) budget: u64,
     pub(crate) objects: Objects,
+    pub(crate) shadow_nodes: ShadowNodes,
     /// Resident anonymous pages, and those of them in huge pages.
     pub(crate) anon_pages: u64,
     pub(crate) anon_huge_pages: u64,
@@ -140,6 +142,7 @@ impl Memory {
             stalls: Vec::new(),
             budget: u64::MAX,
             objects: Objects::default(),
+            shadow_nodes: ShadowNodes::default(),
             anon_pages: 0,
             anon_huge_pages: 0,
             file_mapped: 0,

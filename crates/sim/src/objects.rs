@@ -89,6 +89,17 @@ impl Objects {
         self.tree_nodes.len() * List::Slab.block() + self.buffers.slab_pages()
     }
 
+    /// Whether a node holds pages or shadows.
+    pub(crate) fn has_entries(&self, node: u32) -> bool {
+        self.node_entries[node as usize] > 0
+    }
+
+    /// The group that pays for a node.
+    pub(crate) fn group_of_node(&self, node: u32) -> GroupId {
+        let group = self.node_groups.get(node as usize);
+        group.map_or(0, |&group| GroupId::from(group))
+    }
+
     /// All pages that they take.
     pub(crate) fn pages(&self) -> u64 {
         self.slab_pages() + self.page_table_pages + self.held_pages + self.zram_pages

@@ -339,6 +339,7 @@ impl Memory {
     fn end_scan(&mut self, pass: &mut Pass, scan: &Scan) {
         self.age_active_anon(scan.group, &pass.control);
         self.unplug();
+        self.shrink_shadow_nodes(scan.group, pass.control.priority);
         pass.scanned += scan.scanned;
         pass.reclaimed += scan.reclaimed;
     }

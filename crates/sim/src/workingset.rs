@@ -32,10 +32,12 @@ impl Memory {
         self.swap_cached -= u64::from(slot.is_some());
         if self.rules.lru_gen.enabled {
             let shadow = self.generation_shadow(page);
-            return self.folios.leave_shadow(page, shadow, slot);
+            self.folios.leave_shadow(page, shadow, slot);
+            return self.list_shadow_node(page);
         }
         let shadow = self.pack_shadow(self.reclaiming);
         self.folios.leave_shadow(page, shadow, slot);
+        self.list_shadow_node(page);
         self.age_nonresident(self.reclaiming, 1);
     }
 

@@ -120,6 +120,31 @@ fn a_reader_stays_within_its_groups_maximum_and_nobody_stalls_for_it() {
     assert_eq!(counter(&outcome, "read", "allocstall_movable"), 0);
 }
 
+/// 300 MiB read twice within 64 MiB: 76800 refaults on 6.1, and 27648 on 6.12, where the group's
+/// pages are those of the last flush.
+#[test]
+fn shadow_entries_beyond_an_eighth_of_the_groups_pages_are_dropped() {
+    let refaults = |max: &str| {
+        let steps = vec![
+            step(Action::Access(read(0))),
+            snapshot("once"),
+            step(Action::Access(read(0))),
+            snapshot("twice"),
+        ];
+        let process = in_group("g", process("a", steps));
+        let groups = vec![cgroup("g", &[("memory.max", max)])];
+        let outcome = run(&grouped(&[100], groups, vec![process]));
+        let counter = |name| counter(&outcome, name, "workingset_refault_file");
+        counter("twice") - counter("once")
+    };
+    assert_eq!(refaults("16M"), 100 * 256, "400 nodes, and 512 may be left");
+    let few = refaults("1M");
+    assert!(
+        few < 100 * 256 * 3 / 4,
+        "{few}: a batch of 128 nodes is gone"
+    );
+}
+
 #[test]
 fn above_the_high_limit_a_reader_reclaims_on_its_way_and_does_not_sleep() {
     let limited = reader(&[("memory.high", "8M")], vec![]);

@@ -66,6 +66,7 @@ impl Memory {
             return Progress::More;
         }
         self.unplug();
+        self.shrink_shadow_nodes(scan.group, pass.control.priority);
         let only_dirty = scan.unqueued_dirty > 0 && scan.unqueued_dirty == scan.files;
         if only_dirty && !self.rules.aging_wakes_flushers {
             self.wake_flushers();

@@ -8,7 +8,7 @@ use crate::page_alloc::{HUGE_PAGES, NoPage};
 use crate::vmscan::{BATCH, Control, Reclaimer};
 
 /// A node of a file's tree, and the pointer by which its group is known.
-const NODE_BYTES: u64 = 576 + 8;
+pub(crate) const NODE_BYTES: u64 = 576 + 8;
 
 /// A charge that has not succeeded yet, kept from one attempt to the next.
 #[derive(Clone, Debug)]

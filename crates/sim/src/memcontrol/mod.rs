@@ -4,7 +4,7 @@
 //! Groups are numbered; a parent comes before its children, in the order in which they were made,
 //! which is the order in which reclaim walks them.
 
-mod charge;
+pub(crate) mod charge;
 mod errand;
 mod events;
 mod files;

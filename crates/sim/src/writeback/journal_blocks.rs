@@ -64,7 +64,10 @@ impl Memory {
 
     fn insert_journal_block(&mut self, page: PageId) -> bool {
         let history = self.history(page);
-        if !self.allocate_at_once(page, State::Reading) {
+        self.hold_shadow_node(page);
+        let has_come = self.allocate_at_once(page, State::Reading);
+        self.let_go_shadow_node(page, has_come);
+        if !has_come {
             return false;
         }
         if history == History::None && self.tree_insert(page).is_err() {
