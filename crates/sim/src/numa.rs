@@ -67,7 +67,7 @@ pub(crate) struct Nodes {
     /// The running task is on the first of two.
     pub(crate) on_first: bool,
     /// Pages of files that are dirty or being written, of the first node and of the last.
-    pub(crate) pending: [u64; 2],
+    pending: [u64; 2],
 }
 
 impl Nodes {

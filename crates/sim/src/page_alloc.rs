@@ -34,7 +34,7 @@ pub(crate) struct Zone {
     /// What its watermarks are raised by for now.
     pub(crate) boost: u64,
     pub(crate) foreign: Foreign,
-    /// The block that slab and users take from each other, in a lower zone.
+    /// The block that the kernel's objects and users take from each other.
     pub(crate) contended: Pageblock,
     /// Pages withheld from requests that could use a higher zone (`protection` of the highest).
     pub(crate) reserve: u64,

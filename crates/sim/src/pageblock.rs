@@ -1,6 +1,6 @@
-//! The pageblock of a lower zone that the slab and users take from each other. It is the last one
-//! that is free, as the zone's reserve keeps about half of one so; which of its pages users have
-//! decides when that half is free again.
+//! The pageblock of a zone that the kernel's objects (in a lower zone the slab's) and users take
+//! from each other. In a lower zone it is the last one that is free, as the zone's reserve keeps
+//! about half of one so; which of its pages users have decides when that half is free again.
 
 use alloc::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use crate::folio::PageId;
 /// The block. Its free pages are its owner's.
 #[derive(Clone, Debug)]
 pub(crate) struct Pageblock {
-    /// Its migrate type is the slab's.
+    /// Its migrate type is the slab's; in the highest zone, one of the kernel's.
     pub(crate) is_slabs: bool,
     pages: u64,
     /// Free pages of the half that is taken from last, the largest piece, and of the other.
@@ -71,7 +71,6 @@ impl Pageblock {
 
     /// A page of users' is freed; whether it lies in the block.
     pub(crate) fn users_give(&mut self, page: PageId) -> bool {
-        // Few blocks have any.
         let part = match self.users.is_empty() {
             true => None,
             false => self.users.remove(&page),

@@ -41,11 +41,6 @@ impl List {
         Self::Huge,
     ];
 
-    /// Its place among the lists.
-    const fn slot(self) -> usize {
-        self as usize
-    }
-
     /// Pages of a block.
     pub(crate) const fn block(self) -> u64 {
         match self {
@@ -174,18 +169,18 @@ impl Pcp {
             Tuning::Fixed { free_factor } => *free_factor >>= 1,
             Tuning::Auto(auto) => auto.free_count >>= 1,
         }
-        let drawn = match self.lists[list.slot()] {
+        let drawn = match self.lists[list as usize] {
             0 => self.drawn_blocks(list, zone).min(zone.free / list.block()) * list.block(),
             _ => 0,
         };
-        let left = &mut self.lists[list.slot()];
+        let left = &mut self.lists[list as usize];
         *left = (*left + drawn).saturating_sub(list.block());
         drawn
     }
 
     /// Takes a block back; returns how many pages go on to the zone (`free_unref_page_commit`).
     pub(crate) fn free(&mut self, list: List, zone: ZoneState) -> u64 {
-        self.lists[list.slot()] += list.block();
+        self.lists[list as usize] += list.block();
         self.overflow(list, zone)
     }
 
@@ -320,8 +315,8 @@ impl Pcp {
     fn give(&mut self, first: List, wanted: u64) -> u64 {
         let mut given = 0;
         for step in 0..List::ALL.len() {
-            let list = List::ALL[(first.slot() + step) % List::ALL.len()];
-            let left = &mut self.lists[list.slot()];
+            let list = List::ALL[(first as usize + step) % List::ALL.len()];
+            let left = &mut self.lists[list as usize];
             let missing = wanted.saturating_sub(given);
             let gives = (missing.div_ceil(list.block()) * list.block()).min(*left);
             *left -= gives;

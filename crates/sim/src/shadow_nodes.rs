@@ -9,7 +9,7 @@ use mm::units::PageSize;
 
 use crate::folio::{NODE_PAGES, PageId, State};
 use crate::lruvec::Kind;
-use crate::memcontrol::charge::NODE_BYTES;
+use crate::memcontrol::NODE_BYTES;
 use crate::memory::Memory;
 use crate::writeback::Tags;
 

@@ -4,7 +4,7 @@
 //! Groups are numbered; a parent comes before its children, in the order in which they were made,
 //! which is the order in which reclaim walks them.
 
-pub(crate) mod charge;
+mod charge;
 mod errand;
 mod events;
 mod files;
@@ -24,7 +24,7 @@ use mm::workload::Cgroup;
 
 use crate::error::Error;
 
-pub(crate) use charge::Charging;
+pub(crate) use charge::{Charging, NODE_BYTES};
 pub(crate) use errand::{Came, Errand, Limit};
 pub(crate) use events::Event;
 pub(crate) use files::Written;
