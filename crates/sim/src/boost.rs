@@ -154,9 +154,7 @@ impl Memory {
         if contended.is_slabs {
             contended.slab_takes(pages);
         }
-        if boosts {
-            self.boost_watermarks(zone);
-        }
+        self.boost_watermarks(zone, u64::from(boosts));
     }
 
     /// The slab has no page of a lower zone: it takes a block or what is free of one. How many
@@ -191,7 +189,7 @@ impl Memory {
         if !self.rules.takes_pages_with_the_block {
             let block = self.block();
             let boosts = self.zones[zone].kernel_draws(pages, block);
-            (0..boosts).for_each(|_| self.boost_watermarks(zone));
+            self.boost_watermarks(zone, boosts);
         }
     }
 
@@ -227,7 +225,7 @@ impl Memory {
                 true => 0,
                 false => from.users_draw_highest(pages),
             };
-            return (0..boosts).for_each(|_| self.boost_watermarks(zone));
+            return self.boost_watermarks(zone, boosts);
         }
         let comes_back = from.free_of_users() < pages && from.foreign.slab > 0;
         if comes_back {
@@ -235,19 +233,23 @@ impl Memory {
             from.foreign.slab = 0;
         }
         from.users_draw(pages);
-        if comes_back {
-            self.boost_watermarks(zone);
-        }
+        self.boost_watermarks(zone, u64::from(comes_back));
     }
 
-    fn boost_watermarks(&mut self, zone: usize) {
+    /// Raises a zone's watermarks so many times by a block, and wakes kswapd.
+    fn boost_watermarks(&mut self, zone: usize, times: u64) {
+        if times == 0 {
+            return;
+        }
         let (block, factor) = (Pages(self.block()), self.rules.boost_factor);
         let raised = &mut self.zones[zone];
         let size = ZoneSize {
             kind: raised.kind,
             managed: Pages(raised.managed),
         };
-        raised.boost = boosted(Pages(raised.boost), size, Pages(raised.high), block, factor).0;
+        for _ in 0..times {
+            raised.boost = boosted(Pages(raised.boost), size, Pages(raised.high), block, factor).0;
+        }
         self.wake_kswapd(zone);
     }
 
