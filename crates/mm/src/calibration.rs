@@ -118,6 +118,11 @@ costs! {
         /// What the disk's interrupt takes for a page that has been written, the disk's own copying
         /// of it included.
         written_ps = "written",
+        /// The part of `read_in_ps` that the disk's interrupt takes; 0 where that was not measured.
+        read_done_ps = "read-done",
+        /// The part of `request_ps` that the interrupt takes where the request reads pages of a
+        /// file; 0 where that was not measured.
+        interrupt_ps = "interrupt",
         /// What `fsync` takes longer than the flusher for a page that it hands over.
         fsync_ps = "fsync",
         /// What the flusher takes longer for a page that is mapped: its page-table entries become

@@ -186,7 +186,8 @@ impl Reader<'_> {
                 }
                 return Err(why);
             }
-            self.memory.spent += self.memory.costs.read_in_ps;
+            let costs = &self.memory.costs;
+            self.memory.spent += costs.read_in_ps - costs.read_done_ps;
             if window.mark == Some(index) {
                 self.memory.folios.set(page, Flag::Readahead);
             }

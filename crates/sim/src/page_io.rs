@@ -8,6 +8,7 @@ use mm::units::Nanos;
 use crate::bio::{Bio, Chains};
 use crate::disk::{Direction, Disk, Request, Writer};
 use crate::folio::{PageId, State};
+use crate::lruvec::Kind;
 use crate::memory::Memory;
 
 /// Requests that a plug holds back at most (`BLK_MAX_REQUEST_COUNT`).
@@ -68,6 +69,9 @@ impl Memory {
     /// Sends a request to a disk.
     pub(crate) fn submit(&mut self, disk: usize, request: Request) {
         self.spent += self.costs.request_ps;
+        if self.reads_file(&request) {
+            self.spent -= self.costs.interrupt_ps;
+        }
         let kib = request.length / 1024;
         match request.direction {
             Direction::Read => self.events.pgpgin += kib,
@@ -113,6 +117,11 @@ impl Memory {
         for chain in core::mem::take(&mut request.chains) {
             request.pages.extend(self.io.chains.end(chain));
         }
+        if self.reads_file(&request) {
+            let pages = request.pages.iter().map(|range| range.len() as u64);
+            let pages: u64 = pages.sum();
+            self.in_interrupt += self.costs.interrupt_ps + pages * self.costs.read_done_ps;
+        }
         for page in request.pages.iter().cloned().flatten() {
             match self.writeback.is_writing(page) {
                 true => self.end_writeback(page, disk),
@@ -120,6 +129,13 @@ impl Memory {
             }
         }
         Some(request)
+    }
+
+    /// Whether a request brings pages of a file in.
+    fn reads_file(&self, request: &Request) -> bool {
+        let first = request.pages.first().map(|range| range.start);
+        let brings = |page| self.kind(page) == Kind::File;
+        request.direction == Direction::Read && first.is_some_and(brings)
     }
 
     /// A page has been read, or written to swap. One that was freed meanwhile is left alone.

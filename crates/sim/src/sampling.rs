@@ -194,6 +194,7 @@ pub(crate) fn costs(costs: &Costs, scale: u64) -> Costs {
         reclaim_file_ps deactivate_ps rotate_ps swap_out_ps swap_in_ps
         zram_out_ps zram_in_ps map_file_ps direct_ps walk_ps pass_ps remote_ps
         write_call_ps write_ps dirty_ps write_in_ps mkwrite_ps writeback_ps written_ps
+        read_done_ps interrupt_ps
         fsync_ps mkclean_ps
         ksm_visit_ps ksm_smart_ps ksm_checksum_ps ksm_item_ps
         ksm_unstable_level_ps ksm_stable_level_ps

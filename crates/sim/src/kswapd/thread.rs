@@ -46,13 +46,16 @@ impl System<'_> {
                 return (now, Flow::Continue);
             }
         }
-        (now, Flow::Blocked(Sleep::Idle))
-    }
-
-    /// After a run, kswapd's stall is over and its nap begins.
-    pub(crate) fn kswapd_sleeps(&mut self, now: Nanos) {
         self.scheduler
             .note_stalls(KSWAPD, [(now, false)].into_iter());
+        // To fall asleep with a timer and to wake costs it what it costs any task.
+        let pause = Nanos(self.memory.costs.sleep_ps / 1000);
+        self.memory.kswapd.cpu_time += pause;
+        (now + pause, Flow::Blocked(Sleep::Idle))
+    }
+
+    /// After a run, kswapd's nap begins.
+    pub(crate) fn kswapd_sleeps(&mut self, now: Nanos) {
         if self.memory.kswapd.nap == Some(Nap::Begins) {
             let at = self.memory.clock.expiry(now, NAP);
             self.memory.kswapd.nap = Some(Nap::Until(at));
