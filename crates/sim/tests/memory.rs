@@ -215,3 +215,17 @@ fn the_readahead_of_a_file_goes_on_with_its_next_access() {
     assert_eq!(whole.0, parts.0);
     assert!(parts.1 < whole.1 + Nanos(100_000), "{whole:?} {parts:?}");
 }
+
+#[test]
+fn who_reads_alone_waits_as_long_whoever_pays_for_the_end_of_a_read() {
+    let reader = vec![labelled("read", Action::Access(read(0)))];
+    let scenario = scenario(&[16], vec![process("reader", reader)]);
+    let lasts = |read_done_ps| {
+        let mut calibration = calibration();
+        calibration.costs.read_done_ps = read_done_ps;
+        let outcome = run_with(&scenario, &calibration);
+        one(&outcome, "read").duration().0
+    };
+    let (without, with) = (lasts(0), lasts(2_000_000));
+    assert!(without.abs_diff(with) <= without / 50, "{without}, {with}");
+}

@@ -200,6 +200,8 @@ fn costs() -> Costs {
         mkwrite_ps: 2_500_000,
         writeback_ps: 3_000_000,
         written_ps: 1_000_000,
+        read_done_ps: 400_000,
+        interrupt_ps: 1_000_000,
         fsync_ps: 500_000,
         mkclean_ps: 1_000_000,
         commit_ps: 80_000_000,
