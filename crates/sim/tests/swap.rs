@@ -81,7 +81,7 @@ fn files_in_memory_that_boot_left_are_the_first_to_be_swapped() {
     };
     assert_eq!(swapped(0), [0, 0]);
     assert_eq!(swapped(20), [2 * 20, 0], "those of both zones");
-    assert_eq!(swapped(200), [2 * 200, 0]);
+    assert_eq!(swapped(150), [2 * 150, 0]);
 }
 
 #[test]
