@@ -7,7 +7,7 @@ use mm::meminfo::Meminfo;
 use mm::outcome::{Outcome, Status};
 use mm::settings::Settings;
 use mm::units::{Bytes, Nanos};
-use mm::workload::{Access, Action, Advice, Huge, Process, Target};
+use mm::workload::{Access, Action, Advice, Huge, Process, Target, Until};
 
 fn page_tables(outcome: &Outcome, snapshot: &str) -> u64 {
     counter(outcome, snapshot, "nr_page_table_pages")
@@ -200,10 +200,7 @@ fn the_readahead_of_a_file_goes_on_with_its_next_access() {
         };
         let steps = vec![labelled(
             "all",
-            common::repeat(
-                mm::workload::Until::Times(rounds),
-                vec![step(Action::Access(access))],
-            ),
+            repeat(Until::Times(rounds), vec![step(Action::Access(access))]),
         )];
         let outcome = run(&scenario(&[8], vec![process("a", steps)]));
         (
@@ -228,4 +225,24 @@ fn who_reads_alone_waits_as_long_whoever_pays_for_the_end_of_a_read() {
     };
     let (without, with) = (lasts(0), lasts(2_000_000));
     assert!(without.abs_diff(with) <= without / 50, "{without}, {with}");
+}
+
+#[test]
+fn who_computes_pays_for_the_end_of_anothers_reads() {
+    let busy = repeat(
+        Until::Times(2000),
+        vec![step(Action::Access(touch("heap")))],
+    );
+    let busy = vec![map("heap", 8, Huge::Never), labelled("busy", busy)];
+    let reader = vec![step(Action::Access(read(0)))];
+    let mut scenario = scenario(&[4], vec![process("busy", busy), process("reader", reader)]);
+    scenario.machine.cpus = 2;
+    let lasts = |read_done_ps| {
+        let mut calibration = calibration();
+        calibration.costs.read_done_ps = read_done_ps;
+        let outcome = run_with(&scenario, &calibration);
+        one(&outcome, "busy").duration().0
+    };
+    let more = lasts(2_000_000) - lasts(0);
+    assert_eq!(more, 4 * MIB / 4096 * 2_000, "of 1024 pages, 2 us each");
 }
