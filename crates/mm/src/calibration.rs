@@ -201,7 +201,8 @@ costs! {
 }
 
 impl Costs {
-    /// These costs on a machine that has some of its own.
+    /// These costs on a machine that has some of its own. A part of a cost is never more than the
+    /// whole of it.
     #[must_use]
     pub fn on(mut self, machine: &Machine) -> Self {
         for cost in &machine.costs {
@@ -209,6 +210,8 @@ impl Costs {
                 *place = cost.picoseconds;
             }
         }
+        self.read_done_ps = self.read_done_ps.min(self.read_in_ps);
+        self.interrupt_ps = self.interrupt_ps.min(self.request_ps);
         self
     }
 }

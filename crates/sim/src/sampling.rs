@@ -194,7 +194,6 @@ pub(crate) fn costs(costs: &Costs, scale: u64) -> Costs {
         reclaim_file_ps deactivate_ps rotate_ps swap_out_ps swap_in_ps
         zram_out_ps zram_in_ps map_file_ps direct_ps walk_ps pass_ps remote_ps
         write_call_ps write_ps dirty_ps write_in_ps mkwrite_ps writeback_ps written_ps
-        read_done_ps interrupt_ps
         fsync_ps mkclean_ps
         ksm_visit_ps ksm_smart_ps ksm_checksum_ps ksm_item_ps
         ksm_unstable_level_ps ksm_stable_level_ps
@@ -202,7 +201,10 @@ pub(crate) fn costs(costs: &Costs, scale: u64) -> Costs {
         ksm_leave_ps ksm_forget_ps ksm_cow_ps ksm_cow_zero_ps ksm_unmerge_ps ksm_unmerge_zero_ps
         ksm_look_ps;
         not sample_ps snapshot_ps watch_ps set_ps ksm_batch_ps ksm_mm_ps commit_ps sleep_ps
-        switch_ps spawn_ps
+        switch_ps spawn_ps read_done_ps interrupt_ps
+    }
+    if scale > 1 {
+        (scaled.read_done_ps, scaled.interrupt_ps) = (0, 0);
     }
     scaled
 }

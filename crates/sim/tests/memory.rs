@@ -3,6 +3,7 @@
 mod common;
 
 use common::*;
+use mm::machine::Cost;
 use mm::meminfo::Meminfo;
 use mm::outcome::{Outcome, Status};
 use mm::settings::Settings;
@@ -245,4 +246,22 @@ fn who_computes_pays_for_the_end_of_anothers_reads() {
     };
     let more = lasts(2_000_000) - lasts(0);
     assert_eq!(more, 4 * MIB / 4096 * 2_000, "of 1024 pages, 2 us each");
+}
+
+#[test]
+fn the_end_of_a_read_takes_no_more_than_the_read_costs_on_a_machine_with_costs_of_its_own() {
+    let reader = vec![labelled("read", Action::Access(read(0)))];
+    let mut scenario = scenario(&[4], vec![process("reader", reader)]);
+    scenario.machine.costs = ["read-in", "request"]
+        .map(|name| Cost {
+            name: name.to_owned(),
+            picoseconds: 1000,
+        })
+        .to_vec();
+    let calibration = calibration();
+    assert!(calibration.costs.read_done_ps > 1000 && calibration.costs.interrupt_ps > 1000);
+    assert_eq!(
+        statuses(&run_with(&scenario, &calibration), "read"),
+        [Status::Done]
+    );
 }
