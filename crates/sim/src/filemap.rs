@@ -159,8 +159,9 @@ impl Reader<'_> {
     /// Reads the pages of a window that are not there, one request for each gap.
     ///
     /// # Errors
-    /// There is no page for one of them. Where there may be one soon, or any effort is worth it,
-    /// the rest is remembered; otherwise those before it are read.
+    /// There is no page for one of them, or somebody else may want the CPU first: each allocation
+    /// looks (`might_alloc`). Where there may be one soon, or any effort is worth it, the rest is
+    /// remembered; otherwise those before it are read.
     fn read_window(&mut self, rest: Rest) -> Result<(), NoPage> {
         let Rest {
             window, mut gap, ..
@@ -172,7 +173,11 @@ impl Reader<'_> {
                 self.request(gap.take(), index);
                 continue;
             }
-            if let Err(why) = self.insert(page, rest.effort) {
+            let inserted = match self.memory.spent >= self.memory.budget {
+                true => Err(NoPage::Again),
+                false => self.insert(page, rest.effort),
+            };
+            if let Err(why) = inserted {
                 if why.is_over_soon() || rest.effort == Effort::Full {
                     let start = index;
                     let window = Window { start, ..window };

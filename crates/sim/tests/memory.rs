@@ -8,6 +8,7 @@ use mm::meminfo::Meminfo;
 use mm::outcome::{Outcome, Status};
 use mm::settings::Settings;
 use mm::units::{Bytes, Nanos};
+use mm::vmstat::Vmstat;
 use mm::workload::{Access, Action, Advice, Huge, Process, Target, Until};
 
 fn page_tables(outcome: &Outcome, snapshot: &str) -> u64 {
@@ -264,4 +265,25 @@ fn the_end_of_a_read_takes_no_more_than_the_read_costs_on_a_machine_with_costs_o
         statuses(&run_with(&scenario, &calibration), "read"),
         [Status::Done]
     );
+}
+
+#[test]
+fn what_a_readahead_window_has_not_come_to_is_not_there_yet() {
+    let reader = vec![labelled("read", Action::Access(read(0)))];
+    let mut scenario = scenario(&[4], vec![process("reader", reader)]);
+    scenario.sample_every = Nanos(10_000_000);
+    let mut slow = calibration();
+    slow.costs.read_in_ps = 1_000_000_000;
+    slow.costs.read_done_ps = 0;
+    let outcome = run_with(&scenario, &slow);
+    let frames = outcome.capture.frames.iter();
+    let cached: Vec<u64> = frames
+        .filter_map(|frame| Vmstat::parse(frame.file("proc/vmstat")?).ok())
+        .filter_map(|vmstat| vmstat.get("nr_inactive_file"))
+        .collect();
+    let most = cached
+        .windows(2)
+        .map(|two| two[1].saturating_sub(two[0]))
+        .max();
+    assert_eq!(most, Some(10), "a page takes 1 ms: {cached:?}");
 }
