@@ -14,7 +14,8 @@ pub(crate) struct DirectReclaim {
     control: Control,
     pass: Option<Pass>,
     reclaimed: u64,
-    /// The stall for memory that it is has been noted.
+    /// It is a stall for memory; and that has been noted.
+    is_stall: bool,
     begun: bool,
     /// It has begun anew, with all groups (`memcg_full_walk`).
     walked_fully: bool,
@@ -107,7 +108,7 @@ impl Memory {
     /// # Errors
     /// It is not done: it waits for a disk, or has used its time.
     pub(crate) fn run_reclaim(&mut self, reclaim: &mut DirectReclaim) -> Result<u64, NoPage> {
-        if !core::mem::replace(&mut reclaim.begun, true) {
+        if !core::mem::replace(&mut reclaim.begun, true) && reclaim.is_stall {
             self.stalls.push((self.now(), true));
         }
         while !reclaim.over {
@@ -120,7 +121,9 @@ impl Memory {
                 return Err(why);
             }
         }
-        self.stalls.push((self.now(), false));
+        if reclaim.is_stall {
+            self.stalls.push((self.now(), false));
+        }
         self.snapshot_refaults(reclaim.control.target);
         if reclaim.reclaimed > 0 {
             self.forgive_kswapd();
@@ -153,9 +156,18 @@ impl DirectReclaim {
             control,
             pass: None,
             reclaimed: 0,
+            is_stall: true,
             begun: false,
             walked_fully: false,
             over: false,
+        }
+    }
+
+    /// It is somebody's order, and nobody waits for a page: no stall for memory.
+    pub(crate) fn on_order(self) -> Self {
+        Self {
+            is_stall: false,
+            ..self
         }
     }
 

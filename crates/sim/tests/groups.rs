@@ -359,6 +359,21 @@ fn what_names_no_group_or_no_file_of_one_is_refused_with_its_place() {
     assert!(why.starts_with("g/memory.high = 8 MiB: expected"), "{why}");
 }
 
+/// How long some task stalled for memory in all, by the file of the machine or of a group.
+fn pressure(scenario: &Scenario) -> impl Fn(&str) -> Nanos + use<> {
+    let mut calibration = calibration();
+    let files = &mut calibration.boots[0].capture.frames[0].files;
+    files.insert("sys/fs/cgroup/memory.stat".into(), MEMORY_STAT.into());
+    files.insert(PATHS[0].into(), PRESSURE.into());
+    let capture = plimsoll_sim::run(scenario, &calibration).expect("the model runs it");
+    move |path| {
+        let frame = capture.frames.last().expect("a frame");
+        let text = frame.file(path).expect("a pressure file");
+        let psi = Psi::parse(path, text).expect("the kernel's format");
+        psi.some.expect("a line").total
+    }
+}
+
 #[test]
 fn a_group_that_thrashes_shows_pressure_and_its_neighbour_none() {
     let cgroups = vec![
@@ -370,20 +385,26 @@ fn a_group_that_thrashes_shows_pressure_and_its_neighbour_none() {
         in_group("thrashes", process("reader", twice)),
         in_group("idle", process("sleeper", vec![sleep(100)])),
     ];
-    let mut calibration = calibration();
-    let files = &mut calibration.boots[0].capture.frames[0].files;
-    files.insert("sys/fs/cgroup/memory.stat".into(), MEMORY_STAT.into());
-    files.insert(PATHS[0].into(), PRESSURE.into());
-    let scenario = grouped(&[20], cgroups, processes);
-    let capture = plimsoll_sim::run(&scenario, &calibration).expect("the model runs it");
-    let some = |path: &str| {
-        let frame = capture.frames.last().expect("a frame");
-        let text = frame.file(path).expect("a pressure file");
-        let psi = Psi::parse(path, text).expect("the kernel's format");
-        psi.some.expect("a line").total
-    };
+    let some = pressure(&grouped(&[20], cgroups, processes));
     let group = |name: &str| some(&format!("sys/fs/cgroup/{name}/memory.pressure"));
     assert!(group("thrashes") > Nanos(10_000_000));
     assert!(group("thrashes") <= some(PATHS[0]), "the system has it too");
     assert_eq!(group("idle"), Nanos::ZERO);
+}
+
+#[test]
+fn what_is_reclaimed_on_order_is_no_pressure() {
+    let lower = Action::SetCgroup {
+        cgroup: "g".into(),
+        file: ("memory.max".into(), "4M".into()),
+    };
+    let reclaim = Action::Reclaim {
+        cgroup: "g".into(),
+        amount: Bytes(8 * MIB),
+        swappiness: None,
+    };
+    let steps = vec![step(Action::Access(read(0))), step(reclaim), step(lower)];
+    let processes = vec![in_group("g", process("reader", steps))];
+    let some = pressure(&grouped(&[20], vec![cgroup("g", &[])], processes));
+    assert_eq!(some("sys/fs/cgroup/g/memory.pressure"), Nanos::ZERO);
 }

@@ -191,7 +191,10 @@ impl Memory {
         match (self.above(*group, *limit), *limit, errand.retries) {
             (0, ..) | (_, Limit::High, 0) => Err(Came::Done),
             (_, Limit::Max, 0) => Err(Came::Kill(*group)),
-            (above, ..) => Ok(self.reclaim_of(*group, above, self.rules.swappiness)),
+            (above, ..) => {
+                let reclaim = self.reclaim_of(*group, above, self.rules.swappiness);
+                Ok(reclaim.on_order())
+            }
         }
     }
 
@@ -221,7 +224,7 @@ impl Memory {
             true => (left / 4).max(BATCH),
             false => left,
         };
-        Ok(self.reclaim_of(group, goal, swappiness))
+        Ok(self.reclaim_of(group, goal, swappiness).on_order())
     }
 }
 
