@@ -14,7 +14,7 @@ pub(crate) struct DirectReclaim {
     control: Control,
     pass: Option<Pass>,
     reclaimed: u64,
-    /// It is a stall for memory; and that has been noted.
+    /// It is a stall for memory.
     is_stall: bool,
     begun: bool,
     /// It has begun anew, with all groups (`memcg_full_walk`).

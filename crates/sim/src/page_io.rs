@@ -118,8 +118,7 @@ impl Memory {
             request.pages.extend(self.io.chains.end(chain));
         }
         if self.reads_file(&request) {
-            let pages = request.pages.iter().map(|range| range.len() as u64);
-            let pages: u64 = pages.sum();
+            let pages: u64 = request.pages.iter().map(|range| range.len() as u64).sum();
             self.in_interrupt += self.costs.interrupt_ps + pages * self.costs.read_done_ps;
         }
         for page in request.pages.iter().cloned().flatten() {
