@@ -7,6 +7,7 @@
 mod elementary;
 mod figures;
 mod ksm;
+mod read;
 mod sleep;
 mod swap;
 mod write;
@@ -24,6 +25,7 @@ use figures::Figures;
 
 const COSTS: &str = include_str!("../../../calibration/costs.toml");
 const PASS: &str = include_str!("../../../calibration/pass.toml");
+const READ: &str = include_str!("../../../calibration/read.toml");
 const SWAP: &str = include_str!("../../../calibration/swap.toml");
 const WRITE: &str = include_str!("../../../calibration/write.toml");
 const FLUSH: &str = include_str!("../../../calibration/flush.toml");
@@ -78,6 +80,10 @@ fn costs(bench: &dyn Bench, progress: &mut dyn FnMut(Progress)) -> Result<Costs,
         &Figures::new(run(bench, COSTS, "stock", progress)?)?,
         &Figures::new(run(bench, sleep::STUDY, "stock", progress)?)?,
         &Figures::new(run(bench, PASS, "stock", progress)?)?,
+    )?;
+    read::costs(
+        &mut costs,
+        &Figures::new(run(bench, READ, "stock", progress)?)?,
     )?;
     progress(Progress::Stage("measures the costs of swap".to_owned()));
     swap::disk(

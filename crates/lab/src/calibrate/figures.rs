@@ -1,6 +1,7 @@
 //! What a run of micro-measurements tells: durations, counters, CPU time.
 
 use mm::capture::Capture;
+use mm::diskstats::{self, Diskstats};
 use mm::outcome::{OBSERVER, Outcome};
 use mm::vmstat::Vmstat;
 
@@ -74,6 +75,21 @@ impl Figures {
             .and_then(|(to, from)| to.checked_sub(from));
         growth.map(|pages| pages as f64).ok_or_else(|| {
             CalibrateError::Missing(format!("counter {counter} between {from:?} and {to:?}"))
+        })
+    }
+
+    /// Requests that read, of all disks, between two snapshots.
+    pub(super) fn reads(&self, from: &str, to: &str) -> Result<f64, CalibrateError> {
+        let reads = |label: &str| {
+            let text = self.0.capture.labelled(label)?.file(diskstats::PATH)?;
+            let stats = Diskstats::parse(text).ok()?;
+            Some(stats.disks.iter().map(|disk| disk.reads).sum::<u64>())
+        };
+        let growth = reads(to)
+            .zip(reads(from))
+            .and_then(|(to, from)| to.checked_sub(from));
+        growth.map(|reads| reads as f64).ok_or_else(|| {
+            CalibrateError::Missing(format!("number of reads between {from:?} and {to:?}"))
         })
     }
 
