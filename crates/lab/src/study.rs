@@ -11,7 +11,7 @@ use std::path::Path;
 use mm::machine::Machine;
 use mm::scenario::Scenario;
 use mm::settings::Settings;
-use mm::units::Nanos;
+use mm::units::{Bytes, Nanos};
 use mm::workload::Workload;
 use toml::de::DeTable;
 
@@ -168,6 +168,7 @@ impl Study {
         Ok(Scenario {
             study: self.name.clone(),
             arm: arm.name.clone(),
+            text_length: Bytes(self.text.len() as u64),
             machine: arm.machine.clone(),
             workload: arm.workload.clone(),
             base: arm.base.clone(),

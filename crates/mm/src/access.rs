@@ -162,6 +162,11 @@ impl Tables {
         self.others = count.saturating_sub(1);
     }
 
+    /// Makes the table for `blocks` ranks with exponent `exponent_milli` / 1000, if there is none.
+    pub fn make(&mut self, blocks: u64, exponent_milli: u32) {
+        self.cumulative(blocks, exponent_milli);
+    }
+
     /// The cumulative weights of `blocks` ranks with exponent `exponent_milli` / 1000, in 63-bit
     /// integers: exact, the same on every machine, 8 bytes a block.
     fn cumulative(&mut self, blocks: u64, exponent_milli: u32) -> Arc<[u64]> {

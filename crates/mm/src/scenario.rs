@@ -5,7 +5,7 @@ use alloc::string::String;
 use crate::machine::Machine;
 use crate::prng::Prng;
 use crate::settings::Settings;
-use crate::units::Nanos;
+use crate::units::{Bytes, Nanos};
 use crate::workload::Workload;
 
 /// What a bench runs.
@@ -15,6 +15,8 @@ pub struct Scenario {
     pub study: String,
     /// The arm's name.
     pub arm: String,
+    /// Length of the study's text, which a VM's supervisor reads; 0 where there is none.
+    pub text_length: Bytes,
     /// What has memory.
     pub machine: Machine,
     /// What asks for it.

@@ -15,7 +15,6 @@ use crate::filemap::{Progress, Reader};
 use crate::folio::{Flag, PageId};
 use crate::memcontrol::{GroupId, ROOT};
 use crate::page_alloc::NoPage;
-use crate::pcp::List;
 use crate::roles::WaitsFor;
 use crate::sampling;
 use crate::sched::Sleep;
@@ -55,31 +54,13 @@ impl<'a> System<'a> {
             Some(amount) => amount.at(self.available),
             None => Bytes(area.size().0.saturating_mul(scale)),
         };
-        task.tables.stand_for(scale);
-        let before = task.tables.size();
         let amount = match scale {
             1 => amount,
             _ => sampling::reachable(access, amount),
         };
         task.begin_access(access, label, area, amount, now, self.scenario.seed);
-        let tables = Bytes(task.tables.size().0 - before.0);
-        let tables = tables.pages_ceil(PageSize::FOUR_KIB).0;
-        task.table_pages += self.memory.hold(List::Users, tables);
-        self.enlarge_buffer(task, access, area);
+        self.make_buffer(task, access, area)?;
         Ok(Flow::Continue)
-    }
-
-    /// A process of the bench reads to and writes from a buffer of one block, the largest it has
-    /// come across so far.
-    fn enlarge_buffer(&mut self, task: &mut Task<'a>, access: &Access, area: Area) {
-        let is_file = matches!(area, Area::File { .. });
-        if !is_file || access.via == Via::Mmap {
-            return;
-        }
-        let block = access.block.pages_ceil(PageSize::FOUR_KIB).0;
-        let pages = self.memory.sampled(block);
-        let more = pages.saturating_sub(task.buffer_pages);
-        task.buffer_pages += self.memory.hold(List::Users, more);
     }
 
     /// Takes an access further, until something stops it.
@@ -177,7 +158,7 @@ impl<'a> System<'a> {
     /// Begins the next operation, unless there is none or it is not due yet.
     fn begin_operation(
         &mut self,
-        task: &Task<'a>,
+        task: &mut Task<'a>,
         running: &mut Running<'a>,
         now: Nanos,
     ) -> Option<Stop> {
@@ -188,6 +169,9 @@ impl<'a> System<'a> {
         if due > now {
             self.sleep_until(task, due);
             return Some(Stop::Wait(Sleep::Idle));
+        }
+        if self.misses_own(task, running) {
+            return Some(Stop::Budget);
         }
         let next = running.operations_to_do.next_operation();
         if let Some(drawn) = running.operations_to_do.just_drawn() {

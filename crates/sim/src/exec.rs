@@ -27,6 +27,9 @@ impl<'a> System<'a> {
         if let Some(flow) = self.run_errands(task, now)? {
             return Ok(flow);
         }
+        if let Some(flow) = self.touch_own(task, now)? {
+            return Ok(flow);
+        }
         if let Some(running) = task.access.take() {
             return self.go_on(task, running, now);
         }
@@ -45,7 +48,13 @@ impl<'a> System<'a> {
 
     /// Unmaps a region and frees its pages; `None` where there is none of that name.
     pub(crate) fn unmap(&mut self, task: &mut Task<'a>, name: &str) -> Option<()> {
-        let mut region = task.regions.remove(name)?;
+        let region = task.regions.remove(name)?;
+        self.free_region(task, region);
+        Some(())
+    }
+
+    /// Frees the pages of a region that was unmapped.
+    pub(crate) fn free_region(&mut self, task: &mut Task<'a>, mut region: Region) {
         self.drop_region(task, &mut region);
         self.memory.give_hugetlb(region.hugetlb_pages());
         task.page_tables -= region.tables_held();
@@ -53,7 +62,6 @@ impl<'a> System<'a> {
             .give_page_tables(region.tables_held(), region.group);
         self.memory.leave_region(region.base);
         self.memory.give_range(region.base, region.pages());
-        Some(())
     }
 
     /// The time that writing them takes.
@@ -75,6 +83,11 @@ impl<'a> System<'a> {
         step: &'a Step,
         now: Nanos,
     ) -> Result<Flow, Error> {
+        if let Action::Access(access) = &step.action
+            && self.make_tables(task, access)?
+        {
+            return Ok(Flow::Continue);
+        }
         let began = *task.began.get_or_insert(now);
         if self.waits_for_ksmd(&step.action) {
             self.waiters.push((WaitsFor::Ksmd, task.entity));
@@ -182,7 +195,7 @@ impl<'a> System<'a> {
                 let process = self
                     .process(process)
                     .ok_or_else(|| no_process(process, task))?;
-                self.start_process(process, now);
+                self.start_process(process, now)?;
             }
             Action::Policy(policy) => self.decide(*policy)?,
             Action::Advise { target, advice } => self.advise(task, target, *advice)?,

@@ -326,6 +326,11 @@ impl Region {
         (first + HUGE_PAGES <= self.pages()).then_some(self.base + first as PageId)
     }
 
+    /// Whether it never held this page.
+    pub(crate) fn is_empty(&self, index: u64, memory: &Memory) -> bool {
+        memory.folios.state(self.entry(index, memory)) == State::Absent
+    }
+
     /// Whether a touch of a page changes nothing.
     pub(crate) fn is_touched(&self, index: u64, write: bool, memory: &Memory) -> bool {
         self.is_hugetlb(index)

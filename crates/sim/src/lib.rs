@@ -48,6 +48,7 @@ mod numa;
 mod objects;
 mod observer;
 mod oom;
+mod own;
 mod page_alloc;
 mod page_io;
 mod pageblock;

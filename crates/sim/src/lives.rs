@@ -8,29 +8,24 @@ use mm::units::Nanos;
 
 use crate::error::Error;
 use crate::memcontrol::ROOT;
-use crate::pcp::List;
 use crate::system::{Flow, System, place};
 use crate::task::{Task, TaskState};
 
-/// Pages that a process of the bench has beside the regions of the workload: 13 of its own, 7 of
-/// page tables, a stack of 4 in the kernel and 3 of kernel objects, on 6.1 and 6.12 alike.
-const PROCESS_PAGES: u64 = 27;
-
 impl<'a> System<'a> {
     /// Starts the instances of a process that are not running.
-    pub(crate) fn start_process(&mut self, process: usize, now: Nanos) {
+    pub(crate) fn start_process(&mut self, process: usize, now: Nanos) -> Result<(), Error> {
         self.start_where(now, Nanos::ZERO, |task| {
             task.process == process && task.state != TaskState::Alive
-        });
+        })
     }
 
     /// Starts those of a process that start by themselves: nobody waits while they are made, so
     /// they pay for it.
-    pub(crate) fn start_due(&mut self, process: usize, now: Nanos) {
+    pub(crate) fn start_due(&mut self, process: usize, now: Nanos) -> Result<(), Error> {
         let spawn = Nanos(self.memory.costs.spawn_ps / 1000);
         self.start_where(now, spawn, |task| {
             task.process == process && task.state == TaskState::Due
-        });
+        })
     }
 
     /// Whether no instance of a process runs or will start by itself. The instance that asks is not
@@ -85,11 +80,7 @@ impl<'a> System<'a> {
                     .step(task.repetition_outcome(repeat, now, status.clone()));
             }
         }
-        let tables = core::mem::take(&mut task.table_pages);
-        let buffer = core::mem::take(&mut task.buffer_pages);
-        self.memory.let_go(List::Users, tables + buffer);
-        let own = core::mem::take(&mut task.own_pages);
-        self.memory.let_go(List::Unmovable, own);
+        self.end_own(task);
         task.state = TaskState::Ended;
         task.errand = None;
         task.exiting = None;
@@ -177,14 +168,23 @@ impl<'a> System<'a> {
         Ok(())
     }
 
-    fn start_where(&mut self, now: Nanos, owed: Nanos, wanted: impl Fn(&Task<'a>) -> bool) {
-        for task in self.tasks.iter_mut().flatten().filter(|task| wanted(task)) {
+    fn start_where(
+        &mut self,
+        now: Nanos,
+        owed: Nanos,
+        wanted: impl Fn(&Task<'a>) -> bool,
+    ) -> Result<(), Error> {
+        for index in 0..self.tasks.len() {
+            let Some(mut task) = self.tasks[index].take_if(|task| wanted(task)) else {
+                continue;
+            };
             task.start();
-            let pages = self.memory.sampled(PROCESS_PAGES);
-            task.own_pages = self.memory.hold(List::Unmovable, pages);
+            self.begin_own(&mut task)?;
             self.scheduler.owe(task.entity, owed);
             self.scheduler.wake(task.entity, now);
+            self.tasks[index] = Some(task);
         }
+        Ok(())
     }
 
     pub(crate) fn wake_sleeper(&mut self, entity: usize, life: u32, now: Nanos) {

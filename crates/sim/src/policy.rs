@@ -32,7 +32,7 @@ impl System<'_> {
         let meminfo = Meminfo::parse(&text).unwrap_or_default();
         let tasks = self.tasks.iter().flatten();
         let guests = tasks.filter(|task| self.memory.is_merging(task.entity));
-        let resident = guests.map(|task| task.rss + task.own_pages).sum();
+        let resident = guests.map(|task| task.rss + task.own.kernel_pages).sum();
         Host::of(&meminfo, Kib(self.memory.real(resident).0 * 4))
     }
 }

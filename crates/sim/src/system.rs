@@ -21,7 +21,6 @@ use crate::filemap::{self, File};
 use crate::interrupt::Interrupts;
 use crate::lruvec::FLUSH_PERIOD;
 use crate::memory::Memory;
-use crate::pcp::List;
 use crate::placing::{add_swap, files, list_boot_pages};
 use crate::policy::Daemons;
 use crate::recorder::Recorder;
@@ -35,10 +34,6 @@ use crate::tunables::Tunables;
 
 /// The most CPU time between two looks at the clock, in picoseconds: 30 microseconds.
 pub(crate) const BUDGET: u64 = 30_000_000;
-
-/// Pages that the bench's supervisor locks for samples and snapshots when a run begins, with their
-/// page tables: a mebibyte, which few runs exceed.
-const OBSERVER_PAGES: u64 = 259;
 
 /// Decisions of the scheduler after which a run is given up.
 const STEPS: u64 = 1 << 32;
@@ -149,7 +144,7 @@ impl<'a> System<'a> {
 
     /// Runs to the end of the workload.
     pub(crate) fn run(&mut self) -> Result<(), Error> {
-        self.begin();
+        self.begin()?;
         for _ in 0..STEPS {
             let now = match self.scheduler.next_cpu() {
                 Some((_, now)) => now,
@@ -226,15 +221,14 @@ impl<'a> System<'a> {
         Ok(())
     }
 
-    fn begin(&mut self) {
-        let pages = self.memory.sampled(OBSERVER_PAGES);
-        self.memory.hold(List::Users, pages);
+    fn begin(&mut self) -> Result<(), Error> {
+        self.begin_supervisor();
         if let Some(deadline) = self.scenario.workload.deadline {
             self.events.add(deadline, Event::Deadline);
         }
         for (process, spec) in self.scenario.workload.processes.iter().enumerate() {
             match spec.start {
-                Start::After(Nanos::ZERO) => self.start_due(process, Nanos::ZERO),
+                Start::After(Nanos::ZERO) => self.start_due(process, Nanos::ZERO)?,
                 Start::After(delay) => self.events.add(delay, Event::Start { process }),
                 Start::OnDemand => {}
             }
@@ -246,6 +240,7 @@ impl<'a> System<'a> {
         self.memory.flush_stats();
         let flush = clock.next(Nanos::ZERO, FLUSH_PERIOD);
         self.events.add(flush, Event::FlushStats);
+        Ok(())
     }
 
     fn is_finished(&self) -> bool {
@@ -276,7 +271,7 @@ impl<'a> System<'a> {
             match event {
                 Event::DiskDone { disk } => self.disk_done(disk, at),
                 Event::Wake { entity, life } => self.wake_sleeper(entity, life, at),
-                Event::Start { process } => self.start_due(process, at),
+                Event::Start { process } => self.start_due(process, at)?,
                 Event::FlushStats => {
                     self.memory.flush_stats();
                     self.events.add(at + FLUSH_PERIOD, Event::FlushStats);

@@ -14,6 +14,7 @@ use mm::workload::{Access, Action, Process, Start, Step, Until};
 use crate::fault::Region;
 use crate::flush::Durable;
 use crate::memcontrol::{Errand, GroupId, ROOT};
+use crate::own::Own;
 use crate::page_alloc::Allocation;
 use crate::readahead::{Limits, Readahead};
 use crate::writeback::Throttled;
@@ -42,12 +43,8 @@ pub(crate) struct Task<'a> {
     pub(crate) tables: access::Tables,
     /// Bytes that its accesses went beyond their amounts, where an operation stands for many.
     overshoots: BTreeMap<String, u64>,
-    /// Pages that it has beside its regions.
-    pub(crate) own_pages: u64,
-    /// Pages of its tables of weights.
-    pub(crate) table_pages: u64,
-    /// Pages of the buffer that it reads to and writes from.
-    pub(crate) buffer_pages: u64,
+    /// What it has beside its regions.
+    pub(crate) own: Own,
     /// Readahead of the files it has open, by the file's index: as long as it lives.
     readaheads: BTreeMap<usize, Readahead>,
     /// Totals, for the progress note.
@@ -178,9 +175,7 @@ impl<'a> Task<'a> {
             streams: BTreeMap::new(),
             tables: access::Tables::default(),
             overshoots: BTreeMap::new(),
-            own_pages: 0,
-            table_pages: 0,
-            buffer_pages: 0,
+            own: Own::default(),
             readaheads: BTreeMap::new(),
             operations: 0,
             bytes: 0,

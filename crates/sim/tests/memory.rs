@@ -11,6 +11,9 @@ use mm::units::{Bytes, Nanos};
 use mm::vmstat::Vmstat;
 use mm::workload::{Access, Action, Advice, Huge, Process, Target, Until};
 
+/// What maps a process's memory beside its regions.
+const OWN_TABLE: u64 = 1;
+
 fn page_tables(outcome: &Outcome, snapshot: &str) -> u64 {
     counter(outcome, snapshot, "nr_page_table_pages")
 }
@@ -42,24 +45,24 @@ fn a_region_takes_huge_pages_where_they_fit_and_base_pages_at_its_end() {
     let outcome = touched(Huge::System);
     let count = |snapshot, name| counter(&outcome, snapshot, name);
     assert_eq!(count("touched", "thp_fault_alloc"), 2);
-    assert_eq!(count("touched", "pgfault"), 2 + 256);
-    assert_eq!(page_tables(&outcome, "touched"), 3);
-    assert_eq!(count("touched", "nr_inactive_anon"), 1280);
+    assert_eq!(count("touched", "pgfault"), OWN_PAGES + 2 + 256);
+    assert_eq!(page_tables(&outcome, "touched"), OWN_TABLE + 3);
+    assert_eq!(count("touched", "nr_inactive_anon"), OWN_PAGES + 1280);
 }
 
 #[test]
 fn what_dontneed_dropped_is_faulted_in_again_huge_where_it_was() {
     let outcome = touched(Huge::System);
     let count = |snapshot, name| counter(&outcome, snapshot, name);
-    assert_eq!(count("dropped", "nr_inactive_anon"), 0);
+    assert_eq!(count("dropped", "nr_inactive_anon"), OWN_PAGES);
     assert_eq!(
         page_tables(&outcome, "dropped"),
-        1,
+        OWN_TABLE + 1,
         "that of the base pages"
     );
     assert_eq!(count("again", "thp_fault_alloc"), 4);
-    assert_eq!(count("again", "pgfault"), 2 * (2 + 256));
-    assert_eq!(page_tables(&outcome, "unmapped"), 0);
+    assert_eq!(count("again", "pgfault"), OWN_PAGES + 2 * (2 + 256));
+    assert_eq!(page_tables(&outcome, "unmapped"), OWN_TABLE);
 }
 
 #[test]
@@ -67,9 +70,9 @@ fn a_region_that_wants_none_takes_base_pages_and_keeps_their_tables() {
     let outcome = touched(Huge::Never);
     let count = |snapshot, name| counter(&outcome, snapshot, name);
     assert_eq!(count("touched", "thp_fault_alloc"), 0);
-    assert_eq!(count("touched", "pgfault"), 1280);
-    assert_eq!(page_tables(&outcome, "dropped"), 3);
-    assert_eq!(page_tables(&outcome, "unmapped"), 0);
+    assert_eq!(count("touched", "pgfault"), OWN_PAGES + 1280);
+    assert_eq!(page_tables(&outcome, "dropped"), OWN_TABLE + 3);
+    assert_eq!(page_tables(&outcome, "unmapped"), OWN_TABLE);
 }
 
 #[test]

@@ -20,6 +20,9 @@ use mm::workload::{
 
 pub const MIB: u64 = 1 << 20;
 
+/// Anonymous pages that a process has beside its regions.
+pub const OWN_PAGES: u64 = 44;
+
 /// The size of RAM that the boot state was made up for.
 pub const MEMORY: Bytes = Bytes(64 * MIB);
 
@@ -294,6 +297,7 @@ pub fn scenario(files: &[u64], processes: Vec<Process>) -> Scenario {
     Scenario {
         study: "test".to_owned(),
         arm: "only".to_owned(),
+        text_length: Bytes(0),
         machine: Machine {
             memory: MEMORY,
             cpus: 1,
