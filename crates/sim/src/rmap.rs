@@ -167,6 +167,9 @@ impl Memory {
             self.file_mapped -= 1;
             let (index, tables) = self.rmap.tables(page);
             for table in tables {
+                if table.present.has(index) {
+                    self.spent += self.costs.unmap_ps;
+                }
                 table.present.clear(index);
                 table.writable.clear(index);
             }
@@ -231,6 +234,21 @@ mod tests {
         memory.unmap_everywhere(5);
         assert!(!memory.maps(first, 5));
         assert_eq!(memory.file_mapped, 0);
+    }
+
+    #[test]
+    fn each_process_that_maps_a_page_makes_its_reclaim_dearer() {
+        let mut memory = Memory::with_cache(10_000, 10, 30, 0);
+        memory.costs.unmap_ps = 7;
+        for owner in [0, 7] {
+            memory.space = owner;
+            let mapping = memory.mapping(0);
+            memory.map_page(mapping, 5, false);
+        }
+        memory.unmap_everywhere(5);
+        assert_eq!(memory.spent, 14);
+        memory.unmap_everywhere(5);
+        assert_eq!(memory.spent, 14, "nobody maps it any longer");
     }
 
     #[test]

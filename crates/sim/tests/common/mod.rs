@@ -194,6 +194,7 @@ fn costs() -> Costs {
         zram_out_ps: 20_000_000,
         zram_in_ps: 10_000_000,
         map_file_ps: 1_000_000,
+        unmap_ps: 0,
         direct_ps: 500_000,
         walk_ps: 50_000,
         write_call_ps: 1_200_000,
