@@ -392,13 +392,9 @@ impl<'a> System<'a> {
         held: &mut Held,
     ) -> Progress {
         let (index, write) = (operation.cursor, operation.write);
-        if !region.is_touched(index, write, &self.memory) {
-            let first_try = !core::mem::replace(&mut operation.faulting, true);
-            let tunables = &self.tunables;
-            match (self.memory).fault(region, index, write, first_try, tunables, held) {
-                Progress::Complete => operation.faulting = false,
-                wait => return wait,
-            }
+        match self.fault_in(region, index, write, &mut operation.faulting, held) {
+            Progress::Complete => {}
+            wait => return wait,
         }
         self.memory.spent += match write {
             true => self.memory.costs.touch_ps,
@@ -406,6 +402,26 @@ impl<'a> System<'a> {
         };
         operation.cursor += 1;
         Progress::Complete
+    }
+
+    /// Sees to it that a page is there and known to be used; `faulting` says whether its fault has
+    /// been counted.
+    pub(crate) fn fault_in(
+        &mut self,
+        region: &mut Region,
+        index: u64,
+        write: bool,
+        faulting: &mut bool,
+        held: &mut Held,
+    ) -> Progress {
+        if region.is_touched(index, write, &self.memory) {
+            return Progress::Complete;
+        }
+        let first_try = !core::mem::replace(faulting, true);
+        let tunables = &self.tunables;
+        let progress = (self.memory).fault(region, index, write, first_try, tunables, held);
+        *faulting = progress != Progress::Complete;
+        progress
     }
 
     /// Waiting for a page of the working set to come back is a stall for memory.

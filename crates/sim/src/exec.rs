@@ -299,16 +299,29 @@ impl<'a> System<'a> {
         if !self.memory.reserve_hugetlb(hugetlb) {
             return Ok(false);
         }
-        let base = self.memory.take_range(pages);
-        let base = base.ok_or_else(|| too_large(place(task)))?;
-        let mut region = Region::new(base, size, map.huge, task.group);
+        let mut region = self.new_region(task, size, map.huge)?;
         region.contents = Contents::new(map, &task.name, pages);
-        region.mapped = self.memory.now();
         if map.mergeable {
             self.memory.make_mergeable(task.entity, &region);
         }
         task.regions.insert(&map.region, region);
         Ok(true)
+    }
+
+    /// A region of a task's, still empty.
+    pub(crate) fn new_region(
+        &mut self,
+        task: &Task<'a>,
+        size: Bytes,
+        huge: Huge,
+    ) -> Result<Region, Error> {
+        let base = self
+            .memory
+            .take_range(size.pages_ceil(PageSize::FOUR_KIB).0);
+        let base = base.ok_or_else(|| too_large(place(task)))?;
+        let mut region = Region::new(base, size, huge, task.group);
+        region.mapped = self.memory.now();
+        Ok(region)
     }
 
     pub(crate) fn drop_region(&mut self, task: &mut Task<'a>, region: &mut Region) {
