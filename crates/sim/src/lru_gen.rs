@@ -135,6 +135,9 @@ impl Memory {
             workingset,
         };
         let refault = generations.refault(&mut self.folios, page, shadow, in_fault);
+        if in_fault && refault.restored && self.rules.activation_forgets_uses {
+            self.folios.set_uses(page, 0);
+        }
         let early = self.rules.lru_gen_is_early;
         *self.count_refault(kind) += u64::from(refault.recent || !early);
         *self.count_activation(kind) += u64::from(refault.recent && !early);

@@ -25,6 +25,8 @@ impl Reader<'_> {
         faulting: &mut bool,
     ) -> Progress {
         let mapping = self.memory.mapping(self.file.base);
+        let pages = self.file.pages_of(*cursor..stop);
+        self.memory.use_tables(mapping, pages);
         while *cursor < stop {
             let page = self.file.base + *cursor as PageId;
             let is_used = self.memory.is_mapped_and_used(mapping, page, write);

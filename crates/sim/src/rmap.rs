@@ -2,6 +2,7 @@
 //! faults for itself, and a page that is evicted or written leaves all of them.
 
 use alloc::vec::Vec;
+use core::ops::Range;
 
 use crate::folio::{Flag, MAPPED, PageId};
 use crate::memcontrol::GroupId;
@@ -29,6 +30,9 @@ struct Table {
     young: Tags,
     /// Its page-table pages, each for so many pages of the file, and the group that pays for them.
     tables: Tags,
+    /// Places of so many pages in memory that it touched since a walk last went by: the accessed
+    /// bit of the entries above its page tables (`pmd_young`).
+    used: Tags,
     group: GroupId,
 }
 
@@ -47,6 +51,15 @@ impl Rmap {
         match self.files[..behind].last_mut() {
             Some((base, tables)) => (page - *base, tables),
             None => (0, &mut []),
+        }
+    }
+
+    /// What the processes that map a page's file have of it, and the page's place in the file.
+    fn tables_of(&self, page: PageId) -> (PageId, &[Table]) {
+        let behind = self.files.partition_point(|(base, _)| *base <= page);
+        match self.files[..behind].last() {
+            Some((base, tables)) => (page - *base, tables),
+            None => (0, &[]),
         }
     }
 
@@ -155,10 +168,68 @@ impl Memory {
         }
     }
 
+    /// The process touches pages of a file, by way of the entries above its page tables: what the
+    /// CPU held of them went when another process ran.
+    pub(crate) fn use_tables(&mut self, mapping: Mapping, pages: Range<PageId>) {
+        if let Some(table) = self.rmap.table(mapping) {
+            let places = pages.start / ENTRIES..pages.end.div_ceil(ENTRIES);
+            places.for_each(|place| table.used.set(place));
+        }
+    }
+
+    /// The processes of a group that touched pages of files at a place since a walk last went by.
+    pub(crate) fn table_users(&self, place: PageId, group: GroupId) -> Vec<usize> {
+        let tables = self.rmap.files.iter().flat_map(|(_, tables)| tables);
+        tables
+            .filter(|table| table.group == group && table.used.has(place))
+            .map(|table| table.owner)
+            .collect()
+    }
+
+    /// A walk goes by a group's page tables.
+    pub(crate) fn forget_table_users(&mut self, group: GroupId) {
+        let tables = self.rmap.files.iter_mut().flat_map(|(_, tables)| tables);
+        tables
+            .filter(|table| table.group == group)
+            .for_each(|table| table.used = Tags::default());
+    }
+
     /// How many processes have used a page of a file whose [`Flag::Accessed`] was set just now.
     pub(crate) fn users(&mut self, page: PageId) -> usize {
         let (index, tables) = self.rmap.tables(page);
         tables.iter().filter(|table| table.young.has(index)).count()
+    }
+
+    /// Whether a process has used a page of a file, and nobody has noticed; none where it does not
+    /// map the page.
+    pub(crate) fn has_used(&self, page: PageId, owner: usize) -> Option<bool> {
+        let (index, tables) = self.rmap.tables_of(page);
+        let table = tables.iter().find(|table| table.owner == owner)?;
+        let young = self.folios.has(page, Flag::Accessed) && table.young.has(index);
+        table.present.has(index).then_some(young)
+    }
+
+    /// The processes that have used a page of a file, and nobody has noticed.
+    pub(crate) fn users_of(&self, page: PageId) -> Vec<usize> {
+        let (index, tables) = self.rmap.tables_of(page);
+        let is_young = |table: &&Table| table.present.has(index) && table.young.has(index);
+        let users = tables.iter().filter(is_young);
+        match self.folios.has(page, Flag::Accessed) {
+            true => users.map(|table| table.owner).collect(),
+            false => Vec::new(),
+        }
+    }
+
+    /// That a process used a page of a file has been noticed; the page counts as used as long as
+    /// another's use has not been.
+    pub(crate) fn forget_use(&mut self, page: PageId, owner: usize) {
+        let (index, tables) = self.rmap.tables(page);
+        for table in tables.iter_mut().filter(|table| table.owner == owner) {
+            table.young.clear(index);
+        }
+        if self.users_of(page).is_empty() {
+            self.folios.clear(page, Flag::Accessed);
+        }
     }
 
     /// Takes a page of a file out of all page tables (`try_to_unmap`).

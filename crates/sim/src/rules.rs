@@ -59,6 +59,10 @@ pub(crate) struct Rules {
     /// The multi-generation LRU as 6.1 has it: kswapd ages in a step of its own, and every group
     /// is visited (the groups' own LRU came with 6.3).
     pub(crate) lru_gen_is_early: bool,
+    /// A page that joins the youngest generation as it is faulted in is not protected from
+    /// eviction for having come back: its uses are forgotten (since 6.13, and in 6.12's stable
+    /// releases).
+    pub(crate) activation_forgets_uses: bool,
 }
 
 /// `/sys/kernel/mm/lru_gen`.
@@ -108,6 +112,7 @@ impl Default for Rules {
             split_drops_empty_pages: true,
             aging_wakes_flushers: false,
             lru_gen_is_early: false,
+            activation_forgets_uses: true,
         }
     }
 }
@@ -132,6 +137,7 @@ impl Rules {
             split_drops_empty_pages: is_since(release, 6, 12),
             aging_wakes_flushers: !is_since(release, 6, 12),
             lru_gen_is_early: !is_since(release, 6, 3),
+            activation_forgets_uses: is_since(release, 6, 12),
             ..Self::default()
         }
     }

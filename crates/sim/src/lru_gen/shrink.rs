@@ -216,14 +216,15 @@ impl Memory {
         false
     }
 
-    fn shrink_isolated(&mut self, group: usize, page: PageId, done: &mut Shrunk) {
+    pub(super) fn shrink_isolated(&mut self, group: usize, page: PageId, done: &mut Shrunk) {
         done.scanned += 1;
-        self.note_dirty(page, done);
         if self.is_mapped(page) && self.folios.take(page, Flag::Referenced) {
             return self.put_back(page);
         }
-        if self.is_mapped(page) && self.folios.take(page, Flag::Accessed) {
-            self.look_around(group, page);
+        self.note_dirty(page, done);
+        if self.is_mapped(page) && self.folios.has(page, Flag::Accessed) {
+            let users = self.look_around(group, page);
+            self.events.pgactivate += u64::from(users > 1);
             return self.put_back(page);
         }
         if self.waits_for_writeback(page) {

@@ -5,6 +5,7 @@ use mm::units::Nanos;
 use super::*;
 use crate::lruvec::ROOT;
 use crate::mglru::BATCH;
+use crate::shrink::Shrunk;
 use crate::swap::Backing;
 use crate::vmscan::{Control, DEF_PRIORITY, Reclaimer};
 
@@ -88,9 +89,117 @@ fn the_entries_around_a_used_page_are_looked_at_too() {
         .for_each(|page| memory.folios.set(page, Flag::Accessed));
     memory.take_from_list(base + 100);
     memory.folios.set_state(base + 100, State::Unevictable);
-    memory.look_around(ROOT, base + 100);
+    assert_eq!(memory.look_around(ROOT, base + 100), 1);
     let noticed = pages.filter(|&page| !memory.folios.has(page, Flag::Accessed));
-    assert_eq!(noticed.count(), 63, "64 entries less the page itself");
+    assert_eq!(noticed.count(), 64);
+}
+
+#[test]
+fn what_another_process_used_is_not_noticed_by_a_look_at_ones_own_entries() {
+    let mut memory = Memory::with_cache(10_000, 10, 30, 0);
+    memory.set_lru_gen_enabled(true);
+    for (owner, pages) in [(0, 0..5), (7, 3..5)] {
+        memory.space = owner;
+        let mapping = memory.mapping(0);
+        pages.for_each(|page| {
+            memory.map_page(mapping, page, false);
+        });
+    }
+    assert_eq!(memory.look_around(ROOT, 0), 1);
+    let used = |page| memory.folios.has(page, Flag::Accessed);
+    assert_eq!([0, 1, 2, 3, 4].map(used), [false, false, false, true, true]);
+    assert_eq!(memory.users_of(3), [7]);
+    assert_eq!(memory.look_around(ROOT, 3), 1, "the other's");
+}
+
+/// A file's page cache in generations, with walks.
+fn with_walks(pages: u64) -> Memory {
+    let mut memory = Memory::with_cache(20_000, 10, pages, 0);
+    memory.rules.lru_gen.walks = true;
+    memory.set_lru_gen_enabled(true);
+    memory
+}
+
+/// A process uses pages of the file at 0 that it maps from now on.
+fn use_as(memory: &mut Memory, owner: usize, pages: core::ops::Range<PageId>) {
+    memory.space = owner;
+    let mapping = memory.mapping(0);
+    memory.use_tables(mapping, pages.clone());
+    for page in pages {
+        memory.map_page(mapping, page, false);
+    }
+}
+
+#[test]
+fn each_process_has_its_own_page_tables_walked_if_an_eighth_of_all_their_entries_was_used() {
+    let mut memory = with_walks(1024);
+    use_as(&mut memory, 3, 0..64);
+    use_as(&mut memory, 7, 512..575);
+    memory.age_group(ROOT, false);
+    let young = |memory: &Memory| {
+        let used = |page: &PageId| memory.folios.has(*page, Flag::Accessed);
+        (0..1024).filter(used).count()
+    };
+    assert_eq!(young(&memory), 0, "the first walk goes everywhere");
+    use_as(&mut memory, 3, 0..64);
+    use_as(&mut memory, 7, 0..64);
+    use_as(&mut memory, 7, 512..1024);
+    memory.age_group(ROOT, false);
+    assert_eq!(
+        memory.users_of(0),
+        [7],
+        "of the process that used 63 entries nothing is walked"
+    );
+    assert_eq!(young(&memory), 64 + 512);
+}
+
+#[test]
+fn page_tables_that_a_process_has_not_touched_since_a_walk_are_passed_over() {
+    let mut memory = with_walks(1024);
+    use_as(&mut memory, 3, 0..1024);
+    memory.age_group(ROOT, false);
+    let mapping = memory.mapping(0);
+    (0..1024).for_each(|page| memory.use_mapped(mapping, page));
+    memory.use_tables(mapping, 0..1);
+    memory.age_group(ROOT, false);
+    let noticed = |page: &PageId| !memory.folios.has(*page, Flag::Accessed);
+    assert_eq!((0..512).filter(noticed).count(), 512);
+    assert_eq!((512..1024).filter(noticed).count(), 0);
+    assert_eq!(memory.table_users(0, ROOT), [], "the walk went by");
+}
+
+#[test]
+fn what_a_fault_brings_back_is_not_protected_for_having_been_evicted_but_by_6_1() {
+    for forgets in [true, false] {
+        let mut memory = Memory::with_cache(20_000, 10, 300, 0);
+        memory.rules.activation_forgets_uses = forgets;
+        memory.set_lru_gen_enabled(true);
+        while memory.folios.is_resident(0) {
+            pass(&mut memory, 0);
+        }
+        let history = memory.history(0);
+        memory.allocate(0, State::Reading).expect("it fits");
+        memory.in_fault = true;
+        memory.admit(0, history);
+        assert_eq!(memory.events.workingset_restore_file, 1);
+        assert_eq!(memory.folios.uses(0) == 0, forgets);
+        assert!(memory.folios.has(0, Flag::Workingset), "for pressure");
+    }
+}
+
+#[test]
+fn a_page_that_a_look_around_of_its_batch_kept_does_not_count_as_dirty() {
+    let mut memory = with_walks(64);
+    use_as(&mut memory, 3, 0..64);
+    (0..64).for_each(|page| memory.folios.set(page, Flag::Dirty));
+    memory.writeback.dirty = 64;
+    for page in 0..64 {
+        memory.take_from_list(page);
+        memory.folios.set_state(page, State::Unevictable);
+    }
+    let mut done = Shrunk::default();
+    (0..64).for_each(|page| memory.shrink_isolated(ROOT, page, &mut done));
+    assert_eq!((done.scanned, done.unqueued_dirty), (64, 1));
 }
 
 /// Files of which the first 64 pages are being read and the rest were read once, in generations.

@@ -1,9 +1,11 @@
 //! Page tables as the source of age: the walk before a new generation is made, and the look around
 //! a page that eviction found used.
 
+use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
 
 use crate::folio::{Flag, PageId, State};
+use crate::lruvec::Kind;
 use crate::memory::Memory;
 use crate::page_alloc::HUGE_PAGES;
 
@@ -17,28 +19,33 @@ const STRETCH: u64 = 1 << 18;
 /// A page table is worth a walk where one entry in so many was used: one of each cache line.
 const DENSE: u64 = 8;
 
-/// The page tables that the next walk goes through: those that had used entries enough when they
-/// were last seen (the Bloom filter of `lru_gen_mm_state`). Before the first walk there is none,
-/// and all are walked.
+/// Stands for the process that maps a page of anonymous memory: there is but one.
+const ANON: usize = usize::MAX;
+
+/// The page tables that the next walk goes through, by place and process: those that had used
+/// entries enough when they were last seen (the Bloom filter of `lru_gen_mm_state`). Before the
+/// first walk there is none, and all are walked.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Walked {
-    tables: Option<Vec<bool>>,
+    tables: Option<BTreeSet<(PageId, usize)>>,
 }
 
 impl Walked {
-    fn has(&self, table: PageId) -> bool {
-        let of = |tables: &Vec<bool>| tables.get(table as usize).copied().unwrap_or(false);
+    fn has(&self, table: PageId, owner: usize) -> bool {
+        let of = |tables: &BTreeSet<_>| tables.contains(&(table, owner));
         self.tables.as_ref().is_none_or(of)
     }
 
-    fn add(&mut self, table: PageId) {
-        let Some(tables) = &mut self.tables else {
-            return;
-        };
-        if tables.len() <= table as usize {
-            tables.resize(table as usize + 1, false);
+    /// Whether it has the table of any process.
+    fn has_any(&self, table: PageId) -> bool {
+        let of = |tables: &BTreeSet<_>| tables.range((table, 0)..=(table, ANON)).next().is_some();
+        self.tables.as_ref().is_none_or(of)
+    }
+
+    fn add(&mut self, table: PageId, owner: usize) {
+        if let Some(tables) = &mut self.tables {
+            tables.insert((table, owner));
         }
-        tables[table as usize] = true;
     }
 }
 
@@ -58,55 +65,73 @@ impl Memory {
         }
     }
 
-    /// Goes through the page tables that the last walk found worth it; those of anonymous memory
-    /// are passed over where it cannot be swapped.
+    /// Goes through the page tables, each process's own, that were worth it when last seen and that
+    /// were used since a walk went by; those of anonymous memory are passed over where it cannot be
+    /// swapped.
     fn walk_page_tables(&mut self, group: usize, swaps: bool) {
         let began = self.spent;
         let filter = core::mem::take(&mut self.lruvecs[group].walked);
         let mut next = Walked {
-            tables: Some(Vec::new()),
+            tables: Some(BTreeSet::new()),
         };
         let tables = (self.folios.len() as PageId).div_ceil(TABLE);
-        for table in (0..tables).filter(|&table| filter.has(table)) {
-            if self.walk_table(group, table, swaps) {
-                next.add(table);
+        for table in (0..tables).filter(|&table| filter.has_any(table)) {
+            let mut owners = self.table_users(table, group);
+            owners.extend(swaps.then_some(ANON));
+            owners.retain(|&owner| filter.has(table, owner));
+            for owner in owners {
+                if self.walk_table(group, table, owner) {
+                    next.add(table, owner);
+                }
             }
         }
+        self.forget_table_users(group);
         self.lruvecs[group].walked = next;
         self.unbroken += (self.spent - began).min(STRETCH * self.costs.walk_ps);
     }
 
-    /// Walks one page table; true where it is worth the next walk.
-    fn walk_table(&mut self, group: usize, table: PageId, swaps: bool) -> bool {
+    /// Walks the page table that a process has of a place; true where it is worth the next walk. Of
+    /// a file, entries that map nothing count too.
+    fn walk_table(&mut self, group: usize, table: PageId, owner: usize) -> bool {
         let first = table * TABLE;
         let end = (first + TABLE).min(self.folios.len() as PageId);
         let mut used = Vec::new();
         let mut entries = 0;
         for page in first..end {
-            let anon = self.folios.has(page, Flag::Anon);
-            let walked = if anon { swaps } else { self.is_mapped(page) };
-            if !walked || self.group(page) != group {
-                continue;
-            }
-            let huge = self.huge_first(page);
-            if huge.is_some_and(|first| first != page) {
-                continue;
-            }
-            entries += 1;
-            let young = match huge {
-                Some(first) => self.take_accessed_huge(first),
-                None => self.is_young(page),
-            };
-            if young {
-                used.push(page);
+            if self.group(page) == group
+                && let Some(young) = self.take_entry(page, owner)
+            {
+                entries += 1;
+                used.extend(young.then_some(page));
             }
         }
         self.spent += entries * self.costs.walk_ps;
-        for &page in &used {
-            self.folios.clear(page, Flag::Accessed);
-        }
         self.promote(group, &used);
-        used.len() as u64 * DENSE >= entries && !used.is_empty()
+        let all = match owner {
+            ANON => entries,
+            _ => u64::from(end - first),
+        };
+        used.len() as u64 * DENSE >= all && !used.is_empty()
+    }
+
+    /// Whether a process has used a page that it maps and that is in a generation, which is
+    /// forgotten; none where it does not map the page.
+    fn take_entry(&mut self, page: PageId, owner: usize) -> Option<bool> {
+        if self.folios.has(page, Flag::Anon) != (owner == ANON) {
+            return None;
+        }
+        if owner != ANON {
+            let young = self.has_used(page, owner)? && self.folios.state(page) == State::Inactive;
+            if young {
+                self.forget_use(page, owner);
+            }
+            return Some(young);
+        }
+        match self.huge_first(page) {
+            Some(first) if first != page => None,
+            Some(first) => Some(self.take_accessed_huge(first)),
+            None => Some(self.is_young(page) && self.folios.take(page, Flag::Accessed)),
+        }
     }
 
     /// The pages join the youngest generation; of a huge page all of it does.
@@ -128,10 +153,23 @@ impl Memory {
         });
     }
 
-    /// A page that eviction holds was used: so may have been those around it. They join the
-    /// youngest generation, and their page table is walked next time if many were
-    /// (`lru_gen_look_around`).
-    pub(super) fn look_around(&mut self, group: usize, page: PageId) {
+    /// A page that eviction holds was used: so may have been those around it, by the same process.
+    /// They join the youngest generation, and their page table is walked next time if many were
+    /// (`lru_gen_look_around`). Returns how many processes had used the page, which is forgotten.
+    pub(super) fn look_around(&mut self, group: usize, page: PageId) -> usize {
+        let users = match self.kind(page) {
+            Kind::Anon => alloc::vec![ANON],
+            Kind::File => self.users_of(page),
+        };
+        for &owner in &users {
+            self.look_around_in(group, page, owner);
+        }
+        self.folios.clear(page, Flag::Accessed);
+        users.len()
+    }
+
+    /// Looks at the entries around a page's in the table of one process.
+    fn look_around_in(&mut self, group: usize, page: PageId, owner: usize) {
         let table = page / TABLE;
         let begin = table * TABLE;
         let end = (begin + TABLE).min(self.folios.len() as PageId);
@@ -143,25 +181,34 @@ impl Memory {
         let mut used = Vec::new();
         let mut young = 1;
         for other in around {
-            let same = self.is_mapped(other) && self.group(other) == group;
-            if !same || other == page || !self.folios.has(other, Flag::Accessed) {
+            let is_candidate = other != page && self.group(other) == group;
+            if !is_candidate || !self.is_used_by(other, owner) {
                 continue;
             }
-            if self.is_young(other) && self.huge_first(other).is_none() {
-                self.folios.clear(other, Flag::Accessed);
-                used.push(other);
-                young += 1;
-            } else if self.folios.state(other) == State::Unevictable {
+            match self.folios.state(other) {
+                State::Inactive if self.huge_first(other).is_none() => used.push(other),
                 // In the same batch: it is kept when its turn comes.
-                self.folios.clear(other, Flag::Accessed);
-                self.folios.set(other, Flag::Referenced);
-                young += 1;
+                State::Unevictable => self.folios.set(other, Flag::Referenced),
+                _ => continue,
             }
+            match owner {
+                ANON => self.folios.clear(other, Flag::Accessed),
+                _ => self.forget_use(other, owner),
+            }
+            young += 1;
         }
         self.spent += u64::from(entries) * self.costs.walk_ps;
         self.promote(group, &used);
         if young * DENSE >= u64::from(entries) {
-            self.lruvecs[group].walked.add(table);
+            self.lruvecs[group].walked.add(table, owner);
+        }
+    }
+
+    /// Whether a process has used a page that it maps, and nobody has noticed.
+    fn is_used_by(&self, page: PageId, owner: usize) -> bool {
+        match self.folios.has(page, Flag::Anon) {
+            true => owner == ANON && self.is_mapped(page) && self.folios.has(page, Flag::Accessed),
+            false => owner != ANON && self.has_used(page, owner) == Some(true),
         }
     }
 }
