@@ -7,10 +7,10 @@
 mod elementary;
 mod figures;
 mod ksm;
+mod mapped;
 mod read;
 mod sleep;
 mod swap;
-mod unmap;
 mod write;
 
 use mm::calibration::{Boot, Calibration, Costs};
@@ -25,10 +25,10 @@ use crate::study::Study;
 use figures::Figures;
 
 const COSTS: &str = include_str!("../../../calibration/costs.toml");
+const MAPPED: &str = include_str!("../../../calibration/mapped.toml");
 const PASS: &str = include_str!("../../../calibration/pass.toml");
 const READ: &str = include_str!("../../../calibration/read.toml");
 const SWAP: &str = include_str!("../../../calibration/swap.toml");
-const UNMAP: &str = include_str!("../../../calibration/unmap.toml");
 const WRITE: &str = include_str!("../../../calibration/write.toml");
 const FLUSH: &str = include_str!("../../../calibration/flush.toml");
 const KSM: &str = include_str!("../../../calibration/ksm.toml");
@@ -98,9 +98,9 @@ fn costs(bench: &dyn Bench, progress: &mut dyn FnMut(Progress)) -> Result<Costs,
     if let Some(capture) = where_there(bench, SWAP, "generations", progress)? {
         swap::generations(&mut costs, &Figures::new(capture)?)?;
     }
-    unmap::costs(
+    mapped::costs(
         &mut costs,
-        &Figures::new(run(bench, UNMAP, "stock", progress)?)?,
+        &Figures::new(run(bench, MAPPED, "stock", progress)?)?,
     )?;
     progress(Progress::Stage("measures the costs of writing".to_owned()));
     write::costs(

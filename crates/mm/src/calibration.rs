@@ -100,6 +100,8 @@ costs! {
         /// A minor fault on a page of a mapped file that is in the page cache: it maps the pages
         /// around it too, 16 in all.
         map_file_ps = "map-file",
+        /// The same where another process maps these pages already.
+        map_again_ps = "map-again",
         /// Taking a page of a file out of one page table, in reclaim.
         unmap_ps = "unmap",
         /// Direct I/O's time for each page, beyond the system call and the request.

@@ -40,10 +40,8 @@ impl Reader<'_> {
                     wait => return wait,
                 }
             }
-            self.memory.spent += match write {
-                true => self.memory.costs.touch_ps,
-                false => self.memory.costs.load_ps,
-            };
+            // A store to a file's page writes one word, as a load reads one.
+            self.memory.spent += self.memory.costs.load_ps;
             *cursor += 1;
         }
         Progress::Complete
@@ -88,8 +86,7 @@ impl Reader<'_> {
             self.memory.extend_tables(mapping, page);
         }
         if first_try && !write {
-            let mapped = self.map_around(mapping, cursor);
-            self.memory.spent += self.memory.costs.map_file_ps * mapped / AROUND;
+            self.map_around(mapping, cursor);
             if self.memory.maps(mapping, page) {
                 return Progress::Complete;
             }
@@ -119,7 +116,6 @@ impl Reader<'_> {
             return self.make_writable(mapping, page);
         }
         self.map_around(mapping, cursor);
-        self.memory.spent += self.memory.costs.map_file_ps;
         Progress::Complete
     }
 
@@ -133,24 +129,27 @@ impl Reader<'_> {
         pause.map_or(Progress::Complete, Progress::Pauses)
     }
 
-    /// Maps the pages around a fault that are there, and counts each as a fault that did not miss;
-    /// how many were not mapped before.
-    fn map_around(&mut self, mapping: Mapping, cursor: u64) -> u64 {
+    /// Maps the pages around a fault that are there, and counts each as a fault that did not miss.
+    fn map_around(&mut self, mapping: Mapping, cursor: u64) {
         let first = cursor / AROUND * AROUND;
         let end = (first + AROUND).min(self.file.pages);
-        let mut mapped = 0;
+        let mut took = 0;
         for page in self.file.pages_of(first..end) {
             if !self.memory.is_ready(page) {
                 continue;
             }
             if !self.memory.maps(mapping, page) {
-                mapped += u64::from(self.memory.map_page(mapping, page, false));
+                took += match self.memory.is_mapped(page) {
+                    true => self.memory.costs.map_again_ps,
+                    false => self.memory.costs.map_file_ps,
+                };
+                self.memory.map_page(mapping, page, false);
             }
             if !self.memory.is_doubtful(page) {
                 self.readahead.note_mapped_hit();
             }
         }
-        mapped
+        self.memory.spent += took / AROUND;
     }
 }
 

@@ -40,7 +40,7 @@ pub(super) fn disk(costs: &mut Costs, figures: &Figures) -> Result<(), Calibrate
     costs.swap_out_ps = ps(out);
     costs.rotate_ps = ps(rotate);
     costs.swap_in_ps = ps(swap_in(costs, figures)? - request);
-    costs.map_file_ps = ps(map_file(costs, figures)?);
+    costs.map_file_ps = ps(map_file(costs, figures, "map file")?);
     costs.direct_ps = ps(direct(figures)?);
     Ok(())
 }
@@ -123,9 +123,13 @@ fn loads(costs: &Costs, figures: &Figures, label: &str) -> Result<f64, Calibrate
     Ok(figures.operations(label)? * operation + figures.pages(label)? * nanos(costs.load_ps))
 }
 
-/// One fault in `FAULT_AROUND` pages of a mapped file; the others are only touched.
-fn map_file(costs: &Costs, figures: &Figures) -> Result<f64, CalibrateError> {
-    let label = "map file";
+/// One fault in `FAULT_AROUND` pages of a mapped file by a step's reads; the others are only
+/// touched.
+pub(super) fn map_file(
+    costs: &Costs,
+    figures: &Figures,
+    label: &str,
+) -> Result<f64, CalibrateError> {
     let pages = figures.pages(label)?;
     let touches = loads(costs, figures, label)?;
     Ok((figures.duration(label)? - touches) / (pages / FAULT_AROUND))
