@@ -91,10 +91,13 @@ impl Memory {
 
     /// The swappiness that eviction goes by: 0 where nothing may be swapped, or swap has no room
     /// for a batch.
-    fn eviction_swappiness(&self, control: &Control) -> u32 {
-        match self.swap.free() < BATCH as u64 || !control.may_swap {
-            true => 0,
-            false => control.swappiness as u32,
+    pub(super) fn eviction_swappiness(&self, control: &Control) -> u32 {
+        // 6.1 only turns a run for boosts to the page cache.
+        let early = self.rules.lru_gen_is_early && control.target == ROOT;
+        match control.may_swap {
+            _ if self.swap.free() < BATCH as u64 => 0,
+            true => control.swappiness as u32,
+            false => u32::from(early && control.swappiness > 0),
         }
     }
 
@@ -156,6 +159,8 @@ impl Memory {
             swappiness,
             forced: forced_kind(pass, swappiness),
             highest: pass.control.highest,
+            // A run for boosts may not write (`may_writepage`).
+            writes: pass.control.may_swap,
         };
         let moves_locked = self.rules.lru_gen_is_early;
         let writeback = core::mem::take(&mut self.writeback);

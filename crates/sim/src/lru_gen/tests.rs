@@ -4,7 +4,7 @@ use mm::units::Nanos;
 
 use super::*;
 use crate::lruvec::ROOT;
-use crate::mglru::BATCH;
+use crate::mglru::{BATCH, Batch, Place, Wanted};
 use crate::shrink::Shrunk;
 use crate::swap::Backing;
 use crate::vmscan::{Control, DEF_PRIORITY, Reclaimer};
@@ -337,6 +337,50 @@ fn a_run_for_boosts_alone_leaves_anonymous_memory() {
     while memory.events.pgscan_anon == 0 {
         pass_of_kswapd(&mut memory, |_| {});
     }
+}
+
+#[test]
+fn on_6_1_a_run_for_boosts_alone_skips_what_would_have_to_be_written() {
+    for (writes, taken) in [(false, 0), (true, BATCH)] {
+        let (mut memory, base) = with_anon(200);
+        memory.set_lru_gen_enabled(true);
+        for page in base..base + 200 {
+            memory.take_from_list(page);
+            memory.add_to_generation(page, Place::Next);
+        }
+        let wanted = Wanted {
+            writes,
+            ..Wanted::any(1)
+        };
+        let mut batch = Batch::EMPTY;
+        memory.with_generations(ROOT, |generations, folios| {
+            generations.isolate(folios, &mut batch, wanted, |_, _| false);
+        });
+        assert_eq!(batch.pages().len(), taken);
+        let left: u64 = memory.lruvecs[ROOT]
+            .generations
+            .rows()
+            .map(|row| row.pages[0])
+            .sum();
+        assert_eq!(left, 200 - taken as u64);
+    }
+}
+
+#[test]
+fn a_run_for_boosts_alone_judges_generations_without_anonymous_memory_but_on_6_1() {
+    let (mut memory, _) = with_anon(200);
+    let mut control = Control::new(Reclaimer::Kswapd, 10_000, 60);
+    assert_eq!(memory.eviction_swappiness(&control), 60);
+    control.may_swap = false;
+    assert_eq!(memory.eviction_swappiness(&control), 0);
+    memory.rules.lru_gen_is_early = true;
+    assert_eq!(
+        memory.eviction_swappiness(&control),
+        1,
+        "the page cache first"
+    );
+    control.swappiness = 0;
+    assert_eq!(memory.eviction_swappiness(&control), 0);
 }
 
 #[test]

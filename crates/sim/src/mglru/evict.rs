@@ -1,5 +1,7 @@
 //! Eviction: which kind, which tiers, which pages.
 
+use alloc::vec::Vec;
+
 use crate::folio::{Flag, Folios, PageId};
 use crate::mglru::{
     BATCH, BATCH_MAX, Generations, Kind, LEAST, REFS_MAX, SWAPPINESS_MAX, ZONES, age, refs, slot,
@@ -63,6 +65,8 @@ pub(crate) struct Wanted {
     pub(crate) forced: Option<Kind>,
     /// Only pages of the zones up to this one are of use.
     pub(crate) highest: usize,
+    /// Pages that have to be written first are of use too.
+    pub(crate) writes: bool,
 }
 
 impl Wanted {
@@ -72,6 +76,7 @@ impl Wanted {
             swappiness,
             forced: None,
             highest: ZONES - 1,
+            writes: true,
         }
     }
 }
@@ -82,6 +87,7 @@ struct Sieve<W> {
     last_tier: usize,
     /// Those of higher zones are of no use.
     highest: usize,
+    writes: bool,
     /// Those of which this is true wait for something.
     waits: W,
 }
@@ -102,6 +108,7 @@ impl Generations {
         let mut sieve = Sieve {
             last_tier: 0,
             highest: wanted.highest.min(ZONES - 1),
+            writes: wanted.writes,
             waits,
         };
         let mut done = Isolated::nothing(first);
@@ -183,7 +190,8 @@ impl Generations {
     }
 
     /// Goes through at most so many pages of the oldest generation in one zone, until the batch is
-    /// full; gives back how many. They leave their list together, at the end.
+    /// full; gives back how many. They leave their list together, at the end; those that would have
+    /// to be written, and may not, come back to its young end.
     fn scan_zone(
         &mut self,
         folios: &mut Folios,
@@ -194,6 +202,7 @@ impl Generations {
     ) -> u64 {
         let (kind, oldest) = (done.kind, slot(self.min_seq[done.kind as usize]));
         let (mut looked_at, already) = (0, batch.len);
+        let mut skipped = Vec::new();
         let mut tail = self.lists[oldest][kind as usize][zone].tail();
         while let Some(page) = tail.filter(|_| batch.len < BATCH && looked_at < most) {
             looked_at += 1;
@@ -202,10 +211,18 @@ impl Generations {
                 done.sorted += 1;
                 continue;
             }
+            if !sieve.writes && has_to_be_written(folios, page) {
+                skipped.push(page);
+                continue;
+            }
             note_isolated(folios, page);
             batch.push(page);
         }
-        self.lists[oldest][kind as usize][zone].cut(folios, tail);
+        let list = &mut self.lists[oldest][kind as usize][zone];
+        list.cut(folios, tail);
+        for page in skipped {
+            list.push_head(folios, page);
+        }
         self.pages[oldest][kind as usize][zone] -= (batch.len - already) as u64;
         looked_at
     }
@@ -270,6 +287,14 @@ pub(super) fn next_generation(
     folios.forget_uses(page);
     generations.renumber(folios, page, named, slot(oldest + 1));
     slot(oldest + 1)
+}
+
+/// Anonymous memory that has no copy in swap, and what is dirty (`isolate_folio`).
+fn has_to_be_written(folios: &Folios, page: PageId) -> bool {
+    match folios.has(page, Flag::Anon) {
+        true => !folios.has(page, Flag::Slot),
+        false => folios.has(page, Flag::Dirty) && !folios.is_reading(page),
+    }
 }
 
 /// A page leaves for eviction: if it was not used since it came, or since it was protected, what

@@ -70,6 +70,7 @@ impl Both {
     fn evict(&mut self, swappiness: u32, highest: usize) {
         let mut batch = Batch::EMPTY;
         let wanted = Wanted {
+            writes: true,
             highest,
             ..Wanted::any(swappiness)
         };
