@@ -125,7 +125,10 @@ impl Memory {
                 }
             }
         }
-        self.events.pgrefill += done;
+        // As scans are: not in reclaim for a group's limit.
+        if self.reclaiming == ROOT {
+            self.events.pgrefill += done;
+        }
         self.events.pgdeactivate += done;
         let stat = self.groups.stat(group);
         stat.pgrefill += done;
@@ -380,6 +383,17 @@ mod tests {
     fn look(memory: &mut Memory) -> Shrunk {
         let control = Control::new(Reclaimer::Direct, BATCH, 60);
         memory.shrink_inactive(&control, ROOT, Kind::Anon, BATCH)
+    }
+
+    #[test]
+    fn deactivation_for_a_groups_limit_is_no_refill_of_the_machines() {
+        for (target, refilled) in [(ROOT, 32), (ROOT + 1, 0)] {
+            let mut memory = Memory::with_cache(10_000, 10, 0, 100);
+            memory.reclaiming = target;
+            memory.shrink_active(ROOT, Lru::ActiveFile, BATCH, 0);
+            let events = &memory.events;
+            assert_eq!((events.pgdeactivate, events.pgrefill), (32, refilled));
+        }
     }
 
     #[test]

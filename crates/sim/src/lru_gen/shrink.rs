@@ -170,7 +170,9 @@ impl Memory {
             })
         });
         self.writeback = writeback;
-        self.events.pgrefill += isolated.sorted;
+        if self.reclaiming == ROOT {
+            self.events.pgrefill += isolated.sorted;
+        }
         for kind in Kind::BOTH.into_iter().filter(|_| moves_locked) {
             *self.count_activation(kind) += isolated.protected[kind as usize];
         }
