@@ -90,7 +90,12 @@ impl<'a> System<'a> {
             return Ok(None);
         };
         let flow = match self.memory.run_errand(&mut errand) {
-            Came::Done => return Ok(Some(Flow::Continue)),
+            Came::Done => {
+                if let Some((label, began)) = task.ordered.take() {
+                    self.record_step(task, Some(label), began, self.local_time(now));
+                }
+                return Ok(Some(Flow::Continue));
+            }
             Came::Sleep(span) => {
                 self.wake_at(task, self.local_time(now).saturating_add(span));
                 return Ok(Some(Flow::Blocked(Sleep::Idle)));

@@ -139,15 +139,28 @@ impl<'a> System<'a> {
                 task.go_past_step();
                 return Ok(Flow::Blocked(Sleep::Idle));
             }
+        } else if task.errand.is_some() {
+            task.ordered = label.map(|label| (label, began));
         } else {
-            let step = label.map(|label| step_without_operations(&task.name, label, began, end));
-            self.recorder.step(step);
+            self.record_step(task, label, began, end);
         }
         task.go_past_step();
         Ok(Flow::Continue)
     }
 
-    /// The actions that are over at once.
+    /// A step without operations is over.
+    pub(crate) fn record_step(
+        &mut self,
+        task: &Task<'a>,
+        label: Option<&str>,
+        began: Nanos,
+        end: Nanos,
+    ) {
+        let step = label.map(|label| step_without_operations(&task.name, label, began, end));
+        self.recorder.step(step);
+    }
+
+    /// The actions that are over at once, but for what a task then has to do for its groups.
     fn act(
         &mut self,
         task: &mut Task<'a>,

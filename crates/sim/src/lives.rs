@@ -82,7 +82,7 @@ impl<'a> System<'a> {
         }
         self.end_own(task);
         task.state = TaskState::Ended;
-        task.errand = None;
+        (task.errand, task.ordered) = (None, None);
         task.exiting = None;
         self.scheduler.end(task.entity, now);
         self.wake_all(now);
@@ -109,7 +109,7 @@ impl<'a> System<'a> {
         let entity = task.entity;
         task.exiting = Some(0);
         task.over_high = 0;
-        task.errand = None;
+        (task.errand, task.ordered) = (None, None);
         let allocation = core::mem::take(&mut task.allocation);
         self.memory.refund(allocation.charging);
         self.wait_no_more(entity);

@@ -73,6 +73,8 @@ pub(crate) struct Task<'a> {
     pub(crate) exiting: Option<usize>,
     /// Reclaim that it has to do for a group before it goes on.
     pub(crate) errand: Option<Errand>,
+    /// The step that asked for it, and when it began: it is over when that is done.
+    pub(crate) ordered: Option<(&'a str, Nanos)>,
     /// CPU time below a nanosecond that is still to be paid, in picoseconds.
     pub(crate) owed_ps: u64,
 }
@@ -191,6 +193,7 @@ impl<'a> Task<'a> {
             dying: false,
             exiting: None,
             errand: None,
+            ordered: None,
             owed_ps: 0,
         }
     }

@@ -169,9 +169,9 @@ fn a_lowered_maximum_and_proactive_reclaim_act_at_once() {
         swappiness: None,
     };
     let more = vec![
-        step(reclaim),
+        labelled("reclaim", reclaim),
         snapshot("reclaimed"),
-        step(set("memory.max", "4M")),
+        labelled("lower", set("memory.max", "4M")),
         snapshot("lowered"),
     ];
     let outcome = reader(&[], more);
@@ -181,6 +181,14 @@ fn a_lowered_maximum_and_proactive_reclaim_act_at_once() {
     assert!((MIB..MIB + MIB / 2).contains(&given), "{given}");
     assert!(current(&outcome, "lowered", "g") <= 4 * MIB);
     assert_eq!(event(&outcome, "lowered", "g", "oom"), 0);
+    // A page takes 2 us or more.
+    for (label, pages) in [("reclaim", given / 4096), ("lower", 4000)] {
+        let took = one(&outcome, label).duration();
+        assert!(
+            took.0 > 2000 * pages,
+            "{label} is over when it is done: {took}"
+        );
+    }
 }
 
 fn toucher(name: &str, mib: u64) -> Process {

@@ -164,8 +164,14 @@ mod tests {
     use mm::outcome::STEPS;
     use std::fmt::Write as _;
 
-    /// Arms that the model is held to: to be named here when `sim` simulates what they need.
-    const HELD: [&str; 0] = [];
+    /// Arms that the model is held to, and costs that it must find there. It does not find two:
+    /// `direct` is 6 % dearer, as reads of a mebibyte pay for the end of each of their requests
+    /// beside it, and `walk` twice as dear, as a second walk goes through what nobody has used since
+    /// the first.
+    const HELD: [(&str, &[&str]); 2] = [
+        ("disk", &["rotate", "swap out", "swap in", "map file"]),
+        ("zram", &["zram out", "zram in"]),
+    ];
 
     /// A run in which everything costs what is said.
     #[derive(Default)]
@@ -332,31 +338,39 @@ mod tests {
     fn calibrating_the_model_finds_its_costs_of_swap() {
         let known = crate::calibration::built_in("6.1").expect("the binary carries 6.1");
         let bench = ModelBench::new(known.clone());
-        for arm in HELD {
+        for (arm, costs) in HELD {
             let capture = run(&bench, SWAP, arm, &mut |_| ()).expect(arm);
             let figures = Figures::new(capture).expect("an outcome");
-            let mut found = known.costs;
+            let mut found = Costs {
+                rotate_ps: 0,
+                swap_out_ps: 0,
+                swap_in_ps: 0,
+                zram_out_ps: 0,
+                zram_in_ps: 0,
+                map_file_ps: 0,
+                ..known.costs
+            };
             match arm {
                 "disk" => disk(&mut found, &figures),
-                "zram" => zram(&mut found, &figures),
-                _ => generations(&mut found, &figures),
+                _ => zram(&mut found, &figures),
             }
             .expect(arm);
-            near(&found, &known.costs);
+            near(&found, &known.costs, costs);
         }
     }
 
-    fn near(found: &Costs, known: &Costs) {
-        for (name, found, known) in [
+    fn near(found: &Costs, known: &Costs, names: &[&str]) {
+        let all = [
             ("rotate", found.rotate_ps, known.rotate_ps),
             ("swap out", found.swap_out_ps, known.swap_out_ps),
             ("swap in", found.swap_in_ps, known.swap_in_ps),
             ("zram out", found.zram_out_ps, known.zram_out_ps),
             ("zram in", found.zram_in_ps, known.zram_in_ps),
             ("map file", found.map_file_ps, known.map_file_ps),
-            ("direct", found.direct_ps, known.direct_ps),
-            ("walk", found.walk_ps, known.walk_ps),
-        ] {
+        ];
+        let held = |(name, ..): &(&str, u64, u64)| names.contains(name);
+        assert_eq!(all.iter().filter(|cost| held(cost)).count(), names.len());
+        for (name, found, known) in all.into_iter().filter(held) {
             let apart = found.abs_diff(known);
             assert!(apart <= known / 50 + 2000, "{name}: {found} for {known}");
         }
