@@ -46,20 +46,24 @@ pub(crate) struct Mapping {
 }
 
 impl Rmap {
-    fn tables(&mut self, page: PageId) -> (PageId, &mut [Table]) {
-        let behind = self.files.partition_point(|(base, _)| *base <= page);
-        match self.files[..behind].last_mut() {
+    /// How many of the files begin at a page or before it: the last of them is the page's.
+    fn behind(&self, page: PageId) -> usize {
+        self.files.partition_point(|(base, _)| *base <= page)
+    }
+
+    /// The page's place in its file, and what the processes that map the file have of it.
+    fn tables(&self, page: PageId) -> (PageId, &[Table]) {
+        match self.files[..self.behind(page)].last() {
             Some((base, tables)) => (page - *base, tables),
-            None => (0, &mut []),
+            None => (0, &[]),
         }
     }
 
-    /// What the processes that map a page's file have of it, and the page's place in the file.
-    fn tables_of(&self, page: PageId) -> (PageId, &[Table]) {
-        let behind = self.files.partition_point(|(base, _)| *base <= page);
-        match self.files[..behind].last() {
+    fn tables_mut(&mut self, page: PageId) -> (PageId, &mut [Table]) {
+        let behind = self.behind(page);
+        match self.files[..behind].last_mut() {
             Some((base, tables)) => (page - *base, tables),
-            None => (0, &[]),
+            None => (0, &mut []),
         }
     }
 
@@ -157,7 +161,7 @@ impl Memory {
     /// The process uses a page that it maps.
     pub(crate) fn use_mapped(&mut self, mapping: Mapping, page: PageId) {
         if !self.folios.has(page, Flag::Accessed) {
-            let (index, tables) = self.rmap.tables(page);
+            let (index, tables) = self.rmap.tables_mut(page);
             tables.iter_mut().for_each(|table| table.young.clear(index));
             self.folios.set(page, Flag::Accessed);
         }
@@ -193,7 +197,7 @@ impl Memory {
     }
 
     /// How many processes have used a page of a file whose [`Flag::Accessed`] was set just now.
-    pub(crate) fn users(&mut self, page: PageId) -> usize {
+    pub(crate) fn users(&self, page: PageId) -> usize {
         let (index, tables) = self.rmap.tables(page);
         tables.iter().filter(|table| table.young.has(index)).count()
     }
@@ -201,7 +205,7 @@ impl Memory {
     /// Whether a process has used a page of a file, and nobody has noticed; none where it does not
     /// map the page.
     pub(crate) fn has_used(&self, page: PageId, owner: usize) -> Option<bool> {
-        let (index, tables) = self.rmap.tables_of(page);
+        let (index, tables) = self.rmap.tables(page);
         let table = tables.iter().find(|table| table.owner == owner)?;
         let young = self.folios.has(page, Flag::Accessed) && table.young.has(index);
         table.present.has(index).then_some(young)
@@ -209,7 +213,7 @@ impl Memory {
 
     /// The processes that have used a page of a file, and nobody has noticed.
     pub(crate) fn users_of(&self, page: PageId) -> Vec<usize> {
-        let (index, tables) = self.rmap.tables_of(page);
+        let (index, tables) = self.rmap.tables(page);
         let is_young = |table: &&Table| table.present.has(index) && table.young.has(index);
         let users = tables.iter().filter(is_young);
         match self.folios.has(page, Flag::Accessed) {
@@ -221,7 +225,7 @@ impl Memory {
     /// That a process used a page of a file has been noticed; the page counts as used as long as
     /// another's use has not been.
     pub(crate) fn forget_use(&mut self, page: PageId, owner: usize) {
-        let (index, tables) = self.rmap.tables(page);
+        let (index, tables) = self.rmap.tables_mut(page);
         for table in tables.iter_mut().filter(|table| table.owner == owner) {
             table.young.clear(index);
         }
@@ -234,7 +238,7 @@ impl Memory {
     pub(crate) fn unmap_everywhere(&mut self, page: PageId) {
         if self.folios.take(page, MAPPED) {
             self.file_mapped -= 1;
-            let (index, tables) = self.rmap.tables(page);
+            let (index, tables) = self.rmap.tables_mut(page);
             for table in tables {
                 if table.present.has(index) {
                     self.spent += self.costs.unmap_ps;
@@ -248,7 +252,7 @@ impl Memory {
     /// Nobody may write to a page without a fault any longer (`page_mkclean`).
     pub(crate) fn write_protect(&mut self, page: PageId) {
         if self.folios.has(page, MAPPED) {
-            let (index, tables) = self.rmap.tables(page);
+            let (index, tables) = self.rmap.tables_mut(page);
             tables
                 .iter_mut()
                 .for_each(|table| table.writable.clear(index));

@@ -60,8 +60,7 @@ pub(crate) struct Rules {
     /// is visited (the groups' own LRU came with 6.3).
     pub(crate) lru_gen_is_early: bool,
     /// A page that joins the youngest generation as it is faulted in is not protected from
-    /// eviction for having come back: its uses are forgotten (since 6.13, and in 6.12's stable
-    /// releases).
+    /// eviction for having come back: its uses are forgotten (6.12.117 does so, 6.1 does not).
     pub(crate) activation_forgets_uses: bool,
 }
 

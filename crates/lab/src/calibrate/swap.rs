@@ -165,9 +165,8 @@ mod tests {
     use std::fmt::Write as _;
 
     /// Arms that the model is held to, and costs that it must find there. It does not find two:
-    /// `direct` is 6 % dearer, as reads of a mebibyte pay for the end of each of their requests
-    /// beside it, and `walk` twice as dear, as a second walk goes through what nobody has used since
-    /// the first.
+    /// `direct` comes out 6 % dearer, of which a part is the time that the disk takes for a
+    /// mebibyte, and `walk` twice as dear, as both of two walks go through all entries.
     const HELD: [(&str, &[&str]); 2] = [
         ("disk", &["rotate", "swap out", "swap in", "map file"]),
         ("zram", &["zram out", "zram in"]),
