@@ -28,6 +28,7 @@ const COSTS: &str = include_str!("../../../calibration/costs.toml");
 const MAPPED: &str = include_str!("../../../calibration/mapped.toml");
 const PASS: &str = include_str!("../../../calibration/pass.toml");
 const READ: &str = include_str!("../../../calibration/read.toml");
+const SLOWPATH: &str = include_str!("../../../calibration/slowpath.toml");
 const SWAP: &str = include_str!("../../../calibration/swap.toml");
 const WRITE: &str = include_str!("../../../calibration/write.toml");
 const FLUSH: &str = include_str!("../../../calibration/flush.toml");
@@ -82,6 +83,7 @@ fn costs(bench: &dyn Bench, progress: &mut dyn FnMut(Progress)) -> Result<Costs,
         &Figures::new(run(bench, COSTS, "stock", progress)?)?,
         &Figures::new(run(bench, sleep::STUDY, "stock", progress)?)?,
         &Figures::new(run(bench, PASS, "stock", progress)?)?,
+        &Figures::new(run(bench, SLOWPATH, "stock", progress)?)?,
     )?;
     read::costs(
         &mut costs,

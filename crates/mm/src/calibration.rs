@@ -67,6 +67,10 @@ costs! {
         activate_ps = "activate",
         /// Bringing one page in, beyond its copying: allocation, insertion, completion.
         read_in_ps = "read-in",
+        /// Dropping a clean page of the page cache because somebody asks for it.
+        drop_ps = "drop",
+        /// An allocation under the low watermark, beyond what one above it takes.
+        slowpath_ps = "slowpath",
         /// One request to a disk: submission, sleep, interrupt, waking.
         request_ps = "request",
         /// One operation on a region, without what it does for each page.

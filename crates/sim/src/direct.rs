@@ -31,6 +31,7 @@ impl Memory {
     pub(crate) fn allocate_slowly(&mut self, effort: Effort) -> Result<usize, NoPage> {
         loop {
             if self.allocation.reclaim.is_none() {
+                self.spent += self.costs.slowpath_ps;
                 self.wake_kswapd_for_user();
                 if let Some(zone) = self.find_zone(Mark::Min, 1) {
                     self.allocation = Allocation::default();

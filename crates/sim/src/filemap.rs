@@ -258,6 +258,7 @@ impl File {
             memory.free(page);
             memory.folios.forget(page);
             memory.tree_remove(page);
+            memory.spent += memory.costs.drop_ps;
         }
     }
 }

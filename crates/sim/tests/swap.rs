@@ -144,7 +144,8 @@ fn beside_a_stream(via: Via, lock: bool) -> Outcome {
 fn a_lock_and_direct_reads_keep_the_heap() {
     let swapped = |lock| counter(&beside_a_stream(Via::Syscall, lock), "pswpout");
     assert!(swapped(false) > 10 * OWN_PAGES, "{}", swapped(false));
-    assert!(swapped(true) <= 2 * OWN_PAGES, "what is not locked");
+    let others = swapped(true);
+    assert!(others <= 4 * OWN_PAGES, "what is not locked: {others}");
     assert_eq!(counter(&beside_a_stream(Via::Direct, false), "pswpout"), 0);
 }
 

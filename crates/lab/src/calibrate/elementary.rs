@@ -6,9 +6,9 @@ use super::CalibrateError;
 use super::figures::{Figures, positive, ps};
 use super::sleep;
 
-/// Pages of a `read()` of 128 KiB, and of an operation on 1 MiB of a region.
+/// Pages of a `read()` of 128 KiB, and of 1 MiB.
 const READ_PAGES: f64 = 32.0;
-const TOUCH_PAGES: f64 = 256.0;
+const MIB_PAGES: f64 = 256.0;
 /// Passes of a run of kswapd that frees nothing: priorities 12 to 1.
 const PRIORITIES: f64 = 12.0;
 
@@ -17,6 +17,7 @@ pub(super) fn costs(
     figures: &Figures,
     pauses: &Figures,
     fruitless: &Figures,
+    short: &Figures,
 ) -> Result<Costs, CalibrateError> {
     let touching = touching(figures)?;
     let faulting = faulting(figures)?;
@@ -32,6 +33,8 @@ pub(super) fn costs(
         cached_read_ps: ps(reading.cached),
         activate_ps: ps(reading.activate),
         read_in_ps: ps(reading.read_in),
+        drop_ps: ps(reading.drop),
+        slowpath_ps: ps(slowpath(short)?),
         request_ps: ps(reading.request),
         operation_ps: ps(touching.operation),
         load_ps: ps(touching.load),
@@ -55,23 +58,28 @@ struct Reading {
     cached: f64,
     activate: f64,
     read_in: f64,
+    drop: f64,
     request: f64,
 }
 
 /// A read of n pages costs syscall + n cached; one from a disk that takes no time, read_in a page
-/// and request once more.
+/// and request once more. Dropping what was brought in, a mebibyte at a time, costs drop a page.
 fn reading(figures: &Figures) -> Result<Reading, CalibrateError> {
     let large = figures.per_page("cached")?;
     let single = figures.per_page("cached by page")?;
     let syscall = (single - large) * READ_PAGES / (READ_PAGES - 1.0);
     let cached = single - syscall;
     let activate = figures.per_page("activate")? - figures.per_page("mark")?;
+    let brought_in = |what: &str| {
+        let (before, after) = (format!("before {what}"), format!("after {what}"));
+        positive(figures.growth("pgpgin", &before, &after)? / 4.0, what)
+    };
     let in_windows = figures.per_page("read in")? - large;
-    let (before, after) = ("before scattered", "after scattered");
-    let pages = positive(
-        figures.growth("pgpgin", before, after)? / 4.0,
-        "scattered reads",
-    )?;
+    let reads = figures.duration("drop behind")? / figures.per_page("drop behind")?;
+    let advised = reads / MIB_PAGES * syscall;
+    let not_copying = figures.duration("drop behind")? - reads * large - advised;
+    let drop = not_copying / brought_in("drop")? - in_windows;
+    let pages = brought_in("scattered")?;
     let reads = figures.duration("scattered")? / figures.per_page("scattered")?;
     let one_by_one = (figures.duration("scattered")? - reads * single) / pages;
     let request = (one_by_one - in_windows) * READ_PAGES / (READ_PAGES - 1.0);
@@ -80,6 +88,7 @@ fn reading(figures: &Figures) -> Result<Reading, CalibrateError> {
         cached,
         activate,
         read_in: one_by_one - request,
+        drop,
         request,
     })
 }
@@ -96,7 +105,7 @@ struct Touching {
 fn touching(figures: &Figures) -> Result<Touching, CalibrateError> {
     let large = figures.per_page("touch")?;
     let single = figures.per_page("touch by page")?;
-    let operation = (single - large) * TOUCH_PAGES / (TOUCH_PAGES - 1.0);
+    let operation = (single - large) * MIB_PAGES / (MIB_PAGES - 1.0);
     let touch = single - operation;
     let between = single - figures.median_latency("touch by page")?;
     Ok(Touching {
@@ -163,10 +172,15 @@ fn pass(figures: &Figures, reclaim: f64) -> Result<f64, CalibrateError> {
     Ok(time / positive(runs * PRIORITIES, "fruitless run of kswapd")?)
 }
 
+/// What first touches take longer for each page that is allocated under the low watermark.
+fn slowpath(figures: &Figures) -> Result<f64, CalibrateError> {
+    Ok(figures.per_page("under")? - figures.per_page("above")?)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::calibrate::{COSTS, PASS, run};
+    use crate::calibrate::{COSTS, PASS, SLOWPATH, run};
     use crate::model_bench::ModelBench;
 
     /// The model knows its costs: calibrating it must find them.
@@ -201,6 +215,10 @@ mod tests {
         near(reading.activate, known.costs.activate_ps, "activate");
         near(reading.read_in, known.costs.read_in_ps, "read in");
         near(reading.request, known.costs.request_ps, "request");
+        near(reading.drop, known.costs.drop_ps, "drop");
+        let short = run(&bench, SLOWPATH, "stock", &mut |_| ()).expect("the model runs it");
+        let slowpath = slowpath(&Figures::new(short).expect("an outcome")).expect("figures");
+        near(slowpath, known.costs.slowpath_ps, "slowpath");
         let capture = run(&bench, sleep::STUDY, "stock", &mut |_| ()).expect("the model runs it");
         let figures = Figures::new(capture).expect("an outcome");
         let sleeping = sleep::sleeping(&figures).expect("figures");

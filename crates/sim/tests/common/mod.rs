@@ -195,7 +195,8 @@ fn costs() -> Costs {
         zram_in_ps: 10_000_000,
         map_file_ps: 1_000_000,
         map_again_ps: 400_000,
-        unmap_ps: 0,
+        drop_ps: 2_500_000,
+        slowpath_ps: 500_000,
         direct_ps: 500_000,
         walk_ps: 50_000,
         write_call_ps: 1_200_000,
@@ -211,10 +212,6 @@ fn costs() -> Costs {
         mkclean_ps: 1_000_000,
         commit_ps: 80_000_000,
         pass_ps: 9_000_000,
-        sample_ps: 0,
-        snapshot_ps: 0,
-        watch_ps: 0,
-        set_ps: 0,
         ksm_batch_ps: 4_000_000,
         ksm_visit_ps: 800_000,
         ksm_smart_ps: 10_000,
@@ -236,10 +233,10 @@ fn costs() -> Costs {
         ksm_unmerge_ps: 6_000_000,
         ksm_unmerge_zero_ps: 4_000_000,
         ksm_look_ps: 700_000,
-        remote_ps: 0,
         sleep_ps: 4_500_000,
         switch_ps: 2_900_000,
         spawn_ps: 400_000_000,
+        ..Costs::default()
     }
 }
 
