@@ -71,8 +71,10 @@ costs! {
         drop_ps = "drop",
         /// An allocation under the low watermark, beyond what one above it takes.
         slowpath_ps = "slowpath",
-        /// One request to a disk: submission, sleep, interrupt, waking.
+        /// One request to a disk: submission and interrupt.
         request_ps = "request",
+        /// Waiting for a request that reads: going to sleep, waking, and running again.
+        wait_ps = "wait",
         /// One operation on a region, without what it does for each page.
         operation_ps = "operation",
         /// One read of a page that is mapped.

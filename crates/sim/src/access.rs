@@ -327,8 +327,12 @@ impl<'a> System<'a> {
     ) -> Result<Option<Stop>, Error> {
         match progress {
             Progress::Complete => Ok(None),
-            Progress::Submitted => Ok(Some(Stop::Wait(Sleep::Io))),
+            Progress::Submitted => {
+                self.memory.spent += self.memory.costs.wait_ps;
+                Ok(Some(Stop::Wait(Sleep::Io)))
+            }
             Progress::Waits(page) => {
+                self.memory.spent += self.memory.costs.wait_ps;
                 self.waiters.push((WaitsFor::Page(page), task.entity));
                 Ok(Some(Stop::Wait(self.wait_for(page))))
             }

@@ -21,10 +21,10 @@ pub(super) fn costs(
 ) -> Result<Costs, CalibrateError> {
     let touching = touching(figures)?;
     let faulting = faulting(figures)?;
-    let reading = reading(figures)?;
+    let sleeping = sleep::sleeping(pauses)?;
+    let reading = reading(figures, sleeping.read_beside)?;
     let reclaiming = reclaiming(figures)?;
     let pass = pass(fruitless, reclaiming.reclaim)?;
-    let sleeping = sleep::sleeping(pauses)?;
     let spawn = figures.duration("spawn")? / 20.0;
     let set = figures.duration("spawn to set")? / 20.0 - spawn;
     Ok(Costs {
@@ -36,6 +36,7 @@ pub(super) fn costs(
         drop_ps: ps(reading.drop),
         slowpath_ps: ps(slowpath(short)?),
         request_ps: ps(reading.request),
+        wait_ps: ps(reading.wait),
         operation_ps: ps(touching.operation),
         load_ps: ps(touching.load),
         touch_ps: ps(touching.touch),
@@ -60,11 +61,14 @@ struct Reading {
     read_in: f64,
     drop: f64,
     request: f64,
+    wait: f64,
 }
 
 /// A read of n pages costs syscall + n cached; one from a disk that takes no time, read_in a page
-/// and request once more. Dropping what was brought in, a mebibyte at a time, costs drop a page.
-fn reading(figures: &Figures) -> Result<Reading, CalibrateError> {
+/// and request once more, and wait where nothing was read ahead. Beside others it waits for a slow
+/// disk, once for each window. Dropping what was brought in, a mebibyte at a time, costs drop a
+/// page.
+fn reading(figures: &Figures, beside: f64) -> Result<Reading, CalibrateError> {
     let large = figures.per_page("cached")?;
     let single = figures.per_page("cached by page")?;
     let syscall = (single - large) * READ_PAGES / (READ_PAGES - 1.0);
@@ -82,14 +86,16 @@ fn reading(figures: &Figures) -> Result<Reading, CalibrateError> {
     let pages = brought_in("scattered")?;
     let reads = figures.duration("scattered")? / figures.per_page("scattered")?;
     let one_by_one = (figures.duration("scattered")? - reads * single) / pages;
-    let request = (one_by_one - in_windows) * READ_PAGES / (READ_PAGES - 1.0);
+    let wait = (beside - figures.per_page("read in")?) * READ_PAGES;
+    let request = (one_by_one - wait - in_windows) * READ_PAGES / (READ_PAGES - 1.0);
     Ok(Reading {
         syscall,
         cached,
         activate,
-        read_in: one_by_one - request,
+        read_in: one_by_one - wait - request,
         drop,
         request,
+        wait,
     })
 }
 
@@ -190,7 +196,10 @@ mod tests {
         let bench = ModelBench::new(known.clone());
         let capture = run(&bench, COSTS, "stock", &mut |_| ()).expect("the model runs the study");
         let figures = Figures::new(capture).expect("an outcome");
-        let reading = reading(&figures).expect("figures");
+        let pauses = run(&bench, sleep::STUDY, "stock", &mut |_| ()).expect("the model runs it");
+        let sleeping = sleep::sleeping(&Figures::new(pauses).expect("an outcome"));
+        let sleeping = sleeping.expect("figures");
+        let reading = reading(&figures, sleeping.read_beside).expect("figures");
         let near = |found: f64, known_ps: u64, what: &str| {
             let known = known_ps as f64 / 1000.0;
             assert!(
@@ -215,13 +224,11 @@ mod tests {
         near(reading.activate, known.costs.activate_ps, "activate");
         near(reading.read_in, known.costs.read_in_ps, "read in");
         near(reading.request, known.costs.request_ps, "request");
+        near(reading.wait, known.costs.wait_ps, "wait");
         near(reading.drop, known.costs.drop_ps, "drop");
         let short = run(&bench, SLOWPATH, "stock", &mut |_| ()).expect("the model runs it");
         let slowpath = slowpath(&Figures::new(short).expect("an outcome")).expect("figures");
         near(slowpath, known.costs.slowpath_ps, "slowpath");
-        let capture = run(&bench, sleep::STUDY, "stock", &mut |_| ()).expect("the model runs it");
-        let figures = Figures::new(capture).expect("an outcome");
-        let sleeping = sleep::sleeping(&figures).expect("figures");
         near(sleeping.sleep, known.costs.sleep_ps, "sleep");
         near(sleeping.switch, known.costs.switch_ps, "switch");
     }

@@ -36,10 +36,10 @@ pub(super) fn disk(costs: &mut Costs, figures: &Figures) -> Result<(), Calibrate
         equations.push(pages_out(figures, Written::Later, label, kswapd)?);
     }
     let (out, rotate) = two_costs(&equations, "reclaim of anonymous pages")?;
-    let request = nanos(costs.request_ps);
+    let read = nanos(costs.request_ps + costs.wait_ps);
     costs.swap_out_ps = ps(out);
     costs.rotate_ps = ps(rotate);
-    costs.swap_in_ps = ps(swap_in(costs, figures)? - request);
+    costs.swap_in_ps = ps(swap_in(costs, figures)? - read);
     costs.map_file_ps = ps(map_file(costs, figures, "map file")?);
     costs.direct_ps = ps(direct(figures)?);
     Ok(())

@@ -8,12 +8,13 @@ use super::figures::{Figures, nanos, ps};
 /// Pages of a `write()` of 128 KiB, and of the file.
 const WRITE_PAGES: f64 = 32.0;
 const FILE_PAGES: f64 = 16_384.0;
-/// Requests that write the file: of 1280 KiB each.
+/// Requests that write the file, of 1280 KiB each; `fsync` waits for each.
 const REQUESTS: f64 = 52.0;
 /// The same of what the flusher writes.
 const FLUSH_PAGES: f64 = 4096.0;
 const FLUSH_REQUESTS: f64 = 13.0;
-/// Requests of an `fsync` of one page: the page, the journal's blocks and its record.
+/// Requests of an `fsync` of one page: the page, for which it waits, the journal's blocks and its
+/// record.
 const COMMIT_REQUESTS: f64 = 3.0;
 
 /// Solves the steps' durations for the costs; `docs/model.md` has the equations. The costs of a
@@ -34,12 +35,12 @@ pub(super) fn costs(
     costs.write_in_ps = ps(figures.per_page("write in")? - large - dirty);
     let fault = figures.per_page("make writable")? - figures.per_page("store")?;
     costs.mkwrite_ps = ps(fault - dirty);
-    let requests = REQUESTS * nanos(costs.request_ps);
+    let requests = REQUESTS * nanos(costs.request_ps + costs.wait_ps);
     let written = (figures.duration("flush")? - requests) / FILE_PAGES;
     costs.fsync_ps = ps(written - nanos(costs.writeback_ps + costs.written_ps));
     let mapped = (figures.duration("flush mapped")? - requests) / FILE_PAGES;
     costs.mkclean_ps = ps(mapped - written);
-    let requests = COMMIT_REQUESTS * nanos(costs.request_ps);
+    let requests = COMMIT_REQUESTS * nanos(costs.request_ps) + nanos(costs.wait_ps);
     let commit = figures.median_duration("commit")? - nanos(costs.syscall_ps);
     costs.commit_ps = ps(commit - written - requests);
     Ok(())
