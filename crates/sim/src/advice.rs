@@ -156,6 +156,7 @@ impl Memory {
                 self.add_to_list(page, lru);
             }
         }
+        self.free_batch();
         self.unplug();
     }
 }

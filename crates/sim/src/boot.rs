@@ -17,11 +17,10 @@ use mm::machine::Machine;
 use mm::units::{Bytes, Kib, Nanos, PageSize, Pages};
 use mm::zoneinfo::{Zone as Layout, ZoneKind, Zoneinfo};
 
-use crate::boost::Foreign;
+use crate::buddy::Buddy;
 use crate::error::Error;
 use crate::numa;
-use crate::page_alloc::{HUGE_PAGES, Zone};
-use crate::pageblock::Pageblock;
+use crate::page_alloc::{HUGE_ORDER, Zone};
 use crate::pcp::{Pcp, Tuning};
 use crate::timer::Clock;
 
@@ -169,19 +168,24 @@ fn hot(zone: &Layout, index: usize, highest: usize, tuning: Tuning) -> Zone {
         .pagesets
         .first()
         .map_or((63, 252), |set| (set.batch, set.high));
-    let mut pcp = Pcp::after_boot(count, batch, high, tuning);
+    let mut pcp = Pcp::new(batch, high, tuning);
     pcp.set_limits(marks.low.0, zone.managed.0);
     Zone {
         kind: zone.kind,
         layout: index,
         managed: zone.managed.0,
         free: zone.free.0,
+        untold: 0,
+        tells_above: 0,
         min: marks.min.0,
         low: marks.low.0,
         high: marks.high.0,
         boost: 0,
-        foreign: Foreign::after_boot(zone.free.0),
-        contended: Pageblock::of(HUGE_PAGES),
+        buddy: Buddy::new(0, HUGE_ORDER, 0, &[]),
+        boot_end: 0,
+        held: Vec::new(),
+        held_for_users: Vec::new(),
+        pool: Vec::new(),
         reserve: zone.protection.get(highest).map_or(0, |pages| pages.0),
         lru: [0; 4],
         unevictable: 0,
@@ -190,6 +194,7 @@ fn hot(zone: &Layout, index: usize, highest: usize, tuning: Tuning) -> Zone {
         fixed: zone.managed.0.saturating_sub(zone.free.0 + count),
         of_boot: [0; 4],
         pcp,
+        on_lists: count,
     }
 }
 

@@ -52,8 +52,8 @@ impl Memory {
         }
         let taken = self.objects.buffers.cache.take();
         let slab = taken.or_else(|| {
-            let zone = self.draw_for_kernel(List::Heads).ok()?;
-            Some(self.objects.buffers.cache.add(zone))
+            let (zone, frame) = self.draw_for_kernel(List::Heads).ok()?;
+            Some(self.objects.buffers.cache.add(zone, frame))
         });
         // Such a request does not fail; where nothing at all is free the page has none.
         let Some(slab) = slab else { return };
@@ -72,11 +72,11 @@ impl Memory {
             return;
         }
         buffers.slabs[page as usize] = NONE;
-        let mut zones = Vec::new();
-        buffers.cache.give(slab, &mut zones);
-        zones
-            .into_iter()
-            .for_each(|zone| self.release_to(zone, List::Heads));
+        let mut freed = Vec::new();
+        buffers.cache.give(slab, &mut freed);
+        for (zone, frame) in freed {
+            self.release_to(zone, List::Heads, frame);
+        }
     }
 }
 

@@ -10,10 +10,14 @@ use crate::memory::Memory;
 /// If one of them does not hold: the model is wrong.
 pub(crate) fn conservation(memory: &Memory) {
     let zones = &memory.zones;
+    for zone in zones {
+        let counted = zone.free.checked_add_signed(zone.untold);
+        assert_eq!(counted, Some(zone.buddy.free()), "what is free is counted");
+    }
     let used: u64 = zones
         .iter()
         .map(|z| {
-            z.free
+            z.buddy.free()
                 + z.pcp.count()
                 + z.kernel
                 + z.slab

@@ -236,7 +236,8 @@ mod tests {
         let mut memory = Memory::with_two_zones(1000, 100);
         let page = memory.take_range(1).expect("there is room");
         // The lower zone would meet min if its free pages came on top of themselves.
-        (memory.zones[1].free, memory.zones[0].free) = (100, 60);
+        memory.zones[1].set_free(100);
+        memory.zones[0].set_free(60);
         let mut tries = |effort| {
             let before = memory.events.allocstall_movable;
             let got = memory.allocate_with(effort, page, State::Inactive);
@@ -258,7 +259,7 @@ mod tests {
     fn kswapd_has_the_cpu_first_and_the_task_reclaims_whatever_it_found() {
         let mut memory = Memory::with_cache(10_000, 1000, 8000, 0);
         memory.may_yield = true;
-        memory.zones[0].free = 900;
+        memory.zones[0].set_free(900);
         let page = memory.take_range(1).expect("there is room");
         let again = memory.allocate(page, State::Inactive);
         assert_eq!(

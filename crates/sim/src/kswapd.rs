@@ -35,6 +35,8 @@ pub(crate) struct Kswapd {
     asked_for: Option<usize>,
     /// The highest zone of its last run, which counts where nobody asks for one.
     highest: usize,
+    /// It has begun a run.
+    reclaims: bool,
     /// It naps after a run.
     pub(crate) nap: Option<Nap>,
     failures: u32,
@@ -74,6 +76,11 @@ struct Balancing {
 }
 
 impl Kswapd {
+    /// Whether it is in a run: it was not only woken (`ZONE_RECLAIM_ACTIVE`).
+    pub(crate) fn reclaims(&self) -> bool {
+        self.reclaims
+    }
+
     pub(crate) fn is_awake(&self) -> bool {
         self.awake
     }
@@ -169,6 +176,7 @@ impl Memory {
 
     fn begin_balancing(&mut self) -> Balancing {
         let kswapd = &mut self.kswapd;
+        kswapd.reclaims = true;
         kswapd.highest = kswapd.asked_for.take().unwrap_or(kswapd.highest);
         let highest = kswapd.highest;
         let zones = &self.zones[..=highest];
@@ -211,7 +219,7 @@ impl Memory {
     }
 
     fn kswapd_ends(&mut self, run: &Balancing) -> Progress {
-        self.kswapd.awake = false;
+        (self.kswapd.awake, self.kswapd.reclaims) = (false, false);
         for (zone, boost) in self.zones.iter_mut().zip(&run.boosts) {
             zone.boost = zone.boost.saturating_sub(*boost);
         }
@@ -343,7 +351,7 @@ mod tests {
     #[test]
     fn it_gives_up_after_sixteen_fruitless_runs_until_it_is_forgiven() {
         let mut memory = Memory::with_zone(1000, 100);
-        memory.zones[0].free = 50;
+        memory.zones[0].set_free(50);
         memory.wake_kswapd(0);
         run(&mut memory);
         assert_eq!(memory.events.pageoutrun, u64::from(FAILURES));
@@ -362,14 +370,14 @@ mod tests {
         assert_eq!(memory.kswapd.nap, Some(Nap::Begins));
         memory.kswapd_nap_ends();
         assert!(!memory.kswapd.is_awake(), "it is balanced: it sleeps");
-        memory.zones[0].free = 1400;
+        memory.zones[0].set_free(1400);
         memory.wake_kswapd(0);
         run(&mut memory);
-        memory.zones[0].free = 1400;
+        memory.zones[0].set_free(1400);
         memory.kswapd_nap_ends();
         assert!(memory.kswapd.is_awake());
         run(&mut memory);
-        memory.zones[0].free = 1400;
+        memory.zones[0].set_free(1400);
         memory.wake_kswapd(0);
         assert_eq!((memory.kswapd.is_awake(), memory.kswapd.nap), (true, None));
         let events = memory.events;
@@ -409,7 +417,7 @@ mod tests {
         let mut memory = Memory::with_two_zones(2000, 20);
         let base = memory.take_range(200).expect("there is room");
         for page in base..base + 200 {
-            memory.zones[1].free = if page < base + 100 { 2000 } else { 0 };
+            memory.zones[1].set_free(if page < base + 100 { 2000 } else { 0 });
             memory
                 .allocate(page, crate::folio::State::Inactive)
                 .expect("it fits");
@@ -417,7 +425,7 @@ mod tests {
             memory.add_to_list(page, crate::lru::Lru::InactiveFile);
         }
         assert_eq!([0, 1].map(|zone| memory.zones[zone].lru[2]), [100, 100]);
-        memory.zones[0].free = 10;
+        memory.zones[0].set_free(10);
         memory.wake_kswapd(0);
         run(&mut memory);
         assert!(memory.is_balanced(0));

@@ -9,6 +9,7 @@ use mm::calibration::Costs;
 use mm::units::Nanos;
 use mm::workload::Cgroup;
 
+use crate::buddy::Frame;
 use crate::disk::Disk;
 use crate::error::Error;
 use crate::folio::{Folios, NIL, NODE_PAGES, PageId};
@@ -42,6 +43,10 @@ pub(crate) struct Memory {
     /// All zones of the node, with their watermarks, as /proc/zoneinfo lists them.
     pub(crate) layout: Vec<mm::zoneinfo::Zone>,
     pub(crate) folios: Folios,
+    /// The frame of its zone that each resident page lies in.
+    pub(crate) frames: Vec<Frame>,
+    /// Frames of the pages that the batch of reclaim under way has freed, and their zones.
+    pub(crate) freed: Vec<(usize, Frame)>,
     /// The group that each page is charged to; empty where there is none but the root.
     pub(crate) charge: Vec<u8>,
     pub(crate) groups: Groups,
@@ -112,6 +117,8 @@ impl Memory {
             nodes: Nodes::of(&zones, &layout),
             zones,
             layout,
+            frames: Vec::new(),
+            freed: Vec::new(),
             folios: Folios::default(),
             charge: Vec::new(),
             groups: Groups::default(),
@@ -164,6 +171,7 @@ impl Memory {
         let base = PageId::try_from(self.folios.len()).ok()?;
         let end = base.checked_add(length).filter(|&end| end < NIL)?;
         self.folios.grow(end as usize);
+        self.frames.resize(end as usize, 0);
         self.objects.grow(end, self.groups.any());
         if self.lruvecs.len() > 1 {
             self.charge.resize(end as usize, 0);

@@ -193,7 +193,7 @@ mod tests {
         let base = memory.take_range(2 * HUGE_PAGES).expect("there is room");
         assert!(memory.allocate_huge(base, Folio::Inactive));
         assert_eq!((memory.folios.zone(base), memory.remote(base, 2)), (1, 0));
-        memory.zones[1].free = 0;
+        memory.zones[1].set_free(0);
         let next = base + HUGE_PAGES as PageId;
         assert!(
             !memory.allocate_huge(next, Folio::Inactive),

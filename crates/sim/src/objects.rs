@@ -3,6 +3,7 @@
 
 use alloc::vec::Vec;
 
+use crate::buddy::Frame;
 use crate::buffer::Buffers;
 use crate::folio::{NIL, NODE_PAGES, PageId};
 use crate::lruvec::Kind;
@@ -114,6 +115,14 @@ impl Zone {
             _ => &mut self.kernel,
         }
     }
+
+    /// Frames of single pages that the kernel holds.
+    fn held(&mut self, list: List) -> &mut Vec<Frame> {
+        match list {
+            List::Users => &mut self.held_for_users,
+            _ => &mut self.held,
+        }
+    }
 }
 
 impl Memory {
@@ -152,17 +161,17 @@ impl Memory {
         if let Some(slab) = self.objects.tree_nodes.take() {
             return Ok(slab);
         }
-        let zone = self.draw_for_kernel(List::Slab)?;
-        Ok(self.objects.tree_nodes.add(zone))
+        let (zone, frame) = self.draw_for_kernel(List::Slab)?;
+        Ok(self.objects.tree_nodes.add(zone, frame))
     }
 
     fn give_tree_node(&mut self, page: PageId) {
         let slab = self.objects.node_slabs[(page / NODE_PAGES) as usize];
-        let mut zones = Vec::new();
-        self.objects.tree_nodes.give(slab, &mut zones);
-        zones
-            .into_iter()
-            .for_each(|zone| self.release_to(zone, List::Slab));
+        let mut freed = Vec::new();
+        self.objects.tree_nodes.give(slab, &mut freed);
+        for (zone, frame) in freed {
+            self.release_to(zone, List::Slab, frame);
+        }
     }
 
     /// Takes what the kernel allocates for a swap area of so many slots when it is switched on: a
@@ -173,7 +182,7 @@ impl Memory {
 
     /// Takes pages that reclaim cannot have; returns how many there were.
     pub(crate) fn hold(&mut self, list: List, pages: u64) -> u64 {
-        let taken = (0..pages).take_while(|_| self.draw_for_kernel(list).is_ok());
+        let taken = (0..pages).take_while(|_| self.take_held(list).is_ok());
         let taken = taken.count() as u64;
         self.objects.held_pages += taken;
         taken
@@ -181,7 +190,7 @@ impl Memory {
 
     /// Gives pages back that were held.
     pub(crate) fn let_go(&mut self, list: List, pages: u64) {
-        (0..pages).for_each(|_| self.release_of_kernel(list));
+        (0..pages).for_each(|_| self.give_held(list));
         self.objects.held_pages -= pages;
     }
 
@@ -207,52 +216,48 @@ impl Memory {
         self.objects.page_table_pages -= count;
     }
 
-    /// Takes a block for the kernel's own use, by way of a zone's per-CPU lists: from the highest
-    /// zone above low or, once kswapd is woken, above min. Where none is, from the one with most
-    /// free pages: such requests reclaim, or may use the reserve, and are small. Returns the zone.
+    /// Takes a block for the kernel's own use: from the highest zone above low or, once kswapd is
+    /// woken, above min. Where none is, from the one with most free pages: such requests reclaim,
+    /// or may use the reserve, and are small. Returns the zone and the block's first frame.
     ///
     /// # Errors
     /// No zone has so many free pages.
-    pub(crate) fn draw_for_kernel(&mut self, list: List) -> Result<usize, NoPage> {
+    pub(crate) fn draw_for_kernel(&mut self, list: List) -> Result<(usize, Frame), NoPage> {
         let pages = list.block();
         let zone = self.zone_for_kernel(pages);
-        let zone = zone.or_else(|| self.largest_free(pages));
+        let zone = zone.or_else(|| self.largest_free(list.order()));
         let zone = zone.ok_or(NoPage::OutOfMemory)?;
-        let state = self.zone_state(zone);
-        let drawn = self.zones[zone].pcp.allocate(list, state);
-        match list {
-            List::Slab | List::Heads => self.slab_takes(zone, drawn),
-            List::Unmovable => self.kernel_takes(zone, drawn),
-            List::Users | List::Huge => self.users_take(zone, drawn),
-        }
-        self.zones[zone].free -= drawn;
+        let frame = self.take_block(zone, list).ok_or(NoPage::OutOfMemory)?;
         *self.zones[zone].of_kernel(list) += pages;
-        Ok(zone)
-    }
-
-    /// Gives a block of the kernel's own back, from the highest zone that has one.
-    pub(crate) fn release_of_kernel(&mut self, list: List) {
-        let mut zones = (0..self.zones.len()).rev();
-        let zone = zones
-            .find(|&zone| *self.zones[zone].of_kernel(list) > 0)
-            .expect("one was taken");
-        self.release_to(zone, list);
+        Ok((zone, frame))
     }
 
     /// Gives a block of a zone back.
-    pub(crate) fn release_to(&mut self, zone: usize, list: List) {
-        let state = self.zone_state(zone);
+    pub(crate) fn release_to(&mut self, zone: usize, list: List, frame: Frame) {
+        *self.zones[zone].of_kernel(list) -= list.block();
+        self.give_block(zone, frame, list.order());
+    }
+
+    /// Takes a page that the kernel holds until [`Self::give_held`].
+    ///
+    /// # Errors
+    /// There is no page left at all.
+    fn take_held(&mut self, list: List) -> Result<(), NoPage> {
+        let (zone, frame) = self.draw_for_kernel(list)?;
         let from = &mut self.zones[zone];
-        *from.of_kernel(list) -= list.block();
-        let given = from.pcp.free(list, state);
-        from.free += given;
-        match list {
-            List::Users | List::Huge => {}
-            List::Slab | List::Heads if !self.is_highest(zone) => {
-                self.zones[zone].slab_gives(given)
-            }
-            List::Slab | List::Heads | List::Unmovable => self.kernel_gives(zone, given),
-        }
+        from.buddy.set_user(frame, list == List::Users);
+        from.held(list).push(frame);
+        Ok(())
+    }
+
+    /// Gives the page back that it took last, from the highest zone that has one.
+    fn give_held(&mut self, list: List) {
+        let mut zones = self.zones.iter_mut().enumerate().rev();
+        let (zone, frame) = zones
+            .find_map(|(index, zone)| Some((index, zone.held(list).pop()?)))
+            .expect("one was taken");
+        self.zones[zone].buddy.set_user(frame, false);
+        self.release_to(zone, list, frame);
     }
 
     /// The zone for a block of the kernel's own: the highest above low or, once kswapd is woken,
@@ -264,9 +269,9 @@ impl Memory {
         })
     }
 
-    /// The zone with most free pages, of those that have so many.
-    fn largest_free(&self, pages: u64) -> Option<usize> {
-        let with_free = (0..self.zones.len()).filter(|&zone| self.zones[zone].free >= pages);
+    /// The zone with most free pages, of those that have a piece of this order.
+    fn largest_free(&self, order: usize) -> Option<usize> {
+        let with_free = (0..self.zones.len()).filter(|&zone| self.zones[zone].buddy.has(order));
         with_free.max_by_key(|&zone| self.zones[zone].free)
     }
 
@@ -275,10 +280,10 @@ impl Memory {
     /// # Errors
     /// There is no page left at all.
     pub(crate) fn take_kernel_page(&mut self) -> Result<(), NoPage> {
-        self.draw_for_kernel(List::Unmovable).map(|_| ())
+        self.take_held(List::Unmovable)
     }
 
     pub(crate) fn give_kernel_page(&mut self) {
-        self.release_of_kernel(List::Unmovable);
+        self.give_held(List::Unmovable);
     }
 }

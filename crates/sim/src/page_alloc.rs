@@ -7,18 +7,19 @@ use mm::formula::watermarks::{MovableRule, Rule, ZoneSize, watermarks};
 use mm::units::{Kib, PageSize, Pages};
 use mm::zoneinfo::ZoneKind;
 
-use crate::boost::Foreign;
+use crate::buddy::{Buddy, Frame, Migrate};
 use crate::direct::DirectReclaim;
+use crate::fallback::Draw;
 use crate::folio::{PageId, State};
 use crate::memcontrol::Charging;
 use crate::memory::Memory;
-use crate::pageblock::Pageblock;
 #[cfg(test)]
 use crate::pcp::Tuning;
 use crate::pcp::{List, Pcp, ZoneState};
 
-/// Base pages of a huge page.
-pub(crate) const HUGE_PAGES: u64 = 512;
+/// The order of a huge page, and its base pages.
+pub(crate) const HUGE_ORDER: usize = 9;
+pub(crate) const HUGE_PAGES: u64 = 1 << HUGE_ORDER;
 
 /// A zone of the node.
 #[derive(Clone, Debug)]
@@ -27,15 +28,25 @@ pub(crate) struct Zone {
     /// Its place among all zones of the node, those without memory included.
     pub(crate) layout: usize,
     pub(crate) managed: u64,
+    /// Free pages as the kernel counts them (`NR_FREE_PAGES`), what the CPU has changed since it
+    /// last told the zone, and how much that may be.
     pub(crate) free: u64,
+    pub(crate) untold: i64,
+    pub(crate) tells_above: u64,
     pub(crate) min: u64,
     pub(crate) low: u64,
     pub(crate) high: u64,
     /// What its watermarks are raised by for now.
     pub(crate) boost: u64,
-    pub(crate) foreign: Foreign,
-    /// The block that the kernel's objects and users take from each other.
-    pub(crate) contended: Pageblock,
+    /// Which of its pages are free.
+    pub(crate) buddy: Buddy,
+    /// The frames below this one are in use as boot left them.
+    pub(crate) boot_end: Frame,
+    /// Frames of the kernel's own pages, of users' pages that the kernel holds for processes, and
+    /// of huge pages in the pool.
+    pub(crate) held: Vec<Frame>,
+    pub(crate) held_for_users: Vec<Frame>,
+    pub(crate) pool: Vec<Frame>,
     /// Pages withheld from requests that could use a higher zone (`protection` of the highest).
     pub(crate) reserve: u64,
     /// Pages on each LRU list, and pages that are locked into memory.
@@ -50,6 +61,8 @@ pub(crate) struct Zone {
     /// Pages that boot left on each LRU list, which the files of the boot state count.
     pub(crate) of_boot: [u64; 4],
     pub(crate) pcp: Pcp,
+    /// Pages that boot left on the per-CPU lists.
+    pub(crate) on_lists: u64,
 }
 
 /// A watermark.
@@ -121,17 +134,22 @@ impl Zone {
 
     #[cfg(test)]
     pub(crate) fn plain(managed: u64, min: u64) -> Self {
-        Self {
+        let mut zone = Self {
             kind: ZoneKind::Normal,
             layout: 0,
             managed,
             free: managed,
+            untold: 0,
+            tells_above: 0,
             min,
             low: min + min / 4,
             high: min + min / 2,
             boost: 0,
-            foreign: Foreign::default(),
-            contended: Pageblock::of(HUGE_PAGES),
+            buddy: Buddy::new(0, HUGE_ORDER, 0, &[]),
+            boot_end: 0,
+            held: Vec::new(),
+            held_for_users: Vec::new(),
+            pool: Vec::new(),
             reserve: 0,
             lru: [0; 4],
             unevictable: 0,
@@ -139,8 +157,11 @@ impl Zone {
             slab: 0,
             fixed: 0,
             of_boot: [0; 4],
-            pcp: Pcp::new(0, 1, 4, Tuning::of("6.1")),
-        }
+            pcp: Pcp::new(1, 4, Tuning::of("6.1")),
+            on_lists: 0,
+        };
+        zone.lay_out(managed, HUGE_ORDER, &[]);
+        zone
     }
 }
 
@@ -206,10 +227,9 @@ impl Memory {
             Some(zone) => zone,
             None => self.allocate_slowly(effort)?,
         };
-        self.draw(zone);
+        self.draw(zone, page);
         self.count_allocation(zone, 1);
         self.settle();
-        self.zones[zone].contended.place(page);
         self.folios.place(page, zone, state);
         Ok(())
     }
@@ -220,7 +240,7 @@ impl Memory {
         let Some(zone) = self.zone_for_kernel(1) else {
             return false;
         };
-        self.draw(zone);
+        self.draw(zone, page);
         self.count_allocation(zone, 1);
         self.folios.place(page, zone, state);
         true
@@ -238,32 +258,68 @@ impl Memory {
         if !self.charge_huge(first) {
             return false;
         }
-        let state_of_zone = self.zone_state(zone);
-        let from = &mut self.zones[zone];
-        from.free -= from.pcp.allocate(List::Huge, state_of_zone);
-        self.count_allocation(zone, HUGE_PAGES);
-        for page in first..first + HUGE_PAGES as u32 {
-            self.folios.place(page, zone, state);
+        let pages = first..first + HUGE_PAGES as PageId;
+        match self.is_sampled() {
+            true => pages.clone().for_each(|page| self.draw(zone, page)),
+            false => {
+                let frame = self.take_block(zone, List::Huge);
+                let frame = frame.expect("the zone has room for it");
+                pages.clone().zip(frame..).for_each(|(page, frame)| {
+                    self.settle_in(page, zone, frame);
+                });
+            }
         }
+        self.count_allocation(zone, HUGE_PAGES);
+        pages.for_each(|page| self.folios.place(page, zone, state));
         true
     }
 
     /// Frees the page that `page` occupies; its state is the caller's business.
     pub(crate) fn free(&mut self, page: PageId) {
+        let (zone, frame) = self.vacate(page);
+        self.give_block(zone, frame, 0);
+    }
+
+    /// As [`Self::free`], but the free page comes with the others of its batch.
+    pub(crate) fn free_with_batch(&mut self, page: PageId) {
+        let place = self.vacate(page);
+        self.freed.push(place);
+    }
+
+    /// Frees the pages of a batch of reclaim: until 6.8 the last one first (`free_unref_page_list`).
+    pub(crate) fn free_batch(&mut self) {
+        let mut freed = core::mem::take(&mut self.freed);
+        if self.rules.frees_last_first {
+            freed.reverse();
+        }
+        for (zone, frame) in freed.drain(..) {
+            self.give_block(zone, frame, 0);
+        }
+        self.freed = freed;
+    }
+
+    /// A page leaves its frame.
+    fn vacate(&mut self, page: PageId) -> (usize, Frame) {
         self.free_buffers(page);
         let zone = self.folios.zone(page);
-        self.zones[zone].users_give(page);
-        self.release(zone);
+        let frame = self.leave(page, zone);
         self.uncharge_page(page, 1);
         self.events.pgfree += 1;
+        (zone, frame)
     }
 
     /// Frees the huge page whose first page is `page`.
     pub(crate) fn free_huge(&mut self, page: PageId) {
         let zone = self.folios.zone(page);
-        let state = self.zone_state(zone);
-        let zone = &mut self.zones[zone];
-        zone.free += zone.pcp.free(List::Huge, state);
+        for rest in page + 1..page + HUGE_PAGES as PageId {
+            let frame = self.leave(rest, zone);
+            if self.is_sampled() {
+                self.give_block(zone, frame, 0);
+            }
+        }
+        let frame = self.leave(page, zone);
+        let order = if self.is_sampled() { 0 } else { HUGE_ORDER };
+        self.give_block(zone, frame, order);
         self.uncharge_page(page, HUGE_PAGES);
         self.events.pgfree += HUGE_PAGES;
     }
@@ -271,39 +327,52 @@ impl Memory {
     /// Takes 512 contiguous pages for the kernel, above min; the zone they come from.
     pub(crate) fn take_huge_block(&mut self) -> Option<usize> {
         let zone = self.find_zone(Mark::Min, HUGE_PAGES)?;
-        self.zones[zone].free -= HUGE_PAGES;
-        self.zones[zone].kernel += HUGE_PAGES;
+        let from = &mut self.zones[zone];
+        let frame = from
+            .buddy
+            .draw(HUGE_ORDER, Migrate::Movable, &mut Draw::default())?;
+        from.pool.push(frame);
+        from.count_free();
+        from.kernel += HUGE_PAGES;
         self.count_allocation(zone, HUGE_PAGES);
         Some(zone)
     }
 
     pub(crate) fn give_huge_block(&mut self, zone: usize) {
-        self.zones[zone].free += HUGE_PAGES;
-        self.zones[zone].kernel -= HUGE_PAGES;
+        let to = &mut self.zones[zone];
+        let frame = to.pool.pop().expect("it was taken");
+        to.buddy.give(frame, HUGE_ORDER);
+        to.count_free();
+        to.kernel -= HUGE_PAGES;
         self.events.pgfree += HUGE_PAGES;
     }
 
-    /// Gives a page back to its zone, by way of the per-CPU list.
-    pub(crate) fn release(&mut self, zone: usize) {
-        let state = self.zone_state(zone);
-        let zone = &mut self.zones[zone];
-        let given = zone.pcp.free(List::Users, state);
-        zone.free += given;
+    /// Takes a frame out of a zone for a page.
+    fn draw(&mut self, zone: usize, page: PageId) {
+        let frame = self.take_block(zone, List::Users);
+        self.settle_in(page, zone, frame.expect("the zone has a free page"));
     }
 
-    /// Takes a page out of a zone, by way of the per-CPU list.
-    pub(crate) fn draw(&mut self, zone: usize) {
-        let state = self.zone_state(zone);
-        let from = &mut self.zones[zone];
-        let drawn = from.pcp.allocate(List::Users, state);
-        self.users_take(zone, drawn);
-        self.zones[zone].free -= drawn;
+    /// A page lies in a frame from now on.
+    pub(crate) fn settle_in(&mut self, page: PageId, zone: usize, frame: Frame) {
+        self.frames[page as usize] = frame;
+        self.zones[zone].buddy.set_user(frame, true);
     }
 
-    /// What the kernel does once a second: limits of per-CPU lists that grew are lowered.
+    /// It does no longer.
+    fn leave(&mut self, page: PageId, zone: usize) -> Frame {
+        let frame = self.frames[page as usize];
+        self.zones[zone].buddy.set_user(frame, false);
+        frame
+    }
+
+    /// What the kernel does once a second: counters are brought up to date, and limits of per-CPU
+    /// lists that grew are lowered (`refresh_cpu_vm_stats`).
     pub(crate) fn tick(&mut self) {
         for zone in &mut self.zones {
-            zone.free += zone.pcp.decay();
+            let above = zone.pcp.decay();
+            zone.give_back(List::Unmovable, above);
+            zone.count_free();
         }
     }
 
@@ -311,16 +380,14 @@ impl Memory {
         let zone = &self.zones[zone];
         ZoneState {
             free: zone.free,
-            reclaiming: self.kswapd.is_awake(),
+            reclaiming: self.kswapd.reclaims(),
             below_high: !zone.is_above(Mark::High, zone.free, 1),
         }
     }
 
     /// Gives all pages on per-CPU lists back (`drain_all_pages`).
     pub(crate) fn drain(&mut self) {
-        for zone in &mut self.zones {
-            zone.free += zone.pcp.drain();
-        }
+        self.zones.iter_mut().for_each(Zone::drain);
     }
 
     /// The kernel's own allocations when a process starts: taken and given back. Under low they
@@ -384,7 +451,14 @@ impl Memory {
 
     pub(crate) fn has_room(&self, zone: usize, mark: Mark, pages: u64) -> bool {
         let zone = &self.zones[zone];
-        zone.is_above(mark, zone.free, pages)
+        let is_whole = self.is_sampled() || zone.buddy.has(pages.ilog2() as usize);
+        zone.is_above(mark, zone.free, pages) && is_whole
+    }
+
+    /// A simulated page stands for several: 512 of them are as many huge pages, and need not lie side
+    /// by side.
+    fn is_sampled(&self) -> bool {
+        self.scale > 1
     }
 
     fn count_allocation(&mut self, zone: usize, pages: u64) {
@@ -397,65 +471,4 @@ impl Memory {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn allocation_stops_at_low_wakes_kswapd_and_goes_on_to_min() {
-        let mut memory = Memory::with_zone(1000, 100);
-        let base = memory.take_range(1000).expect("there is room");
-        for page in base..base + 875 {
-            memory.allocate(page, State::Inactive).expect("above low");
-        }
-        assert_eq!(memory.zones[0].free, 125);
-        assert!(!memory.kswapd.is_awake());
-        memory
-            .allocate(base + 875, State::Inactive)
-            .expect("above min");
-        assert!(
-            memory.kswapd.is_awake(),
-            "the first page under low wakes it"
-        );
-        for page in base + 876..base + 900 {
-            memory.allocate(page, State::Inactive).expect("above min");
-        }
-        assert_eq!(
-            memory.allocate(base + 900, State::Inactive),
-            Err(NoPage::OutOfMemory)
-        );
-        assert_eq!(memory.zones[0].free, 100, "min stays for the kernel");
-    }
-
-    #[test]
-    fn the_kernels_own_pages_leave_a_zone_at_low_and_wake_kswapd_like_any_other() {
-        let mut memory = Memory::with_two_zones(1000, 100);
-        memory.zones[1].free = 125;
-        memory
-            .take_kernel_page()
-            .expect("the lower zone is above low");
-        assert_eq!((memory.zones[1].free, memory.zones[0].kernel), (125, 1));
-        assert!(!memory.kswapd.is_awake());
-        memory.zones[0].free = 125;
-        memory.take_kernel_page().expect("above min");
-        assert_eq!(
-            (memory.zones[1].kernel, memory.kswapd.is_awake()),
-            (1, true)
-        );
-        for zone in &mut memory.zones {
-            zone.free = 50;
-        }
-        assert!(
-            memory.take_kernel_page().is_ok(),
-            "small needs are met below min"
-        );
-    }
-
-    #[test]
-    fn a_boost_raises_all_marks() {
-        let mut memory = Memory::with_zone(1000, 100);
-        memory.zones[0].free = 400;
-        assert!(memory.is_balanced(0));
-        memory.zones[0].boost = 300;
-        assert!(!memory.is_balanced(0) && !memory.is_above_min());
-    }
-}
+mod tests;

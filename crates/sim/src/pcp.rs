@@ -5,9 +5,14 @@
 //! tunes it between that and an eighth of the zone, and draws ever larger batches of single pages
 //! while nothing is freed, whatever they are for.
 
+use alloc::collections::VecDeque;
+use alloc::vec::Vec;
+use core::ops::Range;
+
 use mm::release::is_since;
 
-use crate::page_alloc::HUGE_PAGES;
+use crate::buddy::{Buddy, Frame, Migrate};
+use crate::page_alloc::HUGE_ORDER;
 
 /// A batch grows by this many doublings at most (`CONFIG_PCP_BATCH_SCALE_MAX`).
 const SCALE_MAX: u32 = 5;
@@ -26,6 +31,9 @@ pub(crate) enum List {
     Users,
     /// Slabs of buffer heads: single pages of what can be reclaimed.
     Heads,
+    /// Slabs of two pages that lay in one of the kernel's blocks, and in one of users'.
+    UnmovablePairs,
+    UsersPairs,
     /// Slabs of the page cache's tree nodes.
     Slab,
     /// Users' huge pages.
@@ -33,37 +41,70 @@ pub(crate) enum List {
 }
 
 impl List {
-    const ALL: [Self; 5] = [
+    const ALL: [Self; 7] = [
         Self::Unmovable,
         Self::Users,
         Self::Heads,
+        Self::UnmovablePairs,
+        Self::UsersPairs,
         Self::Slab,
         Self::Huge,
     ];
 
+    /// The list of 2^order pages that lie in a block of this type.
+    pub(crate) fn of(order: usize, kind: Migrate) -> Self {
+        match order {
+            0 | 1 => Self::ALL[order * Migrate::ALL.len() + kind as usize],
+            _ => Self::Huge,
+        }
+    }
+
+    /// The order of its blocks.
+    pub(crate) const fn order(self) -> usize {
+        match self {
+            Self::Unmovable | Self::Users | Self::Heads => 0,
+            Self::UnmovablePairs | Self::UsersPairs | Self::Slab => 1,
+            Self::Huge => HUGE_ORDER,
+        }
+    }
+
+    /// Whether its blocks are larger than a page, and smaller than a huge one.
+    const fn is_pair(self) -> bool {
+        self.order() == 1
+    }
+
     /// Pages of a block.
     pub(crate) const fn block(self) -> u64 {
+        1 << self.order()
+    }
+
+    /// The migrate type that it draws.
+    pub(crate) const fn kind(self) -> Migrate {
         match self {
-            Self::Unmovable | Self::Users | Self::Heads => 1,
-            Self::Slab => 2,
-            Self::Huge => HUGE_PAGES,
+            Self::Unmovable | Self::UnmovablePairs => Migrate::Unmovable,
+            Self::Users | Self::UsersPairs | Self::Huge => Migrate::Movable,
+            Self::Heads | Self::Slab => Migrate::Reclaimable,
         }
     }
 }
 
 /// The per-CPU lists of a zone.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Pcp {
-    /// Pages on each list.
-    lists: [u64; List::ALL.len()],
+    /// Blocks on each list: taken from the front, given back to the zone from the end.
+    lists: [VecDeque<Frame>; List::ALL.len()],
     /// Pages on lists of other migrate types and orders, as boot has left them: they stay there
     /// until all is given back.
-    rest: u64,
+    rest: Vec<Frame>,
+    /// Pages on the lists.
+    count: u64,
     /// Pages moved at a time.
     batch: u64,
     /// Pages at which a batch goes back to the zone.
     high: u64,
     tuning: Tuning,
+    /// Until 6.9: pages go back to the free ones of their list's type, not of their block's.
+    pub(crate) remembers_type: bool,
 }
 
 /// How a kernel sizes limit and batches.
@@ -85,6 +126,8 @@ pub(crate) struct Auto {
     alloc_factor: u32,
     /// Pages freed of late: what goes back at once.
     free_count: u64,
+    /// The last block that was freed was of two pages.
+    freed_pair: bool,
 }
 
 /// What the zone is going through.
@@ -109,42 +152,52 @@ impl Tuning {
 }
 
 impl Pcp {
-    /// Lists with so many pages of users', which boot has freed.
-    pub(crate) fn new(count: u64, batch: u64, high: u64, tuning: Tuning) -> Self {
+    /// Empty lists.
+    pub(crate) fn new(batch: u64, high: u64, tuning: Tuning) -> Self {
         Self {
-            lists: [0, count, 0, 0, 0],
-            rest: 0,
+            lists: [const { VecDeque::new() }; List::ALL.len()],
+            rest: Vec::new(),
+            count: 0,
             batch: batch.max(1),
             high,
             tuning,
+            remembers_type: false,
         }
     }
 
-    /// Lists as boot leaves them: of its last draw half a batch, on average, is still on each of
-    /// the kernel's own lists, and the other pages are those that boot has freed for users.
-    pub(crate) fn after_boot(count: u64, batch: u64, high: u64, tuning: Tuning) -> Self {
-        let half = batch / 2;
-        let mut pcp = Self::new(count, batch, high, tuning);
-        let own = half * KERNEL_LISTS;
-        if count >= own {
-            let slab = half - half % List::Slab.block();
-            pcp.lists = [half, count - own, half, slab, 0];
-            pcp.rest = own - 2 * half - slab;
+    /// Lists as boot leaves them, with these frames: of its last draw half a batch, on average, is
+    /// still on each of the kernel's own lists, and the other pages are those that boot has freed
+    /// for users.
+    pub(crate) fn fill(&mut self, mut frames: Range<Frame>) {
+        self.count = u64::from(frames.end - frames.start);
+        let half = self.batch / 2;
+        let pairs = half - half % List::Slab.block();
+        if self.count >= half * KERNEL_LISTS {
+            for (list, pages) in [
+                (List::Unmovable, half),
+                (List::Heads, half),
+                (List::UnmovablePairs, pairs),
+                (List::Slab, pairs),
+            ] {
+                let blocks = frames.by_ref().take(pages as usize);
+                self.lists[list as usize].extend(blocks.step_by(list.block() as usize));
+            }
+            let rest = half * KERNEL_LISTS - 2 * half - 2 * pairs;
+            self.rest.extend(frames.by_ref().take(rest as usize));
         }
-        pcp
+        self.lists[List::Users as usize].extend(frames);
     }
 
-    /// The lists of a zone with a scale-th of the pages.
+    /// The lists of a zone with a scale-th of the pages, still empty.
     pub(crate) fn part(&self, scale: u64, low: u64, managed: u64) -> Self {
-        let batch = self.batch / scale;
-        let mut part = Self::new(self.count() / scale, batch, self.high / scale, self.tuning);
+        let mut part = Self::new(self.batch / scale, self.high / scale, self.tuning);
         part.set_limits(low, managed);
         part
     }
 
     /// Pages on the lists.
     pub(crate) fn count(&self) -> u64 {
-        self.lists.iter().sum::<u64>() + self.rest
+        self.count
     }
 
     pub(crate) fn high(&self) -> u64 {
@@ -163,36 +216,48 @@ impl Pcp {
         }
     }
 
-    /// Hands out a block; returns how many pages the zone had to give for it (`rmqueue_pcplist`).
-    pub(crate) fn allocate(&mut self, list: List, zone: ZoneState) -> u64 {
+    /// Hands out a block of a list, if it has one.
+    pub(crate) fn take(&mut self, list: List) -> Option<Frame> {
+        let frame = self.lists[list as usize].pop_front()?;
+        self.count -= list.block();
+        Some(frame)
+    }
+
+    /// A block is asked for: how many an empty list draws (`rmqueue_pcplist`).
+    pub(crate) fn wanted(&mut self, list: List, zone: ZoneState) -> u64 {
         match &mut self.tuning {
             Tuning::Fixed { free_factor } => *free_factor >>= 1,
             Tuning::Auto(auto) => auto.free_count >>= 1,
         }
-        let drawn = match self.lists[list as usize] {
-            0 => self.drawn_blocks(list, zone).min(zone.free / list.block()) * list.block(),
-            _ => 0,
-        };
-        let left = &mut self.lists[list as usize];
-        *left = (*left + drawn).saturating_sub(list.block());
-        drawn
+        match self.lists[list as usize].is_empty() {
+            true => self.drawn_blocks(list, zone),
+            false => 0,
+        }
     }
 
-    /// Takes a block back; returns how many pages go on to the zone (`free_unref_page_commit`).
-    pub(crate) fn free(&mut self, list: List, zone: ZoneState) -> u64 {
-        self.lists[list as usize] += list.block();
+    /// A block that was drawn comes to the end of its list.
+    pub(crate) fn put(&mut self, list: List, frame: Frame) {
+        self.lists[list as usize].push_back(frame);
+        self.count += list.block();
+    }
+
+    /// Takes a block back; returns how many pages are to go on to the zone
+    /// (`free_unref_page_commit`).
+    pub(crate) fn free(&mut self, list: List, frame: Frame, zone: ZoneState) -> u64 {
+        self.lists[list as usize].push_front(frame);
+        self.count += list.block();
         self.overflow(list, zone)
     }
 
     /// Gives everything back.
-    pub(crate) fn drain(&mut self) -> u64 {
-        let count = self.count();
-        (self.lists, self.rest) = ([0; List::ALL.len()], 0);
-        count
+    pub(crate) fn drain(&mut self, to: &mut Buddy) {
+        self.give(List::Unmovable, self.count, to);
+        self.count = 0;
+        self.rest.drain(..).for_each(|frame| to.give(frame, 0));
     }
 
-    /// Lowers a limit that tunes itself, once a second; returns how many pages go on to the zone
-    /// (`decay_pcp_high`).
+    /// Lowers a limit that tunes itself, once a second; returns how many pages are to go on to the
+    /// zone (`decay_pcp_high`).
     pub(crate) fn decay(&mut self) -> u64 {
         let (count, batch) = (self.count(), self.batch);
         let Tuning::Auto(auto) = self.tuning else {
@@ -202,10 +267,7 @@ impl Pcp {
             let by_count = count.saturating_sub(batch << SCALE_MAX);
             self.high = by_count.max(self.high - self.high / 8).max(auto.min);
         }
-        match count.saturating_sub(self.high) {
-            0 => 0,
-            above => self.give(List::Unmovable, above),
-        }
+        count.saturating_sub(self.high)
     }
 
     /// How many blocks an empty list draws: single pages by `nr_pcp_alloc`, else what holds a batch
@@ -249,12 +311,16 @@ impl Pcp {
         }
     }
 
-    /// What goes back because the lists are full.
+    /// What goes back because the lists are full, or all, as larger blocks are not to stay where
+    /// more is freed than taken.
     fn overflow(&mut self, list: List, zone: ZoneState) -> u64 {
         let count = self.count();
         let batch = self.batch;
         match &mut self.tuning {
             Tuning::Fixed { free_factor } => {
+                if list.is_pair() && *free_factor > 0 {
+                    return count;
+                }
                 let four = if zone.reclaiming { batch * 4 } else { u64::MAX };
                 let high = self.high.min(four);
                 if count < high {
@@ -265,12 +331,19 @@ impl Pcp {
                 if wanted < most {
                     *free_factor += 1;
                 }
-                self.give(list, wanted.clamp(batch, most))
+                wanted.clamp(batch, most)
             }
             Tuning::Auto(auto) => {
                 auto.alloc_factor >>= 1;
+                let was_pair = core::mem::replace(&mut auto.freed_pair, list.is_pair());
+                let gives_all = was_pair && list.is_pair() && auto.free_count >= batch;
                 if auto.free_count < batch << SCALE_MAX {
                     auto.free_count += list.block();
+                }
+                if gives_all {
+                    let most = batch << SCALE_MAX;
+                    self.high = self.high.saturating_sub(most).max(auto.min);
+                    return count.min(most);
                 }
                 let of_late = auto.free_count;
                 let high = self.tuned_high(zone);
@@ -278,7 +351,7 @@ impl Pcp {
                     return 0;
                 }
                 let most = high.saturating_sub(batch).max(batch);
-                self.give(list, of_late.clamp(batch, most))
+                of_late.clamp(batch, most)
             }
         }
     }
@@ -312,151 +385,23 @@ impl Pcp {
 
     /// Gives at least `wanted` pages if there are as many, in whole blocks: of this list first and
     /// then of those that follow (`free_pcppages_bulk`).
-    fn give(&mut self, first: List, wanted: u64) -> u64 {
+    pub(crate) fn give(&mut self, first: List, wanted: u64, to: &mut Buddy) {
         let mut given = 0;
         for step in 0..List::ALL.len() {
             let list = List::ALL[(first as usize + step) % List::ALL.len()];
-            let left = &mut self.lists[list as usize];
-            let missing = wanted.saturating_sub(given);
-            let gives = (missing.div_ceil(list.block()) * list.block()).min(*left);
-            *left -= gives;
-            given += gives;
+            while given < wanted
+                && let Some(frame) = self.lists[list as usize].pop_back()
+            {
+                match self.remembers_type {
+                    true => to.give_as(frame, list.order(), list.kind()),
+                    false => to.give(frame, list.order()),
+                }
+                given += list.block();
+            }
         }
-        given
+        self.count -= given;
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use alloc::vec::Vec;
-
-    const QUIET: ZoneState = ZoneState {
-        free: 100_000,
-        reclaiming: false,
-        below_high: false,
-    };
-    const FIXED: Tuning = Tuning::Fixed { free_factor: 0 };
-
-    #[test]
-    fn pages_go_through_in_batches_and_come_back_in_growing_ones() {
-        let mut pcp = Pcp::new(0, 63, 378, FIXED);
-        assert_eq!(pcp.allocate(List::Users, QUIET), 63);
-        assert_eq!(
-            (0..62)
-                .map(|_| pcp.allocate(List::Users, QUIET))
-                .sum::<u64>(),
-            0
-        );
-        assert_eq!(pcp.count(), 0);
-        let given: Vec<u64> = (0..1000)
-            .map(|_| pcp.free(List::Users, QUIET))
-            .filter(|n| *n > 0)
-            .collect();
-        assert_eq!(given[..3], [63, 126, 252]);
-        assert_eq!(given.iter().sum::<u64>() + pcp.count(), 1000);
-        let busy = ZoneState {
-            reclaiming: true,
-            ..QUIET
-        };
-        assert_eq!(
-            Pcp::new(300, 63, 378, FIXED).free(List::Users, busy),
-            63,
-            "kswapd leaves four batches"
-        );
-    }
-
-    #[test]
-    fn freed_huge_pages_wait_for_the_next_huge_fault() {
-        let mut pcp = Pcp::new(0, 63, 2000, FIXED);
-        assert_eq!(
-            pcp.allocate(List::Huge, QUIET),
-            1024,
-            "two are drawn, one is kept"
-        );
-        assert_eq!(pcp.allocate(List::Huge, QUIET), 0);
-        assert_eq!(
-            (0..3).map(|_| pcp.free(List::Huge, QUIET)).sum::<u64>(),
-            0,
-            "below the limit"
-        );
-        assert_eq!(pcp.free(List::Huge, QUIET), 512);
-        assert_eq!(pcp.count(), 3 * 512);
-    }
-
-    #[test]
-    fn since_6_7_batches_grow_while_nothing_is_freed_and_the_limit_decays() {
-        assert_eq!(Tuning::of("6.1.0-56-cloud-amd64"), FIXED);
-        let auto = Tuning::of("6.12.117+deb12-cloud-amd64");
-        assert_ne!(auto, FIXED);
-        let mut pcp = Pcp::new(0, 63, 0, auto);
-        pcp.set_limits(4000, 200_000);
-        let drawn: Vec<u64> = (0..10_000)
-            .map(|_| pcp.allocate(List::Users, QUIET))
-            .filter(|n| *n > 0)
-            .collect();
-        assert_eq!(drawn[..6], [63, 126, 252, 504, 1008, 2016]);
-        let grown = pcp.high();
-        assert!(grown > 4000);
-        pcp.decay();
-        assert_eq!(pcp.high(), grown - grown / 8);
-    }
-
-    #[test]
-    fn pages_of_the_kernels_own_have_lists_of_their_own() {
-        let mut pcp = Pcp::new(10, 31, 0, Tuning::of("6.12"));
-        pcp.set_limits(4000, 200_000);
-        let drawn: Vec<u64> = (0..200)
-            .map(|_| pcp.allocate(List::Unmovable, QUIET))
-            .collect();
-        let drawn: Vec<u64> = drawn.into_iter().filter(|&pages| pages > 0).collect();
-        assert_eq!(drawn, [31, 62, 124], "batches of single pages grow");
-        assert_eq!(pcp.allocate(List::Slab, QUIET), 30, "blocks of two pages");
-        assert_eq!(
-            (0..14)
-                .map(|_| pcp.allocate(List::Slab, QUIET))
-                .sum::<u64>(),
-            0
-        );
-        assert_eq!(pcp.count(), 10 + 17);
-        assert_eq!(
-            pcp.allocate(List::Users, QUIET),
-            0,
-            "users' have not been touched"
-        );
-    }
-
-    #[test]
-    fn what_is_given_back_comes_from_the_freed_pages_list_first() {
-        let mut pcp = Pcp::new(100, 31, 0, FIXED);
-        pcp.lists = [10, 100, 6, 8, 512];
-        assert_eq!(pcp.give(List::Slab, 3), 4, "whole slabs");
-        assert_eq!(pcp.lists, [10, 100, 6, 4, 512]);
-        assert_eq!(pcp.give(List::Users, 107), 100 + 6 + 2);
-        assert_eq!(
-            pcp.give(List::Unmovable, 550),
-            10 + 2 + 512,
-            "all that is left"
-        );
-    }
-
-    #[test]
-    fn what_boot_has_left_on_other_lists_comes_back_when_all_does() {
-        let mut pcp = Pcp::after_boot(452, 31, 4000, FIXED);
-        assert_eq!((pcp.lists, pcp.rest), ([15, 347, 15, 14, 0], 61));
-        assert_eq!((pcp.count(), pcp.give(List::Users, 1000)), (452, 391));
-        assert_eq!((pcp.drain(), pcp.count()), (61, 0));
-        assert_eq!(Pcp::after_boot(5, 31, 4000, FIXED).lists, [0, 5, 0, 0, 0]);
-    }
-
-    #[test]
-    fn a_small_zone_gives_page_by_page() {
-        let mut pcp = Pcp::new(0, 1, 0, FIXED);
-        assert_eq!(pcp.allocate(List::Slab, QUIET), 2);
-        assert_eq!(
-            pcp.allocate(List::Unmovable, ZoneState { free: 0, ..QUIET }),
-            0
-        );
-        assert_eq!(pcp.allocate(List::Unmovable, QUIET), 1);
-    }
-}
+mod tests;

@@ -93,6 +93,8 @@ pub(crate) fn list_boot_pages(memory: &mut Memory) -> Result<(), Error> {
             memory.zones[zone].fixed -= pages;
             memory.zones[zone].of_boot[lru as usize] = pages;
             for page in base..base + pages as PageId {
+                let frame = memory.zones[zone].take_boot_frame();
+                memory.settle_in(page, zone, frame);
                 memory.folios.place(page, zone, State::Inactive);
                 memory.folios.set(page, Flag::Anon);
                 memory.folios.set(page, UNMAPPED);

@@ -41,6 +41,8 @@ pub(crate) struct Rules {
     /// The slab takes all free pages of a foreign block, even where that stays what it is (until
     /// 6.9).
     pub(crate) takes_pages_with_the_block: bool,
+    /// Reclaim frees the pages of a batch from the last one to the first.
+    pub(crate) frees_last_first: bool,
     /// ksmd takes a page's checksum before it looks for an equal one that is merged already, and
     /// leaves one that has changed alone (since 6.11).
     pub(crate) ksm_checks_first: bool,
@@ -102,6 +104,7 @@ impl Default for Rules {
             next_miss_is_the_last: false,
             boost_factor: 15_000,
             takes_pages_with_the_block: false,
+            frees_last_first: false,
             kswapd_retries: true,
             leaves_young_files: true,
             floors: Floors::default(),
@@ -129,6 +132,7 @@ impl Rules {
             doubts_refaults: is_since(release, 6, 9),
             next_miss_is_the_last: !is_since(release, 6, 12),
             takes_pages_with_the_block: !is_since(release, 6, 10),
+            frees_last_first: !is_since(release, 6, 9),
             kswapd_retries: is_since(release, 6, 10),
             leaves_young_files: is_since(release, 6, 10),
             ksm_checks_first: mm::formula::ksm::checks_first(release),

@@ -17,6 +17,7 @@ use alloc::format;
 use alloc::string::{String, ToString};
 
 use mm::calibration::Costs;
+use mm::formula::vmstat;
 use mm::machine::{Disk, Machine};
 use mm::scenario::Scenario;
 use mm::settings::Settings;
@@ -25,8 +26,8 @@ use mm::workload::{Action, Huge, Pattern, Step, Target};
 
 use crate::error::Error;
 use crate::memory::Memory;
-use crate::page_alloc::{HUGE_PAGES, Zone};
-use crate::pageblock::Pageblock;
+use crate::page_alloc::{HUGE_ORDER, Zone};
+use crate::rmqueue::{OF_HIGHEST, OF_LOWER};
 
 /// The largest machine, memory and files together, that is simulated page by page by default.
 const EXACT: u64 = 32 << 30;
@@ -229,12 +230,11 @@ impl Zone {
             low: self.low / scale,
             high: self.high / scale,
             reserve: self.reserve / scale,
-            foreign: self.foreign.part(scale),
-            contended: Pageblock::of((HUGE_PAGES / scale).max(1)),
+            on_lists: self.on_lists / scale,
             ..self.clone()
         };
         zone.pcp = self.pcp.part(scale, zone.low, zone.managed);
-        zone.fixed = zone.managed.saturating_sub(zone.free + zone.pcp.count());
+        zone.fixed = zone.managed.saturating_sub(zone.free + zone.on_lists);
         zone
     }
 }
@@ -245,6 +245,18 @@ impl Memory {
         self.scale = scale;
         if scale > 1 {
             self.zones = self.zones.iter().map(|zone| zone.part(scale)).collect();
+        }
+        let block_order = HUGE_ORDER.saturating_sub(scale.ilog2() as usize);
+        let highest = self.zones.len() - 1;
+        for (index, zone) in self.zones.iter_mut().enumerate() {
+            let present = self.layout[zone.layout].present.0 / scale;
+            let types: &[_] = match index == highest {
+                true => &OF_HIGHEST,
+                false => &OF_LOWER,
+            };
+            zone.lay_out(present, block_order, types);
+            let managed = Pages(zone.managed.saturating_mul(scale));
+            zone.tells_above = vmstat::threshold(managed, self.cpus) / scale;
         }
     }
 

@@ -82,6 +82,7 @@ impl Memory {
                 None => self.shrink_page(page, &mut done),
             }
         }
+        self.free_batch();
         if done.unqueued_dirty > 0 && done.unqueued_dirty == done.scanned {
             self.wake_flushers();
         }

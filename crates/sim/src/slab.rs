@@ -5,6 +5,8 @@
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 
+use crate::buddy::Frame;
+
 /// A slab of a cache.
 pub(crate) type SlabId = u32;
 
@@ -30,6 +32,7 @@ pub(crate) struct Cache {
 #[derive(Clone, Copy, Debug)]
 struct Slab {
     zone: u8,
+    frame: Frame,
     used: u8,
     place: Place,
 }
@@ -71,11 +74,12 @@ impl Cache {
         Some(slab)
     }
 
-    /// Adds a slab of a zone's pages and takes an object of it.
-    pub(crate) fn add(&mut self, zone: usize) -> SlabId {
+    /// Adds a slab of a zone's pages, from this frame on, and takes an object of it.
+    pub(crate) fn add(&mut self, zone: usize, frame: Frame) -> SlabId {
         let slab = self.unused.pop().unwrap_or(self.slabs.len() as SlabId);
         let new = Slab {
             zone: zone as u8,
+            frame,
             used: 1,
             place: Place::Cpu,
         };
@@ -87,8 +91,9 @@ impl Cache {
         slab
     }
 
-    /// Gives an object back. The zones of the slabs that go back with it are added to `zones`.
-    pub(crate) fn give(&mut self, slab: SlabId, zones: &mut Vec<usize>) {
+    /// Gives an object back. Zone and first frame of the slabs that go back with it are added to
+    /// `freed`.
+    pub(crate) fn give(&mut self, slab: SlabId, freed: &mut Vec<(usize, Frame)>) {
         let from = &mut self.slabs[slab as usize];
         from.used -= 1;
         let (is_empty, place) = (from.used == 0, from.place);
@@ -96,10 +101,10 @@ impl Cache {
             Place::Cpu => {}
             Place::Node if is_empty && self.of_node.len() >= MIN_PARTIAL => {
                 self.of_node.retain(|&other| other != slab);
-                self.discard(slab, zones);
+                self.discard(slab, freed);
             }
             Place::Node => {}
-            Place::Full => self.hold(slab, zones),
+            Place::Full => self.hold(slab, freed),
         }
     }
 
@@ -132,12 +137,12 @@ impl Cache {
 
     /// A full slab has room again: the CPU holds it, and if it held enough gives the others to the
     /// node (`put_cpu_partial`).
-    fn hold(&mut self, slab: SlabId, zones: &mut Vec<usize>) {
+    fn hold(&mut self, slab: SlabId, freed: &mut Vec<(usize, Frame)>) {
         if self.of_cpu.len() >= self.held {
             while let Some(other) = self.of_cpu.pop() {
                 let used = self.slabs[other as usize].used;
                 if used == 0 && self.of_node.len() >= MIN_PARTIAL {
-                    self.discard(other, zones);
+                    self.discard(other, freed);
                 } else {
                     self.slabs[other as usize].place = Place::Node;
                     self.of_node.push_back(other);
@@ -148,8 +153,9 @@ impl Cache {
         self.of_cpu.push(slab);
     }
 
-    fn discard(&mut self, slab: SlabId, zones: &mut Vec<usize>) {
-        zones.push(usize::from(self.slabs[slab as usize].zone));
+    fn discard(&mut self, slab: SlabId, freed: &mut Vec<(usize, Frame)>) {
+        let Slab { zone, frame, .. } = self.slabs[slab as usize];
+        freed.push((usize::from(zone), frame));
         self.unused.push(slab);
     }
 }
@@ -163,7 +169,7 @@ mod tests {
         let mut cache = Cache::new(4, 4);
         for _ in 0..slabs {
             assert_eq!(cache.take(), None);
-            let slab = cache.add(0);
+            let slab = cache.add(0, 0);
             assert!((1..4).all(|_| cache.take() == Some(slab)));
         }
         cache
@@ -171,9 +177,9 @@ mod tests {
 
     /// The zones of the slabs that go back where so many objects of a slab are given.
     fn give(cache: &mut Cache, slab: SlabId, objects: usize) -> usize {
-        let mut zones = Vec::new();
-        (0..objects).for_each(|_| cache.give(slab, &mut zones));
-        zones.len()
+        let mut freed = Vec::new();
+        (0..objects).for_each(|_| cache.give(slab, &mut freed));
+        freed.len()
     }
 
     #[test]

@@ -89,9 +89,12 @@ impl<'a> System<'a> {
         scale: u64,
     ) -> Result<Self, Error> {
         let mut memory = Memory::new(boot.zones.clone(), boot.layout.clone(), *costs);
-        memory.sample(scale);
         memory.cpus = u64::from(scenario.machine.cpus.max(1));
+        memory.sample(scale);
         memory.rules = Rules::of(&boot.release());
+        for zone in &mut memory.zones {
+            zone.pcp.remembers_type = memory.rules.takes_pages_with_the_block;
+        }
         memory.clock = boot.clock();
         (0..boot.seconds_of_rest()).for_each(|_| memory.tick());
         memory.may_yield = true;

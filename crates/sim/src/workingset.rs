@@ -26,7 +26,7 @@ impl Memory {
     /// Evicts a page that is on no list and mapped nowhere: frees it and leaves its shadow entry;
     /// an anonymous page stays in its slot.
     pub(crate) fn evict(&mut self, page: PageId) {
-        self.free(page);
+        self.free_with_batch(page);
         let slot = self.folios.has(page, Flag::Slot) && self.kind(page) == Kind::Anon;
         let slot = slot.then(|| self.swap.slot_of(page));
         self.swap_cached -= u64::from(slot.is_some());

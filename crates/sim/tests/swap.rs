@@ -75,7 +75,8 @@ fn files_in_memory_that_boot_left_are_the_first_to_be_swapped() {
         let item = "zone_inactive_anon";
         *zoneinfo = zoneinfo.replace(&format!("{item} 0"), &format!("{item} {left}"));
         // With the map of an area so large, memory is a few pages short.
-        let scenario = with_swap(scenario(&[], vec![process("a", fill(45))]), on_disk(), 900);
+        let mut scenario = with_swap(scenario(&[], vec![process("a", fill(45))]), on_disk(), 900);
+        scenario.base = Settings(vec![setting("vm.watermark_boost_factor", "0")]);
         let capture = plimsoll_sim::run(&scenario, &calibration).expect("the model runs it");
         let outcome = Outcome::from_capture(capture).expect("it is whole");
         ["pswpout", "pswpin"].map(|name| counter(&outcome, name))
@@ -122,8 +123,8 @@ fn neighbours_are_read_ahead_and_page_cluster_0_forbids_it() {
     assert_eq!(reads_ahead("0").0, 0);
 }
 
-/// A heap that is used now and then, beside a file that is streamed four times.
-fn beside_a_stream(via: Via, lock: bool) -> Outcome {
+/// A heap that is used now and then, beside a file that is read four times, in this order.
+fn beside_a_file(via: Via, pattern: Pattern, lock: bool) -> Outcome {
     let mut steps = vec![map("heap", 30, Huge::Never)];
     steps.push(labelled("fill", Action::Access(touch("heap"))));
     let target = Target::Region("heap".to_owned());
@@ -131,7 +132,12 @@ fn beside_a_stream(via: Via, lock: bool) -> Outcome {
         steps.push(step(Action::Lock { target }));
     }
     for _ in 0..4 {
-        steps.push(step(Action::Access(Access { via, ..read(0) })));
+        let access = Access {
+            via,
+            pattern,
+            ..read(0)
+        };
+        steps.push(step(Action::Access(access)));
     }
     steps.push(labelled("use", Action::Access(touch("heap"))));
     let scenario = scenario(&[30], vec![process("a", steps)]);
@@ -142,16 +148,27 @@ fn beside_a_stream(via: Via, lock: bool) -> Outcome {
 
 #[test]
 fn a_lock_and_direct_reads_keep_the_heap() {
-    let swapped = |lock| counter(&beside_a_stream(Via::Syscall, lock), "pswpout");
+    let swapped = |lock| {
+        counter(
+            &beside_a_file(Via::Syscall, Pattern::Sequential, lock),
+            "pswpout",
+        )
+    };
     assert!(swapped(false) > 10 * OWN_PAGES, "{}", swapped(false));
     let others = swapped(true);
     assert!(others <= 4 * OWN_PAGES, "what is not locked: {others}");
-    assert_eq!(counter(&beside_a_stream(Via::Direct, false), "pswpout"), 0);
+    assert_eq!(
+        counter(
+            &beside_a_file(Via::Direct, Pattern::Sequential, false),
+            "pswpout"
+        ),
+        0
+    );
 }
 
 #[test]
 fn of_its_own_memory_a_process_keeps_what_it_uses() {
-    let outcome = beside_a_stream(Via::Syscall, true);
+    let outcome = beside_a_file(Via::Syscall, Pattern::Random, true);
     let (out, back) = (counter(&outcome, "pswpout"), counter(&outcome, "pswpin"));
     assert!(out >= OWN_PAGES / 2, "{out}");
     assert!(back < out, "{back} of {out}");

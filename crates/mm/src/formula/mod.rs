@@ -18,6 +18,7 @@ pub mod reserve;
 pub mod scan_balance;
 pub mod sharing;
 pub mod throttle;
+pub mod vmstat;
 pub mod watermarks;
 pub mod wbt;
 

@@ -147,6 +147,7 @@ impl Memory {
         let shared = self.take_index()?;
         let lru = self.take_from_list(page);
         self.folios.move_to(page, shared);
+        self.frames[shared as usize] = self.frames[page as usize];
         if let Some(group) = self.charge.get(page as usize).copied() {
             self.charge[shared as usize] = group;
         }

@@ -210,6 +210,7 @@ impl Memory {
                 _ => self.shrink_isolated(group, page, &mut done),
             }
         }
+        self.free_batch();
         self.promote(group, &kept);
         done
     }

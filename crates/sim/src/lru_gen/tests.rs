@@ -282,7 +282,7 @@ fn with_zones(pages: u64) -> Memory {
     let base = memory.take_range(2 * pages).expect("there is room");
     for page in base..base + 2 * pages as PageId {
         let upper = u64::from(page - base) < pages;
-        memory.zones[1].free = if upper { 2000 } else { 0 };
+        memory.zones[1].set_free(if upper { 2000 } else { 0 });
         memory.allocate(page, State::Inactive).expect("it fits");
         memory.tree_insert(page).expect("it fits");
         memory.add_new(page);
@@ -317,8 +317,8 @@ fn for_the_lowest_zone_pages_of_higher_ones_only_make_way_for_a_younger_generati
 fn kswapd_stops_once_the_zones_that_it_runs_for_are_safe() {
     for (highest, stops) in [(0, true), (1, false)] {
         let mut memory = with_zones(200);
-        memory.zones[0].free = 1000;
-        memory.zones[1].free = 0;
+        memory.zones[0].set_free(1000);
+        memory.zones[1].set_free(0);
         while memory.events.pgscan_kswapd == 0 {
             pass_of_kswapd(&mut memory, |control| control.highest = highest);
         }

@@ -1,0 +1,122 @@
+//! Blocks of pages on their way out of a zone and back, by way of its per-CPU lists (`rmqueue`,
+//! `free_unref_page`).
+
+use crate::buddy::{Buddy, Frame, Migrate};
+use crate::fallback::Draw;
+use crate::memory::Memory;
+use crate::page_alloc::Zone;
+use crate::pcp::{List, ZoneState};
+
+/// The blocks in which a zone's free pages begin after boot (/proc/pagetypeinfo of 6.1 and 6.12):
+/// of a lower zone the kernel has begun to use one, in the highest it has claimed some.
+pub(crate) const OF_LOWER: [Migrate; 1] = [Migrate::Unmovable];
+pub(crate) const OF_HIGHEST: [Migrate; 3] = [
+    Migrate::Reclaimable,
+    Migrate::Unmovable,
+    Migrate::Reclaimable,
+];
+
+impl Zone {
+    /// Lays the zone's pages out as boot leaves them, where so many frames are present: what is in
+    /// use first, then what lies on the per-CPU lists, then what is free; and that begins in blocks
+    /// of these types.
+    pub(crate) fn lay_out(&mut self, present: u64, block_order: usize, types: &[Migrate]) {
+        let frames = present.max(self.managed);
+        self.buddy = Buddy::new(frames, block_order, self.free, types);
+        let end = self.buddy.first_free();
+        self.boot_end = end - self.on_lists as Frame;
+        self.pcp.fill(self.boot_end..end);
+    }
+
+    /// Takes a frame of those that boot left in use.
+    pub(crate) fn take_boot_frame(&mut self) -> Frame {
+        self.boot_end -= 1;
+        self.boot_end
+    }
+
+    fn take_block(&mut self, list: List, state: ZoneState, draw: &mut Draw) -> Option<Frame> {
+        for _ in 0..self.pcp.wanted(list, state) {
+            let Some(frame) = self.buddy.draw(list.order(), list.kind(), draw) else {
+                break;
+            };
+            self.pcp.put(list, frame);
+        }
+        match draw.takes_pages_with_the_block {
+            true => self.change_free(self.uncounted()),
+            false => (self.uncounted()..0).for_each(|_| self.change_free(-1)),
+        }
+        self.pcp.take(list)
+    }
+
+    fn give_block(&mut self, frame: Frame, order: usize, state: ZoneState) {
+        let list = List::of(order, self.buddy.block(frame));
+        let wanted = self.pcp.free(list, frame, state);
+        self.give_back(list, wanted);
+    }
+
+    /// So many pages of the lists go back to the free ones.
+    pub(crate) fn give_back(&mut self, first: List, wanted: u64) {
+        if wanted > 0 {
+            self.pcp.give(first, wanted, &mut self.buddy);
+            (0..self.uncounted()).for_each(|_| self.change_free(1));
+        }
+    }
+
+    /// The CPU has changed so much, and tells the zone once it is enough
+    /// (`__mod_zone_page_state`).
+    fn change_free(&mut self, pages: i64) {
+        self.untold += pages;
+        if self.untold.unsigned_abs() > self.tells_above {
+            self.free = self.free.saturating_add_signed(self.untold);
+            self.untold = 0;
+        }
+    }
+
+    /// What has come or gone since pages were last counted.
+    fn uncounted(&self) -> i64 {
+        self.buddy.free() as i64 - self.free as i64 - self.untold
+    }
+
+    /// The zone is told all that it was not.
+    pub(crate) fn count_free(&mut self) {
+        (self.free, self.untold) = (self.buddy.free(), 0);
+    }
+
+    /// So do all.
+    pub(crate) fn drain(&mut self) {
+        self.pcp.drain(&mut self.buddy);
+        self.count_free();
+    }
+}
+
+impl Memory {
+    /// Takes a block of pages out of a zone; none where nothing that large is free.
+    pub(crate) fn take_block(&mut self, zone: usize, list: List) -> Option<Frame> {
+        let state = self.zone_state(zone);
+        let mut draw = Draw::new(self.rules.takes_pages_with_the_block);
+        let frame = self.zones[zone].take_block(list, state, &mut draw);
+        if draw.boosts > 0 {
+            self.boost_watermarks(zone, draw.boosts);
+        }
+        frame
+    }
+
+    /// Gives 2^order pages back to a zone.
+    pub(crate) fn give_block(&mut self, zone: usize, frame: Frame, order: usize) {
+        let state = self.zone_state(zone);
+        self.zones[zone].give_block(frame, order, state);
+    }
+}
+
+#[cfg(test)]
+impl Zone {
+    /// Takes pages out of the zone, or adds some to it, until so many are free.
+    pub(crate) fn set_free(&mut self, free: u64) {
+        while self.buddy.free() > free {
+            let mut draw = Draw::default();
+            self.buddy.draw(0, Migrate::Movable, &mut draw);
+        }
+        self.buddy.add_frames(free - self.buddy.free());
+        self.count_free();
+    }
+}
