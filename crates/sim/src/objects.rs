@@ -28,6 +28,8 @@ pub(crate) struct Objects {
     node_slabs: Vec<SlabId>,
     /// `radix_tree_node`: on one CPU 14 objects of 576 bytes share a slab.
     tree_nodes: Cache,
+    /// The per-CPU list that its slabs come from.
+    node_list: List,
     pub(crate) buffers: Buffers,
     pub(crate) page_table_pages: u64,
     /// Pages that say what lies in each swap slot, and those that processes and the bench have
@@ -45,6 +47,7 @@ impl Default for Objects {
             node_groups: Vec::new(),
             node_slabs: Vec::new(),
             tree_nodes: Cache::new(14, 52),
+            node_list: List::Slab,
             buffers: Buffers::default(),
             page_table_pages: 0,
             held_pages: 0,
@@ -54,6 +57,12 @@ impl Default for Objects {
 }
 
 impl Objects {
+    /// Slabs of tree nodes are single pages from now on: one of a sampled run stands for several
+    /// slabs, which need not lie side by side.
+    pub(crate) fn sample(&mut self) {
+        (self.tree_nodes, self.node_list) = (Cache::new(7, 52), List::Heads);
+    }
+
     /// Makes room for the nodes of pages up to `end`.
     pub(crate) fn grow(&mut self, end: PageId, has_groups: bool) {
         self.node_entries.resize((end / NODE_PAGES) as usize, 0);
@@ -87,7 +96,7 @@ impl Objects {
 
     /// Pages of slabs that reclaim can have, beside those that boot left.
     pub(crate) fn slab_pages(&self) -> u64 {
-        self.tree_nodes.len() * List::Slab.block() + self.buffers.slab_pages()
+        self.tree_nodes.len() * self.node_list.block() + self.buffers.slab_pages()
     }
 
     /// Whether a node holds pages or shadows.
@@ -161,7 +170,7 @@ impl Memory {
         if let Some(slab) = self.objects.tree_nodes.take() {
             return Ok(slab);
         }
-        let (zone, frame) = self.draw_for_kernel(List::Slab)?;
+        let (zone, frame) = self.draw_for_kernel(self.objects.node_list)?;
         Ok(self.objects.tree_nodes.add(zone, frame))
     }
 
@@ -170,7 +179,7 @@ impl Memory {
         let mut freed = Vec::new();
         self.objects.tree_nodes.give(slab, &mut freed);
         for (zone, frame) in freed {
-            self.release_to(zone, List::Slab, frame);
+            self.release_to(zone, self.objects.node_list, frame);
         }
     }
 
@@ -285,5 +294,39 @@ impl Memory {
 
     pub(crate) fn give_kernel_page(&mut self) {
         self.give_held(List::Unmovable);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::folio::State;
+
+    #[test]
+    fn tree_nodes_of_a_sampled_run_need_no_pages_side_by_side() {
+        let inserted = |is_sampled: bool| {
+            let mut memory = Memory::with_zone(1024, 0);
+            if is_sampled {
+                memory.objects.sample();
+            }
+            let base = memory.take_range(1024).expect("there is room");
+            for page in base..base + 1023 {
+                memory.allocate(page, State::Inactive).expect("it fits");
+            }
+            // Every second frame, that of the page that is free already among them.
+            let pages = base..base + 1023;
+            let taken: Vec<Frame> = pages
+                .clone()
+                .map(|page| memory.frames[page as usize])
+                .collect();
+            let left = (0..1024).find(|frame| !taken.contains(frame)).unwrap_or(0);
+            pages
+                .filter(|&page| (taken[(page - base) as usize] ^ left) & 1 == 0)
+                .for_each(|page| memory.free(page));
+            memory.drain();
+            memory.tree_insert(base)
+        };
+        assert_eq!(inserted(false), Err(NoPage::OutOfMemory));
+        assert_eq!(inserted(true), Ok(()));
     }
 }

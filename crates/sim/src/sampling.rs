@@ -245,6 +245,7 @@ impl Memory {
         self.scale = scale;
         if scale > 1 {
             self.zones = self.zones.iter().map(|zone| zone.part(scale)).collect();
+            self.objects.sample();
         }
         let block_order = HUGE_ORDER.saturating_sub(scale.ilog2() as usize);
         let highest = self.zones.len() - 1;
