@@ -73,7 +73,8 @@ costs! {
         slowpath_ps = "slowpath",
         /// One request to a disk: submission and interrupt.
         request_ps = "request",
-        /// Waiting for a request that reads: going to sleep, waking, and running again.
+        /// Waiting for a page that is read, or for a direct read or write: going to sleep, waking,
+        /// and running again.
         wait_ps = "wait",
         /// One operation on a region, without what it does for each page.
         operation_ps = "operation",

@@ -116,7 +116,10 @@ impl Buddy {
     /// Whether there is a piece of this order or a larger one.
     pub(crate) fn has(&self, order: usize) -> bool {
         let mut areas = self.lists[order..].iter();
-        areas.any(|area| area.iter().any(|list| list[0] != NONE))
+        match order {
+            0 => self.free > 0,
+            _ => areas.any(|area| area.iter().any(|list| list[0] != NONE)),
+        }
     }
 
     /// The block that a frame lies in becomes a type's.
@@ -172,11 +175,10 @@ impl Buddy {
         self.add(frame, order, kind, likely);
     }
 
-    /// The first piece of an order that a type without any would take, and whose it is
-    /// (`find_suitable_fallback`).
-    pub(crate) fn fallback(&self, order: usize, kind: Migrate) -> Option<(Frame, Migrate)> {
+    /// The first piece of an order that a type without any would take (`find_suitable_fallback`).
+    pub(crate) fn fallback(&self, order: usize, kind: Migrate) -> Option<Frame> {
         let mut others = kind.fallbacks().into_iter();
-        others.find_map(|other| Some((self.first(order, other)?, other)))
+        others.find_map(|other| self.first(order, other))
     }
 
     /// Takes 2^order pages of a free piece, whose rest stays on its list.

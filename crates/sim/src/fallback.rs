@@ -47,7 +47,7 @@ impl Buddy {
     fn claim(&mut self, order: usize, kind: Migrate, draw: &mut Draw) -> Option<Frame> {
         let orders = (order..=MAX_ORDER).rev();
         for size in orders.take_while(|&size| self.may_claim(size, kind)) {
-            let Some((frame, _)) = self.fallback(size, kind) else {
+            let Some(frame) = self.fallback(size, kind) else {
                 continue;
             };
             if self.is_block(size) {
@@ -65,7 +65,7 @@ impl Buddy {
 
     /// Takes pages out of the smallest piece that another type has (`__rmqueue_steal`).
     fn steal(&mut self, order: usize, kind: Migrate) -> Option<Frame> {
-        let (frame, _) = (order..=MAX_ORDER).find_map(|size| self.fallback(size, kind))?;
+        let frame = (order..=MAX_ORDER).find_map(|size| self.fallback(size, kind))?;
         Some(self.take_of(frame, order))
     }
 
@@ -83,7 +83,7 @@ impl Buddy {
                 true => size,
                 false => (order..=size).find(|&size| self.fallback(size, kind).is_some())?,
             };
-            let (frame, _) = self.fallback(size, kind)?;
+            let frame = self.fallback(size, kind)?;
             if self.is_block(size) {
                 return Some(self.take_blocks(frame, order, kind));
             }

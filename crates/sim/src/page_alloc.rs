@@ -451,8 +451,8 @@ impl Memory {
 
     pub(crate) fn has_room(&self, zone: usize, mark: Mark, pages: u64) -> bool {
         let zone = &self.zones[zone];
-        let is_whole = self.is_sampled() || zone.buddy.has(pages.ilog2() as usize);
-        zone.is_above(mark, zone.free, pages) && is_whole
+        zone.is_above(mark, zone.free, pages)
+            && (self.is_sampled() || zone.buddy.has(pages.ilog2() as usize))
     }
 
     /// A simulated page stands for several: 512 of them are as many huge pages, and need not lie side

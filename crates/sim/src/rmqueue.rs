@@ -1,16 +1,19 @@
 //! Blocks of pages on their way out of a zone and back, by way of its per-CPU lists (`rmqueue`,
 //! `free_unref_page`).
 
+use mm::formula::vmstat;
+use mm::units::Pages;
+
 use crate::buddy::{Buddy, Frame, Migrate};
 use crate::fallback::Draw;
 use crate::memory::Memory;
-use crate::page_alloc::Zone;
+use crate::page_alloc::{HUGE_ORDER, Zone};
 use crate::pcp::{List, ZoneState};
 
 /// The blocks in which a zone's free pages begin after boot (/proc/pagetypeinfo of 6.1 and 6.12):
 /// of a lower zone the kernel has begun to use one, in the highest it has claimed some.
-pub(crate) const OF_LOWER: [Migrate; 1] = [Migrate::Unmovable];
-pub(crate) const OF_HIGHEST: [Migrate; 3] = [
+const OF_LOWER: [Migrate; 1] = [Migrate::Unmovable];
+const OF_HIGHEST: [Migrate; 3] = [
     Migrate::Reclaimable,
     Migrate::Unmovable,
     Migrate::Reclaimable,
@@ -90,6 +93,23 @@ impl Zone {
 }
 
 impl Memory {
+    /// Lays all zones out as boot leaves them, by the kernel's rules.
+    pub(crate) fn lay_out_zones(&mut self) {
+        let block_order = HUGE_ORDER.saturating_sub(self.scale.ilog2() as usize);
+        let highest = self.zones.len() - 1;
+        for (index, zone) in self.zones.iter_mut().enumerate() {
+            let present = self.layout[zone.layout].present.0 / self.scale;
+            let types: &[_] = match index == highest {
+                true => &OF_HIGHEST,
+                false => &OF_LOWER,
+            };
+            zone.lay_out(present, block_order, types);
+            zone.pcp.remembers_type = self.rules.takes_pages_with_the_block;
+            let managed = Pages(zone.managed.saturating_mul(self.scale));
+            zone.tells_above = vmstat::threshold(managed, self.cpus) / self.scale;
+        }
+    }
+
     /// Takes a block of pages out of a zone; none where nothing that large is free.
     pub(crate) fn take_block(&mut self, zone: usize, list: List) -> Option<Frame> {
         let state = self.zone_state(zone);

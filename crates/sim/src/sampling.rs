@@ -17,7 +17,6 @@ use alloc::format;
 use alloc::string::{String, ToString};
 
 use mm::calibration::Costs;
-use mm::formula::vmstat;
 use mm::machine::{Disk, Machine};
 use mm::scenario::Scenario;
 use mm::settings::Settings;
@@ -26,8 +25,7 @@ use mm::workload::{Action, Huge, Pattern, Step, Target};
 
 use crate::error::Error;
 use crate::memory::Memory;
-use crate::page_alloc::{HUGE_ORDER, Zone};
-use crate::rmqueue::{OF_HIGHEST, OF_LOWER};
+use crate::page_alloc::Zone;
 
 /// The largest machine, memory and files together, that is simulated page by page by default.
 const EXACT: u64 = 32 << 30;
@@ -246,18 +244,6 @@ impl Memory {
         if scale > 1 {
             self.zones = self.zones.iter().map(|zone| zone.part(scale)).collect();
             self.objects.sample();
-        }
-        let block_order = HUGE_ORDER.saturating_sub(scale.ilog2() as usize);
-        let highest = self.zones.len() - 1;
-        for (index, zone) in self.zones.iter_mut().enumerate() {
-            let present = self.layout[zone.layout].present.0 / scale;
-            let types: &[_] = match index == highest {
-                true => &OF_HIGHEST,
-                false => &OF_LOWER,
-            };
-            zone.lay_out(present, block_order, types);
-            let managed = Pages(zone.managed.saturating_mul(scale));
-            zone.tells_above = vmstat::threshold(managed, self.cpus) / scale;
         }
     }
 

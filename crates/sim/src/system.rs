@@ -92,9 +92,7 @@ impl<'a> System<'a> {
         memory.cpus = u64::from(scenario.machine.cpus.max(1));
         memory.sample(scale);
         memory.rules = Rules::of(&boot.release());
-        for zone in &mut memory.zones {
-            zone.pcp.remembers_type = memory.rules.takes_pages_with_the_block;
-        }
+        memory.lay_out_zones();
         memory.clock = boot.clock();
         (0..boot.seconds_of_rest()).for_each(|_| memory.tick());
         memory.may_yield = true;
