@@ -12,6 +12,7 @@ use mm::units::{Bytes, Nanos};
 use mm::workload::{Action, Start};
 use rustix::event::{EventfdFlags, PollFd, PollFlags, eventfd, poll};
 use rustix::io::Errno;
+use rustix::mm::{Advice, MapFlags};
 use rustix::process::{
     Pid, PidfdFlags, Signal, WaitOptions, WaitStatus, kill_process, pidfd_open, waitpid,
 };
@@ -21,6 +22,7 @@ use crate::availability::is_unknown;
 use crate::clock::{Alarm, RunClock, Stopwatch, monotonic};
 use crate::error::Error;
 use crate::fork::fork;
+use crate::mapping::Mapping;
 use crate::meter::{DONE, Meter};
 use crate::outcomes::Outcomes;
 use crate::place::Place;
@@ -57,6 +59,16 @@ fn available(place: &Place) -> Result<Bytes, Error> {
         .mem_available
         .ok_or_else(|| say(&"no MemAvailable"))?;
     Ok(Bytes(available.0 << 10))
+}
+
+/// Memory of so many pages, which is there until it is dropped.
+fn hold(pages: u64) -> Result<Mapping, Error> {
+    let length = pages as usize * rustix::param::page_size();
+    let flags = MapFlags::PRIVATE | MapFlags::POPULATE;
+    let held = Mapping::anonymous(length, flags).map_err(Error::on("memory to hold"))?;
+    let advised = held.advise(Advice::LinuxDontFork);
+    advised.map_err(Error::on("memory to hold"))?;
+    Ok(held)
 }
 
 struct Supervisor<'a> {
@@ -146,6 +158,7 @@ impl<'a> Supervisor<'a> {
     fn run(mut self) -> Result<(), Error> {
         punctual()?;
         self.recorder.snapshot(Nanos::ZERO, None, self.progress());
+        let _held = hold(self.plan.scenario.held_pages())?;
         self.begin();
         self.start_those_due()?;
         while !self.is_over() {

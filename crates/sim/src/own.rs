@@ -94,15 +94,16 @@ fn pages_of_text(length: Bytes) -> u64 {
 
 impl<'a> System<'a> {
     /// Takes what the bench has beyond that of the run that the state after boot was captured in,
-    /// which had one disk, one process and a short study.
+    /// which had one disk, one process and a short study, and what it holds as the seed says.
     pub(crate) fn begin_supervisor(&mut self) {
         let disks = self.scenario.machine.disks.len() as u64;
         let more = disks.saturating_sub(1) * DISK_PAGES;
         let disks = self.memory.sampled(more);
         self.memory.hold(List::Unmovable, disks);
         let text = pages_of_text(self.scenario.text_length);
-        let text = self.memory.sampled(text);
-        self.memory.hold(List::Users, text);
+        let held = self.scenario.held_pages();
+        let pages = self.memory.sampled(text + held);
+        self.memory.hold(List::Users, pages);
     }
 
     /// Gives a process that starts what it has then.
