@@ -29,7 +29,7 @@ pub(crate) struct Process<'a> {
     meter: Meter<'a>,
     regions: Regions,
     files: Files<'a>,
-    /// One block, for `pread` and `pwrite`.
+    /// For `pread` and `pwrite`, as large as the largest block so far.
     buffer: Option<Mapping>,
     /// The access stream of each step, by the step's number.
     streams: BTreeMap<u32, Operations>,

@@ -232,6 +232,8 @@ impl<'a> Supervisor<'a> {
         desk.request.store(0, Relaxed);
         desk.depth.store(0, Relaxed);
         desk.failed_step.store(0, Relaxed);
+        desk.failed_errno.store(0, Relaxed);
+        desk.message[0].store(0, Relaxed);
         let pid = fork(|| self.be_process(instance))?;
         let pidfd = pidfd_open(pid, PidfdFlags::empty())?;
         let running = Running {
@@ -425,13 +427,17 @@ impl<'a> Supervisor<'a> {
     fn note_failure(&mut self, instance: usize) {
         let desk = &self.shared.desks[instance];
         let name = &self.plan.instances[instance].name;
-        let why = desk.message();
+        let why = match desk.message() {
+            why if why.is_empty() => "it panicked, as the console says".to_owned(),
+            why => why,
+        };
         let step = desk.failed_step.load(Acquire).checked_sub(1);
         let path = step.map_or("start", |step| self.plan.path(step));
         let text = format!("{name}, step {path}: {why}");
-        let errno = Errno::from_raw_os_error(desk.failed_errno.load(Relaxed));
+        let errno = desk.failed_errno.load(Relaxed);
+        let is_unknown = errno > 0 && is_unknown(Errno::from_raw_os_error(errno));
         let action = step.map(|step| &self.plan.step(step).action);
-        if matches!(action, Some(Action::ApplyArm | Action::Set(_))) && is_unknown(errno) {
+        if matches!(action, Some(Action::ApplyArm | Action::Set(_))) && is_unknown {
             self.recorder.unavailable(&why);
         } else if step.is_none_or(|step| is_administration(&self.plan.step(step).action)) {
             self.recorder.error(&text);

@@ -8,7 +8,7 @@ use crate::memory::Memory;
 use crate::page_alloc::HUGE_PAGES;
 
 impl Memory {
-    /// Raises a zone's watermarks so many times by a block, and wakes kswapd.
+    /// Raises a zone's watermarks so many times by a block, and wakes kswapd for that.
     pub(crate) fn boost_watermarks(&mut self, zone: usize, times: u32) {
         let (block, factor) = (Pages(self.block()), self.rules.boost_factor);
         let raised = &mut self.zones[zone];
@@ -19,7 +19,9 @@ impl Memory {
         for _ in 0..times {
             raised.boost = boosted(Pages(raised.boost), size, Pages(raised.high), block, factor).0;
         }
-        self.wake_kswapd(zone);
+        if factor > 0 && raised.boost > 0 {
+            self.wake_kswapd(zone);
+        }
     }
 
     /// What the zones up to `highest` are boosted by.
@@ -63,9 +65,15 @@ mod tests {
 
     #[test]
     fn a_factor_of_0_switches_it_off() {
-        let mut memory = memory(300);
-        memory.rules.boost_factor = 0;
-        memory.take_block(0, List::Slab).expect("it fits");
-        assert_eq!(memory.boosts(1), 0);
+        for (factor, wakes) in [(0, false), (15_000, true)] {
+            let mut memory = memory(25);
+            assert!(!memory.is_balanced(0));
+            memory.rules.boost_factor = factor;
+            memory.boost_watermarks(0, 1);
+            assert_eq!(
+                (memory.boosts(1) > 0, memory.kswapd.is_awake()),
+                (wakes, wakes)
+            );
+        }
     }
 }

@@ -190,7 +190,6 @@ fn hot(zone: &Layout, index: usize, highest: usize, tuning: Tuning) -> Zone {
         lru: [0; 4],
         unevictable: 0,
         kernel: 0,
-        slab: 0,
         fixed: zone.managed.0.saturating_sub(zone.free.0 + count),
         of_boot: [0; 4],
         pcp,

@@ -89,9 +89,14 @@ impl Buddy {
         buddy
     }
 
+    /// The order of the largest piece: two blocks, which are smaller where a page stands for many.
+    fn largest(&self) -> usize {
+        self.block_order + 1
+    }
+
     /// The order of the largest piece of one type that can begin at a frame.
     fn largest_at(&self, frame: usize, end: usize) -> usize {
-        let aligned = (frame | 1 << MAX_ORDER).trailing_zeros();
+        let aligned = (frame | 1 << self.largest()).trailing_zeros();
         let order = aligned.min((end - frame).ilog2()) as usize;
         let blocks = |order: usize| {
             let first = frame >> self.block_order;
@@ -157,7 +162,7 @@ impl Buddy {
     /// Gives 2^order pages back to a type's list, whatever their block is by now.
     pub(crate) fn give_as(&mut self, frame: Frame, order: usize, kind: Migrate) {
         let (mut frame, mut order) = (frame, order);
-        while order < MAX_ORDER {
+        while order < self.largest() {
             let other = frame ^ (1 << order);
             if self.order_of(other) != Some(order) {
                 break;
@@ -171,7 +176,7 @@ impl Buddy {
         }
         // Its neighbour's neighbours are free: it is left alone, as it may soon join them.
         let next = (frame & !(1 << order)) ^ (2 << order);
-        let likely = order + 1 < MAX_ORDER && self.order_of(next) == Some(order + 1);
+        let likely = order + 1 < self.largest() && self.order_of(next) == Some(order + 1);
         self.add(frame, order, kind, likely);
     }
 
@@ -276,6 +281,7 @@ impl Buddy {
 
     /// A piece comes to the front of a list, or to its end.
     fn add(&mut self, frame: Frame, order: usize, kind: Migrate, at_end: bool) {
+        debug_assert!(frame.trailing_zeros() as usize >= order);
         self.free += 1 << order;
         self.marks[frame as usize] = Mark::Free {
             order: order as u8,

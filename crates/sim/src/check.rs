@@ -20,7 +20,6 @@ pub(crate) fn conservation(memory: &Memory) {
             z.buddy.free()
                 + z.pcp.count()
                 + z.kernel
-                + z.slab
                 + z.fixed
                 + z.lru.iter().sum::<u64>()
                 + z.unevictable
@@ -36,7 +35,7 @@ pub(crate) fn conservation(memory: &Memory) {
         let in_zones: u64 = zones.iter().map(|zone| zone.lru[lru as usize]).sum();
         assert_eq!(in_zones, memory.list(lru), "{lru:?}: zones and list agree");
     }
-    let kernel: u64 = zones.iter().map(|zone| zone.kernel + zone.slab).sum();
+    let kernel: u64 = zones.iter().map(|zone| zone.kernel).sum();
     assert_eq!(
         kernel,
         memory.objects.pages() + memory.hugetlb_pages(),

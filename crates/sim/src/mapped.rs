@@ -1,5 +1,4 @@
-//! Files reached through a mapping: faults, read-around, and the page tables that map them
-//! (`filemap_fault`, `filemap_map_pages`).
+//! Files reached through a mapping: faults and read-around (`filemap_fault`, `filemap_map_pages`).
 
 use core::ops::Range;
 

@@ -117,14 +117,6 @@ impl Objects {
 }
 
 impl Zone {
-    /// The pages that the kernel has by way of a list.
-    fn of_kernel(&mut self, list: List) -> &mut u64 {
-        match list {
-            List::Slab => &mut self.slab,
-            _ => &mut self.kernel,
-        }
-    }
-
     /// Frames of single pages that the kernel holds.
     fn held(&mut self, list: List) -> &mut Vec<Frame> {
         match list {
@@ -237,13 +229,13 @@ impl Memory {
         let zone = zone.or_else(|| self.largest_free(list.order()));
         let zone = zone.ok_or(NoPage::OutOfMemory)?;
         let frame = self.take_block(zone, list).ok_or(NoPage::OutOfMemory)?;
-        *self.zones[zone].of_kernel(list) += pages;
+        self.zones[zone].kernel += pages;
         Ok((zone, frame))
     }
 
     /// Gives a block of a zone back.
     pub(crate) fn release_to(&mut self, zone: usize, list: List, frame: Frame) {
-        *self.zones[zone].of_kernel(list) -= list.block();
+        self.zones[zone].kernel -= list.block();
         self.give_block(zone, frame, list.order());
     }
 

@@ -52,10 +52,8 @@ pub(crate) struct Zone {
     /// Pages on each LRU list, and pages that are locked into memory.
     pub(crate) lru: [u64; 4],
     pub(crate) unevictable: u64,
-    /// Pages that the model's own kernel objects hold: tree nodes, page tables.
+    /// Pages that the model's own kernel objects hold: slabs, page tables.
     pub(crate) kernel: u64,
-    /// Pages of slabs.
-    pub(crate) slab: u64,
     /// Pages in use that no mechanism of the model touches: what boot left.
     pub(crate) fixed: u64,
     /// Pages that boot left on each LRU list, which the files of the boot state count.
@@ -154,7 +152,6 @@ impl Zone {
             lru: [0; 4],
             unevictable: 0,
             kernel: 0,
-            slab: 0,
             fixed: 0,
             of_boot: [0; 4],
             pcp: Pcp::new(1, 4, Tuning::of("6.1")),
@@ -379,7 +376,6 @@ impl Memory {
     pub(crate) fn zone_state(&self, zone: usize) -> ZoneState {
         let zone = &self.zones[zone];
         ZoneState {
-            free: zone.free,
             reclaiming: self.kswapd.reclaims(),
             below_high: !zone.is_above(Mark::High, zone.free, 1),
         }
@@ -451,8 +447,11 @@ impl Memory {
 
     pub(crate) fn has_room(&self, zone: usize, mark: Mark, pages: u64) -> bool {
         let zone = &self.zones[zone];
-        zone.is_above(mark, zone.free, pages)
-            && (self.is_sampled() || zone.buddy.has(pages.ilog2() as usize))
+        let has_block = match self.is_sampled() {
+            true => zone.buddy.free() >= pages,
+            false => zone.buddy.has(pages.ilog2() as usize),
+        };
+        zone.is_above(mark, zone.free, pages) && has_block
     }
 
     /// A simulated page stands for several: 512 of them are as many huge pages, and need not lie side

@@ -133,8 +133,6 @@ pub(crate) struct Auto {
 /// What the zone is going through.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ZoneState {
-    /// Free pages in the zone.
-    pub(crate) free: u64,
     /// kswapd works: only four batches may stay on the lists.
     pub(crate) reclaiming: bool,
     /// The zone is not above its high watermark.
@@ -172,17 +170,20 @@ impl Pcp {
         self.count = u64::from(frames.end - frames.start);
         let half = self.batch / 2;
         let pairs = half - half % List::Slab.block();
-        if self.count >= half * KERNEL_LISTS {
+        if half > 0 && self.count >= half * KERNEL_LISTS {
+            // A pair begins at an even frame.
+            let odd = u64::from(frames.start % 2);
+            self.rest.extend(frames.by_ref().take(odd as usize));
             for (list, pages) in [
-                (List::Unmovable, half),
-                (List::Heads, half),
                 (List::UnmovablePairs, pairs),
                 (List::Slab, pairs),
+                (List::Unmovable, half),
+                (List::Heads, half),
             ] {
                 let blocks = frames.by_ref().take(pages as usize);
                 self.lists[list as usize].extend(blocks.step_by(list.block() as usize));
             }
-            let rest = half * KERNEL_LISTS - 2 * half - 2 * pairs;
+            let rest = half * KERNEL_LISTS - 2 * half - 2 * pairs - odd;
             self.rest.extend(frames.by_ref().take(rest as usize));
         }
         self.lists[List::Users as usize].extend(frames);
@@ -251,7 +252,7 @@ impl Pcp {
 
     /// Gives everything back.
     pub(crate) fn drain(&mut self, to: &mut Buddy) {
-        self.give(List::Unmovable, self.count, to);
+        while self.give(List::Unmovable, to).is_some() {}
         self.count = 0;
         self.rest.drain(..).for_each(|frame| to.give(frame, 0));
     }
@@ -383,23 +384,18 @@ impl Pcp {
         high
     }
 
-    /// Gives at least `wanted` pages if there are as many, in whole blocks: of this list first and
-    /// then of those that follow (`free_pcppages_bulk`).
-    pub(crate) fn give(&mut self, first: List, wanted: u64, to: &mut Buddy) {
-        let mut given = 0;
-        for step in 0..List::ALL.len() {
-            let list = List::ALL[(first as usize + step) % List::ALL.len()];
-            while given < wanted
-                && let Some(frame) = self.lists[list as usize].pop_back()
-            {
-                match self.remembers_type {
-                    true => to.give_as(frame, list.order(), list.kind()),
-                    false => to.give(frame, list.order()),
-                }
-                given += list.block();
-            }
+    /// Gives a block of this list, or of the first that follows and is not empty
+    /// (`free_pcppages_bulk`); whose it was.
+    pub(crate) fn give(&mut self, first: List, to: &mut Buddy) -> Option<List> {
+        let mut lists = (0..List::ALL.len()).map(|step| (first as usize + step) % List::ALL.len());
+        let list = List::ALL[lists.find(|&list| !self.lists[list].is_empty())?];
+        let frame = self.lists[list as usize].pop_back()?;
+        match self.remembers_type {
+            true => to.give_as(frame, list.order(), list.kind()),
+            false => to.give(frame, list.order()),
         }
-        self.count -= given;
+        self.count -= list.block();
+        Some(list)
     }
 }
 

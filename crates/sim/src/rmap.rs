@@ -1,6 +1,7 @@
 //! Which processes map which pages of files (`mm/rmap.c`): each has page tables of its own, so each
 //! faults for itself, and a page that is evicted or written leaves all of them.
 
+use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
 use core::ops::Range;
 
@@ -180,7 +181,7 @@ impl Memory {
     }
 
     /// The processes of a group that touched pages of files at a place since a walk last went by.
-    pub(crate) fn table_users(&self, place: PageId, group: GroupId) -> Vec<usize> {
+    pub(crate) fn table_users(&self, place: PageId, group: GroupId) -> BTreeSet<usize> {
         let tables = self.rmap.files.iter().flat_map(|(_, tables)| tables);
         tables
             .filter(|table| table.group == group && table.used.has(place))
@@ -276,10 +277,14 @@ impl Memory {
             if gone.young.has(index) && self.folios.has(page, Flag::Accessed) {
                 used.push(page);
             }
-            if !tables.iter().any(|table| table.present.has(index)) {
+            let mut others = tables.iter().filter(|table| table.present.has(index));
+            if others.clone().next().is_none() {
                 self.folios.clear(page, MAPPED);
-                self.folios.clear(page, Flag::Accessed);
                 self.file_mapped -= 1;
+            }
+            // Its own use has gone over to the page.
+            if !others.any(|table| table.young.has(index)) {
+                self.folios.clear(page, Flag::Accessed);
             }
         }
         self.give_page_tables(gone.tables.len(), gone.group);
@@ -332,14 +337,29 @@ mod tests {
         let (first, tables) = (memory.mapping(0), |memory: &Memory| {
             memory.objects.page_table_pages
         });
+        let slabs = memory.zones[0].kernel;
         (5..=600).for_each(|page| memory.extend_tables(first, page));
         assert_eq!(tables(&memory), 2);
         memory.space = 7;
         let second = memory.mapping(0);
         memory.extend_tables(second, 5);
-        assert_eq!((tables(&memory), memory.zones[0].kernel), (3, 3));
+        assert_eq!((tables(&memory), memory.zones[0].kernel - slabs), (3, 3));
         memory.end_mapping(7, 0);
         assert_eq!(tables(&memory), 2);
+    }
+
+    #[test]
+    fn what_a_process_used_counts_once_when_it_ends() {
+        let mut memory = Memory::with_cache(10_000, 10, 30, 0);
+        let first = memory.mapping(0);
+        memory.map_page(first, 5, false);
+        memory.folios.clear(5, Flag::Accessed);
+        memory.space = 7;
+        let second = memory.mapping(0);
+        memory.map_page(second, 5, false);
+        assert_eq!(memory.end_mapping(7, 0), [5], "to be marked as accessed");
+        assert!(!memory.folios.has(5, Flag::Accessed), "no entry says so");
+        assert!(memory.maps(first, 5));
     }
 
     #[test]

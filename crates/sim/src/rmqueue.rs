@@ -43,11 +43,11 @@ impl Zone {
                 break;
             };
             self.pcp.put(list, frame);
+            if !draw.takes_pages_with_the_block {
+                self.change_free(self.uncounted());
+            }
         }
-        match draw.takes_pages_with_the_block {
-            true => self.change_free(self.uncounted()),
-            false => (self.uncounted()..0).for_each(|_| self.change_free(-1)),
-        }
+        self.change_free(self.uncounted());
         self.pcp.take(list)
     }
 
@@ -59,9 +59,12 @@ impl Zone {
 
     /// So many pages of the lists go back to the free ones.
     pub(crate) fn give_back(&mut self, first: List, wanted: u64) {
-        if wanted > 0 {
-            self.pcp.give(first, wanted, &mut self.buddy);
-            (0..self.uncounted()).for_each(|_| self.change_free(1));
+        let mut given = 0;
+        while given < wanted
+            && let Some(list) = self.pcp.give(first, &mut self.buddy)
+        {
+            given += list.block();
+            self.change_free(self.uncounted());
         }
     }
 

@@ -42,8 +42,11 @@ const FEWEST_PAGES: u64 = 1 << 12;
 /// The most real pages that one page may stand for: a page's time and counts stay far from 2^64.
 pub const LARGEST: u64 = 1 << 16;
 
-/// State of a simulated page: its word, its links and its part of a tree node, in bytes.
-const STATE: u64 = 10;
+/// State of a simulated page: its word, its links, its frame and its part of a tree node, in bytes.
+const STATE: u64 = 14;
+
+/// What is known of a page frame and its neighbours on a list of free pieces, in bytes.
+const FRAME: u64 = 10;
 
 /// What is remembered of a page that may be merged, in bytes.
 const CANDIDATE: u64 = 16;
@@ -85,7 +88,8 @@ fn is_in_order(steps: &[Step], swaps: bool) -> bool {
 }
 
 /// About how much memory the state of the pages takes in a run at this scale: those of files, swap
-/// and of all memory that regions may fill, with what is remembered of each that may be merged.
+/// and of all memory that regions may fill, with what is remembered of each that may be merged; and
+/// that of the memory's frames.
 #[must_use]
 pub fn state_size(scenario: &Scenario, scale: u64) -> Bytes {
     let machine = &scenario.machine;
@@ -96,7 +100,8 @@ pub fn state_size(scenario: &Scenario, scale: u64) -> Bytes {
         false => 0,
     };
     let pages = |bytes: u64| bytes / PageSize::FOUR_KIB.bytes() / scale.max(1);
-    Bytes(pages(all) * STATE + pages(merged) * CANDIDATE)
+    let frames = pages(machine.memory.0) * FRAME;
+    Bytes(pages(all) * STATE + frames + pages(merged) * CANDIDATE)
 }
 
 fn memory_and_files(machine: &Machine) -> u64 {

@@ -175,7 +175,7 @@ mod tests {
         cache
     }
 
-    /// The zones of the slabs that go back where so many objects of a slab are given.
+    /// How many slabs go back where so many objects of a slab are given.
     fn give(cache: &mut Cache, slab: SlabId, objects: usize) -> usize {
         let mut freed = Vec::new();
         (0..objects).for_each(|_| cache.give(slab, &mut freed));

@@ -135,8 +135,8 @@ pub(super) fn map_file(
     Ok((figures.duration(label)? - touches) / (pages / FAULT_AROUND))
 }
 
-/// A call past the page cache costs something for itself, which is near `syscall + request`, and
-/// something for each page.
+/// A call past the page cache costs something for itself, which is near
+/// `syscall + request + wait`, and something for each page.
 fn direct(figures: &Figures) -> Result<f64, CalibrateError> {
     let mut equations = Vec::new();
     for label in DIRECT {

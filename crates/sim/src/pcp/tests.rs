@@ -4,7 +4,6 @@ use super::*;
 use alloc::vec::Vec;
 
 const QUIET: ZoneState = ZoneState {
-    free: 100_000,
     reclaiming: false,
     below_high: false,
 };
@@ -41,9 +40,13 @@ impl Lists {
     }
 
     fn give(&mut self, list: List, wanted: u64) -> u64 {
-        let before = self.1.free();
-        self.0.give(list, wanted, &mut self.1);
-        self.1.free() - before
+        let mut given = 0;
+        while given < wanted
+            && let Some(list) = self.0.give(list, &mut self.1)
+        {
+            given += list.block();
+        }
+        given
     }
 
     /// Blocks on each list.
@@ -163,6 +166,10 @@ fn what_boot_has_left_on_other_lists_comes_back_when_all_does() {
     let before = lists.1.free();
     lists.0.drain(&mut lists.1);
     assert_eq!((lists.1.free() - before, lists.0.count()), (47, 0));
+    let mut odd = Lists::new(0, 63, 4000, FIXED);
+    odd.0.fill(1..453);
+    assert_eq!(odd.lengths(), [31, 235, 31, 15, 0, 15, 0]);
+    odd.0.drain(&mut odd.1);
     let mut few = Lists::new(0, 31, 4000, FIXED);
     few.0.fill(0..5);
     assert_eq!(few.lengths(), [0, 5, 0, 0, 0, 0, 0]);
