@@ -133,7 +133,8 @@ fn with_settings(study: Study, settings: &[Setting]) -> anyhow::Result<Study> {
             bail!("--set: {name} is set twice; give it one value");
         }
     }
-    Ok(study.with_arm(OWN_ARM, &Settings(settings.to_vec()))?)
+    let settings = Settings(settings.to_vec());
+    study.with_arm(OWN_ARM, &settings).context("--set")
 }
 
 fn setting(text: &str) -> Result<Setting, String> {
@@ -221,5 +222,23 @@ mod tests {
         let slip = [setting("vm.swapiness=1").unwrap()];
         let error = with_settings(study, &slip).unwrap_err();
         assert!(format!("{error:#}").contains("vm.swappiness"), "{error:#}");
+    }
+
+    #[test]
+    fn an_arm_of_ones_own_is_for_the_model_only_where_all_arms_are() {
+        let own = [setting("vm.swappiness=60").unwrap()];
+        for (name, model_only) in [("file-copy", true), ("min-free-kbytes", false)] {
+            let study = with_settings(Study::find(name).unwrap(), &own).unwrap();
+            assert_eq!(study.arm(OWN_ARM).unwrap().model_only, model_only, "{name}");
+        }
+    }
+
+    #[test]
+    fn what_is_wrong_with_a_setting_is_placed_at_the_option_and_at_no_line_of_the_study() {
+        let study = Study::find("min-free-kbytes").unwrap();
+        let lacking = [setting("bdi.disc.max_ratio=50").unwrap()];
+        let error = with_settings(study, &lacking).unwrap_err();
+        let text = format!("{error:#}");
+        assert!(text.starts_with("--set: unknown disk `disc`"), "{text}");
     }
 }
