@@ -81,6 +81,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     let at_a_time = thread::available_parallelism().map_or(1, |cpus| cpus.get() as u64);
     args.scale.check(&study, &arms, at_a_time)?;
     let bench = ModelBench::new(calibration).at_scale(args.scale.pages());
+    check(&study, &arms, &bench)?;
     let results = experiment.run(&bench, None, &|_| ())?;
     let failure = no_outcome(&results);
     if results.records.is_empty()
@@ -120,6 +121,15 @@ impl Choice {
     pub(crate) fn out(&self) -> &Path {
         &self.out
     }
+}
+
+/// Refuses a study of which an arm asks for more than the model has, before any other arm is run.
+fn check(study: &Study, arms: &[&str], bench: &ModelBench) -> anyhow::Result<()> {
+    for arm in arms {
+        let checked = bench.check(&study.scenario(arm, 1)?);
+        checked.with_context(|| format!("arm `{arm}`"))?;
+    }
+    Ok(())
 }
 
 fn with_settings(study: Study, settings: &[Setting]) -> anyhow::Result<Study> {
