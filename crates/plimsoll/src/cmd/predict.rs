@@ -15,6 +15,7 @@ use lab::study::Study;
 use mm::settings::{Setting, Settings};
 
 use self::scale::Scale;
+use super::whole;
 use crate::exit::ExitCode;
 use crate::results::{self, Detail, View};
 use crate::term::{self, Canvas, dim};
@@ -52,10 +53,12 @@ pub(crate) struct Choice {
     #[arg(long = "arm", value_name = "ARM")]
     arms: Vec<String>,
     /// Runs of each arm, each with its own seed [default: what the study says]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    #[arg(long, value_name = "N", value_parser = whole(1..=10_000_u32))]
+    #[arg(allow_negative_numbers = true)]
     repetitions: Option<u32>,
     /// The seed of the first run
-    #[arg(long, value_name = "N", default_value = "1")]
+    #[arg(long, value_name = "N", default_value = "1", value_parser = whole(0..=u64::MAX))]
+    #[arg(allow_negative_numbers = true)]
     seed: u64,
     /// Write the report into this folder
     #[arg(long, value_name = "DIR", default_value = ".")]
@@ -189,11 +192,12 @@ pub(crate) fn no_outcome(results: &Results) -> Option<anyhow::Error> {
         results.failures.len(),
         results.failures.len() + results.records.len(),
     );
-    Some(anyhow!(
-        "{failed} of {all} runs have no outcome; the first, arm `{}` with seed {}: {why}",
-        id.arm,
-        id.seed
-    ))
+    let run = format!("arm `{}` with seed {}: {why}", id.arm, id.seed);
+    Some(match failed {
+        _ if all == 1 => anyhow!("the run has no outcome; {run}"),
+        1 => anyhow!("1 of {all} runs has no outcome; {run}"),
+        _ => anyhow!("{failed} of {all} runs have no outcome; the first, {run}"),
+    })
 }
 
 #[cfg(test)]

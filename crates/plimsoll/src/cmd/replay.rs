@@ -30,6 +30,7 @@ pub(crate) struct Args {
     /// Memory for the trace's pages, one size or several with commas: pages (`100000`), a size
     /// (`400 MiB`) or a share of the trace's distinct pages (`10%`)
     #[arg(long, value_name = "SIZE", required = true, value_delimiter = ',')]
+    #[arg(allow_negative_numbers = true)]
     memory: Vec<Amount>,
     /// The lists that pages are on
     #[arg(long, value_name = "LRU", default_value = "classic")]

@@ -31,6 +31,7 @@ pub(crate) struct Args {
         value_name = "PID",
         value_delimiter = ',',
         value_parser = pid,
+        allow_negative_numbers = true,
         conflicts_with = "cgroup"
     )]
     pid: Vec<u32>,
@@ -94,7 +95,10 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     show(&figures, args.json)?;
     match &figures.estimate {
         Some(_) => Ok(ExitCode::Done),
-        None => bail!("nothing could be read: {}", why(&figures, &reading, args.cpu_limit)),
+        None => bail!(
+            "nothing could be read: {}",
+            why(&figures, &reading, args.cpu_limit)
+        ),
     }
 }
 
