@@ -19,6 +19,8 @@ mod access;
 mod arms;
 mod asked;
 mod built_in;
+mod cgroup_file;
+mod kernel_names;
 mod limits;
 mod machine;
 mod map;
