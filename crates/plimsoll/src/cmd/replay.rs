@@ -95,9 +95,10 @@ struct Line {
 
 /// Runs the verb.
 pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
-    let format = args
-        .format
-        .map_or_else(|| Format::of_name(&args.trace), Format::from);
+    let format = match args.format {
+        Some(name) => name.into(),
+        None => Format::of_file(&args.trace)?,
+    };
     let mut trace = Trace::open(&args.trace, format)?;
     let memories = memories(&args, &trace)?;
     let results = trace::miss_ratios(&mut trace, args.lru.into(), args.page_size, &memories)?;
