@@ -85,6 +85,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     args.scale.check(&study, &arms, at_a_time)?;
     let bench = ModelBench::new(calibration).at_scale(args.scale.pages());
     check(&study, &arms, &bench)?;
+    prepare_report(&study, &args.choice.out)?;
     let results = experiment.run(&bench, None, &|_| ())?;
     let failure = no_outcome(&results);
     if results.records.is_empty()
@@ -166,6 +167,15 @@ fn show(study: &Study, arms: Vec<&str>, pair: &Pair, detail: Detail) -> anyhow::
     Ok(())
 }
 
+/// Refuses a folder that the report could not be written into, before anything is run.
+pub(crate) fn prepare_report(study: &Study, folder: &Path) -> anyhow::Result<()> {
+    Ok(lab::report::prepare(&report_path(study, folder))?)
+}
+
+fn report_path(study: &Study, folder: &Path) -> PathBuf {
+    folder.join(format!("{}.html", study.name))
+}
+
 /// Writes the report and says where.
 pub(crate) fn write_report(
     study: &Study,
@@ -179,7 +189,7 @@ pub(crate) fn write_report(
         problems,
         version: env!("CARGO_PKG_VERSION").to_owned(),
     };
-    let path = folder.join(format!("{}.html", study.name));
+    let path = report_path(study, folder);
     report.write(&path)?;
     writeln!(term::out(), "report: {}", path.display())?;
     Ok(())

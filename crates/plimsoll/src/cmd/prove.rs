@@ -17,7 +17,7 @@ use lab::study::Study;
 use lab::vm::{Clock, KernelChoice, VmBench, VmOptions};
 use mm::calibration::Calibration;
 
-use super::predict::{Choice, no_outcome, write_report};
+use super::predict::{Choice, no_outcome, prepare_report, write_report};
 use super::whole;
 use crate::exit::ExitCode;
 use crate::results::{self, Detail, View};
@@ -82,6 +82,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     experiment.arms = provable.iter().map(|&arm| arm.to_owned()).collect();
     let named = args.calibration.as_deref().map(calibration::read);
     let named = named.transpose()?;
+    prepare_report(&study, args.choice.out())?;
     let bar = Bar::new(experiment.runs()?.len());
     let bench = VmBench::new(&args.options(), &mut |news| bar.say("", &news))?;
     let store = Store::new(&args.records);

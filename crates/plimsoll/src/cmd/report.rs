@@ -34,6 +34,8 @@ pub(crate) struct Args {
 /// Reports.
 pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     let study = Study::find(&args.study)?;
+    let path = args.out.join(format!("{}.html", study.name));
+    lab::report::prepare(&path)?;
     let gathered = gather(&study, &Store::new(&args.records))?;
     for problem in &gathered.problems {
         anstream::eprintln!("plimsoll: not used: {problem}");
@@ -48,7 +50,6 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
         problems: gathered.problems,
         version: env!("CARGO_PKG_VERSION").to_owned(),
     };
-    let path = args.out.join(format!("{}.html", study.name));
     report.write(&path)?;
     show(&report, args.detail, &args.records)?;
     writeln!(term::out(), "report: {}", path.display())?;
