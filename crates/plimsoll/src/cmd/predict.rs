@@ -77,7 +77,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     let kernel = calibration.kernel.clone();
     let mut experiment = args.choice.experiment(&study);
     if !args.settings.is_empty() && !experiment.arms.is_empty() {
-        experiment.arms.push(OWN_ARM.to_owned());
+        experiment.arms.extend(own_arms(&study));
     }
     experiment.at_a_time = AtATime::EveryCpu;
     let arms = experiment.arms()?;
@@ -149,6 +149,16 @@ fn with_settings(study: Study, settings: &[Setting]) -> anyhow::Result<Study> {
     }
     let settings = Settings(settings.to_vec());
     study.with_arm(OWN_ARM, &settings).context("--set")
+}
+
+/// The names of the arm that `--set` makes: several where a sweep of the study takes all arms.
+fn own_arms(study: &Study) -> impl Iterator<Item = String> {
+    let names = study.arms.iter().map(|arm| &arm.name);
+    let own = names.filter(|name| match name.strip_prefix(OWN_ARM) {
+        Some(rest) => rest.is_empty() || rest.starts_with(", "),
+        None => false,
+    });
+    own.cloned()
 }
 
 fn setting(text: &str) -> Result<Setting, String> {
@@ -255,6 +265,19 @@ mod tests {
             let study = with_settings(Study::find(name).unwrap(), &own).unwrap();
             assert_eq!(study.arm(OWN_ARM).unwrap().model_only, model_only, "{name}");
         }
+    }
+
+    #[test]
+    fn an_arm_of_ones_own_takes_part_in_the_sweeps_of_all_arms() {
+        let text = "name = \"s\"\ntitle = \"s\"\nquestion = \"s\"\n[machine]\nmemory = \"1 GiB\"\n\
+                    [parameters]\nn = 1\n[[sweep]]\nparameter = \"n\"\nvalues = [1, 2]\n\
+                    [[arm]]\nname = \"a\"\n\
+                    [[process]]\nname = \"p\"\nsteps = [{ label = \"l\", sleep = \"1 s\" }]\n\
+                    [[measure]]\nname = \"m\"\nstep = \"l\"\ntake = \"duration\"\n";
+        let own = [setting("vm.swappiness=60").unwrap()];
+        let study = with_settings(Study::parse(text, "s").unwrap(), &own).unwrap();
+        let names: Vec<String> = own_arms(&study).collect();
+        assert_eq!(names, ["yours, n 1", "yours, n 2"]);
     }
 
     #[test]
