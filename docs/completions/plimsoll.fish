@@ -43,7 +43,7 @@ complete -c plimsoll -n "__fish_plimsoll_using_subcommand inspect" -l charset -d
 ascii\t'Seven bits'"
 complete -c plimsoll -n "__fish_plimsoll_using_subcommand inspect" -l watch -d 'Show the state again after every interval, until interrupted'
 complete -c plimsoll -n "__fish_plimsoll_using_subcommand inspect" -l json -d 'Write JSON, one document in a line'
-complete -c plimsoll -n "__fish_plimsoll_using_subcommand inspect" -l check -d 'Answer by the exit code whether every recomputed number equals the kernel\'s: 0 yes, 1 no'
+complete -c plimsoll -n "__fish_plimsoll_using_subcommand inspect" -l check -d 'Answer by the exit code whether every recomputed number equals the kernel\'s: 0 yes, 1 no, 2 nothing could be recomputed'
 complete -c plimsoll -n "__fish_plimsoll_using_subcommand inspect" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c plimsoll -n "__fish_plimsoll_using_subcommand ksm; and not __fish_seen_subcommand_from estimate help" -s h -l help -d 'Print help'
 complete -c plimsoll -n "__fish_plimsoll_using_subcommand ksm; and not __fish_seen_subcommand_from estimate help" -f -a "estimate" -d 'Estimate what merging equal pages would save in running processes, before it is switched on'

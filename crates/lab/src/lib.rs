@@ -8,6 +8,7 @@ pub mod calibrate;
 pub mod calibration;
 pub mod experiment;
 pub mod fidelity;
+mod folder;
 pub mod judge;
 pub mod measure;
 pub mod model_bench;

@@ -3,6 +3,10 @@
 use mm::calibration::Calibration;
 use mm::capture::{Capture, Frame};
 use mm::outcome::UNAVAILABLE;
+use mm::scenario::Scenario;
+use mm::settings::Setting;
+use mm::units::Nanos;
+use mm::workload::{Action, Step};
 
 use crate::bench::{Bench, BenchError, Progress, Run};
 use crate::calibration;
@@ -34,6 +38,24 @@ impl ModelBench {
     pub fn at_scale(self, scale: Option<u64>) -> Self {
         Self { scale, ..self }
     }
+
+    /// Whether the model has what a scenario asks for, in a fraction of the run's time: the machine
+    /// boots, every setting of the run is written, and the run ends there.
+    ///
+    /// # Errors
+    /// What the model lacks. What only shows while the workload runs is not found.
+    pub fn check(&self, scenario: &Scenario) -> Result<(), BenchError> {
+        match self.simulate(&cut_short(scenario)) {
+            Err(why) if is_lacking_in_the_model(&why) => Err(BenchError::Failed(why.to_string())),
+            _ => Ok(()),
+        }
+    }
+
+    fn simulate(&self, scenario: &Scenario) -> Result<Capture, sim::Error> {
+        let scale = self.scale;
+        let scale = scale.unwrap_or_else(|| sim::sampling::automatic(scenario));
+        sim::run_sampled(scenario, &self.calibration, scale)
+    }
 }
 
 impl Bench for ModelBench {
@@ -53,9 +75,7 @@ impl Bench for ModelBench {
     }
 
     fn run(&self, run: Run<'_>, _: &mut dyn FnMut(Progress)) -> Result<Capture, BenchError> {
-        let scale = self.scale;
-        let scale = scale.unwrap_or_else(|| sim::sampling::automatic(run.scenario));
-        match sim::run_sampled(run.scenario, &self.calibration, scale) {
+        match self.simulate(run.scenario) {
             Ok(capture) => Ok(capture),
             Err(why) => match lacking(&why) {
                 Some(tunable) => Ok(unavailable(tunable)),
@@ -63,6 +83,36 @@ impl Bench for ModelBench {
             },
         }
     }
+}
+
+/// The scenario with all settings before the run, which ends as soon as it has begun. Of the base
+/// those that the kernel lacks are skipped: an arm that sets one has an outcome.
+fn cut_short(scenario: &Scenario) -> Scenario {
+    let mut short = scenario.clone();
+    short.base.0.extend(scenario.arm_settings.0.iter().cloned());
+    for process in &scenario.workload.processes {
+        settings_of(&process.steps, &mut short.base.0);
+    }
+    short.arm_settings.0.clear();
+    short.workload.deadline = Some(Nanos(1));
+    short
+}
+
+fn settings_of(steps: &[Step], found: &mut Vec<Setting>) {
+    for step in steps {
+        match &step.action {
+            Action::Set(settings) => found.extend(settings.iter().cloned()),
+            Action::Repeat { steps, .. } => settings_of(steps, found),
+            _ => {}
+        }
+    }
+}
+
+/// Whether an error says what the model has not, whatever the run would come to.
+fn is_lacking_in_the_model(why: &sim::Error) -> bool {
+    use sim::Error::{Boot, Scale, TooSmall, Unknown, Unsampled, Unsupported};
+    let of_the_scenario = matches!(why, Unsupported { .. } | Unsampled { .. } | Scale { .. });
+    of_the_scenario || matches!(why, Unknown { .. } | Boot { .. } | TooSmall { .. })
 }
 
 /// The tunable that the calibrated kernel lacks, where that is the error: a real kernel without it
@@ -90,8 +140,7 @@ fn unavailable(what: &str) -> Capture {
 #[cfg(test)]
 mod tests {
     use mm::outcome::Outcome;
-    use mm::scenario::Scenario;
-    use mm::settings::{Setting, Settings};
+    use mm::settings::Settings;
 
     use super::*;
     use crate::study::Study;
@@ -127,5 +176,34 @@ mod tests {
         assert!(run(&scenario("vm.min_free_kbytes", "none")).is_err());
         let there = run(&scenario("vm.min_free_kbytes", "70000")).unwrap();
         assert!(Outcome::from_capture(there).unwrap().is_available());
+    }
+
+    #[test]
+    fn what_the_model_lacks_is_found_before_the_workload_runs() {
+        let bench = ModelBench::new(calibration::built_in("6.1").unwrap());
+        let study = Study::find("min-free-kbytes").unwrap();
+        let mut scenario = study.scenario("raised", 1).unwrap();
+        assert!(bench.check(&scenario).is_ok());
+        scenario.arm_settings = Settings(vec![Setting {
+            tunable: "vm.zone_reclaim_mode".to_owned(),
+            value: "1".to_owned(),
+        }]);
+        let why = bench.check(&scenario).unwrap_err().to_string();
+        assert!(
+            why.contains("does not simulate the tunable vm.zone_reclaim_mode"),
+            "{why}"
+        );
+    }
+
+    #[test]
+    fn every_arm_of_the_built_in_studies_passes_the_check() {
+        for (name, _) in crate::study::BUILT_IN {
+            let study = Study::find(name).unwrap();
+            let bench = ModelBench::new(calibration::built_in("6.1").unwrap());
+            for arm in &study.arms {
+                let checked = bench.check(&study.scenario(&arm.name, 1).unwrap());
+                assert!(checked.is_ok(), "{name}, {}: {checked:?}", arm.name);
+            }
+        }
     }
 }

@@ -15,10 +15,12 @@ const SIZES: &[(&str, u64)] = &[
     ("MB", 1_000_000),
     ("GB", 1_000_000_000),
     ("TB", 1_000_000_000_000),
+    ("PB", 1_000_000_000_000_000),
     ("KiB", 1 << 10),
     ("MiB", 1 << 20),
     ("GiB", 1 << 30),
     ("TiB", 1 << 40),
+    ("PiB", 1 << 50),
 ];
 
 const TIMES: &[(&str, u64)] = &[
@@ -141,11 +143,10 @@ fn amount(
     let (number, unit) = (&body[..end], body[end..].trim());
     let number = Decimal::parse(number).ok_or_else(|| QuantityError::NoNumber(shortened(text)))?;
     let Some((_, factor)) = units.iter().find(|(name, _)| *name == unit) else {
-        let names = units.iter().map(|(name, _)| *name);
         return Err(QuantityError::Unit {
             text: shortened(text),
             kind,
-            way_out: suggest::way_out(unit, names),
+            way_out: other_unit(unit, units),
         });
     };
     let too_large = || QuantityError::TooLarge {
@@ -154,6 +155,19 @@ fn amount(
     };
     let value = number.times(*factor).ok_or_else(too_large)?;
     (value <= limit).then_some(value).ok_or_else(too_large)
+}
+
+/// The way out of a unit that is none of `units`. A slip of one is meant to be it; a unit of
+/// something else, or none at all, is not.
+fn other_unit(unit: &str, units: &[(&str, u64)]) -> String {
+    let names: Vec<&str> = units.iter().map(|(name, _)| *name).collect();
+    let mut all = SIZES.iter().chain(TIMES);
+    let is_another = all.any(|(name, _)| name.eq_ignore_ascii_case(unit));
+    let is_one = names.iter().any(|name| name.eq_ignore_ascii_case(unit));
+    match unit.is_empty() || (is_another && !is_one) {
+        true => format!("there is {}", suggest::listed(&names)),
+        false => suggest::way_out(unit, names),
+    }
 }
 
 /// Digits and how many of them follow the point.
@@ -221,6 +235,14 @@ mod tests {
             error(size("5 mib")),
             "\"5 mib\" has no unit of size; did you mean `MiB`?"
         );
+        let units = "there is `B`, `kB`, `MB`, `GB`, `TB`, `PB`, `KiB`, `MiB`, `GiB`, `TiB`, `PiB`";
+        for none in ["3840", "500 ms"] {
+            let expected = format!("\"{none}\" has no unit of size; {units}");
+            assert_eq!(error(size(none)), expected);
+        }
+        let time = duration("500 MiB").unwrap_err().to_string();
+        assert!(time.contains("no unit of time; there is `ns`, "), "{time}");
+        assert_eq!(size("1024 PiB"), Ok(Bytes(LARGEST_SIZE)));
         assert_eq!(
             error(bandwidth("5 MiB")),
             "\"5 MiB\" has no unit of bandwidth; write it as \"100 MiB/s\""

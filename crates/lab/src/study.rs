@@ -19,6 +19,8 @@ mod access;
 mod arms;
 mod asked;
 mod built_in;
+mod cgroup_file;
+mod kernel_names;
 mod limits;
 mod machine;
 mod map;
@@ -108,6 +110,16 @@ pub struct NoSuchArm {
     pub way_out: String,
 }
 
+/// Why an arm cannot be added to a study; the text of the study has no place for it.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{what}; {way_out}")]
+pub struct ArmError {
+    /// What is wrong.
+    pub what: String,
+    /// What to do about it.
+    pub way_out: String,
+}
+
 const ROOT: &[&str] = &[
     "name",
     "title",
@@ -194,24 +206,33 @@ impl Study {
     }
 
     /// The study with one more arm, which sets `settings`; the text says so too, so that a record
-    /// or a VM's guest can read it again.
+    /// or a VM's guest can read it again. Where all arms are for the model only, so is this one.
     ///
     /// # Errors
-    /// A setting that does not exist or is out of range.
-    pub fn with_arm(&self, name: &str, settings: &Settings) -> Result<Self, StudyError> {
+    /// A setting that does not exist, is out of range, or is of a disk that the machine lacks.
+    pub fn with_arm(&self, name: &str, settings: &Settings) -> Result<Self, ArmError> {
         let quoted = |text: &str| toml::Value::String(text.to_owned()).to_string();
         let pairs: Vec<String> = settings
             .0
             .iter()
             .map(|s| format!("{} = {}", quoted(&s.tunable), quoted(&s.value)))
             .collect();
+        let model_only = match self.is_for_the_model() {
+            true => "model-only = true\n",
+            false => "",
+        };
         let text = format!(
-            "{}\n[[arm]]\nname = {}\nsettings = {{ {} }}\n",
+            "{}\n[[arm]]\nname = {}\n{model_only}settings = {{ {} }}\n",
             self.text.trim_end(),
             quoted(name),
             pairs.join(", ")
         );
-        Self::parse(&text, &self.file)
+        // The study's own text was read before: what is wrong now is in the lines added here,
+        // which nobody can look up.
+        Self::parse(&text, &self.file).map_err(|error| ArmError {
+            what: error.what,
+            way_out: error.way_out,
+        })
     }
 
     /// Whether no real kernel can run it: all of its arms are for the model only.

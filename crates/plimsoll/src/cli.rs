@@ -1,6 +1,6 @@
 //! The command line: one subcommand a verb, each with its arguments in its own file under `cmd`.
 
-use clap::{Parser, Subcommand};
+use clap::{Command, CommandFactory as _, Parser, Subcommand};
 
 use crate::cmd;
 use crate::exit::{ExitCode, Usage};
@@ -41,8 +41,21 @@ enum Verb {
 pub(crate) fn parse() -> anyhow::Result<Cli> {
     Cli::try_parse().map_err(|error| match error.exit_code() {
         0 => error.exit(),
-        _ => Usage::new(&error).into(),
+        _ => Usage::new(&error, &verb(std::env::args().skip(1))).into(),
     })
+}
+
+/// The command as far as the words name verbs: `plimsoll ksm estimate`.
+fn verb(words: impl Iterator<Item = String>) -> String {
+    let (mut command, mut name) = (&Cli::command(), "plimsoll".to_owned());
+    for word in words.filter(|word| !word.starts_with('-')) {
+        let Some(below) = command.find_subcommand(&word) else {
+            break;
+        };
+        command = below;
+        name = format!("{name} {}", Command::get_name(command));
+    }
+    name
 }
 
 /// Runs the verb.
@@ -62,7 +75,18 @@ pub(crate) fn run(cli: Cli) -> anyhow::Result<ExitCode> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use clap::CommandFactory;
+
+    #[test]
+    fn the_verb_is_named_as_far_as_it_was_understood() {
+        let verb = |line: &str| verb(line.split_whitespace().map(str::to_owned));
+        assert_eq!(verb(""), "plimsoll");
+        assert_eq!(verb("inspcet predict"), "plimsoll");
+        assert_eq!(
+            verb("predict min-free-kbytes --arm prove"),
+            "plimsoll predict"
+        );
+        assert_eq!(verb("ksm estimate --pid abc"), "plimsoll ksm estimate");
+    }
 
     #[test]
     fn the_command_line_is_consistent() {

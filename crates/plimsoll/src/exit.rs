@@ -2,6 +2,8 @@
 
 use std::io::ErrorKind;
 
+use clap::error::{ContextKind, ContextValue, ErrorKind as Mistake};
+
 /// How a verb ended when it could do its work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ExitCode {
@@ -19,16 +21,37 @@ const ERROR: u8 = 2;
 pub(crate) struct Usage(String);
 
 impl Usage {
-    /// The first sentence of clap's message, and its tip.
-    pub(crate) fn new(error: &clap::Error) -> Self {
+    /// The first sentence of clap's message, and its tip; without one, the help of `verb`, the
+    /// command as far as it was understood.
+    pub(crate) fn new(error: &clap::Error, verb: &str) -> Self {
         let text = error.render().to_string();
         let mut paragraphs = text.split("\n\n").map(one_line);
         let what = paragraphs.next().unwrap_or_default();
-        let tip = paragraphs.find(|paragraph| paragraph.starts_with("tip: "));
-        let way_out = tip.unwrap_or_else(|| "tip: see plimsoll --help".to_owned());
+        let tip = paragraphs.find(|paragraph| is_tip(paragraph));
+        let way_out = tip.unwrap_or_else(|| format!("tip: see {verb} --help"));
         let what = what.strip_prefix("error: ").unwrap_or(&what);
+        let what = lacks_a_verb(error, verb).unwrap_or_else(|| what.to_owned());
         Self(format!("{what} ({})", &way_out["tip: ".len()..]))
     }
+}
+
+/// A tip that helps: how to pass what is no option as a value does not, where none is taken.
+fn is_tip(paragraph: &str) -> bool {
+    paragraph.starts_with("tip: ") && !paragraph.starts_with("tip: to pass ")
+}
+
+/// What is missing after a verb that has verbs of its own.
+fn lacks_a_verb(error: &clap::Error, verb: &str) -> Option<String> {
+    let known = error
+        .get(ContextKind::ValidSubcommand)
+        .filter(|_| error.kind() == Mistake::MissingSubcommand)?;
+    let ContextValue::Strings(known) = known else {
+        return None;
+    };
+    let known: Vec<&str> = known.iter().map(String::as_str).collect();
+    let known: Vec<&str> = known.into_iter().filter(|name| *name != "help").collect();
+    let verb = verb.strip_prefix("plimsoll ").unwrap_or(verb);
+    Some(format!("{verb} needs a subcommand: {}", known.join(", ")))
 }
 
 impl std::fmt::Display for Usage {

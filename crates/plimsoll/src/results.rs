@@ -91,10 +91,14 @@ impl<'a> View<'a> {
         let missing = missing.map(|line| format!("no figure for {line}"));
         let lines = self.limits().chain(missing);
         let measures = study.measures.len();
-        let hint = format!(
-            "with --all: each of {measures} measures on each of {} arms",
-            self.arms.len()
-        );
+        let arms = match self.arms.len() {
+            1 => "on the arm".to_owned(),
+            arms => format!("on each of {arms} arms"),
+        };
+        let hint = match measures {
+            1 => format!("with --all: the measure {arms}"),
+            _ => format!("with --all: each of {measures} measures {arms}"),
+        };
         glance::charts(study, &self.arms, pair, rows, *width)
             + &glance::table(study, &table, *width)
             + &paragraphs(lines.chain(self.published_error()).chain([hint]), *width)

@@ -33,6 +33,19 @@ fn wrong_usage_is_one_line_and_exit_code_2() {
     assert_refused(&["inspcet"], "inspect");
     assert_refused(&["inspect", "--no-such-flag"], "--no-such-flag");
     assert_refused(&[], "--help");
+    assert_refused(
+        &["ksm"],
+        "ksm needs a subcommand: estimate (see plimsoll ksm --help)",
+    );
+    assert_refused(
+        &["predict", "min-free-kbytes", "--no-such-flag"],
+        "(see plimsoll predict --help)",
+    );
+    for [option, value] in [["--seed", "-1"], ["--seed", "x"], ["--repetitions", "1e9"]] {
+        let arguments = ["predict", "min-free-kbytes", option, value];
+        assert_refused(&arguments, "expected a whole number from ");
+    }
+    assert_refused(&["replay", "trace", "--memory", "-5"], "--memory");
 }
 
 #[test]

@@ -143,3 +143,19 @@ fn wrong_arguments_are_refused() {
     assert_refused(&["--watch", "--from", "x"], "--from");
     assert_refused(&["--charset", "latin1"], "unicode");
 }
+
+#[test]
+fn a_check_of_nothing_is_not_passed() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let capture = folder.path().join("poor.txt");
+    let poor = "plimsoll-capture 1\n@ 5\n= proc/meminfo 18\nMemTotal: 1000 kB\n\n";
+    fs::write(&capture, poor).expect("a capture");
+    let output = inspect(&["--from", text(&capture), "--check"]);
+    let stderr = String::from_utf8(output.stderr).expect("UTF-8");
+    assert_eq!(output.status.code(), Some(2), "{stderr}");
+    assert_eq!(stderr.lines().count(), 1, "{stderr}");
+    let said = "poor.txt: nothing could be recomputed: ";
+    assert!(stderr.contains(said), "{stderr}");
+    let shown = inspect(&["--from", text(&capture)]);
+    assert_eq!(shown.status.code(), Some(0), "it can be shown all the same");
+}

@@ -143,8 +143,25 @@ fn a_setting_of_ones_own_is_an_arm_beside_the_others() {
 }
 
 #[test]
+fn what_the_model_lacks_runs_nothing() {
+    assert_refused(
+        &[
+            "predict",
+            "min-free-kbytes",
+            "--set",
+            "vm.zone_reclaim_mode=1",
+        ],
+        "arm `yours`: the model does not simulate the tunable vm.zone_reclaim_mode",
+    );
+}
+
+#[test]
 fn a_slip_is_told_in_one_line() {
     let study = "min-free-kbytes";
+    assert_refused(
+        &["predict", study, "--set", "bdi.disc.max_ratio=50"],
+        "--set: unknown disk `disc`",
+    );
     assert_refused(
         &["predict", "min-free-kbyte"],
         "did you mean `min-free-kbytes`?",
@@ -200,7 +217,14 @@ fn a_report_that_cannot_be_written_names_its_file() {
     fs::write(folder.path().join("file"), "").expect("a file");
     let arguments = ["predict", "min-free-kbytes", "--out", "file"];
     let output = plimsoll(&arguments, folder.path());
-    let stderr = String::from_utf8(output.stderr).expect("UTF-8");
+    let stderr = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(2), "{stderr}");
-    assert!(stderr.contains("file/min-free-kbytes.html"), "{stderr}");
+    let expected = "file/min-free-kbytes.html: ";
+    assert!(stderr.contains(expected), "{stderr}");
+    assert_eq!(stdout(&output), "", "it is known before anything runs");
+    fs::create_dir_all(folder.path().join("out/min-free-kbytes.html")).expect("a folder");
+    let arguments = ["predict", "min-free-kbytes", "--out", "out"];
+    let output = plimsoll(&arguments, folder.path());
+    assert_eq!(output.status.code(), Some(2));
+    assert_eq!(stdout(&output), "", "nor where a folder has the name");
 }

@@ -80,7 +80,12 @@ fn bad_input_is_one_line_with_the_place() {
     write("cut.bin", &[1; 30]);
     write("bad.csv", b"1\n2\nthree\n");
     write("empty.csv", b"");
-    let cases: [(&[&str], &str); 7] = [
+    write("text.trace", &[b'7'; 48]);
+    let cases: [(&[&str], &str); 8] = [
+        (
+            &["text.trace", "--memory", "1"],
+            "text.trace: it is text, not oracleGeneral records; ",
+        ),
         (
             &["none.bin", "--memory", "1"],
             "none.bin: No such file or directory",
@@ -111,4 +116,7 @@ fn bad_input_is_one_line_with_the_place() {
         assert_eq!(stderr.lines().count(), 1, "{stderr}");
         assert!(stderr.contains(message), "{stderr}");
     }
+    let said = ["text.trace", "--memory", "1", "--format", "oracleGeneral"];
+    let output = replay(folder.path(), &said);
+    assert_eq!(output.status.code(), Some(0), "who says so is believed");
 }

@@ -148,9 +148,10 @@ fn without_records_the_report_is_a_prediction_and_says_so() {
     let output = plimsoll(&["report", "min-free-kbytes"], folder.path());
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
-    let way_out = "Nothing was proved yet: `plimsoll prove min-free-kbytes`";
+    let unwrapped = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let way_out = "Nothing was proved yet (there is no folder records): `plimsoll prove min-free";
     assert!(
-        text.contains(way_out) && text.contains("predicted, not proved"),
+        unwrapped.contains(way_out) && text.contains("predicted, not proved"),
         "{text}"
     );
     let page = fs::read_to_string(folder.path().join("min-free-kbytes.html")).expect("a page");
@@ -164,7 +165,32 @@ fn without_records_there_is_nothing_to_compare() {
     assert_eq!(output.status.code(), Some(2));
     let said = stderr(&output);
     assert_eq!(said.lines().count(), 1, "{said}");
-    assert!(said.contains("no record in records"), "{said}");
+    assert!(said.contains("there is no folder records"), "{said}");
+    fs::create_dir(folder.path().join("records")).expect("a folder");
+    let said = stderr(&plimsoll(&["fidelity"], folder.path()));
+    assert!(said.contains("no record in records; "), "{said}");
+}
+
+#[test]
+fn a_study_for_the_model_is_not_sent_to_a_kernel() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let output = plimsoll(&["fidelity", "file-copy"], folder.path());
+    assert_eq!(output.status.code(), Some(2));
+    let said = stderr(&output);
+    assert!(said.contains("file-copy: for the model only"), "{said}");
+    assert!(!said.contains("prove"), "{said}");
+}
+
+#[test]
+fn where_every_record_is_damaged_it_is_not_said_that_there_is_none() {
+    let (folder, path) = recorded();
+    for file in fs::read_dir(path.parent().expect("a folder")).expect("a folder") {
+        fs::write(file.expect("a file").path(), "no record").expect("a file");
+    }
+    let said = stderr(&plimsoll(&["fidelity", "min-free-kbytes"], folder.path()));
+    let last = said.lines().last().expect("a line");
+    let expected = "no record in records can be used, as said above; `plimsoll prove min-free-";
+    assert!(last.contains(expected), "{said}");
 }
 
 #[test]

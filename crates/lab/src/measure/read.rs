@@ -17,6 +17,9 @@ pub enum ReadError {
     /// The run ended before the snapshot.
     #[error("there is no snapshot \"{0}\" in this run")]
     NoSnapshot(String),
+    /// The kernel lacks the file.
+    #[error("this kernel has no file /{0}")]
+    NoFile(String),
     /// The kernel's files lack the item.
     #[error("{file} has no \"{field}\"{at}")]
     NoItem {
@@ -111,6 +114,9 @@ impl Measure {
         let frame = frame.ok_or_else(|| ReadError::NoSnapshot(label.to_owned()))?;
         item.read(frame, self.unit).ok_or_else(|| {
             let (file, field) = item.words();
+            if file != PROGRESS && frame.file(&file).is_none() {
+                return ReadError::NoFile(file);
+            }
             let at = format!(" in snapshot \"{label}\"");
             ReadError::NoItem { file, field, at }
         })

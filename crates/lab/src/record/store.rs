@@ -99,8 +99,7 @@ impl Store {
     /// The folder cannot be made or written.
     pub fn prepare(&self, study: &str) -> Result<(), StoreError> {
         let folder = self.root.join(study);
-        let tried = fs::create_dir_all(&folder).and_then(|()| tempfile::tempfile_in(&folder));
-        tried.map(drop).map_err(|source| StoreError::Io {
+        crate::folder::prepare(&folder).map_err(|source| StoreError::Io {
             path: folder.display().to_string(),
             source,
             way_out: "make it writable, or name another folder with --records",

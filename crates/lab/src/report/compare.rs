@@ -149,13 +149,14 @@ impl PublishedError {
     /// In a sentence.
     #[must_use]
     pub fn show(&self) -> String {
-        format!(
-            "The prediction is off by {:.1} % in the mean and {:.1} % at worst, over {} published \
-             figures.",
-            self.mean * 100.0,
-            self.worst * 100.0,
-            self.figures
-        )
+        let (mean, worst) = (self.mean * 100.0, self.worst * 100.0);
+        match self.figures {
+            1 => format!("The prediction is off by {worst:.1} %, in one published figure."),
+            figures => format!(
+                "The prediction is off by {mean:.1} % in the mean and {worst:.1} % at worst, over \
+                 {figures} published figures."
+            ),
+        }
     }
 }
 

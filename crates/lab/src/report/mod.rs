@@ -28,6 +28,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
 use self::compare::{Reading, Row};
+use crate::folder;
 use crate::measure::Measure;
 use crate::record::Record;
 use crate::study::Study;
@@ -61,6 +62,22 @@ pub struct Pair {
     pub model: Vec<Record>,
     /// Runs of the kernel itself.
     pub proofs: Vec<Record>,
+}
+
+/// Makes the folder of a report and tries to write into it, so that runs are not begun whose report
+/// could not be kept.
+///
+/// # Errors
+/// The folder cannot be made or written, or a folder has the report's name.
+pub fn prepare(path: &Path) -> Result<(), WriteError> {
+    let tried = match path.is_dir() {
+        true => Err(io::ErrorKind::IsADirectory.into()),
+        false => folder::prepare(folder_of(path)),
+    };
+    tried.map_err(|why| WriteError {
+        path: path.display().to_string(),
+        why,
+    })
 }
 
 /// Why a report could not be written.
@@ -135,20 +152,24 @@ impl Pair {
 }
 
 fn write_whole(path: &Path, text: &str) -> io::Result<()> {
-    let folder = path
-        .parent()
-        .filter(|folder| !folder.as_os_str().is_empty());
-    let folder = folder.unwrap_or(Path::new("."));
+    let folder = folder_of(path);
     fs::create_dir_all(folder)?;
     let mut builder = tempfile::Builder::new();
     // What the umask allows, as any other file; a temporary file is private otherwise.
     let mut file = builder
         .prefix(".report-")
         .permissions(Permissions::from_mode(0o666))
-        .tempfile_in(folder)?;
-    file.write_all(text.as_bytes())?;
+        .tempfile_in(folder)
+        .map_err(folder::plain)?;
+    file.as_file_mut().write_all(text.as_bytes())?;
     file.persist(path)?;
     Ok(())
+}
+
+fn folder_of(path: &Path) -> &Path {
+    let folder = path.parent();
+    let folder = folder.filter(|folder| !folder.as_os_str().is_empty());
+    folder.unwrap_or(Path::new("."))
 }
 
 fn readings(measures: &[Measure], records: &[Record]) -> Vec<Reading> {

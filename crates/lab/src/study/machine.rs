@@ -48,7 +48,9 @@ pub(super) fn machine(
         let disk = disk(&table, names)?;
         space.push(Space {
             table,
-            left: disk.size.0,
+            size: disk.size,
+            taken: Bytes::ZERO,
+            too_much: Vec::new(),
         });
         disks.push(disk);
     }
@@ -77,13 +79,44 @@ pub(super) fn machine(
             .files
             .push(file(&table, names, &mut space, &machine.disks)?);
     }
+    space.iter().try_for_each(Space::check)?;
     Ok(machine)
 }
 
-/// What is left of a disk.
+/// What lies on a disk.
 struct Space<'a> {
     table: Table<'a>,
-    left: u64,
+    size: Bytes,
+    taken: Bytes,
+    /// What does not fit, with its line.
+    too_much: Vec<String>,
+}
+
+impl Space<'_> {
+    /// Takes `size` for `what`, which `table` describes.
+    fn take(&mut self, table: &Table<'_>, what: &str, size: Bytes) {
+        self.taken = self.taken.saturating_add(size);
+        if self.taken > self.size {
+            let line = table.node().line();
+            self.too_much.push(format!("`{what}` (line {line})"));
+        }
+    }
+
+    /// Says how much is missing for everything that lies on the disk.
+    fn check(&self) -> Result<(), StudyError> {
+        if self.too_much.is_empty() {
+            return Ok(());
+        }
+        let missing = self.taken.saturating_sub(self.size);
+        let disk = self.table.need("name")?.name()?;
+        let things = self.too_much.join(", ");
+        // Rounded up, so that who follows the advice has enough.
+        let enough = self.taken.0.div_ceil(1 << 20);
+        Err(self.table.need("size")?.error(
+            format!("disk `{disk}` is too small for {things}: {missing} are missing"),
+            format!("make its size {enough} MiB or more"),
+        ))
+    }
 }
 
 fn disk(table: &Table<'_>, names: &mut Names) -> Result<Disk, StudyError> {
@@ -170,7 +203,9 @@ fn swap(
     let (key, node) = table.one_of(&["disk", "zram-ratio"])?;
     let backing = if key == "disk" {
         let disk = names.known(Kind::Disk, &node)?;
-        take(table, "swap", &disk, size, space, disks)?;
+        if let Some(index) = disks.iter().position(|known| known.name == disk) {
+            space[index].take(table, "swap", size);
+        }
         SwapBacking::Disk(disk)
     } else {
         SwapBacking::Zram {
@@ -189,36 +224,10 @@ fn file(
     let name = names.add(Kind::File, &table.need("name")?)?;
     let disk = names.known(Kind::Disk, &table.need("disk")?)?;
     let size = table.need("size")?.some_size()?;
-    take(table, &name, &disk, size, space, disks)?;
-    Ok(File { name, disk, size })
-}
-
-/// Takes `size` from the disk, or says how much is missing.
-fn take(
-    table: &Table<'_>,
-    what: &str,
-    disk: &str,
-    size: Bytes,
-    space: &mut [Space<'_>],
-    disks: &[Disk],
-) -> Result<(), StudyError> {
-    let Some(index) = disks.iter().position(|known| known.name == disk) else {
-        return Ok(());
-    };
-    let space = &mut space[index];
-    if space.left < size.0 {
-        let missing = Bytes(size.0 - space.left);
-        let node = space.table.need("size")?;
-        let line = table.node().line();
-        // Rounded up, so that who follows the advice has enough.
-        let enough = (disks[index].size.0 + missing.0).div_ceil(1 << 20);
-        return Err(node.error(
-            format!("disk `{disk}` is too small for `{what}` (line {line}): {missing} are missing"),
-            format!("make its size {enough} MiB or more"),
-        ));
+    if let Some(index) = disks.iter().position(|known| known.name == disk) {
+        space[index].take(table, &name, size);
     }
-    space.left -= size.0;
-    Ok(())
+    Ok(File { name, disk, size })
 }
 
 #[cfg(test)]
@@ -279,10 +288,14 @@ mod tests {
         );
         let text = text.replace("\"2 GiB\"", "\"5 GiB\"");
         let error = Study::parse(&text, "s").unwrap_err().to_string();
-        assert!(error.contains("too small for `swap`"), "{error}");
-        assert!(
-            error.ends_with("1 GiB are missing; make its size 5120 MiB or more"),
-            "{error}"
-        );
+        assert!(error.contains("too small for `swap` (line "), "{error}");
+        assert!(error.contains(", `big` (line "), "{error}");
+        let advice = "make its size 7475 MiB or more";
+        assert!(error.ends_with(advice), "{error}");
+        let (_, size) = error.split_once("its size ").unwrap();
+        let enough = size.trim_end_matches(" or more");
+        let grown = text.replacen("size = \"4 GiB\"", &format!("size = \"{enough}\""), 1);
+        assert_ne!(grown, text);
+        assert!(Study::parse(&grown, "s").is_ok(), "the advice suffices");
     }
 }

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use mm::ksm;
 use mm::machine::Disk;
 
+use super::kernel_names::{check_meminfo, check_vmstat, check_zone};
 use super::names::{Kind, Names};
 use super::node::Node;
 use super::settings::tunable_file;
@@ -300,9 +301,15 @@ fn item(
         refuse(table, &["field"], key)?;
     }
     match key {
-        "meminfo" => Ok((field("proc/meminfo"), Some(Unit::Mib))),
-        "vmstat" => Ok((field("proc/vmstat"), None)),
-        "zoneinfo" => Ok((zone(text), Some(Unit::Mib))),
+        "meminfo" => {
+            check_meminfo(&node, text)?;
+            Ok((field("proc/meminfo"), Some(Unit::Mib)))
+        }
+        "vmstat" => {
+            check_vmstat(&node, text)?;
+            Ok((field("proc/vmstat"), None))
+        }
+        "zoneinfo" => Ok((zone(&node, text)?, Some(Unit::Mib))),
         "pressure" => pressure(&node),
         "diskstats" => of_disk(&node, disks),
         "tunable" => {
@@ -347,15 +354,16 @@ fn of_disk(node: &Node<'_>, disks: &[Disk]) -> Result<(Item, Option<Unit>), Stud
 }
 
 /// `"low"` or `"DMA32.low"`.
-fn zone(text: &str) -> Item {
+fn zone(node: &Node<'_>, text: &str) -> Result<Item, StudyError> {
     let (zone, field) = match text.split_once('.') {
         Some((zone, field)) => (Some(zone.to_owned()), field),
         None => (None, text),
     };
-    Item::Zone {
+    check_zone(node, zone.as_deref(), field)?;
+    Ok(Item::Zone {
         zone,
         field: field.to_owned(),
-    }
+    })
 }
 
 /// `"memory.some.total"`.

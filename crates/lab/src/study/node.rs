@@ -160,7 +160,7 @@ impl<'a> Node<'a> {
         let number = text.strip_suffix('%').and_then(|n| n.trim().parse().ok());
         number
             .filter(|share| *share <= 100)
-            .ok_or_else(|| self.expected("a share from \"0 %\" to \"100 %\""))
+            .ok_or_else(|| self.expected("a whole share from \"0 %\" to \"100 %\""))
     }
 
     /// A size, zero included.

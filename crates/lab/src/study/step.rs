@@ -6,13 +6,13 @@ use mm::policy::Policy;
 use mm::workload::{Action, Advice, Step, Until};
 
 use super::access;
+use super::cgroup_file::cgroup_file;
 use super::map;
 use super::names::{Kind, Names};
 use super::node::Node;
 use super::settings::settings;
 use super::source::StudyError;
 use super::table::Table;
-use super::workload::cgroup_file;
 
 const STEP: &[&str] = &[
     "label",

@@ -3,6 +3,7 @@
 use mm::units::{Bytes, Nanos};
 use mm::workload::{Cgroup, Process, Start, Workload};
 
+use super::cgroup_file::cgroup_file;
 use super::names::{Kind, Names};
 use super::node::Node;
 use super::source::StudyError;
@@ -82,20 +83,6 @@ fn cgroup_files(node: &Node<'_>) -> Result<Vec<(String, String)>, StudyError> {
         .into_iter()
         .map(|(file, value)| cgroup_file(&file, &value))
         .collect()
-}
-
-/// A file of a control group and its text; a size with a unit is written in bytes.
-pub(super) fn cgroup_file(file: &str, value: &Node<'_>) -> Result<(String, String), StudyError> {
-    if file.is_empty() || file.contains(|c: char| c == '/' || c.is_control()) {
-        let what = format!("\"{file}\" is no file of a control group");
-        return Err(value.error(what, "write a name as in \"memory.max\""));
-    }
-    let text = value.written()?;
-    let text = match quantity::size(&text) {
-        Ok(size) => size.0.to_string(),
-        Err(_) => text,
-    };
-    Ok((file.to_owned(), text))
 }
 
 fn start(table: &Table<'_>) -> Result<Start, StudyError> {

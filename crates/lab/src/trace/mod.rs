@@ -11,7 +11,7 @@ mod numbers;
 mod oracle_general;
 
 use std::fs::File;
-use std::io::{self, BufReader};
+use std::io::{self, BufReader, Read as _};
 use std::path::{Path, PathBuf};
 
 pub use miss_ratio::{MissRatio, miss_ratios};
@@ -83,6 +83,12 @@ pub enum Problem {
         /// The command that unpacks it.
         tool: &'static str,
     },
+    /// It is text, and nobody said that it is not.
+    #[error(
+        "it is text, not oracleGeneral records; say how it is written with --format csv (or \
+         --format oracleGeneral)"
+    )]
+    Text,
     /// The file ends inside a binary record.
     #[error(
         "record {record} at byte {offset} has {left} of {size} bytes: \
@@ -124,6 +130,30 @@ impl Format {
             _ => Self::OracleGeneral,
         }
     }
+
+    /// The format of a file of which nothing is known but its name and how it begins.
+    ///
+    /// # Errors
+    /// It begins with text, and its name does not say CSV: any text whose length is a multiple of
+    /// a record's would pass for a trace.
+    pub fn of_file(path: &Path) -> Result<Self, TraceError> {
+        let format = Self::of_name(path);
+        match format == Self::OracleGeneral && begins_with_text(path) {
+            true => Err(TraceError {
+                path: path.to_owned(),
+                problem: Problem::Text,
+            }),
+            false => Ok(format),
+        }
+    }
+}
+
+/// Whether the first KiB of a file is printable ASCII; what cannot be read is not.
+fn begins_with_text(path: &Path) -> bool {
+    let mut bytes = Vec::new();
+    let read = File::open(path).and_then(|file| file.take(1024).read_to_end(&mut bytes));
+    let printable = |byte: &u8| byte.is_ascii_graphic() || byte.is_ascii_whitespace();
+    read.is_ok() && !bytes.is_empty() && bytes.iter().all(printable)
 }
 
 impl Trace {

@@ -25,7 +25,7 @@ pub(crate) struct Args {
     out: PathBuf,
     /// Sizes of RAM to boot, in MiB
     #[arg(long, value_name = "MIB", value_delimiter = ',', default_values_t = SIZES)]
-    #[arg(value_parser = clap::value_parser!(u64).range(64..=1 << 20))]
+    #[arg(value_parser = super::whole(64..=1_u64 << 20))]
     sizes: Vec<u64>,
 }
 

@@ -6,12 +6,13 @@ mod tables;
 use std::io::Write as _;
 use std::path::PathBuf;
 
-use anyhow::{Context as _, bail};
+use anyhow::{Context as _, anyhow, bail};
 use lab::fidelity::{self, Scored};
 use lab::record::Store;
 use lab::report::compare::Row;
 use lab::study::{BUILT_IN, Study};
 
+use super::report::no_record;
 use crate::exit::ExitCode;
 use crate::results;
 use crate::term::{self, Canvas};
@@ -41,7 +42,7 @@ pub(crate) struct Args {
 /// Compares.
 pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     let store = Store::new(&args.records);
-    let (mut scored, mut unproved) = (Vec::new(), Vec::new());
+    let (mut scored, mut unproved, mut problems) = (Vec::new(), Vec::new(), Vec::new());
     for name in studies(&args.studies) {
         let study = Study::find(&name)?;
         let gathered = fidelity::of_study(&study, &store)?;
@@ -53,11 +54,11 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
             true => unproved.push(study.name),
             false => scored.push(gathered.scored),
         }
+        problems.extend(gathered.problems);
     }
     let all = || scored.iter().flatten();
     if all().next().is_none() {
-        let folder = args.records.display();
-        bail!("nothing to compare: no record in {folder}; `plimsoll prove STUDY` makes them");
+        return Err(nothing(&args, &unproved, &problems));
     }
     if all()
         .flat_map(Scored::figures)
@@ -78,6 +79,24 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
         true => Ok(ExitCode::No),
         false => Ok(ExitCode::Done),
     }
+}
+
+/// Why there is nothing to compare, and the way out.
+fn nothing(args: &Args, unproved: &[String], problems: &[String]) -> anyhow::Error {
+    let Some(study) = unproved.first() else {
+        let named = args.studies.join(", ");
+        let example = args.studies.first().map_or("STUDY", String::as_str);
+        return anyhow!(
+            "nothing to compare: {named}: for the model only, no kernel runs it; see `plimsoll \
+             predict {example}`"
+        );
+    };
+    let records = no_record(&args.records, problems);
+    let study = match unproved {
+        [_] => study.as_str(),
+        _ => "STUDY",
+    };
+    anyhow!("nothing to compare: {records}; `plimsoll prove {study}` makes them")
 }
 
 fn studies(named: &[String]) -> Vec<String> {

@@ -44,7 +44,8 @@ pub(crate) struct Args {
     /// Write JSON, one document in a line
     #[arg(long)]
     json: bool,
-    /// Answer by the exit code whether every recomputed number equals the kernel's: 0 yes, 1 no
+    /// Answer by the exit code whether every recomputed number equals the kernel's: 0 yes, 1 no, 2
+    /// nothing could be recomputed
     #[arg(long)]
     check: bool,
     /// Draw with these characters [default: what the locale says]
@@ -66,11 +67,23 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     }
     let view = view(&capture, &args)?;
     show(&view, &args)?;
-    Ok(if args.check && !view.all_equal() {
-        ExitCode::No
-    } else {
-        ExitCode::Done
-    })
+    match args.check {
+        true => checked(&view, &args),
+        false => Ok(ExitCode::Done),
+    }
+}
+
+/// The answer to `--check`: without a number to compare there is none.
+fn checked(view: &View, args: &Args) -> anyhow::Result<ExitCode> {
+    match view.all_equal() {
+        Some(true) => Ok(ExitCode::Done),
+        Some(false) => Ok(ExitCode::No),
+        None => bail!(
+            "{}: nothing could be recomputed: that takes proc/zoneinfo beside proc/meminfo, \
+             proc/vmstat or proc/sys/vm, and they are not all there",
+            place(args)
+        ),
+    }
 }
 
 /// Reads this machine twice, `interval` apart; once where that is zero.
@@ -107,11 +120,15 @@ fn frame() -> Frame {
 }
 
 fn view(capture: &Capture, args: &Args) -> anyhow::Result<View> {
-    let place = || match &args.from {
+    View::of(capture, args.at.as_deref()).with_context(|| place(args))
+}
+
+/// What is looked at, for errors.
+fn place(args: &Args) -> String {
+    match &args.from {
         Some(path) => path.display().to_string(),
         None => "this machine".to_owned(),
-    };
-    View::of(capture, args.at.as_deref()).with_context(place)
+    }
 }
 
 fn show(view: &View, args: &Args) -> anyhow::Result<()> {

@@ -13,7 +13,7 @@ use crate::exit::ExitCode;
 
 /// Kernel samepage merging: what it would save here, before it is switched on
 #[derive(Debug, clap::Args)]
-#[command(subcommand_required = true)]
+#[command(subcommand_required = true, arg_required_else_help = false)]
 pub(crate) struct Args {
     #[command(subcommand)]
     verb: Verb,

@@ -1,6 +1,9 @@
 //! The verbs, one a file: `#[derive(clap::Args)] struct Args` and
 //! `fn run(args: Args) -> anyhow::Result<ExitCode>`.
 
+use std::fmt::Display;
+use std::ops::RangeInclusive;
+use std::str::FromStr;
 use std::time::Duration;
 
 pub(crate) mod calibrate;
@@ -11,6 +14,18 @@ pub(crate) mod predict;
 pub(crate) mod prove;
 pub(crate) mod replay;
 pub(crate) mod report;
+
+/// An argument that is a whole number.
+fn whole<T>(range: RangeInclusive<T>) -> impl Fn(&str) -> Result<T, String> + Clone
+where
+    T: FromStr + PartialOrd + Display + Clone,
+{
+    move |text| {
+        let number = text.parse().ok().filter(|number| range.contains(number));
+        let (low, high) = (range.start(), range.end());
+        number.ok_or_else(|| format!("expected a whole number from {low} to {high}"))
+    }
+}
 
 /// An argument in seconds.
 fn seconds(text: &str) -> Result<Duration, String> {

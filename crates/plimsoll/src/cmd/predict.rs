@@ -15,6 +15,7 @@ use lab::study::Study;
 use mm::settings::{Setting, Settings};
 
 use self::scale::Scale;
+use super::whole;
 use crate::exit::ExitCode;
 use crate::results::{self, Detail, View};
 use crate::term::{self, Canvas, dim};
@@ -52,10 +53,12 @@ pub(crate) struct Choice {
     #[arg(long = "arm", value_name = "ARM")]
     arms: Vec<String>,
     /// Runs of each arm, each with its own seed [default: what the study says]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    #[arg(long, value_name = "N", value_parser = whole(1..=10_000_u32))]
+    #[arg(allow_negative_numbers = true)]
     repetitions: Option<u32>,
     /// The seed of the first run
-    #[arg(long, value_name = "N", default_value = "1")]
+    #[arg(long, value_name = "N", default_value = "1", value_parser = whole(0..=u64::MAX))]
+    #[arg(allow_negative_numbers = true)]
     seed: u64,
     /// Write the report into this folder
     #[arg(long, value_name = "DIR", default_value = ".")]
@@ -74,13 +77,15 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     let kernel = calibration.kernel.clone();
     let mut experiment = args.choice.experiment(&study);
     if !args.settings.is_empty() && !experiment.arms.is_empty() {
-        experiment.arms.push(OWN_ARM.to_owned());
+        experiment.arms.extend(own_arms(&study));
     }
     experiment.at_a_time = AtATime::EveryCpu;
     let arms = experiment.arms()?;
     let at_a_time = thread::available_parallelism().map_or(1, |cpus| cpus.get() as u64);
     args.scale.check(&study, &arms, at_a_time)?;
     let bench = ModelBench::new(calibration).at_scale(args.scale.pages());
+    check(&study, &arms, &bench)?;
+    prepare_report(&study, &args.choice.out)?;
     let results = experiment.run(&bench, None, &|_| ())?;
     let failure = no_outcome(&results);
     if results.records.is_empty()
@@ -122,6 +127,15 @@ impl Choice {
     }
 }
 
+/// Refuses a study of which an arm asks for more than the model has, before any other arm is run.
+fn check(study: &Study, arms: &[&str], bench: &ModelBench) -> anyhow::Result<()> {
+    for arm in arms {
+        let checked = bench.check(&study.scenario(arm, 1)?);
+        checked.with_context(|| format!("arm `{arm}`"))?;
+    }
+    Ok(())
+}
+
 fn with_settings(study: Study, settings: &[Setting]) -> anyhow::Result<Study> {
     if settings.is_empty() {
         return Ok(study);
@@ -133,7 +147,18 @@ fn with_settings(study: Study, settings: &[Setting]) -> anyhow::Result<Study> {
             bail!("--set: {name} is set twice; give it one value");
         }
     }
-    Ok(study.with_arm(OWN_ARM, &Settings(settings.to_vec()))?)
+    let settings = Settings(settings.to_vec());
+    study.with_arm(OWN_ARM, &settings).context("--set")
+}
+
+/// The names of the arm that `--set` makes: several where a sweep of the study takes all arms.
+fn own_arms(study: &Study) -> impl Iterator<Item = String> {
+    let names = study.arms.iter().map(|arm| &arm.name);
+    let own = names.filter(|name| match name.strip_prefix(OWN_ARM) {
+        Some(rest) => rest.is_empty() || rest.starts_with(", "),
+        None => false,
+    });
+    own.cloned()
 }
 
 fn setting(text: &str) -> Result<Setting, String> {
@@ -152,6 +177,15 @@ fn show(study: &Study, arms: Vec<&str>, pair: &Pair, detail: Detail) -> anyhow::
     Ok(())
 }
 
+/// Refuses a folder that the report could not be written into, before anything is run.
+pub(crate) fn prepare_report(study: &Study, folder: &Path) -> anyhow::Result<()> {
+    Ok(lab::report::prepare(&report_path(study, folder))?)
+}
+
+fn report_path(study: &Study, folder: &Path) -> PathBuf {
+    folder.join(format!("{}.html", study.name))
+}
+
 /// Writes the report and says where.
 pub(crate) fn write_report(
     study: &Study,
@@ -165,7 +199,7 @@ pub(crate) fn write_report(
         problems,
         version: env!("CARGO_PKG_VERSION").to_owned(),
     };
-    let path = folder.join(format!("{}.html", study.name));
+    let path = report_path(study, folder);
     report.write(&path)?;
     writeln!(term::out(), "report: {}", path.display())?;
     Ok(())
@@ -178,11 +212,12 @@ pub(crate) fn no_outcome(results: &Results) -> Option<anyhow::Error> {
         results.failures.len(),
         results.failures.len() + results.records.len(),
     );
-    Some(anyhow!(
-        "{failed} of {all} runs have no outcome; the first, arm `{}` with seed {}: {why}",
-        id.arm,
-        id.seed
-    ))
+    let run = format!("arm `{}` with seed {}: {why}", id.arm, id.seed);
+    Some(match failed {
+        _ if all == 1 => anyhow!("the run has no outcome; {run}"),
+        1 => anyhow!("1 of {all} runs has no outcome; {run}"),
+        _ => anyhow!("{failed} of {all} runs have no outcome; the first, {run}"),
+    })
 }
 
 #[cfg(test)]
@@ -221,5 +256,36 @@ mod tests {
         let slip = [setting("vm.swapiness=1").unwrap()];
         let error = with_settings(study, &slip).unwrap_err();
         assert!(format!("{error:#}").contains("vm.swappiness"), "{error:#}");
+    }
+
+    #[test]
+    fn an_arm_of_ones_own_is_for_the_model_only_where_all_arms_are() {
+        let own = [setting("vm.swappiness=60").unwrap()];
+        for (name, model_only) in [("file-copy", true), ("min-free-kbytes", false)] {
+            let study = with_settings(Study::find(name).unwrap(), &own).unwrap();
+            assert_eq!(study.arm(OWN_ARM).unwrap().model_only, model_only, "{name}");
+        }
+    }
+
+    #[test]
+    fn an_arm_of_ones_own_takes_part_in_the_sweeps_of_all_arms() {
+        let text = "name = \"s\"\ntitle = \"s\"\nquestion = \"s\"\n[machine]\nmemory = \"1 GiB\"\n\
+                    [parameters]\nn = 1\n[[sweep]]\nparameter = \"n\"\nvalues = [1, 2]\n\
+                    [[arm]]\nname = \"a\"\n\
+                    [[process]]\nname = \"p\"\nsteps = [{ label = \"l\", sleep = \"1 s\" }]\n\
+                    [[measure]]\nname = \"m\"\nstep = \"l\"\ntake = \"duration\"\n";
+        let own = [setting("vm.swappiness=60").unwrap()];
+        let study = with_settings(Study::parse(text, "s").unwrap(), &own).unwrap();
+        let names: Vec<String> = own_arms(&study).collect();
+        assert_eq!(names, ["yours, n 1", "yours, n 2"]);
+    }
+
+    #[test]
+    fn what_is_wrong_with_a_setting_is_placed_at_the_option_and_at_no_line_of_the_study() {
+        let study = Study::find("min-free-kbytes").unwrap();
+        let lacking = [setting("bdi.disc.max_ratio=50").unwrap()];
+        let error = with_settings(study, &lacking).unwrap_err();
+        let text = format!("{error:#}");
+        assert!(text.starts_with("--set: unknown disk `disc`"), "{text}");
     }
 }

@@ -17,7 +17,8 @@ use lab::study::Study;
 use lab::vm::{Clock, KernelChoice, VmBench, VmOptions};
 use mm::calibration::Calibration;
 
-use super::predict::{Choice, no_outcome, write_report};
+use super::predict::{Choice, no_outcome, prepare_report, write_report};
+use super::whole;
 use crate::exit::ExitCode;
 use crate::results::{self, Detail, View};
 use crate::term::{self, Canvas, dim};
@@ -52,11 +53,11 @@ pub(crate) struct Args {
     calibration: Option<PathBuf>,
     /// Give up a VM after this many seconds of the host's time
     #[arg(long, value_name = "SECONDS", default_value = "3600")]
-    #[arg(value_parser = clap::value_parser!(u64).range(1..=604_800))]
+    #[arg(value_parser = whole(1..=604_800_u64))]
     deadline: u64,
     /// Run this many VMs at a time [default: one per CPU in virtual time, as far as memory is
     /// available; 1 in wall-clock time]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = whole(NonZeroUsize::MIN..=NonZeroUsize::MAX))]
     jobs: Option<NonZeroUsize>,
 }
 
@@ -81,6 +82,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     experiment.arms = provable.iter().map(|&arm| arm.to_owned()).collect();
     let named = args.calibration.as_deref().map(calibration::read);
     let named = named.transpose()?;
+    prepare_report(&study, args.choice.out())?;
     let bar = Bar::new(experiment.runs()?.len());
     let bench = VmBench::new(&args.options(), &mut |news| bar.say("", &news))?;
     let store = Store::new(&args.records);

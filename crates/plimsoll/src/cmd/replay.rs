@@ -30,6 +30,7 @@ pub(crate) struct Args {
     /// Memory for the trace's pages, one size or several with commas: pages (`100000`), a size
     /// (`400 MiB`) or a share of the trace's distinct pages (`10%`)
     #[arg(long, value_name = "SIZE", required = true, value_delimiter = ',')]
+    #[arg(allow_negative_numbers = true)]
     memory: Vec<Amount>,
     /// The lists that pages are on
     #[arg(long, value_name = "LRU", default_value = "classic")]
@@ -94,9 +95,10 @@ struct Line {
 
 /// Runs the verb.
 pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
-    let format = args
-        .format
-        .map_or_else(|| Format::of_name(&args.trace), Format::from);
+    let format = match args.format {
+        Some(name) => name.into(),
+        None => Format::of_file(&args.trace)?,
+    };
     let mut trace = Trace::open(&args.trace, format)?;
     let memories = memories(&args, &trace)?;
     let results = trace::miss_ratios(&mut trace, args.lru.into(), args.page_size, &memories)?;

@@ -1,7 +1,7 @@
 //! `plimsoll report`: prediction and proof side by side, from the records.
 
 use std::io::Write as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::bail;
 use lab::record::Store;
@@ -34,16 +34,15 @@ pub(crate) struct Args {
 /// Reports.
 pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     let study = Study::find(&args.study)?;
+    let path = args.out.join(format!("{}.html", study.name));
+    lab::report::prepare(&path)?;
     let gathered = gather(&study, &Store::new(&args.records))?;
     for problem in &gathered.problems {
         anstream::eprintln!("plimsoll: not used: {problem}");
     }
     if gathered.pairs.is_empty() {
-        let (name, folder) = (&study.file, args.records.display());
-        bail!(
-            "nothing to report: no record in {folder} and no prediction; \
-             try `plimsoll prove {name}`"
-        );
+        let (name, records) = (&study.file, no_record(&args.records, &gathered.problems));
+        bail!("nothing to report: {records}, and no prediction; try `plimsoll prove {name}`");
     }
     let report = Report {
         study: &study,
@@ -51,14 +50,24 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
         problems: gathered.problems,
         version: env!("CARGO_PKG_VERSION").to_owned(),
     };
-    let path = args.out.join(format!("{}.html", study.name));
     report.write(&path)?;
-    show(&report, args.detail)?;
+    show(&report, args.detail, &args.records)?;
     writeln!(term::out(), "report: {}", path.display())?;
     Ok(ExitCode::Done)
 }
 
-fn show(report: &Report<'_>, detail: Detail) -> anyhow::Result<()> {
+/// Why the folder gave no record.
+pub(crate) fn no_record(folder: &Path, problems: &[String]) -> String {
+    let shown = folder.display().to_string();
+    let about_records = |problem: &String| problem.starts_with(&shown);
+    match problems.iter().any(about_records) {
+        _ if !folder.exists() => format!("there is no folder {shown}"),
+        true => format!("no record in {shown} can be used, as said above"),
+        false => format!("no record in {shown}"),
+    }
+}
+
+fn show(report: &Report<'_>, detail: Detail, records: &Path) -> anyhow::Result<()> {
     let (study, width) = (report.study, Canvas::detect().width);
     let mut out = term::out();
     writeln!(out, "{}", results::heading(study, width))?;
@@ -77,11 +86,11 @@ fn show(report: &Report<'_>, detail: Detail) -> anyhow::Result<()> {
         writeln!(out)?;
     }
     if !report.pairs.iter().any(Pair::is_proved) && !study.is_for_the_model() {
-        let name = &study.file;
-        writeln!(
-            out,
-            "Nothing was proved yet: `plimsoll prove {name}` runs it on a real kernel."
-        )?;
+        let (name, records) = (&study.file, no_record(records, &report.problems));
+        let line = format!(
+            "Nothing was proved yet ({records}): `plimsoll prove {name}` runs it on a real kernel."
+        );
+        write!(out, "{}", results::wrapped(&line, width))?;
     }
     Ok(())
 }

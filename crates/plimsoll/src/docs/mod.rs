@@ -40,10 +40,26 @@ fn generated_documents_are_fresh() {
     );
 }
 
+#[test]
+fn a_man_page_refers_to_pages_that_there_are() {
+    let documents = man_pages();
+    let names: Vec<String> = documents.keys().map(|path| page_name(path)).collect();
+    for (path, text) in &documents {
+        let referred = text.lines().filter_map(|line| line.strip_suffix("(1)"));
+        for name in referred.map(|line| line.replace('\\', "")) {
+            assert!(names.contains(&name), "{}: {name}(1)", path.display());
+        }
+    }
+}
+
+fn page_name(path: &Path) -> String {
+    path.file_stem().unwrap().to_string_lossy().into_owned()
+}
+
 fn generate() -> Documents {
     let mut command = Cli::command().term_width(100);
     command.build();
-    let mut documents = man_pages(&command);
+    let mut documents = man_pages();
     documents.extend(completions(&command));
     documents.insert("docs/cli.md".into(), cli_reference::markdown(&command));
     documents.insert("docs/tunables.md".into(), tunables::markdown());
@@ -51,16 +67,22 @@ fn generate() -> Documents {
 }
 
 /// One page for the command and one for each verb.
-fn man_pages(command: &clap::Command) -> Documents {
+fn man_pages() -> Documents {
     let folder = tempfile::tempdir().unwrap();
-    clap_mangen::generate_to(command.clone(), folder.path()).unwrap();
+    let command = without_help(Cli::command().term_width(100));
+    clap_mangen::generate_to(command, folder.path()).unwrap();
     let pages = fs::read_dir(folder.path()).unwrap().map(|entry| {
         let entry = entry.unwrap();
         let text = fs::read_to_string(entry.path()).unwrap();
         (Path::new("docs/man").join(entry.file_name()), text)
     });
-    let about_help = |path: &Path| path.to_string_lossy().contains("-help");
-    pages.filter(|(path, _)| !about_help(path)).collect()
+    pages.collect()
+}
+
+/// `help` is a verb that has no page, so no page may name one.
+fn without_help(command: clap::Command) -> clap::Command {
+    let command = command.disable_help_subcommand(true);
+    command.mut_subcommands(without_help)
 }
 
 fn completions(command: &clap::Command) -> Documents {

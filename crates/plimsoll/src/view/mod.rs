@@ -194,9 +194,11 @@ impl View {
         serde_json::to_string(self).expect("strings and numbers always serialize")
     }
 
-    /// Whether every recomputed number equals the kernel's.
-    pub(crate) fn all_equal(&self) -> bool {
-        self.checks.iter().all(|check| check.equal)
+    /// Whether every recomputed number equals the kernel's; `None` where nothing could be
+    /// recomputed.
+    pub(crate) fn all_equal(&self) -> Option<bool> {
+        let all = self.checks.iter().all(|check| check.equal);
+        (!self.checks.is_empty()).then_some(all)
     }
 
     /// Whether the recomputed numbers whose inputs move equal the kernel's: false where memory

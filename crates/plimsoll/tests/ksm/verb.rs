@@ -31,7 +31,10 @@ fn what_cannot_be_estimated_is_said_in_one_line() {
         "--pid 4194305: there is no such process",
     );
     assert_refused(&["--pid", "2"], "it is a kernel thread");
-    assert_refused(&["--pid", "x"], "--pid");
+    assert_refused(&["--pid", "x"], "expected the number of a process");
+    assert_refused(&["--pid", ""], "expected the number of a process");
+    assert_refused(&["--cgroup", ""], "--cgroup");
+    assert_refused(&["--cpu-limit", "0"], "expected seconds above 0");
     assert_refused(&["--pid", "1", "--cgroup", "a"], "--cgroup");
     assert_refused(
         &["--cgroup", "no/such/group"],
@@ -47,14 +50,14 @@ fn a_process_that_ended_and_was_not_waited_for_has_no_memory() {
     tenants.end(0, false);
     let pid = tenants.pids[0].to_string();
     let start = Instant::now();
-    let stderr = loop {
+    loop {
         let output = plimsoll(&["--pid", &pid, "--sample-time", "0"]);
-        if output.status.code() == Some(2) {
-            break String::from_utf8(output.stderr).expect("UTF-8");
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        if stderr.contains("(a zombie)") {
+            break assert_eq!(output.status.code(), Some(2));
         }
-        assert!(start.elapsed() < Duration::from_secs(20), "it ends");
-    };
-    assert!(stderr.contains("(a zombie)"), "{stderr}");
+        assert!(start.elapsed() < Duration::from_secs(20), "{stderr}");
+    }
 }
 
 #[test]
@@ -166,14 +169,18 @@ fn where_the_time_does_not_do_the_interval_holds_the_truth() {
 }
 
 #[test]
-fn without_time_there_is_no_estimate_but_the_page_says_so() {
+fn without_time_there_is_no_estimate_and_the_reason_is_told() {
     let tenants = tenants(1, "unique=100");
     let pid = tenants.pids[0].to_string();
-    let output = plimsoll(&["--pid", &pid, "--cpu-limit", "0", "--sample-time", "0"]);
-    assert_eq!(output.status.code(), Some(0));
+    let short = ["--cpu-limit", "0.000000001", "--sample-time", "0"];
+    let output = plimsoll(&[&["--pid", &pid][..], &short].concat());
+    assert_eq!(output.status.code(), Some(2));
     let text = String::from_utf8(output.stdout).expect("UTF-8");
     assert!(text.contains("nothing could be read"), "{text}");
     assert!(text.contains("trust each other"), "{text}");
+    let stderr = String::from_utf8(output.stderr).expect("UTF-8");
+    assert_eq!(stderr.lines().count(), 1, "{stderr}");
+    assert!(stderr.contains("give a longer --cpu-limit"), "{stderr}");
 }
 
 #[test]
@@ -201,7 +208,9 @@ fn who_may_not_read_a_process_gets_an_upper_bound() {
         Ok(output) => output,
         Err(error) => return println!("skipped: user 65534 cannot run the command: {error}"),
     };
-    assert_eq!(output.status.code(), Some(0));
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "there is no estimate");
+    assert!(stderr.contains("run as root to see"), "{stderr}");
     let said: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
     assert!(said["estimate"].is_null());
     let most = said["unread"]["at_most_bytes"].as_u64().expect("a bound");

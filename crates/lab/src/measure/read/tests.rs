@@ -196,9 +196,12 @@ fn an_item_of_a_snapshot_is_shown_in_the_measures_unit() {
         read(&format!("{text}\nunit = \"kB\""), &outcome),
         Ok(2048.0)
     );
-    let missing = "snapshot = \"from\"\nmeminfo = \"MemFre\"";
-    let error = "proc/meminfo has no \"MemFre\" in snapshot \"from\"";
+    let missing = "snapshot = \"from\"\nmeminfo = \"Zswapped\"";
+    let error = "proc/meminfo has no \"Zswapped\" in snapshot \"from\"";
     assert_eq!(read(missing, &outcome), Err(error.to_owned()));
+    let profit = "snapshot = \"from\"\nfile = \"/sys/kernel/mm/ksm/general_profit\"";
+    let error = "this kernel has no file /sys/kernel/mm/ksm/general_profit";
+    assert_eq!(read(profit, &outcome), Err(error.to_owned()));
     let error = "there is no snapshot \"to\" in this run";
     let late = "snapshot = \"to\"\nmeminfo = \"MemFree\"";
     assert_eq!(read(late, &outcome), Err(error.to_owned()));

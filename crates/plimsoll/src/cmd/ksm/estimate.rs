@@ -5,10 +5,10 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, bail};
 use host::facts::Facts;
-use host::pages::{self, Limits};
+use host::pages::{self, Limits, Reading};
 use host::{Root, facts};
 use mm::ksm::{DIR, Ksm};
-use mm::units::Nanos;
+use mm::units::{Nanos, Pages};
 
 use super::chosen::{self, Which};
 use super::figures::{Figures, Looked};
@@ -30,11 +30,13 @@ pub(crate) struct Args {
         long,
         value_name = "PID",
         value_delimiter = ',',
+        value_parser = pid,
+        allow_negative_numbers = true,
         conflicts_with = "cgroup"
     )]
     pid: Vec<u32>,
     /// Look at the processes of this control group and of those below it
-    #[arg(long, value_name = "PATH")]
+    #[arg(long, value_name = "PATH", value_parser = cgroup)]
     cgroup: Option<String>,
     /// Seconds from the first look at the pages to the second; what changes meanwhile does not
     /// merge
@@ -42,7 +44,7 @@ pub(crate) struct Args {
     sample_time: Duration,
     /// Seconds of CPU time that the estimate may take; what is not reached by then widens the
     /// interval
-    #[arg(long, value_name = "SECONDS", default_value = "10", value_parser = crate::cmd::seconds)]
+    #[arg(long, value_name = "SECONDS", default_value = "10", value_parser = some_seconds)]
     cpu_limit: Duration,
     /// Pages kept for comparison, at 24 bytes each; where there are more, one content in 2, 4, …
     /// is kept and the interval says what that costs
@@ -63,7 +65,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
         None => Which::Pids(&args.pid),
     };
     let processes = chosen::processes(&root, which)?;
-    let page = Facts::read(&root).page;
+    let Facts { page, reader, .. } = Facts::read(&root);
     let limits = Limits {
         cpu: Nanos(u64::try_from(args.cpu_limit.as_nanos()).unwrap_or(u64::MAX)),
         keep: args.keep as usize,
@@ -82,6 +84,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
         between: args.sample_time,
         limit: args.cpu_limit,
         place: facts::place(&root),
+        reader,
     };
     let mut figures = Figures::of(&looked);
     figures.took(
@@ -90,7 +93,27 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
         peak(&root),
     );
     show(&figures, args.json)?;
-    Ok(ExitCode::Done)
+    match &figures.estimate {
+        Some(_) => Ok(ExitCode::Done),
+        None => bail!(
+            "nothing could be read: {}",
+            why(&figures, &reading, args.cpu_limit)
+        ),
+    }
+}
+
+/// Why there is no estimate, and the way out.
+fn why(figures: &Figures, reading: &Reading, limit: Duration) -> String {
+    match &figures.unread {
+        Some(unread) => format!("{}; {}", unread.reason, unread.way_out),
+        None if reading.all == Pages::ZERO => {
+            "no anonymous page of theirs is in memory; choose other processes".to_owned()
+        }
+        None => format!(
+            "{} s of CPU time were not enough to begin; give a longer --cpu-limit",
+            limit.as_secs_f64()
+        ),
+    }
 }
 
 /// The tunables and counters of KSM; `None` on a kernel without it.
@@ -124,6 +147,26 @@ fn show(figures: &Figures, json: bool) -> anyhow::Result<()> {
         false => out.write_all(text::page(figures, Canvas::detect()).as_bytes())?,
     }
     Ok(out.flush()?)
+}
+
+fn pid(text: &str) -> Result<u32, String> {
+    let pid = text.parse().ok().filter(|&pid| pid > 0);
+    pid.ok_or_else(|| "expected the number of a process, as in 1234".to_owned())
+}
+
+fn cgroup(text: &str) -> Result<String, String> {
+    match text.trim() {
+        "" => Err("expected a path, as in system.slice; / has all processes".to_owned()),
+        _ => Ok(text.to_owned()),
+    }
+}
+
+/// Without any time nothing can be read.
+fn some_seconds(text: &str) -> Result<Duration, String> {
+    match crate::cmd::seconds(text)? {
+        Duration::ZERO => Err("expected seconds above 0, to 3600, as in 0.5".to_owned()),
+        seconds => Ok(seconds),
+    }
 }
 
 fn pages(text: &str) -> Result<u32, String> {

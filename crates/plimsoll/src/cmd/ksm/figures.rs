@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use host::facts::Place;
+use host::facts::{Place, Reader};
 use host::pages::Reading;
 use host::processes::Process;
 use mm::formula::ksm::{RMAP_ITEM, general_profit};
@@ -29,6 +29,7 @@ pub(super) struct Looked<'a> {
     pub(super) between: Duration,
     pub(super) limit: Duration,
     pub(super) place: Place,
+    pub(super) reader: Reader,
 }
 
 /// What is shown. `schema` changes when a field changes its meaning or goes.
@@ -111,6 +112,8 @@ pub(super) struct Unread {
     pub(super) processes: usize,
     pub(super) at_most_bytes: u64,
     pub(super) reason: String,
+    #[serde(skip)]
+    pub(super) way_out: &'static str,
 }
 
 /// What the estimate itself took.
@@ -254,6 +257,13 @@ impl Looked<'_> {
             processes: refused.len(),
             at_most_bytes: anonymous.saturating_sub(Bytes(self.page.bytes())).0,
             reason: reason.clone(),
+            way_out: match self.reader {
+                Reader::User => "run as root to see",
+                Reader::Root => {
+                    "root is refused too: it lacks CAP_SYS_PTRACE here, as in a container, or a \
+                     security module forbids it"
+                }
+            },
         })
     }
 

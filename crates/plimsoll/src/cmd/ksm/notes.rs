@@ -58,9 +58,10 @@ fn ended(looked: &Looked<'_>) -> Option<String> {
 fn limit(looked: &Looked<'_>) -> Option<String> {
     let (read, all) = (looked.reading.read.0, looked.reading.all.0);
     let percent = read.saturating_mul(100).checked_div(all)?;
-    (read < all).then(|| {
+    // From nothing nothing follows; that nothing could be read is said elsewhere.
+    (0 < read && read < all).then(|| {
         let limit = looked.limit.as_secs_f64();
-        let enough = (limit * all as f64 / read.max(1) as f64 * 1.2).ceil();
+        let enough = (limit * all as f64 / read as f64 * 1.2).ceil();
         format!(
             "Within {limit} s of CPU time {percent} % of the memory could be read; the interval \
              allows for the rest. --cpu-limit {enough} is enough for all."

@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use host::Root;
-use host::facts::Place;
+use host::facts::{Place, Reader};
 use host::pages::{self, Limits};
 use host::processes::Process;
 use mm::formula::ksmd::VisitCost;
@@ -37,6 +37,7 @@ fn said(ksm: Option<&[(&str, &str)]>, place: Place) -> String {
         between: Duration::ZERO,
         limit: Duration::from_secs(1),
         place,
+        reader: Reader::Root,
     };
     let canvas = Canvas {
         width: 200,

@@ -232,7 +232,7 @@ fn write_unread(page: &mut Page, unread: &Unread) {
         1 => "one process".to_owned(),
         count => format!("{count} processes"),
     };
-    let about = format!("in {processes} ({}); run as root to see", unread.reason);
+    let about = format!("in {processes} ({}); {}", unread.reason, unread.way_out);
     page.row("becomes free, at most", Bytes(unread.at_most_bytes), &about);
 }
 

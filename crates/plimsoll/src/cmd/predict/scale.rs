@@ -70,11 +70,21 @@ impl Scale {
         }
         let larger = |scale: &u64| needed(*scale) <= available.0;
         let powers = (0..=16).map(|bit| 1 << bit);
-        let enough = powers.into_iter().find(larger);
-        let enough = enough.unwrap_or(sim::sampling::LARGEST);
+        let way_out = match powers.into_iter().find(larger) {
+            Some(enough) => format!("give --scale {enough} or leave the option out"),
+            None if scale == sim::sampling::LARGEST => {
+                "no scale is coarser: the study's memory and files must be smaller".to_owned()
+            }
+            None => format!(
+                "even the coarsest, --scale {}, needs {}: the study's memory and files must be \
+                 smaller",
+                sim::sampling::LARGEST,
+                Bytes(needed(sim::sampling::LARGEST)),
+            ),
+        };
         bail!(
             "arm `{}` at --scale {scale} needs {} for its pages and this machine has {available} \
-             available; give --scale {enough} or leave the option out",
+             available; {way_out}",
             scenario.arm,
             Bytes(needed(scale)),
         )
@@ -119,5 +129,14 @@ mod tests {
             "{why}"
         );
         assert_eq!(why.lines().count(), 1);
+        for (scale, way_out) in [
+            (1, "; even the coarsest, --scale 65536, needs "),
+            (65536, "; no scale is coarser: "),
+        ] {
+            let why = Scale::Pages(scale).check_arm(&scenario, Bytes(8), 2);
+            let why = why.unwrap_err().to_string();
+            assert!(why.contains(way_out), "{why}");
+            assert!(!why.contains("give --scale"), "{why}");
+        }
     }
 }
