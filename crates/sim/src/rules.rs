@@ -38,9 +38,9 @@ pub(crate) struct Rules {
     pub(crate) kswapd_retries: bool,
     /// `vm.watermark_boost_factor`, in 1/10000 of a high watermark.
     pub(crate) boost_factor: u64,
-    /// The allocator as it was until 6.9: a type takes all free pages of a foreign block, even where
-    /// that stays what it is; a batch is counted at once; and a page goes back to the free ones of
-    /// its list's type, not of its block's.
+    /// The allocator as it was until 6.9: a type takes all free pages of a foreign block, even
+    /// where that stays what it is; a batch is counted at once; and a page goes back to the free
+    /// ones of its list's type, not of its block's.
     pub(crate) takes_pages_with_the_block: bool,
     /// Reclaim frees the pages of a batch from the last one to the first.
     pub(crate) frees_last_first: bool,
