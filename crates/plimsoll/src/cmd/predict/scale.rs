@@ -125,7 +125,7 @@ mod tests {
         let why = check(8).unwrap_err().to_string();
         assert!(why.contains("this machine has 8 MiB available"), "{why}");
         assert!(
-            why.ends_with("give --scale 4 or leave the option out"),
+            why.ends_with("give --scale 8 or leave the option out"),
             "{why}"
         );
         assert_eq!(why.lines().count(), 1);
