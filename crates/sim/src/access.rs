@@ -173,6 +173,7 @@ impl<'a> System<'a> {
         if self.misses_own(task, running) {
             return Some(Stop::Budget);
         }
+        running.touched = [false; 3];
         let next = running.operations_to_do.next_operation();
         if let Some(drawn) = running.operations_to_do.just_drawn() {
             self.fetch(task, running, drawn);

@@ -19,6 +19,7 @@ use mm::units::{Bytes, Nanos};
 
 use crate::diskstats::Stats;
 use crate::folio::PageId;
+use crate::slab::SlabId;
 use crate::timer::Clock;
 use crate::wbt::{UnderWay, Wbt};
 
@@ -93,6 +94,8 @@ pub(crate) struct Request {
     pub(crate) pages: Vec<Range<PageId>>,
     /// Bios of which it carries a part.
     pub(crate) chains: Vec<usize>,
+    /// The slabs of the bios that it consists of, where each of its pages has one of its own.
+    pub(crate) bios: Vec<SlabId>,
     /// The task, as an entity of the scheduler, that waits for the request itself.
     pub(crate) waiter: Option<usize>,
     /// It belongs to the journal of the disk's file system.
@@ -139,6 +142,7 @@ impl Request {
             segments: length.div_ceil(SEGMENT_BYTES),
             pages: Vec::new(),
             chains: Vec::new(),
+            bios: Vec::new(),
             waiter: None,
             is_journal: false,
             submitted: Nanos::ZERO,
@@ -171,6 +175,7 @@ impl Request {
         self.length += next.length;
         self.segments += next.segments;
         self.chains.extend(&next.chains);
+        self.bios.extend(&next.bios);
         for range in &next.pages {
             match self.pages.last_mut() {
                 Some(last) if last.end == range.start => last.end = range.end,

@@ -31,6 +31,8 @@ pub(crate) struct Objects {
     /// The per-CPU list that its slabs come from.
     node_list: List,
     pub(crate) buffers: Buffers,
+    /// Bios of pages on their way to or from swap: 192 bytes in slots of 256, 16 share a page.
+    bios: Cache,
     pub(crate) page_table_pages: u64,
     /// Pages that say what lies in each swap slot, and those that processes and the bench have
     /// beside the regions of the workload.
@@ -49,6 +51,7 @@ impl Default for Objects {
             tree_nodes: Cache::new(14, 52),
             node_list: List::Slab,
             buffers: Buffers::default(),
+            bios: Cache::new(16, 52),
             page_table_pages: 0,
             held_pages: 0,
             zram_pages: 0,
@@ -99,6 +102,11 @@ impl Objects {
         self.tree_nodes.len() * self.node_list.block() + self.buffers.slab_pages()
     }
 
+    /// Pages of other slabs.
+    pub(crate) fn unreclaimable_slab_pages(&self) -> u64 {
+        self.bios.len()
+    }
+
     /// Whether a node holds pages or shadows.
     pub(crate) fn has_entries(&self, node: u32) -> bool {
         self.node_entries[node as usize] > 0
@@ -112,7 +120,8 @@ impl Objects {
 
     /// All pages that they take.
     pub(crate) fn pages(&self) -> u64 {
-        self.slab_pages() + self.page_table_pages + self.held_pages + self.zram_pages
+        let slab = self.slab_pages() + self.unreclaimable_slab_pages();
+        slab + self.page_table_pages + self.held_pages + self.zram_pages
     }
 }
 
@@ -172,6 +181,25 @@ impl Memory {
         self.objects.tree_nodes.give(slab, &mut freed);
         for (zone, frame) in freed {
             self.release_to(zone, self.objects.node_list, frame);
+        }
+    }
+
+    /// A bio for a page of swap; none where nothing at all is free.
+    pub(crate) fn take_bio(&mut self) -> Option<SlabId> {
+        self.objects.bios.take().or_else(|| {
+            let (zone, frame) = self.draw_for_kernel(List::Unmovable).ok()?;
+            Some(self.objects.bios.add(zone, frame))
+        })
+    }
+
+    /// Gives bios back.
+    pub(crate) fn give_bios(&mut self, bios: &[SlabId]) {
+        let mut freed = Vec::new();
+        for &bio in bios {
+            self.objects.bios.give(bio, &mut freed);
+        }
+        for (zone, frame) in freed {
+            self.release_to(zone, List::Unmovable, frame);
         }
     }
 
@@ -293,6 +321,18 @@ impl Memory {
 mod tests {
     use super::*;
     use crate::folio::State;
+
+    #[test]
+    fn sixteen_bios_share_a_page_until_their_requests_have_ended() {
+        let mut memory = Memory::with_zone(1024, 10);
+        let bios: Vec<SlabId> = (0..512).filter_map(|_| memory.take_bio()).collect();
+        assert_eq!(memory.objects.unreclaimable_slab_pages(), 512 / 16);
+        crate::check::conservation(&memory);
+        memory.give_bios(&bios);
+        let kept = memory.objects.unreclaimable_slab_pages();
+        assert!((1..16).contains(&kept), "{kept}");
+        crate::check::conservation(&memory);
+    }
 
     #[test]
     fn tree_nodes_of_a_sampled_run_need_no_pages_side_by_side() {

@@ -44,6 +44,10 @@ pub(crate) enum Part {
     Buffer,
 }
 
+impl Part {
+    const ALL: [Self; 3] = [Self::Image, Self::Tables, Self::Buffer];
+}
+
 /// What a process has beside the regions of its workload.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Own {
@@ -117,7 +121,7 @@ impl<'a> System<'a> {
 
     /// Takes all of it back.
     pub(crate) fn end_own(&mut self, task: &mut Task<'a>) {
-        for part in [Part::Image, Part::Tables, Part::Buffer] {
+        for part in Part::ALL {
             self.unmap_own(task, part);
         }
         task.own.touches.clear();
@@ -168,39 +172,50 @@ impl<'a> System<'a> {
         self.memory.sampled(block.pages_ceil(PageSize::FOUR_KIB).0)
     }
 
-    /// Whether the next operation uses a page that is not mapped: it is touched first then.
-    pub(crate) fn misses_own(&self, task: &mut Task<'a>, running: &Running<'a>) -> bool {
+    /// Whether the next operation uses a page that is not mapped, in a part that was not touched for
+    /// it yet: it is touched first then.
+    pub(crate) fn misses_own(&self, task: &mut Task<'a>, running: &mut Running<'a>) -> bool {
+        let missing = Part::ALL
+            .into_iter()
+            .filter(|&part| !running.touched[part as usize])
+            .find_map(|part| self.missed(task, running, part).map(|pages| (part, pages)));
+        let Some((part, (pages, write))) = missing else {
+            return false;
+        };
+        running.touched[part as usize] = true;
+        task.own.touch(part, pages, write);
+        true
+    }
+
+    /// The pages of a part that the next operation uses, and whether it writes to them, if one of
+    /// them is not mapped.
+    fn missed(
+        &self,
+        task: &Task<'a>,
+        running: &Running<'a>,
+        part: Part,
+    ) -> Option<(Range<u64>, bool)> {
+        let region = task.own.region(part)?;
         let turn = running.operations / self.memory.scale;
-        if let Some(image) = task.own.region(Part::Image) {
-            let page = turn % USED_PAGES.min(image.pages());
-            if !image.is_touched(page, true, &self.memory) {
-                task.own.touch(Part::Image, page..page + 1, true);
-                return true;
+        let access = running.access;
+        let (pages, write) = match (part, access.pattern) {
+            (Part::Image, _) => {
+                let page = turn % USED_PAGES.min(region.pages());
+                (page..page + 1, true)
             }
-        }
-        if let (Pattern::Zipf { .. }, Some(tables)) =
-            (running.access.pattern, task.own.region(Part::Tables))
-        {
-            // Which one a search ends in, it uses them all in short time.
-            let page = turn % tables.pages();
-            if !tables.is_touched(page, false, &self.memory) {
-                task.own.touch(Part::Tables, page..page + 1, false);
-                return true;
+            (Part::Tables, Pattern::Zipf { .. }) => {
+                // Which one a search ends in, it uses them all in short time.
+                let page = turn % region.pages();
+                (page..page + 1, false)
             }
-        }
-        if let (true, Some(buffer)) = (
-            uses_buffer(running.access, running.target),
-            task.own.region(Part::Buffer),
-        ) {
-            let pages = self.buffer_pages(running.access.block);
-            let write = running.access.write_percent == 0;
-            let is_touched = |page| buffer.is_touched(page, write, &self.memory);
-            if !(0..pages).all(is_touched) {
-                task.own.touch(Part::Buffer, 0..pages, write);
-                return true;
-            }
-        }
-        false
+            (Part::Buffer, _) if uses_buffer(access, running.target) => (
+                0..self.buffer_pages(access.block),
+                access.write_percent == 0,
+            ),
+            _ => return None,
+        };
+        let is_touched = |page| region.is_touched(page, write, &self.memory);
+        (!pages.clone().all(is_touched)).then_some((pages, write))
     }
 
     /// Touches what is to be touched before a task goes on; `None` where that is nothing.

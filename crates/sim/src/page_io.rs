@@ -102,6 +102,13 @@ impl Memory {
         self.io.plug.requests.push((disk, request));
     }
 
+    /// Adds the request for a page of swap to the plug. Its bio is an object of the kernel's until
+    /// the request has ended (`bio_alloc`); where nothing at all is free it comes out of a reserve.
+    pub(crate) fn plug_swap(&mut self, disk: usize, mut request: Request) {
+        request.bios.extend(self.take_bio());
+        self.plug(disk, request);
+    }
+
     /// Sends the requests that the plug holds back.
     pub(crate) fn unplug(&mut self) {
         for (disk, request) in core::mem::take(&mut self.io.plug.requests) {
@@ -117,6 +124,7 @@ impl Memory {
         for chain in core::mem::take(&mut request.chains) {
             request.pages.extend(self.io.chains.end(chain));
         }
+        self.give_bios(&request.bios);
         if self.reads_file(&request) {
             let pages: u64 = request.pages.iter().map(|range| range.len() as u64).sum();
             self.in_interrupt += self.costs.interrupt_ps + pages * self.costs.read_done_ps;

@@ -137,7 +137,7 @@ impl Procfs {
         let (inactive_anon, active_anon) = (list(Lru::InactiveAnon), list(Lru::ActiveAnon));
         let (inactive_file, active_file) = (list(Lru::InactiveFile), list(Lru::ActiveFile));
         let slab = real(memory.objects.slab_pages());
-        let unreclaimable = real(memory.ksm.slabs());
+        let unreclaimable = real(memory.ksm.slabs() + memory.objects.unreclaimable_slab_pages());
         let buffers = real(memory.journal_blocks());
         BTreeMap::from([
             ("SUnreclaim", unreclaimable),

@@ -315,7 +315,7 @@ impl Memory {
                 self.spent += self.costs.swap_out_ps;
                 self.folios.set_state(page, State::Writing);
                 self.writing += 1;
-                self.plug(disk, Request::page(Direction::Write, offset, page));
+                self.plug_swap(disk, Request::page(Direction::Write, offset, page));
                 true
             }
         }

@@ -174,7 +174,7 @@ impl Memory {
     fn send_reads(&mut self, pages: &[(u32, PageId)]) {
         for &(slot, page) in pages {
             if let (Backing::Disk { disk, .. }, offset) = self.swap.place(slot) {
-                self.plug(disk, Request::page(Direction::Read, offset, page));
+                self.plug_swap(disk, Request::page(Direction::Read, offset, page));
             }
         }
         self.unplug();

@@ -125,6 +125,9 @@ pub(crate) struct Running<'a> {
     pub(crate) bytes: u64,
     pub(crate) operations: u64,
     pub(crate) operation: Option<Underway>,
+    /// The parts of the process's own memory that were touched for the next operation, which needs
+    /// each page once, and not all at one time.
+    pub(crate) touched: [bool; 3],
     /// Which blocks are still to come.
     pub(crate) operations_to_do: Ahead,
     pub(crate) readahead: Readahead,
@@ -279,6 +282,7 @@ impl<'a> Task<'a> {
             bytes: 0,
             operations: 0,
             operation: None,
+            touched: [false; 3],
             operations_to_do,
             readahead: readahead.unwrap_or_else(|| Readahead::new(Limits::DEFAULT)),
             path,

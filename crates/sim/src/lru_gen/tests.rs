@@ -235,7 +235,7 @@ fn a_page_that_is_being_read_becomes_young_when_eviction_comes_across_it() {
 }
 
 #[test]
-fn on_6_1_a_page_that_is_being_read_moves_up_by_one_generation_unscanned() {
+fn on_6_1_a_page_that_is_being_read_moves_up_by_one_generation_unscanned_and_passes_for_marked() {
     let (mut memory, base) = with_reads(true);
     while memory.events.pgrefill == 0 {
         pass(&mut memory, 0);
@@ -243,6 +243,8 @@ fn on_6_1_a_page_that_is_being_read_moves_up_by_one_generation_unscanned() {
     assert_eq!(memory.folios.generation(base), 2, "it came to 1");
     assert_eq!(memory.events.pgscan_file, memory.events.pgsteal_file);
     assert_eq!(memory.events.pgrefill, 64);
+    let is_marked = |page| memory.folios.has(page, Flag::Readahead);
+    assert!((base..base + 64).all(is_marked), "it is the bit PG_reclaim");
 }
 
 #[test]

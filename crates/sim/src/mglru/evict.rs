@@ -261,7 +261,8 @@ impl Generations {
         }
         if (sieve.waits)(folios, page) {
             let next = next_generation(self, folios, page, kind);
-            if !folios.is_reading(page) {
+            // On a page that is being read it passes for a mark of readahead.
+            if kind == Kind::File {
                 folios.set(page, RECLAIM);
             }
             self.lists[next][kind as usize][zone].push_head(folios, page);
