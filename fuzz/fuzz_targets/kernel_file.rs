@@ -5,11 +5,12 @@ use libfuzzer_sys::fuzz_target;
 use mm::capture::Frame;
 use mm::snapshot::{FACTS, Snapshot};
 
-const PATHS: [&str; 24] = [
+const PATHS: [&str; 25] = [
     "proc/meminfo",
     "proc/vmstat",
     "proc/zoneinfo",
     "proc/buddyinfo",
+    "proc/pagetypeinfo",
     "proc/swaps",
     "proc/sys/fs/inode-nr",
     "proc/diskstats",

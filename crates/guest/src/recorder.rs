@@ -8,6 +8,7 @@ use host::{Root, read};
 use mm::capture::Frame;
 use mm::lru_gen::{ENABLED, Enabled, TABLE};
 use mm::outcome::{BOOT, FAILED, OBSERVER, PROGRESS, STEPS, UNAVAILABLE};
+use mm::pagetypeinfo;
 use mm::timer_list;
 use mm::units::Nanos;
 use mm::workload::Workload;
@@ -54,7 +55,9 @@ pub struct Recorder {
     line: String,
     /// Files that a snapshot holds besides the usual ones: path to read, path to note.
     extra: Vec<(String, String)>,
-    /// The same of a sample.
+    /// What only the first snapshot with a name holds.
+    once: Vec<(String, String)>,
+    /// Those of a sample.
     sampled: Vec<(String, String)>,
     /// The processes that run, where pages are offered to be merged: name and number.
     merging: Option<BTreeMap<String, u32>>,
@@ -94,6 +97,7 @@ impl Recorder {
             text: Text::default(),
             line: String::with_capacity(64 << 10),
             extra: Vec::new(),
+            once: vec![(pagetypeinfo::PATH.to_owned(), pagetypeinfo::PATH.to_owned())],
             sampled: Vec::new(),
             merging: None,
             ready: Nanos::ZERO,
@@ -188,10 +192,14 @@ impl Recorder {
         self.samples.add(before);
     }
 
-    /// Takes a full snapshot.
+    /// Takes a full snapshot; the first that has a name tells the types of the free pages besides.
     pub(crate) fn snapshot(&mut self, at: Nanos, label: Option<&str>, progress: String) {
         let before = clock::cpu_time();
         let mut frame = self.full(at);
+        if label.is_some() {
+            self.add(&mut frame, &self.once);
+            self.once.clear();
+        }
         frame.label = label.map(str::to_owned);
         frame.files.insert(PROGRESS.to_owned(), progress);
         self.keep(&frame);

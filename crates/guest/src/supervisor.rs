@@ -61,14 +61,17 @@ fn available(place: &Place) -> Result<Bytes, Error> {
     Ok(Bytes(available.0 << 10))
 }
 
-/// Memory of so many pages, which is there until it is dropped.
-fn hold(pages: u64) -> Result<Mapping, Error> {
+/// Memory of so many pages, which is there until it is dropped; nothing for none.
+fn hold(pages: u64) -> Result<Option<Mapping>, Error> {
+    if pages == 0 {
+        return Ok(None);
+    }
     let length = pages as usize * rustix::param::page_size();
     let flags = MapFlags::PRIVATE | MapFlags::POPULATE;
     let held = Mapping::anonymous(length, flags).map_err(Error::on("memory to hold"))?;
     let advised = held.advise(Advice::LinuxDontFork);
     advised.map_err(Error::on("memory to hold"))?;
-    Ok(held)
+    Ok(Some(held))
 }
 
 struct Supervisor<'a> {

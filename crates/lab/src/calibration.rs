@@ -278,7 +278,9 @@ impl<'de> Deserialize<'de> for CostsView {
 mod tests {
     use super::*;
     use mm::capture::Frame;
+    use mm::pagetypeinfo::{self, Pagetypeinfo};
     use mm::units::Nanos;
+    use mm::zoneinfo::Zoneinfo;
 
     fn calibration() -> Calibration {
         let mut frame = Frame::default();
@@ -307,6 +309,23 @@ mod tests {
                 boot(Bytes(512 << 20), Nanos(1_999)),
                 boot(Bytes((3840 << 20) + 4096), Nanos(2_034_716_603)),
             ],
+        }
+    }
+
+    #[test]
+    fn each_stock_boot_tells_the_types_of_the_free_pages_of_its_zones() {
+        for boot in kernels().flat_map(|kernel| built_in(kernel).unwrap().boots) {
+            let frames = || boot.capture.frames.iter();
+            let text = |path| frames().find_map(|frame| frame.file(path)).unwrap();
+            let zones = Zoneinfo::parse(text("proc/zoneinfo")).unwrap().zones;
+            let types = Pagetypeinfo::parse(text(pagetypeinfo::PATH)).unwrap();
+            for zone in zones.iter().filter(|zone| zone.is_populated()) {
+                let types = &types.zone(zone.node, zone.kind).unwrap().types;
+                let blocks = types.values().flat_map(|blocks| blocks.iter().enumerate());
+                let free: u64 = blocks.map(|(order, blocks)| blocks << order).sum();
+                let apart = free.abs_diff(zone.free.0);
+                assert!(apart < 200, "{} {}: {apart} pages", boot.memory, zone.kind);
+            }
         }
     }
 

@@ -31,6 +31,7 @@ pub mod memcg;
 pub mod meminfo;
 pub mod outcome;
 pub mod pagemap;
+pub mod pagetypeinfo;
 pub mod policy;
 pub mod prng;
 pub mod process;

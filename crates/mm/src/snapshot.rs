@@ -17,6 +17,7 @@ use crate::ksm::{self, Ksm};
 use crate::lru_gen::{self, Enabled, Generation};
 use crate::memcg::{self, Memcg};
 use crate::meminfo::{self, Meminfo};
+use crate::pagetypeinfo::{self, Pagetypeinfo};
 use crate::process::KsmStat;
 use crate::psi::Psi;
 use crate::stat::{self, CpuTimes};
@@ -51,6 +52,8 @@ pub struct Snapshot {
     pub zoneinfo: Option<Zoneinfo>,
     /// `/proc/buddyinfo`.
     pub buddyinfo: Option<Buddyinfo>,
+    /// `/proc/pagetypeinfo`.
+    pub pagetypeinfo: Option<Pagetypeinfo>,
     /// `/proc/swaps`.
     pub swaps: Option<Swaps>,
     /// `/proc/diskstats`.
@@ -155,6 +158,7 @@ impl Snapshot {
             vmstat::PATH => self.vmstat = Some(Vmstat::parse(text)?),
             zoneinfo::PATH => self.zoneinfo = Some(Zoneinfo::parse(text)?),
             buddyinfo::PATH => self.buddyinfo = Some(Buddyinfo::parse(text)?),
+            pagetypeinfo::PATH => self.pagetypeinfo = Some(Pagetypeinfo::parse(text)?),
             swaps::PATH => self.swaps = Some(Swaps::parse(text)?),
             diskstats::PATH => self.diskstats = Some(Diskstats::parse(text)?),
             stat::PATH => self.cpu = Some(CpuTimes::parse(text)?),

@@ -22,11 +22,12 @@ use proptest::prelude::*;
 use proptest::sample::select;
 
 /// Every path that a snapshot gives to a parser of its own.
-const PATHS: [&str; 35] = [
+const PATHS: [&str; 36] = [
     "proc/meminfo",
     "proc/vmstat",
     "proc/zoneinfo",
     "proc/buddyinfo",
+    "proc/pagetypeinfo",
     "proc/swaps",
     "proc/sys/fs/inode-nr",
     "proc/diskstats",

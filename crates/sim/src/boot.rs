@@ -14,6 +14,7 @@ use mm::formula::min_free;
 use mm::formula::reserve::protection;
 use mm::inode_nr;
 use mm::machine::Machine;
+use mm::pagetypeinfo::{self, Pagetypeinfo};
 use mm::units::{Bytes, Kib, Nanos, PageSize, Pages};
 use mm::zoneinfo::{Zone as Layout, ZoneKind, Zoneinfo};
 
@@ -22,6 +23,7 @@ use crate::error::Error;
 use crate::numa;
 use crate::page_alloc::{HUGE_ORDER, Zone};
 use crate::pcp::{Pcp, Tuning};
+use crate::pieces::Pieces;
 use crate::timer::Clock;
 
 const PAGE: PageSize = PageSize::FOUR_KIB;
@@ -45,6 +47,8 @@ pub(crate) struct State {
     pub(crate) layout: Vec<Layout>,
     /// The kernel's files at that moment.
     pub(crate) frame: Frame,
+    /// The free pieces of each zone; none where the calibration does not say.
+    pub(crate) free: Pagetypeinfo,
     /// When it was ready for a run, and how long it has been up.
     pub(crate) ready: Nanos,
     pub(crate) uptime: Nanos,
@@ -128,8 +132,12 @@ fn as_captured(boot: &Boot) -> Result<State, Error> {
     }
     let inodes = frame.file(inode_nr::PATH).map(inode_nr::parse_in_use);
     let inodes = inodes.transpose().map_err(|error| unusable(&error))?;
+    let mut frames = boot.capture.frames.iter();
+    let free = frames.find_map(|frame| frame.file(pagetypeinfo::PATH));
+    let free = free.map(Pagetypeinfo::parse).transpose();
     let layout = zoneinfo.zones;
     Ok(State {
+        free: free.map_err(|error| unusable(&error))?.unwrap_or_default(),
         inodes_in_use: inodes.unwrap_or(0),
         zones: populated(&layout, tuning(&frame)),
         layout,
@@ -181,7 +189,7 @@ fn hot(zone: &Layout, index: usize, highest: usize, tuning: Tuning) -> Zone {
         low: marks.low.0,
         high: marks.high.0,
         boost: 0,
-        buddy: Buddy::new(0, HUGE_ORDER, 0, &[]),
+        buddy: Buddy::new(0, HUGE_ORDER, 0, &Pieces::default()),
         boot_end: 0,
         held: Vec::new(),
         held_for_users: Vec::new(),

@@ -4,6 +4,8 @@
 
 use alloc::vec::Vec;
 
+use crate::pieces::Pieces;
+
 /// The number of a page frame, from the first of its zone on.
 pub(crate) type Frame = u32;
 
@@ -25,6 +27,15 @@ pub(crate) enum Migrate {
 
 impl Migrate {
     pub(crate) const ALL: [Self; 3] = [Self::Unmovable, Self::Movable, Self::Reclaimable];
+
+    /// The kernel's name for it.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Unmovable => "Unmovable",
+            Self::Movable => "Movable",
+            Self::Reclaimable => "Reclaimable",
+        }
+    }
 
     /// Whose pieces are taken where there is none of the own type, in this order (`fallbacks`).
     fn fallbacks(self) -> [Self; 2] {
@@ -63,12 +74,13 @@ enum Mark {
 }
 
 impl Buddy {
-    /// A zone of so many frames at least, in blocks of 2^`block_order`, of which the first are in
-    /// use and the last `free` are not. The blocks in which the free ones begin are of these
-    /// types, all others are users'.
-    pub(crate) fn new(frames: u64, block_order: usize, free: u64, types: &[Migrate]) -> Self {
+    /// A zone of so many frames at least, in blocks of 2^`block_order`, of which the last `free` are
+    /// free, in these pieces as far as they are as many. A block of smaller pieces has at most one
+    /// of each order, the smaller before the larger, as the kernel leaves a block that it uses from
+    /// its beginning. What is in use comes first.
+    pub(crate) fn new(frames: u64, block_order: usize, free: u64, pieces: &Pieces) -> Self {
         let size = frames.next_multiple_of(1 << MAX_ORDER) as usize;
-        let mut buddy = Self {
+        let empty = Self {
             block_order,
             blocks: alloc::vec![Migrate::Movable; size >> block_order],
             marks: alloc::vec![Mark::Other; size],
@@ -76,34 +88,43 @@ impl Buddy {
             lists: [[[NONE; 2]; 3]; MAX_ORDER + 1],
             free: 0,
         };
-        let (mut frame, end) = (size - free as usize, size);
-        let first = frame >> block_order;
-        for (block, &kind) in buddy.blocks.iter_mut().skip(first).zip(types) {
-            *block = kind;
+        let fitted = |pieces: &Pieces| pieces.fitted(free, empty.largest());
+        let scattered = empty.clone().scatter(fitted(pieces));
+        let contiguous = || empty.clone().scatter(fitted(&Pieces::default()));
+        scattered
+            .or_else(contiguous)
+            .expect("a zone has room for its free pages")
+    }
+
+    /// Places the pieces, the largest at the end of the zone; none where it is too small.
+    fn scatter(mut self, mut pieces: Pieces) -> Option<Self> {
+        let mut end = self.marks.len() as Frame;
+        for order in (self.block_order..=MAX_ORDER).rev() {
+            for kind in [Migrate::Movable, Migrate::Unmovable, Migrate::Reclaimable] {
+                for _ in 0..pieces.count(kind, order) {
+                    end = end.checked_sub(1 << order)?;
+                    self.set_blocks(end, order, kind);
+                    self.add(end, order, kind, false);
+                }
+            }
         }
-        while frame < end {
-            let order = buddy.largest_at(frame, end);
-            buddy.add(frame as Frame, order, buddy.block(frame as Frame), true);
-            frame += 1 << order;
+        for kind in [Migrate::Reclaimable, Migrate::Unmovable, Migrate::Movable] {
+            while (0..self.block_order).any(|order| pieces.count(kind, order) > 0) {
+                let mut place = end;
+                end = end.checked_sub(1 << self.block_order)?;
+                self.set_block(end, kind);
+                for order in pieces.take_one_each(kind, self.block_order) {
+                    place -= 1 << order;
+                    self.add(place, order, kind, false);
+                }
+            }
         }
-        buddy
+        Some(self)
     }
 
     /// The order of the largest piece: two blocks, which are smaller where a page stands for many.
     fn largest(&self) -> usize {
         self.block_order + 1
-    }
-
-    /// The order of the largest piece of one type that can begin at a frame.
-    fn largest_at(&self, frame: usize, end: usize) -> usize {
-        let aligned = (frame | 1 << self.largest()).trailing_zeros();
-        let order = aligned.min((end - frame).ilog2()) as usize;
-        let blocks = |order: usize| {
-            let first = frame >> self.block_order;
-            &self.blocks[first..first + (1 << order >> self.block_order).max(1)]
-        };
-        let is_one = |&order: &usize| blocks(order).windows(2).all(|pair| pair[0] == pair[1]);
-        (0..=order).rev().find(is_one).unwrap_or(0)
     }
 
     /// The first free frame of a zone that is as boot leaves it.
@@ -353,9 +374,10 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn a_zone_begins_with_the_pieces_that_buddyinfo_shows() {
+    fn a_zone_begins_with_the_pieces_that_pagetypeinfo_shows() {
         // Zone DMA of 6.1 and 6.12 after boot: 3808 of 3840 pages.
-        let mut buddy = Buddy::new(3998, 9, 3808, &[Unmovable]);
+        let dma = Pieces::only(Unmovable, [0, 0, 0, 0, 0, 1, 1, 1, 0, 0, 0]);
+        let mut buddy = Buddy::new(3998, 9, 3808, &dma);
         assert_eq!(buddy.pieces(), [0, 0, 0, 0, 0, 1, 1, 1, 0, 1, 3]);
         assert_eq!(buddy.take(0, Reclaimable), None);
         assert_eq!(buddy.take(0, Unmovable), Some(288), "the smallest");
@@ -370,15 +392,26 @@ mod tests {
     }
 
     #[test]
-    fn a_piece_of_two_types_is_none() {
-        let buddy = Buddy::new(2048, 9, 2048, &[Reclaimable, Unmovable]);
-        assert_eq!(buddy.pieces()[9..], [2, 1]);
-        assert!(buddy.has(10) && !Buddy::new(2048, 9, 1023, &[]).has(10));
+    fn of_two_small_pieces_of_an_order_each_is_in_a_block_of_its_own() {
+        let pieces = Pieces::only(Reclaimable, [0, 0, 0, 2, 1, 0, 0, 0, 0, 1, 0]);
+        let mut buddy = Buddy::new(4096, 9, 1024 + 544, &pieces);
+        assert_eq!(buddy.pieces(), [0, 0, 0, 2, 1, 0, 0, 0, 0, 1, 1]);
+        let taken = [4, 3, 3, 9].map(|order| buddy.take(order, Reclaimable));
+        assert_eq!(taken, [2544, 2040, 2536, 2560].map(Some));
+        assert!(buddy.has(10) && !Buddy::new(2048, 9, 1023, &Pieces::default()).has(10));
+    }
+
+    #[test]
+    fn a_zone_without_room_for_holes_has_its_free_pages_side_by_side() {
+        let pieces = Pieces::only(Unmovable, [600, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
+        let buddy = Buddy::new(1024, 9, 1000, &pieces);
+        assert_eq!((buddy.first_free(), buddy.free()), (24, 1000));
     }
 
     #[test]
     fn a_block_is_mostly_a_types_where_half_of_it_is_free_or_in_like_use() {
-        let mut buddy = Buddy::new(1024, 9, 1024, &[Reclaimable]);
+        let block = Pieces::only(Reclaimable, [0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0]);
+        let mut buddy = Buddy::new(1024, 9, 1024, &block);
         let taken: Vec<_> = (0..300)
             .filter_map(|_| buddy.take(0, Reclaimable))
             .collect();
@@ -396,7 +429,8 @@ mod tests {
         fn pages_are_neither_made_nor_lost_and_all_join_again(
             steps in prop::collection::vec((0..4usize, 0..3usize, any::<bool>()), 0..400),
         ) {
-            let mut buddy = Buddy::new(4096, 9, 3000, &[Unmovable, Reclaimable]);
+            let pieces = Pieces::only(Unmovable, [1, 1, 0, 2, 0, 0, 0, 1, 0, 1, 0]);
+            let mut buddy = Buddy::new(4096, 9, 3000, &pieces);
             let begins = buddy.pieces();
             let mut taken: Vec<(Frame, usize)> = Vec::new();
             for (order, kind, gives) in steps {

@@ -104,12 +104,13 @@ impl Buddy {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::pieces::Pieces;
     use Migrate::{Movable, Reclaimable, Unmovable};
     use alloc::vec::Vec;
 
     /// A block of users', so many of whose pages are free.
     fn users_block(free: u64) -> Buddy {
-        let mut buddy = Buddy::new(512, 9, free, &[]);
+        let mut buddy = Buddy::new(512, 9, free, &Pieces::default());
         let used = 512..1024 - free as Frame;
         used.for_each(|frame| buddy.set_user(frame, true));
         buddy
@@ -145,7 +146,7 @@ mod tests {
     #[test]
     fn blocks_that_are_free_as_a_whole_are_claimed_without_a_boost() {
         for early in [true, false] {
-            let mut buddy = Buddy::new(2048, 9, 2048, &[]);
+            let mut buddy = Buddy::new(2048, 9, 2048, &Pieces::default());
             assert_eq!(draw(&mut buddy, 100, 0, Unmovable, early), 0);
             let blocks: Vec<_> = [0, 512, 1024].map(|frame| buddy.block(frame)).into();
             assert_eq!(
@@ -180,9 +181,10 @@ mod tests {
 
     #[test]
     fn users_take_small_pieces_of_the_kernels_without_a_boost() {
-        let mut buddy = Buddy::new(512, 9, 15, &[Unmovable]);
+        let kernels = Pieces::only(Unmovable, [1, 1, 1, 1, 0, 0, 0, 0, 0, 0, 0]);
+        let mut buddy = Buddy::new(512, 9, 15, &kernels);
         assert_eq!(draw(&mut buddy, 15, 0, Movable, false), 0);
-        let mut buddy = Buddy::new(512, 9, 15, &[Unmovable]);
+        let mut buddy = Buddy::new(512, 9, 15, &kernels);
         assert_eq!(
             draw(&mut buddy, 15, 0, Movable, true),
             4,

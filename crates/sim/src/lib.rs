@@ -54,6 +54,7 @@ mod own;
 mod page_alloc;
 mod page_io;
 mod pcp;
+mod pieces;
 mod placing;
 mod policy;
 mod procfs;

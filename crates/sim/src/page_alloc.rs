@@ -13,9 +13,9 @@ use crate::fallback::Draw;
 use crate::folio::{PageId, State};
 use crate::memcontrol::Charging;
 use crate::memory::Memory;
-#[cfg(test)]
-use crate::pcp::Tuning;
 use crate::pcp::{List, Pcp, ZoneState};
+#[cfg(test)]
+use crate::pieces::Pieces;
 
 /// The order of a huge page, and its base pages.
 pub(crate) const HUGE_ORDER: usize = 9;
@@ -143,7 +143,7 @@ impl Zone {
             low: min + min / 4,
             high: min + min / 2,
             boost: 0,
-            buddy: Buddy::new(0, HUGE_ORDER, 0, &[]),
+            buddy: Buddy::new(0, HUGE_ORDER, 0, &Pieces::default()),
             boot_end: 0,
             held: Vec::new(),
             held_for_users: Vec::new(),
@@ -154,10 +154,10 @@ impl Zone {
             kernel: 0,
             fixed: 0,
             of_boot: [0; 4],
-            pcp: Pcp::new(1, 4, Tuning::of("6.1")),
+            pcp: Pcp::new(1, 4, crate::pcp::Tuning::of("6.1")),
             on_lists: 0,
         };
-        zone.lay_out(managed, HUGE_ORDER, &[]);
+        zone.lay_out(managed, HUGE_ORDER, &Pieces::default());
         zone
     }
 }

@@ -2,30 +2,22 @@
 //! `free_unref_page`).
 
 use mm::formula::vmstat;
+use mm::pagetypeinfo::Pagetypeinfo;
 use mm::units::Pages;
 
-use crate::buddy::{Buddy, Frame, Migrate};
+use crate::buddy::{Buddy, Frame};
 use crate::fallback::Draw;
 use crate::memory::Memory;
 use crate::page_alloc::{HUGE_ORDER, Zone};
 use crate::pcp::{List, ZoneState};
-
-/// The blocks in which a zone's free pages begin after boot (/proc/pagetypeinfo of 6.1 and 6.12):
-/// of a lower zone the kernel has begun to use one, in the highest it has claimed some.
-const OF_LOWER: [Migrate; 1] = [Migrate::Unmovable];
-const OF_HIGHEST: [Migrate; 3] = [
-    Migrate::Reclaimable,
-    Migrate::Unmovable,
-    Migrate::Reclaimable,
-];
+use crate::pieces::Pieces;
 
 impl Zone {
     /// Lays the zone's pages out as boot leaves them, where so many frames are present: what is in
-    /// use first, then what lies on the per-CPU lists, then what is free; and that begins in blocks
-    /// of these types.
-    pub(crate) fn lay_out(&mut self, present: u64, block_order: usize, types: &[Migrate]) {
+    /// use first, then what lies on the per-CPU lists, then what is free, and that in these pieces.
+    pub(crate) fn lay_out(&mut self, present: u64, block_order: usize, pieces: &Pieces) {
         let frames = present.max(self.managed);
-        self.buddy = Buddy::new(frames, block_order, self.free, types);
+        self.buddy = Buddy::new(frames, block_order, self.free, pieces);
         let end = self.buddy.first_free();
         self.boot_end = end - self.on_lists as Frame;
         self.pcp.fill(self.boot_end..end);
@@ -96,17 +88,17 @@ impl Zone {
 }
 
 impl Memory {
-    /// Lays all zones out as boot leaves them, by the kernel's rules.
-    pub(crate) fn lay_out_zones(&mut self) {
-        let block_order = HUGE_ORDER.saturating_sub(self.scale.ilog2() as usize);
-        let highest = self.zones.len() - 1;
-        for (index, zone) in self.zones.iter_mut().enumerate() {
-            let present = self.layout[zone.layout].present.0 / self.scale;
-            let types: &[_] = match index == highest {
-                true => &OF_HIGHEST,
-                false => &OF_LOWER,
-            };
-            zone.lay_out(present, block_order, types);
+    /// Lays all zones out as boot leaves them, by the kernel's rules: in the pieces that
+    /// /proc/pagetypeinfo showed.
+    pub(crate) fn lay_out_zones(&mut self, free: &Pagetypeinfo) {
+        let halvings = self.scale.ilog2() as usize;
+        let block_order = HUGE_ORDER.saturating_sub(halvings);
+        for zone in &mut self.zones {
+            let layout = &self.layout[zone.layout];
+            let present = layout.present.0 / self.scale;
+            let pieces = free.zone(layout.node, layout.kind).map(Pieces::of);
+            let pieces = pieces.unwrap_or_default().part(halvings);
+            zone.lay_out(present, block_order, &pieces);
             zone.pcp.remembers_type = self.rules.takes_pages_with_the_block;
             let managed = Pages(zone.managed.saturating_mul(self.scale));
             zone.tells_above = vmstat::threshold(managed, self.cpus) / self.scale;
@@ -137,7 +129,8 @@ impl Zone {
     pub(crate) fn set_free(&mut self, free: u64) {
         while self.buddy.free() > free {
             let mut draw = Draw::default();
-            self.buddy.draw(0, Migrate::Movable, &mut draw);
+            self.buddy
+                .draw(0, crate::buddy::Migrate::Movable, &mut draw);
         }
         self.buddy.add_frames(free - self.buddy.free());
         self.count_free();

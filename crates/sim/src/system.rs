@@ -92,7 +92,7 @@ impl<'a> System<'a> {
         memory.cpus = u64::from(scenario.machine.cpus.max(1));
         memory.sample(scale);
         memory.rules = Rules::of(&boot.release());
-        memory.lay_out_zones();
+        memory.lay_out_zones(&boot.free);
         memory.clock = boot.clock();
         (0..boot.seconds_of_rest()).for_each(|_| memory.tick());
         memory.may_yield = true;

@@ -1,6 +1,7 @@
 //! Tests of the per-CPU lists: how many pages they draw, keep and give back.
 
 use super::*;
+use crate::pieces::Pieces;
 use alloc::vec::Vec;
 
 const QUIET: ZoneState = ZoneState {
@@ -17,7 +18,7 @@ impl Lists {
     fn new(count: u32, batch: u64, high: u64, tuning: Tuning) -> Self {
         let mut pcp = Pcp::new(batch, high, tuning);
         (0..count).for_each(|frame| pcp.put(List::Users, frame));
-        Self(pcp, Buddy::new(40_960, 9, 30_000, &[]))
+        Self(pcp, Buddy::new(40_960, 9, 30_000, &Pieces::default()))
     }
 
     /// Takes a block; how many pages were drawn for it.
