@@ -233,8 +233,8 @@ pub struct Boot {
     /// RAM as the firmware reports it.
     pub memory: Bytes,
     /// Its first frame has `/proc/zoneinfo`, `/proc/meminfo`, `/proc/vmstat` and the tunables at
-    /// that moment. `/proc/pagetypeinfo`, for the types of the free pages, may be in another, from a
-    /// later boot of the same kernel; where it is in none, all free pages are users'.
+    /// that moment. `/proc/pagetypeinfo`, for the types of the free pages, may be in another, from
+    /// a later boot of the same kernel; where it is in none, all free pages are users'.
     pub capture: Capture,
     /// When the machine was ready for a run, on its clock.
     pub ready: Nanos,

@@ -74,10 +74,10 @@ enum Mark {
 }
 
 impl Buddy {
-    /// A zone of so many frames at least, in blocks of 2^`block_order`, of which the last `free` are
-    /// free, in these pieces as far as they are as many. A block of smaller pieces has at most one
-    /// of each order, the smaller before the larger, as the kernel leaves a block that it uses from
-    /// its beginning. What is in use comes first.
+    /// A zone of so many frames at least, in blocks of 2^`block_order`, of which the last `free`
+    /// are free, in these pieces as far as they are as many. A block of smaller pieces has at most
+    /// one of each order, the smaller before the larger, as the kernel leaves a block that it uses
+    /// from its beginning. What is in use comes first.
     pub(crate) fn new(frames: u64, block_order: usize, free: u64, pieces: &Pieces) -> Self {
         let size = frames.next_multiple_of(1 << MAX_ORDER) as usize;
         let empty = Self {

@@ -50,6 +50,10 @@ pub(crate) const MAPPED: Flag = Flag::Slot;
 /// [`Flag::Readahead`] of a file's page.
 pub(crate) const UNMAPPED: Flag = Flag::Readahead;
 
+/// Such a page was read ahead (`PG_readahead`): the bit that tells of a mapped page that it was
+/// used.
+pub(crate) const READ_AHEAD: Flag = Flag::Accessed;
+
 /// A page that is being read is on its active list: a refault that reclaim should not have
 /// evicted. Such a page cannot be [`Flag::Dirty`], whose bit it is.
 pub(crate) const TO_ACTIVE: Flag = Flag::Dirty;

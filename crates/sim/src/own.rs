@@ -172,8 +172,8 @@ impl<'a> System<'a> {
         self.memory.sampled(block.pages_ceil(PageSize::FOUR_KIB).0)
     }
 
-    /// Whether the next operation uses a page that is not mapped, in a part that was not touched for
-    /// it yet: it is touched first then.
+    /// Whether the next operation uses a page that is not mapped, in a part that was not touched
+    /// for it yet: it is touched first then.
     pub(crate) fn misses_own(&self, task: &mut Task<'a>, running: &mut Running<'a>) -> bool {
         let missing = Part::ALL
             .into_iter()

@@ -142,6 +142,7 @@ impl Memory {
         let was_referenced = self.folios.take(page, Flag::Referenced);
         let used = match self.huge_first(page) {
             Some(first) => self.take_accessed_huge(first),
+            None if self.is_in_swap_cache_alone(page) => false,
             None => self.folios.take(page, Flag::Accessed),
         };
         if !used {
@@ -153,6 +154,10 @@ impl Memory {
             true => Verdict::Activate,
             false => Verdict::Keep,
         }
+    }
+
+    fn is_in_swap_cache_alone(&self, page: PageId) -> bool {
+        self.kind(page) == Kind::Anon && self.folios.has(page, UNMAPPED)
     }
 
     /// Reclaims a page that is on no list: an anonymous one goes to swap first.

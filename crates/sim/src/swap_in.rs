@@ -5,7 +5,7 @@ use core::ops::Range;
 
 use crate::disk::{Direction, Request};
 use crate::fault::Region;
-use crate::folio::{Flag, PageId, State, UNMAPPED};
+use crate::folio::{Flag, PageId, READ_AHEAD, State, UNMAPPED};
 use crate::memory::Memory;
 use crate::page_alloc::NoPage;
 use crate::swap::Backing;
@@ -53,7 +53,7 @@ impl Memory {
         self.groups.stat(self.current).pgfault += faults;
         if in_cache_alone {
             if first_try {
-                self.note_swap_hit(&mut region.readahead, index);
+                self.note_found(&mut region.readahead, page, index);
             }
             self.map_from_swap_cache(page, write);
         }
@@ -131,6 +131,7 @@ impl Memory {
         self.swap.set_slot(page, slot);
         self.folios.set(page, Flag::Slot);
         self.folios.set(page, UNMAPPED);
+        self.folios.clear(page, READ_AHEAD);
         self.swap_cached += 1;
         self.add_new(page);
         self.events.pswpin += 1;
@@ -143,7 +144,10 @@ impl Memory {
             return false;
         }
         let read = self.read_into_swap_cache(page, self.folios.slot(page));
-        self.events.swap_ra += u64::from(read.is_ok());
+        if read.is_ok() {
+            self.folios.set(page, READ_AHEAD);
+            self.events.swap_ra += 1;
+        }
         read.is_ok()
     }
 
@@ -180,10 +184,37 @@ impl Memory {
         self.unplug();
     }
 
-    /// Notes that a page which was read ahead is used.
-    pub(crate) fn note_swap_hit(&mut self, readahead: &mut SwapReadahead, index: u64) {
-        self.events.swap_ra_hit += 1;
-        readahead.hit(index);
-        self.swap_readahead.hit(0);
+    /// Notes that a fault found its page in the swap cache; a hit if it was read ahead, or is being
+    /// written, for then it has the same bit, `PG_reclaim` (`lookup_swap_cache`).
+    fn note_found(&mut self, readahead: &mut SwapReadahead, page: PageId, index: u64) {
+        readahead.found(index);
+        let is_writing = self.folios.state(page) == State::Writing;
+        if self.folios.take(page, READ_AHEAD) || is_writing {
+            self.events.swap_ra_hit += 1;
+            readahead.hit();
+            self.swap_readahead.hit();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_page_that_is_found_in_the_swap_cache_is_a_hit_only_if_it_was_read_ahead() {
+        let mut memory = Memory::with_zone(1000, 10);
+        let page = memory.take_range(64).expect("there is room");
+        let mut readahead = SwapReadahead::default();
+        let mut hits = |change: fn(&mut Memory, PageId)| {
+            change(&mut memory, page);
+            memory.note_found(&mut readahead, page, 0);
+            memory.events.swap_ra_hit
+        };
+        assert_eq!(hits(|_, _| ()), 0, "it was written and stayed");
+        assert_eq!(hits(|memory, page| memory.folios.set(page, READ_AHEAD)), 1);
+        assert_eq!(hits(|_, _| ()), 1, "the bit is gone");
+        let writes = |memory: &mut Memory, page| memory.folios.set_state(page, State::Writing);
+        assert_eq!(hits(writes), 2, "PG_reclaim is the same bit");
     }
 }

@@ -30,9 +30,13 @@ impl SwapReadahead {
         hits: 4,
     };
 
-    /// A page that was read ahead is used.
-    pub(crate) fn hit(&mut self, page: u64) {
+    /// A fault found its page in the swap cache.
+    pub(crate) fn found(&mut self, page: u64) {
         self.previous = page;
+    }
+
+    /// A page that was read ahead is used.
+    pub(crate) fn hit(&mut self) {
         self.hits = (self.hits + 1).min(MOST_HITS);
     }
 
@@ -118,7 +122,10 @@ mod tests {
     fn hits_widen_the_window_up_to_the_cluster_and_it_shrinks_by_half() {
         let mut readahead = SwapReadahead::default();
         readahead.around(10, 3);
-        (11..=15).for_each(|page| readahead.hit(page));
+        (11..=15).for_each(|page| {
+            readahead.found(page);
+            readahead.hit();
+        });
         assert_eq!(readahead.around(16, 3), Window { start: 16, end: 24 });
         assert_eq!(
             readahead.around(900, 3).end - readahead.previous,
