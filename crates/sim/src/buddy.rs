@@ -79,21 +79,27 @@ impl Buddy {
     /// one of each order, the smaller before the larger, as the kernel leaves a block that it uses
     /// from its beginning. What is in use comes first.
     pub(crate) fn new(frames: u64, block_order: usize, free: u64, pieces: &Pieces) -> Self {
+        let scattered = |pieces: &Pieces| {
+            let buddy = Self::empty(frames, block_order);
+            let pieces = pieces.fitted(free, buddy.largest());
+            buddy.scatter(pieces)
+        };
+        scattered(pieces)
+            .or_else(|| scattered(&Pieces::default()))
+            .expect("a zone has room for its free pages")
+    }
+
+    /// A zone all of whose frames are in use.
+    fn empty(frames: u64, block_order: usize) -> Self {
         let size = frames.next_multiple_of(1 << MAX_ORDER) as usize;
-        let empty = Self {
+        Self {
             block_order,
             blocks: alloc::vec![Migrate::Movable; size >> block_order],
             marks: alloc::vec![Mark::Other; size],
             links: alloc::vec![[NONE; 2]; size],
             lists: [[[NONE; 2]; 3]; MAX_ORDER + 1],
             free: 0,
-        };
-        let fitted = |pieces: &Pieces| pieces.fitted(free, empty.largest());
-        let scattered = empty.clone().scatter(fitted(pieces));
-        let contiguous = || empty.clone().scatter(fitted(&Pieces::default()));
-        scattered
-            .or_else(contiguous)
-            .expect("a zone has room for its free pages")
+        }
     }
 
     /// Places the pieces, the largest at the end of the zone; none where it is too small.
