@@ -5,6 +5,8 @@ use mm::formula::vmstat;
 use mm::pagetypeinfo::Pagetypeinfo;
 use mm::units::Pages;
 
+#[cfg(test)]
+use crate::buddy::Migrate;
 use crate::buddy::{Buddy, Frame};
 use crate::fallback::Draw;
 use crate::memory::Memory;
@@ -129,8 +131,7 @@ impl Zone {
     pub(crate) fn set_free(&mut self, free: u64) {
         while self.buddy.free() > free {
             let mut draw = Draw::default();
-            self.buddy
-                .draw(0, crate::buddy::Migrate::Movable, &mut draw);
+            self.buddy.draw(0, Migrate::Movable, &mut draw);
         }
         self.buddy.add_frames(free - self.buddy.free());
         self.count_free();

@@ -2,7 +2,7 @@
 //! `shrink_active_list`).
 
 use crate::disk::{Direction, Request};
-use crate::folio::{Flag, MAPPED, PageId, State, UNMAPPED};
+use crate::folio::{Flag, MAPPED, PageId, READ_AHEAD, State, UNMAPPED};
 use crate::lru::Lru;
 use crate::lruvec::{Kind, ROOT};
 use crate::memory::Memory;
@@ -330,6 +330,7 @@ impl Memory {
     fn unmap(&mut self, page: PageId) {
         if self.kind(page) == Kind::Anon && !self.folios.has(page, UNMAPPED) {
             self.folios.set(page, UNMAPPED);
+            self.folios.clear(page, READ_AHEAD);
             self.anon_pages -= 1;
         }
     }
