@@ -4,6 +4,7 @@
 //! arithmetic on the durations of its labelled steps and on kswapd's CPU time; no study's result
 //! enters. `docs/model.md` has the equations.
 
+mod draw;
 mod elementary;
 mod figures;
 mod ksm;
@@ -92,6 +93,10 @@ fn costs(bench: &dyn Bench, progress: &mut dyn FnMut(Progress)) -> Result<Costs,
         &mut costs,
         &Figures::new(run(bench, READ, "stock", progress)?)?,
     )?;
+    let draw = draw::cost(&Figures::new(run(bench, draw::STUDY, "stock", progress)?)?)?;
+    costs.draw_ps = figures::ps(draw);
+    // What is dropped is on the list: the next page that is read need not be drawn.
+    costs.drop_ps += costs.draw_ps;
     progress(Progress::Stage("measures the costs of swap".to_owned()));
     swap::disk(
         &mut costs,

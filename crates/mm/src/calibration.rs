@@ -71,6 +71,10 @@ costs! {
         drop_ps = "drop",
         /// An allocation under the low watermark, beyond what one above it takes.
         slowpath_ps = "slowpath",
+        /// A page's way from its zone to a per-CPU list: the part of the costs of making a page
+        /// (`anon-fault`, `read-in`, `write-in`, `swap-in`) that who makes the list draw pays for
+        /// all that it draws.
+        draw_ps = "draw",
         /// One request to a disk: submission and interrupt.
         request_ps = "request",
         /// Waiting for a page that is read, or for a direct read or write: going to sleep, waking,

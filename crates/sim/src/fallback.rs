@@ -13,6 +13,8 @@ pub(crate) struct Draw {
     steals: bool,
     /// How many times the watermarks are boosted.
     pub(crate) boosts: u32,
+    /// Blocks that came from the zone.
+    pub(crate) blocks: u64,
 }
 
 impl Draw {

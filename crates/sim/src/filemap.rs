@@ -192,7 +192,8 @@ impl Reader<'_> {
                 return Err(why);
             }
             let costs = &self.memory.costs;
-            self.memory.spent += costs.read_in_ps - costs.read_done_ps;
+            let read_in = costs.read_in_ps - costs.read_done_ps;
+            self.memory.spent += self.memory.beside_draw(read_in);
             if window.mark == Some(index) {
                 self.memory.folios.set(page, Flag::Readahead);
             }

@@ -37,6 +37,7 @@ impl Zone {
                 break;
             };
             self.pcp.put(list, frame);
+            draw.blocks += 1;
             if !draw.takes_pages_with_the_block {
                 self.change_free(self.uncounted());
             }
@@ -112,10 +113,18 @@ impl Memory {
         let state = self.zone_state(zone);
         let mut draw = Draw::new(self.rules.takes_pages_with_the_block);
         let frame = self.zones[zone].take_block(list, state, &mut draw);
+        if list != List::Huge {
+            self.spent += draw.blocks * self.costs.draw_ps;
+        }
         if draw.boosts > 0 {
             self.boost_watermarks(zone, draw.boosts);
         }
         frame
+    }
+
+    /// What is left of the cost of making a page without that of drawing it from its zone.
+    pub(crate) fn beside_draw(&self, cost: u64) -> u64 {
+        cost.saturating_sub(self.costs.draw_ps)
     }
 
     /// Gives 2^order pages back to a zone.
@@ -135,5 +144,32 @@ impl Zone {
         }
         self.buddy.add_frames(free - self.buddy.free());
         self.count_free();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::folio::State;
+
+    #[test]
+    fn who_makes_a_list_draw_pays_for_all_that_it_draws() {
+        let mut memory = Memory::with_zone(1000, 10);
+        memory.costs.draw_ps = 7;
+        let batch = 32;
+        memory.zones[0].pcp = crate::pcp::Pcp::new(batch, 4 * batch, crate::pcp::Tuning::of("6.1"));
+        let base = memory.take_range(64).expect("there is room");
+        let mut paid = |index: u32| {
+            let before = memory.spent;
+            memory
+                .allocate(base + index, State::Inactive)
+                .expect("it fits");
+            memory.spent - before
+        };
+        assert_eq!(paid(0), batch * 7);
+        assert!((1..32).all(|index| paid(index) == 0));
+        assert_eq!(paid(32), batch * 7);
+        assert_eq!(memory.beside_draw(10), 3);
+        assert_eq!(memory.beside_draw(5), 0, "a cost of one's own");
     }
 }

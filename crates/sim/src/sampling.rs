@@ -193,8 +193,8 @@ macro_rules! scale {
 pub(crate) fn costs(costs: &Costs, scale: u64) -> Costs {
     let mut scaled = *costs;
     scale! { scaled by scale:
-        loop_ps syscall_ps cached_read_ps activate_ps read_in_ps drop_ps slowpath_ps request_ps
-        wait_ps operation_ps load_ps touch_ps anon_fault_ps huge_fault_ps anon_free_ps
+        loop_ps syscall_ps cached_read_ps activate_ps read_in_ps drop_ps slowpath_ps draw_ps
+        request_ps wait_ps operation_ps load_ps touch_ps anon_fault_ps huge_fault_ps anon_free_ps
         reclaim_file_ps deactivate_ps rotate_ps swap_out_ps swap_in_ps
         zram_out_ps zram_in_ps map_file_ps map_again_ps unmap_ps direct_ps walk_ps pass_ps remote_ps
         write_call_ps write_ps dirty_ps write_in_ps mkwrite_ps writeback_ps written_ps

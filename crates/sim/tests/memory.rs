@@ -249,7 +249,8 @@ fn who_computes_pays_for_the_end_of_anothers_reads() {
         one(&outcome, "busy").duration().0
     };
     let more = lasts(2_000_000) - lasts(0);
-    assert_eq!(more, 4 * MIB / 4096 * 2_000, "of 1024 pages, 2 us each");
+    let pages = 4 * MIB / 4096 * 2_000;
+    assert!(more.abs_diff(pages) <= 1, "{more}: 1024 pages, 2 us each");
 }
 
 #[test]

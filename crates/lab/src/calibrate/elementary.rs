@@ -186,7 +186,7 @@ fn slowpath(figures: &Figures) -> Result<f64, CalibrateError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::calibrate::{COSTS, PASS, SLOWPATH, run};
+    use crate::calibrate::{COSTS, PASS, SLOWPATH, draw, run};
     use crate::model_bench::ModelBench;
 
     /// The model knows its costs: calibrating it must find them.
@@ -225,10 +225,13 @@ mod tests {
         near(reading.read_in, known.costs.read_in_ps, "read in");
         near(reading.request, known.costs.request_ps, "request");
         near(reading.wait, known.costs.wait_ps, "wait");
-        near(reading.drop, known.costs.drop_ps, "drop");
         let short = run(&bench, SLOWPATH, "stock", &mut |_| ()).expect("the model runs it");
         let slowpath = slowpath(&Figures::new(short).expect("an outcome")).expect("figures");
         near(slowpath, known.costs.slowpath_ps, "slowpath");
+        let drawn = run(&bench, draw::STUDY, "stock", &mut |_| ()).expect("the model runs it");
+        let drawn = draw::cost(&Figures::new(drawn).expect("an outcome")).expect("figures");
+        near(drawn, known.costs.draw_ps, "draw");
+        near(reading.drop + drawn, known.costs.drop_ps, "drop");
         near(sleeping.sleep, known.costs.sleep_ps, "sleep");
         near(sleeping.switch, known.costs.switch_ps, "switch");
     }

@@ -198,6 +198,7 @@ fn costs() -> Costs {
         map_again_ps: 400_000,
         drop_ps: 2_500_000,
         slowpath_ps: 500_000,
+        draw_ps: 200_000,
         direct_ps: 500_000,
         walk_ps: 50_000,
         write_call_ps: 1_200_000,
