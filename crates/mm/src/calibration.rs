@@ -227,6 +227,12 @@ impl Costs {
         }
         self.read_done_ps = self.read_done_ps.min(self.read_in_ps);
         self.interrupt_ps = self.interrupt_ps.min(self.request_ps);
+        let made = [
+            self.anon_fault_ps,
+            self.read_in_ps - self.read_done_ps,
+            self.write_in_ps,
+        ];
+        self.draw_ps = made.into_iter().fold(self.draw_ps, u64::min);
         self
     }
 }
