@@ -90,6 +90,7 @@ complete -c plimsoll -n "__fish_plimsoll_using_subcommand calibrate" -l out -d '
 complete -c plimsoll -n "__fish_plimsoll_using_subcommand calibrate" -l sizes -d 'Sizes of RAM to boot, in MiB' -r
 complete -c plimsoll -n "__fish_plimsoll_using_subcommand calibrate" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c plimsoll -n "__fish_plimsoll_using_subcommand fidelity" -l records -d 'The folder below which `prove` wrote its records' -r -F
+complete -c plimsoll -n "__fish_plimsoll_using_subcommand fidelity" -l against -d 'Hold the records below this folder against them in place of the model: other runs of the same kernels. What a kernel misses of itself no model could be asked for' -r -F
 complete -c plimsoll -n "__fish_plimsoll_using_subcommand fidelity" -l all -d 'List every figure, not only those that miss'
 complete -c plimsoll -n "__fish_plimsoll_using_subcommand fidelity" -l json -d 'Write JSON, one document in a line'
 complete -c plimsoll -n "__fish_plimsoll_using_subcommand fidelity" -s h -l help -d 'Print help (see more with \'--help\')'

@@ -160,8 +160,8 @@ impl<'a> Supervisor<'a> {
 
     fn run(mut self) -> Result<(), Error> {
         punctual()?;
-        self.recorder.snapshot(Nanos::ZERO, None, self.progress());
         let _held = hold(self.plan.scenario.held_pages())?;
+        self.recorder.snapshot(Nanos::ZERO, None, self.progress());
         self.begin();
         self.start_those_due()?;
         while !self.is_over() {

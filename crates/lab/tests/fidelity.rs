@@ -7,11 +7,12 @@ use mm::outcome::{Outcome, STEPS};
 use plimsoll_lab::calibration;
 use plimsoll_lab::experiment::Experiment;
 use plimsoll_lab::fidelity::score::{self, Scores};
-use plimsoll_lab::fidelity::{Scored, of_study};
+use plimsoll_lab::fidelity::{Against, Gathered, Scored, of_study};
 use plimsoll_lab::model_bench::ModelBench;
-use plimsoll_lab::record::{Record, Store};
+use plimsoll_lab::record::{Record, Store, StoreError};
 use plimsoll_lab::report::compare::Row;
 use plimsoll_lab::study::{BUILT_IN, Study};
+use tempfile::TempDir;
 
 /// The kernels that each study with records must be proved on.
 const KERNELS: [&str; 2] = ["Linux 6.1", "Linux 6.12"];
@@ -42,7 +43,8 @@ fn records() -> PathBuf {
 /// The figures of a study on every kernel; every record must be usable.
 fn scored(name: &str) -> Vec<Scored> {
     let study = Study::find(name).expect("a built-in study");
-    let gathered = of_study(&study, &Store::new(records())).expect("records/ can be read");
+    let gathered = of_study(&study, &Store::new(records()), Against::Model);
+    let gathered = gathered.expect("records/ can be read");
     assert!(
         gathered.problems.is_empty(),
         "{}",
@@ -159,12 +161,28 @@ fn proofs(first_seed: u64) -> Vec<Record> {
 
 /// The score over these proofs, on the one kernel that they are of.
 fn score_of(proofs: &[Record]) -> Scored {
+    let (_folder, store) = stored(proofs);
+    only(of_study(&seeds(), &store, Against::Model))
+}
+
+/// The score of these proofs by others of the kernel.
+fn score_by(others: &[Record], proofs: &[Record]) -> Scored {
+    let (_folder, store) = stored(proofs);
+    let (_others_folder, others) = stored(others);
+    only(of_study(&seeds(), &store, Against::Records(&others)))
+}
+
+fn stored(proofs: &[Record]) -> (TempDir, Store) {
     let folder = tempfile::tempdir().expect("a folder");
     let store = Store::new(folder.path());
     for proof in proofs {
         store.write(proof).expect("a record");
     }
-    let mut gathered = of_study(&seeds(), &store).expect("records");
+    (folder, store)
+}
+
+fn only(gathered: Result<Gathered, StoreError>) -> Scored {
+    let mut gathered = gathered.expect("records");
     assert!(gathered.problems.is_empty(), "{:?}", gathered.problems);
     assert_eq!(gathered.scored.len(), 1);
     gathered.scored.remove(0)
@@ -206,6 +224,26 @@ fn the_model_runs_each_arm_with_the_seeds_of_its_records() {
     assert_ne!(row(&others, "serve", "default").model, served.model);
     let score = scored.score();
     assert_eq!((score.held, score.figures), (10, 10));
+}
+
+#[test]
+fn records_are_held_against_others_of_the_same_arms_in_place_of_the_model() {
+    let mut others = proofs(1);
+    for other in &mut others {
+        slower(other, "serve", 120);
+    }
+    let scored = score_by(&others, &proofs(1));
+    let missed: Vec<&str> = scored.misses().map(|row| row.measure.as_str()).collect();
+    assert_eq!(missed, ["serve", "serve"]);
+    others.retain(|other| other.provenance.arm == "default");
+    let scored = score_by(&others, &proofs(1));
+    let absent: Vec<&str> = scored.absent.iter().map(|it| it.arm.as_str()).collect();
+    assert_eq!(absent, ["reserve"]);
+    assert_eq!(
+        scored.misses().count(),
+        1 + 5,
+        "what nothing is held against misses"
+    );
 }
 
 #[test]

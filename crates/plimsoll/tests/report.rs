@@ -206,6 +206,19 @@ fn records_that_nothing_predicts_are_no_success() {
 }
 
 #[test]
+fn records_are_held_against_those_of_another_folder() {
+    let (folder, _) = recorded();
+    let output = plimsoll(&["fidelity", "--against", "records"], folder.path());
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    assert!(String::from_utf8_lossy(&output.stdout).contains("nothing misses"));
+    fs::create_dir(folder.path().join("others")).expect("a folder");
+    let output = plimsoll(&["fidelity", "--against", "others"], folder.path());
+    assert_eq!(output.status.code(), Some(2));
+    let said = stderr(&output);
+    assert!(said.contains("others has no record of an arm"), "{said}");
+}
+
+#[test]
 fn an_unknown_study_is_one_line() {
     let folder = tempfile::tempdir().expect("a folder");
     for verb in ["report", "fidelity"] {

@@ -33,7 +33,7 @@ mod scored;
 mod shares;
 
 pub use curve::judge as judge_curves;
-pub use scored::{Absent, Gathered, Scored, of_study};
+pub use scored::{Absent, Against, Gathered, Scored, of_study};
 
 use modes::Modes;
 use shares::Shares;

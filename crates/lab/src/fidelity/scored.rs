@@ -56,34 +56,99 @@ pub struct Absent {
     pub why: String,
 }
 
-/// Reads a study's records and has the model run each arm with the seeds that the kernel ran.
+/// What the records of a study are held against.
+#[derive(Clone, Copy, Debug)]
+pub enum Against<'a> {
+    /// The model, which runs each arm with the seeds that the kernel ran.
+    Model,
+    /// Other runs of the same kernels: what these miss, a model without fault misses too.
+    Records(&'a Store),
+}
+
+/// Reads a study's records and holds them against something else.
 ///
 /// # Errors
-/// The folder of the records cannot be read.
-pub fn of_study(study: &Study, store: &Store) -> Result<Gathered, StoreError> {
-    let mut kernel = BTreeMap::new();
-    let mut keep = |record: &mut Record| {
-        // A capture is large and there are many; its numbers are all that is needed.
-        let outcome = std::mem::take(&mut record.outcome);
-        let reading = Reading::of(&study.measures, &record.provenance.arm, &outcome);
-        kernel.insert(run(record), reading);
+/// The folder of the records, or of those that they are held against, cannot be read.
+pub fn of_study(
+    study: &Study,
+    store: &Store,
+    against: Against<'_>,
+) -> Result<Gathered, StoreError> {
+    let mut proofs = Proofs::read(study, store)?;
+    let others = match against {
+        Against::Model => None,
+        Against::Records(others) => Some(Proofs::read(study, others)?),
     };
-    let gathered = gather::proofs(study, store, &mut keep)?;
     let score = |pair: &Pair| {
-        let kernel = pair
-            .proofs
-            .iter()
-            .filter_map(|record| kernel.get(&run(record)));
-        scored(study, pair, &kernel.cloned().collect::<Vec<_>>())
+        let held = match &others {
+            None => predict(study, pair),
+            Some(others) => others.instead_of(pair),
+        };
+        scored(study, pair, &proofs.readings(pair), held)
     };
+    let scored = proofs.pairs.iter().map(score).collect();
+    proofs
+        .problems
+        .extend(others.into_iter().flat_map(|others| others.problems));
     Ok(Gathered {
-        scored: gathered.pairs.iter().map(score).collect(),
-        problems: gathered.problems,
+        scored,
+        problems: proofs.problems,
     })
 }
 
-/// What tells a record from the others of its study.
-fn run(record: &Record) -> (String, String, String, u64, String) {
+/// The records of a study without their captures, and what was read of these.
+struct Proofs {
+    pairs: Vec<Pair>,
+    of_run: BTreeMap<RunOf, Reading>,
+    problems: Vec<String>,
+}
+
+/// Kernel, bench, arm, seed and date: what tells a record from the others of its study.
+type RunOf = (String, String, String, u64, String);
+
+impl Proofs {
+    fn read(study: &Study, store: &Store) -> Result<Self, StoreError> {
+        let mut of_run = BTreeMap::new();
+        let mut keep = |record: &mut Record| {
+            // A capture is large and there are many; its numbers are all that is needed.
+            let outcome = std::mem::take(&mut record.outcome);
+            let reading = Reading::of(&study.measures, &record.provenance.arm, &outcome);
+            of_run.insert(run(record), reading);
+        };
+        let gathered = gather::proofs(study, store, &mut keep)?;
+        Ok(Self {
+            pairs: gathered.pairs,
+            of_run,
+            problems: gathered.problems,
+        })
+    }
+
+    fn readings(&self, pair: &Pair) -> Vec<Reading> {
+        let readings = pair.proofs.iter().map(run);
+        let readings = readings.filter_map(|run| self.of_run.get(&run));
+        readings.cloned().collect()
+    }
+
+    /// What these have of the kernel and bench of a pair, and the arms of it that they lack.
+    fn instead_of(&self, pair: &Pair) -> (Vec<Reading>, Vec<Absent>) {
+        let same = |other: &&Pair| (&other.release, &other.bench) == (&pair.release, &pair.bench);
+        let readings = self.pairs.iter().find(same);
+        let readings = readings
+            .map(|other| self.readings(other))
+            .unwrap_or_default();
+        let proved = pair.proofs.iter().map(|record| &record.provenance.arm);
+        let proved: BTreeSet<&String> = proved.collect();
+        let lacks = |arm: &&&String| readings.iter().all(|reading| reading.arm != ***arm);
+        let absent = proved.iter().filter(lacks).map(|arm| Absent {
+            arm: (*arm).clone(),
+            why: "no other record to hold against it".to_owned(),
+        });
+        let absent = absent.collect();
+        (readings, absent)
+    }
+}
+
+fn run(record: &Record) -> RunOf {
     let from = &record.provenance;
     let (kernel, bench) = (from.kernel.clone(), from.bench.clone());
     (
@@ -95,10 +160,14 @@ fn run(record: &Record) -> (String, String, String, u64, String) {
     )
 }
 
-fn scored(study: &Study, pair: &Pair, kernel: &[Reading]) -> Scored {
-    let (model, unpredicted) = predict(study, pair);
+fn scored(
+    study: &Study,
+    pair: &Pair,
+    kernel: &[Reading],
+    (other, missing): (Vec<Reading>, Vec<Absent>),
+) -> Scored {
     let arms: Vec<String> = study.arms.iter().map(|arm| arm.name.clone()).collect();
-    let rows = compare::compare(&study.measures, &arms, &model, kernel);
+    let rows = compare::compare(&study.measures, &arms, &other, kernel);
     let of_arm = |arm: &String| kernel.iter().filter(|run| run.arm == *arm).count();
     let seeds = arms.iter().map(of_arm).filter(|runs| *runs > 0);
     let unproved = arms.iter().filter(|arm| of_arm(arm) == 0);
@@ -113,7 +182,7 @@ fn scored(study: &Study, pair: &Pair, kernel: &[Reading]) -> Scored {
         records: kernel.len(),
         seeds: [seeds.clone().min(), seeds.max()].map(Option::unwrap_or_default),
         orders: order::orders(&study.measures, &rows),
-        absent: absent.chain(unpredicted).collect(),
+        absent: absent.chain(missing).collect(),
         rows,
     }
 }

@@ -96,10 +96,10 @@ pub(super) fn arguments(vm: &Vm, machine: &Machine, timing: Timing) -> Vec<Strin
     arguments
 }
 
-/// Nothing that was not asked for: no display, no network, no user's configuration; a reboot, which
-/// is what a panic ends in, ends the VM.
+/// Nothing that was not asked for: no display, no network, no user's configuration, none of its
+/// memory offered to the host's ksmd; a reboot, which is what a panic ends in, ends the VM.
 pub(super) fn bare() -> Vec<String> {
-    words("-nodefaults -no-user-config -display none -no-reboot -machine pc")
+    words("-nodefaults -no-user-config -display none -no-reboot -machine pc,mem-merge=off")
 }
 
 /// One instruction is one nanosecond and idle time is skipped. Bit-exact runs need one CPU on one

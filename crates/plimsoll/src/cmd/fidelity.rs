@@ -7,7 +7,7 @@ use std::io::Write as _;
 use std::path::PathBuf;
 
 use anyhow::{Context as _, anyhow, bail};
-use lab::fidelity::{self, Scored};
+use lab::fidelity::{self, Against, Scored};
 use lab::record::Store;
 use lab::report::compare::Row;
 use lab::study::{BUILT_IN, Study};
@@ -31,6 +31,10 @@ pub(crate) struct Args {
     /// The folder below which `prove` wrote its records
     #[arg(long, value_name = "DIR", default_value = "records")]
     records: PathBuf,
+    /// Hold the records below this folder against them in place of the model: other runs of the same
+    /// kernels. What a kernel misses of itself no model could be asked for
+    #[arg(long, value_name = "DIR")]
+    against: Option<PathBuf>,
     /// List every figure, not only those that miss
     #[arg(long)]
     all: bool,
@@ -42,10 +46,12 @@ pub(crate) struct Args {
 /// Compares.
 pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     let store = Store::new(&args.records);
+    let others = args.against.as_ref().map(Store::new);
+    let against = others.as_ref().map_or(Against::Model, Against::Records);
     let (mut scored, mut unproved, mut problems) = (Vec::new(), Vec::new(), Vec::new());
     for name in studies(&args.studies) {
         let study = Study::find(&name)?;
-        let gathered = fidelity::of_study(&study, &store)?;
+        let gathered = fidelity::of_study(&study, &store, against)?;
         for problem in &gathered.problems {
             anstream::eprintln!("plimsoll: not used: {problem}");
         }
@@ -64,7 +70,17 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
         .flat_map(Scored::figures)
         .all(|row| row.judged().is_none())
     {
-        bail!("nothing to compare: the model predicts none of the kernels in the records");
+        match &args.against {
+            None => {
+                bail!("nothing to compare: the model predicts none of the kernels in the records")
+            }
+            Some(folder) => bail!(
+                "nothing to compare: {} has no record of an arm and kernel in {}; `plimsoll prove \
+                 STUDY --records DIR` makes them",
+                folder.display(),
+                args.records.display()
+            ),
+        }
     }
     scored.sort_by_key(|of_study| of_study.iter().map(thousandth).min());
     let missed = scored
@@ -73,7 +89,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
         .any(|one| one.misses().next().is_some());
     match args.json {
         true => write_json(&scored, &unproved)?,
-        false => show(&scored, &unproved, args.all)?,
+        false => show(&scored, &unproved, &args)?,
     }
     match missed {
         true => Ok(ExitCode::No),
@@ -115,7 +131,7 @@ fn thousandth(scored: &Scored) -> usize {
     score.held * 1000 / score.figures.max(1)
 }
 
-fn show(scored: &[Vec<Scored>], unproved: &[String], all: bool) -> anyhow::Result<()> {
+fn show(scored: &[Vec<Scored>], unproved: &[String], args: &Args) -> anyhow::Result<()> {
     let (mut out, width) = (term::out(), Canvas::detect().width);
     for of_study in scored {
         writeln!(out, "{}", tables::summary(of_study))?;
@@ -129,13 +145,17 @@ fn show(scored: &[Vec<Scored>], unproved: &[String], all: bool) -> anyhow::Resul
         write!(out, "{}", results::wrapped(&line, width))?;
     }
     let listed = |one: &'_ Scored| -> Vec<Row> {
-        match all {
+        match args.all {
             true => one.figures().cloned().collect(),
             false => one.misses().cloned().collect(),
         }
     };
-    match tables::figures(scored.iter().flatten(), listed) {
-        Some(table) if all => writeln!(out, "every figure, the worst first:\n{table}")?,
+    let held = match args.against {
+        None => "predicted",
+        Some(_) => "others",
+    };
+    match tables::figures(scored.iter().flatten(), held, listed) {
+        Some(table) if args.all => writeln!(out, "every figure, the worst first:\n{table}")?,
         Some(table) => writeln!(out, "what misses, the worst first:\n{table}")?,
         None => writeln!(out, "nothing misses")?,
     }

@@ -123,24 +123,18 @@ pub(super) fn absent(scored: &[Scored]) -> Vec<String> {
     lines
 }
 
-/// The listed figures, the worst first; `None` where there are none.
+/// The listed figures, the worst first; `None` where there are none. `held` names what the measured
+/// figures are held against.
 pub(super) fn figures<'a>(
     scored: impl Iterator<Item = &'a Scored>,
+    held: &str,
     listed: impl Fn(&Scored) -> Vec<Row>,
 ) -> Option<Table> {
     let rows = |one: &'a Scored| listed(one).into_iter().map(move |row| (one, row));
     let mut figures: Vec<(&Scored, Row)> = scored.flat_map(rows).collect();
     worst_first(&mut figures, |(_, row)| row);
     let head = [
-        "study",
-        "kernel",
-        "arm",
-        "measure",
-        "predicted",
-        "measured",
-        "range",
-        "distance",
-        "",
+        "study", "kernel", "arm", "measure", held, "measured", "range", "distance", "",
     ];
     let mut table = Table::new(head.map(Cell::from).into());
     for (one, row) in &figures {
