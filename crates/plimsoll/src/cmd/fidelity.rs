@@ -31,8 +31,8 @@ pub(crate) struct Args {
     /// The folder below which `prove` wrote its records
     #[arg(long, value_name = "DIR", default_value = "records")]
     records: PathBuf,
-    /// Hold the records below this folder against them in place of the model: other runs of the same
-    /// kernels. What a kernel misses of itself no model could be asked for
+    /// Hold the records below this folder against them in place of the model: other runs of the
+    /// same kernels. What a kernel misses of itself no model could be asked for
     #[arg(long, value_name = "DIR")]
     against: Option<PathBuf>,
     /// List every figure, not only those that miss
