@@ -308,7 +308,7 @@ mod tests {
             none
             -no-reboot
             -machine
-            pc
+            pc,mem-merge=off
             -accel
             tcg,thread=single
             -icount
@@ -354,7 +354,7 @@ mod tests {
             none
             -no-reboot
             -machine
-            pc
+            pc,mem-merge=off
             -accel
             kvm
             -cpu
