@@ -61,7 +61,7 @@ pub struct Absent {
 pub enum Against<'a> {
     /// The model, which runs each arm with the seeds that the kernel ran.
     Model,
-    /// Other runs of the same kernels: what these miss, a model without fault misses too.
+    /// Other runs of the same kernels: how far a kernel is off itself.
     Records(&'a Store),
 }
 
