@@ -10,6 +10,7 @@ mod figures;
 mod ksm;
 mod mapped;
 mod read;
+mod reclaim;
 mod sleep;
 mod swap;
 mod write;
@@ -27,7 +28,6 @@ use figures::Figures;
 
 const COSTS: &str = include_str!("../../../calibration/costs.toml");
 const MAPPED: &str = include_str!("../../../calibration/mapped.toml");
-const PASS: &str = include_str!("../../../calibration/pass.toml");
 const READ: &str = include_str!("../../../calibration/read.toml");
 const SLOWPATH: &str = include_str!("../../../calibration/slowpath.toml");
 const SWAP: &str = include_str!("../../../calibration/swap.toml");
@@ -86,17 +86,26 @@ fn costs(bench: &dyn Bench, progress: &mut dyn FnMut(Progress)) -> Result<Costs,
     let mut costs = elementary::costs(
         &Figures::new(run(bench, COSTS, "stock", progress)?)?,
         &Figures::new(run(bench, sleep::STUDY, "stock", progress)?)?,
-        &Figures::new(run(bench, PASS, "stock", progress)?)?,
         &Figures::new(run(bench, SLOWPATH, "stock", progress)?)?,
     )?;
+    progress(Progress::Stage("measures the costs of reclaim".to_owned()));
+    reclaim::costs(
+        &mut costs,
+        &Figures::new(run(bench, reclaim::STUDY, "stock", progress)?)?,
+        &Figures::new(run(bench, reclaim::PASS, "stock", progress)?)?,
+        &Figures::new(run(bench, &reclaim::pass_with_disks(), "stock", progress)?)?,
+    )?;
+    if let Some(capture) = where_there(bench, reclaim::STUDY, "generations", progress)? {
+        reclaim::generations(&mut costs, &Figures::new(capture)?)?;
+    }
     read::costs(
         &mut costs,
         &Figures::new(run(bench, READ, "stock", progress)?)?,
     )?;
-    let draw = draw::cost(&Figures::new(run(bench, draw::STUDY, "stock", progress)?)?)?;
-    costs.draw_ps = figures::ps(draw);
-    // What is dropped is on the list: the next page that is read need not be drawn.
-    costs.drop_ps += costs.draw_ps;
+    draw::costs(
+        &mut costs,
+        &Figures::new(run(bench, draw::STUDY, "stock", progress)?)?,
+    )?;
     progress(Progress::Stage("measures the costs of swap".to_owned()));
     swap::disk(
         &mut costs,

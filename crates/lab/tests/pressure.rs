@@ -17,7 +17,7 @@ const LABELS: [(&str, f64); 4] = [
     ("read once", 0.13),
     ("read thrice", 0.12),
     ("re-read", 0.12),
-    ("end", 0.36),
+    ("end", 0.38),
 ];
 const LEAST: f64 = 0.1;
 

@@ -75,6 +75,8 @@ costs! {
         /// (`anon-fault`, `read-in`, `write-in`, `swap-in`) that who makes the list draw pays for
         /// all that it draws.
         draw_ps = "draw",
+        /// Putting a new page on its list.
+        lru_add_ps = "lru-add",
         /// One request to a disk: submission and interrupt.
         request_ps = "request",
         /// Waiting for a page that is read, or for a direct read or write: going to sleep, waking,
@@ -94,6 +96,8 @@ costs! {
         anon_free_ps = "anon-free",
         /// kswapd's time for a clean page-cache page that it reclaims from the inactive list.
         reclaim_file_ps = "reclaim-file",
+        /// The same for one that MGLRU evicts from its oldest generation.
+        evict_file_ps = "evict-file",
         /// kswapd's time for a page that it moves from the active to the inactive list.
         deactivate_ps = "deactivate",
         /// Reclaim's time for a page that it looks at and leaves on its list: its accessed bit is
@@ -138,6 +142,8 @@ costs! {
         /// The part of `request_ps` that the interrupt takes where the request reads pages of a
         /// file; 0 where that was not measured.
         interrupt_ps = "interrupt",
+        /// An `fsync` that finds nothing to do, beyond a system call.
+        fsync_call_ps = "fsync-call",
         /// What `fsync` takes longer than the flusher for a page that it hands over.
         fsync_ps = "fsync",
         /// What the flusher takes longer for a page that is mapped: its page-table entries become
@@ -150,6 +156,8 @@ costs! {
         /// A pass of reclaim over the node, without what it does for each page: every shrinker is
         /// asked.
         pass_ps = "pass",
+        /// What that takes longer for each disk: its file system has shrinkers too.
+        pass_disk_ps = "pass-disk",
         /// The supervisor's time for a sample that holds what merging shows.
         sample_ps = "sample",
         /// The supervisor's time for such a snapshot.
@@ -232,7 +240,9 @@ impl Costs {
             self.read_in_ps - self.read_done_ps,
             self.write_in_ps,
         ];
-        self.draw_ps = made.into_iter().fold(self.draw_ps, u64::min);
+        let least = made.into_iter().fold(u64::MAX, u64::min);
+        self.draw_ps = self.draw_ps.min(least);
+        self.lru_add_ps = self.lru_add_ps.min(least - self.draw_ps);
         self
     }
 }

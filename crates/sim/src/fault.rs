@@ -134,7 +134,8 @@ impl Memory {
         self.allocate(page, State::Inactive)?;
         self.add_anon(page);
         held.pages += 1;
-        self.spent += self.beside_draw(self.costs.anon_fault_ps) + self.remote(page, 2);
+        self.pay_for_new_page(self.costs.anon_fault_ps);
+        self.spent += self.remote(page, 2);
         Ok(())
     }
 

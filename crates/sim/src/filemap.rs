@@ -193,7 +193,7 @@ impl Reader<'_> {
             }
             let costs = &self.memory.costs;
             let read_in = costs.read_in_ps - costs.read_done_ps;
-            self.memory.spent += self.memory.beside_draw(read_in);
+            self.memory.pay_for_new_page(read_in);
             if window.mark == Some(index) {
                 self.memory.folios.set(page, Flag::Readahead);
             }

@@ -133,7 +133,10 @@ impl<'a> System<'a> {
         now: Nanos,
     ) {
         let files = match file {
-            Some(file) => file..file + 1,
+            Some(file) => {
+                self.memory.spent += self.memory.costs.fsync_call_ps;
+                file..file + 1
+            }
             None => 0..self.files.len(),
         };
         task.durable = Some(Box::new(Durable {

@@ -5,6 +5,7 @@ use alloc::vec::Vec;
 
 use mm::units::Nanos;
 
+use crate::roles::{KSMD, KSWAPD};
 use crate::sched::Event;
 use crate::system::System;
 
@@ -38,8 +39,13 @@ impl System<'_> {
         }
     }
 
+    /// The kernel counts it as CPU time of the task that it interrupts (`/proc/PID/schedstat`).
     fn interrupt(&mut self, time: Nanos, woken: Vec<usize>, now: Nanos) {
-        self.scheduler.interrupt(time);
+        match self.scheduler.interrupt(time) {
+            Some(KSWAPD) => self.memory.kswapd.cpu_time += time,
+            Some(KSMD) => self.memory.ksm.cpu_time += time,
+            _ => {}
+        }
         let interrupts = &mut self.interrupts;
         interrupts.until = interrupts.until.max(now) + time;
         interrupts.wakes.push_back(woken);

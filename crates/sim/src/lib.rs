@@ -31,6 +31,7 @@ mod fault;
 mod filemap;
 mod flush;
 mod folio;
+mod folio_batch;
 mod hugetlb;
 mod interrupt;
 mod ksm;

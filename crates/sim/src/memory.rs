@@ -70,6 +70,8 @@ pub(crate) struct Memory {
     pub(crate) space: usize,
     /// How this kernel reclaims: its release, and the tunables that say so.
     pub(crate) rules: Rules,
+    /// New pages that are still to come to their lists.
+    pub(crate) batched: u64,
     /// What the task that is running has in hand.
     pub(crate) allocation: Allocation,
     /// What is known of the running task as one that dirties pages.
@@ -136,6 +138,7 @@ impl Memory {
             rmap: Rmap::default(),
             space: 0,
             rules: Rules::default(),
+            batched: 0,
             allocation: Allocation::default(),
             throttled: Throttled::default(),
             cpus: 1,

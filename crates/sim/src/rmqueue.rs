@@ -122,11 +122,6 @@ impl Memory {
         frame
     }
 
-    /// What is left of the cost of making a page without that of drawing it from its zone.
-    pub(crate) fn beside_draw(&self, cost: u64) -> u64 {
-        cost.saturating_sub(self.costs.draw_ps)
-    }
-
     /// Gives 2^order pages back to a zone.
     pub(crate) fn give_block(&mut self, zone: usize, frame: Frame, order: usize) {
         let state = self.zone_state(zone);
@@ -169,7 +164,5 @@ mod tests {
         assert_eq!(paid(0), batch * 7);
         assert!((1..32).all(|index| paid(index) == 0));
         assert_eq!(paid(32), batch * 7);
-        assert_eq!(memory.beside_draw(10), 3);
-        assert_eq!(memory.beside_draw(5), 0, "a cost of one's own");
     }
 }

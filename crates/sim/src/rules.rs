@@ -42,6 +42,8 @@ pub(crate) struct Rules {
     /// where that stays what it is; a batch is counted at once; and a page goes back to the free
     /// ones of its list's type, not of its block's.
     pub(crate) takes_pages_with_the_block: bool,
+    /// Pages that come to their lists at a time (`PAGEVEC_SIZE`: 31 since 6.10, 15 before).
+    pub(crate) folio_batch: u64,
     /// Reclaim frees the pages of a batch from the last one to the first.
     pub(crate) frees_last_first: bool,
     /// ksmd takes a page's checksum before it looks for an equal one that is merged already, and
@@ -105,6 +107,7 @@ impl Default for Rules {
             next_miss_is_the_last: false,
             boost_factor: 15_000,
             takes_pages_with_the_block: false,
+            folio_batch: 31,
             frees_last_first: false,
             kswapd_retries: true,
             leaves_young_files: true,
@@ -133,6 +136,7 @@ impl Rules {
             doubts_refaults: is_since(release, 6, 9),
             next_miss_is_the_last: !is_since(release, 6, 12),
             takes_pages_with_the_block: !is_since(release, 6, 10),
+            folio_batch: if is_since(release, 6, 10) { 31 } else { 15 },
             frees_last_first: !is_since(release, 6, 9),
             kswapd_retries: is_since(release, 6, 10),
             leaves_young_files: is_since(release, 6, 10),

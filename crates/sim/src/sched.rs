@@ -310,12 +310,12 @@ impl Scheduler {
         self.waits[entity].owed = time;
     }
 
-    /// An interrupt takes time from the task that runs; an idle CPU has it to spare. Disks
-    /// interrupt the first CPU.
-    pub(crate) fn interrupt(&mut self, time: Nanos) {
-        if let Some(current) = self.cpus[0].current {
-            self.waits[current].owed += time;
-        }
+    /// An interrupt takes time from the task that runs, which is told; an idle CPU has it to spare.
+    /// Disks interrupt the first CPU.
+    pub(crate) fn interrupt(&mut self, time: Nanos) -> Option<usize> {
+        let current = self.cpus[0].current?;
+        self.waits[current].owed += time;
+        Some(current)
     }
 
     pub(crate) fn owed(&self, entity: usize) -> Nanos {

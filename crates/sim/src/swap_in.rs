@@ -68,7 +68,7 @@ impl Memory {
         self.folios.clear(page, UNMAPPED);
         self.anon_pages += 1;
         self.folios.set(page, Flag::Accessed);
-        self.spent += self.beside_draw(self.costs.swap_in_ps);
+        self.pay_for_new_page(self.costs.swap_in_ps);
         let busy = matches!(self.folios.state(page), State::Writing);
         if !busy && (write || self.swap.is_half_full()) {
             self.leave_swap_cache(page);

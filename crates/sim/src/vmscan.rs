@@ -73,7 +73,10 @@ pub(crate) enum Progress {
 impl Memory {
     /// Begins a pass; one over the whole node asks every shrinker, whatever there is to reclaim.
     pub(crate) fn begin_pass(&mut self, control: Control) -> Pass {
-        self.spent += u64::from(control.target == ROOT) * self.costs.pass_ps;
+        if control.target == ROOT {
+            let disks = self.io.disks.len() as u64;
+            self.spent += self.costs.pass_ps + disks * self.costs.pass_disk_ps;
+        }
         Pass {
             control,
             inputs: self.inputs(&control),
@@ -322,6 +325,7 @@ impl Memory {
             return true;
         }
         scan.left[lru as usize] -= pages;
+        self.drain_folio_batch();
         self.spent += self.small_batch_ps(pages);
         let kind = if scan.next <= 2 {
             Kind::Anon

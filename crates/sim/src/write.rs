@@ -58,7 +58,8 @@ impl Reader<'_> {
     /// Allocates a page that is written as a whole: nothing has to be read.
     fn insert_written(&mut self, page: PageId) -> Result<(), NoPage> {
         self.insert(page, Effort::Write)?;
-        self.memory.spent += self.memory.beside_draw(self.memory.costs.write_in_ps);
+        let cost = self.memory.costs.write_in_ps;
+        self.memory.pay_for_new_page(cost);
         self.memory.folios.unlock(page);
         Ok(())
     }

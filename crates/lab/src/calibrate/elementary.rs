@@ -1,4 +1,4 @@
-//! Reading, touching, kswapd's share of the page cache, and processes: `calibration/costs.toml`.
+//! Reading, touching, and processes: `calibration/costs.toml`.
 
 use mm::calibration::Costs;
 
@@ -9,22 +9,17 @@ use super::sleep;
 /// Pages of a `read()` of 128 KiB, and of 1 MiB.
 const READ_PAGES: f64 = 32.0;
 const MIB_PAGES: f64 = 256.0;
-/// Passes of a run of kswapd that frees nothing: priorities 12 to 1.
-const PRIORITIES: f64 = 12.0;
 
 /// Solves the steps' durations for the costs; `docs/model.md` has the equations.
 pub(super) fn costs(
     figures: &Figures,
     pauses: &Figures,
-    fruitless: &Figures,
     short: &Figures,
 ) -> Result<Costs, CalibrateError> {
     let touching = touching(figures)?;
     let faulting = faulting(figures)?;
     let sleeping = sleep::sleeping(pauses)?;
     let reading = reading(figures, sleeping.read_beside)?;
-    let reclaiming = reclaiming(figures)?;
-    let pass = pass(fruitless, reclaiming.reclaim)?;
     let spawn = figures.duration("spawn")? / 20.0;
     let set = figures.duration("spawn to set")? / 20.0 - spawn;
     Ok(Costs {
@@ -43,9 +38,6 @@ pub(super) fn costs(
         anon_fault_ps: ps(faulting.fault),
         huge_fault_ps: ps(faulting.huge),
         anon_free_ps: ps(faulting.free),
-        reclaim_file_ps: ps(reclaiming.reclaim),
-        deactivate_ps: ps(reclaiming.deactivate),
-        pass_ps: ps(pass),
         sleep_ps: ps(sleeping.sleep),
         switch_ps: ps(sleeping.switch),
         spawn_ps: ps(spawn),
@@ -146,38 +138,6 @@ fn faulting(figures: &Figures) -> Result<Faulting, CalibrateError> {
     })
 }
 
-struct Reclaiming {
-    reclaim: f64,
-    deactivate: f64,
-}
-
-/// kswapd's CPU time is reclaim a page stolen and deactivate a page deactivated: two intervals, of
-/// which the first deactivates next to nothing.
-fn reclaiming(figures: &Figures) -> Result<Reclaiming, CalibrateError> {
-    let interval = |from: &str, to: &str| {
-        let stolen = figures.growth("pgsteal_kswapd", from, to)?;
-        let deactivated = figures.growth("pgdeactivate", from, to)?;
-        Ok::<_, CalibrateError>((figures.kswapd(from, to)?, stolen, deactivated))
-    };
-    let (time_1, stolen_1, deactivated_1) = interval("before reclaim", "after reclaim")?;
-    let (time_2, stolen_2, deactivated_2) = interval("before deactivation", "after deactivation")?;
-    let determinant = stolen_1 * deactivated_2 - stolen_2 * deactivated_1;
-    let determinant = positive(determinant, "deactivation by kswapd")?;
-    Ok(Reclaiming {
-        reclaim: (time_1 * deactivated_2 - time_2 * deactivated_1) / determinant,
-        deactivate: (stolen_1 * time_2 - stolen_2 * time_1) / determinant,
-    })
-}
-
-/// Runs of kswapd that find next to nothing: 12 passes each, one at each priority.
-fn pass(figures: &Figures, reclaim: f64) -> Result<f64, CalibrateError> {
-    let (before, after) = ("before fruitless", "after fruitless");
-    let runs = figures.growth("pageoutrun", before, after)?;
-    let stolen = figures.growth("pgsteal_kswapd", before, after)?;
-    let time = figures.kswapd(before, after)? - stolen * reclaim;
-    Ok(time / positive(runs * PRIORITIES, "fruitless run of kswapd")?)
-}
-
 /// What first touches take longer for each page that is allocated under the low watermark.
 fn slowpath(figures: &Figures) -> Result<f64, CalibrateError> {
     Ok(figures.per_page("under")? - figures.per_page("above")?)
@@ -186,7 +146,7 @@ fn slowpath(figures: &Figures) -> Result<f64, CalibrateError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::calibrate::{COSTS, PASS, SLOWPATH, draw, run};
+    use crate::calibrate::{COSTS, SLOWPATH, draw, run};
     use crate::model_bench::ModelBench;
 
     /// The model knows its costs: calibrating it must find them.
@@ -213,12 +173,6 @@ mod tests {
         near(touching.operation, known.costs.operation_ps, "operation");
         near(touching.load, known.costs.load_ps, "load");
         near(touching.touch, known.costs.touch_ps, "touch");
-        let reclaim = reclaiming(&figures).expect("figures").reclaim;
-        near(reclaim, known.costs.reclaim_file_ps, "reclaim");
-        let fruitless = run(&bench, PASS, "stock", &mut |_| ()).expect("the model runs it");
-        let fruitless = Figures::new(fruitless).expect("an outcome");
-        let pass = pass(&fruitless, reclaim).expect("figures");
-        near(pass, known.costs.pass_ps, "pass");
         let syscall = known.costs.syscall_ps + known.costs.loop_ps;
         near(reading.syscall, syscall, "syscall");
         near(reading.activate, known.costs.activate_ps, "activate");
@@ -229,8 +183,11 @@ mod tests {
         let slowpath = slowpath(&Figures::new(short).expect("an outcome")).expect("figures");
         near(slowpath, known.costs.slowpath_ps, "slowpath");
         let drawn = run(&bench, draw::STUDY, "stock", &mut |_| ()).expect("the model runs it");
-        let drawn = draw::cost(&Figures::new(drawn).expect("an outcome")).expect("figures");
+        let at_once = Figures::new(drawn).expect("an outcome");
+        let drawn = draw::draw(&at_once).expect("figures");
         near(drawn, known.costs.draw_ps, "draw");
+        let listed = draw::lru_add(&at_once).expect("figures");
+        near(listed, known.costs.lru_add_ps, "lru-add");
         near(reading.drop + drawn, known.costs.drop_ps, "drop");
         near(sleeping.sleep, known.costs.sleep_ps, "sleep");
         near(sleeping.switch, known.costs.switch_ps, "switch");

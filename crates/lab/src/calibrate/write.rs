@@ -35,13 +35,15 @@ pub(super) fn costs(
     costs.write_in_ps = ps(figures.per_page("write in")? - large - dirty);
     let fault = figures.per_page("make writable")? - figures.per_page("store")?;
     costs.mkwrite_ps = ps(fault - dirty);
+    let fsync_call = figures.duration("flush nothing")?;
+    costs.fsync_call_ps = ps(fsync_call - nanos(costs.syscall_ps));
     let requests = REQUESTS * nanos(costs.request_ps + costs.wait_ps);
     let written = (figures.duration("flush")? - requests) / FILE_PAGES;
     costs.fsync_ps = ps(written - nanos(costs.writeback_ps + costs.written_ps));
     let mapped = (figures.duration("flush mapped")? - requests) / FILE_PAGES;
     costs.mkclean_ps = ps(mapped - written);
     let requests = COMMIT_REQUESTS * nanos(costs.request_ps) + nanos(costs.wait_ps);
-    let commit = figures.median_duration("commit")? - nanos(costs.syscall_ps);
+    let commit = figures.median_duration("commit")? - fsync_call;
     costs.commit_ps = ps(commit - written - requests);
     Ok(())
 }
@@ -81,6 +83,11 @@ mod tests {
             ("make writable", found.mkwrite_ps, known.costs.mkwrite_ps),
             ("hand over", found.writeback_ps, known.costs.writeback_ps),
             ("complete", found.written_ps, known.costs.written_ps),
+            (
+                "call of fsync",
+                found.fsync_call_ps,
+                known.costs.fsync_call_ps,
+            ),
             ("fsync", found.fsync_ps, known.costs.fsync_ps),
             ("make clean", found.mkclean_ps, known.costs.mkclean_ps),
             ("commit", found.commit_ps, known.costs.commit_ps),

@@ -79,6 +79,7 @@ impl Memory {
 
     fn next_generations(&mut self, pass: &mut Pass) -> Option<GenerationScan> {
         let group = self.next_group(pass)?;
+        self.drain_folio_batch();
         Some(GenerationScan {
             group,
             looked_at: 0,
