@@ -254,6 +254,31 @@ fn who_computes_pays_for_the_end_of_anothers_reads() {
 }
 
 #[test]
+fn a_disk_s_interrupt_counts_as_cpu_time_of_kswapd_where_it_interrupts_it() {
+    let scenario = scenario(
+        &[400],
+        vec![process("reader", vec![step(Action::Access(read(0)))])],
+    );
+    // While kswapd takes 20 us for a page the disk goes on with what is read ahead.
+    let for_a_page = |read_done_ps| {
+        let mut calibration = calibration();
+        calibration.costs.reclaim_file_ps = 20_000_000;
+        calibration.costs.read_done_ps = read_done_ps;
+        let outcome = run_with(&scenario, &calibration);
+        let end = outcome.capture.frames.last().expect("a frame");
+        let time = end.file("proc/kswapd0/schedstat").expect("kswapd's time");
+        let time: u64 = time.split(' ').next().unwrap().parse().expect("a number");
+        time / counter(&outcome, "end", "pgsteal_kswapd")
+    };
+    let (free, dear) = (for_a_page(0), for_a_page(2_000_000));
+    assert!((20_000..21_000).contains(&free), "{free} ns");
+    assert!(
+        (free + 500..free + 2000).contains(&dear),
+        "{dear} ns beside {free}"
+    );
+}
+
+#[test]
 fn the_end_of_a_read_takes_no_more_than_the_read_costs_on_a_machine_with_costs_of_its_own() {
     let reader = vec![labelled("read", Action::Access(read(0)))];
     let mut scenario = scenario(&[4], vec![process("reader", reader)]);
