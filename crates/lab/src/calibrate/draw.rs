@@ -2,7 +2,6 @@
 //! come to their list; `calibration/draw.toml`.
 
 use mm::calibration::Costs;
-use mm::outcome::Latency;
 use mm::release::is_since;
 use mm::zoneinfo::Zoneinfo;
 
@@ -11,7 +10,8 @@ use super::figures::{Figures, positive, ps};
 
 pub(super) const STUDY: &str = include_str!("../../../../calibration/draw.toml");
 
-const RELEASE: &str = "proc/sys/kernel/osrelease";
+/// The snapshot behind all touches.
+const DRAWN: &str = "drawn";
 
 /// Doublings of a batch at most (`CONFIG_PCP_BATCH_SCALE_MAX`).
 const SCALE_MAX: u64 = 5;
@@ -29,12 +29,14 @@ pub(super) fn costs(costs: &mut Costs, figures: &Figures) -> Result<(), Calibrat
 /// than one first touch in a hundred makes one. Since 6.7 the largest is of 32 batches, and it
 /// takes longest.
 pub(super) fn draw(figures: &Figures) -> Result<f64, CalibrateError> {
-    let zoneinfo = Zoneinfo::parse(drawn(figures, "proc/zoneinfo")?);
-    let zones = zoneinfo.map_err(|error| missing(&error.to_string()))?.zones;
+    let zoneinfo = Zoneinfo::parse(figures.file("proc/zoneinfo", DRAWN)?);
+    let zones = zoneinfo
+        .map_err(|error| CalibrateError::Missing(error.to_string()))?
+        .zones;
     let sets = zones.iter().flat_map(|zone| &zone.pagesets);
     let batch = sets.map(|set| set.batch).max().unwrap_or(0);
-    let latency = latency(figures, "fault")?;
-    let (took, pages) = match is_since(drawn(figures, RELEASE)?, 6, 7) {
+    let latency = figures.latency("fault")?;
+    let (took, pages) = match is_since(figures.release(DRAWN)?, 6, 7) {
         true => (latency.max, batch << SCALE_MAX),
         false => (latency.p99, batch),
     };
@@ -46,27 +48,10 @@ pub(super) fn draw(figures: &Figures) -> Result<f64, CalibrateError> {
 /// touches in 31 meet, more than one in a hundred; before 15, and two in 15 are more than one in
 /// ten.
 pub(super) fn lru_add(figures: &Figures) -> Result<f64, CalibrateError> {
-    let latency = latency(figures, "fault twice")?;
-    let (took, pages) = match is_since(drawn(figures, RELEASE)?, 6, 10) {
+    let latency = figures.latency("fault twice")?;
+    let (took, pages) = match is_since(figures.release(DRAWN)?, 6, 10) {
         true => (latency.p99, 31.0),
         false => (latency.p90, 15.0),
     };
     Ok(took.saturating_sub(latency.p50).0 as f64 / pages)
-}
-
-fn drawn<'a>(figures: &'a Figures, file: &str) -> Result<&'a str, CalibrateError> {
-    let frame = figures.0.capture.labelled("drawn");
-    let frame = frame.ok_or_else(|| missing("snapshot \"drawn\""))?;
-    Ok(frame.file(file).unwrap_or_default())
-}
-
-fn latency(figures: &Figures, label: &str) -> Result<Latency, CalibrateError> {
-    let step = figures.0.labelled(label).next();
-    Ok(step
-        .ok_or_else(|| missing(&format!("step {label:?}")))?
-        .latency)
-}
-
-fn missing(what: &str) -> CalibrateError {
-    CalibrateError::Missing(what.to_owned())
 }

@@ -2,7 +2,7 @@
 
 use mm::capture::Capture;
 use mm::diskstats::{self, Diskstats};
-use mm::outcome::{OBSERVER, Outcome};
+use mm::outcome::{Latency, OBSERVER, Outcome};
 use mm::vmstat::Vmstat;
 
 use super::CalibrateError;
@@ -53,10 +53,35 @@ impl Figures {
         positive(step.map_or(0, |step| step.bytes.0 / 4096) as f64, label)
     }
 
+    /// The latency of a step's operations.
+    pub(super) fn latency(&self, label: &str) -> Result<Latency, CalibrateError> {
+        let step = self.0.labelled(label).next();
+        let step = step.ok_or_else(|| CalibrateError::Missing(format!("step {label:?}")))?;
+        Ok(step.latency)
+    }
+
     /// The middle one of a step's latencies, in nanoseconds.
     pub(super) fn median_latency(&self, label: &str) -> Result<f64, CalibrateError> {
-        let step = self.0.labelled(label).next();
-        positive(step.map_or(0, |step| step.latency.p50.0) as f64, label)
+        positive(self.latency(label)?.p50.0 as f64, label)
+    }
+
+    /// A file of a snapshot.
+    pub(super) fn file(&self, path: &str, label: &str) -> Result<&str, CalibrateError> {
+        let frame = self.0.capture.labelled(label);
+        let file = frame.and_then(|frame| frame.file(path));
+        file.ok_or_else(|| CalibrateError::Missing(format!("{path} at {label:?}")))
+    }
+
+    /// The kernel's release, as a snapshot has it.
+    pub(super) fn release(&self, label: &str) -> Result<&str, CalibrateError> {
+        self.file("proc/sys/kernel/osrelease", label)
+    }
+
+    /// A counter of a snapshot.
+    pub(super) fn counter(&self, counter: &str, label: &str) -> Result<u64, CalibrateError> {
+        let vmstat = Vmstat::parse(self.file("proc/vmstat", label)?).ok();
+        let value = vmstat.and_then(|vmstat| vmstat.get(counter));
+        value.ok_or_else(|| CalibrateError::Missing(format!("counter {counter} at {label:?}")))
     }
 
     /// Growth of a counter between two snapshots.
@@ -66,13 +91,8 @@ impl Figures {
         from: &str,
         to: &str,
     ) -> Result<f64, CalibrateError> {
-        let value = |label: &str| {
-            let text = self.0.capture.labelled(label)?.file("proc/vmstat")?;
-            Vmstat::parse(text).ok()?.get(counter)
-        };
-        let growth = value(to)
-            .zip(value(from))
-            .and_then(|(to, from)| to.checked_sub(from));
+        let (from_value, to_value) = (self.counter(counter, from)?, self.counter(counter, to)?);
+        let growth = to_value.checked_sub(from_value);
         growth.map(|pages| pages as f64).ok_or_else(|| {
             CalibrateError::Missing(format!("counter {counter} between {from:?} and {to:?}"))
         })

@@ -2,7 +2,6 @@
 
 use mm::calibration::Costs;
 use mm::release::is_since;
-use mm::vmstat::Vmstat;
 
 use super::CalibrateError;
 use super::figures::{Figures, nanos, positive, ps, two_costs};
@@ -73,11 +72,8 @@ fn one_pass(figures: &Figures, costs: &Costs) -> Result<f64, CalibrateError> {
     let runs = figures.growth("pageoutrun", before, after)?;
     let stolen = figures.growth("pgsteal_kswapd", before, after)?;
     let time = figures.kswapd(before, after)? - stolen * nanos(costs.reclaim_file_ps);
-    let frame = figures.0.capture.labelled(after);
-    let file = |path| frame.and_then(|frame| frame.file(path)).unwrap_or_default();
-    let vmstat = Vmstat::parse(file("proc/vmstat")).ok();
-    let has_cache = vmstat.and_then(|it| it.get("nr_inactive_file")) > Some(0);
-    let begins_anew = has_cache && is_since(file("proc/sys/kernel/osrelease"), 6, 10);
+    let has_cache = figures.counter("nr_inactive_file", after)? > 0;
+    let begins_anew = has_cache && is_since(figures.release(after)?, 6, 10);
     let passes = PRIORITIES * if begins_anew { 2.0 } else { 1.0 };
     Ok(time / positive(runs * passes, "fruitless run of kswapd")?)
 }
