@@ -151,8 +151,10 @@ costs! {
         mkclean_ps = "mkclean",
         /// What a commit of a file system's journal takes on the CPU, beyond its requests.
         commit_ps = "commit",
-        /// MGLRU's time for a page-table entry that a walk finds accessed.
+        /// MGLRU's time for a page-table entry that a walk, or a look around, goes through.
         walk_ps = "walk",
+        /// What that takes longer where the entry is found accessed.
+        walk_young_ps = "walk-young",
         /// A pass of reclaim over the node, without what it does for each page: every shrinker is
         /// asked.
         pass_ps = "pass",

@@ -61,6 +61,9 @@ pub(crate) struct Rules {
     /// A new generation wakes the flushers (until 6.11); since, batches of nothing but dirty pages
     /// do.
     pub(crate) aging_wakes_flushers: bool,
+    /// MGLRU's first walk through page tables neither looks at the accessed bits above them nor
+    /// clears these, so that the second goes through them again.
+    pub(crate) first_walk_leaves_bits: bool,
     /// The multi-generation LRU as 6.1 has it: kswapd ages in a step of its own, and every group
     /// is visited (the groups' own LRU came with 6.3).
     pub(crate) lru_gen_is_early: bool,
@@ -76,6 +79,9 @@ pub(crate) struct LruGen {
     pub(crate) enabled: bool,
     /// Aging goes through the page tables.
     pub(crate) walks: bool,
+    /// A walk passes over page tables that were not used since it last went by, as the accessed
+    /// bits of the entries above them tell.
+    pub(crate) looks_above: bool,
     /// `min_ttl_ms`: what was used within this time is kept.
     pub(crate) min_ttl: Nanos,
 }
@@ -117,6 +123,7 @@ impl Default for Rules {
             ksm_parts_zero_pages: true,
             split_drops_empty_pages: true,
             aging_wakes_flushers: false,
+            first_walk_leaves_bits: true,
             lru_gen_is_early: false,
             activation_forgets_uses: true,
         }
@@ -144,6 +151,7 @@ impl Rules {
             ksm_parts_zero_pages: is_since(release, 6, 6),
             split_drops_empty_pages: is_since(release, 6, 12),
             aging_wakes_flushers: !is_since(release, 6, 12),
+            first_walk_leaves_bits: is_since(release, 6, 12),
             lru_gen_is_early: !is_since(release, 6, 3),
             activation_forgets_uses: is_since(release, 6, 12),
             ..Self::default()

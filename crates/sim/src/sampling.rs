@@ -196,9 +196,9 @@ pub(crate) fn costs(costs: &Costs, scale: u64) -> Costs {
         loop_ps syscall_ps cached_read_ps activate_ps read_in_ps drop_ps slowpath_ps draw_ps
         lru_add_ps request_ps wait_ps operation_ps load_ps touch_ps anon_fault_ps huge_fault_ps
         anon_free_ps reclaim_file_ps evict_file_ps deactivate_ps rotate_ps swap_out_ps swap_in_ps
-        zram_out_ps zram_in_ps map_file_ps map_again_ps unmap_ps direct_ps walk_ps pass_ps
-        pass_disk_ps remote_ps write_call_ps write_ps dirty_ps write_in_ps mkwrite_ps writeback_ps
-        written_ps fsync_ps mkclean_ps
+        zram_out_ps zram_in_ps map_file_ps map_again_ps unmap_ps direct_ps walk_ps walk_young_ps
+        pass_ps pass_disk_ps remote_ps write_call_ps write_ps dirty_ps write_in_ps mkwrite_ps
+        writeback_ps written_ps fsync_ps mkclean_ps
         ksm_visit_ps ksm_smart_ps ksm_checksum_ps ksm_item_ps
         ksm_unstable_level_ps ksm_stable_level_ps
         ksm_insert_ps ksm_merge_ps ksm_merge_two_ps ksm_merge_zero_ps ksm_split_ps ksm_skip_ps

@@ -273,6 +273,7 @@ impl Tunables {
             .map_or(0, |value| lru_gen_bits(value));
         memory.set_lru_gen_enabled(bits & 1 != 0);
         memory.rules.lru_gen.walks = bits & 2 != 0;
+        memory.rules.lru_gen.looks_above = bits & 4 != 0;
         memory.rules.lru_gen.min_ttl = Nanos(self.number(MIN_TTL).unwrap_or(0) * 1_000_000);
     }
 

@@ -116,6 +116,8 @@ fn what_another_process_used_is_not_noticed_by_a_look_at_ones_own_entries() {
 fn with_walks(pages: u64) -> Memory {
     let mut memory = Memory::with_cache(20_000, 10, pages, 0);
     memory.rules.lru_gen.walks = true;
+    memory.rules.lru_gen.looks_above = true;
+    memory.rules.first_walk_leaves_bits = false;
     memory.set_lru_gen_enabled(true);
     memory
 }
@@ -166,6 +168,26 @@ fn page_tables_that_a_process_has_not_touched_since_a_walk_are_passed_over() {
     assert_eq!((0..512).filter(noticed).count(), 512);
     assert_eq!((512..1024).filter(noticed).count(), 0);
     assert!(memory.table_users(0, ROOT).is_empty(), "the walk went by");
+}
+
+#[test]
+fn since_6_12_the_second_walk_goes_through_what_the_first_did() {
+    for leaves_bits in [false, true] {
+        let (mut memory, base) = with_anon(2000);
+        (base..base + 2000).for_each(|page| memory.folios.set(page, Flag::Accessed));
+        memory.rules.lru_gen.walks = true;
+        memory.rules.lru_gen.looks_above = true;
+        memory.rules.first_walk_leaves_bits = leaves_bits;
+        memory.set_lru_gen_enabled(true);
+        memory.costs.walk_ps = 1;
+        let mut entries = || {
+            memory.spent = 0;
+            memory.age_group(ROOT, true);
+            memory.spent
+        };
+        let second = if leaves_bits { 2000 } else { 0 };
+        assert_eq!([entries(), entries(), entries()], [2000, second, 0]);
+    }
 }
 
 #[test]

@@ -28,6 +28,8 @@ const ANON: usize = usize::MAX;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Walked {
     tables: Option<BTreeSet<(PageId, usize)>>,
+    /// The last walk left the accessed bits of the entries above the tables as they were.
+    left_bits: bool,
 }
 
 impl Walked {
@@ -67,12 +69,18 @@ impl Memory {
 
     /// Goes through the page tables, each process's own, that were worth it when last seen and that
     /// were used since a walk went by; those of anonymous memory are passed over where it cannot be
-    /// swapped.
+    /// swapped. Which were used the accessed bit of the entry above tells: it is not looked at
+    /// without bit 4 of `lru_gen.enabled`, nor since 6.12 in the first walk, which leaves it.
     fn walk_page_tables(&mut self, group: usize, swaps: bool) {
         let began = self.spent;
         let filter = core::mem::take(&mut self.lruvecs[group].walked);
+        let is_first = filter.tables.is_none();
+        let leaves_bits = is_first && self.rules.first_walk_leaves_bits;
+        let looks_above = self.rules.lru_gen.looks_above;
+        let passes_over = looks_above && !is_first && !filter.left_bits;
         let mut next = Walked {
             tables: Some(BTreeSet::new()),
+            left_bits: leaves_bits,
         };
         let tables = (self.folios.len() as PageId).div_ceil(TABLE);
         for table in (0..tables).filter(|&table| filter.has_any(table)) {
@@ -80,14 +88,26 @@ impl Memory {
             owners.extend(swaps.then_some(ANON));
             owners.retain(|&owner| filter.has(table, owner));
             for owner in owners {
-                if self.walk_table(group, table, owner) {
+                let is_unused = owner == ANON && !self.is_table_used(group, table);
+                if !(passes_over && is_unused) && self.walk_table(group, table, owner) {
                     next.add(table, owner);
                 }
             }
         }
-        self.forget_table_users(group);
+        if looks_above && !leaves_bits {
+            self.forget_table_users(group);
+        }
         self.lruvecs[group].walked = next;
-        self.unbroken += (self.spent - began).min(STRETCH * self.costs.walk_ps);
+        let entry = self.costs.walk_ps + self.costs.walk_young_ps;
+        self.unbroken += (self.spent - began).min(STRETCH * entry);
+    }
+
+    /// Whether a page table of anonymous memory was used since a walk went by, as far as its
+    /// entries tell: a look around clears them, and leaves the entry above.
+    fn is_table_used(&self, group: usize, table: PageId) -> bool {
+        let first = table * TABLE;
+        let end = (first + TABLE).min(self.folios.len() as PageId);
+        (first..end).any(|page| self.group(page) == group && self.is_used_by(page, ANON))
     }
 
     /// Walks the page table that a process has of a place; true where it is worth the next walk. Of
@@ -105,13 +125,17 @@ impl Memory {
                 used.extend(young.then_some(page));
             }
         }
-        self.spent += entries * self.costs.walk_ps;
+        self.pay_for_entries(entries, used.len() as u64);
         self.promote(group, &used);
         let all = match owner {
             ANON => entries,
             _ => u64::from(end - first),
         };
         used.len() as u64 * DENSE >= all && !used.is_empty()
+    }
+
+    fn pay_for_entries(&mut self, entries: u64, young: u64) {
+        self.spent += entries * self.costs.walk_ps + young * self.costs.walk_young_ps;
     }
 
     /// Whether a process has used a page that it maps and that is in a generation, which is
@@ -197,7 +221,7 @@ impl Memory {
             }
             young += 1;
         }
-        self.spent += u64::from(entries) * self.costs.walk_ps;
+        self.pay_for_entries(u64::from(entries), young);
         self.promote(group, &used);
         if young * DENSE >= u64::from(entries) {
             self.lruvecs[group].walked.add(table, owner);

@@ -201,6 +201,7 @@ fn costs() -> Costs {
         draw_ps: 200_000,
         direct_ps: 500_000,
         walk_ps: 50_000,
+        walk_young_ps: 100_000,
         write_call_ps: 1_200_000,
         write_ps: 1_500_000,
         dirty_ps: 700_000,
