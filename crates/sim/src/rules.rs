@@ -62,7 +62,7 @@ pub(crate) struct Rules {
     /// do.
     pub(crate) aging_wakes_flushers: bool,
     /// MGLRU's first walk through page tables neither looks at the accessed bits above them nor
-    /// clears these, so that the second goes through them again.
+    /// clears these, so that the second goes through them again (since 6.12).
     pub(crate) first_walk_leaves_bits: bool,
     /// The multi-generation LRU as 6.1 has it: kswapd ages in a step of its own, and every group
     /// is visited (the groups' own LRU came with 6.3).

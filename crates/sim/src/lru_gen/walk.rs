@@ -88,8 +88,8 @@ impl Memory {
             owners.extend(swaps.then_some(ANON));
             owners.retain(|&owner| filter.has(table, owner));
             for owner in owners {
-                let is_unused = owner == ANON && !self.is_table_used(group, table);
-                if !(passes_over && is_unused) && self.walk_table(group, table, owner) {
+                let is_unused = passes_over && owner == ANON && !self.is_table_used(group, table);
+                if !is_unused && self.walk_table(group, table, owner) {
                     next.add(table, owner);
                 }
             }
