@@ -3,6 +3,7 @@
 
 use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
+use core::ops::Range;
 
 use crate::folio::{Flag, PageId, State};
 use crate::lruvec::Kind;
@@ -105,19 +106,17 @@ impl Memory {
     /// Whether a page table of anonymous memory was used since a walk went by, as far as its
     /// entries tell: a look around clears them, and leaves the entry above.
     fn is_table_used(&self, group: usize, table: PageId) -> bool {
-        let first = table * TABLE;
-        let end = (first + TABLE).min(self.folios.len() as PageId);
-        (first..end).any(|page| self.group(page) == group && self.is_used_by(page, ANON))
+        self.pages_of(table)
+            .any(|page| self.group(page) == group && self.is_used_by(page, ANON))
     }
 
     /// Walks the page table that a process has of a place; true where it is worth the next walk. Of
     /// a file, entries that map nothing count too.
     fn walk_table(&mut self, group: usize, table: PageId, owner: usize) -> bool {
-        let first = table * TABLE;
-        let end = (first + TABLE).min(self.folios.len() as PageId);
+        let pages = self.pages_of(table);
         let mut used = Vec::new();
         let mut entries = 0;
-        for page in first..end {
+        for page in pages.clone() {
             if self.group(page) == group
                 && let Some(young) = self.take_entry(page, owner)
             {
@@ -129,9 +128,15 @@ impl Memory {
         self.promote(group, &used);
         let all = match owner {
             ANON => entries,
-            _ => u64::from(end - first),
+            _ => pages.len() as u64,
         };
         used.len() as u64 * DENSE >= all && !used.is_empty()
+    }
+
+    /// The pages that a page table maps, as far as there are any.
+    fn pages_of(&self, table: PageId) -> Range<PageId> {
+        let first = table * TABLE;
+        first..(first + TABLE).min(self.folios.len() as PageId)
     }
 
     fn pay_for_entries(&mut self, entries: u64, young: u64) {
@@ -195,8 +200,7 @@ impl Memory {
     /// Looks at the entries around a page's in the table of one process.
     fn look_around_in(&mut self, group: usize, page: PageId, owner: usize) {
         let table = page / TABLE;
-        let begin = table * TABLE;
-        let end = (begin + TABLE).min(self.folios.len() as PageId);
+        let Range { start: begin, end } = self.pages_of(table);
         let start = page
             .saturating_sub(AROUND / 2)
             .clamp(begin, end.saturating_sub(AROUND).max(begin));
