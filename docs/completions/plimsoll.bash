@@ -308,7 +308,7 @@ _plimsoll() {
             return 0
             ;;
         plimsoll__subcmd__inspect)
-            opts="-h --from --at --save --interval --watch --json --check --charset --help"
+            opts="-h --from --at --save --interval --watch --section --brief --quiet --json --check --charset --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -328,6 +328,10 @@ _plimsoll() {
                     ;;
                 --interval)
                     COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --section)
+                    COMPREPLY=($(compgen -W "diagnosis memory zones available dirty lists reclaim refaults pressure swap huge-pages lru ksm control-groups check unreadable" -- "${cur}"))
                     return 0
                     ;;
                 --charset)

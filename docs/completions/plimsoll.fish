@@ -39,9 +39,27 @@ complete -c plimsoll -n "__fish_plimsoll_using_subcommand inspect" -l from -d 'S
 complete -c plimsoll -n "__fish_plimsoll_using_subcommand inspect" -l at -d 'Show the snapshot of this name [default: the last that has one]' -r
 complete -c plimsoll -n "__fish_plimsoll_using_subcommand inspect" -l save -d 'Save what was read as a capture, for --from, a bug report or a colleague' -r -F
 complete -c plimsoll -n "__fish_plimsoll_using_subcommand inspect" -l interval -d 'Seconds over which rates are taken; 0 takes none' -r
+complete -c plimsoll -n "__fish_plimsoll_using_subcommand inspect" -l section -d 'Show these sections alone [default: all, the diagnosis first]' -r -f -a "diagnosis\t'What is wrong, worst first'
+memory\t'What the memory is used for'
+zones\t'Free pages of each zone against its watermarks'
+available\t'How MemAvailable comes about'
+dirty\t'What may be dirty, and what is'
+lists\t'The page lists and what the next pass scans'
+reclaim\t'What reclaim did'
+refaults\t'Evicted pages that were needed again'
+pressure\t'Time in which tasks waited'
+swap\t'Swap areas and what swappiness does here'
+huge-pages\t'Transparent and reserved huge pages'
+lru\t'The multi-generation LRU'
+ksm\t'Samepage merging'
+control-groups\t'Control groups that bind memory'
+check\t'Our numbers against the kernel\'s'
+unreadable\t'What could not be read'"
 complete -c plimsoll -n "__fish_plimsoll_using_subcommand inspect" -l charset -d 'Draw with these characters [default: what the locale says]' -r -f -a "unicode\t'Box-drawing characters and arrows'
 ascii\t'Seven bits'"
 complete -c plimsoll -n "__fish_plimsoll_using_subcommand inspect" -l watch -d 'Show the state again after every interval, until interrupted'
+complete -c plimsoll -n "__fish_plimsoll_using_subcommand inspect" -l brief -d 'Show the diagnosis alone'
+complete -c plimsoll -n "__fish_plimsoll_using_subcommand inspect" -l quiet -d 'Show nothing: the exit code of --check answers'
 complete -c plimsoll -n "__fish_plimsoll_using_subcommand inspect" -l json -d 'Write JSON, one document in a line'
 complete -c plimsoll -n "__fish_plimsoll_using_subcommand inspect" -l check -d 'Answer by the exit code whether every recomputed number equals the kernel\'s: 0 yes, 1 no, 2 nothing could be recomputed'
 complete -c plimsoll -n "__fish_plimsoll_using_subcommand inspect" -s h -l help -d 'Print help (see more with \'--help\')'

@@ -15,7 +15,7 @@ use mm::capture::{Capture, Frame};
 
 use crate::exit::ExitCode;
 use crate::term::{self, Canvas, Charset};
-use crate::view::View;
+use crate::view::{Section, View};
 
 /// Show the state of this machine's memory in the kernel's own terms
 ///
@@ -41,6 +41,20 @@ pub(crate) struct Args {
     /// Show the state again after every interval, until interrupted
     #[arg(long)]
     watch: bool,
+    /// Show these sections alone [default: all, the diagnosis first]
+    #[arg(
+        long,
+        value_name = "NAME",
+        value_delimiter = ',',
+        conflicts_with = "json"
+    )]
+    section: Vec<Section>,
+    /// Show the diagnosis alone
+    #[arg(long, conflicts_with_all = ["section", "json"])]
+    brief: bool,
+    /// Show nothing: the exit code of --check answers
+    #[arg(long, conflicts_with_all = ["section", "brief", "json", "watch"], requires = "check")]
+    quiet: bool,
     /// Write JSON, one document in a line
     #[arg(long)]
     json: bool,
@@ -133,12 +147,20 @@ fn place(args: &Args) -> String {
 
 fn show(view: &View, args: &Args) -> anyhow::Result<()> {
     let mut out = term::out();
-    if args.json {
-        writeln!(out, "{}", view.json())?;
-    } else {
-        out.write_all(view.text(canvas(args)).as_bytes())?;
+    match (args.json, args.quiet) {
+        (_, true) => return Ok(()),
+        (true, _) => writeln!(out, "{}", view.json())?,
+        _ => out.write_all(view.text(canvas(args), &shown(args)).as_bytes())?,
     }
     Ok(out.flush()?)
+}
+
+/// The sections that were asked for; none are all.
+fn shown(args: &Args) -> Vec<Section> {
+    match args.brief {
+        true => vec![Section::Diagnosis],
+        false => args.section.clone(),
+    }
 }
 
 fn show_live(view: &View, args: &Args, rows: usize) -> anyhow::Result<()> {

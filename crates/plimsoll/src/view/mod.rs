@@ -7,6 +7,7 @@ mod available;
 mod check;
 mod control_groups;
 mod dirty;
+mod findings;
 mod flush;
 mod huge_pages;
 mod interval;
@@ -21,6 +22,7 @@ pub(crate) mod page;
 mod pressure;
 mod reclaim;
 mod refaults;
+mod sections;
 pub(crate) mod share;
 mod swap;
 mod unreadable;
@@ -37,6 +39,7 @@ use self::available::Available;
 use self::check::Check;
 use self::control_groups::Groups;
 use self::dirty::Dirty;
+use self::findings::{Findings, Looked};
 use self::huge_pages::HugePages;
 use self::interval::Interval;
 use self::ksm::Merging;
@@ -48,6 +51,7 @@ use self::page::Page;
 use self::pressure::Pressure;
 use self::reclaim::Reclaim;
 use self::refaults::Refaults;
+pub(crate) use self::sections::Section;
 use self::swap::Swap;
 use self::unreadable::Unreadable;
 use self::watermark_rule::WatermarkRule;
@@ -63,6 +67,8 @@ pub(crate) struct View {
     schema: &'static str,
     version: u32,
     machine: Machine,
+    #[serde(flatten)]
+    findings: Findings,
     memory: Option<Memory>,
     zones: Vec<Zone>,
     watermark_rule: WatermarkRule,
@@ -114,6 +120,10 @@ impl View {
             schema: "plimsoll-inspect",
             version: VERSION,
             machine: Machine::of(&snapshot, frame),
+            findings: Findings::of(&Looked {
+                snapshot: &snapshot,
+                interval: interval.as_ref(),
+            }),
             memory: Memory::of(&snapshot),
             zones: zones::zones(&snapshot),
             watermark_rule: WatermarkRule::of(&snapshot),
@@ -131,44 +141,6 @@ impl View {
             checks,
             unreadable: unreadable::unreadable(note, &snapshot.errors),
         }
-    }
-
-    /// The page of text.
-    pub(crate) fn text(&self, canvas: Canvas) -> String {
-        let mut page = Page::new(canvas);
-        self.machine.write(&mut page);
-        self.memory
-            .iter()
-            .for_each(|section| section.write(&mut page));
-        zones::write(&self.zones, &self.watermark_rule, &mut page);
-        self.available
-            .iter()
-            .for_each(|section| section.write(&mut page));
-        self.dirty
-            .iter()
-            .for_each(|section| section.write(&mut page));
-        self.lists
-            .iter()
-            .for_each(|section| section.write(&mut page));
-        self.reclaim
-            .iter()
-            .for_each(|section| section.write(&mut page));
-        self.refaults
-            .iter()
-            .for_each(|section| section.write(&mut page));
-        pressure::write(&self.pressure, &mut page);
-        self.swap
-            .iter()
-            .for_each(|section| section.write(&mut page));
-        self.huge_pages
-            .iter()
-            .for_each(|section| section.write(&mut page));
-        lru_gen::write(self.lru_gen.as_ref(), &mut page);
-        self.ksm.iter().for_each(|section| section.write(&mut page));
-        self.control_groups.write(&mut page);
-        check::write(&self.checks, &mut page);
-        unreadable::write(&self.unreadable, &mut page);
-        page.into_text()
     }
 
     /// What moves, most telling first, for a terminal that shows it again and again.

@@ -92,9 +92,28 @@ impl Page {
 
     /// Prose between `indent` and the right edge.
     pub(crate) fn paragraph(&mut self, indent: usize, text: &str) {
-        let room = self.canvas.width.saturating_sub(indent).max(20);
-        for line in wrap(text, room) {
-            self.line(format!("{:indent$}{line}", ""));
+        self.styled_item(indent, "", text, std::convert::identity);
+    }
+
+    /// Prose that begins with a mark, under which no further line begins.
+    pub(crate) fn item(&mut self, indent: usize, mark: &str, text: &str) {
+        self.styled_item(indent, mark, text, std::convert::identity);
+    }
+
+    /// As [`Page::item`], its lines in a style.
+    pub(crate) fn styled_item<T: fmt::Display>(
+        &mut self,
+        indent: usize,
+        mark: &str,
+        text: &str,
+        style: fn(String) -> T,
+    ) {
+        let hanging = indent + mark.chars().count();
+        let room = self.canvas.width.saturating_sub(hanging).max(20);
+        for (line, number) in wrap(text, room).into_iter().zip(0..) {
+            let mark = if number == 0 { mark } else { "" };
+            let before = format!("{:indent$}{mark}", "");
+            self.line(format!("{before:hanging$}{}", style(line)));
         }
     }
 }

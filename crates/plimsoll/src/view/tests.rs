@@ -19,7 +19,7 @@ fn check(files: &[(&str, &str)], heading: &str, expected: &Expect) {
         width: 80,
         charset: Charset::Unicode,
     };
-    let text = view.text(canvas);
+    let text = view.text(canvas, &[]);
     let plain = text
         .replace("\x1b[0m", "")
         .replace("\x1b[1m", "")

@@ -1,0 +1,113 @@
+//! The sections of the page, in their order, and which of them are shown.
+
+use super::page::Page;
+use super::{View, check, lru_gen, pressure, unreadable, zones};
+use crate::term::Canvas;
+
+/// One part of the page, as `--section` names it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum Section {
+    /// What is wrong, worst first
+    Diagnosis,
+    /// What the memory is used for
+    Memory,
+    /// Free pages of each zone against its watermarks
+    Zones,
+    /// How MemAvailable comes about
+    Available,
+    /// What may be dirty, and what is
+    Dirty,
+    /// The page lists and what the next pass scans
+    Lists,
+    /// What reclaim did
+    Reclaim,
+    /// Evicted pages that were needed again
+    Refaults,
+    /// Time in which tasks waited
+    Pressure,
+    /// Swap areas and what swappiness does here
+    Swap,
+    /// Transparent and reserved huge pages
+    HugePages,
+    /// The multi-generation LRU
+    Lru,
+    /// Samepage merging
+    Ksm,
+    /// Control groups that bind memory
+    ControlGroups,
+    /// Our numbers against the kernel's
+    Check,
+    /// What could not be read
+    Unreadable,
+}
+
+/// Writes a section of a view.
+type Writer = fn(&View, &mut Page);
+
+/// Every section with its writer, in the order of the page.
+const SECTIONS: &[(Section, Writer)] = &[
+    (Section::Diagnosis, |view, page| view.findings.write(page)),
+    (Section::Memory, |view, page| {
+        each(&view.memory, |it| it.write(page))
+    }),
+    (Section::Zones, |view, page| {
+        zones::write(&view.zones, &view.watermark_rule, page)
+    }),
+    (Section::Available, |view, page| {
+        each(&view.available, |it| it.write(page))
+    }),
+    (Section::Dirty, |view, page| {
+        each(&view.dirty, |it| it.write(page))
+    }),
+    (Section::Lists, |view, page| {
+        each(&view.lists, |it| it.write(page))
+    }),
+    (Section::Reclaim, |view, page| {
+        each(&view.reclaim, |it| it.write(page))
+    }),
+    (Section::Refaults, |view, page| {
+        each(&view.refaults, |it| it.write(page))
+    }),
+    (Section::Pressure, |view, page| {
+        pressure::write(&view.pressure, page)
+    }),
+    (Section::Swap, |view, page| {
+        each(&view.swap, |it| it.write(page))
+    }),
+    (Section::HugePages, |view, page| {
+        each(&view.huge_pages, |it| it.write(page))
+    }),
+    (Section::Lru, |view, page| {
+        lru_gen::write(view.lru_gen.as_ref(), page)
+    }),
+    (Section::Ksm, |view, page| {
+        each(&view.ksm, |it| it.write(page))
+    }),
+    (Section::ControlGroups, |view, page| {
+        view.control_groups.write(page)
+    }),
+    (Section::Check, |view, page| {
+        check::write(&view.checks, page)
+    }),
+    (Section::Unreadable, |view, page| {
+        unreadable::write(&view.unreadable, page)
+    }),
+];
+
+fn each<T>(section: &Option<T>, write: impl FnOnce(&T)) {
+    section.as_ref().map(write).unwrap_or_default();
+}
+
+impl View {
+    /// The page of text with these sections; with none named, all of them.
+    pub(crate) fn text(&self, canvas: Canvas, shown: &[Section]) -> String {
+        let mut page = Page::new(canvas);
+        self.machine.write(&mut page);
+        for (section, write) in SECTIONS {
+            if shown.is_empty() || shown.contains(section) {
+                write(self, &mut page);
+            }
+        }
+        page.into_text()
+    }
+}
