@@ -14,6 +14,7 @@ use mm::capture::Frame;
 use mm::units::Nanos;
 
 use crate::Root;
+use crate::covered::{self, COVERED};
 use crate::facts::{FACTS, Facts};
 use crate::groups::{self, GROUPS};
 
@@ -114,6 +115,9 @@ pub fn full(root: &Root, at: Nanos) -> Frame {
     reading.generations();
     reading.control_groups();
     reading.note(FACTS, Facts::read(root).to_text());
+    if let Some(note) = covered::note(root) {
+        reading.note(COVERED, note);
+    }
     reading.finish()
 }
 

@@ -1,5 +1,6 @@
 //! Which machine this is, and from where it is seen.
 
+use host::covered::COVERED;
 use host::facts::{FACTS, Facts, Place, Platform};
 use mm::capture::Frame;
 use mm::snapshot::Snapshot;
@@ -21,8 +22,18 @@ pub(crate) struct Machine {
     platform: &'static str,
     place: &'static str,
     reader: &'static str,
+    /// Kernel files that a mount lies over, with its file system.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    covered: Vec<Covered>,
     #[serde(skip)]
     facts: Facts,
+}
+
+/// A kernel file or folder, and the file system that is mounted over it.
+#[derive(Debug, Serialize)]
+struct Covered {
+    path: String,
+    file_system: String,
 }
 
 impl Machine {
@@ -41,6 +52,7 @@ impl Machine {
             platform: facts.platform.word(),
             place: facts.place.word(),
             reader: facts.reader.word(),
+            covered: covered(frame.file(COVERED).unwrap_or_default()),
             facts,
         }
     }
@@ -70,7 +82,23 @@ impl Machine {
                 what a container may use is set by its control groups.",
             );
         }
+        for covered in &self.covered {
+            let text = format!(
+                "/{} is covered by {}: what it shows is not the kernel's, or not the machine's.",
+                covered.path, covered.file_system
+            );
+            page.paragraph(2, &text);
+        }
     }
+}
+
+fn covered(note: &str) -> Vec<Covered> {
+    let lines = note.lines().filter_map(|line| line.split_once('\t'));
+    let covered = lines.map(|(path, file_system)| Covered {
+        path: path.to_owned(),
+        file_system: file_system.to_owned(),
+    });
+    covered.collect()
 }
 
 fn span(seconds: u64) -> String {
