@@ -38,6 +38,7 @@ pub mod process;
 pub mod psi;
 pub mod recompute;
 pub mod release;
+pub mod rules;
 pub mod scenario;
 pub mod settings;
 pub mod snapshot;

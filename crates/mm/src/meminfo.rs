@@ -102,16 +102,34 @@ impl Meminfo {
     /// # Errors
     /// The first line that is not "NAME: NUMBER kB", or a text without any.
     pub fn parse(text: &str) -> Result<Self, ParseError> {
-        let mut meminfo = Self::default();
-        for line in lines(PATH, text) {
-            let (item, value) = line.key_number()?;
-            meminfo.set(item, line.amount(item, value)?);
-        }
-        match meminfo == Self::default() {
-            true => Err(ParseError::new(PATH, 1, "", "lines of \"NAME: NUMBER kB\"")),
-            false => Ok(meminfo),
+        match Self::read(text) {
+            (_, Some(error)) => Err(error),
+            (meminfo, None) => meminfo.ok_or_else(nothing),
         }
     }
+
+    /// Reads the lines that can be read, and keeps the error of the first that cannot: a paste may
+    /// be cut off. `None` where no line can.
+    #[must_use]
+    pub fn read(text: &str) -> (Option<Self>, Option<ParseError>) {
+        let (mut meminfo, mut first) = (Self::default(), None);
+        for line in lines(PATH, text) {
+            let item = line.key_number();
+            let amount = item.and_then(|(item, value)| Ok((item, line.amount(item, value)?)));
+            match amount {
+                Ok((item, amount)) => meminfo.set(item, amount),
+                Err(error) => first = first.or(Some(error)),
+            }
+        }
+        match meminfo == Self::default() {
+            true => (None, Some(first.unwrap_or_else(nothing))),
+            false => (Some(meminfo), first),
+        }
+    }
+}
+
+fn nothing() -> ParseError {
+    ParseError::new(PATH, 1, "", "lines of \"NAME: NUMBER kB\"")
 }
 
 #[cfg(test)]
@@ -137,5 +155,8 @@ mod tests {
         let error = Meminfo::parse("MemTotal: 1 kB\nMemFree: many kB\n").expect_err("no number");
         assert_eq!((error.line, error.item.as_str()), (2, "MemFree"));
         assert!(Meminfo::parse("").is_err());
+        let (read, error) = Meminfo::read("MemTotal: 1 kB\nMemFree: 2 kB\nMemAvai");
+        assert_eq!(read.expect("two lines").mem_free, Some(Kib(2)));
+        assert_eq!(error.expect("the third").line, 3);
     }
 }

@@ -22,7 +22,7 @@ use crate::process::KsmStat;
 use crate::psi::Psi;
 use crate::stat::{self, CpuTimes};
 use crate::swaps::{self, Swaps};
-use crate::text::ParseError;
+use crate::text::{ParseError, number};
 use crate::thp::{self, Thp};
 use crate::units::{Nanos, PageSize};
 use crate::vmstat::{self, Vmstat};
@@ -33,6 +33,12 @@ use crate::zram::{self, Zram};
 /// `memory_recursiveprot` (`yes` or `no`) are among them.
 pub const FACTS: &str = "plimsoll/facts";
 
+/// Path of the note of what could not be read, which a reader of a live machine leaves.
+const UNREADABLE: &str = "plimsoll/unreadable";
+
+/// Folder of the pools of huge pages.
+const POOLS: &str = "sys/kernel/mm/hugepages/hugepages-";
+
 /// The state of a machine at one moment. What the frame did not hold is `None` or empty.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Snapshot {
@@ -42,8 +48,17 @@ pub struct Snapshot {
     pub label: Option<String>,
     /// The kernel's release, as `uname -r` prints it.
     pub release: Option<String>,
-    /// The size of a base page; 4 KiB where the frame does not say.
+    /// The size of a base page; see [`Snapshot::page_source`].
     pub page: PageSize,
+    /// Where the page size is known from.
+    pub page_source: PageSource,
+    /// Whether a live machine was read, so that what is missing is missing there: the frame says
+    /// what could not be read, or who read it. Of a paste nothing follows from absence.
+    pub is_live: bool,
+    /// Whether the frame has any file below `/sys/kernel/mm`.
+    pub has_sys_mm: bool,
+    /// Whether boosts of zones were found in the marks of a kernel that does not print them.
+    pub hidden_boost: bool,
     /// `/proc/meminfo`.
     pub meminfo: Option<Meminfo>,
     /// `/proc/vmstat`.
@@ -66,6 +81,8 @@ pub struct Snapshot {
     pub pressure: Pressure,
     /// `/sys/kernel/mm/transparent_hugepage`.
     pub thp: Option<Thp>,
+    /// `/sys/kernel/mm/hugepages`: the pools, by the size of a page in KiB.
+    pub pools: BTreeMap<u64, Pool>,
     /// `/sys/kernel/mm/ksm`.
     pub ksm: Option<Ksm>,
     /// What samepage merging does for each process that the capture names.
@@ -87,6 +104,29 @@ pub struct Snapshot {
     pub tunables: BTreeMap<&'static str, String>,
     /// The files that could not be read.
     pub errors: Vec<ParseError>,
+}
+
+/// Where the page size is known from.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum PageSource {
+    /// Nowhere: 4 KiB are assumed.
+    #[default]
+    Assumed,
+    /// The numbers force it.
+    Inferred,
+    /// The note of facts tells it.
+    Told,
+}
+
+/// A pool of huge pages. What was not read is 0.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Pool {
+    /// Huge pages (`nr_hugepages`).
+    pub all: u64,
+    /// Of them, those that nobody uses (`free_hugepages`).
+    pub free: u64,
+    /// Of the free ones, those that are promised (`resv_hugepages`).
+    pub promised: u64,
 }
 
 /// Stalls for each resource.
@@ -131,6 +171,13 @@ impl Snapshot {
                 snapshot.tunables.insert(tunable.name, value);
             }
         }
+        snapshot.has_sys_mm = frame
+            .files
+            .keys()
+            .any(|path| path.starts_with("sys/kernel/mm/"));
+        snapshot.is_live |= frame.file(UNREADABLE).is_some();
+        snapshot.infer_page_size();
+        snapshot.find_hidden_boosts();
         snapshot
     }
 
@@ -154,9 +201,17 @@ impl Snapshot {
 
     fn read(&mut self, path: &str, text: &str) -> Result<(), ParseError> {
         match path {
-            meminfo::PATH => self.meminfo = Some(Meminfo::parse(text)?),
-            vmstat::PATH => self.vmstat = Some(Vmstat::parse(text)?),
-            zoneinfo::PATH => self.zoneinfo = Some(Zoneinfo::parse(text)?),
+            meminfo::PATH => {
+                let (meminfo, error) = Meminfo::read(text);
+                self.meminfo = meminfo;
+                self.errors.extend(error);
+            }
+            vmstat::PATH => {
+                let (vmstat, error) = Vmstat::read(text);
+                self.vmstat = vmstat;
+                self.errors.extend(error);
+            }
+            zoneinfo::PATH => self.read_zoneinfo(text)?,
             buddyinfo::PATH => self.buddyinfo = Some(Buddyinfo::parse(text)?),
             pagetypeinfo::PATH => self.pagetypeinfo = Some(Pagetypeinfo::parse(text)?),
             swaps::PATH => self.swaps = Some(Swaps::parse(text)?),
@@ -179,7 +234,34 @@ impl Snapshot {
     fn read_facts(&mut self, text: &str) -> Result<(), ParseError> {
         let recursive = fact(text, "memory_recursiveprot");
         self.recursive_protection = recursive.map(|(value, _)| value == "yes");
-        self.page = page_size(text)?;
+        self.is_live |= fact(text, "reader").is_some();
+        if let Some(page) = page_size(text)? {
+            self.page = page;
+            self.page_source = PageSource::Told;
+        }
+        Ok(())
+    }
+
+    fn read_zoneinfo(&mut self, text: &str) -> Result<(), ParseError> {
+        let mut info = Zoneinfo::parse(text)?;
+        self.errors.append(&mut info.left_out);
+        self.zoneinfo = Some(info);
+        Ok(())
+    }
+
+    /// A file of a pool: `2048kB/nr_hugepages`.
+    fn read_pool(&mut self, path: &str, rest: &str, text: &str) -> Result<(), ParseError> {
+        let Some((Ok(size), file)) = rest.split_once("kB/").map(|(size, f)| (size.parse(), f))
+        else {
+            return Ok(());
+        };
+        let pool = self.pools.entry(size).or_default();
+        match file {
+            "nr_hugepages" => pool.all = number(path, text)?,
+            "free_hugepages" => pool.free = number(path, text)?,
+            "resv_hugepages" => pool.promised = number(path, text)?,
+            _ => {}
+        }
         Ok(())
     }
 
@@ -187,6 +269,9 @@ impl Snapshot {
     fn read_folder(&mut self, path: &str, text: &str) -> Result<(), ParseError> {
         if path.starts_with(thp::DIR) {
             return self.thp.get_or_insert_default().read(path, text);
+        }
+        if let Some(rest) = path.strip_prefix(POOLS) {
+            return self.read_pool(path, rest, text);
         }
         if path.starts_with(ksm::DIR) {
             return self.ksm.get_or_insert_default().read(path, text);
@@ -224,12 +309,12 @@ fn fact<'a>(text: &'a str, key: &str) -> Option<(&'a str, usize)> {
 }
 
 /// The page size that the note of facts tells.
-fn page_size(text: &str) -> Result<PageSize, ParseError> {
+fn page_size(text: &str) -> Result<Option<PageSize>, ParseError> {
     let Some((size, line)) = fact(text, "page_size") else {
-        return Ok(PageSize::default());
+        return Ok(None);
     };
     let page = size.parse().ok().and_then(PageSize::new);
-    page.ok_or_else(|| {
+    page.map(Some).ok_or_else(|| {
         ParseError::new(
             FACTS,
             line,
@@ -317,6 +402,40 @@ mod tests {
             (snapshot.at, snapshot.label.as_deref()),
             (Nanos(7), Some("idle"))
         );
+    }
+
+    #[test]
+    fn the_page_size_is_told_or_forced_by_the_numbers_or_assumed() {
+        let source = |files: &[(&str, &str)]| {
+            let snapshot = Snapshot::parse(&frame(files));
+            (snapshot.page.kib(), snapshot.page_source)
+        };
+        let meminfo = (
+            "proc/meminfo",
+            "MemTotal: 8000000 kB\nMemFree: 4000000 kB\n",
+        );
+        let vmstat = ("proc/vmstat", "nr_free_pages 62600\n");
+        assert_eq!(source(&[meminfo]), (4, PageSource::Assumed));
+        assert_eq!(source(&[meminfo, vmstat]), (64, PageSource::Inferred));
+        let told = (FACTS, "page_size\t16384\n");
+        assert_eq!(source(&[meminfo, vmstat, told]), (16, PageSource::Told));
+    }
+
+    #[test]
+    fn pools_of_huge_pages_are_read_by_size() {
+        let pool = |file: &str| alloc::format!("sys/kernel/mm/hugepages/hugepages-{file}");
+        let (all, free) = (
+            pool("1048576kB/nr_hugepages"),
+            pool("1048576kB/free_hugepages"),
+        );
+        let snapshot = Snapshot::parse(&frame(&[(&all, "16\n"), (&free, "4\n")]));
+        let read = Pool {
+            all: 16,
+            free: 4,
+            promised: 0,
+        };
+        assert_eq!(snapshot.pools.get(&1_048_576), Some(&read));
+        assert!(snapshot.has_sys_mm && !snapshot.is_live);
     }
 
     #[test]

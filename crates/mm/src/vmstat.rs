@@ -4,7 +4,7 @@
 //! readings has counters only.
 
 use crate::items::Items;
-use crate::text::ParseError;
+use crate::text::{ParseError, lines};
 
 /// Path without the leading slash.
 pub const PATH: &str = "proc/vmstat";
@@ -57,6 +57,23 @@ impl Vmstat {
     /// The first line that is not "NAME NUMBER", or a text without any.
     pub fn parse(text: &str) -> Result<Self, ParseError> {
         Items::parse(PATH, text).map(Self)
+    }
+
+    /// Reads the lines that can be read, and keeps the error of the first that cannot: a paste may
+    /// be cut off. `None` where no line can.
+    #[must_use]
+    pub fn read(text: &str) -> (Option<Self>, Option<ParseError>) {
+        let (mut items, mut first) = (Items::default(), None);
+        for line in lines(PATH, text) {
+            match line.key_number() {
+                Ok((item, value)) => items.push(item, value),
+                Err(error) => first = first.or(Some(error)),
+            }
+        }
+        match items.is_empty() {
+            true => (None, first.or_else(|| Self::parse(text).err())),
+            false => (Some(Self(items)), first),
+        }
     }
 
     /// The number of this item.
@@ -148,5 +165,8 @@ mod tests {
     fn a_line_without_a_number_is_named() {
         let error = Vmstat::parse("pgfault 1\npgmajfault\n").expect_err("no number");
         assert_eq!((error.line, error.item.as_str()), (2, "pgmajfault"));
+        let (read, error) = Vmstat::read("pgfault 1\npgmajf");
+        assert_eq!(read.expect("one line").get("pgfault"), Some(1));
+        assert_eq!(error.expect("the other").line, 2);
     }
 }

@@ -1,10 +1,22 @@
 //! MemAvailable, term by term: what can be had without swapping.
 //!
-//! `si_mem_available` (`mm/show_mem.c`, before 6.4 `mm/page_alloc.c`); compared with 6.1, 6.12 and
-//! 6.18. It subtracts the *high* marks, in `totalreserve`, which is why raising
-//! `vm.min_free_kbytes` by x lowers it by 1.5 x.
+//! `si_mem_available` (`mm/show_mem.c`, before 6.4 `mm/page_alloc.c`); compared with 4.1, 4.18,
+//! 6.1, 6.12 and 6.18. Since 4.5 it subtracts the *high* marks, in `totalreserve`, which is why
+//! raising `vm.min_free_kbytes` by x lowers it by 1.5 x. Before 3.14 no kernel prints it.
 
 use crate::units::Pages;
+
+/// What is taken off, and what is added.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Rule {
+    /// The low marks of all zones are taken off free pages. So from 3.14 to 4.4.
+    LowMarks,
+    /// `totalreserve` is. So from 4.5 to 4.16, and since 4.20.
+    #[default]
+    Reserve,
+    /// So too, and what an item without a name holds is added. So from 4.17 to 4.19.
+    Nameless,
+}
 
 /// What the estimate is made of.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -26,12 +38,14 @@ pub struct Inputs {
 pub struct Available {
     /// Free pages.
     pub free: Pages,
-    /// Taken off: pages that no user can have.
+    /// Taken off: pages that no user can have; by [`Rule::LowMarks`] the low marks.
     pub totalreserve: Pages,
     /// Added: page cache, all but the part that is needed.
     pub file: Pages,
     /// Added: reclaimable kernel memory, all but the part that is needed.
     pub reclaimable: Pages,
+    /// Added: the item without a name, in pages; by [`Rule::Nameless`] alone.
+    pub nameless: Pages,
     /// What they come to; never below zero.
     pub total: Pages,
 }
@@ -40,6 +54,21 @@ pub struct Available {
 /// but no more than the sum of the low marks.
 #[must_use]
 pub fn available(inputs: Inputs) -> Available {
+    available_by(Rule::Reserve, inputs, Pages::ZERO)
+}
+
+/// Adds up the estimate by the rule of a release; `nameless` are the pages of the item without a
+/// name, its bytes over the page size.
+#[must_use]
+pub fn available_by(rule: Rule, inputs: Inputs, nameless: Pages) -> Available {
+    let taken = match rule {
+        Rule::LowMarks => inputs.low_watermarks,
+        Rule::Reserve | Rule::Nameless => inputs.totalreserve,
+    };
+    let nameless = match rule {
+        Rule::Nameless => nameless,
+        Rule::LowMarks | Rule::Reserve => Pages::ZERO,
+    };
     let usable = |amount: Pages| {
         let needed = Pages(amount.0 / 2).min(inputs.low_watermarks);
         amount.saturating_sub(needed)
@@ -48,10 +77,11 @@ pub fn available(inputs: Inputs) -> Available {
     let sum = inputs.free.saturating_add(file).saturating_add(reclaimable);
     Available {
         free: inputs.free,
-        totalreserve: inputs.totalreserve,
+        totalreserve: taken,
         file,
         reclaimable,
-        total: sum.saturating_sub(inputs.totalreserve),
+        nameless,
+        total: sum.saturating_add(nameless).saturating_sub(taken),
     }
 }
 
@@ -93,6 +123,22 @@ mod tests {
             };
             assert_eq!(available(inputs).total, told, "{row:?}");
         }
+    }
+
+    #[test]
+    fn each_release_takes_off_and_adds_its_own() {
+        let inputs = Inputs {
+            free: Pages(504),
+            totalreserve: Pages(459),
+            file: Pages(7962),
+            reclaimable: Pages(2684),
+            low_watermarks: Pages(382),
+        };
+        let total = |rule| available_by(rule, inputs, Pages(131)).total;
+        assert_eq!(total(Rule::LowMarks), Pages(10_004), "as 4.1.25 printed");
+        assert_eq!(total(Rule::Reserve), Pages(9927));
+        assert_eq!(total(Rule::Nameless), Pages(9927 + 131));
+        assert_eq!(available(inputs).total, total(Rule::Reserve));
     }
 
     #[test]

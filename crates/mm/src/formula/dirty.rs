@@ -2,8 +2,8 @@
 //! threshold, at which writers wait.
 //!
 //! `global_dirtyable_memory` and `domain_dirty_limits` in `mm/page-writeback.c`; equal to
-//! `nr_dirty_background_threshold` and `nr_dirty_threshold` in `/proc/vmstat` on 6.1, 6.12 and 6.18
-//! (64-bit kernels; with high memory the dirtyable pages are fewer).
+//! `nr_dirty_background_threshold` and `nr_dirty_threshold` in `/proc/vmstat` on 3.2, 4.1, 4.18,
+//! 6.1, 6.12 and 6.18. With high memory the dirtyable pages are fewer.
 
 use crate::formula::mul_div;
 use crate::units::{Bytes, PageSize, Pages};
@@ -16,6 +16,41 @@ pub enum Amount {
     Ratio(u64),
     /// So many bytes; the ratio file reads 0.
     Bytes(Bytes),
+}
+
+/// What ratios are taken of.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum DirtyableRule {
+    /// Free pages, the file lists, and the anonymous lists while swap is free. So before 3.3.
+    WithAnonymous,
+    /// So too, less the reserve. So from 3.3 to 3.13.
+    WithAnonymousBeyondReserve,
+    /// Free pages beyond the reserve, and the file lists. So since 3.14.
+    #[default]
+    FileBeyondReserve,
+}
+
+/// What a percent of the dirtyable memory is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum PercentRule {
+    /// A whole hundredth. So before 4.7.
+    Hundredths,
+    /// In units of 1/page size, rounded down: 20 % of a 4 KiB page is 819/4096. So since 4.7.
+    #[default]
+    OfPageSize,
+}
+
+/// What the dirtyable memory is made of.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Dirtyable {
+    /// Free pages.
+    pub free: Pages,
+    /// [`crate::formula::reserve::totalreserve`].
+    pub totalreserve: Pages,
+    /// Pages on both file lists.
+    pub file: Pages,
+    /// Pages on both anonymous lists, where any swap is free; else none.
+    pub anonymous: Pages,
 }
 
 /// Both thresholds in pages.
@@ -37,11 +72,17 @@ impl Amount {
         }
     }
 
-    /// The ratio is taken in units of 1/page size, rounded down: 20 % of a 4 KiB page is 819/4096.
     fn pages(self, dirtyable: Pages, page: PageSize) -> Pages {
-        match self {
-            Self::Bytes(bytes) => bytes.pages_ceil(page),
-            Self::Ratio(percent) => {
+        self.pages_by(PercentRule::OfPageSize, dirtyable, page)
+    }
+
+    fn pages_by(self, rule: PercentRule, dirtyable: Pages, page: PageSize) -> Pages {
+        match (self, rule) {
+            (Self::Bytes(bytes), _) => bytes.pages_ceil(page),
+            (Self::Ratio(percent), PercentRule::Hundredths) => {
+                Pages(mul_div(dirtyable.0, percent, 100))
+            }
+            (Self::Ratio(percent), PercentRule::OfPageSize) => {
                 let ratio = percent.saturating_mul(page.bytes()) / 100;
                 Pages(mul_div(dirtyable.0, ratio, page.bytes()))
             }
@@ -118,6 +159,48 @@ pub fn node_limit(dirty: Amount, machine: Pages, own: Pages, page: PageSize) -> 
 pub fn dirtyable(free: Pages, totalreserve: Pages, file: Pages) -> Pages {
     let free = free.saturating_sub(totalreserve);
     free.saturating_add(file).saturating_add(Pages(1))
+}
+
+impl Dirtyable {
+    /// The memory by the rule of a release, without what is in high memory. Never zero.
+    #[must_use]
+    pub fn by(self, rule: DirtyableRule) -> Pages {
+        match rule {
+            DirtyableRule::WithAnonymous => dirtyable(
+                self.free.saturating_add(self.anonymous),
+                Pages::ZERO,
+                self.file,
+            ),
+            DirtyableRule::WithAnonymousBeyondReserve => dirtyable(
+                self.free
+                    .saturating_add(self.file)
+                    .saturating_add(self.anonymous),
+                self.totalreserve,
+                Pages::ZERO,
+            ),
+            DirtyableRule::FileBeyondReserve => dirtyable(self.free, self.totalreserve, self.file),
+        }
+    }
+
+    /// Less what high memory has of it, where that may not be dirty (`vm.highmem_is_dirtyable` is 0
+    /// as the kernel starts; `highmem_dirtyable_memory`). Never zero.
+    #[must_use]
+    pub fn below(self, high: Self, rule: DirtyableRule) -> Pages {
+        let (all, high) = (self.by(rule), high.by(rule).saturating_sub(Pages(1)));
+        all.saturating_sub(high).max(Pages(1))
+    }
+}
+
+/// The thresholds by the percent rule of a release.
+#[must_use]
+pub fn thresholds_by(
+    rule: PercentRule,
+    [background, dirty]: [Amount; 2],
+    dirtyable: Pages,
+    page: PageSize,
+) -> Thresholds {
+    let pages = |amount: Amount| amount.pages_by(rule, dirtyable, page);
+    Thresholds::of(pages(background), pages(dirty))
 }
 
 /// The thresholds. A background threshold that is not below the other becomes half of it: with both
@@ -209,6 +292,59 @@ mod tests {
         let limit = |dirty| node_limit(dirty, Pages(100_000), Pages(25_000), PAGE);
         assert_eq!(limit(Amount::Ratio(40)), Pages(10_000));
         assert_eq!(limit(Amount::Bytes(Bytes(8000 * 4096 + 1))), Pages(2000));
+    }
+
+    #[test]
+    fn before_3_3_the_reserve_counts_and_so_do_anonymous_pages_while_swap_is_free() {
+        let memory = Dirtyable {
+            free: Pages(1_435_033),
+            totalreserve: Pages(36_000),
+            file: Pages(458_464),
+            anonymous: Pages(19_004),
+        };
+        let of = memory.by(DirtyableRule::WithAnonymous);
+        assert_eq!(of, Pages(1_912_502), "as 3.2 has it");
+        let amounts = [Amount::Ratio(5), Amount::Ratio(10)];
+        let limits = thresholds_by(PercentRule::Hundredths, amounts, of, PAGE);
+        assert_eq!(
+            (limits.background, limits.dirty),
+            (Pages(95_625), Pages(191_250))
+        );
+        let beyond = memory.by(DirtyableRule::WithAnonymousBeyondReserve);
+        assert_eq!(beyond, Pages(1_912_502 - 36_000));
+        let file = memory.by(DirtyableRule::FileBeyondReserve);
+        assert_eq!(file, Pages(1_912_502 - 36_000 - 19_004));
+    }
+
+    #[test]
+    fn a_percent_is_a_hundredth_before_4_7() {
+        let limits = |rule| {
+            let amounts = [Amount::Ratio(10), Amount::Ratio(20)];
+            thresholds_by(rule, amounts, Pages(8008), PAGE)
+        };
+        assert_eq!(limits(PercentRule::Hundredths).background, Pages(800));
+        assert_eq!(limits(PercentRule::OfPageSize).background, Pages(799));
+        assert_eq!(limits(PercentRule::Hundredths).dirty, Pages(1601));
+    }
+
+    #[test]
+    fn what_high_memory_has_may_not_be_dirty() {
+        let all = Dirtyable {
+            free: Pages(1000),
+            totalreserve: Pages(100),
+            file: Pages(500),
+            anonymous: Pages::ZERO,
+        };
+        let high = Dirtyable {
+            free: Pages(600),
+            totalreserve: Pages(50),
+            file: Pages(300),
+            anonymous: Pages::ZERO,
+        };
+        let rule = DirtyableRule::FileBeyondReserve;
+        assert_eq!(all.below(high, rule), Pages(1401 - 850));
+        assert_eq!(high.below(all, rule), Pages(1));
+        assert_eq!(all.below(Dirtyable::default(), rule), all.by(rule));
     }
 
     #[test]

@@ -10,6 +10,8 @@ use crate::units::{Kib, PageSize, Pages};
 pub const SMALLEST: Kib = Kib(128);
 /// Largest value of the square-root rule (since Linux 5.8).
 pub const LARGEST: Kib = Kib(262_144);
+/// Largest value of the square-root rule before Linux 5.8.
+pub const LARGEST_BEFORE_5_8: Kib = Kib(65_536);
 
 /// The square-root rule: the root of 16 times the low memory in KiB, from 128 to 262144.
 ///
@@ -17,9 +19,33 @@ pub const LARGEST: Kib = Kib(262_144);
 /// are zero at boot (`nr_free_buffer_pages`).
 #[must_use]
 pub fn by_square_root(free_buffer: Pages, page: PageSize) -> Kib {
+    by_square_root_to(LARGEST, free_buffer, page)
+}
+
+/// The square-root rule with the largest value of a release.
+#[must_use]
+pub fn by_square_root_to(largest: Kib, free_buffer: Pages, page: PageSize) -> Kib {
     let lowmem = free_buffer.0.saturating_mul(page.kib());
     let root = Kib(lowmem.saturating_mul(16).isqrt());
-    root.clamp(SMALLEST, LARGEST)
+    root.clamp(SMALLEST, largest)
+}
+
+/// What khugepaged may have asked for, from the smallest to the largest value.
+///
+/// It asks when huge pages are switched on and takes at most a twentieth of the memory beyond the
+/// high marks *of that moment*; then it makes higher ones. So the first time the cap is that of the
+/// marks by the square-root rule (`before`), and each further time a lower one, down to that of the
+/// marks of now (`after`).
+#[must_use]
+pub fn khugepaged(
+    zones: u64,
+    pageblock: Pages,
+    [before, after]: [Pages; 2],
+    page: PageSize,
+) -> core::ops::RangeInclusive<u64> {
+    let asks = |free_buffer| for_huge_pages(zones, pageblock, free_buffer, page).0;
+    let (first, again) = (asks(before), asks(after));
+    first.min(again)..=first.max(again)
 }
 
 /// What khugepaged wants free so that pageblocks need not be mixed: eleven pageblocks for each
@@ -53,6 +79,25 @@ mod tests {
             for_huge_pages(2, PAGEBLOCK, Pages(100_000), PAGE),
             Kib(20_000)
         );
+    }
+
+    #[test]
+    fn the_cap_is_of_the_marks_that_there_were_when_it_asked() {
+        let managed = Pages(3840 + 115_168);
+        let before = managed.saturating_sub(Pages(32 + 980));
+        let after = managed.saturating_sub(Pages(284 + 8562));
+        let asked = khugepaged(2, PAGEBLOCK, [before, after], PAGE);
+        assert_eq!(asked, 22_032..=23_596, "512 MiB with 6.12: 23596");
+        let large = khugepaged(3, PAGEBLOCK, [Pages(941_058), Pages(900_000)], PAGE);
+        assert_eq!(large, 67_584..=67_584, "no cap");
+    }
+
+    #[test]
+    fn the_root_ended_lower_before_5_8() {
+        let large = Pages(1 << 30);
+        let old = by_square_root_to(LARGEST_BEFORE_5_8, large, PAGE);
+        assert_eq!(old, LARGEST_BEFORE_5_8);
+        assert_eq!(by_square_root(large, PAGE), LARGEST);
     }
 
     #[test]

@@ -1,9 +1,10 @@
 //! The free-page marks of each zone.
 //!
-//! `__setup_per_zone_wmarks` in `mm/page_alloc.c`, compared with 6.1, 6.12 and 6.18. The kernel
-//! runs it at boot and whenever `vm.min_free_kbytes` or `vm.watermark_scale_factor` is written,
-//! with the managed pages of that moment. Pages that are freed to the allocator later (the initial
-//! RAM disk) are in `managed` but not in the marks until the next write.
+//! `__setup_per_zone_wmarks` in `mm/page_alloc.c`, compared with 3.2, 3.4, 4.1, 4.18, 5.4, 6.1,
+//! 6.12 and 6.18. The kernel runs it at boot and whenever `vm.min_free_kbytes` or
+//! `vm.watermark_scale_factor` is written, with the managed pages of that moment. Pages that are
+//! freed to the allocator later (the initial RAM disk) are in `managed` but not in the marks until
+//! the next write.
 
 use alloc::vec::Vec;
 
@@ -20,6 +21,17 @@ pub struct Rule {
     pub scale_factor: u64,
     /// What the kernel does with Movable zones.
     pub movable: MovableRule,
+}
+
+/// How far the marks above min are from one another.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Steps {
+    /// A quarter and a half of the zone's share of `min_free_kbytes`. So before 4.6.
+    Quarters,
+    /// Equal steps: a quarter of the share or `watermark_scale_factor` of the zone, whichever is
+    /// larger. So since 4.6.
+    #[default]
+    Scaled,
 }
 
 /// How a Movable zone takes part.
@@ -83,9 +95,28 @@ pub fn boosted(boost: Pages, zone: ZoneSize, high: Pages, block: Pages, factor: 
 /// The marks of every zone of a machine (all nodes), in the order of `zones`, without boost.
 #[must_use]
 pub fn watermarks(zones: &[ZoneSize], rule: Rule) -> Vec<Watermarks> {
+    watermarks_by(Steps::Scaled, zones, rule)
+}
+
+/// The marks by one of the two rules; by that of quarters there is no promo mark and no scale
+/// factor.
+#[must_use]
+pub fn watermarks_by(steps: Steps, zones: &[ZoneSize], rule: Rule) -> Vec<Watermarks> {
     let lowmem = lowmem(zones, rule.movable);
-    let marks = zones.iter().map(|&zone| zone_marks(zone, lowmem, rule));
+    let marks = zones.iter().map(|&zone| match steps {
+        Steps::Scaled => zone_marks(zone, lowmem, rule),
+        Steps::Quarters => quarter_marks(zone, lowmem, rule),
+    });
     marks.collect()
+}
+
+/// What Android's `vm.extra_free_kbytes` puts on the low and the high mark of each zone: its share
+/// of `extra` by the managed pages of all zones. Not in stock kernels.
+#[must_use]
+pub fn extra_free(zones: &[ZoneSize], extra: Pages) -> Vec<Pages> {
+    let all: Pages = zones.iter().map(|zone| zone.managed).sum();
+    let share = |zone: &ZoneSize| Pages(mul_div(extra.0, zone.managed.0, all.0));
+    zones.iter().map(share).collect()
 }
 
 /// The managed pages among which `min_free_kbytes` is shared.
@@ -101,16 +132,31 @@ fn zone_marks(zone: ZoneSize, lowmem: Pages, rule: Rule) -> Watermarks {
     let share = mul_div(rule.min_free.0, zone.managed.0, lowmem.0);
     let scaled = mul_div(zone.managed.0, rule.scale_factor, 10_000);
     let step = (share / 4).max(scaled);
-    let min = match is_apart(zone.kind, rule.movable) {
-        true => (zone.managed.0 / 1024).clamp(32, 128),
-        false => share,
-    };
+    let min = zone_min(zone, share, rule.movable);
     let mark = |steps| Pages(min.saturating_add(step.saturating_mul(steps)));
     Watermarks {
         min: mark(0),
         low: mark(1),
         high: mark(2),
         promo: Some(mark(3)),
+    }
+}
+
+fn quarter_marks(zone: ZoneSize, lowmem: Pages, rule: Rule) -> Watermarks {
+    let share = mul_div(rule.min_free.0, zone.managed.0, lowmem.0);
+    let min = zone_min(zone, share, rule.movable);
+    Watermarks {
+        min: Pages(min),
+        low: Pages(min.saturating_add(share / 4)),
+        high: Pages(min.saturating_add(share / 2)),
+        promo: None,
+    }
+}
+
+fn zone_min(zone: ZoneSize, share: u64, movable: MovableRule) -> u64 {
+    match is_apart(zone.kind, movable) {
+        true => (zone.managed.0 / 1024).clamp(32, 128),
+        false => share,
     }
 }
 
@@ -203,6 +249,55 @@ mod tests {
         assert_eq!(apart[3], [128, 128 + 2500, 128 + 5000]);
         let shared = marks(managed, 40_000, MovableRule::Shared);
         assert_eq!((shared[2][0], shared[3][0]), (5000, 5000));
+    }
+
+    fn by(
+        steps: Steps,
+        zones: &[(ZoneKind, u64)],
+        [min_free, scale_factor]: [u64; 2],
+    ) -> Vec<[u64; 3]> {
+        let size = |&(kind, managed)| ZoneSize {
+            kind,
+            managed: Pages(managed),
+        };
+        let sizes: Vec<ZoneSize> = zones.iter().map(size).collect();
+        let rule = Rule {
+            min_free: Kib(min_free).pages_floor(PageSize::FOUR_KIB),
+            scale_factor,
+            movable: MovableRule::Apart,
+        };
+        let all = watermarks_by(steps, &sizes, rule).into_iter();
+        all.map(|m| [m.min.0, m.low.0, m.high.0]).collect()
+    }
+
+    #[test]
+    fn before_4_6_the_marks_are_a_quarter_and_a_half_above_min() {
+        let zone = [(ZoneKind::Normal, 23_603)];
+        assert_eq!(by(Steps::Quarters, &zone, [1227, 10]), [[306, 382, 459]]);
+        assert_eq!(by(Steps::Scaled, &zone, [1227, 10]), [[306, 382, 458]]);
+        // The scale factor of a kernel that has none counts for nothing.
+        assert_eq!(by(Steps::Quarters, &zone, [1227, 3000]), [[306, 382, 459]]);
+    }
+
+    #[test]
+    fn high_memory_has_a_min_of_its_own_and_the_distances_of_its_share() {
+        let zones = [(ZoneKind::Normal, 121_412), (ZoneKind::HighMem, 129_238)];
+        let marks = by(Steps::Quarters, &zones, [2784, 10]);
+        assert_eq!(marks, [[696, 870, 1044], [126, 311, 496]]);
+    }
+
+    #[test]
+    fn extra_free_pages_are_shared_out_by_size() {
+        let zone = |kind, managed| ZoneSize {
+            kind,
+            managed: Pages(managed),
+        };
+        let zones = [
+            zone(ZoneKind::Dma, 105_724),
+            zone(ZoneKind::HighMem, 381_696),
+        ];
+        assert_eq!(extra_free(&zones, Pages(5979)), [Pages(1296), Pages(4682)]);
+        assert_eq!(extra_free(&[], Pages(5979)), []);
     }
 
     #[test]

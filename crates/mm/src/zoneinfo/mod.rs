@@ -1,13 +1,21 @@
 //! `/proc/zoneinfo`: each zone with its watermarks, reserves and lists.
+//!
+//! Its shape changed: `managed` came with 3.8 (before, `present` stands for it), the nodes' own
+//! statistics with 4.8 (before, each zone has the items of its lists; here they are summed up), a
+//! line with a number and no name stood among them from 4.17 to 4.19, zones without pages are
+//! listed since 4.13.
 
-use alloc::boxed::Box;
+mod reader;
+
 use alloc::vec::Vec;
 use core::fmt;
 use core::str::FromStr;
 
 use crate::items::Items;
-use crate::text::{Line, ParseError, lines};
+use crate::text::{ParseError, lines};
 use crate::units::Pages;
+
+use self::reader::Reader;
 
 /// Path without the leading slash.
 pub const PATH: &str = "proc/zoneinfo";
@@ -52,7 +60,8 @@ pub struct Zone {
     pub kind: ZoneKind,
     /// Free pages.
     pub free: Pages,
-    /// Raise of the watermarks after pageblocks were mixed.
+    /// Raise of the watermarks after pageblocks were mixed. Kernels from 5.0 to 5.15 do not print
+    /// it; see [`crate::snapshot::Snapshot::hides_boost`].
     pub boost: Option<Pages>,
     /// The marks.
     pub watermarks: Watermarks,
@@ -60,7 +69,7 @@ pub struct Zone {
     pub spanned: Pages,
     /// Page frames that exist.
     pub present: Pages,
-    /// Pages that the allocator owns.
+    /// Pages that the allocator owns; what is present where the kernel does not tell them.
     pub managed: Pages,
     /// Pages reserved for contiguous allocations.
     pub cma: Option<Pages>,
@@ -86,6 +95,8 @@ pub struct Pageset {
     pub batch: u64,
     /// How far this CPU's counters may run ahead of the global ones.
     pub stat_threshold: Option<u64>,
+    /// The bounds between which the kernel tunes `high`; since Linux 6.7.
+    pub tuned: [Option<u64>; 2],
 }
 
 /// Statistics that a node keeps as a whole.
@@ -103,9 +114,27 @@ pub struct Zoneinfo {
     /// The zones in the file's order: nodes ascending, lowest zone first. Zones without memory are
     /// among them.
     pub zones: Vec<Zone>,
-    /// The nodes that print statistics (kernels since 4.8), in the file's order.
+    /// The nodes' statistics, in the file's order; before Linux 4.8 the sums over their zones.
     pub nodes: Vec<NodeStats>,
+    /// What the text shows and what it lacks.
+    pub shape: Shape,
+    /// Zones and lines that could not be read, at most [`MOST_ERRORS`]: cut off, or malformed.
+    pub left_out: Vec<ParseError>,
 }
+
+/// What a text of zoneinfo shows, from which its kernel's release can be bounded.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Shape {
+    /// Whether every zone tells its managed pages.
+    pub managed: bool,
+    /// Whether nodes have statistics of their own.
+    pub node_stats: bool,
+    /// The number without a name, summed over the nodes: bytes that can be reclaimed indirectly.
+    pub nameless: Option<u64>,
+}
+
+/// How many errors of one text are kept.
+pub const MOST_ERRORS: usize = 8;
 
 impl ZoneKind {
     const NAMES: [(Self, &'static str); 6] = [
@@ -164,13 +193,18 @@ impl Zone {
 impl Zoneinfo {
     /// Reads the text of `/proc/zoneinfo`.
     ///
+    /// What is malformed or cut off is left out and kept in [`Zoneinfo::left_out`].
+    ///
     /// # Errors
-    /// A line that breaks the format, a zone of unknown name, a zone that lacks one of free, min,
-    /// low, high, spanned, present and managed, or a text without zones.
+    /// A zone of unknown name, or a text without a zone that has free, min, low, high and present.
     pub fn parse(text: &str) -> Result<Self, ParseError> {
         let mut reader = Reader::default();
         for line in lines(PATH, text) {
-            reader.line(&line)?;
+            if line.text.starts_with("Node ") {
+                reader.begin_zone(&line)?;
+            } else if let Err(error) = reader.line(&line) {
+                reader.leave_out(error);
+            }
         }
         reader.finish()
     }
@@ -192,199 +226,6 @@ impl Zoneinfo {
     pub fn node_item(&self, item: &str) -> Option<u64> {
         let values = self.nodes.iter().filter_map(|node| node.items.get(item));
         values.reduce(u64::saturating_add)
-    }
-}
-
-/// Which part of a zone's text the next line belongs to.
-#[derive(Default)]
-enum Part {
-    #[default]
-    Zone,
-    NodeStats,
-    Pagesets,
-}
-
-#[derive(Default)]
-struct Reader {
-    info: Zoneinfo,
-    draft: Option<Draft>,
-    part: Part,
-}
-
-/// A zone of which not every line has been read.
-struct Draft {
-    node: u32,
-    kind: ZoneKind,
-    header: (usize, Box<str>),
-    marks: Items,
-    protection: Vec<Pages>,
-    items: Items,
-    pagesets: Vec<Pageset>,
-}
-
-/// The lines of a zone that are its size and marks, not its statistics.
-const MARKS: [&str; 10] = [
-    "free", "boost", "min", "low", "high", "promo", "spanned", "present", "managed", "cma",
-];
-
-impl Reader {
-    fn line(&mut self, line: &Line<'_>) -> Result<(), ParseError> {
-        if line.text.starts_with("Node ") {
-            return self.begin_zone(line);
-        }
-        let Some(draft) = &mut self.draft else {
-            return Err(line.error(line.text, "\"Node N, zone NAME\""));
-        };
-        match line.text.trim_ascii() {
-            "per-node stats" => {
-                self.part = Part::NodeStats;
-                let node = draft.node;
-                let items = Items::default();
-                self.info.nodes.push(NodeStats { node, items });
-                return Ok(());
-            }
-            "pagesets" => self.part = Part::Pagesets,
-            text if text.starts_with("pages free") => self.part = Part::Zone,
-            _ => {}
-        }
-        match self.part {
-            Part::Zone => draft.zone_line(line),
-            Part::Pagesets => draft.pageset_line(line),
-            Part::NodeStats => {
-                let (item, value) = line.key_number()?;
-                if let Some(node) = self.info.nodes.last_mut() {
-                    node.items.push(item, value);
-                }
-                Ok(())
-            }
-        }
-    }
-
-    fn begin_zone(&mut self, line: &Line<'_>) -> Result<(), ParseError> {
-        self.end_zone()?;
-        let words = line.text.strip_prefix("Node ");
-        let (node, kind) = words
-            .and_then(|words| words.split_once(", zone"))
-            .ok_or_else(|| line.error(line.text, "\"Node N, zone NAME\""))?;
-        let unknown = |()| {
-            line.error(
-                kind,
-                "DMA, DMA32, Normal, HighMem, Movable or Device for a zone",
-            )
-        };
-        self.draft = Some(Draft {
-            node: line.number_in("Node", node)?,
-            kind: kind.trim_ascii().parse().map_err(unknown)?,
-            header: (line.number, line.text.into()),
-            marks: Items::default(),
-            protection: Vec::new(),
-            items: Items::default(),
-            pagesets: Vec::new(),
-        });
-        self.part = Part::Zone;
-        Ok(())
-    }
-
-    fn end_zone(&mut self) -> Result<(), ParseError> {
-        if let Some(draft) = self.draft.take() {
-            self.info.zones.push(draft.finish()?);
-        }
-        Ok(())
-    }
-
-    fn finish(mut self) -> Result<Zoneinfo, ParseError> {
-        self.end_zone()?;
-        if self.info.zones.is_empty() {
-            return Err(ParseError::new(PATH, 1, "", "\"Node N, zone NAME\""));
-        }
-        Ok(self.info)
-    }
-}
-
-impl Draft {
-    fn zone_line(&mut self, line: &Line<'_>) -> Result<(), ParseError> {
-        let mut text = line.text.trim_ascii();
-        if let Some(list) = text.strip_prefix("protection:") {
-            return self.protection_line(line, list);
-        }
-        text = text.strip_prefix("pages ").unwrap_or(text);
-        let (item, value) = Line { text, ..*line }.key_number()?;
-        if MARKS.contains(&item) {
-            self.marks.push(item, line.amount(item, value)?);
-        } else {
-            self.items.push(item, value);
-        }
-        Ok(())
-    }
-
-    fn protection_line(&mut self, line: &Line<'_>, list: &str) -> Result<(), ParseError> {
-        let list = list.trim_ascii().strip_prefix('(');
-        let list = list
-            .and_then(|list| list.strip_suffix(')'))
-            .ok_or_else(|| line.error(line.text, "\"protection: (N, N, …)\""))?;
-        let number = |word| {
-            let pages = line.number_in("protection", word)?;
-            line.amount("protection", pages).map(Pages)
-        };
-        self.protection = list.split(',').map(number).collect::<Result<_, _>>()?;
-        Ok(())
-    }
-
-    fn pageset_line(&mut self, line: &Line<'_>) -> Result<(), ParseError> {
-        let text = line.text.trim_ascii();
-        let Some((item, value)) = text.rsplit_once(':') else {
-            return Ok(());
-        };
-        let value: u64 = line.number_in(item, value)?;
-        if item == "cpu" {
-            self.pagesets.push(Pageset {
-                cpu: line.number_in(item, text.trim_start_matches("cpu:"))?,
-                ..Pageset::default()
-            });
-            return Ok(());
-        }
-        let Some(pageset) = self.pagesets.last_mut() else {
-            self.items.push(item, value);
-            return Ok(());
-        };
-        match item {
-            "count" => pageset.count = value,
-            "high" => pageset.high = value,
-            "batch" => pageset.batch = value,
-            "vm stats threshold" => pageset.stat_threshold = Some(value),
-            "high_min" | "high_max" => {}
-            _ => self.items.push(item, value),
-        }
-        Ok(())
-    }
-
-    fn finish(self) -> Result<Zone, ParseError> {
-        let optional = |item| self.marks.get(item).map(Pages);
-        let needed = |item| {
-            let (line, header) = &self.header;
-            let expected = "free, min, low, high, spanned, present and managed in every zone";
-            optional(item).ok_or_else(|| ParseError::new(PATH, *line, header, expected))
-        };
-        let watermarks = Watermarks {
-            min: needed("min")?,
-            low: needed("low")?,
-            high: needed("high")?,
-            promo: optional("promo"),
-        };
-        Ok(Zone {
-            node: self.node,
-            kind: self.kind,
-            free: needed("free")?,
-            boost: optional("boost"),
-            watermarks,
-            spanned: needed("spanned")?,
-            present: needed("present")?,
-            managed: needed("managed")?,
-            cma: optional("cma"),
-            protection: self.protection,
-            items: self.items,
-            pagesets: self.pagesets,
-        })
     }
 }
 
@@ -441,6 +282,8 @@ Node 0, zone  Movable
         let pageset = zone.pagesets[0];
         assert_eq!((pageset.count, pageset.batch), (7, 63));
         assert_eq!(pageset.stat_threshold, Some(24));
+        assert_eq!(pageset.tuned, [Some(6975), None]);
+        assert!(info.shape.managed && info.shape.node_stats);
         assert_eq!(info.node_item("nr_dirty"), Some(2697));
     }
 
@@ -455,14 +298,59 @@ Node 0, zone  Movable
     }
 
     #[test]
-    fn a_zone_that_lacks_a_mark_is_named() {
-        let cut = TWO_ZONES.replace("        managed  0\n", "");
-        let error = Zoneinfo::parse(&cut).expect_err("managed is missing");
+    fn a_zone_that_lacks_a_mark_is_named_and_the_others_are_read() {
+        let cut = TWO_ZONES.replace("        high     32\n", "");
+        let info = Zoneinfo::parse(&cut).expect("the other zone");
+        let error = info.left_out.first().expect("the zone that is left out");
         assert_eq!(
             (error.line, error.item.as_str()),
             (27, "Node 0, zone  Movable")
         );
+        assert_eq!(info.zones.len(), 1);
+        let cut = Zoneinfo::parse("Node 0, zone DMA\n  pages free 5\n        min");
+        assert!(cut.is_err(), "no zone is whole");
         let odd = Zoneinfo::parse("Node 0, zone Mauve\n").expect_err("no such zone");
         assert_eq!(odd.item, "Mauve");
+    }
+
+    #[test]
+    fn before_3_8_present_stands_for_managed_and_lists_are_summed_over_zones() {
+        let zone = |name: &str, inactive: u64| {
+            alloc::format!(
+                "Node 0, zone {name}\n  pages free     9\n        min      3\n        low      4\n\
+                 \x20       high     5\n        scanned  0\n        spanned  4080\n        \
+                 present  3914\n    nr_free_pages 9\n    nr_inactive_file {inactive}\n    \
+                 nr_active_file 1\n        protection: (0, 7)\n  pagesets\n    cpu: 0\n              \
+                 count: 0\n  all_unreclaimable: 0\n  start_pfn:         16\n  \
+                 inactive_ratio:    1\n"
+            )
+        };
+        let info = Zoneinfo::parse(&(zone("DMA", 5) + &zone("Normal", 7))).expect("a zoneinfo");
+        assert_eq!(info.left_out, []);
+        assert_eq!(info.zones[0].managed, Pages(3914));
+        assert!(!info.shape.managed && !info.shape.node_stats);
+        assert_eq!(info.node_item("nr_inactive_file"), Some(12));
+        assert_eq!(info.node_item("nr_active_file"), Some(2));
+    }
+
+    #[test]
+    fn a_number_without_a_name_is_kept_and_loses_nothing() {
+        let blanks = alloc::format!("{:19}537792\n", "");
+        let nameless = TWO_ZONES.replace("      nr_dirty ", &(blanks + "      nr_dirty "));
+        let info = Zoneinfo::parse(&nameless).expect("a zoneinfo");
+        assert_eq!(info.shape.nameless, Some(537_792));
+        assert_eq!((info.zones.len(), info.left_out.len()), (2, 0));
+        assert_eq!(info.node_item("nr_dirty"), Some(2697));
+    }
+
+    #[test]
+    fn a_line_that_is_cut_off_is_left_out_and_said() {
+        let end = TWO_ZONES
+            .find("        managed  0\n")
+            .expect("the last line");
+        let cut = alloc::format!("{}        mana", &TWO_ZONES[..end]);
+        let info = Zoneinfo::parse(&cut).expect("a zoneinfo");
+        assert_eq!((info.zones.len(), info.left_out.len()), (2, 1));
+        assert!(!info.shape.managed, "one zone does not tell");
     }
 }
