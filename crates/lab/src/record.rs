@@ -4,7 +4,7 @@
 //! `zcat RECORD | head -1` shows its provenance. It appears under its name at once and whole, or
 //! not at all. The name is made from what was run; a run whose record is there is not run again.
 
-use std::io::{Read as _, Write as _};
+use std::io::{BufRead as _, BufReader, ErrorKind, Read as _, Write as _};
 
 use flate2::Compression;
 use flate2::read::GzDecoder;
@@ -29,8 +29,11 @@ pub use store::{Loaded, Store, StoreError};
 
 /// The version of the record's JSON; a reader refuses others.
 pub const SCHEMA: u32 = 1;
-/// A record is refused beyond this size: a broken or hostile file must not fill the memory.
-const MOST_BYTES: u64 = 1 << 30;
+/// A record is refused beyond this size, unpacked or not: a broken or hostile file must not fill the
+/// memory. The largest that was ever made has 1.4 MiB.
+const MOST_BYTES: u64 = 64 << 20;
+/// The same of its first line, which holds a study's text.
+const MOST_FIRST: u64 = 4 << 20;
 
 /// One run: what was run, on what, and what came out.
 #[derive(Clone, Debug, PartialEq)]
@@ -82,21 +85,47 @@ pub struct Provenance {
 /// Why bytes are no record.
 #[derive(Debug, thiserror::Error)]
 pub enum RecordError {
-    /// They cannot be decompressed.
-    #[error("not a whole gzip file: {0}")]
+    /// They are not compressed as a record is.
+    #[error("no record: not gzip")]
+    NotGzip,
+    /// They cannot be decompressed to their end.
+    #[error("damaged or cut off: {0}")]
     Gzip(std::io::Error),
-    /// The first line is no provenance.
-    #[error("line 1: {0}")]
-    Json(#[from] serde_json::Error),
+    /// They are of something else.
+    #[error("gzip, but no record of plimsoll: {0}")]
+    Foreign(&'static str),
+    /// They unpack to more than any record has.
+    #[error("no record: more than {} MiB when unpacked", MOST_BYTES >> 20)]
+    TooLarge,
+    /// The first line is no provenance of this schema.
+    #[error("its first line is not what schema {SCHEMA} says: {0}")]
+    Json(serde_json::Error),
     /// It was written by another version.
-    #[error("schema {0} is not understood; this program reads schema {SCHEMA}")]
-    Schema(u32),
+    #[error("schema {schema} is not understood; this program reads schema {SCHEMA}")]
+    Schema {
+        /// The schema that it has.
+        schema: u32,
+    },
     /// The rest is no capture.
     #[error("after line 1: {0}")]
     Capture(#[from] CaptureError),
     /// The capture holds no outcome.
     #[error("{0}")]
     Outcome(#[from] OutcomeError),
+}
+
+impl RecordError {
+    /// What to do about the file.
+    #[must_use]
+    pub fn way_out(&self) -> &'static str {
+        match self {
+            Self::Foreign(_) | Self::TooLarge => "move the file out of the records' folder",
+            Self::Schema { .. } => {
+                "read it with the version that wrote it, or name another folder with --records"
+            }
+            _ => "delete the file to have its run repeated",
+        }
+    }
 }
 
 impl Record {
@@ -112,30 +141,52 @@ impl Record {
         gzip.finish()
     }
 
-    /// Reads a record's bytes.
+    /// Reads a record's bytes. Of what is no record only the first line is unpacked.
     ///
     /// # Errors
     /// A [`RecordError`] that says where the bytes stop being a record.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, RecordError> {
-        let mut text = String::new();
-        let mut gzip = GzDecoder::new(bytes).take(MOST_BYTES);
-        gzip.read_to_string(&mut text).map_err(RecordError::Gzip)?;
-        let (first, rest) = text.split_once('\n').unwrap_or((&text, ""));
-        let schema: Schema = serde_json::from_str(first)?;
-        if schema.schema != SCHEMA {
-            return Err(RecordError::Schema(schema.schema));
+        let mut gzip = BufReader::new(GzDecoder::new(bytes));
+        let mut first = Vec::new();
+        let mut head = gzip.by_ref().take(MOST_FIRST);
+        head.read_until(b'\n', &mut first).map_err(unpacking)?;
+        let provenance = provenance(&first)?;
+        let mut rest = String::new();
+        let mut text = gzip.take(MOST_BYTES);
+        text.read_to_string(&mut rest).map_err(unpacking)?;
+        match text.limit() {
+            0 => Err(RecordError::TooLarge),
+            _ => Ok(Self {
+                provenance,
+                outcome: Outcome::from_capture(Capture::parse(&rest)?)?,
+            }),
         }
-        Ok(Self {
-            provenance: serde_json::from_str(first)?,
-            outcome: Outcome::from_capture(Capture::parse(rest)?)?,
-        })
     }
 }
 
-/// The part of a record's first line that every version has.
-#[derive(Deserialize)]
-struct Schema {
-    schema: u32,
+fn unpacking(error: std::io::Error) -> RecordError {
+    match error.kind() {
+        ErrorKind::InvalidInput => RecordError::NotGzip,
+        ErrorKind::InvalidData => RecordError::Foreign("what is in it is no text"),
+        _ => RecordError::Gzip(error),
+    }
+}
+
+/// The first line, if it is that of a record of this schema.
+fn provenance(line: &[u8]) -> Result<Provenance, RecordError> {
+    let head: serde_json::Value = serde_json::from_slice(line)
+        .map_err(|_| RecordError::Foreign("its first line is not JSON"))?;
+    let number = |name| head.get(name).and_then(serde_json::Value::as_u64);
+    let is_named = |name| head.get(name).is_some_and(serde_json::Value::is_string);
+    let schema = number("schema").filter(|_| is_named("study") && is_named("arm"));
+    let schema = schema.and_then(|schema| u32::try_from(schema).ok());
+    match schema {
+        None => Err(RecordError::Foreign(
+            "its first line has not `schema`, `study` and `arm`",
+        )),
+        Some(SCHEMA) => serde_json::from_value(head).map_err(RecordError::Json),
+        Some(schema) => Err(RecordError::Schema { schema }),
+    }
 }
 
 impl Provenance {
@@ -317,6 +368,43 @@ pub(crate) mod tests {
             error.to_string(),
             "schema 2 is not understood; this program reads schema 1"
         );
+    }
+
+    fn gzip(text: &[u8]) -> Vec<u8> {
+        let mut gzip = GzEncoder::new(Vec::new(), Compression::fast());
+        gzip.write_all(text).unwrap();
+        gzip.finish().unwrap()
+    }
+
+    #[test]
+    fn what_is_no_record_is_said_to_be_none_and_not_to_be_repeated() {
+        let said = |bytes: &[u8]| {
+            let error = Record::from_bytes(bytes).unwrap_err();
+            format!("{error}; {}", error.way_out())
+        };
+        let foreign = "gzip, but no record of plimsoll: its first line ";
+        assert!(said(&gzip(b"hello\n")).starts_with(&format!("{foreign}is not JSON; move")));
+        let other = said(&gzip(b"{\"schema\": 1, \"tool\": \"fio\"}\n"));
+        assert!(
+            other.starts_with(&format!("{foreign}has not `schema`")),
+            "{other}"
+        );
+        assert!(said(&gzip(b"")).starts_with(foreign));
+        assert!(said(b"PK\x03\x04 a zip file").starts_with("no record: not gzip; delete"));
+        let newer = gzip(b"{\"schema\": 9, \"study\": \"s\", \"arm\": \"a\"}\n");
+        assert!(said(&newer).contains("read it with the version that wrote it"));
+    }
+
+    #[test]
+    fn a_bomb_is_refused_after_its_first_line_or_at_the_bound() {
+        let zeros = gzip(&vec![0; 32 << 20]);
+        let error = Record::from_bytes(&zeros).unwrap_err();
+        assert!(matches!(error, RecordError::Foreign(_)), "{error}");
+        let mut text = serde_json::to_vec(&record("a", 1).provenance).unwrap();
+        text.push(b'\n');
+        text.resize(usize::try_from(MOST_BYTES).unwrap() + (1 << 20), b'\n');
+        let error = Record::from_bytes(&gzip(&text)).unwrap_err();
+        assert!(matches!(error, RecordError::TooLarge), "{error}");
     }
 
     proptest::proptest! {

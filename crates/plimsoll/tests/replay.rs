@@ -120,3 +120,95 @@ fn bad_input_is_one_line_with_the_place() {
     let output = replay(folder.path(), &said);
     assert_eq!(output.status.code(), Some(0), "who says so is believed");
 }
+
+/// Columns `version,time,op,size,lbn`: two numeric ones stand before the object.
+const NAMED: &str = include_str!("../../../fixtures/traces/cloudphysics-io.csv");
+
+/// What `replay` prints of a trace at 100 pages.
+fn figures_at_100(folder: &Path, arguments: &[&str]) -> serde_json::Value {
+    let output = replay(
+        folder,
+        &[arguments, &["--memory", "100", "--json"]].concat(),
+    );
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{arguments:?}: {stderr}"))
+}
+
+fn assert_is_the_sample(json: &serde_json::Value) {
+    assert_eq!(
+        (&json["pages"], &json["accesses"]),
+        (&507.into(), &1500.into())
+    );
+    let result = &json["results"][0];
+    assert_eq!(
+        (&result["misses"], &result["refaults"]),
+        (&654.into(), &147.into())
+    );
+    assert_eq!(result["miss_ratio"], 0.436);
+}
+
+#[test]
+fn the_object_of_a_csv_trace_is_found_by_the_name_of_its_column() {
+    let folder = tempfile::tempdir().unwrap();
+    let renamed = NAMED.replacen("lbn", "sector", 1);
+    let damaged = format!("\u{feff}{}", NAMED.replace('\n', "\r\n").replace(',', ";"));
+    for (name, text) in [
+        ("io.csv", NAMED),
+        ("io.log", NAMED),
+        ("damaged.csv", damaged.as_str()),
+        ("tabs.tsv", &NAMED.replace(',', "\t")),
+        ("renamed.csv", renamed.as_str()),
+    ] {
+        fs::write(folder.path().join(name), text).unwrap();
+    }
+    for name in ["io.csv", "io.log", "damaged.csv", "tabs.tsv"] {
+        let json = figures_at_100(folder.path(), &[name]);
+        assert_is_the_sample(&json);
+        assert_eq!(json["object"], "lbn");
+    }
+    for column in ["sector", "5"] {
+        assert_is_the_sample(&figures_at_100(
+            folder.path(),
+            &["renamed.csv", "--object", column],
+        ));
+    }
+    let output = replay(folder.path(), &["renamed.csv", "--memory", "100"]);
+    let stderr = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    let columns = "the columns are `version`, `time`, `op`, `size`, `sector`";
+    assert!(stderr.contains(columns), "{stderr}");
+}
+
+#[test]
+fn vscsi_traces_of_both_versions_are_recognised() {
+    let folder = tempfile::tempdir().unwrap();
+    let (mut one, mut two) = (Vec::new(), Vec::new());
+    for line in NAMED.lines().skip(1) {
+        let fields: Vec<&str> = line.split(',').collect();
+        let [_, time, command, size, block] = fields[..] else {
+            panic!("{line}");
+        };
+        let (time, block): (u64, u64) = (time.parse().unwrap(), block.parse().unwrap());
+        let (time, block) = (time.to_le_bytes(), block.to_le_bytes());
+        let size = size.parse::<u32>().unwrap().to_le_bytes();
+        let command = u16::from_str_radix(command, 16).unwrap().to_le_bytes();
+        one.extend(
+            [
+                &[0; 4][..],
+                &size,
+                &[1, 0, 0, 0],
+                &command,
+                &[0, 1],
+                &block,
+                &time,
+            ]
+            .concat(),
+        );
+        let head = [&command[..], &[0, 2], &[0; 4], &size, &[1, 0, 0, 0]].concat();
+        two.extend([&head[..], &block, &time, &[0; 8]].concat());
+    }
+    for (name, bytes) in [("one.vscsi", &one), ("one.bin", &one), ("two.vscsi", &two)] {
+        fs::write(folder.path().join(name), bytes).unwrap();
+        assert_is_the_sample(&figures_at_100(folder.path(), &[name]));
+    }
+}

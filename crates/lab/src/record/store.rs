@@ -33,7 +33,7 @@ pub enum StoreError {
         way_out: &'static str,
     },
     /// A file is no record.
-    #[error("{path}: {source}; delete the file to have its run repeated")]
+    #[error("{path}: {source}; {}", source.way_out())]
     Broken {
         /// The file.
         path: String,
@@ -171,6 +171,11 @@ fn write_whole(path: &Path, record: &Record) -> io::Result<()> {
 }
 
 fn read(path: &Path) -> Result<Record, StoreError> {
+    let metadata = fs::metadata(path).map_err(|source| unreadable(path, source))?;
+    if !metadata.is_file() || metadata.len() > super::MOST_BYTES {
+        let source = io::Error::other("too large for a record, or no file");
+        return Err(unreadable(path, source));
+    }
     let bytes = fs::read(path).map_err(|source| unreadable(path, source))?;
     Record::from_bytes(&bytes).map_err(|source| StoreError::Broken {
         path: path.display().to_string(),

@@ -137,10 +137,21 @@ fn belonging(study: &Study, path: &Path, record: Record) -> Result<Record, Strin
         return Ok(record);
     }
     let (path, name) = (path.display(), &study.file);
-    Err(format!(
-        "{path}: made with another version of the study; `plimsoll prove {name}` runs arm {} again",
-        from.arm
-    ))
+    let why = match study.arm(&from.arm) {
+        _ if from.study != study.name => format!(
+            "a record of the study {}; move it to that study's folder",
+            from.study
+        ),
+        Err(_) => format!(
+            "of the arm {}, which the study has not; delete it, or give the study that arm",
+            from.arm
+        ),
+        Ok(_) => format!(
+            "made with another version of the study; `plimsoll prove {name}` runs arm {} again",
+            from.arm
+        ),
+    };
+    Err(format!("{path}: {why}"))
 }
 
 /// Sorts proofs by kernel and bench; of two runs of one arm with one seed the later one counts.

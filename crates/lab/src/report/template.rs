@@ -106,11 +106,17 @@ fn evaluate(placeholder: &str, rows: &[Row]) -> Result<String, String> {
             return Err("it ends in an operator".to_owned());
         };
         let operand = operand(word, rows)?;
+        if operator == "/" && literal(word).is_some_and(|literal| literal.base == 0.0) {
+            return Err(format!("it is divided by \"{word}\", which is nothing"));
+        }
         value = match (value, operand) {
+            // A ratio to a figure that is zero is none.
+            (Some(_), Some(operand)) if operator == "/" && operand.base == 0.0 => None,
             (Some(value), Some(operand)) => Some(value.apply(operator, operand)?),
             _ => None,
         };
     }
+    let value = value.filter(|value| value.base.is_finite());
     value.map_or(Ok(NO_FIGURE.to_owned()), |value| value.show(wanted))
 }
 
@@ -158,7 +164,7 @@ fn operand(token: &str, rows: &[Row]) -> Result<Option<Amount>, String> {
 fn literal(token: &str) -> Option<Amount> {
     let (number, word) = token.split_once(' ').unwrap_or((token, "count"));
     let (number, unit): (f64, Unit) = (number.parse().ok()?, unit(word)?);
-    Some(Amount {
+    number.is_finite().then_some(Amount {
         base: number * unit.worth(),
         unit,
         precise: Precise::Count,
@@ -299,6 +305,23 @@ mod tests {
     fn a_number_that_no_run_has_is_said() {
         assert_eq!(filled("{lost/raised} of 3"), "(no figure) of 3");
         assert_eq!(filled("{3 - lost/raised}"), "(no figure)");
+    }
+
+    #[test]
+    fn nothing_is_divided_by_zero() {
+        let mut rows = rows();
+        rows[3].kernel = Figure::known(0.0);
+        let shown = |text| fill(text, &rows).map_err(|error| error.to_string());
+        let none = Ok("(no figure)".to_owned());
+        assert_eq!(shown("{re-read/raised / reset/raised}"), none);
+        assert_eq!(shown("{reset/raised / reset/raised * 3}"), none);
+        let error = shown("{re-read/raised / 0 s}").unwrap_err();
+        assert!(
+            error.contains("divided by \"0 s\", which is nothing"),
+            "{error}"
+        );
+        assert!(shown("{re-read/raised * inf}").is_err());
+        assert!(shown("{re-read/raised * 1e999}").is_err());
     }
 
     #[test]

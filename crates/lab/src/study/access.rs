@@ -1,12 +1,13 @@
 //! `read`, `write`, `touch` and `access`: a run of accesses to a file or a region.
 
 use mm::units::{Bytes, Nanos};
-use mm::workload::{Access, Pattern, Target, Via};
+use mm::workload::{Access, Pattern, Size, Target, Via};
 
 use super::names::{Kind, Names};
 use super::node::Node;
 use super::source::StudyError;
 use super::table::Table;
+use crate::quantity;
 
 /// `read = {…}` and `write = {…}`: a file, all reads or all writes.
 const FILE_ACCESS: &[&str] = &[
@@ -40,6 +41,9 @@ const ACCESS: &[&str] = &[
 /// A file read in order goes in large blocks unless the study says otherwise; all else by pages.
 const LARGE_BLOCK: Bytes = Bytes::MIB;
 const PAGE_BLOCK: Bytes = Bytes(4096);
+/// The amount of an access that has a time and no amount: the time alone ends it. Once the target's
+/// size, as where neither is given, would end it early without a word.
+const NO_END: Size = Size::Bytes(Bytes(quantity::LARGEST_SIZE));
 /// Direct I/O must be aligned to the disk's sectors.
 const SECTOR: u64 = 512;
 
@@ -64,13 +68,15 @@ pub(super) fn access(key: &str, node: &Node<'_>, names: &Names) -> Result<Access
     };
     let via = via(key, &table, &target)?;
     let pattern = table.or("pattern", Pattern::Sequential, pattern)?;
+    let amount = table.maybe("amount", |n| n.workload_size())?;
+    let time_limit = table.maybe("for", |n| n.some_duration())?;
     Ok(Access {
         block: block(&table, &target, via, pattern)?,
         target,
         via,
         pattern,
-        amount: table.maybe("amount", |n| n.workload_size())?,
-        time_limit: table.maybe("for", |n| n.some_duration())?,
+        amount: amount.or(time_limit.map(|_| NO_END)),
+        time_limit,
         write_percent,
         think: table.or("think", Nanos::ZERO, |n| n.duration())?,
         rate: table.or("rate", 0, |n| n.count(0, i64::from(u32::MAX)))?,
@@ -156,6 +162,28 @@ fn block(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn access_of(keys: &str) -> Access {
+        let text = format!(
+            "name = \"a\"\ntitle = \"a\"\nquestion = \"a\"\n[machine]\nmemory = \"1 GiB\"\n\
+             [[arm]]\nname = \"a\"\n[[process]]\nname = \"p\"\nsteps = [\
+             {{ map = {{ region = \"r\", size = \"4 MiB\" }} }}, \
+             {{ touch = {{ region = \"r\"{keys} }} }}]\n"
+        );
+        let study = crate::study::Study::parse(&text, "test").unwrap();
+        match &study.arms[0].workload.processes[0].steps[1].action {
+            mm::workload::Action::Access(access) => access.clone(),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn a_time_alone_is_not_cut_short_by_the_size_of_the_target() {
+        assert_eq!(access_of("").amount, None);
+        assert_eq!(access_of(", for = \"3 s\"").amount, Some(NO_END));
+        let both = access_of(", for = \"3 s\", amount = \"1 MiB\"");
+        assert_eq!(both.amount, Some(Size::Bytes(Bytes::MIB)));
+    }
 
     #[test]
     fn thousandths_keep_three_places() {

@@ -1,4 +1,4 @@
-//! Traces of accesses, from libCacheSim's `oracleGeneral` files or from CSV.
+//! Traces of accesses, from libCacheSim's `oracleGeneral` files, from `vscsiStats` or from CSV.
 //!
 //! Object ids become dense page indices, numbered in the order of their first access: one object is
 //! one page. The file is read once from end to end, which also finds its faults before any work is
@@ -6,14 +6,19 @@
 //! then the numbering stays, and the file is read again when it is replayed.
 
 mod csv;
+mod format;
+mod input;
 mod miss_ratio;
 mod numbers;
 mod oracle_general;
+mod records;
+mod vscsi;
 
-use std::fs::File;
-use std::io::{self, BufReader, Read as _};
+use std::io::{self, BufReader};
 use std::path::{Path, PathBuf};
 
+pub use csv::Column;
+pub use format::Format;
 pub use miss_ratio::{MissRatio, miss_ratios};
 pub use oracle_general::write as write_oracle_general;
 
@@ -28,20 +33,30 @@ const KEPT_MAX: u64 = 1 << 28;
 /// Most pages of a trace: an index must leave room for a replay's own marks.
 pub const PAGES_MAX: u32 = 1 << 31;
 
-/// How a trace file is written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Format {
-    /// libCacheSim's binary records of 24 bytes.
-    OracleGeneral,
-    /// Lines of comma-separated values.
-    Csv,
+/// How a trace is to be read; what is not said is found out.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Layout {
+    /// How it is written.
+    pub format: Option<Format>,
+    /// The object's column, of a CSV file.
+    pub object: Option<Column>,
+}
+
+impl From<Format> for Layout {
+    fn from(format: Format) -> Self {
+        Self {
+            format: Some(format),
+            object: None,
+        }
+    }
 }
 
 /// A trace file whose pages are numbered.
 #[derive(Debug)]
 pub struct Trace {
     path: PathBuf,
-    format: Format,
+    layout: Layout,
+    column: Option<String>,
     pages: u32,
     accesses: u64,
     skipped: u64,
@@ -77,6 +92,9 @@ pub enum Problem {
     /// It holds no access.
     #[error("the trace is empty")]
     Empty,
+    /// It is a directory or a device.
+    #[error("it is neither a file nor a pipe; name the file of a trace")]
+    NoFile,
     /// It is compressed.
     #[error("the trace is compressed; unpack it first (`{tool} FILE`)")]
     Compressed {
@@ -89,13 +107,48 @@ pub enum Problem {
          --format oracleGeneral)"
     )]
     Text,
+    /// It is binary and no trace, and nobody said that it is one.
+    #[error(
+        "it is no oracleGeneral trace: {what}; if it is one all the same, say --format \
+         oracleGeneral"
+    )]
+    NoTrace {
+        /// What is not as in a trace.
+        what: String,
+    },
+    /// A format of libCacheSim's that is not read.
+    #[error(
+        "it is a {name} trace, which is not read; convert it to oracleGeneral with libCacheSim's \
+         traceConv, or name its --format"
+    )]
+    OtherFormat {
+        /// The format.
+        name: &'static str,
+    },
+    /// It was said to be of `vscsiStats`, or is called so.
+    #[error(
+        "its records are of neither version 1 nor 2 of vscsiStats; if it is another format, name \
+         its --format"
+    )]
+    NoVscsi,
+    /// `--object` of what has no columns.
+    #[error("--object chooses a column of a CSV trace, and this is none; drop it, or --format csv")]
+    NoColumns,
+    /// Every record was passed over.
+    #[error("no access is left: {skipped} records, all of size 0")]
+    NoSize {
+        /// The records.
+        skipped: u64,
+    },
     /// The file ends inside a binary record.
     #[error(
         "record {record} at byte {offset} has {left} of {size} bytes: \
-         the file was cut off, or it is no oracleGeneral trace; copy it anew, name its --format, \
+         the file was cut off, or it is no {of} trace; copy it again, name its --format, \
          or keep what is whole with `truncate -s {offset} FILE`"
     )]
     Truncated {
+        /// The format it was read as.
+        of: &'static str,
         /// Number of the record, from 1.
         record: u64,
         /// Where it begins.
@@ -121,62 +174,26 @@ pub enum Problem {
     Changed,
 }
 
-impl Format {
-    /// The format that a file's name suggests: CSV for `.csv` and `.txt`, else `oracleGeneral`.
-    #[must_use]
-    pub fn of_name(path: &Path) -> Self {
-        match path.extension().and_then(|extension| extension.to_str()) {
-            Some("csv" | "txt") => Self::Csv,
-            _ => Self::OracleGeneral,
-        }
-    }
-
-    /// The format of a file of which nothing is known but its name and how it begins.
-    ///
-    /// # Errors
-    /// It begins with text, and its name does not say CSV: any text whose length is a multiple of
-    /// a record's would pass for a trace.
-    pub fn of_file(path: &Path) -> Result<Self, TraceError> {
-        let format = Self::of_name(path);
-        match format == Self::OracleGeneral && begins_with_text(path) {
-            true => Err(TraceError {
-                path: path.to_owned(),
-                problem: Problem::Text,
-            }),
-            false => Ok(format),
-        }
-    }
-}
-
-/// Whether the first KiB of a file is printable ASCII; what cannot be read is not.
-fn begins_with_text(path: &Path) -> bool {
-    let mut bytes = Vec::new();
-    let read = File::open(path).and_then(|file| file.take(1024).read_to_end(&mut bytes));
-    let printable = |byte: &u8| byte.is_ascii_graphic() || byte.is_ascii_whitespace();
-    read.is_ok() && !bytes.is_empty() && bytes.iter().all(printable)
-}
-
 impl Trace {
     /// Reads the file once and numbers its pages.
     ///
     /// # Errors
     /// A [`TraceError`] with the record or line where the file stops being a trace.
-    pub fn open(path: &Path, format: Format) -> Result<Self, TraceError> {
-        Self::keeping(KEPT_MAX, path, format)
+    pub fn open(path: &Path, layout: impl Into<Layout>) -> Result<Self, TraceError> {
+        Self::keeping(KEPT_MAX, path, layout.into())
     }
 
-    fn keeping(kept_max: u64, path: &Path, format: Format) -> Result<Self, TraceError> {
-        Self::number_pages(kept_max, path, format).map_err(|problem| TraceError {
+    fn keeping(kept_max: u64, path: &Path, layout: Layout) -> Result<Self, TraceError> {
+        Self::number_pages(kept_max, path, layout).map_err(|problem| TraceError {
             path: path.to_owned(),
             problem,
         })
     }
 
-    fn number_pages(kept_max: u64, path: &Path, format: Format) -> Result<Self, Problem> {
-        refuse_compressed(path)?;
+    fn number_pages(kept_max: u64, path: &Path, layout: Layout) -> Result<Self, Problem> {
         let (mut numbers, mut indices) = (Numbers::new(), Vec::new());
         let mut accesses = 0;
-        let skipped = read(path, format, |objects| {
+        let Passed { skipped, column } = read(path, &layout, |objects| {
             if accesses > kept_max {
                 indices.clear();
             }
@@ -187,12 +204,15 @@ impl Trace {
                 _ => Err(Problem::TooManyPages),
             }
         })?;
-        if accesses == 0 {
-            return Err(Problem::Empty);
+        match (accesses, skipped) {
+            (0, 0) => return Err(Problem::Empty),
+            (0, skipped) => return Err(Problem::NoSize { skipped }),
+            _ => {}
         }
         Ok(Self {
             path: path.to_owned(),
-            format,
+            layout,
+            column,
             pages: numbers.len(),
             accesses,
             skipped,
@@ -201,6 +221,12 @@ impl Trace {
                 _ => Kept::Numbers(numbers),
             },
         })
+    }
+
+    /// The name of the object's column, where a CSV file's header has one.
+    #[must_use]
+    pub fn column(&self) -> Option<&str> {
+        self.column.as_deref()
     }
 
     /// Distinct pages; indices are below it.
@@ -234,7 +260,7 @@ impl Trace {
             Kept::Numbers(numbers) => numbers,
         };
         let mut indices = Vec::with_capacity(BATCH);
-        let result = read(&self.path, self.format, |objects| {
+        let result = read(&self.path, &self.layout, |objects| {
             indices.clear();
             numbers.number(objects, &mut indices);
             if numbers.len() > self.pages {
@@ -250,33 +276,50 @@ impl Trace {
     }
 }
 
-/// Gives the objects of the accesses to `each`, batch by batch, and back how many records were
-/// passed over.
-fn read(
-    path: &Path,
-    format: Format,
-    each: impl FnMut(&[u64]) -> Result<(), Problem>,
-) -> Result<u64, Problem> {
-    let file = File::open(path)?;
-    match format {
-        Format::OracleGeneral => oracle_general::read(file, each),
-        Format::Csv => csv::read(BufReader::with_capacity(1 << 20, file), each).map(|()| 0),
-    }
+/// What one reading found beside the objects.
+struct Passed {
+    /// Records that were passed over.
+    skipped: u64,
+    /// The name of the object's column.
+    column: Option<String>,
 }
 
-fn refuse_compressed(path: &Path) -> Result<(), Problem> {
-    let tool = match path.extension().and_then(|extension| extension.to_str()) {
-        Some("zst") => "unzstd",
-        Some("gz") => "gunzip",
-        Some("xz") => "unxz",
-        _ => return Ok(()),
+/// Gives the objects of the accesses to `each`, batch by batch.
+fn read(
+    path: &Path,
+    layout: &Layout,
+    each: impl FnMut(&[u64]) -> Result<(), Problem>,
+) -> Result<Passed, Problem> {
+    let input = input::open(path)?;
+    let (head, bytes) = (input.head.as_slice(), input.bytes);
+    if head.is_empty() {
+        return Err(Problem::Empty);
+    }
+    let format = match (layout.format, &layout.object) {
+        (Some(format), _) => format,
+        (None, Some(_)) => Format::Csv,
+        (None, None) => Format::of(path, head)?,
     };
-    Err(Problem::Compressed { tool })
+    let skipped = match format {
+        _ if format != Format::Csv && layout.object.is_some() => return Err(Problem::NoColumns),
+        Format::OracleGeneral => oracle_general::read(bytes, each)?,
+        Format::Vscsi => vscsi::read(head, bytes, each)?,
+        Format::Csv => {
+            let lines = BufReader::with_capacity(1 << 20, bytes);
+            let column = csv::read(lines, layout.object.as_ref(), each)?;
+            return Ok(Passed { skipped: 0, column });
+        }
+    };
+    Ok(Passed {
+        skipped,
+        column: None,
+    })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs::File;
     use std::io::Write;
 
     fn file(name: &str, content: &[u8]) -> (tempfile::TempDir, PathBuf) {
@@ -311,7 +354,8 @@ mod tests {
         let text: String = objects.iter().map(|object| format!("{object}\n")).collect();
         let (_one, binary) = file("a.bin", &binary);
         let (_two, text) = file("a.csv", text.as_bytes());
-        let open = |path, kept_max| Trace::keeping(kept_max, path, Format::of_name(path)).unwrap();
+        let open =
+            |path, kept_max| Trace::keeping(kept_max, path, Format::of_name(path).into()).unwrap();
         let kept = indices(&mut open(&binary, KEPT_MAX));
         assert_eq!(kept.len(), objects.len());
         assert_eq!(kept, indices(&mut open(&text, KEPT_MAX)));
@@ -340,7 +384,7 @@ mod tests {
     #[test]
     fn a_file_that_changed_between_the_readings_is_refused() {
         let (_folder, path) = file("a.csv", b"1\n2\n");
-        let mut trace = Trace::keeping(1, &path, Format::Csv).unwrap();
+        let mut trace = Trace::keeping(1, &path, Format::Csv.into()).unwrap();
         std::fs::write(&path, "3\n").unwrap();
         let error = trace.replay(|_| ()).unwrap_err();
         assert!(matches!(error.problem, Problem::Changed));

@@ -5,35 +5,32 @@
 //! ```
 
 use std::collections::BTreeMap;
-use std::io::{self, ErrorKind, Read, Write};
+use std::io::{self, Read, Write};
 
-use super::{BATCH, Problem};
+use super::{Problem, records};
 
 const RECORD: usize = 24;
 
 /// Gives the objects of the records to `each`, and back how many were passed over: records of
 /// size 0, which libCacheSim passes over too (a size of 0 marks a deletion or a failed request).
 pub(super) fn read(
-    mut input: impl Read,
-    mut each: impl FnMut(&[u64]) -> Result<(), Problem>,
+    input: impl Read,
+    each: impl FnMut(&[u64]) -> Result<(), Problem>,
 ) -> Result<u64, Problem> {
-    let (mut records, mut skipped) = (0, 0);
-    let mut bytes = vec![0; RECORD * BATCH];
-    let mut objects = Vec::with_capacity(BATCH);
-    loop {
-        let filled = fill(&mut input, &mut bytes)?;
-        let (whole, rest) = bytes[..filled].as_chunks::<RECORD>();
-        objects.clear();
-        objects.extend(whole.iter().filter(|record| size(record) > 0).map(object));
-        records += whole.len() as u64;
-        skipped += (whole.len() - objects.len()) as u64;
-        each(&objects)?;
-        match rest.len() {
-            0 if filled < bytes.len() => return Ok(skipped),
-            0 => {}
-            left => return Err(truncated(records, left)),
-        }
-    }
+    let sized = |record: &[u8; RECORD]| (size(record) > 0).then(|| object(record));
+    records::read(input, "oracleGeneral", sized, each)
+}
+
+/// What in the records with which a file begins is not of such a trace: a time that goes back.
+/// Any bytes whose number is a multiple of 24 could be read as one.
+pub(super) fn contradiction(head: &[u8]) -> Option<String> {
+    let (records, _) = head.as_chunks::<RECORD>();
+    let mut pairs = records.windows(2).enumerate();
+    let (at, _) = pairs.find(|(_, pair)| time(&pair[1]) < time(&pair[0]))?;
+    Some(format!(
+        "record {} is earlier than the one before it",
+        at + 2
+    ))
 }
 
 /// Writes a trace of objects of one page of 4 KiB, one access a second; the next access is
@@ -64,18 +61,8 @@ fn next_accesses(objects: &[u64]) -> Vec<i64> {
     next
 }
 
-/// Reads until the buffer is full or the input ends; gives back the bytes that are there.
-fn fill(input: &mut impl Read, bytes: &mut [u8]) -> io::Result<usize> {
-    let mut filled = 0;
-    while filled < bytes.len() {
-        match input.read(&mut bytes[filled..]) {
-            Ok(0) => break,
-            Ok(count) => filled += count,
-            Err(error) if error.kind() == ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
-        }
-    }
-    Ok(filled)
+fn time(record: &[u8; RECORD]) -> u32 {
+    u32::from_le_bytes(std::array::from_fn(|at| record[at]))
 }
 
 fn object(record: &[u8; RECORD]) -> u64 {
@@ -84,15 +71,6 @@ fn object(record: &[u8; RECORD]) -> u64 {
 
 fn size(record: &[u8; RECORD]) -> u32 {
     u32::from_le_bytes(std::array::from_fn(|at| record[12 + at]))
-}
-
-fn truncated(records: u64, left: usize) -> Problem {
-    Problem::Truncated {
-        record: records + 1,
-        offset: records * RECORD as u64,
-        left,
-        size: RECORD,
-    }
 }
 
 #[cfg(test)]
@@ -138,9 +116,19 @@ mod tests {
         assert_eq!(
             read_all(&bytes[..55]).unwrap_err(),
             "record 3 at byte 48 has 7 of 24 bytes: \
-             the file was cut off, or it is no oracleGeneral trace; copy it anew, name its \
+             the file was cut off, or it is no oracleGeneral trace; copy it again, name its \
              --format, or keep what is whole with `truncate -s 48 FILE`"
         );
+    }
+
+    #[test]
+    fn a_time_that_goes_back_is_no_trace() {
+        let mut bytes = Vec::new();
+        write(&mut bytes, [5, 9, 5].into_iter()).unwrap();
+        assert_eq!(contradiction(&bytes), None);
+        bytes[24..28].fill(0xff);
+        let said = contradiction(&bytes).unwrap();
+        assert_eq!(said, "record 3 is earlier than the one before it");
     }
 
     proptest::proptest! {

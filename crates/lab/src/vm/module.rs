@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::io::Read as _;
+use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -17,6 +17,8 @@ use crate::bench::{BenchError, Progress};
 const SOURCE: &str = include_str!("../../../../disk-module/plimsoll_disk.c");
 const MAKEFILE: &str = include_str!("../../../../disk-module/Makefile");
 const DISK_MODULE: &str = "plimsoll_disk.ko";
+/// No module is larger when it is unpacked.
+const MOST_BYTES: u64 = 64 << 20;
 
 /// A module that may be packed.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -117,10 +119,16 @@ impl Module {
             Some("zst") => pipe("zstd", "zstd"),
             Some("gz") => {
                 let mut plain = Vec::new();
-                flate2::read::GzDecoder::new(&bytes[..])
-                    .read_to_end(&mut plain)
-                    .map_err(|error| failed(&self.path, &error))?;
-                Ok(plain)
+                let read = flate2::read::GzDecoder::new(&bytes[..])
+                    .take(MOST_BYTES)
+                    .read_to_end(&mut plain);
+                match read.map_err(|error| failed(&self.path, &error))? as u64 {
+                    MOST_BYTES => {
+                        let error = io::Error::other("too large for a kernel module");
+                        Err(failed(&self.path, &error))
+                    }
+                    _ => Ok(plain),
+                }
             }
             _ => Ok(bytes),
         }

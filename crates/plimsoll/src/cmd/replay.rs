@@ -3,11 +3,11 @@
 mod amount;
 
 use std::io::Write as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail};
 use lab::quantity;
-use lab::trace::{self, Format, MissRatio, Trace};
+use lab::trace::{self, Column, Format, Layout, MissRatio, Trace};
 use mm::units::{Bytes, PageSize, Pages};
 use serde::Serialize;
 use sim::replay::Lru;
@@ -18,14 +18,15 @@ use amount::Amount;
 
 /// Replay a trace of accesses through the kernel's LRU and print its miss ratio
 ///
-/// The trace is a file of libCacheSim's oracleGeneral records, or CSV with the object in a column
-/// called `object` (without a header: the only column, or the second of several). One object is
+/// The trace is a file of libCacheSim's oracleGeneral records, of VMware's vscsiStats (version 1 or
+/// 2), or CSV whose header names the object's column: object, obj_id, id, key, page, lbn, lba, offset
+/// or block; `--object` chooses any other, by name or by number. One object is
 /// one page. The policy is the kernel's: the classic LRU (an active and an inactive list, and the
 /// refault distance that decides whether a page that comes back is activated), or the
 /// multi-generation LRU of Linux 6.12 (generations, tiers, and what came back of each).
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// The trace file
+    /// The trace file, or - for standard input
     trace: PathBuf,
     /// Memory for the trace's pages, one size or several with commas: pages (`100000`), a size
     /// (`400 MiB`) or a share of the trace's distinct pages (`10%`)
@@ -38,9 +39,12 @@ pub(crate) struct Args {
     /// Bytes of a page, by which sizes are divided
     #[arg(long, value_name = "SIZE", default_value = "4 KiB", value_parser = page_size)]
     page_size: PageSize,
-    /// How the trace is written; without it the name decides: .csv and .txt are CSV
+    /// How the trace is written; without it content and name decide: .csv, .tsv and .txt are CSV
     #[arg(long)]
     format: Option<FormatName>,
+    /// The object's column of a CSV trace: its name in the header, or its number from 1
+    #[arg(long, value_name = "COLUMN")]
+    object: Option<Column>,
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -52,9 +56,12 @@ enum FormatName {
     /// libCacheSim's binary records of 24 bytes.
     #[value(name = "oracleGeneral")]
     OracleGeneral,
-    /// Comma-separated values.
+    /// Values between commas, semicolons, tabs, bars or spaces.
     #[value(name = "csv")]
     Csv,
+    /// VMware's vscsiStats, version 1 or 2.
+    #[value(name = "vscsi")]
+    Vscsi,
 }
 
 /// The kinds of lists by the names that are typed.
@@ -71,6 +78,9 @@ enum LruName {
 struct Report {
     schema: &'static str,
     trace: String,
+    /// The name of the object's column, where a CSV trace has a header.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    object: Option<String>,
     lru: &'static str,
     accesses: u64,
     skipped: u64,
@@ -95,11 +105,11 @@ struct Line {
 
 /// Runs the verb.
 pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
-    let format = match args.format {
-        Some(name) => name.into(),
-        None => Format::of_file(&args.trace)?,
+    let layout = Layout {
+        format: args.format.map(Format::from),
+        object: args.object.clone(),
     };
-    let mut trace = Trace::open(&args.trace, format)?;
+    let mut trace = Trace::open(path_of(&args.trace), layout)?;
     let memories = memories(&args, &trace)?;
     let results = trace::miss_ratios(&mut trace, args.lru.into(), args.page_size, &memories)?;
     let report = Report::new(&args, &trace, &results);
@@ -110,6 +120,14 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
         report.print()?;
     }
     Ok(ExitCode::Done)
+}
+
+/// Standard input has a path too.
+fn path_of(name: &Path) -> &Path {
+    match name == Path::new("-") {
+        true => Path::new("/dev/stdin"),
+        false => name,
+    }
 }
 
 fn memories(args: &Args, trace: &Trace) -> anyhow::Result<Vec<Pages>> {
@@ -136,6 +154,7 @@ impl From<FormatName> for Format {
         match name {
             FormatName::OracleGeneral => Self::OracleGeneral,
             FormatName::Csv => Self::Csv,
+            FormatName::Vscsi => Self::Vscsi,
         }
     }
 }
@@ -174,6 +193,7 @@ impl Report {
         Self {
             schema: "plimsoll-replay 1",
             trace: args.trace.display().to_string(),
+            object: trace.column().map(str::to_owned),
             lru: args.lru.name(),
             accesses: trace.accesses(),
             skipped: trace.skipped(),
@@ -191,7 +211,9 @@ impl Report {
             pages,
             ..
         } = self;
-        writeln!(out, "{trace}: {accesses} accesses to {pages} pages")?;
+        let column = self.object.as_ref();
+        let column = column.map_or(String::new(), |name| format!(" (column `{name}`)"));
+        writeln!(out, "{trace}: {accesses} accesses to {pages} pages{column}")?;
         if self.skipped > 0 {
             writeln!(out, "{} records of size 0 were passed over", self.skipped)?;
         }
