@@ -7,6 +7,7 @@
 
 pub mod facts;
 pub mod groups;
+pub mod looking;
 pub mod pages;
 pub mod processes;
 pub mod read;
