@@ -260,7 +260,7 @@ impl Recorder {
     }
 
     fn full(&self, at: Nanos) -> Frame {
-        let mut frame = read::full(&self.root, at);
+        let mut frame = read::full_of_own(&self.root, at);
         self.generations(&mut frame);
         self.add(&mut frame, &self.extra);
         for (name, &pid) in self.merging.iter().flatten() {

@@ -14,6 +14,9 @@ pub const FACTS: &str = "plimsoll/facts";
 const FIRST_NAMESPACES: [(&str, &str); 2] =
     [("pid", "pid:[4026531836]"), ("user", "user:[4026531837]")];
 
+/// `X86_FEATURE_HYPERVISOR`, bit 31 of word 4, as a modalias writes it.
+const HYPERVISOR: &str = "009F";
+
 /// Facts about a live machine, as they travel in a capture.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Facts {
@@ -187,7 +190,7 @@ fn reader() -> Reader {
 
 /// The option of the mount at `/sys/fs/cgroup`: the other mounts of a machine are its own affair.
 fn recursive_protection(root: &Root) -> Option<bool> {
-    let mounts = root.read("proc/self/mounts").ok()?;
+    let mounts = root.look("proc/self/mounts").ok()?;
     let mut options = mounts.lines().filter_map(|line| {
         let mut words = line.split(' ').skip(1);
         let v2 = words.next() == Some("/sys/fs/cgroup") && words.next() == Some("cgroup2");
@@ -197,25 +200,35 @@ fn recursive_protection(root: &Root) -> Option<bool> {
     Some(options.any(|option| option == "memory_recursiveprot"))
 }
 
-/// A hypervisor shows itself in the CPU's flags (x86), the device tree (arm64) or /sys (Xen).
+/// A hypervisor shows itself in the CPU's features (x86), the device tree (arm64) or /sys (Xen).
 fn platform(root: &Root) -> Platform {
-    let cpuinfo = root.read("proc/cpuinfo").unwrap_or_default();
-    let flags = cpuinfo
-        .lines()
-        .find(|line| line.starts_with("flags"))
-        .unwrap_or_default();
-    let in_flags = flags.split_whitespace().any(|flag| flag == "hypervisor");
     let in_tree = root.is_directory("proc/device-tree/hypervisor");
-    if in_flags || in_tree || root.is_file("sys/hypervisor/type") {
+    if in_features(root) || in_tree || root.is_file("sys/hypervisor/type") {
         Platform::Vm
     } else {
         Platform::Hardware
     }
 }
 
+/// Whether the CPU has the feature "runs under a hypervisor": its number in the list of features
+/// that modules are loaded by, or its name in cpuinfo where there is no such list (x86 before 3.4).
+fn in_features(root: &Root) -> bool {
+    if let Ok(modalias) = root.look("sys/devices/system/cpu/modalias") {
+        return modalias
+            .trim_end()
+            .split(',')
+            .any(|feature| feature == HYPERVISOR);
+    }
+    let cpuinfo = root.look("proc/cpuinfo").unwrap_or_default();
+    let flags = cpuinfo.lines().find(|line| line.starts_with("flags"));
+    let flags = flags.unwrap_or_default();
+    flags.split_whitespace().any(|flag| flag == "hypervisor")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::root::testing::{opened, put};
     use std::os::unix::fs::symlink;
 
     #[test]
@@ -255,6 +268,25 @@ mod tests {
         assert_eq!(platform(&root), Platform::Hardware);
         std::fs::write(root.join("proc/cpuinfo"), "flags\t: fpu hypervisor\n").expect("a file");
         assert_eq!(platform(&root), Platform::Vm);
+        opened();
+        for (features, platform) in [
+            (
+                "cpu:type:x86,ven0000fam0006mod003A:feature:,0000,009F\n",
+                Platform::Vm,
+            ),
+            (
+                "cpu:type:x86,ven0000fam0006mod003A:feature:,0000,009E,\n",
+                Platform::Hardware,
+            ),
+        ] {
+            put(&root, "sys/devices/system/cpu/modalias", features);
+            assert_eq!(super::platform(&root), platform, "{features}");
+        }
+        let opened = opened();
+        assert!(
+            !opened.contains("proc/cpuinfo"),
+            "reading it would wake CPUs"
+        );
     }
 
     #[test]

@@ -159,7 +159,7 @@ impl Groups {
 
     /// A file of a group that is kept; nothing where the group or the file is gone.
     fn file(&mut self, root: &Root, path: &str) -> Option<String> {
-        let error = match root.read(path) {
+        let error = match root.look(path) {
             Ok(text) => return Some(text),
             Err(error) => error,
         };
@@ -206,7 +206,7 @@ impl Walk {
 impl Hierarchy {
     /// The reader's own group, where it lies below what is mounted.
     fn own_group(&self, root: &Root) -> String {
-        let membership = root.read("proc/self/cgroup").unwrap_or_default();
+        let membership = root.look("proc/self/cgroup").unwrap_or_default();
         let mut lines = membership.lines();
         let own = lines.find_map(|line| Some(line.split_once(self.own)?.1));
         let own = own.filter(|group| !group.split('/').any(|name| name == ".."));
@@ -219,7 +219,7 @@ impl Hierarchy {
         let mut memcg = Memcg::default();
         for file in self.probes {
             let path = format!("{directory}/{file}");
-            if let Ok(text) = root.read(&path) {
+            if let Ok(text) = root.look(&path) {
                 // What is malformed is for the reader of the capture to say.
                 let _ = memcg.read(&path, &text);
             }
@@ -237,7 +237,7 @@ impl Hierarchy {
     /// Whether this hierarchy has the memory controller: of v2 the root lists it, v1 has its own
     /// mount.
     fn has_memory(&self, root: &Root) -> bool {
-        let controllers = root.read(&format!("{}/cgroup.controllers", self.mount));
+        let controllers = root.look(&format!("{}/cgroup.controllers", self.mount));
         match controllers {
             Ok(controllers) => controllers.split_whitespace().any(|name| name == "memory"),
             Err(_) => root.is_file(&format!("{}/memory.limit_in_bytes", self.mount)),

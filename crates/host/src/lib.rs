@@ -8,6 +8,7 @@
 pub mod covered;
 pub mod facts;
 pub mod groups;
+pub mod looking;
 pub mod pages;
 pub mod processes;
 pub mod read;

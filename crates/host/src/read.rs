@@ -2,8 +2,9 @@
 //!
 //! A file that is there and cannot be read is noted with the reason, as is one that every snapshot
 //! should have and that is not there; what a kernel merely lacks elsewhere leaves no trace. Nothing
-//! is read that may hold a secret (the kernel's command line, process names) or that does work when
-//! it is read (`vm.stat_refresh`).
+//! is read that may hold a secret (the kernel's command line, process names), and nothing that is
+//! not in [`crate::looking::READABLE`]: looking changes nothing. A setting whose file acts when it
+//! is read (`vm.lowmem_reserve_ratio`) is noted as left out.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -17,6 +18,7 @@ use crate::Root;
 use crate::covered::{self, COVERED};
 use crate::facts::{FACTS, Facts};
 use crate::groups::{self, GROUPS};
+use crate::looking::{self, READING_ACTS};
 
 /// Path of the note that says what could not be read: `PATH<tab>REASON` per line.
 pub const UNREADABLE: &str = "plimsoll/unreadable";
@@ -38,7 +40,7 @@ const WANTED: [&str; 11] = [
     "proc/pressure/memory",
     "proc/pressure/io",
     "proc/pressure/cpu",
-    "proc/sys/kernel/osrelease",
+    RELEASE,
     "proc/uptime",
 ];
 
@@ -55,23 +57,13 @@ const OPTIONAL: [&str; 9] = [
     "sys/module/zswap/parameters/max_pool_percent",
 ];
 
-/// Directories whose files are all read.
+/// Directories of which every file is read that may be.
 const DIRECTORIES: [&str; 5] = [
     "proc/sys/vm",
     "sys/kernel/mm/ksm",
     "sys/kernel/mm/lru_gen",
     "sys/kernel/mm/transparent_hugepage",
     "sys/kernel/mm/transparent_hugepage/khugepaged",
-];
-
-/// Files that are left out: they act when read, cannot be read by design, or say nothing of memory
-/// and are root's alone.
-const LEFT_OUT: [&str; 5] = [
-    "proc/sys/vm/compact_memory",
-    "proc/sys/vm/drop_caches",
-    "proc/sys/vm/stat_refresh",
-    "proc/sys/vm/mmap_rnd_bits",
-    "proc/sys/vm/mmap_rnd_compat_bits",
 ];
 
 /// Facts of a block device, below `sys/block/NAME`.
@@ -100,23 +92,27 @@ const BDI: [&str; 6] = [
 /// Block devices beyond this number are left out, and noted: a storage server may have thousands.
 const BLOCK_DEVICES: usize = 64;
 
-/// Reads everything that a snapshot needs.
+/// Path of the kernel's release.
+const RELEASE: &str = "proc/sys/kernel/osrelease";
+
+/// Reads everything that a snapshot needs, and changes nothing on the machine.
 ///
 /// Never fails: a machine of which nothing can be read gives a frame that says so.
 #[must_use]
 pub fn full(root: &Root, at: Nanos) -> Frame {
-    let mut reading = Reading::new(root, at);
-    WANTED.iter().for_each(|path| reading.want(path));
-    OPTIONAL.iter().for_each(|path| reading.try_file(path));
-    DIRECTORIES.iter().for_each(|path| reading.directory(path));
-    reading.tunables();
-    reading.huge_page_sizes();
-    reading.block_devices();
-    reading.generations();
-    reading.control_groups();
-    reading.note(FACTS, Facts::read(root).to_text());
-    if let Some(note) = covered::note(root) {
-        reading.note(COVERED, note);
+    Reading::full(root, at).finish()
+}
+
+/// Reads the same of a machine that is the reader's own, as the VM of a bench is, and then what
+/// acts when it is read: the kernel computes its lowmem reserves again, as it did for every record.
+#[must_use]
+pub fn full_of_own(root: &Root, at: Nanos) -> Frame {
+    let mut reading = Reading::full(root, at);
+    for acting in looking::ACTING {
+        if let Ok(text) = root.read(acting.path) {
+            reading.unreadable.remove(acting.path);
+            reading.note(acting.path, text);
+        }
     }
     reading.finish()
 }
@@ -148,30 +144,53 @@ impl<'a> Reading<'a> {
         }
     }
 
+    /// With everything that a snapshot needs.
+    fn full(root: &'a Root, at: Nanos) -> Self {
+        let mut reading = Self::new(root, at);
+        WANTED.iter().for_each(|path| reading.want(path));
+        OPTIONAL.iter().for_each(|path| reading.try_file(path));
+        DIRECTORIES.iter().for_each(|path| reading.directory(path));
+        reading.tunables();
+        reading.huge_page_sizes();
+        reading.block_devices();
+        reading.generations();
+        reading.control_groups();
+        reading.note(FACTS, Facts::read(root).to_text());
+        if let Some(note) = covered::note(root) {
+            reading.note(COVERED, note);
+        }
+        reading
+    }
+
     /// Reads a file and notes where that fails for whatever reason.
     fn want(&mut self, path: &str) {
-        match self.root.read(path) {
+        match self.root.look(path) {
             Ok(text) => self.note(path, text),
             Err(error) => self.fail(path, reason(&error)),
         }
     }
 
-    /// Reads a file that need not exist.
+    /// Reads a file that need not exist; one that acts when it is read is noted.
     fn try_file(&mut self, path: &str) {
-        if LEFT_OUT.contains(&path) {
+        if looking::acts(path, self.frame.file(RELEASE).unwrap_or_default()).is_some() {
+            if self.root.is_file(path) {
+                self.fail(path, READING_ACTS.to_owned());
+            }
             return;
         }
-        match self.root.read(path) {
+        match self.root.look(path) {
             Ok(text) => self.note(path, text),
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
             Err(error) => self.fail(path, reason(&error)),
         }
     }
 
+    /// The files of a directory that may be read, and the notes of those that act.
     fn directory(&mut self, directory: &str) {
         for name in self.root.names(directory) {
             let path = format!("{directory}/{name}");
-            if self.root.is_file(&path) {
+            let known = looking::may_read(&path) || looking::acts(&path, "").is_some();
+            if known && self.root.is_file(&path) {
                 self.try_file(&path);
             }
         }
@@ -259,13 +278,13 @@ impl<'a> Reading<'a> {
 
     /// The major and minor number of a block device, `254:0`.
     fn number(&self, block: &str) -> Option<String> {
-        let number = self.root.read(&format!("sys/block/{block}/dev")).ok()?;
+        let number = self.root.look(&format!("sys/block/{block}/dev")).ok()?;
         Some(number.trim().to_owned())
     }
 
     /// Whether a folder of debugfs can be looked into; where not, the reason is noted.
     fn has_debugfs(&mut self, folder: &str) -> bool {
-        let Err(error) = self.root.read(folder) else {
+        let Err(error) = self.root.look(folder) else {
             return false;
         };
         let missing = error.kind() == io::ErrorKind::NotFound;
@@ -281,7 +300,7 @@ impl<'a> Reading<'a> {
 
     /// Whether a block device has a size: unused loop and zram devices have none.
     fn has_data(&self, name: &str) -> bool {
-        let size = self.root.read(&format!("sys/block/{name}/size"));
+        let size = self.root.look(&format!("sys/block/{name}/size"));
         size.is_ok_and(|size| size.trim() != "0")
     }
 

@@ -4,6 +4,8 @@ use std::fs;
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
+use crate::looking;
+
 /// The longest file that is read: zoneinfo of a machine with a thousand CPUs has about 2 MiB.
 const LONGEST: u64 = 16 << 20;
 
@@ -37,11 +39,26 @@ impl Root {
         &self.0
     }
 
-    /// The text of a file; bytes that are no UTF-8 are replaced.
+    /// The text of a file that may be read without changing the machine, as
+    /// [`crate::looking::READABLE`] lists them.
+    ///
+    /// # Errors
+    /// Those of [`Root::read`], and `Unsupported` for a file that is not on the list, unopened.
+    pub fn look(&self, path: &str) -> io::Result<String> {
+        match looking::may_read(path) {
+            true => self.read(path),
+            false => Err(io::ErrorKind::Unsupported.into()),
+        }
+    }
+
+    /// The text of a file; bytes that are no UTF-8 are replaced. What looks at a machine uses
+    /// [`Root::look`].
     ///
     /// # Errors
     /// What the system says, and `FileTooLarge` beyond 16 MiB.
     pub fn read(&self, path: &str) -> io::Result<String> {
+        #[cfg(test)]
+        testing::note(path);
         let file = fs::File::open(self.join(path))?;
         if file.metadata()?.is_dir() {
             return Err(io::ErrorKind::IsADirectory.into());
@@ -95,6 +112,22 @@ impl Root {
 #[cfg(test)]
 pub(crate) mod testing {
     use super::*;
+    use std::cell::RefCell;
+    use std::collections::BTreeSet;
+
+    thread_local! {
+        static OPENED: RefCell<BTreeSet<String>> = const { RefCell::new(BTreeSet::new()) };
+    }
+
+    /// Notes that this thread opens a file.
+    pub(super) fn note(path: &str) {
+        OPENED.with_borrow_mut(|opened| opened.insert(path.to_owned()));
+    }
+
+    /// The files that this thread opened since it was last asked.
+    pub(crate) fn opened() -> BTreeSet<String> {
+        OPENED.take()
+    }
 
     /// A root with these files.
     pub(crate) fn root(files: &[(&str, &str)]) -> (tempfile::TempDir, Root) {
@@ -136,6 +169,24 @@ mod tests {
         assert_eq!(kind("folder"), Err(io::ErrorKind::IsADirectory));
         assert_eq!(kind("endless"), Err(io::ErrorKind::FileTooLarge));
         assert_eq!(kind("missing"), Err(io::ErrorKind::NotFound));
+    }
+
+    #[test]
+    fn looking_opens_no_file_that_is_not_on_the_list() {
+        let (_directory, root) = testing::root(&[
+            ("proc/meminfo", "a"),
+            ("proc/sys/vm/lowmem_reserve_ratio", "b"),
+        ]);
+        testing::opened();
+        assert_eq!(root.look("proc/meminfo").expect("on the list"), "a");
+        let refused = root.look("proc/sys/vm/lowmem_reserve_ratio");
+        let refused = refused.map_err(|error| error.kind());
+        assert_eq!(refused, Err(io::ErrorKind::Unsupported));
+        assert!(
+            testing::opened()
+                .into_iter()
+                .eq(["proc/meminfo".to_owned()])
+        );
     }
 
     #[test]
