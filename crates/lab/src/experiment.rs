@@ -12,6 +12,7 @@ use crate::bench::{Bench, BenchError, Progress, Run};
 use crate::record::{self, Provenance, Record, Store, StoreError};
 use crate::study::{NoSuchArm, Study};
 
+mod more;
 mod side_by_side;
 
 use side_by_side::side_by_side;
@@ -70,6 +71,8 @@ pub enum Event<'a> {
     Progress(&'a RunId, Progress),
     /// A run was recorded before and is not repeated.
     Recorded(&'a RunId),
+    /// So many further runs follow, of arms whose runs differ widely.
+    More(usize),
     /// A run ended and, where there is a store, is recorded.
     Done(&'a RunId),
     /// A run has no outcome; the others go on.
@@ -184,13 +187,18 @@ impl<'a> Experiment<'a> {
                 Ended::Failed(why) => results.failures.push((id, why)),
             }
         }
+        self.sort(&mut results.records);
+        Ok(results)
+    }
+
+    /// By arm in the study's order and by seed.
+    fn sort(&self, records: &mut [Record]) {
         let place = |record: &Record| {
             let arm = &record.provenance.arm;
             let index = self.study.arms.iter().position(|known| known.name == *arm);
             (index, record.provenance.seed)
         };
-        results.records.sort_by_key(place);
-        Ok(results)
+        records.sort_by_key(place);
     }
 
     fn run_one(

@@ -1,8 +1,9 @@
 //! The verdicts of a study: every arm against the first one, measure by measure.
 
+use crate::measure::Unit;
 use crate::record::Record;
 use crate::study::Study;
-use crate::verdict::{Finding, Repeatability, Thresholds, Verdict, verdict};
+use crate::verdict::{Finding, OfSeed, Repeatability, Thresholds, Verdict, percent, verdict};
 
 /// A verdict on one measure of one arm.
 #[derive(Clone, Debug, PartialEq)]
@@ -13,6 +14,8 @@ pub struct Judgement {
     pub arm: String,
     /// The arm it is judged against.
     pub baseline: String,
+    /// The unit of the shift.
+    pub unit: Unit,
     /// What was found.
     pub verdict: Verdict,
 }
@@ -38,14 +41,15 @@ pub fn judge(study: &Study, records: &[Record]) -> Vec<Judgement> {
     let arms: Vec<_> = arms.collect();
     let mut judgements = Vec::new();
     for measure in &study.measures {
-        let numbers = |records: &[&Record]| -> Vec<f64> {
-            records
-                .iter()
-                .filter_map(|record| measure.read(&record.outcome).ok())
-                .collect()
+        let numbers = |records: &[&Record]| -> Vec<OfSeed> {
+            let of_seed = |record: &&Record| {
+                let seed = record.provenance.seed;
+                let number = measure.read(&record.outcome).ok()?;
+                Some(OfSeed { seed, number })
+            };
+            records.iter().filter_map(of_seed).collect()
         };
-        let mut thresholds = Thresholds::default();
-        thresholds.noise_floor = measure.noise_floor.unwrap_or(thresholds.noise_floor);
+        let thresholds = Thresholds::of(measure.unit, measure.noise_floor);
         let base_numbers = numbers(&base_records);
         for (arm, records) in &arms {
             let verdict = verdict(
@@ -59,6 +63,7 @@ pub fn judge(study: &Study, records: &[Record]) -> Vec<Judgement> {
                 measure: measure.name.clone(),
                 arm: (*arm).to_owned(),
                 baseline: baseline.to_owned(),
+                unit: measure.unit,
                 verdict,
             }));
         }
@@ -74,6 +79,32 @@ fn repeatability(left: &[&Record], right: &[&Record]) -> Repeatability {
     }
 }
 
+impl Judgement {
+    /// How far the arm is from the baseline: "-59 %", or, where so small a part of a large machine
+    /// counts, "-10.0 GiB (-1.9 %)".
+    #[must_use]
+    pub fn by(&self) -> String {
+        let Verdict {
+            shift, relative, ..
+        } = self.verdict;
+        let usual = Thresholds::default().noise_floor;
+        let share = percent(relative);
+        match relative.abs() < usual && shift != 0.0 {
+            true => {
+                let sign = if shift > 0.0 { "+" } else { "" };
+                format!("{sign}{} ({share})", self.unit.show(shift))
+            }
+            false => share,
+        }
+    }
+
+    /// In words: "better: -59 % (deterministic bench, one run)".
+    #[must_use]
+    pub fn words(&self) -> String {
+        self.verdict.words(&self.by())
+    }
+}
+
 /// One line on an arm: "raised against default: better in 1, worse in 4, no difference shown in 6".
 #[must_use]
 pub fn sum_up(judgements: &[Judgement], arm: &str) -> Option<String> {
@@ -83,6 +114,7 @@ pub fn sum_up(judgements: &[Judgement], arm: &str) -> Option<String> {
         (Finding::Better, "better in"),
         (Finding::Worse, "worse in"),
         (Finding::Differs, "different in"),
+        (Finding::NotDecided, "not decided in"),
         (Finding::NoDifferenceShown, "no difference shown in"),
         (Finding::TooFewRuns, "too few runs for"),
     ];

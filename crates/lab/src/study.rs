@@ -20,6 +20,7 @@ mod arms;
 mod asked;
 mod built_in;
 mod cgroup_file;
+mod cost;
 mod kernel_names;
 mod limits;
 mod machine;
@@ -37,6 +38,7 @@ mod workload;
 
 pub use asked::asked;
 pub use built_in::{BUILT_IN, FindError};
+pub use cost::{Cost, memory, roughly};
 pub use shown::{ArmTable, Chart, Distribution, Effect, Shown};
 pub use source::StudyError;
 
@@ -233,6 +235,24 @@ impl Study {
             what: error.what,
             way_out: error.way_out,
         })
+    }
+
+    /// The measures that the answer rests on, whose runs must tell: those of the table of arms and
+    /// of the charts that say which direction is better; all such where there are none.
+    #[must_use]
+    pub fn headline(&self) -> Vec<&Measure> {
+        let table = self.shown.table.iter();
+        let table = table.flat_map(|table| table.columns.iter().chain(&table.sort));
+        let charts = self.shown.charts.iter().map(|chart| &chart.measure);
+        let named: BTreeSet<&String> = table.chain(charts).collect();
+        let with_direction = self.measures.iter().filter(|it| it.better.is_some());
+        let with_direction: Vec<&Measure> = with_direction.collect();
+        let named = with_direction.iter().filter(|it| named.contains(&it.name));
+        let named: Vec<&Measure> = named.copied().collect();
+        if named.is_empty() {
+            return with_direction;
+        }
+        named
     }
 
     /// Whether no real kernel can run it: all of its arms are for the model only.

@@ -1,7 +1,8 @@
 //! Is one arm better than another? A verdict needs three thresholds to be passed at once: chance
 //! cannot explain the difference, it is consistent over the runs, and it is large enough to matter.
+//! Where both outcomes occur, better with one seed and worse with the next, nothing is decided.
 
-use crate::measure::Better;
+use crate::measure::{Better, Class, Unit};
 use crate::stats;
 
 /// What must be passed before a difference counts.
@@ -12,9 +13,17 @@ pub struct Thresholds {
     /// Cliff's delta must reach this, in either direction. 0.474 is the usual bound of "large"
     /// (Romano and others 2006).
     pub effect: f64,
-    /// The shift, relative to the baseline's median, must reach this.
+    /// The shift, relative to the baseline's median, must reach this, or else [`Self::amount`].
     pub noise_floor: f64,
+    /// The shift that matters whatever the baseline is, in the measure's unit: 10 GiB lost are no
+    /// noise on a machine where they are 2 %.
+    pub amount: f64,
 }
+
+/// A size that matters on any machine.
+const SIZE: f64 = (1_u64 << 30) as f64;
+/// Both outcomes occur from one seed in this many on.
+const BOTH: usize = 20;
 
 impl Default for Thresholds {
     fn default() -> Self {
@@ -22,8 +31,52 @@ impl Default for Thresholds {
             p: 0.05,
             effect: 0.474,
             noise_floor: 0.02,
+            amount: f64::INFINITY,
         }
     }
+}
+
+impl Thresholds {
+    /// For a measure in this unit: of sizes, 1 GiB matters on any machine.
+    #[must_use]
+    pub fn of(unit: Unit, noise_floor: Option<f64>) -> Self {
+        let usual = Self::default();
+        let amount = match unit.class() {
+            Class::Size => SIZE / unit.worth(),
+            Class::Time | Class::Count => usual.amount,
+        };
+        Self {
+            noise_floor: noise_floor.unwrap_or(usual.noise_floor),
+            amount,
+            ..usual
+        }
+    }
+
+    /// Whether a difference from `baseline` is large enough.
+    fn matters(&self, shift: f64, baseline: f64) -> bool {
+        let large = shift.abs() >= self.amount;
+        shift != 0.0 && (large || relative(shift, baseline).abs() >= self.noise_floor)
+    }
+}
+
+/// The number of one run of an arm, and its seed.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct OfSeed {
+    /// The seed; two arms' runs with one seed draw the same.
+    pub seed: u64,
+    /// The measure's number.
+    pub number: f64,
+}
+
+/// How the runs of two arms with the same seeds compare, one by one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct BySeed {
+    /// Seeds with which the arm's number is lower, by more than the thresholds ask.
+    pub lower: usize,
+    /// Seeds with which it is higher.
+    pub higher: usize,
+    /// Seeds that both arms were run with.
+    pub seeds: usize,
 }
 
 /// Whether the same run on the bench gives the same numbers.
@@ -44,6 +97,8 @@ pub enum Finding {
     Worse,
     /// It differs, and the measure does not say which direction is better.
     Differs,
+    /// Both outcomes occur: with some seeds it is better, with others worse, or lower and higher.
+    NotDecided,
     /// No difference was shown, which does not mean that there is none.
     NoDifferenceShown,
     /// With so few runs no difference, however large, could be told from chance.
@@ -61,6 +116,10 @@ pub struct Verdict {
     pub shift: f64,
     /// The shift over the baseline's median; infinite where the baseline is zero.
     pub relative: f64,
+    /// The runs one by one.
+    pub by_seed: BySeed,
+    /// Which direction is an improvement, where there is one.
+    pub better: Option<Better>,
 }
 
 /// What a verdict rests on.
@@ -86,45 +145,96 @@ pub enum Basis {
 /// Judges `arm` against `baseline`; `None` if one of them has no number at all.
 #[must_use]
 pub fn verdict(
-    baseline: &[f64],
-    arm: &[f64],
+    baseline: &[OfSeed],
+    arm: &[OfSeed],
     better: Option<Better>,
     repeatability: Repeatability,
     thresholds: Thresholds,
 ) -> Option<Verdict> {
-    let shift = stats::hodges_lehmann(baseline, arm)?;
-    let effect = stats::cliffs_delta(baseline, arm)?;
-    let relative = relative(shift, stats::median(baseline)?);
+    let by_seed = BySeed::of(baseline, arm, thresholds);
+    let (baseline, arm) = (numbers(baseline), numbers(arm));
+    let shift = stats::hodges_lehmann(&baseline, &arm)?;
+    let effect = stats::cliffs_delta(&baseline, &arm)?;
+    let middle = stats::median(&baseline)?;
     let runs = baseline.len().min(arm.len());
-    let matters = relative.abs() >= thresholds.noise_floor && shift != 0.0;
-    if repeatability == Repeatability::Exact && agree(baseline) && agree(arm) {
-        let basis = Basis::Deterministic { runs };
+    let matters = thresholds.matters(shift, middle);
+    let exact = repeatability == Repeatability::Exact && agree(&baseline) && agree(&arm);
+    let (basis, finding) = if exact {
         let finding = match matters {
             true => direction(shift, better),
             false => Finding::NoDifferenceShown,
         };
-        return Some(Verdict {
-            finding,
-            basis,
-            shift,
-            relative,
-        });
-    }
-    let p = stats::permutation_p(baseline, arm);
-    let basis = Basis::Statistics { p, effect, runs };
-    let finding = if stats::least_p(baseline.len(), arm.len()) > thresholds.p {
-        Finding::TooFewRuns
-    } else if p <= thresholds.p && effect.abs() >= thresholds.effect && matters {
-        direction(shift, better)
+        (Basis::Deterministic { runs }, finding)
     } else {
-        Finding::NoDifferenceShown
+        let p = stats::permutation_p(&baseline, &arm);
+        let shown = p <= thresholds.p && effect.abs() >= thresholds.effect && matters;
+        let finding = if stats::least_p(baseline.len(), arm.len()) > thresholds.p {
+            Finding::TooFewRuns
+        } else if by_seed.are_both() && (shown || is_scattered(&baseline) || is_scattered(&arm)) {
+            Finding::NotDecided
+        } else if shown {
+            direction(shift, better)
+        } else {
+            Finding::NoDifferenceShown
+        };
+        (Basis::Statistics { p, effect, runs }, finding)
     };
     Some(Verdict {
         finding,
         basis,
         shift,
-        relative,
+        relative: relative(shift, middle),
+        by_seed,
+        better,
     })
+}
+
+impl BySeed {
+    fn of(baseline: &[OfSeed], arm: &[OfSeed], thresholds: Thresholds) -> Self {
+        let mut counts = Self::default();
+        for run in arm {
+            let Some(other) = baseline.iter().find(|other| other.seed == run.seed) else {
+                continue;
+            };
+            counts.seeds += 1;
+            let shift = run.number - other.number;
+            let matters = thresholds.matters(shift, other.number);
+            counts.lower += usize::from(matters && shift < 0.0);
+            counts.higher += usize::from(matters && shift > 0.0);
+        }
+        counts
+    }
+
+    /// Whether both outcomes occur, each with one seed in twenty at least.
+    fn are_both(&self) -> bool {
+        let fewer = self.lower.min(self.higher);
+        fewer > 0 && fewer * BOTH >= self.seeds
+    }
+
+    /// "both outcomes occur: lower with 6 of 20 seeds, higher with 14", in the words of a measure
+    /// that says which is better where it does.
+    fn words(&self, better: Option<Better>) -> String {
+        let (less, more) = match better {
+            None => ("lower", "higher"),
+            Some(Better::Lower) => ("better", "worse"),
+            Some(Better::Higher) => ("worse", "better"),
+        };
+        let Self {
+            lower,
+            higher,
+            seeds,
+        } = self;
+        format!("both outcomes occur: {less} with {lower} of {seeds} seeds, {more} with {higher}")
+    }
+}
+
+fn numbers(runs: &[OfSeed]) -> Vec<f64> {
+    runs.iter().map(|run| run.number).collect()
+}
+
+/// Whether a median of these says little: they have two outcomes, or differ widely.
+fn is_scattered(numbers: &[f64]) -> bool {
+    stats::is_wide(numbers) || stats::two_outcomes(numbers).is_some()
 }
 
 fn relative(shift: f64, baseline: f64) -> f64 {
@@ -149,14 +259,15 @@ fn direction(shift: f64, better: Option<Better>) -> Finding {
 }
 
 impl Verdict {
-    /// In words: "differs by -59 % (deterministic bench, one run)".
+    /// In words, with how far it is from the baseline: "differs: -59 % (deterministic bench, one
+    /// run)".
     #[must_use]
-    pub fn words(&self) -> String {
-        let by = percent(self.relative);
+    pub fn words(&self, by: &str) -> String {
         let finding = match self.finding {
             Finding::Better => format!("better: {by}"),
             Finding::Worse => format!("worse: {by}"),
             Finding::Differs => format!("differs: {by}"),
+            Finding::NotDecided => format!("not decided, {}", self.by_seed.words(self.better)),
             Finding::NoDifferenceShown => "no difference shown".to_owned(),
             Finding::TooFewRuns => "too few runs".to_owned(),
         };
@@ -201,16 +312,21 @@ pub fn percent(relative: f64) -> String {
 mod tests {
     use super::*;
 
+    fn runs(numbers: &[f64]) -> Vec<OfSeed> {
+        let runs = (1..).zip(numbers);
+        let runs = runs.map(|(seed, &number)| OfSeed { seed, number });
+        runs.collect()
+    }
+
     fn judge(baseline: &[f64], arm: &[f64], repeatability: Repeatability) -> Verdict {
+        let (baseline, arm) = (runs(baseline), runs(arm));
         let thresholds = Thresholds::default();
-        verdict(
-            baseline,
-            arm,
-            Some(Better::Lower),
-            repeatability,
-            thresholds,
-        )
-        .unwrap()
+        let better = Some(Better::Lower);
+        verdict(&baseline, &arm, better, repeatability, thresholds).unwrap()
+    }
+
+    fn words(verdict: Verdict) -> String {
+        verdict.words(&percent(verdict.relative))
     }
 
     #[test]
@@ -222,7 +338,7 @@ mod tests {
         );
         assert_eq!(found.finding, Finding::Better);
         assert_eq!(
-            found.words(),
+            words(found),
             "better: -49 % (p 0.008, effect -1.00, 5 runs an arm)"
         );
     }
@@ -233,7 +349,7 @@ mod tests {
         // Below the noise floor, though not by chance.
         let near = base.map(|n| n * 1.01 + 0.1);
         // By chance, though far apart in the mean.
-        let wild = [9.0, 10.0, 30.0, 10.2, 10.3];
+        let wild = [10.0, 10.1, 10.9, 10.2, 10.3];
         for arm in [near, wild] {
             assert_eq!(
                 judge(&base, &arm, noisy).finding,
@@ -253,10 +369,7 @@ mod tests {
     fn one_run_of_an_exact_bench_differs_and_says_so() {
         let found = judge(&[10.0], &[20.0], Repeatability::Exact);
         assert_eq!(found.finding, Finding::Worse);
-        assert_eq!(
-            found.words(),
-            "worse: +100 % (deterministic bench, one run)"
-        );
+        assert_eq!(words(found), "worse: +100 % (deterministic bench, one run)");
         let same = judge(&[10.0], &[10.0], Repeatability::Exact);
         assert_eq!(same.finding, Finding::NoDifferenceShown);
         let noisy = judge(&[10.0], &[20.0], Repeatability::Noisy);
@@ -273,7 +386,7 @@ mod tests {
     fn a_change_from_zero_is_no_division_by_it() {
         let found = judge(&[0.0], &[3.0], Repeatability::Exact);
         assert_eq!(
-            found.words(),
+            words(found),
             "worse: from zero (deterministic bench, one run)"
         );
         assert_eq!(judge(&[0.0], &[0.0], Repeatability::Exact).relative, 0.0);
@@ -282,11 +395,51 @@ mod tests {
     #[test]
     fn without_a_direction_it_only_differs() {
         let exact = Repeatability::Exact;
-        let found = verdict(&[1.0], &[2.0], None, exact, Thresholds::default()).unwrap();
+        let found = verdict(
+            &runs(&[1.0]),
+            &runs(&[2.0]),
+            None,
+            exact,
+            Thresholds::default(),
+        )
+        .unwrap();
         assert_eq!(found.finding, Finding::Differs);
         assert_eq!(
-            verdict(&[], &[2.0], None, exact, Thresholds::default()),
+            verdict(&[], &runs(&[2.0]), None, exact, Thresholds::default()),
             None
         );
+    }
+
+    #[test]
+    fn an_arm_that_is_better_with_one_seed_and_worse_with_another_is_not_decided() {
+        let thrashes = [90.0, 54.0, 91.0, 53.0, 92.0, 55.0, 90.0, 54.0];
+        let mostly = [54.0, 91.0, 91.0, 90.0, 92.0, 91.0, 92.0, 93.0];
+        let found = judge(&thrashes, &mostly, Repeatability::Exact);
+        assert_eq!(found.finding, Finding::NotDecided);
+        let words = words(found);
+        let said = "not decided, both outcomes occur: better with 1 of 8 seeds, worse with 4";
+        assert!(words.starts_with(said), "{words}");
+    }
+
+    /// Every seed of the arm is better than the same seed of the baseline, though the ranges
+    /// overlap.
+    #[test]
+    fn an_arm_that_no_seed_speaks_against_is_decided() {
+        let baseline = [10.0, 20.0, 30.0, 40.0, 50.0, 60.0, 70.0, 80.0];
+        let arm = baseline.map(|number| number * 0.3);
+        let found = judge(&baseline, &arm, Repeatability::Exact);
+        assert_eq!(found.finding, Finding::Better);
+    }
+
+    #[test]
+    fn ten_gibibytes_matter_on_a_machine_where_they_are_one_percent() {
+        let (baseline, arm) = (runs(&[1000.0]), runs(&[990.0]));
+        let judged = |unit| {
+            let thresholds = Thresholds::of(unit, None);
+            verdict(&baseline, &arm, None, Repeatability::Exact, thresholds).unwrap()
+        };
+        assert_eq!(judged(Unit::Gib).finding, Finding::Differs);
+        assert_eq!(judged(Unit::Mib).finding, Finding::NoDifferenceShown);
+        assert_eq!(judged(Unit::Seconds).finding, Finding::NoDifferenceShown);
     }
 }

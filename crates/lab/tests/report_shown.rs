@@ -148,10 +148,10 @@ fn the_pages_table_has_predicted_and_measured_beside_each_other() {
     });
     let rows: Vec<String> = rows.step_by(2).collect();
     let expected = [
-        "1.00 s | 1.50 s | 1 | 1",
-        "3.30 s | 3.00 s | 2 | 2",
-        "0.500 s | – | 2 | –",
-        "2.00 s | – | 2 | –",
+        "1 | 1.00 s | 1.50 s | 1 | 1",
+        "2 | 3.30 s | 3.00 s | 2 | 2",
+        " | 0.500 s | – | 2 | –",
+        " | 2.00 s | – | 2 | –",
     ];
     assert_eq!(rows, expected);
     assert!(

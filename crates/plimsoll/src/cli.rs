@@ -26,6 +26,7 @@ enum Verb {
     // In the order of use: the machine, a study, then the model itself.
     Inspect(cmd::inspect::Args),
     Ksm(cmd::ksm::Args),
+    Studies(cmd::studies::Args),
     Predict(cmd::predict::Args),
     Prove(cmd::prove::Args),
     Report(cmd::report::Args),
@@ -63,6 +64,7 @@ pub(crate) fn run(cli: Cli) -> anyhow::Result<ExitCode> {
     match cli.verb {
         Verb::Inspect(args) => cmd::inspect::run(args),
         Verb::Ksm(args) => cmd::ksm::run(args),
+        Verb::Studies(args) => cmd::studies::run(args),
         Verb::Predict(args) => cmd::predict::run(args),
         Verb::Prove(args) => cmd::prove::run(args),
         Verb::Report(args) => cmd::report::run(args),

@@ -4,6 +4,7 @@ use lab::measure::Unit;
 use lab::report::Pair;
 use lab::report::arms::{ArmRow, Arms};
 use lab::report::compare::{Figure, Row, row_of};
+use lab::stats;
 use lab::study::{Chart, Study};
 
 use crate::columns::{Column, Columns, Line};
@@ -31,18 +32,24 @@ fn chart(asked: &Chart, arms: &[&str], pair: &Pair, rows: &[Row], width: usize) 
     let Some((first, _)) = points.first().filter(|_| points.len() > 1) else {
         return String::new();
     };
-    let columns = points.iter();
-    let columns = columns.map(|(row, at)| point(row, *at, pair.is_proved()));
-    let line = |name: &str| Line {
-        name: name.to_owned(),
+    let lines = lines(&points, pair.is_proved());
+    let columns = points.iter().enumerate().map(|(index, (_, at))| Column {
+        head: at.to_string(),
+        parts: &[],
+        numbers: lines
+            .iter()
+            .map(|line| vec![line.1[index].clone()])
+            .collect(),
+    });
+    let columns = columns.collect();
+    let line = |(name, _): &(&str, Vec<String>)| Line {
+        name: (*name).to_owned(),
         words: String::new(),
     };
-    let mut lines = vec![line("predicted")];
-    lines.extend(pair.is_proved().then(|| line("measured")));
     let columns = Columns {
         corner: String::new(),
-        lines,
-        columns: columns.collect(),
+        lines: lines.iter().map(line).collect(),
+        columns,
     };
     let measure = with_unit(&asked.measure, first.unit);
     let mut text = format!("{}\n", bold(&asked.title));
@@ -54,71 +61,129 @@ fn chart(asked: &Chart, arms: &[&str], pair: &Pair, rows: &[Row], width: usize) 
     text + "\n"
 }
 
-fn point(row: &Row, at: f64, is_proved: bool) -> Column {
-    let mut numbers = vec![vec![number(&row.model, row.unit)]];
-    numbers.extend(is_proved.then(|| vec![number(&row.kernel, row.unit)]));
-    Column {
-        head: at.to_string(),
-        parts: &[],
-        numbers,
-    }
+/// The figures of the points, and below them the least and the most of the runs where they differ.
+fn lines(points: &[(&Row, f64)], is_proved: bool) -> Vec<(&'static str, Vec<String>)> {
+    let of_points = |text: &dyn Fn(&Row) -> String| -> Vec<String> {
+        points.iter().map(|(row, _)| text(row)).collect()
+    };
+    let model = [
+        ("predicted", of_points(&|row| number(&row.model, row.unit))),
+        ("min to max", of_points(&|row| range(&row.model, row.unit))),
+    ];
+    let kernel = [
+        ("measured", of_points(&|row| number(&row.kernel, row.unit))),
+        ("min to max", of_points(&|row| range(&row.kernel, row.unit))),
+    ];
+    let lines = model
+        .into_iter()
+        .chain(kernel.into_iter().filter(|_| is_proved));
+    let says_something = |line: &(&str, Vec<String>)| line.1.iter().any(|text| !text.is_empty());
+    lines.filter(says_something).collect()
 }
 
 /// A line of figures for each arm, and below it what it does besides and what it asks for.
 ///
 /// Where the publication's own machine is modelled, its figures stand beside ours.
 pub(crate) fn table(study: &Study, arms: &Arms, width: usize) -> String {
-    let parts: &'static [&'static str] = match (arms.is_proved, study.models_its_publication()) {
-        (true, _) => &["model", "kernel"],
-        (false, true) => &["model", "published", "off"],
-        (false, false) => &[],
-    };
+    let is_published = !arms.is_proved && study.models_its_publication();
     let measures = arms.columns.iter().enumerate();
     let line = |row: &ArmRow| Line {
         name: row.arm.clone(),
         words: words(arms, row),
     };
+    let measures = measures.map(|(index, name)| match is_published {
+        true => published(arms, index, name),
+        false => column(arms, index, name),
+    });
     let columns = Columns {
         corner: arms.row.clone(),
         lines: arms.rows.iter().map(line).collect(),
-        columns: measures
-            .map(|(index, name)| column(arms, index, name, parts))
-            .collect(),
+        columns: rank(arms).into_iter().chain(measures).collect(),
     };
-    format!("{}\n{}", bold(&arms.title), columns.to_text(width))
+    let legend = arms.legend().map(|legend| wrapped(legend, width));
+    format!(
+        "{}\n{}{}",
+        bold(&arms.title),
+        columns.to_text(width),
+        legend.unwrap_or_default()
+    )
 }
 
-fn column(arms: &Arms, index: usize, measure: &str, parts: &'static [&'static str]) -> Column {
-    let cells = arms.rows.iter().map(|row| row.cells.get(index));
-    let unit = cells
-        .clone()
-        .flatten()
-        .next()
-        .map_or(Unit::Count, |cell| cell.unit);
-    let numbers = |cell: Option<&Row>| {
-        let of_cell = |cell: &Row| match parts {
-            [] => vec![number(&cell.model, unit)],
-            [_, _] => vec![number(&cell.model, unit), number(&cell.kernel, unit)],
-            _ => published(cell),
-        };
-        cell.map(of_cell).unwrap_or_default()
+fn rank(arms: &Arms) -> Option<Column> {
+    let numbers = arms.rows.iter().map(|row| vec![row.rank.clone()]);
+    arms.is_ranked().then(|| Column {
+        head: "rank".to_owned(),
+        parts: &[],
+        numbers: numbers.collect(),
+    })
+}
+
+/// The medians of a measure, with the least and the most of the runs where these differ.
+fn column(arms: &Arms, index: usize, measure: &str) -> Column {
+    let cells: Vec<Option<&Row>> = arms.rows.iter().map(|row| row.cells.get(index)).collect();
+    let differ = |figure: fn(&Row) -> &Figure| {
+        let mut cells = cells.iter().flatten();
+        cells.any(|cell| figure(cell).range(cell.unit).is_some())
     };
+    let (model, kernel) = (differ(|row| &row.model), differ(|row| &row.kernel));
+    let parts: &'static [&'static str] = match (arms.is_proved, model || kernel) {
+        (false, false) => &[],
+        (false, true) => &["median", "min to max"],
+        (true, false) => &["model", "kernel"],
+        (true, true) => &["model", "min to max", "kernel", "min to max"],
+    };
+    let of_figure = |figure: &Figure, unit: Unit| {
+        let range = (model || kernel).then(|| range(figure, unit));
+        [Some(number(figure, unit)), range]
+    };
+    let numbers = |cell: &Row| {
+        let mut figures = vec![of_figure(&cell.model, cell.unit)];
+        figures.extend(arms.is_proved.then(|| of_figure(&cell.kernel, cell.unit)));
+        figures.into_iter().flatten().flatten().collect()
+    };
+    let numbers = |cell: &Option<&Row>| cell.map(numbers).unwrap_or_default();
     Column {
-        head: with_unit(measure, unit),
+        head: with_unit(measure, unit_of(&cells)),
         parts,
-        numbers: cells.map(numbers).collect(),
+        numbers: cells.iter().map(numbers).collect(),
     }
 }
 
-/// The prediction, what was published, and how far they are apart.
-fn published(cell: &Row) -> Vec<String> {
-    let published = cell.published.as_ref();
-    let published = published.map(|published| cell.unit.number(published.amount));
-    vec![
-        number(&cell.model, cell.unit),
-        published.unwrap_or_default(),
-        cell.published_error().map(percent).unwrap_or_default(),
-    ]
+/// The predictions of a measure, what was published, and how far they are apart.
+fn published(arms: &Arms, index: usize, measure: &str) -> Column {
+    let cells: Vec<Option<&Row>> = arms.rows.iter().map(|row| row.cells.get(index)).collect();
+    let numbers = |cell: &Row| {
+        let published = cell.published.as_ref();
+        let published = published.map(|published| cell.unit.number(published.amount));
+        vec![
+            number(&cell.model, cell.unit),
+            published.unwrap_or_default(),
+            cell.published_error().map(percent).unwrap_or_default(),
+        ]
+    };
+    let numbers = |cell: &Option<&Row>| cell.map(numbers).unwrap_or_default();
+    Column {
+        head: with_unit(measure, unit_of(&cells)),
+        parts: &["model", "published", "off"],
+        numbers: cells.iter().map(numbers).collect(),
+    }
+}
+
+fn unit_of(cells: &[Option<&Row>]) -> Unit {
+    let first = cells.iter().flatten().next();
+    first.map_or(Unit::Count, |cell| cell.unit)
+}
+
+/// The least and the most of the runs, without their unit; empty where they do not differ.
+fn range(figure: &Figure, unit: Unit) -> String {
+    let Some((least, most)) = stats::spread(figure.values()) else {
+        return String::new();
+    };
+    let (least, most) = (unit.number(least), unit.number(most));
+    match least == most {
+        true => String::new(),
+        false => format!("{least} to {most}"),
+    }
 }
 
 fn percent(share: f64) -> String {

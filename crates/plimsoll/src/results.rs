@@ -2,12 +2,13 @@
 
 use lab::fidelity::{self, Fidelity};
 use lab::judge::{Judgement, judge, sum_up};
+use lab::measure::Unit;
 use lab::report::Pair;
 use lab::report::arms::arms;
 use lab::report::compare::{Figure, PublishedError, Row, row_of};
 use lab::report::{prose, template};
 use lab::study::Study;
-use lab::verdict::{Finding, percent};
+use lab::verdict::Finding;
 
 use crate::glance;
 use crate::table::{Cell, Mood, Table};
@@ -165,7 +166,9 @@ fn predicted(
     if table.width() <= width {
         return table.to_string();
     }
-    down(study, arms, rows, judgements).to_string()
+    down(study, arms, rows, judgements)
+        .without_empty_columns()
+        .to_string()
 }
 
 fn across(study: &Study, arms: &[&str], rows: &[Row], judgements: &[Judgement]) -> Table {
@@ -184,6 +187,15 @@ fn across(study: &Study, arms: &[&str], rows: &[Row], judgements: &[Judgement]) 
             cells.push(change(judgements, &measure.name, arms[1]));
         }
         table.row(cells);
+        let ranges = arms
+            .iter()
+            .map(|arm| range(of_arm(arm).map(|row| (&row.model, row.unit))));
+        let ranges: Vec<String> = ranges.collect();
+        if ranges.iter().any(|range| !range.is_empty()) {
+            let mut cells: Vec<Cell> = vec!["  min to max".into()];
+            cells.extend(ranges.into_iter().map(Cell::from));
+            table.row(cells);
+        }
         let published = |arm: &&str| of_arm(arm).and_then(|row| row.published.as_ref());
         if arms.iter().any(|arm| published(arm).is_some()) {
             let texts = arms
@@ -198,12 +210,8 @@ fn across(study: &Study, arms: &[&str], rows: &[Row], judgements: &[Judgement]) 
 }
 
 fn down(study: &Study, arms: &[&str], rows: &[Row], judgements: &[Judgement]) -> Table {
-    let mut table = Table::new(vec![
-        "".into(),
-        "predicted".into(),
-        "published".into(),
-        "change".into(),
-    ]);
+    let head = ["", "predicted", "min to max", "published", "change"];
+    let mut table = Table::new(head.into_iter().map(Cell::from).collect());
     for measure in &study.measures {
         table.row(vec![(&measure.name).into()]);
         for arm in arms {
@@ -214,6 +222,7 @@ fn down(study: &Study, arms: &[&str], rows: &[Row], judgements: &[Judgement]) ->
             table.row(vec![
                 format!("  {arm}").into(),
                 row.model.show(row.unit).into(),
+                range(Some((&row.model, row.unit))).into(),
                 published.into(),
                 change(judgements, &measure.name, arm),
             ]);
@@ -228,15 +237,18 @@ fn proved(study: &Study, arms: &[&str], rows: &[Row]) -> String {
     let measured = rows.iter().any(|row| row.kernel != Figure::NoRun);
     let foretold = rows.iter().any(|row| row.model != Figure::NoRun);
     let reported = rows.iter().any(|row| row.published.is_some());
-    let columns = |name: String, published: &str, kernel: String, model: String, gap: [Cell; 2]| {
+    let columns = |name: String, published: &str, kernel: [String; 2], model: [String; 2], gap| {
         let mut cells: Vec<Cell> = vec![name.into()];
+        let of = |texts: [String; 2]| texts.into_iter().map(Cell::from);
         cells.extend(reported.then(|| published.into()));
-        cells.extend(measured.then(|| kernel.into()));
-        cells.extend(foretold.then(|| model.into()));
+        cells.extend(measured.then(|| of(kernel)).into_iter().flatten());
+        cells.extend(foretold.then(|| of(model)).into_iter().flatten());
+        let gap: [Cell; 2] = gap;
         cells.extend((measured && foretold).then_some(gap).into_iter().flatten());
         cells
     };
-    let [kernel, model] = ["measured", "predicted"].map(str::to_owned);
+    let head = |name: &str| [name, "min to max"].map(str::to_owned);
+    let [kernel, model] = ["measured", "predicted"].map(head);
     let gap_head = ["gap".into(), Cell::default()];
     let mut table = Table::new(columns(String::new(), "published", kernel, model, gap_head));
     for measure in &study.measures {
@@ -246,7 +258,8 @@ fn proved(study: &Study, arms: &[&str], rows: &[Row]) -> String {
             .filter_map(|arm| row_of(rows, &measure.name, arm))
         {
             let published = row.published.as_ref().map_or("", |p| p.text.as_str());
-            let (kernel, model) = (row.kernel.show(row.unit), row.model.show(row.unit));
+            let figure = |figure: &Figure| [figure.show(row.unit), range(Some((figure, row.unit)))];
+            let (kernel, model) = (figure(&row.kernel), figure(&row.model));
             table.row(columns(
                 format!("  {}", row.arm),
                 published,
@@ -256,7 +269,7 @@ fn proved(study: &Study, arms: &[&str], rows: &[Row]) -> String {
             ));
         }
     }
-    table.to_string()
+    table.without_empty_columns().to_string()
 }
 
 /// How many figures are within their tolerance, and which tolerances hold.
@@ -317,18 +330,26 @@ fn missing(rows: &[Row]) -> Vec<String> {
     reasons
 }
 
+/// The least and the most of the runs; empty where they do not differ.
+fn range(figure: Option<(&Figure, Unit)>) -> String {
+    let range = figure.and_then(|(figure, unit)| figure.range(unit));
+    range.unwrap_or_default()
+}
+
 fn change(judgements: &[Judgement], measure: &str, arm: &str) -> Cell {
     let found = judgements
         .iter()
         .find(|j| j.measure == measure && j.arm == arm);
-    let Some(verdict) = found.map(|judgement| judgement.verdict) else {
+    let Some(judgement) = found else {
         return Cell::default();
     };
-    match verdict.finding {
-        Finding::Better => Cell::new(format!("{}, better", percent(verdict.relative)), Mood::Good),
-        Finding::Worse => Cell::new(format!("{}, worse", percent(verdict.relative)), Mood::Bad),
-        Finding::Differs => percent(verdict.relative).into(),
-        Finding::NoDifferenceShown if verdict.shift == 0.0 => "same".into(),
+    let by = judgement.by();
+    match judgement.verdict.finding {
+        Finding::Better => Cell::new(format!("{by}, better"), Mood::Good),
+        Finding::Worse => Cell::new(format!("{by}, worse"), Mood::Bad),
+        Finding::Differs => by.into(),
+        Finding::NotDecided => "not decided".into(),
+        Finding::NoDifferenceShown if judgement.verdict.shift == 0.0 => "same".into(),
         Finding::NoDifferenceShown => "no difference shown".into(),
         Finding::TooFewRuns => "too few runs".into(),
     }

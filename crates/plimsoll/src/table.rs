@@ -60,6 +60,20 @@ impl Table {
         self.rows.push(cells);
     }
 
+    /// The same without the columns that say nothing below their heads.
+    pub(crate) fn without_empty_columns(mut self) -> Self {
+        let says = |column: usize| {
+            let mut cells = self.rows.iter().skip(1).map(|row| &row[column]);
+            column == 0 || cells.any(|cell| !cell.text.is_empty())
+        };
+        let kept: Vec<bool> = (0..self.rows[0].len()).map(says).collect();
+        for row in &mut self.rows {
+            let mut kept = kept.iter();
+            row.retain(|_| kept.next().is_some_and(|kept| *kept));
+        }
+        self
+    }
+
     /// The columns it takes.
     pub(crate) fn width(&self) -> usize {
         let widths = self.widths();
@@ -116,5 +130,12 @@ mod tests {
         let expected = "             a     arm\nfree    12 MiB   3 MiB\nshort\n";
         assert_eq!(table.to_string(), expected);
         assert_eq!(table.width(), 22);
+        table.row(vec!["more".into(), "1 MiB".into()]);
+        let mut empty = Table::new(vec!["".into(), "a".into(), "b".into()]);
+        empty.row(vec!["free".into(), "".into(), "1".into()]);
+        assert_eq!(
+            empty.without_empty_columns().to_string(),
+            "       b\nfree   1\n"
+        );
     }
 }

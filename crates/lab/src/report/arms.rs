@@ -6,8 +6,9 @@ use super::html::Escaped;
 use super::prose;
 use crate::judge::Judgement;
 use crate::measure::{Better, Class, Unit};
+use crate::stats;
 use crate::study::{Arm, ArmTable, Effect, Study};
-use crate::verdict::Finding;
+use crate::verdict::{BySeed, Finding};
 
 /// A table of arms with its figures, for a page or a terminal.
 #[derive(Clone, Debug, PartialEq)]
@@ -35,6 +36,11 @@ pub struct ArmRow {
     pub note: Option<String>,
     /// One a column.
     pub cells: Vec<Row>,
+    /// Its place among the arms with a figure for what they are sorted by: "1", or "2 to 5" where
+    /// the runs of several arms overlap, which does not rank them. Empty where nothing sorts them.
+    pub rank: String,
+    /// The two outcomes of its runs, in each column where there are two.
+    pub outcomes: Vec<String>,
     /// What differs from the baseline, in the study's words, each with how much.
     pub effects: Vec<String>,
     /// What it asks of the administrator; empty where the study does not say.
@@ -64,11 +70,14 @@ pub fn arms(
             effects: effects(asked, &arm.name, rows, judgements),
             arm: arm.name.clone(),
             asks: arm.asks.clone().unwrap_or_default(),
+            rank: String::new(),
+            outcomes: outcomes(&cells),
             cells,
         }
     };
     let mut lines: Vec<ArmRow> = wanted.map(line).collect();
     sort(&mut lines, study, asked, rows);
+    rank(&mut lines, study, asked, (pair, rows));
     let baseline = judgements.first().map(|judgement| &judgement.baseline);
     let baseline = baseline.filter(|_| !asked.effects.is_empty());
     Some(Arms {
@@ -120,6 +129,51 @@ fn sort(lines: &mut [ArmRow], study: &Study, asked: &ArmTable, rows: &[Row]) {
     lines.sort_by(order);
 }
 
+fn outcomes(cells: &[Row]) -> Vec<String> {
+    let two = |row: &Row| {
+        let two = row.figure().outcomes(row.unit)?;
+        Some(format!("{} {two}", row.measure))
+    };
+    cells.iter().filter_map(two).collect()
+}
+
+/// The best and the worst place that the ranges of the runs allow each arm.
+fn rank(lines: &mut [ArmRow], study: &Study, asked: &ArmTable, (pair, rows): (&Pair, &[Row])) {
+    let Some(by) = &asked.sort else { return };
+    let measure = study.measures.iter().find(|measure| measure.name == *by);
+    let lower = measure.is_some_and(|measure| measure.better == Some(Better::Lower));
+    let range = |line: &ArmRow| {
+        let row = row_of(rows, by, &line.arm)?;
+        // A prediction is not ranked among what was measured.
+        let figure = match pair.is_proved() {
+            true => &row.kernel,
+            false => &row.model,
+        };
+        let values = figure.values();
+        // By what is shown of them: what reads the same is the same.
+        let shown = |value: f64| row.unit.number(value).parse().unwrap_or(value);
+        let (least, most) = stats::spread(values)?;
+        let (least, most): (f64, f64) = (shown(least), shown(most));
+        Some(if lower {
+            (-most, -least)
+        } else {
+            (least, most)
+        })
+    };
+    let ranges: Vec<Option<(f64, f64)>> = lines.iter().map(range).collect();
+    let known: Vec<(f64, f64)> = ranges.iter().flatten().copied().collect();
+    for (line, range) in lines.iter_mut().zip(ranges) {
+        let Some((least, most)) = range else { continue };
+        let better = known.iter().filter(|other| other.0 > most).count();
+        let worse = known.iter().filter(|other| other.1 < least).count();
+        let (first, last) = (better + 1, known.len() - worse);
+        line.rank = match first == last {
+            true => first.to_string(),
+            false => format!("{first} to {last}"),
+        };
+    }
+}
+
 /// What the verdicts of an arm say in the study's words, and what no run of it finished.
 fn effects(asked: &ArmTable, arm: &str, rows: &[Row], judgements: &[Judgement]) -> Vec<String> {
     let effects = asked.effects.iter();
@@ -135,6 +189,7 @@ fn effects(asked: &ArmTable, arm: &str, rows: &[Row], judgements: &[Judgement]) 
 fn said(effect: &Effect, row: &Row, judgement: &Judgement) -> Option<String> {
     let verdict = judgement.verdict;
     let words = match verdict.finding {
+        Finding::NotDecided => return now_and_then(effect, verdict.by_seed),
         Finding::NoDifferenceShown | Finding::TooFewRuns => return None,
         _ if verdict.shift > 0.0 => effect.more.as_ref(),
         _ => effect.less.as_ref(),
@@ -146,6 +201,16 @@ fn said(effect: &Effect, row: &Row, judgement: &Judgement) -> Option<String> {
         by if by < 0.095 => format!("{words} by {:.1} %", by * 100.0),
         by => format!("{words} by {:.0} %", by * 100.0),
     })
+}
+
+/// An effect that some seeds have and others have not, or have the other way round.
+fn now_and_then(effect: &Effect, by_seed: BySeed) -> Option<String> {
+    let said = |words: &Option<String>, runs: usize| {
+        let words = words.as_ref().filter(|_| runs > 0)?;
+        Some(format!("{words} with {runs} of {} seeds", by_seed.seeds))
+    };
+    let more = said(&effect.more, by_seed.higher);
+    more.or_else(|| said(&effect.less, by_seed.lower))
 }
 
 /// The figure that the verdict rests on: the kernel's where it has one.
@@ -186,6 +251,10 @@ impl Arms {
             format!("<th scope=\"colgroup\" class=\"number\" colspan=\"{span}\">{name}</th>")
         };
         let measures: String = self.columns.iter().map(measure).collect();
+        let rank = match self.is_ranked() {
+            true => "<th scope=\"col\" class=\"number\" rowspan=\"2\">rank</th>",
+            false => "",
+        };
         let kind = |kind: &&str| format!("<th scope=\"col\" class=\"number\">{kind}</th>");
         let kinds: String = kinds.iter().map(kind).collect();
         let kinds = kinds.repeat(self.columns.len());
@@ -194,7 +263,25 @@ impl Arms {
         let row = Escaped(&self.row);
         format!(
             "<table class=\"stack arms\">\n<thead><tr><th scope=\"col\" rowspan=\"2\">{row}</th>\
-             {measures}</tr>\n<tr>{kinds}</tr></thead>\n{rows}</table>\n"
+             {rank}{measures}</tr>\n<tr>{kinds}</tr></thead>\n{rows}</table>\n{}",
+            self.legend().map_or_else(String::new, |legend| format!(
+                "<p class=\"note\">{legend}</p>\n"
+            ))
+        )
+    }
+
+    /// Whether the study says what the arms are ranked by, and any has a figure for it.
+    #[must_use]
+    pub fn is_ranked(&self) -> bool {
+        self.rows.iter().any(|row| !row.rank.is_empty())
+    }
+
+    /// What a rank is, where there is one.
+    #[must_use]
+    pub fn legend(&self) -> Option<&'static str> {
+        self.is_ranked().then_some(
+            "Rank: from the best place to the worst that the arm's runs allow. Arms whose runs \
+             overlap are not ranked against each other.",
         )
     }
 
@@ -206,7 +293,13 @@ impl Arms {
     }
 
     fn lines(&self, row: &ArmRow, full: f64) -> String {
-        let mut cells = String::new();
+        let mut cells = match self.is_ranked() {
+            true => format!(
+                "<td data-name=\"rank\" class=\"number\">{}</td>",
+                Escaped(&row.rank)
+            ),
+            false => String::new(),
+        };
         for (index, cell) in row.cells.iter().enumerate() {
             let full = if index == 0 { full } else { 0.0 };
             cells += &number(cell, "predicted", &cell.model, full);
@@ -220,17 +313,22 @@ impl Arms {
             Escaped(&row.arm),
             Escaped(prose::unbroken(&self.words(row))),
         );
-        let span = 1 + self.columns.len() * if self.is_proved { 2 } else { 1 };
+        let kinds = if self.is_proved { 2 } else { 1 };
+        let span = 1 + usize::from(self.is_ranked()) + self.columns.len() * kinds;
         format!(
             "<tbody><tr><th scope=\"row\">{arm}</th>{cells}</tr>\n\
              <tr class=\"words\"><td colspan=\"{span}\">{note}{words}</td></tr></tbody>\n"
         )
     }
 
-    /// An arm's side effects, and what it asks for: one sentence each.
+    /// An arm's outcomes where it has two, its side effects, and what it asks for: one sentence
+    /// each.
     #[must_use]
     pub fn words(&self, row: &ArmRow) -> String {
         let mut words = Vec::new();
+        if !row.outcomes.is_empty() {
+            words.push(format!("Two outcomes: {}.", row.outcomes.join("; ")));
+        }
         if row.arm == self.baseline {
             words.push("The side effects of the others are seen against it.".to_owned());
         }
@@ -247,13 +345,16 @@ impl Arms {
 /// A figure in its column, on a bar where the column has bars.
 fn number(row: &Row, kind: &str, figure: &Figure, full: f64) -> String {
     let (name, shown) = (Escaped(&row.measure), brief(figure, row.unit));
+    let range = figure.range(row.unit);
+    let range = range.map(|range| format!("<small>{}</small>", Escaped(range)));
     let bar = figure.median().filter(|_| full > 0.0).map(|median| {
         let share = (median / full * 100.0).clamp(0.0, 100.0);
         format!("<span class=\"bar {kind}\" style=\"width:{share:.0}%\"></span>")
     });
     format!(
-        "<td data-name=\"{name}, {kind}\" class=\"number\">{}{}</td>",
+        "<td data-name=\"{name}, {kind}\" class=\"number\">{}{}{}</td>",
         Escaped(shown),
+        range.unwrap_or_default(),
         bar.unwrap_or_default()
     )
 }

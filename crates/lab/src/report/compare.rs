@@ -6,7 +6,7 @@ use mm::outcome::Outcome;
 
 use crate::fidelity::{self, Fidelity, Judged, Runs};
 use crate::measure::{Curve, Kind, Measure, Published, ReadError, Unit};
-use crate::stats;
+use crate::stats::{self, TwoOutcomes};
 
 /// What one run of an arm came to: a number for each measure of the study.
 #[derive(Clone, Debug, PartialEq)]
@@ -250,6 +250,21 @@ impl Figure {
         }
     }
 
+    /// The two outcomes that the runs have, where they have two: "54.0 % with 6 of 20 seeds, 91.0 %
+    /// with 14".
+    #[must_use]
+    pub fn outcomes(&self, unit: Unit) -> Option<String> {
+        let TwoOutcomes { low, high } = stats::two_outcomes(self.values())?;
+        let (all, [less, more]) = (self.values().len(), [low, high].map(|it| it.median));
+        Some(format!(
+            "{} with {} of {all} seeds, {} with {}",
+            unit.show(less),
+            low.runs,
+            unit.show(more),
+            high.runs
+        ))
+    }
+
     /// The smallest and the largest, where they differ by what is shown of them.
     #[must_use]
     pub fn range(&self, unit: Unit) -> Option<String> {
@@ -260,6 +275,15 @@ impl Figure {
 }
 
 impl Row {
+    /// The figure that the row is about: the kernel's where it was run, else the model's.
+    #[must_use]
+    pub fn figure(&self) -> &Figure {
+        match self.kernel {
+            Figure::NoRun => &self.model,
+            _ => &self.kernel,
+        }
+    }
+
     /// The prediction less what was published, as a part of this.
     #[must_use]
     pub fn published_error(&self) -> Option<f64> {

@@ -58,6 +58,7 @@ fn line(judgement: &Judgement, pair: &Pair, rows: &[Row]) -> String {
         arm,
         baseline,
         verdict,
+        ..
     } = judgement;
     let figure = |arm: &str| {
         let figure = |row: &Row| match pair.is_proved() {
@@ -69,7 +70,10 @@ fn line(judgement: &Judgement, pair: &Pair, rows: &[Row]) -> String {
     let class = match verdict.finding {
         Finding::Better => "mark good",
         Finding::Worse => "mark bad",
-        Finding::Differs | Finding::NoDifferenceShown | Finding::TooFewRuns => "plain",
+        Finding::Differs
+        | Finding::NotDecided
+        | Finding::NoDifferenceShown
+        | Finding::TooFewRuns => "plain",
     };
     format!(
         "<tr><th scope=\"row\">{}</th><td data-name=\"{}\" class=\"number\">{}</td>\
@@ -80,6 +84,6 @@ fn line(judgement: &Judgement, pair: &Pair, rows: &[Row]) -> String {
         Escaped(figure(baseline)),
         Escaped(arm),
         Escaped(figure(arm)),
-        Escaped(verdict.words()),
+        Escaped(judgement.words()),
     )
 }

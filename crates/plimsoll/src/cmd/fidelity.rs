@@ -7,6 +7,7 @@ use std::io::Write as _;
 use std::path::PathBuf;
 
 use anyhow::{Context as _, anyhow, bail};
+use lab::bench::Progress;
 use lab::fidelity::{self, Against, Scored};
 use lab::record::Store;
 use lab::report::compare::Row;
@@ -14,6 +15,7 @@ use lab::study::{BUILT_IN, Study};
 
 use super::report::no_record;
 use crate::exit::ExitCode;
+use crate::progress::{Bar, Elsewhere};
 use crate::results;
 use crate::term::{self, Canvas};
 
@@ -49,11 +51,14 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     let others = args.against.as_ref().map(Store::new);
     let against = others.as_ref().map_or(Against::Model, Against::Records);
     let (mut scored, mut unproved, mut problems) = (Vec::new(), Vec::new(), Vec::new());
-    for name in studies(&args.studies) {
+    let names = studies(&args.studies);
+    let bar = Bar::new(names.len(), Elsewhere::Nothing);
+    for name in names {
         let study = Study::find(&name)?;
+        bar.say("", &Progress::Stage(study.name.clone()));
         let gathered = fidelity::of_study(&study, &store, against)?;
         for problem in &gathered.problems {
-            anstream::eprintln!("plimsoll: not used: {problem}");
+            bar.aside(&format!("plimsoll: not used: {problem}"));
         }
         match gathered.scored.is_empty() {
             true if study.is_for_the_model() => {}
@@ -61,7 +66,9 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
             false => scored.push(gathered.scored),
         }
         problems.extend(gathered.problems);
+        bar.step();
     }
+    bar.finish();
     let all = || scored.iter().flatten();
     if all().next().is_none() {
         return Err(nothing(&args, &unproved, &problems));

@@ -14,6 +14,7 @@ pub(crate) mod predict;
 pub(crate) mod prove;
 pub(crate) mod replay;
 pub(crate) mod report;
+pub(crate) mod studies;
 
 /// An argument that is a whole number.
 fn whole<T>(range: RangeInclusive<T>) -> impl Fn(&str) -> Result<T, String> + Clone

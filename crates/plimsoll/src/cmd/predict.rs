@@ -5,23 +5,27 @@ mod scale;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::thread;
+use std::time::Duration;
 
 use anyhow::{Context as _, anyhow, bail};
 use lab::calibration;
 use lab::experiment::{AtATime, Experiment, Results};
 use lab::model_bench::ModelBench;
 use lab::report::{Pair, Report};
-use lab::study::Study;
+use lab::study::{Cost, Study, roughly};
 use mm::settings::{Setting, Settings};
 
 use self::scale::Scale;
 use super::whole;
 use crate::exit::ExitCode;
+use crate::progress::{self, Bar, Elsewhere};
 use crate::results::{self, Detail, View};
 use crate::term::{self, Canvas, dim};
 
 /// The arm that `--set` makes.
 const OWN_ARM: &str = "yours";
+/// How long further runs of arms whose runs differ may take.
+const MORE: Duration = Duration::from_secs(30);
 
 /// Predict what a study's settings will do, on the model: no root, no VM, in seconds
 #[derive(Debug, clap::Args)]
@@ -52,10 +56,16 @@ pub(crate) struct Choice {
     /// Run only this arm (repeatable) [default: all]
     #[arg(long = "arm", value_name = "ARM")]
     arms: Vec<String>,
-    /// Runs of each arm, each with its own seed [default: what the study says]
-    #[arg(long, value_name = "N", value_parser = whole(1..=10_000_u32))]
+    /// Runs of each arm, each with its own seed, and no more of them [default: what the study
+    /// says, and more of arms whose runs differ widely]
+    #[arg(long, visible_alias = "seeds", value_name = "N", value_parser = whole(1..=10_000_u32))]
     #[arg(allow_negative_numbers = true)]
     repetitions: Option<u32>,
+    /// Run arms whose runs differ widely or have two outcomes more often, up to 40 times, as long
+    /// as these runs take up to this many seconds [default: 30 for predict, 0 for prove]
+    #[arg(long, value_name = "SECONDS", value_parser = whole(0..=604_800_u64))]
+    #[arg(allow_negative_numbers = true)]
+    time: Option<u64>,
     /// The seed of the first run
     #[arg(long, value_name = "N", default_value = "1", value_parser = whole(0..=u64::MAX))]
     #[arg(allow_negative_numbers = true)]
@@ -86,7 +96,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     let bench = ModelBench::new(calibration).at_scale(args.scale.pages());
     check(&study, &arms, &bench)?;
     prepare_report(&study, &args.choice.out)?;
-    let results = experiment.run(&bench, None, &|_| ())?;
+    let results = watched(&experiment, &bench, args.choice.time(MORE))?;
     let failure = no_outcome(&results);
     if results.records.is_empty()
         && let Some(error) = failure
@@ -110,6 +120,23 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     failure.map_or(Ok(ExitCode::Done), Err)
 }
 
+/// Runs the experiment with a bar, after a line on how long it is likely to take.
+fn watched(
+    experiment: &Experiment<'_>,
+    bench: &ModelBench,
+    time: Duration,
+) -> anyhow::Result<Results> {
+    let runs = experiment.runs()?.len();
+    let cost = Cost::of(&experiment.study.name).map_or_else(String::new, |cost| {
+        format!(", about {}", roughly(cost.on_the_model(runs)))
+    });
+    progress::up_front(&format!("{runs} runs on the model{cost}"));
+    let bar = Bar::new(runs, Elsewhere::Nothing);
+    let results = experiment.run_until_clear(bench, None, time, &|event| bar.tell(&event));
+    bar.finish();
+    Ok(results?)
+}
+
 impl Choice {
     /// The experiment that is wanted.
     pub(crate) fn experiment<'a>(&self, study: &'a Study) -> Experiment<'a> {
@@ -118,6 +145,15 @@ impl Choice {
             repetitions: self.repetitions.unwrap_or(study.repetitions),
             first_seed: self.seed,
             ..Experiment::new(study)
+        }
+    }
+
+    /// How long further runs may take: none where the number of runs was asked for.
+    pub(crate) fn time(&self, usual: Duration) -> Duration {
+        match (self.time, self.repetitions) {
+            (Some(seconds), _) => Duration::from_secs(seconds),
+            (None, Some(_)) => Duration::ZERO,
+            (None, None) => usual,
         }
     }
 

@@ -1,25 +1,25 @@
 //! `plimsoll prove`: a whole study on a real kernel in a throwaway VM, beside the prediction.
 
-use std::io::{IsTerminal as _, Write as _};
+use std::io::Write as _;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use indicatif::{ProgressBar, ProgressStyle};
-use lab::bench::{Bench as _, BenchError, Progress};
+use lab::bench::{Bench as _, BenchError};
 use lab::calibration::{self, CalibrationError};
-use lab::experiment::{AtATime, Event, Experiment, ExperimentError, Results};
+use lab::experiment::{AtATime, Experiment, ExperimentError, Results};
 use lab::model_bench::ModelBench;
 use lab::record::Store;
 use lab::report::Pair;
 use lab::report::compare::Row;
-use lab::study::Study;
+use lab::study::{Cost, Study, roughly};
 use lab::vm::{Clock, KernelChoice, VmBench, VmOptions};
 use mm::calibration::Calibration;
 
 use super::predict::{Choice, no_outcome, prepare_report, write_report};
 use super::whole;
 use crate::exit::ExitCode;
+use crate::progress::{self, Bar, Elsewhere, talk};
 use crate::results::{self, Detail, View};
 use crate::term::{self, Canvas, dim};
 
@@ -83,12 +83,21 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     let named = args.calibration.as_deref().map(calibration::read);
     let named = named.transpose()?;
     prepare_report(&study, args.choice.out())?;
-    let bar = Bar::new(experiment.runs()?.len());
+    let runs = experiment.runs()?.len();
+    let at_a_time = args.jobs.unwrap_or_else(usual).get();
+    let expected = Cost::of(&study.name).and_then(|cost| cost.in_vms(runs, at_a_time));
+    let expected = expected.map_or_else(String::new, |it| format!(", about {}", roughly(it)));
+    progress::up_front(&format!(
+        "{runs} runs in VMs, {at_a_time} at a time{expected}"
+    ));
+    let bar = Bar::new(runs, Elsewhere::Lines);
     let bench = VmBench::new(&args.options(), &mut |news| bar.say("", &news))?;
     let store = Store::new(&args.records);
-    let results = experiment.run(&bench, Some(&store), &|event| bar.tell(&event));
+    let time = args.choice.time(Duration::ZERO);
+    let results = experiment.run_until_clear(&bench, Some(&store), time, &|event| bar.tell(&event));
     bar.finish();
     let results = results.map_err(|error| interrupted(error, &args.records))?;
+    let of_the_model = as_often(of_the_model, &results);
     let failure = no_outcome(&results);
     let mut problems = problems(&results, "");
     let calibration = named.map_or_else(|| calibration::built_in(&bench.kernel()), Ok);
@@ -127,7 +136,7 @@ fn provable<'a>(study: &Study, arms: &[&'a str]) -> anyhow::Result<Vec<&'a str>>
         anyhow::bail!("arm `{arm}` is for the model only; run it with `plimsoll predict`");
     }
     for arm in skipped {
-        eprintln_quietly(&format!("arm {arm}: for the model only, not proved"));
+        talk(&format!("arm {arm}: for the model only, not proved"));
     }
     Ok(provable)
 }
@@ -159,6 +168,18 @@ fn problems(results: &Results, of: &str) -> Vec<String> {
     failures
         .map(|(id, why)| format!("{of}arm {}, seed {}: {why}", id.arm, id.seed))
         .collect()
+}
+
+/// The model runs each arm as often as the kernel ran the one that it ran most.
+fn as_often<'a>(experiment: Experiment<'a>, proofs: &Results) -> Experiment<'a> {
+    let seeds = proofs.records.iter().map(|it| it.provenance.seed);
+    let last = seeds.max().unwrap_or_default();
+    let runs = last.saturating_sub(experiment.first_seed).saturating_add(1);
+    let runs = u32::try_from(runs).unwrap_or(u32::MAX);
+    Experiment {
+        repetitions: experiment.repetitions.max(runs),
+        ..experiment
+    }
 }
 
 /// The same experiment on the model; an error is told, not fatal: the proof stands by itself.
@@ -227,56 +248,6 @@ fn interrupted(error: ExperimentError, records: &Path) -> anyhow::Error {
         ),
         other => other.into(),
     }
-}
-
-/// Progress on stderr: a bar on a terminal, a line for each run elsewhere.
-struct Bar(ProgressBar);
-
-impl Bar {
-    fn new(runs: usize) -> Self {
-        let template = "{bar:24} run {pos}/{len}  {elapsed}  {wide_msg}";
-        let style = ProgressStyle::with_template(template).unwrap_or(ProgressStyle::default_bar());
-        let bar = ProgressBar::new(runs as u64).with_style(style);
-        bar.enable_steady_tick(Duration::from_millis(250));
-        Self(bar)
-    }
-
-    fn say(&self, run: &str, news: &Progress) {
-        let text = match news {
-            Progress::Stage(text) | Progress::Console(text) => format!("{run}{text}"),
-        };
-        if matches!(news, Progress::Stage(_)) && !std::io::stderr().is_terminal() {
-            eprintln_quietly(&text);
-        }
-        self.0.set_message(text);
-    }
-
-    fn tell(&self, event: &Event<'_>) {
-        match event {
-            Event::Begins(id) => {
-                let text = format!("arm {}, seed {}", id.arm, id.seed);
-                self.say("", &Progress::Stage(text));
-            }
-            Event::Progress(id, news) => {
-                self.say(&format!("{}, seed {}: ", id.arm, id.seed), news);
-            }
-            Event::Recorded(_) | Event::Done(_) => self.0.inc(1),
-            Event::Failed(id, why) => {
-                self.0.inc(1);
-                let text = format!("arm {}, seed {}: {why}", id.arm, id.seed);
-                self.0.suspend(|| eprintln_quietly(&text));
-            }
-        }
-    }
-
-    fn finish(&self) {
-        self.0.finish_and_clear();
-    }
-}
-
-/// A line of talk; that nobody can hear it is no reason to stop.
-fn eprintln_quietly(text: &str) {
-    let _ = writeln!(anstream::stderr(), "{text}");
 }
 
 #[cfg(test)]
