@@ -41,7 +41,7 @@ const KERNELS_OWN: [&str; 12] = [
 /// The note's text; `None` where nothing that we read is covered.
 #[must_use]
 pub fn note(root: &Root) -> Option<String> {
-    let mounts = root.read("proc/self/mountinfo").ok()?;
+    let mounts = root.look("proc/self/mountinfo").ok()?;
     let mut text = String::new();
     for (path, kind) in mounts.lines().filter_map(mount) {
         if !KERNELS_OWN.contains(&kind) && READ.iter().any(|read| touches(path, read)) {

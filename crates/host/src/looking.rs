@@ -68,7 +68,7 @@ pub const READABLE: &[Readable] = &[
         "prints; from 4.15 to 5.17 it asks every CPU for its clock rate, which wakes idle ones: \
          read only where cpu/modalias is missing, as it is on other machines than x86",
     ),
-    row("proc/self", &["cgroup", "mounts"], PRINTS),
+    row("proc/self", &["cgroup", "mountinfo", "mounts"], PRINTS),
     row("proc/pressure", &["memory", "io", "cpu"], AVERAGES),
     row("proc/sys/fs", &["inode-nr"], SUMS),
     row("proc/sys/kernel", &["osrelease", "numa_balancing"], PRINTS),

@@ -7,6 +7,7 @@ pub mod bench;
 pub mod calibrate;
 pub mod calibration;
 pub mod csv;
+pub mod evidence;
 pub mod experiment;
 pub mod fidelity;
 mod folder;

@@ -24,7 +24,12 @@ use core::fmt::Write as _;
 
 use crate::units::Nanos;
 
-const MAGIC: &str = "plimsoll-capture 1";
+mod recover;
+
+pub use recover::{Fault, Recovered};
+
+/// The first line of a capture.
+pub const MAGIC: &str = "plimsoll-capture 1";
 
 /// Frames in order of time.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -74,7 +74,7 @@ fn an_interval_gives_rates_and_two_frames() {
 }
 
 #[test]
-fn what_is_no_capture_is_refused() {
+fn what_is_no_evidence_is_refused() {
     let folder = tempfile::tempdir().expect("a folder");
     let put = |name: &str, content: &[u8]| {
         let path = folder.path().join(name);
@@ -84,17 +84,22 @@ fn what_is_no_capture_is_refused() {
     let missing = folder.path().join("missing");
     let refused = |path: &Path, message| assert_refused(&["--from", text(path)], message);
     refused(&missing, "No such file");
-    refused(folder.path(), "directory");
-    refused(Path::new("/dev/zero"), "longer than any capture");
-    refused(&put("gzip", b"\x1f\x8b\x08\x00broken"), "gzip");
-    refused(&put("empty", b""), "not a capture");
-    refused(&put("elf", b"\x7fELF\xff\xfe\x00"), "not a capture");
-    refused(&put("other", b"MemTotal: 8 kB\n"), "line 1: not a capture");
-    let cut = b"plimsoll-capture 1\n@ 5\n= proc/meminfo 500\nMemTotal: 8 kB\n";
-    refused(&put("cut", cut), "ends inside proc/meminfo");
+    refused(folder.path(), "nothing here is known");
+    refused(Path::new("/dev/zero"), "longer than any evidence");
+    refused(&put("gzip", b"\x1f\x8b\x08\x00broken"), "cannot be read");
+    refused(&put("empty", b""), "nothing here is known");
+    refused(
+        &put("elf", b"\x7fELF\xff\xfe\x00"),
+        "a program or a crash dump",
+    );
+    refused(&put("noise", b"\x01\x02\x03\x04"), "no text");
+    refused(
+        &put("prose", b"my machine is slow\n"),
+        "line 1: \"my machine is slow\"",
+    );
     refused(
         &put("frameless", b"plimsoll-capture 1\n"),
-        "nothing to show",
+        "nothing here is known",
     );
     let note = b"plimsoll-capture 1\n@ 5\n= proc/uptime 2\n1\n\n";
     refused(&put("nothing", note), "nothing to show");

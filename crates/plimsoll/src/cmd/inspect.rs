@@ -1,8 +1,9 @@
 //! `plimsoll inspect`: the state of this machine in the mechanism's own terms.
 //!
-//! A live machine is read into a capture, and a saved capture is read from its file; from there on
-//! both take the same path.
+//! A live machine is read into a capture, and so is whatever evidence there is of another; from
+//! there on both take the same path.
 
+mod evidence;
 mod file;
 
 use std::io::Write as _;
@@ -26,12 +27,18 @@ use crate::view::{Section, View};
 /// compared. Needs no root; what is hidden is named at the end.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Show a saved capture, or the capture in the record of a run, in place of this machine
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["watch", "save"])]
-    from: Option<PathBuf>,
+    /// Show this in place of this machine: a capture or record, a folder or archive with files of
+    /// /proc and /sys, a text of such files, a kernel log; - is standard input
+    #[arg(value_name = "EVIDENCE", conflicts_with = "watch")]
+    evidence: Vec<PathBuf>,
+    /// Show a saved capture: what EVIDENCE does
+    #[arg(long, value_name = "FILE", hide = true, conflicts_with = "watch")]
+    from: Vec<PathBuf>,
     /// Show the snapshot of this name [default: the last that has one]
-    #[arg(long, value_name = "NAME", requires = "from")]
+    #[arg(long, value_name = "NAME", conflicts_with = "watch")]
     at: Option<String>,
+    #[command(flatten)]
+    facts: evidence::Facts,
     /// Save what was read as a capture, for --from, a bug report or a colleague
     #[arg(long, value_name = "FILE", conflicts_with = "watch")]
     save: Option<PathBuf>,
@@ -67,14 +74,21 @@ pub(crate) struct Args {
     charset: Option<Charset>,
 }
 
+impl Args {
+    /// The evidence, in order; none for this machine.
+    fn sources(&self) -> Vec<PathBuf> {
+        self.from.iter().chain(&self.evidence).cloned().collect()
+    }
+}
+
 /// Inspects.
 pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     if args.watch {
         return watch(&args);
     }
-    let capture = match &args.from {
-        Some(path) => file::load(path)?,
-        None => read(args.interval),
+    let capture = match args.sources().is_empty() {
+        true => read(args.interval),
+        false => evidence::read(&args.sources(), &args.facts)?,
     };
     if let Some(path) = &args.save {
         file::save(&capture, path)?;
@@ -139,9 +153,10 @@ fn view(capture: &Capture, args: &Args) -> anyhow::Result<View> {
 
 /// What is looked at, for errors.
 fn place(args: &Args) -> String {
-    match &args.from {
-        Some(path) => path.display().to_string(),
-        None => "this machine".to_owned(),
+    let sources = args.sources();
+    match sources.is_empty() {
+        true => "this machine".to_owned(),
+        false => evidence::names(&sources),
     }
 }
 

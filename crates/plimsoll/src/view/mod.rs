@@ -7,6 +7,7 @@ mod available;
 mod check;
 mod control_groups;
 mod dirty;
+mod evidence;
 mod findings;
 mod flush;
 mod huge_pages;
@@ -39,6 +40,7 @@ use self::available::Available;
 use self::check::Check;
 use self::control_groups::Groups;
 use self::dirty::Dirty;
+use self::evidence::Evidence;
 use self::findings::{Findings, Looked};
 use self::huge_pages::HugePages;
 use self::interval::Interval;
@@ -66,6 +68,8 @@ const VERSION: u32 = 1;
 pub(crate) struct View {
     schema: &'static str,
     version: u32,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    evidence: Vec<Evidence>,
     machine: Machine,
     #[serde(flatten)]
     findings: Findings,
@@ -104,7 +108,9 @@ impl View {
             })?,
         };
         let first = capture.frames.first().unwrap_or(shown);
-        Ok(Self::between(&Snapshot::parse(first), shown))
+        let mut view = Self::between(&Snapshot::parse(first), shown);
+        view.evidence = evidence::evidence(capture.frames.iter());
+        Ok(view)
     }
 
     fn between(first: &Snapshot, frame: &Frame) -> Self {
@@ -119,6 +125,7 @@ impl View {
         Self {
             schema: "plimsoll-inspect",
             version: VERSION,
+            evidence: Vec::new(),
             machine: Machine::of(&snapshot, frame),
             findings: Findings::of(&Looked {
                 snapshot: &snapshot,
@@ -189,6 +196,13 @@ fn last(capture: &Capture) -> Option<&Frame> {
     named
         .or_else(|| full().next())
         .or_else(|| frames().find(has("proc/meminfo")))
+        .or_else(|| frames().find(|frame| frame.files.keys().any(|path| says_something(path))))
+}
+
+/// Whether a file says anything of memory: a note of the facts or of the time does not.
+fn says_something(path: &str) -> bool {
+    let notes = path.starts_with("plimsoll/") && !path.starts_with(mm::evidence::TOOLS);
+    !notes && path != "proc/uptime"
 }
 
 fn unnamed(capture: &Capture, name: &str) -> anyhow::Error {

@@ -1,7 +1,7 @@
 //! The sections of the page, in their order, and which of them are shown.
 
 use super::page::Page;
-use super::{View, check, lru_gen, pressure, unreadable, zones};
+use super::{View, check, evidence, lru_gen, pressure, unreadable, zones};
 use crate::term::Canvas;
 
 /// One part of the page, as `--section` names it.
@@ -102,6 +102,7 @@ impl View {
     /// The page of text with these sections; with none named, all of them.
     pub(crate) fn text(&self, canvas: Canvas, shown: &[Section]) -> String {
         let mut page = Page::new(canvas);
+        evidence::write(&self.evidence, &mut page);
         self.machine.write(&mut page);
         for (section, write) in SECTIONS {
             if shown.is_empty() || shown.contains(section) {

@@ -1,0 +1,108 @@
+//! What is done with a text once it is whole.
+
+use alloc::borrow::ToOwned;
+use alloc::collections::BTreeMap;
+use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use super::free::{self, Unit};
+use super::{Piece, kind, lines, log, zones};
+use crate::snapshot::FACTS;
+
+/// Lines that are not taken, and why.
+type Passed = Vec<(usize, String)>;
+
+/// The pieces that a text makes.
+pub(super) fn close(piece: Piece, unit: Unit) -> (Vec<Piece>, Passed) {
+    match piece.what.as_str() {
+        "zoneinfo" => whole_zones(piece),
+        "free" => (table_of_free(piece, unit), Vec::new()),
+        "lscpu" => (cpus(&piece).into_iter().collect(), Vec::new()),
+        "meminfo of a node" => (nodes(piece), Vec::new()),
+        "kernel log" => kernel_log(piece),
+        _ if piece.path.is_empty() => {
+            let why = format!("{}: says nothing of memory", piece.what);
+            (Vec::new(), alloc::vec![(piece.line, why)])
+        }
+        _ => (alloc::vec![piece], Vec::new()),
+    }
+}
+
+fn whole_zones(mut piece: Piece) -> (Vec<Piece>, Passed) {
+    let (text, cut) = zones::whole(&piece.text);
+    let cut = cut.into_iter().map(|(at, why)| (piece.line + at, why));
+    let cut = cut.collect();
+    piece.text = text;
+    let pieces = (!piece.text.is_empty()).then_some(piece);
+    (pieces.into_iter().collect(), cut)
+}
+
+/// What `free` printed, and where it is exact the part of meminfo.
+fn table_of_free(piece: Piece, unit: Unit) -> Vec<Piece> {
+    let meminfo = free::meminfo(&piece.text, unit).map(|text| Piece {
+        path: "proc/meminfo".to_owned(),
+        what: FREE.to_owned(),
+        text,
+        line: piece.line,
+    });
+    core::iter::once(piece).chain(meminfo).collect()
+}
+
+/// The name of the part of meminfo that `free` gives: a real meminfo stands before it.
+pub(super) const FREE: &str = "meminfo by free";
+
+fn cpus(piece: &Piece) -> Option<Piece> {
+    let mut lines = piece.text.lines();
+    let cpus = lines.find_map(|line| line.trim().strip_prefix("CPU(s):"))?;
+    let cpus: u64 = cpus.trim().parse().ok()?;
+    Some(Piece {
+        path: FACTS.to_owned(),
+        what: "lscpu".to_owned(),
+        text: format!("cpus\t{cpus}\n"),
+        line: piece.line,
+    })
+}
+
+/// One file a node.
+fn nodes(piece: Piece) -> Vec<Piece> {
+    let mut files: BTreeMap<String, String> = BTreeMap::new();
+    for line in piece.text.lines() {
+        let mut words = line.trim().split(' ');
+        if let (Some("Node"), Some(node)) = (words.next(), words.next()) {
+            let file = files.entry(kind::NODE_MEMINFO.replace("nodeN", &format!("node{node}")));
+            let text = file.or_default();
+            text.push_str(line);
+            text.push('\n');
+        }
+    }
+    let piece = |(path, text)| Piece {
+        path,
+        text,
+        what: piece.what.clone(),
+        line: piece.line,
+    };
+    files.into_iter().map(piece).collect()
+}
+
+/// A log that says something of memory, and the release that it names.
+fn kernel_log(piece: Piece) -> (Vec<Piece>, Passed) {
+    let release = piece.text.lines().find_map(|line| {
+        let at = line.find("Linux version ")?;
+        lines::uname(&line[at..])
+    });
+    let release = release.map(|release| Piece {
+        path: "proc/sys/kernel/osrelease".to_owned(),
+        what: "release".to_owned(),
+        text: format!("{release}\n"),
+        line: piece.line,
+    });
+    if log::says_something(&piece.text) {
+        return (release.into_iter().chain([piece]).collect(), Vec::new());
+    }
+    let why = "a log without an OOM kill, an allocation failure or a hung task";
+    (
+        release.into_iter().collect(),
+        alloc::vec![(piece.line, why.to_owned())],
+    )
+}
