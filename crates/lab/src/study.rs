@@ -33,12 +33,14 @@ mod source;
 mod step;
 mod table;
 mod words;
+mod work;
 mod workload;
 
 pub use asked::asked;
 pub use built_in::{BUILT_IN, FindError};
 pub use shown::{ArmTable, Chart, Distribution, Effect, Shown};
 pub use source::StudyError;
+pub use work::Work;
 
 use self::arms::ArmPlan;
 use self::names::{Kind, Names};
