@@ -117,7 +117,7 @@ mod tests {
                     1000000000, steps = [{ touch = { region = \"r\", amount = \"1 MiB\" } }] } }]\n";
         let study = Study::parse(text, "s").unwrap();
         let time = why(&study, 1, Bytes(u64::MAX)).unwrap();
-        assert!(time.contains("mostly 2.6e11 page accesses"), "{time}");
+        assert!(time.contains("mostly 2.6e11 operations"), "{time}");
         assert!(
             time.ends_with("the most is 300 s; ask for less, or give --even-so"),
             "{time}"
