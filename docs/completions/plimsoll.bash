@@ -436,7 +436,7 @@ _plimsoll() {
             return 0
             ;;
         plimsoll__subcmd__predict)
-            opts="-h --arm --repetitions --seed --out --all --kernel --calibration --set --scale --help"
+            opts="-h --arm --repetitions --seed --out --all --kernel --calibration --set --scale --even-so --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -540,7 +540,7 @@ _plimsoll() {
             return 0
             ;;
         plimsoll__subcmd__replay)
-            opts="-h --memory --lru --page-size --format --json --help"
+            opts="-h --memory --lru --page-size --format --object --json --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -559,7 +559,11 @@ _plimsoll() {
                     return 0
                     ;;
                 --format)
-                    COMPREPLY=($(compgen -W "oracleGeneral csv" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "oracleGeneral csv vscsi" -- "${cur}"))
+                    return 0
+                    ;;
+                --object)
+                    COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
                 *)

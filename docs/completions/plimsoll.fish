@@ -84,6 +84,7 @@ complete -c plimsoll -n "__fish_plimsoll_using_subcommand predict" -l calibratio
 complete -c plimsoll -n "__fish_plimsoll_using_subcommand predict" -l set -d 'Add an arm of your own with this setting (repeatable)' -r
 complete -c plimsoll -n "__fish_plimsoll_using_subcommand predict" -l scale -d 'Real pages that a simulated one stands for: a power of two, or auto, which is 1 up to 32 GiB of memory and files and keeps the simulated pages below two million beyond, or below 262144 where all accesses are in order' -r
 complete -c plimsoll -n "__fish_plimsoll_using_subcommand predict" -l all -d 'List every measure of every arm, also where the study says what to show first'
+complete -c plimsoll -n "__fish_plimsoll_using_subcommand predict" -l even-so -d 'Predict even where the runs are expected to take more than 5 minutes, or more memory than this machine has available'
 complete -c plimsoll -n "__fish_plimsoll_using_subcommand predict" -s h -l help -d 'Print help'
 complete -c plimsoll -n "__fish_plimsoll_using_subcommand prove" -l arm -d 'Run only this arm (repeatable) [default: all]' -r
 complete -c plimsoll -n "__fish_plimsoll_using_subcommand prove" -l repetitions -d 'Runs of each arm, each with its own seed [default: what the study says]' -r
@@ -116,8 +117,10 @@ complete -c plimsoll -n "__fish_plimsoll_using_subcommand replay" -l memory -d '
 complete -c plimsoll -n "__fish_plimsoll_using_subcommand replay" -l lru -d 'The lists that pages are on' -r -f -a "classic\t'An active and an inactive list'
 mglru\t'The multi-generation LRU'"
 complete -c plimsoll -n "__fish_plimsoll_using_subcommand replay" -l page-size -d 'Bytes of a page, by which sizes are divided' -r
-complete -c plimsoll -n "__fish_plimsoll_using_subcommand replay" -l format -d 'How the trace is written; without it the name decides: .csv and .txt are CSV' -r -f -a "oracleGeneral\t'libCacheSim\'s binary records of 24 bytes'
-csv\t'Comma-separated values'"
+complete -c plimsoll -n "__fish_plimsoll_using_subcommand replay" -l format -d 'How the trace is written; without it content and name decide: .csv, .tsv and .txt are CSV' -r -f -a "oracleGeneral\t'libCacheSim\'s binary records of 24 bytes'
+csv\t'Values between commas, semicolons, tabs, bars or spaces'
+vscsi\t'VMware\'s vscsiStats, version 1 or 2'"
+complete -c plimsoll -n "__fish_plimsoll_using_subcommand replay" -l object -d 'The object\'s column of a CSV trace: its name in the header, or its number from 1' -r
 complete -c plimsoll -n "__fish_plimsoll_using_subcommand replay" -l json -d 'Print JSON'
 complete -c plimsoll -n "__fish_plimsoll_using_subcommand replay" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c plimsoll -n "__fish_plimsoll_using_subcommand help; and not __fish_seen_subcommand_from inspect ksm predict prove report calibrate fidelity replay help" -f -a "inspect" -d 'Show the state of this machine\'s memory in the kernel\'s own terms'

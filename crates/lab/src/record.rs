@@ -29,8 +29,8 @@ pub use store::{Loaded, Store, StoreError};
 
 /// The version of the record's JSON; a reader refuses others.
 pub const SCHEMA: u32 = 1;
-/// A record is refused beyond this size, unpacked or not: a broken or hostile file must not fill the
-/// memory. The largest that was ever made has 1.4 MiB.
+/// A record is refused beyond this size, unpacked or not: a broken or hostile file must not fill
+/// the memory. The largest that was ever made has 1.4 MiB.
 const MOST_BYTES: u64 = 64 << 20;
 /// The same of its first line, which holds a study's text.
 const MOST_FIRST: u64 = 4 << 20;

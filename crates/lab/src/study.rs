@@ -34,6 +34,7 @@ mod source;
 mod step;
 mod table;
 mod words;
+mod work;
 mod workload;
 
 pub use asked::asked;
@@ -41,6 +42,7 @@ pub use built_in::{BUILT_IN, FindError};
 pub use cost::{Cost, memory, roughly};
 pub use shown::{ArmTable, Chart, Distribution, Effect, Shown};
 pub use source::StudyError;
+pub use work::Work;
 
 use self::arms::ArmPlan;
 use self::names::{Kind, Names};

@@ -1,8 +1,10 @@
-//! `inspect` never panics, whatever a capture holds: the fixtures with numbers, words and lines changed.
+//! No verb panics or hangs, whatever it is given: captures with numbers, words and lines changed,
+//! and what is no study and no trace.
 
 use std::fs;
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
 
 use mm::prng::Prng;
 
@@ -77,5 +79,100 @@ fn a_changed_capture_is_shown_or_refused_in_one_line() {
                 assert!(stderr.lines().count() <= 1, "{place}");
             }
         }
+    }
+}
+
+/// Runs a verb on what it cannot use: exit code 2, one line that says `message`, in 10 s (of a
+/// machine that does other work too).
+#[track_caller]
+fn assert_refused(arguments: &[&str], message: &str) {
+    let began = Instant::now();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_plimsoll"));
+    command.args(arguments).stdin(Stdio::null());
+    let output = command.output().expect("the binary runs");
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{arguments:?}: {stderr}");
+    assert_eq!(stderr.lines().count(), 1, "{arguments:?}: {stderr}");
+    assert!(stderr.contains(message), "{arguments:?}: {stderr}");
+    assert!(began.elapsed() < Duration::from_secs(10), "{arguments:?}");
+}
+
+#[test]
+fn what_is_no_study_is_refused_in_one_line() {
+    for verb in ["predict", "prove", "report"] {
+        assert_refused(&[verb, "nosuch"], "there is `min-free-kbytes`");
+        for path in ["/dev/zero", "/dev/null", "/"] {
+            assert_refused(&[verb, path], "not a study: a text file of at most 1 MiB");
+        }
+    }
+}
+
+#[test]
+fn what_is_no_trace_is_refused_in_one_line() {
+    let folder = tempfile::tempdir().expect("a folder");
+    for (name, bytes, message) in [
+        ("empty", &b""[..], "the trace is empty"),
+        ("one-byte", b"\x01", "has 1 of 24 bytes"),
+        ("nul", &[0; 4800], "200 records, all of size 0"),
+        ("nul.csv", &[0; 480], "the trace is empty"),
+        (
+            "packed.csv",
+            b"\x1f\x8b\x08",
+            "unpack it first (`gunzip FILE`)",
+        ),
+        ("a.twr", &[0; 48], "it is a twr trace, which is not read"),
+    ] {
+        let path = folder.path().join(name);
+        fs::write(&path, bytes).expect("a file");
+        let path = path.to_str().expect("a name");
+        assert_refused(&["replay", path, "--memory", "1"], message);
+    }
+    for path in ["/dev/zero", "/"] {
+        assert_refused(
+            &["replay", path, "--memory", "1"],
+            "neither a file nor a pipe",
+        );
+    }
+    let binary = env!("CARGO_BIN_EXE_plimsoll");
+    assert_refused(
+        &["replay", binary, "--memory", "1"],
+        "no oracleGeneral trace",
+    );
+}
+
+#[test]
+fn a_study_that_would_take_days_or_all_memory_is_refused_with_the_figure() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("study.toml");
+    for (steps, message) in [
+        (
+            "{ repeat = { times = 1000000000000, steps = [{ sleep = \"0 s\" }] } }",
+            "1.0e12 steps",
+        ),
+        (
+            "{ map = { region = \"r\", size = \"512 TiB\" } }",
+            "needs about 1.7 TiB",
+        ),
+        (
+            "{ read = { file = \"f\", block = \"1 B\", amount = \"1 kB\", pattern = \"zipf 1\" } }",
+            "4.3e9 blocks",
+        ),
+    ] {
+        let text = format!(
+            "name = \"s\"\ntitle = \"s\"\nquestion = \"s\"\n[machine]\nmemory = \"1 GiB\"\n\
+             [[machine.disk]]\nname = \"d\"\nsize = \"8 GiB\"\nbandwidth = \"1 GB/s\"\n\
+             [[machine.file]]\nname = \"f\"\ndisk = \"d\"\nsize = \"4 GiB\"\n\
+             [[arm]]\nname = \"a\"\n[[process]]\nname = \"p\"\nsteps = [{steps}]\n"
+        );
+        fs::write(&path, text).expect("a file");
+        let path = path.to_str().expect("a name");
+        let memory = message.replace("4.3e9 blocks", "needs about");
+        let mut command = Command::new(env!("CARGO_BIN_EXE_plimsoll"));
+        let output = command.args(["predict", path]).output().expect("it runs");
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{stderr}");
+        // Which of memory and time is too little first depends on this machine.
+        let said = stderr.contains(message) || stderr.contains(&memory);
+        assert!(said && stderr.contains("give --even-so"), "{stderr}");
     }
 }

@@ -35,8 +35,8 @@ const OTHERS: [&str; 12] = [
 ];
 
 impl Format {
-    /// The format that a file's name suggests: CSV for `.csv` and `.txt`, `vscsiStats` for `.vscsi`,
-    /// else `oracleGeneral`.
+    /// The format that a file's name suggests: CSV for `.csv`, `.tsv` and `.txt`, `vscsiStats` for
+    /// `.vscsi`, else `oracleGeneral`.
     #[must_use]
     pub fn of_name(path: &Path) -> Self {
         match ending(path).as_deref() {

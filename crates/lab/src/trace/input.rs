@@ -1,4 +1,4 @@
-//! A trace's file as it is opened: its first bytes looked at, what is no file refused, a pipe bounded.
+//! A trace's file as it is opened: looked at, refused where it is no file, bounded where a pipe.
 
 use std::fs::File;
 use std::io::{self, Cursor, Read};

@@ -1,6 +1,7 @@
 //! `plimsoll predict`: a whole study on the model.
 
 mod scale;
+mod work;
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -48,6 +49,10 @@ pub(crate) struct Args {
     /// where all accesses are in order
     #[arg(long, value_name = "N", default_value = "auto", value_parser = Scale::parse)]
     scale: Scale,
+    /// Predict even where the runs are expected to take more than 5 minutes, or more memory than
+    /// this machine has available
+    #[arg(long)]
+    even_so: bool,
 }
 
 /// Which runs of a study are wanted, and where the report goes; the same for `predict` and `prove`.
@@ -93,6 +98,16 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     let arms = experiment.arms()?;
     let at_a_time = thread::available_parallelism().map_or(1, |cpus| cpus.get() as u64);
     args.scale.check(&study, &arms, at_a_time)?;
+    if !args.even_so {
+        let runs = work::Runs {
+            study: &study,
+            arms: &arms,
+            repetitions: experiment.repetitions,
+            at_a_time,
+            scale: args.scale,
+        };
+        runs.check()?;
+    }
     let bench = ModelBench::new(calibration).at_scale(args.scale.pages());
     check(&study, &arms, &bench)?;
     prepare_report(&study, &args.choice.out)?;

@@ -90,14 +90,15 @@ impl Scale {
         )
     }
 
-    fn of(self, scenario: &Scenario) -> u64 {
+    /// The number of a run.
+    pub(super) fn of(self, scenario: &Scenario) -> u64 {
         self.pages()
             .unwrap_or_else(|| sim::sampling::automatic(scenario))
     }
 }
 
 /// `MemAvailable` of this machine, where it can be read.
-fn available() -> Option<Bytes> {
+pub(super) fn available() -> Option<Bytes> {
     let text = host::Root::new("/").read("proc/meminfo").ok()?;
     let available = Meminfo::parse(&text).ok()?.get("MemAvailable")?;
     Some(Bytes(available.0.saturating_mul(1024)))
