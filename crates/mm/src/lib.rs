@@ -39,6 +39,7 @@ pub mod psi;
 pub mod recompute;
 pub mod release;
 pub mod scenario;
+pub mod series;
 pub mod settings;
 pub mod snapshot;
 pub mod stat;
