@@ -21,8 +21,10 @@ pub(crate) mod page;
 mod pressure;
 mod reclaim;
 mod refaults;
+mod sadf;
 pub(crate) mod share;
 mod swap;
+mod timeline;
 mod unreadable;
 mod watermark_rule;
 mod zones;
@@ -30,6 +32,7 @@ mod zones;
 use host::groups::GROUPS;
 use host::read::UNREADABLE;
 use mm::capture::{Capture, Frame};
+use mm::series;
 use mm::snapshot::Snapshot;
 use serde::Serialize;
 
@@ -49,6 +52,7 @@ use self::pressure::Pressure;
 use self::reclaim::Reclaim;
 use self::refaults::Refaults;
 use self::swap::Swap;
+use self::timeline::Timeline;
 use self::unreadable::Unreadable;
 use self::watermark_rule::WatermarkRule;
 use self::zones::Zone;
@@ -78,6 +82,8 @@ pub(crate) struct View {
     ksm: Option<Merging>,
     #[serde(flatten)]
     control_groups: Groups,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    timeline: Option<Timeline>,
     checks: Vec<Check>,
     unreadable: Vec<Unreadable>,
 }
@@ -98,7 +104,12 @@ impl View {
             })?,
         };
         let first = capture.frames.first().unwrap_or(shown);
-        Ok(Self::between(&Snapshot::parse(first), shown))
+        let mut view = Self::between(&Snapshot::parse(first), shown);
+        view.timeline = Timeline::of(capture, shown);
+        if shown.file(series::NODE_EXPORTER).is_some() {
+            view.pressure = pressure::without_averages(view.pressure);
+        }
+        Ok(view)
     }
 
     fn between(first: &Snapshot, frame: &Frame) -> Self {
@@ -128,6 +139,7 @@ impl View {
             lru_gen: LruGen::of(&snapshot),
             ksm: Merging::of(&snapshot),
             control_groups: Groups::of(&snapshot, frame.file(GROUPS).unwrap_or_default()),
+            timeline: None,
             checks,
             unreadable: unreadable::unreadable(note, &snapshot.errors),
         }
@@ -166,6 +178,9 @@ impl View {
         lru_gen::write(self.lru_gen.as_ref(), &mut page);
         self.ksm.iter().for_each(|section| section.write(&mut page));
         self.control_groups.write(&mut page);
+        self.timeline
+            .iter()
+            .for_each(|section| section.write(&mut page));
         check::write(&self.checks, &mut page);
         unreadable::write(&self.unreadable, &mut page);
         page.into_text()
@@ -217,6 +232,13 @@ fn last(capture: &Capture) -> Option<&Frame> {
     named
         .or_else(|| full().next())
         .or_else(|| frames().find(has("proc/meminfo")))
+        .or_else(|| frames().find(|frame| tools(frame)))
+}
+
+/// Whether a frame holds the text of a tool that prints a time series.
+fn tools(frame: &Frame) -> bool {
+    let paths = [series::VMSTAT, series::SAR, series::SADF];
+    paths.iter().any(|path| frame.file(path).is_some())
 }
 
 fn unnamed(capture: &Capture, name: &str) -> anyhow::Error {
