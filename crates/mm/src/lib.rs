@@ -41,6 +41,7 @@ pub mod recompute;
 pub mod release;
 pub mod rules;
 pub mod scenario;
+pub mod series;
 pub mod settings;
 pub mod snapshot;
 pub mod stat;

@@ -23,9 +23,11 @@ pub(crate) mod page;
 mod pressure;
 mod reclaim;
 mod refaults;
+mod sadf;
 mod sections;
 pub(crate) mod share;
 mod swap;
+mod timeline;
 mod unreadable;
 mod watermark_rule;
 mod zones;
@@ -33,6 +35,7 @@ mod zones;
 use host::groups::GROUPS;
 use host::read::UNREADABLE;
 use mm::capture::{Capture, Frame};
+use mm::series;
 use mm::snapshot::Snapshot;
 use serde::Serialize;
 
@@ -55,6 +58,7 @@ use self::reclaim::Reclaim;
 use self::refaults::Refaults;
 pub(crate) use self::sections::Section;
 use self::swap::Swap;
+use self::timeline::Timeline;
 use self::unreadable::Unreadable;
 use self::watermark_rule::WatermarkRule;
 use self::zones::Zone;
@@ -88,6 +92,8 @@ pub(crate) struct View {
     ksm: Option<Merging>,
     #[serde(flatten)]
     control_groups: Groups,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    timeline: Option<Timeline>,
     checks: Vec<Check>,
     unreadable: Vec<Unreadable>,
 }
@@ -110,6 +116,10 @@ impl View {
         let first = capture.frames.first().unwrap_or(shown);
         let mut view = Self::between(&Snapshot::parse(first), shown);
         view.evidence = evidence::evidence(capture.frames.iter());
+        view.timeline = Timeline::of(capture, shown);
+        if shown.file(series::NODE_EXPORTER).is_some() {
+            view.pressure = pressure::without_averages(view.pressure);
+        }
         Ok(view)
     }
 
@@ -145,6 +155,7 @@ impl View {
             lru_gen: LruGen::of(&snapshot),
             ksm: Merging::of(&snapshot),
             control_groups: Groups::of(&snapshot, frame.file(GROUPS).unwrap_or_default()),
+            timeline: None,
             checks,
             unreadable: unreadable::unreadable(note, &snapshot.errors),
         }

@@ -19,13 +19,32 @@ pub(crate) struct Pressure {
 
 #[derive(Debug, Serialize)]
 struct Line {
-    avg10: f64,
-    avg60: f64,
-    avg300: f64,
+    /// The kernel's averages; `None` where the evidence has totals only.
+    #[serde(flatten)]
+    averages: Option<Averages>,
     total_seconds: f64,
     /// The share over the interval, from the totals: the averages lag.
     #[serde(skip_serializing_if = "Option::is_none")]
     interval: Option<f64>,
+}
+
+#[derive(Clone, Copy, Debug, Serialize)]
+struct Averages {
+    avg10: f64,
+    avg60: f64,
+    avg300: f64,
+}
+
+/// The pressures without averages, for evidence that has none: node_exporter has totals only.
+pub(crate) fn without_averages(mut pressures: Vec<Pressure>) -> Vec<Pressure> {
+    for pressure in &mut pressures {
+        let lines = [&mut pressure.some, &mut pressure.full];
+        lines
+            .into_iter()
+            .flatten()
+            .for_each(|line| line.averages = None);
+    }
+    pressures
 }
 
 /// The pressure files of a moment, and what became of them since an earlier one.
@@ -72,9 +91,11 @@ impl Line {
             (now.total.saturating_sub(before.total).seconds() / span.seconds()).min(1.0)
         };
         Self {
-            avg10: share(now.avg10),
-            avg60: share(now.avg60),
-            avg300: share(now.avg300),
+            averages: Some(Averages {
+                avg10: share(now.avg10),
+                avg60: share(now.avg60),
+                avg300: share(now.avg300),
+            }),
             total_seconds: now.total.seconds(),
             interval: earlier.filter(|(_, span)| *span > Nanos::ZERO).map(over),
         }
@@ -83,8 +104,9 @@ impl Line {
     fn write(&self, name: &str, page: &mut Page) {
         let percent = |share: f64| format!("{:.2} %", share * 100.0);
         let now = self.interval.map_or_else(String::new, percent);
-        let averages = [self.avg10, self.avg60, self.avg300].map(percent);
-        let [ten, minute, five] = averages;
+        let averages = self.averages;
+        let averages = averages.map(|a| [a.avg10, a.avg60, a.avg300].map(percent));
+        let [ten, minute, five] = averages.unwrap_or_default();
         let total = format!("{:.1} s", self.total_seconds);
         page.line(format!(
             "  {name:<14}{now:>10}{ten:>11}{minute:>11}{five:>11}{total:>14}"

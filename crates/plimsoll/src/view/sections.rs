@@ -9,6 +9,8 @@ use crate::term::Canvas;
 pub(crate) enum Section {
     /// What is wrong, worst first
     Diagnosis,
+    /// What happened over time
+    Timeline,
     /// What the memory is used for
     Memory,
     /// Free pages of each zone against its watermarks
@@ -47,6 +49,9 @@ type Writer = fn(&View, &mut Page);
 /// Every section with its writer, in the order of the page.
 const SECTIONS: &[(Section, Writer)] = &[
     (Section::Diagnosis, |view, page| view.findings.write(page)),
+    (Section::Timeline, |view, page| {
+        each(&view.timeline, |it| it.write(page));
+    }),
     (Section::Memory, |view, page| {
         each(&view.memory, |it| it.write(page))
     }),
