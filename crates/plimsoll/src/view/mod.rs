@@ -10,6 +10,7 @@ mod dirty;
 mod flush;
 mod huge_pages;
 mod interval;
+mod kernel_log;
 mod ksm;
 mod late_pages;
 mod lists;
@@ -39,6 +40,7 @@ use self::control_groups::Groups;
 use self::dirty::Dirty;
 use self::huge_pages::HugePages;
 use self::interval::Interval;
+use self::kernel_log::KernelLog;
 use self::ksm::Merging;
 use self::lists::Lists;
 use self::lru_gen::LruGen;
@@ -63,6 +65,13 @@ pub(crate) struct View {
     schema: &'static str,
     version: u32,
     machine: Machine,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    kernel_log: Option<KernelLog>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    kernel_log_events: Vec<kernel_log::Event>,
+    /// Whether the frame holds a report and nothing else.
+    #[serde(skip)]
+    log_alone: bool,
     memory: Option<Memory>,
     zones: Vec<Zone>,
     watermark_rule: WatermarkRule,
@@ -94,11 +103,16 @@ impl View {
                 .labelled(name)
                 .ok_or_else(|| unnamed(capture, name))?,
             None => last(capture).ok_or_else(|| {
-                anyhow::anyhow!("no frame of it has proc/zoneinfo or proc/meminfo: nothing to show")
+                anyhow::anyhow!(
+                    "no frame of it has proc/zoneinfo, proc/meminfo or dev/kmsg: nothing to show"
+                )
             })?,
         };
         let first = capture.frames.first().unwrap_or(shown);
-        Ok(Self::between(&Snapshot::parse(first), shown))
+        Ok(Self {
+            kernel_log_events: kernel_log::events(capture),
+            ..Self::between(&Snapshot::parse(first), shown)
+        })
     }
 
     fn between(first: &Snapshot, frame: &Frame) -> Self {
@@ -114,6 +128,9 @@ impl View {
             schema: "plimsoll-inspect",
             version: VERSION,
             machine: Machine::of(&snapshot, frame),
+            kernel_log: KernelLog::of(&snapshot),
+            kernel_log_events: Vec::new(),
+            log_alone: kernel_log::is_alone(frame),
             memory: Memory::of(&snapshot),
             zones: zones::zones(&snapshot),
             watermark_rule: WatermarkRule::of(&snapshot),
@@ -137,6 +154,13 @@ impl View {
     pub(crate) fn text(&self, canvas: Canvas) -> String {
         let mut page = Page::new(canvas);
         self.machine.write(&mut page);
+        self.kernel_log
+            .iter()
+            .for_each(|section| section.write(&mut page));
+        kernel_log::write_events(&self.kernel_log_events, &mut page);
+        if self.log_alone {
+            return page.into_text();
+        }
         self.memory
             .iter()
             .for_each(|section| section.write(&mut page));
@@ -217,6 +241,7 @@ fn last(capture: &Capture) -> Option<&Frame> {
     named
         .or_else(|| full().next())
         .or_else(|| frames().find(has("proc/meminfo")))
+        .or_else(|| kernel_log::shown(capture))
 }
 
 fn unnamed(capture: &Capture, name: &str) -> anyhow::Error {
