@@ -43,6 +43,9 @@ impl Killer {
     /// Whose kill a message tells, by the program that wrote it ("" where nothing says).
     #[must_use]
     pub fn of(program: &str, text: &str) -> Option<Self> {
+        if text.contains("invoked oom-killer") {
+            return None; // the program asked for memory, and the kernel kills
+        }
         Self::ALL
             .into_iter()
             .find(|killer| killer.wrote(program, text))
@@ -121,5 +124,6 @@ mod tests {
             Some("lowmemorykiller")
         );
         assert_eq!(of("sshd", "Accepted publickey"), None);
+        assert_eq!(of("", "lmkd invoked oom-killer: gfp_mask=0xcc0"), None);
     }
 }
