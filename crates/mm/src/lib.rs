@@ -23,6 +23,7 @@ pub mod formula;
 pub mod hierarchy;
 pub mod inode_nr;
 pub mod items;
+pub mod kernel_log;
 pub mod ksm;
 pub mod latency;
 pub mod lru_gen;

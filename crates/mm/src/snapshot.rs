@@ -13,6 +13,7 @@ use crate::capture::Frame;
 use crate::catalogue;
 use crate::diskstats::{self, Diskstats};
 use crate::inode_nr;
+use crate::kernel_log::{self, Report};
 use crate::ksm::{self, Ksm};
 use crate::lru_gen::{self, Enabled, Generation};
 use crate::memcg::{self, Memcg};
@@ -102,6 +103,8 @@ pub struct Snapshot {
     pub memcgs: BTreeMap<String, Memcg>,
     /// The values of the catalogue's tunables, by name, as they would be written.
     pub tunables: BTreeMap<&'static str, String>,
+    /// A kernel log's report of an OOM kill or of an allocation that failed.
+    pub report: Option<Report>,
     /// The files that could not be read.
     pub errors: Vec<ParseError>,
 }
@@ -226,9 +229,19 @@ impl Snapshot {
             lru_gen::TABLE => self.lru_gen.generations = lru_gen::parse_table(text)?,
             inode_nr::PATH => self.inodes_in_use = Some(inode_nr::parse_in_use(text)?),
             FACTS => self.read_facts(text)?,
+            kernel_log::PATH => self.read_report(text),
             _ => self.read_folder(path, text)?,
         }
         Ok(())
+    }
+
+    /// A report tells the release and the size of a page, unless files that come later do.
+    fn read_report(&mut self, text: &str) {
+        self.report = Report::parse(text);
+        if let Some(report) = &self.report {
+            self.release.clone_from(&report.release);
+            self.page = report.page;
+        }
     }
 
     fn read_facts(&mut self, text: &str) -> Result<(), ParseError> {

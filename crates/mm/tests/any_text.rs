@@ -23,7 +23,7 @@ use proptest::prelude::*;
 use proptest::sample::select;
 
 /// Every path that a snapshot gives to a parser of its own.
-const PATHS: [&str; 36] = [
+const PATHS: [&str; 37] = [
     "proc/meminfo",
     "proc/vmstat",
     "proc/zoneinfo",
@@ -59,6 +59,7 @@ const PATHS: [&str; 36] = [
     "sys/block/vda/bdi/max_ratio",
     "sys/class/bdi/0:52/max_bytes",
     "sys/kernel/debug/bdi/254:0/stats",
+    "dev/kmsg",
     FACTS,
 ];
 

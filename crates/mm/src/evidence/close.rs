@@ -8,6 +8,7 @@ use alloc::vec::Vec;
 
 use super::free::{self, Unit};
 use super::{Piece, kind, lines, log, zones};
+use crate::series;
 use crate::snapshot::FACTS;
 
 /// Lines that are not taken, and why.
@@ -21,6 +22,7 @@ pub(super) fn close(piece: Piece, unit: Unit) -> (Vec<Piece>, Passed) {
         "lscpu" => (cpus(&piece).into_iter().collect(), Vec::new()),
         "meminfo of a node" => (nodes(piece), Vec::new()),
         "kernel log" => kernel_log(piece),
+        "node_exporter" => (metrics(piece), Vec::new()),
         _ if piece.path.is_empty() => {
             let why = format!("{}: says nothing of memory", piece.what);
             (Vec::new(), alloc::vec![(piece.line, why)])
@@ -62,6 +64,20 @@ fn cpus(piece: &Piece) -> Option<Piece> {
         text: format!("cpus\t{cpus}\n"),
         line: piece.line,
     })
+}
+
+/// The kernel's files that the metrics were made of.
+fn metrics(piece: Piece) -> Vec<Piece> {
+    let Some(files) = series::node_exporter(&piece.text) else {
+        return alloc::vec![piece];
+    };
+    let file = |(path, text)| Piece {
+        path,
+        text,
+        what: piece.what.clone(),
+        line: piece.line,
+    };
+    files.into_iter().map(file).collect()
 }
 
 /// One file a node.

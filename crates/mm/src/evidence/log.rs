@@ -5,10 +5,8 @@ use alloc::vec::Vec;
 
 use super::clean;
 use crate::capture::Frame;
-use crate::units::Nanos;
-
-/// Path of a kernel log in a frame.
-pub const PATH: &str = "dev/kmsg";
+use crate::kernel_log;
+pub use crate::kernel_log::PATH;
 
 /// What only a kernel that lacks memory says, or the end of a process for it.
 const SAID: &[&str] = &[
@@ -50,10 +48,11 @@ pub fn begins(line: &str) -> bool {
 /// The frames of a log's reports; one with the whole log where it has no report.
 #[must_use]
 pub fn frames(text: &str) -> Vec<Frame> {
-    let mut frame = Frame {
-        at: Nanos::ZERO,
-        ..Frame::default()
-    };
+    let frames = kernel_log::frames(text);
+    if !frames.is_empty() {
+        return frames;
+    }
+    let mut frame = Frame::default();
     frame.files.insert(String::from(PATH), text.into());
     alloc::vec![frame]
 }

@@ -12,6 +12,7 @@ mod findings;
 mod flush;
 mod huge_pages;
 mod interval;
+mod kernel_log;
 mod ksm;
 mod late_pages;
 mod lists;
@@ -47,6 +48,7 @@ use self::evidence::Evidence;
 use self::findings::{Findings, Looked};
 use self::huge_pages::HugePages;
 use self::interval::Interval;
+use self::kernel_log::KernelLog;
 use self::ksm::Merging;
 use self::lists::Lists;
 use self::lru_gen::LruGen;
@@ -77,6 +79,13 @@ pub(crate) struct View {
     machine: Machine,
     #[serde(flatten)]
     findings: Findings,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    kernel_log: Option<KernelLog>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    kernel_log_events: Vec<kernel_log::Event>,
+    /// Whether the frame holds a report and nothing else.
+    #[serde(skip)]
+    log_alone: bool,
     memory: Option<Memory>,
     zones: Vec<Zone>,
     watermark_rule: WatermarkRule,
@@ -110,12 +119,15 @@ impl View {
                 .labelled(name)
                 .ok_or_else(|| unnamed(capture, name))?,
             None => last(capture).ok_or_else(|| {
-                anyhow::anyhow!("no frame of it has proc/zoneinfo or proc/meminfo: nothing to show")
+                anyhow::anyhow!(
+                    "no frame of it has proc/zoneinfo, proc/meminfo or dev/kmsg: nothing to show"
+                )
             })?,
         };
         let first = capture.frames.first().unwrap_or(shown);
         let mut view = Self::between(&Snapshot::parse(first), shown);
         view.evidence = evidence::evidence(capture.frames.iter());
+        view.kernel_log_events = kernel_log::events(capture);
         view.timeline = Timeline::of(capture, shown);
         if shown.file(series::NODE_EXPORTER).is_some() {
             view.pressure = pressure::without_averages(view.pressure);
@@ -141,6 +153,9 @@ impl View {
                 snapshot: &snapshot,
                 interval: interval.as_ref(),
             }),
+            kernel_log: KernelLog::of(&snapshot),
+            kernel_log_events: Vec::new(),
+            log_alone: kernel_log::is_alone(frame),
             memory: Memory::of(&snapshot),
             zones: zones::zones(&snapshot),
             watermark_rule: WatermarkRule::of(&snapshot),
@@ -207,6 +222,7 @@ fn last(capture: &Capture) -> Option<&Frame> {
     named
         .or_else(|| full().next())
         .or_else(|| frames().find(has("proc/meminfo")))
+        .or_else(|| kernel_log::shown(capture))
         .or_else(|| frames().find(|frame| frame.files.keys().any(|path| says_something(path))))
 }
 

@@ -1,12 +1,14 @@
 //! The sections of the page, in their order, and which of them are shown.
 
 use super::page::Page;
-use super::{View, check, evidence, lru_gen, pressure, unreadable, zones};
+use super::{View, check, evidence, kernel_log, lru_gen, pressure, unreadable, zones};
 use crate::term::Canvas;
 
 /// One part of the page, as `--section` names it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum Section {
+    /// OOM kills and failed allocations
+    KernelLog,
     /// What is wrong, worst first
     Diagnosis,
     /// What happened over time
@@ -48,6 +50,10 @@ type Writer = fn(&View, &mut Page);
 
 /// Every section with its writer, in the order of the page.
 const SECTIONS: &[(Section, Writer)] = &[
+    (Section::KernelLog, |view, page| {
+        each(&view.kernel_log, |it| it.write(page));
+        kernel_log::write_events(&view.kernel_log_events, page);
+    }),
     (Section::Diagnosis, |view, page| view.findings.write(page)),
     (Section::Timeline, |view, page| {
         each(&view.timeline, |it| it.write(page));
@@ -109,6 +115,12 @@ impl View {
         let mut page = Page::new(canvas);
         evidence::write(&self.evidence, &mut page);
         self.machine.write(&mut page);
+        // Where there is a log and nothing else, a diagnosis of the machine has nothing to look at.
+        let alone: &[Section] = match self.log_alone {
+            true => &[Section::KernelLog],
+            false => &[],
+        };
+        let shown = if shown.is_empty() { alone } else { shown };
         for (section, write) in SECTIONS {
             if shown.is_empty() || shown.contains(section) {
                 write(self, &mut page);

@@ -1,0 +1,107 @@
+//! Dates at the beginning of a line of a log.
+
+use super::prefix::since_boot;
+use crate::units::Nanos;
+
+const MONTHS: [&str; 12] = [
+    "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
+];
+const DAYS: [&str; 7] = ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"];
+
+/// The time of a date that the text begins with, in nanoseconds since 1970 as if it were UTC, and
+/// the text behind it. 0 where the date has no year.
+pub(super) fn leading(text: &str) -> Option<(Nanos, &str)> {
+    let weekday = DAYS.iter().find_map(|day| text.strip_prefix(day));
+    let dated = weekday.and_then(|rest| rest.strip_prefix(' '));
+    let rest = dated.unwrap_or(text).trim_ascii_start();
+    of_syslog(rest)
+        .or_else(|| of_iso(rest))
+        .or_else(|| of_unix(rest))
+}
+
+/// "Jan  1 00:00:00[.123456][ 2024]"; also "Jan  1 00:00" of `dmesg -e`.
+fn of_syslog(text: &str) -> Option<(Nanos, &str)> {
+    let (month, rest) = (1..)
+        .zip(MONTHS)
+        .find_map(|(month, name)| Some((month, text.strip_prefix(name)?.strip_prefix(' ')?)))?;
+    let (day, rest) = word(rest);
+    let day: u64 = day.parse().ok()?;
+    let (time, rest) = word(rest);
+    let time = seconds_of(time)?;
+    let (year, after) = word(rest);
+    match year.parse::<u64>() {
+        Ok(year) if (1970..2200).contains(&year) => Some((nanos(year, month, day, time), after)),
+        _ => Some((Nanos::ZERO, rest)),
+    }
+}
+
+/// "2024-01-01T00:00:00.123456+00:00", or with a space between and the name of the zone behind. A
+/// comma before the fraction is `dmesg`'s way, which has no host behind it.
+fn of_iso(text: &str) -> Option<(Nanos, &str)> {
+    let (date, rest) = text.split_at_checked(10)?;
+    let mut numbers = date.split('-').map(|number| number.parse::<u64>().ok());
+    let (year, month, day) = (numbers.next()??, numbers.next()??, numbers.next()??);
+    let clock = rest.strip_prefix(['T', ' '])?;
+    let (time, after) = word(clock);
+    let at = nanos(year, month, day, seconds_of(time)?);
+    let zoned = ["UTC ", "CET ", "CEST ", "GMT ", "EST ", "PST "];
+    let after = zoned
+        .iter()
+        .find_map(|zone| after.strip_prefix(zone))
+        .unwrap_or(after);
+    Some((at, after))
+}
+
+/// "1704067200.123456 ", as `journalctl -o short-unix` writes it.
+fn of_unix(text: &str) -> Option<(Nanos, &str)> {
+    let (stamp, rest) = word(text);
+    let (seconds, fraction) = stamp.split_once('.')?;
+    let number = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
+    let fits = seconds.len() == 10 && fraction.len() == 6 && number(seconds) && number(fraction);
+    fits.then(|| (since_boot(seconds, fraction), rest))
+}
+
+fn word(text: &str) -> (&str, &str) {
+    let text = text.trim_ascii_start();
+    text.split_once(' ').unwrap_or((text, ""))
+}
+
+/// Seconds of "HH:MM[:SS]" and what may stand behind it.
+fn seconds_of(time: &str) -> Option<u64> {
+    let clock = time.split(['.', ',', '+', 'Z', '-']).next()?;
+    let mut numbers = clock.split(':').map(|number| number.parse::<u64>().ok());
+    let (hours, minutes) = (numbers.next()??, numbers.next()??);
+    let seconds = numbers.next().unwrap_or(Some(0))?;
+    let fits = hours < 24 && minutes < 60 && seconds <= 60 && numbers.next().is_none();
+    fits.then(|| hours * 3600 + minutes * 60 + seconds)
+}
+
+/// Nanoseconds from 1970 to this second of this day of the Gregorian calendar.
+fn nanos(year: u64, month: u64, day: u64, seconds: u64) -> Nanos {
+    if !(1970..2200).contains(&year) || !(1..=12).contains(&month) || !(1..=31).contains(&day) {
+        return Nanos::ZERO;
+    }
+    // A year that begins in March has its leap day last.
+    let (year, month) = if month > 2 {
+        (year, month - 3)
+    } else {
+        (year - 1, month + 9)
+    };
+    let days = year * 365 + year / 4 - year / 100 + year / 400 + (month * 153 + 2) / 5 + day - 1;
+    const TO_1970: u64 = 719_468;
+    Nanos((days - TO_1970) * 86_400_000_000_000 + seconds * 1_000_000_000)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn dates_count_from_1970() {
+        assert_eq!(nanos(1970, 1, 1, 0), Nanos(0));
+        assert_eq!(nanos(2024, 3, 1, 1), Nanos(1_709_251_201_000_000_000));
+        assert_eq!(leading("2024-02-31T25:00:00 x"), None);
+        assert_eq!(leading("Node 0 DMA free:1kB"), None);
+        assert_eq!(leading("é2024-01-0"), None);
+    }
+}

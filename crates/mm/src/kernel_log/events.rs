@@ -1,0 +1,293 @@
+//! The events of a log: messages that belong together, in the log's order.
+
+use alloc::borrow::ToOwned as _;
+use alloc::collections::BTreeMap;
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use super::message::{Kind, goes_on, is_row, kind};
+use super::prefix::{Line, Source, strip};
+use super::user_space::Killer;
+use crate::units::Nanos;
+
+/// Messages in a row that do not belong to a report, after which it is over: a call trace is
+/// shorter.
+const FOREIGN: usize = 150;
+/// Messages behind the kill that still count as the report's.
+const AFTER_KILL: usize = 30;
+/// The longest message that broken lines are put together to.
+const LONGEST_MESSAGE: usize = 16 << 10;
+/// The longest report: 40 000 rows of processes.
+const LONGEST_REPORT: usize = 4 << 20;
+/// Reports in one log; further ones are counted.
+const MOST_EVENTS: usize = 20_000;
+/// Text of all reports; beyond it the rows of processes are left out.
+const MOST_TEXT: usize = 48 << 20;
+/// Hosts whose reports may be open at once.
+const MOST_HOSTS: usize = 16;
+/// Messages of one kind that stand together in one event.
+const TOGETHER: usize = 200;
+
+/// One event.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Event {
+    /// What begins its label.
+    pub(super) label: &'static str,
+    /// When.
+    pub(super) at: Nanos,
+    /// Its messages, a line each.
+    pub(super) text: String,
+}
+
+/// The events of a text, and how many more there were than are kept.
+pub(super) fn events(text: &str) -> (Vec<Event>, usize) {
+    let mut log = Log::default();
+    for line in text.split('\n') {
+        let line = strip(line);
+        for part in line.text.split('\n').flat_map(|part| part.split("#012")) {
+            log.message(&line, part.trim_ascii());
+        }
+    }
+    log.finish()
+}
+
+/// A report whose end was not seen yet.
+#[derive(Debug, Default)]
+struct Open {
+    label: &'static str,
+    at: Nanos,
+    text: String,
+    /// Where the last message begins.
+    last: usize,
+    foreign: usize,
+    chosen: bool,
+    killed: bool,
+    group_kill: bool,
+    messages: usize,
+    /// Its place among the events.
+    number: usize,
+}
+
+/// A log with several hosts has a report open for each.
+#[derive(Debug, Default)]
+struct Log {
+    open: BTreeMap<String, Open>,
+    done: Vec<(usize, Event)>,
+    begun: usize,
+    text: usize,
+    left_out: usize,
+}
+
+impl Log {
+    fn message(&mut self, line: &Line<'_>, text: &str) {
+        if text.is_empty() {
+            return;
+        }
+        let program = match &line.source {
+            Source::Program(name) => name.as_str(),
+            _ => "",
+        };
+        if let Some(killer) = Killer::of(program, text) {
+            return self.by_a_program(line, killer, text);
+        }
+        if !program.is_empty() {
+            return;
+        }
+        match kind(text) {
+            Kind::OomHead => self.begin("oom", line, text),
+            Kind::FailureHead => self.begin("allocation-failure", line, text),
+            Kind::StallHead => self.begin("allocation-stall", line, text),
+            kind @ (Kind::Chosen | Kind::Killed) => self.kill(kind, line, text),
+            Kind::Overcommit => self.gather("overcommit", line, text),
+            Kind::Hung => self.gather("hung-task", line, text),
+            Kind::Lockup => self.gather("lockup", line, text),
+            Kind::Body => self.body(line, text),
+            Kind::Other => self.other(line, text),
+        }
+    }
+
+    /// Writes a program's message as its own event, with the name before it.
+    fn by_a_program(&mut self, line: &Line<'_>, killer: Killer, text: &str) {
+        let label = match killer {
+            Killer::Exit137 => "exit-137",
+            _ => "user-space-kill",
+        };
+        let named = text.starts_with(killer.name()) || killer == Killer::Exit137;
+        let text = match named {
+            true => text.to_owned(),
+            false => alloc::format!("{}: {text}", killer.name()),
+        };
+        self.single(label, line, &text);
+    }
+
+    fn single(&mut self, label: &'static str, line: &Line<'_>, text: &str) {
+        let number = self.number();
+        self.keep(number, label, line.at, text.to_owned());
+    }
+
+    /// Adds to the event before, where that is of the same kind and no report is open.
+    fn gather(&mut self, label: &'static str, line: &Line<'_>, text: &str) {
+        let open = self.open.is_empty();
+        let before = self
+            .done
+            .last_mut()
+            .filter(|(_, event)| open && event.label == label);
+        match before {
+            Some((_, event)) if event.text.len() < TOGETHER * 100 => {
+                event.text.push('\n');
+                event.text.push_str(text);
+            }
+            Some(_) => self.left_out += 1,
+            None => self.single(label, line, text),
+        }
+    }
+
+    fn begin(&mut self, label: &'static str, line: &Line<'_>, text: &str) {
+        self.close(&line.host);
+        if self.open.len() >= MOST_HOSTS
+            && let Some(host) = self.open.keys().next().cloned()
+        {
+            self.close(&host);
+        }
+        let number = self.number();
+        let mut open = Open {
+            label,
+            at: line.at,
+            number,
+            ..Open::default()
+        };
+        open.push(text);
+        self.open.insert(line.host.clone(), open);
+    }
+
+    fn number(&mut self) -> usize {
+        self.begun += 1;
+        self.begun
+    }
+
+    /// The choice or the kill: part of the report that is open, or an event whose report is lost.
+    fn kill(&mut self, kind: Kind, line: &Line<'_>, text: &str) {
+        let belongs = self.open.get(&line.host).is_some_and(|open| {
+            let next = match kind {
+                Kind::Chosen => open.chosen || open.killed,
+                _ => open.killed,
+            };
+            open.label == "oom" && (!next || open.group_kill)
+        });
+        if !belongs {
+            self.begin("oom", line, text);
+        }
+        if let Some(open) = self.open.get_mut(&line.host) {
+            if belongs {
+                open.push(text);
+            }
+            open.chosen |= kind == Kind::Chosen;
+            open.killed |= text.contains("Killed process");
+            open.foreign = 0;
+        }
+    }
+
+    /// A part of a report; without an open one it is the rest of a report whose beginning is lost.
+    fn body(&mut self, line: &Line<'_>, text: &str) {
+        if !self.open.contains_key(&line.host) {
+            if !begins_a_rest(text) {
+                return;
+            }
+            return self.begin("oom", line, text);
+        }
+        let full = self.text > MOST_TEXT;
+        let Some(open) = self.open.get_mut(&line.host) else {
+            return;
+        };
+        if open.killed && begins_a_rest(text) {
+            return self.begin("oom", line, text);
+        }
+        open.group_kill |= text.starts_with("Tasks in /");
+        open.foreign = 0;
+        if !(full && is_row(text)) {
+            open.push(text);
+        }
+    }
+
+    /// The rest of a broken line, or another message.
+    fn other(&mut self, line: &Line<'_>, text: &str) {
+        let Some(open) = self.open.get_mut(&line.host) else {
+            return;
+        };
+        if !line.prefixed && goes_on(open.last(), text) {
+            open.append(text);
+            return;
+        }
+        if text.starts_with("CPU:") || text.contains("Comm:") {
+            open.push(text);
+        }
+        open.foreign += 1;
+        let most = if open.killed { AFTER_KILL } else { FOREIGN };
+        if open.foreign > most {
+            self.close(&line.host);
+        }
+    }
+
+    fn close(&mut self, host: &str) {
+        if let Some(open) = self.open.remove(host) {
+            self.keep(open.number, open.label, open.at, open.text);
+        }
+    }
+
+    fn keep(&mut self, number: usize, label: &'static str, at: Nanos, text: String) {
+        if self.done.len() >= MOST_EVENTS {
+            self.left_out += 1;
+            return;
+        }
+        self.text += text.len();
+        self.done.push((number, Event { label, at, text }));
+    }
+
+    fn finish(mut self) -> (Vec<Event>, usize) {
+        let hosts: Vec<String> = self.open.keys().cloned().collect();
+        for host in hosts {
+            self.close(&host);
+        }
+        self.done.sort_by_key(|(number, _)| *number);
+        let events = self.done.into_iter().map(|(_, event)| event).collect();
+        (events, self.left_out)
+    }
+}
+
+/// Whether a message is proof enough of a report whose beginning is lost.
+fn begins_a_rest(text: &str) -> bool {
+    let zone = text.contains(" free:") && text.contains(" min:");
+    let node = text.starts_with("Node ") && text.contains(" active_anon:");
+    zone || node
+        || text.starts_with("Mem-Info")
+        || text.starts_with("oom-kill:")
+        || text.starts_with("memory: usage ")
+        || text.starts_with("Task in /")
+        || text.starts_with("[ pid")
+        || text.starts_with("active_anon:")
+}
+
+impl Open {
+    fn push(&mut self, text: &str) {
+        if self.text.len() + text.len() > LONGEST_REPORT {
+            return;
+        }
+        if self.messages > 0 {
+            self.text.push('\n');
+        }
+        self.last = self.text.len();
+        self.text.push_str(text);
+        self.messages += 1;
+    }
+
+    fn last(&self) -> &str {
+        &self.text[self.last..]
+    }
+
+    fn append(&mut self, text: &str) {
+        if self.last().len() + text.len() < LONGEST_MESSAGE {
+            self.text.push(' ');
+            self.text.push_str(text);
+        }
+    }
+}

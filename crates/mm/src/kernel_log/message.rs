@@ -1,0 +1,225 @@
+//! Which messages belong to a report, told by their shape alone.
+
+use super::text::leading_number;
+
+/// What a message is to the log it stands in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// "X invoked oom-killer: …".
+    OomHead,
+    /// "X: page allocation failure: …".
+    FailureHead,
+    /// "X: page allocation stalls for …".
+    StallHead,
+    /// "Out of memory: …", "Memory cgroup out of memory: …": the choice of a victim.
+    Chosen,
+    /// "Killed process …" alone.
+    Killed,
+    /// A refusal by overcommit.
+    Overcommit,
+    /// A task that is stuck.
+    Hung,
+    /// A CPU that is stuck.
+    Lockup,
+    /// Part of a report.
+    Body,
+    /// Nothing to do with memory.
+    Other,
+}
+
+/// How the lines of a report begin that have no other sign.
+const BODY: [&str; 35] = [
+    "Mem-Info",
+    "Mem-info",
+    "lowmem_reserve[]",
+    "Node ",
+    "DMA",
+    "Normal",
+    "HighMem",
+    "Movable",
+    "Free swap",
+    "Total swap",
+    "Swap cache stats",
+    "[ pid",
+    "[  pid",
+    "oom-kill:",
+    "memory: usage",
+    "memory+swap: usage",
+    "swap: usage",
+    "kmem: usage",
+    "Memory cgroup stats for",
+    "Task in /",
+    "Tasks in /",
+    "Tasks state",
+    "oom_reaper:",
+    "Pid: ",
+    "CPU: ",
+    "Call Trace",
+    "cpuset=",
+    "Kernel panic - not syncing",
+    "System is deadlocked on memory",
+    "SLUB:",
+    "SLAB:",
+    "Unreclaimable slab info",
+    "SysRq : Manual OOM",
+    "sysrq: Manual OOM",
+    "OOM request ignored",
+];
+
+/// The first items of the summary's lines, in pages and so without "kB".
+const SUMMARY: [&str; 13] = [
+    "active_anon:",
+    "inactive_anon:",
+    "Active:",
+    "active_file:",
+    "unevictable:",
+    "slab_reclaimable:",
+    "mapped:",
+    "free:",
+    "kernel_misc_reclaimable:",
+    "sec_pagetables:",
+    "dirty:",
+    "anon:",
+    "pgpromote",
+];
+
+/// What the message is.
+pub(super) fn kind(text: &str) -> Kind {
+    if let Some(kind) = event(text) {
+        return kind;
+    }
+    let body = BODY.iter().any(|start| text.starts_with(start))
+        || is_summary(text)
+        || is_row(text)
+        || is_count(text)
+        || (text.contains("cpuset=") && text.contains("mems_allowed="));
+    if body { Kind::Body } else { Kind::Other }
+}
+
+/// Messages that begin or end a report, or are one.
+fn event(text: &str) -> Option<Kind> {
+    if text.contains("invoked oom-killer:") || text.contains("invoked OOM killer:") {
+        return Some(Kind::OomHead);
+    }
+    if text.contains(": page allocation failure") {
+        return Some(Kind::FailureHead);
+    }
+    if text.contains(": page allocation stalls for ") {
+        return Some(Kind::StallHead);
+    }
+    if is_choice(text) {
+        return Some(Kind::Chosen);
+    }
+    if text.starts_with("Killed process ") {
+        return Some(Kind::Killed);
+    }
+    if text.contains("enough memory for the allocation") {
+        return Some(Kind::Overcommit);
+    }
+    if text.contains("blocked for more than ") && text.contains(" seconds") {
+        return Some(Kind::Hung);
+    }
+    let lockup = text.contains("soft lockup - CPU#") || text.contains("detected stalls on CPUs");
+    lockup.then_some(Kind::Lockup)
+}
+
+fn is_choice(text: &str) -> bool {
+    let place = [
+        "Memory cgroup out of memory",
+        "Out of memory",
+        "Out of Memory",
+    ];
+    let rest = place.iter().find_map(|words| text.strip_prefix(words));
+    let goes_on = [":", " and no killable", " (oom_kill_allocating_task)"];
+    rest.is_some_and(|rest| goes_on.iter().any(|words| rest.starts_with(words)))
+}
+
+fn is_summary(text: &str) -> bool {
+    let start = SUMMARY.iter().find(|start| text.starts_with(**start));
+    let number = start.and_then(|start| leading_number(&text[start.len()..]));
+    number.is_some_and(|(_, rest)| rest.is_empty() || rest.starts_with(' '))
+}
+
+/// "[ 1234] 0 1234 …", a row of the table of processes.
+pub(super) fn is_row(text: &str) -> bool {
+    let row = text
+        .strip_prefix('[')
+        .and_then(|rest| leading_number(rest.trim_ascii_start()));
+    row.is_some_and(|(_, rest)| rest.starts_with(']'))
+}
+
+/// "1234 pages RAM", "1234 total pagecache pages", "anon 1234".
+fn is_count(text: &str) -> bool {
+    match leading_number(text) {
+        Some((_, rest)) => rest.starts_with(" pages ") || rest == " total pagecache pages",
+        None => is_stat(text),
+    }
+}
+
+/// A line of the group's `memory.stat`.
+pub(super) fn is_stat(text: &str) -> bool {
+    text.split_once(' ').is_some_and(|(name, value)| {
+        let named = name
+            .bytes()
+            .all(|b| b.is_ascii_lowercase() || b == b'_' || b.is_ascii_digit());
+        let digits = value.bytes().all(|byte| byte.is_ascii_digit());
+        named && !name.is_empty() && digits && !value.is_empty()
+    })
+}
+
+/// Whether a line without a prefix goes on where a mail or a terminal broke the one before.
+pub(super) fn goes_on(before: &str, text: &str) -> bool {
+    if kind(text) != Kind::Other {
+        return false;
+    }
+    let first = text.split(' ').next().unwrap_or(text);
+    let pair = first.contains([':', '=', '*', '?']) && !first.ends_with("):") && first != "=";
+    let reserve = || {
+        let number = |word: &str| word.bytes().all(|byte| byte.is_ascii_digit());
+        before.starts_with("lowmem_reserve") && text.split(' ').all(number)
+    };
+    let value = first.trim_end_matches([',', ')']).ends_with("kB") || first.starts_with("(");
+    let limit = before.starts_with("Task in /") && !before.contains(" limit of ");
+    pair || value || limit || first == "=" || reserve()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn messages_are_told_by_their_shape() {
+        assert_eq!(
+            kind("x invoked oom-killer: gfp_mask=0xd0, order=0"),
+            Kind::OomHead
+        );
+        assert_eq!(
+            kind("x: page allocation failure. order:2, mode:0x20"),
+            Kind::FailureHead
+        );
+        assert_eq!(
+            kind("Out of memory: Kill process 1 (x) score 9"),
+            Kind::Chosen
+        );
+        assert_eq!(
+            kind("Memory cgroup out of memory: Killed process 1 (x)"),
+            Kind::Chosen
+        );
+        assert_eq!(kind("[ 1234]     0  1234 1 1 1 0 0 x"), Kind::Body);
+        assert_eq!(kind("12 pages RAM"), Kind::Body);
+        assert_eq!(kind("anon 12345"), Kind::Body);
+        assert_eq!(kind(" dump_stack+0x41/0x60"), Kind::Other);
+        assert_eq!(kind("free:1 slab_reclaimable:2"), Kind::Body);
+    }
+
+    #[test]
+    fn a_broken_line_goes_on() {
+        let zone = "Node 0 DMA free:15900kB min:64kB";
+        assert!(goes_on(zone, "low:80kB high:96kB"));
+        assert!(goes_on(zone, "unevictable:0kB"));
+        assert!(goes_on("lowmem_reserve[]: 0 2974", "7000 7000"));
+        assert!(goes_on("Node 0 DMA: 1*4kB (U)", "(U) 0*8kB = 4kB"));
+        assert!(!goes_on(zone, "lowmem_reserve[]: 0"));
+        assert!(!goes_on(zone, "some words of a mail"));
+    }
+}

@@ -1,0 +1,409 @@
+//! What stands before a kernel message: mail quoting, priorities, time stamps, host and program.
+//!
+//! Each way of keeping a kernel log puts its own words first: `dmesg` in its formats, `/dev/kmsg`
+//! and netconsole, `journalctl`, syslog in both forms. They are taken off one after the other, so
+//! that two of them (syslog over `[12345.678901]`) are no special case.
+
+use alloc::borrow::Cow;
+use alloc::string::String;
+
+use super::date;
+use super::journal;
+use crate::units::Nanos;
+
+/// Prefixes of one line at most: a bound for the loop.
+const PREFIXES: usize = 8;
+
+/// The longest header that is looked through for "kernel:".
+const HEADER: usize = 200;
+
+/// The facilities of syslog as `dmesg -x` writes them.
+const FACILITIES: [&str; 12] = [
+    "kern", "user", "mail", "daemon", "auth", "syslog", "lpr", "news", "uucp", "cron", "authpriv",
+    "ftp",
+];
+
+/// Which program a line is from.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) enum Source {
+    /// Nothing says.
+    #[default]
+    Unknown,
+    /// The kernel.
+    Kernel,
+    /// Another program, by name.
+    Program(String),
+}
+
+/// A line without its prefixes.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Line<'a> {
+    /// Nanoseconds since boot, or since 1970 where the stamp is a date with its year; 0 where there
+    /// is none.
+    pub(super) at: Nanos,
+    /// The host that a log of several names.
+    pub(super) host: String,
+    /// Which program wrote it.
+    pub(super) source: Source,
+    /// Whether anything but quoting stood before the text.
+    pub(super) prefixed: bool,
+    /// The message.
+    pub(super) text: Cow<'a, str>,
+}
+
+/// Takes off what stands before the message.
+pub(super) fn strip(line: &str) -> Line<'_> {
+    let line = line.trim_matches(|c: char| c.is_whitespace() || c == '\0' || c == '\u{feff}');
+    match line.contains('\x1b') {
+        true => owned(&uncoloured(line)),
+        false => read(line),
+    }
+}
+
+fn owned(line: &str) -> Line<'static> {
+    let read = read(line);
+    Line {
+        text: Cow::Owned(read.text.into_owned()),
+        at: read.at,
+        host: read.host,
+        source: read.source,
+        prefixed: read.prefixed,
+    }
+}
+
+fn read(line: &str) -> Line<'_> {
+    let line = unquoted(line);
+    if let Some(entry) = journal::entry(line) {
+        return of_journal(entry);
+    }
+    let mut reader = Reader {
+        rest: line,
+        line: Line::default(),
+        dated: false,
+    };
+    for _ in 0..PREFIXES {
+        let before = reader.rest.len();
+        reader.step();
+        if reader.rest.len() == before {
+            break;
+        }
+        reader.line.prefixed = true;
+    }
+    reader.fall_back();
+    reader.line.text = Cow::Borrowed(reader.rest);
+    reader.line
+}
+
+/// An entry of `journalctl -o json`; its message may bring prefixes of its own.
+fn of_journal(entry: journal::Entry) -> Line<'static> {
+    let source = match entry.identifier.as_str() {
+        "" => Source::Unknown,
+        "kernel" => Source::Kernel,
+        name => Source::Program(name.into()),
+    };
+    let inner = owned(&entry.message);
+    Line {
+        at: if entry.at > Nanos::ZERO {
+            entry.at
+        } else {
+            inner.at
+        },
+        host: entry.host,
+        source,
+        prefixed: true,
+        text: inner.text,
+    }
+}
+
+struct Reader<'a> {
+    rest: &'a str,
+    line: Line<'a>,
+    /// Whether the last prefix was a time, after which a host and a program may stand.
+    dated: bool,
+}
+
+impl<'a> Reader<'a> {
+    /// Takes off one prefix, if there is one.
+    fn step(&mut self) {
+        let rest = self.rest;
+        let dated = core::mem::take(&mut self.dated);
+        if self.header(dated) {
+            return;
+        }
+        let found = priority(rest)
+            .map(|rest| (Nanos::ZERO, rest))
+            .or_else(|| raw(rest))
+            .or_else(|| facility(rest).map(|rest| (Nanos::ZERO, rest)))
+            .or_else(|| bracket(rest));
+        if let Some((at, rest)) = found {
+            self.stamp(at, rest);
+        } else if let Some((at, rest)) = date::leading(rest) {
+            // A comma before the fraction is dmesg's way, which has no host behind it.
+            let date = &self.rest[..self.rest.len() - rest.len()];
+            self.dated = !date.contains(',');
+            self.stamp(at, rest);
+        }
+    }
+
+    /// A stamp since boot is worth more than a date without its year.
+    fn stamp(&mut self, at: Nanos, rest: &'a str) {
+        if at > Nanos::ZERO {
+            self.line.at = at;
+        }
+        self.rest = rest.trim_ascii_start();
+    }
+
+    /// "HOST PROGRAM[PID]: ", after a date; the kernel's header and a process id's are taken after
+    /// any prefix.
+    fn header(&mut self, dated: bool) -> bool {
+        let rest = self.rest;
+        if let Some(message) = rest.strip_prefix("kernel: ") {
+            return self.program("", "kernel", message);
+        }
+        let Some((host, after)) = rest.split_once(' ') else {
+            return false;
+        };
+        let after = after.trim_ascii_start();
+        let Some((program, message)) = program(after) else {
+            return false;
+        };
+        let known = program == "kernel" || after.starts_with(&*program_with_pid(program));
+        match !host.contains([':', '=', '[']) && (dated || (self.line.prefixed && known)) {
+            true => self.program(host, program, message),
+            false => false,
+        }
+    }
+
+    fn program(&mut self, host: &str, program: &str, message: &'a str) -> bool {
+        self.line.source = match program {
+            "kernel" => Source::Kernel,
+            name => Source::Program(name.into()),
+        };
+        if !host.is_empty() {
+            self.line.host = host.into();
+        }
+        self.rest = message.trim_ascii_start();
+        true
+    }
+
+    /// A header of a kind that nobody told us about still says "kernel:".
+    fn fall_back(&mut self) {
+        if self.line.source != Source::Unknown {
+            return;
+        }
+        let head = super::text::head(self.rest, HEADER);
+        let Some(at) = head.find(" kernel: ").map(|at| at + " kernel: ".len()) else {
+            return;
+        };
+        if !head[..at].bytes().any(|byte| byte.is_ascii_digit()) {
+            return;
+        }
+        self.rest = self.rest[at..].trim_ascii_start();
+        self.line.source = Source::Kernel;
+        self.line.prefixed = true;
+        if let Some((stamp, rest)) = bracket(self.rest) {
+            self.stamp(stamp, rest);
+        }
+    }
+}
+
+fn program_with_pid(program: &str) -> String {
+    let mut text = String::from(program);
+    text.push('[');
+    text
+}
+
+/// The name of "NAME: message", "NAME[PID]: message" or RFC 5424's "NAME PID MSGID - message".
+fn program(text: &str) -> Option<(&str, &str)> {
+    let (word, rest) = text.split_once(' ')?;
+    if let Some(word) = word.strip_suffix(':') {
+        let name = word.split('[').next().unwrap_or(word);
+        let fits = !name.is_empty() && !name.contains([':', '=', ']', '(']);
+        return fits.then_some((name, rest));
+    }
+    let mut rest = rest;
+    for _ in 0..2 {
+        let (word, after) = rest.split_once(' ')?;
+        let fits = word == "-" || word.bytes().all(|byte| byte.is_ascii_alphanumeric());
+        rest = fits.then_some(after)?;
+    }
+    Some((word, rest.strip_prefix("- ")?))
+}
+
+/// Without "> " of a mail, repeated, and without "| ".
+fn unquoted(line: &str) -> &str {
+    let mut rest = line;
+    for _ in 0..PREFIXES {
+        match rest.strip_prefix(['>', '|']) {
+            Some(quoted) => rest = quoted.trim_ascii_start(),
+            None => break,
+        }
+    }
+    rest
+}
+
+/// After "<4>", and RFC 5424's version behind it.
+fn priority(text: &str) -> Option<&str> {
+    let (number, rest) = text.strip_prefix('<')?.split_once('>')?;
+    let fits = (1..=3).contains(&number.len()) && digits(number);
+    let rest = fits.then_some(rest)?;
+    let versioned = rest
+        .strip_prefix("1 ")
+        .filter(|rest| date::leading(rest).is_some());
+    Some(versioned.unwrap_or(rest))
+}
+
+/// After "6,1234,5678901,-;", the form of `/dev/kmsg` and of netconsole's extended messages. The
+/// third number is in microseconds.
+fn raw(text: &str) -> Option<(Nanos, &str)> {
+    let end = super::text::head(text, HEADER).find(';')?;
+    let mut fields = text[..end].split(',');
+    let mut number = || fields.next().filter(|field| digits(field));
+    let (_, _, micros) = (number()?, number()?, number()?);
+    let at = micros.parse::<u64>().unwrap_or(0).saturating_mul(1000);
+    Some((Nanos(at), &text[end + 1..]))
+}
+
+/// After `dmesg -x`'s "kern  :warn  : ".
+fn facility(text: &str) -> Option<&str> {
+    let (facility, rest) = text.split_once(':')?;
+    let facility = facility.trim_ascii_end();
+    let known = FACILITIES.contains(&facility) || facility.starts_with("local");
+    let (level, rest) = known.then(|| rest.split_once(':')).flatten()?;
+    let level = level.trim_ascii();
+    let fits = level.len() <= 6 && level.bytes().all(|byte| byte.is_ascii_lowercase());
+    fits.then(|| rest.trim_ascii_start())
+}
+
+/// After "[12345.678901] ", "[  +0.001] ", "[Mon Jan  1 00:00:00 2024] ", "[ T123] " and their like,
+/// but not after the "[ 1234] " of a table of processes.
+fn bracket(text: &str) -> Option<(Nanos, &str)> {
+    let end = super::text::head(text, 64).find(']')?;
+    let (inner, rest) = (text[..end].strip_prefix('[')?, &text[end + 1..]);
+    let inner = inner
+        .trim_ascii()
+        .trim_start_matches('<')
+        .trim_end_matches('>')
+        .trim_ascii();
+    let caller = inner.strip_prefix(['T', 'C']).is_some_and(digits);
+    if caller {
+        return Some((Nanos::ZERO, rest));
+    }
+    if let Some((at, _)) = date::leading(inner) {
+        return Some((at, rest));
+    }
+    if inner.starts_with('+') {
+        return Some((Nanos::ZERO, rest));
+    }
+    let stamp = inner.split([',', '@', ' ']).next().unwrap_or(inner);
+    let (seconds, fraction) = stamp.split_once('.')?;
+    let fits = digits(seconds) && fraction.len() >= 3 && digits(fraction);
+    fits.then(|| (since_boot(seconds, fraction), rest))
+}
+
+/// The time of "SECONDS.FRACTION".
+pub(super) fn since_boot(seconds: &str, fraction: &str) -> Nanos {
+    let seconds: u64 = seconds.parse().unwrap_or(0);
+    let digits = fraction.bytes().chain(core::iter::repeat(b'0')).take(9);
+    let nanos = digits.fold(0, |sum, byte| {
+        sum * 10 + u64::from(byte.wrapping_sub(b'0') % 10)
+    });
+    Nanos(seconds.saturating_mul(1_000_000_000).saturating_add(nanos))
+}
+
+fn digits(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+/// Without the colours of a terminal.
+fn uncoloured(line: &str) -> String {
+    let mut text = String::new();
+    let mut rest = line;
+    while let Some((before, after)) = rest.split_once('\x1b') {
+        text.push_str(before);
+        let end = after.find(|c: char| c.is_ascii_alphabetic());
+        rest = end.map_or("", |end| &after[end + 1..]);
+    }
+    text.push_str(rest);
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MESSAGE: &str = "x invoked oom-killer: gfp_mask=0xd0, order=0";
+
+    fn check(prefix: &str, at: u64, host: &str) {
+        let text = alloc::format!("{prefix}{MESSAGE}\r");
+        let line = strip(&text);
+        assert_eq!(line.text, MESSAGE, "{prefix}");
+        assert_eq!((line.at.0, line.host.as_str()), (at, host), "{prefix}");
+        assert!(!matches!(line.source, Source::Program(_)), "{prefix}");
+    }
+
+    #[test]
+    fn every_prefix_of_a_kernel_log_is_taken_off() {
+        let at = 12_345_678_901_000;
+        let day = 1_704_067_200_000_000_000;
+        check("", 0, "");
+        check("> > ", 0, "");
+        check("[12345.678901] ", at, "");
+        check("[12345.678901,3] ", at, "");
+        check("[12345.678901][ T123] ", at, "");
+        check("[12345.678901] [    C0] ", at, "");
+        check("[  +0.001234] ", 0, "");
+        check("[<    0.000012>] ", 12_000, "");
+        check("[Mon Jan  1 00:00:00 2024] ", day, "");
+        check("<4>[12345.678901] ", at, "");
+        check("kern  :warn  : [12345.678901] ", at, "");
+        check("kern  :warn  : [Mon Jan  1 00:00:00 2024] ", day, "");
+        check("2024-01-01T00:00:00,000000+00:00 ", day, "");
+        check("Jan  1 00:00:00 a kernel: [12345.678901] ", at, "a");
+        check("Jan 01 00:00:00.123456 a kernel: ", 0, "a");
+        check("2024-01-01T00:00:00.000000+00:00 a kernel: ", day, "a");
+        check("2024-01-01T00:00:00+0000 a kernel: ", day, "a");
+        check("Mon 2024-01-01 00:00:00 UTC a kernel: ", day, "a");
+        check(
+            "<4>1 2024-01-01T00:00:00Z a kernel - - - [12345.678901] ",
+            at,
+            "a",
+        );
+        check("<4>Jan  1 00:00:00 a kernel: ", 0, "a");
+        check("[12345.678901] a kernel: ", at, "a");
+        check("6,1234,12345678901,-;", at, "");
+        check("4,1234,12345678901,-,caller=T12;", at, "");
+        check("\x1b[32m[12345.678901]\x1b[0m ", at, "");
+        check(
+            "/var/log/messages:Jan  1 00:00:00 a kernel: [12345.678901] ",
+            at,
+            "",
+        );
+    }
+
+    #[test]
+    fn a_row_of_a_table_of_processes_keeps_its_process_id() {
+        let row = "[ 1234]     0  1234    12345      678    40960        0             0 sshd";
+        for prefix in ["", "[12345.678901] ", "Jan  1 00:00:00 a kernel: "] {
+            assert_eq!(strip(&alloc::format!("{prefix}{row}")).text, row);
+        }
+    }
+
+    #[test]
+    fn another_program_is_named() {
+        let program = |text| match strip(text).source {
+            Source::Program(name) => name,
+            _ => String::new(),
+        };
+        assert_eq!(program("Jan  1 00:00:00 a sshd[12]: hello there"), "sshd");
+        assert_eq!(
+            program("2024-01-01T00:00:00Z a earlyoom[1]: sending SIGTERM"),
+            "earlyoom"
+        );
+        assert_eq!(
+            program("[12345.678901] a systemd-oomd[3]: Killed /x"),
+            "systemd-oomd"
+        );
+        assert_eq!(program("[12345.678901] Call Trace: x"), "");
+    }
+}

@@ -1,0 +1,333 @@
+//! A report of the kernel, read: what was asked, by whom, what each zone had, and who was killed.
+
+use alloc::borrow::ToOwned as _;
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use super::gfp::Gfp;
+use super::group::Group;
+use super::message::{Kind, kind};
+use super::nodes::NodeSet;
+use super::prefix::strip;
+use super::tasks::{Killed, Processes};
+use super::text::{after, leading_number, number_after, pairs, value_of};
+use super::user_space::Killer;
+use super::zone::{self, HugePages, Node, Zone, ZoneLine};
+use crate::items::Items;
+use crate::units::{Kib, PageSize, Pages};
+
+/// Victims, zones and nodes that are kept of one report.
+const MOST: usize = 1024;
+
+/// What a report is about.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Event {
+    /// The kernel's OOM killer.
+    #[default]
+    OomKill,
+    /// An allocation that got no memory; nothing was killed.
+    AllocationFailure,
+    /// An allocation that waits (4.9 to 4.14).
+    AllocationStall,
+    /// Overcommit refused address space; nothing was killed.
+    Overcommit,
+    /// A program killed, or somebody did.
+    UserSpace(Killer),
+    /// A task that is stuck: named only.
+    HungTask,
+    /// A CPU that is stuck: named only.
+    Lockup,
+}
+
+/// A report. What the text does not hold is `None` or empty.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Report {
+    /// What it is about.
+    pub event: Event,
+    /// The message that tells it, without its time.
+    pub head: String,
+    /// The task that asked.
+    pub task: String,
+    /// What it asked for.
+    pub gfp: Option<Gfp>,
+    /// log2 of the pages that it asked for in one piece; -1 where SysRq asked.
+    pub order: Option<i32>,
+    /// The kernel's release.
+    pub release: Option<String>,
+    /// The size of a page, by the smallest block of the free lists; 4 KiB where there is none.
+    pub page: PageSize,
+    /// Nodes that the memory policy allows; `None` for all.
+    pub nodemask: Option<NodeSet>,
+    /// Nodes that the cpuset allows.
+    pub mems_allowed: Option<NodeSet>,
+    /// The cpuset.
+    pub cpuset: Option<String>,
+    /// The kernel's word for what bound the allocation, since 5.0: `CONSTRAINT_MEMCG`.
+    pub constraint: Option<String>,
+    /// The summary under "Mem-Info", in pages.
+    pub summary: Items,
+    /// Nodes, since 4.8.
+    pub nodes: Vec<Node>,
+    /// Zones.
+    pub zones: Vec<Zone>,
+    /// Pools of huge pages.
+    pub huge_pages: Vec<HugePages>,
+    /// Page frames of RAM.
+    pub ram: Option<Pages>,
+    /// Of them above the kernel's map or for movable pages only.
+    pub high: Option<Pages>,
+    /// Of them never the allocator's.
+    pub reserved: Option<Pages>,
+    /// Of them CMA's.
+    pub cma: Option<Pages>,
+    /// Pages in the page cache, the swap cache with them.
+    pub page_cache: Option<Pages>,
+    /// Swap, and what is free of it.
+    pub swap: Option<Kib>,
+    /// Free swap.
+    pub swap_free: Option<Kib>,
+    /// The table of processes.
+    pub processes: Processes,
+    /// The control group's part.
+    pub group: Group,
+    /// What was killed.
+    pub killed: Vec<Killed>,
+    /// Whether a whole group was killed (`memory.oom.group`).
+    pub whole_group: bool,
+    /// Whether the kernel panicked, by `vm.panic_on_oom` or for lack of a process to kill.
+    pub panicked: bool,
+    /// Whether nothing could be killed.
+    pub no_victim: bool,
+    /// Whether SysRq asked.
+    pub sysrq: bool,
+    /// Messages that tell the event, for events of several.
+    pub messages: u64,
+}
+
+impl Report {
+    /// Reads the text of a frame's [`super::PATH`]; prefixes may still stand before the messages.
+    /// `None` where no message is a kernel log's about memory.
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Self> {
+        let mut report = Self::default();
+        let mut known = false;
+        for line in text.split('\n') {
+            let line = strip(line);
+            known |= report.line(line.text.trim_ascii());
+        }
+        report.finish();
+        known.then_some(report)
+    }
+
+    /// Reads a message; whether it tells an event.
+    fn line(&mut self, text: &str) -> bool {
+        if let Some(killer) = Killer::of("", text) {
+            self.tell(Event::UserSpace(killer), text);
+            return true;
+        }
+        match kind(text) {
+            Kind::OomHead => self.asked(Event::OomKill, text),
+            Kind::FailureHead => self.asked(Event::AllocationFailure, text),
+            Kind::StallHead => self.asked(Event::AllocationStall, text),
+            Kind::Chosen | Kind::Killed => self.kill(text),
+            Kind::Overcommit => self.tell(Event::Overcommit, text),
+            Kind::Hung => self.tell(Event::HungTask, text),
+            Kind::Lockup => self.tell(Event::Lockup, text),
+            Kind::Body | Kind::Other => return self.body(text),
+        }
+        true
+    }
+
+    fn tell(&mut self, event: Event, text: &str) {
+        self.messages += 1;
+        if self.head.is_empty() {
+            self.event = event;
+            self.head = text.to_owned();
+            self.task = task_of(event, text);
+        }
+    }
+
+    fn asked(&mut self, event: Event, text: &str) {
+        self.tell(event, text);
+        let order = after(text, "order=").or_else(|| after(text, "order:"));
+        self.order = order.and_then(|order| {
+            let end = order.find(|c: char| c != '-' && !c.is_ascii_digit());
+            order[..end.unwrap_or(order.len())].parse().ok()
+        });
+        self.bounds(text);
+    }
+
+    /// The nodes that may serve.
+    fn bounds(&mut self, text: &str) {
+        if let Some(nodes) = after(text, "nodemask=") {
+            self.nodemask = NodeSet::parse(nodes);
+        }
+        if let Some(nodes) = after(text, "mems_allowed=") {
+            self.mems_allowed = NodeSet::parse(nodes);
+        }
+        if let Some(cpuset) = value_of(text, "cpuset=") {
+            self.cpuset = Some(cpuset.to_owned());
+        }
+    }
+
+    fn kill(&mut self, text: &str) {
+        self.messages += 1;
+        if self.head.is_empty() {
+            self.head = text.to_owned();
+        }
+        self.panicked |= text.contains("panic");
+        self.no_victim |= text.contains("no killable processes");
+        if text.contains("Memory cgroup out of memory") && self.constraint.is_none() {
+            self.constraint = Some("CONSTRAINT_MEMCG".into());
+        }
+        let Some(killed) = Killed::parse(text).filter(|_| self.killed.len() < MOST) else {
+            return;
+        };
+        match self.killed.iter_mut().find(|known| known.pid == killed.pid) {
+            Some(known) => {
+                let score = known.score.or(killed.score);
+                *known = Killed { score, ..killed };
+            }
+            None if text.contains("Kill process") || self.whole_group => self.killed.push(killed),
+            // A child was sacrificed for the process that was chosen.
+            None => {
+                self.killed.retain(|known| known.anon.is_some());
+                self.killed.push(killed);
+            }
+        }
+    }
+
+    fn body(&mut self, text: &str) -> bool {
+        if let Some(line) = zone::line(text) {
+            self.zone_line(line);
+            return true;
+        }
+        if self.processes.line(text) || self.group.line(text) {
+            return true;
+        }
+        if let Some(rest) = text.strip_prefix("oom-kill:") {
+            self.constraint = value_of(rest, "constraint=").map(str::to_owned);
+            self.bounds(rest);
+            self.group.of_summary(rest);
+            return true;
+        }
+        self.release = self.release.take().or_else(|| release(text));
+        self.whole_group |= text.contains("memory.oom.group");
+        self.panicked |= text.starts_with("Kernel panic");
+        self.sysrq |= text.contains("Manual OOM");
+        if text.contains(" mems_allowed=") || text.contains(",mems_allowed=") {
+            self.bounds(text);
+            return false;
+        }
+        self.count(text) || self.summary_line(text)
+    }
+
+    fn zone_line(&mut self, line: ZoneLine) {
+        match line {
+            ZoneLine::Zone(zone) if self.zones.len() < MOST => self.zones.push(zone),
+            ZoneLine::Reserve(reserve) => {
+                if let Some(zone) = self.zones.last_mut() {
+                    zone.reserve = reserve;
+                }
+            }
+            ZoneLine::Blocks(node, kind, blocks) => {
+                let same = |zone: &&mut Zone| zone.node == node && zone.kind == kind;
+                if let Some(zone) = self.zones.iter_mut().find(same) {
+                    zone.blocks = blocks;
+                }
+            }
+            ZoneLine::Node(node) if self.nodes.len() < MOST => self.nodes.push(node),
+            ZoneLine::HugePages(pool) if self.huge_pages.len() < MOST => {
+                self.huge_pages.push(pool);
+            }
+            _ => {}
+        }
+    }
+
+    /// "12 pages RAM", "Free swap  = 12kB" and the like.
+    fn count(&mut self, text: &str) -> bool {
+        if text.starts_with("Free swap ") {
+            self.swap_free = number_after(text, "=").map(Kib);
+            return true;
+        }
+        if text.starts_with("Total swap ") {
+            self.swap = number_after(text, "=").map(Kib);
+            return true;
+        }
+        let Some((number, rest)) = leading_number(text) else {
+            return false;
+        };
+        let pages = Some(Pages(number.min(crate::text::LARGEST_AMOUNT)));
+        match rest.trim_ascii() {
+            "pages RAM" => self.ram = pages,
+            "pages HighMem" | "pages HighMem/MovableOnly" | "pages of HIGHMEM" => self.high = pages,
+            "pages reserved" | "reserved pages" => self.reserved = pages,
+            "pages cma reserved" => self.cma = pages,
+            "total pagecache pages" => self.page_cache = pages,
+            _ => return false,
+        }
+        true
+    }
+
+    fn summary_line(&mut self, text: &str) -> bool {
+        let is_pair = |word: &str| {
+            word.split_once(':').is_some_and(|(_, value)| {
+                leading_number(value).is_some_and(|(_, rest)| rest.is_empty())
+            })
+        };
+        let first = text.split(' ').next().unwrap_or_default();
+        if kind(text) != Kind::Body || !is_pair(first) {
+            return false;
+        }
+        for (key, value) in pairs(text).take(32) {
+            if self.summary.len() < 64 && self.summary.get(key).is_none() {
+                self.summary
+                    .push(key, value.min(crate::text::LARGEST_AMOUNT));
+            }
+        }
+        true
+    }
+
+    /// What needs the release or the page size, which stand behind the head.
+    fn finish(&mut self) {
+        let release = self.version();
+        self.gfp = Gfp::in_message(&self.head, release);
+        self.sysrq |= self.order == Some(-1);
+        let blocks = self.zones.iter().find_map(|zone| zone.blocks.first());
+        let page = blocks.and_then(|block| PageSize::new(block.size.saturating_mul(1024)));
+        self.page = page.unwrap_or_default();
+    }
+
+    /// Major and minor number of the release.
+    #[must_use]
+    pub fn version(&self) -> Option<(u32, u32)> {
+        let mut numbers = self
+            .release
+            .as_deref()?
+            .split(|c: char| !c.is_ascii_digit());
+        Some((numbers.next()?.parse().ok()?, numbers.next()?.parse().ok()?))
+    }
+}
+
+/// The task that a head names.
+fn task_of(event: Event, text: &str) -> String {
+    let end = match event {
+        Event::OomKill => text.find(" invoked oom-killer"),
+        Event::AllocationFailure => text.find(": page allocation failure"),
+        Event::AllocationStall => text.find(": page allocation stalls"),
+        Event::Overcommit => {
+            let rest = after(text, "comm: ").unwrap_or_default();
+            return rest.split(", ").next().unwrap_or_default().to_owned();
+        }
+        _ => None,
+    };
+    end.map_or_else(String::new, |end| text[..end].to_owned())
+}
+
+/// The release behind "Not tainted" or "Tainted: G   W", which the line of the task has.
+fn release(text: &str) -> Option<String> {
+    let rest = after(text, "ot tainted ").or_else(|| after(text, "Tainted: "))?;
+    let mut words = rest.split_ascii_whitespace();
+    let word = words.find(|word| word.starts_with(|c: char| c.is_ascii_digit()))?;
+    word.contains('.').then(|| word.chars().take(64).collect())
+}

@@ -1,0 +1,387 @@
+//! A kernel log's report: why the kernel killed or refused, by the report's own numbers.
+
+mod diagnosis;
+mod events;
+mod settings;
+mod words;
+
+use mm::kernel_log::{Cause, Group, Holders, Judged, Killed, PATH, Process, Report};
+use mm::snapshot::Snapshot;
+use mm::units::{Bytes, Kib, Pages};
+use serde::Serialize;
+
+use super::load_line::Mark;
+use super::page::Page;
+use super::share::bar;
+
+pub(crate) use self::events::{Event, events, shown, write as write_events};
+
+/// Processes that are shown.
+const SHOWN: usize = 10;
+
+/// One report.
+#[derive(Debug, Serialize)]
+pub(crate) struct KernelLog {
+    event: &'static str,
+    whose: &'static str,
+    refusals: Vec<&'static str>,
+    diagnosis: Vec<String>,
+    message: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    request: Option<Request>,
+    zones: Vec<Zone>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    group: Option<Limits>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    total_bytes: Option<u64>,
+    holders: Vec<Part>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    swap_total_bytes: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    swap_free_bytes: Option<u64>,
+    process_count: u64,
+    processes_resident_bytes: u64,
+    processes: Vec<Row>,
+    killed: Vec<Victim>,
+    would_help: Vec<String>,
+    would_not_help: Vec<String>,
+}
+
+/// What was asked for.
+#[derive(Debug, Serialize)]
+struct Request {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    order: Option<i32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    gfp_mask: Option<u64>,
+    gfp_names: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    gfp_table: Option<&'static str>,
+    highest_zone: &'static str,
+    may_wait: bool,
+    movable: bool,
+}
+
+/// A zone against the request.
+#[derive(Debug, Serialize)]
+struct Zone {
+    node: u32,
+    name: &'static str,
+    answer: &'static str,
+    free_bytes: u64,
+    cma_bytes: u64,
+    highatomic_bytes: u64,
+    usable_bytes: u64,
+    boost_bytes: u64,
+    min_bytes: u64,
+    low_bytes: u64,
+    high_bytes: u64,
+    reserve_bytes: u64,
+    needed_bytes: u64,
+    #[serde(skip)]
+    judged: Judged,
+}
+
+/// The control group's counters.
+#[derive(Debug, Serialize)]
+struct Limits {
+    name: String,
+    task_group: String,
+    usage_bytes: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    limit_bytes: Option<u64>,
+    failures: u64,
+}
+
+/// A part of memory.
+#[derive(Debug, Serialize)]
+struct Part {
+    name: &'static str,
+    bytes: u64,
+}
+
+/// A process.
+#[derive(Debug, Serialize)]
+struct Row {
+    pid: u64,
+    name: String,
+    uid: u64,
+    resident_bytes: u64,
+    swap_bytes: u64,
+    adjustment: i64,
+    killed: bool,
+}
+
+/// A process that was killed.
+#[derive(Debug, Serialize)]
+struct Victim {
+    pid: u64,
+    name: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    resident_bytes: Option<u64>,
+}
+
+impl KernelLog {
+    /// The report of a snapshot.
+    pub(crate) fn of(snapshot: &Snapshot) -> Option<Self> {
+        snapshot.report.as_ref().map(Self::read)
+    }
+
+    fn read(report: &Report) -> Self {
+        let cause = Cause::of(report);
+        let holders = Holders::of(report);
+        let settings = settings::settings(report, &cause, &holders);
+        let rows = report.processes.largest.iter().take(SHOWN);
+        let group = Some(&report.group).filter(|group| group.is_told());
+        Self {
+            event: words::event(report.event),
+            whose: words::whose(cause.whose),
+            refusals: cause.refusals.iter().copied().map(words::refusal).collect(),
+            diagnosis: diagnosis::sentences(report, &cause, &holders, &settings),
+            message: report.head.clone(),
+            request: Request::of(report),
+            zones: cause.zones.iter().map(Zone::of).collect(),
+            group: group.map(Limits::of),
+            total_bytes: holders.total.map(|total| total.0),
+            holders: parts(&holders),
+            swap_total_bytes: report.swap.map(|swap| swap.bytes().0),
+            swap_free_bytes: report.swap_free.map(|free| free.bytes().0),
+            process_count: report.processes.count,
+            processes_resident_bytes: report.processes.rss.bytes(report.page).0,
+            processes: rows.map(|process| Row::of(report, process)).collect(),
+            killed: report.killed.iter().map(Victim::of).collect(),
+            would_help: settings.would,
+            would_not_help: settings.would_not,
+        }
+    }
+
+    /// Writes the section, the answer first.
+    pub(crate) fn write(&self, page: &mut Page) {
+        page.line("");
+        for sentence in &self.diagnosis {
+            page.paragraph(2, sentence);
+        }
+        self.write_request(page);
+        self.write_zones(page);
+        self.write_holders(page);
+        self.write_processes(page);
+        self.write_settings(page);
+    }
+
+    fn write_request(&self, page: &mut Page) {
+        page.heading("The message");
+        page.paragraph(2, &self.message);
+        let Some(request) = &self.request else { return };
+        let wait = match request.may_wait {
+            true => "may reclaim and wait",
+            false => "may not wait",
+        };
+        let movable = match request.movable {
+            true => "movable",
+            false => "not movable",
+        };
+        let about = format!(
+            "{wait}, {movable}, served by {} and below",
+            request.highest_zone
+        );
+        page.paragraph(2, &format!("The request {about}."));
+        if let Some(releases) = request.gfp_table {
+            let text = format!(
+                "The log has the flags as a number only; it was read by the table of Linux \
+                 {releases}."
+            );
+            page.paragraph(2, &text);
+        }
+    }
+
+    fn write_zones(&self, page: &mut Page) {
+        if self.zones.is_empty() {
+            return;
+        }
+        page.heading("Each zone against the request, when the report was printed");
+        for zone in self.zones.iter().rev() {
+            zone.write(page);
+        }
+    }
+
+    fn write_holders(&self, page: &mut Page) {
+        let Some(total) = self.total_bytes.filter(|_| self.holders.len() > 1) else {
+            return;
+        };
+        page.heading("Who held the memory");
+        page.amount("total", total, "");
+        for part in self.holders.iter().filter(|part| part.bytes > 0) {
+            let about = bar(page, part.bytes, total, words::about_part(part.name));
+            page.amount(words::part(part.name), part.bytes, &about);
+        }
+        if let Some((swap, free)) = self.swap_total_bytes.zip(self.swap_free_bytes) {
+            page.amount("swap", swap, &format!("{} free", Bytes(free)));
+        }
+    }
+
+    fn write_processes(&self, page: &mut Page) {
+        if self.processes.is_empty() {
+            return;
+        }
+        page.heading("The largest processes");
+        page.line(format!(
+            "  {:>8} {:>11} {:>11} {:>6}  name",
+            "pid", "resident", "swap", "adj"
+        ));
+        for row in &self.processes {
+            let killed = if row.killed { "  killed" } else { "" };
+            page.line(format!(
+                "  {:>8} {:>11} {:>11} {:>6}  {}{killed}",
+                row.pid,
+                Bytes(row.resident_bytes).to_string(),
+                Bytes(row.swap_bytes).to_string(),
+                row.adjustment,
+                row.name,
+            ));
+        }
+        let text = format!(
+            "{} processes have {} resident together; pages that several share count in each.",
+            self.process_count,
+            Bytes(self.processes_resident_bytes)
+        );
+        page.paragraph(2, &text);
+    }
+
+    fn write_settings(&self, page: &mut Page) {
+        for (title, lines) in [
+            ("What would have let it pass", &self.would_help),
+            ("What would not", &self.would_not_help),
+        ] {
+            if !lines.is_empty() {
+                page.heading(title);
+                lines.iter().for_each(|line| page.paragraph(2, line));
+            }
+        }
+    }
+}
+
+/// Whether a frame holds a report and nothing else that is shown.
+pub(crate) fn is_alone(frame: &mm::capture::Frame) -> bool {
+    let has = |path: &str| frame.file(path).is_some();
+    has(PATH) && !has("proc/meminfo") && !has("proc/zoneinfo") && !has("proc/vmstat")
+}
+
+fn parts(holders: &Holders) -> Vec<Part> {
+    let part = |(name, bytes): (&'static str, Bytes)| Part {
+        name,
+        bytes: bytes.0,
+    };
+    let known = holders.parts.iter().map(|part| (part.name, part.bytes));
+    let other = holders.other.map(|bytes| ("other", bytes));
+    let mut parts: Vec<Part> = known.chain(other).map(part).collect();
+    parts.sort_by_key(|part| core::cmp::Reverse(part.bytes));
+    parts
+}
+
+impl Request {
+    fn of(report: &Report) -> Option<Self> {
+        let gfp = report.gfp.as_ref()?;
+        Some(Self {
+            order: report.order,
+            gfp_mask: gfp.mask,
+            gfp_names: gfp.names.clone(),
+            gfp_table: gfp.table.map(mm::kernel_log::Table::releases),
+            highest_zone: gfp.highest_zone().name(),
+            may_wait: gfp.direct_reclaim,
+            movable: gfp.movable,
+        })
+    }
+}
+
+impl Zone {
+    fn of(judged: &Judged) -> Self {
+        let bytes = |kib: Kib| kib.bytes().0;
+        Self {
+            node: judged.node,
+            name: judged.kind.name(),
+            answer: words::answer(judged.answer),
+            free_bytes: bytes(judged.free),
+            cma_bytes: bytes(judged.cma),
+            highatomic_bytes: bytes(judged.highatomic),
+            usable_bytes: bytes(judged.usable),
+            boost_bytes: bytes(judged.boost),
+            min_bytes: bytes(judged.min),
+            low_bytes: bytes(judged.low),
+            high_bytes: bytes(judged.high),
+            reserve_bytes: bytes(judged.reserve),
+            needed_bytes: bytes(judged.needed()),
+            judged: *judged,
+        }
+    }
+
+    fn write(&self, page: &mut Page) {
+        let judged = &self.judged;
+        page.line("");
+        let head = format!(
+            "{} (node {}): {} kB free, {} kB count against {} kB: {}",
+            self.name,
+            self.node,
+            judged.free.0,
+            judged.usable.0,
+            judged.needed().0,
+            words::about_answer(judged.answer),
+        );
+        page.paragraph(2, &head);
+        let marks = [
+            ("min", judged.min),
+            ("low", judged.low),
+            ("high", judged.high),
+        ];
+        let marks = marks.map(|(name, at)| Mark {
+            name,
+            at: at.0,
+            amount: format!("{} kB", at.0),
+        });
+        page.load_line(&marks, judged.usable.0);
+        let extras = words::zone_extras(judged);
+        if !extras.is_empty() {
+            page.paragraph(2, &extras);
+        }
+    }
+}
+
+impl Limits {
+    fn of(group: &Group) -> Self {
+        let memory = group.memory.unwrap_or_default();
+        Self {
+            name: group.name.clone(),
+            task_group: group.task_group.clone(),
+            usage_bytes: memory.usage.bytes().0,
+            limit_bytes: memory.limit.map(|limit| limit.bytes().0),
+            failures: memory.failures,
+        }
+    }
+}
+
+impl Row {
+    fn of(report: &Report, process: &Process) -> Self {
+        let bytes = |pages: Pages| pages.bytes(report.page).0;
+        Self {
+            pid: process.pid,
+            name: process.name.clone(),
+            uid: process.uid,
+            resident_bytes: bytes(process.rss),
+            swap_bytes: bytes(process.swap),
+            adjustment: process.adjustment,
+            killed: report.killed.iter().any(|killed| killed.pid == process.pid),
+        }
+    }
+}
+
+impl Victim {
+    fn of(killed: &Killed) -> Self {
+        Self {
+            pid: killed.pid,
+            name: killed.name.clone(),
+            resident_bytes: killed.resident().map(|kib| kib.bytes().0),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,250 @@
+//! Which settings would have let the request pass, and which would not.
+
+use mm::kernel_log::{Answer, Cause, Event, Gfp, Holders, Judged, Refusal, Report, Whose};
+use mm::units::{Bytes, Kib};
+
+use super::words;
+
+/// Lines of advice.
+#[derive(Debug, Default)]
+pub(super) struct Settings {
+    /// What would have let it pass.
+    pub(super) would: Vec<String>,
+    /// What would not.
+    pub(super) would_not: Vec<String>,
+}
+
+/// The settings for this cause.
+pub(super) fn settings(report: &Report, cause: &Cause, holders: &Holders) -> Settings {
+    let mut settings = Settings::default();
+    match cause.whose {
+        Whose::Group => settings.of_group(report),
+        Whose::Machine | Whose::Policy | Whose::Cpuset | Whose::Unknown | Whose::PageFault => {
+            settings.of_zones(report, cause, holders);
+        }
+        Whose::MinTtl => settings.would("lru_gen/min_ttl_ms lower, or 0".to_owned()),
+        Whose::Overcommit => {
+            settings.would(
+                "vm.overcommit_memory = 0, or a higher overcommit_ratio, or \
+                more swap (all three raise what may be promised)"
+                    .to_owned(),
+            );
+            settings.not("free memory, oom_score_adj, vm.swappiness: none of them is asked");
+        }
+        Whose::UserSpace
+            if !matches!(
+                report.event,
+                Event::UserSpace(mm::kernel_log::Killer::Exit137)
+            ) =>
+        {
+            settings.not("vm.* and oom_score_adj: that program has rules of its own");
+        }
+        Whose::UserSpace | Whose::SysRq | Whose::Stuck => {}
+    }
+    settings
+}
+
+impl Settings {
+    fn would(&mut self, text: String) {
+        self.would.push(format!("{text}."));
+    }
+
+    fn not(&mut self, text: &str) {
+        self.would_not.push(format!("{text}."));
+    }
+
+    fn of_group(&mut self, report: &Report) {
+        let group = &report.group;
+        let limit = group.memory.and_then(|memory| memory.limit);
+        let file = if group.v1 {
+            "memory.limit_in_bytes"
+        } else {
+            "memory.max"
+        };
+        let now = limit
+            .map(|limit| format!(" above {limit}"))
+            .unwrap_or_default();
+        self.would(format!(
+            "{file}{now}: how much more it wants is not in the report"
+        ));
+        if group.swap.is_some_and(|swap| swap.limit == Some(Kib::ZERO)) {
+            self.would("memory.swap.max above 0, with swap on the machine".to_owned());
+        }
+        if group.shmem().is_some_and(|shmem| shmem >= Bytes::MIB) {
+            self.would(
+                "fewer files in tmpfs: they count in the group and go to swap only".to_owned(),
+            );
+        }
+        self.not(
+            "more RAM, vm.min_free_kbytes, vm.overcommit_memory: the machine had memory, the \
+            group's limit refused",
+        );
+        self.not("oom_score_adj: it only chooses another victim within the group");
+    }
+
+    fn of_zones(&mut self, report: &Report, cause: &Cause, holders: &Holders) {
+        for refusal in &cause.refusals {
+            self.of_refusal(*refusal, report, cause);
+        }
+        let atomic = report.gfp.as_ref().is_some_and(Gfp::is_atomic);
+        let fragmented = cause.refusals.first() == Some(&Refusal::Fragmented);
+        let unseen = cause.refusals.first() == Some(&Refusal::Unseen);
+        if atomic && !fragmented && !unseen {
+            self.would(
+                "vm.min_free_kbytes or vm.watermark_scale_factor higher: a request that may \
+                not wait lives from what kswapd keeps free"
+                    .to_owned(),
+            );
+        } else if cause.refusals.contains(&Refusal::Shortage) && !fragmented {
+            self.of_shortage(report, cause, holders);
+        }
+        if report.event == Event::OomKill {
+            self.not("oom_score_adj: it only chooses another victim");
+            self.not(
+                "vm.overcommit_memory = 2: it refuses address space earlier and to anyone, \
+                and frees nothing",
+            );
+        }
+        self.of_swappiness(report);
+    }
+
+    fn of_refusal(&mut self, refusal: Refusal, report: &Report, cause: &Cause) {
+        let Some(zone) = cause.telling(refusal) else {
+            return;
+        };
+        match refusal {
+            Refusal::Cma => self.would(format!(
+                "less CMA (cma= at boot; {} now): its free pages \
+                serve movable requests only",
+                cma(report, zone)
+            )),
+            Refusal::Boost => self.would(format!(
+                "vm.watermark_boost_factor = 0: the min mark \
+                falls by {} kB to {} kB",
+                zone.boost.0,
+                zone.min.saturating_sub(zone.boost).0
+            )),
+            Refusal::Fragmented => {
+                self.would(
+                    "compaction beforehand (vm.compaction_proactiveness since 5.9, \
+                    vm.compact_memory), a higher vm.min_free_kbytes, or a caller that does with \
+                    single pages"
+                        .to_owned(),
+                );
+                self.not("swap, or more free memory as such: there are enough free pages");
+            }
+            Refusal::Reserve => self.would(format!(
+                "a larger divisor in vm.lowmem_reserve_ratio \
+                for {}: it keeps {} kB",
+                zone.kind, zone.reserve.0
+            )),
+            Refusal::OtherNodes => self.would(format!(
+                "node {} among the allowed ones \
+                (cpuset.mems, numactl)",
+                zone.node
+            )),
+            Refusal::HigherZones => self.of_higher(report, zone),
+            Refusal::Highatomic | Refusal::Shortage | Refusal::Unseen | Refusal::NotShown => {}
+        }
+    }
+
+    fn of_higher(&mut self, report: &Report, zone: &Judged) {
+        match report.gfp.as_ref() {
+            Some(gfp) if gfp.dma || gfp.dma32 => self.would(
+                "a driver whose device reaches more \
+                memory (its DMA mask)"
+                    .to_owned(),
+            ),
+            _ if zone.kind == mm::zoneinfo::ZoneKind::Movable => self.would(
+                "less memory in zone \
+                Movable (movablecore=, kernelcore=, hotplug as online_movable)"
+                    .to_owned(),
+            ),
+            _ => self.would(
+                "a 64-bit kernel, or less of the kernel's own memory in low memory \
+                (slab, page tables)"
+                    .to_owned(),
+            ),
+        }
+        self.not("more RAM: it would be in zones that may not serve this request");
+    }
+
+    fn of_shortage(&mut self, report: &Report, cause: &Cause, holders: &Holders) {
+        let idle: u64 = report.huge_pages.iter().fold(0, |sum, pool| {
+            sum.saturating_add(pool.free.saturating_mul(pool.size.bytes().0))
+        });
+        if idle > Bytes::MIB.0 {
+            self.would(format!(
+                "vm.nr_hugepages lower: {} of the pools are idle",
+                Bytes(idle)
+            ));
+        }
+        let anon = holders.get("anonymous").unwrap_or_default();
+        let shmem = holders.get("shared").unwrap_or_default();
+        let to_swap = anon.saturating_add(shmem);
+        match (report.swap, report.swap_free) {
+            (Some(Kib::ZERO), _) => self.would(format!(
+                "swap: there is none, and {to_swap} of \
+                anonymous and shared memory had nowhere to go"
+            )),
+            (Some(total), Some(free)) if words::is_full(total, free) => {
+                self.would(format!("more swap than {total}"));
+            }
+            _ => {}
+        }
+        self.of_min(cause);
+        if let Some(process) = report.processes.largest.first() {
+            let size = process.rss.bytes(report.page);
+            self.would(format!(
+                "less in {} (pid {}): {size} resident",
+                process.name, process.pid
+            ));
+        }
+    }
+
+    /// By how much the min marks would have to fall.
+    fn of_min(&mut self, cause: &Cause) {
+        let refused = cause
+            .zones
+            .iter()
+            .filter(|zone| zone.answer == Answer::Refused);
+        let lack = |zone: &&Judged| zone.needed().saturating_sub(zone.usable).0;
+        let nearest = refused
+            .filter(|zone| zone.reserve == Kib::ZERO)
+            .min_by_key(lack);
+        let Some(zone) = nearest else { return };
+        let unboosted = zone.min.saturating_sub(zone.boost).0;
+        let lack = lack(&zone).saturating_add(1);
+        if lack < unboosted {
+            let all: u64 = cause
+                .zones
+                .iter()
+                .map(|zone| zone.min.saturating_sub(zone.boost).0)
+                .fold(0, u64::saturating_add);
+            let lower = u128::from(lack) * u128::from(all) / u128::from(unboosted.max(1));
+            self.would(format!(
+                "vm.min_free_kbytes lower by {lower} at least: {} lacks {lack} kB. \
+                That only puts it off",
+                zone.kind
+            ));
+        }
+    }
+
+    fn of_swappiness(&mut self, report: &Report) {
+        match (report.swap, report.swap_free) {
+            (Some(Kib::ZERO), _) => self.not("vm.swappiness: it does nothing without swap"),
+            (Some(total), Some(free)) if words::is_full(total, free) => {
+                self.not("vm.swappiness: it does nothing while swap is full");
+            }
+            _ => {}
+        }
+    }
+}
+
+/// How much CMA there is, or at least what of it is free.
+fn cma(report: &Report, zone: &Judged) -> String {
+    match report.cma {
+        Some(pages) => pages.bytes(report.page).to_string(),
+        None => format!("{} of it free", zone.cma),
+    }
+}
