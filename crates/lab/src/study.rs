@@ -21,6 +21,7 @@ mod asked;
 mod built_in;
 mod cgroup_file;
 mod cost;
+mod fitted;
 mod kernel_names;
 mod limits;
 mod machine;
@@ -39,6 +40,7 @@ mod workload;
 pub use asked::asked;
 pub use built_in::{BUILT_IN, FindError};
 pub use cost::{Cost, memory, roughly};
+pub use fitted::{AtHand, DiskKind, SwapAtHand};
 pub use shown::{ArmTable, Chart, Distribution, Effect, Shown};
 pub use source::StudyError;
 

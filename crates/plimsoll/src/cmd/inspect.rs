@@ -3,7 +3,7 @@
 //! A live machine is read into a capture, and a saved capture is read from its file; from there on
 //! both take the same path.
 
-mod file;
+pub(super) mod file;
 
 use std::io::Write as _;
 use std::path::PathBuf;

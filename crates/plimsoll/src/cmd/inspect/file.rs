@@ -20,7 +20,7 @@ const LONGEST: u64 = 256 << 20;
 ///
 /// # Errors
 /// Which file it is, and where it stops being one.
-pub(super) fn load(path: &Path) -> anyhow::Result<Capture> {
+pub(in crate::cmd) fn load(path: &Path) -> anyhow::Result<Capture> {
     parse(path).with_context(|| path.display().to_string())
 }
 
