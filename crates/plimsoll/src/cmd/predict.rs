@@ -11,10 +11,12 @@ use std::time::Duration;
 
 use anyhow::{Context as _, anyhow, bail};
 use lab::calibration;
+use lab::coverage;
 use lab::experiment::{AtATime, Experiment, Results};
 use lab::model_bench::ModelBench;
 use lab::report::{Pair, Report};
 use lab::study::{Cost, Study, roughly};
+use mm::calibration::Calibration;
 use mm::settings::{Setting, Settings};
 
 use self::at_hand::{Cpus, Machine, Placed};
@@ -116,6 +118,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     let arms = experiment.arms()?;
     let at_a_time = thread::available_parallelism().map_or(1, |cpus| cpus.get() as u64);
     args.scale.check(&study, &arms, at_a_time)?;
+    notes.extend(not_covered(&study, &arms, &calibration, args.scale)?);
     let bench = ModelBench::new(calibration).at_scale(args.scale.pages());
     check(&study, &arms, &bench)?;
     prepare_report(&study, &args.choice.out)?;
@@ -227,6 +230,18 @@ fn check(study: &Study, arms: &[&str], bench: &ModelBench) -> anyhow::Result<()>
         checked.with_context(|| format!("arm `{arm}`"))?;
     }
     Ok(())
+}
+
+/// What of the prediction is extrapolated, or distorted by the scale.
+fn not_covered(
+    study: &Study,
+    arms: &[&str],
+    calibration: &Calibration,
+    scale: Scale,
+) -> anyhow::Result<Vec<String>> {
+    let scenarios = arms.iter().map(|arm| study.scenario(arm, 1));
+    let scenarios = scenarios.collect::<Result<Vec<_>, _>>()?;
+    Ok(coverage::notes(&scenarios, calibration, scale.pages()))
 }
 
 fn with_settings(study: Study, settings: &[Setting]) -> anyhow::Result<Study> {

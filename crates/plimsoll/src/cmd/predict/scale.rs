@@ -92,7 +92,7 @@ impl Scale {
 
     fn of(self, scenario: &Scenario) -> u64 {
         self.pages()
-            .unwrap_or_else(|| sim::sampling::automatic(scenario))
+            .unwrap_or_else(|| lab::coverage::automatic(scenario))
     }
 }
 
