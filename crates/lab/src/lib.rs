@@ -6,6 +6,7 @@
 pub mod bench;
 pub mod calibrate;
 pub mod calibration;
+pub mod coverage;
 pub mod csv;
 pub mod evidence;
 pub mod experiment;

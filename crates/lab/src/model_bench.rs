@@ -10,6 +10,7 @@ use mm::workload::{Action, Step};
 
 use crate::bench::{Bench, BenchError, Progress, Run};
 use crate::calibration;
+use crate::coverage;
 
 /// Runs scenarios on the model of one calibrated kernel.
 #[derive(Clone, Debug)]
@@ -53,7 +54,7 @@ impl ModelBench {
 
     fn simulate(&self, scenario: &Scenario) -> Result<Capture, sim::Error> {
         let scale = self.scale;
-        let scale = scale.unwrap_or_else(|| sim::sampling::automatic(scenario));
+        let scale = scale.unwrap_or_else(|| coverage::automatic(scenario));
         sim::run_sampled(scenario, &self.calibration, scale)
     }
 }

@@ -181,6 +181,8 @@ fn a_report_that_cannot_be_written_leaves_the_old_one() {
         study: &study,
         pairs,
         problems: Vec::new(),
+        notes: Vec::new(),
+        arguments: String::new(),
         version: "0".to_owned(),
     };
     let path = folder.path().join("old.html");

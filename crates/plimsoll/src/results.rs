@@ -1,5 +1,7 @@
 //! What a study came to, as text for a terminal.
 
+pub(crate) mod data;
+
 use lab::fidelity::{self, Fidelity};
 use lab::judge::{Judgement, judge, sum_up};
 use lab::measure::Unit;
@@ -20,6 +22,34 @@ pub(crate) struct Detail {
     /// List every measure of every arm, also where the study says what to show first
     #[arg(long)]
     all: bool,
+    /// Write JSON, one document in a line, in place of the text
+    #[arg(long, conflicts_with = "all")]
+    json: bool,
+    /// Write CSV, a line for each measure of each arm, in place of the text
+    #[arg(long, conflicts_with_all = ["all", "json"])]
+    csv: bool,
+}
+
+impl Detail {
+    /// Whether data are wanted in place of the text.
+    pub(crate) fn is_data(self) -> bool {
+        self.json || self.csv
+    }
+
+    /// The data in place of the text, where it is asked for.
+    pub(crate) fn data(
+        self,
+        study: &Study,
+        pairs: &[Pair],
+        notes: &[String],
+        problems: &[String],
+    ) -> anyhow::Result<Option<String>> {
+        Ok(match (self.json, self.csv) {
+            (true, _) => Some(data::json(study, pairs, notes, problems)? + "\n"),
+            (false, true) => Some(data::csv(study, pairs)),
+            (false, false) => None,
+        })
+    }
 }
 
 /// The runs of one kernel that are to be shown.

@@ -11,6 +11,7 @@ mod curves;
 mod figures;
 pub mod gather;
 mod html;
+mod kernels;
 mod legend;
 mod page;
 pub mod prose;
@@ -45,6 +46,11 @@ pub struct Report<'a> {
     pub pairs: Vec<Pair>,
     /// What could not be used, one line each.
     pub problems: Vec<String>,
+    /// On which machine and kernel the study was asked, and why, one line each.
+    pub notes: Vec<String>,
+    /// The arguments that asked for another machine or an arm more, as they are typed; each begins
+    /// with a blank.
+    pub arguments: String,
     /// The program's version.
     pub version: String,
 }

@@ -2,8 +2,8 @@
 
 use super::compare::Row;
 use super::html::Escaped;
-use super::{Pair, Report, STYLE, arms, curves, figures, prose, repeat, shown, survivors, table};
-use super::{template, verdicts};
+use super::{Pair, Report, STYLE, arms, curves, figures, kernels, prose, repeat, shown, survivors};
+use super::{table, template, verdicts};
 use crate::judge::{Judgement, judge};
 use crate::study::Study;
 
@@ -44,6 +44,7 @@ pub(super) fn page(report: &Report<'_>) -> String {
     let spoken_of = proved.or_else(|| read.first());
     let sections = [
         head(study),
+        notes(&report.notes),
         answer(study, &read, spoken_of),
         limits_of_arms(study),
         unproved(report),
@@ -74,6 +75,12 @@ fn head(study: &Study) -> String {
     )
 }
 
+/// Of which machine and kernel the page is.
+fn notes(notes: &[String]) -> String {
+    let note = |note: &String| format!("<p class=\"note\">{}.</p>\n", Escaped(note));
+    notes.iter().map(note).collect()
+}
+
 /// The author's answer with the numbers of the kernel that is spoken of; those of the others are
 /// folded away behind it.
 fn answer(study: &Study, read: &[Read<'_>], spoken_of: Option<&Read<'_>>) -> String {
@@ -93,12 +100,14 @@ fn answer(study: &Study, read: &[Read<'_>], spoken_of: Option<&Read<'_>>) -> Str
         "<section class=\"answer\" aria-label=\"The answer\">\n{}<p class=\"note\">{whence}</p>\n{}\
          </section>\n",
         of_kernel(first),
-        on_the_others(read, first, of_kernel)
+        on_the_others(study, read, first, of_kernel)
     )
 }
 
-/// The same words for every other kernel that was run, or predicted where none was; folded.
+/// The same words for every other kernel that was run, or predicted where none was: folded where
+/// the figures are the same, and in the open, with what differs before them, where they are not.
 fn on_the_others(
+    study: &Study,
     read: &[Read<'_>],
     first: &Read<'_>,
     words: impl Fn(&Read<'_>) -> String,
@@ -106,11 +115,18 @@ fn on_the_others(
     let alike = |other: &&Read<'_>| {
         !std::ptr::eq(*other, first) && other.pair.is_proved() == first.pair.is_proved()
     };
-    let fold = |other: &Read<'_>| {
+    let one = |other: &Read<'_>| {
         let (kernel, words) = (Escaped(&other.pair.kernel), words(other));
-        format!("<details><summary>The same on {kernel}</summary>\n{words}</details>\n")
+        let differing = kernels::differing(study, &first.rows, &other.rows);
+        if differing.is_empty() {
+            return format!(
+                "<details><summary>The same on {kernel}</summary>\n{words}</details>\n"
+            );
+        }
+        let (differing, own) = (Escaped(differing.join("; ")), Escaped(&first.pair.kernel));
+        format!("<p><strong>{kernel} differs from {own}:</strong> {differing}.</p>\n{words}")
     };
-    read.iter().filter(alike).map(fold).collect()
+    read.iter().filter(alike).map(one).collect()
 }
 
 /// The author's text with the pair's numbers; a mistake in it is shown in its place.
@@ -274,7 +290,7 @@ fn why(study: &Study, read: &[Read<'_>], spoken_of: Option<&Read<'_>>) -> String
         reasons => format!(
             "<h2>Why the numbers are what they are</h2>\n<p class=\"note\">{}</p>\n{reasons}{}",
             Escaped(&first.pair.kernel),
-            on_the_others(read, first, of_kernel)
+            on_the_others(study, read, first, of_kernel)
         ),
     }
 }

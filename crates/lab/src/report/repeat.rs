@@ -15,7 +15,7 @@ pub(super) fn repeat(report: &Report<'_>) -> String {
     let mut commands: Vec<String> = report
         .pairs
         .iter()
-        .flat_map(|p| commands(study, p))
+        .flat_map(|p| commands(report, p))
         .collect();
     if !study.is_for_the_model() {
         commands.push(format!("plimsoll report {}", study.file));
@@ -50,13 +50,14 @@ pub(super) fn repeat(report: &Report<'_>) -> String {
 }
 
 /// The commands that make the runs of one kernel again.
-fn commands(study: &Study, pair: &Pair) -> Vec<String> {
+fn commands(report: &Report<'_>, pair: &Pair) -> Vec<String> {
+    let (study, asked) = (report.study, &report.arguments);
     let series = super::gather::series(&pair.release);
     let mut commands = Vec::new();
     if !pair.model.is_empty() {
         let runs = runs(study, &pair.model);
         commands.push(format!(
-            "plimsoll predict {} --kernel {series}{runs}",
+            "plimsoll predict {} --kernel {series}{runs}{asked}",
             study.file
         ));
     }
@@ -71,7 +72,7 @@ fn commands(study: &Study, pair: &Pair) -> Vec<String> {
         };
         let runs = runs(study, &pair.proofs);
         commands.push(format!(
-            "plimsoll prove {} --kernel {kernel}{clock}{runs}",
+            "plimsoll prove {} --kernel {kernel}{clock}{runs}{asked}",
             study.file
         ));
     }

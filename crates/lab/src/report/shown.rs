@@ -9,6 +9,7 @@ use super::compare::{Figure, Row, row_of};
 use super::html::Escaped;
 use super::legend::{bar, broad, key, legend, line};
 use super::prose;
+use crate::csv;
 use crate::measure::Unit;
 use crate::record::Record;
 use crate::stats;
@@ -93,7 +94,9 @@ fn sweep(
     let published = |(place, row): &(usize, &Row)| Some((*place, row.published.as_ref()?.amount));
     let published: Vec<_> = points.iter().filter_map(published).collect();
     let places: Vec<String> = asked.points.iter().map(|(_, at)| at.to_string()).collect();
+    let hover = hover(asked, points);
     let svg = Sweep {
+        hover: &hover,
         model: &dots(|row| &row.model),
         kernel: &dots(|row| &row.kernel),
         published: &published,
@@ -107,7 +110,82 @@ fn sweep(
         description: &described(asked, points, pair.is_proved()),
     };
     let (kernel, svg) = (Escaped(&pair.kernel), one(words, &svg.draw()));
-    format!("<figure>\n<h3>{kernel}</h3>\n{svg}</figure>\n")
+    let measure = y_axis(asked, points);
+    let data = data(&csv_of_points(asked, points));
+    format!(
+        "<figure>\n<h3>{kernel}</h3>\n<p class=\"note\">{}</p>\n{svg}{data}</figure>\n",
+        Escaped(measure)
+    )
+}
+
+/// What the heights are: "kept (%), by vm.swappiness", as a terminal has it.
+fn y_axis(asked: &Chart, points: &[(usize, &Row)]) -> String {
+    let word = points.first().map_or("", |(_, row)| row.unit.word());
+    let unit = match word {
+        "" => String::new(),
+        word => format!(" ({word})"),
+    };
+    format!("{}{unit}, by {}", asked.measure, asked.along)
+}
+
+/// The figures of each point in words, at the heights where they are drawn.
+fn hover(asked: &Chart, points: &[(usize, &Row)]) -> Vec<(usize, f64, String)> {
+    let mut spots = Vec::new();
+    for (place, row) in points {
+        for (figure, kind) in [(&row.model, "predicted"), (&row.kernel, "measured")] {
+            let Some(median) = figure.median() else {
+                continue;
+            };
+            let range = figure.range(row.unit);
+            let range = range.map_or_else(String::new, |range| format!(", {range}"));
+            let at = asked.points[*place].1;
+            let words = format!(
+                "{} at {at}: {kind} {}{range}",
+                row.arm,
+                row.unit.show(median)
+            );
+            spots.push((*place, median, words));
+        }
+    }
+    spots
+}
+
+/// A line for each point: where it stands, and the median, least and most of each kind of run.
+fn csv_of_points(asked: &Chart, points: &[(usize, &Row)]) -> String {
+    let head = [
+        &asked.along as &str,
+        "arm",
+        "unit",
+        "predicted_median",
+        "predicted_min",
+        "predicted_max",
+        "measured_median",
+        "measured_min",
+        "measured_max",
+    ];
+    let mut text = csv::line(&head);
+    for (place, row) in points {
+        let unit = match row.unit.word() {
+            "" => "count",
+            word => word,
+        };
+        let at = asked.points[*place].1.to_string();
+        let mut cells = vec![at, row.arm.clone(), unit.to_owned()];
+        for figure in [&row.model, &row.kernel] {
+            let range = stats::spread(figure.values());
+            let numbers = [figure.median(), range.map(|it| it.0), range.map(|it| it.1)];
+            let numbers = numbers.map(|it| it.map_or_else(String::new, |it| it.to_string()));
+            cells.extend(numbers);
+        }
+        text += &csv::line(&cells);
+    }
+    text
+}
+
+/// A chart's data, folded away below it.
+fn data(csv: &str) -> String {
+    let csv = Escaped(csv);
+    format!("<details><summary>The data as CSV</summary>\n<pre>{csv}</pre>\n</details>\n")
 }
 
 /// The figures in words, for those who do not see the chart.
@@ -220,7 +298,20 @@ fn figure_of_strips(asked: &Distribution, pair: &Pair, strips: &Strips<'_>, id: 
         Escaped(&pair.kernel),
         both(words, |width| strips.draw(width)),
     );
-    format!("<figure>\n<h3>{kernel}</h3>\n{svg}</figure>\n")
+    let data = data(&csv_of_strips(strips.strips));
+    format!("<figure>\n<h3>{kernel}</h3>\n{svg}{data}</figure>\n")
+}
+
+/// A line for each round of each run.
+fn csv_of_strips(strips: &[Strip]) -> String {
+    let mut text = csv::line(&["arm", "kind", "seconds"]);
+    for strip in strips {
+        for (kind, rounds) in [("predicted", &strip.model), ("measured", &strip.kernel)] {
+            let line = |seconds: &f64| csv::line(&[&strip.label, kind, &seconds.to_string()]);
+            text += &rounds.iter().map(line).collect::<String>();
+        }
+    }
+    text
 }
 
 fn strips_legend(is_proved: bool) -> String {

@@ -7,6 +7,7 @@ use std::time::Duration;
 use mm::units::Bytes;
 
 use super::Study;
+use crate::coverage;
 
 /// What one run of a built-in study takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -66,7 +67,7 @@ impl Cost {
 pub fn memory(study: &Study) -> Bytes {
     let state = study.arms.iter().filter_map(|arm| {
         let scenario = study.scenario(&arm.name, 1).ok()?;
-        let scale = sim::sampling::automatic(&scenario);
+        let scale = coverage::automatic(&scenario);
         Some(sim::sampling::state_size(&scenario, scale).0)
     });
     let most = state.max().unwrap_or_default();
@@ -102,7 +103,7 @@ mod tests {
             let cost = Cost::of(name).unwrap_or_else(|| panic!("{name} has no cost"));
             assert_eq!(cost.vm.is_none(), study.is_for_the_model(), "{name}");
             let scenario = study.scenario(&study.arms[0].name, 1).unwrap();
-            let scale = sim::sampling::automatic(&scenario);
+            let scale = coverage::automatic(&scenario);
             assert!(memory(&study) >= sim::sampling::state_size(&scenario, scale));
         }
         assert_eq!(Cost::of("my-own"), None);

@@ -119,6 +119,8 @@ pub(crate) fn html(study: &Study, pairs: Vec<Pair>) -> String {
         study,
         pairs,
         problems,
+        notes: Vec::new(),
+        arguments: String::new(),
         version,
     }
     .to_html()

@@ -1,6 +1,8 @@
 //! `plimsoll calibrate`: what the model must be told of a kernel, measured in a VM.
 
+use std::collections::BTreeMap;
 use std::fs;
+use std::io::Write as _;
 use std::path::PathBuf;
 
 use anyhow::Context as _;
@@ -8,8 +10,11 @@ use lab::bench::Progress;
 use lab::calibrate::{SIZES, calibrate};
 use lab::calibration;
 use lab::vm::{KernelChoice, VmBench, VmOptions};
+use mm::calibration::Calibration;
+use serde::Serialize;
 
 use crate::exit::ExitCode;
+use crate::term;
 
 /// Measure what elementary operations cost on a kernel, and how it leaves the memory after boot
 ///
@@ -27,6 +32,24 @@ pub(crate) struct Args {
     #[arg(long, value_name = "MIB", value_delimiter = ',', default_values_t = SIZES)]
     #[arg(value_parser = super::whole(64..=1_u64 << 20))]
     sizes: Vec<u64>,
+    /// Write what was measured as JSON too, one document in a line
+    #[arg(long)]
+    json: bool,
+    /// Write the costs as CSV too, one a line
+    #[arg(long, conflicts_with = "json")]
+    csv: bool,
+}
+
+/// What is printed; `schema` changes when a field changes its meaning or goes.
+#[derive(Debug, Serialize)]
+struct Document<'a> {
+    schema: &'static str,
+    kernel: &'a str,
+    bench: &'a str,
+    /// By name, as a study's `[machine.costs]` has them.
+    costs_ps: BTreeMap<&'static str, u64>,
+    /// Sizes of RAM that were booted.
+    boots_bytes: Vec<u64>,
 }
 
 /// Calibrates.
@@ -44,11 +67,48 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
         calibration.kernel,
         args.out.display()
     );
+    if args.json {
+        writeln!(term::out(), "{}", json(&calibration)?)?;
+    } else if args.csv {
+        write!(term::out(), "{}", csv(&calibration))?;
+    }
     Ok(ExitCode::Done)
+}
+
+fn json(calibration: &Calibration) -> anyhow::Result<String> {
+    let document = Document {
+        schema: "plimsoll-calibration 1",
+        kernel: &calibration.kernel,
+        bench: &calibration.bench,
+        costs_ps: calibration.costs.iter().collect(),
+        boots_bytes: calibration.boots.iter().map(|boot| boot.memory.0).collect(),
+    };
+    serde_json::to_string(&document).context("cannot write JSON")
+}
+
+fn csv(calibration: &Calibration) -> String {
+    let line = |(name, cost): (&str, u64)| lab::csv::line(&[name.to_owned(), cost.to_string()]);
+    let lines: String = calibration.costs.iter().map(line).collect();
+    lab::csv::line(&["cost", "picoseconds"]) + &lines
 }
 
 fn say(news: Progress) {
     if let Progress::Stage(stage) = news {
         eprintln!("{stage}");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_calibration_as_data_has_every_cost() {
+        let calibration = calibration::built_in("6.1").unwrap();
+        let document: serde_json::Value =
+            serde_json::from_str(&json(&calibration).unwrap()).unwrap();
+        let costs = document["costs_ps"].as_object().unwrap().len();
+        assert_eq!(costs, calibration.costs.iter().count());
+        assert_eq!(csv(&calibration).lines().count(), costs + 1);
     }
 }

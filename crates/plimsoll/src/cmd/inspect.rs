@@ -3,7 +3,7 @@
 //! A live machine is read into a capture, and so is whatever evidence there is of another; from
 //! there on both take the same path.
 
-mod evidence;
+pub(super) mod evidence;
 mod file;
 
 use std::io::Write as _;

@@ -1,6 +1,8 @@
 //! `plimsoll predict`: a whole study on the model.
 
+pub(super) mod at_hand;
 mod scale;
+mod set;
 mod work;
 
 use std::io::Write as _;
@@ -10,12 +12,15 @@ use std::time::Duration;
 
 use anyhow::{Context as _, anyhow, bail};
 use lab::calibration;
+use lab::coverage;
 use lab::experiment::{AtATime, Experiment, Results};
 use lab::model_bench::ModelBench;
 use lab::report::{Pair, Report};
 use lab::study::{Cost, Study, roughly};
+use mm::calibration::Calibration;
 use mm::settings::{Setting, Settings};
 
+use self::at_hand::{Cpus, Machine, Placed};
 use self::scale::Scale;
 use super::whole;
 use crate::exit::ExitCode;
@@ -31,19 +36,17 @@ const MORE: Duration = Duration::from_secs(30);
 /// Predict what a study's settings will do, on the model: no root, no VM, in seconds
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// A built-in study's name, or the path of a study's file
-    study: String,
+    #[command(flatten)]
+    asked: Asked,
     #[command(flatten)]
     choice: Choice,
-    /// The kernel that is modelled: one that the binary carries a calibration of
-    #[arg(long, default_value = "6.1")]
-    kernel: String,
+    /// The kernel that is modelled: one that the binary carries a calibration of [default: with
+    /// --like the nearest, else 6.1]
+    #[arg(long)]
+    kernel: Option<String>,
     /// A calibration made by `plimsoll calibrate`, in place of a built-in one
     #[arg(long, value_name = "DIR", conflicts_with = "kernel")]
     calibration: Option<PathBuf>,
-    /// Add an arm of your own with this setting (repeatable)
-    #[arg(long = "set", value_name = "TUNABLE=VALUE", value_parser = setting)]
-    settings: Vec<Setting>,
     /// Real pages that a simulated one stands for: a power of two, or auto, which is 1 up to 32 GiB
     /// of memory and files and keeps the simulated pages below two million beyond, or below 262144
     /// where all accesses are in order
@@ -53,6 +56,18 @@ pub(crate) struct Args {
     /// this machine has available
     #[arg(long)]
     even_so: bool,
+}
+
+/// Which study is asked, of which machine; the same for `predict` and `prove`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Asked {
+    /// A built-in study's name, or the path of a study's file
+    study: String,
+    /// Add an arm of your own with this setting (repeatable); a size may have a unit, as in 64M
+    #[arg(long = "set", value_name = "TUNABLE=VALUE", value_parser = set::setting)]
+    settings: Vec<Setting>,
+    #[command(flatten)]
+    machine: Machine,
 }
 
 /// Which runs of a study are wanted, and where the report goes; the same for `predict` and `prove`.
@@ -84,16 +99,26 @@ pub(crate) struct Choice {
 
 /// Predicts.
 pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
-    let study = with_settings(Study::find(&args.study)?, &args.settings)?;
+    let Placed {
+        study,
+        release,
+        mut notes,
+    } = args.asked.placed(Cpus::Any)?;
     let calibration = match &args.calibration {
-        Some(folder) => calibration::read(folder)?,
-        None => calibration::built_in(&args.kernel)?,
+        Some(folder) => {
+            notes.insert(0, format!("by the calibration in {}", folder.display()));
+            calibration::read(folder)?
+        }
+        None => {
+            let (name, why) = at_hand::kernel(args.kernel.as_deref(), release.as_deref());
+            let calibration = calibration::built_in(&name)?;
+            notes.insert(0, format!("kernel: {}, {why}", calibration.kernel));
+            calibration
+        }
     };
     let kernel = calibration.kernel.clone();
     let mut experiment = args.choice.experiment(&study);
-    if !args.settings.is_empty() && !experiment.arms.is_empty() {
-        experiment.arms.extend(own_arms(&study));
-    }
+    args.asked.with_own_arms(&mut experiment);
     experiment.at_a_time = AtATime::EveryCpu;
     let arms = experiment.arms()?;
     let at_a_time = thread::available_parallelism().map_or(1, |cpus| cpus.get() as u64);
@@ -108,6 +133,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
         };
         runs.check()?;
     }
+    notes.extend(not_covered(&study, &arms, &calibration, args.scale)?);
     let bench = ModelBench::new(calibration).at_scale(args.scale.pages());
     check(&study, &arms, &bench)?;
     prepare_report(&study, &args.choice.out)?;
@@ -126,12 +152,21 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
         model: results.records,
         proofs: Vec::new(),
     };
-    show(&study, arms, &pair, args.choice.detail)?;
-    let problems = results
-        .failures
-        .iter()
-        .map(|(id, why)| format!("{}: {why}", id.arm));
-    write_report(&study, pair, problems.collect(), &args.choice.out)?;
+    let problems = results.failures.iter();
+    let problems = problems.map(|(id, why)| format!("{}: {why}", id.arm));
+    let report = Report {
+        study: &study,
+        pairs: vec![pair],
+        problems: problems.collect(),
+        notes,
+        arguments: args.asked.arguments(),
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+    };
+    match data(&report, args.choice.detail)? {
+        Shown::Data => {}
+        Shown::Nothing => show(&report, arms, args.choice.detail)?,
+    }
+    write_report(&report, &args.choice)?;
     failure.map_or(Ok(ExitCode::Done), Err)
 }
 
@@ -150,6 +185,31 @@ fn watched(
     let results = experiment.run_until_clear(bench, None, time, &|event| bar.tell(&event));
     bar.finish();
     Ok(results?)
+}
+
+impl Asked {
+    /// The study on its machine, with the arm that `--set` makes.
+    pub(crate) fn placed(&self, cpus: Cpus) -> anyhow::Result<Placed> {
+        let placed = self.machine.place(Study::find(&self.study)?, cpus)?;
+        Ok(Placed {
+            study: with_settings(placed.study, &self.settings)?,
+            ..placed
+        })
+    }
+
+    /// What asked for another machine and an arm more, as it is typed.
+    pub(crate) fn arguments(&self) -> String {
+        let set = |it: &Setting| format!(" --set {}={}", it.tunable, it.value);
+        let sets: String = self.settings.iter().map(set).collect();
+        self.machine.arguments() + &sets
+    }
+
+    /// An arm of one's own takes part where only some of the others do.
+    pub(crate) fn with_own_arms(&self, experiment: &mut Experiment<'_>) {
+        if !self.settings.is_empty() && !experiment.arms.is_empty() {
+            experiment.arms.extend(own_arms(experiment.study));
+        }
+    }
 }
 
 impl Choice {
@@ -187,6 +247,18 @@ fn check(study: &Study, arms: &[&str], bench: &ModelBench) -> anyhow::Result<()>
     Ok(())
 }
 
+/// What of the prediction is extrapolated, or distorted by the scale.
+fn not_covered(
+    study: &Study,
+    arms: &[&str],
+    calibration: &Calibration,
+    scale: Scale,
+) -> anyhow::Result<Vec<String>> {
+    let scenarios = arms.iter().map(|arm| study.scenario(arm, 1));
+    let scenarios = scenarios.collect::<Result<Vec<_>, _>>()?;
+    Ok(coverage::notes(&scenarios, calibration, scale.pages()))
+}
+
 fn with_settings(study: Study, settings: &[Setting]) -> anyhow::Result<Study> {
     if settings.is_empty() {
         return Ok(study);
@@ -212,18 +284,47 @@ fn own_arms(study: &Study) -> impl Iterator<Item = String> {
     own.cloned()
 }
 
-fn setting(text: &str) -> Result<Setting, String> {
-    let (tunable, value) = text.split_once('=').ok_or("write it as vm.swappiness=10")?;
-    let (tunable, value) = (tunable.trim().to_owned(), value.trim().to_owned());
-    Ok(Setting { tunable, value })
+/// What of a study's results stands on stdout.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Shown {
+    /// Nothing yet: the text is wanted.
+    Nothing,
+    /// JSON or CSV.
+    Data,
 }
 
-fn show(study: &Study, arms: Vec<&str>, pair: &Pair, detail: Detail) -> anyhow::Result<()> {
+/// Writes the data where they are wanted in place of the text.
+pub(crate) fn data(report: &Report<'_>, detail: Detail) -> anyhow::Result<Shown> {
+    let (notes, problems) = (&report.notes, &report.problems);
+    match detail.data(report.study, &report.pairs, notes, problems)? {
+        Some(text) => {
+            write!(term::out(), "{text}")?;
+            Ok(Shown::Data)
+        }
+        None => Ok(Shown::Nothing),
+    }
+}
+
+fn show(report: &Report<'_>, arms: Vec<&str>, detail: Detail) -> anyhow::Result<()> {
+    let (study, notes) = (report.study, &report.notes);
+    let Some(pair) = report.pairs.first() else {
+        return Ok(());
+    };
     let width = Canvas::detect().width;
+    let cpus = arms.first().and_then(|arm| study.arm(arm).ok());
+    let cpus = match cpus.map_or(1, |arm| arm.machine.cpus) {
+        1 => "1 CPU".to_owned(),
+        cpus => format!("{cpus} CPUs"),
+    };
     let view = View::new(study, arms, pair, width);
     let mut out = term::out();
     writeln!(out, "{}", results::heading(study, width))?;
-    writeln!(out, "{}\n", dim(format!("predicted for {}", pair.kernel)))?;
+    let predicted = format!("predicted for {}, {cpus}", pair.kernel);
+    write!(out, "{}", dim(results::wrapped(&predicted, width)))?;
+    for note in notes {
+        write!(out, "{}", dim(results::wrapped(note, width)))?;
+    }
+    writeln!(out)?;
     write!(out, "{}", view.body(detail))?;
     Ok(())
 }
@@ -237,22 +338,15 @@ fn report_path(study: &Study, folder: &Path) -> PathBuf {
     folder.join(format!("{}.html", study.name))
 }
 
-/// Writes the report and says where.
-pub(crate) fn write_report(
-    study: &Study,
-    pair: Pair,
-    problems: Vec<String>,
-    folder: &Path,
-) -> anyhow::Result<()> {
-    let report = Report {
-        study,
-        pairs: vec![pair],
-        problems,
-        version: env!("CARGO_PKG_VERSION").to_owned(),
-    };
-    let path = report_path(study, folder);
+/// Writes the report and says where; on stderr where data stand on stdout.
+pub(crate) fn write_report(report: &Report<'_>, choice: &Choice) -> anyhow::Result<()> {
+    let path = report_path(report.study, &choice.out);
     report.write(&path)?;
-    writeln!(term::out(), "report: {}", path.display())?;
+    let line = format!("report: {}", path.display());
+    match choice.detail.is_data() {
+        true => progress::up_front(&line),
+        false => writeln!(term::out(), "{line}")?,
+    }
     Ok(())
 }
 
@@ -273,20 +367,8 @@ pub(crate) fn no_outcome(results: &Results) -> Option<anyhow::Error> {
 
 #[cfg(test)]
 mod tests {
+    use super::set::setting;
     use super::*;
-
-    #[test]
-    fn a_setting_is_a_name_and_a_value() {
-        let expected = Setting {
-            tunable: "vm.swappiness".to_owned(),
-            value: "10".to_owned(),
-        };
-        assert_eq!(setting("vm.swappiness = 10"), Ok(expected));
-        assert_eq!(
-            setting("vm.swappiness"),
-            Err("write it as vm.swappiness=10".to_owned())
-        );
-    }
 
     #[test]
     fn a_setting_of_ones_own_becomes_an_arm() {

@@ -10,13 +10,14 @@ use lab::calibration::{self, CalibrationError};
 use lab::experiment::{AtATime, Experiment, ExperimentError, Results};
 use lab::model_bench::ModelBench;
 use lab::record::Store;
-use lab::report::Pair;
 use lab::report::compare::Row;
+use lab::report::{Pair, Report};
 use lab::study::{Cost, Study, roughly};
 use lab::vm::{Clock, KernelChoice, VmBench, VmOptions};
 use mm::calibration::Calibration;
 
-use super::predict::{Choice, no_outcome, prepare_report, write_report};
+use super::predict::at_hand::{self, Cpus, Placed};
+use super::predict::{Asked, Choice, Shown, data, no_outcome, prepare_report, write_report};
 use super::whole;
 use crate::exit::ExitCode;
 use crate::progress::{self, Bar, Elsewhere, talk};
@@ -31,12 +32,12 @@ mod jobs;
 /// a figure of the prediction is outside its tolerance.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// A built-in study's name, or the path of a study's file
-    study: String,
+    #[command(flatten)]
+    asked: Asked,
     #[command(flatten)]
     choice: Choice,
-    /// The kernel: 6.1, 6.12 (stock Debian kernels), host, or the path of an image
-    /// [default: host where its image is found, else 6.1]
+    /// The kernel: 6.1, 6.12 (stock Debian kernels), host, or the path of an image [default: with
+    /// --like the nearest stock kernel, else 6.1]
     #[arg(long)]
     kernel: Option<KernelChoice>,
     /// Modules of the kernel, where they are not found beside the image
@@ -72,8 +73,19 @@ enum ClockArg {
 
 /// Proves.
 pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
-    let study = Study::find(&args.study)?;
+    let cpus = match args.clock {
+        ClockArg::Virtual => Cpus::One,
+        ClockArg::Wall => Cpus::Any,
+    };
+    let Placed {
+        study,
+        release,
+        mut notes,
+    } = args.asked.placed(cpus)?;
+    let (kernel, why) = args.kernel(release.as_deref())?;
+    notes.insert(0, why);
     let mut experiment = args.choice.experiment(&study);
+    args.asked.with_own_arms(&mut experiment);
     let arms = experiment.arms()?;
     let provable = provable(&study, &arms)?;
     let usual = || jobs::usual(args.clock.into(), &study, &provable);
@@ -83,15 +95,8 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     let named = args.calibration.as_deref().map(calibration::read);
     let named = named.transpose()?;
     prepare_report(&study, args.choice.out())?;
-    let runs = experiment.runs()?.len();
-    let at_a_time = args.jobs.unwrap_or_else(usual).get();
-    let expected = Cost::of(&study.name).and_then(|cost| cost.in_vms(runs, at_a_time));
-    let expected = expected.map_or_else(String::new, |it| format!(", about {}", roughly(it)));
-    progress::up_front(&format!(
-        "{runs} runs in VMs, {at_a_time} at a time{expected}"
-    ));
-    let bar = Bar::new(runs, Elsewhere::Lines);
-    let bench = VmBench::new(&args.options(), &mut |news| bar.say("", &news))?;
+    let bar = begun(&experiment, args.jobs.unwrap_or_else(usual).get())?;
+    let bench = VmBench::new(&args.options(kernel), &mut |news| bar.say("", &news))?;
     let store = Store::new(&args.records);
     let time = args.choice.time(Duration::ZERO);
     let results = experiment.run_until_clear(&bench, Some(&store), time, &|event| bar.tell(&event));
@@ -113,17 +118,34 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
         return Err(error);
     }
     let rows = pair.rows(&study);
-    show(
-        &View::new(&study, arms, &pair, Canvas::detect().width),
-        &model,
-        args.choice.detail,
-    )?;
-    write_report(&study, pair, problems, args.choice.out())?;
+    let report = Report {
+        study: &study,
+        pairs: vec![pair],
+        problems,
+        notes,
+        arguments: args.asked.arguments(),
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+    };
+    if data(&report, args.choice.detail)? == Shown::Nothing {
+        show(&report, arms, &model, args.choice.detail)?;
+    }
+    write_report(&report, &args.choice)?;
     match failure {
         Some(error) => Err(error),
         None if results::holds(&rows) => Ok(ExitCode::Done),
         None => Ok(ExitCode::No),
     }
+}
+
+/// A bar, below a line on how long all runs are likely to take.
+fn begun(experiment: &Experiment<'_>, at_a_time: usize) -> anyhow::Result<Bar> {
+    let runs = experiment.runs()?.len();
+    let cost = Cost::of(&experiment.study.name);
+    let expected = cost.and_then(|cost| cost.in_vms(runs, at_a_time));
+    let expected = expected.map_or_else(String::new, |it| format!(", about {}", roughly(it)));
+    let line = format!("{runs} runs in VMs, {at_a_time} at a time{expected}");
+    progress::up_front(&line);
+    Ok(Bar::new(runs, Elsewhere::Lines))
 }
 
 /// The arms that a real kernel can run; a line is said of each that none can.
@@ -151,9 +173,19 @@ impl From<ClockArg> for Clock {
 }
 
 impl Args {
-    fn options(&self) -> VmOptions {
+    /// The kernel that is booted, and a line on why it is this one.
+    fn kernel(&self, release: Option<&str>) -> anyhow::Result<(KernelChoice, String)> {
+        if let Some(kernel) = &self.kernel {
+            return Ok((kernel.clone(), "kernel: as asked".to_owned()));
+        }
+        let (name, why) = at_hand::kernel(None, release);
+        let kernel = name.parse().map_err(anyhow::Error::msg)?;
+        Ok((kernel, format!("kernel: {name}, {why}")))
+    }
+
+    fn options(&self, kernel: KernelChoice) -> VmOptions {
         VmOptions {
-            kernel: self.kernel.clone().unwrap_or_default(),
+            kernel,
             modules: self.modules.clone(),
             clock: self.clock.into(),
             deadline: Duration::from_secs(self.deadline),
@@ -212,14 +244,28 @@ fn pair(bench: &VmBench, model: &anyhow::Result<Results>, proofs: Results) -> Pa
     }
 }
 
-fn show(view: &View<'_>, model: &anyhow::Result<Results>, detail: Detail) -> anyhow::Result<()> {
-    let (study, width) = (view.study, view.width);
+fn show(
+    report: &Report<'_>,
+    arms: Vec<&str>,
+    model: &anyhow::Result<Results>,
+    detail: Detail,
+) -> anyhow::Result<()> {
+    let (study, width) = (report.study, Canvas::detect().width);
+    let Some(pair) = report.pairs.first() else {
+        return Ok(());
+    };
+    let view = View::new(study, arms, pair, width);
     let mut out = term::out();
     writeln!(out, "{}", results::heading(study, width))?;
     if let Some(record) = view.pair.proofs.first() {
         let bench = &record.provenance.bench;
-        writeln!(out, "{}\n", dim(format!("measured on: {bench}")))?;
+        let bench = format!("measured on: {bench}");
+        write!(out, "{}", dim(results::wrapped(&bench, width)))?;
     }
+    for note in &report.notes {
+        write!(out, "{}", dim(results::wrapped(note, width)))?;
+    }
+    writeln!(out)?;
     write!(out, "{}", view.body(detail))?;
     for line in predicted(model, &view.rows) {
         write!(out, "{}", results::wrapped(&line, width))?;

@@ -9,6 +9,7 @@ use lab::report::gather::gather;
 use lab::report::{Pair, Report};
 use lab::study::Study;
 
+use super::predict::{Shown, data};
 use crate::exit::ExitCode;
 use crate::results::{self, Detail, View};
 use crate::term::{self, Canvas, bold};
@@ -48,11 +49,15 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
         study: &study,
         pairs: gathered.pairs,
         problems: gathered.problems,
+        notes: Vec::new(),
+        arguments: String::new(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
     };
     report.write(&path)?;
-    show(&report, args.detail, &args.records)?;
-    writeln!(term::out(), "report: {}", path.display())?;
+    if data(&report, args.detail)? == Shown::Nothing {
+        show(&report, args.detail, &args.records)?;
+        writeln!(term::out(), "report: {}", path.display())?;
+    }
     Ok(ExitCode::Done)
 }
 

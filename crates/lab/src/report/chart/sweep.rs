@@ -5,6 +5,7 @@ use plotters::element::{Circle, PathElement, Text};
 use plotters::style::Color;
 use plotters::style::text_anchor::{HPos, VPos};
 
+use super::super::html::Escaped;
 use super::{Canvas, Drawn, Ink, TEXT, fine, on_canvas, text, text_width};
 
 /// One arm's figures.
@@ -34,6 +35,8 @@ pub(crate) struct Sweep<'a> {
     pub(crate) along: &'a str,
     /// What stands at the heights of the vertical axis.
     pub(crate) heights: &'a [(f64, String)],
+    /// What is said where the pointer rests: at a place, at a height.
+    pub(crate) hover: &'a [(usize, f64, String)],
 }
 
 /// In pixels: one size for desk and phone, since two of them stand beside each other on a desk.
@@ -44,20 +47,38 @@ const GAP: i32 = 6;
 const RIGHT: i32 = 8;
 const TOP: i32 = 10;
 const BOTTOM: i32 = 44;
+/// How near the pointer has to come.
+const SPOT: i32 = 10;
 /// From the axis to the first place, and from the last place to the end.
 const MARGIN: i32 = 18;
 
 impl Sweep<'_> {
     /// Draws it.
     pub(crate) fn draw(&self) -> String {
-        on_canvas(SIZE, |canvas| {
+        let svg = on_canvas(SIZE, |canvas| {
             self.draw_axes(canvas)?;
             self.draw_line(canvas, self.kernel, Ink::Kernel, 7)?;
             self.draw_ranges(canvas, self.kernel, Ink::Kernel, 4)?;
             self.draw_published(canvas)?;
             self.draw_ranges(canvas, self.model, Ink::Free, -4)?;
             self.draw_line(canvas, self.model, Ink::Free, 2)
-        })
+        });
+        let hover: String = self.hover.iter().map(|it| self.spot(it)).collect();
+        match svg.rfind("</svg>") {
+            Some(end) => format!("{}{hover}{}", &svg[..end], &svg[end..]),
+            None => svg,
+        }
+    }
+
+    /// An invisible spot with a title, which browsers show where the pointer rests.
+    fn spot(&self, (place, value, words): &(usize, f64, String)) -> String {
+        format!(
+            "<circle cx=\"{}\" cy=\"{}\" r=\"{}\" fill=\"transparent\"><title>{}</title></circle>\n",
+            fine(self.x(*place)),
+            fine(self.y(*value)),
+            fine(SPOT),
+            Escaped(words)
+        )
     }
 
     /// Where the axis begins: behind the longest of the heights' words.

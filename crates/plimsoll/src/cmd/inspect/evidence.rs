@@ -1,6 +1,6 @@
 //! The evidence on the command line, made into one capture.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use lab::evidence::{self, Found};
@@ -58,6 +58,16 @@ pub(super) fn read(sources: &[PathBuf], facts: &Facts) -> anyhow::Result<Capture
         frames = merged(frames, found);
     }
     frames.iter_mut().for_each(|frame| facts.add_to(frame));
+    Ok(Capture { frames })
+}
+
+/// Reads one piece of evidence, whose facts are as it says.
+///
+/// # Errors
+/// Why it cannot be read or is not known.
+pub(in crate::cmd) fn one(path: &Path) -> anyhow::Result<Capture> {
+    let found = evidence::read(path).with_context(|| names(&[path.to_owned()]))?;
+    let frames = found.frames;
     Ok(Capture { frames })
 }
 

@@ -93,7 +93,7 @@ impl Scale {
     /// The number of a run.
     pub(super) fn of(self, scenario: &Scenario) -> u64 {
         self.pages()
-            .unwrap_or_else(|| sim::sampling::automatic(scenario))
+            .unwrap_or_else(|| lab::coverage::automatic(scenario))
     }
 }
 

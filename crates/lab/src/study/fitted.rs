@@ -1,0 +1,582 @@
+//! A study on another machine: its text with the memory, CPUs, disks, swap and settings of the
+//! machine at hand, and the sizes of its workload in proportion.
+//!
+//! The text is what changes, as a VM's guest reads it and a record keeps it. What the study's
+//! author says about his own machine is left out: it would contradict the numbers.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use mm::catalogue::{self, DefaultRule};
+use mm::settings::Settings;
+use mm::units::Bytes;
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+use super::{ArmError, Study};
+use crate::quantity;
+
+/// What of a machine a study takes over; what is not known stays as the study has it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct AtHand {
+    /// RAM as the firmware reports it.
+    pub memory: Option<Bytes>,
+    /// CPUs.
+    pub cpus: Option<u32>,
+    /// What the first disk is, and every one that holds swap.
+    pub disk: Option<DiskKind>,
+    /// Its swap.
+    pub swap: Option<SwapAtHand>,
+    /// Settings that hold on every arm: those that differ from the kernel's defaults.
+    pub settings: Settings,
+    /// Every tunable that is known, by name: the study's first arm is the machine as it is.
+    pub tunables: BTreeMap<String, String>,
+}
+
+/// A machine's swap.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SwapAtHand {
+    /// There is none.
+    None,
+    /// On disks.
+    Disk(Bytes),
+    /// Compressed RAM.
+    Zram(Bytes),
+}
+
+/// A kind of disk, with what is usual for it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DiskKind {
+    /// 7200 rotations a minute: 150 MB/s, and 12 ms for a request out of order (half a rotation
+    /// and an average seek of 8 ms).
+    Hdd,
+    /// By SATA: 500 MB/s and 100 us, 8 requests at a time.
+    Ssd,
+    /// By PCI Express: 2 GB/s and 80 us, 32 requests at a time.
+    Nvme,
+}
+
+/// What compressed RAM is taken to hold for each byte that it takes, where nobody says.
+const ZRAM_RATIO: &str = "3.0";
+/// Keys whose sizes are of requests: they do not grow with a machine.
+const OF_REQUESTS: [&str; 2] = ["block", "chunk"];
+/// Keys that name arms.
+const OF_ARMS: [&str; 4] = ["name", "arm", "arms", "except"];
+/// Where a workload's sizes stand.
+const OF_THE_WORKLOAD: [&str; 5] = ["parameters", "sweep", "arm", "cgroup", "process"];
+
+impl DiskKind {
+    /// Every kind by the word for it.
+    pub const WORDS: [(&'static str, Self); 3] =
+        [("hdd", Self::Hdd), ("ssd", Self::Ssd), ("nvme", Self::Nvme)];
+
+    /// The word for it.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        let named = Self::WORDS.iter().find(|(_, kind)| *kind == self);
+        named.map_or("", |(word, _)| word)
+    }
+
+    /// The keys of a study's disk.
+    fn keys(self) -> [(&'static str, &'static str); 5] {
+        let [bandwidth, latency, seek, channels, rotational] = match self {
+            Self::Hdd => ["150 MB/s", "100 us", "12 ms", "1", "true"],
+            Self::Ssd => ["500 MB/s", "100 us", "0 us", "8", "false"],
+            Self::Nvme => ["2 GB/s", "80 us", "0 us", "32", "false"],
+        };
+        [
+            ("bandwidth", bandwidth),
+            ("latency", latency),
+            ("seek", seek),
+            ("channels", channels),
+            ("rotational", rotational),
+        ]
+    }
+}
+
+impl Study {
+    /// The study on the machine at hand. The author's answer, reasons and publication are of
+    /// another machine and left out, and so is a title or question that names a size.
+    ///
+    /// # Errors
+    /// The machine is not one that the study can be put on, such as one too small for it.
+    pub fn on(&self, at_hand: &AtHand) -> Result<Self, ArmError> {
+        let failed = |what: String| ArmError {
+            what: format!("study {} on another machine: {what}", self.name),
+            way_out: "give it a larger machine, or none".to_owned(),
+        };
+        let text = fitted(self, at_hand).ok_or_else(|| failed("its text has no machine".into()))?;
+        let mut study = Self::parse(&text, &self.file).map_err(|error| failed(error.what))?;
+        (study.answer, study.publication) = (None, None);
+        if speaks_of_a_size(&study.title) {
+            study.title.clone_from(&study.name);
+        }
+        if speaks_of_a_size(&study.question) {
+            study.question.clear();
+        }
+        for measure in &mut study.measures {
+            measure.why = None;
+            measure.published.clear();
+        }
+        let shown = &mut study.shown;
+        shown.charts.iter_mut().for_each(|it| it.published = None);
+        shown
+            .distributions
+            .iter_mut()
+            .for_each(|it| it.published = None);
+        Ok(study)
+    }
+}
+
+/// Whether a text names an amount of memory: "a machine with 3.75 GiB".
+fn speaks_of_a_size(text: &str) -> bool {
+    let words: Vec<&str> = text.split_whitespace().collect();
+    words.windows(2).any(|pair| {
+        let unit = pair[1].trim_end_matches(|c: char| !c.is_ascii_alphanumeric());
+        let is_unit = quantity::size(&format!("1 {unit}")).is_ok();
+        is_unit && pair[0].ends_with(|c: char| c.is_ascii_digit())
+    })
+}
+
+fn fitted(study: &Study, at_hand: &AtHand) -> Option<String> {
+    let document = DeTable::parse(&study.text).ok()?.into_inner();
+    let first = study.arms.first()?;
+    let memory = at_hand.memory.unwrap_or(first.machine.memory);
+    let swap: u64 = first.machine.swaps.iter().map(|swap| swap.size.0).sum();
+    let mut edits = Edits {
+        at_hand,
+        scale: (memory.0, first.machine.memory.0.max(1)),
+        swap,
+        made: Vec::new(),
+    };
+    edits.machine(document.get("machine")?.get_ref().as_table()?);
+    for key in OF_THE_WORKLOAD {
+        if let Some(value) = document.get(key) {
+            edits.sizes(value);
+        }
+    }
+    if let Some(arms) = document
+        .get("arm")
+        .and_then(|arms| arms.get_ref().as_array())
+    {
+        edits.first_arm(arms.first()?.get_ref().as_table()?);
+    }
+    for (key, value) in &document {
+        edits.names(key.get_ref(), value);
+    }
+    if let Some(deadline) = document.get("deadline") {
+        edits.deadline(deadline);
+    }
+    let base = document
+        .get("base")
+        .and_then(|base| base.get_ref().as_table());
+    edits.base(base);
+    let text = edits.applied(&study.text);
+    Some(match base {
+        Some(_) => text,
+        None => format!("{}\n[base]\n{}", text.trim_end(), edits.base_lines()),
+    })
+}
+
+/// What changes in the text.
+struct Edits<'a> {
+    at_hand: &'a AtHand,
+    /// New memory over old.
+    scale: (u64, u64),
+    /// The swap of the study's first arm, in bytes.
+    swap: u64,
+    /// Places and what stands there instead.
+    made: Vec<(Range<usize>, String)>,
+}
+
+impl Edits<'_> {
+    fn replace(&mut self, place: Range<usize>, with: impl Into<String>) {
+        self.made.push((place, with.into()));
+    }
+
+    /// Adds a line behind the value at `place`.
+    fn add_behind(&mut self, place: &Range<usize>, line: &str) {
+        self.replace(place.end..place.end, format!("\n{line}"));
+    }
+
+    fn machine(&mut self, machine: &DeTable<'_>) {
+        let (memory, cpus) = (machine.get("memory"), machine.get("cpus"));
+        if let (Some(memory), Some(new)) = (memory, self.at_hand.memory) {
+            self.replace(memory.span(), amount(new));
+        }
+        match (self.at_hand.cpus, cpus, memory) {
+            (Some(new), Some(cpus), _) => self.replace(cpus.span(), new.to_string()),
+            (Some(new), None, Some(memory)) => {
+                self.add_behind(&memory.span(), &format!("cpus = {new}"));
+            }
+            _ => {}
+        }
+        let swaps = tables(machine, "swap");
+        let of_swap: Vec<&str> = swaps.iter().filter_map(|swap| text(swap, "disk")).collect();
+        for (index, disk) in tables(machine, "disk").into_iter().enumerate() {
+            self.size(disk.get("size"));
+            let holds_swap = text(disk, "name").is_some_and(|name| of_swap.contains(&name));
+            if index == 0 || holds_swap {
+                self.disk(disk);
+            }
+        }
+        swaps.into_iter().for_each(|swap| self.swap(swap));
+        for file in tables(machine, "file") {
+            self.size(file.get("size"));
+        }
+    }
+
+    /// The disk as its kind has it. IOPS and separate bandwidths give way to what replaces them.
+    fn disk(&mut self, disk: &DeTable<'_>) {
+        let (Some(kind), Some(size)) = (self.at_hand.disk, disk.get("size")) else {
+            return;
+        };
+        for (key, value) in kind.keys() {
+            let quoted = match key {
+                "channels" | "rotational" => value.to_owned(),
+                _ => format!("\"{value}\""),
+            };
+            let rivals: &[&str] = match key {
+                "bandwidth" => &["bandwidth", "read-bandwidth", "write-bandwidth"],
+                "seek" => &["seek", "iops"],
+                _ => &[key],
+            };
+            let there = rivals.iter().filter_map(|rival| disk.get_key_value(*rival));
+            let there: Vec<Range<usize>> = there
+                .map(|(key, value)| key.span().start..value.span().end)
+                .collect();
+            match there.split_first() {
+                Some((first, others)) => {
+                    self.replace(first.clone(), format!("{key} = {quoted}"));
+                    others.iter().for_each(|it| self.replace(it.clone(), ""));
+                }
+                None => self.add_behind(&size.span(), &format!("{key} = {quoted}")),
+            }
+        }
+    }
+
+    fn swap(&mut self, swap: &DeTable<'_>) {
+        let Some(size) = swap.get("size") else { return };
+        let at_hand = match self.at_hand.swap {
+            None => return self.size(Some(size)),
+            Some(at_hand) => at_hand,
+        };
+        let old = size
+            .get_ref()
+            .as_str()
+            .and_then(|text| quantity::size(text).ok());
+        let whole = self.swap.max(1);
+        let part = |all: Bytes| Bytes(old.map_or(all.0, |old| times(old.0, (all.0, whole))));
+        match at_hand {
+            SwapAtHand::None => match swap.get("arms") {
+                Some(arms) => self.replace(arms.span(), "[]"),
+                None => self.add_behind(&size.span(), "arms = []"),
+            },
+            SwapAtHand::Disk(all) => self.replace(size.span(), amount(part(all))),
+            SwapAtHand::Zram(all) => {
+                self.replace(size.span(), amount(part(all)));
+                if let Some((key, disk)) = swap.get_key_value("disk") {
+                    let place = key.span().start..disk.span().end;
+                    self.replace(place, format!("zram-ratio = {ZRAM_RATIO}"));
+                }
+            }
+        }
+    }
+
+    /// Every size below a value.
+    fn sizes(&mut self, value: &Spanned<DeValue<'_>>) {
+        match value.get_ref() {
+            DeValue::String(_) => self.size(Some(value)),
+            DeValue::Array(list) => list.iter().for_each(|value| self.sizes(value)),
+            DeValue::Table(table) => {
+                for (key, value) in table {
+                    let key = key.get_ref().as_ref();
+                    let other = [&["settings"][..], &OF_REQUESTS, &OF_ARMS].concat();
+                    if !other.contains(&key) {
+                        self.sizes(value);
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// The names of arms that are sizes, wherever they stand, and the author's words, which name
+    /// arms too.
+    fn names(&mut self, key: &str, value: &Spanned<DeValue<'_>>) {
+        match value.get_ref() {
+            DeValue::String(_) if ["answer", "publication", "why"].contains(&key) => {
+                self.replace(value.span(), "\"\"");
+            }
+            DeValue::String(text) if OF_ARMS.contains(&key) => {
+                if let Some(new) = self.renamed(text) {
+                    self.replace(value.span(), quoted(&new));
+                }
+            }
+            DeValue::Array(list) => list.iter().for_each(|value| self.names(key, value)),
+            DeValue::Table(table) => {
+                for (inner, value) in table {
+                    let new = (key == "published").then(|| self.renamed(inner.get_ref()));
+                    if let Some(new) = new.flatten() {
+                        self.replace(inner.span(), quoted(&new));
+                    }
+                    self.names(inner.get_ref(), value);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// An arm that is called after its size has another size here.
+    fn renamed(&self, name: &str) -> Option<String> {
+        let old = quantity::size(name).ok()?;
+        let changes = old.0 > 0 && self.scale.0 != self.scale.1;
+        changes.then(|| amount(Bytes(times(old.0, self.scale))).replace('"', ""))
+    }
+
+    /// A size in proportion to the memory; what is none stays.
+    fn size(&mut self, value: Option<&Spanned<DeValue<'_>>>) {
+        let Some(value) = value else { return };
+        let old = value
+            .get_ref()
+            .as_str()
+            .and_then(|text| quantity::size(text).ok());
+        if let Some(old) = old.filter(|old| old.0 > 0 && self.scale.0 != self.scale.1) {
+            self.replace(value.span(), amount(Bytes(times(old.0, self.scale))));
+        }
+    }
+
+    /// More work takes longer on the same disks.
+    fn deadline(&mut self, value: &Spanned<DeValue<'_>>) {
+        let old = value
+            .get_ref()
+            .as_str()
+            .and_then(|text| quantity::duration(text).ok());
+        if let Some(old) = old.filter(|_| self.scale.0 > self.scale.1) {
+            let new = times(old.0, self.scale).min(quantity::LONGEST_TIME);
+            self.replace(value.span(), format!("\"{new} ns\""));
+        }
+    }
+
+    /// The first arm is the machine as it is: a tunable that it sets has the value that the machine
+    /// has. Where that is not known and the kernel's default follows the memory, the kernel's own
+    /// holds.
+    fn first_arm(&mut self, arm: &DeTable<'_>) {
+        let Some(settings) = arm.get("settings") else {
+            return;
+        };
+        let Some(table) = settings.get_ref().as_table() else {
+            return;
+        };
+        let mut kept = Vec::new();
+        for (name, value) in table {
+            let name = name.get_ref().as_ref();
+            let known = self.at_hand.tunables.get(name).cloned();
+            let by_memory = catalogue::find(name)
+                .is_some_and(|tunable| matches!(tunable.default, DefaultRule::Rule(_)));
+            let own = || match value.get_ref() {
+                DeValue::String(text) => Some(text.to_string()),
+                DeValue::Integer(number) => Some(number.as_str().to_owned()),
+                _ => None,
+            };
+            let own = || own().filter(|_| !by_memory || self.at_hand.memory.is_none());
+            if let Some(value) = known.or_else(own) {
+                kept.push(format!("{} = {}", quoted(name), quoted(&value)));
+            }
+        }
+        self.replace(settings.span(), format!("{{ {} }}", kept.join(", ")));
+    }
+
+    /// The settings of every arm; those that the study has give way to the machine's.
+    fn base(&mut self, base: Option<&DeTable<'_>>) {
+        let Some(base) = base else { return };
+        let mut last = None;
+        for (name, value) in base {
+            let place = value.span();
+            if let Some(new) = self.at_hand.settings.get(name.get_ref()) {
+                self.replace(place.clone(), quoted(new));
+            }
+            last = last.max(Some(place.end));
+        }
+        let there = |name: &str| base.get(name).is_some();
+        let more = self
+            .at_hand
+            .settings
+            .0
+            .iter()
+            .filter(|it| !there(&it.tunable));
+        let more: Vec<String> = more
+            .map(|it| format!("{} = {}", quoted(&it.tunable), quoted(&it.value)))
+            .collect();
+        if let Some(end) = last {
+            more.iter()
+                .for_each(|line| self.add_behind(&(end..end), line));
+        }
+    }
+
+    fn base_lines(&self) -> String {
+        let lines = self.at_hand.settings.0.iter();
+        lines
+            .map(|it| format!("{} = {}\n", quoted(&it.tunable), quoted(&it.value)))
+            .collect()
+    }
+
+    /// The text with all changes; those behind go first, so that places keep.
+    fn applied(&mut self, text: &str) -> String {
+        let mut text = text.to_owned();
+        self.made.sort_by_key(|(place, _)| (place.start, place.end));
+        for (place, with) in self.made.iter().rev() {
+            text.replace_range(place.clone(), with);
+        }
+        text
+    }
+}
+
+fn tables<'a, 'b>(table: &'a DeTable<'b>, key: &str) -> Vec<&'a DeTable<'b>> {
+    let list = table.get(key).and_then(|list| list.get_ref().as_array());
+    let tables = list.into_iter().flatten();
+    tables.filter_map(|it| it.get_ref().as_table()).collect()
+}
+
+fn text<'a>(table: &'a DeTable<'_>, key: &str) -> Option<&'a str> {
+    table.get(key)?.get_ref().as_str()
+}
+
+fn quoted(text: &str) -> String {
+    toml::Value::String(text.to_owned()).to_string()
+}
+
+/// A size as a study writes it, in whole pages, and in MiB from 16 MiB on.
+fn amount(size: Bytes) -> String {
+    let kib = (size.0 >> 12 << 2).max(4);
+    match kib {
+        large if large >= 16 << 10 => format!("\"{} MiB\"", large >> 10),
+        small => format!("\"{small} KiB\""),
+    }
+}
+
+fn times(number: u64, (new, old): (u64, u64)) -> u64 {
+    let product = u128::from(number) * u128::from(new) / u128::from(old.max(1));
+    u64::try_from(product)
+        .unwrap_or(u64::MAX)
+        .min(quantity::LARGEST_SIZE)
+}
+
+#[cfg(test)]
+mod tests {
+    use mm::settings::Setting;
+    use mm::workload::Size;
+
+    use super::*;
+    use crate::study::BUILT_IN;
+
+    fn gib(count: u64) -> Bytes {
+        Bytes(count << 30)
+    }
+
+    #[test]
+    fn every_built_in_study_goes_onto_a_larger_and_a_smaller_machine() {
+        for (name, _) in BUILT_IN {
+            let study = Study::find(name).unwrap();
+            let own = study.arms[0].machine.memory;
+            for memory in [Bytes(own.0 / 2), Bytes(own.0 * 4)] {
+                for disk in [None, Some(DiskKind::Hdd), Some(DiskKind::Nvme)] {
+                    let at_hand = AtHand {
+                        memory: Some(memory),
+                        disk,
+                        ..AtHand::default()
+                    };
+                    let fitted = study
+                        .on(&at_hand)
+                        .unwrap_or_else(|why| panic!("{name}: {why}"));
+                    let machine = &fitted.arms[0].machine;
+                    assert_eq!(machine.memory, memory, "{name}");
+                    let files = |study: &Study| {
+                        let files = &study.arms[0].machine.files;
+                        files.iter().map(|file| file.size.0).sum::<u64>() as f64
+                    };
+                    if files(&study) > 0.0 {
+                        let grown = files(&fitted) / files(&study);
+                        let wanted = memory.0 as f64 / own.0 as f64;
+                        assert!((grown / wanted - 1.0).abs() < 0.02, "{name}: {grown}");
+                    }
+                    assert_eq!(fitted.answer, None, "{name}");
+                    assert!(!speaks_of_a_size(&fitted.title), "{name}: {}", fitted.title);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn nothing_at_hand_leaves_every_run_as_it_is() {
+        for (name, _) in BUILT_IN {
+            let study = Study::find(name).unwrap();
+            let same = study.on(&AtHand::default()).unwrap();
+            assert_eq!(same.arms, study.arms, "{name}");
+        }
+    }
+
+    #[test]
+    fn swap_and_cpus_are_those_at_hand() {
+        let study = Study::find("memory-hogs").unwrap();
+        let with = |swap| {
+            let at_hand = AtHand {
+                cpus: Some(4),
+                swap: Some(swap),
+                ..AtHand::default()
+            };
+            study.on(&at_hand).unwrap().arms.swap_remove(0).machine
+        };
+        assert!(with(SwapAtHand::None).swaps.is_empty());
+        assert_eq!(
+            with(SwapAtHand::Disk(Bytes(256 << 20))).swaps[0].size,
+            Bytes(256 << 20)
+        );
+        let zram = with(SwapAtHand::Zram(Bytes(128 << 20)));
+        assert_eq!((zram.swaps[0].size, zram.cpus), (Bytes(128 << 20), 4));
+        assert!(matches!(
+            zram.swaps[0].backing,
+            mm::machine::SwapBacking::Zram { ratio_milli: 3000 }
+        ));
+    }
+
+    #[test]
+    fn the_first_arm_is_the_machine_as_it_is() {
+        let study = Study::find("min-free-kbytes").unwrap();
+        let swappiness = Setting {
+            tunable: "vm.swappiness".to_owned(),
+            value: "10".to_owned(),
+        };
+        let mut at_hand = AtHand {
+            memory: Some(gib(16)),
+            settings: Settings(vec![swappiness]),
+            ..AtHand::default()
+        };
+        let first = |at_hand: &AtHand| study.on(at_hand).unwrap().arms.swap_remove(0);
+        assert_eq!(first(&at_hand).settings.get("vm.min_free_kbytes"), None);
+        assert_eq!(first(&at_hand).base.get("vm.swappiness"), Some("10"));
+        let known = ("vm.min_free_kbytes".to_owned(), "90112".to_owned());
+        at_hand.tunables.extend([known]);
+        let found = first(&at_hand);
+        assert_eq!(found.settings.get("vm.min_free_kbytes"), Some("90112"));
+    }
+
+    #[test]
+    fn the_size_of_a_request_stays_and_what_is_read_grows() {
+        let study = Study::find("memory-hogs").unwrap();
+        let at_hand = AtHand {
+            memory: Some(gib(2)),
+            ..AtHand::default()
+        };
+        let text = study.on(&at_hand).unwrap().text;
+        assert!(text.contains("block = \"64 KiB\"") && !text.contains("block = \"256 KiB\""));
+        assert!(
+            text.contains("amount = \"128 MiB\", pattern"),
+            "32 MiB grew fourfold"
+        );
+        assert_eq!(
+            quantity::workload_size("98 % of available").ok(),
+            Some(Size::OfAvailable { thousandths: 980 })
+        );
+    }
+}

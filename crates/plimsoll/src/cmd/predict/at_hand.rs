@@ -1,0 +1,418 @@
+//! Which machine and kernel a study is asked of: its own, or the one at hand.
+
+use std::path::Path;
+
+use anyhow::{Context as _, bail};
+use host::Root;
+use lab::calibration;
+use lab::model_bench::ModelBench;
+use lab::study::{AtHand, DiskKind, Study, SwapAtHand};
+use mm::capture::{Capture, Frame};
+use mm::catalogue::{self, DefaultRule};
+use mm::settings::{Setting, Settings};
+use mm::snapshot::Snapshot;
+use mm::units::Bytes;
+
+use super::set;
+
+/// The kernel that is modelled and proved where nothing says which.
+pub(crate) const DEFAULT_KERNEL: &str = "6.1";
+
+/// The machine that a study is asked of, in place of its own.
+#[derive(Clone, Debug, clap::Args)]
+pub(crate) struct Machine {
+    /// Ask it of the machine in this evidence (a capture), or of `this` one: its memory, CPUs,
+    /// swap, kind of disk, and the settings that differ from the kernel's defaults
+    #[arg(long, value_name = "EVIDENCE|this")]
+    like: Option<String>,
+    /// Ask it of a machine with this much memory, as in 16G; the workload grows with it
+    #[arg(long, value_name = "SIZE", value_parser = memory)]
+    memory: Option<Bytes>,
+    /// Ask it of a machine with that many CPUs
+    #[arg(long, value_name = "N", value_parser = super::super::whole(1..=4096_u32))]
+    cpus: Option<u32>,
+    /// Ask it of a machine with such a disk
+    #[arg(long, value_name = "KIND", value_parser = disk)]
+    disk: Option<DiskKind>,
+}
+
+/// A study on its machine, and what is to be said of that.
+#[derive(Debug)]
+pub(crate) struct Placed {
+    pub(crate) study: Study,
+    /// The release of the kernel at hand.
+    pub(crate) release: Option<String>,
+    /// One line each; none where the study has its own machine.
+    pub(crate) notes: Vec<String>,
+}
+
+impl Machine {
+    /// The arguments, as they are typed.
+    pub(crate) fn arguments(&self) -> String {
+        let like = self.like.as_ref().map(|like| format!(" --like {like}"));
+        let memory = self
+            .memory
+            .map(|memory| format!(" --memory {}M", memory.0 >> 20));
+        let cpus = self.cpus.map(|cpus| format!(" --cpus {cpus}"));
+        let disk = self.disk.map(|kind| format!(" --disk {}", kind.word()));
+        let all = [like, memory, cpus, disk].into_iter().flatten();
+        all.collect()
+    }
+
+    /// Puts the study on the machine that is asked for.
+    pub(crate) fn place(&self, study: Study, cpus: Cpus) -> anyhow::Result<Placed> {
+        let (mut at_hand, release) = match &self.like {
+            None => (AtHand::default(), None),
+            Some(what) => machine_at_hand(what).with_context(|| format!("--like {what}"))?,
+        };
+        at_hand.memory = self.memory.or(at_hand.memory);
+        at_hand.cpus = self.cpus.or(at_hand.cpus);
+        at_hand.disk = self.disk.or(at_hand.disk);
+        if at_hand == AtHand::default() {
+            return Ok(Placed {
+                study,
+                release,
+                notes: Vec::new(),
+            });
+        }
+        let mut notes = Vec::new();
+        if let (Cpus::One, Some(more)) = (cpus, at_hand.cpus.filter(|cpus| *cpus > 1)) {
+            notes.push(format!("on 1 CPU, not {more}: virtual time has one"));
+            at_hand.cpus = Some(1);
+        }
+        notes.extend(keep_what_is_modelled(&study, &mut at_hand)?);
+        let placed = study.on(&at_hand)?;
+        let machine = described(&placed, &at_hand, self.like.as_deref());
+        notes.insert(0, machine);
+        notes.insert(1, not_its_own(&study));
+        Ok(Placed {
+            study: placed,
+            release,
+            notes,
+        })
+    }
+}
+
+/// How many CPUs a bench can have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Cpus {
+    /// As many as are asked for.
+    Any,
+    /// One, as in virtual time.
+    One,
+}
+
+/// The kernel that is modelled, and why it is this one.
+pub(crate) fn kernel(asked: Option<&str>, release: Option<&str>) -> (String, String) {
+    match (asked, release) {
+        (Some(asked), _) => (asked.to_owned(), "as asked".to_owned()),
+        (None, Some(release)) => {
+            let nearest = nearest(release);
+            let why = match release.starts_with(nearest) {
+                true => format!("the kernel of the machine, {release}"),
+                false => format!("the nearest to {release} that is modelled"),
+            };
+            (nearest.to_owned(), why)
+        }
+        (None, None) => {
+            let why = "the default, --kernel chooses another".to_owned();
+            (DEFAULT_KERNEL.to_owned(), why)
+        }
+    }
+}
+
+/// The calibrated kernel that is the fewest releases away; the older of two.
+fn nearest(release: &str) -> &'static str {
+    let wanted = releases(release);
+    let distance = |name: &&str| wanted.abs_diff(releases(name));
+    let nearest = calibration::kernels().min_by_key(distance);
+    nearest.unwrap_or(DEFAULT_KERNEL)
+}
+
+/// How many releases came before, counting twenty to a major version: 4.x and 5.x ended at .20 and
+/// .19.
+fn releases(release: &str) -> u64 {
+    let mut numbers = release.split(|c: char| !c.is_ascii_digit());
+    let mut number = || {
+        numbers
+            .next()
+            .and_then(|text| text.parse::<u64>().ok())
+            .unwrap_or(0)
+    };
+    let (major, minor) = (number(), number());
+    major.saturating_mul(20).saturating_add(minor)
+}
+
+/// The machine in a piece of evidence, or this one, with its kernel's release.
+pub(crate) fn machine_at_hand(what: &str) -> anyhow::Result<(AtHand, Option<String>)> {
+    let capture = match what {
+        "this" => Capture {
+            frames: vec![host::read::full(
+                &Root::default(),
+                host::facts::since_boot(),
+            )],
+        },
+        path => super::super::inspect::evidence::one(Path::new(path))?,
+    };
+    let mut frames = capture.frames.iter();
+    let Some(frame) = frames.find(|frame| frame.file("proc/meminfo").is_some()) else {
+        bail!("no /proc/meminfo in it, so no machine; `plimsoll inspect --save FILE` makes one");
+    };
+    let snapshot = Snapshot::parse(frame);
+    let at_hand = AtHand {
+        memory: memory_of(&snapshot),
+        cpus: cpus_of(frame, &snapshot),
+        disk: disk_of(frame),
+        swap: swap_of(&snapshot),
+        settings: differing(&snapshot),
+        tunables: tunables(&snapshot),
+    };
+    Ok((at_hand, snapshot.release))
+}
+
+/// The pages that are present, else `MemTotal`, in whole MiB.
+fn memory_of(snapshot: &Snapshot) -> Option<Bytes> {
+    let zones = snapshot
+        .zoneinfo
+        .iter()
+        .flat_map(|zoneinfo| &zoneinfo.zones);
+    let present = zones.fold(0_u64, |sum, zone| sum.saturating_add(zone.present.0));
+    let present = present.saturating_mul(snapshot.page.bytes());
+    let total = snapshot
+        .meminfo
+        .as_ref()?
+        .get("MemTotal")?
+        .0
+        .saturating_mul(1024);
+    let bytes = present.max(total);
+    (bytes > 0).then(|| Bytes(bytes.div_ceil(1 << 20).saturating_mul(1 << 20)))
+}
+
+/// The lines `cpuN` of `/proc/stat`, else the lists of a zone.
+fn cpus_of(frame: &Frame, snapshot: &Snapshot) -> Option<u32> {
+    let lines = frame.file("proc/stat").unwrap_or_default().lines();
+    let is_cpu = |line: &&str| {
+        let rest = line.strip_prefix("cpu");
+        rest.is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
+    };
+    let zones = snapshot
+        .zoneinfo
+        .iter()
+        .flat_map(|zoneinfo| &zoneinfo.zones);
+    let lists = zones.map(|zone| zone.pagesets.len()).max().unwrap_or(0);
+    let cpus = match lines.filter(is_cpu).count() {
+        0 => lists,
+        cpus => cpus,
+    };
+    u32::try_from(cpus).ok().filter(|cpus| *cpus > 0)
+}
+
+/// The kind of the first disk that is a device of its own.
+fn disk_of(frame: &Frame) -> Option<DiskKind> {
+    let rotational = frame.files.iter().filter_map(|(path, text)| {
+        let name = path
+            .strip_prefix("sys/block/")?
+            .strip_suffix("/queue/rotational")?;
+        let is_virtual = ["loop", "zram", "ram", "dm-", "md", "sr", "fd"];
+        let is_virtual = is_virtual.iter().any(|prefix| name.starts_with(prefix));
+        (!is_virtual).then_some((name, text.trim()))
+    });
+    let (name, rotational) = rotational.into_iter().next()?;
+    Some(match rotational {
+        "1" => DiskKind::Hdd,
+        _ if name.starts_with("nvme") => DiskKind::Nvme,
+        _ => DiskKind::Ssd,
+    })
+}
+
+fn swap_of(snapshot: &Snapshot) -> Option<SwapAtHand> {
+    let areas = &snapshot.swaps.as_ref()?.areas;
+    let size = areas
+        .iter()
+        .fold(0_u64, |sum, area| sum.saturating_add(area.size.0));
+    let size = Bytes(size.saturating_mul(1024));
+    let zram = areas.iter().all(|area| area.path.contains("zram"));
+    Some(match (areas.is_empty(), zram) {
+        (true, _) => SwapAtHand::None,
+        (false, true) => SwapAtHand::Zram(size),
+        (false, false) => SwapAtHand::Disk(size),
+    })
+}
+
+/// The settings of the groups that a study's machine may have; pools of huge pages are a part of
+/// the machine that no study has.
+fn tunables(snapshot: &Snapshot) -> std::collections::BTreeMap<String, String> {
+    let of_a_study = |name: &str| {
+        let group = ["vm.", "thp.", "lru_gen."]
+            .iter()
+            .any(|group| name.starts_with(group));
+        group && !name.contains("hugepages")
+    };
+    let known = snapshot
+        .tunables
+        .iter()
+        .filter(|(name, _)| of_a_study(name));
+    known
+        .map(|(name, value)| ((*name).to_owned(), value.clone()))
+        .collect()
+}
+
+fn differing(snapshot: &Snapshot) -> Settings {
+    let tunables = tunables(snapshot).into_iter();
+    let differs = tunables.filter(|(name, value)| {
+        let Some(tunable) = catalogue::find(name) else {
+            return false;
+        };
+        // Of a pair the one that rules is set; 0 says that it is the other.
+        let is_off = value == "0" && tunable.partner.is_some();
+        match tunable.default {
+            _ if is_off => false,
+            DefaultRule::Fixed(default) => value != default,
+            DefaultRule::Rule(_) => name == "vm.min_free_kbytes",
+            DefaultRule::Partner => value != "0",
+        }
+    });
+    let settings = differs.map(|(tunable, value)| Setting { tunable, value });
+    Settings(settings.collect())
+}
+
+/// Leaves out the settings that the model does not have; a line names them.
+fn keep_what_is_modelled(study: &Study, at_hand: &mut AtHand) -> anyhow::Result<Vec<String>> {
+    let bench = ModelBench::new(calibration::built_in(DEFAULT_KERNEL)?);
+    let first = study.arms.first().context("the study has no arm")?;
+    let scenario = study.scenario(&first.name, 1)?;
+    let is_modelled = |setting: &Setting| {
+        let mut scenario = scenario.clone();
+        scenario.base = Settings(vec![setting.clone()]);
+        scenario.arm_settings = Settings::default();
+        catalogue::check(setting).is_ok() && bench.check(&scenario).is_ok()
+    };
+    let all = std::mem::take(&mut at_hand.settings.0).into_iter();
+    let (kept, lacking): (Vec<Setting>, Vec<Setting>) = all.partition(is_modelled);
+    at_hand.settings = Settings(kept);
+    let lacking: Vec<String> = lacking.into_iter().map(shown).collect();
+    Ok(match lacking.is_empty() {
+        true => Vec::new(),
+        false => vec![format!("not modelled, left out: {}", lacking.join(", "))],
+    })
+}
+
+fn shown(setting: Setting) -> String {
+    format!("{} = {}", setting.tunable, setting.value)
+}
+
+/// "on a machine like FILE: 62.8 GiB, 8 CPUs, no swap, ssd; vm.swappiness = 10".
+fn described(study: &Study, at_hand: &AtHand, like: Option<&str>) -> String {
+    let Some(arm) = study.arms.first() else {
+        return String::new();
+    };
+    let machine = &arm.machine;
+    let cpus = match machine.cpus {
+        1 => "1 CPU".to_owned(),
+        cpus => format!("{cpus} CPUs"),
+    };
+    let swap: u64 = machine.swaps.iter().map(|swap| swap.size.0).sum();
+    let swap = match (swap, at_hand.swap) {
+        (0, _) => "no swap".to_owned(),
+        (size, Some(SwapAtHand::Zram(_))) => format!("{} of swap in zram", Bytes(size)),
+        (size, _) => format!("{} of swap", Bytes(size)),
+    };
+    let disk = at_hand
+        .disk
+        .map(|kind| format!(", {} as is usual", kind.word()));
+    let like = like.map_or_else(String::new, |like| format!(" like {like}"));
+    let settings: Vec<String> = at_hand.settings.0.iter().cloned().map(shown).collect();
+    let settings = match settings.is_empty() {
+        true => String::new(),
+        false => format!("; {}", settings.join(", ")),
+    };
+    let disk = disk.unwrap_or_default();
+    format!(
+        "on a machine{like}: {}, {cpus}, {swap}{disk}{settings}",
+        machine.memory
+    )
+}
+
+/// What of the study is another's.
+fn not_its_own(study: &Study) -> String {
+    let machine = study.arms.first().map(|arm| &arm.machine);
+    let memory = machine.map_or(Bytes(0), |machine| machine.memory);
+    let cpus = machine.map_or(0, |machine| machine.cpus);
+    format!(
+        "the study was made for {memory} and {cpus} CPU: its files and buffers grow or shrink with \
+         the memory, and its author's answer, which holds for that machine, is left out"
+    )
+}
+
+fn memory(text: &str) -> Result<Bytes, String> {
+    let size = set::size(text).filter(|size| size.0 >= 64 << 20);
+    size.ok_or_else(|| "give a size of at least 64 MiB, as in 16G".to_owned())
+}
+
+fn disk(text: &str) -> Result<DiskKind, String> {
+    let found = DiskKind::WORDS.iter().find(|(word, _)| *word == text);
+    let kind = found.map(|(_, kind)| *kind);
+    kind.ok_or_else(|| "give hdd, ssd or nvme".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn capture() -> Frame {
+        let mut frame = Frame::default();
+        let mut put = |path: &str, text: &str| frame.files.insert(path.to_owned(), text.to_owned());
+        put("proc/meminfo", "MemTotal: 16000000 kB\n");
+        put(
+            "proc/stat",
+            "cpu 1 2 3 4\ncpu0 1 2 3 4\ncpu1 1 2 3 4\nctxt 1\n",
+        );
+        put(
+            "proc/swaps",
+            "Filename Type Size Used Priority\n/dev/zram0 partition 8000000 0 5\n",
+        );
+        put("proc/sys/vm/swappiness", "10\n");
+        put("proc/sys/vm/dirty_ratio", "20\n");
+        put("proc/sys/vm/dirty_bytes", "0\n");
+        put("sys/block/loop0/queue/rotational", "1\n");
+        put("sys/block/nvme0n1/queue/rotational", "0\n");
+        frame
+    }
+
+    #[test]
+    fn a_capture_says_what_machine_it_is_of() {
+        let frame = capture();
+        let snapshot = Snapshot::parse(&frame);
+        assert_eq!(memory_of(&snapshot), Some(Bytes(15625 << 20)));
+        assert_eq!(cpus_of(&frame, &snapshot), Some(2));
+        assert_eq!(disk_of(&frame), Some(DiskKind::Nvme));
+        assert_eq!(
+            swap_of(&snapshot),
+            Some(SwapAtHand::Zram(Bytes(8_192_000_000)))
+        );
+        let settings: Vec<String> = differing(&snapshot).0.into_iter().map(shown).collect();
+        assert_eq!(
+            settings,
+            ["vm.swappiness = 10"],
+            "the others are the kernel's defaults"
+        );
+    }
+
+    #[test]
+    fn the_nearest_kernel_is_modelled() {
+        let found = [
+            "3.10.0-1160.el7",
+            "5.15.0-91",
+            "6.1.0",
+            "6.6.8",
+            "6.8.0-40",
+            "6.18.3",
+            "7.0",
+        ];
+        let found = found.map(nearest);
+        assert_eq!(found, ["6.1", "6.1", "6.1", "6.1", "6.12", "6.12", "6.12"]);
+        let (kernel, why) = kernel(None, Some("5.15.0-91-generic"));
+        assert_eq!(kernel, "6.1");
+        assert_eq!(why, "the nearest to 5.15.0-91-generic that is modelled");
+    }
+}

@@ -1,0 +1,80 @@
+//! `--set TUNABLE=VALUE`: values as people write them, in the unit that the kernel's file has.
+
+use lab::quantity;
+use mm::catalogue::{self, Unit};
+use mm::settings::Setting;
+use mm::units::Bytes;
+
+/// Reads a setting; a size may have a unit: `vm.dirty_bytes=64M`, `vm.min_free_kbytes=1GiB`.
+pub(crate) fn setting(text: &str) -> Result<Setting, String> {
+    let (tunable, value) = text.split_once('=').ok_or("write it as vm.swappiness=10")?;
+    let (tunable, value) = (tunable.trim().to_owned(), value.trim());
+    let value = in_its_unit(&tunable, value)?;
+    Ok(Setting { tunable, value })
+}
+
+/// The number that the tunable's file takes, where the value is a size with a unit.
+fn in_its_unit(tunable: &str, value: &str) -> Result<String, String> {
+    let Some((named, size)) = catalogue::named(tunable).zip(size(value)) else {
+        return Ok(value.to_owned());
+    };
+    let each = match named.tunable.unit {
+        Unit::Bytes => 1,
+        Unit::Kib => 1 << 10,
+        Unit::Pages => 4 << 10,
+        Unit::Mib => 1 << 20,
+        _ => {
+            return Err(format!(
+                "{tunable} is no size, so {value} is no value of it; write the number alone"
+            ));
+        }
+    };
+    match size.0.is_multiple_of(each) {
+        true => Ok((size.0 / each).to_string()),
+        false => Err(format!(
+            "{value} is no whole number of {tunable}'s unit, {each} bytes"
+        )),
+    }
+}
+
+/// A size with a unit: those of a study, and `K`, `M`, `G`, `T` alone, which count in 1024.
+pub(crate) fn size(text: &str) -> Option<Bytes> {
+    let alone = ["K", "M", "G", "T"]
+        .into_iter()
+        .find(|unit| text.ends_with(unit));
+    match alone {
+        Some(_) => quantity::size(&format!("{text}iB")).ok(),
+        None => quantity::size(text).ok(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_setting_is_a_name_and_a_value() {
+        let expected = Setting {
+            tunable: "vm.swappiness".to_owned(),
+            value: "10".to_owned(),
+        };
+        assert_eq!(setting("vm.swappiness = 10"), Ok(expected));
+        assert_eq!(
+            setting("vm.swappiness"),
+            Err("write it as vm.swappiness=10".to_owned())
+        );
+    }
+
+    #[test]
+    fn a_size_with_a_unit_is_in_the_unit_of_the_file() {
+        let value = |text: &str| setting(text).map(|setting| setting.value);
+        assert_eq!(value("vm.dirty_bytes=64M").as_deref(), Ok("67108864"));
+        assert_eq!(value("vm.min_free_kbytes=64 MiB").as_deref(), Ok("65536"));
+        assert_eq!(value("vm.min_free_kbytes=65536").as_deref(), Ok("65536"));
+        assert_eq!(value("vm.min_free_kbytes=1G").as_deref(), Ok("1048576"));
+        let none = value("vm.swappiness=64M").unwrap_err();
+        assert!(none.contains("vm.swappiness is no size"), "{none}");
+        let part = value("vm.min_free_kbytes=1500 B").unwrap_err();
+        assert!(part.contains("no whole number"), "{part}");
+    }
+}

@@ -1,0 +1,269 @@
+//! What a study came to, as JSON and as CSV.
+
+use anyhow::Context as _;
+use lab::judge::{Judgement, judge};
+use lab::measure::Unit;
+use lab::report::Pair;
+use lab::report::arms::arms;
+use lab::report::compare::{Figure, Row};
+use lab::stats;
+use lab::study::Study;
+use lab::verdict::{Basis, Finding};
+use serde::Serialize;
+
+/// What is printed; `schema` changes when a field changes its meaning or goes.
+#[derive(Debug, Serialize)]
+struct Document<'a> {
+    schema: &'static str,
+    study: &'a str,
+    title: &'a str,
+    question: &'a str,
+    /// On which machine and kernel it was asked, and why.
+    notes: &'a [String],
+    /// Runs without an outcome, and what could not be used.
+    problems: &'a [String],
+    kernels: Vec<Kernel>,
+}
+
+#[derive(Debug, Serialize)]
+struct Kernel {
+    kernel: String,
+    release: String,
+    /// What the kernel ran on; absent where it was predicted only.
+    bench: Option<String>,
+    figures: Vec<Line>,
+    verdicts: Vec<Verdict>,
+    /// The table of arms, the best first; none where the study has none.
+    ranks: Vec<Rank>,
+}
+
+#[derive(Debug, Serialize)]
+struct Line {
+    measure: String,
+    arm: String,
+    /// "count" where it is a plain number.
+    unit: &'static str,
+    predicted: Option<Runs>,
+    measured: Option<Runs>,
+    published: Option<f64>,
+    /// Whether prediction and measurement are as near as the rules ask.
+    holds: Option<bool>,
+}
+
+#[derive(Debug, Serialize)]
+struct Runs {
+    median: Option<f64>,
+    min: Option<f64>,
+    max: Option<f64>,
+    runs: usize,
+    /// Runs that have no number.
+    without: usize,
+    two_outcomes: Option<[Outcome; 2]>,
+}
+
+#[derive(Debug, Serialize)]
+struct Outcome {
+    median: f64,
+    runs: usize,
+}
+
+#[derive(Debug, Serialize)]
+struct Verdict {
+    measure: String,
+    arm: String,
+    baseline: String,
+    finding: &'static str,
+    shift: f64,
+    /// Absent where the baseline is zero.
+    relative: Option<f64>,
+    seeds: usize,
+    seeds_lower: usize,
+    seeds_higher: usize,
+    p: Option<f64>,
+    effect: Option<f64>,
+}
+
+#[derive(Debug, Serialize)]
+struct Rank {
+    arm: String,
+    /// "2 to 5" where runs overlap.
+    rank: String,
+}
+
+/// One line of JSON.
+pub(crate) fn json(
+    study: &Study,
+    pairs: &[Pair],
+    notes: &[String],
+    problems: &[String],
+) -> anyhow::Result<String> {
+    let document = Document {
+        schema: "plimsoll-study 1",
+        study: &study.name,
+        title: &study.title,
+        question: &study.question,
+        notes,
+        problems,
+        kernels: pairs.iter().map(|pair| Kernel::of(study, pair)).collect(),
+    };
+    serde_json::to_string(&document).context("cannot write JSON")
+}
+
+/// A line for each measure of each arm on each kernel, below a head.
+pub(crate) fn csv(study: &Study, pairs: &[Pair]) -> String {
+    let figure = |of: &str| ["median", "min", "max", "runs"].map(|it| format!("{of}_{it}"));
+    let mut head: Vec<String> = ["study", "kernel", "measure", "arm", "unit"]
+        .map(str::to_owned)
+        .to_vec();
+    head.extend(figure("predicted"));
+    head.extend(figure("measured"));
+    head.extend(["published", "finding"].map(str::to_owned));
+    let mut text = lab::csv::line(&head);
+    for pair in pairs {
+        let judgements = judgements(study, pair);
+        for row in pair.rows(study) {
+            let mut cells = vec![study.name.clone(), pair.kernel.clone()];
+            cells.extend([
+                row.measure.clone(),
+                row.arm.clone(),
+                unit(row.unit).to_owned(),
+            ]);
+            cells.extend(cells_of(&row.model));
+            cells.extend(cells_of(&row.kernel));
+            let published = row.published.as_ref().map(|published| published.amount);
+            cells.push(number(published));
+            let of_row = |it: &&Judgement| it.measure == row.measure && it.arm == row.arm;
+            let found = judgements.iter().find(of_row);
+            cells.push(found.map_or("", |it| word(it.verdict.finding)).to_owned());
+            text += &lab::csv::line(&cells);
+        }
+    }
+    text
+}
+
+impl Kernel {
+    fn of(study: &Study, pair: &Pair) -> Self {
+        let (rows, judgements) = (pair.rows(study), judgements(study, pair));
+        let names: Vec<&str> = study.arms.iter().map(|arm| arm.name.as_str()).collect();
+        let table = arms(study, &names, pair, &rows, &judgements);
+        let ranks = table.into_iter().flat_map(|table| table.rows);
+        let ranks = ranks.map(|row| Rank {
+            arm: row.arm,
+            rank: row.rank,
+        });
+        Self {
+            kernel: pair.kernel.clone(),
+            release: pair.release.clone(),
+            bench: pair.is_proved().then(|| pair.bench.clone()),
+            figures: rows.iter().map(Line::of).collect(),
+            verdicts: judgements.iter().map(Verdict::of).collect(),
+            ranks: ranks.filter(|rank| !rank.rank.is_empty()).collect(),
+        }
+    }
+}
+
+impl Line {
+    fn of(row: &Row) -> Self {
+        Self {
+            measure: row.measure.clone(),
+            arm: row.arm.clone(),
+            unit: unit(row.unit),
+            predicted: Runs::of(&row.model),
+            measured: Runs::of(&row.kernel),
+            published: row.published.as_ref().map(|published| published.amount),
+            holds: row
+                .fidelity()
+                .map(|fidelity| fidelity == lab::fidelity::Fidelity::Holds),
+        }
+    }
+}
+
+impl Runs {
+    fn of(figure: &Figure) -> Option<Self> {
+        let without = match figure {
+            Figure::NoRun | Figure::Unavailable(_) => return None,
+            Figure::Missing(_, without) | Figure::Known { without, .. } => *without,
+        };
+        let values = figure.values();
+        let range = stats::spread(values);
+        let outcome = |group: stats::Group| Outcome {
+            median: group.median,
+            runs: group.runs,
+        };
+        let two = stats::two_outcomes(values);
+        Some(Self {
+            median: figure.median(),
+            min: range.map(|(min, _)| min),
+            max: range.map(|(_, max)| max),
+            runs: values.len(),
+            without,
+            two_outcomes: two.map(|two| [outcome(two.low), outcome(two.high)]),
+        })
+    }
+}
+
+impl Verdict {
+    fn of(judgement: &Judgement) -> Self {
+        let verdict = &judgement.verdict;
+        let (p, effect) = match verdict.basis {
+            Basis::Deterministic { .. } => (None, None),
+            Basis::Statistics { p, effect, .. } => (Some(p), Some(effect)),
+        };
+        Self {
+            measure: judgement.measure.clone(),
+            arm: judgement.arm.clone(),
+            baseline: judgement.baseline.clone(),
+            finding: word(verdict.finding),
+            shift: verdict.shift,
+            relative: Some(verdict.relative).filter(|relative| relative.is_finite()),
+            seeds: verdict.by_seed.seeds,
+            seeds_lower: verdict.by_seed.lower,
+            seeds_higher: verdict.by_seed.higher,
+            p,
+            effect,
+        }
+    }
+}
+
+fn judgements(study: &Study, pair: &Pair) -> Vec<Judgement> {
+    match pair.is_proved() {
+        true => judge(study, &pair.proofs),
+        false => judge(study, &pair.model),
+    }
+}
+
+fn word(finding: Finding) -> &'static str {
+    match finding {
+        Finding::Better => "better",
+        Finding::Worse => "worse",
+        Finding::Differs => "differs",
+        Finding::NotDecided => "not_decided",
+        Finding::NoDifferenceShown => "no_difference_shown",
+        Finding::TooFewRuns => "too_few_runs",
+    }
+}
+
+fn unit(unit: Unit) -> &'static str {
+    match unit.word() {
+        "" => "count",
+        word => word,
+    }
+}
+
+fn cells_of(figure: &Figure) -> [String; 4] {
+    let range = stats::spread(figure.values());
+    let runs = figure.values().len();
+    [
+        number(figure.median()),
+        number(range.map(|(min, _)| min)),
+        number(range.map(|(_, max)| max)),
+        match figure {
+            Figure::NoRun => String::new(),
+            _ => runs.to_string(),
+        },
+    ]
+}
+
+fn number(number: Option<f64>) -> String {
+    number.map_or_else(String::new, |number| number.to_string())
+}
