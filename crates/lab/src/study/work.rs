@@ -259,7 +259,7 @@ impl<'a> Reader<'a> {
         let amount = access.amount.map_or(size, |amount| self.at(amount)).0 as f64;
         let block = access.block.0.max(1) as f64;
         let pages = (block / PageSize::FOUR_KIB.bytes() as f64).ceil();
-        let least = pages * FASTEST + access.think.seconds() + self.from_disk(access, size);
+        let least = pages * FASTEST + access.think.seconds() + self.read_from_disk(access, size);
         let each = self.scale * least;
         let each = match access.rate {
             0 => each,
@@ -284,7 +284,7 @@ impl<'a> Reader<'a> {
 
     /// The time in which the disk gives what a block has of a file that memory cannot hold, in
     /// seconds.
-    fn from_disk(&self, access: &Access, size: Bytes) -> f64 {
+    fn read_from_disk(&self, access: &Access, size: Bytes) -> f64 {
         let machine = &self.scenario.machine;
         let Target::File(name) = &access.target else {
             return 0.0;

@@ -108,7 +108,7 @@ impl Timeline {
         self.says
             .iter()
             .for_each(|said| page.paragraph(2, &said.line()));
-        let ends = ["first", "last", "worst"].map(|word| format!("{word:>10}"));
+        let ends = ["first", "last", "worst"].map(|word| format!("{word:>11}"));
         page.line(format!("  {:<20}{}  at", "", ends.concat()));
         self.items.iter().for_each(|line| line.write(page));
         self.notes.iter().for_each(|note| page.paragraph(2, note));
@@ -227,7 +227,7 @@ impl Line {
     fn write(&self, page: &mut Page) {
         let worst = if scarce(self.of) { self.min } else { self.max };
         let cells = [self.first, self.last, worst].map(|value| amount(self.of, value));
-        let cells = cells.map(|cell| format!("{cell:>10}"));
+        let cells = cells.map(|cell| format!("{cell:>11}"));
         let at: String = self
             .worst_at
             .iter()

@@ -36,10 +36,13 @@ fn capture(log: &str) -> Capture {
 }
 
 fn text(view: &View) -> String {
-    let text = view.text(Canvas {
-        width: 100,
-        charset: Charset::Ascii,
-    });
+    let text = view.text(
+        Canvas {
+            width: 100,
+            charset: Charset::Ascii,
+        },
+        &[],
+    );
     text.replace("\x1b[0m", "").replace("\x1b[1m", "")
 }
 
