@@ -5,6 +5,7 @@
 
 mod available;
 mod check;
+mod contradictions;
 mod control_groups;
 mod dirty;
 mod flush;
@@ -17,6 +18,7 @@ mod load_line;
 mod lru_gen;
 mod machine;
 mod memory;
+mod nodes;
 pub(crate) mod page;
 mod pressure;
 mod reclaim;
@@ -25,6 +27,7 @@ pub(crate) mod share;
 mod swap;
 mod unreadable;
 mod watermark_rule;
+mod zone_checks;
 mod zones;
 
 use host::groups::GROUPS;
@@ -35,15 +38,17 @@ use serde::Serialize;
 
 use self::available::Available;
 use self::check::Check;
+use self::contradictions::Contradiction;
 use self::control_groups::Groups;
 use self::dirty::Dirty;
 use self::huge_pages::HugePages;
 use self::interval::Interval;
 use self::ksm::Merging;
 use self::lists::Lists;
-use self::lru_gen::LruGen;
+use self::lru_gen::{Absent, LruGen};
 use self::machine::Machine;
 use self::memory::Memory;
+use self::nodes::Node;
 use self::page::Page;
 use self::pressure::Pressure;
 use self::reclaim::Reclaim;
@@ -63,8 +68,10 @@ pub(crate) struct View {
     schema: &'static str,
     version: u32,
     machine: Machine,
+    contradictions: Vec<Contradiction>,
     memory: Option<Memory>,
     zones: Vec<Zone>,
+    nodes: Vec<Node>,
     watermark_rule: WatermarkRule,
     available: Option<Available>,
     dirty: Option<Dirty>,
@@ -75,6 +82,8 @@ pub(crate) struct View {
     swap: Option<Swap>,
     huge_pages: Option<HugePages>,
     lru_gen: Option<LruGen>,
+    #[serde(skip)]
+    no_lru_gen: Absent,
     ksm: Option<Merging>,
     #[serde(flatten)]
     control_groups: Groups,
@@ -107,15 +116,17 @@ impl View {
         let note = frame.file(UNREADABLE).unwrap_or_default();
         let available = Available::of(&snapshot);
         let dirty = Dirty::of(first, &snapshot, note);
-        let mut checks = zones::checks(&snapshot);
+        let mut checks = zone_checks::checks(&snapshot);
         checks.extend(available.as_ref().and_then(Available::check));
         checks.extend(dirty.iter().flat_map(Dirty::checks));
         Self {
             schema: "plimsoll-inspect",
             version: VERSION,
             machine: Machine::of(&snapshot, frame),
+            contradictions: contradictions::contradictions(&snapshot),
             memory: Memory::of(&snapshot),
             zones: zones::zones(&snapshot),
+            nodes: nodes::nodes(&snapshot),
             watermark_rule: WatermarkRule::of(&snapshot),
             available,
             dirty,
@@ -126,6 +137,7 @@ impl View {
             swap: Swap::of(&snapshot),
             huge_pages: HugePages::of(&snapshot),
             lru_gen: LruGen::of(&snapshot),
+            no_lru_gen: Absent::of(&snapshot),
             ksm: Merging::of(&snapshot),
             control_groups: Groups::of(&snapshot, frame.file(GROUPS).unwrap_or_default()),
             checks,
@@ -137,6 +149,7 @@ impl View {
     pub(crate) fn text(&self, canvas: Canvas) -> String {
         let mut page = Page::new(canvas);
         self.machine.write(&mut page);
+        contradictions::write(&self.contradictions, &mut page);
         self.memory
             .iter()
             .for_each(|section| section.write(&mut page));
@@ -163,7 +176,7 @@ impl View {
         self.huge_pages
             .iter()
             .for_each(|section| section.write(&mut page));
-        lru_gen::write(self.lru_gen.as_ref(), &mut page);
+        lru_gen::write(self.lru_gen.as_ref(), self.no_lru_gen, &mut page);
         self.ksm.iter().for_each(|section| section.write(&mut page));
         self.control_groups.write(&mut page);
         check::write(&self.checks, &mut page);
