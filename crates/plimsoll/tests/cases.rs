@@ -22,6 +22,29 @@ fn inspect(case: &str) -> (String, Option<i32>) {
     (words.join(" "), run(&["--check"]).status.code())
 }
 
+/// What `inspect` shows of these files.
+fn inspect_files(files: &[(&str, &str)]) -> String {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("capture.txt");
+    let mut capture = "plimsoll-capture 1\n@ 0\n".to_owned();
+    for (file, text) in files {
+        capture.push_str(&format!("= {file} {}\n{text}\n", text.len()));
+    }
+    std::fs::write(&path, capture).expect("a capture");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_plimsoll"));
+    command.args(["inspect", "--charset", "ascii", "--from"]);
+    let output = command.arg(&path).env("COLUMNS", "120").output();
+    let text = String::from_utf8(output.expect("the binary runs").stdout).expect("UTF-8");
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// 8 GiB of which 4 GiB are free and 3 GiB in no part.
+const MEMINFO: &str = "MemTotal: 8388608 kB\nMemFree: 4194304 kB\nBuffers: 0 kB\nCached: 524288 kB\n\
+    SwapCached: 0 kB\nActive(anon): 524288 kB\nInactive(anon): 0 kB\nActive(file): 262144 kB\n\
+    Inactive(file): 262144 kB\nAnonPages: 524288 kB\nShmem: 0 kB\nSlab: 0 kB\n\
+    SReclaimable: 0 kB\nSUnreclaim: 0 kB\nPageTables: 0 kB\nSwapTotal: 0 kB\n\
+    VmallocUsed: 1 kB\n";
+
 fn assert_says(text: &str, sentences: &[&str]) {
     for sentence in sentences {
         assert!(text.contains(sentence), "no \"{sentence}\" in:\n{text}");
@@ -194,4 +217,117 @@ fn c14_from_a_part_only_what_it_holds_is_concluded() {
         "goes on",
     ];
     assert_never_says(&text, &never);
+}
+
+#[test]
+fn what_no_line_of_meminfo_has_is_looked_for_before_drivers_are_blamed() {
+    let plain = inspect_files(&[("proc/meminfo", MEMINFO)]);
+    assert_says(&plain, &["other 2.9 GiB", "drivers and the rest"]);
+    let zspages = inspect_files(&[
+        ("proc/meminfo", MEMINFO),
+        ("proc/vmstat", "nr_zspages 524288\n"),
+    ]);
+    assert_says(
+        &zspages,
+        &["zsmalloc 2 GiB", "zram and zswap", "other 1023 MiB"],
+    );
+    let more = MEMINFO.replace("Active(anon): 524288", "Active(anon): 2621440");
+    let unmapped = inspect_files(&[("proc/meminfo", &more)]);
+    let said = [
+        "anonymous, not mapped 2 GiB",
+        "on the lists, nothing maps it",
+    ];
+    assert_says(&unmapped, &said);
+    let cma = MEMINFO.to_owned() + "CmaTotal: 1048576 kB\nCmaFree: 524288 kB\n";
+    let cma = inspect_files(&[("proc/meminfo", &cma)]);
+    let said = [
+        "of it 512 MiB CMA, for movable pages only",
+        "drivers, CMA in use by devices and the rest",
+    ];
+    assert_says(&cma, &said);
+    let old = MEMINFO.replace("VmallocUsed: 1 kB", "VmallocUsed: 0 kB");
+    let release = ("proc/sys/kernel/osrelease", "4.19.0-27-amd64\n");
+    let old = inspect_files(&[("proc/meminfo", &old), release]);
+    assert_says(&old, &["drivers, vmalloc (told as 0) and the rest"]);
+}
+
+#[test]
+fn pools_of_other_sizes_count_where_meminfo_has_no_sum() {
+    let release = ("proc/sys/kernel/osrelease", "3.10.0-1160.el7.x86_64\n");
+    let meminfo =
+        MEMINFO.to_owned() + "HugePages_Total: 0\nHugePages_Free: 0\nHugepagesize: 2048 kB\n";
+    let pool = "sys/kernel/mm/hugepages/hugepages-1048576kB/nr_hugepages";
+    let text = inspect_files(&[("proc/meminfo", &meminfo), (pool, "2\n"), release]);
+    assert_says(&text, &["hugetlb pools 2 GiB", "other 1023 MiB"]);
+}
+
+/// One zone of 8 GiB on a kernel of 5.4.
+fn zoneinfo(managed: u64) -> String {
+    format!(
+        "Node 0, zone Normal\n  per-node stats\n      nr_inactive_file 65536\n  pages free 1048576\n        \
+         min 11000\n        low 13750\n        high 16500\n        spanned {managed}\n        \
+         present {managed}\n        managed {managed}\n        protection: (0, 0)\n"
+    )
+}
+
+#[test]
+fn a_container_s_view_beside_its_host_s_zones_is_said_before_anything_else() {
+    let text = inspect_files(&[
+        ("proc/meminfo", MEMINFO),
+        ("proc/zoneinfo", &zoneinfo(8 << 20)),
+    ]);
+    let said = "This evidence contradicts itself: what follows may be wrong MemTotal is 8 GiB, but \
+                the zones hold 32 GiB";
+    assert_says(&text, &[said, "Inside a container lxcfs makes meminfo"]);
+    let at = |words: &str| text.find(words).expect("the section");
+    assert!(
+        at("contradicts itself") < at("Memory at a glance"),
+        "{text}"
+    );
+    let available = MEMINFO.to_owned() + "MemAvailable: 9000000 kB\n";
+    let text = inspect_files(&[("proc/meminfo", &available)]);
+    assert_says(
+        &text,
+        &["MemAvailable (8.5 GiB) is more than MemTotal (8 GiB)"],
+    );
+}
+
+#[test]
+fn only_what_is_near_is_called_movement() {
+    let release = ("proc/sys/kernel/osrelease", "5.4.17\n");
+    let zones = zoneinfo(2 << 20);
+    let with = |available: u64| {
+        let meminfo = format!("{MEMINFO}MemAvailable: {available} kB\n");
+        inspect_files(&[
+            ("proc/meminfo", &meminfo),
+            ("proc/zoneinfo", &zones),
+            release,
+        ])
+    };
+    let exact = 4_194_304 - 66_000 + 524_288 - 55_000;
+    assert_says(
+        &with(exact),
+        &["numbers equal the kernel's to the page", "equal"],
+    );
+    assert_says(
+        &with(exact + 400),
+        &["Memory moved while the files were read"],
+    );
+    let far = with(exact + 400_000);
+    assert_says(
+        &far,
+        &["It does not fit the rules of this kernel that we know"],
+    );
+    assert_never_says(&far, &["Memory moved"]);
+}
+
+#[test]
+fn pages_of_64_kib_are_found_by_the_amounts() {
+    let vmstat = ("proc/vmstat", "nr_free_pages 65536\nnr_anon_pages 8192\n");
+    let text = inspect_files(&[("proc/meminfo", MEMINFO), vmstat]);
+    assert_says(&text, &["64 KiB pages, by the amounts"]);
+    assert_says(
+        &inspect_files(&[("proc/meminfo", MEMINFO)]),
+        &["4 KiB pages, assumed"],
+    );
 }
