@@ -6,7 +6,7 @@ use std::path::Path;
 
 use plimsoll_mm::capture::Capture;
 use plimsoll_mm::formula::available;
-use plimsoll_mm::recompute::{Chooser, Fit, Kswapd, Place, Ratios};
+use plimsoll_mm::recompute::{Chooser, Contradiction, Fit, Kswapd, Place, Ratios};
 use plimsoll_mm::snapshot::{PageSource, Snapshot};
 use plimsoll_mm::units::{Kib, Pages};
 use plimsoll_mm::zoneinfo::{Watermarks, Zone, ZoneKind};
@@ -239,4 +239,48 @@ fn none_of_the_cases_contradicts_itself() {
         }
     }
     assert_eq!(checked, 12);
+}
+
+#[test]
+fn a_scale_factor_that_is_not_told_is_told_by_the_marks() {
+    let mut snapshot = snapshot("12-khugepaged-and-its-cap");
+    let set = snapshot
+        .tunables
+        .insert("vm.watermark_scale_factor", "200".to_owned());
+    assert_eq!(set.as_deref(), Some("10"));
+    let marks = snapshot.watermarks().expect("the tunables");
+    let zones = snapshot
+        .zoneinfo
+        .iter_mut()
+        .flat_map(|info| &mut info.zones);
+    for (zone, marks) in zones.zip(marks) {
+        zone.watermarks = marks;
+    }
+    snapshot.tunables.remove("vm.watermark_scale_factor");
+    let marks = snapshot.marks().expect("the tunables");
+    assert!(marks.equal, "{marks:?}");
+    assert_eq!(marks.scale_factor, Some(200));
+}
+
+#[test]
+fn a_container_s_meminfo_beside_its_host_s_zones_contradicts_itself() {
+    let mut snapshot = snapshot("01-nameless-node-stat");
+    let meminfo = snapshot.meminfo.as_mut().expect("meminfo");
+    meminfo.mem_total = Some(Kib(2_097_152));
+    let found = snapshot.contradictions();
+    let two_views = |found: &&Contradiction| matches!(found, Contradiction::TwoViews { .. });
+    assert_eq!(found.iter().filter(two_views).count(), 1, "{found:?}");
+    let meminfo = snapshot.meminfo.as_mut().expect("meminfo");
+    meminfo.mem_available = Some(Kib(4_194_304));
+    let found = snapshot.contradictions();
+    let more = |found: &&Contradiction| {
+        matches!(
+            found,
+            Contradiction::MoreThanAll {
+                part: "MemAvailable",
+                ..
+            }
+        )
+    };
+    assert_eq!(found.iter().filter(more).count(), 1, "{found:?}");
 }

@@ -27,6 +27,8 @@ pub struct Marks {
     pub row: &'static Row,
     /// What Android's `vm.extra_free_kbytes` must be, where it is in them.
     pub extra_free: Option<Kib>,
+    /// The `vm.watermark_scale_factor` that the marks tell, where it is not told.
+    pub scale_factor: Option<u64>,
     /// Whether all of them equal the kernel's.
     pub equal: bool,
 }
@@ -61,7 +63,10 @@ impl Snapshot {
         let extra = || all.iter().find_map(|marks| self.with_extra_free(marks));
         match equal {
             Some(index) => all.into_iter().nth(index),
-            None => extra().or_else(|| all.into_iter().next()),
+            None => self
+                .with_scale_factor(&all)
+                .or_else(extra)
+                .or_else(|| all.into_iter().next()),
         }
     }
 
@@ -87,10 +92,41 @@ impl Snapshot {
                 steps,
                 row,
                 extra_free: None,
+                scale_factor: None,
             }
         };
         let all: Vec<Marks> = rules::tried(self.span(), pick).map(by).collect();
         (!all.is_empty()).then_some(all)
+    }
+
+    /// The marks by the scale factor that they tell: steps of the largest zone over its size.
+    fn with_scale_factor(&self, all: &[Marks]) -> Option<Marks> {
+        let marks = all.iter().find(|marks| marks.steps == Steps::Scaled)?;
+        if self.number("vm.watermark_scale_factor").is_some() {
+            return None;
+        }
+        let (zones, rule) = (self.zones()?, self.watermark_rule()?);
+        let largest = zones.iter().max_by_key(|zone| zone.managed)?;
+        let step = largest
+            .watermarks
+            .low
+            .0
+            .checked_sub(largest.watermarks.min.0)?;
+        let scale_factor = step.checked_mul(10_000)?.div_ceil(largest.managed.0.max(1));
+        let rule = Rule {
+            scale_factor,
+            ..rule
+        };
+        let sizes: Vec<ZoneSize> = zones.iter().map(ZoneSize::from).collect();
+        let scaled = watermarks::watermarks(&sizes, rule);
+        let scaled = scaled.iter().zip(zones).map(|(m, zone)| m.raised(zone));
+        let scaled: Vec<Watermarks> = scaled.collect();
+        equal(zones, &scaled).then(|| Marks {
+            marks: scaled,
+            scale_factor: Some(scale_factor),
+            equal: true,
+            ..marks.clone()
+        })
     }
 
     /// The same with Android's extra pages, where low and high have the same surplus over these, in

@@ -19,6 +19,8 @@ pub struct MinFree {
     /// What khugepaged asks for, in KiB, from the least to the most; `None` where it is not known
     /// to run.
     pub khugepaged: Option<RangeInclusive<u64>>,
+    /// Whether the switch of huge pages was read. Where it was not, they may be on.
+    pub is_known: bool,
 }
 
 /// Who chose the value.
@@ -54,7 +56,8 @@ impl Snapshot {
             _ => LARGEST,
         };
         let by_root = min_free::by_square_root_to(largest, managed, self.page);
-        let is_on = self.thp.as_ref().is_some_and(Thp::is_on);
+        // Where a paste does not tell, most kernels have huge pages on.
+        let is_on = self.thp.as_ref().map_or(!self.is_live, Thp::is_on);
         let beyond = |marks: Vec<Pages>| -> Pages {
             let zones = low.iter().zip(marks);
             zones
@@ -74,6 +77,7 @@ impl Snapshot {
         Some(MinFree {
             by_root,
             khugepaged: is_on.then_some(asked),
+            is_known: self.thp.is_some(),
         })
     }
 

@@ -174,6 +174,10 @@ impl Draft {
             return self.protection_line(line, list);
         }
         text = text.strip_prefix("pages ").unwrap_or(text);
+        // Before 2.6.32 with other words behind the number, none of which is needed.
+        if text.starts_with("scanned ") {
+            return Ok(());
+        }
         let (item, value) = Line { text, ..*line }.key_number()?;
         if MARKS.contains(&item) {
             self.marks.push(item, line.amount(item, value)?);

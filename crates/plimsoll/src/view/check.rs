@@ -1,5 +1,8 @@
 //! Numbers that we compute and the kernel prints: equal, or different with the likely reason.
 
+use mm::recompute::ReserveAs;
+use mm::rules::Row;
+use mm::snapshot::Snapshot;
 use mm::units::Pages;
 use serde::Serialize;
 
@@ -20,32 +23,65 @@ pub(crate) struct Check {
     /// Why they may differ; empty where they do not.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub(crate) reason: String,
+    /// By what they are equal, where it is not the rule of this release alone.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub(crate) by: String,
     /// Whether its inputs move all the time.
     #[serde(skip)]
     pub(crate) moves: bool,
 }
 
-const STALE_RESERVE: &str = "The kernel made it when the zones managed other pages, as at boot \
-    before the initial RAM disk's came back. Writing vm.lowmem_reserve_ratio to itself makes it \
-    anew.";
+/// How far two files that are read one after the other may be apart.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Slack(Pages);
+
+impl Slack {
+    /// A thousandth of the memory, and what the CPUs of a small machine have not yet told.
+    pub(crate) fn of(snapshot: &Snapshot) -> Self {
+        Self(Pages((snapshot.managed().0 / 1024).max(128)))
+    }
+}
+
+/// The reserves as they were made.
+pub(super) const STALE_RESERVE: &str = concat!(
+    "The kernel made the reserves when the zones managed other pages, as at boot before the ",
+    "initial RAM disk's came back. Writing vm.lowmem_reserve_ratio to itself makes them again; ",
+    "reading it, as sysctl -a does, is enough."
+);
 
 /// Files are read one after the other.
 const MOVED: &str = "Memory moved while the files were read, one after the other.";
 
+/// Nothing explains it.
+pub(super) const UNKNOWN: &str = concat!(
+    "It does not fit the rules of this kernel that we know: a patch of its vendor, or files of ",
+    "different moments or machines."
+);
+
 impl Check {
-    /// A watermark.
-    pub(crate) fn watermark(name: String, computed: Pages, kernel: Pages, reason: &str) -> Self {
+    /// A number that stands still, and why it may differ.
+    pub(crate) fn still(name: String, computed: Pages, kernel: Pages, reason: &str) -> Self {
         Self::new(name, computed, kernel, reason)
     }
 
-    /// A lowmem reserve.
-    pub(crate) fn reserve(name: String, computed: Pages, kernel: Pages) -> Self {
-        Self::new(name, computed, kernel, STALE_RESERVE)
+    /// A number that moves: it may differ by `slack`.
+    pub(crate) fn moving(name: &str, computed: Pages, kernel: Pages, slack: Slack) -> Self {
+        let near = computed.0.abs_diff(kernel.0) <= slack.0.0;
+        let reason = if near { MOVED } else { UNKNOWN };
+        Self {
+            moves: true,
+            ..Self::new(name.to_owned(), computed, kernel, reason)
+        }
     }
 
-    /// A number that moves.
-    pub(crate) fn moving(name: &str, computed: Pages, kernel: Pages) -> Self {
-        Self::new(name.to_owned(), computed, kernel, MOVED)
+    /// The same, and by what it is equal.
+    pub(crate) fn by(self, by: &str) -> Self {
+        let by = if self.equal {
+            by.to_owned()
+        } else {
+            String::new()
+        };
+        Self { by, ..self }
     }
 
     fn new(name: String, computed: Pages, kernel: Pages, reason: &str) -> Self {
@@ -60,8 +96,29 @@ impl Check {
             } else {
                 reason.to_owned()
             },
-            moves: reason == MOVED,
+            by: String::new(),
+            moves: false,
         }
+    }
+}
+
+/// By what a number is equal: nothing to say where it is the rule of this release.
+pub(super) fn by(snapshot: &Snapshot, rows: &[&Row], reserve: ReserveAs) -> String {
+    let others = rows.iter().filter(|row| !snapshot.is_own(row));
+    let releases: Vec<String> = others.map(|row| row.releases.to_string()).collect();
+    let rule = match releases.as_slice() {
+        [] => String::new(),
+        releases => format!("equal by the rule of {}", releases.join(" and ")),
+    };
+    let reserve = match reserve {
+        ReserveAs::Printed => "",
+        ReserveAs::Boosted => "equal with the reserve of a boosted zone",
+        ReserveAs::Remade => "equal with the reserves as they are made now",
+    };
+    match (rule.is_empty(), reserve.is_empty()) {
+        (true, _) => reserve.to_owned(),
+        (false, true) => rule,
+        (false, false) => format!("{rule}; {reserve}"),
     }
 }
 
@@ -76,11 +133,12 @@ pub(crate) fn write(checks: &[Check], page: &mut Page) {
         "{equal} of {} numbers equal the kernel's to the page",
         checks.len()
     );
-    if equal == checks.len() {
-        page.line(format!("  {}", good(count)));
-        return;
-    }
-    page.line(format!("  {}", bad(count)));
+    let all_equal = equal == checks.len();
+    page.line(match all_equal {
+        true => format!("  {}", good(count)),
+        false => format!("  {}", bad(count)),
+    });
+    write_notes(checks, page);
     let differing: Vec<&Check> = checks.iter().filter(|check| !check.equal).collect();
     for group in differing.chunk_by(|a, b| a.reason == b.reason) {
         page.line("");
@@ -93,5 +151,19 @@ pub(crate) fn write(checks: &[Check], page: &mut Page) {
             .first()
             .iter()
             .for_each(|check| page.paragraph(2, &check.reason));
+    }
+}
+
+/// By what numbers are equal, each reason once.
+fn write_notes(checks: &[Check], page: &mut Page) {
+    let noted: Vec<&Check> = checks.iter().filter(|check| !check.by.is_empty()).collect();
+    for group in noted.chunk_by(|a, b| a.by == b.by) {
+        let is_mark = |check: &&&Check| check.name.contains(" watermark of ");
+        let names: Vec<&str> = match group.iter().filter(is_mark).count() {
+            marks if marks > 3 && marks == group.len() => vec!["the watermarks"],
+            _ => group.iter().map(|check| check.name.as_str()).collect(),
+        };
+        let by = group.first().map_or("", |check| check.by.as_str());
+        page.paragraph(2, &format!("{}: {by}.", names.join(", ")));
     }
 }

@@ -6,7 +6,7 @@ use mm::snapshot::Snapshot;
 use mm::units::{Bytes, PageSize, Pages};
 use serde::Serialize;
 
-use super::check::Check;
+use super::check::{self, Check, Slack};
 use super::flush::Flush;
 use super::load_line::Mark;
 use super::page::Page;
@@ -27,6 +27,10 @@ pub(crate) struct Dirty {
     devices: Vec<Device>,
     #[serde(skip_serializing_if = "Option::is_none")]
     flush: Option<Flush>,
+    #[serde(skip)]
+    by: String,
+    #[serde(skip)]
+    slack: Slack,
     #[serde(skip)]
     page: PageSize,
 }
@@ -84,7 +88,8 @@ impl Dirty {
     pub(crate) fn of(first: &Snapshot, snapshot: &Snapshot, note: &str) -> Option<Self> {
         let vmstat = snapshot.vmstat.as_ref()?;
         let page = snapshot.page;
-        let computed = snapshot.thresholds()?;
+        let by_rules = snapshot.thresholds_by()?;
+        let computed = by_rules.thresholds;
         let pair = |name| setting(snapshot, name);
         let threshold = |setting, computed: Pages, item| Threshold {
             setting,
@@ -94,7 +99,9 @@ impl Dirty {
         let bounded = snapshot.bdi.iter().filter(|(_, bdi)| bdi.is_bounded());
         Some(Self {
             devices: bounded.map(|(name, bdi)| Device::of(name, bdi)).collect(),
-            dirtyable_pages: snapshot.dirtyable()?.0,
+            dirtyable_pages: by_rules.dirtyable.0,
+            by: check::by(snapshot, &by_rules.rows, by_rules.reserve),
+            slack: Slack::of(snapshot),
             background: threshold(
                 pair("dirty_background")?,
                 computed.background,
@@ -114,7 +121,8 @@ impl Dirty {
     pub(crate) fn checks(&self) -> Vec<Check> {
         let check = |name, threshold: &Threshold| {
             let kernel = Pages(threshold.kernel_pages?);
-            Some(Check::moving(name, Pages(threshold.pages), kernel))
+            let computed = Pages(threshold.pages);
+            Some(Check::moving(name, computed, kernel, self.slack).by(&self.by))
         };
         let background = check("background threshold", &self.background);
         background

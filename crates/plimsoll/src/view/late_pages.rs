@@ -5,7 +5,8 @@
 //! after the last of these at boot. So we look for the number of pages that, taken from one zone,
 //! gives the kernel's marks in all zones: if there is one, the difference is explained.
 
-use mm::formula::watermarks::{Rule, ZoneSize, watermarks};
+use mm::formula::reserve::default_ratio;
+use mm::formula::watermarks::{Rule, Steps, ZoneSize, watermarks_by};
 use mm::snapshot::Snapshot;
 use mm::units::Pages;
 use mm::zoneinfo::{Watermarks, Zone};
@@ -27,10 +28,16 @@ const TRIED: usize = 10_000;
 
 /// The pages, if any number of them in any one zone explains the kernel's marks.
 pub(crate) fn late_pages(snapshot: &Snapshot) -> Option<LatePages> {
-    let rule = snapshot.watermark_rule()?;
+    let (rule, steps) = (snapshot.watermark_rule()?, snapshot.marks()?.steps);
     let zones = &snapshot.zoneinfo.as_ref()?.zones;
     let found = |(index, zone): (usize, &Zone)| {
-        let pages = Marks { zones, rule, index }.explaining()?;
+        let marks = Marks {
+            zones,
+            rule,
+            steps,
+            index,
+        };
+        let pages = marks.explaining()?;
         Some(LatePages {
             zone: zone.kind.name(),
             node: zone.node,
@@ -40,10 +47,32 @@ pub(crate) fn late_pages(snapshot: &Snapshot) -> Option<LatePages> {
     zones.iter().enumerate().find_map(found)
 }
 
+/// The pages that each zone lacked when the reserves were made, give or take half the ratio: what
+/// the populated zone below keeps back from requests for it is its pages over the default ratio.
+pub(crate) fn late_zones(snapshot: &Snapshot) -> Vec<LatePages> {
+    let zones = snapshot.zoneinfo.iter().flat_map(|info| &info.zones);
+    let zones: Vec<&Zone> = zones.filter(|zone| zone.is_populated()).collect();
+    let late = |(lower, zone): (&&Zone, &&Zone)| {
+        let ratio = default_ratio(lower.kind);
+        let kept = lower.protection.iter().find(|kept| kept.0 > 0)?;
+        let then = kept.0.saturating_mul(ratio).saturating_add(ratio / 2);
+        let pages = Pages(zone.managed.0.saturating_sub(then));
+        let tells = lower.node == zone.node && ratio > 0 && pages.0 > ratio;
+        tells.then(|| LatePages {
+            zone: zone.kind.name(),
+            node: zone.node,
+            pages,
+        })
+    };
+    let pairs = zones.iter().zip(zones.iter().skip(1));
+    pairs.filter_map(late).collect()
+}
+
 /// The marks of all zones as they were when one of them had fewer pages.
 struct Marks<'a> {
     zones: &'a [Zone],
     rule: Rule,
+    steps: Steps,
     index: usize,
 }
 
@@ -88,7 +117,7 @@ impl Marks<'_> {
         let mut sizes: Vec<ZoneSize> = self.zones.iter().map(ZoneSize::from).collect();
         let managed = &mut sizes[self.index].managed;
         *managed = managed.saturating_sub(Pages(late));
-        watermarks(&sizes, self.rule)
+        watermarks_by(self.steps, &sizes, self.rule)
     }
 }
 

@@ -8,6 +8,7 @@ use mm::units::{Bytes, PageSize, Pages};
 use mm::zoneinfo::NodeStats;
 use serde::Serialize;
 
+use super::lru_gen::Absent;
 use super::page::Page;
 
 /// The priority at which reclaim begins: a 4096th of each list.
@@ -144,9 +145,10 @@ impl Node {
         let item = |name| stats.items.get(name).map(Pages);
         let list = |active, inactive| Some(List::of(item(active)?, item(inactive)?, snapshot.page));
         let unevictable = item("nr_unevictable").unwrap_or_default();
-        let pass = snapshot
-            .scan_inputs(stats.node, FIRST)
-            .filter(|_| !generations);
+        // Before 4.8 each zone is scanned for itself; of a paste it is not known which LRU rules.
+        let by_node = snapshot.span().is_since(4, 8) || snapshot.is_live;
+        let classic = !generations && by_node && (snapshot.is_live || is_classic(snapshot));
+        let pass = snapshot.scan_inputs(stats.node, FIRST).filter(|_| classic);
         Some(Self {
             node: stats.node,
             lists: Sizes {
@@ -157,6 +159,15 @@ impl Node {
             next_pass: pass.map(|pass| NextPass::of(&pass, snapshot.page)),
         })
     }
+}
+
+/// Whether the classic LRU rules: by its switch, or by the release.
+fn is_classic(snapshot: &Snapshot) -> bool {
+    let switched_off = snapshot
+        .lru_gen
+        .enabled
+        .is_some_and(|enabled| !enabled.core());
+    switched_off || Absent::of(snapshot) != Absent::NotGiven
 }
 
 impl List {

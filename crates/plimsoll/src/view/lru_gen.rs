@@ -1,6 +1,7 @@
 //! The multi-generation LRU: how it is set, and its generations.
 
 use mm::lru_gen::{Generation, TABLE};
+use mm::release::{Release, Version};
 use mm::snapshot::Snapshot;
 use mm::units::{Bytes, Nanos, PageSize, Pages};
 use serde::Serialize;
@@ -45,7 +46,7 @@ struct Row {
 }
 
 impl LruGen {
-    /// `None` on a kernel without it.
+    /// `None` on a kernel without it, and where its files are not there.
     pub(crate) fn of(snapshot: &Snapshot) -> Option<Self> {
         let (enabled, min_ttl) = (snapshot.lru_gen.enabled?, snapshot.lru_gen.min_ttl);
         let table = &snapshot.lru_gen.generations;
@@ -146,15 +147,51 @@ impl Generations {
     }
 }
 
+/// Why there is nothing to show of it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Absent {
+    /// The evidence does not hold its files.
+    #[default]
+    NotGiven,
+    /// A live kernel does not show it.
+    NotThere,
+    /// The release is older than it.
+    TooOld,
+}
+
+impl Absent {
+    /// What follows from the release, and from whether a live machine was read. Red Hat's 5.14 has
+    /// it, and so may others' kernels.
+    pub(crate) fn of(snapshot: &Snapshot) -> Self {
+        let release = snapshot.release.as_deref().and_then(Release::parse);
+        let stock = release.is_some_and(|release| {
+            let old = Version::first(if release.vendor.is_some() { 5 } else { 6 }, 1);
+            release.version < old
+        });
+        match (stock, snapshot.is_live || snapshot.has_sys_mm) {
+            (true, _) => Self::TooOld,
+            (false, true) => Self::NotThere,
+            (false, false) => Self::NotGiven,
+        }
+    }
+
+    fn words(self) -> &'static str {
+        match self {
+            Self::NotGiven => "not in this capture: nothing below /sys/kernel/mm was given",
+            Self::NotThere => {
+                "classic: this kernel has no multi-generation LRU (or hides /sys/kernel/mm)"
+            }
+            Self::TooOld => "classic: the multi-generation LRU came with Linux 6.1",
+        }
+    }
+}
+
 /// Writes the section; a kernel without it says which LRU it has.
-pub(crate) fn write(lru_gen: Option<&LruGen>, page: &mut Page) {
+pub(crate) fn write(lru_gen: Option<&LruGen>, absent: Absent, page: &mut Page) {
     page.heading("LRU");
     match lru_gen {
         Some(lru_gen) => lru_gen.write(page),
-        None => page.paragraph(
-            2,
-            "classic: this kernel has no multi-generation LRU (or hides /sys/kernel/mm)",
-        ),
+        None => page.paragraph(2, absent.words()),
     }
 }
 

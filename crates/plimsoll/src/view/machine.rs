@@ -3,7 +3,8 @@
 use host::covered::COVERED;
 use host::facts::{FACTS, Facts, Place, Platform};
 use mm::capture::Frame;
-use mm::snapshot::Snapshot;
+use mm::release::Span;
+use mm::snapshot::{PageSource, Snapshot};
 use serde::Serialize;
 
 use super::page::Page;
@@ -14,6 +15,9 @@ pub(crate) struct Machine {
     #[serde(skip_serializing_if = "Option::is_none")]
     kernel: Option<String>,
     page_size: u64,
+    page_size_is: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    kernel_by_items: Option<String>,
     at_nanoseconds: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
     label: Option<String>,
@@ -46,6 +50,8 @@ impl Machine {
         Self {
             kernel: snapshot.release.clone(),
             page_size: snapshot.page.bytes(),
+            page_size_is: word(snapshot.page_source),
+            kernel_by_items: by_items(snapshot),
             at_nanoseconds: snapshot.at.0,
             label: snapshot.label.clone(),
             up_seconds: uptime.and_then(|seconds| seconds.parse().ok()),
@@ -60,11 +66,18 @@ impl Machine {
     /// Writes the first lines of the page.
     pub(crate) fn write(&self, page: &mut Page) {
         let dot = page.either(" · ", ", ");
-        let kernel = self.kernel.as_deref().unwrap_or("(unknown)");
-        let mut words = vec![
-            format!("Linux {kernel}"),
-            format!("{} KiB pages", self.page_size / 1024),
-        ];
+        let kernel = match (&self.kernel, &self.kernel_by_items) {
+            (Some(kernel), _) => format!("Linux {kernel}"),
+            (None, Some(bounds)) => format!("Linux (unknown; by its items {bounds})"),
+            (None, None) => "Linux (unknown)".to_owned(),
+        };
+        let size = self.page_size / 1024;
+        let pages = match self.page_size_is {
+            TOLD => format!("{size} KiB pages"),
+            INFERRED => format!("{size} KiB pages, by the amounts"),
+            _ => format!("{size} KiB pages, assumed"),
+        };
+        let mut words = vec![kernel, pages];
         if let Some(seconds) = self.up_seconds {
             words.push(format!("up {}", span(seconds)));
         }
@@ -99,6 +112,23 @@ fn covered(note: &str) -> Vec<Covered> {
         file_system: file_system.to_owned(),
     });
     covered.collect()
+}
+
+const TOLD: &str = "told";
+const INFERRED: &str = "inferred";
+
+fn word(source: PageSource) -> &'static str {
+    match source {
+        PageSource::Told => TOLD,
+        PageSource::Inferred => INFERRED,
+        PageSource::Assumed => "assumed",
+    }
+}
+
+/// The releases that the files' items allow, where none is told.
+fn by_items(snapshot: &Snapshot) -> Option<String> {
+    let span = snapshot.span();
+    (!snapshot.knows_release() && span != Span::ALL).then(|| span.to_string())
 }
 
 fn span(seconds: u64) -> String {

@@ -5,6 +5,7 @@
 
 mod available;
 mod check;
+mod contradictions;
 mod control_groups;
 mod dirty;
 mod evidence;
@@ -20,6 +21,7 @@ mod load_line;
 mod lru_gen;
 mod machine;
 mod memory;
+mod nodes;
 pub(crate) mod page;
 mod pressure;
 mod reclaim;
@@ -31,6 +33,7 @@ mod swap;
 mod timeline;
 mod unreadable;
 mod watermark_rule;
+mod zone_checks;
 mod zones;
 
 use host::groups::GROUPS;
@@ -42,6 +45,7 @@ use serde::Serialize;
 
 use self::available::Available;
 use self::check::Check;
+use self::contradictions::Contradiction;
 use self::control_groups::Groups;
 use self::dirty::Dirty;
 use self::evidence::Evidence;
@@ -51,9 +55,10 @@ use self::interval::Interval;
 use self::kernel_log::KernelLog;
 use self::ksm::Merging;
 use self::lists::Lists;
-use self::lru_gen::LruGen;
+use self::lru_gen::{Absent, LruGen};
 use self::machine::Machine;
 use self::memory::Memory;
+use self::nodes::Node;
 use self::page::Page;
 use self::pressure::Pressure;
 use self::reclaim::Reclaim;
@@ -86,8 +91,10 @@ pub(crate) struct View {
     /// Whether the frame holds a report and nothing else.
     #[serde(skip)]
     log_alone: bool,
+    contradictions: Vec<Contradiction>,
     memory: Option<Memory>,
     zones: Vec<Zone>,
+    nodes: Vec<Node>,
     watermark_rule: WatermarkRule,
     available: Option<Available>,
     dirty: Option<Dirty>,
@@ -98,6 +105,8 @@ pub(crate) struct View {
     swap: Option<Swap>,
     huge_pages: Option<HugePages>,
     lru_gen: Option<LruGen>,
+    #[serde(skip)]
+    no_lru_gen: Absent,
     ksm: Option<Merging>,
     #[serde(flatten)]
     control_groups: Groups,
@@ -141,7 +150,7 @@ impl View {
         let note = frame.file(UNREADABLE).unwrap_or_default();
         let available = Available::of(&snapshot);
         let dirty = Dirty::of(first, &snapshot, note);
-        let mut checks = zones::checks(&snapshot);
+        let mut checks = zone_checks::checks(&snapshot);
         checks.extend(available.as_ref().and_then(Available::check));
         checks.extend(dirty.iter().flat_map(Dirty::checks));
         Self {
@@ -156,8 +165,10 @@ impl View {
             kernel_log: KernelLog::of(&snapshot),
             kernel_log_events: Vec::new(),
             log_alone: kernel_log::is_alone(frame),
+            contradictions: contradictions::contradictions(&snapshot),
             memory: Memory::of(&snapshot),
             zones: zones::zones(&snapshot),
+            nodes: nodes::nodes(&snapshot),
             watermark_rule: WatermarkRule::of(&snapshot),
             available,
             dirty,
@@ -168,6 +179,7 @@ impl View {
             swap: Swap::of(&snapshot),
             huge_pages: HugePages::of(&snapshot),
             lru_gen: LruGen::of(&snapshot),
+            no_lru_gen: Absent::of(&snapshot),
             ksm: Merging::of(&snapshot),
             control_groups: Groups::of(&snapshot, frame.file(GROUPS).unwrap_or_default()),
             timeline: None,

@@ -1,7 +1,9 @@
 //! The sections of the page, in their order, and which of them are shown.
 
 use super::page::Page;
-use super::{View, check, evidence, kernel_log, lru_gen, pressure, unreadable, zones};
+use super::{
+    View, check, contradictions, evidence, kernel_log, lru_gen, pressure, unreadable, zones,
+};
 use crate::term::Canvas;
 
 /// One part of the page, as `--section` names it.
@@ -89,7 +91,7 @@ const SECTIONS: &[(Section, Writer)] = &[
         each(&view.huge_pages, |it| it.write(page))
     }),
     (Section::Lru, |view, page| {
-        lru_gen::write(view.lru_gen.as_ref(), page)
+        lru_gen::write(view.lru_gen.as_ref(), view.no_lru_gen, page)
     }),
     (Section::Ksm, |view, page| {
         each(&view.ksm, |it| it.write(page))
@@ -115,6 +117,7 @@ impl View {
         let mut page = Page::new(canvas);
         evidence::write(&self.evidence, &mut page);
         self.machine.write(&mut page);
+        contradictions::write(&self.contradictions, &mut page);
         // Where there is a log and nothing else, a diagnosis of the machine has nothing to look at.
         let alone: &[Section] = match self.log_alone {
             true => &[Section::KernelLog],

@@ -60,7 +60,7 @@ fn swap_areas_and_zswap() {
               zswap                       1000 KiB  holds 2.9 MiB
 
             LRU
-              classic: this kernel has no multi-generation LRU (or hides /sys/kernel/mm)
+              not in this capture: nothing below /sys/kernel/mm was given
         "#]],
     );
 }
@@ -166,6 +166,7 @@ fn each_node_says_what_its_next_pass_scans() {
         ("proc/meminfo", meminfo),
         ("proc/zoneinfo", zoneinfo.as_str()),
         ("proc/sys/vm/swappiness", "60\n"),
+        ("plimsoll/facts", "reader\troot\n"),
     ];
     check(
         &files,
@@ -191,6 +192,9 @@ fn each_node_says_what_its_next_pass_scans() {
 
             LRU
               classic: this kernel has no multi-generation LRU (or hides /sys/kernel/mm)
+
+            Recomputed from the kernel's inputs
+              2 of 2 numbers equal the kernel's to the page
         "#]],
     );
 }
@@ -388,7 +392,10 @@ fn a_device_whose_part_of_the_dirty_limits_is_bounded_is_named() {
             Reclaim in pages, since boot
 
             LRU
-              classic: this kernel has no multi-generation LRU (or hides /sys/kernel/mm)
+              not in this capture: nothing below /sys/kernel/mm was given
+
+            Recomputed from the kernel's inputs
+              2 of 2 numbers equal the kernel's to the page
         "#]],
     );
 }

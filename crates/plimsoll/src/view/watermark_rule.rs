@@ -1,9 +1,8 @@
 //! What the watermarks are made from, and who chose it.
 
-use mm::formula::min_free::for_huge_pages;
+use mm::recompute::Chooser;
 use mm::snapshot::Snapshot;
-use mm::units::{Bytes, Kib, Pages};
-use mm::zoneinfo::ZoneKind;
+use mm::units::Bytes;
 use serde::Serialize;
 
 use super::page::Page;
@@ -19,7 +18,29 @@ pub(crate) struct WatermarkRule {
     watermark_scale_factor: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     watermark_boost_factor: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    chosen_by: Option<&'static str>,
     outside_zones_bytes: u64,
+}
+
+const KHUGEPAGED: &str = "khugepaged";
+const ROOT: &str = "square_root";
+
+fn word(chooser: Chooser) -> &'static str {
+    match chooser {
+        Chooser::Khugepaged => KHUGEPAGED,
+        Chooser::Root => ROOT,
+        Chooser::Set => "set",
+    }
+}
+
+/// The value that khugepaged asks for: the one that is set where that may be it, else the most.
+fn khugepaged_wants(snapshot: &Snapshot) -> Option<u64> {
+    let chosen = snapshot.chosen_min_free()?;
+    let asked = chosen.khugepaged?;
+    let set = snapshot.number("vm.min_free_kbytes");
+    let is_it = set.filter(|set| asked.contains(set));
+    is_it.or(chosen.is_known.then_some(*asked.end()))
 }
 
 impl WatermarkRule {
@@ -27,7 +48,8 @@ impl WatermarkRule {
     pub(crate) fn of(snapshot: &Snapshot) -> Self {
         Self {
             min_free_kbytes: snapshot.number("vm.min_free_kbytes"),
-            khugepaged_min_free_kbytes: khugepaged_wants(snapshot).map(|kib| kib.0),
+            khugepaged_min_free_kbytes: khugepaged_wants(snapshot),
+            chosen_by: snapshot.min_free_chooser().map(word),
             watermark_scale_factor: snapshot.number("vm.watermark_scale_factor"),
             watermark_boost_factor: snapshot.number("vm.watermark_boost_factor"),
             outside_zones_bytes: outside_zones(snapshot).unwrap_or_default().0,
@@ -36,11 +58,18 @@ impl WatermarkRule {
 
     /// Writes the last rows of the section.
     pub(crate) fn write(&self, page: &mut Page) {
-        page.line("");
+        let any = self
+            .min_free_kbytes
+            .or(self.watermark_scale_factor)
+            .is_some();
+        if any || self.outside_zones_bytes > 0 {
+            page.line("");
+        }
         if let Some(value) = self.min_free_kbytes {
-            let about = match self.khugepaged_min_free_kbytes {
-                Some(wanted) if wanted == value => "what khugepaged asks for".to_owned(),
-                Some(wanted) if wanted > value => format!("khugepaged asks for {wanted}"),
+            let about = match (self.chosen_by, self.khugepaged_min_free_kbytes) {
+                (Some(KHUGEPAGED), _) => "what khugepaged asks for".to_owned(),
+                (_, Some(wanted)) if wanted > value => format!("khugepaged asks for {wanted}"),
+                (Some(ROOT), _) => "what the kernel chooses by its size".to_owned(),
                 _ => "spread over the zones: the min marks".to_owned(),
             };
             page.row("vm.min_free_kbytes", value, &about);
@@ -54,35 +83,19 @@ impl WatermarkRule {
             let amount = Bytes(self.outside_zones_bytes);
             let text = format!(
                 "{amount} of MemTotal are in no zone yet: this kernel brings memory in when it is \
-                 needed, and makes the marks anew then."
+                 needed, and makes the marks again then."
             );
             page.paragraph(2, &text);
         }
     }
 }
 
-/// What khugepaged raises `vm.min_free_kbytes` to; `None` without transparent huge pages.
-fn khugepaged_wants(snapshot: &Snapshot) -> Option<Kib> {
-    let thp = snapshot.thp.as_ref().filter(|thp| thp.is_on())?;
-    let pageblock = thp.size?.pages_floor(snapshot.page);
-    let zones = snapshot.zoneinfo.as_ref()?.populated();
-    let low: Vec<_> = zones.filter(|zone| zone.kind <= ZoneKind::Normal).collect();
-    let free_buffer = low
-        .iter()
-        .map(|zone| zone.managed.saturating_sub(zone.watermarks.high));
-    let zones = u64::try_from(low.len()).ok()?;
-    Some(for_huge_pages(
-        zones,
-        pageblock,
-        free_buffer.sum(),
-        snapshot.page,
-    ))
-}
-
-/// Memory that the kernel counts and no zone manages yet.
+/// Memory that the kernel counts and no zone manages yet. It takes all zones of a live machine to
+/// say so: in a paste zones may be missing, and a container's meminfo is not its host's.
 fn outside_zones(snapshot: &Snapshot) -> Option<Bytes> {
+    if !snapshot.is_live || !snapshot.zones_are_whole() {
+        return None;
+    }
     let total = snapshot.meminfo.as_ref()?.mem_total?.bytes();
-    let zones = snapshot.zoneinfo.as_ref()?.zones.iter();
-    let managed: Pages = zones.map(|zone| zone.managed).sum();
-    Some(total.saturating_sub(managed.bytes(snapshot.page)))
+    Some(total.saturating_sub(snapshot.managed().bytes(snapshot.page)))
 }

@@ -1,13 +1,13 @@
-//! The zones: free pages on a line between the watermarks, and the watermarks recomputed.
+//! The zones: free pages on a line between the watermarks, and what each node's kswapd makes of it.
 
+use mm::recompute::Place;
 use mm::snapshot::Snapshot;
 use mm::units::{PageSize, Pages};
-use mm::zoneinfo::{self, Watermarks, Zoneinfo};
+use mm::zoneinfo::{self, Zoneinfo};
 use serde::Serialize;
 
-use super::check::Check;
-use super::late_pages::{LatePages, late_pages};
 use super::load_line::Mark;
+use super::nodes::{Node, nodes};
 use super::page::Page;
 use super::watermark_rule::WatermarkRule;
 
@@ -19,7 +19,14 @@ pub(crate) struct Zone {
     present_pages: u64,
     managed_pages: u64,
     free_pages: u64,
+    #[serde(skip_serializing_if = "is_zero")]
+    free_cma_pages: u64,
+    #[serde(skip_serializing_if = "is_zero")]
+    free_highatomic_pages: u64,
+    against_marks_pages: u64,
     boost_pages: u64,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    boost_is_hidden: bool,
     min_pages: u64,
     low_pages: u64,
     high_pages: u64,
@@ -28,10 +35,12 @@ pub(crate) struct Zone {
     lowmem_reserve_pages: Vec<u64>,
     state: State,
     #[serde(skip)]
+    kswapd: Option<Node>,
+    #[serde(skip)]
     page: PageSize,
 }
 
-/// What the free pages mean for whoever allocates.
+/// Where the free pages stand. What it means for kswapd is the node's affair.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 enum State {
@@ -42,20 +51,20 @@ enum State {
 }
 
 impl State {
-    fn of(free: Pages, marks: Watermarks) -> Self {
-        match free {
-            free if free < marks.min => Self::BelowMin,
-            free if free < marks.low => Self::BelowLow,
-            free if free < marks.high => Self::BelowHigh,
-            _ => Self::AboveHigh,
+    fn of(place: Place) -> Self {
+        match place {
+            Place::BelowMin => Self::BelowMin,
+            Place::BelowLow => Self::BelowLow,
+            Place::BelowHigh => Self::BelowHigh,
+            Place::AboveHigh => Self::AboveHigh,
         }
     }
 
     fn words(self) -> &'static str {
         match self {
-            Self::AboveHigh => "above high: kswapd sleeps",
-            Self::BelowHigh => "below high: kswapd goes on if awake",
-            Self::BelowLow => "below low: kswapd reclaims",
+            Self::AboveHigh => "above high",
+            Self::BelowHigh => "below high",
+            Self::BelowLow => "below low",
             Self::BelowMin => "below min: allocations reclaim directly",
         }
     }
@@ -63,27 +72,37 @@ impl State {
 
 /// The zones that have memory, in the kernel's order.
 pub(crate) fn zones(snapshot: &Snapshot) -> Vec<Zone> {
+    let nodes = nodes(snapshot);
     let zones = snapshot.zoneinfo.iter().flat_map(Zoneinfo::populated);
-    zones.map(|zone| Zone::of(zone, snapshot.page)).collect()
+    let node = |zone: &zoneinfo::Zone| nodes.iter().find(|node| node.number() == zone.node);
+    zones
+        .map(|zone| Zone::of(zone, snapshot, node(zone)))
+        .collect()
 }
 
 impl Zone {
-    fn of(zone: &zoneinfo::Zone, page: PageSize) -> Self {
+    fn of(zone: &zoneinfo::Zone, snapshot: &Snapshot, node: Option<&Node>) -> Self {
         let marks = zone.watermarks;
+        let standing = snapshot.standing(zone);
         Self {
             node: zone.node,
             name: zone.kind.name(),
             present_pages: zone.present.0,
             managed_pages: zone.managed.0,
             free_pages: zone.free.0,
+            free_cma_pages: standing.cma.0,
+            free_highatomic_pages: standing.highatomic.0,
+            against_marks_pages: standing.against.0,
+            boost_is_hidden: snapshot.hidden_boost && zone.boost.is_some(),
             boost_pages: zone.boost.unwrap_or_default().0,
             min_pages: marks.min.0,
             low_pages: marks.low.0,
             high_pages: marks.high.0,
             promo_pages: marks.promo.map(|promo| promo.0),
             lowmem_reserve_pages: zone.protection.iter().map(|pages| pages.0).collect(),
-            state: State::of(zone.free, marks),
-            page,
+            state: State::of(standing.place),
+            kswapd: node.cloned(),
+            page: snapshot.page,
         }
     }
 
@@ -93,11 +112,12 @@ impl Zone {
 
     fn write_line(&self, page: &mut Page) {
         let head = format!(
-            "{} (node {}): free {} of {}, {}",
+            "{} (node {}): free {} of {}{}, {}",
             self.name,
             self.node,
             self.amount(self.free_pages),
             self.amount(self.managed_pages),
+            self.kept(),
             self.state.words()
         );
         page.line("");
@@ -112,7 +132,27 @@ impl Zone {
             at,
             amount: self.amount(at),
         });
-        page.load_line(&marks, self.free_pages);
+        page.load_line(&marks, self.against_marks_pages);
+    }
+
+    /// The free pages that do not stand against the marks.
+    fn kept(&self) -> String {
+        let parts = [
+            (self.free_cma_pages, "CMA"),
+            (self.free_highatomic_pages, "for atomic requests"),
+        ];
+        let parts = parts.into_iter().filter(|(pages, _)| *pages > 0);
+        let parts: Vec<String> = parts
+            .map(|(pages, name)| format!("{} {name}", self.amount(pages)))
+            .collect();
+        match parts.is_empty() {
+            true => String::new(),
+            false => format!(
+                ", of it {}: {} against the marks",
+                parts.join(" and "),
+                self.amount(self.against_marks_pages)
+            ),
+        }
     }
 
     fn write(&self, page: &mut Page) {
@@ -121,7 +161,19 @@ impl Zone {
     }
 
     fn write_extras(&self, page: &mut Page) {
-        if self.boost_pages > 0 {
+        if self.boost_is_hidden {
+            let without = |mark: u64| mark.saturating_sub(self.boost_pages);
+            let text = format!(
+                "The marks are boosted by {} pages ({}), which this kernel does not print. Without \
+                 the boost they are {}, {} and {} pages.",
+                self.boost_pages,
+                self.amount(self.boost_pages),
+                without(self.min_pages),
+                without(self.low_pages),
+                without(self.high_pages)
+            );
+            page.paragraph(2, &text);
+        } else if self.boost_pages > 0 {
             let boost = self.amount(self.boost_pages);
             page.paragraph(
                 2,
@@ -145,8 +197,9 @@ pub(crate) fn write(zones: &[Zone], rule: &WatermarkRule, page: &mut Page) {
         return;
     }
     page.heading("Load lines: the free pages of each zone against its watermarks");
-    for zone in as_tried(zones) {
-        zone.write(page);
+    for node in as_tried(zones).chunk_by(|a, b| a.node == b.node) {
+        node.iter().for_each(|zone| zone.write(page));
+        write_kswapd(node, page);
     }
     rule.write(page);
 }
@@ -155,8 +208,18 @@ pub(crate) fn write(zones: &[Zone], rule: &WatermarkRule, page: &mut Page) {
 pub(crate) fn write_lines(zones: &[Zone], page: &mut Page) {
     let all: Pages = zones.iter().map(|zone| Pages(zone.managed_pages)).sum();
     let large = |zone: &&Zone| zone.managed_pages > all.0 / 64;
-    for zone in as_tried(zones).into_iter().filter(large) {
-        zone.write_line(page);
+    let large: Vec<&Zone> = as_tried(zones).into_iter().filter(large).collect();
+    for node in large.chunk_by(|a, b| a.node == b.node) {
+        node.iter().for_each(|zone| zone.write_line(page));
+        write_kswapd(node, page);
+    }
+}
+
+/// What kswapd of these zones' node does.
+fn write_kswapd(zones: &[&Zone], page: &mut Page) {
+    if let Some(node) = zones.first().and_then(|zone| zone.kswapd.as_ref()) {
+        page.line("");
+        page.paragraph(2, node.words());
     }
 }
 
@@ -167,78 +230,10 @@ fn as_tried(zones: &[Zone]) -> Vec<&Zone> {
     order
 }
 
-/// Recomputes the watermarks and the lowmem reserves.
-pub(crate) fn checks(snapshot: &Snapshot) -> Vec<Check> {
-    let mut checks = watermark_checks(snapshot).unwrap_or_default();
-    checks.extend(reserve_checks(snapshot).unwrap_or_default());
-    checks
-}
-
-fn watermark_checks(snapshot: &Snapshot) -> Option<Vec<Check>> {
-    let computed = snapshot.watermarks()?;
-    let reason = stale_marks(snapshot);
-    let pairs = snapshot.zoneinfo.as_ref()?.zones.iter().zip(computed);
-    let check = |(zone, computed): (&zoneinfo::Zone, Watermarks)| {
-        let kernel = zone.watermarks;
-        let name = |mark| format!("{mark} watermark of {}", title(zone));
-        [
-            Check::watermark(name("min"), computed.min, kernel.min, &reason),
-            Check::watermark(name("low"), computed.low, kernel.low, &reason),
-            Check::watermark(name("high"), computed.high, kernel.high, &reason),
-        ]
-    };
-    Some(
-        pairs
-            .filter(|(zone, _)| zone.is_populated())
-            .flat_map(check)
-            .collect(),
-    )
-}
-
-/// One check a zone: the first protection that differs, or the largest.
-fn reserve_checks(snapshot: &Snapshot) -> Option<Vec<Check>> {
-    let computed = snapshot.protection()?;
-    let pairs = snapshot.zoneinfo.as_ref()?.zones.iter().zip(computed);
-    let check = |(zone, computed): (&zoneinfo::Zone, Vec<Pages>)| {
-        let pairs = || {
-            computed
-                .iter()
-                .copied()
-                .zip(zone.protection.iter().copied())
-        };
-        let differing = pairs().find(|(computed, kernel)| computed != kernel);
-        let (computed, kernel) = differing.or_else(|| pairs().max()).unwrap_or_default();
-        Check::reserve(
-            format!("lowmem reserve of {}", title(zone)),
-            computed,
-            kernel,
-        )
-    };
-    Some(
-        pairs
-            .filter(|(zone, _)| zone.is_populated())
-            .map(check)
-            .collect(),
-    )
-}
-
-fn title(zone: &zoneinfo::Zone) -> String {
-    format!("{} (node {})", zone.kind, zone.node)
-}
-
-/// Why the kernel's marks are not those that the tunables give now.
-fn stale_marks(snapshot: &Snapshot) -> String {
-    let when = match late_pages(snapshot) {
-        Some(LatePages { zone, node, pages }) => format!(
-            "when {zone} (node {node}) managed {pages} pages ({amount}) less, as at boot \
-             before the initial RAM disk's came back",
-            pages = pages.0,
-            amount = pages.bytes(snapshot.page),
-        ),
-        None => "when the zones managed other pages, or a patch changed the rule".to_owned(),
-    };
-    format!(
-        "The kernel made its marks {when}. Writing vm.watermark_scale_factor to itself makes them \
-         anew."
-    )
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "serde asks for a reference"
+)]
+fn is_zero(number: &u64) -> bool {
+    *number == 0
 }
