@@ -27,6 +27,8 @@ pub(crate) struct Available {
     /// The releases whose rule it was computed by.
     rule_of: String,
     #[serde(skip)]
+    reclaimable: &'static str,
+    #[serde(skip)]
     rule: Rule,
     #[serde(skip)]
     by: String,
@@ -70,6 +72,10 @@ impl Available {
             computed_kib: kib(terms.total),
             kernel_kib: meminfo.mem_available.map(|available| available.0),
             rule_of: row.releases.to_string(),
+            reclaimable: match meminfo.kreclaimable {
+                Some(_) => "KReclaimable",
+                None => "SReclaimable",
+            },
             rule,
             by,
             never_printed: prints(snapshot.span(), Print::NoAvailable) == Some(true),
@@ -106,7 +112,11 @@ impl Available {
             (taken, self.totalreserve_kib, made_of),
             ("+ page cache", self.file_kib, "both file lists"),
             ("- part of it", self.file_needed_kib, needed),
-            ("+ reclaimable kernel", self.reclaimable_kib, "KReclaimable"),
+            (
+                "+ reclaimable kernel",
+                self.reclaimable_kib,
+                self.reclaimable,
+            ),
             ("- part of it", self.reclaimable_needed_kib, needed),
         ];
         let sum = [("= available", self.computed_kib, "")];
