@@ -78,6 +78,8 @@ const RULES: &[Rule] = &[
     capacity::available,
     capacity::swap_full,
     capacity::commit_limit,
+    reserve::node_short,
+    reserve::free_is_cma,
     reserve::raised,
     reserve::boosted,
     reserve::zone_reclaim,

@@ -1,9 +1,74 @@
 //! Memory that is held back: the reserve, the boost, and nodes that keep to themselves.
 
+use mm::recompute::{Kswapd, Place, Standing};
 use mm::units::Pages;
 
 use super::{Finding, Looked, Severity};
 use crate::view::share::percent;
+
+/// Every zone of a node that a request could use is below low: kswapd is at work, or allocations
+/// reclaim for themselves.
+pub(super) fn node_short(looked: &Looked<'_>) -> Option<Finding> {
+    let nodes = looked.snapshot.nodes();
+    let node = nodes
+        .iter()
+        .find(|node| node.kswapd == Some(Kswapd::Reclaims))?
+        .node;
+    let zones = looked.snapshot.zoneinfo.as_ref()?.populated();
+    let places: Vec<Place> = zones
+        .filter(|zone| zone.node == node)
+        .map(|zone| looked.snapshot.standing(zone).place)
+        .collect();
+    let below_min = places.iter().all(|&place| place == Place::BelowMin);
+    let (severity, what) = match below_min {
+        true => (
+            Severity::Critical,
+            format!("Every zone of node {node} is below min: allocations reclaim for themselves."),
+        ),
+        false => (
+            Severity::Note,
+            format!("No zone of node {node} is above low: its kswapd reclaims."),
+        ),
+    };
+    Some(Finding {
+        id: "node_below_low",
+        severity,
+        what,
+        rule: "a node is balanced by any zone above its high mark and reserve; below min only \
+               requests with a right to the reserve are served at once"
+            .to_owned(),
+        next: "plimsoll inspect --section zones".to_owned(),
+    })
+}
+
+/// Most free memory is CMA, which only movable requests may have.
+pub(super) fn free_is_cma(looked: &Looked<'_>) -> Option<Finding> {
+    let snapshot = looked.snapshot;
+    let zones = snapshot.zoneinfo.as_ref()?.populated();
+    let standing = |zone| (zone, snapshot.standing(zone));
+    let short = |(_, standing): &(&mm::zoneinfo::Zone, Standing)| {
+        standing.cma.0 >= standing.free.0 / 2 && standing.place != Place::AboveHigh
+    };
+    let (zone, standing) = zones
+        .map(standing)
+        .filter(|(zone, _)| zone.free.0 > 0)
+        .find(short)?;
+    Some(Finding {
+        id: "free_is_cma",
+        severity: Severity::Warning,
+        what: format!(
+            "{} (node {}) has {} free, but {} of it is CMA: {} stands against the marks.",
+            zone.kind,
+            zone.node,
+            standing.free.bytes(snapshot.page),
+            standing.cma.bytes(snapshot.page),
+            standing.against.bytes(snapshot.page)
+        ),
+        rule: "__zone_watermark_ok takes free CMA pages off for all requests but movable ones"
+            .to_owned(),
+        next: "plimsoll inspect --section zones".to_owned(),
+    })
+}
 
 /// Times the kernel's own choice from which `vm.min_free_kbytes` was raised on purpose.
 const RAISED: u64 = 2;
