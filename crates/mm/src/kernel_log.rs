@@ -1,6 +1,6 @@
 //! Kernel logs: OOM kills, allocations that failed, and what looks like a kill and is none.
 //!
-//! [`frames`] takes a log in any form (`dmesg`, `journalctl`, syslog, netconsole, a mail) apart into
+//! [`frames`] takes a log in any form (`dmesg`, `journalctl`, syslog, netconsole, mail) apart into
 //! one frame for each event; [`Report::parse`] reads an event of any kernel from 2.6.32 on, and
 //! [`Cause::of`] computes from its own numbers why the kernel refused.
 //!

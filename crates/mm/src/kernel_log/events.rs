@@ -87,6 +87,9 @@ impl Log {
             Source::Program(name) => name.as_str(),
             _ => "",
         };
+        if program.is_empty() && is_row(text) {
+            return self.body(line, text); // most lines of a long log
+        }
         if let Some(killer) = Killer::of(program, text) {
             return self.by_a_program(line, killer, text);
         }
