@@ -6,7 +6,7 @@
 //!
 //! ```
 //! use plimsoll_mm::kernel_log::{self, Report};
-//! let log = "[   12.5] x invoked oom-killer: gfp_mask=0xcc0(GFP_KERNEL), order=0\n";
+//! let log = "[   12.500000] x invoked oom-killer: gfp_mask=0xcc0(GFP_KERNEL), order=0\n";
 //! let frames = kernel_log::frames(log);
 //! let report = Report::parse(&frames[0].files[kernel_log::PATH]).expect("an OOM kill");
 //! assert_eq!(report.task, "x");

@@ -40,10 +40,13 @@ pub(super) fn sentences(
 /// Whose kill or refusal it was.
 fn first(report: &Report, cause: &Cause) -> String {
     let victim = words::victim(report);
-    let killed = match (&victim, report.no_victim || report.panicked) {
-        (_, true) => "The kernel found nothing that it may kill, or panicked".to_owned(),
-        (Some(victim), _) => format!("The kernel killed {victim}"),
-        (None, _) => "The kernel's OOM killer ran (its victim is not in this log)".to_owned(),
+    let killed = match &victim {
+        _ if report.no_victim => "The kernel found nothing that it may kill".to_owned(),
+        _ if report.panicked => {
+            "The kernel panicked in place of a kill (vm.panic_on_oom, or none left)".to_owned()
+        }
+        Some(victim) => format!("The kernel killed {victim}"),
+        None => "The kernel's OOM killer ran (its victim is not in this log)".to_owned(),
     };
     let task = match report.task.as_str() {
         "" => "a task",
