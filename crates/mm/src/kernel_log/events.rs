@@ -82,8 +82,8 @@ struct Log {
 }
 
 impl Log {
-    /// The host of the only open report, where either it or the line names none: the first line of a
-    /// paste and broken lines often lack what stands before the others.
+    /// The host of the only open report, where either it or the line names none: the first line of
+    /// a paste and broken lines often lack what stands before the others.
     fn only_other_host(&self, host: &str) -> Option<String> {
         let only = self.open.keys().next().filter(|_| self.open.len() == 1)?;
         let unnamed = host.is_empty() || only.is_empty();

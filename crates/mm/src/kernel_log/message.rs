@@ -183,8 +183,8 @@ pub(super) fn goes_on(before: &str, text: &str) -> bool {
     pair || value || limit || first == "=" || reserve()
 }
 
-/// "Node 0" alone: kernels from 4.9 on that lost the marks of continued lines, and the logs that keep
-/// such lines apart, break behind it.
+/// "Node 0" alone: kernels from 4.9 on that lost the marks of continued lines, and the logs that
+/// keep such lines apart, break behind it.
 pub(super) fn is_bare_node(text: &str) -> bool {
     let node = text.strip_prefix("Node ").and_then(leading_number);
     node.is_some_and(|(_, rest)| rest.trim_ascii().is_empty())
