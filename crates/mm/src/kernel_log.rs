@@ -1,12 +1,12 @@
 //! Kernel logs: OOM kills, allocations that failed, and what looks like a kill and is none.
 //!
-//! [`frames`] takes a log in any form (`dmesg`, `journalctl`, syslog, netconsole, a mail) apart into
+//! [`frames`] takes a log in any form (`dmesg`, `journalctl`, syslog, netconsole, mail) apart into
 //! one frame for each event; [`Report::parse`] reads an event of any kernel from 2.6.32 on, and
 //! [`Cause::of`] computes from its own numbers why the kernel refused.
 //!
 //! ```
 //! use plimsoll_mm::kernel_log::{self, Report};
-//! let log = "[   12.5] x invoked oom-killer: gfp_mask=0xcc0(GFP_KERNEL), order=0\n";
+//! let log = "[   12.500000] x invoked oom-killer: gfp_mask=0xcc0(GFP_KERNEL), order=0\n";
 //! let frames = kernel_log::frames(log);
 //! let report = Report::parse(&frames[0].files[kernel_log::PATH]).expect("an OOM kill");
 //! assert_eq!(report.task, "x");

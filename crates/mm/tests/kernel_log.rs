@@ -134,6 +134,10 @@ fn a_limit_of_a_control_group_is_told_from_the_machines_end() {
     assert_eq!(report.group.shmem().map(|shmem| shmem.0), Some(350_224_384));
     assert_eq!(report.killed.len(), 2);
     assert!(report.whole_group);
+    assert!(
+        report.page_told,
+        "692000 kB were killed of a row of 173000 pages"
+    );
     let frames = kernel_log::frames(&log("cgroup-v2-6.12.json"));
     assert_eq!(frames[0].at, Nanos(86_400_000_000_000));
 }

@@ -97,7 +97,7 @@ impl Cause {
         if by_zones {
             cause.zones = judge(report, &request);
             cause.refusals = refusals(&cause.zones);
-            cause.settle();
+            cause.settle(report);
         }
         cause
     }
@@ -121,10 +121,15 @@ impl Cause {
         self.order > COSTLY_ORDER
     }
 
-    /// Nodes that were not allowed and have memory make the reason theirs.
-    fn settle(&mut self) {
-        if self.whose == Whose::Machine && self.refusals.first() == Some(&Refusal::OtherNodes) {
-            self.whose = Whose::Policy;
+    /// Before 5.0 the kernel does not say that nodes bound the request: where nodes that were not
+    /// allowed have memory, they did.
+    fn settle(&mut self, report: &Report) {
+        let kill = report.event == Event::OomKill && self.whose == Whose::Machine;
+        if kill && self.refusals.first() == Some(&Refusal::OtherNodes) {
+            self.whose = match report.nodemask {
+                Some(_) => Whose::Policy,
+                None => Whose::Cpuset,
+            };
         }
     }
 }
@@ -230,4 +235,143 @@ fn holds_much(zones: &[Judged]) -> bool {
 #[must_use]
 pub fn has_high_memory(zones: &[Judged]) -> bool {
     zones.iter().any(|zone| zone.kind == ZoneKind::HighMem)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::format;
+    use alloc::string::String;
+
+    /// A report of one zone Normal of 4 GiB with these items and blocks, of this release.
+    fn report(head: &str, release: &str, zone: &str, blocks: &str) -> Report {
+        let text = format!(
+            "x {head}\nCPU: 0 PID: 1 Comm: x Not tainted {release} #1\n\
+             Node 0 Normal {zone} managed:4194304kB\nlowmem_reserve[]: 0 0\n\
+             Node 0 Normal: {blocks}\n"
+        );
+        Report::parse(&text).expect("a report")
+    }
+
+    fn main_of(report: &Report) -> Refusal {
+        Cause::of(report).refusals[0]
+    }
+
+    const KILL: &str = "invoked oom-killer: gfp_mask=0xcc0(GFP_KERNEL), order=0, oom_score_adj=0";
+
+    #[test]
+    fn the_mark_must_be_exceeded_and_not_only_reached() {
+        let at = |free| {
+            let zone = format!("free:{free}kB min:1000kB low:1250kB high:1500kB");
+            main_of(&report(KILL, "6.1.0", &zone, "1*4kB (U) = 4kB"))
+        };
+        assert_eq!(at(1000), Refusal::Shortage);
+        assert_eq!(at(1004), Refusal::Unseen);
+    }
+
+    /// What is free of the pages for atomic requests counts where it is printed, else all of them.
+    #[test]
+    fn pages_for_atomic_requests_are_taken_off_for_others() {
+        let with = |items: &str| {
+            let zone = format!("free:2000kB min:1000kB low:1250kB high:1500kB {items}");
+            main_of(&report(KILL, "6.12.0", &zone, "1*4kB (U) = 4kB"))
+        };
+        assert_eq!(with("reserved_highatomic:1200KB"), Refusal::Highatomic);
+        assert_eq!(
+            with("reserved_highatomic:1200KB free_highatomic:100KB"),
+            Refusal::Unseen
+        );
+    }
+
+    #[test]
+    fn movable_requests_use_cma_and_others_do_not() {
+        let zone = "free:2000kB min:1000kB low:1250kB high:1500kB free_cma:1500kB";
+        let of = |head: &str| main_of(&report(head, "5.10.0", zone, "1*4kB (UC) = 4kB"));
+        assert_eq!(of(KILL), Refusal::Cma);
+        let movable = KILL.replace("0xcc0(GFP_KERNEL)", "0x100cca(GFP_HIGHUSER_MOVABLE)");
+        assert_eq!(of(&movable), Refusal::Unseen);
+    }
+
+    /// Before 4.4 smaller blocks were taken off against a mark halved for each order: 100 kB in
+    /// blocks of 16 kB are below 1000/4 kB. Since then one block is enough.
+    #[test]
+    fn before_4_4_one_block_of_the_order_was_not_enough() {
+        let head = "invoked oom-killer: gfp_mask=0xd0, order=2, oom_score_adj=0";
+        let zone = "free:2012kB min:1000kB low:1250kB high:1500kB";
+        let of = |head: &str, release| {
+            main_of(&report(
+                head,
+                release,
+                zone,
+                "476*4kB (U) 0*8kB 6*16kB (U) = 2000kB",
+            ))
+        };
+        assert_eq!(of(head, "4.3.0"), Refusal::Fragmented);
+        assert_eq!(
+            of(&head.replace("0xd0", "0x24000c0"), "4.4.0"),
+            Refusal::Unseen
+        );
+    }
+
+    #[test]
+    fn a_boost_that_alone_refuses_is_named() {
+        let with = |free, boost| {
+            let zone = format!("free:{free}kB boost:{boost}kB min:1000kB low:1250kB high:1500kB");
+            Cause::of(&report(KILL, "6.1.0", &zone, "1*4kB (U) = 4kB")).refusals
+        };
+        assert_eq!(with(900, 400)[0], Refusal::Boost);
+        assert_eq!(with(500, 400), [Refusal::Shortage]);
+        assert_eq!(with(900, 0), [Refusal::Shortage]);
+    }
+
+    /// An abnormal reserve (a ratio of 1) is the story; a usual one is part of every shortage.
+    #[test]
+    fn a_large_lowmem_reserve_is_named_before_shortage() {
+        let with = |reserve: u64, free: u64| {
+            let text = format!(
+                "x {KILL}\n\
+                 Node 0 DMA32 free:{free}kB min:1000kB low:1250kB high:1500kB managed:2000000kB\n\
+                 lowmem_reserve[]: 0 {reserve} {reserve}\n\
+                 Node 0 Normal free:900kB min:1000kB low:1250kB high:1500kB managed:2000000kB\n\
+                 lowmem_reserve[]: 0 0 0\n"
+            );
+            main_of(&Report::parse(&text).expect("a report"))
+        };
+        assert_eq!(with(500_000, 1_900_000), Refusal::Reserve);
+        assert_eq!(with(2000, 8000), Refusal::Shortage);
+    }
+
+    #[test]
+    fn whose_kill_it_was_is_told_by_the_message() {
+        let of = |text: &str| {
+            let report = Report::parse(text).expect("a report");
+            Cause::of(&report).whose
+        };
+        let asked = |mask: &str| format!("invoked oom-killer: gfp_mask={mask}, order=0");
+        assert_eq!(of(&format!("x {}", asked("0x0()"))), Whose::PageFault);
+        assert_eq!(
+            of(&format!("kswapd0 {}", asked("0xcc0(GFP_KERNEL)"))),
+            Whose::MinTtl
+        );
+        let sysrq = "kworker/0:1 invoked oom-killer: gfp_mask=0xcc0(GFP_KERNEL), order=-1";
+        assert_eq!(of(sysrq), Whose::SysRq);
+        assert_eq!(
+            of("Memory cgroup out of memory: Killed process 1 (x)"),
+            Whose::Group
+        );
+        assert_eq!(of("Out of memory: Killed process 1 (x)"), Whose::Unknown);
+    }
+
+    #[test]
+    fn before_5_0_nodes_that_bound_the_request_are_told_by_their_free_memory() {
+        let zones = "Node 0 Normal free:90000kB min:1000kB low:1250kB high:1500kB managed:99999kB\n\
+                     Node 1 Normal free:900kB min:1000kB low:1250kB high:1500kB managed:99999kB\n";
+        let of = |bound: &str| {
+            let text: String = format!("x {KILL}\nx cpuset=a mems_allowed={bound}\n{zones}");
+            let cause = Cause::of(&Report::parse(&text).expect("a report"));
+            (cause.whose, cause.refusals[0])
+        };
+        assert_eq!(of("1"), (Whose::Cpuset, Refusal::OtherNodes));
+        assert_eq!(of("0-1"), (Whose::Machine, Refusal::Unseen));
+    }
 }

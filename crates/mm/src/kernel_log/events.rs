@@ -5,7 +5,7 @@ use alloc::collections::BTreeMap;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use super::message::{Kind, goes_on, is_row, kind};
+use super::message::{Kind, goes_on, is_bare_node, is_piece, is_row, kind};
 use super::prefix::{Line, Source, strip};
 use super::user_space::Killer;
 use crate::units::Nanos;
@@ -43,7 +43,10 @@ pub(super) struct Event {
 pub(super) fn events(text: &str) -> (Vec<Event>, usize) {
     let mut log = Log::default();
     for line in text.split('\n') {
-        let line = strip(line);
+        let mut line = strip(line);
+        if let Some(host) = log.only_other_host(&line.host) {
+            line.host = host;
+        }
         for part in line.text.split('\n').flat_map(|part| part.split("#012")) {
             log.message(&line, part.trim_ascii());
         }
@@ -79,6 +82,14 @@ struct Log {
 }
 
 impl Log {
+    /// The host of the only open report, where either it or the line names none: the first line of
+    /// a paste and broken lines often lack what stands before the others.
+    fn only_other_host(&self, host: &str) -> Option<String> {
+        let only = self.open.keys().next().filter(|_| self.open.len() == 1)?;
+        let unnamed = host.is_empty() || only.is_empty();
+        (unnamed && only != host).then(|| only.clone())
+    }
+
     fn message(&mut self, line: &Line<'_>, text: &str) {
         if text.is_empty() {
             return;
@@ -87,6 +98,9 @@ impl Log {
             Source::Program(name) => name.as_str(),
             _ => "",
         };
+        if program.is_empty() && is_row(text) {
+            return self.body(line, text); // most lines of a long log
+        }
         if let Some(killer) = Killer::of(program, text) {
             return self.by_a_program(line, killer, text);
         }
@@ -204,7 +218,9 @@ impl Log {
         }
         open.group_kill |= text.starts_with("Tasks in /");
         open.foreign = 0;
-        if !(full && is_row(text)) {
+        if is_bare_node(open.last()) && !text.starts_with("Node ") {
+            open.append(text);
+        } else if !(full && is_row(text)) {
             open.push(text);
         }
     }
@@ -214,8 +230,13 @@ impl Log {
         let Some(open) = self.open.get_mut(&line.host) else {
             return;
         };
-        if !line.prefixed && goes_on(open.last(), text) {
+        let broken = !line.prefixed && goes_on(open.last(), text);
+        if broken || is_piece(open.last(), text) {
             open.append(text);
+            return;
+        }
+        if is_bare_node(text) {
+            open.push(text);
             return;
         }
         if text.starts_with("CPU:") || text.contains("Comm:") {

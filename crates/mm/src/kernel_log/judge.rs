@@ -60,6 +60,8 @@ pub struct Judged {
     pub mark: Kib,
     /// What the zone keeps from requests that could use a higher zone.
     pub reserve: Kib,
+    /// The most that it keeps from any request.
+    pub largest_reserve: Kib,
     /// What the allocator owns of it.
     pub managed: Kib,
 }
@@ -149,6 +151,13 @@ fn one(report: &Report, request: &Request, layout: &[ZoneKind], zone: &Zone) -> 
         boost: zone.kib("boost"),
         mark: Kib(gfp.mark(min.0)),
         reserve: reserve(layout, zone, highest).kib(report.page),
+        largest_reserve: zone
+            .reserve
+            .iter()
+            .copied()
+            .max()
+            .unwrap_or_default()
+            .kib(report.page),
         managed: zone
             .items
             .get("managed")

@@ -183,6 +183,27 @@ pub(super) fn goes_on(before: &str, text: &str) -> bool {
     pair || value || limit || first == "=" || reserve()
 }
 
+/// "Node 0" alone: kernels from 4.9 on that lost the marks of continued lines, and the logs that
+/// keep such lines apart, break behind it.
+pub(super) fn is_bare_node(text: &str) -> bool {
+    let node = text.strip_prefix("Node ").and_then(leading_number);
+    node.is_some_and(|(_, rest)| rest.trim_ascii().is_empty())
+}
+
+/// Whether a line is a piece of a list that such a kernel broke: the numbers of a reserve, the
+/// blocks of a zone.
+pub(super) fn is_piece(before: &str, text: &str) -> bool {
+    let digits = |word: &str| word.bytes().all(|byte| byte.is_ascii_digit());
+    if before.starts_with("lowmem_reserve[]") {
+        return text.split(' ').all(digits);
+    }
+    let list = before.ends_with(':') || before.contains("kB (") || before.contains('*');
+    let block = leading_number(text).is_some_and(|(_, rest)| rest.starts_with('*'));
+    let total = text.starts_with("= ") && text.ends_with("kB");
+    let types = text.starts_with('(') && text.len() < 12;
+    list && (block || total || types)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

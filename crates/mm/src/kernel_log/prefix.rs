@@ -130,18 +130,19 @@ impl<'a> Reader<'a> {
         if self.header(dated) {
             return;
         }
-        let found = priority(rest)
-            .map(|rest| (Nanos::ZERO, rest))
-            .or_else(|| raw(rest))
-            .or_else(|| facility(rest).map(|rest| (Nanos::ZERO, rest)))
-            .or_else(|| bracket(rest));
+        let found = match rest.as_bytes().first() {
+            Some(b'<') => priority(rest).map(|rest| (Nanos::ZERO, rest)),
+            Some(b'[') => bracket(rest),
+            Some(b'0'..=b'9') => raw(rest),
+            _ => facility(rest).map(|rest| (Nanos::ZERO, rest)),
+        };
         if let Some((at, rest)) = found {
             self.stamp(at, rest);
-        } else if let Some((at, rest)) = date::leading(rest) {
+        } else if let Some((at, after)) = date::leading(rest) {
             // A comma before the fraction is dmesg's way, which has no host behind it.
-            let date = &self.rest[..self.rest.len() - rest.len()];
+            let date = &rest[..rest.len() - after.len()];
             self.dated = !date.contains(',');
-            self.stamp(at, rest);
+            self.stamp(at, after);
         }
     }
 
@@ -159,6 +160,9 @@ impl<'a> Reader<'a> {
         let rest = self.rest;
         if let Some(message) = rest.strip_prefix("kernel: ") {
             return self.program("", "kernel", message);
+        }
+        if !dated && !self.line.prefixed {
+            return false;
         }
         let Some((host, after)) = rest.split_once(' ') else {
             return false;
@@ -275,7 +279,7 @@ fn facility(text: &str) -> Option<&str> {
     fits.then(|| rest.trim_ascii_start())
 }
 
-/// After "[12345.678901] ", "[  +0.001] ", "[Mon Jan  1 00:00:00 2024] ", "[ T123] " and their like,
+/// After "[12345.678901] ", "[  +0.001] ", "[Mon Jan  1 00:00:00 2024] ", "[ T123] " and the like,
 /// but not after the "[ 1234] " of a table of processes.
 fn bracket(text: &str) -> Option<(Nanos, &str)> {
     let end = super::text::head(text, 64).find(']')?;

@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 
 use super::gfp::Gfp;
 use super::group::Group;
-use super::message::{Kind, kind};
+use super::message::{Kind, is_row, kind};
 use super::nodes::NodeSet;
 use super::prefix::strip;
 use super::tasks::{Killed, Processes};
@@ -54,8 +54,11 @@ pub struct Report {
     pub order: Option<i32>,
     /// The kernel's release.
     pub release: Option<String>,
-    /// The size of a page, by the smallest block of the free lists; 4 KiB where there is none.
+    /// The size of a page, by the smallest block of the free lists, or by what was killed against
+    /// its row of the table; 4 KiB where neither is there.
     pub page: PageSize,
+    /// Whether the report tells the size of a page.
+    pub page_told: bool,
     /// Nodes that the memory policy allows; `None` for all.
     pub nodemask: Option<NodeSet>,
     /// Nodes that the cpuset allows.
@@ -121,6 +124,9 @@ impl Report {
 
     /// Reads a message; whether it tells an event.
     fn line(&mut self, text: &str) -> bool {
+        if is_row(text) {
+            return self.processes.line(text);
+        }
         if let Some(killer) = Killer::of("", text) {
             self.tell(Event::UserSpace(killer), text);
             return true;
@@ -295,7 +301,26 @@ impl Report {
         self.sysrq |= self.order == Some(-1);
         let blocks = self.zones.iter().find_map(|zone| zone.blocks.first());
         let page = blocks.and_then(|block| PageSize::new(block.size.saturating_mul(1024)));
+        let page = page.or_else(|| self.page_by_kill());
+        self.page_told = page.is_some();
         self.page = page.unwrap_or_default();
+    }
+
+    /// The page size by which the killed process's row and the kilobytes of its kill agree, to a
+    /// quarter: between both it may have changed.
+    fn page_by_kill(&self) -> Option<PageSize> {
+        let of = |killed: &Killed| {
+            let mut rows = self.processes.largest.iter();
+            let row = rows.find(|row| row.pid == killed.pid)?;
+            Some((killed.resident()?, row.rss))
+        };
+        let (kib, rss) = self.killed.iter().find_map(of)?;
+        let sizes = [4096, 8192, 16384, 32768, 65536]
+            .into_iter()
+            .filter_map(PageSize::new);
+        let differs = |page: &PageSize| rss.kib(*page).0.abs_diff(kib.0);
+        let mut close = sizes.filter(|page| kib > Kib::ZERO && differs(page) < kib.0 / 4);
+        close.next()
     }
 
     /// Major and minor number of the release.

@@ -88,3 +88,34 @@ fn a_text_without_anything_of_memory_is_no_log() {
         assert!(frames(text).is_empty(), "{text}");
     }
 }
+
+/// Kernels from 4.9 on printed lists in pieces, which journals and syslogs keep as lines.
+#[test]
+fn lists_that_the_kernel_broke_are_put_together() {
+    let pieces = [
+        "Node 0 ",
+        "Normal free:900kB min:1000kB low:1250kB high:1500kB managed:99999kB",
+        "lowmem_reserve[]:",
+        " 0",
+        " 12",
+        "Node 0 ",
+        "Normal: ",
+        "2*4kB ",
+        "(UM) ",
+        "0*8kB ",
+        "= 8kB",
+        "5 total pagecache pages",
+    ];
+    let lines = pieces.map(|piece| alloc::format!("Jan  1 00:00:00 a kernel: {piece}\n"));
+    let head = "x: page allocation failure: order:1, mode:0x14000c0(GFP_KERNEL)\n";
+    let frames = frames(&[head, &lines.concat()].concat());
+    assert_eq!(frames.len(), 1);
+    let report = Report::parse(&frames[0].files[PATH]).expect("a report");
+    let zone = &report.zones[0];
+    assert_eq!(zone.reserve, [0, 12].map(crate::units::Pages));
+    assert_eq!(
+        (zone.blocks.len(), zone.blocks[0].types.as_str()),
+        (2, "UM")
+    );
+    assert_eq!(report.page_cache, Some(crate::units::Pages(5)));
+}

@@ -39,6 +39,8 @@ pub(crate) struct KernelLog {
     swap_total_bytes: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     swap_free_bytes: Option<u64>,
+    /// Whether the report tells the size of a page; else 4 KiB are assumed.
+    page_told: bool,
     process_count: u64,
     processes_resident_bytes: u64,
     processes: Vec<Row>,
@@ -146,6 +148,7 @@ impl KernelLog {
             holders: parts(&holders),
             swap_total_bytes: report.swap.map(|swap| swap.bytes().0),
             swap_free_bytes: report.swap_free.map(|free| free.bytes().0),
+            page_told: report.page_told,
             process_count: report.processes.count,
             processes_resident_bytes: report.processes.rss.bytes(report.page).0,
             processes: rows.map(|process| Row::of(report, process)).collect(),
@@ -169,6 +172,9 @@ impl KernelLog {
     }
 
     fn write_request(&self, page: &mut Page) {
+        if self.message.is_empty() {
+            return;
+        }
         page.heading("The message");
         page.paragraph(2, &self.message);
         let Some(request) = &self.request else { return };
@@ -180,10 +186,11 @@ impl KernelLog {
             true => "movable",
             false => "not movable",
         };
-        let about = format!(
-            "{wait}, {movable}, served by {} and below",
-            request.highest_zone
-        );
+        let zones = match request.highest_zone {
+            "DMA" => "DMA alone".to_owned(),
+            zone => format!("{zone} and below"),
+        };
+        let about = format!("{wait}, is {movable}, and is served by {zones}");
         page.paragraph(2, &format!("The request {about}."));
         if let Some(releases) = request.gfp_table {
             let text = format!(
@@ -239,12 +246,20 @@ impl KernelLog {
                 row.name,
             ));
         }
-        let text = format!(
-            "{} processes have {} resident together; pages that several share count in each.",
-            self.process_count,
-            Bytes(self.processes_resident_bytes)
-        );
-        page.paragraph(2, &text);
+        if self.process_count > 1 {
+            let text = format!(
+                "{} resident in all {} processes; pages that several share count in each.",
+                Bytes(self.processes_resident_bytes),
+                self.process_count,
+            );
+            page.paragraph(2, &text);
+        }
+        if !self.page_told {
+            page.paragraph(
+                2,
+                "The report does not tell the size of a page: 4 KiB are assumed.",
+            );
+        }
     }
 
     fn write_settings(&self, page: &mut Page) {

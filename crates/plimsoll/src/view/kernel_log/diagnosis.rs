@@ -40,10 +40,13 @@ pub(super) fn sentences(
 /// Whose kill or refusal it was.
 fn first(report: &Report, cause: &Cause) -> String {
     let victim = words::victim(report);
-    let killed = match (&victim, report.no_victim || report.panicked) {
-        (_, true) => "The kernel found nothing that it may kill, or panicked".to_owned(),
-        (Some(victim), _) => format!("The kernel killed {victim}"),
-        (None, _) => "The kernel's OOM killer ran (its victim is not in this log)".to_owned(),
+    let killed = match &victim {
+        _ if report.no_victim => "The kernel found nothing that it may kill".to_owned(),
+        _ if report.panicked => {
+            "The kernel panicked in place of a kill (vm.panic_on_oom, or none left)".to_owned()
+        }
+        Some(victim) => format!("The kernel killed {victim}"),
+        None => "The kernel's OOM killer ran (its victim is not in this log)".to_owned(),
     };
     let task = match report.task.as_str() {
         "" => "a task",
@@ -93,8 +96,8 @@ fn bounds(report: &Report) -> String {
         .map(|name| format!(" of cpuset {name}"))
         .unwrap_or_default();
     match (&report.nodemask, &report.mems_allowed) {
-        (Some(nodes), _) => format!("the nodes {nodes} of its memory policy"),
-        (None, Some(nodes)) => format!("the nodes {nodes}{of}"),
+        (Some(nodes), _) => format!("nodes {nodes} of its memory policy"),
+        (None, Some(nodes)) => format!("nodes {nodes}{of}"),
         (None, None) => "the nodes that it may use".to_owned(),
     }
 }
@@ -115,23 +118,29 @@ fn unknown(report: &Report, killed: &str) -> String {
 fn machine(report: &Report, cause: &Cause, killed: &str, task: &str) -> String {
     let amount = words::amount(cause.order);
     let flags = words::flags(report);
+    let atomic = report.gfp.as_ref().is_some_and(Gfp::is_atomic);
+    let kept = match report.event {
+        Event::AllocationFailure if cause.is_costly() => {
+            ": above order 3 the kernel gives up rather than kill"
+        }
+        Event::AllocationFailure if atomic => {
+            ": the request may not wait for reclaim, and its caller has to cope"
+        }
+        _ => "",
+    };
+    let lack = match cause.refusals.first() {
+        Some(Refusal::Fragmented) => ", and no zone that may serve it had such a piece",
+        Some(Refusal::Unseen) => "",
+        _ => ", and no zone that may serve it had enough",
+    };
     match report.event {
-        Event::AllocationFailure if cause.is_costly() => format!(
-            "{task} got no {amount}, {flags}; \
-            nothing was killed: above order 3 the kernel gives up rather than kill."
-        ),
-        Event::AllocationFailure if report.gfp.as_ref().is_some_and(Gfp::is_atomic) => format!(
-            "{task} got no {amount}, {flags}; nothing was killed: the request may not wait for \
-            reclaim, and its caller has to cope."
-        ),
-        Event::AllocationFailure => format!("{task} got no {amount}, {flags}; nothing was killed."),
+        Event::AllocationFailure => {
+            format!("{task} did not get {amount}, {flags}; nothing was killed{kept}.")
+        }
         Event::AllocationStall => {
             format!("{task} waits for {amount}, {flags}; nothing was killed.")
         }
-        _ => format!(
-            "{killed}: {task} asked for {amount}, {flags}, and no zone that may serve \
-            it had enough."
-        ),
+        _ => format!("{killed}: {task} asked for {amount}, {flags}{lack}."),
     }
 }
 
@@ -140,6 +149,9 @@ fn not_the_kernel(report: &Report) -> String {
         Event::UserSpace(Killer::Exit137) => "Exit code 137 or signal 9 is a SIGKILL, and anyone \
             may send one: an operator, a stop that timed out, the OOM killer. It is no evidence of \
             an OOM kill."
+            .to_owned(),
+        Event::UserSpace(Killer::Kubelet) => "A kubelet evicted, not the kernel: by its own \
+            threshold for memory, before the kernel had to kill."
             .to_owned(),
         Event::UserSpace(killer) => {
             format!(
@@ -249,7 +261,7 @@ fn content(group: &Group) -> Option<String> {
     ];
     let mut parts: Vec<_> = parts
         .iter()
-        .filter_map(|(name, bytes)| Some((name, (*bytes)?)))
+        .filter_map(|(name, bytes)| Some((name, (*bytes).filter(|&bytes| bytes > Bytes::ZERO)?)))
         .collect();
     parts.sort_by_key(|(_, bytes)| core::cmp::Reverse(*bytes));
     let words: Vec<String> = parts
@@ -288,7 +300,8 @@ fn of_zones(report: &Report, cause: &Cause) -> Vec<String> {
         sentences.push(reason(report, cause, main));
     }
     let boost = beside.clone().find(|refusal| *refusal == Refusal::Boost);
-    let other = beside.filter(|refusal| !matches!(refusal, Refusal::Shortage | Refusal::Boost));
+    let usual = [Refusal::Shortage, Refusal::Boost, Refusal::Reserve];
+    let other = beside.filter(|refusal| !usual.contains(refusal));
     let second = boost.or_else(|| other.into_iter().next());
     sentences.extend(second.map(|refusal| reason(report, cause, refusal)));
     sentences

@@ -11,6 +11,10 @@ use crate::view::page::Page;
 /// Events that are listed as text; the JSON has all.
 const LISTED: usize = 20;
 
+/// Characters of a message that are kept, and those that are shown in the list.
+const MESSAGE: usize = 200;
+const SHOWN: usize = 48;
+
 /// From here on a time is counted from 1970 and not from boot: 31 years.
 const OF_DATES: u64 = 1_000_000_000_000_000_000;
 
@@ -24,6 +28,7 @@ pub(crate) struct Event {
     refusals: Vec<&'static str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     victim: Option<String>,
+    message: String,
     #[serde(skip)]
     group: String,
 }
@@ -37,22 +42,29 @@ pub(crate) fn events(capture: &Capture) -> Vec<Event> {
     capture.frames.iter().filter_map(Event::of).collect()
 }
 
-/// The event that is shown where none is named: the last kill of the kernel, else the last.
+/// The event that is shown where none is named: the last of those that tell most.
 pub(crate) fn shown(capture: &Capture) -> Option<&Frame> {
-    let events = || {
-        capture
-            .frames
-            .iter()
-            .rev()
-            .filter(|frame| frame.file(PATH).is_some())
-    };
-    let is_kill = |frame: &&Frame| {
-        frame
-            .label
-            .as_deref()
-            .is_some_and(|label| label.starts_with("oom-"))
-    };
-    events().find(is_kill).or_else(|| events().next())
+    let events = capture
+        .frames
+        .iter()
+        .filter(|frame| frame.file(PATH).is_some());
+    events.max_by_key(|frame| telling(frame))
+}
+
+/// How much the kind of an event tells, by its label; a kill of the kernel's most.
+fn telling(frame: &Frame) -> usize {
+    const KINDS: [&str; 5] = [
+        "exit-137",
+        "overcommit",
+        "user-space-kill",
+        "allocation",
+        "oom",
+    ];
+    let label = frame.label.as_deref().unwrap_or_default();
+    KINDS
+        .iter()
+        .position(|kind| label.starts_with(kind))
+        .map_or(0, |at| at + 1)
 }
 
 /// Writes the list.
@@ -90,12 +102,15 @@ impl Event {
             whose: words::whose(cause.whose),
             refusals: cause.refusals.iter().copied().map(words::refusal).collect(),
             victim: words::victim(&report),
+            message: report.head.chars().take(MESSAGE).collect(),
             group: group(&report.group),
         })
     }
 
     fn words(&self) -> String {
-        let victim = self.victim.as_deref().unwrap_or("no victim");
+        let Some(victim) = &self.victim else {
+            return self.message.chars().take(SHOWN).collect();
+        };
         let group = match self.whose {
             "control_group" => format!(" {}", self.group),
             _ => String::new(),

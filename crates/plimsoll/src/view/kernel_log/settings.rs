@@ -83,8 +83,13 @@ impl Settings {
     }
 
     fn of_zones(&mut self, report: &Report, cause: &Cause, holders: &Holders) {
-        for refusal in &cause.refusals {
-            self.of_refusal(*refusal, report, cause);
+        // What a running kernel can be told comes first.
+        let main = cause.refusals.first() == Some(&Refusal::Reserve);
+        let mut refusals = cause.refusals.clone();
+        refusals.retain(|refusal| main || *refusal != Refusal::Reserve);
+        refusals.sort_by_key(|refusal| *refusal != Refusal::Boost);
+        for refusal in refusals {
+            self.of_refusal(refusal, report, cause);
         }
         let atomic = report.gfp.as_ref().is_some_and(Gfp::is_atomic);
         let fragmented = cause.refusals.first() == Some(&Refusal::Fragmented);

@@ -84,7 +84,7 @@ fn free_cma_and_boost_are_told_with_their_numbers() {
         "5520 kB count, below the min mark of 10428 kB",
         "10428 kB, 7216 kB are boost",
         "without it 3212 kB, and 5520 kB would be enough",
-        "of 767 MiB swap 767 MiB are free",
+        "767 MiB of 767 MiB swap are free",
     ] {
         let lower = diagnosis.to_lowercase();
         assert!(lower.contains(&part.to_lowercase()), "{part}: {diagnosis}");

@@ -118,8 +118,12 @@ pub(super) fn zone_extras(judged: &Judged) -> String {
     say(judged.boost, "of the marks are boost");
     say(
         judged.reserve,
-        "more must stay for requests that cannot use a higher zone",
+        "more must stay: the request could use a higher zone (lowmem reserve)",
     );
+    if judged.reserve == Kib::ZERO {
+        let words = "more must stay for a request that could use a higher zone";
+        say(judged.largest_reserve, words);
+    }
     if judged.mark != judged.min {
         say(judged.mark, "of the min mark hold for this request");
     }
@@ -175,7 +179,7 @@ pub(super) fn swap(report: &Report) -> Option<String> {
     Some(match (total, free) {
         (Kib::ZERO, _) => "there is no swap".to_owned(),
         (total, free) if is_full(total, free) => format!("swap is full ({total})"),
-        (total, free) => format!("of {total} swap {free} are free"),
+        (total, free) => format!("{free} of {total} swap are free"),
     })
 }
 
