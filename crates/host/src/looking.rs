@@ -319,6 +319,12 @@ pub fn may_read(path: &str) -> bool {
     readable(path).is_some()
 }
 
+/// Whether this file has something to say: it may be read, or acts when it is read.
+#[must_use]
+pub fn is_known(path: &str) -> bool {
+    may_read(path) || ACTING.iter().any(|acting| acting.path == path)
+}
+
 /// The row that lets this file be read.
 #[must_use]
 pub fn readable(path: &str) -> Option<&'static Readable> {

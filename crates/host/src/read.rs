@@ -189,8 +189,7 @@ impl<'a> Reading<'a> {
     fn directory(&mut self, directory: &str) {
         for name in self.root.names(directory) {
             let path = format!("{directory}/{name}");
-            let known = looking::may_read(&path) || looking::acts(&path, "").is_some();
-            if known && self.root.is_file(&path) {
+            if looking::is_known(&path) && self.root.is_file(&path) {
                 self.try_file(&path);
             }
         }
@@ -198,9 +197,10 @@ impl<'a> Reading<'a> {
 
     /// Every tunable of the catalogue that no directory had.
     fn tunables(&mut self) {
-        for tunable in mm::catalogue::all() {
-            if !self.frame.files.contains_key(tunable.path) {
-                self.try_file(tunable.path);
+        let paths = mm::catalogue::all().map(|tunable| tunable.path);
+        for path in paths.filter(|path| looking::is_known(path)) {
+            if !self.frame.files.contains_key(path) {
+                self.try_file(path);
             }
         }
     }

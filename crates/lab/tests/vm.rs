@@ -3,6 +3,9 @@
 //! `PLIMSOLL_VM` says what to do where a VM cannot be had: `required` fails, `auto` (the default)
 //! prints `skipped: WHY`, `off` does not try.
 
+#[path = "vm/looking.rs"]
+mod looking;
+
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::OnceLock;
