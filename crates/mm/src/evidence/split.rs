@@ -82,6 +82,11 @@ impl Splitter {
         if line.trim().is_empty() {
             return self.blank();
         }
+        if !self.is_configuration_open()
+            && let Some(value) = lines::value(line)
+        {
+            return self.value(value, number);
+        }
         if !self.belongs(line)
             && let Some(heading) = heading::of(line)
         {
@@ -94,9 +99,6 @@ impl Splitter {
         }
         if self.is_configuration_open() {
             return self.push(line);
-        }
-        if let Some(value) = lines::value(line) {
-            return self.value(value, number);
         }
         if self.open.as_ref().is_some_and(|open| open.by_names) {
             self.close();
