@@ -308,7 +308,7 @@ _plimsoll() {
             return 0
             ;;
         plimsoll__subcmd__inspect)
-            opts="-h --from --at --save --interval --watch --json --check --charset --help"
+            opts="-h --from --at --kernel --page-size --cpus --save --redact --interval --watch --json --check --charset --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -319,6 +319,18 @@ _plimsoll() {
                     return 0
                     ;;
                 --at)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --kernel)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --page-size)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --cpus)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

@@ -38,10 +38,8 @@ pub(crate) struct Compare {
 #[derive(Debug, Serialize)]
 struct Words {
     name: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    before: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    after: Option<String>,
+    before: String,
+    after: String,
 }
 
 /// An amount that is another one.
@@ -113,8 +111,7 @@ impl Compare {
         }
         page.heading("Settings");
         for setting in &self.settings {
-            let word = |value: &Option<String>| value.clone().unwrap_or("(not given)".to_owned());
-            let change = format!("{} -> {}", word(&setting.before), word(&setting.after));
+            let change = format!("{} -> {}", setting.before, setting.after);
             page.paragraph(2, &format!("{}: {change}", setting.name));
         }
     }
@@ -156,17 +153,24 @@ fn more(rows: usize, page: &mut Page) {
     }
 }
 
+/// Values that both give and that differ: what one does not give may be the same there.
 fn settings(first: &Snapshot, second: &Snapshot) -> Vec<Words> {
-    let words = |name: &str, before: Option<&str>, after: Option<&str>| Words {
-        name: name.to_owned(),
-        before: before.map(str::to_owned),
-        after: after.map(str::to_owned),
+    let words = |name: &str, before: Option<&str>, after: Option<&str>| {
+        let (before, after) = (before?.to_owned(), after?.to_owned());
+        (before != after).then(|| Words {
+            name: name.to_owned(),
+            before,
+            after,
+        })
     };
-    let (old, new) = (first.release.as_deref(), second.release.as_deref());
-    let kernel = (old != new).then(|| words("kernel", old, new));
+    let kernel = words(
+        "kernel",
+        first.release.as_deref(),
+        second.release.as_deref(),
+    );
     let all = mm::catalogue::all().filter_map(|tunable| {
         let (before, after) = (first.tunable(tunable.name), second.tunable(tunable.name));
-        (before != after).then(|| words(tunable.name, before, after))
+        words(tunable.name, before, after)
     });
     kernel.into_iter().chain(all).collect()
 }
