@@ -116,7 +116,7 @@ impl Splitter {
     /// Whether the open file is a text of configuration, which only a heading ends.
     fn is_configuration_open(&self) -> bool {
         let open = self.open.as_ref();
-        open.is_some_and(|open| path::is_configuration(&open.piece.path))
+        open.is_some_and(|open| !open.by_names && path::is_configuration(&open.piece.path))
     }
 
     /// Whether a line that may look like a heading belongs to the open file.
