@@ -35,8 +35,11 @@ complete -c plimsoll -n "__fish_plimsoll_needs_command" -f -a "calibrate" -d 'Me
 complete -c plimsoll -n "__fish_plimsoll_needs_command" -f -a "fidelity" -d 'Compare the model with every recorded kernel, study by study, and list what it misses'
 complete -c plimsoll -n "__fish_plimsoll_needs_command" -f -a "replay" -d 'Replay a trace of accesses through the kernel\'s LRU and print its miss ratio'
 complete -c plimsoll -n "__fish_plimsoll_needs_command" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
-complete -c plimsoll -n "__fish_plimsoll_using_subcommand inspect" -l from -d 'Show a saved capture, or the capture in the record of a run, in place of this machine' -r -F
+complete -c plimsoll -n "__fish_plimsoll_using_subcommand inspect" -l from -d 'Show a saved capture: what EVIDENCE does' -r -F
 complete -c plimsoll -n "__fish_plimsoll_using_subcommand inspect" -l at -d 'Show the snapshot of this name [default: the last that has one]' -r
+complete -c plimsoll -n "__fish_plimsoll_using_subcommand inspect" -l kernel -d 'The kernel of the evidence, where it does not say: what uname -r prints' -r
+complete -c plimsoll -n "__fish_plimsoll_using_subcommand inspect" -l page-size -d 'Its page size in bytes, or as in 64K, where it does not say' -r
+complete -c plimsoll -n "__fish_plimsoll_using_subcommand inspect" -l cpus -d 'Its number of CPUs, where it does not say' -r
 complete -c plimsoll -n "__fish_plimsoll_using_subcommand inspect" -l save -d 'Save what was read as a capture, for --from, a bug report or a colleague' -r -F
 complete -c plimsoll -n "__fish_plimsoll_using_subcommand inspect" -l interval -d 'Seconds over which rates are taken; 0 takes none' -r
 complete -c plimsoll -n "__fish_plimsoll_using_subcommand inspect" -l section -d 'Show these sections alone [default: all, the diagnosis first]' -r -f -a "diagnosis\t'What is wrong, worst first'
@@ -57,6 +60,7 @@ check\t'Our numbers against the kernel\'s'
 unreadable\t'What could not be read'"
 complete -c plimsoll -n "__fish_plimsoll_using_subcommand inspect" -l charset -d 'Draw with these characters [default: what the locale says]' -r -f -a "unicode\t'Box-drawing characters and arrows'
 ascii\t'Seven bits'"
+complete -c plimsoll -n "__fish_plimsoll_using_subcommand inspect" -l redact -d 'Save it without command lines and the names of processes, control groups, hosts and files'
 complete -c plimsoll -n "__fish_plimsoll_using_subcommand inspect" -l watch -d 'Show the state again after every interval, until interrupted'
 complete -c plimsoll -n "__fish_plimsoll_using_subcommand inspect" -l brief -d 'Show the diagnosis alone'
 complete -c plimsoll -n "__fish_plimsoll_using_subcommand inspect" -l quiet -d 'Show nothing: the exit code of --check answers'

@@ -5,6 +5,7 @@
 mod bench;
 mod binary;
 mod docs;
+mod fuzz_evidence;
 mod packages;
 mod process;
 mod records;
@@ -49,6 +50,11 @@ const COMMANDS: &[Command] = &[
         name: "score",
         about: "compare the model with the committed records and write records/score.toml",
         run: score::run,
+    },
+    Command {
+        name: "fuzz-evidence",
+        about: "damaged evidence, 100000 inputs a kind (--inputs N, --seconds S a kind)",
+        run: fuzz_evidence::run,
     },
     Command {
         name: "bench",

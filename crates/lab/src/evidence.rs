@@ -67,18 +67,22 @@ pub enum EvidenceError {
 /// # Errors
 /// It cannot be read, or nothing in it is known.
 pub fn read(path: &Path) -> Result<Found, EvidenceError> {
+    if path == Path::new("-") {
+        return read_stream(io::stdin().lock(), "standard input");
+    }
     let mut intake = Intake::default();
-    let name = match path.to_str() {
-        Some("-") => {
-            intake.stream(io::stdin().lock(), "standard input")?;
-            "standard input".to_owned()
-        }
-        _ => {
-            intake.path(path)?;
-            path.display().to_string()
-        }
-    };
-    intake.found(name)
+    intake.path(path)?;
+    intake.found(path.display().to_string())
+}
+
+/// Reads a piece of evidence from a stream; its name says what its lines do not.
+///
+/// # Errors
+/// As for [`read`].
+pub fn read_stream(stream: impl Read, name: &str) -> Result<Found, EvidenceError> {
+    let mut intake = Intake::default();
+    intake.stream(stream, name)?;
+    intake.found(name.to_owned())
 }
 
 /// What was read so far.

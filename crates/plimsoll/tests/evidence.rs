@@ -142,18 +142,52 @@ fn tables_and_logs_are_named_for_what_they_are() {
 
 #[test]
 fn compressed_archives_say_what_the_tar_says() {
-    let folder = tempfile::tempdir().expect("a folder");
     let whole = shown(&[text(&fixture("sosreport.tar"))]);
-    for (tool, end) in [("gzip", "gz"), ("xz", "xz"), ("zstd", "zst")] {
-        let tar = fs::File::open(fixture("sosreport.tar")).expect("the tar");
-        let packed = Command::new(tool).arg("-c").stdin(tar).output();
-        let Ok(packed) = packed else {
-            println!("skipped: {end}: no {tool} here");
-            continue;
-        };
-        let path = put(&folder, &format!("report.tar.{end}"), packed.stdout);
+    for end in ["gz", "xz", "zst"] {
+        let path = fixture(&format!("sosreport.tar.{end}"));
         assert_eq!(shown(&[text(&path)]), whole, "{end}");
     }
+}
+
+#[test]
+fn what_people_paste_beside_kernel_files_is_taken_from_one_mail() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let saved = folder.path().join("saved.txt");
+    let shown = json(&[text(&fixture("beside.txt")), "--save", text(&saved)]);
+    assert_eq!(
+        shown["memory"]["total_bytes"],
+        16_303_428_u64 * 1024,
+        "{shown}"
+    );
+    assert_eq!(shown["machine"]["kernel"], "5.15.0-91-generic");
+    let capture = fs::read_to_string(saved).expect("the capture");
+    for path in [
+        "proc/sys/vm/swappiness 3\n60\n",
+        "sys/kernel/mm/transparent_hugepage/enabled 23\n",
+        "proc/pressure/memory ",
+        "proc/swaps ",
+        "proc/vmstat ",
+        "plimsoll/tools/free ",
+        "plimsoll/tools/ps ",
+        "plimsoll/tools/slabtop ",
+        "proc/812/smaps_rollup ",
+        "etc/sysctl.conf ",
+        "plimsoll/facts 15\npage_size\t4096\n",
+        "plimsoll/unreadable ",
+    ] {
+        assert!(
+            capture.contains(&format!("\n= {path}")),
+            "{path}: {capture}"
+        );
+    }
+    let passed: Vec<&str> = shown["evidence"][0]["passed_over"]
+        .as_array()
+        .expect("prose")
+        .iter()
+        .filter_map(Value::as_str)
+        .collect();
+    assert!(passed[0].starts_with("line 1: \"Hi, here is"), "{passed:?}");
+    assert!(passed.len() <= 6, "{passed:?}");
 }
 
 #[test]
@@ -163,4 +197,216 @@ fn a_file_of_another_kernel_takes_its_facts_from_flags() {
     let shown = json(&[&flags[..], &[text(&evidence)]].concat());
     assert_eq!(shown["machine"]["kernel"], "5.15.0");
     assert_eq!(shown["machine"]["page_size"], 65536);
+}
+
+#[test]
+fn what_collects_a_machine_reads_nothing_that_acts_and_is_understood() {
+    let guide = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/inspect.md");
+    let guide = fs::read_to_string(guide).expect("the guide");
+    let lines = guide.lines();
+    let line = lines
+        .clone()
+        .find(|line| line.contains("> machine.txt"))
+        .expect("the line");
+    let folder = tempfile::tempdir().expect("a folder");
+    for name in [
+        "lowmem_reserve_ratio",
+        "drop_caches",
+        "compact_memory",
+        "stat_refresh",
+    ] {
+        put(&folder, &format!("proc/sys/vm/{name}"), "trap\n");
+    }
+    put(&folder, "proc/sys/vm/swappiness", "60\n");
+    put(&folder, "proc/meminfo", "MemTotal: 8 kB\nMemFree: 4 kB\n");
+    let script = line.replace("cd /;", "cd .;");
+    let shell = Command::new("sh")
+        .arg("-c")
+        .arg(script)
+        .current_dir(folder.path())
+        .status();
+    assert!(shell.expect("a shell").success());
+    let machine = folder.path().join("machine.txt");
+    assert!(
+        !fs::read_to_string(&machine)
+            .expect("it wrote")
+            .contains("trap")
+    );
+    let shown = json(&[text(&machine)]);
+    assert_eq!(shown["memory"]["total_bytes"], 8192, "{shown}");
+    let read = shown["evidence"][0]["read"]
+        .as_str()
+        .expect("what was read");
+    assert_eq!(read, "meminfo, setting, page_size, cpus", "{shown}");
+}
+
+#[test]
+fn two_with_the_same_file_are_compared() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let before =
+        "MemTotal: 80 kB\nMemFree: 40 kB\nvm.swappiness = 60\nnr_free_pages 10\npgfault 100\n";
+    let after = before
+        .replace("40 kB", "16 kB")
+        .replace("= 60", "= 10")
+        .replace("100", "150");
+    let (before, after) = (put(&folder, "a.txt", before), put(&folder, "b.txt", &after));
+    let changed = json(&[text(&before), text(&after)]);
+    assert_eq!(changed["schema"], "plimsoll-compare");
+    assert_eq!(changed["settings"][0]["after"], "10");
+    assert_eq!(changed["meminfo"][0]["before_bytes"], 40 * 1024);
+    assert_eq!(changed["counters"][0]["grown"], 50, "{changed}");
+    let back = json(&[text(&after), text(&before)]);
+    assert_eq!(back["counters"].as_array().map(Vec::len), Some(0));
+    assert!(
+        back["counters_apart"]
+            .as_str()
+            .expect("why")
+            .contains("pgfault is lower"),
+        "{back}"
+    );
+}
+
+#[test]
+fn a_folder_of_captures_is_a_series_in_order_of_time() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let capture = |at: u64, faults: u64| {
+        let vmstat = format!("nr_free_pages 5\npgmajfault {faults}\n");
+        let length = vmstat.len();
+        format!(
+            "plimsoll-capture 1\n@ {at}\n= proc/meminfo 15\nMemTotal: 8 kB\n\n= proc/vmstat {length}\n{vmstat}\n"
+        )
+    };
+    put(&folder, "a-later.txt", capture(3_000_000_000, 30));
+    put(&folder, "b-first.txt", capture(1_000_000_000, 10));
+    let shown = json(&[text(folder.path())]);
+    assert_eq!(shown["reclaim"]["seconds"], 2.0, "{shown}");
+    assert_eq!(shown["machine"]["at_nanoseconds"], 3_000_000_000_u64);
+}
+
+#[test]
+fn an_archive_that_expands_without_end_is_refused_and_one_that_breaks_off_is_read() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let zeros = Command::new("sh")
+        .arg("-c")
+        .arg("head -c 300000000 /dev/zero | tr '\\0' 'x' | gzip -1")
+        .output();
+    let bomb = put(&folder, "bomb.gz", zeros.expect("a shell").stdout);
+    let output = command(&[text(&bomb)]).output().expect("the binary runs");
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{stderr}");
+    assert!(
+        stderr.contains("longer than any evidence") && stderr.lines().count() == 1,
+        "{stderr}"
+    );
+    let tar = fs::read(fixture("sosreport.tar")).expect("the tar");
+    let cut = put(&folder, "cut.tar", &tar[..tar.len() / 2]);
+    let shown = json(&[text(&cut)]);
+    assert_eq!(
+        shown["memory"]["total_bytes"],
+        8_164_548_u64 * 1024,
+        "{shown}"
+    );
+    assert!(
+        shown["evidence"].to_string().contains("breaks off"),
+        "{shown}"
+    );
+}
+
+#[test]
+fn a_name_that_leads_out_of_an_archive_writes_nothing() {
+    let folder = tempfile::tempdir().expect("a folder");
+    put(
+        &folder,
+        "in/proc/meminfo",
+        "MemTotal: 8 kB\nMemFree: 4 kB\n",
+    );
+    let tar = Command::new("tar")
+        .args([
+            "-cPf",
+            "../out.tar",
+            "--transform",
+            "s,^,../../evil/,",
+            "proc/meminfo",
+        ])
+        .current_dir(folder.path().join("in"))
+        .status();
+    assert!(tar.expect("tar runs").success());
+    let shown = json(&[text(&folder.path().join("out.tar"))]);
+    assert_eq!(shown["memory"]["total_bytes"], 8192, "{shown}");
+    assert_eq!(fs::read_dir(folder.path()).expect("a folder").count(), 2);
+}
+
+#[test]
+fn links_and_pipes_in_a_folder_are_not_followed() {
+    let folder = tempfile::tempdir().expect("a folder");
+    put(&folder, "proc/meminfo", "MemTotal: 8 kB\nMemFree: 4 kB\n");
+    std::os::unix::fs::symlink(folder.path(), folder.path().join("loop")).expect("a link");
+    let pipe = Command::new("mkfifo")
+        .arg(folder.path().join("proc/vmstat"))
+        .status();
+    assert!(pipe.expect("mkfifo runs").success());
+    assert_eq!(json(&[text(folder.path())])["memory"]["total_bytes"], 8192);
+}
+
+#[test]
+fn two_machines_in_a_folder_stay_apart() {
+    let folder = tempfile::tempdir().expect("a folder");
+    put(
+        &folder,
+        "one/proc/meminfo",
+        "MemTotal: 8 kB\nMemFree: 4 kB\n",
+    );
+    put(
+        &folder,
+        "two/proc/meminfo",
+        "MemTotal: 16 kB\nMemFree: 4 kB\n",
+    );
+    let folder = text(folder.path());
+    let total = |at: &str| json(&["--at", at, folder])["memory"]["total_bytes"].clone();
+    assert_eq!((total("one"), total("two")), (8192.into(), 16384.into()));
+}
+
+#[test]
+fn the_machines_own_proc_is_not_walked() {
+    let output = command(&["/proc"]).output().expect("the binary runs");
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{stderr}");
+    assert!(stderr.contains("this machine's own /proc"), "{stderr}");
+}
+
+#[test]
+fn a_redacted_capture_has_no_name_of_the_evidence() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let tree = folder.path().join("acmehost");
+    put(
+        &folder,
+        "acmehost/proc/meminfo",
+        "MemTotal: 8 kB\nMemFree: 4 kB\n",
+    );
+    put(
+        &folder,
+        "acmehost/proc/cmdline",
+        "root=/dev/mapper/acmevg\n",
+    );
+    put(
+        &folder,
+        "acmehost/sys/fs/cgroup/payroll.slice/memory.current",
+        "4096\n",
+    );
+    put(
+        &folder,
+        "acmehost/ps.txt",
+        "USER PID %MEM RSS COMMAND\nbob 1 0.1 4 ledgerd --key x\n",
+    );
+    let saved = folder.path().join("saved.txt");
+    let arguments = [text(&tree), "--save", text(&saved), "--redact"];
+    done(command(&arguments).output().expect("the binary runs"));
+    let saved = fs::read_to_string(&saved).expect("the capture");
+    for name in ["acme", "payroll", "bob", "ledgerd", "key"] {
+        assert!(!saved.contains(name), "{name}: {saved}");
+    }
+    assert!(
+        saved.contains("group-1/memory.current") && saved.contains("process-1"),
+        "{saved}"
+    );
 }

@@ -21,17 +21,15 @@ pub(super) fn read(
     depth: usize,
 ) -> Result<(), EvidenceError> {
     let mut archive = tar::Archive::new(reader);
-    let mut members = 0;
-    for entry in archive.entries()?.take(MOST) {
+    for (entry, before) in archive.entries()?.take(MOST).zip(0_usize..) {
         let entry = match entry {
             Ok(entry) => entry,
-            Err(error) if members > 0 => {
+            Err(error) if before > 0 => {
                 intake.breaks_off(&error);
                 return Ok(());
             }
             Err(error) => return Err(error.into()),
         };
-        members += 1;
         if !entry.header().entry_type().is_file() {
             continue;
         }

@@ -16,7 +16,7 @@ const MOST: usize = 200_000;
 const SNIFFED: u64 = 16 << 10;
 
 /// File systems that the kernel makes, by their magic number (`statfs(2)`).
-const LIVE: [(i64, &str); 6] = [
+const LIVE: [(rustix::fs::FsWord, &str); 6] = [
     (0x9fa0, "/proc"),
     (0x6265_6572, "/sys"),
     (0x6367_7270, "control groups"),
@@ -110,7 +110,7 @@ pub(super) fn tree_of(name: &str) -> &str {
 /// The file system of the kernel that a path lies on.
 pub(super) fn is_live(path: &Path) -> Option<&'static str> {
     let kind = rustix::fs::statfs(path).ok()?.f_type;
-    let live = LIVE.iter().find(|(magic, _)| *magic == i64::from(kind));
+    let live = LIVE.iter().find(|(magic, _)| *magic == kind);
     live.map(|(_, what)| *what)
 }
 

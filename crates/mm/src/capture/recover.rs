@@ -154,10 +154,11 @@ impl<'a> Reader<'a> {
 
     /// The file's raw text; the rest begins at the next header.
     fn take(&mut self, path: &str, length: usize) -> &'a str {
-        let exact = self
-            .rest
-            .get(..length)
-            .filter(|_| is_end(&self.rest[length..]));
+        let exact = self.rest.get(..length).filter(|text| {
+            let rest = &self.rest[length..];
+            // A CR before a newline is one line's end.
+            is_end(rest) && !(text.ends_with('\r') && rest.starts_with('\n'))
+        });
         let text = exact.or_else(|| without_crs(self.rest, length));
         let (text, fault) = match text {
             Some(text) => (text, None),
@@ -220,7 +221,9 @@ fn is_end(rest: &str) -> bool {
     let Some(behind) = rest.strip_prefix('\n') else {
         return rest.is_empty();
     };
-    behind.trim_end_matches(['\n', '\r', '\0']).is_empty() || is_header(behind)
+    // The last header may be cut off.
+    let cut = !behind.contains('\n') && behind.starts_with(['=', '@']);
+    cut || behind.trim_end_matches(['\n', '\r', '\0']).is_empty() || is_header(behind)
 }
 
 fn is_header(text: &str) -> bool {
@@ -254,7 +257,7 @@ mod tests {
     use alloc::format;
     use alloc::string::ToString;
 
-    const PLAIN: &str = "plimsoll-capture 1\n@ 5 idle\n= proc/meminfo 32\n\
+    const PLAIN: &str = "plimsoll-capture 1\n@ 5 idle\n= proc/meminfo 31\n\
         MemTotal: 80 kB\nMemFree: 10 kB\n\n= proc/sys/vm/min_free_kbytes 5\n1227\n\n";
 
     fn plain() -> Capture {
@@ -276,7 +279,7 @@ mod tests {
         let all = PLAIN.replace('\n', "\r\n");
         assert_eq!(recovered(&all).capture, plain());
         let counted = all
-            .replace("meminfo 32", "meminfo 34")
+            .replace("meminfo 31", "meminfo 33")
             .replace("kbytes 5", "kbytes 6");
         assert_eq!(recovered(&counted).capture, plain());
     }
@@ -288,7 +291,7 @@ mod tests {
         let inside = recovered(
             &PLAIN
                 .replace("MemFree: 10", "MemFree:\x001")
-                .replace("info 32", "info 31"),
+                .replace("info 31", "info 30"),
         );
         assert_eq!(inside.faults.len(), 1);
         assert_eq!(

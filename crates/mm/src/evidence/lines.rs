@@ -21,6 +21,7 @@ pub(super) enum Value<'a> {
 pub(super) fn value(line: &str) -> Option<Value<'_>> {
     let line = line.trim();
     setting(line)
+        .or_else(|| configured(line))
         .or_else(|| within(line))
         .or_else(|| uname(line).map(Value::Release))
         .or_else(|| refused(line))
@@ -36,6 +37,15 @@ fn setting(line: &str) -> Option<Value<'_>> {
     let name = |byte: u8| byte.is_ascii_alphanumeric() || b"._-/:@".contains(&byte);
     let known = groups.contains(&group) && key.bytes().all(name);
     known.then(|| Value::Setting(key, value.trim()))
+}
+
+/// `vm.swappiness=60`: `sysctl` prints blanks around the sign, so this is a line of its
+/// configuration, and what the kernel has is another matter.
+fn configured(line: &str) -> Option<Value<'_>> {
+    let (key, value) = line.split_once('=')?;
+    let plain = key.starts_with("vm.") && !line.contains(' ') && !value.is_empty();
+    let known = plain && path::of_key(key).is_some();
+    known.then(|| Value::Within(String::from("etc/sysctl.d/pasted.conf"), line))
 }
 
 /// `/proc/sys/vm/swappiness:60`, and `swappiness:60` where that is a tunable's name.

@@ -82,6 +82,11 @@ impl Splitter {
         if line.trim().is_empty() {
             return self.blank();
         }
+        if !self.is_configuration_open()
+            && let Some(value) = lines::value(line)
+        {
+            return self.value(value, number);
+        }
         if !self.belongs(line)
             && let Some(heading) = heading::of(line)
         {
@@ -94,9 +99,6 @@ impl Splitter {
         }
         if self.is_configuration_open() {
             return self.push(line);
-        }
-        if let Some(value) = lines::value(line) {
-            return self.value(value, number);
         }
         if self.open.as_ref().is_some_and(|open| open.by_names) {
             self.close();
@@ -114,7 +116,7 @@ impl Splitter {
     /// Whether the open file is a text of configuration, which only a heading ends.
     fn is_configuration_open(&self) -> bool {
         let open = self.open.as_ref();
-        open.is_some_and(|open| path::is_configuration(&open.piece.path))
+        open.is_some_and(|open| !open.by_names && path::is_configuration(&open.piece.path))
     }
 
     /// Whether a line that may look like a heading belongs to the open file.

@@ -107,6 +107,13 @@ fn what_sysctl_prints_is_its_files_and_names_of_hosts_are_left_out() {
 }
 
 #[test]
+fn settings_without_blanks_are_configuration_and_not_what_the_kernel_has() {
+    let found = files("vm.swappiness=10\nvm.dirty_ratio=5\nand it still swaps\n");
+    let text = "vm.swappiness=10\nvm.dirty_ratio=5\n";
+    assert_eq!(found, [("etc/sysctl.d/pasted.conf".into(), text.into())]);
+}
+
+#[test]
 fn quoting_colours_blanks_and_stamps_are_no_part_of_a_file() {
     for (before, after) in [
         ("> ", ""),

@@ -13,9 +13,11 @@ use std::time::Duration;
 use anyhow::{Context as _, bail};
 use host::Root;
 use mm::capture::{Capture, Frame};
+use mm::evidence::redact::redacted;
 
 use crate::exit::ExitCode;
 use crate::term::{self, Canvas, Charset};
+use crate::view::compare::Compare;
 use crate::view::{Section, View};
 
 /// Show the state of this machine's memory in the kernel's own terms
@@ -24,7 +26,8 @@ use crate::view::{Section, View};
 /// dirty thresholds, the page lists and what the next pass of reclaim scans, reclaim, refaults and
 /// pressure over an interval, swap, huge pages, LRU, KSM, and the control groups that bind memory
 /// with the ancestor that takes a protection away. What the kernel computes is computed again and
-/// compared. Needs no root; what is hidden is named at the end.
+/// compared. Needs no root; what is hidden is named at the end. Files of one machine are shown
+/// together; of two pieces of evidence with the same kernel file it shows what changed.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// Show this in place of this machine: a capture or record, a folder or archive with files of
@@ -42,6 +45,9 @@ pub(crate) struct Args {
     /// Save what was read as a capture, for --from, a bug report or a colleague
     #[arg(long, value_name = "FILE", conflicts_with = "watch")]
     save: Option<PathBuf>,
+    /// Save it without command lines and the names of processes, control groups, hosts and files
+    #[arg(long, requires = "save")]
+    redact: bool,
     /// Seconds over which rates are taken; 0 takes none
     #[arg(long, value_name = "SECONDS", default_value = "1", value_parser = super::seconds)]
     interval: Duration,
@@ -88,10 +94,16 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     }
     let capture = match args.sources().is_empty() {
         true => read(args.interval),
-        false => evidence::read(&args.sources(), &args.facts)?,
+        false => match evidence::read(&args.sources(), &args.facts)? {
+            evidence::Read::One(capture) => capture,
+            evidence::Read::Two(captures) => return compare(&captures, &args),
+        },
     };
     if let Some(path) = &args.save {
-        file::save(&capture, path)?;
+        match args.redact {
+            true => file::save(&redacted(&capture), path)?,
+            false => file::save(&capture, path)?,
+        }
     }
     let view = view(&capture, &args)?;
     show(&view, &args)?;
@@ -99,6 +111,38 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
         true => checked(&view, &args),
         false => Ok(ExitCode::Done),
     }
+}
+
+/// Shows what changed between two pieces of evidence.
+fn compare(captures: &[Capture; 2], args: &Args) -> anyhow::Result<ExitCode> {
+    if args.save.is_some() || args.check {
+        bail!(
+            "{}: two that are compared are neither saved nor checked",
+            place(args)
+        );
+    }
+    let sources = args.sources();
+    let at = args.at.as_deref();
+    let mut sides = Vec::new();
+    for (capture, source) in captures.iter().zip(&sources) {
+        let name = evidence::names(std::slice::from_ref(source));
+        sides.push((
+            View::frame(capture, at).with_context(|| name.clone())?,
+            name,
+        ));
+    }
+    let [(before, first), (after, second)] = sides.as_slice() else {
+        bail!("two pieces of evidence are compared, not {}", sides.len());
+    };
+    let compare = Compare::of((first, before), (second, after));
+    let text = match args.json {
+        true => compare.json() + "\n",
+        false => compare.text(canvas(args)),
+    };
+    let mut out = term::out();
+    out.write_all(text.as_bytes())?;
+    out.flush()?;
+    Ok(ExitCode::Done)
 }
 
 /// The answer to `--check`: without a number to compare there is none.

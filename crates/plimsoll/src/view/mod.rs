@@ -5,6 +5,7 @@
 
 mod available;
 mod check;
+pub(crate) mod compare;
 mod contradictions;
 mod control_groups;
 mod dirty;
@@ -123,16 +124,7 @@ impl View {
     /// # Errors
     /// There is no such snapshot, or no frame says anything.
     pub(crate) fn of(capture: &Capture, name: Option<&str>) -> anyhow::Result<Self> {
-        let shown = match name {
-            Some(name) => capture
-                .labelled(name)
-                .ok_or_else(|| unnamed(capture, name))?,
-            None => last(capture).ok_or_else(|| {
-                anyhow::anyhow!(
-                    "no frame of it has proc/zoneinfo, proc/meminfo or dev/kmsg: nothing to show"
-                )
-            })?,
-        };
+        let shown = Self::frame(capture, name)?;
         let first = capture.frames.first().unwrap_or(shown);
         let mut view = Self::between(&Snapshot::parse(first), shown);
         view.evidence = evidence::evidence(capture.frames.iter());
@@ -142,6 +134,19 @@ impl View {
             view.pressure = pressure::without_averages(view.pressure);
         }
         Ok(view)
+    }
+
+    /// The frame that is shown of a capture.
+    ///
+    /// # Errors
+    /// As for [`View::of`].
+    pub(crate) fn frame<'a>(capture: &'a Capture, name: Option<&str>) -> anyhow::Result<&'a Frame> {
+        match name {
+            Some(name) => capture.labelled(name).ok_or_else(|| unnamed(capture, name)),
+            None => last(capture).ok_or_else(|| {
+                anyhow::anyhow!("no frame of it has proc/zoneinfo or proc/meminfo: nothing to show")
+            }),
+        }
     }
 
     fn between(first: &Snapshot, frame: &Frame) -> Self {

@@ -86,16 +86,13 @@ pub(super) fn configuration(path: &str, text: &str, names: &mut Names) -> Option
     if path == "etc/sysctl.conf" {
         return Some((path.to_owned(), settings));
     }
+    if !folder.ends_with("sysctl.d") {
+        return None;
+    }
     let number: String = name.chars().take_while(char::is_ascii_digit).collect();
+    let gap = if number.is_empty() { "" } else { "-" };
     let file = names.of("file", name);
-    let name = [number, file]
-        .iter()
-        .filter(|part| !part.is_empty())
-        .cloned()
-        .collect::<Vec<_>>();
-    folder
-        .ends_with("sysctl.d")
-        .then(|| (format!("{folder}/{}.conf", name.join("-")), settings))
+    Some((format!("{folder}/{number}{gap}{file}.conf"), settings))
 }
 
 /// What `ps` and `top` print: users and commands get placeholders, by the table's head.

@@ -46,19 +46,47 @@ pub(super) fn names(sources: &[PathBuf]) -> String {
     names.collect::<Vec<_>>().join(", ")
 }
 
-/// Reads all of it. Files of one machine become one frame; the same kernel file twice is two
-/// moments.
+/// What the evidence is of.
+pub(super) enum Read {
+    /// One machine, at one or more moments.
+    One(Capture),
+    /// Two pieces that hold the same kernel file, to be compared.
+    Two([Capture; 2]),
+}
+
+/// Reads all of it. Files of one machine become one frame. Two pieces with the same kernel file are
+/// compared, more are moments.
 ///
 /// # Errors
 /// Which of it cannot be read or is not known, and why.
-pub(super) fn read(sources: &[PathBuf], facts: &Facts) -> anyhow::Result<Capture> {
-    let mut frames: Vec<Frame> = Vec::new();
+pub(super) fn read(sources: &[PathBuf], facts: &Facts) -> anyhow::Result<Read> {
+    let mut found = Vec::new();
     for path in sources {
-        let found = evidence::read(path).with_context(|| names(std::slice::from_ref(path)))?;
-        frames = merged(frames, found);
+        let mut piece = evidence::read(path).with_context(|| names(std::slice::from_ref(path)))?;
+        piece
+            .frames
+            .iter_mut()
+            .for_each(|frame| facts.add_to(frame));
+        found.push(piece);
     }
-    frames.iter_mut().for_each(|frame| facts.add_to(frame));
-    Ok(Capture { frames })
+    if let [one, other] = found.as_slice()
+        && !fit_whole(one, other)
+    {
+        let capture = |found: &Found| Capture {
+            frames: found.frames.clone(),
+        };
+        return Ok(Read::Two([capture(one), capture(other)]));
+    }
+    let frames = found.into_iter().fold(Vec::new(), merged);
+    Ok(Read::One(Capture { frames }))
+}
+
+/// Whether two pieces are parts of one moment.
+fn fit_whole(one: &Found, other: &Found) -> bool {
+    match (one.frames.as_slice(), other.frames.as_slice()) {
+        ([one], [other]) => fit(one, other),
+        _ => false,
+    }
 }
 
 /// Reads one piece of evidence, whose facts are as it says.
@@ -81,6 +109,7 @@ fn merged(mut before: Vec<Frame>, found: Found) -> Vec<Frame> {
             let notes = [NOTE, FACTS].contains(&path.as_str());
             let file = one.files.entry(path).or_default();
             match notes {
+                true if *file == text => {}
                 true => file.push_str(&text),
                 false => *file = text,
             }
