@@ -43,6 +43,9 @@ _plimsoll() {
             plimsoll,report)
                 cmd="plimsoll__subcmd__report"
                 ;;
+            plimsoll,studies)
+                cmd="plimsoll__subcmd__studies"
+                ;;
             plimsoll__subcmd__help,calibrate)
                 cmd="plimsoll__subcmd__help__subcmd__calibrate"
                 ;;
@@ -70,6 +73,9 @@ _plimsoll() {
             plimsoll__subcmd__help,report)
                 cmd="plimsoll__subcmd__help__subcmd__report"
                 ;;
+            plimsoll__subcmd__help,studies)
+                cmd="plimsoll__subcmd__help__subcmd__studies"
+                ;;
             plimsoll__subcmd__help__subcmd__ksm,estimate)
                 cmd="plimsoll__subcmd__help__subcmd__ksm__subcmd__estimate"
                 ;;
@@ -92,7 +98,7 @@ _plimsoll() {
 
     case "${cmd}" in
         plimsoll)
-            opts="-h -V --help --version inspect ksm predict prove report calibrate fidelity replay help"
+            opts="-h -V --help --version inspect ksm studies predict prove report calibrate fidelity replay help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -106,7 +112,7 @@ _plimsoll() {
             return 0
             ;;
         plimsoll__subcmd__calibrate)
-            opts="-h --kernel --out --sizes --help"
+            opts="-h --kernel --out --sizes --json --csv --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -154,7 +160,7 @@ _plimsoll() {
             return 0
             ;;
         plimsoll__subcmd__help)
-            opts="inspect ksm predict prove report calibrate fidelity replay help"
+            opts="inspect ksm studies predict prove report calibrate fidelity replay help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -307,8 +313,22 @@ _plimsoll() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        plimsoll__subcmd__help__subcmd__studies)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         plimsoll__subcmd__inspect)
-            opts="-h --from --at --save --interval --watch --section --brief --quiet --json --check --charset --help"
+            opts="-h --from --at --kernel --page-size --cpus --save --redact --interval --watch --section --brief --quiet --json --check --charset --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -343,7 +363,7 @@ _plimsoll() {
                     return 0
                     ;;
                 --section)
-                    COMPREPLY=($(compgen -W "diagnosis memory zones available dirty lists reclaim refaults pressure swap huge-pages lru ksm control-groups check unreadable" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "kernel-log diagnosis timeline memory zones available dirty lists reclaim refaults pressure swap huge-pages lru ksm control-groups check unreadable" -- "${cur}"))
                     return 0
                     ;;
                 --charset)
@@ -448,17 +468,45 @@ _plimsoll() {
             return 0
             ;;
         plimsoll__subcmd__predict)
-            opts="-h --arm --repetitions --seed --out --all --kernel --calibration --set --scale --even-so --help"
+            opts="-h --set --like --memory --cpus --disk --arm --seeds --repetitions --time --seed --out --all --json --csv --kernel --calibration --scale --even-so --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
+                --set)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --like)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --memory)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --cpus)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --disk)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --arm)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
                 --repetitions)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --seeds)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --time)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -478,10 +526,6 @@ _plimsoll() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
-                --set)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
                 --scale)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -494,17 +538,45 @@ _plimsoll() {
             return 0
             ;;
         plimsoll__subcmd__prove)
-            opts="-h --arm --repetitions --seed --out --all --kernel --modules --clock --records --calibration --deadline --jobs --help"
+            opts="-h --set --like --memory --cpus --disk --arm --seeds --repetitions --time --seed --out --all --json --csv --kernel --modules --clock --records --calibration --deadline --jobs --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
+                --set)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --like)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --memory)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --cpus)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --disk)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --arm)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
                 --repetitions)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --seeds)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --time)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -586,7 +658,7 @@ _plimsoll() {
             return 0
             ;;
         plimsoll__subcmd__report)
-            opts="-h --records --out --all --help"
+            opts="-h --records --out --all --json --csv --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -600,6 +672,20 @@ _plimsoll() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        plimsoll__subcmd__studies)
+            opts="-h --json --csv --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
                 *)
                     COMPREPLY=()
                     ;;

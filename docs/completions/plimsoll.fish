@@ -28,6 +28,7 @@ complete -c plimsoll -n "__fish_plimsoll_needs_command" -s h -l help -d 'Print h
 complete -c plimsoll -n "__fish_plimsoll_needs_command" -s V -l version -d 'Print version'
 complete -c plimsoll -n "__fish_plimsoll_needs_command" -f -a "inspect" -d 'Show the state of this machine\'s memory in the kernel\'s own terms'
 complete -c plimsoll -n "__fish_plimsoll_needs_command" -f -a "ksm" -d 'Kernel samepage merging: what it would save here, before it is switched on'
+complete -c plimsoll -n "__fish_plimsoll_needs_command" -f -a "studies" -d 'List the built-in studies: the question each answers, the time and memory it takes, and what can run it'
 complete -c plimsoll -n "__fish_plimsoll_needs_command" -f -a "predict" -d 'Predict what a study\'s settings will do, on the model: no root, no VM, in seconds'
 complete -c plimsoll -n "__fish_plimsoll_needs_command" -f -a "prove" -d 'Prove a study on a real kernel in a throwaway VM, and compare with the prediction'
 complete -c plimsoll -n "__fish_plimsoll_needs_command" -f -a "report" -d 'Put prediction and proof side by side, with the calibration error of every measure'
@@ -42,7 +43,9 @@ complete -c plimsoll -n "__fish_plimsoll_using_subcommand inspect" -l page-size 
 complete -c plimsoll -n "__fish_plimsoll_using_subcommand inspect" -l cpus -d 'Its number of CPUs, where it does not say' -r
 complete -c plimsoll -n "__fish_plimsoll_using_subcommand inspect" -l save -d 'Save what was read as a capture, for --from, a bug report or a colleague' -r -F
 complete -c plimsoll -n "__fish_plimsoll_using_subcommand inspect" -l interval -d 'Seconds over which rates are taken; 0 takes none' -r
-complete -c plimsoll -n "__fish_plimsoll_using_subcommand inspect" -l section -d 'Show these sections alone [default: all, the diagnosis first]' -r -f -a "diagnosis\t'What is wrong, worst first'
+complete -c plimsoll -n "__fish_plimsoll_using_subcommand inspect" -l section -d 'Show these sections alone [default: all, the diagnosis first]' -r -f -a "kernel-log\t'OOM kills and failed allocations'
+diagnosis\t'What is wrong, worst first'
+timeline\t'What happened over time'
 memory\t'What the memory is used for'
 zones\t'Free pages of each zone against its watermarks'
 available\t'How MemAvailable comes about'
@@ -79,22 +82,38 @@ complete -c plimsoll -n "__fish_plimsoll_using_subcommand ksm; and __fish_seen_s
 complete -c plimsoll -n "__fish_plimsoll_using_subcommand ksm; and __fish_seen_subcommand_from estimate" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c plimsoll -n "__fish_plimsoll_using_subcommand ksm; and __fish_seen_subcommand_from help" -f -a "estimate" -d 'Estimate what merging equal pages would save in running processes, before it is switched on'
 complete -c plimsoll -n "__fish_plimsoll_using_subcommand ksm; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c plimsoll -n "__fish_plimsoll_using_subcommand studies" -l json -d 'Write JSON, one document in a line'
+complete -c plimsoll -n "__fish_plimsoll_using_subcommand studies" -l csv -d 'Write CSV, one line a study'
+complete -c plimsoll -n "__fish_plimsoll_using_subcommand studies" -s h -l help -d 'Print help'
+complete -c plimsoll -n "__fish_plimsoll_using_subcommand predict" -l set -d 'Add an arm of your own with this setting (repeatable); a size may have a unit, as in 64M' -r
+complete -c plimsoll -n "__fish_plimsoll_using_subcommand predict" -l like -d 'Ask it of the machine in this evidence (a capture), or of `this` one: its memory, CPUs, swap, kind of disk, and the settings that differ from the kernel\'s defaults' -r
+complete -c plimsoll -n "__fish_plimsoll_using_subcommand predict" -l memory -d 'Ask it of a machine with this much memory, as in 16G; the workload grows with it' -r
+complete -c plimsoll -n "__fish_plimsoll_using_subcommand predict" -l cpus -d 'Ask it of a machine with that many CPUs' -r
+complete -c plimsoll -n "__fish_plimsoll_using_subcommand predict" -l disk -d 'Ask it of a machine with such a disk' -r
 complete -c plimsoll -n "__fish_plimsoll_using_subcommand predict" -l arm -d 'Run only this arm (repeatable) [default: all]' -r
-complete -c plimsoll -n "__fish_plimsoll_using_subcommand predict" -l repetitions -d 'Runs of each arm, each with its own seed [default: what the study says]' -r
+complete -c plimsoll -n "__fish_plimsoll_using_subcommand predict" -l repetitions -l seeds -d 'Runs of each arm, each with its own seed, and no more of them [default: what the study says, and more of arms whose runs differ widely]' -r
+complete -c plimsoll -n "__fish_plimsoll_using_subcommand predict" -l time -d 'Run arms whose runs differ widely or have two outcomes more often, up to 40 times, as long as these runs take up to this many seconds [default: 30 for predict, 0 for prove]' -r
 complete -c plimsoll -n "__fish_plimsoll_using_subcommand predict" -l seed -d 'The seed of the first run' -r
 complete -c plimsoll -n "__fish_plimsoll_using_subcommand predict" -l out -d 'Write the report into this folder' -r -F
-complete -c plimsoll -n "__fish_plimsoll_using_subcommand predict" -l kernel -d 'The kernel that is modelled: one that the binary carries a calibration of' -r
+complete -c plimsoll -n "__fish_plimsoll_using_subcommand predict" -l kernel -d 'The kernel that is modelled: one that the binary carries a calibration of [default: with --like the nearest, else 6.1]' -r
 complete -c plimsoll -n "__fish_plimsoll_using_subcommand predict" -l calibration -d 'A calibration made by `plimsoll calibrate`, in place of a built-in one' -r -F
-complete -c plimsoll -n "__fish_plimsoll_using_subcommand predict" -l set -d 'Add an arm of your own with this setting (repeatable)' -r
 complete -c plimsoll -n "__fish_plimsoll_using_subcommand predict" -l scale -d 'Real pages that a simulated one stands for: a power of two, or auto, which is 1 up to 32 GiB of memory and files and keeps the simulated pages below two million beyond, or below 262144 where all accesses are in order' -r
 complete -c plimsoll -n "__fish_plimsoll_using_subcommand predict" -l all -d 'List every measure of every arm, also where the study says what to show first'
+complete -c plimsoll -n "__fish_plimsoll_using_subcommand predict" -l json -d 'Write JSON, one document in a line, in place of the text'
+complete -c plimsoll -n "__fish_plimsoll_using_subcommand predict" -l csv -d 'Write CSV, a line for each measure of each arm, in place of the text'
 complete -c plimsoll -n "__fish_plimsoll_using_subcommand predict" -l even-so -d 'Predict even where the runs are expected to take more than 5 minutes, or more memory than this machine has available'
 complete -c plimsoll -n "__fish_plimsoll_using_subcommand predict" -s h -l help -d 'Print help'
+complete -c plimsoll -n "__fish_plimsoll_using_subcommand prove" -l set -d 'Add an arm of your own with this setting (repeatable); a size may have a unit, as in 64M' -r
+complete -c plimsoll -n "__fish_plimsoll_using_subcommand prove" -l like -d 'Ask it of the machine in this evidence (a capture), or of `this` one: its memory, CPUs, swap, kind of disk, and the settings that differ from the kernel\'s defaults' -r
+complete -c plimsoll -n "__fish_plimsoll_using_subcommand prove" -l memory -d 'Ask it of a machine with this much memory, as in 16G; the workload grows with it' -r
+complete -c plimsoll -n "__fish_plimsoll_using_subcommand prove" -l cpus -d 'Ask it of a machine with that many CPUs' -r
+complete -c plimsoll -n "__fish_plimsoll_using_subcommand prove" -l disk -d 'Ask it of a machine with such a disk' -r
 complete -c plimsoll -n "__fish_plimsoll_using_subcommand prove" -l arm -d 'Run only this arm (repeatable) [default: all]' -r
-complete -c plimsoll -n "__fish_plimsoll_using_subcommand prove" -l repetitions -d 'Runs of each arm, each with its own seed [default: what the study says]' -r
+complete -c plimsoll -n "__fish_plimsoll_using_subcommand prove" -l repetitions -l seeds -d 'Runs of each arm, each with its own seed, and no more of them [default: what the study says, and more of arms whose runs differ widely]' -r
+complete -c plimsoll -n "__fish_plimsoll_using_subcommand prove" -l time -d 'Run arms whose runs differ widely or have two outcomes more often, up to 40 times, as long as these runs take up to this many seconds [default: 30 for predict, 0 for prove]' -r
 complete -c plimsoll -n "__fish_plimsoll_using_subcommand prove" -l seed -d 'The seed of the first run' -r
 complete -c plimsoll -n "__fish_plimsoll_using_subcommand prove" -l out -d 'Write the report into this folder' -r -F
-complete -c plimsoll -n "__fish_plimsoll_using_subcommand prove" -l kernel -d 'The kernel: 6.1, 6.12 (stock Debian kernels), host, or the path of an image [default: host where its image is found, else 6.1]' -r
+complete -c plimsoll -n "__fish_plimsoll_using_subcommand prove" -l kernel -d 'The kernel: 6.1, 6.12 (stock Debian kernels), host, or the path of an image [default: with --like the nearest stock kernel, else 6.1]' -r
 complete -c plimsoll -n "__fish_plimsoll_using_subcommand prove" -l modules -d 'Modules of the kernel, where they are not found beside the image' -r -F
 complete -c plimsoll -n "__fish_plimsoll_using_subcommand prove" -l clock -d 'Whose time counts: that of the guest\'s instructions, which repeats exactly, or the host\'s' -r -f -a "virtual\t'One nanosecond an instruction: the same in every run, on any host'
 wall\t'The host\'s time, by KVM where it works'"
@@ -103,14 +122,20 @@ complete -c plimsoll -n "__fish_plimsoll_using_subcommand prove" -l calibration 
 complete -c plimsoll -n "__fish_plimsoll_using_subcommand prove" -l deadline -d 'Give up a VM after this many seconds of the host\'s time' -r
 complete -c plimsoll -n "__fish_plimsoll_using_subcommand prove" -l jobs -d 'Run this many VMs at a time [default: one per CPU in virtual time, as far as memory is available; 1 in wall-clock time]' -r
 complete -c plimsoll -n "__fish_plimsoll_using_subcommand prove" -l all -d 'List every measure of every arm, also where the study says what to show first'
+complete -c plimsoll -n "__fish_plimsoll_using_subcommand prove" -l json -d 'Write JSON, one document in a line, in place of the text'
+complete -c plimsoll -n "__fish_plimsoll_using_subcommand prove" -l csv -d 'Write CSV, a line for each measure of each arm, in place of the text'
 complete -c plimsoll -n "__fish_plimsoll_using_subcommand prove" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c plimsoll -n "__fish_plimsoll_using_subcommand report" -l records -d 'The folder below which `prove` wrote its records' -r -F
 complete -c plimsoll -n "__fish_plimsoll_using_subcommand report" -l out -d 'Write the report into this folder' -r -F
 complete -c plimsoll -n "__fish_plimsoll_using_subcommand report" -l all -d 'List every measure of every arm, also where the study says what to show first'
+complete -c plimsoll -n "__fish_plimsoll_using_subcommand report" -l json -d 'Write JSON, one document in a line, in place of the text'
+complete -c plimsoll -n "__fish_plimsoll_using_subcommand report" -l csv -d 'Write CSV, a line for each measure of each arm, in place of the text'
 complete -c plimsoll -n "__fish_plimsoll_using_subcommand report" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c plimsoll -n "__fish_plimsoll_using_subcommand calibrate" -l kernel -d 'The kernel: 6.1, 6.12 (stock Debian kernels), host, or the path of an image' -r
 complete -c plimsoll -n "__fish_plimsoll_using_subcommand calibrate" -l out -d 'Write the calibration into this folder' -r -F
 complete -c plimsoll -n "__fish_plimsoll_using_subcommand calibrate" -l sizes -d 'Sizes of RAM to boot, in MiB' -r
+complete -c plimsoll -n "__fish_plimsoll_using_subcommand calibrate" -l json -d 'Write what was measured as JSON too, one document in a line'
+complete -c plimsoll -n "__fish_plimsoll_using_subcommand calibrate" -l csv -d 'Write the costs as CSV too, one a line'
 complete -c plimsoll -n "__fish_plimsoll_using_subcommand calibrate" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c plimsoll -n "__fish_plimsoll_using_subcommand fidelity" -l records -d 'The folder below which `prove` wrote its records' -r -F
 complete -c plimsoll -n "__fish_plimsoll_using_subcommand fidelity" -l against -d 'Hold the records below this folder against them in place of the model: other runs of the same kernels. What a kernel misses of itself no model could be asked for' -r -F
@@ -127,13 +152,14 @@ vscsi\t'VMware\'s vscsiStats, version 1 or 2'"
 complete -c plimsoll -n "__fish_plimsoll_using_subcommand replay" -l object -d 'The object\'s column of a CSV trace: its name in the header, or its number from 1' -r
 complete -c plimsoll -n "__fish_plimsoll_using_subcommand replay" -l json -d 'Print JSON'
 complete -c plimsoll -n "__fish_plimsoll_using_subcommand replay" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c plimsoll -n "__fish_plimsoll_using_subcommand help; and not __fish_seen_subcommand_from inspect ksm predict prove report calibrate fidelity replay help" -f -a "inspect" -d 'Show the state of this machine\'s memory in the kernel\'s own terms'
-complete -c plimsoll -n "__fish_plimsoll_using_subcommand help; and not __fish_seen_subcommand_from inspect ksm predict prove report calibrate fidelity replay help" -f -a "ksm" -d 'Kernel samepage merging: what it would save here, before it is switched on'
-complete -c plimsoll -n "__fish_plimsoll_using_subcommand help; and not __fish_seen_subcommand_from inspect ksm predict prove report calibrate fidelity replay help" -f -a "predict" -d 'Predict what a study\'s settings will do, on the model: no root, no VM, in seconds'
-complete -c plimsoll -n "__fish_plimsoll_using_subcommand help; and not __fish_seen_subcommand_from inspect ksm predict prove report calibrate fidelity replay help" -f -a "prove" -d 'Prove a study on a real kernel in a throwaway VM, and compare with the prediction'
-complete -c plimsoll -n "__fish_plimsoll_using_subcommand help; and not __fish_seen_subcommand_from inspect ksm predict prove report calibrate fidelity replay help" -f -a "report" -d 'Put prediction and proof side by side, with the calibration error of every measure'
-complete -c plimsoll -n "__fish_plimsoll_using_subcommand help; and not __fish_seen_subcommand_from inspect ksm predict prove report calibrate fidelity replay help" -f -a "calibrate" -d 'Measure what elementary operations cost on a kernel, and how it leaves the memory after boot'
-complete -c plimsoll -n "__fish_plimsoll_using_subcommand help; and not __fish_seen_subcommand_from inspect ksm predict prove report calibrate fidelity replay help" -f -a "fidelity" -d 'Compare the model with every recorded kernel, study by study, and list what it misses'
-complete -c plimsoll -n "__fish_plimsoll_using_subcommand help; and not __fish_seen_subcommand_from inspect ksm predict prove report calibrate fidelity replay help" -f -a "replay" -d 'Replay a trace of accesses through the kernel\'s LRU and print its miss ratio'
-complete -c plimsoll -n "__fish_plimsoll_using_subcommand help; and not __fish_seen_subcommand_from inspect ksm predict prove report calibrate fidelity replay help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c plimsoll -n "__fish_plimsoll_using_subcommand help; and not __fish_seen_subcommand_from inspect ksm studies predict prove report calibrate fidelity replay help" -f -a "inspect" -d 'Show the state of this machine\'s memory in the kernel\'s own terms'
+complete -c plimsoll -n "__fish_plimsoll_using_subcommand help; and not __fish_seen_subcommand_from inspect ksm studies predict prove report calibrate fidelity replay help" -f -a "ksm" -d 'Kernel samepage merging: what it would save here, before it is switched on'
+complete -c plimsoll -n "__fish_plimsoll_using_subcommand help; and not __fish_seen_subcommand_from inspect ksm studies predict prove report calibrate fidelity replay help" -f -a "studies" -d 'List the built-in studies: the question each answers, the time and memory it takes, and what can run it'
+complete -c plimsoll -n "__fish_plimsoll_using_subcommand help; and not __fish_seen_subcommand_from inspect ksm studies predict prove report calibrate fidelity replay help" -f -a "predict" -d 'Predict what a study\'s settings will do, on the model: no root, no VM, in seconds'
+complete -c plimsoll -n "__fish_plimsoll_using_subcommand help; and not __fish_seen_subcommand_from inspect ksm studies predict prove report calibrate fidelity replay help" -f -a "prove" -d 'Prove a study on a real kernel in a throwaway VM, and compare with the prediction'
+complete -c plimsoll -n "__fish_plimsoll_using_subcommand help; and not __fish_seen_subcommand_from inspect ksm studies predict prove report calibrate fidelity replay help" -f -a "report" -d 'Put prediction and proof side by side, with the calibration error of every measure'
+complete -c plimsoll -n "__fish_plimsoll_using_subcommand help; and not __fish_seen_subcommand_from inspect ksm studies predict prove report calibrate fidelity replay help" -f -a "calibrate" -d 'Measure what elementary operations cost on a kernel, and how it leaves the memory after boot'
+complete -c plimsoll -n "__fish_plimsoll_using_subcommand help; and not __fish_seen_subcommand_from inspect ksm studies predict prove report calibrate fidelity replay help" -f -a "fidelity" -d 'Compare the model with every recorded kernel, study by study, and list what it misses'
+complete -c plimsoll -n "__fish_plimsoll_using_subcommand help; and not __fish_seen_subcommand_from inspect ksm studies predict prove report calibrate fidelity replay help" -f -a "replay" -d 'Replay a trace of accesses through the kernel\'s LRU and print its miss ratio'
+complete -c plimsoll -n "__fish_plimsoll_using_subcommand help; and not __fish_seen_subcommand_from inspect ksm studies predict prove report calibrate fidelity replay help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c plimsoll -n "__fish_plimsoll_using_subcommand help; and __fish_seen_subcommand_from ksm" -f -a "estimate" -d 'Estimate what merging equal pages would save in running processes, before it is switched on'

@@ -88,8 +88,8 @@ fn distorted(scenario: &Scenario, scale: u64) -> Option<String> {
     let small = too_small(scenario, scale);
     (!small.is_empty()).then(|| {
         format!(
-            "distorted: at one page in {scale}, {} {} fewer than {LEAST_PAGES} simulated pages, and \
-             times that hang on {} may be off by a multiple; a smaller --scale mends it",
+            "distorted: at one page in {scale}, {} {} fewer than {LEAST_PAGES} simulated pages, \
+             and times that hang on {} may be off by a multiple; a smaller --scale mends it",
             small.join(", "),
             if small.len() == 1 { "has" } else { "have" },
             if small.len() == 1 { "it" } else { "them" },

@@ -9,8 +9,9 @@ use lab::report::Pair;
 use lab::report::arms::arms;
 use lab::report::compare::{Figure, PublishedError, Row, row_of};
 use lab::report::{prose, template};
+use lab::stats;
 use lab::study::Study;
-use lab::verdict::Finding;
+use lab::verdict::{Finding, Thresholds};
 
 use crate::glance;
 use crate::table::{Cell, Mood, Table};
@@ -152,7 +153,7 @@ impl<'a> View<'a> {
             ..
         } = self;
         let table = match self.pair.is_proved() {
-            true => proved(study, &self.arms, rows),
+            true => proved(study, &self.arms, rows, *width),
             false => predicted(study, &self.arms, rows, judgements, *width),
         };
         let findings = findings(&self.arms, judgements, rows);
@@ -198,7 +199,7 @@ fn predicted(
     }
     down(study, arms, rows, judgements)
         .without_empty_columns()
-        .to_string()
+        .to_text(width)
 }
 
 fn across(study: &Study, arms: &[&str], rows: &[Row], judgements: &[Judgement]) -> Table {
@@ -217,9 +218,10 @@ fn across(study: &Study, arms: &[&str], rows: &[Row], judgements: &[Judgement]) 
             cells.push(change(judgements, &measure.name, arms[1]));
         }
         table.row(cells);
-        let ranges = arms
-            .iter()
-            .map(|arm| range(of_arm(arm).map(|row| (&row.model, row.unit))));
+        let ranges = arms.iter().map(|arm| {
+            let row = of_arm(arm).filter(|row| matters(&row.model));
+            range(row.map(|row| (&row.model, row.unit)))
+        });
         let ranges: Vec<String> = ranges.collect();
         if ranges.iter().any(|range| !range.is_empty()) {
             let mut cells: Vec<Cell> = vec!["  min to max".into()];
@@ -263,7 +265,7 @@ fn down(study: &Study, arms: &[&str], rows: &[Row], judgements: &[Judgement]) ->
 
 /// What was published, what the kernel did and what the model foretold, side by side; what there is
 /// nothing of is left out.
-fn proved(study: &Study, arms: &[&str], rows: &[Row]) -> String {
+fn proved(study: &Study, arms: &[&str], rows: &[Row], width: usize) -> String {
     let measured = rows.iter().any(|row| row.kernel != Figure::NoRun);
     let foretold = rows.iter().any(|row| row.model != Figure::NoRun);
     let reported = rows.iter().any(|row| row.published.is_some());
@@ -299,7 +301,7 @@ fn proved(study: &Study, arms: &[&str], rows: &[Row]) -> String {
             ));
         }
     }
-    table.without_empty_columns().to_string()
+    table.without_empty_columns().to_text(width)
 }
 
 /// How many figures are within their tolerance, and which tolerances hold.
@@ -358,6 +360,14 @@ fn missing(rows: &[Row]) -> Vec<String> {
         }
     }
     reasons
+}
+
+/// Whether the runs differ by more than a verdict's noise floor.
+fn matters(figure: &Figure) -> bool {
+    let floor = Thresholds::default().noise_floor;
+    let (spread, median) = (stats::spread(figure.values()), figure.median());
+    let spread = spread.zip(median);
+    spread.is_some_and(|((least, most), median)| most - least > floor * median.abs())
 }
 
 /// The least and the most of the runs; empty where they do not differ.

@@ -74,6 +74,31 @@ impl Table {
         self
     }
 
+    /// As text of `width` columns: cells below each other where the table is wider, each with its
+    /// head, so that a narrow terminal cuts no figure.
+    pub(crate) fn to_text(&self, width: usize) -> String {
+        match self.width() <= width {
+            true => self.to_string(),
+            false => self.stacked(),
+        }
+    }
+
+    fn stacked(&self) -> String {
+        let Some((head, rows)) = self.rows.split_first() else {
+            return String::new();
+        };
+        let mut text = String::new();
+        for row in rows {
+            text += &format!("{}\n", row[0].text.trim_end());
+            let cells = head.iter().zip(row).skip(1);
+            for (head, cell) in cells.filter(|(_, cell)| !cell.text.is_empty()) {
+                let gap = if head.text.is_empty() { "" } else { ": " };
+                text += &format!("    {}{gap}{}\n", head.text, cell.text);
+            }
+        }
+        text
+    }
+
     /// The columns it takes.
     pub(crate) fn width(&self) -> usize {
         let widths = self.widths();
@@ -130,7 +155,9 @@ mod tests {
         let expected = "             a     arm\nfree    12 MiB   3 MiB\nshort\n";
         assert_eq!(table.to_string(), expected);
         assert_eq!(table.width(), 22);
-        table.row(vec!["more".into(), "1 MiB".into()]);
+        assert_eq!(table.to_text(22), expected);
+        let stacked = "free\n    a: 12 MiB\n    arm: 3 MiB\nshort\n";
+        assert_eq!(table.to_text(21), stacked);
         let mut empty = Table::new(vec!["".into(), "a".into(), "b".into()]);
         empty.row(vec!["free".into(), "".into(), "1".into()]);
         assert_eq!(

@@ -44,16 +44,21 @@ pub(crate) fn home(out: &mut impl std::io::Write) -> std::io::Result<()> {
     out.write_all(b"\x1b[H\x1b[J")
 }
 
+/// Columns of the terminal that we write to, from 40 to 160; 80 where there is none.
+pub(crate) fn columns() -> usize {
+    let size = rustix::termios::tcgetwinsize(std::io::stdout()).ok();
+    let columns = size
+        .map(|size| usize::from(size.ws_col))
+        .filter(|&columns| columns > 0);
+    let told = || std::env::var("COLUMNS").ok()?.parse().ok();
+    columns.or_else(told).unwrap_or(80).clamp(40, 160)
+}
+
 impl Canvas {
     /// The terminal that we write to; 80 columns where there is none.
     pub(crate) fn detect() -> Self {
-        let size = rustix::termios::tcgetwinsize(std::io::stdout()).ok();
-        let columns = size
-            .map(|size| usize::from(size.ws_col))
-            .filter(|&columns| columns > 0);
-        let told = || std::env::var("COLUMNS").ok()?.parse().ok();
         Self {
-            width: columns.or_else(told).unwrap_or(80).clamp(60, 160),
+            width: columns().max(60),
             charset: Charset::detect(),
         }
     }

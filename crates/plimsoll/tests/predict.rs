@@ -4,6 +4,8 @@ use std::fs;
 use std::path::Path;
 use std::process::{Command, Output};
 
+use mm::capture::{Capture, Frame};
+
 fn plimsoll(arguments: &[&str], folder: &Path) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_plimsoll"));
     command
@@ -227,4 +229,105 @@ fn a_report_that_cannot_be_written_names_its_file() {
     let output = plimsoll(&arguments, folder.path());
     assert_eq!(output.status.code(), Some(2));
     assert_eq!(stdout(&output), "", "nor where a folder has the name");
+}
+
+/// What the command writes as JSON.
+fn json(arguments: &[&str], folder: &Path) -> serde_json::Value {
+    let output = plimsoll(arguments, folder);
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    serde_json::from_str(&stdout(&output)).expect("JSON and nothing else")
+}
+
+#[test]
+fn the_studies_say_what_they_ask_and_take() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let found = json(&["studies", "--json"], folder.path());
+    let studies = found["studies"].as_array().expect("a list");
+    let of = |name: &str| studies.iter().find(|it| it["name"] == name).expect("it");
+    assert!(of("memory-hogs")["prove_seconds"].as_f64() > Some(600.0));
+    assert!(
+        of("file-copy")["prove_seconds"].is_null(),
+        "no kernel runs it"
+    );
+    let output = plimsoll(&["studies", "--csv"], folder.path());
+    assert_eq!(stdout(&output).lines().count(), studies.len() + 1);
+    let text = stdout(&plimsoll(&["studies"], folder.path()));
+    assert!(
+        text.contains("How much throughput does a server keep"),
+        "{text}"
+    );
+}
+
+#[test]
+fn a_prediction_as_data_is_the_data_alone() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let one = ["predict", "min-free-kbytes", "--repetitions", "1"];
+    let found = json(&[&one[..], &["--json"]].concat(), folder.path());
+    assert_eq!(found["schema"], "plimsoll-study 1");
+    let kernel = &found["kernels"][0];
+    let figures = kernel["figures"].as_array().expect("a list");
+    let is_mark =
+        |it: &&serde_json::Value| it["measure"] == "low watermark" && it["arm"] == "raised";
+    let mark = figures.iter().find(is_mark).expect("the mark");
+    assert_eq!(
+        (&mark["unit"], &mark["measured"]),
+        (&"MiB".into(), &serde_json::Value::Null)
+    );
+    let note = found["notes"][0].as_str().expect("a note");
+    assert!(
+        note.contains("the default, --kernel chooses another"),
+        "{note}"
+    );
+    let csv = stdout(&plimsoll(&[&one[..], &["--csv"]].concat(), folder.path()));
+    assert!(
+        csv.starts_with("study,kernel,measure,arm,unit,predicted_median,"),
+        "{csv}"
+    );
+    assert_eq!(csv.lines().count(), figures.len() + 1);
+}
+
+#[test]
+fn a_study_goes_onto_the_machine_in_a_capture() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut frame = Frame::default();
+    for (path, text) in [
+        ("proc/meminfo", "MemTotal: 1048576 kB\n"),
+        ("proc/sys/kernel/osrelease", "5.15.0-91-generic\n"),
+        ("proc/sys/vm/swappiness", "10\n"),
+        ("proc/swaps", "Filename Type Size Used Priority\n"),
+    ] {
+        frame.files.insert(path.to_owned(), text.to_owned());
+    }
+    let frames = vec![frame];
+    fs::write(folder.path().join("host"), Capture { frames }.to_text()).expect("a file");
+    let like = [
+        "predict",
+        "memory-hogs",
+        "--like",
+        "host",
+        "--arm",
+        "no backup",
+    ];
+    let found = json(
+        &[&like[..], &["--repetitions", "1", "--json"]].concat(),
+        folder.path(),
+    );
+    let notes = found["notes"].to_string();
+    for said in [
+        "the nearest to 5.15.0-91-generic that is modelled",
+        "on a machine like host: 1 GiB, 1 CPU, no swap; vm.swappiness = 10",
+        "the study was made for 512 MiB and 1 CPU",
+    ] {
+        assert!(notes.contains(said), "{said}: {notes}");
+    }
+    let page = fs::read_to_string(folder.path().join("memory-hogs.html")).expect("a page");
+    assert!(page.contains("--like host"), "it says how to repeat it");
+    assert!(
+        !page.contains("fifty times"),
+        "the author speaks of another machine"
+    );
+    assert_refused(
+        &["predict", "memory-hogs", "--like", "/no/such"],
+        "--like /no/such",
+    );
 }

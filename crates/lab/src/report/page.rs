@@ -181,13 +181,19 @@ fn unproved(report: &Report<'_>) -> String {
                 the calibration error is unknown.</p>\n</section>\n"
             .to_owned();
     }
-    let name = Escaped(&report.study.file);
+    let name = format!("{}{}", report.study.file, report.arguments);
+    let name = Escaped(&name);
+    // A report of records is of the study's own machine.
+    let report = match report.arguments.is_empty() {
+        true => format!("\nplimsoll report {name}"),
+        false => String::new(),
+    };
     format!(
         "<section class=\"warning\">\n<p><strong>Nothing was proved yet.</strong> All figures \
          below are predictions of the model; there is no record of a real kernel, so the \
          calibration error is unknown. To run the same study on a real kernel in a throwaway \
-         VM, and to write this report again:</p>\n\
-         <pre>plimsoll prove {name}\nplimsoll report {name}</pre>\n</section>\n"
+         VM:</p>\n\
+         <pre>plimsoll prove {name}{report}</pre>\n</section>\n"
     )
 }
 

@@ -1,6 +1,8 @@
 //! What a study asks to be shown first: charts along its arms, and distributions. The kernels stand
 //! beside each other, on one scale.
 
+use std::collections::BTreeSet;
+
 use mm::outcome::Status;
 
 use super::Pair;
@@ -34,7 +36,10 @@ pub(super) fn shown(study: &Study, kernels: &[OfKernel<'_>]) -> String {
 fn chart(asked: &Chart, kernels: &[OfKernel<'_>], id: &str) -> String {
     let all = kernels.iter().flat_map(|(_, rows)| of_chart(asked, rows));
     let all: Vec<(usize, &Row)> = all.collect();
-    let Some((_, first)) = all.first() else {
+    // One point is no curve; a terminal leaves such a chart out too.
+    let has_figure = |it: &&(usize, &Row)| it.1.figure().median().is_some();
+    let places: BTreeSet<usize> = all.iter().filter(has_figure).map(|it| it.0).collect();
+    let Some((_, first)) = all.first().filter(|_| places.len() > 1) else {
         return String::new();
     };
     let values = |row: &Row| {

@@ -8,6 +8,7 @@
 
 use super::compare::{Figure, Row, row_of};
 use crate::measure::{Class, Unit};
+use crate::stats;
 
 /// What stands for a number that no run has.
 const NO_FIGURE: &str = "(no figure)";
@@ -117,7 +118,25 @@ fn evaluate(placeholder: &str, rows: &[Row]) -> Result<String, String> {
         };
     }
     let value = value.filter(|value| value.base.is_finite());
-    value.map_or(Ok(NO_FIGURE.to_owned()), |value| value.show(wanted))
+    let shown = value.map_or(Ok(NO_FIGURE.to_owned()), |value| value.show(wanted))?;
+    let range = range(&tokens, rows).filter(|_| wanted.is_none());
+    Ok(shown + &range.unwrap_or_default())
+}
+
+/// " (54.0 % to 93.1 %)" behind a figure whose runs differ widely or have two outcomes: its median
+/// alone would pass for what always happens.
+fn range(tokens: &[String], rows: &[Row]) -> Option<String> {
+    let [token] = tokens else { return None };
+    let (measure, arm) = token.rsplit_once('/')?;
+    let row = row_of(rows, measure, arm)?;
+    let figure = match row.kernel.median() {
+        Some(_) => &row.kernel,
+        None => &row.model,
+    };
+    let values = figure.values();
+    let differs = stats::is_wide(values) || stats::two_outcomes(values).is_some();
+    let range = figure.range(row.unit).filter(|_| differs)?;
+    Some(format!(" ({range})"))
 }
 
 /// Operators and what stands between them; an operand may be several words.
@@ -271,6 +290,17 @@ mod tests {
             filled("{re-read/raised}, {reset/raised}"),
             "22.4 s, 0.610 s"
         );
+    }
+
+    #[test]
+    fn a_figure_whose_runs_differ_widely_is_not_told_as_its_median_alone() {
+        let mut rows = rows();
+        rows[2].kernel = Figure::Known {
+            values: vec![10.0, 20.0, 30.0],
+            without: 0,
+        };
+        let text = fill("{re-read/raised}, {re-read/raised / 2}", &rows);
+        assert_eq!(text.as_deref(), Ok("20.0 s (10.0 s to 30.0 s), 10.0 s"));
     }
 
     #[test]

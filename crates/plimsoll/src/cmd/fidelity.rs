@@ -17,7 +17,7 @@ use super::report::no_record;
 use crate::exit::ExitCode;
 use crate::progress::{Bar, Elsewhere};
 use crate::results;
-use crate::term::{self, Canvas};
+use crate::term;
 
 /// Compare the model with every recorded kernel, study by study, and list what it misses
 ///
@@ -139,7 +139,7 @@ fn thousandth(scored: &Scored) -> usize {
 }
 
 fn show(scored: &[Vec<Scored>], unproved: &[String], args: &Args) -> anyhow::Result<()> {
-    let (mut out, width) = (term::out(), Canvas::detect().width);
+    let (mut out, width) = (term::out(), term::columns());
     for of_study in scored {
         writeln!(out, "{}", tables::summary(of_study))?;
         for line in tables::absent(of_study) {

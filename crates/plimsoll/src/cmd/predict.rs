@@ -26,7 +26,7 @@ use super::whole;
 use crate::exit::ExitCode;
 use crate::progress::{self, Bar, Elsewhere};
 use crate::results::{self, Detail, View};
-use crate::term::{self, Canvas, dim};
+use crate::term::{self, dim};
 
 /// The arm that `--set` makes.
 const OWN_ARM: &str = "yours";
@@ -310,7 +310,7 @@ fn show(report: &Report<'_>, arms: Vec<&str>, detail: Detail) -> anyhow::Result<
     let Some(pair) = report.pairs.first() else {
         return Ok(());
     };
-    let width = Canvas::detect().width;
+    let width = term::columns();
     let cpus = arms.first().and_then(|arm| study.arm(arm).ok());
     let cpus = match cpus.map_or(1, |arm| arm.machine.cpus) {
         1 => "1 CPU".to_owned(),

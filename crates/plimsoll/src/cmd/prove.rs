@@ -22,7 +22,7 @@ use super::whole;
 use crate::exit::ExitCode;
 use crate::progress::{self, Bar, Elsewhere, talk};
 use crate::results::{self, Detail, View};
-use crate::term::{self, Canvas, dim};
+use crate::term::{self, dim};
 
 mod jobs;
 
@@ -250,7 +250,7 @@ fn show(
     model: &anyhow::Result<Results>,
     detail: Detail,
 ) -> anyhow::Result<()> {
-    let (study, width) = (report.study, Canvas::detect().width);
+    let (study, width) = (report.study, term::columns());
     let Some(pair) = report.pairs.first() else {
         return Ok(());
     };

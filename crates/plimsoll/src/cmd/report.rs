@@ -12,7 +12,7 @@ use lab::study::Study;
 use super::predict::{Shown, data};
 use crate::exit::ExitCode;
 use crate::results::{self, Detail, View};
-use crate::term::{self, Canvas, bold};
+use crate::term::{self, bold};
 
 /// Put prediction and proof side by side, with the calibration error of every measure
 ///
@@ -73,7 +73,7 @@ pub(crate) fn no_record(folder: &Path, problems: &[String]) -> String {
 }
 
 fn show(report: &Report<'_>, detail: Detail, records: &Path) -> anyhow::Result<()> {
-    let (study, width) = (report.study, Canvas::detect().width);
+    let (study, width) = (report.study, term::columns());
     let mut out = term::out();
     writeln!(out, "{}", results::heading(study, width))?;
     for pair in &report.pairs {

@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use crate::exit::ExitCode;
 use crate::results::wrapped;
-use crate::term::{self, Canvas, bold};
+use crate::term::{self, bold};
 
 /// List the built-in studies: the question each answers, the time and memory it takes, and what can
 /// run it
@@ -64,7 +64,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
         }
         (false, true) => write!(out, "{}", csv(&lines))?,
         (false, false) => {
-            let width = Canvas::detect().width;
+            let width = term::columns();
             let texts = lines.iter().map(|line| line.to_text(width));
             write!(out, "{}", texts.collect::<Vec<_>>().join("\n"))?;
         }

@@ -73,7 +73,8 @@ impl Sweep<'_> {
     /// An invisible spot with a title, which browsers show where the pointer rests.
     fn spot(&self, (place, value, words): &(usize, f64, String)) -> String {
         format!(
-            "<circle cx=\"{}\" cy=\"{}\" r=\"{}\" fill=\"transparent\"><title>{}</title></circle>\n",
+            "<circle cx=\"{}\" cy=\"{}\" r=\"{}\" fill=\"transparent\">\
+             <title>{}</title></circle>\n",
             fine(self.x(*place)),
             fine(self.y(*value)),
             fine(SPOT),
