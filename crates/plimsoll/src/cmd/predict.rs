@@ -104,18 +104,8 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
         release,
         mut notes,
     } = args.asked.placed(Cpus::Any)?;
-    let calibration = match &args.calibration {
-        Some(folder) => {
-            notes.insert(0, format!("by the calibration in {}", folder.display()));
-            calibration::read(folder)?
-        }
-        None => {
-            let (name, why) = at_hand::kernel(args.kernel.as_deref(), release.as_deref());
-            let calibration = calibration::built_in(&name)?;
-            notes.insert(0, format!("kernel: {}, {why}", calibration.kernel));
-            calibration
-        }
-    };
+    let (calibration, which) = args.calibration(release.as_deref())?;
+    notes.insert(0, which);
     let kernel = calibration.kernel.clone();
     let mut experiment = args.choice.experiment(&study);
     args.asked.with_own_arms(&mut experiment);
@@ -168,6 +158,20 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     }
     write_report(&report, &args.choice)?;
     failure.map_or(Ok(ExitCode::Done), Err)
+}
+
+impl Args {
+    /// The costs that the model takes, and in words which and why.
+    fn calibration(&self, release: Option<&str>) -> anyhow::Result<(Calibration, String)> {
+        if let Some(folder) = &self.calibration {
+            let which = format!("by the calibration in {}", folder.display());
+            return Ok((calibration::read(folder)?, which));
+        }
+        let (name, why) = at_hand::kernel(self.kernel.as_deref(), release);
+        let calibration = calibration::built_in(&name)?;
+        let which = format!("kernel: {}, {why}", calibration.kernel);
+        Ok((calibration, which))
+    }
 }
 
 /// Runs the experiment with a bar, after a line on how long it is likely to take.
