@@ -7,11 +7,14 @@ use crate::process;
 /// Inputs of each kind where the arguments do not say.
 const INPUTS: u64 = 100_000;
 
+/// The test that runs them, with its own table.
+const TEST: &str = "cmd::inspect::mutations::damaged_evidence_is_read_or_refused";
+
 /// `cargo xtask fuzz-evidence [--inputs N] [--seconds S]`: S bounds the time of each kind.
 pub(crate) fn run(arguments: &[String]) -> Result<()> {
     let mut cargo = process::cargo();
-    cargo.args(["test", "--quiet", "--package", "plimsoll-lab"]);
-    cargo.args(["--test", "mutations", "--", "--nocapture"]);
+    cargo.args(["test", "--package", "plimsoll"]);
+    cargo.args(["--bin", "plimsoll", "--", "--exact", TEST, "--nocapture"]);
     cargo.env("PLIMSOLL_INPUTS", INPUTS.to_string());
     for pair in arguments.chunks(2) {
         let [option, value] = pair else {

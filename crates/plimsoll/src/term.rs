@@ -85,6 +85,9 @@ impl Charset {
     }
 }
 
+/// What follows the escape character in the house's styles.
+pub(crate) const STYLES: [&str; 5] = ["[0m", "[1m", "[2m", "[31m", "[32m"];
+
 /// A text in one of the house's styles.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Styled<T>(&'static str, T);

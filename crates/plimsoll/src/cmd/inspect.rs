@@ -258,3 +258,6 @@ fn watch(args: &Args) -> anyhow::Result<ExitCode> {
         before = now;
     }
 }
+
+#[cfg(test)]
+mod mutations;

@@ -16,6 +16,9 @@ use super::share::bar;
 
 pub(crate) use self::events::{Event, events, shown, write as write_events};
 
+/// Characters that are shown of a process's name; the kernel's own have at most 15.
+const NAME: usize = 24;
+
 /// Processes that are shown.
 const SHOWN: usize = 10;
 
@@ -243,7 +246,7 @@ impl KernelLog {
                 Bytes(row.resident_bytes).to_string(),
                 Bytes(row.swap_bytes).to_string(),
                 row.adjustment,
-                row.name,
+                row.name.chars().take(NAME).collect::<String>(),
             ));
         }
         if self.process_count > 1 {

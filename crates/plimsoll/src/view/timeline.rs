@@ -13,7 +13,7 @@ use super::page::Page;
 use super::sadf;
 
 /// Cells of a row's picture.
-const CELLS: usize = 14;
+const CELLS: usize = 12;
 
 /// Rows of the table at most.
 const ROWS: usize = 20;
@@ -51,7 +51,7 @@ struct Line {
     mean: f64,
     #[serde(skip_serializing_if = "Option::is_none")]
     worst_at: Option<String>,
-    /// The worst of each of at most 14 spans of the same number of rows.
+    /// The worst of each of at most 12 spans of the same number of rows.
     spans: Vec<Option<f64>>,
     #[serde(skip)]
     of: Item,

@@ -74,12 +74,8 @@ pub(crate) fn write(events: &[Event], page: &mut Page) {
     }
     page.heading("All events of this log (--at LABEL shows one)");
     for event in events.iter().take(LISTED) {
-        page.line(format!(
-            "  {:<22} {:>20}  {}",
-            event.label,
-            event.time(),
-            event.words()
-        ));
+        let mark = format!("  {:<22} {:>20}  ", event.label, event.time());
+        page.item(0, &mark, &event.words());
     }
     if events.len() > LISTED {
         let text = format!("and {} more; --json has all", events.len() - LISTED);

@@ -1,0 +1,74 @@
+//! What an input is put through: all that `inspect` does with it.
+
+use std::io::Cursor;
+
+use lab::evidence;
+use mm::capture::Capture;
+use mm::evidence::redact::redacted;
+
+use crate::term::{Canvas, Charset, STYLES};
+use crate::view::View;
+use crate::view::compare::Compare;
+
+/// Columns of the page.
+const WIDTH: usize = 80;
+
+/// A word that may stand over the edge: it cannot be broken.
+const LONG_WORD: usize = 40;
+
+/// Reads an input, explains it, shows it, compares it with a part of itself and saves it.
+pub(super) fn performed(bytes: &[u8], name: &str, seed: u64) -> Result<(), String> {
+    let Ok(found) = evidence::read_stream(Cursor::new(bytes), name) else {
+        return Ok(());
+    };
+    let frames = found.frames;
+    let capture = Capture { frames };
+    let charset = match seed % 2 {
+        0 => Charset::Ascii,
+        _ => Charset::Unicode,
+    };
+    let width = WIDTH;
+    let canvas = Canvas { width, charset };
+    if let Ok(view) = View::of(&capture, None) {
+        fits(&view.text(canvas, &[]))?;
+        let _ = view.json();
+    }
+    compared(&capture, canvas)?;
+    let text = redacted(&capture).to_text();
+    match Capture::recover(&text) {
+        Ok(_) => Ok(()),
+        Err(error) => Err(format!("what is saved cannot be read: {error}")),
+    }
+}
+
+/// The first frame beside the one that is shown: two moments, or the same twice.
+fn compared(capture: &Capture, canvas: Canvas) -> Result<(), String> {
+    let shown = View::frame(capture, None).ok();
+    let Some((first, shown)) = capture.frames.first().zip(shown) else {
+        return Ok(());
+    };
+    let compare = Compare::of(("before", first), ("after", shown));
+    let _ = compare.json();
+    fits(&compare.text(canvas))
+}
+
+/// No line is wider than the page but for a word that cannot be broken.
+fn fits(text: &str) -> Result<(), String> {
+    for line in text.lines() {
+        let plain = unstyled(line);
+        let long = |word: &str| word.chars().count() > LONG_WORD;
+        if plain.chars().count() > WIDTH && !plain.split_whitespace().any(long) {
+            return Err(format!("too wide: {plain}"));
+        }
+        if plain.chars().any(char::is_control) {
+            return Err(format!("a control character: {plain:?}"));
+        }
+    }
+    Ok(())
+}
+
+/// The line without our styles.
+fn unstyled(line: &str) -> String {
+    let without = |line: String, style: &&str| line.replace(&format!("\x1b{style}"), "");
+    STYLES.iter().fold(line.to_owned(), without)
+}
