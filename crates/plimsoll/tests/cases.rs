@@ -265,6 +265,19 @@ fn pools_of_other_sizes_count_where_meminfo_has_no_sum() {
 }
 
 #[test]
+fn nothing_is_wrong_is_said_only_of_what_was_looked_at() {
+    let wrong = "Nothing is wrong here that these files show.";
+    assert_says(&inspect_files(&[("proc/meminfo", MEMINFO)]), &[wrong]);
+    let blocks = "Node 0, zone Normal 1 2 3 4 5 6 7 8 9 10 11\n";
+    let text = inspect_files(&[("proc/buddyinfo", blocks)]);
+    assert_says(&text, &["None of the files that a diagnosis looks at"]);
+    assert_never_says(&text, &[wrong]);
+    let impossible = MEMINFO.to_owned() + "MemAvailable: 9000000 kB\n";
+    let text = inspect_files(&[("proc/meminfo", &impossible)]);
+    assert_never_says(&text, &[wrong]);
+}
+
+#[test]
 fn what_zram_holds_is_zsmalloc_where_vmstat_does_not_say() {
     let stat = (
         "sys/block/zram0/mm_stat",
