@@ -265,6 +265,23 @@ fn pools_of_other_sizes_count_where_meminfo_has_no_sum() {
 }
 
 #[test]
+fn marks_of_two_nodes_are_of_fewer_pages_in_two_zones() {
+    let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/kernels");
+    let booted = fixtures.join("vm-2-nodes-5.10/booted.txt");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_plimsoll"));
+    let output = command
+        .args(["inspect", "--charset", "ascii"])
+        .arg(booted)
+        .output();
+    let text = String::from_utf8(output.expect("the binary runs").stdout).expect("UTF-8");
+    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let said = "when DMA32 (node 1) managed about 15100 pages and DMA32 (node 0) about 1900 pages \
+                less, as at boot";
+    assert_says(&text, &[said]);
+    assert_never_says(&text, &["patch"]);
+}
+
+#[test]
 fn nothing_is_wrong_is_said_only_of_what_was_looked_at() {
     let wrong = "Nothing is wrong here that these files show.";
     assert_says(&inspect_files(&[("proc/meminfo", MEMINFO)]), &[wrong]);
