@@ -1,8 +1,10 @@
 //! `/proc/meminfo`: where the memory is, in kibibytes.
 
+use alloc::vec::Vec;
+
 use crate::items::named_numbers;
 use crate::text::{ParseError, lines};
-use crate::units::Kib;
+use crate::units::{Kib, PageSize};
 
 /// Path without the leading slash.
 pub const PATH: &str = "proc/meminfo";
@@ -128,6 +130,55 @@ impl Meminfo {
     }
 }
 
+/// Items that count pages.
+const OF_PAGES: [&str; 14] = [
+    "MemFree",
+    "Buffers",
+    "Cached",
+    "Active(anon)",
+    "Inactive(anon)",
+    "Active(file)",
+    "Inactive(file)",
+    "AnonPages",
+    "Mapped",
+    "Shmem",
+    "SReclaimable",
+    "SUnreclaim",
+    "PageTables",
+    "Unevictable",
+];
+
+/// Items of which each is a multiple of a larger page by chance once in four times or less: so many
+/// are none.
+const TELLING: usize = 8;
+
+impl Meminfo {
+    /// The size of a base page above 4 KiB that these amounts tell: each counts pages, and all are
+    /// multiples of it; else the size of the default huge page, where one base page alone has it
+    /// (arm64: 512 MiB of 64 KiB pages, 32 MiB of 16 KiB ones).
+    #[must_use]
+    pub fn page_size(&self) -> Option<PageSize> {
+        let amounts = OF_PAGES.iter().filter_map(|item| self.get(item));
+        let amounts: Vec<u64> = amounts.map(|Kib(kib)| kib).filter(|&kib| kib > 0).collect();
+        let unit = amounts.iter().map(|kib| kib.trailing_zeros()).min();
+        let large = [65_536, 16_384].into_iter().filter_map(PageSize::new);
+        let fits = |page: &PageSize| unit.is_some_and(|unit| 1_u64 << unit >= page.kib());
+        let mut fitting = large.filter(fits);
+        match amounts.len() >= TELLING {
+            true => fitting.next(),
+            false => self.page_size_by_huge_page(),
+        }
+    }
+
+    fn page_size_by_huge_page(&self) -> Option<PageSize> {
+        match self.hugepagesize? {
+            Kib(524_288) => PageSize::new(65_536),
+            Kib(32_768) => PageSize::new(16_384),
+            _ => None,
+        }
+    }
+}
+
 fn nothing() -> ParseError {
     ParseError::new(PATH, 1, "", "lines of \"NAME: NUMBER kB\"")
 }
@@ -148,6 +199,31 @@ mod tests {
         assert_eq!(meminfo.mem_available, None);
         assert_eq!(meminfo.get("Nonsense"), None);
         assert_eq!(meminfo.iter().count(), 5);
+    }
+
+    #[test]
+    fn amounts_or_the_huge_page_tell_a_large_base_page() {
+        let size = |text: &str| {
+            let meminfo = Meminfo::parse(text).expect("a meminfo");
+            meminfo.page_size().map(PageSize::kib)
+        };
+        let amounts = |unit: u64| {
+            let lines = OF_PAGES.iter().zip(3..).take(TELLING);
+            let lines = lines.map(|(item, count)| alloc::format!("{item}: {} kB\n", count * unit));
+            lines.collect::<alloc::string::String>()
+        };
+        assert_eq!(size(&amounts(64)), Some(64), "ppc64le, arm64+64k");
+        assert_eq!(size(&amounts(16)), Some(16), "arm64+16k");
+        assert_eq!(size(&amounts(4)), None);
+        let huge = "Hugepagesize: 524288 kB\n";
+        assert_eq!(size(huge), Some(64));
+        assert_eq!(
+            size(&(amounts(4) + huge)),
+            None,
+            "the amounts are told in 4 KiB"
+        );
+        assert_eq!(size("Hugepagesize: 32768 kB\n"), Some(16));
+        assert_eq!(size("Hugepagesize: 2048 kB\n"), None);
     }
 
     #[test]

@@ -159,8 +159,26 @@ fn a_check_of_nothing_is_not_passed() {
     let stderr = String::from_utf8(output.stderr).expect("UTF-8");
     assert_eq!(output.status.code(), Some(2), "{stderr}");
     assert_eq!(stderr.lines().count(), 1, "{stderr}");
-    let said = "poor.txt: nothing could be recomputed: ";
+    let said = "poor.txt: nothing could be recomputed that tests a rule";
     assert!(stderr.contains(said), "{stderr}");
+    assert!(
+        stderr.contains("MemAvailable (zoneinfo, meminfo)"),
+        "{stderr}"
+    );
     let shown = inspect(&["--from", text(&capture)]);
     assert_eq!(shown.status.code(), Some(0), "it can be shown all the same");
+}
+
+#[test]
+fn a_check_of_nothing_but_zeros_is_not_passed() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let zones = folder.path().join("zones.txt");
+    let one = "Node 0, zone   Normal\n  per-node stats\n      nr_inactive_file 5\n  pages free     500\n\
+               \x20       min      10\n        low      12\n        high     15\n        spanned  9000\n\
+               \x20       present  9000\n        managed  9000\n        protection: (0, 0)\n";
+    fs::write(&zones, one).expect("a zoneinfo");
+    let output = inspect(&[text(&zones), "--check"]);
+    assert_eq!(output.status.code(), Some(2), "0 equals 0");
+    let shown = String::from_utf8(output.stdout).expect("UTF-8");
+    assert!(shown.contains("None of them tests a rule"), "{shown}");
 }

@@ -53,6 +53,8 @@ impl Snapshot {
             let has = self.meminfo.as_ref().is_some_and(|m| m.get(item).is_some());
             span = narrowed_from(span, has, since);
         }
+        let chunk = self.meminfo.as_ref().and_then(|m| m.get("VmallocChunk"));
+        span = narrowed_to(span, chunk > Some(Kib::ZERO), Version::last(4, 3));
         let Some(zoneinfo) = &self.zoneinfo else {
             return span;
         };
@@ -144,7 +146,8 @@ impl Snapshot {
         if self.page_source == PageSource::Told {
             return;
         }
-        if let Some(page) = self.forced_page_size() {
+        let forced = self.forced_page_size();
+        if let Some(page) = forced.or_else(|| self.meminfo.as_ref()?.page_size()) {
             self.page = page;
             self.page_source = PageSource::Inferred;
         }

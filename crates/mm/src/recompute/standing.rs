@@ -46,6 +46,8 @@ pub struct Node {
     pub node: u32,
     /// What its zones mean for kswapd; `None` where zones of it are missing.
     pub kswapd: Option<Kswapd>,
+    /// Whether no zone of it is above min and its reserve: what allocates there reclaims itself.
+    pub is_below_min: bool,
 }
 
 /// What kswapd of a node does.
@@ -109,29 +111,24 @@ impl Snapshot {
             return Vec::new();
         };
         let columns = columns(&info.zones);
-        let mut nodes: Vec<u32> = info.populated().map(|zone| zone.node).collect();
+        let usable = || info.populated().filter(|zone| zone.is_usable());
+        let mut nodes: Vec<u32> = usable().map(|zone| zone.node).collect();
         nodes.sort_unstable();
         nodes.dedup();
         let state = |node| {
-            let zones: Vec<&Zone> = info.populated().filter(|zone| zone.node == node).collect();
+            let zones: Vec<&Zone> = usable().filter(|zone| zone.node == node).collect();
             let known = self.is_whole(node);
             Node {
                 node,
                 kswapd: known.then(|| self.kswapd(&zones, columns.as_deref())),
+                is_below_min: known && self.is_below_min(&zones, columns.as_deref()),
             }
         };
         nodes.into_iter().map(state).collect()
     }
 
     fn kswapd(&self, zones: &[&Zone], columns: Option<&[ZoneKind]>) -> Kswapd {
-        let highest = zones.iter().map(|zone| zone.kind).max();
-        let column = columns
-            .zip(highest)
-            .and_then(|(columns, highest)| columns.iter().position(|&kind| kind == highest));
-        let reserve = |zone: &Zone| {
-            let kept = column.and_then(|column| zone.protection.get(column));
-            kept.copied().unwrap_or_default()
-        };
+        let reserve = |zone: &Zone| kept(zones, columns, zone);
         let above = |zone: &Zone, mark: Pages| self.standing(zone).against > mark;
         let beyond = |zone: &Zone, mark: Pages| above(zone, mark.saturating_add(reserve(zone)));
         let balanced = match self.balance() {
@@ -152,6 +149,16 @@ impl Snapshot {
         })
     }
 
+    fn is_below_min(&self, zones: &[&Zone], columns: Option<&[ZoneKind]>) -> bool {
+        let mark = |zone: &Zone| {
+            zone.watermarks
+                .min
+                .saturating_add(kept(zones, columns, zone))
+        };
+        let mut zones_of_node = zones.iter();
+        zones_of_node.all(|zone| self.standing(zone).against <= mark(zone))
+    }
+
     fn balance(&self) -> Balance {
         let pick = |rule| match rule {
             Rule::Balance(rule) => Some(rule),
@@ -160,4 +167,14 @@ impl Snapshot {
         let mut rules = tried(self.span(), pick);
         rules.next().map_or(Balance::AnyZone, |(rule, _)| rule)
     }
+}
+
+/// What a zone keeps back from requests that can use the highest of these zones.
+fn kept(zones: &[&Zone], columns: Option<&[ZoneKind]>, zone: &Zone) -> Pages {
+    let highest = zones.iter().map(|zone| zone.kind).max();
+    let column = columns
+        .zip(highest)
+        .and_then(|(columns, highest)| columns.iter().position(|&kind| kind == highest));
+    let kept = column.and_then(|column| zone.protection.get(column));
+    kept.copied().unwrap_or_default()
 }

@@ -176,6 +176,12 @@ impl Zone {
         self.present > Pages::ZERO
     }
 
+    /// Whether the allocator hands any of it out: memory of devices it does not.
+    #[must_use]
+    pub fn is_usable(&self) -> bool {
+        self.managed > Pages::ZERO && self.kind != ZoneKind::Device
+    }
+
     /// The marks without the boost, as the formula gives them.
     #[must_use]
     pub fn unboosted(&self) -> Watermarks {

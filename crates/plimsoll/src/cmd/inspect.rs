@@ -151,9 +151,9 @@ fn checked(view: &View, args: &Args) -> anyhow::Result<ExitCode> {
         Some(true) => Ok(ExitCode::Done),
         Some(false) => Ok(ExitCode::No),
         None => bail!(
-            "{}: nothing could be recomputed: that takes proc/zoneinfo beside proc/meminfo, \
-             proc/vmstat or proc/sys/vm, and they are not all there",
-            place(args)
+            "{}: nothing could be recomputed that tests a rule; what it takes is not all there: {}",
+            place(args),
+            view.unchecked().join(", ")
         ),
     }
 }

@@ -29,6 +29,9 @@ pub(crate) struct Check {
     /// Whether its inputs move all the time.
     #[serde(skip)]
     pub(crate) moves: bool,
+    /// Whether it would be equal whatever the rule: its ratio was taken from it.
+    #[serde(skip)]
+    pub(crate) circular: bool,
 }
 
 /// How far two files that are read one after the other may be apart.
@@ -45,8 +48,8 @@ impl Slack {
 /// The reserves as they were made.
 pub(super) const STALE_RESERVE: &str = concat!(
     "The kernel made the reserves when the zones managed other pages, as at boot before the ",
-    "initial RAM disk's came back. Writing vm.lowmem_reserve_ratio to itself makes them again; ",
-    "reading it, as sysctl -a does, is enough."
+    "initial RAM disk's came back. So they stay until vm.lowmem_reserve_ratio is read, as by ",
+    "sysctl -a, or written; inspect does not read it."
 );
 
 /// Files are read one after the other.
@@ -74,6 +77,11 @@ impl Check {
         }
     }
 
+    /// Whether it tests a rule: nothing that equals nothing does not.
+    pub(crate) fn tests(&self) -> bool {
+        !self.equal || !(self.circular || self.kernel_pages == 0)
+    }
+
     /// The same, and by what it is equal.
     pub(crate) fn by(self, by: &str) -> Self {
         let by = if self.equal {
@@ -98,6 +106,7 @@ impl Check {
             },
             by: String::new(),
             moves: false,
+            circular: false,
         }
     }
 }
@@ -138,6 +147,12 @@ pub(crate) fn write(checks: &[Check], page: &mut Page) {
         true => format!("  {}", good(count)),
         false => format!("  {}", bad(count)),
     });
+    if !checks.iter().any(Check::tests) {
+        page.paragraph(
+            2,
+            "None of them tests a rule: they are 0, or their ratio is their own.",
+        );
+    }
     write_notes(checks, page);
     let differing: Vec<&Check> = checks.iter().filter(|check| !check.equal).collect();
     for group in differing.chunk_by(|a, b| a.reason == b.reason) {
@@ -152,6 +167,32 @@ pub(crate) fn write(checks: &[Check], page: &mut Page) {
             .iter()
             .for_each(|check| page.paragraph(2, &check.reason));
     }
+}
+
+/// What could not be checked, and what that takes; empty where all was.
+pub(crate) fn unchecked(checks: &[Check]) -> Vec<&'static str> {
+    const KINDS: [(&str, &str); 4] = [
+        (
+            " watermark of ",
+            "watermarks (zoneinfo, vm.min_free_kbytes)",
+        ),
+        (
+            "lowmem reserve of ",
+            "lowmem reserves (zoneinfo, more than one zone)",
+        ),
+        ("MemAvailable", "MemAvailable (zoneinfo, meminfo)"),
+        (
+            "dirty threshold",
+            "dirty thresholds (zoneinfo, vmstat, vm.dirty_*)",
+        ),
+    ];
+    let tests = |name: &str| {
+        checks
+            .iter()
+            .any(|check| check.name.contains(name) && check.tests())
+    };
+    let lacking = KINDS.iter().filter(|(name, _)| !tests(name));
+    lacking.map(|(_, words)| *words).collect()
 }
 
 /// By what numbers are equal, each reason once.

@@ -34,8 +34,9 @@ impl Contradiction {
             } => (
                 "more_than_all",
                 format!(
-                    "{part} ({}) is more than {whole} ({}): no kernel prints both, so meminfo is \
-                     a container's view of its host, or was changed.",
+                    "{part} ({}) is more than {whole} ({}), which cannot be: meminfo is a \
+                     container's view of its host, or was changed, or a counter of this kernel \
+                     has gone astray.",
                     amount.bytes(),
                     of.bytes()
                 ),

@@ -26,6 +26,12 @@ pub(crate) struct LatePages {
 /// all memory is in one zone.
 const TRIED: usize = 10_000;
 
+/// The same where another zone has late pages too.
+const TRIED_OF_A_PAIR: usize = 500;
+
+/// The work grows with the square of the zones.
+const MOST_ZONES_OF_A_PAIR: usize = 16;
+
 /// The pages, if any number of them in any one zone explains the kernel's marks.
 pub(crate) fn late_pages(snapshot: &Snapshot) -> Option<LatePages> {
     let (rule, steps) = (snapshot.watermark_rule()?, snapshot.marks()?.steps);
@@ -36,8 +42,9 @@ pub(crate) fn late_pages(snapshot: &Snapshot) -> Option<LatePages> {
             rule,
             steps,
             index,
+            other: None,
         };
-        let pages = marks.explaining()?;
+        let pages = marks.explaining(TRIED)?;
         Some(LatePages {
             zone: zone.kind.name(),
             node: zone.node,
@@ -45,6 +52,57 @@ pub(crate) fn late_pages(snapshot: &Snapshot) -> Option<LatePages> {
         })
     };
     zones.iter().enumerate().find_map(found)
+}
+
+/// The pages of two zones that explain the kernel's marks: those that a reserve tells of one, give
+/// or take, with any number in another. The highest zone of which a reserve tells is taken first.
+/// On a machine of many zones none are looked for.
+pub(crate) fn late_pair(snapshot: &Snapshot) -> Option<[LatePages; 2]> {
+    let (rule, steps) = (snapshot.watermark_rule()?, snapshot.marks()?.steps);
+    let zones = &snapshot.zoneinfo.as_ref()?.zones;
+    let told = late_zones(snapshot);
+    if zones.iter().filter(|zone| zone.is_populated()).count() > MOST_ZONES_OF_A_PAIR {
+        return None;
+    }
+    told.iter().rev().take(4).find_map(|other| {
+        let is_other = |zone: &Zone| zone.kind.name() == other.zone && zone.node == other.node;
+        let at = zones.iter().position(is_other)?;
+        let others = zones.iter().enumerate();
+        let mut others = others.filter(|(index, zone)| *index != at && zone.is_usable());
+        others.find_map(|(index, zone)| {
+            let pages = around(other.pages).find_map(|late| {
+                let marks = Marks {
+                    zones,
+                    rule,
+                    steps,
+                    index,
+                    other: Some((at, late)),
+                };
+                marks.explaining(TRIED_OF_A_PAIR).map(|pages| (pages, late))
+            });
+            let (pages, late) = pages?;
+            let found = LatePages {
+                zone: zone.kind.name(),
+                node: zone.node,
+                pages,
+            };
+            let other = LatePages {
+                pages: late,
+                ..other.clone()
+            };
+            Some([found, other])
+        })
+    })
+}
+
+/// Numbers of pages that a reserve with the ratio 256 does not tell from this one, a few of them.
+fn around(pages: Pages) -> impl Iterator<Item = Pages> {
+    let near = (0..=8).flat_map(|step: u64| [step * 16, step * 16 + 1]);
+    let below = near
+        .clone()
+        .map(move |off| pages.saturating_sub(Pages(off)));
+    let above = near.map(move |off| pages.saturating_add(Pages(off)));
+    below.zip(above).flat_map(|(below, above)| [below, above])
 }
 
 /// The pages that each zone lacked when the reserves were made, give or take half the ratio: what
@@ -74,16 +132,18 @@ struct Marks<'a> {
     rule: Rule,
     steps: Steps,
     index: usize,
+    /// Another zone, and the pages that it lacked.
+    other: Option<(usize, Pages)>,
 }
 
 impl Marks<'_> {
     /// The smallest number of late pages that gives the kernel's marks.
-    fn explaining(&self) -> Option<Pages> {
+    fn explaining(&self, tried: usize) -> Option<Pages> {
         let zone = &self.zones[self.index];
         let kernel = zone.unboosted().high;
         let first = self.first_at_most(kernel, zone.managed);
         let same = (first..=zone.managed.0).take_while(|&late| self.high(late) == kernel);
-        same.take(TRIED)
+        same.take(tried)
             .find(|&late| self.equal_the_kernels(late))
             .map(Pages)
     }
@@ -115,8 +175,11 @@ impl Marks<'_> {
 
     fn with(&self, late: u64) -> Vec<Watermarks> {
         let mut sizes: Vec<ZoneSize> = self.zones.iter().map(ZoneSize::from).collect();
-        let managed = &mut sizes[self.index].managed;
-        *managed = managed.saturating_sub(Pages(late));
+        let lacking = self.other.into_iter().chain([(self.index, Pages(late))]);
+        for (index, pages) in lacking {
+            let managed = &mut sizes[index].managed;
+            *managed = managed.saturating_sub(pages);
+        }
         watermarks_by(self.steps, &sizes, self.rule)
     }
 }

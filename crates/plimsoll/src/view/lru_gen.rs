@@ -150,9 +150,11 @@ impl Generations {
 /// Why there is nothing to show of it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Absent {
-    /// The evidence does not hold its files.
+    /// The evidence holds nothing of the folder in which its files are.
     #[default]
     NotGiven,
+    /// The evidence holds other files of that folder.
+    LeftOut,
     /// A live kernel does not show it.
     NotThere,
     /// The release is older than it.
@@ -168,16 +170,18 @@ impl Absent {
             let old = Version::first(if release.vendor.is_some() { 5 } else { 6 }, 1);
             release.version < old
         });
-        match (stock, snapshot.is_live || snapshot.has_sys_mm) {
-            (true, _) => Self::TooOld,
-            (false, true) => Self::NotThere,
-            (false, false) => Self::NotGiven,
+        match (stock, snapshot.is_live, snapshot.has_sys_mm) {
+            (true, _, _) => Self::TooOld,
+            (false, true, _) => Self::NotThere,
+            (false, false, true) => Self::LeftOut,
+            (false, false, false) => Self::NotGiven,
         }
     }
 
     fn words(self) -> &'static str {
         match self {
             Self::NotGiven => "not in this capture: nothing below /sys/kernel/mm was given",
+            Self::LeftOut => "not in this capture: nothing below /sys/kernel/mm/lru_gen was given",
             Self::NotThere => {
                 "classic: this kernel has no multi-generation LRU (or hides /sys/kernel/mm)"
             }

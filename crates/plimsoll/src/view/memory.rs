@@ -52,7 +52,6 @@ impl Memory {
         let (total, free) = (meminfo.mem_total?, meminfo.mem_free?);
         let mut parts = used(snapshot, meminfo);
         parts.push(Part::new("free", "free", free, free_about(meminfo)));
-        without_address_space(&mut parts, total, meminfo);
         let known: Bytes = parts.iter().map(|part| Bytes(part.bytes)).sum();
         let rest = Kib(total.bytes().saturating_sub(known).0 / 1024);
         let missing = missing(meminfo);
@@ -87,7 +86,12 @@ fn used(snapshot: &Snapshot, meminfo: &Meminfo) -> Vec<Part> {
     let shmem = sum(&[meminfo.shmem]);
     let cache = sum(&[meminfo.cached, meminfo.buffers, meminfo.swap_cached]);
     let tables = sum(&[meminfo.page_tables, meminfo.sec_page_tables]);
-    let kernel = sum(&[meminfo.kernel_stack, meminfo.percpu, meminfo.vmalloc_used]);
+    let kernel = sum(&[meminfo.kernel_stack, meminfo.percpu]);
+    let vmalloc = meminfo.vmalloc_used.filter(|_| !is_address_space(snapshot));
+    let (kernel, kernel_title) = match vmalloc.unwrap_or_default() {
+        Kib::ZERO => (kernel, "stacks, percpu"),
+        vmalloc => (kernel.saturating_add(vmalloc), "stacks, percpu, vmalloc"),
+    };
     let (anon, tmpfs) = match meminfo.swap_total {
         Some(Kib::ZERO) => ("stays: no swap", "tmpfs; stays: no swap"),
         Some(_) => ("goes to swap", "tmpfs; goes to swap"),
@@ -130,21 +134,21 @@ fn used(snapshot: &Snapshot, meminfo: &Meminfo) -> Vec<Part> {
             "caches that shrink",
         ),
         plain("page_tables", "page tables", tables, ""),
-        plain("kernel_other", "stacks, percpu, vmalloc", kernel, "stays"),
+        plain("kernel_other", kernel_title, kernel, "stays"),
     ]
 }
 
-/// Before 4.4 `VmallocUsed` is address space, which maps devices too: what of it cannot be memory,
-/// for the parts are more than all, is taken off.
-fn without_address_space(parts: &mut [Part], total: Kib, meminfo: &Meminfo) {
-    let known: Bytes = parts.iter().map(|part| Bytes(part.bytes)).sum();
-    let vmalloc = meminfo.vmalloc_used.unwrap_or_default().bytes();
-    let excess = known.saturating_sub(total.bytes()).min(vmalloc);
-    let kernel = parts.iter_mut().find(|part| part.name == "kernel_other");
-    if let Some(part) = kernel.filter(|_| excess > Bytes(0)) {
-        part.bytes = part.bytes.saturating_sub(excess.0);
-        part.about = "stays; VmallocUsed is not all memory".to_owned();
-    }
+/// Whether `VmallocUsed` is address space, as before 4.4: it holds what is mapped of devices too,
+/// and pages of other lines.
+fn is_address_space(snapshot: &Snapshot) -> bool {
+    snapshot.span().is_before(4, 4)
+}
+
+/// What of the rest may be vmalloc where `VmallocUsed` is address space. More than the rest it
+/// cannot be, and then it says nothing.
+fn vmalloc_at_most(snapshot: &Snapshot, meminfo: &Meminfo, rest: Kib) -> Option<Kib> {
+    let used = meminfo.vmalloc_used?;
+    (is_address_space(snapshot) && Kib::ZERO < used && used <= rest).then_some(used)
 }
 
 /// Pages of the kernel's that can be reclaimed and are no slab.
@@ -214,6 +218,11 @@ fn explained(
             parts.push(Part::new(name, title, amount, about.to_owned()));
         }
     }
+    if let Some(vmalloc) = vmalloc_at_most(snapshot, meminfo, left) {
+        left = left.saturating_sub(vmalloc);
+        let about = "address space, devices among it".to_owned();
+        parts.push(Part::new("vmalloc", "vmalloc, at most", vmalloc, about));
+    }
     parts.push(Part::new(
         "other",
         "other",
@@ -232,13 +241,14 @@ fn candidates(
     let pages = |item| Pages(snapshot.vmstat(item).unwrap_or(0)).kib(snapshot.page);
     let zsmalloc = match snapshot.vmstat("nr_zspages") {
         Some(_) => pages("nr_zspages"),
-        None => meminfo.zswap.unwrap_or_default(),
+        None => in_zram(snapshot).saturating_add(meminfo.zswap.unwrap_or_default()),
     };
     let balloon = meminfo.balloon.unwrap_or_else(|| pages("nr_balloon_pages"));
     let gpu = pages("nr_gpu_active").saturating_add(pages("nr_gpu_reclaim"));
     let over = |list: Kib, told: Kib| {
         let over = list.saturating_sub(told);
-        if over.0 > total.0 / SMALL {
+        // A list longer than all memory is a counter that has gone astray.
+        if over.0 > total.0 / SMALL && list <= total {
             over
         } else {
             Kib::ZERO
@@ -285,13 +295,24 @@ fn candidates(
     ]
 }
 
+/// What the zram devices take.
+fn in_zram(snapshot: &Snapshot) -> Kib {
+    let devices = snapshot.zram.values();
+    let used: Bytes = devices
+        .filter_map(|zram| zram.memory.map(|memory| memory.used))
+        .sum();
+    Kib(used.0 / 1024)
+}
+
 /// What may be in the rest on this kernel.
 fn other_about(snapshot: &Snapshot, meminfo: &Meminfo) -> String {
     let mut may = vec!["drivers"];
     let never_told = prints(snapshot.span(), Print::NoVmalloc) == Some(true);
     let hides_vmalloc = meminfo.vmalloc_used.is_none_or(|used| used == Kib::ZERO)
         && (never_told || !snapshot.span().is_since(5, 3));
-    if hides_vmalloc {
+    if is_address_space(snapshot) {
+        may.push("vmalloc (told as address space)");
+    } else if hides_vmalloc {
         may.push("vmalloc (told as 0)");
     }
     let event = |item| snapshot.vmstat(item).unwrap_or(0);

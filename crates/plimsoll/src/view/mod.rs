@@ -216,11 +216,15 @@ impl View {
         serde_json::to_string(self).expect("strings and numbers always serialize")
     }
 
-    /// Whether every recomputed number equals the kernel's; `None` where nothing could be
-    /// recomputed.
+    /// Whether every recomputed number equals the kernel's; `None` where none tests a rule.
     pub(crate) fn all_equal(&self) -> Option<bool> {
         let all = self.checks.iter().all(|check| check.equal);
-        (!self.checks.is_empty()).then_some(all)
+        self.checks.iter().any(Check::tests).then_some(all)
+    }
+
+    /// What could not be checked, and what that takes.
+    pub(crate) fn unchecked(&self) -> Vec<&'static str> {
+        check::unchecked(&self.checks)
     }
 
     /// Whether the recomputed numbers whose inputs move equal the kernel's: false where memory

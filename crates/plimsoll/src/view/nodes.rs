@@ -38,6 +38,13 @@ impl Node {
                     "node {number}: not balanced, but a zone is above low: kswapd goes on if awake"
                 ),
             ),
+            Some(Kswapd::Reclaims) if node.is_below_min => (
+                "reclaims",
+                format!(
+                    "node {number}: no zone is above min and its reserve; kswapd reclaims, and so \
+                     does what allocates there"
+                ),
+            ),
             Some(Kswapd::Reclaims) => (
                 "reclaims",
                 format!("node {number}: no zone is above low and its reserve; kswapd reclaims"),

@@ -100,7 +100,9 @@ impl Refaults {
         type Row = (&'static str, fn(&Kind) -> Option<(u64, u64)>);
         let rows: [Row; 4] = [
             ("evicted", |kind| kind.evicted.map(|evicted| (evicted, 0))),
-            ("refaulted", |kind| Some((kind.refaulted, kind.evicted?))),
+            ("refaulted", |kind| {
+                Some((kind.refaulted, kind.evicted.unwrap_or(0)))
+            }),
             ("of them activated", |kind| {
                 Some((kind.activated, kind.refaulted))
             }),
@@ -108,7 +110,13 @@ impl Refaults {
                 Some((kind.restored, kind.refaulted))
             }),
         ];
-        for (name, value) in rows {
+        let told = |(_, value): &Row| {
+            kinds
+                .into_iter()
+                .flatten()
+                .any(|kind| value(kind).is_some())
+        };
+        for (name, value) in rows.into_iter().filter(told) {
             let cells = kinds.map(|kind| cell(kind.as_ref().and_then(value)));
             page.line(format!("  {name:<19}{}", cells.concat()));
         }

@@ -195,6 +195,7 @@ fn each_node_says_what_its_next_pass_scans() {
 
             Recomputed from the kernel's inputs
               2 of 2 numbers equal the kernel's to the page
+              None of them tests a rule: they are 0, or their ratio is their own.
         "#]],
     );
 }
@@ -396,6 +397,7 @@ fn a_device_whose_part_of_the_dirty_limits_is_bounded_is_named() {
 
             Recomputed from the kernel's inputs
               2 of 2 numbers equal the kernel's to the page
+              None of them tests a rule: they are 0, or their ratio is their own.
         "#]],
     );
 }

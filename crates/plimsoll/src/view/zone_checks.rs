@@ -6,7 +6,7 @@ use mm::units::Pages;
 use mm::zoneinfo::{self, Watermarks};
 
 use super::check::{self, Check, STALE_RESERVE, UNKNOWN};
-use super::late_pages::{LatePages, late_pages, late_zones};
+use super::late_pages::{LatePages, late_pages, late_pair, late_zones};
 
 /// Recomputes the watermarks and the lowmem reserves.
 pub(crate) fn checks(snapshot: &Snapshot) -> Vec<Check> {
@@ -37,7 +37,7 @@ fn watermark_checks(snapshot: &Snapshot) -> Option<Vec<Check>> {
     };
     Some(
         pairs
-            .filter(|(zone, _)| zone.is_populated())
+            .filter(|(zone, _)| zone.is_usable())
             .flat_map(check)
             .collect(),
     )
@@ -75,11 +75,14 @@ fn reserve_checks(snapshot: &Snapshot) -> Option<Vec<Check>> {
         let near = computed.0.abs_diff(kernel.0) <= computed.0.max(kernel.0) / 8;
         let reason = if near { STALE_RESERVE } else { UNKNOWN };
         let name = format!("lowmem reserve of {}", title(zone));
-        Check::still(name, computed, kernel, reason).by(&by)
+        Check {
+            circular: matches!(reserves.ratios, Ratios::Inferred(_)),
+            ..Check::still(name, computed, kernel, reason).by(&by)
+        }
     };
     Some(
         pairs
-            .filter(|(zone, _)| zone.is_populated())
+            .filter(|(zone, _)| zone.is_usable())
             .map(check)
             .collect(),
     )
@@ -108,23 +111,23 @@ fn title(zone: &zoneinfo::Zone) -> String {
 /// Why the kernel's marks are not those that the tunables give now.
 fn stale_marks(snapshot: &Snapshot) -> String {
     let zones = late_zones(snapshot);
-    let shares_out = snapshot.min_marks_share_out_min_free();
-    let when = match late_pages(snapshot).filter(|_| zones.len() < 2) {
+    let one = late_pages(snapshot).filter(|_| zones.len() < 2);
+    let pair = || late_pair(snapshot).map(|pair| about(&pair));
+    let when = match one {
         Some(LatePages { zone, node, pages }) => format!(
-            "when {zone} (node {node}) managed {pages} pages ({amount}) less, as at boot \
-             before the initial RAM disk's came back",
+            "when {zone} (node {node}) managed {pages} pages ({amount}) less, {AT_BOOT}",
             pages = pages.0,
             amount = pages.bytes(snapshot.page),
         ),
-        None if shares_out && !zones.is_empty() => format!(
-            "when, by the lowmem reserves, {} less, as at boot before the initial RAM disk's came \
-             back: the min marks add up to vm.min_free_kbytes all the same",
-            by_reserves(&zones)
-        ),
-        None if shares_out => "when the zones had other sizes: the min marks add up to \
-                               vm.min_free_kbytes all the same"
-            .to_owned(),
-        None => return UNKNOWN.to_owned(),
+        None => match pair() {
+            Some(pair) => format!("when {pair} less, {AT_BOOT}"),
+            None if snapshot.min_marks_share_out_min_free() => {
+                "when the zones managed other pages: the min marks add up to vm.min_free_kbytes \
+                 all the same"
+                    .to_owned()
+            }
+            None => return UNKNOWN.to_owned(),
+        },
     };
     format!(
         "The kernel made its marks {when}. Writing vm.watermark_scale_factor to itself makes them \
@@ -132,8 +135,10 @@ fn stale_marks(snapshot: &Snapshot) -> String {
     )
 }
 
+const AT_BOOT: &str = "as at boot before the initial RAM disk's came back";
+
 /// "DMA32 (node 0) managed about 4600 pages and Normal (node 0) about 1500 pages".
-fn by_reserves(zones: &[LatePages]) -> String {
+fn about(zones: &[LatePages]) -> String {
     let part = |(index, late): (usize, &LatePages)| {
         let hundreds = late.pages.0.saturating_add(50) / 100 * 100;
         let managed = if index == 0 { " managed" } else { "" };

@@ -65,15 +65,16 @@ impl State {
             Self::AboveHigh => "above high",
             Self::BelowHigh => "below high",
             Self::BelowLow => "below low",
-            Self::BelowMin => "below min: allocations reclaim directly",
+            Self::BelowMin => "below min",
         }
     }
 }
 
-/// The zones that have memory, in the kernel's order.
+/// The zones of which the allocator has memory, in the kernel's order.
 pub(crate) fn zones(snapshot: &Snapshot) -> Vec<Zone> {
     let nodes = nodes(snapshot);
     let zones = snapshot.zoneinfo.iter().flat_map(Zoneinfo::populated);
+    let zones = zones.filter(|zone| zone.is_usable());
     let node = |zone: &zoneinfo::Zone| nodes.iter().find(|node| node.number() == zone.node);
     zones
         .map(|zone| Zone::of(zone, snapshot, node(zone)))

@@ -60,6 +60,9 @@ pub(crate) struct Findings {
     /// The core files that are not there.
     #[serde(rename = "findings_without")]
     without: Vec<&'static str>,
+    /// What it means that nothing was found.
+    #[serde(skip)]
+    nothing: &'static str,
 }
 
 /// A rule: it sees the state and says what it finds.
@@ -98,6 +101,7 @@ impl Findings {
         Self {
             findings,
             without: without(looked.snapshot),
+            nothing: nothing(looked.snapshot),
         }
     }
 
@@ -105,10 +109,10 @@ impl Findings {
     pub(crate) fn write(&self, page: &mut Page) {
         page.heading("Diagnosis");
         if self.findings.is_empty() {
-            page.line(format!(
-                "  {}",
-                good("Nothing is wrong here that these files show.")
-            ));
+            match self.nothing {
+                NOTHING => page.line(format!("  {}", good(NOTHING))),
+                nothing => page.paragraph(2, nothing),
+            }
         }
         for (finding, number) in self.findings.iter().take(SHOWN).zip(1..) {
             finding.write(number, page);
@@ -145,9 +149,27 @@ impl Finding {
     }
 }
 
+const NOTHING: &str = "Nothing is wrong here that these files show.";
+
+/// What it means that no rule finds anything: of evidence that no rule can look at, or that
+/// contradicts itself, nothing follows.
+fn nothing(snapshot: &Snapshot) -> &'static str {
+    if without(snapshot).len() == CORE {
+        return "None of the files that a diagnosis looks at is in this evidence: it says neither \
+                that something is wrong nor that nothing is.";
+    }
+    match snapshot.contradictions().is_empty() {
+        true => NOTHING,
+        false => "From evidence that contradicts itself nothing more can be told.",
+    }
+}
+
+/// The files that most rules need.
+const CORE: usize = 5;
+
 /// The files that most rules need and that are not there.
 fn without(snapshot: &Snapshot) -> Vec<&'static str> {
-    let missing = [
+    let missing: [_; CORE] = [
         ("/proc/meminfo", snapshot.meminfo.is_none()),
         ("/proc/vmstat", snapshot.vmstat.is_none()),
         ("/proc/zoneinfo", snapshot.zoneinfo.is_none()),
