@@ -263,7 +263,7 @@ fn a_prediction_as_data_is_the_data_alone() {
     let folder = tempfile::tempdir().expect("a folder");
     let one = ["predict", "min-free-kbytes", "--repetitions", "1"];
     let found = json(&[&one[..], &["--json"]].concat(), folder.path());
-    assert_eq!(found["schema"], "plimsoll-study 1");
+    assert_eq!(found["schema"], "plimsoll-study");
     let kernel = &found["kernels"][0];
     let figures = kernel["figures"].as_array().expect("a list");
     let is_mark =

@@ -257,8 +257,8 @@ fn what_is_not_predicted_is_listed_and_arms_that_were_not_run_are_named() {
     }
     let output = plimsoll(&["fidelity", "--json"], folder.path());
     let json: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
-    assert_eq!(json["schema"], "plimsoll-fidelity 1");
+    assert_eq!(json["schema"], "plimsoll-fidelity");
     assert_eq!(json["scores"][0]["kernel"], "Linux 2.4");
-    assert_eq!(json["scores"][0]["absent"][0][0], "raised");
+    assert_eq!(json["scores"][0]["absent"][0]["arm"], "raised");
     assert_eq!(json["scores"][0]["rows"][0]["holds"], false);
 }

@@ -40,10 +40,14 @@ pub(crate) struct Args {
     csv: bool,
 }
 
-/// What is printed; `schema` changes when a field changes its meaning or goes.
+/// Version of the shape in docs/schemas/calibration.json. A new field is no new version.
+const VERSION: u32 = 2;
+
+/// What is printed.
 #[derive(Debug, Serialize)]
 struct Document<'a> {
     schema: &'static str,
+    version: u32,
     kernel: &'a str,
     bench: &'a str,
     /// By name, as a study's `[machine.costs]` has them.
@@ -77,7 +81,8 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
 
 fn json(calibration: &Calibration) -> anyhow::Result<String> {
     let document = Document {
-        schema: "plimsoll-calibration 1",
+        schema: "plimsoll-calibration",
+        version: VERSION,
         kernel: &calibration.kernel,
         bench: &calibration.bench,
         costs_ps: calibration.costs.iter().collect(),
@@ -109,6 +114,14 @@ mod tests {
             serde_json::from_str(&json(&calibration).unwrap()).unwrap();
         let costs = document["costs_ps"].as_object().unwrap().len();
         assert_eq!(costs, calibration.costs.iter().count());
+        let schema = include_str!("../../../../docs/schemas/calibration.json");
+        let schema: serde_json::Value = serde_json::from_str(schema).unwrap();
+        let said = document.as_object().unwrap().keys();
+        assert!(said.eq(schema["properties"].as_object().unwrap().keys()));
+        assert_eq!(
+            document["version"],
+            schema["properties"]["version"]["const"]
+        );
         assert_eq!(csv(&calibration).lines().count(), costs + 1);
     }
 }

@@ -73,10 +73,14 @@ enum LruName {
     Mglru,
 }
 
-/// What is printed as JSON; `schema` changes when a field changes its meaning or goes.
+/// Version of the shape in docs/schemas/replay.json. A new field is no new version.
+const VERSION: u32 = 2;
+
+/// What is printed as JSON.
 #[derive(Debug, Serialize)]
 struct Report {
     schema: &'static str,
+    version: u32,
     trace: String,
     /// The name of the object's column, where a CSV trace has a header.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -85,7 +89,7 @@ struct Report {
     accesses: u64,
     skipped: u64,
     pages: u32,
-    page_size: u64,
+    page_bytes: u64,
     results: Vec<Line>,
 }
 
@@ -191,14 +195,15 @@ impl Report {
             miss_ratio: result.ratio(),
         };
         Self {
-            schema: "plimsoll-replay 1",
+            schema: "plimsoll-replay",
+            version: VERSION,
             trace: args.trace.display().to_string(),
             object: trace.column().map(str::to_owned),
             lru: args.lru.name(),
             accesses: trace.accesses(),
             skipped: trace.skipped(),
             pages: trace.pages(),
-            page_size: args.page_size.bytes(),
+            page_bytes: args.page_size.bytes(),
             results: results.iter().map(line).collect(),
         }
     }

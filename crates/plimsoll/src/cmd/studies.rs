@@ -23,6 +23,9 @@ pub(crate) struct Args {
     csv: bool,
 }
 
+/// Version of the shape in docs/schemas/studies.json. A new field is no new version.
+const VERSION: u32 = 2;
+
 /// A study in a line, as JSON has it.
 #[derive(Debug, Serialize)]
 struct Line {
@@ -44,7 +47,8 @@ struct Line {
 
 #[derive(Debug, Serialize)]
 struct Document {
-    schema: u32,
+    schema: &'static str,
+    version: u32,
     studies: Vec<Line>,
 }
 
@@ -56,7 +60,8 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     match (args.json, args.csv) {
         (true, _) => {
             let document = Document {
-                schema: 1,
+                schema: "plimsoll-studies",
+                version: VERSION,
                 studies: lines,
             };
             let text = serde_json::to_string(&document).context("cannot write JSON")?;

@@ -11,10 +11,14 @@ use lab::study::Study;
 use lab::verdict::{Basis, Finding};
 use serde::Serialize;
 
-/// What is printed; `schema` changes when a field changes its meaning or goes.
+/// Version of the shape in docs/schemas/study.json. A new field is no new version.
+const VERSION: u32 = 2;
+
+/// What is printed.
 #[derive(Debug, Serialize)]
 struct Document<'a> {
     schema: &'static str,
+    version: u32,
     study: &'a str,
     title: &'a str,
     question: &'a str,
@@ -98,7 +102,8 @@ pub(crate) fn json(
     problems: &[String],
 ) -> anyhow::Result<String> {
     let document = Document {
-        schema: "plimsoll-study 1",
+        schema: "plimsoll-study",
+        version: VERSION,
         study: &study.name,
         title: &study.title,
         question: &study.question,

@@ -5,10 +5,14 @@ use lab::measure::Unit;
 use lab::report::compare::{Figure, Row, worst_first};
 use serde::Serialize;
 
-/// What is printed; `schema` changes when a field changes its meaning or goes.
+/// Version of the shape in docs/schemas/fidelity.json. A new field is no new version.
+const VERSION: u32 = 2;
+
+/// What is printed.
 #[derive(Debug, Serialize)]
 pub(super) struct Document<'a> {
     schema: &'static str,
+    version: u32,
     scores: Vec<Score<'a>>,
     /// Studies without any record.
     unproved: &'a [String],
@@ -25,10 +29,16 @@ struct Score<'a> {
     tau: Option<f64>,
     pairs: usize,
     orders: Vec<Order<'a>>,
-    /// Arms that are not compared: name and reason.
-    absent: Vec<[&'a str; 2]>,
+    /// Arms that are not compared.
+    absent: Vec<Absent<'a>>,
     /// The worst first.
     rows: Vec<Line>,
+}
+
+#[derive(Debug, Serialize)]
+struct Absent<'a> {
+    arm: &'a str,
+    reason: &'a str,
 }
 
 #[derive(Debug, Serialize)]
@@ -65,7 +75,8 @@ struct Runs {
 impl<'a> Document<'a> {
     pub(super) fn of(scored: impl Iterator<Item = &'a Scored>, unproved: &'a [String]) -> Self {
         Self {
-            schema: "plimsoll-fidelity 1",
+            schema: "plimsoll-fidelity",
+            version: VERSION,
             scores: scored.map(Score::of).collect(),
             unproved,
         }
@@ -82,7 +93,10 @@ impl<'a> Score<'a> {
             tau: order.pairs.tau(),
             pairs: order.pairs.pairs(),
         });
-        let absent = scored.absent.iter();
+        let absent = scored.absent.iter().map(|it| Absent {
+            arm: &it.arm,
+            reason: &it.why,
+        });
         Self {
             study: &scored.study,
             kernel: &scored.kernel,
@@ -93,9 +107,7 @@ impl<'a> Score<'a> {
             tau: score.tau,
             pairs: score.pairs,
             orders: orders.collect(),
-            absent: absent
-                .map(|it| [it.arm.as_str(), it.why.as_str()])
-                .collect(),
+            absent: absent.collect(),
             rows: rows.into_iter().map(Line::of).collect(),
         }
     }

@@ -6,21 +6,24 @@ use std::time::{Duration, Instant};
 use anyhow::{Context as _, bail};
 use host::facts::Facts;
 use host::pages::{self, Limits, Reading};
+use host::processes::Process;
 use host::{Root, facts};
 use mm::ksm::{DIR, Ksm};
-use mm::units::{Nanos, Pages};
+use mm::units::{Bytes, Nanos, Pages};
 
 use super::chosen::{self, Which};
 use super::figures::{Figures, Looked};
 use super::text;
 use crate::exit::ExitCode;
+use crate::progress;
 use crate::term::{self, Canvas};
 
 /// Estimate what merging equal pages would save in running processes, before it is switched on
 ///
 /// The anonymous pages in memory of the processes are read and compared by hash, twice, so that
 /// pages that keep changing do not count. The processes are neither stopped nor changed, nothing
-/// is swapped in, and no content is kept. A process that may not be read, as others' without root,
+/// is swapped in, and no content is kept; but every page that is read counts as accessed from then
+/// on, so that reclaim and idle page tracking take it for younger than it is. A process that may not be read, as others' without root,
 /// gives an upper bound. How long ksmd would need, and how much of a CPU, follows from costs that
 /// are measured on this machine. See docs/ksm.md for what each figure means.
 #[derive(Debug, clap::Args)]
@@ -55,6 +58,9 @@ pub(crate) struct Args {
     json: bool,
 }
 
+/// CPU time of a page of 4 KiB in both looks: the slower figure of `docs/benchmarks.md`.
+const TWO_LOOKS: Nanos = Nanos(2250);
+
 /// Estimates.
 pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     let (root, started) = (Root::default(), Instant::now());
@@ -66,6 +72,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     };
     let processes = chosen::processes(&root, which)?;
     let Facts { page, reader, .. } = Facts::read(&root);
+    progress::talk(&beforehand(&processes, &args));
     let limits = Limits {
         cpu: Nanos(u64::try_from(args.cpu_limit.as_nanos()).unwrap_or(u64::MAX)),
         keep: args.keep as usize,
@@ -102,6 +109,23 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     }
 }
 
+/// What it is about to do to the processes, and how long it takes.
+fn beforehand(processes: &[Process], args: &Args) -> String {
+    let memory: Bytes = processes.iter().map(|process| process.rss_anon).sum();
+    let whose = match processes.len() {
+        1 => "one process".to_owned(),
+        count => format!("{count} processes"),
+    };
+    let limit = args.cpu_limit.as_secs_f64();
+    let reading = Nanos(memory.0 / 4096 * TWO_LOOKS.0).seconds().min(limit);
+    format!(
+        "reading {memory} of {whose} twice, {} s apart: about {reading:.1} s of CPU time, at most \
+         {limit} s; each page read is marked accessed, so reclaim and idle page tracking take it \
+         for used",
+        args.sample_time.as_secs_f64()
+    )
+}
+
 /// Why there is no estimate, and the way out.
 fn why(figures: &Figures, reading: &Reading, limit: Duration) -> String {
     match &figures.unread {
@@ -131,7 +155,7 @@ fn ksm(root: &Root) -> anyhow::Result<Option<Ksm>> {
 }
 
 /// The most memory that this process had.
-fn peak(root: &Root) -> Option<mm::units::Bytes> {
+fn peak(root: &Root) -> Option<Bytes> {
     let path = "proc/self/status";
     let status = mm::process::Status::parse(path, &root.read(path).ok()?);
     status.ok()?.peak

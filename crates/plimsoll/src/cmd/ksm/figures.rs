@@ -32,10 +32,14 @@ pub(super) struct Looked<'a> {
     pub(super) reader: Reader,
 }
 
-/// What is shown. `schema` changes when a field changes its meaning or goes.
+/// Version of the shape in docs/schemas/ksm-estimate.json. A new field is no new version.
+const VERSION: u32 = 2;
+
+/// What is shown.
 #[derive(Debug, Serialize)]
 pub(super) struct Figures {
     schema: &'static str,
+    version: u32,
     pub(super) processes: usize,
     pub(super) page_bytes: u64,
     pub(super) between_seconds: f64,
@@ -129,7 +133,8 @@ impl Figures {
     pub(super) fn of(looked: &Looked<'_>) -> Self {
         let estimate = sharing::estimate(&looked.reading.sample(), looked.rules());
         Self {
-            schema: "plimsoll-ksm-estimate 1",
+            schema: "plimsoll-ksm-estimate",
+            version: VERSION,
             processes: looked.processes.len() - looked.reading.refused.len(),
             page_bytes: looked.page.bytes(),
             between_seconds: looked.between.as_secs_f64(),

@@ -134,3 +134,19 @@ fn a_kernel_that_is_set_to_unmerge_is_said_to_be() {
     let page = said(Some(&[("run", "2")]), Place::Machine);
     assert_says(&page, &["KSM is set to unmerge"], &[]);
 }
+
+#[test]
+fn the_first_line_has_the_saving_and_the_interval_of_the_table() {
+    let page = said(None, Place::Machine);
+    let (title, table) = page.split_once("\n\n").expect("a title");
+    let row = table.lines().find(|line| line.contains("becomes free"));
+    let row = row.expect("the row");
+    let saving = row.trim().trim_start_matches("becomes free").trim();
+    let (figure, about) = saving.split_once("  ").expect("a figure");
+    assert!(
+        title.contains(&format!("would free {figure} of ")),
+        "{title}\n{row}"
+    );
+    let (_, interval) = about.split_once("; ").expect("an interval");
+    assert!(title.contains(interval), "{title}\n{row}");
+}

@@ -65,21 +65,20 @@ fn write_saving(page: &mut Page, figures: &Figures, saving: &Saving) {
     write_ksmd(page, saving);
 }
 
-/// The answer in one sentence.
+/// The answer in one sentence, with the figure and the interval of the table below it.
 fn answer(saving: &Saving, candidates: u64) -> String {
-    let share = percent(saving.freed_bytes.middle, candidates);
-    match saving.profit_bytes {
-        1.. => format!(
-            "Merging equal pages (KSM) would free {} of {}, {share}",
-            Bytes(saving.freed_bytes.middle),
-            Bytes(candidates)
-        ),
-        _ => format!(
-            "Merging equal pages (KSM) would cost more than it frees: {} of {}, {share}",
-            Bytes(saving.freed_bytes.middle),
-            Bytes(candidates)
-        ),
-    }
+    let freed = saving.freed_bytes.middle;
+    let cost = match saving.profit_bytes {
+        1.. => String::new(),
+        _ => format!(", less than its metadata: {}", Bytes(saving.metadata_bytes)),
+    };
+    format!(
+        "Merging equal pages (KSM) would free {} of {}, {}; {}{cost}",
+        Bytes(freed),
+        Bytes(candidates),
+        percent(freed, candidates),
+        interval(saving),
+    )
 }
 
 fn read(figures: &Figures, saving: &Saving) -> String {
@@ -245,7 +244,8 @@ fn write_took(page: &mut Page, figures: &Figures) {
     page.paragraph(
         0,
         &format!(
-            "This estimate took {:.1} s of CPU time{} and {:.1} s. It changed nothing.",
+            "This estimate took {:.1} s of CPU time{} and {:.1} s. It changed nothing, but \
+             the pages that it read count as accessed now.",
             took.cpu_seconds,
             memory.unwrap_or_default(),
             took.seconds

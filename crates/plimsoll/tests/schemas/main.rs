@@ -1,0 +1,4 @@
+//! What every verb prints with `--json` is what docs/schemas says, field by field.
+
+mod output;
+mod validator;

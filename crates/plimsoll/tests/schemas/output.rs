@@ -1,0 +1,242 @@
+//! Real output against the schemas.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use serde_json::Value;
+
+use crate::validator::Schema;
+
+/// The schemas, and the `schema` that each one's documents say.
+const SCHEMAS: [&str; 8] = [
+    "calibration",
+    "compare",
+    "fidelity",
+    "inspect",
+    "ksm-estimate",
+    "replay",
+    "studies",
+    "study",
+];
+
+fn fixtures() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures")
+}
+
+/// What the verb prints, held against a schema.
+#[track_caller]
+fn assert_is(schema: &str, arguments: &[&str], folder: &Path) -> Value {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_plimsoll"));
+    command
+        .args(arguments)
+        .current_dir(folder)
+        .stdin(Stdio::null());
+    let output = command.output().expect("the binary runs");
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    let said = String::from_utf8_lossy(&output.stdout);
+    let document = serde_json::from_str(&said);
+    let document = document.unwrap_or_else(|error| panic!("{arguments:?}: {error}: {stderr}"));
+    let faults = Schema::named(schema).faults(&document);
+    assert_eq!(faults, Vec::<String>::new(), "{arguments:?}");
+    document
+}
+
+#[track_caller]
+fn assert_inspected(evidence: &[&str]) -> Value {
+    assert_is(
+        "inspect",
+        &[&["inspect", "--json"], evidence].concat(),
+        &fixtures(),
+    )
+}
+
+#[test]
+fn every_schema_is_of_one_style() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/schemas");
+    let files = fs::read_dir(folder).expect("the folder").count();
+    assert_eq!(files, SCHEMAS.len(), "each schema is named in this test");
+    for name in SCHEMAS {
+        let schema = Schema::named(name);
+        let root = schema.value();
+        let draft = "https://json-schema.org/draft/2020-12/schema";
+        assert_eq!(root["$schema"], draft, "{name}");
+        let says = &root["properties"]["schema"]["const"];
+        assert_eq!(*says, format!("plimsoll-{name}"), "{name}");
+        assert!(root["properties"]["version"]["const"].is_u64(), "{name}");
+        let required = root["required"].as_array().expect("a list");
+        assert!(required.contains(&"schema".into()) && required.contains(&"version".into()));
+        let mut names = Vec::new();
+        properties(root, &mut names);
+        for property in names {
+            let is_snake = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
+            assert!(property.chars().all(is_snake), "{name}: {property}");
+        }
+    }
+}
+
+/// The names of all properties that a schema has anywhere.
+fn properties(schema: &Value, names: &mut Vec<String>) {
+    let Some(object) = schema.as_object() else {
+        return;
+    };
+    for (keyword, rule) in object {
+        if let ("properties", Some(all)) = (keyword.as_str(), rule.as_object()) {
+            names.extend(all.keys().cloned());
+            all.values().for_each(|schema| properties(schema, names));
+        } else if let ("$defs", Some(all)) = (keyword.as_str(), rule.as_object()) {
+            all.values().for_each(|schema| properties(schema, names));
+        } else {
+            properties(rule, names);
+        }
+    }
+}
+
+#[test]
+fn inspect_of_this_machine_is_as_its_schema_says() {
+    assert_inspected(&["--interval", "0"]);
+    assert_inspected(&["--interval", "0.1"]);
+}
+
+#[test]
+fn inspect_of_every_captured_host_and_kernel_is_as_its_schema_says() {
+    let mut seen = 0;
+    for group in [
+        "cases",
+        "hosts",
+        "inspect",
+        "kernels",
+        "reclaim",
+        "writeback",
+    ] {
+        for entry in fs::read_dir(fixtures().join(group)).expect("the folder") {
+            let capture = entry.expect("an entry").path().join("capture.txt");
+            if capture.exists() {
+                assert_inspected(&[&capture.to_string_lossy()]);
+                seen += 1;
+            }
+        }
+    }
+    assert!(seen >= 20, "{seen} captures");
+}
+
+#[test]
+fn inspect_of_every_kernel_log_is_as_its_schema_says() {
+    let mut logs = 0;
+    for entry in fs::read_dir(fixtures().join("kernel_log")).expect("the folder") {
+        let path = entry.expect("an entry").path();
+        if path.is_file() && !path.ends_with("README.md") {
+            let document = assert_inspected(&[&path.to_string_lossy()]);
+            logs += usize::from(!document["kernel_log"].is_null());
+        }
+    }
+    assert!(logs >= 10, "{logs} of them have a report");
+}
+
+#[test]
+fn inspect_of_a_time_series_is_as_its_schema_says() {
+    for series in [
+        "captures.txt",
+        "node-exporter.txt",
+        "sadf.json",
+        "sar.txt",
+        "vmstat-t.txt",
+    ] {
+        assert_inspected(&[&format!("series/{series}")]);
+    }
+    let document = assert_inspected(&["series/sar.txt"]);
+    assert!(document["timeline"].is_object(), "it is a time series");
+}
+
+#[test]
+fn what_changed_is_as_its_schema_says() {
+    let sides = [
+        "hosts/vm-24gib-6.18/capture.txt",
+        "reclaim/vm-512mib-6.12/capture.txt",
+    ];
+    let arguments = [&["inspect", "--json"], &sides[..]].concat();
+    let document = assert_is("compare", &arguments, &fixtures());
+    assert!(
+        document["settings"]
+            .as_array()
+            .is_some_and(|all| !all.is_empty())
+    );
+}
+
+#[test]
+fn the_list_of_studies_is_as_its_schema_says() {
+    let document = assert_is("studies", &["studies", "--json"], &fixtures());
+    assert!(
+        document["studies"]
+            .as_array()
+            .is_some_and(|all| all.len() >= 5)
+    );
+}
+
+/// A folder with one real record of each arm of usb-copy on Linux 6.1.
+fn recorded() -> tempfile::TempDir {
+    let folder = tempfile::tempdir().expect("a folder");
+    let records = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../records/usb-copy");
+    let below = folder.path().join("records/usb-copy");
+    fs::create_dir_all(&below).expect("a folder");
+    for entry in fs::read_dir(records).expect("the records") {
+        let entry = entry.expect("an entry");
+        if entry.file_name().to_string_lossy().contains("-1-") {
+            fs::copy(entry.path(), below.join(entry.file_name())).expect("a copy");
+        }
+    }
+    folder
+}
+
+#[test]
+fn predictions_proofs_and_scores_are_as_their_schemas_say() {
+    let folder = recorded();
+    let one = ["predict", "usb-copy", "--repetitions", "1", "--json"];
+    let predicted = assert_is("study", &one, folder.path());
+    assert!(predicted["kernels"][0]["bench"].is_null());
+    let reported = assert_is(
+        "study",
+        &["report", "usb-copy", "--json"],
+        folder.path(),
+    );
+    assert!(reported["kernels"][0]["bench"].is_string(), "{reported}");
+    let scores = assert_is("fidelity", &["fidelity", "--json"], folder.path());
+    let rows = scores["scores"][0]["rows"].as_array();
+    assert!(rows.is_some_and(|rows| !rows.is_empty()), "{scores}");
+}
+
+#[test]
+fn a_replay_is_as_its_schema_says() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let objects: String = (0..500)
+        .map(|at| format!("{}\n", at % 100 * 4096))
+        .collect();
+    fs::write(folder.path().join("plain.csv"), &objects).expect("a file");
+    fs::write(folder.path().join("named.csv"), format!("page\n{objects}")).expect("a file");
+    for (trace, object) in [("plain.csv", None), ("named.csv", Some("page"))] {
+        let arguments = ["replay", trace, "--memory", "10%,50", "--json"];
+        let document = assert_is("replay", &arguments, folder.path());
+        assert_eq!(document["object"].as_str(), object);
+        assert_eq!(document["results"].as_array().map(Vec::len), Some(2));
+    }
+}
+
+#[test]
+fn an_estimate_of_merging_is_as_its_schema_says() {
+    let mut sleeper = Command::new("sleep").arg("60").spawn().expect("sleep runs");
+    let pid = sleeper.id().to_string();
+    let arguments = [
+        "ksm",
+        "estimate",
+        "--json",
+        "--sample-time",
+        "0",
+        "--pid",
+        &pid,
+    ];
+    let document = assert_is("ksm-estimate", &arguments, &fixtures());
+    sleeper.kill().expect("it lives");
+    sleeper.wait().expect("it ends");
+    let read = !document["estimate"].is_null();
+    assert!(read || !document["unread"].is_null(), "{document}");
+}
