@@ -53,6 +53,11 @@ const NEEDED: &[Needed] = &[
         package: "busybox",
         purpose: "reads the initramfs that was packed",
     },
+    Needed {
+        file: "strace",
+        package: "strace",
+        purpose: "shows which files are opened",
+    },
 ];
 
 /// Where Debian keeps an administrator's programs, and libraries.
