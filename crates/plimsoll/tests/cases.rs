@@ -282,6 +282,31 @@ fn marks_of_two_nodes_are_of_fewer_pages_in_two_zones() {
 }
 
 #[test]
+fn idle_huge_pages_count_in_pools_of_all_sizes_and_without_the_rest_of_meminfo() {
+    let grep = "HugePages_Total: 16000\nHugePages_Free: 15000\nHugePages_Rsvd: 2000\n\
+                Hugepagesize: 2048 kB\n";
+    let text = inspect_files(&[("proc/meminfo", grep)]);
+    assert_says(
+        &text,
+        &["25.3 GiB lies idle in the pool of huge pages: 13000 pages"],
+    );
+    let meminfo = MEMINFO.to_owned()
+        + "HugePages_Total: 0\nHugePages_Free: 0\n\
+                                        HugePages_Rsvd: 0\nHugepagesize: 2048 kB\n";
+    let pool = |file: &str| format!("sys/kernel/mm/hugepages/hugepages-1048576kB/{file}");
+    let (all, free) = (pool("nr_hugepages"), pool("free_hugepages"));
+    let files = [
+        ("proc/meminfo", meminfo.as_str()),
+        (&all, "2\n"),
+        (&free, "1\n"),
+    ];
+    assert_says(
+        &inspect_files(&files),
+        &["1 GiB (12%) lies idle in the pool of huge pages"],
+    );
+}
+
+#[test]
 fn nothing_is_wrong_is_said_only_of_what_was_looked_at() {
     let wrong = "Nothing is wrong here that these files show.";
     assert_says(&inspect_files(&[("proc/meminfo", MEMINFO)]), &[wrong]);

@@ -1,5 +1,6 @@
 //! How full the machine is, and of what.
 
+use mm::snapshot::Snapshot;
 use mm::units::{Bytes, Kib, Pages};
 
 use super::{Finding, Looked, Severity};
@@ -94,26 +95,41 @@ pub(super) fn commit_limit(looked: &Looked<'_>) -> Option<Finding> {
     })
 }
 
-/// Huge pages in the pool that nobody uses.
+/// Huge pages in the pools that nobody uses. Without MemTotal a GiB of them is worth a word.
 pub(super) fn idle_huge_pages(looked: &Looked<'_>) -> Option<Finding> {
-    let meminfo = looked.snapshot.meminfo.as_ref()?;
-    let (total, size) = (meminfo.mem_total?, meminfo.hugepagesize?);
-    let count = |item| meminfo.other.get(item);
-    let free = count("HugePages_Free")?.saturating_sub(count("HugePages_Rsvd").unwrap_or(0));
-    let idle = Kib(free.saturating_mul(size.0));
-    if share(idle, total) < 5 {
-        return None;
-    }
+    let (idle, free) = idle_pools(looked.snapshot)?;
+    let amount = match looked.snapshot.meminfo.as_ref()?.mem_total {
+        Some(total) if share(idle, total) < 5 => return None,
+        Some(total) => of_total(idle, total),
+        None if idle < Kib(1 << 20) => return None,
+        None => idle.to_string(),
+    };
     Some(Finding {
         id: "huge_pages_idle",
         severity: Severity::Warning,
         what: format!(
-            "{} lies idle in the pool of huge pages: {free} pages are neither used nor reserved.",
-            of_total(idle, total)
+            "{amount} lies idle in the pool of huge pages: {free} pages are neither used nor \
+             reserved."
         ),
         rule: "vm.nr_hugepages takes the memory at once; nothing else can use it".to_owned(),
         next: "plimsoll inspect --section huge-pages".to_owned(),
     })
+}
+
+/// What is free and not promised in the pools of all sizes, and how many huge pages that is.
+/// meminfo has the default size only.
+fn idle_pools(snapshot: &Snapshot) -> Option<(Kib, u64)> {
+    let meminfo = snapshot.meminfo.as_ref()?;
+    let size = meminfo.hugepagesize?;
+    let count = |item| meminfo.other.get(item);
+    let free = count("HugePages_Free")?.saturating_sub(count("HugePages_Rsvd").unwrap_or(0));
+    let mut idle = (Kib(free.saturating_mul(size.0)), free);
+    for (&other, pool) in snapshot.pools.iter().filter(|(other, _)| **other != size.0) {
+        let free = pool.free.saturating_sub(pool.promised);
+        idle.0 = idle.0.saturating_add(Kib(free.saturating_mul(other)));
+        idle.1 = idle.1.saturating_add(free);
+    }
+    Some(idle)
 }
 
 /// Kernel objects that cannot be reclaimed hold much: a leak looks like this.
