@@ -26,6 +26,10 @@ const SAMPLE_STATE: f64 = 8192.0;
 const PROCESS_STATE: f64 = 8192.0;
 const FIGURES_STATE: f64 = 128.0;
 
+/// Bytes that a process of the bench takes on its machine beside its regions and its buffer: 59
+/// pages, of which 15 are the kernel's (`sim::own`).
+const OWN: f64 = 59.0 * 4096.0;
+
 /// Counts stay below this, so that sums and products of them are numbers.
 const MOST: f64 = 1e30;
 
@@ -53,6 +57,8 @@ pub struct Work {
     /// Bytes that grow with what is done, and those that are held however often it is done.
     grown: f64,
     held: f64,
+    /// Bytes on the machine that all processes at once take for themselves.
+    own: f64,
 }
 
 impl Work {
@@ -77,6 +83,7 @@ impl Work {
             work.counts[PROCESSES] += times;
             // Instances that end give back what they held before the next ones start.
             work.held += (one.held + PROCESS_STATE) * f64::from(process.count);
+            work.own += (OWN + buffer(&process.steps)) * f64::from(process.count);
         }
         let samples = end / scenario.sample_every.seconds().max(1e-9);
         work.counts[SAMPLES] += samples.min(MOST);
@@ -96,6 +103,22 @@ impl Work {
     #[must_use]
     pub fn state(&self) -> Bytes {
         Bytes((self.grown + self.held) as u64)
+    }
+
+    /// Memory of the study's machine that its processes take for themselves, all at once: buffers
+    /// and what a process has anyway, without regions.
+    #[must_use]
+    pub fn own(&self) -> Bytes {
+        Bytes(self.own as u64)
+    }
+
+    /// The time that no CPU of today stays below, on a kernel as on the model.
+    #[must_use]
+    pub fn least_time(&self) -> Duration {
+        let (pages, steps) = (self.counts[PAGES], self.counts[STEPS]);
+        let processes = self.counts[PROCESSES] * FASTEST_PROCESS;
+        let seconds = pages * FASTEST + steps * FASTEST_STEP + processes;
+        Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX)
     }
 
     /// What most of the time goes to, as in "1.0e12 page accesses".
@@ -148,6 +171,16 @@ fn starts(steps: &[Step], name: &str) -> f64 {
         _ => 0.0,
     };
     steps.iter().map(of).sum()
+}
+
+/// The buffer that a process reads to and writes from: as large as its largest block.
+fn buffer(steps: &[Step]) -> f64 {
+    let of = |step: &Step| match &step.action {
+        Action::Access(access) if access.via != Via::Mmap => access.block.0 as f64,
+        Action::Repeat { steps, .. } => buffer(steps),
+        _ => 0.0,
+    };
+    steps.iter().map(of).fold(0.0, f64::max)
 }
 
 /// What steps do and how long they take at least, in seconds; infinite where they never end.
@@ -390,6 +423,20 @@ mod tests {
         assert_eq!(table.mostly(), "1.1e9 blocks that a Zipf pattern weighs");
         let samples = work("steps = [{ sleep = \"100 h\" }]", "sample = \"1 ms\"");
         assert_eq!(samples.counts[SAMPLES].round(), 3.6e8);
+    }
+
+    #[test]
+    fn many_processes_need_memory_for_themselves_and_time_at_least() {
+        let read = |count: u32| {
+            let step = "steps = [{ read = { file = \"f\" } }]";
+            work(&format!("count = {count}\n{step}"), "")
+        };
+        let own = read(1000).own();
+        assert_eq!(own, Bytes(1000 * (59 * 4096 + (1 << 20))));
+        assert_eq!(read(10).own(), Bytes(own.0 / 100));
+        let least = read(1000).least_time();
+        assert!(least >= Duration::from_secs(13), "{least:?}");
+        assert!(least <= read(1000).time(), "{least:?}");
     }
 
     #[test]

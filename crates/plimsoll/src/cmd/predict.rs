@@ -3,7 +3,7 @@
 pub(super) mod at_hand;
 mod scale;
 mod set;
-mod work;
+pub(super) mod work;
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};

@@ -17,6 +17,7 @@ use lab::vm::{Clock, KernelChoice, VmBench, VmOptions};
 use mm::calibration::Calibration;
 
 use super::predict::at_hand::{self, Cpus, Placed};
+use super::predict::work::Runs;
 use super::predict::{Asked, Choice, Shown, data, no_outcome, prepare_report, write_report};
 use super::whole;
 use crate::exit::ExitCode;
@@ -91,6 +92,8 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     let usual = || jobs::usual(args.clock.into(), &study, &provable);
     experiment.at_a_time = AtATime::Number(args.jobs.unwrap_or_else(usual));
     let of_the_model = experiment.clone();
+    let runs = Runs::at_automatic_scale(&study, &provable, experiment.repetitions);
+    runs.check_for_a_vm(Duration::from_secs(args.deadline))?;
     experiment.arms = provable.iter().map(|&arm| arm.to_owned()).collect();
     let named = args.calibration.as_deref().map(calibration::read);
     let named = named.transpose()?;
@@ -106,7 +109,9 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     let failure = no_outcome(&results);
     let mut problems = problems(&results, "");
     let calibration = named.map_or_else(|| calibration::built_in(&bench.kernel()), Ok);
-    let model = predict(&of_the_model, calibration);
+    let runs = Runs::at_automatic_scale(&study, &arms, of_the_model.repetitions);
+    let model = runs.check_for_the_model();
+    let model = model.and_then(|()| predict(&of_the_model, calibration));
     match &model {
         Ok(model) => problems.extend(self::problems(model, "prediction for ")),
         Err(why) => problems.push(format!("no prediction: {why:#}")),

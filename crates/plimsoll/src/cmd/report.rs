@@ -3,12 +3,13 @@
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
-use anyhow::bail;
+use anyhow::{Context as _, bail};
 use lab::record::Store;
 use lab::report::gather::gather;
 use lab::report::{Pair, Report};
 use lab::study::Study;
 
+use super::predict::work::Runs;
 use super::predict::{Shown, data};
 use crate::exit::ExitCode;
 use crate::results::{self, Detail, View};
@@ -37,6 +38,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     let study = Study::find(&args.study)?;
     let path = args.out.join(format!("{}.html", study.name));
     lab::report::prepare(&path)?;
+    check(&study)?;
     let gathered = gather(&study, &Store::new(&args.records))?;
     for problem in &gathered.problems {
         anstream::eprintln!("plimsoll: not used: {problem}");
@@ -59,6 +61,14 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
         writeln!(term::out(), "report: {}", path.display())?;
     }
     Ok(ExitCode::Done)
+}
+
+/// Refuses a report whose predictions would take hours or all memory.
+fn check(study: &Study) -> anyhow::Result<()> {
+    let arms: Vec<&str> = study.arms.iter().map(|arm| arm.name.as_str()).collect();
+    let runs = Runs::at_automatic_scale(study, &arms, study.repetitions);
+    let checked = runs.check_for_the_model();
+    checked.context("its predictions; ask for less in the study")
 }
 
 /// Why the folder gave no record.

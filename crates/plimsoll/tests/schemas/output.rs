@@ -194,11 +194,7 @@ fn predictions_proofs_and_scores_are_as_their_schemas_say() {
     let one = ["predict", "usb-copy", "--repetitions", "1", "--json"];
     let predicted = assert_is("study", &one, folder.path());
     assert!(predicted["kernels"][0]["bench"].is_null());
-    let reported = assert_is(
-        "study",
-        &["report", "usb-copy", "--json"],
-        folder.path(),
-    );
+    let reported = assert_is("study", &["report", "usb-copy", "--json"], folder.path());
     assert!(reported["kernels"][0]["bench"].is_string(), "{reported}");
     let scores = assert_is("fidelity", &["fidelity", "--json"], folder.path());
     let rows = scores["scores"][0]["rows"].as_array();

@@ -23,9 +23,10 @@ use crate::term::{self, Canvas};
 /// The anonymous pages in memory of the processes are read and compared by hash, twice, so that
 /// pages that keep changing do not count. The processes are neither stopped nor changed, nothing
 /// is swapped in, and no content is kept; but every page that is read counts as accessed from then
-/// on, so that reclaim and idle page tracking take it for younger than it is. A process that may not be read, as others' without root,
-/// gives an upper bound. How long ksmd would need, and how much of a CPU, follows from costs that
-/// are measured on this machine. See docs/ksm.md for what each figure means.
+/// on, so that reclaim and idle page tracking take it for younger than it is. A process that may
+/// not be read, as others' without root, gives an upper bound. How long ksmd would need, and how
+/// much of a CPU, follows from costs that are measured on this machine. See docs/ksm.md for what
+/// each figure means.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// Look at these processes, with commas between them (repeatable) [default: all]

@@ -1,5 +1,6 @@
 //! Runs that would take hours or all memory are refused before the first, with the figure.
 
+use std::thread;
 use std::time::Duration;
 
 use anyhow::bail;
@@ -13,7 +14,7 @@ use super::scale::{self, Scale};
 const LIMIT: Duration = Duration::from_secs(5 * 60);
 
 /// The runs of a prediction.
-pub(super) struct Runs<'a> {
+pub(crate) struct Runs<'a> {
     pub(super) study: &'a Study,
     pub(super) arms: &'a [&'a str],
     pub(super) repetitions: u32,
@@ -21,10 +22,52 @@ pub(super) struct Runs<'a> {
     pub(super) scale: Scale,
 }
 
-impl Runs<'_> {
+impl<'a> Runs<'a> {
+    /// Those on all CPUs, each at the scale that its arm takes by itself.
+    pub(crate) fn at_automatic_scale(
+        study: &'a Study,
+        arms: &'a [&'a str],
+        repetitions: u32,
+    ) -> Self {
+        Self {
+            study,
+            arms,
+            repetitions,
+            at_a_time: thread::available_parallelism().map_or(1, |cpus| cpus.get() as u64),
+            scale: Scale::Auto,
+        }
+    }
+
     /// Refuses what is expected to take more than [`LIMIT`] or more memory than this machine has.
     pub(super) fn check(&self) -> anyhow::Result<()> {
+        let checked = self.check_for_the_model();
+        checked.map_err(|why| anyhow::anyhow!("{why}; ask for less, or give --even-so"))
+    }
+
+    /// The same without a way out, where a prediction is not all that is asked for.
+    pub(crate) fn check_for_the_model(&self) -> anyhow::Result<()> {
         self.check_within(scale::available().unwrap_or(Bytes(u64::MAX)))
+    }
+
+    /// Refuses a run that no VM would end within `deadline`, or whose processes do not fit into
+    /// their machine.
+    pub(crate) fn check_for_a_vm(&self, deadline: Duration) -> anyhow::Result<()> {
+        for arm in self.arms {
+            let scenario = self.study.scenario(arm, 1)?;
+            let work = Work::of(&scenario, 1);
+            check_own(&scenario, work)?;
+            let least = work.least_time();
+            if least > deadline {
+                bail!(
+                    "a run of arm `{arm}` takes {} at least (mostly {}), and a VM is given up \
+                     after {}; ask for less, or give a longer --deadline",
+                    shown(least.as_secs_f64()),
+                    work.mostly(),
+                    shown(deadline.as_secs_f64()),
+                );
+            }
+        }
+        Ok(())
     }
 
     fn check_within(&self, available: Bytes) -> anyhow::Result<()> {
@@ -32,6 +75,7 @@ impl Runs<'_> {
         for arm in self.arms {
             let scenario = self.study.scenario(arm, 1)?;
             let work = Work::of(&scenario, self.scale.of(&scenario));
+            check_own(&scenario, work)?;
             self.check_memory(&scenario, work, available)?;
             let seconds = work.time().as_secs_f64();
             time += seconds * f64::from(self.repetitions) / self.at_a_time.max(1) as f64;
@@ -46,7 +90,7 @@ impl Runs<'_> {
         }
         bail!(
             "about {} of computing, {} for a run of arm `{arm}` (mostly {mostly}), and the most is \
-             {}; ask for less, or give --even-so",
+             {}",
             shown(time),
             shown(seconds),
             shown(LIMIT.as_secs_f64()),
@@ -70,10 +114,28 @@ impl Runs<'_> {
         }
         bail!(
             "arm `{}` needs about {needed} for what it maps, weighs and samples, and this machine \
-             has {available} available; ask for less, or give --even-so",
+             has {available} available",
             scenario.arm
         )
     }
+}
+
+/// Refuses more processes than their machine has memory for: it would only reclaim and kill.
+fn check_own(scenario: &Scenario, work: Work) -> anyhow::Result<()> {
+    let machine = &scenario.machine;
+    let swap: Bytes = machine.swaps.iter().map(|swap| swap.size).sum();
+    let room = (machine.memory.0 / 8 * 7).saturating_add(swap.0);
+    if work.own().0 <= room {
+        return Ok(());
+    }
+    bail!(
+        "arm `{}`: its processes need {} for their buffers and stacks alone, and its machine has \
+         {} of memory and {} of swap",
+        scenario.arm,
+        work.own(),
+        machine.memory,
+        swap,
+    )
 }
 
 /// A time in the unit that people would choose.
@@ -118,14 +180,43 @@ mod tests {
         let study = Study::parse(text, "s").unwrap();
         let time = why(&study, 1, Bytes(u64::MAX)).unwrap();
         assert!(time.contains("mostly 2.6e11 operations"), "{time}");
-        assert!(
-            time.ends_with("the most is 300 s; ask for less, or give --even-so"),
-            "{time}"
-        );
+        assert!(time.ends_with("the most is 300 s"), "{time}");
         let memory = why(&study, 1, Bytes(1 << 30)).unwrap();
         assert!(
             memory.contains("this machine has 1 GiB available"),
             "{memory}"
         );
+    }
+
+    #[test]
+    fn processes_that_do_not_fit_and_runs_that_no_vm_ends_are_refused() {
+        let study = |count: u32, times: u64| {
+            let text = format!(
+                "name = \"s\"\ntitle = \"s\"\nquestion = \"s\"\n[machine]\nmemory = \"1 GiB\"\n\
+                 [[machine.disk]]\nname = \"d\"\nsize = \"1 GiB\"\nbandwidth = \"1 GB/s\"\n\
+                 [[machine.file]]\nname = \"f\"\ndisk = \"d\"\nsize = \"64 MiB\"\n[[arm]]\n\
+                 name = \"a\"\n[[process]]\nname = \"p\"\ncount = {count}\nsteps = [\
+                 {{ repeat = {{ times = {times}, steps = [{{ read = {{ file = \"f\" }} }}] }} }}]\n"
+            );
+            Study::parse(&text, "s").unwrap()
+        };
+        let in_a_vm = |study: &Study| {
+            let runs = Runs {
+                study,
+                arms: &["a"],
+                repetitions: 1,
+                at_a_time: 1,
+                scale: Scale::Auto,
+            };
+            runs.check_for_a_vm(Duration::from_secs(3600))
+        };
+        let many = study(1000, 1);
+        let needs = "its processes need 1.2 GiB for their buffers and stacks alone";
+        let why = why(&many, 1, Bytes(u64::MAX)).unwrap();
+        assert!(why.contains(needs), "{why}");
+        assert!(in_a_vm(&many).unwrap_err().to_string().contains(needs));
+        let long = in_a_vm(&study(1, 100_000_000)).unwrap_err().to_string();
+        assert!(long.contains("a VM is given up after 60 min"), "{long}");
+        assert!(in_a_vm(&study(100, 10)).is_ok());
     }
 }
