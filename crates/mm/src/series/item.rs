@@ -199,8 +199,8 @@ impl Item {
             Self::Idle => "CPU, idle",
             Self::IoWait => "CPU, waits for I/O",
             Self::Stolen => "CPU, stolen",
-            Self::MemorySome => "memory pressure, some",
-            Self::MemoryFull => "memory pressure, full",
+            Self::MemorySome => "tasks wait, some",
+            Self::MemoryFull => "tasks wait, all",
             Self::IoSome => "I/O pressure, some",
         }
     }

@@ -9,11 +9,12 @@ use mm::units::Bytes;
 use serde::Serialize;
 
 use self::says::Said;
+use super::findings::Finding;
 use super::page::Page;
 use super::sadf;
 
 /// Cells of a row's picture.
-const CELLS: usize = 14;
+const CELLS: usize = 12;
 
 /// Rows of the table at most.
 const ROWS: usize = 20;
@@ -51,7 +52,7 @@ struct Line {
     mean: f64,
     #[serde(skip_serializing_if = "Option::is_none")]
     worst_at: Option<String>,
-    /// The worst of each of at most 14 spans of the same number of rows.
+    /// The worst of each of at most 12 spans of the same number of rows.
     spans: Vec<Option<f64>>,
     #[serde(skip)]
     of: Item,
@@ -73,6 +74,19 @@ impl Timeline {
             .or_else(json)
             .or_else(frames)
             .map(|series| Self::from(&series))
+    }
+
+    /// What the series says is wrong, as findings.
+    pub(crate) fn findings(&self) -> impl Iterator<Item = Finding> + '_ {
+        self.says.iter().filter_map(|said| {
+            Some(Finding {
+                id: "timeline",
+                severity: said.severity?,
+                what: said.what.clone(),
+                rule: said.rule.clone().unwrap_or_else(|| self.source.to_owned()),
+                next: "plimsoll inspect --section timeline".to_owned(),
+            })
+        })
     }
 
     fn from(series: &Series) -> Self {
@@ -232,11 +246,11 @@ impl Line {
             .worst_at
             .iter()
             .flat_map(|at| at.chars())
-            .take(10)
+            .take(11)
             .collect();
         let name = self.item;
         let row = format!(
-            "  {name:<20}{}  {at:<10}{}",
+            "  {name:<20}{}  {at:<11}{}",
             cells.concat(),
             self.picture(page)
         );
