@@ -40,7 +40,7 @@ pub use self::group::{Counter, Group};
 pub use self::holders::{Holder, Holders};
 pub use self::judge::{Answer, COSTLY_ORDER, Judged};
 pub use self::nodes::NodeSet;
-pub use self::report::{Event, Report};
+pub use self::report::{Event, Refused, Report};
 pub use self::tasks::{Killed, Process, Processes};
 pub use self::user_space::Killer;
 pub use self::zone::{Blocks, HugePages, Node, Zone};
@@ -56,7 +56,7 @@ pub fn is_log(text: &str) -> bool {
 
 /// Whether a line alone begins or makes an event.
 fn is_telling(line: &str) -> bool {
-    const WORDS: [&str; 12] = [
+    const WORDS: [&str; 19] = [
         "oom",
         "emory",
         "page allocation",
@@ -69,6 +69,13 @@ fn is_telling(line: &str) -> bool {
         " free:",
         "evict",
         "memory: usage",
+        "alloc failed",
+        "SIGKILL",
+        "OOMKilled",
+        "Task in /",
+        "[ pid",
+        "active_anon:",
+        "Mem-Info",
     ];
     if !WORDS.iter().any(|word| line.contains(word)) {
         return false;

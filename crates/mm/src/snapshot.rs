@@ -179,6 +179,9 @@ impl Snapshot {
             .keys()
             .any(|path| path.starts_with("sys/kernel/mm/"));
         snapshot.is_live |= frame.file(UNREADABLE).is_some();
+        if let (Some(report), Some(release)) = (&mut snapshot.report, &snapshot.release) {
+            report.told_release(release);
+        }
         snapshot.infer_page_size();
         snapshot.find_hidden_boosts();
         snapshot
@@ -241,6 +244,9 @@ impl Snapshot {
         if let Some(report) = &self.report {
             self.release.clone_from(&report.release);
             self.page = report.page;
+            if report.page_told {
+                self.page_source = PageSource::Inferred;
+            }
         }
     }
 

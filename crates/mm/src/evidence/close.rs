@@ -7,7 +7,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use super::free::{self, Unit};
-use super::{Piece, kind, lines, log, zones};
+use super::{Piece, kind, lines, zones};
 use crate::series;
 use crate::snapshot::FACTS;
 
@@ -113,10 +113,10 @@ fn kernel_log(piece: Piece) -> (Vec<Piece>, Passed) {
         text: format!("{release}\n"),
         line: piece.line,
     });
-    if log::says_something(&piece.text) {
+    if crate::kernel_log::is_log(&piece.text) {
         return (release.into_iter().chain([piece]).collect(), Vec::new());
     }
-    let why = "a log without an OOM kill, an allocation failure or a hung task";
+    let why = "a log that names no OOM kill, allocation failure, hung task or program that kills";
     (
         release.into_iter().collect(),
         alloc::vec![(piece.line, why.to_owned())],

@@ -1,5 +1,6 @@
 //! Lines that tell by themselves which file's value they hold.
 
+use alloc::format;
 use alloc::string::String;
 
 use super::{clean, kind, path};
@@ -95,6 +96,21 @@ pub(super) fn release(word: &str) -> Option<&str> {
 
 /// `cat: /proc/pagetypeinfo: Permission denied`.
 fn refused(line: &str) -> Option<Value<'_>> {
+    let of_key = line
+        .strip_prefix("sysctl: ")
+        .and_then(|rest| rest.split_once("key "));
+    if let Some((_, rest)) = of_key {
+        // "permission denied on key 'vm.x'", or "reading key \"vm.x\": Permission denied".
+        let key = rest
+            .trim_start_matches(['\'', '"'])
+            .split(['\'', '"', ':'])
+            .next()?;
+        let name = |byte: u8| byte.is_ascii_alphanumeric() || b"._-/".contains(&byte);
+        let denied = line.to_ascii_lowercase().contains("permission denied");
+        let path = || format!("proc/sys/{}", key.replace('.', "/"));
+        return (denied && key.bytes().all(name))
+            .then(|| Value::Refused(path::of_key(key).unwrap_or_else(path), "Permission denied"));
+    }
     let (command, rest) = line.split_once(": ")?;
     let (name, why) = rest.rsplit_once(": ")?;
     let commands = ["cat", "head", "tail", "grep", "sysctl"];

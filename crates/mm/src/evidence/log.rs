@@ -1,6 +1,5 @@
 //! Kernel logs among evidence: which lines begin one, and the frames that its reports make.
 
-use alloc::string::String;
 use alloc::vec::Vec;
 
 use super::clean;
@@ -8,51 +7,31 @@ use crate::capture::Frame;
 use crate::kernel_log;
 pub use crate::kernel_log::PATH;
 
-/// What only a kernel that lacks memory says, or the end of a process for it.
-const SAID: &[&str] = &[
-    "invoked oom-killer",
-    "page allocation failure",
-    "page allocation stalls",
-    "Out of memory: Kill",
-    "Out of memory: kill",
-    "Memory cgroup out of memory",
-    "Mem-Info:",
-    "lowmem_reserve[]:",
-    "oom-kill:constraint",
-    "blocked for more than",
-    "Node 0 active_anon:",
-    "active_anon:",
-    "oom_reaper:",
-    "oom-killer:",
-    "systemd-oomd",
-    "earlyoom",
-    "OOMKilled",
-    "The node was low on resource: memory",
-    "__vm_enough_memory",
-];
-
-/// Whether a log says anything of memory.
-#[must_use]
-pub fn says_something(text: &str) -> bool {
-    SAID.iter().any(|said| text.contains(said))
-}
-
 /// Whether a line is of a kernel log: stamped as one, or with a report of memory.
 #[must_use]
 pub fn begins(line: &str) -> bool {
     clean::unstamped(line).is_some()
         || line.contains("\"__REALTIME_TIMESTAMP\"")
-        || SAID.iter().any(|said| line.contains(said))
+        || line.starts_with("lowmem_reserve[]:")
+        || kernel_log::is_log(line)
 }
 
-/// The frames of a log's reports; one with the whole log where it has no report.
+/// Whether a line that looks like a kernel file's is the log's: a report prints `memory.stat` of
+/// the group whose limit was reached.
+#[must_use]
+pub fn keeps(text: &str, line: &str) -> bool {
+    let last = text.lines().next_back().unwrap_or_default();
+    let message = |line| clean::unstamped(line).unwrap_or(line).trim();
+    let is_item = |line: &str| {
+        let number = line.split_once(' ').map(|(_, number)| number);
+        number.is_some_and(|number| number.bytes().all(|byte| byte.is_ascii_digit()))
+    };
+    let of_group = |line: &str| line.contains("Memory cgroup stats for ") || is_item(line);
+    is_item(message(line)) && (of_group(message(last)) || clean::unstamped(line).is_some())
+}
+
+/// The frames of a log's reports.
 #[must_use]
 pub fn frames(text: &str) -> Vec<Frame> {
-    let frames = kernel_log::frames(text);
-    if !frames.is_empty() {
-        return frames;
-    }
-    let mut frame = Frame::default();
-    frame.files.insert(String::from(PATH), text.into());
-    alloc::vec![frame]
+    kernel_log::frames(text)
 }

@@ -159,8 +159,15 @@ impl Splitter {
             fits.into_iter().for_each(|line| self.push(line));
             return fits.is_some();
         }
-        let other = kind::of(lines::told(line))
-            .is_some_and(|other| other.what != kind.what && other.is_strict());
+        let is_log = kind.path == Some(log::PATH);
+        let kept = is_log
+            && self
+                .open
+                .as_ref()
+                .is_some_and(|open| log::keeps(&open.piece.text, line));
+        let other = !kept
+            && kind::of(lines::told(line))
+                .is_some_and(|other| other.what != kind.what && other.is_strict());
         if !other {
             self.push(line);
         }

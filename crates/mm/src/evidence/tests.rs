@@ -320,3 +320,42 @@ fn prose_is_no_evidence() {
     assert_eq!(reading.pieces, []);
     assert!(!reading.passed.is_empty());
 }
+
+/// The statistics of a group within a report stay with it, with stamps and without.
+#[test]
+fn a_groups_statistics_belong_to_the_report_around_them() {
+    for stamp in ["", "Jun 29 07:24:44 c kernel: "] {
+        let lines = [
+            "memory: usage 1024kB, limit 1024kB, failcnt 1",
+            "Memory cgroup stats for /a:",
+            "anon 4096",
+            "file 8192",
+            "pgfault 12",
+            "Memory cgroup out of memory: Killed process 12 (x) total-vm:8kB, anon-rss:4kB",
+        ];
+        let text: String = lines
+            .iter()
+            .map(|line| format!("{stamp}{line}\n"))
+            .collect();
+        let reading = split(&text, "log");
+        let whats: Vec<&str> = reading
+            .pieces
+            .iter()
+            .map(|piece| piece.what.as_str())
+            .collect();
+        assert_eq!(whats, ["kernel log"], "{stamp}");
+    }
+}
+
+#[test]
+fn sysctl_names_what_it_may_not_read() {
+    let text = "vm.swappiness = 60\nsysctl: permission denied on key 'vm.mmap_rnd_bits'\n\
+                sysctl: reading key \"vm.stat_refresh\": Permission denied\n";
+    let reading = split(text, "sysctl");
+    let refused = reading
+        .pieces
+        .iter()
+        .filter(|piece| piece.what == "unreadable");
+    assert_eq!(refused.count(), 2);
+    assert!(reading.passed.is_empty());
+}

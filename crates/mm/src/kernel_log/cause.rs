@@ -3,7 +3,7 @@
 use alloc::vec::Vec;
 
 use super::judge::{Answer, COSTLY_ORDER, Judged, Request, judge};
-use super::report::{Event, Report};
+use super::report::{Event, Refused, Report};
 use crate::units::Kib;
 use crate::zoneinfo::ZoneKind;
 
@@ -33,7 +33,12 @@ pub enum Whose {
     Overcommit,
     /// A task or a CPU that is stuck; not of memory by itself.
     Stuck,
-    /// The kernel's; the report's beginning is lost.
+    /// Nobody's: CMA found no run of pages.
+    Cma,
+    /// The kernel's within a container, by what its runtime says; which limit is not told.
+    Container,
+    /// The kernel's; the report's beginning is lost, or what would tell whether zones or a group's
+    /// limit refused.
     Unknown,
 }
 
@@ -140,6 +145,8 @@ fn whose(report: &Report) -> Whose {
         Event::Overcommit => return Whose::Overcommit,
         Event::HungTask | Event::Lockup => return Whose::Stuck,
         Event::AllocationFailure | Event::AllocationStall => return Whose::Machine,
+        Event::Cma => return Whose::Cma,
+        Event::Container => return Whose::Container,
         Event::OomKill => {}
     }
     if report.sysrq {
@@ -153,12 +160,19 @@ fn whose(report: &Report) -> Whose {
     }
     let asked = report.gfp.as_ref();
     match asked {
-        _ if report.group.is_told() && report.group.memory.is_some() => Whose::Group,
+        _ if report.group.is_told() || report.refused == Refused::Group => Whose::Group,
         Some(_) if report.task.starts_with("kswapd") => Whose::MinTtl,
         Some(gfp) if gfp.mask == Some(0) => Whose::PageFault,
-        Some(_) => Whose::Machine,
-        None => Whose::Unknown,
+        Some(_) if says_zones(report) => Whose::Machine,
+        _ => Whose::Unknown,
     }
+}
+
+/// Whether anything says that zones refused: a log that is cut behind the request may be of a
+/// group's limit as well.
+fn says_zones(report: &Report) -> bool {
+    let none = report.constraint.as_deref() == Some("CONSTRAINT_NONE");
+    none || !report.zones.is_empty() || report.refused == Refused::Zones
 }
 
 /// Whether a zone shows this reason.

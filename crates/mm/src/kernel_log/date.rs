@@ -15,6 +15,7 @@ pub(super) fn leading(text: &str) -> Option<(Nanos, &str)> {
     let dated = weekday.and_then(|rest| rest.strip_prefix(' '));
     let rest = dated.unwrap_or(text).trim_ascii_start();
     of_syslog(rest)
+        .or_else(|| of_another_language(rest))
         .or_else(|| of_iso(rest))
         .or_else(|| of_unix(rest))
 }
@@ -33,6 +34,18 @@ fn of_syslog(text: &str) -> Option<(Nanos, &str)> {
         Ok(year) if (1970..2200).contains(&year) => Some((nanos(year, month, day, time), after)),
         _ => Some((Nanos::ZERO, rest)),
     }
+}
+
+/// "avril 16 21:08:50": the month in a language that is not read; the time has its seconds.
+fn of_another_language(text: &str) -> Option<(Nanos, &str)> {
+    let (month, rest) = word(text);
+    let (day, rest) = word(rest);
+    let (time, rest) = word(rest);
+    let named =
+        (3..=12).contains(&month.len()) && month.chars().all(|c| c.is_alphabetic() || c == '.');
+    let day = day.parse().is_ok_and(|day: u64| (1..=31).contains(&day));
+    let clock = time.len() >= 8 && time.matches(':').count() == 2 && seconds_of(time).is_some();
+    (named && day && clock).then_some((Nanos::ZERO, rest))
 }
 
 /// "2024-01-01T00:00:00.123456+00:00", or with a space between and the name of the zone behind. A

@@ -5,7 +5,7 @@ use alloc::collections::BTreeMap;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use super::message::{Kind, goes_on, is_bare_node, is_piece, is_row, kind};
+use super::message::{Kind, container_limit, goes_on, is_bare_node, is_piece, is_row, kind};
 use super::prefix::{Line, Source, strip};
 use super::user_space::Killer;
 use crate::units::Nanos;
@@ -101,6 +101,13 @@ impl Log {
         if program.is_empty() && is_row(text) {
             return self.body(line, text); // most lines of a long log
         }
+        let text = choice_within(text);
+        if kind(text) == Kind::Container {
+            return self.gather("container", line, text);
+        }
+        if self.goes_on_with_container(text) {
+            return self.gather("container", line, text);
+        }
         if let Some(killer) = Killer::of(program, text) {
             return self.by_a_program(line, killer, text);
         }
@@ -115,6 +122,9 @@ impl Log {
             Kind::Overcommit => self.gather("overcommit", line, text),
             Kind::Hung => self.gather("hung-task", line, text),
             Kind::Lockup => self.gather("lockup", line, text),
+            Kind::Cma => self.gather("cma-failure", line, text),
+            Kind::Container => self.gather("container", line, text),
+            Kind::Trace => self.trace(line, text),
             Kind::Body => self.body(line, text),
             Kind::Other => self.other(line, text),
         }
@@ -132,6 +142,24 @@ impl Log {
             false => alloc::format!("{}: {text}", killer.name()),
         };
         self.single(label, line, &text);
+    }
+
+    /// Whether a line of a container's description belongs to the end that was told before it: its
+    /// exit code once, and its limit.
+    fn goes_on_with_container(&self, text: &str) -> bool {
+        let event = self.done.last().filter(|_| self.open.is_empty());
+        let Some((_, event)) = event.filter(|(_, event)| event.label == "container") else {
+            return false;
+        };
+        let exit = Killer::of("", text) == Some(Killer::Exit137) && !event.text.contains("137");
+        exit || container_limit(text).is_some()
+    }
+
+    fn trace(&mut self, line: &Line<'_>, text: &str) {
+        if let Some(open) = self.open.get_mut(&line.host) {
+            open.push(text);
+            open.foreign += 1;
+        }
     }
 
     fn single(&mut self, label: &'static str, line: &Line<'_>, text: &str) {
@@ -239,7 +267,7 @@ impl Log {
             open.push(text);
             return;
         }
-        if text.starts_with("CPU:") || text.contains("Comm:") {
+        if text.starts_with("CPU:") || text.contains("Comm:") || text.contains(" #") {
             open.push(text);
         }
         open.foreign += 1;
@@ -275,6 +303,18 @@ impl Log {
     }
 }
 
+/// The kernel's words within what an orchestrator or a heading says before them, as in
+/// "Warning OOMKilling Memory cgroup out of memory: Kill process 12 (x)".
+fn choice_within(text: &str) -> &str {
+    const CHOICES: [&str; 2] = ["Memory cgroup out of memory: Kill", "Out of memory: Kill"];
+    let of_process = |at: &usize| {
+        let pid = text[*at..].split_once("process ").map(|(_, pid)| pid);
+        pid.is_some_and(|pid| pid.starts_with(|c: char| c.is_ascii_digit()))
+    };
+    let found = CHOICES.iter().find_map(|words| text.find(words));
+    found.filter(of_process).map_or(text, |at| &text[at..])
+}
+
 /// Whether a message is proof enough of a report whose beginning is lost.
 fn begins_a_rest(text: &str) -> bool {
     let zone = text.contains(" free:") && text.contains(" min:");
@@ -284,6 +324,7 @@ fn begins_a_rest(text: &str) -> bool {
         || text.starts_with("oom-kill:")
         || text.starts_with("memory: usage ")
         || text.starts_with("Task in /")
+        || text.starts_with("Memory cgroup stats for ")
         || text.starts_with("[ pid")
         || text.starts_with("active_anon:")
 }

@@ -19,6 +19,8 @@ pub struct Gfp {
     pub names: String,
     /// From which table the number was read; `None` where the names told.
     pub table: Option<Table>,
+    /// Whether that table is a guess by the number itself: no release is told.
+    pub guessed: bool,
     /// `__GFP_DMA`: the lowest zone only.
     pub dma: bool,
     /// `__GFP_DMA32`.
@@ -171,6 +173,7 @@ impl Gfp {
         let bits = table.bits();
         let has = |bit| mask & bit != 0;
         self.table = Some(table);
+        self.guessed = release.is_none();
         (self.dma, self.highmem) = (has(1), has(2));
         (self.dma32, self.movable) = (has(4), has(8));
         (self.high, self.io, self.fs) = (has(0x20), has(0x40), has(0x80));

@@ -1,5 +1,6 @@
 //! Which messages belong to a report, told by their shape alone.
 
+use super::report::Refused;
 use super::text::leading_number;
 
 /// What a message is to the log it stands in.
@@ -21,6 +22,12 @@ pub(super) enum Kind {
     Hung,
     /// A CPU that is stuck.
     Lockup,
+    /// CMA found no run of pages.
+    Cma,
+    /// What a container's runtime says of its end.
+    Container,
+    /// A function of the call trace that tells what refused.
+    Trace,
     /// Part of a report.
     Body,
     /// Nothing to do with memory.
@@ -93,7 +100,11 @@ pub(super) fn kind(text: &str) -> Kind {
         || is_row(text)
         || is_count(text)
         || (text.contains("cpuset=") && text.contains("mems_allowed="));
-    if body { Kind::Body } else { Kind::Other }
+    match body {
+        true => Kind::Body,
+        false if of_trace(text).is_some() => Kind::Trace,
+        false => Kind::Other,
+    }
 }
 
 /// Messages that begin or end a report, or are one.
@@ -119,6 +130,12 @@ fn event(text: &str) -> Option<Kind> {
     if text.contains("blocked for more than ") && text.contains(" seconds") {
         return Some(Kind::Hung);
     }
+    if text.contains("alloc failed, req-size: ") {
+        return Some(Kind::Cma);
+    }
+    if text.contains("OOMKilled") && !text.contains("OOMKilled\": false") {
+        return Some(Kind::Container);
+    }
     let lockup = text.contains("soft lockup - CPU#") || text.contains("detected stalls on CPUs");
     lockup.then_some(Kind::Lockup)
 }
@@ -132,6 +149,34 @@ fn is_choice(text: &str) -> bool {
     let rest = place.iter().find_map(|words| text.strip_prefix(words));
     let goes_on = [":", " and no killable", " (oom_kill_allocating_task)"];
     rest.is_some_and(|rest| goes_on.iter().any(|words| rest.starts_with(words)))
+}
+
+/// What refused, by a function of the call trace. Functions after "? " were found on the stack and
+/// may be older than the call.
+pub(super) fn of_trace(text: &str) -> Option<Refused> {
+    const GROUP: [&str; 2] = ["mem_cgroup_out_of_memory", "mem_cgroup_oom_synchronize"];
+    const ZONES: [&str; 2] = ["__alloc_pages_slowpath", "__alloc_pages_may_oom"];
+    let has = |names: &[&str]| names.iter().any(|name| text.contains(name));
+    if text.starts_with("? ") || text.contains("] ? ") {
+        return None;
+    }
+    match (has(&GROUP), has(&ZONES)) {
+        (true, _) => Some(Refused::Group),
+        (false, true) => Some(Refused::Zones),
+        _ => None,
+    }
+}
+
+/// The limit of memory that a description of a container or pod names: `memory:  100Mi` or
+/// `"Memory": 104857600,`.
+pub(super) fn container_limit(text: &str) -> Option<&str> {
+    let value = text
+        .strip_prefix("memory:")
+        .or_else(|| text.strip_prefix("\"Memory\":"))?
+        .trim_matches([' ', ',', '"']);
+    let (_, unit) = leading_number(value)?;
+    let units = ["", "k", "Ki", "M", "Mi", "G", "Gi", "T", "Ti"];
+    (units.contains(&unit) && value != "0").then_some(value)
 }
 
 fn is_summary(text: &str) -> bool {

@@ -137,7 +137,9 @@ impl<'a> Reader<'a> {
             _ => facility(rest).map(|rest| (Nanos::ZERO, rest)),
         };
         if let Some((at, rest)) = found {
-            self.stamp(at, rest);
+            // Talos puts ": " behind its bracket.
+            let behind = rest.strip_prefix(": ").filter(|_| at > Nanos::ZERO);
+            self.stamp(at, behind.unwrap_or(rest));
         } else if let Some((at, after)) = date::leading(rest) {
             // A comma before the fraction is dmesg's way, which has no host behind it.
             let date = &rest[..rest.len() - after.len()];
@@ -163,6 +165,9 @@ impl<'a> Reader<'a> {
         }
         if !dated && !self.line.prefixed {
             return false;
+        }
+        if let Some((program, message)) = bare_program(rest) {
+            return self.program("", program, message);
         }
         let Some((host, after)) = rest.split_once(' ') else {
             return false;
@@ -196,6 +201,14 @@ impl<'a> Reader<'a> {
             return;
         }
         let head = super::text::head(self.rest, HEADER);
+        if let Some(rest) = behind_priority(self.rest, head) {
+            self.rest = rest;
+            self.line.prefixed = true;
+            if let Some((stamp, rest)) = bracket(rest) {
+                self.stamp(stamp, rest);
+            }
+            return;
+        }
         let Some(at) = head.find(" kernel: ").map(|at| at + " kernel: ".len()) else {
             return;
         };
@@ -209,6 +222,20 @@ impl<'a> Reader<'a> {
             self.stamp(stamp, rest);
         }
     }
+}
+
+/// What stands behind "<6>" where a time of the kernel follows: a hypervisor writes its own header
+/// before the guest's messages.
+fn behind_priority<'a>(text: &'a str, head: &str) -> Option<&'a str> {
+    let mut marks = head.match_indices('<');
+    marks.find_map(|(at, _)| priority(&text[at..]).filter(|rest| bracket(rest).is_some()))
+}
+
+/// The name in "NAME[PID]: message", which needs no host before it.
+fn bare_program(text: &str) -> Option<(&str, &str)> {
+    let (word, rest) = text.split_once(' ')?;
+    let (name, pid) = word.strip_suffix("]:")?.split_once('[')?;
+    (!name.is_empty() && digits(pid)).then_some((name, rest))
 }
 
 fn program_with_pid(program: &str) -> String {
@@ -275,7 +302,7 @@ fn facility(text: &str) -> Option<&str> {
     let known = FACILITIES.contains(&facility) || facility.starts_with("local");
     let (level, rest) = known.then(|| rest.split_once(':')).flatten()?;
     let level = level.trim_ascii();
-    let fits = level.len() <= 6 && level.bytes().all(|byte| byte.is_ascii_lowercase());
+    let fits = level.len() <= 7 && level.bytes().all(|byte| byte.is_ascii_lowercase());
     fits.then(|| rest.trim_ascii_start())
 }
 
@@ -301,6 +328,9 @@ fn bracket(text: &str) -> Option<(Nanos, &str)> {
     }
     let stamp = inner.split([',', '@', ' ']).next().unwrap_or(inner);
     let (seconds, fraction) = stamp.split_once('.')?;
+    // Some vendors put the CPU before it: "[2-3219.1870]".
+    let by_cpu = seconds.split_once('-').filter(|(cpu, _)| digits(cpu));
+    let seconds = by_cpu.map_or(seconds, |(_, seconds)| seconds);
     let fits = digits(seconds) && fraction.len() >= 3 && digits(fraction);
     fits.then(|| (since_boot(seconds, fraction), rest))
 }

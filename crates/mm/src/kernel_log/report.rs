@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 
 use super::gfp::Gfp;
 use super::group::Group;
-use super::message::{Kind, is_row, kind};
+use super::message::{self, Kind, is_row, kind};
 use super::nodes::NodeSet;
 use super::prefix::strip;
 use super::tasks::{Killed, Processes};
@@ -37,6 +37,22 @@ pub enum Event {
     HungTask,
     /// A CPU that is stuck: named only.
     Lockup,
+    /// CMA found no run of pages; nothing was killed.
+    Cma,
+    /// A container's runtime or an orchestrator says that a kernel OOM kill ended it.
+    Container,
+}
+
+/// What refused, as far as words other than the numbers tell.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Refused {
+    /// Nothing tells.
+    #[default]
+    Untold,
+    /// Zones: "Out of memory" without a group, or the page allocator in the call trace.
+    Zones,
+    /// The limit of a control group, by the call trace.
+    Group,
 }
 
 /// A report. What the text does not hold is `None` or empty.
@@ -67,6 +83,10 @@ pub struct Report {
     pub cpuset: Option<String>,
     /// The kernel's word for what bound the allocation, since 5.0: `CONSTRAINT_MEMCG`.
     pub constraint: Option<String>,
+    /// What refused, by the call trace or the words of the kill.
+    pub refused: Refused,
+    /// The limit that the description of a container names, as it is written.
+    pub container_limit: Option<String>,
     /// The summary under "Mem-Info", in pages.
     pub summary: Items,
     /// Nodes, since 4.8.
@@ -127,6 +147,10 @@ impl Report {
         if is_row(text) {
             return self.processes.line(text);
         }
+        if self.event == Event::Container {
+            let limit = message::container_limit(text).map(str::to_owned);
+            self.container_limit = self.container_limit.take().or(limit);
+        }
         if let Some(killer) = Killer::of("", text) {
             self.tell(Event::UserSpace(killer), text);
             return true;
@@ -139,9 +163,22 @@ impl Report {
             Kind::Overcommit => self.tell(Event::Overcommit, text),
             Kind::Hung => self.tell(Event::HungTask, text),
             Kind::Lockup => self.tell(Event::Lockup, text),
+            Kind::Cma => self.tell(Event::Cma, text),
+            Kind::Container => self.tell(Event::Container, text),
+            Kind::Trace => {
+                self.trace(text);
+                return false;
+            }
             Kind::Body | Kind::Other => return self.body(text),
         }
         true
+    }
+
+    /// A group's limit in the trace is the answer: charging may go through the page allocator.
+    fn trace(&mut self, text: &str) {
+        if self.refused != Refused::Group {
+            self.refused = message::of_trace(text).unwrap_or_default();
+        }
     }
 
     fn tell(&mut self, event: Event, text: &str) {
@@ -185,6 +222,9 @@ impl Report {
         self.no_victim |= text.contains("no killable processes");
         if text.contains("Memory cgroup out of memory") && self.constraint.is_none() {
             self.constraint = Some("CONSTRAINT_MEMCG".into());
+        }
+        if text.starts_with("Out of ") && self.refused == Refused::Untold {
+            self.refused = Refused::Zones;
         }
         let Some(killed) = Killed::parse(text).filter(|_| self.killed.len() < MOST) else {
             return;
@@ -323,6 +363,15 @@ impl Report {
         close.next()
     }
 
+    /// Takes the release that something beside the report tells, where the report does not: flags
+    /// that are a number only are read by its table.
+    pub fn told_release(&mut self, release: &str) {
+        if self.release.is_none() {
+            self.release = Some(release.to_owned());
+            self.gfp = Gfp::in_message(&self.head, self.version());
+        }
+    }
+
     /// Major and minor number of the release.
     #[must_use]
     pub fn version(&self) -> Option<(u32, u32)> {
@@ -349,10 +398,19 @@ fn task_of(event: Event, text: &str) -> String {
     end.map_or_else(String::new, |end| text[..end].to_owned())
 }
 
-/// The release behind "Not tainted" or "Tainted: G   W", which the line of the task has.
+/// The release behind "Not tainted" or "Tainted: G   W", which the line of the task has, or before
+/// the number of the build.
 fn release(text: &str) -> Option<String> {
-    let rest = after(text, "ot tainted ").or_else(|| after(text, "Tainted: "))?;
-    let mut words = rest.split_ascii_whitespace();
-    let word = words.find(|word| word.starts_with(|c: char| c.is_ascii_digit()))?;
-    word.contains('.').then(|| word.chars().take(64).collect())
+    let heads = ["ot tainted ", "Tainted: ", "Linux version "];
+    let rest = heads.iter().find_map(|head| after(text, head));
+    let named = |word: &&str| word.starts_with(|c: char| c.is_ascii_digit()) && word.contains('.');
+    let word = match rest {
+        Some(rest) => rest.split_ascii_whitespace().find(named)?,
+        // "CPU: 5 PID: 1 Comm: x 4.9.24-coreos #1": kernels that print no taint, and broken lines.
+        None => {
+            let (before, _) = text.split_once(" #")?;
+            before.split_ascii_whitespace().next_back().filter(named)?
+        }
+    };
+    Some(word.chars().take(64).collect())
 }

@@ -119,3 +119,84 @@ fn lists_that_the_kernel_broke_are_put_together() {
     );
     assert_eq!(report.page_cache, Some(crate::units::Pages(5)));
 }
+
+fn report_of(log: &str) -> Report {
+    let frames = frames(log);
+    let frame = frames.last().expect("an event");
+    Report::parse(&frame.files[PATH]).expect("a report")
+}
+
+const HEAD: &str = "x invoked oom-killer: gfp_mask=0xcc0(GFP_KERNEL), order=0, oom_score_adj=0\n";
+
+/// A report that is cut behind its head may be of a group's limit: only what the log says counts.
+#[test]
+fn a_log_that_is_cut_behind_the_request_blames_neither_zones_nor_a_group() {
+    let whose = |rest: &str| Cause::of(&report_of(&alloc::format!("{HEAD}{rest}"))).whose;
+    assert_eq!(
+        whose("CPU: 1 PID: 2 Comm: x Not tainted 5.4.0 #1\n"),
+        Whose::Unknown
+    );
+    assert_eq!(whose(" mem_cgroup_out_of_memory+0xbd/0xe0\n"), Whose::Group);
+    assert_eq!(
+        whose(" ? mem_cgroup_out_of_memory+0xbd/0xe0\n"),
+        Whose::Unknown
+    );
+    assert_eq!(
+        whose(" __alloc_pages_slowpath+0x6e9/0x754\n"),
+        Whose::Machine
+    );
+    assert_eq!(whose(KILL), Whose::Machine);
+}
+
+#[test]
+fn releases_are_read_without_a_taint_as_well() {
+    let of = |line: &str| report_of(&alloc::format!("{HEAD}{line}\n")).release;
+    let old = of("CPU: 5 PID: 1 Comm: x 4.9.24-coreos #1");
+    assert_eq!(old.as_deref(), Some("4.9.24-coreos"));
+    let tainted = of("CPU: 5 PID: 1 Comm: x Tainted: G W O 5.4.17-2136 #2");
+    assert_eq!(tainted.as_deref(), Some("5.4.17-2136"));
+}
+
+/// Headers of a hypervisor, of Talos, of a vendor's CPUs, and of a month in another language.
+#[test]
+fn strange_headers_are_taken_off() {
+    for head in [
+        "2023-12-04T10:49:30.127Z In(05) vcpu-5 - Guest: <3>[39291577.009360] ",
+        "[2-3219.1870] ",
+        "user: warning: [2026-01-12T20:27:31.913975631Z]: ",
+        "avril 16 21:08:50 host kernel: ",
+    ] {
+        let log = alloc::format!("{head}{HEAD}");
+        assert_eq!(report_of(&log).task, "x", "{head}");
+    }
+    let oomd = "avril 16 21:08:50 systemd-oomd[9]: Killed /b due to memory pressure for /\n";
+    assert_eq!(labels(oomd), ["user-space-kill-1"]);
+}
+
+#[test]
+fn what_a_container_and_cma_say_are_events() {
+    let pod = "    Last State:     Terminated\n      Reason:       OOMKilled\n      \
+               Exit Code:    137\n    Limits:\n      memory:  100Mi\n";
+    assert_eq!(labels(pod), ["container-1"]);
+    let report = report_of(pod);
+    assert_eq!(report.container_limit.as_deref(), Some("100Mi"));
+    assert_eq!(Cause::of(&report).whose, Whose::Container);
+    let alive = "\"OOMKilled\": false,\n\"ExitCode\": 137,\n";
+    assert_eq!(labels(alive), ["exit-137-1"]);
+    let cma = "cma: cma_alloc: reserved: alloc failed, req-size: 2025 pages, ret: -12\n";
+    assert_eq!(labels(cma), ["cma-failure-1"]);
+    let told = "Warning OOMKilling  Memory cgroup out of memory: Kill process 4481 (a) score 9\n";
+    assert_eq!(labels(told), ["oom-1"]);
+    let plan = "Mar 27 18:46:05 h earlyoom[1]: sending SIGTERM when mem <=  4.00%,\n";
+    assert!(!is_log(plan));
+}
+
+/// The release beside a report decides over the guess by the bits.
+#[test]
+fn flags_without_names_are_read_by_the_release_that_is_told() {
+    let mut report = report_of("x: page allocation failure: order:0, mode:0x2080020\n");
+    let table = |report: &Report| report.gfp.as_ref().map(|gfp| (gfp.table, gfp.guessed));
+    assert_eq!(table(&report), Some((Some(Table::Since4x4), true)));
+    report.told_release("3.10.0");
+    assert_eq!(table(&report), Some((Some(Table::Wait), false)));
+}

@@ -9,6 +9,10 @@ pub enum Killer {
     Earlyoom,
     /// nohang.
     Nohang,
+    /// oomd, the program from which systemd-oomd came.
+    Oomd,
+    /// The controller of Talos Linux.
+    Talos,
     /// A kubelet that evicts pods.
     Kubelet,
     /// Android's daemon, or the old driver of the same name.
@@ -18,10 +22,12 @@ pub enum Killer {
 }
 
 impl Killer {
-    const ALL: [Self; 6] = [
+    const ALL: [Self; 8] = [
         Self::SystemdOomd,
         Self::Earlyoom,
         Self::Nohang,
+        Self::Oomd,
+        Self::Talos,
         Self::Kubelet,
         Self::Lmkd,
         Self::Exit137,
@@ -34,6 +40,8 @@ impl Killer {
             Self::SystemdOomd => "systemd-oomd",
             Self::Earlyoom => "earlyoom",
             Self::Nohang => "nohang",
+            Self::Oomd => "oomd",
+            Self::Talos => "talos",
             Self::Kubelet => "kubelet",
             Self::Lmkd => "lowmemorykiller",
             Self::Exit137 => "exit 137",
@@ -63,7 +71,16 @@ impl Killer {
                 ]) || (named && says(&["Killed ", "killed "]))
                     || says(&["systemd-oomd killed"])
             }
-            Self::Earlyoom => named && says(&["sending SIG", "low memory! ", "escalating to SIG"]),
+            Self::Earlyoom => {
+                // At its start it says when it would: "sending SIGTERM when mem <= 4.00%".
+                let plans = says(&["sending SIGTERM when", "sending SIGKILL when"]);
+                let acts = says(&["sending SIG", "low memory! ", "escalating to SIG"]);
+                (named && acts && !plans) || text.starts_with("Low memory! mem avail:")
+            }
+            Self::Oomd => named && says(&["Running Action=kill", "Killed ", "killed "]),
+            Self::Talos => {
+                says(&["Sending SIGKILL to cgroup"]) && says(&["OOMController", "talos"])
+            }
             Self::Nohang => named && says(&["Sending SIG", "sending SIG", "SIGKILL", "SIGTERM"]),
             Self::Kubelet => {
                 let evicts = says(&["eviction_manager", "eviction manager", "Eviction manager"]);
@@ -79,7 +96,13 @@ impl Killer {
             }
             Self::Exit137 => {
                 let code = ["exit 137", "exit code 137", "exitCode=137", "exitCode: 137"];
-                let code = says(&code) || says(&["status=137", "code 137", "Exit Code:    137"]);
+                let more = [
+                    "status=137",
+                    "code 137",
+                    "Exit Code:    137",
+                    "ExitCode\": 137",
+                ];
+                let code = says(&code) || says(&more);
                 code || says(&["code=killed, status=9/KILL"])
             }
         }

@@ -1,6 +1,7 @@
 //! A kernel log's report: why the kernel killed or refused, by the report's own numbers.
 
 mod diagnosis;
+mod elsewhere;
 mod events;
 mod settings;
 mod words;
@@ -10,6 +11,7 @@ use mm::snapshot::Snapshot;
 use mm::units::{Bytes, Kib, Pages};
 use serde::Serialize;
 
+use super::findings::{Finding, Severity};
 use super::load_line::Mark;
 use super::page::Page;
 use super::share::bar;
@@ -62,6 +64,8 @@ struct Request {
     gfp_names: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     gfp_table: Option<&'static str>,
+    /// Whether the table is a guess by the number: no release is told.
+    gfp_table_guessed: bool,
     highest_zone: &'static str,
     may_wait: bool,
     movable: bool,
@@ -161,6 +165,23 @@ impl KernelLog {
         }
     }
 
+    /// The kill or the refusal as a finding; a stuck task and a bare exit code are none.
+    pub(crate) fn finding(&self) -> Option<Finding> {
+        let severity = match self.event {
+            "hung_task" | "lockup" => return None,
+            "user_space_kill" if self.message.contains("137") => return None,
+            "allocation_failure" | "allocation_stall" | "cma_failure" => Severity::Warning,
+            _ => Severity::Critical,
+        };
+        Some(Finding {
+            id: "kernel_log",
+            severity,
+            what: self.diagnosis.first()?.clone(),
+            rule: self.diagnosis.get(1).unwrap_or(&self.message).clone(),
+            next: "plimsoll inspect --section kernel-log".to_owned(),
+        })
+    }
+
     /// Writes the section, the answer first.
     pub(crate) fn write(&self, page: &mut Page) {
         page.line("");
@@ -196,9 +217,13 @@ impl KernelLog {
         let about = format!("{wait}, is {movable}, and is served by {zones}");
         page.paragraph(2, &format!("The request {about}."));
         if let Some(releases) = request.gfp_table {
+            let guess = match request.gfp_table_guessed {
+                true => ", a guess by its bits: the log does not tell its release (--kernel does)",
+                false => "",
+            };
             let text = format!(
                 "The log has the flags as a number only; it was read by the table of Linux \
-                 {releases}."
+                 {releases}{guess}."
             );
             page.paragraph(2, &text);
         }
@@ -303,6 +328,7 @@ impl Request {
             order: report.order,
             gfp_mask: gfp.mask,
             gfp_names: gfp.names.clone(),
+            gfp_table_guessed: gfp.guessed,
             gfp_table: gfp.table.map(mm::kernel_log::Table::releases),
             highest_zone: gfp.highest_zone().name(),
             may_wait: gfp.direct_reclaim,

@@ -32,6 +32,7 @@ mod sections;
 pub(crate) mod share;
 mod swap;
 mod timeline;
+mod tools;
 mod unreadable;
 mod watermark_rule;
 mod zone_checks;
@@ -67,6 +68,7 @@ use self::refaults::Refaults;
 pub(crate) use self::sections::Section;
 use self::swap::Swap;
 use self::timeline::Timeline;
+use self::tools::Listed;
 use self::unreadable::Unreadable;
 use self::watermark_rule::WatermarkRule;
 use self::zones::Zone;
@@ -113,6 +115,11 @@ pub(crate) struct View {
     control_groups: Groups,
     #[serde(skip_serializing_if = "Option::is_none")]
     timeline: Option<Timeline>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    tools: Vec<Listed>,
+    /// Whether the frame holds tables of tools and nothing else that is shown.
+    #[serde(skip)]
+    tables_alone: bool,
     checks: Vec<Check>,
     unreadable: Vec<Unreadable>,
 }
@@ -129,7 +136,16 @@ impl View {
         let mut view = Self::between(&Snapshot::parse(first), shown);
         view.evidence = evidence::evidence(capture.frames.iter());
         view.kernel_log_events = kernel_log::events(capture);
+        if view.kernel_log.is_none() && name.is_none() {
+            // A log beside the files of a machine: its report is part of the answer.
+            let event = kernel_log::shown(capture).map(Snapshot::parse);
+            view.kernel_log = event.as_ref().and_then(KernelLog::of);
+        }
         view.timeline = Timeline::of(capture, shown);
+        view.findings
+            .add(view.timeline.iter().flat_map(Timeline::findings));
+        view.findings
+            .add(view.kernel_log.iter().filter_map(KernelLog::finding));
         if shown.file(series::NODE_EXPORTER).is_some() {
             view.pressure = pressure::without_averages(view.pressure);
         }
@@ -188,6 +204,8 @@ impl View {
             ksm: Merging::of(&snapshot),
             control_groups: Groups::of(&snapshot, frame.file(GROUPS).unwrap_or_default()),
             timeline: None,
+            tools: tools::lists(frame),
+            tables_alone: tools::are_alone(frame),
             checks,
             unreadable: unreadable::unreadable(note, &snapshot.errors),
         }

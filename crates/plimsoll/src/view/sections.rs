@@ -2,7 +2,7 @@
 
 use super::page::Page;
 use super::{
-    View, check, contradictions, evidence, kernel_log, lru_gen, pressure, unreadable, zones,
+    View, check, contradictions, evidence, kernel_log, lru_gen, pressure, tools, unreadable, zones,
 };
 use crate::term::Canvas;
 
@@ -15,6 +15,8 @@ pub(crate) enum Section {
     Diagnosis,
     /// What happened over time
     Timeline,
+    /// What top, ps and slabtop list
+    Tools,
     /// What the memory is used for
     Memory,
     /// Free pages of each zone against its watermarks
@@ -60,6 +62,7 @@ const SECTIONS: &[(Section, Writer)] = &[
     (Section::Timeline, |view, page| {
         each(&view.timeline, |it| it.write(page));
     }),
+    (Section::Tools, |view, page| tools::write(&view.tools, page)),
     (Section::Memory, |view, page| {
         each(&view.memory, |it| it.write(page))
     }),
@@ -119,9 +122,10 @@ impl View {
         self.machine.write(&mut page);
         contradictions::write(&self.contradictions, &mut page);
         // Where there is a log and nothing else, a diagnosis of the machine has nothing to look at.
-        let alone: &[Section] = match self.log_alone {
-            true => &[Section::KernelLog],
-            false => &[],
+        let alone: &[Section] = match (self.log_alone, self.tables_alone) {
+            (true, _) => &[Section::KernelLog],
+            (false, true) => &[Section::Timeline, Section::Tools, Section::Unreadable],
+            _ => &[],
         };
         let shown = if shown.is_empty() { alone } else { shown };
         for (section, write) in SECTIONS {

@@ -9,6 +9,7 @@ use mm::units::Bytes;
 use serde::Serialize;
 
 use self::says::Said;
+use super::findings::Finding;
 use super::page::Page;
 use super::sadf;
 
@@ -73,6 +74,19 @@ impl Timeline {
             .or_else(json)
             .or_else(frames)
             .map(|series| Self::from(&series))
+    }
+
+    /// What the series says is wrong, as findings.
+    pub(crate) fn findings(&self) -> impl Iterator<Item = Finding> + '_ {
+        self.says.iter().filter_map(|said| {
+            Some(Finding {
+                id: "timeline",
+                severity: said.severity?,
+                what: said.what.clone(),
+                rule: said.rule.clone().unwrap_or_else(|| self.source.to_owned()),
+                next: "plimsoll inspect --section timeline".to_owned(),
+            })
+        })
     }
 
     fn from(series: &Series) -> Self {
@@ -232,11 +246,11 @@ impl Line {
             .worst_at
             .iter()
             .flat_map(|at| at.chars())
-            .take(10)
+            .take(11)
             .collect();
         let name = self.item;
         let row = format!(
-            "  {name:<20}{}  {at:<10}{}",
+            "  {name:<20}{}  {at:<11}{}",
             cells.concat(),
             self.picture(page)
         );

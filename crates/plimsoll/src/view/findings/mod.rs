@@ -105,6 +105,13 @@ impl Findings {
         }
     }
 
+    /// Adds what other evidence than the state says: a kernel log, a series.
+    pub(crate) fn add(&mut self, findings: impl Iterator<Item = Finding>) {
+        self.findings.extend(findings);
+        self.findings
+            .sort_by_key(|finding| std::cmp::Reverse(finding.severity));
+    }
+
     /// Writes the section: at most five findings, or that there are none.
     pub(crate) fn write(&self, page: &mut Page) {
         page.heading("Diagnosis");

@@ -2,12 +2,13 @@
 //! the memory, what would have let it pass.
 
 use mm::kernel_log::{
-    Answer, Cause, Counter, Event, Gfp, Group, Holders, Judged, Killer, Refusal, Report, Whose,
+    Answer, Cause, Counter, Event, Gfp, Group, Holders, Judged, Refusal, Refused, Report, Whose,
     has_high_memory,
 };
 use mm::units::{Bytes, Kib, Pages};
 use mm::zoneinfo::ZoneKind;
 
+use super::elsewhere::{elsewhere, not_the_kernel};
 use super::settings::Settings;
 use super::words;
 
@@ -24,7 +25,9 @@ pub(super) fn sentences(
     let mut sentences = vec![first(report, cause)];
     match cause.whose {
         Whose::Group => sentences.extend(of_group(&report.group)),
-        Whose::UserSpace | Whose::Overcommit | Whose::Stuck => sentences.extend(elsewhere(report)),
+        Whose::UserSpace | Whose::Overcommit | Whose::Stuck | Whose::Cma | Whose::Container => {
+            sentences.extend(elsewhere(report))
+        }
         Whose::SysRq | Whose::MinTtl => {}
         _ => sentences.extend(of_zones(report, cause)),
     }
@@ -53,9 +56,15 @@ fn first(report: &Report, cause: &Cause) -> String {
         task => task,
     };
     match cause.whose {
+        Whose::Group if report.group.name.is_empty() => {
+            format!(
+                "{killed} for the limit of a control group, not for the machine{}.",
+                by(report)
+            )
+        }
         Whose::Group => format!(
             "{killed} for the limit of control group {}, not for the machine.",
-            name_of(&report.group)
+            report.group.name
         ),
         Whose::SysRq => format!(
             "{killed} because SysRq f asked for it: that is no lack of memory \
@@ -78,14 +87,19 @@ fn first(report: &Report, cause: &Cause) -> String {
         ),
         Whose::Unknown => unknown(report, &killed),
         Whose::Machine => machine(report, cause, &killed, task),
-        Whose::UserSpace | Whose::Overcommit | Whose::Stuck => not_the_kernel(report),
+        Whose::UserSpace | Whose::Overcommit | Whose::Stuck | Whose::Cma | Whose::Container => {
+            not_the_kernel(report)
+        }
     }
 }
 
-fn name_of(group: &Group) -> &str {
-    match group.name.as_str() {
-        "" => "(its name is not in this log)",
-        name => name,
+/// What tells that it was a group, where the log lacks the group's name.
+fn by(report: &Report) -> &'static str {
+    match report.refused {
+        Refused::Group => {
+            ": so says the call trace (mem_cgroup_out_of_memory). Which group is not in this log"
+        }
+        _ => ". Which group is not in this log",
     }
 }
 
@@ -103,6 +117,22 @@ fn bounds(report: &Report) -> String {
 }
 
 fn unknown(report: &Report, killed: &str) -> String {
+    if report.zones.is_empty() && report.gfp.is_some() {
+        return format!(
+            "{killed}: {} asked for {}, {}. The log is cut off before the lines that tell what \
+            refused, the zones of the machine or the limit of a control group: send it from \
+            this message to \"Killed process\".",
+            report.task,
+            words::amount(report.order.unwrap_or(0).unsigned_abs()),
+            words::flags(report)
+        );
+    }
+    if report.zones.is_empty() && report.refused == Refused::Untold {
+        return format!(
+            "{killed}; the report before that line is not in this log, and it alone tells \
+            whether the machine or a control group was out of memory."
+        );
+    }
     match report.zones.is_empty() {
         true => format!(
             "{killed} for the machine as a whole (\"Out of memory\", no control \
@@ -120,11 +150,11 @@ fn machine(report: &Report, cause: &Cause, killed: &str, task: &str) -> String {
     let flags = words::flags(report);
     let atomic = report.gfp.as_ref().is_some_and(Gfp::is_atomic);
     let kept = match report.event {
-        Event::AllocationFailure if cause.is_costly() => {
-            ": above order 3 the kernel gives up rather than kill"
-        }
         Event::AllocationFailure if atomic => {
             ": the request may not wait for reclaim, and its caller has to cope"
+        }
+        Event::AllocationFailure if cause.is_costly() => {
+            ": above order 3 the kernel gives up rather than kill"
         }
         _ => "",
     };
@@ -141,64 +171,6 @@ fn machine(report: &Report, cause: &Cause, killed: &str, task: &str) -> String {
             format!("{task} waits for {amount}, {flags}; nothing was killed.")
         }
         _ => format!("{killed}: {task} asked for {amount}, {flags}{lack}."),
-    }
-}
-
-fn not_the_kernel(report: &Report) -> String {
-    match report.event {
-        Event::UserSpace(Killer::Exit137) => "Exit code 137 or signal 9 is a SIGKILL, and anyone \
-            may send one: an operator, a stop that timed out, the OOM killer. It is no evidence of \
-            an OOM kill."
-            .to_owned(),
-        Event::UserSpace(Killer::Kubelet) => "A kubelet evicted, not the kernel: by its own \
-            threshold for memory, before the kernel had to kill."
-            .to_owned(),
-        Event::UserSpace(killer) => {
-            format!(
-                "{} killed, not the kernel: by its own rules, before the kernel had to.",
-                killer.name()
-            )
-        }
-        Event::Overcommit => format!(
-            "Overcommit refused address space to {}: {} bytes. Nothing \
-            was killed, and how much memory is free does not matter for that.",
-            if report.task.is_empty() {
-                "a task"
-            } else {
-                &report.task
-            },
-            report
-                .head
-                .split("bytes: ")
-                .nth(1)
-                .and_then(|rest| rest.split(' ').next())
-                .unwrap_or("an unknown number of")
-        ),
-        Event::HungTask => {
-            "A task waits for longer than the kernel's limit. That alone is nothing \
-            about memory: what it waits for stands in its call trace."
-                .to_owned()
-        }
-        _ => "A CPU was busy in the kernel for too long. That alone is nothing about memory."
-            .to_owned(),
-    }
-}
-
-/// Where to look for what is not in this log.
-fn elsewhere(report: &Report) -> Vec<String> {
-    match report.event {
-        Event::UserSpace(Killer::Exit137) => vec![
-            "Look for \"oom-kill\" or \"Killed process\" in \
-            dmesg at that time, and at oom_kill in the group's memory.events."
-                .to_owned(),
-        ],
-        Event::Overcommit => vec![
-            "vm.overcommit_memory decides (2: up to CommitLimit; 0: one \
-            request larger than RAM and swap). Compare Committed_AS with CommitLimit in \
-            /proc/meminfo."
-                .to_owned(),
-        ],
-        _ => Vec::new(),
     }
 }
 

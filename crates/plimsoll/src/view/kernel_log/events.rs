@@ -53,18 +53,22 @@ pub(crate) fn shown(capture: &Capture) -> Option<&Frame> {
 
 /// How much the kind of an event tells, by its label; a kill of the kernel's most.
 fn telling(frame: &Frame) -> usize {
-    const KINDS: [&str; 5] = [
+    const KINDS: [&str; 7] = [
         "exit-137",
+        "container",
+        "cma-failure",
         "overcommit",
         "user-space-kill",
         "allocation",
         "oom",
     ];
     let label = frame.label.as_deref().unwrap_or_default();
-    KINDS
-        .iter()
-        .position(|kind| label.starts_with(kind))
-        .map_or(0, |at| at + 1)
+    let kind = KINDS.iter().position(|kind| label.starts_with(kind));
+    // Of a program's messages the one with the reason tells most.
+    let reasoned = frame
+        .file(PATH)
+        .is_some_and(|text| text.contains(" due to "));
+    kind.map_or(0, |at| 2 * (at + 1)) + usize::from(reasoned && label.starts_with("user"))
 }
 
 /// Writes the list.

@@ -39,7 +39,8 @@ pub(super) fn settings(report: &Report, cause: &Cause, holders: &Holders) -> Set
         {
             settings.not("vm.* and oom_score_adj: that program has rules of its own");
         }
-        Whose::UserSpace | Whose::SysRq | Whose::Stuck => {}
+        Whose::Cma => settings.of_cma(report),
+        Whose::UserSpace | Whose::SysRq | Whose::Stuck | Whose::Container => {}
     }
     settings
 }
@@ -56,10 +57,10 @@ impl Settings {
     fn of_group(&mut self, report: &Report) {
         let group = &report.group;
         let limit = group.memory.and_then(|memory| memory.limit);
-        let file = if group.v1 {
-            "memory.limit_in_bytes"
-        } else {
-            "memory.max"
+        let file = match (group.v1, group.memory) {
+            (true, _) => "memory.limit_in_bytes",
+            (false, Some(_)) => "memory.max",
+            (false, None) => "the limit (memory.max; memory.limit_in_bytes of cgroup v1) higher",
         };
         let now = limit
             .map(|limit| format!(" above {limit}"))
@@ -82,6 +83,17 @@ impl Settings {
         self.not("oom_score_adj: it only chooses another victim within the group");
     }
 
+    fn of_cma(&mut self, report: &Report) {
+        if report.head.contains("ret: -16") {
+            self.would(
+                "the pages in CMA not pinned (-16, EBUSY: some could not be moved)".to_owned(),
+            );
+        } else {
+            self.would("a larger CMA area: cma= at boot, or the device tree".to_owned());
+        }
+        self.not("more free memory elsewhere: the pages must be in one piece within CMA");
+    }
+
     fn of_zones(&mut self, report: &Report, cause: &Cause, holders: &Holders) {
         // What a running kernel can be told comes first.
         let main = cause.refusals.first() == Some(&Refusal::Reserve);
@@ -94,7 +106,8 @@ impl Settings {
         let atomic = report.gfp.as_ref().is_some_and(Gfp::is_atomic);
         let fragmented = cause.refusals.first() == Some(&Refusal::Fragmented);
         let unseen = cause.refusals.first() == Some(&Refusal::Unseen);
-        if atomic && !fragmented && !unseen {
+        let unknown_block = cause.order > 0 && cause.refusals.contains(&Refusal::NotShown);
+        if atomic && !fragmented && !unseen && !unknown_block {
             self.would(
                 "vm.min_free_kbytes or vm.watermark_scale_factor higher: a request that may \
                 not wait lives from what kswapd keeps free"
@@ -103,8 +116,11 @@ impl Settings {
         } else if cause.refusals.contains(&Refusal::Shortage) && !fragmented {
             self.of_shortage(report, cause, holders);
         }
+        let cut = cause.whose == Whose::Unknown && cause.zones.is_empty();
         if report.event == Event::OomKill {
             self.not("oom_score_adj: it only chooses another victim");
+        }
+        if report.event == Event::OomKill && !cut {
             self.not(
                 "vm.overcommit_memory = 2: it refuses address space earlier and to anyone, \
                 and frees nothing",

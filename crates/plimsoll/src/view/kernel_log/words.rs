@@ -13,6 +13,8 @@ pub(super) fn event(event: Event) -> &'static str {
         Event::UserSpace(_) => "user_space_kill",
         Event::HungTask => "hung_task",
         Event::Lockup => "lockup",
+        Event::Cma => "cma_failure",
+        Event::Container => "container_oom_killed",
     }
 }
 
@@ -29,6 +31,8 @@ pub(super) fn whose(whose: Whose) -> &'static str {
         Whose::UserSpace => "user_space",
         Whose::Overcommit => "overcommit",
         Whose::Stuck => "stuck",
+        Whose::Cma => "cma",
+        Whose::Container => "container",
         Whose::Unknown => "unknown",
     }
 }

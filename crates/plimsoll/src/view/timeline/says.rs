@@ -4,6 +4,7 @@ use mm::series::{BOTH_WAYS, Item, POOR, ROWS, Series, Source, Summary, Swapping}
 use mm::units::Bytes;
 use serde::Serialize;
 
+use super::super::findings::Severity;
 use super::{amount, at, worst};
 
 /// A sentence, and the rule by which it is said.
@@ -12,11 +13,25 @@ pub(super) struct Said {
     pub(super) what: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) rule: Option<String>,
+    /// How much it matters; `None` where nothing is wrong by it.
+    #[serde(skip)]
+    pub(super) severity: Option<Severity>,
 }
 
 impl Said {
     fn fact(what: String) -> Self {
-        Self { what, rule: None }
+        Self {
+            what,
+            rule: None,
+            severity: None,
+        }
+    }
+
+    fn wrong(self, severity: Severity) -> Self {
+        Self {
+            severity: Some(severity),
+            ..self
+        }
     }
 
     /// Sentence and rule as one paragraph.
@@ -72,6 +87,7 @@ fn swapping(series: &Series) -> Option<Said> {
         Swapping::Thrashing => Said {
             what: thrashing(series),
             rule: Some(rule),
+            severity: Some(Severity::Critical),
         },
         Swapping::Both => Said {
             what: format!(
@@ -79,6 +95,7 @@ fn swapping(series: &Series) -> Option<Said> {
                  {most_read}."
             ),
             rule: Some(rule),
+            severity: Some(Severity::Warning),
         },
         Swapping::Out => Said::fact(format!(
             "Swap is written and not read: up to {most_written}. What went out was not needed \
@@ -132,7 +149,10 @@ fn reclaim(series: &Series) -> Option<Said> {
     let worst = when(series, reclaim.worst_row);
     let Some(share) = reclaim.efficiency() else {
         let what = format!("{who}. The most was scanned{worst}.");
-        return Some(Said::fact(what));
+        return Some(Said {
+            severity: direct(reclaim.direct_rows),
+            ..Said::fact(what)
+        });
     };
     let percent = share * 100.0;
     let poor = match share < POOR {
@@ -149,7 +169,13 @@ fn reclaim(series: &Series) -> Option<Said> {
             POOR * 100.0,
             doubled(series)
         )),
+        severity: direct(reclaim.direct_rows),
     })
+}
+
+/// Direct reclaim costs the tasks that allocate.
+fn direct(rows: usize) -> Option<Severity> {
+    (rows > 0).then_some(Severity::Warning)
 }
 
 /// What may be wrong with the efficiency of a sar that does not show whether it counts twice.
@@ -170,11 +196,18 @@ fn pressure(series: &Series) -> Option<Said> {
         .filter(|some| some.max >= 1.0)?;
     let full = series.summary(Item::MemoryFull);
     let full = full.map(|full| format!(", all tasks up to {:.1} %", full.max));
-    Some(Said::fact(format!(
-        "Some task waited for memory up to {}{}.",
-        peak(series, Item::MemorySome, &some),
-        full.unwrap_or_default()
-    )))
+    let severity = match some.max >= 10.0 {
+        true => Severity::Warning,
+        false => Severity::Note,
+    };
+    Some(
+        Said::fact(format!(
+            "Some task waited for memory up to {}{}.",
+            peak(series, Item::MemorySome, &some),
+            full.unwrap_or_default()
+        ))
+        .wrong(severity),
+    )
 }
 
 fn major_faults(series: &Series) -> Option<Said> {

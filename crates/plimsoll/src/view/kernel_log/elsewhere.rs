@@ -1,0 +1,131 @@
+//! Events in which zones have no part: kills by programs, refusals by overcommit and CMA, what the
+//! runtime of a container says, and stuck tasks.
+
+use mm::kernel_log::{Event, Killer, Report};
+
+/// What happened, where zones and limits have no part in it.
+pub(super) fn not_the_kernel(report: &Report) -> String {
+    match report.event {
+        Event::UserSpace(Killer::Exit137) => "Exit code 137 or signal 9 is a SIGKILL, and anyone \
+            may send one: an operator, a stop that timed out, the OOM killer. It is no evidence of \
+            an OOM kill."
+            .to_owned(),
+        Event::UserSpace(Killer::Kubelet) => "A kubelet evicted, not the kernel: by its own \
+            threshold for memory, before the kernel had to kill."
+            .to_owned(),
+        Event::UserSpace(killer) if !kills(&report.head) => format!(
+            "{} says that memory is low by its own limits; a kill is not in this message, and it \
+            is not the kernel's.",
+            killer.name()
+        ),
+        Event::UserSpace(Killer::SystemdOomd) => systemd_oomd(&report.head),
+        Event::Container => container(report),
+        Event::Cma => format!(
+            "CMA found no run of {} pages in one piece; nothing was killed, and the device that \
+            asked goes without.",
+            number_after(&report.head, "req-size: ").unwrap_or("the")
+        ),
+        Event::UserSpace(killer) => {
+            format!(
+                "{} killed, not the kernel: by its own rules, before the kernel had to.",
+                killer.name()
+            )
+        }
+        Event::Overcommit => format!(
+            "Overcommit refused address space to {}: {} bytes. Nothing \
+            was killed, and how much memory is free does not matter for that.",
+            if report.task.is_empty() {
+                "a task"
+            } else {
+                &report.task
+            },
+            report
+                .head
+                .split("bytes: ")
+                .nth(1)
+                .and_then(|rest| rest.split(' ').next())
+                .unwrap_or("an unknown number of")
+        ),
+        Event::HungTask => {
+            "A task waits for longer than the kernel's limit. That alone is nothing \
+            about memory: what it waits for stands in its call trace."
+                .to_owned()
+        }
+        _ => "A CPU was busy in the kernel for too long. That alone is nothing about memory."
+            .to_owned(),
+    }
+}
+
+/// Whether a program's message tells a kill.
+fn kills(head: &str) -> bool {
+    ["SIG", "Kill", "kill", "victim", "Marked "]
+        .iter()
+        .any(|word| head.contains(word))
+}
+
+/// The digits behind a key.
+fn number_after<'a>(text: &'a str, key: &str) -> Option<&'a str> {
+    let rest = text.split_once(key)?.1;
+    let end = rest.find(|c: char| !c.is_ascii_digit());
+    Some(&rest[..end.unwrap_or(rest.len())]).filter(|number| !number.is_empty())
+}
+
+/// "Killed GROUP due to memory pressure for SLICE being 51.07% > 50.00% for > 20s …".
+fn systemd_oomd(head: &str) -> String {
+    let told = head.split_once(" due to ").and_then(|(group, why)| {
+        let group = group
+            .rsplit_once("Killed ")
+            .or(group.rsplit_once("Marked "))?
+            .1;
+        Some((group.trim_end_matches(" for killing"), why))
+    });
+    match told {
+        Some((group, why)) => format!(
+            "systemd-oomd killed, not the kernel: {group}, for {why}. That is a share of time in \
+            which tasks waited or of swap, not a lack of free pages."
+        ),
+        None => "systemd-oomd killed, not the kernel: by its own rules, before the kernel had to."
+            .to_owned(),
+    }
+}
+
+/// What a runtime's word proves, and what it does not.
+fn container(report: &Report) -> String {
+    let limit = match &report.container_limit {
+        Some(limit) => format!(" Its limit is written as {limit}."),
+        None => String::new(),
+    };
+    format!(
+        "A container's runtime says OOMKilled: the kernel's OOM killer killed a process of this \
+        container. It does not say whether for the container's own limit, a limit above it, or \
+        a machine without memory.{limit}"
+    )
+}
+
+/// Where to look for what is not in this log.
+pub(super) fn elsewhere(report: &Report) -> Vec<String> {
+    match report.event {
+        Event::UserSpace(Killer::Exit137) => vec![
+            "Look for \"oom-kill\" or \"Killed process\" in \
+            dmesg at that time, and at oom_kill in the group's memory.events."
+                .to_owned(),
+        ],
+        Event::Container => vec![
+            "On the node, dmesg of that time tells: \"constraint=CONSTRAINT_MEMCG\" and oom_memcg= \
+            for a limit, \"CONSTRAINT_NONE\" for the machine. Exit code 137 alone is any SIGKILL."
+                .to_owned(),
+        ],
+        Event::UserSpace(Killer::SystemdOomd) => vec![
+            "systemd decides: ManagedOOMMemoryPressure=, ManagedOOMMemoryPressureLimit= and \
+            ManagedOOMSwap= of that slice, oomctl shows them."
+                .to_owned(),
+        ],
+        Event::Overcommit => vec![
+            "vm.overcommit_memory decides (2: up to CommitLimit; 0: one \
+            request larger than RAM and swap). Compare Committed_AS with CommitLimit in \
+            /proc/meminfo."
+                .to_owned(),
+        ],
+        _ => Vec::new(),
+    }
+}
