@@ -4,7 +4,7 @@
 use std::fs;
 use std::io::{Read as _, Write as _};
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use mm::prng::Prng;
@@ -115,7 +115,7 @@ fn ran(arguments: &[&str], stdout: Stdio, feed: Option<&'static [u8]>) -> Ran {
     let mut stderr = String::new();
     let pipe = child.stderr.as_mut().expect("it is piped");
     pipe.read_to_string(&mut stderr).expect("UTF-8");
-    let (code, usage) = waited(i32::try_from(child.id()).expect("a process"));
+    let (code, usage) = waited(child);
     feeder
         .into_iter()
         .for_each(|it| it.join().expect("it ends"));
@@ -133,7 +133,8 @@ fn ran(arguments: &[&str], stdout: Stdio, feed: Option<&'static [u8]>) -> Ran {
 
 /// Waits for a child; its exit code, or the negative signal, and what it used.
 #[expect(unsafe_code, reason = "only wait4 says what one child used")]
-fn waited(pid: i32) -> (i32, libc::rusage) {
+fn waited(child: Child) -> (i32, libc::rusage) {
+    let pid = i32::try_from(child.id()).expect("a process");
     let mut status = 0;
     // SAFETY: an rusage is plain numbers, for which zeros are valid.
     let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
