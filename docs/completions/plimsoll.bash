@@ -363,7 +363,7 @@ _plimsoll() {
                     return 0
                     ;;
                 --section)
-                    COMPREPLY=($(compgen -W "kernel-log diagnosis timeline memory zones available dirty lists reclaim refaults pressure swap huge-pages lru ksm control-groups check unreadable" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "kernel-log diagnosis timeline tools memory zones available dirty lists reclaim refaults pressure swap huge-pages lru ksm control-groups check unreadable" -- "${cur}"))
                     return 0
                     ;;
                 --charset)

@@ -46,6 +46,7 @@ complete -c plimsoll -n "__fish_plimsoll_using_subcommand inspect" -l interval -
 complete -c plimsoll -n "__fish_plimsoll_using_subcommand inspect" -l section -d 'Show these sections alone [default: all, the diagnosis first]' -r -f -a "kernel-log\t'OOM kills and failed allocations'
 diagnosis\t'What is wrong, worst first'
 timeline\t'What happened over time'
+tools\t'What top, ps and slabtop list'
 memory\t'What the memory is used for'
 zones\t'Free pages of each zone against its watermarks'
 available\t'How MemAvailable comes about'

@@ -199,9 +199,9 @@ impl Item {
             Self::Idle => "CPU, idle",
             Self::IoWait => "CPU, waits for I/O",
             Self::Stolen => "CPU, stolen",
-            Self::MemorySome => "tasks wait, some",
-            Self::MemoryFull => "tasks wait, all",
-            Self::IoSome => "I/O pressure, some",
+            Self::MemorySome => "memory PSI, some",
+            Self::MemoryFull => "memory PSI, full",
+            Self::IoSome => "I/O PSI, some",
         }
     }
 }

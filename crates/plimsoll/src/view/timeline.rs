@@ -83,10 +83,15 @@ impl Timeline {
                 id: "timeline",
                 severity: said.severity?,
                 what: said.what.clone(),
-                rule: said.rule.clone().unwrap_or_else(|| self.source.to_owned()),
+                rule: said.rule.clone().unwrap_or_else(|| self.worst_row()),
                 next: "plimsoll inspect --section timeline".to_owned(),
             })
         })
+    }
+
+    /// What stands behind a sentence that has no rule of its own.
+    fn worst_row(&self) -> String {
+        format!("the worst row of the timeline ({})", self.source)
     }
 
     fn from(series: &Series) -> Self {

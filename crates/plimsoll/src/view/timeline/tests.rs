@@ -165,41 +165,41 @@ fn the_frames_of_a_capture() {
         Charset::Unicode,
         &expect![[r#"
 
-        Timeline: frames of the capture, 16 rows, 45.5 s to 200.6 s
-          Swap moves both ways, but is not thrashing: out up to 5.2 MiB/s at 74.6 s, in
-          up to 1 MiB/s at 80.4 s. (thrashing: at least 1 MiB/s both ways in 3 rows
-          together)
-          Tasks had to reclaim for themselves in 3 of 16 rows: 43 % of the scanning was
-          direct. Of what was scanned 38 % was freed: most of it was in use, dirty or
-          locked. The most was scanned at 74.6 s. (poor below 50 %)
-          Some task waited for memory up to 74.4 % at 74.6 s, all tasks up to 56.6 %.
-          Major faults, each a wait for a read: 20/s on average, up to 251/s at 80.4 s.
-          From first to last row: MemAvailable 285 MiB to 289 MiB (least 7.8 MiB at 74.6
-          s), page cache 27.3 MiB to 19.8 MiB (least 19.4 MiB at 74.6 s): the page cache
-          shrinks.
-          Swap used grows from 0 B to 11.1 MiB.
-                                    first       last      worst  at
-          MemAvailable            285 MiB    289 MiB    7.8 MiB  74.6 s     ▃▁▁▁████████
-          free                    284 MiB    7.6 MiB    5.9 MiB  74.6 s     ▃▁▁▁█▆▄▂▁▁▁▁
-          page cache             27.3 MiB   19.8 MiB   19.4 MiB  74.6 s     ██▆▆▆▆▆▆▆▆▆▆
-          buffers                   4 KiB    281 MiB        0 B  74.6 s     ▁▁▁▁▁▃▄▇████
-          active lists            5.3 MiB   13.1 MiB   18.4 MiB  80.4 s     ▃▃███████▆▆▆
-          inactive lists         26.2 MiB    294 MiB    301 MiB  66.1 s     ▇███▁▃▅▇▇███
-          anonymous               4.3 MiB    5.3 MiB    287 MiB  74.6 s     ▆███▁▁▁▁▁▁▁▁
-          dirty                       0 B        0 B        0 B  45.5 s     ▁▁▁▁▁▁▁▁▁▁▁▁
-          swap used                   0 B   11.1 MiB   69.9 MiB  80.4 s     ▁▁▅█▂▂▂▂▂▂▂▂
-          swap-ins                  0 B/s      0 B/s    1 MiB/s  80.4 s     ▁▁▁█▁▁▁▁▁▁▁▁
-          swap-outs                 0 B/s      0 B/s  5.2 MiB/s  74.6 s     ▁▁█▇▁▁▁▁▁▁▁▁
-          tasks wait, some          0.0 %      0.0 %     74.4 %  74.6 s     ▁▁█▂▁▁▁▁▁▂▁▁
-          tasks wait, all           0.0 %      0.0 %     56.6 %  74.6 s     ▁▁█▂▁▁▁▁▁▂▁▁
-          I/O pressure, some        0.0 %      0.0 %     40.8 %  80.4 s     ▁▁▁█▄▂▁▁▁▁▁▁
-          scanned by kswapd         0.0/s      0.0/s     4535/s  74.6 s     ▁▁█▃▁▁▁▁▁▇▂▁
-          scanned directly          0.0/s      0.0/s     7224/s  74.6 s     ▁▁█▁▁▁▁▁▁▁▁▁
-          stolen                    0.0/s      0.0/s     3872/s  184.5 s    ▁▁▃▃▁▁▁▁▁█▂▁
-          direct reclaims           0.0/s      0.0/s      9.1/s  74.6 s     ▁▁██▁▁▁▁▁▂▁▁
-          refaults                  0.0/s      0.0/s      258/s  80.4 s     ▁▁▁█▁▁▁▁▁▁▁▁
-          major faults              0.0/s      0.0/s      251/s  80.4 s     ▁▁▁█▁▁▁▁▁▁▁▁
-    "#]],
+            Timeline: frames of the capture, 16 rows, 45.5 s to 200.6 s
+              Swap moves both ways, but is not thrashing: out up to 5.2 MiB/s at 74.6 s, in
+              up to 1 MiB/s at 80.4 s. (thrashing: at least 1 MiB/s both ways in 3 rows
+              together)
+              Tasks had to reclaim for themselves in 3 of 16 rows: 43 % of the scanning was
+              direct. Of what was scanned 38 % was freed: most of it was in use, dirty or
+              locked. The most was scanned at 74.6 s. (poor below 50 %)
+              Some task waited for memory up to 74.4 % at 74.6 s, all tasks up to 56.6 %.
+              Major faults, each a wait for a read: 20/s on average, up to 251/s at 80.4 s.
+              From first to last row: MemAvailable 285 MiB to 289 MiB (least 7.8 MiB at 74.6
+              s), page cache 27.3 MiB to 19.8 MiB (least 19.4 MiB at 74.6 s): the page cache
+              shrinks.
+              Swap used grows from 0 B to 11.1 MiB.
+                                        first       last      worst  at
+              MemAvailable            285 MiB    289 MiB    7.8 MiB  74.6 s     ▃▁▁▁████████
+              free                    284 MiB    7.6 MiB    5.9 MiB  74.6 s     ▃▁▁▁█▆▄▂▁▁▁▁
+              page cache             27.3 MiB   19.8 MiB   19.4 MiB  74.6 s     ██▆▆▆▆▆▆▆▆▆▆
+              buffers                   4 KiB    281 MiB        0 B  74.6 s     ▁▁▁▁▁▃▄▇████
+              active lists            5.3 MiB   13.1 MiB   18.4 MiB  80.4 s     ▃▃███████▆▆▆
+              inactive lists         26.2 MiB    294 MiB    301 MiB  66.1 s     ▇███▁▃▅▇▇███
+              anonymous               4.3 MiB    5.3 MiB    287 MiB  74.6 s     ▆███▁▁▁▁▁▁▁▁
+              dirty                       0 B        0 B        0 B  45.5 s     ▁▁▁▁▁▁▁▁▁▁▁▁
+              swap used                   0 B   11.1 MiB   69.9 MiB  80.4 s     ▁▁▅█▂▂▂▂▂▂▂▂
+              swap-ins                  0 B/s      0 B/s    1 MiB/s  80.4 s     ▁▁▁█▁▁▁▁▁▁▁▁
+              swap-outs                 0 B/s      0 B/s  5.2 MiB/s  74.6 s     ▁▁█▇▁▁▁▁▁▁▁▁
+              memory PSI, some          0.0 %      0.0 %     74.4 %  74.6 s     ▁▁█▂▁▁▁▁▁▂▁▁
+              memory PSI, full          0.0 %      0.0 %     56.6 %  74.6 s     ▁▁█▂▁▁▁▁▁▂▁▁
+              I/O PSI, some             0.0 %      0.0 %     40.8 %  80.4 s     ▁▁▁█▄▂▁▁▁▁▁▁
+              scanned by kswapd         0.0/s      0.0/s     4535/s  74.6 s     ▁▁█▃▁▁▁▁▁▇▂▁
+              scanned directly          0.0/s      0.0/s     7224/s  74.6 s     ▁▁█▁▁▁▁▁▁▁▁▁
+              stolen                    0.0/s      0.0/s     3872/s  184.5 s    ▁▁▃▃▁▁▁▁▁█▂▁
+              direct reclaims           0.0/s      0.0/s      9.1/s  74.6 s     ▁▁██▁▁▁▁▁▂▁▁
+              refaults                  0.0/s      0.0/s      258/s  80.4 s     ▁▁▁█▁▁▁▁▁▁▁▁
+              major faults              0.0/s      0.0/s      251/s  80.4 s     ▁▁▁█▁▁▁▁▁▁▁▁
+        "#]],
     );
 }
 
