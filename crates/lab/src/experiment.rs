@@ -71,7 +71,7 @@ pub enum Event<'a> {
     Progress(&'a RunId, Progress),
     /// A run was recorded before and is not repeated.
     Recorded(&'a RunId),
-    /// So many further runs follow, of arms whose runs differ widely.
+    /// That many further runs follow, of arms whose runs differ widely.
     More(usize),
     /// A run ended and, where there is a store, is recorded.
     Done(&'a RunId),

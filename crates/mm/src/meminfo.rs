@@ -148,8 +148,8 @@ const OF_PAGES: [&str; 14] = [
     "Unevictable",
 ];
 
-/// Items of which each is a multiple of a larger page by chance once in four times or less: so many
-/// are none.
+/// Items of which each is a multiple of a larger page by chance once in four times or less:
+/// that eight are is no chance.
 const TELLING: usize = 8;
 
 impl Meminfo {

@@ -88,7 +88,7 @@ fn differs(measure: &Measure, records: &[Record], arm: &str) -> bool {
     stats::is_wide(&numbers) || stats::two_outcomes(&numbers).is_some()
 }
 
-/// How many runs of each of so many arms end within the time that is left, at most `wanted`.
+/// How many runs of each of `arms` arms end within the time that is left, at most `wanted`.
 fn fitting(arms: usize, wanted: u32, per_run: Duration, left: Duration) -> u32 {
     if arms == 0 {
         return 0;

@@ -53,7 +53,7 @@ impl Cost {
         self.model.saturating_mul(runs) / cpus()
     }
 
-    /// How long that many runs take in VMs, so many at a time.
+    /// How long `runs` runs take in VMs, `at_a_time` of them together.
     #[must_use]
     pub fn in_vms(&self, runs: usize, at_a_time: usize) -> Option<Duration> {
         let runs = u32::try_from(runs.div_ceil(at_a_time.max(1))).unwrap_or(u32::MAX);

@@ -169,7 +169,7 @@ impl Snapshot {
     }
 }
 
-/// The page size with which so many pages are this amount, to a tolerance in percent.
+/// The page size with which that many pages are this amount, to a tolerance in percent.
 fn fitting(pages: u64, amount: Kib, percent: u64) -> Option<PageSize> {
     if pages < 1024 {
         return None;

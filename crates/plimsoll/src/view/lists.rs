@@ -49,7 +49,7 @@ struct Sizes {
 struct List {
     active_bytes: u64,
     inactive_bytes: u64,
-    /// The classic LRU deactivates while active is more than so many times inactive.
+    /// The classic LRU deactivates while active is more than n times inactive.
     inactive_ratio: u64,
     inactive_is_low: bool,
 }

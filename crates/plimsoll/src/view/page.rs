@@ -7,6 +7,9 @@ use mm::units::Bytes;
 use super::load_line::{self, Mark};
 use crate::term::{Canvas, Charset, STYLES, bold};
 
+/// Columns by which text is set in that does not fit beside its mark.
+const BELOW: usize = 6;
+
 /// Columns of the name in a row.
 const NAME: usize = 25;
 
@@ -110,8 +113,16 @@ impl Page {
         text: &str,
         style: fn(String) -> T,
     ) {
-        let hanging = indent + mark.chars().count();
-        let room = self.canvas.width.saturating_sub(hanging).max(20);
+        let mut hanging = indent + mark.chars().count();
+        let mut room = self.canvas.width.saturating_sub(hanging).max(20);
+        let mut words = text.split_whitespace();
+        let mut mark = mark;
+        if !mark.is_empty() && words.any(|word| word.chars().count() > room) {
+            // A long path beside a long mark: it goes below it.
+            self.line(format!("{:indent$}{mark}", ""));
+            (hanging, mark) = (indent + BELOW, "");
+            room = self.canvas.width.saturating_sub(hanging).max(20);
+        }
         for (line, number) in wrap(text, room).into_iter().zip(0..) {
             let mark = if number == 0 { mark } else { "" };
             let before = format!("{:indent$}{mark}", "");
@@ -183,6 +194,17 @@ mod tests {
         let mut page = Page::new(canvas);
         page.heading(&"a long word ".repeat(10));
         assert_eq!(page.into_text().lines().count(), 3);
+    }
+
+    #[test]
+    fn a_word_that_does_not_fit_beside_its_mark_goes_below_it() {
+        let mut page = Page::new(Canvas {
+            width: 60,
+            charset: Charset::Ascii,
+        });
+        let (mark, path) = ("m".repeat(40), "p".repeat(30));
+        page.item(0, &mark, &path);
+        assert_eq!(page.into_text(), format!("{mark}\n      {path}\n"));
     }
 
     #[test]
