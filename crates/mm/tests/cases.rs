@@ -284,3 +284,25 @@ fn a_container_s_meminfo_beside_its_host_s_zones_contradicts_itself() {
     };
     assert_eq!(found.iter().filter(more).count(), 1, "{found:?}");
 }
+
+#[test]
+fn memory_that_is_brought_in_as_it_is_needed_is_no_contradiction_in_a_paste() {
+    let fixture = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../../fixtures/hosts/vm-24gib-6.18/capture.txt"
+    );
+    let text = std::fs::read_to_string(fixture).expect("the fixture is there");
+    let mut capture = Capture::parse(&text).expect("a capture");
+    let frame = &mut capture.frames[0];
+    frame
+        .files
+        .retain(|path, _| path.starts_with("proc/meminfo") || path.starts_with("proc/zoneinfo"));
+    let snapshot = Snapshot::parse(frame);
+    let total = snapshot
+        .meminfo
+        .as_ref()
+        .and_then(|meminfo| meminfo.mem_total);
+    let total = total.expect("MemTotal").bytes();
+    assert!(snapshot.managed().bytes(snapshot.page).0 < total.0 / 2);
+    assert_eq!(snapshot.contradictions(), []);
+}
