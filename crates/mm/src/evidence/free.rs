@@ -8,6 +8,8 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt::Write as _;
 
+use crate::text::LARGEST_AMOUNT;
+
 /// The unit in which `free` counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unit {
@@ -36,11 +38,13 @@ const SWAP: &[(&str, &str)] = &[("total", "SwapTotal"), ("free", "SwapFree")];
 
 /// The part of `/proc/meminfo` that the table holds.
 ///
-/// `None` where its numbers are not exact. Without a heading kibibytes are taken where every number
+/// `None` where its numbers have no unit that is known. Those of `-h` have one behind each, and are
+/// rounded to three digits, which is enough to say what is full. Without a heading kibibytes are taken where every number
 /// of the table is a multiple of 4, as whole pages are, and at least one needs it.
 #[must_use]
 pub fn meminfo(text: &str, unit: Unit) -> Option<String> {
     let unit = match unit {
+        Unit::Unknown if text.split_ascii_whitespace().any(has_unit) => Unit::Rounded,
         Unit::Unknown => inferred(text)?,
         unit => unit,
     };
@@ -66,7 +70,33 @@ pub fn meminfo(text: &str, unit: Unit) -> Option<String> {
     (!items.is_empty()).then_some(items)
 }
 
+/// Whether a word is a number with a unit behind it, as `free -h` prints them.
+fn has_unit(word: &str) -> bool {
+    word.starts_with(|c: char| c.is_ascii_digit())
+        && word.ends_with(|c: char| c.is_ascii_alphabetic())
+}
+
+/// A number of `free -h` in KiB: `312Mi`, `9.8G`, `0B`. Of `--si` it is 2 to 10 % too large.
+fn rounded(value: &str) -> Option<u64> {
+    let end = value.find(|c: char| c.is_ascii_alphabetic())?;
+    let (number, unit) = value.split_at(end);
+    let number: f64 = number.parse().ok()?;
+    let scale = match unit.chars().next()? {
+        'B' => 1.0 / 1024.0,
+        'K' => 1.0,
+        'M' => 1024.0,
+        'G' => 1024.0 * 1024.0,
+        'T' => 1024.0 * 1024.0 * 1024.0,
+        _ => return None,
+    };
+    let kib = number * scale;
+    (kib.is_finite() && kib >= 0.0 && kib < LARGEST_AMOUNT as f64).then_some(kib as u64)
+}
+
 fn kib(value: &str, unit: Unit) -> Option<u64> {
+    if has_unit(value) {
+        return rounded(value);
+    }
     let value: u64 = value.parse().ok()?;
     match unit {
         Unit::Bytes => value.is_multiple_of(1024).then_some(value / 1024),
@@ -90,5 +120,33 @@ fn inferred(text: &str) -> Option<Unit> {
         () if multiples(4096) => Some(Unit::Bytes),
         () if multiples(4) => Some(Unit::Kib),
         () => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_rounded_numbers_of_free_h_say_what_is_full() {
+        let text = "               total        used        free      shared  buff/cache   available\n\
+                    Mem:            15Gi       9.8Gi       312Mi       1.2Gi       5.4Gi       4.2Gi\n\
+                    Swap:          2.0Gi       2.0Gi         0B\n";
+        let items = meminfo(text, Unit::Unknown).expect("units stand behind the numbers");
+        assert!(items.contains("MemTotal: 15728640 kB\n"), "{items}");
+        assert!(items.contains("MemFree: 319488 kB\n"), "{items}");
+        assert!(items.contains("SwapFree: 0 kB\n"), "{items}");
+        assert_eq!(
+            meminfo(&text.replace("312Mi", "312Xi"), Unit::Rounded),
+            None
+        );
+    }
+
+    #[test]
+    fn numbers_without_a_unit_are_not_guessed() {
+        let text =
+            "             total       used       free\nMem:          7983       5310       2673\n";
+        assert_eq!(meminfo(text, Unit::Rounded), None);
+        assert_eq!(meminfo(text, Unit::Unknown), None);
     }
 }
