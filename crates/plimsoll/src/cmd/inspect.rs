@@ -192,7 +192,11 @@ fn frame() -> Frame {
 }
 
 fn view(capture: &Capture, args: &Args) -> anyhow::Result<View> {
-    View::of(capture, args.at.as_deref()).with_context(|| place(args))
+    let view = View::of(capture, args.at.as_deref()).with_context(|| place(args))?;
+    Ok(match args.sources().is_empty() {
+        true => view,
+        false => view.of_evidence(),
+    })
 }
 
 /// What is looked at, for errors.

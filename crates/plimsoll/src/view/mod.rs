@@ -234,6 +234,12 @@ impl View {
         serde_json::to_string(self).expect("strings and numbers always serialize")
     }
 
+    /// The same of evidence that was named on the command line.
+    pub(crate) fn of_evidence(mut self) -> Self {
+        self.findings.of_evidence();
+        self
+    }
+
     /// Whether every recomputed number equals the kernel's; `None` where none tests a rule.
     pub(crate) fn all_equal(&self) -> Option<bool> {
         let all = self.checks.iter().all(|check| check.equal);

@@ -112,6 +112,16 @@ impl Findings {
             .sort_by_key(|finding| std::cmp::Reverse(finding.severity));
     }
 
+    /// The findings on evidence of another machine: their next command looks at it too.
+    pub(crate) fn of_evidence(&mut self) {
+        for finding in &mut self.findings {
+            let looks = finding.next.strip_prefix("plimsoll inspect --section");
+            if let Some(section) = looks {
+                finding.next = format!("plimsoll inspect EVIDENCE --section{section}");
+            }
+        }
+    }
+
     /// Writes the section: at most five findings, or that there are none.
     pub(crate) fn write(&self, page: &mut Page) {
         page.heading("Diagnosis");
