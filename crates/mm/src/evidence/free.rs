@@ -39,8 +39,9 @@ const SWAP: &[(&str, &str)] = &[("total", "SwapTotal"), ("free", "SwapFree")];
 /// The part of `/proc/meminfo` that the table holds.
 ///
 /// `None` where its numbers have no unit that is known. Those of `-h` have one behind each, and are
-/// rounded to three digits, which is enough to say what is full. Without a heading kibibytes are taken where every number
-/// of the table is a multiple of 4, as whole pages are, and at least one needs it.
+/// rounded to three digits, which is enough to say what is full. Without a heading kibibytes are
+/// taken where every number of the table is a multiple of 4, as whole pages are, and at least one
+/// needs it.
 #[must_use]
 pub fn meminfo(text: &str, unit: Unit) -> Option<String> {
     let unit = match unit {
