@@ -89,14 +89,16 @@ impl Capture {
     /// The text does not begin as a capture does.
     pub fn recover(text: &str) -> Result<Recovered, CaptureError> {
         let mut reader = Reader {
-            rest: text.trim_start_matches(['\u{feff}', ' ', '\n', '\r', '\0']),
-            line: 0,
+            text: super::Reader {
+                rest: text.trim_start_matches(['\u{feff}', ' ', '\n', '\r', '\0']),
+                line: 0,
+            },
             found: Recovered::default(),
         };
-        if reader.next_line().map(str::trim_end) != Some(MAGIC) {
+        if reader.text.next_line().map(str::trim_end) != Some(MAGIC) {
             return Err(CaptureError::Magic);
         }
-        while let Some(header) = reader.next_line() {
+        while let Some(header) = reader.text.next_line() {
             reader.header(header.trim_end_matches(['\r', '\0']));
         }
         Ok(reader.found)
@@ -104,22 +106,11 @@ impl Capture {
 }
 
 struct Reader<'a> {
-    rest: &'a str,
-    line: usize,
+    text: super::Reader<'a>,
     found: Recovered,
 }
 
 impl<'a> Reader<'a> {
-    fn next_line(&mut self) -> Option<&'a str> {
-        if self.rest.is_empty() {
-            return None;
-        }
-        self.line += 1;
-        let (line, rest) = self.rest.split_once('\n').unwrap_or((self.rest, ""));
-        self.rest = rest;
-        Some(line)
-    }
-
     fn header(&mut self, header: &str) {
         if let Some(frame) = Frame::from_header(header) {
             return self.found.capture.frames.push(frame);
@@ -134,14 +125,14 @@ impl<'a> Reader<'a> {
     /// Notes a line that is no header; those that follow it are not noted.
     fn stray(&mut self, header: &str) {
         if !matches!(self.found.faults.last(), Some(Fault::Header { .. })) {
-            let (line, found) = (self.line, shown(header));
+            let (line, found) = (self.text.line, shown(header));
             self.found.faults.push(Fault::Header { line, found });
         }
     }
 
     fn file(&mut self, path: &str, length: usize) {
         let text = self.take(path, length);
-        self.line += text.matches('\n').count();
+        self.text.line += text.matches('\n').count();
         let text = self.cleaned(path, text);
         let frames = &mut self.found.capture.frames;
         if frames.is_empty() {
@@ -154,40 +145,40 @@ impl<'a> Reader<'a> {
 
     /// The file's raw text; the rest begins at the next header.
     fn take(&mut self, path: &str, length: usize) -> &'a str {
-        let exact = self.rest.get(..length).filter(|text| {
-            let rest = &self.rest[length..];
+        let exact = self.text.rest.get(..length).filter(|text| {
+            let rest = &self.text.rest[length..];
             // A CR before a newline is one line's end.
             is_end(rest) && !(text.ends_with('\r') && rest.starts_with('\n'))
         });
-        let text = exact.or_else(|| without_crs(self.rest, length));
+        let text = exact.or_else(|| without_crs(self.text.rest, length));
         let (text, fault) = match text {
             Some(text) => (text, None),
             None => self.to_next_header(path, length),
         };
         self.found.faults.extend(fault);
-        let rest = &self.rest[text.len()..];
+        let rest = &self.text.rest[text.len()..];
         let rest = rest.strip_prefix('\r').unwrap_or(rest);
-        self.line += usize::from(rest.starts_with('\n'));
-        self.rest = rest.strip_prefix('\n').unwrap_or(rest);
+        self.text.line += usize::from(rest.starts_with('\n'));
+        self.text.rest = rest.strip_prefix('\n').unwrap_or(rest);
         text
     }
 
     fn to_next_header(&self, path: &str, wanted: usize) -> (&'a str, Option<Fault>) {
         let path = path.to_owned();
-        match next_header(self.rest) {
+        match next_header(self.text.rest) {
             // The format's own newline stands before the header.
             Some(at) => {
-                let text = &self.rest[..at];
+                let text = &self.text.rest[..at];
                 let text = text.strip_suffix('\n').unwrap_or(text);
                 (text, Some(Fault::Length { path }))
             }
             None => {
-                let left = self.rest.len();
+                let left = self.text.rest.len();
                 let fault = match left < wanted {
                     true => Fault::CutOff { path, wanted, left },
                     false => Fault::Length { path },
                 };
-                (self.rest, Some(fault))
+                (self.text.rest, Some(fault))
             }
         }
     }
