@@ -40,8 +40,18 @@ const CRATES: &[Crate] = &[
         reach: Reach::Pure(&["libm", "thiserror"]),
     },
     Crate {
-        name: "host",
+        name: "change",
         may_use: &["mm"],
+        reach: Reach::Pure(&["libm", "thiserror"]),
+    },
+    Crate {
+        name: "conf",
+        may_use: &["mm"],
+        reach: Reach::Pure(&["libm", "thiserror"]),
+    },
+    Crate {
+        name: "host",
+        may_use: &["mm", "change", "conf"],
         reach: Reach::Without(EDGE),
     },
     Crate {
@@ -56,7 +66,9 @@ const CRATES: &[Crate] = &[
     },
     Crate {
         name: "plimsoll",
-        may_use: &["mm", "sim", "guard", "host", "guest", "lab"],
+        may_use: &[
+            "mm", "sim", "guard", "change", "conf", "host", "guest", "lab",
+        ],
         reach: Reach::Without(&[]),
     },
 ];
