@@ -10,10 +10,11 @@ use mm::settings::Setting;
 use mm::units::Nanos;
 
 use crate::cell::{Cell, Value};
-use crate::event::{Event, Planned};
+use crate::event::{Event, Planned, Watch};
 use crate::ledger::{Change, Ledger, LedgerError, Role, Step};
 use crate::machine::{Failure, Machine, Place};
 use crate::undo;
+use crate::watch::Band;
 
 /// What is asked for.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -26,6 +27,10 @@ pub struct Request {
     pub confirm: Nanos,
     /// Why it is made; may be empty.
     pub why: String,
+    /// Whether it is to outlive a reboot once it is confirmed.
+    pub lasts: bool,
+    /// For how long what it does is watched, and by which limits.
+    pub watch: Option<(Nanos, Band)>,
 }
 
 /// What became of a request.
@@ -91,12 +96,19 @@ pub fn apply(machine: &mut impl Machine, request: &Request) -> Result<Applied, A
     if steps.iter().all(|step| step.role == Role::Aside) {
         return Ok(Applied::Already);
     }
+    let now = machine.since_boot();
+    let watch = request.watch.map(|(time, band)| Watch {
+        until: now + time,
+        band,
+    });
     let planned = Planned {
         id: ledger.next_id(),
         boot: machine.boot(),
         at: machine.unix_time(),
-        deadline: machine.since_boot() + request.confirm,
+        deadline: now + request.confirm,
         why: request.why.clone(),
+        lasts: request.lasts,
+        watch,
         steps,
     };
     let (id, deadline) = (planned.id, planned.deadline);
@@ -113,8 +125,8 @@ pub fn apply(machine: &mut impl Machine, request: &Request) -> Result<Applied, A
     }
 }
 
-/// The steps of a request, without those that are so already. What the kernel changes by itself stands
-/// first, so that it is put back last.
+/// The steps of a request, without those that are so already. What the kernel changes by itself
+/// stands first, so that it is put back last.
 fn steps(machine: &mut impl Machine, request: &Request) -> Result<Vec<Step>, ApplyError> {
     let mut asked: Vec<Step> = vec![];
     for setting in &request.settings {

@@ -1,8 +1,8 @@
 //! What holds one value: a file, or several of which one counts.
 //!
-//! `vm.dirty_bytes` and `vm.dirty_ratio` are one limit: writing one sets the other to 0, and 0 is no
-//! value that could be written back. So the value of the pair is that of the side that counts, and
-//! taking a change back writes that side.
+//! `vm.dirty_bytes` and `vm.dirty_ratio` are one limit: writing one sets the other to 0, and 0 is
+//! no value that could be written back. So the value of the pair is that of the side that counts,
+//! and taking a change back writes that side.
 
 use alloc::borrow::ToOwned;
 use alloc::string::String;

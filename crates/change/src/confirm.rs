@@ -49,13 +49,13 @@ pub enum ConfirmError {
     #[error(
         "change {id} cannot be confirmed: /{} is {} now and not {}: somebody changed it; \
          plimsoll undo {id} leaves that as it is",
-        live.path, live.text, step.new.text
+        live.path, live.text, wanted.text
     )]
     Changed {
         /// The number.
         id: u32,
-        /// The step.
-        step: Step,
+        /// What it was set to.
+        wanted: Value,
         /// The value now.
         live: Value,
     },
@@ -117,8 +117,8 @@ fn check(machine: &mut impl Machine, ledger: &Ledger, change: &Change) -> Result
     for step in change.steps.iter().filter(|step| step.role != Role::Aside) {
         let live = step.live(machine)?;
         if !step.is_of_value(&live) && ledger.above(id, &step.cell).is_none() {
-            let step = step.clone();
-            return Err(ConfirmError::Changed { id, step, live });
+            let wanted = step.new.clone();
+            return Err(ConfirmError::Changed { id, wanted, live });
         }
     }
     Ok(())

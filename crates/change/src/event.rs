@@ -14,6 +14,7 @@ use mm::units::Nanos;
 
 use crate::cell::Value;
 use crate::ledger::{Role, Step};
+use crate::watch::Band;
 
 /// Something that happened to a change.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -67,8 +68,21 @@ pub struct Planned {
     pub deadline: Nanos,
     /// Why it is made, in the words of whoever made it; may be empty.
     pub why: String,
+    /// Whether it is to outlive a reboot once it is confirmed.
+    pub lasts: bool,
+    /// How what it does is watched; `None` where it is not.
+    pub watch: Option<Watch>,
     /// What is written, in this order.
     pub steps: Vec<Step>,
+}
+
+/// How a change is watched.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Watch {
+    /// Until when, since boot.
+    pub until: Nanos,
+    /// The limits.
+    pub band: Band,
 }
 
 /// Why a line is no event.
@@ -156,6 +170,16 @@ impl Planned {
             deadline.0,
             escaped(&self.why)
         );
+        if self.lasts {
+            body.push_str(" lasts=yes");
+        }
+        if let Some(Watch { until, band }) = self.watch {
+            let _ = write!(body, " watch={}", until.0);
+            for limit in band.0 {
+                let limit = limit.map_or_else(|| "-".to_owned(), |limit| limit.to_string());
+                let _ = write!(body, ",{limit}");
+            }
+        }
         for step in &self.steps {
             let words = [
                 &step.cell,
@@ -208,9 +232,26 @@ impl<'a> Words<'a> {
             at: self.number("at")?,
             deadline: Nanos(self.number("deadline")?),
             why: self.text("why")?,
+            lasts: self.all("lasts").next() == Some("yes"),
+            watch: self.all("watch").next().map(watch).transpose()?,
             steps: self.all("step").map(step).collect::<Result<_, _>>()?,
         })
     }
+}
+
+fn watch(text: &str) -> Result<Watch, Damaged> {
+    let mut words = text.split(',');
+    let mut number = || match words.next() {
+        Some("-") => Ok(None),
+        Some(word) => word.parse().map(Some).map_err(|_| Damaged),
+        None => Err(Damaged),
+    };
+    let until = Nanos(number()?.ok_or(Damaged)?);
+    let mut band = Band::default();
+    for limit in &mut band.0 {
+        *limit = number()?;
+    }
+    Ok(Watch { until, band })
 }
 
 impl Role {
@@ -289,13 +330,20 @@ mod tests {
             role,
         });
         let steps = prop::collection::vec(step, 0..4);
-        let planned = (any::<u32>(), any::<u64>(), ".{0,30}", steps);
-        let planned = planned.prop_map(|(id, at, why, steps)| Planned {
+        let limits = prop::array::uniform6(any::<Option<u64>>());
+        let watch = prop::option::of((any::<u64>(), limits).prop_map(|(until, limits)| Watch {
+            until: Nanos(until),
+            band: Band(limits),
+        }));
+        let planned = (any::<u32>(), any::<u64>(), ".{0,30}", steps, watch);
+        let planned = planned.prop_map(|(id, at, why, steps, watch)| Planned {
             id,
             boot: "b-1".to_owned(),
             at,
             deadline: Nanos(at),
             why,
+            lasts: id % 2 == 0,
+            watch,
             steps,
         });
         let files = prop::collection::vec(".{0,9}", 0..3);

@@ -13,8 +13,8 @@ pub const HEAD: &str = "plimsoll-journal 1\n";
 pub struct Journal {
     /// Its events, in the order in which they happened.
     pub events: Vec<Event>,
-    /// How many of its bytes are whole lines. What follows is a line that was cut short while it was
-    /// written: it never happened, and the next line takes its place.
+    /// How many of its bytes are whole lines. What follows is a line that was cut short while it
+    /// was written: it never happened, and the next line takes its place.
     pub whole: usize,
 }
 

@@ -9,7 +9,7 @@ use alloc::vec::Vec;
 use mm::units::Nanos;
 
 use crate::cell::{Cell, Value};
-use crate::event::{Event, Planned};
+use crate::event::{Event, Planned, Watch};
 use crate::journal::{Journal, Unusable};
 use crate::machine::{Failure, Machine, Place};
 use crate::native;
@@ -19,7 +19,8 @@ use crate::native;
 pub struct Step {
     /// The cell's name.
     pub cell: String,
-    /// What it goes back to: the value before, or that of a change below which is taken back itself.
+    /// What it goes back to: the value before, or that of a change below which is taken back
+    /// itself.
     pub old: Value,
     /// What it was set to, as the file showed it afterwards.
     pub new: Value,
@@ -32,8 +33,8 @@ pub struct Step {
 pub enum Role {
     /// It was asked for.
     Asked,
-    /// It was asked for, and the kernel changes it by itself too when another step is written: it is
-    /// written last and put back last.
+    /// It was asked for, and the kernel changes it by itself too when another step is written: it
+    /// is written last and put back last.
     Follows,
     /// The kernel changes it by itself when another step is written: it is put back last, and never
     /// written.
@@ -51,6 +52,10 @@ pub struct Change {
     pub deadline: Nanos,
     /// Why it was made; may be empty.
     pub why: String,
+    /// Whether it is to outlive a reboot once it is confirmed.
+    pub lasts: bool,
+    /// How what it does is watched.
+    pub watch: Option<Watch>,
     /// What it does.
     pub steps: Vec<Step>,
     /// Which steps are known to be written.
@@ -319,6 +324,8 @@ impl Change {
             at: planned.at,
             deadline: planned.deadline,
             why: planned.why.clone(),
+            lasts: planned.lasts,
+            watch: planned.watch,
             steps: planned.steps.clone(),
             written: vec![false; planned.steps.len()],
             phase: Phase::Pending,
@@ -370,6 +377,8 @@ impl Change {
             at: self.at,
             deadline: self.deadline,
             why: self.why.clone(),
+            lasts: self.lasts,
+            watch: self.watch,
             steps,
         }
     }

@@ -25,8 +25,8 @@ pub enum Format {
 }
 
 impl Format {
-    /// The kind that can keep a tunable's file; `None` where neither can: a device comes and goes, and
-    /// what is written at boot does not reach one that comes later.
+    /// The kind that can keep a tunable's file; `None` where neither can: a device comes and goes,
+    /// and what is written at boot does not reach one that comes later.
     #[must_use]
     pub fn of(path: &str) -> Option<Self> {
         let is_devices = path.starts_with("sys/block/") || path.starts_with("sys/class/");
@@ -111,8 +111,9 @@ pub fn with(text: Option<&str>, format: Format, id: u32, why: &str, values: &[&V
     format!("{HEADER}{before}{block}{after}")
 }
 
-/// The file without the block of a change, and the lines of the block that are not those of `values`:
-/// somebody wrote them, so they stay in the file. `None`: nothing is left of the file but its header.
+/// The file without the block of a change, and the lines of the block that are not those of
+/// `values`: somebody wrote them, so they stay in the file. `None`: nothing is left of the file but
+/// its header.
 #[must_use]
 pub fn without(text: &str, id: u32, ours: &[String]) -> (Option<String>, Vec<String>) {
     let last = end(id);

@@ -118,8 +118,8 @@ pub fn undo(machine: &mut impl Machine, id: u32, why: &str) -> Result<Undone, Un
     Ok(Undone { change, left })
 }
 
-/// Takes back every change whose time is over, the latest first, and completes confirmations that were
-/// cut when all but their last line was written.
+/// Takes back every change whose time is over, the latest first, and completes confirmations that
+/// were cut when all but their last line was written.
 ///
 /// # Errors
 /// An [`UndoError`].
@@ -165,8 +165,8 @@ fn remove_lines(machine: &mut impl Machine, change: &Change) -> Result<Vec<Left>
     Ok(left)
 }
 
-/// Puts back what is still ours, in reverse order. Whose a value is, is asked before the first write: the
-/// kernel changes some by itself when another is written, and those are put back last.
+/// Puts back what is still ours, in reverse order. Whose a value is, is asked before the first
+/// write: the kernel changes some by itself when another is written, and those are put back last.
 fn restore_all(
     machine: &mut impl Machine,
     ledger: &Ledger,

@@ -30,6 +30,8 @@ pub(crate) fn request(settings: &[(&str, &str)]) -> Request {
         aside: vec!["vm.min_free_kbytes".to_owned()],
         confirm: Nanos(600 * Nanos::SECOND.0),
         why: "a test".to_owned(),
+        lasts: false,
+        watch: None,
     }
 }
 
@@ -226,7 +228,7 @@ fn after_any_cut_of_the_power_all_is_old_or_all_is_new_or_status_knows() {
 #[test]
 fn a_way_back_that_is_cut_itself_is_taken_up_again() {
     for (mut world, at, when) in every_cut(&[do_apply], do_persist) {
-        world.now = world.now + Nanos(1000 * Nanos::SECOND.0);
+        world.now += Nanos(1000 * Nanos::SECOND.0);
         let mut whole = world.clone();
         undo::settle(&mut whole).expect("nothing fails here");
         for again in 0..whole.done {

@@ -132,7 +132,7 @@ impl World {
     /// Time passes, and the timers that are due run; each is started again if it is killed.
     pub(crate) fn wait(&mut self) {
         self.command();
-        self.now = self.now + Nanos(1000 * Nanos::SECOND.0);
+        self.now += Nanos(1000 * Nanos::SECOND.0);
         let due = self.timer.values().any(|deadline| *deadline <= self.now);
         if due {
             undo::settle(self).expect("nothing fails here");
