@@ -61,8 +61,8 @@ pub enum ConfirmError {
     },
     /// No native file can keep one of its values.
     #[error(
-        "change {id} cannot outlive a reboot: /{path} is a device's own, and no file that is read at \
-         boot reaches a device that comes later; confirm it without --persist"
+        "change {id} cannot outlive a reboot: /{path} is a device's own, and no file that is read \
+         at boot reaches a device that comes later; confirm it without --persist"
     )]
     NotLasting {
         /// The number.

@@ -76,8 +76,8 @@ pub enum Forbidden {
     Container,
     /// `/proc/sys` is mounted read-only.
     #[error(
-        "/proc/sys is mounted read-only, as in a container: nothing is written; run plimsoll on the \
-         host"
+        "/proc/sys is mounted read-only, as in a container: nothing is written; run plimsoll on \
+         the host"
     )]
     ReadOnly,
 }

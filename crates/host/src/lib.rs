@@ -6,6 +6,7 @@
 //! processes hold in memory comes out as hashes of pages, never as contents.
 
 pub mod changes;
+pub mod configuration;
 pub mod covered;
 pub mod facts;
 pub mod groups;
