@@ -3,11 +3,6 @@
 use super::table::{SWITCH, from_to, row};
 use super::{Risk, Tunable, Unit, Values};
 
-/// The group's name: `bdi.DEVICE.max_ratio`.
-pub(super) const GROUP: &str = "bdi";
-/// What stands for the device in a row's path.
-pub(super) const DEVICE: &str = "DEVICE";
-
 macro_rules! bdi {
     ($name:literal, $values:expr) => {
         row(

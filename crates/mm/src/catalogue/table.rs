@@ -20,6 +20,11 @@ pub(super) const fn row(name: &'static str, path: &'static str, values: Values) 
     }
 }
 
+/// The row of an action: a write acts once.
+pub(super) const fn action(row: Tunable) -> Tunable {
+    row.default(DefaultRule::Action)
+}
+
 /// A whole number in a range.
 pub(super) const fn from_to(min: u64, max: u64) -> Values {
     Values::Integer { min, max }

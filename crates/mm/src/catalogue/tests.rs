@@ -130,7 +130,7 @@ fn a_good_setting_finds_its_tunable() {
         ("zswap.enabled", "Y"),
     ] {
         let setting = setting(name, value);
-        let found = check(&setting).map(|named| (named.tunable.name, named.device));
+        let found = check(&setting).map(|named| (named.tunable.name, named.device()));
         assert_eq!(found, Ok((name, None)));
     }
 }

@@ -106,3 +106,44 @@ pub(super) const KHUGEPAGED: &[Tunable] = &[
              are copied.",
         ),
 ];
+
+/// What each size of huge pages has for itself: transparent ones, then those set aside.
+pub(super) const SIZES: &[Tunable] = &[
+    row(
+        "thp.SIZE.enabled",
+        "sys/kernel/mm/transparent_hugepage/SIZE/enabled",
+        Values::Words(&["always", "inherit", "madvise", "never"]),
+    )
+    .rule("never; inherit for the largest size, which follows thp.enabled")
+    .since(6, 8)
+    .risk(Risk::Medium)
+    .effect("Decides which anonymous memory gets huge pages of this size on a fault."),
+    row(
+        "thp.SIZE.shmem_enabled",
+        "sys/kernel/mm/transparent_hugepage/SIZE/shmem_enabled",
+        Values::Words(&["always", "inherit", "within_size", "advise", "never"]),
+    )
+    .rule("never; inherit for the largest size, which follows thp.shmem_enabled")
+    .since(6, 11)
+    .risk(Risk::Medium)
+    .effect("Decides which shared memory gets huge pages of this size."),
+    row(
+        "hugetlb.SIZE.nr_hugepages",
+        "sys/kernel/mm/hugepages/SIZE/nr_hugepages",
+        from_to(0, u64::MAX),
+    )
+    .fixed("0")
+    .risk(Risk::High)
+    .effect(
+        "Sets huge pages of this size aside that only hugetlb users can have; they leave free \
+         memory at once and are never reclaimed.",
+    ),
+    row(
+        "hugetlb.SIZE.nr_overcommit_hugepages",
+        "sys/kernel/mm/hugepages/SIZE/nr_overcommit_hugepages",
+        from_to(0, u64::MAX),
+    )
+    .fixed("0")
+    .risk(Risk::Medium)
+    .effect("Lets the pool of this size grow by this number of pages while they are in use."),
+];

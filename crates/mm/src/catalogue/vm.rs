@@ -1,6 +1,6 @@
 //! `/proc/sys/vm`: reserves, reclaim, dirty throttling, overcommit, huge pages.
 
-use super::table::{INT_MAX, SWITCH, from_to, row};
+use super::table::{INT_MAX, SWITCH, action, from_to, row};
 use super::{DefaultRule, Risk, Tunable, Unit, Values};
 
 macro_rules! vm {
@@ -120,8 +120,7 @@ pub(super) const TABLE: &[Tunable] = &[
             "With zone_reclaim_mode, reclaims slab of a node only while it is above this share of \
              it.",
         ),
-    vm!("drop_caches", from_to(1, 4))
-        .rule("none: a write acts once")
+    action(vm!("drop_caches", from_to(1, 4)))
         .risk(Risk::Medium)
         .effect(
             "Drops clean page cache (1), reclaimable slab (2) or both (3) once; everything dropped \

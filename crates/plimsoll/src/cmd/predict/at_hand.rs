@@ -269,6 +269,7 @@ fn differing(snapshot: &Snapshot) -> Settings {
             _ if is_off => false,
             DefaultRule::Fixed(default) => value != default,
             DefaultRule::Rule(_) => name == "vm.min_free_kbytes",
+            DefaultRule::Action => false,
             DefaultRule::Partner => value != "0",
         }
     });
