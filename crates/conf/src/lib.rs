@@ -13,13 +13,16 @@
 
 extern crate alloc;
 
+mod drop_ins;
 pub mod glob;
 pub mod live;
+pub mod load;
 pub mod origin;
 pub mod places;
 pub mod sysctl_d;
 pub mod tree;
 
 pub use live::Live;
+pub use load::{Fate, Load, Lost, Source, Why, Write};
 pub use origin::Origin;
 pub use tree::{Entry, Found, Tree};
