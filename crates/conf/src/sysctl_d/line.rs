@@ -2,7 +2,7 @@
 //!
 //! | | systemd | procps | busybox |
 //! |---|---|---|---|
-//! | a line ends at | `\n`, `\r`, NUL, or a pair of them | `\n`; NUL cuts it off | `\n`, not after `\` |
+//! | a line ends at | `\n`, `\r`, NUL, or a pair | `\n`; NUL cuts it off | `\n`, not after `\` |
 //! | blanks | space, tab, CR | those, vertical tab and form feed | the same |
 //! | `-key = v` | the key | the key | a key that begins with `-` |
 //! | `- key = v` | the key | a key that begins with a blank | a key that begins with `-` |

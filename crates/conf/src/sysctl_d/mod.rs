@@ -27,11 +27,13 @@ mod key;
 pub mod line;
 mod procps;
 mod systemd;
+mod which;
 
 use alloc::string::String;
 use core::fmt;
 
 pub use line::{Line, Says, lines};
+pub use which::{Which, which};
 
 use crate::live::Live;
 use crate::load::Load;
@@ -76,6 +78,18 @@ pub fn path_of(key: &str, loader: Loader) -> String {
         Loader::Systemd => key::path(&key::systemd(key)),
         Loader::Procps => key::path(&key::procps(key)),
         Loader::Alpine => key::path(&key.replace('.', "/")),
+    }
+}
+
+impl Loader {
+    /// The loaders that may run on the same machine as well: `sysctl --system` is what people type
+    /// beside systemd, and systemd may replace a start script.
+    #[must_use]
+    pub fn others(self) -> &'static [Self] {
+        match self {
+            Self::Systemd | Self::Alpine => &[Self::Procps],
+            Self::Procps => &[Self::Systemd],
+        }
     }
 }
 
