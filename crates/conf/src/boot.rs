@@ -16,6 +16,7 @@ use crate::load::{Load, Lost, Source, Write};
 use crate::origin::Origin;
 use crate::stage::Stage;
 use crate::sysctl_d::{self, Loader};
+use crate::tmpfiles;
 use crate::tree::Tree;
 use crate::value;
 
@@ -72,6 +73,7 @@ pub fn boot(tree: &Tree, loader: Loader, live: &Live) -> Boot {
     }
     let mut boot = Boot::default();
     boot.add(Stage::Sysctl, sysctl_d::load(tree, loader, &known));
+    boot.add(Stage::Tmpfiles, tmpfiles::load(tree, &known));
     boot.settle();
     boot
 }

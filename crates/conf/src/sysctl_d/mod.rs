@@ -29,6 +29,7 @@ mod procps;
 mod systemd;
 mod which;
 
+use alloc::borrow::ToOwned;
 use alloc::string::String;
 use core::fmt;
 
@@ -78,6 +79,17 @@ pub fn path_of(key: &str, loader: Loader) -> String {
         Loader::Systemd => key::path(&key::systemd(key)),
         Loader::Procps => key::path(&key::procps(key)),
         Loader::Alpine => key::path(&key.replace('.', "/")),
+    }
+}
+
+/// The key of a path below `/proc/sys`, as every loader reads it: `vm.swappiness`, with slashes
+/// where a name has a dot.
+#[must_use]
+pub fn key_of(path: &str) -> String {
+    let key = path.strip_prefix(key::ROOT).unwrap_or(path);
+    match key.contains('.') {
+        true => key.to_owned(),
+        false => key.replace('/', "."),
     }
 }
 
