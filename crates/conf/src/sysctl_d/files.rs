@@ -2,10 +2,10 @@
 //!
 //! | | systemd | procps | busybox (OpenRC) |
 //! |---|---|---|---|
-//! | directories, the first wins | `/etc`, `/run`, `/usr/local/lib`, `/usr/lib`, `/lib` | the same | the same |
+//! | directories | those of [`DIRECTORIES`], the first wins | the same | the same |
 //! | `.name.conf` | passed over | read | passed over |
 //! | `/etc/sysctl.conf` | only where a link leads to it | last | last |
-//! | a name with `*`, `?`, `[` or `{` | a name | a pattern of names in its directory | a name |
+//! | a name like `{a,b}.conf` | a name | a pattern | a name |
 
 use alloc::borrow::ToOwned;
 use alloc::collections::{BTreeMap, BTreeSet};
@@ -114,23 +114,30 @@ pub(super) fn is_read(name: &str, loader: Loader) -> bool {
     name.ends_with(SUFFIX) && !hidden
 }
 
-/// What is opened for one name: procps takes it as a pattern.
+/// What is opened for one name: procps takes it as a pattern, and as it is where nothing matches.
+/// It stops at a match that cannot be opened.
 fn opened(tree: &Tree, path: &str, loader: Loader) -> Vec<String> {
-    if loader != Loader::Procps || !path.contains(['*', '?', '[', '{', '\\']) {
-        return [path.to_owned()].into();
-    }
-    let patterns = glob::braces(path);
-    let expand = |pattern: String| {
-        let (directory, _) = pattern.rsplit_once('/').unwrap_or_default();
-        let names = tree.list(directory).into_iter();
-        let paths = names.map(|name| [directory, "/", name].concat());
-        let found: Vec<String> = paths.filter(|path| glob::matches(&pattern, path)).collect();
-        match found.is_empty() {
-            true => [pattern].into(),
-            false => found,
-        }
+    let is_plain = !path.contains(['*', '?', '[', '{', '\\']);
+    let patterns = match loader {
+        Loader::Procps if !is_plain => glob::braces(path),
+        _ => Vec::new(),
     };
-    patterns.into_iter().flat_map(expand).collect()
+    let found = patterns.iter().flat_map(|pattern| matching(tree, pattern));
+    let mut found: Vec<String> = found.collect();
+    if found.is_empty() {
+        found.push(path.to_owned());
+    }
+    let opens = |path: &String| tree.find(path) != Found::Nothing;
+    let all = found.iter().position(|path| !opens(path));
+    found.truncate(all.map_or(found.len(), |at| at + 1));
+    found
+}
+
+fn matching<'a>(tree: &'a Tree, pattern: &'a str) -> impl Iterator<Item = String> + 'a {
+    let (directory, _) = pattern.rsplit_once('/').unwrap_or_default();
+    let names = tree.list(directory).into_iter();
+    let paths = names.map(move |name| [directory, "/", name].concat());
+    paths.filter(|path| glob::matches(pattern, path))
 }
 
 fn read(tree: &Tree, path: String) -> Source {

@@ -2,7 +2,7 @@
 //!
 //! | | systemd | procps | busybox |
 //! |---|---|---|---|
-//! | a line ends at | `\n`, `\r`, NUL or a pair of them | `\n`; NUL ends what is read of it | `\n` |
+//! | a line ends at | `\n`, `\r`, NUL, or a pair of them | `\n`; NUL cuts it off | `\n` |
 //! | blanks | space, tab, CR | those, vertical tab and form feed | space, tab |
 //! | comments | `#`, `;` first in the line | the same | `#` anywhere |
 //! | `- key = v` | the key | a key that begins with a blank | a key that begins with `-` |

@@ -92,8 +92,13 @@ impl Item {
             }
             return;
         }
-        for path in live.matching(&self.path) {
-            match named.get(path) {
+        let Some((spelled, real)) = heads(&self.path, live) else {
+            return lost.push(self.lost(&self.path, value, Why::BadPath));
+        };
+        let pattern = [&real, &self.path[spelled.len()..]].concat();
+        for path in live.matching(&pattern) {
+            let found = [spelled, &path[real.len()..]].concat();
+            match named.get(found.as_str()) {
                 None => writes.push(self.to(path.to_owned(), value, Some(&self.path))),
                 Some(by) => lost.push(self.lost(path, value, Why::Named(by.origin.clone()))),
             }
@@ -119,4 +124,19 @@ impl Item {
             why,
         }
     }
+}
+
+/// The part of a pattern up to its last `.`, `..` or doubled slash, as it is spelled and where it
+/// leads; what is found is compared with keys as they are spelled. `None` where it leads nowhere.
+fn heads<'a>(pattern: &'a str, live: &Live) -> Option<(&'a str, String)> {
+    let odd = ["/./", "/../", "//"].map(|odd| pattern.rfind(odd).map(|at| at + odd.len()));
+    let Some(end) = odd.into_iter().flatten().max() else {
+        return Some(("", String::new()));
+    };
+    let head = &pattern[..end];
+    let mut real = key::resolved(head, |path| live.is_directory(path))?;
+    if !real.is_empty() {
+        real.push('/');
+    }
+    Some((head, real))
 }
