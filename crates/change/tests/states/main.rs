@@ -27,7 +27,6 @@ pub(crate) fn request(settings: &[(&str, &str)]) -> Request {
     };
     Request {
         settings: settings.iter().map(setting).collect(),
-        aside: vec!["vm.min_free_kbytes".to_owned()],
         confirm: Nanos(600 * Nanos::SECOND.0),
         why: "a test".to_owned(),
         lasts: false,
