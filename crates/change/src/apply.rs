@@ -31,15 +31,6 @@ pub struct Request {
     pub watch: Option<(Nanos, Band)>,
 }
 
-/// What became of a request.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Applied {
-    /// Every value is as it was asked for already: nothing was written.
-    Already,
-    /// It is written, and waits for a confirmation.
-    Written(Change),
-}
-
 /// Why a change was not made.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ApplyError {
@@ -84,15 +75,16 @@ impl From<Failure> for ApplyError {
     }
 }
 
-/// Makes a change.
+/// Makes a change, which then waits for a confirmation. `None`: every value is as it was asked for
+/// already, and nothing was written.
 ///
 /// # Errors
 /// An [`ApplyError`]; unless it says [`ApplyError::Stuck`] everything is as it was.
-pub fn apply(machine: &mut impl Machine, request: &Request) -> Result<Applied, ApplyError> {
+pub fn apply(machine: &mut impl Machine, request: &Request) -> Result<Option<Change>, ApplyError> {
     let mut ledger = Ledger::open(machine)?;
     let steps = steps(machine, request)?;
     if steps.iter().all(|step| step.role == Role::Aside) {
-        return Ok(Applied::Already);
+        return Ok(None);
     }
     let now = machine.since_boot();
     let watch = request.watch.map(|(time, band)| Watch {
@@ -118,7 +110,7 @@ pub fn apply(machine: &mut impl Machine, request: &Request) -> Result<Applied, A
         return Err(ApplyError::Unarmed(failure));
     }
     match write(machine, &mut ledger, id) {
-        Ok(change) => Ok(Applied::Written(change)),
+        Ok(change) => Ok(Some(change)),
         Err(what) => Err(take_back(machine, id, what)),
     }
 }

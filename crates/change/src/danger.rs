@@ -48,7 +48,7 @@ pub fn dangers(machine: &Snapshot, settings: &[Setting]) -> Vec<Danger> {
 
 impl Both<'_> {
     /// A tunable that changes: its new number.
-    fn new(&self, name: &str) -> Option<u64> {
+    fn changed(&self, name: &str) -> Option<u64> {
         let new = self.after.number(name)?;
         (self.before.number(name) != Some(new)).then_some(new)
     }
@@ -81,9 +81,10 @@ fn reserve(both: &Both<'_>) -> Option<Danger> {
 /// `Documentation/admin-guide/sysctl/vm.rst`: below 1024 kB the system is prone to deadlock.
 fn tiny_reserve(both: &Both<'_>) -> Option<Danger> {
     let tunable = "vm.min_free_kbytes";
-    let new = both.new(tunable).filter(|new| *new < 1024)?;
+    let new = both.changed(tunable).filter(|new| *new < 1024)?;
     let what = format!(
-        "{new} kB is less than reclaim itself needs: below 1024 kB the machine may deadlock under load"
+        "{new} kB is less than reclaim itself needs: below 1024 kB the machine may deadlock under \
+         load"
     );
     Some(Danger { tunable, what })
 }
@@ -112,7 +113,7 @@ fn commit(both: &Both<'_>) -> Option<Danger> {
 /// A pool of huge pages that takes what runs here needs.
 fn huge_pages(both: &Both<'_>) -> Option<Danger> {
     let tunable = "vm.nr_hugepages";
-    let new = both.new(tunable)?;
+    let new = both.changed(tunable)?;
     let more = new.saturating_sub(both.before.number(tunable).unwrap_or(0));
     let size = both.before.meminfo.as_ref()?.hugepagesize?;
     let takes = Kib(size.0.saturating_mul(more));
@@ -126,8 +127,8 @@ fn huge_pages(both: &Both<'_>) -> Option<Danger> {
 
 /// A dirty threshold of a few pages: each writer waits for the disk.
 fn dirty(both: &Both<'_>) -> Option<Danger> {
-    let bytes = both.new("vm.dirty_bytes").filter(|bytes| *bytes > 0);
-    let ratio = both.new("vm.dirty_ratio").filter(|_| bytes.is_none());
+    let bytes = both.changed("vm.dirty_bytes").filter(|bytes| *bytes > 0);
+    let ratio = both.changed("vm.dirty_ratio").filter(|_| bytes.is_none());
     let (tunable, limit) = match (bytes, ratio) {
         (Some(bytes), _) => ("vm.dirty_bytes", Bytes(bytes)),
         (None, Some(_)) if both.after.number("vm.dirty_bytes") == Some(0) => {
@@ -146,7 +147,7 @@ fn dirty(both: &Both<'_>) -> Option<Danger> {
 /// Unmerging needs the memory that merging saved.
 fn unmerge(both: &Both<'_>) -> Option<Danger> {
     let tunable = "ksm.run";
-    both.new(tunable).filter(|run| *run == 2)?;
+    both.changed(tunable).filter(|run| *run == 2)?;
     let shared = both.before.ksm.as_ref()?.numbers.pages_sharing?;
     let needs = Pages(shared).kib(both.before.page);
     let available = Both::available(both.before)?;
@@ -158,9 +159,10 @@ fn unmerge(both: &Both<'_>) -> Option<Danger> {
 /// Mappings that every larger program needs.
 fn maps(both: &Both<'_>) -> Option<Danger> {
     let tunable = "vm.max_map_count";
-    let new = both.new(tunable).filter(|new| *new < 4096)?;
+    let new = both.changed(tunable).filter(|new| *new < 4096)?;
     let what = format!(
-        "{new} mappings are too few for a larger program (65530 is the default): its next mmap fails"
+        "{new} mappings are too few for a larger program (65530 is the default): its next mmap \
+         fails"
     );
     Some(Danger { tunable, what })
 }
