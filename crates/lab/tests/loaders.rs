@@ -62,3 +62,14 @@ fn procps_4_0_4_writes_what_the_model_writes() {
         },
     );
 }
+
+#[test]
+fn busybox_1_35_writes_what_the_model_writes() {
+    sandbox::inside(
+        Release::Debian12,
+        "busybox_1_35_writes_what_the_model_writes",
+        |it| {
+            sysctl::compare(it, Loader::Alpine, TREES / 3);
+        },
+    );
+}

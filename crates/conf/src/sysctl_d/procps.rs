@@ -1,15 +1,15 @@
-//! procps and busybox: every assignment is written, in the order of the lines.
+//! procps: every assignment is written, in the order of the lines.
 
 use alloc::borrow::ToOwned;
 use alloc::collections::BTreeMap;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use super::files::Source;
 use super::line::{Says, lines};
-use super::{Loader, Lost, Why, Write, key};
+use super::{Loader, key};
 use crate::glob;
 use crate::live::Live;
+use crate::load::{Lost, Source, Why, Write};
 use crate::origin::Origin;
 use crate::tree::{Found, Tree};
 
@@ -21,17 +21,12 @@ struct Item {
     origin: Origin,
 }
 
-pub(super) fn writes(
-    tree: &Tree,
-    sources: &[Source],
-    loader: Loader,
-    live: &Live,
-) -> (Vec<Write>, Vec<Lost>) {
+pub(super) fn writes(tree: &Tree, sources: &[Source], live: &Live) -> (Vec<Write>, Vec<Lost>) {
     let mut lost = Vec::new();
     let mut items = Vec::new();
     for source in sources.iter().filter(|source| source.fate.is_read()) {
         if let Found::File { text, .. } = tree.find(&source.path) {
-            for line in lines(text, loader) {
+            for line in lines(text, Loader::Procps) {
                 let origin = Origin::new(&source.path, line.number);
                 match item(line.says, origin) {
                     Ok(item) => items.extend(item),

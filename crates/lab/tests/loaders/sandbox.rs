@@ -143,6 +143,13 @@ impl Sandbox {
         }
     }
 
+    /// Empties a directory that is there.
+    pub(crate) fn clear(&self, directory: &str) {
+        for entry in fs::read_dir(self.join(directory)).expect("a directory") {
+            remove(&entry.expect("an entry").path());
+        }
+    }
+
     /// Runs a program of the sandbox and hands back what it wrote into files below `below`.
     pub(crate) fn writes(&self, program: &[&str], below: &str) -> Vec<Written> {
         let trace = self.root.with_file_name("trace");
