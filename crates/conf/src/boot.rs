@@ -14,9 +14,8 @@ use mm::catalogue;
 use crate::live::Live;
 use crate::load::{Load, Lost, Source, Write};
 use crate::origin::Origin;
-use crate::stage::Stage;
-use crate::sysctl_d::{self, Loader};
-use crate::tmpfiles;
+use crate::stage::{STAGES, Stage};
+use crate::sysctl_d::Loader;
 use crate::tree::Tree;
 use crate::value;
 
@@ -72,8 +71,9 @@ pub fn boot(tree: &Tree, loader: Loader, live: &Live) -> Boot {
         known.know(path);
     }
     let mut boot = Boot::default();
-    boot.add(Stage::Sysctl, sysctl_d::load(tree, loader, &known));
-    boot.add(Stage::Tmpfiles, tmpfiles::load(tree, &known));
+    for stage in STAGES {
+        boot.add(stage, stage.load(tree, loader, &known));
+    }
     boot.settle();
     boot
 }

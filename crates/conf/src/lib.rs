@@ -18,16 +18,23 @@
 extern crate alloc;
 
 pub mod boot;
+pub mod command_line;
 mod drop_ins;
 pub mod glob;
+mod ini;
 pub mod live;
 pub mod load;
+pub mod managers;
 pub mod origin;
 pub mod places;
+pub mod scripts;
 pub mod stage;
 pub mod sysctl_d;
 pub mod tmpfiles;
 pub mod tree;
+pub mod tuned;
+pub mod udev;
+pub mod units;
 pub mod value;
 pub mod who;
 pub mod winning;

@@ -9,7 +9,7 @@ use crate::boot::{Boot, Effect, boot};
 use crate::live::Live;
 use crate::load::{Fate, Source, Why};
 use crate::origin::Origin;
-use crate::stage::Stage;
+use crate::stage::{self, Stage};
 use crate::sysctl_d::{self, Loader, Says, Which};
 use crate::tree::{Found, Tree};
 use crate::{glob, value};
@@ -26,6 +26,8 @@ pub struct Answer {
     pub mentions: Vec<Mention>,
     /// The write of the tunable's partner that stands, and so makes this one 0.
     pub partner: Option<Mention>,
+    /// What the kernel does to it by itself while the machine runs.
+    pub at_run_time: Option<&'static str>,
     /// The loaders that may also run here, and with which the boot would end with something else.
     pub elsewhere: Vec<Elsewhere>,
 }
@@ -88,6 +90,7 @@ pub fn who(tree: &Tree, path: &str, live: &Live) -> Answer {
         path: path.to_owned(),
         mentions: mentions(tree, path, &here, which.loader),
         partner,
+        at_run_time: stage::at_run_time(path),
         elsewhere: elsewhere.filter(differs).collect(),
         which,
     }
@@ -203,6 +206,7 @@ fn names(named: &str, path: &str) -> bool {
 mod tests {
     use super::*;
     use crate::boot::tree_of;
+    use crate::tree::Entry;
     use alloc::string::ToString;
 
     const SWAPPINESS: &str = "proc/sys/vm/swappiness";
@@ -278,6 +282,26 @@ mod tests {
         assert_eq!(answer.winner(), None);
         let partner = shown(answer.partner.as_ref());
         assert_eq!(partner.as_deref(), Some("1048576 /etc/sysctl.d/a.conf:2"));
+    }
+
+    #[test]
+    fn what_comes_later_than_sysctl_d_stands() {
+        let rule = "KERNEL==\"zram0\", SYSCTL{vm.swappiness}=\"150\"\n";
+        let mut tree = tree_of(&[
+            ("proc/cmdline", "sysctl.vm.swappiness=5"),
+            ("etc/sysctl.d/a.conf", "vm.swappiness = 10\n"),
+            ("usr/lib/udev/rules.d/30-zram.rules", rule),
+        ]);
+        let answer = who(&tree, SWAPPINESS, &Live::default());
+        let winner = answer.winner().expect("a winner");
+        assert_eq!((winner.stage, winner.origin.line), (Stage::Udev, 1));
+        assert_eq!(answer.runner_up().map(|it| it.stage), Some(Stage::Sysctl));
+        assert_eq!(answer.mentions[0].stage, Stage::CommandLine);
+        let race = Entry::File("w /proc/sys/vm/swappiness - - - - 1\n".into());
+        tree.put("etc/tmpfiles.d/a.conf", race);
+        let answer = who(&tree, SWAPPINESS, &Live::default());
+        let raced = Role::Written(Effect::Races(Origin::new("etc/tmpfiles.d/a.conf", 1)));
+        assert_eq!(answer.mentions[1].role, raced);
     }
 
     #[test]

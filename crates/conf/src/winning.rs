@@ -5,7 +5,6 @@
 
 use alloc::borrow::ToOwned;
 use alloc::string::String;
-use alloc::vec::Vec;
 
 use thiserror::Error;
 
@@ -130,19 +129,6 @@ fn winner(boot: &Boot, path: &str) -> Option<Origin> {
     own.or_else(partner).map(|step| step.write.origin.clone())
 }
 
-/// A whole file: each setting with the reason for it, as a comment above.
-#[must_use]
-pub fn file(kind: Kind, settings: &[(&str, &str, &str)]) -> String {
-    let entry = |(path, value, reason): &(&str, &str, &str)| {
-        let comment: Vec<String> = reason
-            .lines()
-            .map(|line| ["# ", line, "\n"].concat())
-            .collect();
-        comment.concat() + &kind.line(path, value) + "\n"
-    };
-    settings.iter().map(entry).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -212,10 +198,8 @@ mod tests {
     }
 
     #[test]
-    fn a_file_says_why() {
-        let text = file(Kind::Sysctl, &[(SWAPPINESS, "10", "few\npages")]);
-        assert_eq!(text, "# few\n# pages\nvm.swappiness = 10\n");
-        let text = file(Kind::Tmpfiles, &[("sys/a b%", "x%\\", "r")]);
+    fn a_line_of_tmpfiles_says_what_it_is_given() {
+        let text = Kind::Tmpfiles.line("sys/a b%", "x%\\");
         let tree = tree_of(&[("etc/tmpfiles.d/a.conf", &text)]);
         let load = tmpfiles::load(&tree, &Live::default());
         assert_eq!(load.writes[0].path, "sys/a b%");

@@ -23,10 +23,10 @@ use alloc::vec::Vec;
 
 pub use item::{Item, Kind};
 
-use crate::drop_ins::{Names, chosen, opened};
+use crate::drop_ins::{Names, sources};
 use crate::glob;
 use crate::live::Live;
-use crate::load::{Load, Lost, Source, Why, Write};
+use crate::load::{Load, Lost, Why, Write};
 use crate::origin::Origin;
 use crate::sysctl_d::{self, Loader};
 use crate::tree::{Found, Tree};
@@ -46,8 +46,7 @@ const EXCLUDED: &str = "dev";
 /// What systemd-tmpfiles writes at boot, on a machine that has these files.
 #[must_use]
 pub fn load(tree: &Tree, live: &Live) -> Load {
-    let (paths, others) = chosen(tree, &DIRECTORIES, Names::Visible);
-    let mut sources: Vec<Source> = paths.into_iter().map(|path| opened(tree, path)).collect();
+    let (mut sources, others) = sources(tree, &DIRECTORIES, Names::Visible(".conf"));
     let mut plan = Plan::default();
     for source in sources.iter().filter(|source| source.fate.is_read()) {
         if let Found::File { text, .. } = tree.find(&source.path) {
