@@ -44,5 +44,5 @@ pub use load::{Fate, Load, Lost, Source, Why, Write};
 pub use origin::Origin;
 pub use stage::Stage;
 pub use tree::{Entry, Found, Tree};
-pub use who::{Answer, Mention, Role, who};
+pub use who::{Answer, Mention, Next, Role, who};
 pub use winning::{Beaten, Kind, winning_name};

@@ -41,8 +41,12 @@ const PROPERTIES: &[(&str, &str)] = &[
 #[must_use]
 pub fn load(tree: &Tree) -> Load {
     let mut load = Load::default();
-    for unit in units(tree) {
-        let assigned = of_unit(tree, &unit, &mut load.sources);
+    let names = DIRECTORIES
+        .iter()
+        .flat_map(|directory| tree.list(directory));
+    let names: BTreeSet<&str> = names.collect();
+    for unit in units(&names) {
+        let assigned = of_unit(tree, &unit, &names, &mut load.sources);
         let slice = assigned.iter().rev().find(|it| it.0 == "Slice");
         let slice = slice.map_or("system.slice", |(_, value, _)| value.as_str());
         let Some(group) = group(&unit, slice) else {
@@ -61,24 +65,26 @@ pub fn load(tree: &Tree) -> Load {
 }
 
 /// The names of slices and services that have a file or a drop-in.
-fn units(tree: &Tree) -> BTreeSet<String> {
-    let names = DIRECTORIES
-        .iter()
-        .flat_map(|directory| tree.list(directory));
-    let unit = |name: &str| {
+fn units(names: &BTreeSet<&str>) -> BTreeSet<String> {
+    let unit = |name: &&str| {
         let name = name.strip_suffix(".d").unwrap_or(name);
         let is_unit = name.ends_with(".slice") || name.ends_with(".service");
         is_unit.then(|| name.to_owned())
     };
-    names.filter_map(unit).collect()
+    names.iter().filter_map(unit).collect()
 }
 
 /// The assignments of a unit that are of interest, in the order in which they count.
-fn of_unit(tree: &Tree, unit: &str, used: &mut Vec<Source>) -> Vec<(String, String, Origin)> {
+fn of_unit(
+    tree: &Tree,
+    unit: &str,
+    names: &BTreeSet<&str>,
+    used: &mut Vec<Source>,
+) -> Vec<(String, String, Origin)> {
     let paths = DIRECTORIES.map(|directory| [directory, "/", unit].concat());
     let found = paths.iter().find(|path| tree.find(path) != Found::Nothing);
     let mut files: Vec<String> = found.cloned().into_iter().collect();
-    files.extend(drop_ins(tree, unit));
+    files.extend(drop_ins(tree, unit, names));
     let mut assigned = Vec::new();
     for path in files {
         let Found::File { text, .. } = tree.find(&path) else {
@@ -99,12 +105,13 @@ fn of_unit(tree: &Tree, unit: &str, used: &mut Vec<Source>) -> Vec<(String, Stri
 
 /// The drop-ins of a unit: its own and those of its kind and of its name's beginnings, those with
 /// the more general directory first to be hidden.
-fn drop_ins(tree: &Tree, unit: &str) -> Vec<String> {
+fn drop_ins(tree: &Tree, unit: &str, present: &BTreeSet<&str>) -> Vec<String> {
     let (stem, kind) = unit.rsplit_once('.').unwrap_or((unit, ""));
     let mut names = [unit.to_owned()].to_vec();
     let dashes = stem.match_indices('-').map(|(at, _)| at).rev();
     names.extend(dashes.map(|at| format!("{}.{kind}", &stem[..=at])));
     names.push(kind.to_owned());
+    names.retain(|name| present.contains(format!("{name}.d").as_str()));
     let directories = names.iter().flat_map(|name| {
         let directories = DIRECTORIES.iter();
         directories.map(move |directory| format!("{directory}/{name}.d"))

@@ -5,7 +5,7 @@ use alloc::borrow::ToOwned;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use crate::boot::{Boot, Effect, boot};
+use crate::boot::{Boot, Effect, boots};
 use crate::live::Live;
 use crate::load::{Fate, Source, Why};
 use crate::origin::Origin;
@@ -69,30 +69,69 @@ pub struct Elsewhere {
     pub stands: Option<(String, Origin)>,
 }
 
+/// The next boot of a machine, of which several tunables may be asked.
+#[derive(Clone, Debug)]
+pub struct Next<'a> {
+    tree: &'a Tree,
+    which: Which,
+    /// With this machine's loader.
+    here: Boot,
+    /// With each of the others that may run here.
+    others: Vec<Boot>,
+}
+
 /// Who sets the tunable with this file, such as `proc/sys/vm/swappiness`. Patterns expand to the
-/// paths of `live` and of the catalogue; its values do not count.
+/// paths of `live` and of the catalogue; its values do not count. Whoever asks for several tunables
+/// asks [`Next`].
 #[must_use]
 pub fn who(tree: &Tree, path: &str, live: &Live) -> Answer {
     let mut live = live.clone();
     live.know(path);
-    let which = sysctl_d::which(tree);
-    let here = boot(tree, which.loader, &live);
-    let partner = value::partner(path).and_then(|partner| standing(&here, partner));
-    let others = which.loader.others().iter();
-    let ends = |boot: &Boot| end(boot, path);
-    let elsewhere = others.map(|loader| Elsewhere {
-        loader: *loader,
-        stands: ends(&boot(tree, *loader, &live)),
-    });
-    let end = ends(&here);
-    let differs = |other: &Elsewhere| !same(other.stands.as_ref(), end.as_ref());
-    Answer {
-        path: path.to_owned(),
-        mentions: mentions(tree, path, &here, which.loader),
-        partner,
-        at_run_time: stage::at_run_time(path),
-        elsewhere: elsewhere.filter(differs).collect(),
-        which,
+    Next::of(tree, &live).who(path)
+}
+
+impl<'a> Next<'a> {
+    /// The next boot. Patterns expand to the paths of `live` and of the catalogue.
+    #[must_use]
+    pub fn of(tree: &'a Tree, live: &Live) -> Self {
+        let which = sysctl_d::which(tree);
+        let mut loaders = [which.loader].to_vec();
+        loaders.extend(which.loader.others());
+        let mut others = boots(tree, &loaders, live);
+        let here = others.remove(0);
+        Self {
+            tree,
+            which,
+            here,
+            others,
+        }
+    }
+
+    /// The whole boot with this machine's loader.
+    #[must_use]
+    pub fn boot(&self) -> &Boot {
+        &self.here
+    }
+
+    /// Who sets a tunable.
+    #[must_use]
+    pub fn who(&self, path: &str) -> Answer {
+        let partner = value::partner(path).and_then(|partner| standing(&self.here, partner));
+        let end_here = end(&self.here, path);
+        let others = self.which.loader.others().iter().zip(&self.others);
+        let elsewhere = others.map(|(loader, boot)| Elsewhere {
+            loader: *loader,
+            stands: end(boot, path),
+        });
+        let differs = |other: &Elsewhere| !same(other.stands.as_ref(), end_here.as_ref());
+        Answer {
+            path: path.to_owned(),
+            mentions: mentions(self.tree, path, &self.here, self.which.loader),
+            partner,
+            at_run_time: stage::at_run_time(path),
+            elsewhere: elsewhere.filter(differs).collect(),
+            which: self.which.clone(),
+        }
     }
 }
 
