@@ -82,14 +82,16 @@ pub fn path_of(key: &str, loader: Loader) -> String {
     }
 }
 
-/// The key of a path below `/proc/sys`, as every loader reads it: `vm.swappiness`, with slashes
-/// where a name has a dot.
+/// The key of a path below `/proc/sys`, as systemd and procps read it: `vm.swappiness`, with
+/// slashes where a name has a dot.
 #[must_use]
 pub fn key_of(path: &str) -> String {
     let key = path.strip_prefix(key::ROOT).unwrap_or(path);
-    match key.contains('.') {
-        true => key.to_owned(),
-        false => key.replace('/', "."),
+    match (key.find('.'), key.find('/')) {
+        (None, _) => key.replace('/', "."),
+        (Some(dot), Some(slash)) if slash < dot => key.to_owned(),
+        // The first separator has to be a slash.
+        _ => ["/", key].concat(),
     }
 }
 
