@@ -8,6 +8,10 @@ use core::fmt;
 
 use crate::origin::Origin;
 
+/// Writes after which no pattern is followed any more: files that have so many matches are made to
+/// fill the memory.
+pub(crate) const MOST_MATCHES: usize = 1 << 16;
+
 /// What a program does with a tree.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Load {

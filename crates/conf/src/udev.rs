@@ -25,6 +25,9 @@ pub const DIRECTORIES: [&str; 5] = [
     "lib/udev/rules.d",
 ];
 
+/// Files that one rule is followed to.
+const MOST_OF_RULE: usize = 1024;
+
 /// What the rules set, on a machine that has these files.
 #[must_use]
 pub fn load(tree: &Tree, live: &Live) -> Load {
@@ -93,7 +96,7 @@ fn written(rule: &str, origin: &Origin, live: &Live) -> Vec<Write> {
                     pattern: Some(pattern.clone()),
                     ..Write::new(path, part.value, origin.clone())
                 };
-                writes.extend(live.matching(&pattern).map(write));
+                writes.extend(live.matching(&pattern).take(MOST_OF_RULE).map(write));
             }
             "RUN" => writes.extend(scripts::writes(part.value, origin)),
             _ => {}
