@@ -7,6 +7,7 @@ use std::str::FromStr;
 use std::time::Duration;
 
 pub(crate) mod calibrate;
+pub(crate) mod explain;
 pub(crate) mod fidelity;
 pub(crate) mod inspect;
 pub(crate) mod ksm;

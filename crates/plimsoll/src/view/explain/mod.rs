@@ -1,0 +1,152 @@
+//! What `explain` says about one tunable: plain data made from a machine's files, written as text
+//! or
+//! as JSON.
+//!
+//! The first lines answer: the value here, whether it is the kernel's own choice, what it does.
+//! Below
+//! stand what the value comes to in bytes, what changes with it, what it does not do, and what was
+//! measured.
+
+mod default;
+mod here;
+mod notes;
+pub(crate) mod overview;
+mod page;
+mod relations;
+mod title;
+mod value;
+
+use mm::capture::Frame;
+use mm::catalogue::{Named, Risk, Scope, Standing};
+use mm::snapshot::Snapshot;
+use serde::Serialize;
+
+use self::default::Default;
+use self::here::Row;
+use self::notes::Note;
+use self::relations::Relation;
+use self::value::Values;
+
+/// Version of the shape in docs/schemas/explain.json. A new field is no new version.
+const VERSION: u32 = 1;
+
+/// What is known about one tunable on one machine.
+#[derive(Debug, Serialize)]
+pub(crate) struct Explanation {
+    schema: &'static str,
+    version: u32,
+    /// The catalogue's name, with the device or group that was asked for.
+    key: String,
+    file: String,
+    effect: &'static str,
+    unit: String,
+    takes: String,
+    /// The first line: value and what there is to say of it.
+    answer: String,
+    #[serde(flatten)]
+    values: Values,
+    default: Default,
+    here: Vec<Row>,
+    relations: Vec<Relation>,
+    kernels: String,
+    kernel: Option<String>,
+    standing: &'static str,
+    risk: &'static str,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    costs: Vec<&'static str>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    does_not: Vec<notes::Myth>,
+    next: Vec<String>,
+}
+
+/// What is looked at.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Looked<'a> {
+    /// The machine's files.
+    pub(crate) frame: &'a Frame,
+    /// The same, parsed.
+    pub(crate) snapshot: &'a Snapshot,
+    /// The tunable.
+    pub(crate) named: Named<'a>,
+    /// The evidence as the command line names it; nothing for this machine.
+    pub(crate) evidence: &'a str,
+}
+
+impl Explanation {
+    /// What the files say.
+    pub(crate) fn of(looked: Looked<'_>) -> Self {
+        let (named, snapshot) = (looked.named, looked.snapshot);
+        let tunable = named.tunable;
+        let values = Values::of(looked);
+        let default = Default::of(looked, &values);
+        let note = Note::of(tunable.name);
+        Self {
+            schema: "plimsoll-explain",
+            version: VERSION,
+            key: named.to_string(),
+            file: format!("/{}", named.path()),
+            effect: tunable.effect,
+            unit: tunable.unit.to_string(),
+            takes: tunable.values.to_string(),
+            answer: title::answer(looked, &values, &default),
+            here: here::rows(looked, &values),
+            relations: relations::relations(looked),
+            kernels: tunable.kernels.to_string(),
+            kernel: snapshot.release.clone(),
+            standing: standing(tunable.kernels.standing(snapshot.span()), &values),
+            risk: risk(tunable.risk),
+            costs: note.map(|note| note.costs.to_vec()).unwrap_or_default(),
+            does_not: note.map(|note| note.does_not.to_vec()).unwrap_or_default(),
+            next: next(looked, &values, &default),
+            values,
+            default,
+        }
+    }
+
+    /// One JSON document in one line.
+    pub(crate) fn json(&self) -> String {
+        serde_json::to_string(self).expect("strings and numbers always serialize")
+    }
+}
+
+/// How this kernel stands to the tunable: a file that is there beats what its release says.
+fn standing(by_release: Standing, values: &Values) -> &'static str {
+    match by_release {
+        Standing::Ignores => "ignored",
+        _ if values.is_there() => "there",
+        Standing::Has => "not_seen",
+        Standing::NotYet => "not_yet",
+        Standing::NoLonger => "no_longer",
+        Standing::ByPatch => "by_patch",
+        Standing::Unknown => "unknown",
+    }
+}
+
+fn risk(risk: Risk) -> &'static str {
+    match risk {
+        Risk::Low => "low: a bad value costs some speed until it is set back",
+        Risk::Medium => "medium: a bad value can stall the machine or waste much of its memory",
+        Risk::High => "high: with a bad value allocations fail and processes are killed",
+    }
+}
+
+/// The commands that go on from here.
+fn next(looked: Looked<'_>, values: &Values, default: &Default) -> Vec<String> {
+    let named = looked.named;
+    let mut next = Vec::new();
+    if let Some(section) = here::section(named.tunable.name) {
+        let evidence = match looked.evidence {
+            "" => String::new(),
+            evidence => format!(" {evidence}"),
+        };
+        next.push(format!("plimsoll inspect{evidence} --section {section}"));
+    }
+    let can_be_set = !named.tunable.is_action() && named.tunable.scope() != Scope::Group;
+    if can_be_set && looked.evidence.is_empty() && values.is_there() {
+        let value = default
+            .to_write(named)
+            .unwrap_or_else(|| "VALUE".to_owned());
+        next.push(format!("plimsoll apply {named}={value} --dry-run"));
+    }
+    next
+}
