@@ -6,7 +6,7 @@ use mm::units::Kib;
 use serde::Serialize;
 
 use super::Looked;
-use super::value::{Values, words};
+use super::value::{Values, upper, words};
 
 /// What the kernel chooses.
 #[derive(Debug, Serialize)]
@@ -58,6 +58,22 @@ impl Default {
         }
     }
 
+    /// What there is to say of the value here beside the rule, in one sentence.
+    pub(crate) fn compared(&self) -> Option<String> {
+        let here = match self.differs? {
+            true => "another value is set",
+            false => "the value here is that",
+        };
+        Some(match (&self.value, self.between) {
+            (Some(value), _) if *value == self.rule => format!("{}.", upper(here)),
+            (Some(value), _) => format!("Computed for this machine: {value}; {here}."),
+            (None, Some([least, most])) => {
+                format!("Computed for this machine: from {least} to {most}; {here}.")
+            }
+            (None, None) => return None,
+        })
+    }
+
     /// What is written to bring it back; of a pair the partner's value does.
     pub(crate) fn to_write(&self, named: Named<'_>) -> Option<String> {
         let is_off = matches!(named.tunable.default, DefaultRule::Partner);
@@ -68,6 +84,10 @@ impl Default {
 
     /// In words, for the first line.
     pub(crate) fn shown(&self, looked: Looked<'_>) -> Option<String> {
+        let tunable = looked.named.tunable;
+        if let (DefaultRule::Partner, Some(partner)) = (tunable.default, tunable.partner) {
+            return Some(format!("{partner} in its place"));
+        }
         match (&self.value, self.between) {
             (Some(value), _) => Some(words(looked.named.tunable, value)),
             (None, Some([least, most])) => Some(format!("{least} to {most}")),

@@ -8,6 +8,7 @@
 //! measured.
 
 mod default;
+mod found;
 mod here;
 mod notes;
 pub(crate) mod overview;
@@ -22,6 +23,7 @@ use mm::snapshot::Snapshot;
 use serde::Serialize;
 
 use self::default::Default;
+use self::found::Found;
 use self::here::Row;
 use self::notes::Note;
 use self::relations::Relation;
@@ -51,11 +53,15 @@ pub(crate) struct Explanation {
     kernels: String,
     kernel: Option<String>,
     standing: &'static str,
+    #[serde(skip)]
+    is_action: bool,
     risk: &'static str,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     costs: Vec<&'static str>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     does_not: Vec<notes::Myth>,
+    /// Arms of built-in studies that set it.
+    found: Vec<Found>,
     next: Vec<String>,
 }
 
@@ -80,6 +86,7 @@ impl Explanation {
         let values = Values::of(looked);
         let default = Default::of(looked, &values);
         let note = Note::of(tunable.name);
+        let found = found::found(tunable);
         Self {
             schema: "plimsoll-explain",
             version: VERSION,
@@ -93,11 +100,13 @@ impl Explanation {
             relations: relations::relations(looked),
             kernels: tunable.kernels.to_string(),
             kernel: snapshot.release.clone(),
-            standing: standing(tunable.kernels.standing(snapshot.span()), &values),
+            standing: standing(looked, &values),
+            is_action: tunable.is_action(),
             risk: risk(tunable.risk),
             costs: note.map(|note| note.costs.to_vec()).unwrap_or_default(),
             does_not: note.map(|note| note.does_not.to_vec()).unwrap_or_default(),
-            next: next(looked, &values, &default),
+            next: next(looked, &values, &default, &found),
+            found,
             values,
             default,
         }
@@ -110,8 +119,11 @@ impl Explanation {
 }
 
 /// How this kernel stands to the tunable: a file that is there beats what its release says.
-fn standing(by_release: Standing, values: &Values) -> &'static str {
-    match by_release {
+fn standing(looked: Looked<'_>, values: &Values) -> &'static str {
+    let tunable = looked.named.tunable;
+    match tunable.kernels.standing(looked.snapshot.span()) {
+        // A file that can only be written is not read.
+        Standing::Has if tunable.is_action() => "there",
         Standing::Ignores => "ignored",
         _ if values.is_there() => "there",
         Standing::Has => "not_seen",
@@ -131,7 +143,7 @@ fn risk(risk: Risk) -> &'static str {
 }
 
 /// The commands that go on from here.
-fn next(looked: Looked<'_>, values: &Values, default: &Default) -> Vec<String> {
+fn next(looked: Looked<'_>, values: &Values, default: &Default, found: &[Found]) -> Vec<String> {
     let named = looked.named;
     let mut next = Vec::new();
     if let Some(section) = here::section(named.tunable.name) {
@@ -140,6 +152,9 @@ fn next(looked: Looked<'_>, values: &Values, default: &Default) -> Vec<String> {
             evidence => format!(" {evidence}"),
         };
         next.push(format!("plimsoll inspect{evidence} --section {section}"));
+    }
+    if let Some(found) = found.first() {
+        next.push(format!("plimsoll predict {}", found.study()));
     }
     let can_be_set = !named.tunable.is_action() && named.tunable.scope() != Scope::Group;
     if can_be_set && looked.evidence.is_empty() && values.is_there() {

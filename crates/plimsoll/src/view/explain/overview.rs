@@ -180,8 +180,10 @@ impl Differing {
             (Some(amount), Some(bytes), Some(own)) => {
                 let difference = i128::from(bytes) - i128::from(own);
                 let sign = if difference < 0 { "-" } else { "+" };
-                let by = Bytes(bytes.abs_diff(own));
-                format!("not {}: {amount} {sign}{by}", self.default)
+                match bytes.abs_diff(own) {
+                    0 => format!("not {}: {amount} the same", self.default),
+                    by => format!("not {}: {amount} {sign}{}", self.default, Bytes(by)),
+                }
             }
             _ => format!("not {}; risk {}", self.default, self.risk),
         };

@@ -1,6 +1,7 @@
 //! The explanation as text of 80 columns.
 
-use super::Explanation;
+use super::value::upper;
+use super::{Explanation, found};
 use crate::term::Canvas;
 use crate::view::page::Page;
 
@@ -14,6 +15,7 @@ impl Explanation {
         self.write_default(&mut page);
         self.write_relations(&mut page);
         self.write_costs(&mut page);
+        found::write(&self.found, &mut page);
         self.write_kernels(&mut page);
         if !self.next.is_empty() {
             page.heading("Next");
@@ -33,33 +35,17 @@ impl Explanation {
     }
 
     fn write_default(&self, page: &mut Page) {
-        page.heading("The kernel's own choice");
-        page.paragraph(2, &format!("Rule: {}.", self.default.rule));
-        if let Some(because) = &self.default.because {
-            page.paragraph(2, because);
+        if self.is_action {
+            return;
         }
-        let text = match (
-            &self.default.value,
-            self.default.between,
-            self.default.differs,
-        ) {
-            (Some(value), _, Some(true)) => {
-                format!("Computed for this machine: {value}; another is set.")
-            }
-            (Some(value), _, Some(false)) => {
-                format!("Computed for this machine: {value}, as it is.")
-            }
-            (None, Some([least, most]), Some(differs)) => {
-                let is = if differs {
-                    "another is set"
-                } else {
-                    "and so it is"
-                };
-                format!("Computed for this machine: from {least} to {most}, {is}.")
-            }
-            _ => return,
-        };
-        page.paragraph(2, &text);
+        page.heading("The kernel's own choice");
+        let parts = [
+            Some(format!("{}.", upper(&self.default.rule))),
+            self.default.because.clone(),
+            self.default.compared(),
+        ];
+        let parts: Vec<String> = parts.into_iter().flatten().collect();
+        page.paragraph(2, &parts.join(" "));
     }
 
     fn write_relations(&self, page: &mut Page) {
@@ -106,11 +92,4 @@ impl Explanation {
         page.paragraph(2, &format!("{}; {this} {here}.", upper(&self.kernels)));
         page.paragraph(2, &format!("File {}; takes {}.", self.file, self.takes));
     }
-}
-
-fn upper(text: &str) -> String {
-    let mut characters = text.chars();
-    characters.next().map_or_else(String::new, |first| {
-        first.to_uppercase().chain(characters).collect()
-    })
 }

@@ -28,10 +28,7 @@ pub(crate) fn relations(looked: Looked<'_>) -> Vec<Relation> {
     let mut all_of_them = match named.cell() {
         Cell::Single(_) => Vec::new(),
         Cell::Exclusive([_, partner]) => {
-            vec![relation(
-                partner,
-                "its partner: writing one switches the other off",
-            )]
+            vec![relation(partner, "writing one switches the other off")]
         }
         Cell::Views(views) => {
             let others = views

@@ -27,9 +27,9 @@ fn one(looked: Looked<'_>, value: &str, default: &Default) -> String {
             let of_partner = looked.snapshot.tunable(partner).unwrap_or_default();
             format!("off, {partner} = {of_partner} rules")
         }
-        (Some(true), Some(own)) => format!("set; the kernel's own choice here is {own}"),
+        (Some(true), Some(own)) => format!("set; the kernel chooses {own}"),
         (Some(false), _) => "the kernel's own choice".to_owned(),
-        _ => format!("the kernel's own choice is not known ({})", default.rule),
+        _ => "whether it was set cannot be told".to_owned(),
     };
     format!("{named} = {shown}: {about}")
 }
@@ -47,7 +47,7 @@ fn each(looked: Looked<'_>, values: &Values, default: &Default) -> String {
         (0, Some(own)) => format!("{} on all {all} {what}", words(named.tunable, own)),
         (_, Some(own)) => {
             let own = words(named.tunable, own);
-            format!("set on {differing} of {all} {what}; the kernel's own choice is {own}")
+            format!("set on {differing} of {all} {what}; the kernel chooses {own}")
         }
         (0, None) => format!("on {all} {what}, none of them known to be set"),
         (_, None) => format!("set on {differing} of {all} {what}"),

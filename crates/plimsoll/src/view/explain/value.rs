@@ -108,3 +108,10 @@ fn hundredths(number: u64) -> String {
     let text = format!("{}.{:02}", number / 100, number % 100);
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
+
+/// A text with a capital at its beginning.
+pub(crate) fn upper(text: &str) -> String {
+    let mut characters = text.chars();
+    let first = characters.next().into_iter().flat_map(char::to_uppercase);
+    first.collect::<String>() + characters.as_str()
+}

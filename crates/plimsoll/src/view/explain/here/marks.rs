@@ -63,7 +63,7 @@ pub(super) fn boost(looked: Looked<'_>, values: &Values) -> Vec<Row> {
         let high = zone.unboosted().high.bytes(page).0;
         let most = u128::from(high) * u128::from(factor?) / 10_000;
         let now = zone.boost.unwrap_or_default().bytes(page);
-        let about = format!("is the most that its marks are raised by; {now} now");
+        let about = format!("at most are its marks raised; {now} now");
         Some(Row::amount(
             name(zone),
             Bytes(u64::try_from(most).ok()?),
@@ -79,12 +79,8 @@ pub(super) fn reserves(looked: Looked<'_>, _values: &Values) -> Vec<Row> {
     let row = |zone: &Zone| {
         let most = zone.protection.iter().copied().max().unwrap_or_default();
         let share = percent(most.0, zone.managed.0);
-        let about = format!("{share} of it, from requests that could use a higher zone");
-        Row::amount(
-            format!("{} keeps back", name(zone)),
-            most.bytes(page),
-            about,
-        )
+        let about = format!("{share} of the zone");
+        Row::amount(format!("{} keeps", name(zone)), most.bytes(page), about)
     };
     zones(looked).map(row).collect()
 }

@@ -15,11 +15,7 @@ pub(super) fn merging(looked: Looked<'_>, _values: &Values) -> Vec<Row> {
     let numbers = &ksm.numbers;
     let run = numbers.run.map(|run| match run {
         1 => Row::word("ksmd", "runs", ""),
-        _ => Row::word(
-            "ksmd",
-            "stands",
-            "ksm.run starts it; until then the others do nothing",
-        ),
+        _ => Row::word("ksmd", "stands", "ksm.run = 1 starts it"),
     });
     let saved = numbers
         .pages_sharing
@@ -35,8 +31,7 @@ pub(super) fn merging(looked: Looked<'_>, _values: &Values) -> Vec<Row> {
     let rate = rate.filter(|(_, sleep)| *sleep > 0).map(|(pages, sleep)| {
         let a_second = pages.saturating_mul(1000) / sleep;
         let bytes = Pages(a_second).bytes(snapshot.page);
-        let about =
-            format!("{a_second} pages a second at most: pages_to_scan each sleep_millisecs");
+        let about = format!("a second at most: {a_second} pages");
         Row::amount("ksmd scans", bytes, about)
     });
     let advisor = ksm

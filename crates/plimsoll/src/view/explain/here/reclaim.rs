@@ -23,7 +23,7 @@ fn row(
 pub(super) fn swappiness(looked: Looked<'_>, values: &Values) -> Vec<Row> {
     let snapshot = looked.snapshot;
     let number = values.value.as_deref().and_then(|value| value.parse().ok());
-    let what = number.map(|number| Row::word("reclaim takes", "", effect(snapshot, number)));
+    let what = number.map(|number| Row::word("effect here", "", effect(snapshot, number)));
     let areas = snapshot.swaps.iter().flat_map(|swaps| &swaps.areas);
     let areas = areas.map(|area| {
         let about = format!("{} used, priority {}", area.used, area.priority);
@@ -82,10 +82,10 @@ pub(super) fn zswap(looked: Looked<'_>, values: &Values) -> Vec<Row> {
 
 /// The caches that vfs_cache_pressure is about.
 pub(super) fn slab(looked: Looked<'_>, _values: &Values) -> Vec<Row> {
-    let about = "directory entries and inodes among it";
+    let about = "inodes among it";
     let slab = row(
         looked,
-        "slab that can be reclaimed",
+        "reclaimable slab",
         |meminfo| meminfo.sreclaimable,
         about,
     );
@@ -104,7 +104,7 @@ pub(super) fn caches(looked: Looked<'_>, values: &Values) -> Vec<Row> {
                     .saturating_sub(meminfo.shmem.unwrap_or_default()),
             )
         },
-        "1 or 3 drops what is clean and not mapped of it",
+        "1 and 3 drop what is clean of it",
     );
     cache.into_iter().chain(slab(looked, values)).collect()
 }

@@ -1,0 +1,173 @@
+//! `explain` on captures of kernels and of cases, and what it does with keys that mean nothing.
+
+use std::path::Path;
+use std::process::{Command, Output};
+
+use expect_test::expect_file;
+
+fn explain(arguments: &[&str]) -> Output {
+    let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures");
+    Command::new(env!("CARGO_BIN_EXE_plimsoll"))
+        .arg("explain")
+        .args(arguments)
+        .current_dir(fixtures)
+        .env("COLUMNS", "80")
+        .env("LC_ALL", "C")
+        .output()
+        .expect("the binary runs")
+}
+
+/// What it says of a capture, which fits 80 columns.
+#[track_caller]
+fn shown(key: Option<&str>, evidence: &str) -> String {
+    let mut arguments = vec!["--of", evidence];
+    arguments.extend(key);
+    let output = explain(&arguments);
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{arguments:?}: {stderr}");
+    let text = String::from_utf8(output.stdout).expect("UTF-8");
+    let wide = text.lines().find(|line| line.chars().count() > 80);
+    assert_eq!(wide, None, "{arguments:?}");
+    text
+}
+
+const KERNEL_5_10: &str = "kernels/vm-1gib-5.10/capture.txt";
+const KERNEL_7_2: &str = "kernels/vm-5gib-7.2/capture.txt";
+const HOST: &str = "hosts/vm-24gib-6.18/capture.txt";
+
+#[test]
+fn what_was_set_is_told_from_what_the_kernel_chose() {
+    let of = |key| shown(Some(key), KERNEL_5_10);
+    expect_file!["../../../fixtures/explain/min_free-5.10.txt"].assert_eq(&of("min_free_kbytes"));
+    expect_file!["../../../fixtures/explain/dirty_bytes-5.10.txt"].assert_eq(&of("vm.dirty_bytes"));
+    let ratio = of("/proc/sys/vm/dirty_ratio");
+    let first = ratio.lines().next();
+    assert_eq!(
+        first,
+        Some("vm.dirty_ratio = 0 %: off, vm.dirty_bytes = 30000000 rules")
+    );
+    expect_file!["../../../fixtures/explain/all-5.10.txt"].assert_eq(&shown(None, KERNEL_5_10));
+}
+
+#[test]
+fn on_a_kernel_as_it_booted_nothing_differs() {
+    let booted = "kernels/vm-5gib-7.2/booted.txt";
+    let text = shown(None, booted);
+    assert!(text.starts_with("0 of "), "{text}");
+    let min_free = shown(Some("vm.min_free_kbytes"), booted);
+    assert!(
+        min_free
+            .lines()
+            .next()
+            .is_some_and(|line| line.ends_with("the kernel's own choice"))
+    );
+}
+
+#[test]
+fn a_host_is_explained_in_its_own_bytes() {
+    for (key, file) in [
+        (
+            "swappiness",
+            expect_file!["../../../fixtures/explain/swappiness-6.18.txt"],
+        ),
+        (
+            "vm/watermark_scale_factor",
+            expect_file!["../../../fixtures/explain/scale-6.18.txt"],
+        ),
+        (
+            "bdi.max_ratio",
+            expect_file!["../../../fixtures/explain/max_ratio-6.18.txt"],
+        ),
+        (
+            "ksm",
+            expect_file!["../../../fixtures/explain/ksm-6.18.txt"],
+        ),
+        (
+            "transparent_hugepage",
+            expect_file!["../../../fixtures/explain/thp-6.18.txt"],
+        ),
+        (
+            "drop_caches",
+            expect_file!["../../../fixtures/explain/drop_caches-6.18.txt"],
+        ),
+        (
+            "lowmem_reserve_ratio",
+            expect_file!["../../../fixtures/explain/lowmem-6.18.txt"],
+        ),
+    ] {
+        file.assert_eq(&shown(Some(key), HOST));
+    }
+}
+
+#[test]
+fn a_kernel_that_lacks_or_ignores_a_tunable_is_said_in_the_first_line() {
+    let first = |key, evidence| {
+        let text = shown(Some(key), evidence);
+        text.lines()
+            .take_while(|line| !line.starts_with(' '))
+            .collect::<Vec<_>>()
+            .join(" ")
+    };
+    assert_eq!(
+        first("vm.laptop_mode", KERNEL_7_2),
+        "vm.laptop_mode = 0 s: this kernel ignores what is written"
+    );
+    assert_eq!(
+        first("zswap.zpool", HOST),
+        "zswap.zpool: this kernel (6.18.44) does not have it: since 3.17, gone in 6.18"
+    );
+    assert_eq!(
+        first("percpu_pagelist_high_fraction", KERNEL_5_10),
+        "vm.percpu_pagelist_high_fraction: this kernel (5.10.0-46-cloud-amd64) does not have it: \
+         since 5.14"
+    );
+    assert_eq!(
+        first("vm.swappiness", "evidence/zone-normal.txt"),
+        "vm.swappiness: this evidence does not have its file"
+    );
+}
+
+#[test]
+fn a_key_that_means_nothing_is_refused_in_one_line_with_the_way_out() {
+    for (key, message) in [
+        ("vm.swapiness", "did you mean vm.swappiness?"),
+        (
+            "enabled",
+            "say thp.enabled, lru_gen.enabled or zswap.enabled",
+        ),
+        ("ksm.pages_shared", "it cannot be set"),
+        ("teapot", "docs/tunables.md lists those there are"),
+        ("", "no such tunable"),
+        ("\u{1b}[31m", "no such tunable"),
+    ] {
+        let output = explain(&[key, "--of", HOST]);
+        let stderr = String::from_utf8(output.stderr).expect("UTF-8");
+        assert_eq!(output.status.code(), Some(2), "{key}: {stderr}");
+        assert_eq!(stderr.lines().count(), 1, "{key}: {stderr}");
+        assert!(stderr.contains(message), "{key}: {stderr}");
+        assert!(
+            !stderr.contains('\u{1b}') && output.stdout.is_empty(),
+            "{key}"
+        );
+    }
+    let two = explain(&["vm.swappiness", "--of", HOST, "--of", KERNEL_7_2]);
+    let stderr = String::from_utf8_lossy(&two.stderr);
+    assert!(
+        two.status.code() == Some(2) && stderr.contains("explain looks at one"),
+        "{stderr}"
+    );
+}
+
+#[test]
+fn this_machine_is_explained_without_root_and_nothing_is_left_out_of_the_count() {
+    let output = explain(&[]);
+    let text = String::from_utf8(output.stdout).expect("UTF-8");
+    assert!(output.status.success());
+    assert!(text.contains(" tunables differ from what "), "{text}");
+    for key in ["min_free_kbytes", "vm.dirty_ratio", "swappiness"] {
+        let output = explain(&[key]);
+        assert!(output.status.success(), "{key}");
+        let text = String::from_utf8(output.stdout).expect("UTF-8");
+        assert!(text.contains(" = "), "{text}");
+    }
+}
