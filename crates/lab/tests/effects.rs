@@ -28,7 +28,10 @@ fn kept(study: &str) -> Vec<Effect> {
 #[test]
 fn what_is_kept_is_what_the_records_say() {
     if std::env::var_os("UPDATE_EXPECT").is_some() {
-        let all = BUILT_IN.iter().flat_map(|(name, _)| computed(name));
+        let proved = BUILT_IN
+            .iter()
+            .filter(|(name, _)| records().join(name).is_dir());
+        let all = proved.flat_map(|(name, _)| computed(name));
         let text = effects::to_text(&all.collect::<Vec<_>>());
         std::fs::write(records().join("effects.tsv"), text).expect("records/ can be written");
         return;

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::{Command, Output};
 
-use expect_test::expect_file;
+use expect_test::{expect, expect_file};
 
 fn explain(arguments: &[&str]) -> Output {
     let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures");
@@ -125,6 +125,71 @@ fn a_kernel_that_lacks_or_ignores_a_tunable_is_said_in_the_first_line() {
         first("vm.swappiness", "evidence/zone-normal.txt"),
         "vm.swappiness: this evidence does not have its file"
     );
+}
+
+/// A machine's files in a folder, as a support archive has them.
+fn machine(files: &[(&str, &str)]) -> tempfile::TempDir {
+    let folder = tempfile::tempdir().expect("a folder");
+    let meminfo = "MemTotal:       4000000 kB\nMemFree:         100000 kB\n";
+    for (path, text) in files.iter().chain(&[("proc/meminfo", meminfo)]) {
+        let path = folder.path().join(path);
+        std::fs::create_dir_all(path.parent().expect("a folder")).expect("folders");
+        std::fs::write(path, text).expect("a file");
+    }
+    folder
+}
+
+fn boot(key: &str, folder: &tempfile::TempDir) -> String {
+    let text = shown(Some(key), folder.path().to_str().expect("UTF-8"));
+    let section = text
+        .split("At the next boot\n")
+        .nth(1)
+        .expect("the section");
+    section.split("\n\n").next().unwrap_or_default().to_owned()
+}
+
+#[test]
+fn the_line_that_wins_at_the_next_boot_is_named_beside_every_other_and_the_value_of_now() {
+    let folder = machine(&[
+        (
+            "etc/sysctl.d/10-a.conf",
+            "vm.swappiness = 10\nvm.dirty_bytes = 8192\n",
+        ),
+        ("usr/lib/sysctl.d/50-b.conf", "# ours\nvm.swappiness = 20\n"),
+        ("etc/sysctl.conf", "vm.swap* = 40\n"),
+        ("proc/sys/vm/swappiness", "60\n"),
+        ("proc/sys/vm/dirty_ratio", "20\n"),
+        ("proc/sys/vm/max_map_count", "262144\n"),
+    ]);
+    expect![[r#"
+          /usr/lib/sysctl.d/50-b.conf:2 sets it to 20; now it is 60: it was written
+          since the boot, or the file came since.
+          - /usr/lib/sysctl.d/50-b.conf:2 = 20: wins
+          - /etc/sysctl.d/10-a.conf:1 = 10: /usr/lib/sysctl.d/50-b.conf:2 sets it again
+          - /etc/sysctl.conf:1 = 40: not read by this loader, and no link leads to it
+          The files are read by systemd-sysctl, which is taken for granted: no file here
+          says it."#]]
+    .assert_eq(&boot("vm.swappiness", &folder));
+    assert!(boot("vm.dirty_ratio", &folder).starts_with(
+        "  /etc/sysctl.d/10-a.conf:2 sets its partner to 8192, so that this one is 0."
+    ));
+    let nobody = boot("vm.max_map_count", &folder);
+    let nobody = nobody.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(
+        nobody.starts_with("No file that is read sets it:"),
+        "{nobody}"
+    );
+    assert!(nobody.contains("the value of now is lost"), "{nobody}");
+}
+
+#[test]
+fn evidence_without_files_of_configuration_says_nothing_of_the_next_boot() {
+    let folder = machine(&[("proc/sys/vm/swappiness", "60\n")]);
+    let text = shown(
+        Some("vm.swappiness"),
+        folder.path().to_str().expect("UTF-8"),
+    );
+    assert!(!text.contains("At the next boot"), "{text}");
 }
 
 #[test]

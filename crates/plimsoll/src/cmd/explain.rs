@@ -4,6 +4,7 @@ use std::io::Write as _;
 use std::path::PathBuf;
 
 use anyhow::{Context as _, bail};
+use conf::Tree;
 use host::Root;
 use mm::capture::{Capture, Frame};
 use mm::catalogue::{self, KeyError};
@@ -14,7 +15,7 @@ use crate::exit::ExitCode;
 use crate::term::{self, Canvas, Charset};
 use crate::view::View;
 use crate::view::explain::overview::Overview;
-use crate::view::explain::{Explanation, Looked};
+use crate::view::explain::{Explanation, Looked, boot};
 
 /// Folders of which each file should be a tunable or a counter that is known.
 const FOLDERS: [&str; 6] = [
@@ -67,6 +68,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
                 snapshot: &snapshot,
                 named,
                 evidence: &evidence::names(&args.evidence),
+                configuration: configuration(&args, &frame).as_ref(),
             });
             match args.json {
                 true => explanation.json() + "\n",
@@ -120,6 +122,14 @@ fn last(capture: &Capture, args: &Args) -> anyhow::Result<Frame> {
     let frame = View::frame(capture, None);
     let frame = frame.with_context(|| evidence::names(&args.evidence))?;
     Ok(frame.clone())
+}
+
+/// The files that set tunables at boot: of this machine, or those that the evidence has.
+fn configuration(args: &Args, frame: &Frame) -> Option<Tree> {
+    match args.evidence.is_empty() {
+        true => Some(host::configuration::read(&Root::default())),
+        false => boot::tree_of(frame),
+    }
 }
 
 /// Files beside the tunables that the catalogue does not know.

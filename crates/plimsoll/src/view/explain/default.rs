@@ -1,6 +1,6 @@
 //! The kernel's own choice on this machine, and how a value stands to it.
 
-use mm::catalogue::{DefaultRule, Named};
+use mm::catalogue::{DefaultRule, named as named_of_machine};
 use mm::recompute::{Chooser, Chosen};
 use mm::units::Kib;
 use serde::Serialize;
@@ -74,12 +74,22 @@ impl Default {
         })
     }
 
-    /// What is written to bring it back; of a pair the partner's value does.
-    pub(crate) fn to_write(&self, named: Named<'_>) -> Option<String> {
-        let is_off = matches!(named.tunable.default, DefaultRule::Partner);
-        self.value
-            .clone()
-            .filter(|_| !is_off && self.differs == Some(true))
+    /// What is set to bring it back: "vm.swappiness=60"; of a pair its partner. `None` where the
+    /// value is the kernel's own or that is not known.
+    pub(crate) fn way_back(&self, looked: Looked<'_>) -> Option<String> {
+        let named = looked.named;
+        let differs = self.differs == Some(true);
+        let partner = named.tunable.partner.and_then(named_of_machine);
+        let (named, value) = match (named.tunable.default, partner) {
+            (DefaultRule::Partner, Some(partner)) => {
+                let Chosen::Value(value) = looked.snapshot.default_of(partner) else {
+                    return None;
+                };
+                (partner, value)
+            }
+            _ => (named, self.value.clone()?),
+        };
+        differs.then(|| format!("{named}={value}"))
     }
 
     /// In words, for the first line.

@@ -7,6 +7,7 @@
 //! stand what the value comes to in bytes, what changes with it, what it does not do, and what was
 //! measured.
 
+pub(crate) mod boot;
 mod default;
 mod found;
 mod here;
@@ -17,11 +18,13 @@ mod relations;
 mod title;
 mod value;
 
+use conf::Tree;
 use mm::capture::Frame;
-use mm::catalogue::{Named, Risk, Scope, Standing};
+use mm::catalogue::{Named, Of, Risk, Scope, Standing};
 use mm::snapshot::Snapshot;
 use serde::Serialize;
 
+use self::boot::Boot;
 use self::default::Default;
 use self::found::Found;
 use self::here::Row;
@@ -60,6 +63,9 @@ pub(crate) struct Explanation {
     costs: Vec<&'static str>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     does_not: Vec<notes::Myth>,
+    /// Who sets it at the next boot; nothing where there are no files of configuration to tell.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    at_boot: Option<Boot>,
     /// Arms of built-in studies that set it.
     found: Vec<Found>,
     next: Vec<String>,
@@ -76,6 +82,8 @@ pub(crate) struct Looked<'a> {
     pub(crate) named: Named<'a>,
     /// The evidence as the command line names it; nothing for this machine.
     pub(crate) evidence: &'a str,
+    /// The machine's files of configuration, where there are any.
+    pub(crate) configuration: Option<&'a Tree>,
 }
 
 impl Explanation {
@@ -87,6 +95,12 @@ impl Explanation {
         let default = Default::of(looked, &values);
         let note = Note::of(tunable.name);
         let found = found::found(tunable);
+        // One that is named, and a setting: the others no single line sets.
+        let is_one =
+            named.of != Of::Each && !tunable.is_action() && tunable.scope() != Scope::Group;
+        let configuration = looked.configuration.filter(|_| is_one);
+        let value = values.value.as_deref();
+        let at_boot = configuration.map(|tree| Boot::of(looked, tree, value, &default));
         Self {
             schema: "plimsoll-explain",
             version: VERSION,
@@ -105,6 +119,7 @@ impl Explanation {
             risk: risk(tunable.risk),
             costs: note.map(|note| note.costs.to_vec()).unwrap_or_default(),
             does_not: note.map(|note| note.does_not.to_vec()).unwrap_or_default(),
+            at_boot,
             next: next(looked, &values, &default, &found),
             found,
             values,
@@ -158,10 +173,9 @@ fn next(looked: Looked<'_>, values: &Values, default: &Default, found: &[Found])
     }
     let can_be_set = !named.tunable.is_action() && named.tunable.scope() != Scope::Group;
     if can_be_set && looked.evidence.is_empty() && values.is_there() {
-        let value = default
-            .to_write(named)
-            .unwrap_or_else(|| "VALUE".to_owned());
-        next.push(format!("plimsoll apply {named}={value} --dry-run"));
+        let setting = default.way_back(looked);
+        let setting = setting.unwrap_or_else(|| format!("{named}=VALUE"));
+        next.push(format!("plimsoll apply {setting} --dry-run"));
     }
     next
 }

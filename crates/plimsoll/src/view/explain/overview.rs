@@ -255,6 +255,7 @@ fn each<'a>(
         snapshot,
         named,
         evidence: "",
+        configuration: None,
     };
     let Some(named) = mm::catalogue::resolve(tunable.name).ok() else {
         return Vec::new();

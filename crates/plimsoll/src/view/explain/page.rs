@@ -13,6 +13,9 @@ impl Explanation {
         page.paragraph(2, self.effect);
         self.write_here(&mut page);
         self.write_default(&mut page);
+        if let Some(at_boot) = &self.at_boot {
+            at_boot.write(&mut page);
+        }
         self.write_relations(&mut page);
         self.write_costs(&mut page);
         found::write(&self.found, &mut page);
