@@ -1,5 +1,5 @@
-//! What the records found about each tunable: every arm of a built-in study that sets it, measured on
-//! a real kernel against the study's first arm, and how far the model is off there.
+//! What the records found about each tunable: every arm of a built-in study that sets it, measured
+//! on a real kernel against the study's first arm, and how far the model is off there.
 //!
 //! Computing that takes the records and the model; the answer is small. So it is kept as a table of
 //! text, `records/effects.tsv`, which a test holds against the records.
@@ -18,7 +18,10 @@ use crate::verdict::Finding;
 pub const TABLE: &str = include_str!("../../../records/effects.tsv");
 
 /// The table's first line.
-const HEAD: &str = "study\tkernel\tarm\tbaseline\tsettings\tmeasure\tfigure\tof_baseline\tfinding\tby\truns\tmodel\tmodel_error\tholds";
+const HEAD: &str = concat!(
+    "study\tkernel\tarm\tbaseline\tsettings\tmeasure\tfigure\tof_baseline\tfinding\tby\truns\t",
+    "model\tmodel_error\tholds"
+);
 
 /// What one arm did to one measure on one kernel.
 #[derive(Clone, Debug, PartialEq, Eq)]

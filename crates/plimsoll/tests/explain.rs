@@ -183,6 +183,35 @@ fn the_line_that_wins_at_the_next_boot_is_named_beside_every_other_and_the_value
 }
 
 #[test]
+fn each_control_group_whose_limit_is_set_is_named_with_what_it_holds() {
+    let folder = machine(&[
+        ("sys/fs/cgroup/app.slice/memory.high", "1073741824\n"),
+        ("sys/fs/cgroup/app.slice/memory.current", "536870912\n"),
+        ("sys/fs/cgroup/app.slice/db.service/memory.high", "max\n"),
+    ]);
+    let evidence = folder.path().to_str().expect("UTF-8").to_owned();
+    let lines = |key| {
+        let text = shown(Some(key), &evidence);
+        let all = [
+            text.lines().next(),
+            text.lines().find(|line| line.contains("holds")),
+        ];
+        all.map(|line| line.unwrap_or_default().trim_start().to_owned())
+    };
+    assert_eq!(
+        lines("MemoryHigh"),
+        [
+            "memory.high: set on 1 of 2 control groups; the kernel chooses max",
+            "app.slice                      1 GiB  holds 512 MiB",
+        ]
+    );
+    assert_eq!(
+        lines("/sys/fs/cgroup/app.slice/memory.high")[0],
+        "app.slice/memory.high = 1073741824 bytes (1 GiB): set; the kernel chooses max"
+    );
+}
+
+#[test]
 fn evidence_without_files_of_configuration_says_nothing_of_the_next_boot() {
     let folder = machine(&[("proc/sys/vm/swappiness", "60\n")]);
     let text = shown(

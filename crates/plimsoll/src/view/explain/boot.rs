@@ -101,6 +101,11 @@ impl Boot {
         }
     }
 
+    /// Whether any line names the tunable or its partner.
+    pub(crate) fn is_named(&self) -> bool {
+        !self.mentions.is_empty() || self.partner.is_some()
+    }
+
     /// Writes the section.
     pub(crate) fn write(&self, page: &mut Page) {
         page.heading("At the next boot");
@@ -190,7 +195,7 @@ fn says(looked: Looked<'_>, answer: &Answer, now: Option<&str>, default: &Defaul
             let why = why(looked, value);
             format!("{place} sets it to {value}; now it is {now}: {why}.")
         }
-        None => format!("{place} sets it to {value}."),
+        None => format!("{place} sets it to {value}; what it is now these files do not show."),
     }
 }
 

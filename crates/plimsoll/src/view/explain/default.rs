@@ -13,6 +13,9 @@ use super::value::{Values, upper, words};
 pub(crate) struct Default {
     /// In words.
     pub(crate) rule: String,
+    /// Whether it is the same on every machine.
+    #[serde(skip)]
+    pub(crate) is_fixed: bool,
     /// Computed for this machine.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) value: Option<String>,
@@ -50,6 +53,7 @@ impl Default {
         };
         Self {
             rule: named.tunable.default.to_string(),
+            is_fixed: matches!(named.tunable.default, DefaultRule::Fixed(_)),
             value,
             between,
             differs: values.value.as_deref().and_then(differs),

@@ -101,6 +101,7 @@ impl Explanation {
         let configuration = looked.configuration.filter(|_| is_one);
         let value = values.value.as_deref();
         let at_boot = configuration.map(|tree| Boot::of(looked, tree, value, &default));
+        let at_boot = at_boot.filter(|boot| value.is_some() || boot.is_named());
         Self {
             schema: "plimsoll-explain",
             version: VERSION,

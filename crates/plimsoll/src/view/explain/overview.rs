@@ -187,7 +187,10 @@ impl Differing {
             }
             _ => format!("not {}; risk {}", self.default, self.risk),
         };
-        page.row(&self.key, &self.value, &about);
+        match self.value.chars().count() {
+            0..=16 => page.row(&self.key, &self.value, &about),
+            _ => page.item(2, "", &format!("{} = {}: {about}", self.key, self.value)),
+        }
     }
 }
 
@@ -261,7 +264,9 @@ fn each<'a>(
         return Vec::new();
     };
     if named.of == Of::Machine {
-        let value = frame.file(tunable.path).map(|text| tunable.value_in(text));
+        let value = frame
+            .file(tunable.path)
+            .map(|text| value::read(tunable, text));
         return value
             .map(|value| (named, value, looked(named)))
             .into_iter()

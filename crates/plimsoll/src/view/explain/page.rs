@@ -43,7 +43,10 @@ impl Explanation {
         }
         page.heading("The kernel's own choice");
         let parts = [
-            Some(format!("{}.", upper(&self.default.rule))),
+            Some(match self.default.is_fixed {
+                true => format!("Always {}.", self.default.rule),
+                false => format!("{}.", upper(&self.default.rule)),
+            }),
             self.default.because.clone(),
             self.default.compared(),
         ];

@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use super::Looked;
 use super::notes::Note;
-use super::value::words;
+use super::value::{read, words};
 
 /// Another tunable, and what it has to do with this one.
 #[derive(Debug, Serialize)]
@@ -60,5 +60,5 @@ pub(crate) fn relations(looked: Looked<'_>) -> Vec<Relation> {
 /// The other one's value with its unit.
 fn value(looked: Looked<'_>, with: Named<'_>) -> Option<String> {
     let text = looked.frame.file(&with.path())?;
-    Some(words(with.tunable, &with.tunable.value_in(text)))
+    Some(words(with.tunable, &read(with.tunable, text)))
 }

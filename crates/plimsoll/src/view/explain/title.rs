@@ -37,14 +37,20 @@ fn one(looked: Looked<'_>, value: &str, default: &Default) -> String {
 /// "bdi.DEVICE.max_ratio: 100 on all 10 devices".
 fn each(looked: Looked<'_>, values: &Values, default: &Default) -> String {
     let named = looked.named;
-    let what = match named.tunable.scope() {
-        Scope::Device => "devices",
-        Scope::PageSize => "sizes of huge pages",
-        Scope::Group | Scope::Machine => "control groups",
-    };
     let (all, differing) = (values.values.len(), default.differing.len());
+    let what = match (named.tunable.scope(), all) {
+        (Scope::Device, 1) => "device",
+        (Scope::Device, _) => "devices",
+        (Scope::PageSize, 1) => "size of huge pages",
+        (Scope::PageSize, _) => "sizes of huge pages",
+        (_, 1) => "control group",
+        (_, _) => "control groups",
+    };
     let about = match (differing, &default.value) {
-        (0, Some(own)) => format!("{} on all {all} {what}", words(named.tunable, own)),
+        (0, Some(own)) => {
+            let own = words(named.tunable, own);
+            format!("{own}, the kernel's own choice, on {all} {what}")
+        }
         (_, Some(own)) => {
             let own = words(named.tunable, own);
             format!("set on {differing} of {all} {what}; the kernel chooses {own}")
@@ -68,6 +74,10 @@ fn absent(looked: Looked<'_>) -> String {
         Standing::ByPatch => format!("this kernel ({release}) does not show it: {kernels}"),
         _ => match unread(looked) {
             Some(reason) => format!("not read: {reason}"),
+            None if named.tunable.scope() == Scope::Group => {
+                "no control group here shows it: its hierarchy is not cgroup v2, or is hidden"
+                    .to_owned()
+            }
             None if snapshot.is_live => {
                 format!("not there; this kernel ({release}) was built without it, or hides it")
             }

@@ -2,6 +2,7 @@
 
 use mm::capture::Frame;
 use mm::catalogue::{Of, Scope, Tunable, Unit};
+use mm::text::shown;
 use mm::units::{Bytes, Kib};
 use serde::Serialize;
 
@@ -30,7 +31,7 @@ impl Values {
     /// As the frame has them.
     pub(crate) fn of(looked: Looked<'_>) -> Self {
         let (named, frame) = (looked.named, looked.frame);
-        let read = |path: &str| frame.file(path).map(|text| named.tunable.value_in(text));
+        let at = |path: &str| frame.file(path).map(|text| read(named.tunable, text));
         match named.of {
             Of::Each => Self {
                 value: None,
@@ -43,7 +44,7 @@ impl Values {
                     .collect(),
             },
             _ => Self {
-                value: read(&named.path()).or_else(|| read(&by_name(looked)?)),
+                value: at(&named.path()).or_else(|| at(&by_name(looked)?)),
                 values: Vec::new(),
             },
         }
@@ -53,6 +54,13 @@ impl Values {
     pub(crate) fn is_there(&self) -> bool {
         self.value.is_some() || !self.values.is_empty()
     }
+}
+
+/// The value that a file's text shows; of a text that no kernel writes there, what fits a line.
+pub(crate) fn read(tunable: &Tunable, text: &str) -> String {
+    let value = tunable.value_in(text);
+    let words: Vec<&str> = value.split_whitespace().collect();
+    shown(&words.join(" "))
 }
 
 /// The path below a block device of which the numbers were named, and the other way round.
@@ -79,7 +87,7 @@ pub(crate) fn each<'a>(tunable: &Tunable, frame: &'a Frame) -> Vec<(&'a str, Str
     let files = frame.files.iter().filter_map(|(path, text)| {
         let of = path.strip_prefix(before)?.strip_suffix(after)?;
         let one = tunable.scope() == Scope::Group || !of.contains('/');
-        (one && !of.is_empty()).then(|| (of, tunable.value_in(text)))
+        (one && !of.is_empty()).then(|| (of, read(tunable, text)))
     });
     files.collect()
 }

@@ -62,7 +62,7 @@ fn seconds(looked: Looked<'_>, limit: Bytes) -> Vec<Row> {
         let Kib(bandwidth) = stats.bandwidth?;
         let time = stats.time_for(Kib(limit.0 >> 10))?;
         let name = device(looked, bdi);
-        let about = format!("for the whole threshold, at {} a second", Kib(bandwidth));
+        let about = format!("for all of it, at {} a second", Kib(bandwidth));
         Some(Row::word(format!("{name} writes"), time, about))
     };
     let rows: Vec<Row> = measured.filter_map(row).take(SHOWN).collect();
