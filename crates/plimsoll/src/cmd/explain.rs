@@ -67,7 +67,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
                 frame: &frame,
                 snapshot: &snapshot,
                 named,
-                evidence: &evidence::names(&args.evidence),
+                evidence: &in_a_command(&args.evidence),
                 configuration: configuration(&args, &frame).as_ref(),
             });
             match args.json {
@@ -87,6 +87,22 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     out.write_all(text.as_bytes())?;
     out.flush()?;
     Ok(ExitCode::Done)
+}
+
+/// The evidence as a further command names it; a word in its place where that cannot be typed.
+fn in_a_command(sources: &[PathBuf]) -> String {
+    let names: Vec<String> = sources
+        .iter()
+        .map(|path| path.display().to_string())
+        .collect();
+    let plain = |name: &String| {
+        let fine = |c: char| c.is_ascii_alphanumeric() || "/._-+:@".contains(c);
+        name != "-" && name.chars().all(fine)
+    };
+    match names.iter().all(plain) {
+        true => names.join(" "),
+        false => "EVIDENCE".to_owned(),
+    }
 }
 
 /// An error of a key with what to do.

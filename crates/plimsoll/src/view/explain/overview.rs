@@ -167,7 +167,7 @@ impl Differing {
             default: if own == default || of == name {
                 default
             } else {
-                format!("{of} = {own}")
+                format!("{} {own}", of.trim_start_matches("vm."))
             },
             value,
             risk: risk(named.tunable.risk),
@@ -213,7 +213,7 @@ fn amount(name: &str) -> &'static str {
     match name {
         "vm.min_free_kbytes" | "vm.watermark_scale_factor" => "high marks",
         "vm.watermark_boost_factor" => "most boost",
-        "vm.dirty_ratio" | "vm.dirty_bytes" => "dirty threshold",
+        "vm.dirty_ratio" | "vm.dirty_bytes" => "threshold",
         "vm.dirty_background_ratio" | "vm.dirty_background_bytes" => "background",
         "vm.overcommit_ratio" | "vm.overcommit_kbytes" => "commit limit",
         "vm.admin_reserve_kbytes" | "vm.user_reserve_kbytes" => "reserve",
