@@ -64,7 +64,7 @@ impl Release {
     fn packages(self) -> Vec<&'static str> {
         let own: &[&str] = match self {
             Self::Debian12 => &["libpam0g", "libssl3"],
-            Self::Debian13 => &["libpam0g", "libssl3t64", "systemd-standalone-tmpfiles"],
+            Self::Debian13 => &["libpam0g", "libssl3t64"],
         };
         PACKAGES.iter().chain(own).copied().collect()
     }
