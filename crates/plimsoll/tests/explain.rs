@@ -183,6 +183,35 @@ fn the_line_that_wins_at_the_next_boot_is_named_beside_every_other_and_the_value
 }
 
 #[test]
+fn of_two_lines_of_tmpfiles_the_first_wins() {
+    let thp = "/sys/kernel/mm/transparent_hugepage/enabled";
+    let folder = machine(&[
+        (
+            "etc/tmpfiles.d/10-thp.conf",
+            &format!("w {thp} - - - - madvise\n"),
+        ),
+        (
+            "etc/tmpfiles.d/90-thp.conf",
+            &format!("w {thp} - - - - never\n"),
+        ),
+        (
+            "sys/kernel/mm/transparent_hugepage/enabled",
+            "always [madvise] never\n",
+        ),
+    ]);
+    let text = boot("thp", &folder);
+    let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(
+        words.starts_with("/etc/tmpfiles.d/10-thp.conf:1 sets it to madvise, which it is now."),
+        "{text}"
+    );
+    assert!(
+        words.contains("- /etc/tmpfiles.d/90-thp.conf:1 = never"),
+        "{text}"
+    );
+}
+
+#[test]
 fn each_control_group_whose_limit_is_set_is_named_with_what_it_holds() {
     let folder = machine(&[
         ("sys/fs/cgroup/app.slice/memory.high", "1073741824\n"),

@@ -2,9 +2,9 @@
 //! of now.
 
 use conf::boot::Effect;
-use conf::{Answer, Entry, Live, Mention, Role, Tree, who};
+use conf::places::{Take, WHERE};
+use conf::{Answer, Entry, Live, Mention, Role, Stage, Tree, who};
 use mm::capture::Frame;
-use mm::evidence::path::is_configuration;
 use mm::recompute::Chooser;
 use serde::Serialize;
 
@@ -29,6 +29,9 @@ pub(crate) struct Boot {
     /// The line that sets the tunable's partner and so makes this one 0.
     #[serde(skip_serializing_if = "Option::is_none")]
     partner: Option<Line>,
+    /// What the kernel does to it by itself while the machine runs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    at_run_time: Option<&'static str>,
     /// Every line that names it, in the order of boot.
     mentions: Vec<Line>,
     /// With which other loader it would end otherwise.
@@ -43,6 +46,8 @@ struct Line {
     value: Option<String>,
     /// The program that reads it.
     by: String,
+    #[serde(skip)]
+    is_of_sysctl: bool,
     /// What comes of it.
     comes_of_it: String,
 }
@@ -59,16 +64,26 @@ struct Elsewhere {
 /// The texts of configuration in a frame; `None` where there are none, of which nothing follows.
 pub(crate) fn tree_of(frame: &Frame) -> Option<Tree> {
     let mut tree = Tree::default();
-    let texts = frame
-        .files
-        .iter()
-        .filter(|(path, _)| is_configuration(path));
+    let texts = frame.files.iter().filter(|(path, _)| is_looked_at(path));
     let mut any = false;
     for (path, text) in texts {
         tree.put(path, Entry::File(text.clone()));
-        any = true;
+        // The command line is on every machine and says nothing of its files.
+        any |= !path.starts_with("proc/");
     }
     any.then_some(tree)
+}
+
+/// Whether a path is in one of the places that set tunables.
+fn is_looked_at(path: &str) -> bool {
+    let folder = path.rsplit_once('/').map(|(folder, _)| folder);
+    WHERE.iter().any(|place| match place.take {
+        Take::File | Take::Presence => place.path == path,
+        Take::Files => folder == Some(place.path),
+        Take::All => path
+            .strip_prefix(place.path)
+            .is_some_and(|rest| rest.starts_with('/')),
+    })
 }
 
 impl Boot {
@@ -98,6 +113,7 @@ impl Boot {
             partner: answer.partner.as_ref().map(Line::of),
             elsewhere: answer.elsewhere.iter().map(other).collect(),
             mentions: answer.mentions.iter().map(Line::of).collect(),
+            at_run_time: answer.at_run_time,
         }
     }
 
@@ -112,11 +128,12 @@ impl Boot {
         page.paragraph(2, &self.says);
         for line in &self.mentions {
             let value = line.value.as_deref().unwrap_or("-");
-            page.item(
-                2,
-                "- ",
-                &format!("{} = {value}: {}", line.place, line.comes_of_it),
-            );
+            let by = match line.is_of_sysctl {
+                true => String::new(),
+                false => format!(" ({})", line.by),
+            };
+            let text = format!("{} = {value}{by}: {}", line.place, line.comes_of_it);
+            page.item(2, "- ", &text);
         }
         for other in &self.elsewhere {
             let end = match (&other.value, &other.place) {
@@ -129,7 +146,10 @@ impl Boot {
                 &format!("With {} it would be {end}.", other.loader),
             );
         }
-        if !self.mentions.is_empty() {
+        if let Some(what) = self.at_run_time {
+            page.item(2, "- ", &format!("While the machine runs: {what}."));
+        }
+        if self.mentions.iter().any(|line| line.is_of_sysctl) {
             let known = match &self.loader_because {
                 Some(path) => format!("as {path} says"),
                 None => "which is taken for granted: no file here says it".to_owned(),
@@ -148,6 +168,7 @@ impl Line {
             place: mention.origin.to_string(),
             value: mention.value.clone(),
             by: mention.stage.to_string(),
+            is_of_sysctl: mention.stage == Stage::Sysctl,
             comes_of_it: match &mention.role {
                 Role::Written(effect) => words(effect),
                 Role::Lost(why) => why.to_string(),

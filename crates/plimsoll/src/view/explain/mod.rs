@@ -96,8 +96,7 @@ impl Explanation {
         let note = Note::of(tunable.name);
         let found = found::found(tunable);
         // One that is named, and a setting: the others no single line sets.
-        let is_one =
-            named.of != Of::Each && !tunable.is_action() && tunable.scope() != Scope::Group;
+        let is_one = named.of != Of::Each && !tunable.is_action();
         let configuration = looked.configuration.filter(|_| is_one);
         let value = values.value.as_deref();
         let at_boot = configuration.map(|tree| Boot::of(looked, tree, value, &default));
