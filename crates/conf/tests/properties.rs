@@ -183,7 +183,8 @@ proptest! {
                 let Some(Entry::File(text)) = tree.entry(&source.path) else { continue };
                 for line in lines(text, loader) {
                     let origin = plimsoll_conf::Origin::new(&source.path, line.number);
-                    let Says::Sets { key, .. } = line.says else { continue };
+                    let (Says::Sets { key, .. } | Says::Excludes(key) | Says::Nonsense(key)) = line.says
+                    else { continue };
                     let pattern = plimsoll_conf::glob::is_pattern(key);
                     prop_assert!(pattern || known.contains(&origin), "{loader} loses {origin}");
                 }

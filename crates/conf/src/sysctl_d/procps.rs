@@ -78,7 +78,10 @@ impl Item {
         lost: &mut Vec<Lost>,
     ) {
         let Some(value) = &self.value else {
-            return;
+            return lost.push(Lost {
+                value: None,
+                ..self.lost(&self.path, "", Why::Excludes)
+            });
         };
         if !glob::is_pattern(&self.path) {
             match key::resolved(&self.path, |path| live.is_directory(path)) {

@@ -109,7 +109,12 @@ impl Keys {
         };
         for (name, kept) in order {
             match &kept.value {
-                None => {}
+                None => out.lost.push(Lost {
+                    origin: kept.origin.clone(),
+                    path: key::path(name),
+                    value: None,
+                    why: Why::Excludes,
+                }),
                 Some(value) if glob::is_pattern(name) => {
                     out.pattern(&self.by_key, name, value, kept);
                 }
