@@ -25,6 +25,7 @@ pub(crate) struct Cli {
 enum Verb {
     // In the order of use: the machine, a study, then the model itself.
     Inspect(cmd::inspect::Args),
+    Lint(cmd::lint::Args),
     Ksm(cmd::ksm::Args),
     Studies(cmd::studies::Args),
     Predict(cmd::predict::Args),
@@ -63,6 +64,7 @@ fn verb(words: impl Iterator<Item = String>) -> String {
 pub(crate) fn run(cli: Cli) -> anyhow::Result<ExitCode> {
     match cli.verb {
         Verb::Inspect(args) => cmd::inspect::run(args),
+        Verb::Lint(args) => cmd::lint::run(args),
         Verb::Ksm(args) => cmd::ksm::run(args),
         Verb::Studies(args) => cmd::studies::run(args),
         Verb::Predict(args) => cmd::predict::run(args),

@@ -9,6 +9,7 @@ mod columns;
 mod docs;
 mod exit;
 mod glance;
+mod lint;
 mod progress;
 mod results;
 mod table;

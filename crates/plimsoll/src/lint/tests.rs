@@ -1,0 +1,1 @@
+//! The table, the pages and the fixtures belong together.
