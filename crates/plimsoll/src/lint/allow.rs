@@ -26,7 +26,9 @@ pub(crate) struct Allowance {
 /// Every allowance of the texts.
 pub(super) fn of(scope: &Scope<'_>) -> Vec<Allowance> {
     let texts = scope.texts.iter().enumerate();
-    texts.flat_map(|(index, text)| in_text(index, text)).collect()
+    texts
+        .flat_map(|(index, text)| in_text(index, text))
+        .collect()
 }
 
 /// Whether what a rule says is allowed; the allowance then counts as used.
@@ -89,7 +91,9 @@ fn in_text(index: usize, text: &Text) -> Vec<Allowance> {
     let head = head.filter(|&at| lines[at].is_empty()).unwrap_or(0);
     let allowed = lines.iter().enumerate().flat_map(|(at, line)| {
         let (names, reason) = allowed(line).unwrap_or_default();
-        let behind = lines[at + 1..].iter().position(|line| !line.is_empty() && !is_comment(line));
+        let behind = lines[at + 1..]
+            .iter()
+            .position(|line| !line.is_empty() && !is_comment(line));
         names.into_iter().map(move |name| Allowance {
             text: index,
             line: at + 1,
@@ -108,7 +112,9 @@ fn is_comment(line: &str) -> bool {
 
 /// The names and the reason of a comment that allows.
 fn allowed(line: &str) -> Option<(Vec<&str>, &str)> {
-    let comment = line.strip_prefix(['#', ';'])?.trim_start_matches(['#', ';']);
+    let comment = line
+        .strip_prefix(['#', ';'])?
+        .trim_start_matches(['#', ';']);
     let rest = comment.trim().strip_prefix("plimsoll:")?.trim_start();
     let (names, reason) = rest.strip_prefix("allow(")?.split_once(')')?;
     Some((names.split(',').map(str::trim).collect(), reason.trim()))

@@ -1,5 +1,7 @@
 //! A change of a text that is certain to be right.
 
+use super::read::Form;
+
 /// What becomes of a line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Fix {
@@ -25,6 +27,15 @@ impl Fix {
         }
     }
 
+    /// Whether a line of such a text is a setting of its own.
+    pub(crate) fn fits(&self, form: Form) -> bool {
+        match form {
+            Form::Sysctl | Form::Tmpfiles => true,
+            Form::Yaml => self.with().is_some(),
+            Form::Udev | Form::Tuned | Form::Live => false,
+        }
+    }
+
     /// What stands there then; `None` where the line goes.
     pub(crate) fn with(&self) -> Option<&str> {
         match self {
@@ -42,7 +53,10 @@ pub(crate) fn fixed(text: &str, fixes: &[&Fix]) -> String {
         match fix.map(|fix| fix.with()) {
             None => line.to_owned(),
             Some(None) => String::new(),
-            Some(Some(with)) => format!("{with}{}", &line[line.trim_end_matches(['\r', '\n']).len()..]),
+            Some(Some(with)) => format!(
+                "{with}{}",
+                &line[line.trim_end_matches(['\r', '\n']).len()..]
+            ),
         }
     };
     lines.map(line).collect()

@@ -63,22 +63,74 @@ const fn gone(name: &'static str, since: (u32, u32), why: &'static str) -> Gone 
 
 /// Keys that were, and what became of them.
 pub(crate) const GONE: &[Gone] = &[
-    gone("vm.bdflush", (2, 6), "2.4 set its flush daemon with it; the dirty limits came in its place"),
+    gone(
+        "vm.bdflush",
+        (2, 6),
+        "2.4 set its flush daemon with it; the dirty limits came in its place",
+    ),
     gone("vm.buffermem", (2, 6), "a limit of buffers in 2.2"),
-    gone("vm.freepages", (2, 6), "the free-page marks of 2.2; vm.min_free_kbytes sets them now"),
+    gone(
+        "vm.freepages",
+        (2, 6),
+        "the free-page marks of 2.2; vm.min_free_kbytes sets them now",
+    ),
     gone("vm.inactive_clean_percent", (2, 6), "a vendor's 2.4"),
-    gone("vm.kswapd", (2, 6), "how much kswapd of 2.4 freed at a time"),
-    gone("vm.max-readahead", (2, 6), "read-ahead is set for each device: /sys/block/DEVICE/queue/read_ahead_kb"),
-    gone("vm.min-readahead", (2, 6), "read-ahead is set for each device: /sys/block/DEVICE/queue/read_ahead_kb"),
-    gone("vm.pagecache", (2, 6), "a limit of the page cache in 2.2 and a vendor's 2.4"),
-    gone("vm.pagetable_cache", (2, 6), "page tables kept for each CPU in 2.4"),
-    gone("vm.lower_zone_protection", (2, 6), "vm.lowmem_reserve_ratio came in its place"),
-    gone("vm.nr_pdflush_threads", (2, 6), "pdflush went in 2.6.32, each device has a flusher of its own; the file refuses to be written"),
+    gone(
+        "vm.kswapd",
+        (2, 6),
+        "how much kswapd of 2.4 freed at a time",
+    ),
+    gone(
+        "vm.max-readahead",
+        (2, 6),
+        "read-ahead is set for each device: /sys/block/DEVICE/queue/read_ahead_kb",
+    ),
+    gone(
+        "vm.min-readahead",
+        (2, 6),
+        "read-ahead is set for each device: /sys/block/DEVICE/queue/read_ahead_kb",
+    ),
+    gone(
+        "vm.pagecache",
+        (2, 6),
+        "a limit of the page cache in 2.2 and a vendor's 2.4",
+    ),
+    gone(
+        "vm.pagetable_cache",
+        (2, 6),
+        "page tables kept for each CPU in 2.4",
+    ),
+    gone(
+        "vm.lower_zone_protection",
+        (2, 6),
+        "vm.lowmem_reserve_ratio came in its place",
+    ),
+    gone(
+        "vm.nr_pdflush_threads",
+        (2, 6),
+        "pdflush went in 2.6.32: each device has a flusher of its own",
+    ),
     gone("vm.swap_token_timeout", (3, 5), "swap tokens went"),
-    gone("vm.scan_unevictable_pages", (3, 18), "it did nothing long before"),
-    gone("vm.hugepages_treat_as_movable", (4, 16), "huge pages that can be migrated go to Movable zones by themselves"),
-    gone("vm.block_dump", (5, 13), "tracepoints of the block layer came in its place"),
-    gone("vm.percpu_pagelist_fraction", (5, 14), "vm.percpu_pagelist_high_fraction came in its place, which also bounds what is freed at a time"),
+    gone(
+        "vm.scan_unevictable_pages",
+        (3, 18),
+        "it did nothing long before",
+    ),
+    gone(
+        "vm.hugepages_treat_as_movable",
+        (4, 16),
+        "huge pages that can be migrated go to Movable zones by themselves",
+    ),
+    gone(
+        "vm.block_dump",
+        (5, 13),
+        "tracepoints of the block layer came in its place",
+    ),
+    gone(
+        "vm.percpu_pagelist_fraction",
+        (5, 14),
+        "vm.percpu_pagelist_high_fraction came in its place",
+    ),
 ];
 
 /// Files of `/sys/kernel/mm` and of modules that are gone, as [`GONE`].
@@ -116,14 +168,20 @@ mod tests {
             assert!(!is_alive(gone.name), "{}", gone.name);
         }
         for name in ALIVE {
-            assert!(catalogue::find(name).is_none(), "{name} is in the catalogue");
+            assert!(
+                catalogue::find(name).is_none(),
+                "{name} is in the catalogue"
+            );
         }
     }
 
     #[test]
     fn a_slip_of_the_pen_is_near_a_key_and_another_vendors_key_is_not() {
         assert_eq!(meant("vm.swapiness"), Some(("vm.swappiness", 1)));
-        assert_eq!(meant("vm.dirty_backgroud_ratio"), Some(("vm.dirty_background_ratio", 1)));
+        assert_eq!(
+            meant("vm.dirty_backgroud_ratio"),
+            Some(("vm.dirty_background_ratio", 1))
+        );
         assert_eq!(meant("vm.max_map_counts"), Some(("vm.max_map_count", 1)));
         assert_eq!(meant("vm.teapot"), None);
     }

@@ -189,7 +189,8 @@ impl Machine {
         let needs = Missing("a device's measured bandwidth: /sys/kernel/debug/bdi");
         let devices = self.known(needs.0)?.writeback.iter();
         let measured = devices.filter(|(_, stats)| stats.is_measured());
-        let speeds = measured.filter_map(|(name, stats)| Some((name.as_str(), stats.bandwidth?.bytes())));
+        let speeds =
+            measured.filter_map(|(name, stats)| Some((name.as_str(), stats.bandwidth?.bytes())));
         speeds.min_by_key(|&(_, speed)| speed).ok_or(needs)
     }
 }

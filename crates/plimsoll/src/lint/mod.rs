@@ -16,9 +16,9 @@ mod rules;
 pub(crate) mod scope;
 pub(crate) mod setting;
 pub(crate) mod table;
-pub(crate) mod tree;
 #[cfg(test)]
 mod tests;
+pub(crate) mod tree;
 
 pub(crate) use report::{Choice, Report};
 pub(crate) use rule::Severity;

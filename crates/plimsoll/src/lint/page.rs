@@ -7,6 +7,7 @@
 use super::rule::Rule;
 
 /// The sections that every page has, in order.
+#[cfg(test)]
 pub(crate) const SECTIONS: [&str; 5] = ["What", "Why", "Instead", "Kernels", "Source"];
 
 impl Rule {
@@ -27,7 +28,12 @@ impl Rule {
 
     /// The first paragraph of a section, in one line.
     pub(crate) fn first_of(&self, heading: &str) -> String {
-        joined(self.section(heading).split("\n\n").next().unwrap_or_default())
+        joined(
+            self.section(heading)
+                .split("\n\n")
+                .next()
+                .unwrap_or_default(),
+        )
     }
 }
 

@@ -2,6 +2,7 @@
 
 use super::allow::{self, Allowance};
 use super::fix::Fix;
+use super::read::Form;
 use super::rule::{At, Check, Missing, Rule, Said, Severity};
 use super::scope::Scope;
 use super::setting::Setting;
@@ -24,6 +25,8 @@ pub(crate) struct Finding {
     pub(crate) path: String,
     /// The line, from 1; 0 for the text as a whole.
     pub(crate) line: usize,
+    /// What stands there; empty for the text as a whole.
+    pub(crate) source: String,
     /// What is the case, with its numbers.
     pub(crate) what: String,
     /// A change that is certain to be right.
@@ -53,6 +56,8 @@ pub(crate) struct Report {
     pub(crate) texts: usize,
     /// Settings that they hold.
     pub(crate) settings: usize,
+    /// What could not be read, one line each.
+    pub(crate) problems: Vec<String>,
 }
 
 impl Choice {
@@ -69,11 +74,16 @@ impl Report {
         let mut report = Self::default();
         for scope in scopes {
             let mut of_scope = asked(scope, choice);
-            of_scope.sort_by_key(|(rule, at)| {
-                (at.text, at.line, std::cmp::Reverse(rule.severity))
-            });
+            of_scope.sort_by_key(|(rule, at)| (at.text, at.line, std::cmp::Reverse(rule.severity)));
             report.texts += scope.texts.len();
             report.settings += scope.settings.len();
+            report.problems.extend(scope.breaks_off.iter().map(|line| {
+                let path = &scope.texts[line.text].path;
+                format!(
+                    "{path}:{}: not read from here on: {}",
+                    line.number, line.what
+                )
+            }));
             for (rule, at) in of_scope {
                 report.add(scope, rule, at);
             }
@@ -82,14 +92,21 @@ impl Report {
     }
 
     fn add(&mut self, scope: &Scope<'_>, rule: &'static Rule, at: At) {
-        let (path, line) = (scope.texts[at.text].path.clone(), at.line);
+        let text = &scope.texts[at.text];
+        let (path, line) = (text.path.clone(), at.line);
+        let number = match text.form {
+            Form::Live => Some(0),
+            _ => line.checked_sub(1),
+        };
+        let source = number.and_then(|number| text.text.lines().nth(number));
         match at.said {
             Ok(Said { what, fix }) => self.findings.push(Finding {
                 rule,
                 path,
                 line,
+                source: source.unwrap_or_default().trim().to_owned(),
                 what,
-                fix,
+                fix: fix.filter(|fix| fix.fits(text.form)),
             }),
             Err(Missing(needs)) => self.unknown.push(Unknown {
                 rule,
@@ -133,11 +150,15 @@ fn said(rule: &'static Rule, scope: &Scope<'_>) -> Vec<At> {
         Check::Standing(names, check) => {
             let standing = scope.settings.iter().filter(|setting| setting.stands);
             let asked = standing.filter(|setting| names.contains(&setting.name.as_str()));
-            asked.filter_map(|setting| at(setting, check(setting, scope))).collect()
+            asked
+                .filter_map(|setting| at(setting, check(setting, scope)))
+                .collect()
         }
         Check::Each(check) => {
             let settings = scope.settings.iter();
-            settings.filter_map(|setting| at(setting, check(setting, scope))).collect()
+            settings
+                .filter_map(|setting| at(setting, check(setting, scope)))
+                .collect()
         }
         Check::Whole(check) => check(scope),
         Check::Allowances => Vec::new(),

@@ -49,6 +49,8 @@ pub(crate) struct Scope<'a> {
     pub(crate) settings: Vec<Setting>,
     /// Lines that are no setting and no comment.
     pub(crate) strays: Vec<Line>,
+    /// Lines from which on a text could not be read.
+    pub(crate) breaks_off: Vec<Line>,
     /// How much of the machine's configuration the texts are.
     pub(crate) extent: Extent,
     /// The machine.
@@ -65,6 +67,7 @@ impl<'a> Scope<'a> {
             texts: Vec::new(),
             settings: Vec::new(),
             strays: Vec::new(),
+            breaks_off: Vec::new(),
             extent,
             machine,
             beside: None,
@@ -124,7 +127,12 @@ impl<'a> Scope<'a> {
 
     /// The same, or the value that the kernel has now where no text sets one.
     pub(crate) fn set(&self, name: &str) -> Option<&Setting> {
-        let live = || self.settings.iter().rev().find(|setting| setting.name == name && setting.stands);
+        let live = || {
+            self.settings
+                .iter()
+                .rev()
+                .find(|setting| setting.name == name && setting.stands)
+        };
         self.standing(name).or_else(live)
     }
 
@@ -181,6 +189,7 @@ impl<'a> Scope<'a> {
         let read = read::read(text.form, &text.text, index);
         self.settings.extend(read.settings);
         self.strays.extend(read.strays);
+        self.breaks_off.extend(read.breaks_off);
         self.texts.push(text);
     }
 
@@ -198,6 +207,8 @@ impl<'a> Scope<'a> {
             let changes_nothing = setting.value == "0"
                 && before.is_some_and(|before| self.settings[before].name != setting.name);
             match setting.by {
+                // Which of a list or of several documents is taken is not known.
+                Writer::Yaml => {}
                 // A ratio is 0 already where bytes rule, and the other way round.
                 _ if changes_nothing => {}
                 Writer::Tmpfiles if before.is_some() => {}
@@ -206,6 +217,9 @@ impl<'a> Scope<'a> {
         }
         for at in standing.into_values() {
             self.settings[at].stands = true;
+        }
+        for setting in &mut self.settings {
+            setting.stands |= setting.by == Writer::Yaml && setting.is_taken();
         }
     }
 }

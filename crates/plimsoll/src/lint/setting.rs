@@ -54,9 +54,9 @@ impl Setting {
         let of_proc = named.tunable.path.starts_with("proc/sys/");
         match named.tunable.values {
             // sysctl reads the first word, in any of three notations.
-            Values::Integer { min, max } if of_proc => {
-                self.number().is_some_and(|number| (min..=max).contains(&number))
-            }
+            Values::Integer { min, max } if of_proc => self
+                .number()
+                .is_some_and(|number| (min..=max).contains(&number)),
             values => values.contain(&self.value),
         }
     }

@@ -88,9 +88,10 @@ pub(crate) fn is_machine(tree: &Tree) -> bool {
 /// The loader of sysctl.d at boot.
 fn loader(tree: &Tree, known: Known) -> Loader {
     let has = |path: &&str| tree.find(path) != Found::Nothing;
-    let alpine = matches!(tree.find("etc/os-release"), Found::File { text, .. } if text.contains("ID=alpine"));
+    let release = tree.find("etc/os-release");
+    let alpine = matches!(release, Found::File { text, .. } if text.contains("ID=alpine"));
     match known {
-        _ if SYSTEMD.iter().any(|path| has(&path)) => Loader::Systemd,
+        _ if SYSTEMD.iter().any(has) => Loader::Systemd,
         _ if alpine => Loader::Busybox,
         // Without links it is not known whether sysctl.conf is read; its settings matter if so.
         Known::Texts | Known::Everything => Loader::Procps,
@@ -125,8 +126,23 @@ fn sysctl(tree: &Tree, known: Known) -> Vec<Text> {
 fn is_copy(path: &str) -> bool {
     let name = path.rsplit('/').next().unwrap_or(path);
     let ends = [
-        "~", ".bak", ".orig", ".old", ".dpkg-old", ".dpkg-dist", ".dpkg-new", ".dpkg-bak", ".ucf-dist",
-        ".rpmnew", ".rpmsave", ".rpmorig", ".pacnew", ".pacsave", ".swp", ".plimsoll-old", ".disabled",
+        "~",
+        ".bak",
+        ".orig",
+        ".old",
+        ".dpkg-old",
+        ".dpkg-dist",
+        ".dpkg-new",
+        ".dpkg-bak",
+        ".ucf-dist",
+        ".rpmnew",
+        ".rpmsave",
+        ".rpmorig",
+        ".pacnew",
+        ".pacsave",
+        ".swp",
+        ".plimsoll-old",
+        ".disabled",
     ];
     let is_text = name.to_ascii_uppercase().starts_with("README");
     is_text || ends.iter().any(|end| name.ends_with(end))
@@ -145,7 +161,9 @@ fn named(tree: &Tree, directory: &str, suffix: &str, form: Form) -> Vec<Text> {
             }
         }
     }
-    let texts = chosen.into_values().filter_map(|path| read(tree, &path, form));
+    let texts = chosen
+        .into_values()
+        .filter_map(|path| read(tree, &path, form));
     texts.collect()
 }
 
@@ -177,11 +195,19 @@ fn profile(tree: &Tree, name: &str, texts: &mut Vec<Text>, seen: &mut BTreeSet<S
     if !seen.insert(name.to_owned()) {
         return;
     }
-    let folders = ["etc/tuned/profiles", "etc/tuned", "usr/lib/tuned/profiles", "usr/lib/tuned"];
+    let folders = [
+        "etc/tuned/profiles",
+        "etc/tuned",
+        "usr/lib/tuned/profiles",
+        "usr/lib/tuned",
+    ];
     let paths = folders.map(|folder| format!("{folder}/{name}/tuned.conf"));
     let found = paths.iter().find_map(|path| read(tree, path, Form::Tuned));
     let Some(found) = found else { return };
-    let included = found.text.lines().filter_map(|line| line.trim().strip_prefix("include"));
+    let included = found
+        .text
+        .lines()
+        .filter_map(|line| line.trim().strip_prefix("include"));
     let included = included.filter_map(|rest| rest.trim().strip_prefix('='));
     let included: Vec<String> = included
         .flat_map(|names| names.split(','))

@@ -19,7 +19,7 @@ pub(super) fn text(report: &Report, targets: &Targets, canvas: Canvas) -> String
     if !report.unknown.is_empty() {
         page.paragraph(0, &unknown(report));
     }
-    for problem in &targets.problems {
+    for problem in targets.problems.iter().chain(&report.problems) {
         page.paragraph(0, problem);
     }
     page.into_text()
@@ -36,8 +36,20 @@ fn write(finding: &Finding, page: &mut Page) {
         Severity::Error => page.line(format!("  {}", bad(head))),
         Severity::Warning | Severity::Note => page.line(format!("  {head}")),
     }
+    if !finding.source.is_empty() {
+        page.line(format!("    {}", cut(&finding.source)));
+    }
     page.paragraph(4, &finding.what);
     page.item(4, "Instead: ", &rule.first_of("Instead"));
+}
+
+/// A line of a text, as much of it as is worth showing.
+fn cut(line: &str) -> String {
+    let mut cut: String = line.chars().take(70).collect();
+    if cut.len() < line.len() {
+        cut.push_str("...");
+    }
+    cut
 }
 
 /// How much was looked at, and how much was found.
@@ -63,11 +75,19 @@ fn unknown(report: &Report) -> String {
     needs.sort_unstable();
     needs.dedup();
     let count = report.unknown.len();
-    let asked = if count == 1 { "1 question" } else { "questions" };
-    let count = if count == 1 { String::new() } else { format!("{count} ") };
+    let asked = if count == 1 {
+        "1 question"
+    } else {
+        "questions"
+    };
+    let count = if count == 1 {
+        String::new()
+    } else {
+        format!("{count} ")
+    };
     format!(
-        "Unknown: {count}{asked} could not be answered for want of {}. --of this, or --of EVIDENCE, \
-         tells them; --json lists them.",
+        "Unknown: {count}{asked} could not be answered for want of {}. --of this, or --of \
+         EVIDENCE, tells them; --json lists them.",
         needs.join(", ")
     )
 }

@@ -21,7 +21,7 @@ struct Document<'a> {
     files: usize,
     settings: usize,
     findings: Vec<Entry<'a>>,
-    problems: &'a [String],
+    problems: Vec<&'a str>,
 }
 
 /// A finding, or a question that could not be answered.
@@ -56,6 +56,7 @@ struct Change<'a> {
 /// One document in a line.
 pub(super) fn text(report: &Report, targets: &Targets) -> anyhow::Result<String> {
     let found = report.findings.iter().map(found);
+    let problems = targets.problems.iter().chain(&report.problems);
     let document = Document {
         schema: "plimsoll-lint",
         version: VERSION,
@@ -63,7 +64,7 @@ pub(super) fn text(report: &Report, targets: &Targets) -> anyhow::Result<String>
         files: report.texts,
         settings: report.settings,
         findings: found.chain(report.unknown.iter().map(unknown)).collect(),
-        problems: &targets.problems,
+        problems: problems.map(String::as_str).collect(),
     };
     let text = serde_json::to_string(&document).context("cannot write JSON")?;
     Ok(text + "\n")

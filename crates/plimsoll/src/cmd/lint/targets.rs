@@ -12,11 +12,11 @@ use mm::evidence::path::is_configuration;
 use mm::snapshot::Snapshot;
 
 use super::super::inspect::evidence;
+use crate::lint::Scope;
 use crate::lint::machine::Machine;
 use crate::lint::read::{self, Form};
 use crate::lint::scope::{Extent, Text};
 use crate::lint::tree::{self, Known, PLACES};
-use crate::lint::Scope;
 
 /// The longest file that is read.
 const LONGEST: u64 = 16 << 20;
@@ -87,6 +87,13 @@ impl Targets {
         self.targets.iter().map(Target::scope).collect()
     }
 
+    /// The files that were read.
+    pub(super) fn paths(&self) -> impl Iterator<Item = PathBuf> {
+        let scopes = self.scopes().into_iter();
+        let texts = scopes.flat_map(|scope| scope.texts);
+        texts.map(|text| PathBuf::from(text.path))
+    }
+
     /// Of which machine the numbers are, as a sentence behind another.
     pub(super) fn machine_name(&self) -> String {
         match self.machine.as_deref() {
@@ -143,7 +150,9 @@ impl Targets {
         let tree = host::configuration::read_places(&Root::new(path), &places);
         if tree::is_machine(&tree) {
             let has_kernel_files = path.join("proc").is_dir() || path.join("sys").is_dir();
-            let own = has_kernel_files.then(|| lab::evidence::read(path).ok()).flatten();
+            let own = has_kernel_files
+                .then(|| lab::evidence::read(path).ok())
+                .flatten();
             let frame = own.and_then(|found| found.frames.into_iter().next_back());
             let machine = match frame {
                 Some(frame) => std::rc::Rc::new(Machine::of(Snapshot::parse(&frame))),
@@ -151,15 +160,17 @@ impl Targets {
             };
             let prefix = format!("{}/", path.display());
             let known = Known::Everything;
-            self.push(What::Tree { tree, known, prefix }, &machine);
+            self.push(
+                What::Tree {
+                    tree,
+                    known,
+                    prefix,
+                },
+                &machine,
+            );
             return Ok(());
         }
-        let before = self.targets.len();
-        self.walk(path, machine)?;
-        if self.targets.len() == before {
-            bail!("no settings are here: known are sysctl.d, tmpfiles.d, udev rules, profiles of TuneD and YAML");
-        }
-        Ok(())
+        self.walk(path, machine)
     }
 
     /// Every file below a folder that holds settings; those of one sysctl.d act together.
@@ -173,10 +184,14 @@ impl Targets {
             for entry in entries {
                 looked += 1;
                 if looked > MOST {
-                    self.problems.push(format!("more than {MOST} files: the rest was not looked at"));
+                    self.problems.push(format!(
+                        "more than {MOST} files: the rest was not looked at"
+                    ));
                     return Ok(());
                 }
-                let Ok(kind) = entry.file_type() else { continue };
+                let Ok(kind) = entry.file_type() else {
+                    continue;
+                };
                 let hidden = entry.file_name().to_string_lossy().starts_with(".git");
                 match kind.is_dir() {
                     true if hidden => {}
@@ -232,7 +247,10 @@ impl Targets {
         let capture = evidence::one(path)?;
         let frame = frame(&capture, at)?;
         let machine = std::rc::Rc::new(Machine::of(Snapshot::parse(frame)));
-        let texts = frame.files.iter().filter(|(path, _)| is_configuration(path));
+        let texts = frame
+            .files
+            .iter()
+            .filter(|(path, _)| is_configuration(path));
         let texts = texts.map(|(path, text)| (path.clone(), Entry::File(text.clone())));
         let what = What::Tree {
             tree: texts.collect(),
@@ -261,7 +279,9 @@ impl Target {
 /// How a file is read. What `sysctl -a` prints is evidence.
 fn form(path: &Path, text: &str) -> Option<Form> {
     let form = read::form(&path.to_string_lossy(), text)?;
-    let is_output = text.lines().any(|line| line.starts_with("kernel.osrelease"));
+    let is_output = text
+        .lines()
+        .any(|line| line.starts_with("kernel.osrelease"));
     Some(form).filter(|_| !is_output)
 }
 

@@ -47,6 +47,8 @@ pub(crate) struct Read {
     pub(crate) settings: Vec<Setting>,
     /// Lines that are no setting and no comment.
     pub(crate) strays: Vec<Line>,
+    /// The line from which on it could not be read, and why.
+    pub(crate) breaks_off: Option<Line>,
 }
 
 /// Reads a text; `index` is its number in the scope.

@@ -39,6 +39,11 @@ pub(super) fn is_setting(line: &str) -> bool {
     let Some(Says::Sets { key, .. }) = said.next().map(|line| line.says) else {
         return false;
     };
+    is_key(key)
+}
+
+/// Whether a text is a key of sysctl.
+pub(super) fn is_key(key: &str) -> bool {
     let plain = |c: char| c.is_ascii_alphanumeric() || "._-/*".contains(c);
     let root = key.split(['.', '/']).next().unwrap_or_default();
     key.chars().all(plain) && ROOTS.contains(&root) && key.len() > root.len() + 1
@@ -57,8 +62,15 @@ mod tests {
             .iter()
             .map(|s| (s.name.as_str(), s.value.as_str(), s.line, s.text))
             .collect();
-        assert_eq!(settings, [("vm.swappiness", "10", 3, 3), ("vm.x", "", 7, 3)]);
-        let strays: Vec<_> = read.strays.iter().map(|s| (s.number, s.what.as_str())).collect();
+        assert_eq!(
+            settings,
+            [("vm.swappiness", "10", 3, 3), ("vm.x", "", 7, 3)]
+        );
+        let strays: Vec<_> = read
+            .strays
+            .iter()
+            .map(|s| (s.number, s.what.as_str()))
+            .collect();
         assert_eq!(strays, [(6, "vm.dirty_ratio 5")]);
     }
 

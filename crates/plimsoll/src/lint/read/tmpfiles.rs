@@ -20,7 +20,7 @@ pub(super) fn read(text: &str, index: usize) -> Read {
     });
     Read {
         settings: settings.collect(),
-        strays: Vec::new(),
+        ..Read::default()
     }
 }
 

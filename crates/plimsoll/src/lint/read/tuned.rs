@@ -10,11 +10,16 @@ pub(super) fn read(text: &str, index: usize) -> Read {
     let mut section = "";
     for (line, number) in text.lines().zip(1..) {
         let line = line.trim();
-        if let Some(head) = line.strip_prefix('[').and_then(|line| line.strip_suffix(']')) {
+        if let Some(head) = line
+            .strip_prefix('[')
+            .and_then(|line| line.strip_suffix(']'))
+        {
             section = head.trim();
             continue;
         }
-        let Some((key, value)) = line.split_once('=').filter(|_| !line.starts_with(['#', ';']))
+        let Some((key, value)) = line
+            .split_once('=')
+            .filter(|_| !line.starts_with(['#', ';']))
         else {
             continue;
         };
@@ -61,7 +66,9 @@ fn named(section: &str, key: &str) -> Option<String> {
 /// quotes.
 fn plain(value: &str) -> &str {
     let value = value.trim_start_matches(['>', '<', '=']).trim();
-    let unquoted = value.strip_prefix('"').and_then(|value| value.strip_suffix('"'));
+    let unquoted = value
+        .strip_prefix('"')
+        .and_then(|value| value.strip_suffix('"'));
     unquoted.unwrap_or(value)
 }
 

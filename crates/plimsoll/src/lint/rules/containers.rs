@@ -19,6 +19,10 @@ pub(in crate::lint) fn vm_key(setting: &Setting, _: &Scope<'_>) -> Answer {
         _ => return Ok(None),
     };
     Ok(Some(
-        format!("{} is in no namespace, the whole machine has one: {who}", setting.name).into(),
+        format!(
+            "{} is in no namespace, the whole machine has one: {who}",
+            setting.name
+        )
+        .into(),
     ))
 }

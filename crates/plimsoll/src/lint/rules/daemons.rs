@@ -50,7 +50,11 @@ pub(in crate::lint) fn ksmtuned(setting: &Setting, scope: &Scope<'_>) -> Answer 
     let needs = Missing("whether ksmtuned is installed");
     let beside = scope.beside.as_ref().ok_or(needs)?;
     let there = beside.iter().any(|path| path == KSMTUNED);
-    Ok(there.then(|| "ksmtuned is here and writes it every minute".to_owned().into()))
+    Ok(there.then(|| {
+        "ksmtuned is here and writes it every minute"
+            .to_owned()
+            .into()
+    }))
 }
 
 /// The program.

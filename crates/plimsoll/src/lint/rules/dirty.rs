@@ -34,12 +34,19 @@ pub(in crate::lint) fn pair(scope: &Scope<'_>) -> Vec<At> {
         let winner = *set.iter().rev().find(|setting| setting.stands)?;
         let loses = |setting: &&&Setting| {
             let other = setting.name != winner.name && setting.by == winner.by;
+            let other = other && beside(setting) == beside(winner);
             other && (setting.text == winner.text || is_admins(scope, setting))
         };
         let loser = *set.iter().rev().find(loses)?;
         Some(lost(scope, loser, winner, set.len() == 2))
     });
     losers.collect()
+}
+
+/// The mapping or list of YAML that a setting stands in.
+fn beside(setting: &Setting) -> Option<&str> {
+    let within = setting.key.rsplit_once('/').map(|(within, _)| within);
+    within.filter(|_| setting.by == Writer::Yaml)
 }
 
 fn is_admins(scope: &Scope<'_>, setting: &Setting) -> bool {
@@ -119,7 +126,8 @@ pub(in crate::lint) fn background_tiny(setting: &Setting, _: &Scope<'_>) -> Answ
 /// No page may be dirty.
 pub(in crate::lint) fn ratio_zero(setting: &Setting, _: &Scope<'_>) -> Answer {
     when(setting.number() == Some(0), || {
-        "no page may be dirty: every task that writes a file waits for the disk each time".to_owned()
+        "no page may be dirty: every task that writes a file waits for the disk each time"
+            .to_owned()
     })
 }
 
@@ -210,7 +218,9 @@ fn shown(amount: Amount) -> String {
 /// All that may be dirty takes longer to write than data is meant to stay dirty.
 pub(in crate::lint) fn flush_too_long(setting: &Setting, scope: &Scope<'_>) -> Answer {
     let number = setting.number().filter(|&number| number > 0);
-    let Some(number) = number else { return Ok(None) };
+    let Some(number) = number else {
+        return Ok(None);
+    };
     let limit = match setting.name.as_str() {
         "vm.dirty_ratio" => threshold(scope, Amount::Ratio(number))?,
         _ => Bytes(number),
@@ -219,7 +229,10 @@ pub(in crate::lint) fn flush_too_long(setting: &Setting, scope: &Scope<'_>) -> A
     let time = u128::from(limit.0) * 1_000_000_000 / u128::from(speed.0.max(1));
     let time = Nanos(u64::try_from(time).unwrap_or(u64::MAX));
     when(time > LONGEST_FLUSH, || {
-        format!("{limit} may be dirty; device {device} writes {speed} in a second and takes {time} for it")
+        format!(
+            "{limit} may be dirty; device {device} writes {speed} in a second and takes {time} for \
+             it"
+        )
     })
 }
 
@@ -251,13 +264,17 @@ pub(in crate::lint) fn expire_long(setting: &Setting, _: &Scope<'_>) -> Answer {
 pub(in crate::lint) fn centisecs_unit(setting: &Setting, _: &Scope<'_>) -> Answer {
     let number = setting.number().unwrap_or(0);
     when((1..100).contains(&number), || {
-        format!("{number} is {} s: the unit is a hundredth of a second", number as f64 / 100.0)
+        format!(
+            "{number} is {} s: the unit is a hundredth of a second",
+            number as f64 / 100.0
+        )
     })
 }
 
 /// A device's part of the limit is not looked at while the machine is far below its own.
 pub(in crate::lint) fn max_ratio_late(setting: &Setting, scope: &Scope<'_>) -> Answer {
-    let device = catalogue::named(&setting.name).filter(|named| named.tunable.kernel_name() == "max_ratio");
+    let device =
+        catalogue::named(&setting.name).filter(|named| named.tunable.kernel_name() == "max_ratio");
     let bounded = setting.number().is_some_and(|ratio| ratio < 100);
     let Some(device) = device.and_then(|named| named.device()).filter(|_| bounded) else {
         return Ok(None);
@@ -265,7 +282,8 @@ pub(in crate::lint) fn max_ratio_late(setting: &Setting, scope: &Scope<'_>) -> A
     let strict = format!("bdi.{device}.strict_limit");
     let is_strict = |other: &Setting| other.name == strict && other.number() == Some(1);
     let live = scope.machine.snapshot().and_then(|it| it.bdi.get(device));
-    let strict = scope.settings.iter().any(is_strict) || live.is_some_and(|it| it.is_strict == Some(true));
+    let strict =
+        scope.settings.iter().any(is_strict) || live.is_some_and(|it| it.is_strict == Some(true));
     when(!strict, || {
         format!(
             "max_ratio of {device} is heeded only once the dirty pages of the whole machine pass \

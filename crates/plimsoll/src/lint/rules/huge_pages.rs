@@ -70,7 +70,8 @@ pub(in crate::lint) fn always_fork(setting: &Setting, scope: &Scope<'_>) -> Answ
     let beside = scope.beside.as_ref().ok_or(needs)?;
     let there = |(path, _): &&(&str, &str)| beside.iter().any(|known| known == path);
     let found = FORKERS.iter().find(there).map(|(_, program)| {
-        format!("{program} is here: after each fork a write to any page of its data copies a whole huge page").into()
+        let what = "after each fork a write to any page of its data copies a whole huge page";
+        format!("{program} is here: {what}").into()
     });
     Ok(found)
 }

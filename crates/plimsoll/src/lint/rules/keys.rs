@@ -24,7 +24,10 @@ pub(in crate::lint) fn gone(setting: &Setting, scope: &Scope<'_>) -> Answer {
     if gone.since > OLDEST && !scope.machine.release()?.is_since(major, minor) {
         return Ok(None);
     }
-    let said = Said::from(format!("no kernel since {major}.{minor} has it: {}", gone.why));
+    let said = Said::from(format!(
+        "no kernel since {major}.{minor} has it: {}",
+        gone.why
+    ));
     Ok(Some(match gone.renamed {
         Some(name) => renamed(said, setting, scope, name),
         None => said.fixed(Fix::Remove { line: setting.line }),
@@ -58,8 +61,9 @@ pub(in crate::lint) fn misspelt(setting: &Setting, scope: &Scope<'_>) -> Answer 
     }
     let found = known::meant(&setting.name).map(|(name, edits)| {
         let said = Said::from(format!("no kernel has {}; {name} is meant?", setting.name));
+        let sets = |other: &Setting| other.text == setting.text && other.name == name;
         match edits {
-            1 => renamed(said, setting, scope, name),
+            1 if !scope.settings.iter().any(sets) => renamed(said, setting, scope, name),
             _ => said,
         }
     });
@@ -91,11 +95,16 @@ pub(in crate::lint) fn too_new(setting: &Setting, scope: &Scope<'_>) -> Answer {
     if !release.is_before(major, minor) {
         return Ok(None);
     }
-    let text = snapshot.and_then(|it| it.release.as_deref()).unwrap_or_default();
+    let text = snapshot
+        .and_then(|it| it.release.as_deref())
+        .unwrap_or_default();
     if takes_newer(text) && !snapshot.is_some_and(|it| it.is_live) {
         return Err(Missing("whether this vendor's kernel has it"));
     }
-    let what = format!("{} came in {major}.{minor}; this is Linux {release}", setting.name);
+    let what = format!(
+        "{} came in {major}.{minor}; this is Linux {release}",
+        setting.name
+    );
     Ok(Some(what.into()))
 }
 
@@ -118,7 +127,8 @@ pub(in crate::lint) fn of_patch(setting: &Setting, scope: &Scope<'_>) -> Answer 
         .machine
         .snapshot()
         .is_some_and(|it| it.tunable(&setting.name).is_some());
-    let said = || format!("only kernels with the {patch} patch have it; others pass over the line").into();
+    let said =
+        || format!("only kernels with the {patch} patch have it; others pass over the line").into();
     Ok((!has).then(said))
 }
 

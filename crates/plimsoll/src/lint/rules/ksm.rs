@@ -6,7 +6,10 @@ use crate::lint::setting::{Setting, Writer};
 
 /// The advisor sets it.
 pub(in crate::lint) fn advisor_locks(setting: &Setting, scope: &Scope<'_>) -> Answer {
-    let old = scope.machine.release().is_ok_and(|release| release.is_before(6, 8));
+    let old = scope
+        .machine
+        .release()
+        .is_ok_and(|release| release.is_before(6, 8));
     if setting.by == Writer::Live || old {
         return Ok(None);
     }
@@ -29,5 +32,7 @@ pub(in crate::lint) fn not_running(setting: &Setting, scope: &Scope<'_>) -> Answ
         return Ok(None);
     }
     let run = scope.number("ksm.run")?;
-    when(run != 1, || format!("ksm.run is {run}: nothing is scanned, so nothing reads it"))
+    when(run != 1, || {
+        format!("ksm.run is {run}: nothing is scanned, so nothing reads it")
+    })
 }

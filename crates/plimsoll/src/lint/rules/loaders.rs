@@ -40,7 +40,13 @@ pub(in crate::lint) fn set_twice(scope: &Scope<'_>) -> Vec<At> {
         let other = winner.line != setting.line && winner.value != setting.value;
         other.then(|| {
             let (line, value) = (winner.line, &winner.value);
-            at(setting, format!("line {line} sets {} again, to {value}: it wins", setting.name))
+            at(
+                setting,
+                format!(
+                    "line {line} sets {} again, to {value}: it wins",
+                    setting.name
+                ),
+            )
         })
     });
     lost.collect()
@@ -55,7 +61,13 @@ pub(in crate::lint) fn vendor_wins(scope: &Scope<'_>) -> Vec<At> {
         let other = of_vendor && !setting.stands && winner.value != setting.value;
         other.then(|| {
             let place = scope.place(winner);
-            at(setting, format!("{place} is read later and sets {} to {}", setting.name, winner.value))
+            at(
+                setting,
+                format!(
+                    "{place} is read later and sets {} to {}",
+                    setting.name, winner.value
+                ),
+            )
         })
     });
     lost.filter(|_| scope.extent == Extent::Machine).collect()
@@ -63,18 +75,27 @@ pub(in crate::lint) fn vendor_wins(scope: &Scope<'_>) -> Vec<At> {
 
 /// systemd does not read `/etc/sysctl.conf`.
 pub(in crate::lint) fn sysctl_conf_unread(scope: &Scope<'_>) -> Vec<At> {
-    let is_it = |text: &Text| text.path.trim_start_matches('/').ends_with("etc/sysctl.conf");
-    let first = scope.settings.iter().find(|setting| is_it(scope.text_of(setting)));
+    let is_it = |text: &Text| {
+        text.path
+            .trim_start_matches('/')
+            .ends_with("etc/sysctl.conf")
+    };
+    let first = scope
+        .settings
+        .iter()
+        .find(|setting| is_it(scope.text_of(setting)));
     let Some(first) = first.filter(|_| scope.extent == Extent::Machine) else {
         return Vec::new();
     };
     let unread = !scope.text_of(first).is_read;
     let said = match scope.beside {
         None => Err(Missing("which links and programs there are")),
-        Some(_) if unread => Ok("systemd-sysctl does not read this file at boot, and no link in \
+        Some(_) if unread => Ok(
+            "systemd-sysctl does not read this file at boot, and no link in \
                                  /etc/sysctl.d leads to it"
-            .to_owned()
-            .into()),
+                .to_owned()
+                .into(),
+        ),
         Some(_) => return Vec::new(),
     };
     vec![At {
@@ -95,7 +116,9 @@ pub(in crate::lint) fn name_not_conf(scope: &Scope<'_>) -> Vec<At> {
     let found = unread.map(|(index, _)| At {
         text: index,
         line: 0,
-        said: Ok("its name does not end in .conf: no loader reads it".to_owned().into()),
+        said: Ok("its name does not end in .conf: no loader reads it"
+            .to_owned()
+            .into()),
     });
     found.collect()
 }
@@ -103,14 +126,18 @@ pub(in crate::lint) fn name_not_conf(scope: &Scope<'_>) -> Vec<At> {
 /// Of two lines of tmpfiles.d for one file the first wins.
 pub(in crate::lint) fn tmpfiles_first_wins(scope: &Scope<'_>) -> Vec<At> {
     let lost = scope.settings.iter().filter_map(|setting| {
-        let once = setting.by == Writer::Tmpfiles && !scope.line_of(setting).trim().starts_with("w+");
+        let once =
+            setting.by == Writer::Tmpfiles && !scope.line_of(setting).trim().starts_with("w+");
         let winner = scope
             .standing(&setting.name)
             .filter(|winner| once && winner.by == Writer::Tmpfiles)?;
         let other = winner.line != setting.line || winner.text != setting.text;
         other.then(|| {
             let place = scope.place(winner);
-            at(setting, format!("{place} writes the same file and comes first: this line is passed over"))
+            at(
+                setting,
+                format!("{place} writes the same file and comes first: this line is passed over"),
+            )
         })
     });
     lost.collect()
@@ -120,7 +147,8 @@ pub(in crate::lint) fn tmpfiles_first_wins(scope: &Scope<'_>) -> Vec<At> {
 pub(in crate::lint) fn sysctl_in_tmpfiles(setting: &Setting, _: &Scope<'_>) -> Answer {
     let sysctl = setting.by == Writer::Tmpfiles && setting.key.starts_with("/proc/sys/");
     Ok(sysctl.then(|| {
-        "systemd-tmpfiles and systemd-sysctl run in no order: what sysctl.d says may come before or \
+        "systemd-tmpfiles and systemd-sysctl run in no order: what sysctl.d says may come before \
+         or \
          after it"
             .to_owned()
             .into()

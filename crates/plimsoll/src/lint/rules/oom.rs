@@ -17,9 +17,11 @@ pub(in crate::lint) fn panic_stays(setting: &Setting, scope: &Scope<'_>) -> Answ
         (None, Extent::Part) => return Err(Missing("kernel.panic")),
         _ => {}
     }
-    Ok(Some(
-        format!("with {mode} the machine panics when memory runs out, and as kernel.panic is 0 it stays there until someone resets it").into(),
-    ))
+    let what = format!(
+        "with {mode} the machine panics when memory runs out, and as kernel.panic is 0 it \
+         stays there until someone resets it"
+    );
+    Ok(Some(what.into()))
 }
 
 /// The task that asks is killed, whichever it is.

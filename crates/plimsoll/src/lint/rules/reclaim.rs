@@ -16,7 +16,9 @@ fn pressure(setting: &Setting, scope: &Scope<'_>) -> Option<f64> {
 /// Names and inodes are never reclaimed.
 pub(in crate::lint) fn vfs_zero(setting: &Setting, _: &Scope<'_>) -> Answer {
     when(setting.number() == Some(0), || {
-        "directory entries and inodes are never reclaimed: a walk over many files ends in the OOM killer".to_owned()
+        "directory entries and inodes are never reclaimed: a walk over many files ends in the OOM \
+         killer"
+            .to_owned()
     })
 }
 
@@ -50,8 +52,13 @@ pub(in crate::lint) fn zone_reclaim(setting: &Setting, scope: &Scope<'_>) -> Ans
     };
     let nodes = scope.machine.nodes().ok();
     when(nodes != Some(1), || {
-        let nodes = nodes.map_or_else(|| "each node".to_owned(), |nodes| format!("each of {nodes} nodes"));
-        format!("mode {mode}: {nodes} drops its own page cache before it takes free memory of another")
+        let nodes = nodes.map_or_else(
+            || "each node".to_owned(),
+            |nodes| format!("each of {nodes} nodes"),
+        );
+        format!(
+            "mode {mode}: {nodes} drops its own page cache before it takes free memory of another"
+        )
     })
 }
 

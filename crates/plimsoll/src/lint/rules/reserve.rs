@@ -20,7 +20,9 @@ const RAISED: u64 = 2;
 /// What a value of `vm.min_free_kbytes` comes to, with the scale factor that goes with it.
 fn reserve(scope: &Scope<'_>, min_free: Kib) -> Result<Reserve, Missing> {
     let factor = scope.number("vm.watermark_scale_factor");
-    scope.machine.reserve(min_free, factor.unwrap_or(SCALE_FACTOR))
+    scope
+        .machine
+        .reserve(min_free, factor.unwrap_or(SCALE_FACTOR))
 }
 
 /// What it comes to where it was raised above what the kernel chooses.
@@ -28,7 +30,10 @@ fn raised(setting: &Setting, scope: &Scope<'_>) -> Result<Option<(Kib, Reserve)>
     let Some(min_free) = setting.number().map(Kib) else {
         return Ok(None);
     };
-    let chosen = scope.machine.snapshot().and_then(|it| it.default_min_free());
+    let chosen = scope
+        .machine
+        .snapshot()
+        .and_then(|it| it.default_min_free());
     if chosen.is_some_and(|chosen| min_free.0 < chosen.0.saturating_mul(RAISED)) {
         return Ok(None);
     }
@@ -91,7 +96,9 @@ pub(in crate::lint) fn min_free_unit(setting: &Setting, _: &Scope<'_>) -> Answer
 pub(in crate::lint) fn min_free_tiny(setting: &Setting, _: &Scope<'_>) -> Answer {
     let number = setting.number().unwrap_or(u64::MAX);
     when(number < 1024 && setting.by != Writer::Live, || {
-        format!("{number} kB is less than reclaim itself may need: the machine can lock up under load")
+        format!(
+            "{number} kB is less than reclaim itself may need: the machine can lock up under load"
+        )
     })
 }
 
@@ -102,7 +109,10 @@ pub(in crate::lint) fn min_free_overruled(setting: &Setting, scope: &Scope<'_>) 
     let chosen = snapshot.chosen_min_free().filter(|chosen| chosen.is_known);
     let asked = chosen.ok_or(needs)?.khugepaged;
     let number = setting.number().unwrap_or(u64::MAX);
-    let Some(asked) = asked.map(|asked| *asked.start()).filter(|&asked| number < asked) else {
+    let Some(asked) = asked
+        .map(|asked| *asked.start())
+        .filter(|&asked| number < asked)
+    else {
         return Ok(None);
     };
     when(setting.by != Writer::Live, || {
@@ -122,7 +132,8 @@ pub(in crate::lint) fn scale_factor_unit(setting: &Setting, scope: &Scope<'_>) -
     let share = factor as f64 / 100.0;
     let here = high_mark(factor, scope).unwrap_or_default();
     Ok(Some(
-        format!("each step between the marks is {share} % of a zone{here}: the unit is 1/10000").into(),
+        format!("each step between the marks is {share} % of a zone{here}: the unit is 1/10000")
+            .into(),
     ))
 }
 

@@ -13,8 +13,14 @@ pub(in crate::lint) fn zero_with_swap(setting: &Setting, scope: &Scope<'_>) -> A
     let has_swap = scope.machine.swap()? != Swap::None;
     when(has_swap, || {
         let size = scope.machine.swap_size().ok();
-        let size = size.map_or_else(|| "the swap space".to_owned(), |size| format!("{size} of swap"));
-        format!("{size} is used only when free and file pages are below the high mark: processes can be killed while it is free")
+        let size = size.map_or_else(
+            || "the swap space".to_owned(),
+            |size| format!("{size} of swap"),
+        );
+        format!(
+            "{size} is used only when free and file pages are below the high mark: processes can \
+             be killed while it is free"
+        )
     })
 }
 
@@ -44,7 +50,9 @@ pub(in crate::lint) fn dead(setting: &Setting, scope: &Scope<'_>) -> Answer {
         return Ok(None);
     }
     let none = scope.machine.swap()? == Swap::None;
-    when(none, || "there is no swap space, so nothing reads it".to_owned())
+    when(none, || {
+        "there is no swap space, so nothing reads it".to_owned()
+    })
 }
 
 /// A comment that says at which use of memory swapping begins.
@@ -67,7 +75,10 @@ fn comment_of(setting: &Setting, scope: &Scope<'_>) -> String {
     let lines: Vec<&str> = scope.text_of(setting).text.lines().map(str::trim).collect();
     let at = setting.line.saturating_sub(1);
     let above = lines.iter().take(at).rev();
-    let mut comment: Vec<&str> = above.take_while(|line| line.starts_with(['#', ';'])).copied().collect();
+    let mut comment: Vec<&str> = above
+        .take_while(|line| line.starts_with(['#', ';']))
+        .copied()
+        .collect();
     comment.reverse();
     let behind = lines.get(at).and_then(|line| line.split_once('#'));
     comment.extend(behind.map(|(_, comment)| comment));
@@ -107,7 +118,10 @@ pub(in crate::lint) fn zram_readahead(setting: &Setting, scope: &Scope<'_>) -> A
     };
     let in_memory = scope.machine.swap()? == Swap::Zram;
     when(in_memory, || {
-        format!("all swap is zram: each swap-in may decompress {} pages where one is asked for", 1u64 << number)
+        format!(
+            "all swap is zram: each swap-in may decompress {} pages where one is asked for",
+            1u64 << number
+        )
     })
 }
 
@@ -117,6 +131,10 @@ pub(in crate::lint) fn cluster_large(setting: &Setting, _: &Scope<'_>) -> Answer
         return Ok(None);
     };
     Ok(Some(
-        format!("each swap-in may read {} pages: the value is a power of two", 1u64 << number).into(),
+        format!(
+            "each swap-in may read {} pages: the value is a power of two",
+            1u64 << number
+        )
+        .into(),
     ))
 }

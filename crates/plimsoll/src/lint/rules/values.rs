@@ -22,8 +22,14 @@ pub(in crate::lint) fn refused(setting: &Setting, scope: &Scope<'_>) -> Answer {
     let value = &setting.value;
     let takes = named.tunable.values;
     let said = Said::from(match value.as_str() {
-        "" => format!("the kernel refuses an empty value: {} takes {takes}", setting.name),
-        _ => format!("the kernel refuses \"{value}\": {} takes {takes}", setting.name),
+        "" => format!(
+            "the kernel refuses an empty value: {} takes {takes}",
+            setting.name
+        ),
+        _ => format!(
+            "the kernel refuses \"{value}\": {} takes {takes}",
+            setting.name
+        ),
     });
     let bare = before_comment(value).filter(|bare| takes.contain(bare));
     Ok(Some(match bare {
@@ -38,24 +44,31 @@ fn before_comment(value: &str) -> Option<&str> {
     Some(value[..at].trim_end())
 }
 
+/// The line with this value alone; the comment goes on a line before it.
 fn with_value(setting: &Setting, scope: &Scope<'_>, value: &str) -> Fix {
     let line = scope.line_of(setting);
     let at = line.rfind(&setting.value).unwrap_or(line.len());
+    let comment = setting.value[value.len()..].trim();
     Fix::Replace {
         line: setting.line,
-        with: format!("{}{value}", &line[..at]),
+        with: format!("{comment}\n{}{value}", &line[..at]),
     }
 }
 
 /// A number with a leading zero.
 pub(in crate::lint) fn octal(setting: &Setting, _: &Scope<'_>) -> Answer {
-    let word = setting.value.split_ascii_whitespace().next().unwrap_or_default();
+    let word = setting
+        .value
+        .split_ascii_whitespace()
+        .next()
+        .unwrap_or_default();
     let octal = word.len() > 1 && word.starts_with('0') && word.bytes().all(|b| b.is_ascii_digit());
     let Some(number) = setting.number().filter(|_| octal && is_number(setting)) else {
         return Ok(None);
     };
     let differs = word.parse() != Ok(number);
-    Ok(differs.then(|| format!("{word} is {number} to the kernel: a leading zero means octal").into()))
+    Ok(differs
+        .then(|| format!("{word} is {number} to the kernel: a leading zero means octal").into()))
 }
 
 /// Whether the kernel reads the value as one number of `/proc/sys`.
@@ -78,5 +91,7 @@ pub(in crate::lint) fn comment(setting: &Setting, scope: &Scope<'_>) -> Answer {
     let what = "a comment cannot stand behind a value: it goes to the kernel, which reads the \
                 number before the blank"
         .to_owned();
-    Ok(Some(Said::from(what).fixed(with_value(setting, scope, bare))))
+    Ok(Some(
+        Said::from(what).fixed(with_value(setting, scope, bare)),
+    ))
 }

@@ -20,7 +20,9 @@ pub(in crate::lint) fn on_zram(setting: &Setting, scope: &Scope<'_>) -> Answer {
     }
     let twice = scope.machine.swap()? == Swap::Zram;
     when(twice, || {
-        "all swap is zram: zswap keeps pages from it that it would hold as well, and both take memory".to_owned()
+        "all swap is zram: zswap keeps pages from it that it would hold as well, and both take \
+         memory"
+            .to_owned()
     })
 }
 
@@ -30,7 +32,9 @@ pub(in crate::lint) fn without_swap(setting: &Setting, scope: &Scope<'_>) -> Ans
         return Ok(None);
     }
     let none = scope.machine.swap()? == Swap::None;
-    when(none, || "there is no swap space, so nothing comes to zswap".to_owned())
+    when(none, || {
+        "there is no swap space, so nothing comes to zswap".to_owned()
+    })
 }
 
 /// A parameter that is gone.
@@ -41,6 +45,9 @@ pub(in crate::lint) fn pool_gone(setting: &Setting, scope: &Scope<'_>) -> Answer
     let release = scope.machine.release()?;
     let (major, minor) = gone.since;
     when(release.is_since(major, minor), || {
-        format!("Linux {release} is without it since {major}.{minor}: {}", gone.why)
+        format!(
+            "Linux {release} is without it since {major}.{minor}: {}",
+            gone.why
+        )
     })
 }
