@@ -119,6 +119,11 @@ pub(crate) const RULES: &[Rule] = &[
         Check::Standing(MIN_FREE, reserve::min_free_overruled)
     ),
     rule!(
+        "scale-factor-kills",
+        Error,
+        Check::Standing(&["vm.watermark_scale_factor"], reserve::scale_factor_kills)
+    ),
+    rule!(
         "scale-factor-unit",
         Warning,
         Check::Standing(&["vm.watermark_scale_factor"], reserve::scale_factor_unit)

@@ -125,10 +125,15 @@ impl Targets {
         if path.is_dir() {
             return self.folder(path, machine);
         }
-        let text = text_of(path)?;
+        let bytes = bytes_of(path)?;
+        let text = text_in(&bytes);
         let form = text.as_deref().and_then(|text| form(path, text));
         let (Some(form), Some(text)) = (form, text) else {
-            return self.evidence(path, at);
+            let capture = match is_stdin(path) {
+                true => piped(&bytes)?,
+                false => evidence::one(path)?,
+            };
+            return self.evidence(&capture, path, at);
         };
         let text = Text {
             path: path.display().to_string(),
@@ -227,8 +232,8 @@ impl Targets {
         if !extension.is_some_and(|extension| may.contains(&extension)) {
             return None;
         }
-        let text = match text_of(path) {
-            Ok(text) => text?,
+        let text = match bytes_of(path) {
+            Ok(bytes) => text_in(&bytes)?,
             Err(error) => {
                 self.problems.push(format!("{name}: {error:#}"));
                 return None;
@@ -243,9 +248,8 @@ impl Targets {
         })
     }
 
-    fn evidence(&mut self, path: &Path, at: Option<&str>) -> anyhow::Result<()> {
-        let capture = evidence::one(path)?;
-        let frame = frame(&capture, at)?;
+    fn evidence(&mut self, capture: &Capture, path: &Path, at: Option<&str>) -> anyhow::Result<()> {
+        let frame = frame(capture, at)?;
         let machine = std::rc::Rc::new(Machine::of(Snapshot::parse(frame)));
         let texts = frame
             .files
@@ -285,15 +289,37 @@ fn form(path: &Path, text: &str) -> Option<Form> {
     Some(form).filter(|_| !is_output)
 }
 
-/// The text of a file or of standard input; `None` where it is none.
-fn text_of(path: &Path) -> anyhow::Result<Option<String>> {
+fn is_stdin(path: &Path) -> bool {
+    path == Path::new("-")
+}
+
+/// What a file or standard input holds, up to the longest text that is read and a byte.
+fn bytes_of(path: &Path) -> anyhow::Result<Vec<u8>> {
     let mut bytes = Vec::new();
-    if path != Path::new("-") {
-        let file = fs::File::open(path)?;
-        file.take(LONGEST + 1).read_to_end(&mut bytes)?;
-    }
+    match is_stdin(path) {
+        true => std::io::stdin()
+            .lock()
+            .take(LONGEST + 1)
+            .read_to_end(&mut bytes)?,
+        false => fs::File::open(path)?
+            .take(LONGEST + 1)
+            .read_to_end(&mut bytes)?,
+    };
+    Ok(bytes)
+}
+
+/// The text of these bytes; `None` where they are none, or too many.
+fn text_in(bytes: &[u8]) -> Option<String> {
     let long = bytes.len() as u64 > LONGEST;
-    Ok(String::from_utf8(bytes).ok().filter(|_| !long))
+    let text = std::str::from_utf8(bytes).ok().filter(|_| !long);
+    text.map(str::to_owned)
+}
+
+/// Evidence that came by standard input.
+fn piped(bytes: &[u8]) -> anyhow::Result<Capture> {
+    let found = lab::evidence::read_stream(bytes, "standard input")?;
+    let frames = found.frames;
+    Ok(Capture { frames })
 }
 
 fn this_machine() -> Machine {

@@ -80,16 +80,15 @@ pub(crate) fn form(path: &str, text: &str) -> Option<Form> {
     }
 }
 
-/// The form that the lines of a text say: one that begins as a setting of sysctl or a line of
-/// tmpfiles.d.
+/// The form that the first line of a text says that is no comment.
 fn sniffed(text: &str) -> Option<Form> {
-    let lines = text.lines().map(str::trim);
-    let of = |line: &str| match line {
-        _ if sysctl::is_setting(line) => Some(Form::Sysctl),
-        _ if tmpfiles::is_setting(line) => Some(Form::Tmpfiles),
+    let mut lines = text.lines().map(str::trim);
+    let first = lines.find(|line| !line.is_empty() && !line.starts_with(['#', ';']))?;
+    match first {
+        _ if sysctl::is_setting(first) => Some(Form::Sysctl),
+        _ if tmpfiles::is_setting(first) => Some(Form::Tmpfiles),
         _ => None,
-    };
-    lines.take(1000).find_map(of)
+    }
 }
 
 #[cfg(test)]
@@ -110,6 +109,6 @@ mod tests {
         let sniffed = |text| form("a.conf", text);
         assert_eq!(sniffed("# c\nvm.swappiness=1\n"), Some(Form::Sysctl));
         assert_eq!(sniffed("w /sys/a - - - - 1\n"), Some(Form::Tmpfiles));
-        assert_eq!(sniffed("listen = 80\n"), None);
+        assert_eq!(sniffed("listen = 80\nvm.swappiness=1\n"), None);
     }
 }

@@ -40,24 +40,23 @@ pub(in crate::lint) fn map_count_low(setting: &Setting, _: &Scope<'_>) -> Answer
     })
 }
 
-/// Fewer mappings than the distribution sets.
+/// Fewer mappings than another file sets, mostly the distribution's.
 pub(in crate::lint) fn map_count_down(scope: &Scope<'_>) -> Vec<At> {
     let Some(standing) = scope.standing("vm.max_map_count") else {
         return Vec::new();
     };
     let higher = |other: &&Setting| {
-        let of_vendor = scope.text_of(other).is_vendors() && other.text != standing.text;
         let same = other.name == standing.name && other.by == standing.by;
-        of_vendor && same && other.number() > standing.number()
+        same && other.text != standing.text && other.number() > standing.number()
     };
-    let found = scope.settings.iter().find(higher).map(|vendors| At {
+    let found = scope.settings.iter().find(higher).map(|other| At {
         text: standing.text,
         line: standing.line,
         said: Ok(format!(
             "{} takes back what {} raises to {}",
             standing.value,
-            scope.place(vendors),
-            vendors.value
+            scope.place(other),
+            other.value
         )
         .into()),
     });

@@ -17,12 +17,9 @@ const LARGE_FACTOR: u64 = 500;
 /// Times the kernel's own choice up to which a value is not called raised.
 const RAISED: u64 = 2;
 
-/// What a value of `vm.min_free_kbytes` comes to, with the scale factor that goes with it.
+/// What a value of `vm.min_free_kbytes` comes to by itself, whatever the scale factor adds.
 fn reserve(scope: &Scope<'_>, min_free: Kib) -> Result<Reserve, Missing> {
-    let factor = scope.number("vm.watermark_scale_factor");
-    scope
-        .machine
-        .reserve(min_free, factor.unwrap_or(SCALE_FACTOR))
+    scope.machine.reserve(min_free, SCALE_FACTOR)
 }
 
 /// What it comes to where it was raised above what the kernel chooses.
@@ -52,6 +49,24 @@ fn held(min_free: Kib, reserve: Reserve) -> String {
         percent(min_free.bytes().0, memory.0),
         percent(held.0, memory.0)
     )
+}
+
+/// The scale factor alone makes the marks a third of memory.
+pub(in crate::lint) fn scale_factor_kills(setting: &Setting, scope: &Scope<'_>) -> Answer {
+    let Some(factor) = setting.number().filter(|&factor| factor >= LARGE_FACTOR) else {
+        return Ok(None);
+    };
+    let min_free = Kib(scope.number("vm.min_free_kbytes")?);
+    let with = scope.machine.reserve(min_free, factor)?;
+    let without = reserve(scope, min_free)?;
+    when(is_deadly(with) && !is_deadly(without), || {
+        format!(
+            "{} ({} of memory) is held back; with the default of {SCALE_FACTOR} it would be {}",
+            with.held,
+            percent(with.held.0, with.memory.0),
+            without.held
+        )
+    })
 }
 
 fn is_deadly(reserve: Reserve) -> bool {
