@@ -21,8 +21,6 @@ use crate::watch::Band;
 pub struct Request {
     /// The settings, by the catalogue's names, in the order in which they are written.
     pub settings: Vec<Setting>,
-    /// The tunables that the kernel changes by itself when these are written.
-    pub aside: Vec<String>,
     /// How long the change waits for a confirmation.
     pub confirm: Nanos,
     /// Why it is made; may be empty.
@@ -31,15 +29,6 @@ pub struct Request {
     pub lasts: bool,
     /// For how long what it does is watched, and by which limits.
     pub watch: Option<(Nanos, Band)>,
-}
-
-/// What became of a request.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Applied {
-    /// Every value is as it was asked for already: nothing was written.
-    Already,
-    /// It is written, and waits for a confirmation.
-    Written(Change),
 }
 
 /// Why a change was not made.
@@ -86,15 +75,16 @@ impl From<Failure> for ApplyError {
     }
 }
 
-/// Makes a change.
+/// Makes a change, which then waits for a confirmation. `None`: every value is as it was asked for
+/// already, and nothing was written.
 ///
 /// # Errors
 /// An [`ApplyError`]; unless it says [`ApplyError::Stuck`] everything is as it was.
-pub fn apply(machine: &mut impl Machine, request: &Request) -> Result<Applied, ApplyError> {
+pub fn apply(machine: &mut impl Machine, request: &Request) -> Result<Option<Change>, ApplyError> {
     let mut ledger = Ledger::open(machine)?;
     let steps = steps(machine, request)?;
     if steps.iter().all(|step| step.role == Role::Aside) {
-        return Ok(Applied::Already);
+        return Ok(None);
     }
     let now = machine.since_boot();
     let watch = request.watch.map(|(time, band)| Watch {
@@ -120,7 +110,7 @@ pub fn apply(machine: &mut impl Machine, request: &Request) -> Result<Applied, A
         return Err(ApplyError::Unarmed(failure));
     }
     match write(machine, &mut ledger, id) {
-        Ok(change) => Ok(Applied::Written(change)),
+        Ok(change) => Ok(Some(change)),
         Err(what) => Err(take_back(machine, id, what)),
     }
 }
@@ -128,7 +118,7 @@ pub fn apply(machine: &mut impl Machine, request: &Request) -> Result<Applied, A
 /// The steps of a request, without those that are so already. What the kernel changes by itself
 /// stands first, so that it is put back last.
 fn steps(machine: &mut impl Machine, request: &Request) -> Result<Vec<Step>, ApplyError> {
-    let mut asked: Vec<Step> = vec![];
+    let (mut asked, mut touched): (Vec<Step>, Vec<Cell>) = (vec![], vec![]);
     for setting in &request.settings {
         let unknown = || ApplyError::Unknown {
             setting: setting.clone(),
@@ -137,11 +127,15 @@ fn steps(machine: &mut impl Machine, request: &Request) -> Result<Vec<Step>, App
         let named = mm::catalogue::named(&setting.tunable).ok_or_else(unknown)?;
         let (path, text) = (named.path(), setting.value.clone());
         let new = Value { path, text };
+        touched.extend(named.touched().filter_map(|it| Cell::of(&it.to_string())));
         asked.retain(|step| step.cell != cell.name);
         asked.extend(step(machine, &cell, Some(new))?);
     }
-    let mut steps = vec![];
-    for cell in request.aside.iter().filter_map(|name| Cell::of(name)) {
+    let mut steps: Vec<Step> = vec![];
+    for cell in touched {
+        if steps.iter().any(|step| step.cell == cell.name) {
+            continue;
+        }
         match asked.iter().position(|step| step.cell == cell.name) {
             Some(at) => steps.push(Step {
                 role: Role::Follows,
@@ -166,7 +160,7 @@ fn step(
         .map_err(ApplyError::Read)?;
     let role = new.as_ref().map_or(Role::Aside, |_| Role::Asked);
     let new = new.unwrap_or_else(|| old.clone());
-    if role == Role::Asked && cell.same(&old, &new) {
+    if role == Role::Asked && is_so(machine, cell, &old, &new)? {
         return Ok(None);
     }
     let cell = cell.name.clone();
@@ -178,38 +172,58 @@ fn step(
     }))
 }
 
+/// Whether a cell has a value already; a view of it is asked itself.
+fn is_so(
+    machine: &mut impl Machine,
+    cell: &Cell,
+    old: &Value,
+    new: &Value,
+) -> Result<bool, ApplyError> {
+    if !cell.has_views || old.path == new.path {
+        return Ok(cell.same(old, new));
+    }
+    let text = machine.read(&new.path).map_err(ApplyError::Read)?;
+    let path = new.path.clone();
+    Ok(cell.same(&Value { path, text }, new))
+}
+
 /// Writes the steps and reads each back; then notes what changed by itself.
 fn write(machine: &mut impl Machine, ledger: &mut Ledger, id: u32) -> Result<Change, String> {
     let steps = ledger.get(id).map(|change| change.steps.clone());
     let steps: Vec<(usize, Step)> = steps.unwrap_or_default().into_iter().enumerate().collect();
     for role in [Role::Asked, Role::Follows, Role::Aside] {
         for (at, step) in steps.iter().filter(|(_, step)| step.role == role) {
-            let held = set(machine, step)?;
-            note(machine, ledger, id, *at, step, held)?;
+            let value = set(machine, step)?;
+            let event = Event::Wrote {
+                id,
+                step: *at,
+                value,
+            };
+            let added = ledger.add(machine, Place::Run, event);
+            added.map_err(|failure| failure.to_string())?;
         }
     }
     let change = ledger.get(id).cloned();
     change.ok_or_else(|| "it is not in the journal".to_owned())
 }
 
-/// Writes one step and reads it back: the text that its file holds then.
-fn set(machine: &mut impl Machine, step: &Step) -> Result<String, String> {
+/// Writes one step and reads it back: the value that its cell has then.
+fn set(machine: &mut impl Machine, step: &Step) -> Result<Value, String> {
+    let told = |failure: Failure| failure.to_string();
     match step.role {
         Role::Asked => still(machine, step)?,
         Role::Follows => {}
-        Role::Aside => {
-            return step
-                .live(machine)
-                .map(|it| it.text)
-                .map_err(|f| f.to_string());
-        }
+        Role::Aside => return step.live(machine).map_err(told),
     }
-    machine.write(&step.new).map_err(|f| f.to_string())?;
+    machine.write(&step.new).map_err(told)?;
     let path = step.new.path.clone();
-    let text = machine.read(&path).map_err(|f| f.to_string())?;
+    let text = machine.read(&path).map_err(told)?;
     let held = Value { path, text };
-    match step.same(&held, &step.new) {
-        true => Ok(held.text),
+    let live = step.live(machine).map_err(told)?;
+    // In bytes a device's part is rounded to a share: that it moved is all that can be asked.
+    let is_rounded = step.is_told_by_the_kernel() && !step.same(&live, &step.old);
+    match step.same(&held, &step.new) || is_rounded {
+        true => Ok(live),
         false => Err(not_taken(step, &held)),
     }
 }
@@ -222,23 +236,6 @@ fn still(machine: &mut impl Machine, step: &Step) -> Result<(), String> {
         true => Ok(()),
         false => Err(format!("/{path}: somebody set it to {text} just now")),
     }
-}
-
-fn note(
-    machine: &mut impl Machine,
-    ledger: &mut Ledger,
-    id: u32,
-    step: usize,
-    wanted: &Step,
-    text: String,
-) -> Result<(), String> {
-    let cell = Cell::of(&wanted.cell);
-    let tunable = cell.and_then(|cell| cell.tunable(&wanted.new.path));
-    let text = tunable.map_or_else(|| text.trim().to_owned(), |it| it.value_in(&text));
-    let event = Event::Wrote { id, step, text };
-    ledger
-        .add(machine, Place::Run, event)
-        .map_err(|f| f.to_string())
 }
 
 fn not_taken(step: &Step, held: &Value) -> String {

@@ -4,11 +4,12 @@
 //! no value that could be written back. So the value of the pair is that of the side that counts,
 //! and taking a change back writes that side.
 
-use alloc::borrow::ToOwned;
-use alloc::string::String;
+use alloc::string::{String, ToString as _};
 use alloc::vec::Vec;
 
-use mm::catalogue::{self, DefaultRule, Tunable};
+use mm::catalogue::{self, DefaultRule, Named, Tunable};
+
+use crate::machine::{Failure, Kind};
 
 /// A file, without the leading slash, and the text that it holds or is to hold.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -22,8 +23,10 @@ pub struct Value {
 /// What holds one value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cell {
-    /// The name of the tunable, or of the first of a pair.
+    /// The name of the tunable, or of the first of several.
     pub name: String,
+    /// Whether all of its files show one value, each in a unit of its own.
+    pub has_views: bool,
     faces: Vec<Face>,
 }
 
@@ -35,48 +38,67 @@ struct Face {
 }
 
 impl Cell {
-    /// The cell of a tunable, by the catalogue's name; `None` where the catalogue has no such name.
+    /// The cell of a tunable, by the catalogue's name; `None` where the catalogue has no such name,
+    /// or has it for no file that could be written.
     #[must_use]
     pub fn of(name: &str) -> Option<Self> {
-        let named = catalogue::named(name)?;
-        let own = Face {
-            path: named.path(),
-            tunable: named.tunable,
+        let named = catalogue::named(name).filter(|named| !named.tunable.is_action())?;
+        let (mut all, has_views) = match named.cell() {
+            catalogue::Cell::Single(one) => (Vec::from([one]), false),
+            catalogue::Cell::Exclusive(two) => (two.to_vec(), false),
+            catalogue::Cell::Views(views) => (views, true),
         };
-        let Some(partner) = named.tunable.partner.and_then(catalogue::named) else {
-            let name = name.to_owned();
-            return Some(Self {
-                name,
-                faces: [own].into(),
-            });
+        let name = match has_views {
+            true => all.first()?.to_string(),
+            false => all.iter().map(Named::to_string).min()?,
         };
-        let partner = Face {
-            path: partner.path(),
-            tunable: partner.tunable,
+        if !has_views {
+            // The side that counts by default comes last: it is the one where both are 0.
+            all.sort_by_key(|it| it.tunable.default != DefaultRule::Partner);
+        }
+        let face = |it: Named<'_>| Face {
+            path: it.path(),
+            tunable: it.tunable,
         };
-        // The side that counts by default comes last: it is the one where both are 0.
-        let mut faces: Vec<Face> = [own, partner].into();
-        faces.sort_by_key(|face| face.tunable.default != DefaultRule::Partner);
-        let name = faces.iter().map(|face| face.tunable.name).min()?.to_owned();
-        Some(Self { name, faces })
+        Some(Self {
+            name,
+            has_views,
+            faces: all.into_iter().map(face).collect(),
+        })
     }
 
-    /// The value, from what its files hold.
+    /// The value, from what its files hold: that of the side that counts, or of the first view that
+    /// this kernel has.
     ///
     /// # Errors
     /// Those of `read`.
-    pub fn read<E>(&self, mut read: impl FnMut(&str) -> Result<String, E>) -> Result<Value, E> {
+    pub fn read(
+        &self,
+        mut read: impl FnMut(&str) -> Result<String, Failure>,
+    ) -> Result<Value, Failure> {
         let mut last = None;
         for face in &self.faces {
-            let text = face.tunable.value_in(&read(&face.path)?);
-            let counts = text != "0";
+            let text = match read(&face.path) {
+                Err(failure) if self.has_views && failure.kind == Kind::Missing => {
+                    last = Some(Err(failure));
+                    continue;
+                }
+                text => face.tunable.value_in(&text?),
+            };
+            let counts = self.has_views || text != "0";
             let path = face.path.clone();
-            last = Some(Value { path, text });
+            last = Some(Ok(Value { path, text }));
             if counts {
                 break;
             }
         }
-        Ok(last.unwrap_or_else(|| unreachable!("a cell has a file")))
+        last.unwrap_or_else(|| {
+            Err(Failure {
+                path: self.name.clone(),
+                reason: "it has no file".to_string(),
+                kind: Kind::Missing,
+            })
+        })
     }
 
     /// The tunable behind one of its files.
@@ -97,14 +119,41 @@ impl Cell {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use alloc::borrow::ToOwned as _;
     use alloc::collections::BTreeMap;
-    use core::convert::Infallible;
 
     fn value(cell: &str, files: &[(&str, &str)]) -> Value {
         let files: BTreeMap<&str, &str> = files.iter().copied().collect();
-        let read = |path: &str| Ok::<_, Infallible>(files[path].to_owned());
-        let Ok(value) = Cell::of(cell).expect("a tunable").read(read);
-        value
+        let read = |path: &str| {
+            let text = files.get(path).map(|text| (*text).to_owned());
+            text.ok_or_else(|| Failure {
+                path: path.to_owned(),
+                reason: "missing".to_owned(),
+                kind: Kind::Missing,
+            })
+        };
+        Cell::of(cell)
+            .expect("a tunable")
+            .read(read)
+            .expect("files")
+    }
+
+    #[test]
+    fn the_value_of_views_is_that_of_the_first_that_this_kernel_has() {
+        let fine = ("sys/block/sda/bdi/max_ratio_fine", "200000\n");
+        let ratio = ("sys/block/sda/bdi/max_ratio", "20\n");
+        for name in ["bdi.sda.max_ratio", "bdi.sda.max_bytes"] {
+            assert_eq!(value(name, &[fine, ratio]).path, fine.0);
+            assert_eq!(value(name, &[ratio]).path, ratio.0);
+        }
+        let names = ["bdi.sda.max_ratio", "bdi.sda.max_bytes"];
+        let cells = names.map(|name| Cell::of(name).expect("a tunable").name);
+        assert_eq!(cells, ["bdi.sda.max_ratio_fine", "bdi.sda.max_ratio_fine"]);
+    }
+
+    #[test]
+    fn what_acts_once_has_no_value_to_go_back_to() {
+        assert_eq!(Cell::of("vm.drop_caches"), None);
     }
 
     #[test]

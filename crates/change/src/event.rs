@@ -21,14 +21,14 @@ use crate::watch::Band;
 pub enum Event {
     /// It was planned; nothing is written yet.
     Planned(Planned),
-    /// A step was written; this is what the file holds now.
+    /// A step was written, and this is its value now.
     Wrote {
         /// The change.
         id: u32,
         /// The step's number, from 0.
         step: usize,
-        /// The file's text.
-        text: String,
+        /// The value of its cell.
+        value: Value,
     },
     /// It is about to become lasting. The old values are those that a reboot would bring.
     Lasting {
@@ -127,7 +127,10 @@ impl Event {
             "wrote" => Self::Wrote {
                 id: words.number("id")?,
                 step: words.number("step")?,
-                text: words.text("text")?,
+                value: Value {
+                    path: words.text("path")?,
+                    text: words.text("text")?,
+                },
             },
             "confirmed" => Self::Confirmed {
                 id: words.number("id")?,
@@ -146,8 +149,9 @@ impl Event {
     fn body(&self) -> String {
         match self {
             Self::Planned(planned) => planned.body("planned"),
-            Self::Wrote { id, step, text } => {
-                format!("wrote id={id} step={step} text={}", escaped(text))
+            Self::Wrote { id, step, value } => {
+                let (path, text) = (escaped(&value.path), escaped(&value.text));
+                format!("wrote id={id} step={step} path={path} text={text}")
             }
             Self::Lasting { planned, files } => {
                 let files = files.iter().map(|file| format!(" file={}", escaped(file)));
@@ -321,6 +325,7 @@ mod tests {
 
     fn any_event() -> impl Strategy<Value = Event> {
         let value = ("[a-z/_.]{1,20}", ".{0,12}").prop_map(|(path, text)| Value { path, text });
+        let written = value.clone();
         let role = prop_oneof![Just(Role::Asked), Just(Role::Follows), Just(Role::Aside)];
         let step = ("[a-z.]{1,9}", value.clone(), value, role);
         let step = step.prop_map(|(cell, old, new, role)| Step {
@@ -350,10 +355,10 @@ mod tests {
         prop_oneof![
             planned.clone().prop_map(Event::Planned),
             (planned, files).prop_map(|(planned, files)| Event::Lasting { planned, files }),
-            (any::<u32>(), any::<usize>(), ".{0,20}").prop_map(|(id, step, text)| Event::Wrote {
+            (any::<u32>(), any::<usize>(), written).prop_map(|(id, step, value)| Event::Wrote {
                 id,
                 step,
-                text
+                value
             }),
             (any::<u32>(), any::<u64>()).prop_map(|(id, at)| Event::Confirmed { id, at }),
             (any::<u32>(), any::<u64>(), ".{0,20}").prop_map(|(id, at, why)| Event::Undone {

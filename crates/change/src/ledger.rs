@@ -229,7 +229,7 @@ impl Ledger {
     fn fold(&mut self, event: &Event) {
         match event {
             Event::Planned(planned) => self.plan(planned),
-            Event::Wrote { id, step, text } => self.wrote(*id, *step, text),
+            Event::Wrote { id, step, value } => self.wrote(*id, *step, value),
             Event::Lasting { planned, files } => self.last(planned, files),
             Event::Confirmed { id, .. } => self.enter(*id, Phase::Confirmed),
             Event::Undone { id, why, .. } => {
@@ -260,13 +260,13 @@ impl Ledger {
         change.files = files.to_vec();
     }
 
-    fn wrote(&mut self, id: u32, step: usize, text: &str) {
+    fn wrote(&mut self, id: u32, step: usize, value: &Value) {
         let Some(change) = self.changes.get_mut(&id) else {
             return;
         };
         let steps = change.steps.get_mut(step).zip(change.written.get_mut(step));
         if let Some((step, written)) = steps {
-            text.clone_into(&mut step.new.text);
+            value.clone_into(&mut step.new);
             *written = true;
         }
     }
@@ -395,6 +395,14 @@ impl Step {
     #[must_use]
     pub fn same(&self, a: &Value, b: &Value) -> bool {
         Cell::of(&self.cell).map_or(a == b, |cell| cell.same(a, b))
+    }
+
+    /// Whether its value is not known before it is read back: the kernel chooses it, or shows it in
+    /// another unit than it was asked for in.
+    #[must_use]
+    pub(crate) fn is_told_by_the_kernel(&self) -> bool {
+        let has_views = Cell::of(&self.cell).is_some_and(|cell| cell.has_views);
+        self.role == Role::Aside || has_views
     }
 
     /// The value that its cell has now.

@@ -16,6 +16,7 @@ extern crate alloc;
 pub mod apply;
 pub mod cell;
 pub mod confirm;
+pub mod danger;
 pub mod event;
 pub mod journal;
 pub mod ledger;

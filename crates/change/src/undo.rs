@@ -176,11 +176,11 @@ fn restore_all(
     for (step, is_written) in change.steps().rev() {
         match theirs(machine, ledger, change.id, step, is_written)? {
             Some(theirs) => left.push(theirs),
-            None => ours.push(step),
+            None => ours.push((step, is_written)),
         }
     }
-    for step in ours {
-        match restore(machine, step) {
+    for (step, is_written) in ours {
+        match restore(machine, step, is_written) {
             Ok(changed) => left.extend(changed),
             Err(failure) => failures.push(failure),
         }
@@ -204,8 +204,7 @@ fn theirs(
         let step = step.clone();
         return Ok(Some(Left::Covered { step, by }));
     }
-    // What the kernel changed by itself is not known before it is read back.
-    if step.role == Role::Aside && !is_written {
+    if !is_written && step.is_told_by_the_kernel() {
         return Ok(None);
     }
     let live = step.live(machine)?;
@@ -222,9 +221,14 @@ fn changed(step: &Step, live: &Value) -> Option<Left> {
 }
 
 /// Writes the old value, where it is not there, and reads it back.
-fn restore(machine: &mut impl Machine, step: &Step) -> Result<Option<Left>, Failure> {
+fn restore(
+    machine: &mut impl Machine,
+    step: &Step,
+    is_written: bool,
+) -> Result<Option<Left>, Failure> {
     let live = step.live(machine)?;
-    let changed = changed(step, &live).filter(|_| step.role == Role::Asked);
+    let is_known = step.role == Role::Asked && (is_written || !step.is_told_by_the_kernel());
+    let changed = changed(step, &live).filter(|_| is_known);
     if changed.is_some() || step.same(&live, &step.old) {
         return Ok(changed);
     }

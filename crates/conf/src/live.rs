@@ -22,10 +22,21 @@ impl Live {
         self.0.insert(path.to_owned(), Some(value.to_owned()));
     }
 
+    /// Whether there is such a tunable.
+    #[must_use]
+    pub fn has(&self, path: &str) -> bool {
+        self.0.contains_key(path)
+    }
+
     /// The value of a tunable, where it is known.
     #[must_use]
     pub fn value(&self, path: &str) -> Option<&str> {
         self.0.get(path)?.as_deref()
+    }
+
+    /// All paths, in byte order.
+    pub fn paths(&self) -> impl Iterator<Item = &str> {
+        self.0.keys().map(String::as_str)
     }
 
     /// The paths that match a pattern, in byte order.

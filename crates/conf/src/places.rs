@@ -49,6 +49,8 @@ pub const WHERE: &[Place] = &[
     file("etc/sysctl.conf"),
     presence("usr/lib/systemd/systemd-sysctl"),
     presence("lib/systemd/systemd-sysctl"),
-    presence("run/systemd/system"),
-    file("etc/os-release"),
+    presence("etc/alpine-release"),
+    presence("etc/init.d/sysctl"),
+    presence("etc/init.d/procps"),
+    presence("etc/runit/core-services/08-sysctl.sh"),
 ];

@@ -343,7 +343,6 @@ mod tests {
                 tunable: "vm.swappiness".to_owned(),
                 value: "10".to_owned(),
             }],
-            aside: vec![],
             confirm: Nanos(Nanos::SECOND.0 * 600),
             why: "a test".to_owned(),
             lasts: true,

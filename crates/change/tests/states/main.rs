@@ -7,7 +7,7 @@ mod world;
 
 use mm::settings::Setting;
 use mm::units::Nanos;
-use plimsoll_change::apply::{Applied, Request, apply};
+use plimsoll_change::apply::{Request, apply};
 use plimsoll_change::confirm::{Files, confirm};
 use plimsoll_change::status::{Now, status};
 use plimsoll_change::{Phase, Role, undo};
@@ -27,7 +27,6 @@ pub(crate) fn request(settings: &[(&str, &str)]) -> Request {
     };
     Request {
         settings: settings.iter().map(setting).collect(),
-        aside: vec!["vm.min_free_kbytes".to_owned()],
         confirm: Nanos(600 * Nanos::SECOND.0),
         why: "a test".to_owned(),
         lasts: false,
@@ -279,7 +278,7 @@ fn what_an_administrator_writes_in_between_is_never_lost() {
 fn what_is_so_already_is_not_written() {
     let mut world = World::new();
     let same = request(&[("vm.swappiness", "60"), ("vm.dirty_ratio", "20")]);
-    assert_eq!(apply(&mut world, &same), Ok(Applied::Already));
+    assert_eq!(apply(&mut world, &same), Ok(None));
     assert_eq!(world.done, 0);
 }
 

@@ -92,7 +92,7 @@ fn happen(world: &mut World, layers: &mut Layers, what: Happens) {
     match what {
         Apply(value) => {
             let made = apply(world, &request(&[("vm.swappiness", value)])).expect("applied");
-            if let plimsoll_change::apply::Applied::Written(change) = made {
+            if let Some(change) = made {
                 layers.ids.push(change.id);
                 layers.layers.push(Layer {
                     id: Some(change.id),

@@ -4,6 +4,8 @@ use alloc::borrow::ToOwned;
 use alloc::string::String;
 use alloc::vec::Vec;
 
+use crate::live::Live;
+
 /// Where tunables of `sysctl` lie.
 pub(super) const ROOT: &str = "proc/sys/";
 
@@ -28,6 +30,41 @@ pub(super) fn systemd(key: &str) -> String {
 /// A key as procps keeps it, unchanged but for the separators.
 pub(super) fn procps(key: &str) -> String {
     swapped(key)
+}
+
+/// The path of a key for busybox, which turns dots into slashes, from the longest name on, as far
+/// as there are such files. Where nothing is known of the machine, every dot.
+pub(super) fn busybox(key: &str, live: &Live) -> Option<String> {
+    if live.paths().next().is_none() {
+        return Some(path(&key.replace('.', "/")));
+    }
+    let is_directory = |path: &str| live.is_directory(path);
+    let exists = |name: &str| {
+        let path = resolved(&path(name), is_directory);
+        path.is_some_and(|path| live.has(&path) || live.is_directory(&path))
+    };
+    if key.starts_with('/') {
+        return None;
+    }
+    if key.find('.') < key.find('/') && key.contains('.') {
+        return resolved(&path(&swapped(key)), is_directory);
+    }
+    let mut name = key.to_owned();
+    let mut from = 0;
+    loop {
+        let dots = name.match_indices('.').map(|(at, _)| at);
+        let mut ends: Vec<usize> = dots.filter(|at| *at >= from).collect();
+        ends.push(name.len());
+        let Some(end) = ends.into_iter().rev().find(|end| exists(&name[..*end])) else {
+            break;
+        };
+        if end == name.len() {
+            break;
+        }
+        name.replace_range(end..=end, "/");
+        from = end + 1;
+    }
+    resolved(&path(&name), is_directory)
 }
 
 /// Where a path leads once `.`, `..` and doubled slashes are resolved, from the root. `None` where

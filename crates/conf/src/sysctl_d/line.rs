@@ -2,10 +2,11 @@
 //!
 //! | | systemd | procps | busybox |
 //! |---|---|---|---|
-//! | a line ends at | `\n`, `\r`, NUL or a pair of them | `\n`; NUL ends what is read of it | `\n` |
-//! | blanks | space, tab, CR | those, vertical tab and form feed | space, tab |
-//! | comments | `#`, `;` first in the line | the same | `#` anywhere |
+//! | a line ends at | `\n`, `\r`, NUL, or a pair | `\n`; NUL cuts it off | `\n`, not after `\` |
+//! | blanks | space, tab, CR | those, vertical tab and form feed | the same |
+//! | `-key = v` | the key | the key | a key that begins with `-` |
 //! | `- key = v` | the key | a key that begins with a blank | a key that begins with `-` |
+//! | `key =` | an empty value | an empty value | an error |
 
 use alloc::vec::Vec;
 
@@ -50,17 +51,39 @@ pub enum Says<'a> {
 /// The lines of a file, in order.
 #[must_use]
 pub fn lines(text: &str, loader: Loader) -> Vec<Line<'_>> {
-    let (split, says): (Vec<&str>, fn(&str) -> Says<'_>) = match loader {
-        Loader::Systemd => (split_systemd(text), systemd),
-        Loader::Procps => (text.split_terminator('\n').collect(), procps),
-        Loader::Busybox => (text.split_terminator('\n').collect(), busybox),
-    };
+    match loader {
+        Loader::Systemd => numbered(split_systemd(text).into_iter(), systemd),
+        Loader::Procps => numbered(text.split_terminator('\n'), procps),
+        Loader::Alpine => joined(text),
+    }
+}
+
+fn numbered<'a>(lines: impl Iterator<Item = &'a str>, says: fn(&str) -> Says<'_>) -> Vec<Line<'a>> {
     let line = |(at, text)| Line {
         number: at + 1,
         text,
         says: says(text),
     };
-    split.into_iter().enumerate().map(line).collect()
+    lines.enumerate().map(line).collect()
+}
+
+/// busybox goes on in the next line after a backslash; the two stay in the text.
+fn joined(text: &str) -> Vec<Line<'_>> {
+    let mut lines = Vec::new();
+    let (mut rest, mut number) = (text, 1);
+    while !rest.is_empty() {
+        let mut ends = rest.match_indices('\n').map(|(at, _)| at);
+        let end = ends.find(|at| !rest[..*at].ends_with('\\'));
+        let line = &rest[..end.unwrap_or(rest.len())];
+        rest = end.map_or("", |end| &rest[end + 1..]);
+        lines.push(Line {
+            number,
+            text: line,
+            says: busybox(line),
+        });
+        number += 1 + line.matches('\n').count();
+    }
+    lines
 }
 
 /// systemd takes CR, LF and NUL for the end of a line, and two different ones in a row for one.
@@ -113,10 +136,9 @@ fn systemd(line: &str) -> Says<'_> {
 }
 
 fn procps(line: &str) -> Says<'_> {
-    let blank = |c: char| matches!(c, ' ' | '\t'..='\r');
     let line = line.split('\0').next().unwrap_or_default();
-    let line = line.trim_start_matches(blank);
-    if line.trim_end_matches(blank).is_empty() {
+    let line = line.trim_start_matches(is_blank);
+    if line.trim_end_matches(is_blank).is_empty() {
         return Says::Nothing;
     }
     if let Some(other) = blank_or_comment(line) {
@@ -125,34 +147,40 @@ fn procps(line: &str) -> Says<'_> {
     let (key, may_fail) = without_dash(line);
     match key.split_once('=') {
         Some((key, value)) => Says::Sets {
-            key: without_dash(key.trim_end_matches(blank)).0,
-            value: value.trim_matches(blank),
+            key: without_dash(key.trim_end_matches(is_blank)).0,
+            value: value.trim_matches(is_blank),
             may_fail,
         },
-        None if may_fail => Says::Excludes(without_dash(key.trim_end_matches(blank)).0),
+        None if may_fail => Says::Excludes(without_dash(key.trim_end_matches(is_blank)).0),
         None => Says::Nonsense(line),
     }
 }
 
 fn busybox(line: &str) -> Says<'_> {
-    const BLANKS: &[char] = &[' ', '\t'];
-    const BETWEEN: &[char] = &[' ', '\t', '='];
-    if let Some(comment) = line.trim_start_matches(BLANKS).strip_prefix('#') {
-        return Says::Comment(comment);
+    let line = line.split('\0').next().unwrap_or_default();
+    let mut end = line.trim_end_matches(is_blank);
+    if matches!(line[end.len()..].chars().next(), None | Some('\n')) {
+        end = end.strip_suffix('\\').unwrap_or(end);
     }
-    let line = line.split('#').next().unwrap_or_default();
-    let line = line.trim_start_matches(BETWEEN).trim_end_matches(BLANKS);
-    if line.is_empty() {
-        return Says::Nothing;
+    let line = end.trim_matches(is_blank);
+    if let Some(other) = blank_or_comment(line) {
+        return other;
     }
-    match line.split_once(BETWEEN) {
-        Some((key, value)) => Says::Sets {
-            key,
-            value: value.trim_start_matches(BETWEEN),
+    let (key, value) = line.split_once('=').unwrap_or_default();
+    let value = value.trim_start_matches(is_blank);
+    match value.is_empty() {
+        true => Says::Nonsense(line),
+        false => Says::Sets {
+            key: key.trim_end_matches(is_blank),
+            value,
             may_fail: false,
         },
-        None => Says::Nonsense(line),
     }
+}
+
+/// What C's `isspace` takes for a blank.
+fn is_blank(c: char) -> bool {
+    matches!(c, ' ' | '\t'..='\r')
 }
 
 fn blank_or_comment(line: &str) -> Option<Says<'_>> {

@@ -14,26 +14,29 @@
 //! - **procps** (`sysctl --system`) writes every assignment in the order of the lines, and
 //!   `/etc/sysctl.conf` after everything else; above, the ratio is written last and wins. `-key`
 //!   keeps patterns off the key, no more. Files whose names begin with a dot are read.
-//! - **busybox** (`sysctl -p FILE`) reads one file that a start script names.
+//! - **Alpine**'s start script hands busybox's `sysctl -p` one file after the other: `/lib` and
+//!   `/usr/lib`, `/etc`, `/etc/sysctl.conf`, and `/run` last. It knows no pattern and no `-`, and
+//!   only a regular file hides another one.
 //!
 //! The tables of [`line`](mod@line) and [`files`] have the rest. Both models are held against the
 //! real programs by `crates/lab/tests/loaders.rs`.
 
+mod alpine;
 pub mod files;
 mod key;
 pub mod line;
 mod procps;
 mod systemd;
+mod which;
 
 use alloc::string::String;
-use alloc::vec::Vec;
 use core::fmt;
 
-pub use files::{Fate, Source};
 pub use line::{Line, Says, lines};
+pub use which::{Which, which};
 
 use crate::live::Live;
-use crate::origin::Origin;
+use crate::load::Load;
 use crate::tree::Tree;
 
 /// A program that writes `sysctl.d` into the kernel.
@@ -43,70 +46,12 @@ pub enum Loader {
     Systemd,
     /// procps's `sysctl --system`: start scripts of sysvinit, and what administrators type.
     Procps,
-    /// busybox's `sysctl -p`, file by file, as OpenRC's service runs it on Alpine.
-    Busybox,
+    /// busybox's `sysctl -p`, file by file, as the start script of Alpine's OpenRC runs it.
+    Alpine,
 }
 
 /// Every loader.
-pub const LOADERS: [Loader; 3] = [Loader::Systemd, Loader::Procps, Loader::Busybox];
-
-/// A value that is written into a file of `/proc/sys`.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Write {
-    /// The file, as a capture writes it: `proc/sys/vm/swappiness`. It need not exist.
-    pub path: String,
-    /// What is written, without the end of line.
-    pub value: String,
-    /// The line that says so.
-    pub origin: Origin,
-    /// The pattern in that line, where the path is a match of one.
-    pub pattern: Option<String>,
-    /// Whether a leading `-` says that a failure does not matter.
-    pub may_fail: bool,
-    /// Whether the value was live at that point, so that nothing is written.
-    pub is_live: bool,
-}
-
-/// A line that was read and leads to no write, or to none for one path.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Lost {
-    /// The line.
-    pub origin: Origin,
-    /// The path or pattern that it names, below `proc/sys/`.
-    pub path: String,
-    /// The value it would have set.
-    pub value: Option<String>,
-    /// Why nothing comes of it.
-    pub why: Why,
-}
-
-/// Why a line that was read leads to no write.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Why {
-    /// A later line sets the same key (systemd writes the last one only).
-    SetAgain(Origin),
-    /// An earlier line sets the key to the same value and keeps its place in the order (systemd).
-    SetBefore(Origin),
-    /// A later `-key` takes it back (systemd).
-    TakenBack(Origin),
-    /// The pattern passes over this path: another line names it.
-    Named(Origin),
-    /// The loader refuses or cannot reach such a path, such as one with `..`.
-    BadPath,
-    /// It is no assignment.
-    Nonsense,
-}
-
-/// What a loader does with a tree.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Load {
-    /// What it writes, in order.
-    pub writes: Vec<Write>,
-    /// The lines that lead to no write.
-    pub lost: Vec<Lost>,
-    /// The files that it reads, in order, then those that it does not read, each with the reason.
-    pub sources: Vec<Source>,
-}
+pub const LOADERS: [Loader; 3] = [Loader::Systemd, Loader::Procps, Loader::Alpine];
 
 /// What a loader does with a tree on a machine that has these tunables.
 #[must_use]
@@ -114,7 +59,8 @@ pub fn load(tree: &Tree, loader: Loader, live: &Live) -> Load {
     let sources = files::sources(tree, loader);
     let (writes, lost) = match loader {
         Loader::Systemd => systemd::writes(tree, &sources, live),
-        Loader::Procps | Loader::Busybox => procps::writes(tree, &sources, loader, live),
+        Loader::Procps => procps::writes(tree, &sources, live),
+        Loader::Alpine => alpine::writes(tree, &sources, live),
     };
     Load {
         writes,
@@ -130,7 +76,20 @@ pub fn load(tree: &Tree, loader: Loader, live: &Live) -> Load {
 pub fn path_of(key: &str, loader: Loader) -> String {
     match loader {
         Loader::Systemd => key::path(&key::systemd(key)),
-        Loader::Procps | Loader::Busybox => key::path(&key::procps(key)),
+        Loader::Procps => key::path(&key::procps(key)),
+        Loader::Alpine => key::path(&key.replace('.', "/")),
+    }
+}
+
+impl Loader {
+    /// The loaders that may run on the same machine as well: `sysctl --system` is what people type
+    /// beside systemd, and systemd may replace a start script.
+    #[must_use]
+    pub fn others(self) -> &'static [Self] {
+        match self {
+            Self::Systemd | Self::Alpine => &[Self::Procps],
+            Self::Procps => &[Self::Systemd],
+        }
     }
 }
 
@@ -139,7 +98,7 @@ impl fmt::Display for Loader {
         f.write_str(match self {
             Self::Systemd => "systemd-sysctl",
             Self::Procps => "procps sysctl --system",
-            Self::Busybox => "busybox sysctl -p",
+            Self::Alpine => "Alpine's sysctl service",
         })
     }
 }

@@ -1,15 +1,15 @@
-//! procps and busybox: every assignment is written, in the order of the lines.
+//! procps: every assignment is written, in the order of the lines.
 
 use alloc::borrow::ToOwned;
 use alloc::collections::BTreeMap;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use super::files::Source;
 use super::line::{Says, lines};
-use super::{Loader, Lost, Why, Write, key};
+use super::{Loader, key};
 use crate::glob;
 use crate::live::Live;
+use crate::load::{Lost, Source, Why, Write};
 use crate::origin::Origin;
 use crate::tree::{Found, Tree};
 
@@ -21,17 +21,12 @@ struct Item {
     origin: Origin,
 }
 
-pub(super) fn writes(
-    tree: &Tree,
-    sources: &[Source],
-    loader: Loader,
-    live: &Live,
-) -> (Vec<Write>, Vec<Lost>) {
+pub(super) fn writes(tree: &Tree, sources: &[Source], live: &Live) -> (Vec<Write>, Vec<Lost>) {
     let mut lost = Vec::new();
     let mut items = Vec::new();
     for source in sources.iter().filter(|source| source.fate.is_read()) {
         if let Found::File { text, .. } = tree.find(&source.path) {
-            for line in lines(text, loader) {
+            for line in lines(text, Loader::Procps) {
                 let origin = Origin::new(&source.path, line.number);
                 match item(line.says, origin) {
                     Ok(item) => items.extend(item),
@@ -92,8 +87,13 @@ impl Item {
             }
             return;
         }
-        for path in live.matching(&self.path) {
-            match named.get(path) {
+        let Some((spelled, real)) = heads(&self.path, live) else {
+            return lost.push(self.lost(&self.path, value, Why::BadPath));
+        };
+        let pattern = [&real, &self.path[spelled.len()..]].concat();
+        for path in live.matching(&pattern) {
+            let found = [spelled, &path[real.len()..]].concat();
+            match named.get(found.as_str()) {
                 None => writes.push(self.to(path.to_owned(), value, Some(&self.path))),
                 Some(by) => lost.push(self.lost(path, value, Why::Named(by.origin.clone()))),
             }
@@ -119,4 +119,19 @@ impl Item {
             why,
         }
     }
+}
+
+/// The part of a pattern up to its last `.`, `..` or doubled slash, as it is spelled and where it
+/// leads; what is found is compared with keys as they are spelled. `None` where it leads nowhere.
+fn heads<'a>(pattern: &'a str, live: &Live) -> Option<(&'a str, String)> {
+    let odd = ["/./", "/../", "//"].map(|odd| pattern.rfind(odd).map(|at| at + odd.len()));
+    let Some(end) = odd.into_iter().flatten().max() else {
+        return Some(("", String::new()));
+    };
+    let head = &pattern[..end];
+    let mut real = key::resolved(head, |path| live.is_directory(path))?;
+    if !real.is_empty() {
+        real.push('/');
+    }
+    Some((head, real))
 }

@@ -5,11 +5,11 @@ use alloc::collections::BTreeMap;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use super::files::Source;
 use super::line::{Says, lines};
-use super::{Loader, Lost, Why, Write, key};
+use super::{Loader, key};
 use crate::glob;
 use crate::live::Live;
+use crate::load::{Lost, Source, Why, Write};
 use crate::origin::Origin;
 use crate::tree::{Found, Tree};
 

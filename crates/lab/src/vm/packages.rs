@@ -1,5 +1,6 @@
 //! Stock kernels from Debian 12: fetched by apt with a configuration of our own, unpacked into the
-//! cache and never installed. No root is needed and the system stays as it is.
+//! cache and never installed. No root is needed and the system stays as it is. Programs of a
+//! release come the same way.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -74,8 +75,25 @@ fn unfetched(stock: Stock, error: BenchError) -> BenchError {
     }
 }
 
+/// Packages of a Debian release, unpacked below `place`; what they depend on is not.
+///
+/// # Errors
+/// That apt is missing, knows no Debian mirror, or cannot reach it.
+pub(super) fn unpacked(
+    suite: &str,
+    packages: &[&str],
+    place: &Path,
+) -> Result<PathBuf, BenchError> {
+    let apt = Apt::new(place, suite)?;
+    apt.update()?;
+    apt.download(&packages.iter().map(|it| (*it).to_owned()).collect())?;
+    let root = place.join("root");
+    unpack(&apt.downloads, &root)?;
+    Ok(root)
+}
+
 fn fetch(stock: Stock, place: &Path) -> Result<PathBuf, BenchError> {
-    let apt = Apt::new(place)?;
+    let apt = Apt::new(place, "bookworm")?;
     apt.update()?;
     let mut packages = BTreeSet::new();
     for package in stock.packages() {
@@ -95,7 +113,7 @@ struct Apt {
 }
 
 impl Apt {
-    fn new(place: &Path) -> Result<Self, BenchError> {
+    fn new(place: &Path, suite: &str) -> Result<Self, BenchError> {
         let apt = Self {
             configuration: place.join("apt.conf"),
             downloads: place.join("downloads"),
@@ -110,7 +128,8 @@ impl Apt {
             fs::create_dir_all(&path).map_err(|error| failed(&path, &error))?;
         }
         let sources = place.join("sources/debian.sources");
-        fs::write(&sources, sources_of(&mirror()?)).map_err(|error| failed(&sources, &error))?;
+        fs::write(&sources, sources_of(&mirror()?, suite))
+            .map_err(|error| failed(&sources, &error))?;
         fs::write(&apt.configuration, configuration(place))
             .map_err(|error| failed(&apt.configuration, &error))?;
         Ok(apt)
@@ -190,7 +209,7 @@ fn debian_site(targets: &str) -> Option<&str> {
     })
 }
 
-fn sources_of(site: &str) -> String {
+fn sources_of(site: &str, release: &str) -> String {
     let key = if Path::new(KEYRING).exists() {
         format!("Signed-By: {KEYRING}\n")
     } else {
@@ -202,7 +221,8 @@ fn sources_of(site: &str) -> String {
              amd64\n{key}\n"
         )
     };
-    source(site, "bookworm") + &source(&format!("{site}-security"), "bookworm-security")
+    let security = format!("{release}-security");
+    source(site, release) + &source(&format!("{site}-security"), &security)
 }
 
 fn configuration(place: &Path) -> String {

@@ -5,11 +5,16 @@
 //! has for itself stands in tables of its own, by a pattern: `bdi.DEVICE.max_ratio`. [`named`]
 //! finds what a setting names; [`resolve`] takes whatever spelling people use.
 
+mod address_space;
 mod bdi;
+mod cell;
 mod cgroup;
+mod kernels;
 mod ksm;
 mod lru_gen;
+mod migration;
 mod names;
+mod removed;
 mod spelling;
 mod table;
 mod thp;
@@ -24,6 +29,8 @@ use core::fmt;
 use crate::settings::Setting;
 use crate::text::shown;
 
+pub use self::cell::Cell;
+pub use self::kernels::{Kernels, Standing};
 pub use self::names::{Named, Of, Scope, all, find, named, of_devices, of_groups, of_page_sizes};
 pub use self::spelling::{KeyError, nearest, resolve};
 pub use self::values::{Unit, Values};
@@ -46,6 +53,11 @@ pub struct Tunable {
     pub default: DefaultRule,
     /// The tunable that is switched off by writing this one, and the other way round.
     pub partner: Option<&'static str>,
+    /// The files that show one value in several units or places, this one among them, the one that
+    /// holds it exactly first; empty where it is the only one.
+    pub views: &'static [&'static str],
+    /// Others that the kernel changes by itself when this one is written.
+    pub touches: &'static [&'static str],
     /// Which kernels have it.
     pub kernels: Kernels,
     /// What a bad value can do.
@@ -65,15 +77,6 @@ pub enum DefaultRule {
     Partner,
     /// None: a write acts once and leaves no value.
     Action,
-}
-
-/// Which kernels have a tunable.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kernels {
-    /// All since this version.
-    Since(u32, u32),
-    /// Only those with this patch.
-    Patched(&'static str),
 }
 
 /// What a bad value can do.
@@ -195,15 +198,6 @@ impl fmt::Display for DefaultRule {
             Self::Rule(words) => f.write_str(words),
             Self::Partner => f.write_str("0: its partner rules"),
             Self::Action => f.write_str("none: a write acts once"),
-        }
-    }
-}
-
-impl fmt::Display for Kernels {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Since(major, minor) => write!(f, "since {major}.{minor}"),
-            Self::Patched(patch) => write!(f, "with the {patch} patch only"),
         }
     }
 }

@@ -4,7 +4,9 @@
 use alloc::string::String;
 use core::fmt;
 
-use super::{Tunable, bdi, cgroup, ksm, lru_gen, thp, vm, zswap};
+use super::{
+    Tunable, address_space, bdi, cgroup, ksm, lru_gen, migration, removed, thp, vm, zswap,
+};
 
 /// What a tunable is set for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,11 +45,14 @@ pub struct Named<'a> {
 pub fn all() -> impl Iterator<Item = &'static Tunable> {
     let groups = [
         vm::TABLE,
+        address_space::TABLE,
+        removed::TABLE,
         thp::TABLE,
         thp::KHUGEPAGED,
         lru_gen::TABLE,
         ksm::TABLE,
         zswap::TABLE,
+        migration::TABLE,
     ];
     groups.into_iter().flatten()
 }

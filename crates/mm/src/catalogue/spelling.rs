@@ -235,7 +235,7 @@ fn is_counter(key: &str) -> bool {
 
 impl Tunable {
     /// It, of whomever.
-    fn of_each(&'static self) -> Named<'static> {
+    pub(super) fn of_each(&'static self) -> Named<'static> {
         let of = match self.scope() {
             Scope::Machine => Of::Machine,
             _ => Of::Each,

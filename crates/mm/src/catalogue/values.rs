@@ -21,6 +21,8 @@ pub enum Unit {
     Percent,
     /// Ten-thousandths.
     Permyriad,
+    /// Parts of a million.
+    PerMillion,
     /// Milliseconds.
     Milliseconds,
     /// Hundredths of a second.
@@ -115,6 +117,7 @@ impl fmt::Display for Unit {
             Self::HugePages => "huge pages",
             Self::Percent => "%",
             Self::Permyriad => "1/10000",
+            Self::PerMillion => "1/1000000",
             Self::Milliseconds => "ms",
             Self::Centiseconds => "1/100 s",
             Self::Seconds => "s",

@@ -1,41 +1,15 @@
 //! Which keys below `vm.` there are and were, beside those of the catalogue: names alone, from
 //! Documentation/admin-guide/sysctl/vm.rst and the patches that distributions carry.
 
-use mm::catalogue;
+use mm::catalogue::{self, Kernels};
 use mm::suggest;
 
 /// Keys of kernels that run today and that are not in the catalogue.
 const ALIVE: &[&str] = &[
-    "vm.compact_memory",
-    "vm.enable_soft_offline",
-    "vm.highmem_is_dirtyable",
-    "vm.hugetlb_optimize_vmemmap",
-    "vm.hugetlb_shm_group",
-    "vm.legacy_va_layout",
-    "vm.max_map_count",
     "vm.mem_profiling",
-    "vm.memfd_noexec",
-    "vm.memory_failure_early_kill",
-    "vm.memory_failure_recovery",
-    "vm.mmap_min_addr",
-    "vm.mmap_rnd_bits",
-    "vm.mmap_rnd_compat_bits",
-    "vm.movable_gigantic_pages",
-    "vm.nr_hugepages_mempolicy",
     "vm.nr_trim_pages",
-    "vm.numa_stat",
-    "vm.numa_zonelist_order",
-    "vm.oom_dump_tasks",
-    "vm.page_lock_unfairness",
-    "vm.stat_refresh",
-    "vm.unprivileged_userfaultfd",
     "vm.vdso_enabled",
-    "vm.vfs_cache_pressure_denom",
     // By patches.
-    "vm.anon_min_kbytes",
-    "vm.clean_low_kbytes",
-    "vm.clean_min_kbytes",
-    "vm.extra_free_kbytes",
     "vm.pagecache_limit_ratio",
 ];
 
@@ -46,22 +20,15 @@ pub(crate) struct Gone {
     pub(crate) name: &'static str,
     /// The first release that is without it.
     pub(crate) since: (u32, u32),
-    /// The key that does the same now, with the same values.
-    pub(crate) renamed: Option<&'static str>,
     /// What became of it.
     pub(crate) why: &'static str,
 }
 
 const fn gone(name: &'static str, since: (u32, u32), why: &'static str) -> Gone {
-    Gone {
-        name,
-        since,
-        renamed: None,
-        why,
-    }
+    Gone { name, since, why }
 }
 
-/// Keys that were, and what became of them.
+/// Keys that were before any kernel of the catalogue, and what became of them.
 pub(crate) const GONE: &[Gone] = &[
     gone(
         "vm.bdflush",
@@ -102,13 +69,13 @@ pub(crate) const GONE: &[Gone] = &[
     ),
     gone(
         "vm.lower_zone_protection",
-        (2, 6),
+        (3, 0),
         "vm.lowmem_reserve_ratio came in its place",
     ),
     gone(
         "vm.nr_pdflush_threads",
-        (2, 6),
-        "pdflush went in 2.6.32: each device has a flusher of its own",
+        (3, 6),
+        "pdflush went in 2.6.32, each device has a flusher of its own",
     ),
     gone("vm.swap_token_timeout", (3, 5), "swap tokens went"),
     gone(
@@ -116,40 +83,32 @@ pub(crate) const GONE: &[Gone] = &[
         (3, 18),
         "it did nothing long before",
     ),
-    gone(
-        "vm.hugepages_treat_as_movable",
-        (4, 16),
-        "huge pages that can be migrated go to Movable zones by themselves",
-    ),
-    gone(
-        "vm.block_dump",
-        (5, 13),
-        "tracepoints of the block layer came in its place",
-    ),
-    gone(
-        "vm.percpu_pagelist_fraction",
-        (5, 14),
-        "vm.percpu_pagelist_high_fraction came in its place",
-    ),
 ];
 
-/// Files of `/sys/kernel/mm` and of modules that are gone, as [`GONE`].
-pub(crate) const GONE_FILES: &[Gone] = &[gone(
-    "/sys/module/zswap/parameters/zpool",
-    (6, 18),
-    "zsmalloc is the only allocator that zswap has",
-)];
+/// A key that is gone, of the catalogue's and of those before them.
+pub(crate) fn gone_key(name: &str) -> Option<Gone> {
+    let tunable = catalogue::find(name);
+    let of_catalogue = tunable.and_then(|tunable| match tunable.kernels {
+        Kernels::Mainline {
+            until: Some(since), ..
+        } => Some(gone(tunable.name, since, tunable.effect)),
+        _ => None,
+    });
+    of_catalogue.or_else(|| GONE.iter().find(|gone| gone.name == name).copied())
+}
 
-/// Whether some kernel of today has a key.
-pub(crate) fn is_alive(name: &str) -> bool {
-    catalogue::find(name).is_some() || ALIVE.contains(&name)
+/// Whether a kernel has a key, or had it once.
+pub(crate) fn is_known(name: &str) -> bool {
+    let gone = || GONE.iter().any(|gone| gone.name == name);
+    catalogue::find(name).is_some() || ALIVE.contains(&name) || gone()
 }
 
 /// The key that may have been meant by one that no kernel has, and by how many edits they differ.
 pub(crate) fn meant(name: &str) -> Option<(&'static str, usize)> {
     let names = || {
         let of_catalogue = catalogue::all().map(|tunable| tunable.name);
-        let below_vm = of_catalogue.filter(|name| name.starts_with("vm."));
+        let there = of_catalogue.filter(|name| gone_key(name).is_none());
+        let below_vm = there.filter(|name| name.starts_with("vm."));
         below_vm.chain(ALIVE.iter().copied())
     };
     let bare = name.strip_prefix("vm.")?;
@@ -165,7 +124,8 @@ mod tests {
     #[test]
     fn no_key_is_both_alive_and_gone_or_named_twice() {
         for gone in GONE {
-            assert!(!is_alive(gone.name), "{}", gone.name);
+            let known = catalogue::find(gone.name).is_some() || ALIVE.contains(&gone.name);
+            assert!(!known, "{}", gone.name);
         }
         for name in ALIVE {
             assert!(

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use conf::sysctl_d::Loader;
 use mm::catalogue::{self, DefaultRule};
 
 use super::machine::Machine;
@@ -58,6 +59,21 @@ pub(crate) struct Scope<'a> {
     /// Paths that are there beside the texts: links, programs, folders; `None` where they are not
     /// known.
     pub(crate) beside: Option<Vec<String>>,
+    /// The loader of sysctl.d at boot, where links and programs tell it.
+    pub(crate) loader: Option<Loader>,
+    /// Settings with which another loader of sysctl.d ends otherwise.
+    pub(crate) elsewhere: Vec<Elsewhere>,
+}
+
+/// How another loader of sysctl.d ends.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Elsewhere {
+    /// Which setting of the scope stands with the machine's own loader.
+    pub(crate) setting: usize,
+    /// The other loader.
+    pub(crate) loader: Loader,
+    /// The value that stands with it, and its line; `None` where it sets none.
+    pub(crate) ends: Option<(String, String)>,
 }
 
 impl<'a> Scope<'a> {
@@ -71,6 +87,8 @@ impl<'a> Scope<'a> {
             extent,
             machine,
             beside: None,
+            loader: None,
+            elsewhere: Vec::new(),
         };
         for text in texts {
             scope.take(text);

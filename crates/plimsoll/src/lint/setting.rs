@@ -1,6 +1,7 @@
 //! A setting as it stands in a text: which tunable, which value, on which line, and who writes it.
 
-use mm::catalogue::{self, Values};
+use conf::value;
+use mm::catalogue;
 
 /// Who writes a setting into the kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -51,30 +52,17 @@ impl Setting {
         let Some(named) = catalogue::named(&self.name) else {
             return true;
         };
-        let of_proc = named.tunable.path.starts_with("proc/sys/");
-        match named.tunable.values {
-            // sysctl reads the first word, in any of three notations.
-            Values::Integer { min, max } if of_proc => self
-                .number()
-                .is_some_and(|number| (min..=max).contains(&number)),
-            values => values.contain(&self.value),
+        match named.tunable.path.starts_with("proc/sys/") {
+            true => value::is_taken(named.tunable, &self.value),
+            // A file of /sys takes nothing behind a number.
+            false => named.tunable.values.contain(&self.value),
         }
     }
 }
 
-/// A number in the kernel's notation (`strtoul` with base 0).
+/// A number in the kernel's notation, not below 0.
 pub(crate) fn number(word: &str) -> Option<u64> {
-    match (word.strip_prefix("0x"), word.strip_prefix('0')) {
-        (Some(hex), _) => unsigned(hex, 16),
-        (None, Some("")) => Some(0),
-        (None, Some(octal)) => unsigned(octal, 8),
-        (None, None) => unsigned(word, 10),
-    }
-}
-
-fn unsigned(digits: &str, radix: u32) -> Option<u64> {
-    let plain = digits.chars().all(|c| c.is_digit(radix));
-    u64::from_str_radix(digits, radix).ok().filter(|_| plain)
+    value::integer(word)?.try_into().ok()
 }
 
 #[cfg(test)]
@@ -82,13 +70,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_are_read_as_the_kernel_reads_them() {
-        assert_eq!(number("60"), Some(60));
-        assert_eq!(number("0x3c"), Some(60));
+    fn a_number_below_0_is_none() {
         assert_eq!(number("074"), Some(60), "a leading zero is octal");
         assert_eq!(number("0"), Some(0));
-        for bad in ["", "60%", "60#x", "+60", "-1", "0x", "08", "6_0"] {
-            assert_eq!(number(bad), None, "{bad}");
-        }
+        assert_eq!(number("-1"), None);
     }
 }

@@ -302,7 +302,6 @@ pub(crate) const RULES: &[Rule] = &[
         Note,
         Check::Standing(&["zswap.enabled"], zswap::without_swap)
     ),
-    rule!("zswap-pool-gone", Warning, Check::Each(zswap::pool_gone)),
     // Keys and values.
     rule!("key-gone", Warning, Check::Each(keys::gone)),
     rule!("key-misspelt", Error, Check::Each(keys::misspelt)),
@@ -322,6 +321,12 @@ pub(crate) const RULES: &[Rule] = &[
     rule!("line-ignored", Error, Check::Whole(loaders::line_ignored)),
     rule!("set-twice", Warning, Check::Whole(loaders::set_twice)),
     rule!("vendor-wins", Warning, Check::Whole(loaders::vendor_wins)),
+    rule!(
+        "loaders-differ",
+        Note,
+        Check::Whole(loaders::loaders_differ)
+    ),
+    rule!("live-differs", Note, Check::Whole(loaders::live_differs)),
     rule!(
         "sysctl-conf-unread",
         Warning,

@@ -70,12 +70,12 @@ fn a_page_has_its_name_its_severity_and_every_section() {
 fn report(frame: &Frame) -> Report {
     let machine = Machine::of(Snapshot::parse(frame));
     let is_text = |path: &str| !path.starts_with("proc/") && !path.starts_with("sys/");
-    let of_machine = |path: &str| {
-        let known = is_configuration(path) || path.starts_with("usr/");
+    let of_machine = |path: &str, text: &str| {
+        let known = is_configuration(path) || text.is_empty();
         known && !path.starts_with("usr/lib/tuned/")
     };
     let texts = frame.files.iter().filter(|(path, _)| is_text(path));
-    let (texts, others): (Vec<_>, Vec<_>) = texts.partition(|(path, _)| of_machine(path));
+    let (texts, others): (Vec<_>, Vec<_>) = texts.partition(|(path, text)| of_machine(path, text));
     let tree = texts
         .into_iter()
         .map(|(path, text)| (path, Entry::File(text.clone())))

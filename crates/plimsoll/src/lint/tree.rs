@@ -3,13 +3,16 @@
 
 use std::collections::BTreeSet;
 
+use conf::load::Fate;
 use conf::places::{Place, Take};
-use conf::sysctl_d::{Fate, Loader, files};
-use conf::{Found, Tree};
+use conf::sysctl_d::{Loader, files, which};
+use conf::{Found, Live, Tree, who};
+use mm::catalogue;
 
 use super::machine::Machine;
 use super::read::Form;
-use super::scope::{Extent, Scope, Text};
+use super::scope::{Elsewhere, Extent, Scope, Text};
+use super::setting::Writer;
 
 /// Places beside those of [`conf::places::WHERE`] that rules ask for.
 pub(crate) const PLACES: &[Place] = &[
@@ -40,13 +43,6 @@ const fn there(path: &'static str) -> Place {
     Place { path, take }
 }
 
-/// The programs that say that systemd starts the machine.
-const SYSTEMD: [&str; 3] = [
-    "usr/lib/systemd/systemd-sysctl",
-    "lib/systemd/systemd-sysctl",
-    "run/systemd/system",
-];
-
 /// How much of a tree there is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Known {
@@ -74,8 +70,31 @@ pub(crate) fn scope<'a>(
     if known == Known::Everything {
         let paths = tree.entries().map(|(path, _)| path.to_owned());
         scope.beside = Some(paths.collect());
+        let which = which(tree);
+        scope.loader = which.because.is_some().then_some(which.loader);
+        scope.elsewhere = elsewhere(tree, &scope);
     }
     scope
+}
+
+/// The settings with which another loader of sysctl.d ends otherwise.
+fn elsewhere(tree: &Tree, scope: &Scope<'_>) -> Vec<Elsewhere> {
+    let standing = scope.settings.iter().enumerate();
+    let standing = standing.filter(|(_, setting)| setting.stands && setting.by == Writer::Sysctl);
+    let of_memory = standing.filter(|(_, setting)| catalogue::find(&setting.name).is_some());
+    let differs = of_memory.flat_map(|(index, setting)| {
+        let tunable = catalogue::find(&setting.name);
+        let path = tunable.map_or("", |tunable| tunable.path);
+        let others = who::who(tree, path, &Live::default()).elsewhere;
+        others.into_iter().map(move |other| Elsewhere {
+            setting: index,
+            loader: other.loader,
+            ends: other
+                .stands
+                .map(|(value, origin)| (value, origin.to_string())),
+        })
+    });
+    differs.collect()
 }
 
 /// Whether a tree is that of a machine: it has one of the places of sysctl.d or tmpfiles.d.
@@ -85,16 +104,13 @@ pub(crate) fn is_machine(tree: &Tree) -> bool {
     places.any(|place| tree.find(place) != Found::Nothing)
 }
 
-/// The loader of sysctl.d at boot.
+/// The loader of sysctl.d at boot. Without links it is not known whether systemd reads sysctl.conf;
+/// its settings matter if so.
 fn loader(tree: &Tree, known: Known) -> Loader {
-    let has = |path: &&str| tree.find(path) != Found::Nothing;
-    let release = tree.find("etc/os-release");
-    let alpine = matches!(release, Found::File { text, .. } if text.contains("ID=alpine"));
-    match known {
-        _ if SYSTEMD.iter().any(has) => Loader::Systemd,
-        _ if alpine => Loader::Busybox,
-        // Without links it is not known whether sysctl.conf is read; its settings matter if so.
-        Known::Texts | Known::Everything => Loader::Procps,
+    let which = which(tree);
+    match (known, which.because) {
+        (Known::Texts, None) => Loader::Procps,
+        _ => which.loader,
     }
 }
 

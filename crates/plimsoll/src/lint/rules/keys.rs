@@ -4,34 +4,30 @@ use mm::catalogue::{self, Kernels};
 use mm::release::{Release, Vendor};
 
 use crate::lint::fix::Fix;
-use crate::lint::known::{self, GONE};
+use crate::lint::known;
 use crate::lint::rule::{Answer, Missing, Said};
 use crate::lint::scope::Scope;
 use crate::lint::setting::{Setting, Writer};
 
 /// Kernels before this one are taken to run nowhere.
-const OLDEST: (u32, u32) = (2, 6);
+const OLDEST: (u32, u32) = (3, 0);
 
 /// Tunables that came before this release are taken to be everywhere.
 const EVERYWHERE: (u32, u32) = (3, 10);
 
 /// A key that kernels had once.
 pub(in crate::lint) fn gone(setting: &Setting, scope: &Scope<'_>) -> Answer {
-    let Some(gone) = GONE.iter().find(|gone| gone.name == setting.name) else {
+    let gone = known::gone_key(&setting.name).filter(|_| setting.by != Writer::Live);
+    let Some(gone) = gone else {
         return Ok(None);
     };
     let (major, minor) = gone.since;
     if gone.since > OLDEST && !scope.machine.release()?.is_since(major, minor) {
         return Ok(None);
     }
-    let said = Said::from(format!(
-        "no kernel since {major}.{minor} has it: {}",
-        gone.why
-    ));
-    Ok(Some(match gone.renamed {
-        Some(name) => renamed(said, setting, scope, name),
-        None => said.fixed(Fix::Remove { line: setting.line }),
-    }))
+    let why = gone.why.trim_end_matches('.');
+    let said = Said::from(format!("no kernel since {major}.{minor} takes it: {why}"));
+    Ok(Some(said.fixed(Fix::Remove { line: setting.line })))
 }
 
 /// The line with another key.
@@ -51,7 +47,7 @@ fn renamed(said: Said, setting: &Setting, scope: &Scope<'_>, name: &str) -> Said
 fn is_strange(setting: &Setting) -> bool {
     let name = setting.name.as_str();
     let plain = name.starts_with("vm.") && !name.contains(['*', '?', '[', '{', '$', '%']);
-    plain && !known::is_alive(name) && GONE.iter().all(|gone| gone.name != name)
+    plain && !known::is_known(name)
 }
 
 /// A key that is nearly one that there is.
@@ -83,15 +79,16 @@ pub(in crate::lint) fn unknown(setting: &Setting, scope: &Scope<'_>) -> Answer {
 /// A key that came after this kernel.
 pub(in crate::lint) fn too_new(setting: &Setting, scope: &Scope<'_>) -> Answer {
     let named = catalogue::named(&setting.name).filter(|_| setting.by != Writer::Live);
-    let Some(Kernels::Since(major, minor)) = named.map(|named| named.tunable.kernels) else {
+    let kernels = named.map(|named| named.tunable.kernels);
+    let Some(Kernels::Mainline { since, .. }) = kernels else {
         return Ok(None);
     };
     let snapshot = scope.machine.snapshot();
     let has = snapshot.is_some_and(|it| it.tunable(&setting.name).is_some());
-    if (major, minor) <= EVERYWHERE || has {
+    if since <= EVERYWHERE || has {
         return Ok(None);
     }
-    let release = scope.machine.release()?;
+    let (release, (major, minor)) = (scope.machine.release()?, since);
     if !release.is_before(major, minor) {
         return Ok(None);
     }

@@ -1,5 +1,8 @@
 //! Files that are not read, lines that are passed over, and which of two lines wins.
 
+use conf::sysctl_d::Loader;
+use mm::catalogue;
+
 use crate::lint::read::Form;
 use crate::lint::rule::{Answer, At, Missing};
 use crate::lint::scope::{Extent, Scope, Text};
@@ -88,9 +91,9 @@ pub(in crate::lint) fn sysctl_conf_unread(scope: &Scope<'_>) -> Vec<At> {
         return Vec::new();
     };
     let unread = !scope.text_of(first).is_read;
-    let said = match scope.beside {
-        None => Err(Missing("which links and programs there are")),
-        Some(_) if unread => Ok(
+    let said = match scope.loader {
+        None => Err(Missing("which loader of sysctl.d runs at boot")),
+        Some(Loader::Systemd) if unread => Ok(
             "systemd-sysctl does not read this file at boot, and no link in \
                                  /etc/sysctl.d leads to it"
                 .to_owned()
@@ -103,6 +106,44 @@ pub(in crate::lint) fn sysctl_conf_unread(scope: &Scope<'_>) -> Vec<At> {
         line: first.line,
         said,
     }]
+}
+
+/// The other loader of sysctl.d ends with another value.
+pub(in crate::lint) fn loaders_differ(scope: &Scope<'_>) -> Vec<At> {
+    let differ = scope.elsewhere.iter().filter_map(|elsewhere| {
+        let setting = scope.settings.get(elsewhere.setting)?;
+        let (value, place) = elsewhere.ends.as_ref()?;
+        // That has a rule of its own.
+        let by_old_file = place.starts_with("/etc/sysctl.conf:");
+        let name = match elsewhere.loader {
+            Loader::Systemd => "systemd-sysctl",
+            Loader::Procps => "sysctl --system",
+            Loader::Alpine => "Alpine's service",
+        };
+        let what = format!("{name} ends with {value}, of {place}; at boot this line stands");
+        (!by_old_file).then(|| at(setting, what))
+    });
+    differ.collect()
+}
+
+/// What the kernel has now is not what the files say.
+pub(in crate::lint) fn live_differs(scope: &Scope<'_>) -> Vec<At> {
+    let Some(snapshot) = scope.machine.snapshot() else {
+        return Vec::new();
+    };
+    let standing = scope
+        .settings
+        .iter()
+        .filter(|it| it.stands && it.by == Writer::Sysctl);
+    let differ = standing.filter_map(|setting| {
+        let tunable = catalogue::find(&setting.name).filter(|it| !it.is_action())?;
+        let live = snapshot.tunable(&setting.name)?;
+        let number = setting.number().map(|number| number.to_string());
+        let value = number.as_ref().unwrap_or(&setting.value);
+        let differs = !tunable.means_same(value, live);
+        differs.then(|| at(setting, format!("the kernel has {live} now: something wrote it later, or this line has not been read yet")))
+    });
+    differ.filter(|_| scope.extent == Extent::Machine).collect()
 }
 
 /// A file of settings that no loader looks at.

@@ -6,21 +6,29 @@ use crate::lint::rule::{Answer, Missing, when};
 use crate::lint::scope::Scope;
 use crate::lint::setting::{Setting, Writer};
 
-/// The limit under mode 2: swap, and a part of the memory that is not in pools of huge pages
-/// (`vm_commit_limit`).
+const PAIR: [&str; 2] = ["vm.overcommit_ratio", "vm.overcommit_kbytes"];
+
+/// The limit under mode 2 with these settings; the ratio counts with its default where it is not
+/// known.
 fn commit_limit(scope: &Scope<'_>) -> Result<Bytes, Missing> {
-    let meminfo = scope.machine.snapshot().and_then(|it| it.meminfo.as_ref());
-    let pools = meminfo.and_then(|info| info.hugetlb).unwrap_or_default();
-    let memory = scope.machine.memory()?.saturating_sub(pools.bytes());
-    let kbytes = scope.number("vm.overcommit_kbytes").unwrap_or(0);
-    let part = match kbytes {
-        0 => {
-            let ratio = scope.number("vm.overcommit_ratio").unwrap_or(50);
-            Bytes((memory.0 / 100).saturating_mul(ratio))
-        }
-        kbytes => Kib(kbytes).bytes(),
-    };
-    Ok(part.saturating_add(scope.machine.swap_size()?))
+    let needs = Missing("MemTotal and SwapTotal");
+    let snapshot = scope.machine.snapshot().ok_or(needs)?;
+    scope.machine.swap_size()?;
+    let known = |name| snapshot.tunable(name).is_some();
+    let ratio = (!known("vm.overcommit_ratio")).then(|| ("vm.overcommit_ratio", "50"));
+    let set = PAIR.iter().filter_map(|name| {
+        let setting = scope.standing(name)?;
+        Some((setting.name.as_str(), setting.value.as_str()))
+    });
+    let settings = ratio
+        .into_iter()
+        .chain(set)
+        .map(|(tunable, value)| mm::settings::Setting {
+            tunable: tunable.to_owned(),
+            value: value.to_owned(),
+        });
+    let after = snapshot.after(&settings.collect::<Vec<_>>());
+    after.commit_limit().map(Kib::bytes).ok_or(needs)
 }
 
 /// More is promised already than the limit.
@@ -42,8 +50,7 @@ pub(in crate::lint) fn committed(setting: &Setting, scope: &Scope<'_>) -> Answer
 
 /// The limit is far below memory, and nobody chose it.
 pub(in crate::lint) fn default_ratio(setting: &Setting, scope: &Scope<'_>) -> Answer {
-    let chosen = ["vm.overcommit_ratio", "vm.overcommit_kbytes"];
-    let is_chosen = chosen.iter().any(|name| scope.standing(name).is_some());
+    let is_chosen = PAIR.iter().any(|name| scope.standing(name).is_some());
     if setting.number() != Some(2) || is_chosen {
         return Ok(None);
     }

@@ -2,7 +2,6 @@
 
 use mm::catalogue;
 
-use crate::lint::known::GONE_FILES;
 use crate::lint::machine::Swap;
 use crate::lint::rule::{Answer, when};
 use crate::lint::scope::Scope;
@@ -34,20 +33,5 @@ pub(in crate::lint) fn without_swap(setting: &Setting, scope: &Scope<'_>) -> Ans
     let none = scope.machine.swap()? == Swap::None;
     when(none, || {
         "there is no swap space, so nothing comes to zswap".to_owned()
-    })
-}
-
-/// A parameter that is gone.
-pub(in crate::lint) fn pool_gone(setting: &Setting, scope: &Scope<'_>) -> Answer {
-    let Some(gone) = GONE_FILES.iter().find(|gone| gone.name == setting.name) else {
-        return Ok(None);
-    };
-    let release = scope.machine.release()?;
-    let (major, minor) = gone.since;
-    when(release.is_since(major, minor), || {
-        format!(
-            "Linux {release} is without it since {major}.{minor}: {}",
-            gone.why
-        )
     })
 }
