@@ -16,8 +16,14 @@ _plimsoll() {
             ",$1")
                 cmd="plimsoll"
                 ;;
+            plimsoll,apply)
+                cmd="plimsoll__subcmd__apply"
+                ;;
             plimsoll,calibrate)
                 cmd="plimsoll__subcmd__calibrate"
+                ;;
+            plimsoll,confirm)
+                cmd="plimsoll__subcmd__confirm"
                 ;;
             plimsoll,fidelity)
                 cmd="plimsoll__subcmd__fidelity"
@@ -25,11 +31,17 @@ _plimsoll() {
             plimsoll,help)
                 cmd="plimsoll__subcmd__help"
                 ;;
+            plimsoll,history)
+                cmd="plimsoll__subcmd__history"
+                ;;
             plimsoll,inspect)
                 cmd="plimsoll__subcmd__inspect"
                 ;;
             plimsoll,ksm)
                 cmd="plimsoll__subcmd__ksm"
+                ;;
+            plimsoll,lint)
+                cmd="plimsoll__subcmd__lint"
                 ;;
             plimsoll,predict)
                 cmd="plimsoll__subcmd__predict"
@@ -43,11 +55,26 @@ _plimsoll() {
             plimsoll,report)
                 cmd="plimsoll__subcmd__report"
                 ;;
+            plimsoll,status)
+                cmd="plimsoll__subcmd__status"
+                ;;
             plimsoll,studies)
                 cmd="plimsoll__subcmd__studies"
                 ;;
+            plimsoll,undo)
+                cmd="plimsoll__subcmd__undo"
+                ;;
+            plimsoll,watch)
+                cmd="plimsoll__subcmd__watch"
+                ;;
+            plimsoll__subcmd__help,apply)
+                cmd="plimsoll__subcmd__help__subcmd__apply"
+                ;;
             plimsoll__subcmd__help,calibrate)
                 cmd="plimsoll__subcmd__help__subcmd__calibrate"
+                ;;
+            plimsoll__subcmd__help,confirm)
+                cmd="plimsoll__subcmd__help__subcmd__confirm"
                 ;;
             plimsoll__subcmd__help,fidelity)
                 cmd="plimsoll__subcmd__help__subcmd__fidelity"
@@ -55,11 +82,17 @@ _plimsoll() {
             plimsoll__subcmd__help,help)
                 cmd="plimsoll__subcmd__help__subcmd__help"
                 ;;
+            plimsoll__subcmd__help,history)
+                cmd="plimsoll__subcmd__help__subcmd__history"
+                ;;
             plimsoll__subcmd__help,inspect)
                 cmd="plimsoll__subcmd__help__subcmd__inspect"
                 ;;
             plimsoll__subcmd__help,ksm)
                 cmd="plimsoll__subcmd__help__subcmd__ksm"
+                ;;
+            plimsoll__subcmd__help,lint)
+                cmd="plimsoll__subcmd__help__subcmd__lint"
                 ;;
             plimsoll__subcmd__help,predict)
                 cmd="plimsoll__subcmd__help__subcmd__predict"
@@ -73,8 +106,17 @@ _plimsoll() {
             plimsoll__subcmd__help,report)
                 cmd="plimsoll__subcmd__help__subcmd__report"
                 ;;
+            plimsoll__subcmd__help,status)
+                cmd="plimsoll__subcmd__help__subcmd__status"
+                ;;
             plimsoll__subcmd__help,studies)
                 cmd="plimsoll__subcmd__help__subcmd__studies"
+                ;;
+            plimsoll__subcmd__help,undo)
+                cmd="plimsoll__subcmd__help__subcmd__undo"
+                ;;
+            plimsoll__subcmd__help,watch)
+                cmd="plimsoll__subcmd__help__subcmd__watch"
                 ;;
             plimsoll__subcmd__help__subcmd__ksm,estimate)
                 cmd="plimsoll__subcmd__help__subcmd__ksm__subcmd__estimate"
@@ -98,12 +140,42 @@ _plimsoll() {
 
     case "${cmd}" in
         plimsoll)
-            opts="-h -V --help --version inspect ksm studies predict prove report calibrate fidelity replay help"
+            opts="-h -V --help --version inspect lint apply confirm undo status history watch ksm studies predict prove report calibrate fidelity replay help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        plimsoll__subcmd__apply)
+            opts="-h --dry-run --confirm --now --watch --baseline --persist --why --even-so --json --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --confirm)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --watch)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --baseline)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --why)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 *)
                     COMPREPLY=()
                     ;;
@@ -137,6 +209,20 @@ _plimsoll() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        plimsoll__subcmd__confirm)
+            opts="-h --persist --json --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         plimsoll__subcmd__fidelity)
             opts="-h --records --against --all --json --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
@@ -160,7 +246,7 @@ _plimsoll() {
             return 0
             ;;
         plimsoll__subcmd__help)
-            opts="inspect ksm studies predict prove report calibrate fidelity replay help"
+            opts="inspect lint apply confirm undo status history watch ksm studies predict prove report calibrate fidelity replay help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -173,7 +259,35 @@ _plimsoll() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        plimsoll__subcmd__help__subcmd__apply)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         plimsoll__subcmd__help__subcmd__calibrate)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        plimsoll__subcmd__help__subcmd__confirm)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -202,6 +316,20 @@ _plimsoll() {
             return 0
             ;;
         plimsoll__subcmd__help__subcmd__help)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        plimsoll__subcmd__help__subcmd__history)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -246,6 +374,20 @@ _plimsoll() {
         plimsoll__subcmd__help__subcmd__ksm__subcmd__estimate)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        plimsoll__subcmd__help__subcmd__lint)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
@@ -313,9 +455,65 @@ _plimsoll() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        plimsoll__subcmd__help__subcmd__status)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         plimsoll__subcmd__help__subcmd__studies)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        plimsoll__subcmd__help__subcmd__undo)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        plimsoll__subcmd__help__subcmd__watch)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        plimsoll__subcmd__history)
+            opts="-h --json --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
@@ -460,6 +658,48 @@ _plimsoll() {
                 return 0
             fi
             case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        plimsoll__subcmd__lint)
+            opts="-h --of --at --select --ignore --fail-on --format --json --fix --undo --diff --explain --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --of)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --at)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --select)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --ignore)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --fail-on)
+                    COMPREPLY=($(compgen -W "note warning error" -- "${cur}"))
+                    return 0
+                    ;;
+                --format)
+                    COMPREPLY=($(compgen -W "human json sarif github" -- "${cur}"))
+                    return 0
+                    ;;
+                --explain)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 *)
                     COMPREPLY=()
                     ;;
@@ -679,8 +919,50 @@ _plimsoll() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        plimsoll__subcmd__status)
+            opts="-h --json --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         plimsoll__subcmd__studies)
             opts="-h --json --csv --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        plimsoll__subcmd__undo)
+            opts="-h --json --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        plimsoll__subcmd__watch)
+            opts="-h --detached --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0

@@ -65,6 +65,24 @@ fn a_page_has_its_name_its_severity_and_every_section() {
     }
 }
 
+#[test]
+fn the_document_lists_every_rule_as_it_is() {
+    let document = fs::read_to_string(checkout().join("docs/lint.md")).expect("the document");
+    let row = |rule: &Rule| {
+        let (name, severity) = (rule.name, rule.severity.word());
+        format!(
+            "| [{name}](rules/{name}.md) | {severity} | {} |",
+            rule.summary()
+        )
+    };
+    let listed: Vec<&str> = document
+        .lines()
+        .filter(|line| line.starts_with("| ["))
+        .collect();
+    let expected: Vec<String> = RULES.iter().map(row).collect();
+    assert_eq!(listed, expected);
+}
+
 /// What all rules say of a frame: its texts of configuration are all of a machine's; each other
 /// text, and each profile of TuneD, stands for itself.
 fn report(frame: &Frame) -> Report {

@@ -81,7 +81,7 @@ pub(crate) fn form(path: &str, text: &str) -> Option<Form> {
 }
 
 /// The form that the first line of a text says that is no comment.
-fn sniffed(text: &str) -> Option<Form> {
+pub(super) fn sniffed(text: &str) -> Option<Form> {
     let mut lines = text.lines().map(str::trim);
     let first = lines.find(|line| !line.is_empty() && !line.starts_with(['#', ';']))?;
     match first {

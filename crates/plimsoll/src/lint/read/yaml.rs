@@ -3,7 +3,7 @@
 
 use saphyr_parser::{Event, Parser, ScalarStyle};
 
-use super::{Line, Read, name, sysctl};
+use super::{Form, Line, Read, name, sysctl};
 use crate::lint::setting::{Setting, Writer};
 
 /// How deep mappings and lists are followed.
@@ -115,14 +115,20 @@ impl Reader {
     }
 
     fn scalar(&mut self, text: &str, style: ScalarStyle, line: usize) {
+        let block = matches!(style, ScalarStyle::Literal | ScalarStyle::Folded);
         let Some(Within::Mapping(mapping)) = self.within.last_mut() else {
-            return;
+            return self.item(text, line);
         };
         let Some((key, key_line)) = mapping.key.take() else {
             mapping.key = Some((text.to_owned(), line));
             return;
         };
-        let block = matches!(style, ScalarStyle::Literal | ScalarStyle::Folded);
+        if style == ScalarStyle::Literal {
+            self.file(text, line);
+        }
+        let Some(Within::Mapping(mapping)) = self.within.last_mut() else {
+            return;
+        };
         match key.as_str() {
             "name" | "key" | "sysctl" if sysctl::is_key(text) => {
                 mapping.name = Some((text.to_owned(), line));
@@ -130,6 +136,25 @@ impl Reader {
             "value" => mapping.value = Some(text.to_owned()),
             key if sysctl::is_key(key) && !block => self.set(key, text, key_line),
             _ => {}
+        }
+    }
+
+    /// An item of a list: `KEY=VALUE`, as Compose has them.
+    fn item(&mut self, text: &str, line: usize) {
+        let set = text.split_once('=').filter(|(key, _)| sysctl::is_key(key));
+        if let Some((key, value)) = set {
+            self.set(key, value, line);
+        }
+    }
+
+    /// A text that is a file of sysctl.d, as cloud-init and ConfigMaps have them; `line` is that of
+    /// its first line.
+    fn file(&mut self, text: &str, line: usize) {
+        if super::sniffed(text) != Some(Form::Sysctl) {
+            return;
+        }
+        for setting in sysctl::read(text, self.index).settings {
+            self.set(&setting.key, &setting.value, line + setting.line - 1);
         }
     }
 
@@ -185,6 +210,19 @@ mod tests {
             ("sysctl_config/vm.dirty_ratio", "5", 4),
             ("tasks/ansible.posix.sysctl/vm.max_map_count", "262144", 7),
             ("a/vm.swappiness", "1", 12),
+        ];
+        assert_eq!(settings(text), expected(&rows));
+    }
+
+    #[test]
+    fn an_item_and_a_file_in_a_text_are_settings_too() {
+        let text = "services:\n  db:\n    sysctls:\n      - vm.max_map_count=262144\n      - x=1\n\
+                    write_files:\n- path: /etc/sysctl.d/a.conf\n  content: |\n    # why\n\n    \
+                    vm.swappiness = 10\n    vm.dirty_ratio = 5\n";
+        let rows = [
+            ("services/db/sysctls/vm.max_map_count", "262144", 4),
+            ("write_files/vm.swappiness", "10", 11),
+            ("write_files/vm.dirty_ratio", "5", 12),
         ];
         assert_eq!(settings(text), expected(&rows));
     }

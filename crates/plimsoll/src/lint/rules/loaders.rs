@@ -141,7 +141,8 @@ pub(in crate::lint) fn live_differs(scope: &Scope<'_>) -> Vec<At> {
         let number = setting.number().map(|number| number.to_string());
         let value = number.as_ref().unwrap_or(&setting.value);
         let differs = !tunable.means_same(value, live);
-        differs.then(|| at(setting, format!("the kernel has {live} now: something wrote it later, or this line has not been read yet")))
+        let what = "something wrote it later, or this line has not been read yet";
+        differs.then(|| at(setting, format!("the kernel has {live} now: {what}")))
     });
     differ.filter(|_| scope.extent == Extent::Machine).collect()
 }

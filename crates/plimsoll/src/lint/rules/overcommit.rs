@@ -15,7 +15,7 @@ fn commit_limit(scope: &Scope<'_>) -> Result<Bytes, Missing> {
     let snapshot = scope.machine.snapshot().ok_or(needs)?;
     scope.machine.swap_size()?;
     let known = |name| snapshot.tunable(name).is_some();
-    let ratio = (!known("vm.overcommit_ratio")).then(|| ("vm.overcommit_ratio", "50"));
+    let ratio = (!known("vm.overcommit_ratio")).then_some(("vm.overcommit_ratio", "50"));
     let set = PAIR.iter().filter_map(|name| {
         let setting = scope.standing(name)?;
         Some((setting.name.as_str(), setting.value.as_str()))
