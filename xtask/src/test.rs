@@ -39,15 +39,18 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
     let done = vec![
         check("rustfmt", || passes(&mut rustfmt())),
         check("clippy", || passes(&mut clippy())),
-        check("clippy, tests of the VM", || {
-            passes(&mut clippy_of_vm_tests())
-        }),
+        check("clippy, tests of VMs", || passes(&mut clippy_of_vm_tests())),
         check("tidy", || Ok(Tally::of(tidy::run(&[])))),
         check("unit and integration tests", || {
             tests(&mut workspace_tests())
         }),
         check("documentation", || passes(&mut documentation())),
-        check("tests on a real kernel", || tests(&mut vm_tests(skips))),
+        check("tests on a real kernel", || {
+            tests(&mut vm_tests("vm", skips))
+        }),
+        check("tests on a real Debian", || {
+            tests(&mut vm_tests("debian", skips))
+        }),
     ];
     summarise(&done, skips)
 }
@@ -77,6 +80,8 @@ fn clippy_of_vm_tests() -> Command {
         "plimsoll-lab",
         "--test",
         "vm",
+        "--test",
+        "debian",
     ];
     with(
         process::cargo(),
@@ -107,13 +112,13 @@ fn documentation() -> Command {
 }
 
 /// One at a time: each boots a machine of its own. Their output is shown, for they take minutes.
-fn vm_tests(skips: Skips) -> Command {
+fn vm_tests(target: &str, skips: Skips) -> Command {
     let arguments = [
         "test",
         "--package",
         "plimsoll-lab",
         "--test",
-        "vm",
+        target,
         "--no-fail-fast",
     ];
     let mut cargo = with(process::cargo(), &arguments);
