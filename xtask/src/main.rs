@@ -6,6 +6,7 @@ mod bench;
 mod binary;
 mod docs;
 mod fuzz_evidence;
+mod loaders;
 mod packages;
 mod process;
 mod records;
@@ -55,6 +56,11 @@ const COMMANDS: &[Command] = &[
         name: "fuzz-evidence",
         about: "damaged evidence, 100000 inputs a kind (--inputs N, --seconds S a kind)",
         run: fuzz_evidence::run,
+    },
+    Command {
+        name: "loaders",
+        about: "the models of boot-time loaders against the real programs (--trees N, --seed S)",
+        run: loaders::run,
     },
     Command {
         name: "bench",

@@ -44,6 +44,11 @@ const NEEDED: &[Needed] = &[
         purpose: "unpacks kernel modules",
     },
     Needed {
+        file: "strace",
+        package: "strace",
+        purpose: "shows what boot-time loaders write",
+    },
+    Needed {
         file: "libelf.so.1",
         package: "libelf1",
         purpose: "is loaded by the kernel's build tools",

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 
-use crate::{packages, process, tidy};
+use crate::{loaders, packages, process, tidy};
 use tally::Tally;
 
 /// Whether a test that could not run fails the whole.
@@ -39,12 +39,15 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
     let done = vec![
         check("rustfmt", || passes(&mut rustfmt())),
         check("clippy", || passes(&mut clippy())),
-        check("clippy, tests of VMs", || passes(&mut clippy_of_vm_tests())),
+        check("clippy, named tests", || {
+            passes(&mut clippy_of_named_tests())
+        }),
         check("tidy", || Ok(Tally::of(tidy::run(&[])))),
         check("unit and integration tests", || {
             tests(&mut workspace_tests())
         }),
         check("documentation", || passes(&mut documentation())),
+        check("boot-time loaders", || tests(&mut loaders::tests())),
         check("tests on a real kernel", || {
             tests(&mut vm_tests("vm", skips))
         }),
@@ -72,7 +75,7 @@ fn clippy() -> Command {
 }
 
 /// `--all-targets` passes over a test that only runs when it is named.
-fn clippy_of_vm_tests() -> Command {
+fn clippy_of_named_tests() -> Command {
     let arguments = [
         "clippy",
         "--quiet",
@@ -82,6 +85,8 @@ fn clippy_of_vm_tests() -> Command {
         "vm",
         "--test",
         "debian",
+        "--test",
+        "loaders",
     ];
     with(
         process::cargo(),

@@ -1,8 +1,36 @@
 //! Which file sets what at boot: systemd-sysctl, procps, tmpfiles.d, udev, TuneD and others, each
 //! as it is. Pure: from a tree of texts.
+//!
+//! - [`Tree`] is what a machine's configuration looks like: files, links, directories.
+//!   [`places::WHERE`] lists what a host hands over.
+//! - [`who`] answers for one tunable: who wins at the next boot, who comes second, who else names
+//!   it and why that does not count. [`boot::boot`] is the whole boot.
+//! - [`sysctl_d::load`] says what a loader writes into `/proc/sys`, in order, each with its
+//!   [`Origin`], and what becomes of every other line and file.
+//!
+//! Paths are written as in a capture, from `/` and without the leading slash, those of tunables
+//! too: `etc/sysctl.d/50-db.conf`, `proc/sys/vm/swappiness`.
 #![no_std]
 #![forbid(unsafe_code)]
 
 extern crate alloc;
 
+pub mod boot;
+mod drop_ins;
+pub mod glob;
+pub mod live;
+pub mod load;
+pub mod origin;
+pub mod places;
+pub mod stage;
+pub mod sysctl_d;
 pub mod tree;
+pub mod value;
+pub mod who;
+
+pub use live::Live;
+pub use load::{Fate, Load, Lost, Source, Why, Write};
+pub use origin::Origin;
+pub use stage::Stage;
+pub use tree::{Entry, Found, Tree};
+pub use who::{Answer, Mention, Role, who};

@@ -80,9 +80,11 @@ const BLOCK: [&str; 9] = [
 ];
 
 /// Facts of a block device's share of the dirty limits, below `sys/block/NAME/bdi`.
-const BDI: [&str; 6] = [
+const BDI: [&str; 8] = [
     "min_ratio",
+    "min_ratio_fine",
     "max_ratio",
+    "max_ratio_fine",
     "min_bytes",
     "max_bytes",
     "strict_limit",
@@ -214,11 +216,18 @@ impl<'a> Reading<'a> {
             .into_iter()
             .filter(|name| name.starts_with("hugepages-"));
         for name in sizes {
-            self.try_file(&format!("{thp}/{name}/enabled"));
+            for file in ["enabled", "shmem_enabled"] {
+                self.try_file(&format!("{thp}/{name}/{file}"));
+            }
         }
         let pools = "sys/kernel/mm/hugepages";
         for name in self.root.names(pools) {
-            for file in ["nr_hugepages", "free_hugepages", "resv_hugepages"] {
+            for file in [
+                "nr_hugepages",
+                "nr_overcommit_hugepages",
+                "free_hugepages",
+                "resv_hugepages",
+            ] {
                 self.try_file(&format!("{pools}/{name}/{file}"));
             }
         }

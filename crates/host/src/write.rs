@@ -93,21 +93,26 @@ pub fn write(root: &Root, setting: &Setting) -> Result<Written, WriteError> {
     })
 }
 
-/// Reads, writes the whole value in one `write` as the kernel's handlers want it, and reads again.
+/// Reads, writes, and reads again.
 fn put(root: &Root, path: &str, tunable: &Tunable, value: &str) -> io::Result<Written> {
     let read = || root.read(path).map(|text| tunable.value_in(&text));
     let before = read()?;
-    let mut options = fs::OpenOptions::new();
-    let mut file = options.write(true).truncate(true).open(root.join(path))?;
-    file.write_all(format!("{value}\n").as_bytes())?;
+    raw(root, path, value)?;
     Ok(Written {
         before,
         after: read()?,
     })
 }
 
+/// The whole value in one `write`, as the kernel's handlers want it.
+pub(crate) fn raw(root: &Root, path: &str, value: &str) -> io::Result<()> {
+    let mut options = fs::OpenOptions::new();
+    let mut file = options.write(true).truncate(true).open(root.join(path))?;
+    file.write_all(format!("{value}\n").as_bytes())
+}
+
 /// What the error means for a tunable, and what to do.
-fn way_out(error: &io::Error) -> &'static str {
+pub(crate) fn way_out(error: &io::Error) -> &'static str {
     match error.kind() {
         io::ErrorKind::PermissionDenied => "run as root",
         io::ErrorKind::NotFound => "this kernel has no such tunable",

@@ -22,6 +22,7 @@ mod module;
 mod outbox;
 mod packages;
 mod process;
+mod programs;
 mod qemu;
 mod tools;
 
@@ -37,6 +38,7 @@ use module::Module;
 use qemu::{Timing, Vm};
 
 pub use kernel::{KernelChoice, Stock};
+pub use programs::{Programs, Release};
 
 /// Path of the guest's note of what went wrong, in the last frame of its capture.
 const ERROR: &str = "plimsoll/error";

@@ -11,14 +11,14 @@ mod machine;
 use std::path::Path;
 use std::time::Duration;
 
-use plimsoll_lab::vm::debian::{Answers, Boot, Debian, Suite};
-use plimsoll_lab::vm::{KernelChoice, Stock, VmOptions};
+use plimsoll_lab::vm::debian::{Answers, Boot, Debian};
+use plimsoll_lab::vm::{KernelChoice, Release, Stock, VmOptions};
 
 /// A machine, or `None` once it has been said why there is none.
-fn debian(suite: Suite) -> Option<Debian> {
-    let kernel = match suite {
-        Suite::Bookworm => Stock::Linux6_1,
-        Suite::Trixie => Stock::Linux6_12,
+fn debian(release: Release) -> Option<Debian> {
+    let kernel = match release {
+        Release::Debian12 => Stock::Linux6_1,
+        Release::Debian13 => Stock::Linux6_12,
     };
     machine::unless_skipped(|| {
         let options = VmOptions {
@@ -27,7 +27,7 @@ fn debian(suite: Suite) -> Option<Debian> {
             binary: Some(machine::plimsoll().to_owned()),
             ..VmOptions::default()
         };
-        Debian::new(suite, &options, &mut machine::show)
+        Debian::new(release, &options, &mut machine::show)
     })
 }
 

@@ -43,8 +43,8 @@ impl Setting {
     /// kernel its devices. One of the machine stays as it is.
     #[must_use]
     pub fn renamed(&self, device: impl FnOnce(&str) -> Option<String>) -> Option<Self> {
-        let Some((tunable, old)) =
-            catalogue::named(&self.tunable).and_then(|named| Some((named.tunable, named.device?)))
+        let Some((tunable, old)) = catalogue::named(&self.tunable)
+            .and_then(|named| Some((named.tunable, named.device()?)))
         else {
             return Some(self.clone());
         };

@@ -132,7 +132,7 @@ impl Tunables {
         let Some(named) = catalogue::named(&setting.tunable) else {
             return Ok(None);
         };
-        let Some(name) = named.device else {
+        let Some(name) = named.device() else {
             return Ok(None);
         };
         let disk = self.disks.iter().position(|disk| disk == name);

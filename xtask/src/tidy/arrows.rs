@@ -42,7 +42,7 @@ const CRATES: &[Crate] = &[
     Crate {
         name: "change",
         may_use: &["mm"],
-        reach: Reach::Pure(&["libm", "thiserror"]),
+        reach: Reach::Pure(&["crc32fast", "thiserror"]),
     },
     Crate {
         name: "conf",

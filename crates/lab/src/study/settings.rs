@@ -33,7 +33,7 @@ fn read(node: &Node<'_>, names: &Names, model_only: bool) -> Result<Settings, St
             continue;
         }
         let named = catalogue::check(&setting).map_err(|error| refused(&node, &error))?;
-        if let Some(disk) = named.device {
+        if let Some(disk) = named.device() {
             names.known_text(Kind::Disk, disk, &node)?;
             check_ratios(&node, disk, &setting, &settings)?;
         }

@@ -1,33 +1,14 @@
-//! apt with a configuration of our own: packages of a Debian suite are fetched and never installed.
+//! apt with a configuration of our own: packages of a Debian release are fetched and never installed.
 //! No root is needed and the system stays as it is.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use super::{failed, tools};
+use super::{Release, failed, tools};
 use crate::bench::BenchError;
 
 const KEYRING: &str = "/usr/share/keyrings/debian-archive-keyring.gpg";
-
-/// A release of Debian.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Suite {
-    /// Debian 12.
-    Bookworm,
-    /// Debian 13.
-    Trixie,
-}
-
-impl Suite {
-    /// Its name in the archive.
-    pub(super) fn name(self) -> &'static str {
-        match self {
-            Self::Bookworm => "bookworm",
-            Self::Trixie => "trixie",
-        }
-    }
-}
 
 /// apt with its own sources, lists and cache, and nothing installed.
 #[derive(Debug)]
@@ -40,8 +21,8 @@ pub(super) struct Apt {
 }
 
 impl Apt {
-    /// Sets it up in a folder of its own and fetches the lists of the suite.
-    pub(super) fn new(suite: Suite, place: &Path) -> Result<Self, BenchError> {
+    /// Sets it up in a folder of its own and fetches the lists of the release.
+    pub(super) fn new(release: Release, place: &Path) -> Result<Self, BenchError> {
         let apt = Self {
             configuration: place.join("apt.conf"),
             downloads: place.join("downloads"),
@@ -57,7 +38,7 @@ impl Apt {
             fs::create_dir_all(&path).map_err(|error| failed(&path, &error))?;
         }
         let texts = [
-            ("sources/debian.sources", sources_of(&mirror()?, suite)),
+            ("sources/debian.sources", sources_of(&mirror()?, release)),
             ("apt.conf", configuration(place)),
             ("status", String::new()),
         ];
@@ -121,13 +102,13 @@ fn debian_site(targets: &str) -> Option<&str> {
     })
 }
 
-fn sources_of(site: &str, suite: Suite) -> String {
+fn sources_of(site: &str, release: Release) -> String {
     let key = if Path::new(KEYRING).exists() {
         format!("Signed-By: {KEYRING}\n")
     } else {
         String::new()
     };
-    let suite = suite.name();
+    let suite = release.suite();
     let source = |site: &str, suite: &str| {
         format!(
             "Types: deb\nURIs: {site}\nSuites: {suite}\nComponents: main\nArchitectures: \

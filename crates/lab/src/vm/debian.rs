@@ -19,10 +19,9 @@ use super::initramfs::Archive;
 use super::kernel::{self, Kernel};
 use super::module::{self, Module};
 use super::qemu::{self, Timing};
-use super::{VmOptions, cache, elf, failed, image, interrupt, process, tools};
+use super::{Release, VmOptions, cache, elf, failed, image, interrupt, process, tools};
 use crate::bench::{BenchError, Progress};
 
-pub use super::apt::Suite;
 pub use answers::{Answer, Answers};
 
 /// What becomes process 1.
@@ -142,7 +141,7 @@ impl Debian {
     /// # Errors
     /// What is missing on this machine and the way out, in one line.
     pub fn new(
-        suite: Suite,
+        release: Release,
         options: &VmOptions,
         progress: &mut dyn FnMut(Progress),
     ) -> Result<Self, BenchError> {
@@ -153,7 +152,7 @@ impl Debian {
         let kernel = kernel::resolve(options, &cache, progress)?;
         let mut modules = module::of_the_kernel(&kernel, Timing::Virtual)?;
         modules.push(module::disk(&kernel, &cache, progress)?);
-        let root = root::archive(suite, &cache, progress)?;
+        let root = root::archive(release, &cache, progress)?;
         let root = fs::read(&root).map_err(|error| failed(&root, &error))?;
         Ok(Self {
             kernel,

@@ -1,13 +1,14 @@
 //! Stock kernels from Debian 12: fetched by apt, unpacked into the cache and never installed.
+//! Programs of a release come the same way.
 
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use super::apt::{Apt, Suite};
+use super::apt::Apt;
 use super::kernel::Stock;
-use super::{failed, tools};
+use super::{Release, failed, tools};
 use crate::bench::{BenchError, Progress};
 
 impl Stock {
@@ -72,8 +73,24 @@ fn unfetched(stock: Stock, error: BenchError) -> BenchError {
     }
 }
 
+/// Packages of a Debian release, unpacked below `place`; what they depend on is not.
+///
+/// # Errors
+/// That apt is missing, knows no Debian mirror, or cannot reach it.
+pub(super) fn unpacked(
+    release: Release,
+    packages: &[&str],
+    place: &Path,
+) -> Result<PathBuf, BenchError> {
+    let apt = Apt::new(release, place)?;
+    apt.download(packages)?;
+    let root = place.join("root");
+    unpack(&apt.downloads, &root)?;
+    Ok(root)
+}
+
 fn fetch(stock: Stock, place: &Path) -> Result<PathBuf, BenchError> {
-    let apt = Apt::new(Suite::Bookworm, place)?;
+    let apt = Apt::new(Release::Debian12, place)?;
     let mut packages = BTreeSet::new();
     for package in stock.packages() {
         add_with_dependencies(&apt, package, &mut packages)?;

@@ -1,12 +1,13 @@
 //! The machine itself: commands answer, a disk outlives it, the power can go at any moment.
 
 use mm::units::Nanos;
-use plimsoll_lab::vm::debian::{Boot, First, Suite};
+use plimsoll_lab::vm::Release;
+use plimsoll_lab::vm::debian::{Boot, First};
 
 use super::{boot, debian, disk};
 
-fn answers_and_keeps_its_files(suite: Suite, systemd: &str) {
-    let Some(machine) = debian(suite) else {
+fn answers_and_keeps_its_files(release: Release, systemd: &str) {
+    let Some(machine) = debian(release) else {
         return;
     };
     let order = Boot::new(First::Systemd)
@@ -35,19 +36,19 @@ fn answers_and_keeps_its_files(suite: Suite, systemd: &str) {
 
 #[test]
 fn debian_12_answers() {
-    answers_and_keeps_its_files(Suite::Bookworm, "systemd 252 ");
+    answers_and_keeps_its_files(Release::Debian12, "systemd 252 ");
 }
 
 #[test]
 fn debian_13_answers() {
-    answers_and_keeps_its_files(Suite::Trixie, "systemd 257 ");
+    answers_and_keeps_its_files(Release::Debian13, "systemd 257 ");
 }
 
 /// What was synced is there in the next life; what was only written, just before the power went,
 /// is not: the guest's page cache goes with the guest.
 #[test]
 fn a_disk_outlives_the_machine_and_loses_what_was_not_written_back() {
-    let Some(machine) = debian(Suite::Trixie) else {
+    let Some(machine) = debian(Release::Debian13) else {
         return;
     };
     let directory = tempfile::tempdir().unwrap();
@@ -69,7 +70,7 @@ fn a_disk_outlives_the_machine_and_loses_what_was_not_written_back() {
 /// the same instruction.
 #[test]
 fn a_power_cut_comes_at_its_moment_and_is_repeatable() {
-    let Some(machine) = debian(Suite::Trixie) else {
+    let Some(machine) = debian(Release::Debian13) else {
         return;
     };
     let order = Boot::new(First::Shell)

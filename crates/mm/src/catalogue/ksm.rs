@@ -63,6 +63,7 @@ pub(super) const TABLE: &[Tunable] = &[
         .effect("Sets how often ksmd looks for copies of one page that can be joined."),
     ksm!("advisor_mode", Values::Words(&["none", "scan-time"]))
         .fixed("none")
+        .touches(&["ksm.pages_to_scan"])
         .since(6, 8)
         .effect(
             "Lets the kernel set pages_to_scan so that all candidates are scanned within the \

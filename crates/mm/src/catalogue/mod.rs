@@ -1,15 +1,24 @@
 //! The catalogue of tunables: one ordered table from which validation, help, documentation and the
 //! search space come.
 //!
-//! Tests test the table. Tunables that every block device has for itself stand in a second one, by
-//! a pattern: `bdi.DEVICE.max_ratio`. [`named`] finds either kind. Those of control groups are in
-//! neither.
+//! Tests test the table. What every block device, every size of huge page or every control group
+//! has for itself stands in tables of its own, by a pattern: `bdi.DEVICE.max_ratio`. [`named`]
+//! finds what a setting names; [`resolve`] takes whatever spelling people use.
 
+mod address_space;
 mod bdi;
+mod cell;
+mod cgroup;
+mod kernels;
 mod ksm;
 mod lru_gen;
+mod migration;
+mod names;
+mod removed;
+mod spelling;
 mod table;
 mod thp;
+mod values;
 mod vm;
 mod zswap;
 
@@ -18,8 +27,15 @@ use alloc::string::String;
 use core::fmt;
 
 use crate::settings::Setting;
-use crate::suggest;
 use crate::text::shown;
+
+pub use self::cell::Cell;
+pub use self::kernels::{Kernels, Standing};
+pub use self::names::{Named, Of, Scope, all, find, named, of_devices, of_groups, of_page_sizes};
+pub use self::spelling::{KeyError, nearest, resolve};
+pub use self::values::{Unit, Values};
+
+use self::values::{bits, yes_no};
 
 /// A thing that can be set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,64 +53,17 @@ pub struct Tunable {
     pub default: DefaultRule,
     /// The tunable that is switched off by writing this one, and the other way round.
     pub partner: Option<&'static str>,
+    /// The files that show one value in several units or places, this one among them, the one that
+    /// holds it exactly first; empty where it is the only one.
+    pub views: &'static [&'static str],
+    /// Others that the kernel changes by itself when this one is written.
+    pub touches: &'static [&'static str],
     /// Which kernels have it.
     pub kernels: Kernels,
     /// What a bad value can do.
     pub risk: Risk,
     /// What it does, in one sentence.
     pub effect: &'static str,
-}
-
-/// What a tunable's number counts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Unit {
-    /// No unit: a switch, a word, a weight or a level.
-    None,
-    /// Bytes.
-    Bytes,
-    /// Kibibytes.
-    Kib,
-    /// Mebibytes.
-    Mib,
-    /// Base pages.
-    Pages,
-    /// Huge pages of the default size.
-    HugePages,
-    /// Hundredths.
-    Percent,
-    /// Ten-thousandths.
-    Permyriad,
-    /// Milliseconds.
-    Milliseconds,
-    /// Hundredths of a second.
-    Centiseconds,
-    /// Seconds.
-    Seconds,
-}
-
-/// What may be written into a tunable's file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Values {
-    /// An integer, both ends included.
-    Integer {
-        /// The smallest.
-        min: u64,
-        /// The largest.
-        max: u64,
-    },
-    /// Integers between blanks, as many as the kernel has zones.
-    Integers,
-    /// Bits, in decimal, in hexadecimal with 0x, or `y` and `n` for all and none.
-    Bits {
-        /// All known bits.
-        all: u64,
-    },
-    /// One of these words.
-    Words(&'static [&'static str]),
-    /// `Y` or `N`; `1` and `0` mean the same.
-    YesNo,
-    /// A word that depends on what the kernel was built with.
-    Word,
 }
 
 /// What the kernel chooses where nobody sets a value.
@@ -106,15 +75,8 @@ pub enum DefaultRule {
     Rule(&'static str),
     /// 0: its partner rules.
     Partner,
-}
-
-/// Which kernels have a tunable.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kernels {
-    /// All since this version.
-    Since(u32, u32),
-    /// Only those with this patch.
-    Patched(&'static str),
+    /// None: a write acts once and leaves no value.
+    Action,
 }
 
 /// What a bad value can do.
@@ -151,90 +113,6 @@ pub enum SettingError {
     },
 }
 
-/// Every tunable, group by group.
-pub fn all() -> impl Iterator<Item = &'static Tunable> {
-    let groups = [
-        vm::TABLE,
-        thp::TABLE,
-        thp::KHUGEPAGED,
-        lru_gen::TABLE,
-        ksm::TABLE,
-        zswap::TABLE,
-    ];
-    groups.into_iter().flatten()
-}
-
-/// A tunable as a setting names it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Named<'a> {
-    /// Its row.
-    pub tunable: &'static Tunable,
-    /// The device, where every device has one: a study's disk, or what the kernel calls it.
-    pub device: Option<&'a str>,
-}
-
-/// Every tunable that each block device has for itself.
-pub fn of_devices() -> impl Iterator<Item = &'static Tunable> {
-    bdi::TABLE.iter()
-}
-
-/// The tunable that a setting names, of the machine or of one device.
-#[must_use]
-pub fn named(name: &str) -> Option<Named<'_>> {
-    let of_machine = find(name).map(|tunable| Named {
-        tunable,
-        device: None,
-    });
-    of_machine.or_else(|| {
-        let (device, file) = of_device(name)?;
-        let tunable = of_devices().find(|tunable| tunable.kernel_name() == file)?;
-        let device = Some(device);
-        Some(Named { tunable, device })
-    })
-}
-
-/// The device and the file of a name like `bdi.DEVICE.FILE`.
-fn of_device(name: &str) -> Option<(&str, &str)> {
-    let rest = name.strip_prefix(bdi::GROUP)?.strip_prefix('.')?;
-    rest.rsplit_once('.')
-        .filter(|(device, _)| !device.is_empty() && !device.contains('/'))
-}
-
-/// The tunable of the machine with this name.
-#[must_use]
-pub fn find(name: &str) -> Option<&'static Tunable> {
-    all().find(|tunable| tunable.name == name)
-}
-
-/// The name of the tunable that may have been meant by one that does not exist: one written as a
-/// path, one without its group, or one with a slip of the pen.
-#[must_use]
-pub fn nearest(name: &str) -> Option<String> {
-    if let Some(rest) = name
-        .strip_prefix(bdi::GROUP)
-        .and_then(|it| it.strip_prefix('.'))
-    {
-        let (device, file) = rest.rsplit_once('.').unwrap_or((bdi::DEVICE, rest));
-        let file = suggest::nearest(file, of_devices().map(Tunable::kernel_name))?;
-        return Some(alloc::format!("{}.{device}.{file}", bdi::GROUP));
-    }
-    nearest_of_machine(name).map(|tunable| tunable.name.into())
-}
-
-fn nearest_of_machine(name: &str) -> Option<&'static Tunable> {
-    let bare = name.trim().trim_start_matches('/');
-    let dotted = bare.replace('/', ".");
-    let by_path = |tunable: &&Tunable| tunable.path == bare;
-    let by_tail = |tunable: &&Tunable| tunable.name == dotted || tunable.kernel_name() == bare;
-    let exact = all().find(by_path).or_else(|| all().find(by_tail));
-    exact.or_else(|| {
-        let full = suggest::nearest(&dotted, all().map(|tunable| tunable.name));
-        let tail = || suggest::nearest(bare, all().map(Tunable::kernel_name));
-        let full = full.and_then(find);
-        full.or_else(|| tail().and_then(|tail| all().find(|t| t.kernel_name() == tail)))
-    })
-}
-
 /// Whether a setting can be: its tunable exists and takes its value. Which kernel has the tunable,
 /// and whether the value is wise, is asked elsewhere.
 ///
@@ -257,17 +135,6 @@ pub fn check(setting: &Setting) -> Result<Named<'_>, SettingError> {
     }
 }
 
-impl Named<'_> {
-    /// Its file, without the leading slash, where the device is named as the kernel does.
-    #[must_use]
-    pub fn path(self) -> String {
-        match self.device {
-            None => self.tunable.path.into(),
-            Some(device) => self.tunable.path.replacen(bdi::DEVICE, device, 1),
-        }
-    }
-}
-
 impl Tunable {
     /// The part of the name before the dot.
     #[must_use]
@@ -277,12 +144,18 @@ impl Tunable {
             .map_or(self.name, |(group, _)| group)
     }
 
-    /// The part of the name after the last dot: the kernel's own.
+    /// The name of its file: the kernel's own.
     #[must_use]
     pub fn kernel_name(&self) -> &'static str {
-        self.name
-            .rsplit_once('.')
-            .map_or(self.name, |(_, name)| name)
+        self.path
+            .rsplit_once('/')
+            .map_or(self.path, |(_, name)| name)
+    }
+
+    /// Whether a write of it acts once and leaves no value: it is no setting.
+    #[must_use]
+    pub fn is_action(&self) -> bool {
+        self.default == DefaultRule::Action
     }
 
     /// The value that the text of its file shows, as it would be written.
@@ -318,109 +191,19 @@ impl Tunable {
     }
 }
 
-impl Values {
-    /// Whether this text may be written.
-    #[must_use]
-    pub fn contain(self, text: &str) -> bool {
-        let number = |word: &str| {
-            let digits = word.bytes().all(|byte| byte.is_ascii_digit());
-            word.parse::<u64>().ok().filter(|_| digits)
-        };
-        match self {
-            Self::Integer { min, max } => number(text).is_some_and(|n| (min..=max).contains(&n)),
-            Self::Integers => {
-                let mut words = text.split_ascii_whitespace().peekable();
-                words.peek().is_some() && words.all(|word| number(word).is_some())
-            }
-            Self::Bits { all } => bits(text, all).is_some_and(|mask| mask & !all == 0),
-            Self::Words(words) => words.contains(&text),
-            Self::YesNo => yes_no(text).is_some(),
-            Self::Word => {
-                let plain = |c: char| c.is_ascii_alphanumeric() || "-_()".contains(c);
-                !text.is_empty() && text.len() <= 64 && text.chars().all(plain)
-            }
-        }
-    }
-}
-
-impl fmt::Display for Values {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Integer { min, max: u64::MAX } => write!(f, "an integer of at least {min}"),
-            Self::Integer { min, max } => write!(f, "an integer from {min} to {max}"),
-            Self::Integers => f.write_str("integers between blanks"),
-            Self::Bits { all } => write!(f, "y, n or a bit mask from 0 to {all:#x}"),
-            Self::Words([words @ .., last]) => {
-                words.iter().try_for_each(|word| write!(f, "{word}, "))?;
-                write!(f, "or {last}")
-            }
-            Self::Words([]) => f.write_str("nothing"),
-            Self::YesNo => f.write_str("Y or N"),
-            Self::Word => f.write_str("one word"),
-        }
-    }
-}
-
-impl fmt::Display for Unit {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::None => "",
-            Self::Bytes => "bytes",
-            Self::Kib => "kB",
-            Self::Mib => "MB",
-            Self::Pages => "pages",
-            Self::HugePages => "huge pages",
-            Self::Percent => "%",
-            Self::Permyriad => "1/10000",
-            Self::Milliseconds => "ms",
-            Self::Centiseconds => "1/100 s",
-            Self::Seconds => "s",
-        })
-    }
-}
-
 impl fmt::Display for DefaultRule {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Fixed(value) => f.write_str(value),
             Self::Rule(words) => f.write_str(words),
             Self::Partner => f.write_str("0: its partner rules"),
-        }
-    }
-}
-
-impl fmt::Display for Kernels {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Since(major, minor) => write!(f, "since {major}.{minor}"),
-            Self::Patched(patch) => write!(f, "with the {patch} patch only"),
+            Self::Action => f.write_str("none: a write acts once"),
         }
     }
 }
 
 fn meant(suggestion: Option<&str>) -> String {
     suggestion.map_or_else(String::new, |name| alloc::format!("; did you mean {name}?"))
-}
-
-fn bits(text: &str, all: u64) -> Option<u64> {
-    match text.strip_prefix("0x") {
-        Some(hex) if !hex.starts_with('+') => u64::from_str_radix(hex, 16).ok(),
-        Some(_) => None,
-        None => match text {
-            "y" | "Y" => Some(all),
-            "n" | "N" => Some(0),
-            digits if digits.starts_with('+') => None,
-            digits => digits.parse().ok(),
-        },
-    }
-}
-
-fn yes_no(text: &str) -> Option<bool> {
-    match text {
-        "Y" | "y" | "1" => Some(true),
-        "N" | "n" | "0" => Some(false),
-        _ => None,
-    }
 }
 
 #[cfg(test)]

@@ -14,10 +14,21 @@ pub(super) const fn row(name: &'static str, path: &'static str, values: Values) 
         values,
         default: DefaultRule::Fixed("0"),
         partner: None,
-        kernels: Kernels::Since(2, 6),
+        views: &[],
+        touches: &[],
+        kernels: Kernels::Mainline {
+            since: (2, 6),
+            ignored: None,
+            until: None,
+        },
         risk: Risk::Low,
         effect: "",
     }
+}
+
+/// The row of an action: a write acts once.
+pub(super) const fn action(row: Tunable) -> Tunable {
+    row.default(DefaultRule::Action)
 }
 
 /// A whole number in a range.
@@ -52,9 +63,33 @@ impl Tunable {
         }
     }
 
+    pub(super) const fn views(self, views: &'static [&'static str]) -> Self {
+        Self { views, ..self }
+    }
+
+    pub(super) const fn touches(self, touches: &'static [&'static str]) -> Self {
+        Self { touches, ..self }
+    }
+
     pub(super) const fn since(self, major: u32, minor: u32) -> Self {
         Self {
-            kernels: Kernels::Since(major, minor),
+            kernels: self.kernels.since(major, minor),
+            ..self
+        }
+    }
+
+    /// It is there and does nothing from this release on.
+    pub(super) const fn ignored(self, major: u32, minor: u32) -> Self {
+        Self {
+            kernels: self.kernels.ignored(major, minor),
+            ..self
+        }
+    }
+
+    /// This release is the first without it.
+    pub(super) const fn until(self, major: u32, minor: u32) -> Self {
+        Self {
+            kernels: self.kernels.until(major, minor),
             ..self
         }
     }

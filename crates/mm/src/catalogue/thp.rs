@@ -24,12 +24,16 @@ macro_rules! khugepaged {
 }
 
 const UINT: Values = from_to(0, u32::MAX as u64);
+/// khugepaged asks for memory that is kept free when it starts; when it stops, the kernel's own
+/// choice comes back (`set_recommended_min_free_kbytes`).
+const MIN_FREE: &[&str] = &["vm.min_free_kbytes"];
 /// Up to the pages of a huge page less one: 1023 where it has 4 MiB, on x86 of 32 bits without PAE.
 const PTES: Values = from_to(0, 1023);
 
 pub(super) const TABLE: &[Tunable] = &[
     thp!("enabled", Values::Words(&["always", "madvise", "never"]))
         .rule("as the kernel was built, always or madvise; never on machines below 512 MB")
+        .touches(MIN_FREE)
         .risk(Risk::Medium)
         .effect(
             "Decides which anonymous memory gets huge pages on a fault; unless it is never, \
@@ -50,6 +54,7 @@ pub(super) const TABLE: &[Tunable] = &[
         Values::Words(&["always", "within_size", "advise", "never", "deny", "force"])
     )
     .rule("never, unless the kernel was built or booted otherwise")
+    .touches(MIN_FREE)
     .since(4, 8)
     .risk(Risk::Medium)
     .effect("Decides which shared memory that is not a mounted tmpfs gets huge pages."),
@@ -105,4 +110,46 @@ pub(super) const KHUGEPAGED: &[Tunable] = &[
             "Allows so many pages of a future huge page to be shared with other processes; they \
              are copied.",
         ),
+];
+
+/// What each size of huge pages has for itself: transparent ones, then those set aside.
+pub(super) const SIZES: &[Tunable] = &[
+    row(
+        "thp.SIZE.enabled",
+        "sys/kernel/mm/transparent_hugepage/SIZE/enabled",
+        Values::Words(&["always", "inherit", "madvise", "never"]),
+    )
+    .rule("never; inherit for the largest size, which follows thp.enabled")
+    .touches(MIN_FREE)
+    .since(6, 8)
+    .risk(Risk::Medium)
+    .effect("Decides which anonymous memory gets huge pages of this size on a fault."),
+    row(
+        "thp.SIZE.shmem_enabled",
+        "sys/kernel/mm/transparent_hugepage/SIZE/shmem_enabled",
+        Values::Words(&["always", "inherit", "within_size", "advise", "never"]),
+    )
+    .rule("never; inherit for the largest size, which follows thp.shmem_enabled")
+    .since(6, 11)
+    .risk(Risk::Medium)
+    .effect("Decides which shared memory gets huge pages of this size."),
+    row(
+        "hugetlb.SIZE.nr_hugepages",
+        "sys/kernel/mm/hugepages/SIZE/nr_hugepages",
+        from_to(0, u64::MAX),
+    )
+    .fixed("0")
+    .risk(Risk::High)
+    .effect(
+        "Sets huge pages of this size aside that only hugetlb users can have; they leave free \
+         memory at once and are never reclaimed.",
+    ),
+    row(
+        "hugetlb.SIZE.nr_overcommit_hugepages",
+        "sys/kernel/mm/hugepages/SIZE/nr_overcommit_hugepages",
+        from_to(0, u64::MAX),
+    )
+    .fixed("0")
+    .risk(Risk::Medium)
+    .effect("Lets the pool of this size grow by this number of pages while they are in use."),
 ];

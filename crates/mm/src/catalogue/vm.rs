@@ -1,6 +1,6 @@
 //! `/proc/sys/vm`: reserves, reclaim, dirty throttling, overcommit, huge pages.
 
-use super::table::{INT_MAX, SWITCH, from_to, row};
+use super::table::{INT_MAX, SWITCH, action, from_to, row};
 use super::{DefaultRule, Risk, Tunable, Unit, Values};
 
 macro_rules! vm {
@@ -16,6 +16,7 @@ macro_rules! vm {
 const INT: Values = from_to(0, INT_MAX);
 const LONG: Values = from_to(0, u64::MAX);
 const PERCENT: Values = from_to(0, 100);
+const HUGE_PAGES: &[&str] = &["vm.nr_hugepages", "vm.nr_hugepages_mempolicy"];
 const LE9UO: &str = "le9uo";
 const SUSE: &str = "SUSE page-cache limit";
 
@@ -95,6 +96,10 @@ pub(super) const TABLE: &[Tunable] = &[
             "Weighs the caches of directory entries and inodes against pages in reclaim; at 0 they \
              are never reclaimed, which can end in an OOM kill.",
         ),
+    vm!("vfs_cache_pressure_denom", from_to(100, INT_MAX))
+        .fixed("100")
+        .since(6, 16)
+        .effect("Is what vfs_cache_pressure is divided by: a larger one allows finer steps."),
     vm!("page-cluster", from_to(0, 31)).fixed("3").effect(
         "Sets how many pages a swap-in reads at most, as a power of two; 0 reads one, which \
              suits zram and solid-state disks.",
@@ -120,13 +125,18 @@ pub(super) const TABLE: &[Tunable] = &[
             "With zone_reclaim_mode, reclaims slab of a node only while it is above this share of \
              it.",
         ),
-    vm!("drop_caches", from_to(1, 4))
-        .rule("none: a write acts once")
+    action(vm!("drop_caches", from_to(1, 4)))
         .risk(Risk::Medium)
         .effect(
             "Drops clean page cache (1), reclaimable slab (2) or both (3) once; everything dropped \
              must be read again, and dirty pages stay.",
         ),
+    action(vm!("compact_memory", from_to(1, 1)))
+        .since(2, 6)
+        .effect("Compacts every zone once, so that large blocks can be had; it takes CPU time."),
+    action(vm!("stat_refresh", from_to(0, 1)))
+        .since(4, 7)
+        .effect("Adds up the per-CPU counters of /proc/vmstat once; a read does it too."),
     vm!("stat_interval", from_to(1, INT_MAX))
         .unit(Unit::Seconds)
         .fixed("1")
@@ -233,6 +243,7 @@ pub(super) const TABLE: &[Tunable] = &[
     vm!("laptop_mode", INT)
         .unit(Unit::Seconds)
         .fixed("0")
+        .ignored(7, 0)
         .effect(
             "Writes everything dirty so long after the disk was read anyway, so that it can rest; \
              0 is off.",
@@ -269,6 +280,9 @@ pub(super) const TABLE: &[Tunable] = &[
         .fixed("0")
         .risk(Risk::Medium)
         .effect("Kills the task that asked for memory instead of the one that holds most."),
+    vm!("oom_dump_tasks", SWITCH).fixed("1").effect(
+        "Lists every process in the kernel log at an OOM kill; with very many that takes time.",
+    ),
     // Fragmentation.
     vm!("compaction_proactiveness", PERCENT)
         .fixed("20")
@@ -295,11 +309,35 @@ pub(super) const TABLE: &[Tunable] = &[
     vm!("nr_hugepages", LONG)
         .unit(Unit::HugePages)
         .fixed("0")
+        .views(HUGE_PAGES)
         .risk(Risk::High)
         .effect(
             "Sets huge pages aside that only hugetlb users can have; they leave free memory at \
              once and are never reclaimed.",
         ),
+    vm!("nr_hugepages_mempolicy", LONG)
+        .unit(Unit::HugePages)
+        .fixed("0")
+        .views(HUGE_PAGES)
+        .risk(Risk::High)
+        .effect(
+            "Sets the same pool, with pages from the nodes that the writing task's memory policy \
+             names.",
+        ),
+    vm!("hugetlb_optimize_vmemmap", SWITCH)
+        .rule("0, unless the kernel was built or booted otherwise")
+        .since(5, 19)
+        .effect(
+            "Frees most of the memory that describes a huge page of the pool, 7 or 8 pages of 4 \
+             KiB for each of 2 MiB; setting one aside takes longer.",
+        ),
+    vm!("hugetlb_shm_group", INT)
+        .fixed("0")
+        .effect("Names the group of users that may have shared memory of huge pages (shmget)."),
+    vm!("movable_gigantic_pages", SWITCH)
+        .fixed("0")
+        .since(7, 0)
+        .effect("Lets gigantic pages of the pool lie in the movable zone, so that it is used too."),
     vm!("nr_overcommit_hugepages", LONG)
         .unit(Unit::HugePages)
         .fixed("0")

@@ -41,4 +41,24 @@ pub(super) const TABLE: &[Tunable] = &[
         .rule("as the kernel was built: mostly N")
         .since(6, 8)
         .effect("Lets reclaim write cold compressed pages to the device before the limit is hit."),
+    zswap!("zpool", Values::Word)
+        .rule("as the kernel was built: zbud or zsmalloc")
+        .since(3, 17)
+        .until(6, 18)
+        .effect("Names the allocator of the compressed pages; since 6.18 it is zsmalloc."),
+    zswap!("same_filled_pages_enabled", Values::YesNo)
+        .fixed("Y")
+        .since(4, 16)
+        .until(6, 10)
+        .effect("Keeps pages of one repeated word as that word; since 6.10 it always does."),
+    zswap!("non_same_filled_pages_enabled", Values::YesNo)
+        .fixed("Y")
+        .since(5, 17)
+        .until(6, 10)
+        .effect("Accepts pages of other contents too; since 6.10 it always does."),
+    zswap!("exclusive_loads", Values::YesNo)
+        .rule("as the kernel was built: mostly N")
+        .since(6, 5)
+        .until(6, 9)
+        .effect("Drops the compressed page when it is read back; since 6.9 it always does."),
 ];

@@ -70,9 +70,17 @@ impl Snapshot {
         }
     }
 
-    fn marks_by_each_rule(&self) -> Option<Vec<Marks>> {
+    /// The marks that the tunables give by one rule, whatever is printed. Boosts stay.
+    pub(super) fn marks_of(&self, steps: Steps) -> Option<Vec<Watermarks>> {
         let (zones, rule) = (self.zones()?, self.watermark_rule()?);
         let sizes: Vec<ZoneSize> = zones.iter().map(ZoneSize::from).collect();
+        let marks = watermarks::watermarks_by(steps, &sizes, rule);
+        let raised = marks.iter().zip(zones).map(|(m, zone)| m.raised(zone));
+        Some(raised.collect())
+    }
+
+    fn marks_by_each_rule(&self) -> Option<Vec<Marks>> {
+        let zones = self.zones()?;
         let has_factor = self.number("vm.watermark_scale_factor").is_some();
         let pick = |rule| match rule {
             rules::Rule::Steps(Steps::Quarters) if has_factor => None,
@@ -80,12 +88,7 @@ impl Snapshot {
             _ => None,
         };
         let by = |(steps, row): (Steps, &'static Row)| {
-            let marks = watermarks::watermarks_by(steps, &sizes, rule);
-            let marks: Vec<_> = marks
-                .iter()
-                .zip(zones)
-                .map(|(m, zone)| m.raised(zone))
-                .collect();
+            let marks = self.marks_of(steps).unwrap_or_default();
             Marks {
                 equal: equal(zones, &marks),
                 marks,

@@ -3,6 +3,7 @@
 //!
 //! Every function gives `None` where the snapshot lacks a file that it needs.
 
+mod after;
 mod amounts;
 mod contradictions;
 mod era;

@@ -2,7 +2,6 @@
 
 pub(super) mod at_hand;
 mod scale;
-mod set;
 pub(super) mod work;
 
 use std::io::Write as _;
@@ -22,7 +21,7 @@ use mm::settings::{Setting, Settings};
 
 use self::at_hand::{Cpus, Machine, Placed};
 use self::scale::Scale;
-use super::whole;
+use super::{set, whole};
 use crate::exit::ExitCode;
 use crate::progress::{self, Bar, Elsewhere};
 use crate::results::{self, Detail, View};
@@ -371,7 +370,7 @@ pub(crate) fn no_outcome(results: &Results) -> Option<anyhow::Error> {
 
 #[cfg(test)]
 mod tests {
-    use super::set::setting;
+    use super::super::set::setting;
     use super::*;
 
     #[test]

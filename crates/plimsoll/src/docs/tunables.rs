@@ -12,7 +12,11 @@ pub(super) fn markdown() -> String {
          Kernels are upstream versions: a distribution may have built a tunable out.\n",
     );
     let mut group = "";
-    for tunable in catalogue::all().chain(catalogue::of_devices()) {
+    let of_many = catalogue::of_devices().chain(catalogue::of_page_sizes());
+    for tunable in catalogue::all()
+        .chain(of_many)
+        .chain(catalogue::of_groups())
+    {
         if tunable.group() != group {
             group = tunable.group();
             let _ = write!(text, "\n## {group}\n");
@@ -29,6 +33,11 @@ fn note(group: &str) -> &'static str {
         "bdi" => {
             "\nEach block device has these for itself. In a study `DEVICE` is the name of a disk \
              of `[machine]`,\nas in `\"bdi.stick.max_ratio\"`.\n"
+        }
+        "hugetlb" => "\n`SIZE` is a folder's name, as `hugepages-2048kB`.\n",
+        "memory" => {
+            "\nEach control group has these for itself. systemd owns the groups: set them by \
+             `systemctl\nset-property` or a drop-in.\n"
         }
         _ => "",
     }
@@ -48,6 +57,18 @@ fn entry(text: &mut String, tunable: &Tunable) {
             text,
             "- partner: `{partner}`; writing one switches the other off"
         );
+    }
+    let list = |names: &[&str]| {
+        let names: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
+        names.join(", ")
+    };
+    if !tunable.views.is_empty() {
+        let views = list(tunable.views);
+        let _ = writeln!(text, "- one value: {views}; the first holds it exactly");
+    }
+    if !tunable.touches.is_empty() {
+        let touched = list(tunable.touches);
+        let _ = writeln!(text, "- changes with it: {touched}");
     }
     let _ = writeln!(text, "- kernels: {}", tunable.kernels);
     let _ = writeln!(text, "- risk: {}", risk(tunable.risk));

@@ -14,9 +14,9 @@ use std::process::Command;
 use tar::EntryType;
 
 use crate::bench::{BenchError, Progress};
-use crate::vm::apt::{Apt, Suite};
+use crate::vm::apt::Apt;
 use crate::vm::initramfs::Archive;
-use crate::vm::{failed, tools};
+use crate::vm::{Release, failed, tools};
 
 /// What is asked for; apt adds what it depends on.
 const PACKAGES: &[&str] = &[
@@ -66,25 +66,25 @@ const MERGED: [&str; 4] = ["bin", "lib", "lib64", "sbin"];
 /// Counts up when the same packages make another root than before.
 const RECIPE: u32 = 1;
 
-/// The archive of a suite's root, made once and kept.
+/// The archive of a release's root, made once and kept.
 ///
 /// # Errors
 /// That the packages cannot be fetched or unpacked.
 pub(super) fn archive(
-    suite: Suite,
+    release: Release,
     cache: &Path,
     progress: &mut dyn FnMut(Progress),
 ) -> Result<PathBuf, BenchError> {
     let roots = cache.join("debian");
-    let path = roots.join(format!("{}-{RECIPE}.cpio", suite.name()));
+    let path = roots.join(format!("{}-{RECIPE}.cpio", release.suite()));
     if path.exists() {
         return Ok(path);
     }
-    let text = format!("fetches Debian {} with systemd", suite.name());
+    let text = format!("fetches Debian {} with systemd", release.suite());
     progress(Progress::Stage(text));
     fs::create_dir_all(&roots).map_err(|error| failed(&roots, &error))?;
     let place = tempfile::tempdir_in(&roots).map_err(|error| failed(&roots, &error))?;
-    let bytes = make(suite, place.path()).map_err(|error| unfetched(suite, error))?;
+    let bytes = make(release, place.path()).map_err(|error| unfetched(release, error))?;
     // Written beside it, so that no other process ever sees a part.
     let part = place.path().join("root.cpio");
     fs::write(&part, bytes).map_err(|error| failed(&part, &error))?;
@@ -92,17 +92,18 @@ pub(super) fn archive(
     Ok(path)
 }
 
-fn unfetched(suite: Suite, error: BenchError) -> BenchError {
+fn unfetched(release: Release, error: BenchError) -> BenchError {
     match error {
-        BenchError::Failed(why) => {
-            BenchError::Unavailable(format!("Debian {} cannot be fetched: {why}", suite.name()))
-        }
+        BenchError::Failed(why) => BenchError::Unavailable(format!(
+            "Debian {} cannot be fetched: {why}",
+            release.suite()
+        )),
         other => other,
     }
 }
 
-fn make(suite: Suite, place: &Path) -> Result<Vec<u8>, BenchError> {
-    let apt = Apt::new(suite, place)?;
+fn make(release: Release, place: &Path) -> Result<Vec<u8>, BenchError> {
+    let apt = Apt::new(release, place)?;
     apt.download_with_dependencies(PACKAGES)?;
     let mut root = Root::new();
     for package in packages(&apt.archives)? {

@@ -13,7 +13,7 @@ use mm::settings::{Setting, Settings};
 use mm::snapshot::Snapshot;
 use mm::units::Bytes;
 
-use super::set;
+use super::super::set;
 
 /// The kernel that is modelled and proved where nothing says which.
 pub(crate) const DEFAULT_KERNEL: &str = "6.1";
@@ -269,6 +269,7 @@ fn differing(snapshot: &Snapshot) -> Settings {
             _ if is_off => false,
             DefaultRule::Fixed(default) => value != default,
             DefaultRule::Rule(_) => name == "vm.min_free_kbytes",
+            DefaultRule::Action => false,
             DefaultRule::Partner => value != "0",
         }
     });

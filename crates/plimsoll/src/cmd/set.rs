@@ -1,21 +1,34 @@
-//! `--set TUNABLE=VALUE`: values as people write them, in the unit that the kernel's file has.
+//! `TUNABLE=VALUE`: names in every spelling, values as people write them, in the unit that the
+//! kernel's file has.
 
 use lab::quantity;
-use mm::catalogue::{self, Unit};
+use mm::catalogue::{self, Named, Of, Unit};
 use mm::settings::Setting;
 use mm::units::Bytes;
 
 /// Reads a setting; a size may have a unit: `vm.dirty_bytes=64M`, `vm.min_free_kbytes=1GiB`.
 pub(crate) fn setting(text: &str) -> Result<Setting, String> {
-    let (tunable, value) = text.split_once('=').ok_or("write it as vm.swappiness=10")?;
-    let (tunable, value) = (tunable.trim().to_owned(), value.trim());
-    let value = in_its_unit(&tunable, value)?;
+    let (key, value) = text.split_once('=').ok_or("write it as vm.swappiness=10")?;
+    of(key.trim(), value.trim())
+}
+
+/// A setting of a key in any spelling.
+pub(crate) fn of(key: &str, value: &str) -> Result<Setting, String> {
+    let named = catalogue::resolve(key).map_err(|error| error.to_string())?;
+    let tunable = match named.of {
+        Of::Each => {
+            let of = named.tunable.scope().placeholder();
+            return Err(format!("{named}: say which: a name in the place of {of}"));
+        }
+        Of::Machine | Of::One(_) => named.to_string(),
+    };
+    let value = in_its_unit(named, value)?;
     Ok(Setting { tunable, value })
 }
 
 /// The number that the tunable's file takes, where the value is a size with a unit.
-fn in_its_unit(tunable: &str, value: &str) -> Result<String, String> {
-    let Some((named, size)) = catalogue::named(tunable).zip(size(value)) else {
+fn in_its_unit(named: Named<'_>, value: &str) -> Result<String, String> {
+    let Some(size) = size(value) else {
         return Ok(value.to_owned());
     };
     let each = match named.tunable.unit {
@@ -25,14 +38,14 @@ fn in_its_unit(tunable: &str, value: &str) -> Result<String, String> {
         Unit::Mib => 1 << 20,
         _ => {
             return Err(format!(
-                "{tunable} is no size, so {value} is no value of it; write the number alone"
+                "{named} is no size, so {value} is no value of it; write the number alone"
             ));
         }
     };
     match size.0.is_multiple_of(each) {
         true => Ok((size.0 / each).to_string()),
         false => Err(format!(
-            "{value} is no whole number of {tunable}'s unit, {each} bytes"
+            "{value} is no whole number of {named}'s unit, {each} bytes"
         )),
     }
 }
@@ -63,6 +76,18 @@ mod tests {
             setting("vm.swappiness"),
             Err("write it as vm.swappiness=10".to_owned())
         );
+    }
+
+    #[test]
+    fn a_key_has_every_spelling_and_one_name() {
+        for key in ["swappiness", "/proc/sys/vm/swappiness", "vm/swappiness"] {
+            let setting = of(key, "10").expect("a tunable");
+            assert_eq!(setting.tunable, "vm.swappiness");
+        }
+        let near = of("vm.swapiness", "10").unwrap_err();
+        assert!(near.contains("did you mean vm.swappiness?"), "{near}");
+        let each = of("bdi.max_ratio", "10").unwrap_err();
+        assert!(each.contains("say which"), "{each}");
     }
 
     #[test]

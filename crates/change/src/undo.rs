@@ -1,0 +1,244 @@
+//! Taking a change back.
+
+use alloc::borrow::ToOwned as _;
+use alloc::format;
+use alloc::string::{String, ToString as _};
+use alloc::vec;
+use alloc::vec::Vec;
+
+use crate::cell::Value;
+use crate::event::Event;
+use crate::ledger::{Change, Ledger, LedgerError, Phase, Role, Step};
+use crate::machine::{Failure, Kind, Machine, Place};
+use crate::native::{self, Format};
+
+/// What became of a change that was taken back.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Undone {
+    /// The change, as it was.
+    pub change: Change,
+    /// Each step that is not as it was before, and why.
+    pub left: Vec<Left>,
+}
+
+/// Something that was left as it is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Left {
+    /// Somebody set another value since.
+    Changed {
+        /// The step.
+        step: Step,
+        /// The value now.
+        live: Value,
+    },
+    /// A later change covers it, and goes back to what was before this one.
+    Covered {
+        /// The step.
+        step: Step,
+        /// The later change.
+        by: u32,
+    },
+    /// Somebody wrote this line into our block of a native file.
+    Line {
+        /// The file, without the leading slash.
+        file: String,
+        /// The line.
+        line: String,
+    },
+}
+
+/// Why a change was not taken back.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum UndoError {
+    /// The journals.
+    #[error(transparent)]
+    Ledger(#[from] LedgerError),
+    /// There is no such change.
+    #[error("there is no change {id}: plimsoll history lists them")]
+    NoSuch {
+        /// The number.
+        id: u32,
+    },
+    /// It is taken back already.
+    #[error("change {id} is taken back already: {why}")]
+    Already {
+        /// The number.
+        id: u32,
+        /// Why.
+        why: String,
+    },
+    /// Some values could not be written; the others are as they were, and it can be tried again.
+    #[error("{}; the rest of change {id} is taken back; try again", told(failures))]
+    Stuck {
+        /// The number.
+        id: u32,
+        /// What the system says.
+        failures: Vec<Failure>,
+    },
+}
+
+impl From<Failure> for UndoError {
+    fn from(failure: Failure) -> Self {
+        Self::Ledger(failure.into())
+    }
+}
+
+fn told(failures: &[Failure]) -> String {
+    let failures = failures.iter().map(Failure::to_string);
+    failures.collect::<Vec<_>>().join("; ")
+}
+
+/// Takes a change back: its native lines go, each value that is still ours becomes what it was, in
+/// reverse order. What somebody else set since is left. One that was cut short is taken up again.
+///
+/// # Errors
+/// An [`UndoError`].
+pub fn undo(machine: &mut impl Machine, id: u32, why: &str) -> Result<Undone, UndoError> {
+    let mut ledger = Ledger::open(machine)?;
+    let change = ledger.get(id).ok_or(UndoError::NoSuch { id })?.clone();
+    let is_lasting = !change.files.is_empty();
+    if let Phase::Undone { why } = &change.phase
+        && (!is_lasting || ledger.is_undone_for_good(id))
+    {
+        let why = why.clone();
+        return Err(UndoError::Already { id, why });
+    }
+    let mut left = remove_lines(machine, &change)?;
+    left.extend(restore_all(machine, &ledger, &change)?);
+    let at = machine.unix_time();
+    let why = why.to_owned();
+    let event = Event::Undone { id, at, why };
+    ledger.add(machine, Place::Run, event.clone())?;
+    if is_lasting {
+        ledger.add(machine, Place::Lib, event)?;
+    }
+    if change.is_pending() {
+        machine.disarm(id);
+    }
+    Ok(Undone { change, left })
+}
+
+/// Takes back every change whose time is over, the latest first, and completes confirmations that
+/// were cut when all but their last line was written.
+///
+/// # Errors
+/// An [`UndoError`].
+pub fn settle(machine: &mut impl Machine) -> Result<Vec<Undone>, UndoError> {
+    let mut ledger = Ledger::open(machine)?;
+    for id in ledger.unsaid() {
+        let at = machine.unix_time();
+        ledger.add(machine, Place::Lib, Event::Confirmed { id, at })?;
+    }
+    let now = machine.since_boot();
+    let overdue = ledger
+        .changes()
+        .rev()
+        .filter(|change| change.is_overdue(now));
+    let overdue: Vec<u32> = overdue.map(|change| change.id).collect();
+    let why = "nobody confirmed it in time";
+    overdue
+        .into_iter()
+        .map(|id| undo(machine, id, why))
+        .collect()
+}
+
+fn remove_lines(machine: &mut impl Machine, change: &Change) -> Result<Vec<Left>, Failure> {
+    let mut left = vec![];
+    for file in &change.files {
+        let Some(text) = machine
+            .native(file)?
+            .filter(|text| native::has(text, change.id))
+        else {
+            continue;
+        };
+        let format = Format::of_file(file);
+        let ours: Vec<String> = change.steps.iter().map(|s| format.line(&s.new)).collect();
+        let (kept, foreign) = native::without(&text, change.id, &ours);
+        machine.install(file, kept.as_deref())?;
+        let file = || file.clone();
+        left.extend(
+            foreign
+                .into_iter()
+                .map(|line| Left::Line { file: file(), line }),
+        );
+    }
+    Ok(left)
+}
+
+/// Puts back what is still ours, in reverse order. Whose a value is, is asked before the first
+/// write: the kernel changes some by itself when another is written, and those are put back last.
+fn restore_all(
+    machine: &mut impl Machine,
+    ledger: &Ledger,
+    change: &Change,
+) -> Result<Vec<Left>, UndoError> {
+    let (mut left, mut ours, mut failures) = (vec![], vec![], vec![]);
+    for (step, is_written) in change.steps().rev() {
+        match theirs(machine, ledger, change.id, step, is_written)? {
+            Some(theirs) => left.push(theirs),
+            None => ours.push((step, is_written)),
+        }
+    }
+    for (step, is_written) in ours {
+        match restore(machine, step, is_written) {
+            Ok(changed) => left.extend(changed),
+            Err(failure) => failures.push(failure),
+        }
+    }
+    let id = change.id;
+    match failures.is_empty() {
+        true => Ok(left),
+        false => Err(UndoError::Stuck { id, failures }),
+    }
+}
+
+/// Why a value is not ours to put back.
+fn theirs(
+    machine: &mut impl Machine,
+    ledger: &Ledger,
+    id: u32,
+    step: &Step,
+    is_written: bool,
+) -> Result<Option<Left>, Failure> {
+    if let Some(by) = ledger.above(id, &step.cell) {
+        let step = step.clone();
+        return Ok(Some(Left::Covered { step, by }));
+    }
+    if !is_written && step.is_told_by_the_kernel() {
+        return Ok(None);
+    }
+    let live = step.live(machine)?;
+    Ok(changed(step, &live))
+}
+
+/// Whether somebody set a value of their own.
+fn changed(step: &Step, live: &Value) -> Option<Left> {
+    let is_ours = step.is_of_value(live) || step.same(live, &step.old);
+    (!is_ours).then(|| Left::Changed {
+        step: step.clone(),
+        live: live.clone(),
+    })
+}
+
+/// Writes the old value, where it is not there, and reads it back.
+fn restore(
+    machine: &mut impl Machine,
+    step: &Step,
+    is_written: bool,
+) -> Result<Option<Left>, Failure> {
+    let live = step.live(machine)?;
+    let is_known = step.role == Role::Asked && (is_written || !step.is_told_by_the_kernel());
+    let changed = changed(step, &live).filter(|_| is_known);
+    if changed.is_some() || step.same(&live, &step.old) {
+        return Ok(changed);
+    }
+    machine.write(&step.old)?;
+    let held = step.live(machine)?;
+    if step.same(&held, &step.old) {
+        return Ok(None);
+    }
+    let (wanted, path) = (&step.old.text, held.path);
+    let reason = format!("the kernel took {wanted} and holds {}", held.text);
+    let kind = Kind::Refused;
+    Err(Failure { path, reason, kind })
+}

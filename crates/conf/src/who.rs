@@ -1,0 +1,289 @@
+//! Who sets a tunable at the next boot: the winner, the runner-up, every other mention and why it
+//! does not count, and where another loader would end differently.
+
+use alloc::borrow::ToOwned;
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use crate::boot::{Boot, Effect, boot};
+use crate::live::Live;
+use crate::load::{Fate, Source, Why};
+use crate::origin::Origin;
+use crate::stage::Stage;
+use crate::sysctl_d::{self, Loader, Says, Which};
+use crate::tree::{Found, Tree};
+use crate::{glob, value};
+
+/// What a machine's files say about one tunable.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Answer {
+    /// The tunable's file, as a capture writes it.
+    pub path: String,
+    /// The loader of `sysctl.d` here.
+    pub which: Which,
+    /// Every line that names the tunable: first those that write it, in order of boot, then those
+    /// that lead to no write, then those in files that are not read.
+    pub mentions: Vec<Mention>,
+    /// The write of the tunable's partner that stands, and so makes this one 0.
+    pub partner: Option<Mention>,
+    /// The loaders that may also run here, and with which the boot would end with something else.
+    pub elsewhere: Vec<Elsewhere>,
+}
+
+/// A line that names a tunable.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Mention {
+    /// The line.
+    pub origin: Origin,
+    /// The program that reads it, or would.
+    pub stage: Stage,
+    /// The tunable's file.
+    pub path: String,
+    /// What it sets; none where it only names the tunable.
+    pub value: Option<String>,
+    /// The pattern by which it names the tunable, as a path.
+    pub pattern: Option<String>,
+    /// What comes of it.
+    pub role: Role,
+}
+
+/// What comes of a line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// It is written; what becomes of the write.
+    Written(Effect),
+    /// It is read and leads to no write.
+    Lost(Why),
+    /// Its file is not read.
+    Unread(Fate),
+}
+
+/// How a boot with another loader would end.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Elsewhere {
+    /// The loader.
+    pub loader: Loader,
+    /// The value that would stand and the line that sets it; none where no file would.
+    pub stands: Option<(String, Origin)>,
+}
+
+/// Who sets the tunable with this file, such as `proc/sys/vm/swappiness`. Patterns expand to the
+/// paths of `live` and of the catalogue; its values do not count.
+#[must_use]
+pub fn who(tree: &Tree, path: &str, live: &Live) -> Answer {
+    let mut live = live.clone();
+    live.know(path);
+    let which = sysctl_d::which(tree);
+    let here = boot(tree, which.loader, &live);
+    let partner = value::partner(path).and_then(|partner| standing(&here, partner));
+    let others = which.loader.others().iter();
+    let ends = |boot: &Boot| end(boot, path);
+    let elsewhere = others.map(|loader| Elsewhere {
+        loader: *loader,
+        stands: ends(&boot(tree, *loader, &live)),
+    });
+    let end = ends(&here);
+    let differs = |other: &Elsewhere| !same(other.stands.as_ref(), end.as_ref());
+    Answer {
+        path: path.to_owned(),
+        mentions: mentions(tree, path, &here, which.loader),
+        partner,
+        elsewhere: elsewhere.filter(differs).collect(),
+        which,
+    }
+}
+
+impl Answer {
+    /// The line whose write stands at the end of the boot. None where no file sets the tunable, or
+    /// its partner's write came later.
+    #[must_use]
+    pub fn winner(&self) -> Option<&Mention> {
+        let mut mentions = self.mentions.iter().rev();
+        mentions.find(|mention| mention.role == Role::Written(Effect::Stands))
+    }
+
+    /// The line that would win without the winner: the last one before it that is written and that
+    /// the kernel takes.
+    #[must_use]
+    pub fn runner_up(&self) -> Option<&Mention> {
+        let counts = |mention: &&Mention| match &mention.role {
+            Role::Written(effect) => !matches!(effect, Effect::Stands | Effect::Refused),
+            _ => false,
+        };
+        self.mentions.iter().rev().find(counts)
+    }
+}
+
+fn same(a: Option<&(String, Origin)>, b: Option<&(String, Origin)>) -> bool {
+    a.map(|(value, _)| value) == b.map(|(value, _)| value)
+}
+
+fn end(boot: &Boot, path: &str) -> Option<(String, Origin)> {
+    let step = boot.standing(path)?;
+    Some((step.write.value.clone(), step.write.origin.clone()))
+}
+
+fn standing(boot: &Boot, path: &str) -> Option<Mention> {
+    let stands = |mention: &Mention| mention.role == Role::Written(Effect::Stands);
+    written(boot, path).find(stands)
+}
+
+fn mentions(tree: &Tree, path: &str, boot: &Boot, loader: Loader) -> Vec<Mention> {
+    let mut mentions: Vec<Mention> = written(boot, path).collect();
+    mentions.extend(lost(boot, path));
+    for (stage, source) in &boot.sources {
+        if *stage == Stage::Sysctl && !source.fate.is_read() {
+            mentions.extend(unread(tree, path, source, loader));
+        }
+    }
+    mentions
+}
+
+fn written(boot: &Boot, path: &str) -> impl Iterator<Item = Mention> {
+    let steps = boot
+        .steps
+        .iter()
+        .filter(move |step| step.write.path == path);
+    steps.map(|step| Mention {
+        origin: step.write.origin.clone(),
+        stage: step.stage,
+        path: step.write.path.clone(),
+        value: Some(step.write.value.clone()),
+        pattern: step.write.pattern.clone(),
+        role: Role::Written(step.effect.clone()),
+    })
+}
+
+fn lost(boot: &Boot, path: &str) -> impl Iterator<Item = Mention> {
+    let lines = boot
+        .lost
+        .iter()
+        .filter(move |(_, line)| names(&line.path, path));
+    lines.map(move |(stage, line)| Mention {
+        origin: line.origin.clone(),
+        stage: *stage,
+        path: path.to_owned(),
+        value: line.value.clone(),
+        pattern: (line.path != path).then(|| line.path.clone()),
+        role: Role::Lost(line.why.clone()),
+    })
+}
+
+/// The lines of a file that is not read which would name the tunable.
+fn unread(tree: &Tree, path: &str, source: &Source, loader: Loader) -> Vec<Mention> {
+    let Found::File { text, .. } = tree.find(&source.path) else {
+        return Vec::new();
+    };
+    let mention = |line: sysctl_d::Line<'_>| {
+        let Says::Sets { key, value, .. } = line.says else {
+            return None;
+        };
+        let named = sysctl_d::path_of(key, loader);
+        names(&named, path).then(|| Mention {
+            origin: Origin::new(&source.path, line.number),
+            stage: Stage::Sysctl,
+            path: path.to_owned(),
+            value: Some(value.to_owned()),
+            pattern: (named != path).then_some(named),
+            role: Role::Unread(source.fate.clone()),
+        })
+    };
+    sysctl_d::lines(text, loader)
+        .into_iter()
+        .filter_map(mention)
+        .collect()
+}
+
+/// Whether a path or pattern in a file means this path.
+fn names(named: &str, path: &str) -> bool {
+    named == path || (glob::is_pattern(named) && glob::matches(named, path))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::boot::tree_of;
+    use alloc::string::ToString;
+
+    const SWAPPINESS: &str = "proc/sys/vm/swappiness";
+
+    fn shown(mention: Option<&Mention>) -> Option<String> {
+        let mention = mention?;
+        let value = mention.value.as_deref().unwrap_or("-");
+        Some(alloc::format!("{value} {}", mention.origin))
+    }
+
+    #[test]
+    fn the_winner_and_the_runner_up_are_lines_of_files() {
+        let tree = tree_of(&[
+            ("etc/sysctl.d/10-a.conf", "# a\nvm.swappiness = 10\n"),
+            ("usr/lib/sysctl.d/50-b.conf", "vm.swappiness = 20\n"),
+            ("usr/lib/sysctl.d/10-a.conf", "vm.swappiness = 30\n"),
+            ("etc/sysctl.conf", "vm.swap* = 40\n"),
+            ("etc/init.d/procps", ""),
+        ]);
+        let answer = who(&tree, SWAPPINESS, &Live::default());
+        assert_eq!(answer.which.loader, Loader::Procps);
+        let winner = shown(answer.winner());
+        assert_eq!(winner.as_deref(), Some("20 /usr/lib/sysctl.d/50-b.conf:1"));
+        let second = shown(answer.runner_up());
+        assert_eq!(second.as_deref(), Some("10 /etc/sysctl.d/10-a.conf:2"));
+        let rest: Vec<String> = answer.mentions[2..].iter().map(said).collect();
+        assert_eq!(
+            rest,
+            [
+                "/etc/sysctl.conf:1 the pattern passes over what \
+                 /usr/lib/sysctl.d/50-b.conf:1 names",
+                "/usr/lib/sysctl.d/10-a.conf:1 hidden by /etc/sysctl.d/10-a.conf",
+            ]
+        );
+        assert!(answer.elsewhere.is_empty());
+    }
+
+    fn said(mention: &Mention) -> String {
+        let origin = mention.origin.to_string();
+        match &mention.role {
+            Role::Written(effect) => alloc::format!("{origin} {effect:?}"),
+            Role::Lost(why) => alloc::format!("{origin} {why}"),
+            Role::Unread(fate) => alloc::format!("{origin} {fate}"),
+        }
+    }
+
+    #[test]
+    fn another_loader_that_reads_sysctl_conf_ends_elsewhere() {
+        let tree = tree_of(&[
+            ("etc/sysctl.d/10-a.conf", "vm.swappiness = 10\n"),
+            ("etc/sysctl.conf", "vm.swappiness = 40\n"),
+        ]);
+        let answer = who(&tree, SWAPPINESS, &Live::default());
+        assert_eq!(answer.which.because, None);
+        let winner = shown(answer.winner());
+        assert_eq!(winner.as_deref(), Some("10 /etc/sysctl.d/10-a.conf:1"));
+        let unread = said(&answer.mentions[1]);
+        assert!(
+            unread.starts_with("/etc/sysctl.conf:1 not read"),
+            "{unread}"
+        );
+        let elsewhere = &answer.elsewhere[0];
+        assert_eq!(elsewhere.loader, Loader::Procps);
+        let stands = elsewhere.stands.as_ref().expect("a value");
+        assert_eq!(stands.0, "40");
+    }
+
+    #[test]
+    fn a_partner_that_is_written_later_is_named() {
+        let text = "vm.dirty_ratio = 20\nvm.dirty_bytes = 1048576\n";
+        let tree = tree_of(&[("etc/sysctl.d/a.conf", text)]);
+        let answer = who(&tree, "proc/sys/vm/dirty_ratio", &Live::default());
+        assert_eq!(answer.winner(), None);
+        let partner = shown(answer.partner.as_ref());
+        assert_eq!(partner.as_deref(), Some("1048576 /etc/sysctl.d/a.conf:2"));
+    }
+
+    #[test]
+    fn nobody_sets_what_no_file_names() {
+        let answer = who(&Tree::default(), SWAPPINESS, &Live::default());
+        assert!(answer.mentions.is_empty() && answer.winner().is_none());
+        assert!(answer.elsewhere.is_empty() && answer.runner_up().is_none());
+    }
+}

@@ -1,0 +1,147 @@
+//! What a tunable's file takes, and what its number counts.
+
+use core::fmt;
+
+/// What a tunable's number counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unit {
+    /// No unit: a switch, a word, a weight or a level.
+    None,
+    /// Bytes.
+    Bytes,
+    /// Kibibytes.
+    Kib,
+    /// Mebibytes.
+    Mib,
+    /// Base pages.
+    Pages,
+    /// Huge pages of the default size.
+    HugePages,
+    /// Hundredths.
+    Percent,
+    /// Ten-thousandths.
+    Permyriad,
+    /// Parts of a million.
+    PerMillion,
+    /// Milliseconds.
+    Milliseconds,
+    /// Hundredths of a second.
+    Centiseconds,
+    /// Seconds.
+    Seconds,
+}
+
+/// What may be written into a tunable's file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Values {
+    /// An integer, both ends included.
+    Integer {
+        /// The smallest.
+        min: u64,
+        /// The largest.
+        max: u64,
+    },
+    /// Integers between blanks, as many as the kernel has zones.
+    Integers,
+    /// Bits, in decimal, in hexadecimal with 0x, or `y` and `n` for all and none.
+    Bits {
+        /// All known bits.
+        all: u64,
+    },
+    /// One of these words.
+    Words(&'static [&'static str]),
+    /// `Y` or `N`; `1` and `0` mean the same.
+    YesNo,
+    /// A word that depends on what the kernel was built with.
+    Word,
+    /// Bytes, also with K, M, G or T behind them, or `max` for no limit.
+    Limit,
+}
+
+impl Values {
+    /// Whether this text may be written.
+    #[must_use]
+    pub fn contain(self, text: &str) -> bool {
+        let number = |word: &str| {
+            let digits = word.bytes().all(|byte| byte.is_ascii_digit());
+            word.parse::<u64>().ok().filter(|_| digits)
+        };
+        match self {
+            Self::Integer { min, max } => number(text).is_some_and(|n| (min..=max).contains(&n)),
+            Self::Integers => {
+                let mut words = text.split_ascii_whitespace().peekable();
+                words.peek().is_some() && words.all(|word| number(word).is_some())
+            }
+            Self::Bits { all } => bits(text, all).is_some_and(|mask| mask & !all == 0),
+            Self::Words(words) => words.contains(&text),
+            Self::YesNo => yes_no(text).is_some(),
+            Self::Limit => {
+                let digits = text.strip_suffix(['K', 'M', 'G', 'T']).unwrap_or(text);
+                text == "max" || number(digits).is_some()
+            }
+            Self::Word => {
+                let plain = |c: char| c.is_ascii_alphanumeric() || "-_()".contains(c);
+                !text.is_empty() && text.len() <= 64 && text.chars().all(plain)
+            }
+        }
+    }
+}
+
+impl fmt::Display for Values {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Integer { min, max: u64::MAX } => write!(f, "an integer of at least {min}"),
+            Self::Integer { min, max } => write!(f, "an integer from {min} to {max}"),
+            Self::Integers => f.write_str("integers between blanks"),
+            Self::Bits { all } => write!(f, "y, n or a bit mask from 0 to {all:#x}"),
+            Self::Words([words @ .., last]) => {
+                words.iter().try_for_each(|word| write!(f, "{word}, "))?;
+                write!(f, "or {last}")
+            }
+            Self::Words([]) => f.write_str("nothing"),
+            Self::YesNo => f.write_str("Y or N"),
+            Self::Word => f.write_str("one word"),
+            Self::Limit => f.write_str("bytes, also with K, M, G or T, or max"),
+        }
+    }
+}
+
+impl fmt::Display for Unit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::None => "",
+            Self::Bytes => "bytes",
+            Self::Kib => "kB",
+            Self::Mib => "MB",
+            Self::Pages => "pages",
+            Self::HugePages => "huge pages",
+            Self::Percent => "%",
+            Self::Permyriad => "1/10000",
+            Self::PerMillion => "1/1000000",
+            Self::Milliseconds => "ms",
+            Self::Centiseconds => "1/100 s",
+            Self::Seconds => "s",
+        })
+    }
+}
+
+pub(super) fn bits(text: &str, all: u64) -> Option<u64> {
+    match text.strip_prefix("0x") {
+        Some(hex) if !hex.starts_with('+') => u64::from_str_radix(hex, 16).ok(),
+        Some(_) => None,
+        None => match text {
+            "y" | "Y" => Some(all),
+            "n" | "N" => Some(0),
+            digits if digits.starts_with('+') => None,
+            digits => digits.parse().ok(),
+        },
+    }
+}
+
+pub(super) fn yes_no(text: &str) -> Option<bool> {
+    match text {
+        "Y" | "y" | "1" => Some(true),
+        "N" | "n" | "0" => Some(false),
+        _ => None,
+    }
+}

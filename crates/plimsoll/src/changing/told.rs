@@ -1,0 +1,292 @@
+//! What is told of a plan and of changes: text, and JSON.
+
+use std::time::{Duration, UNIX_EPOCH};
+
+use change::status::{Now, Standing};
+use change::{Change, Phase, Role};
+use mm::catalogue::Risk;
+use mm::units::{Bytes, Nanos};
+use serde::Serialize;
+
+use super::plan::{Plan, Row};
+use crate::results::wrapped;
+use crate::table::Table;
+use crate::term::{bad, bold};
+
+/// Version of the shapes in docs/schemas. A new field is no new version.
+const VERSION: u32 = 1;
+
+/// The plan as text.
+pub(crate) fn plan(plan: &Plan, width: usize) -> String {
+    let mut text = String::new();
+    for row in &plan.rows {
+        text += &of_row(row, width);
+    }
+    for setting in &plan.already {
+        text += &format!("{setting}: so already, not written\n");
+    }
+    if !plan.effects.is_empty() {
+        let head = ["by the formulas", "now", "then"].map(Into::into);
+        let mut table = Table::new(head.to_vec());
+        for effect in &plan.effects {
+            table.row(vec![
+                effect.name.into(),
+                effect.before.into(),
+                effect.after.into(),
+            ]);
+        }
+        text += &format!("\n{}", table.to_text(width));
+    }
+    if !plan.rows.is_empty() {
+        text += "\n";
+        let unknown = "the formulas know no workload; plimsoll predict STUDY --like this asks the model";
+        let notes = plan.notes.iter().map(String::as_str);
+        for note in notes.chain([unknown]) {
+            text += &item(note, width);
+        }
+    }
+    for danger in &plan.dangers {
+        let told = format!("{}: {}", danger.tunable, danger.what);
+        text += &format!("{}\n{}", bad("refused"), item(&told, width));
+    }
+    text
+}
+
+fn of_row(row: &Row, width: usize) -> String {
+    let bytes = |bytes: Option<Bytes>| bytes.map_or_else(String::new, |it| format!(" ({it})"));
+    let (from, to) = (bytes(row.from_bytes), bytes(row.to_bytes));
+    let risk = risk(row.risk);
+    let head = format!(
+        "{}: {}{from} -> {}{to}, risk {risk}",
+        row.setting.tunable, row.from, row.to
+    );
+    format!("{}\n{}", bold(head), item(row.effect, width))
+}
+
+fn item(text: &str, width: usize) -> String {
+    let lines = wrapped(text, width.saturating_sub(2));
+    lines.lines().map(|line| format!("  {line}\n")).collect()
+}
+
+fn risk(risk: Risk) -> &'static str {
+    match risk {
+        Risk::Low => "low",
+        Risk::Medium => "medium",
+        Risk::High => "high",
+    }
+}
+
+/// When, in UTC; empty where it is not known.
+pub(crate) fn date(unix: u64) -> String {
+    lab::record::utc(UNIX_EPOCH + Duration::from_secs(unix))
+}
+
+/// Where a change stands, in a few words.
+pub(crate) fn phase(change: &Change, now: Nanos) -> String {
+    match &change.phase {
+        Phase::Pending if change.is_overdue(now) => "its time is over, and it is not taken back".into(),
+        Phase::Pending => {
+            let left = Nanos(change.deadline.0.saturating_sub(now.0));
+            format!("waits for a confirmation, {} left", super::said(left))
+        }
+        Phase::Confirmed if change.files.is_empty() => "confirmed, until the next boot".into(),
+        Phase::Confirmed => "confirmed, and outlives a reboot".into(),
+        Phase::Undone { why } => format!("taken back: {why}"),
+    }
+}
+
+/// A change and what it set, a line each.
+pub(crate) fn change(change: &Change, now: Nanos, width: usize) -> String {
+    let head = format!("change {}, {}", change.id, date(change.at));
+    let mut text = format!("{}: {}\n", bold(head), phase(change, now));
+    if !change.why.is_empty() {
+        text += &item(&change.why, width);
+    }
+    for step in change.steps.iter().filter(|step| step.role != Role::Aside) {
+        text += &format!("  /{}: {}\n", step.new.path, from_to(step));
+    }
+    text
+}
+
+fn from_to(step: &change::Step) -> String {
+    match step.old.path == step.new.path {
+        true => format!("{} -> {}", step.old.text, step.new.text),
+        false => {
+            let name = step.old.path.rsplit('/').next().unwrap_or_default();
+            format!("{} ({name}) -> {}", step.old.text, step.new.text)
+        }
+    }
+}
+
+/// What is not as a standing change left it, a line each.
+pub(crate) fn drift(standing: &Standing) -> Vec<String> {
+    let mut lines = vec![];
+    for (step, now) in standing.steps.iter().filter(|(step, _)| step.role != Role::Aside) {
+        let path = &step.new.path;
+        lines.extend(match now {
+            Now::AsSet => None,
+            Now::AsBefore => Some(format!("/{path} is {} again, as before it", step.old.text)),
+            Now::Changed(live) => Some(format!(
+                "/{} is {}: somebody changed it",
+                live.path, live.text
+            )),
+            Now::Covered { by } => Some(format!("/{path}: change {by} covers it")),
+            Now::Unreadable(failure) => Some(failure.to_string()),
+        });
+    }
+    let gone = standing.files.iter().filter(|(_, has)| !has);
+    let pending = standing.change.is_pending();
+    lines.extend(gone.map(|(file, _)| match pending {
+        true => format!("/{file} does not have its lines: its confirmation was cut"),
+        false => format!("/{file} does not have its lines: the next boot does not bring it"),
+    }));
+    lines
+}
+
+/// A plan as JSON has it.
+#[derive(Debug, Serialize)]
+pub(crate) struct PlanDocument<'a> {
+    schema: &'static str,
+    version: u32,
+    writes: Vec<Write<'a>>,
+    already: Vec<String>,
+    effects: Vec<Figure>,
+    refused: Vec<Reason<'a>>,
+    risk: &'static str,
+    notes: &'a [String],
+    /// The change, where it was made.
+    change: Option<Told>,
+}
+
+#[derive(Debug, Serialize)]
+struct Write<'a> {
+    tunable: &'a str,
+    path: &'a str,
+    from: &'a str,
+    to: &'a str,
+    from_bytes: Option<u64>,
+    to_bytes: Option<u64>,
+    risk: &'static str,
+}
+
+#[derive(Debug, Serialize)]
+struct Figure {
+    name: &'static str,
+    before_bytes: u64,
+    after_bytes: u64,
+}
+
+#[derive(Debug, Serialize)]
+struct Reason<'a> {
+    tunable: &'static str,
+    what: &'a str,
+}
+
+/// Changes as JSON has them.
+#[derive(Debug, Serialize)]
+pub(crate) struct Changes {
+    schema: &'static str,
+    version: u32,
+    changes: Vec<Told>,
+}
+
+#[derive(Debug, Serialize)]
+pub(crate) struct Told {
+    id: u32,
+    date: String,
+    why: String,
+    phase: &'static str,
+    undone_because: Option<String>,
+    /// Until it is taken back.
+    seconds_left: Option<f64>,
+    lasts: bool,
+    files: Vec<String>,
+    steps: Vec<Step>,
+    drift: Vec<String>,
+}
+
+#[derive(Debug, Serialize)]
+struct Step {
+    path: String,
+    value: String,
+    before_path: String,
+    before: String,
+    asked: bool,
+}
+
+impl Changes {
+    pub(crate) fn new(changes: Vec<Told>) -> Self {
+        Self {
+            schema: "plimsoll-changes",
+            version: VERSION,
+            changes,
+        }
+    }
+}
+
+impl Told {
+    pub(crate) fn of(change: &Change, drift: Vec<String>, now: Nanos) -> Self {
+        let undone_because = match &change.phase {
+            Phase::Undone { why } => Some(why.clone()),
+            Phase::Pending | Phase::Confirmed => None,
+        };
+        let left = Nanos(change.deadline.0.saturating_sub(now.0)).seconds();
+        let step = |step: &change::Step| Step {
+            path: format!("/{}", step.new.path),
+            value: step.new.text.clone(),
+            before_path: format!("/{}", step.old.path),
+            before: step.old.text.clone(),
+            asked: step.role != Role::Aside,
+        };
+        Self {
+            id: change.id,
+            date: date(change.at),
+            why: change.why.clone(),
+            phase: match change.phase {
+                Phase::Pending => "pending",
+                Phase::Confirmed => "confirmed",
+                Phase::Undone { .. } => "undone",
+            },
+            undone_because,
+            seconds_left: change.is_pending().then_some(left),
+            lasts: !change.files.is_empty(),
+            files: change.files.iter().map(|file| format!("/{file}")).collect(),
+            steps: change.steps.iter().map(step).collect(),
+            drift,
+        }
+    }
+}
+
+impl<'a> PlanDocument<'a> {
+    pub(crate) fn of(plan: &'a Plan, change: Option<Told>) -> Self {
+        let write = |row: &'a Row| Write {
+            tunable: &row.setting.tunable,
+            path: &row.path,
+            from: &row.from,
+            to: &row.to,
+            from_bytes: row.from_bytes.map(|bytes| bytes.0),
+            to_bytes: row.to_bytes.map(|bytes| bytes.0),
+            risk: risk(row.risk),
+        };
+        let effects = plan.effects.iter().map(|effect| Figure {
+            name: effect.name,
+            before_bytes: effect.before.0,
+            after_bytes: effect.after.0,
+        });
+        let refused = plan.dangers.iter().map(|danger| Reason {
+            tunable: danger.tunable,
+            what: &danger.what,
+        });
+        Self {
+            schema: "plimsoll-apply",
+            version: VERSION,
+            writes: plan.rows.iter().map(write).collect(),
+            already: plan.already.iter().map(ToString::to_string).collect(),
+            effects: effects.collect(),
+            refused: refused.collect(),
+            risk: risk(plan.risk),
+            notes: &plan.notes,
+            change,
+        }
+    }
+}

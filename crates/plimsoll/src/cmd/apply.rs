@@ -1,0 +1,193 @@
+//! `plimsoll apply`: a change to this machine that can be taken back.
+
+use std::io::Write as _;
+use std::time::Duration;
+
+use anyhow::{Context as _, bail};
+use change::apply::{Request, apply};
+use change::watch::{Band, Sample};
+use change::{Change, confirm};
+use host::Root;
+use host::changes::Changes;
+use host::facts::since_boot;
+use mm::catalogue::Risk;
+use mm::snapshot::Snapshot;
+use mm::units::Nanos;
+
+use crate::changing::plan::Plan;
+use crate::changing::timer::Watcher;
+use crate::changing::{self, asked, nanos, native, settle, told};
+use crate::exit::ExitCode;
+use crate::term;
+
+/// Change this machine's settings so that they can be taken back
+///
+/// Shows the plan first: each value from and to, what the formulas say of this machine right after,
+/// and what they cannot know. What they say kills the machine is refused. A change of medium or high
+/// risk is taken back by itself unless `plimsoll confirm` comes in time: by a timer that depends
+/// neither on this command, nor on the terminal, nor on the network. Until a change is confirmed
+/// nothing lasting is written, so that a reboot takes it back too.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// KEY=VALUE in any spelling (a size may have a unit), a file of such lines as in sysctl.d, or
+    /// STUDY:ARM
+    #[arg(required = true, value_name = "SETTING")]
+    settings: Vec<String>,
+    /// Show the plan, write nothing
+    #[arg(long)]
+    dry_run: bool,
+    /// Take it back after this time unless it is confirmed [default: 10m for what has a risk]
+    #[arg(long, value_name = "TIME", value_parser = changing::time)]
+    confirm: Option<Duration>,
+    /// Confirm it at once, whatever its risk
+    #[arg(long, conflicts_with_all = ["confirm", "watch"])]
+    now: bool,
+    /// Watch stalls, refaults, swap-ins and kills for this time, against the minute before the
+    /// write, and take the change back when one is far above
+    #[arg(long, value_name = "TIME", value_parser = changing::time)]
+    watch: Option<Duration>,
+    /// Seconds before the write that are the measure for --watch
+    #[arg(long, value_name = "SECONDS", default_value = "60", requires = "watch")]
+    #[arg(value_parser = super::whole(10..=3600_u64))]
+    baseline: u64,
+    /// Keep it over reboots once it is confirmed, in a file of sysctl.d or tmpfiles.d
+    #[arg(long)]
+    persist: bool,
+    /// Why; it stands in the history and in the native file
+    #[arg(long, value_name = "TEXT", default_value = "")]
+    why: String,
+    /// Write even what the formulas say kills this machine
+    #[arg(long)]
+    even_so: bool,
+    /// Write JSON, one document in a line
+    #[arg(long)]
+    json: bool,
+}
+
+/// How long a change waits for a confirmation by default.
+const DEFAULT: Duration = Duration::from_secs(600);
+/// How long the timer of one that is confirmed at once runs, in case this command is killed.
+const AT_ONCE: Duration = Duration::from_secs(60);
+
+/// Applies.
+pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
+    let settings = asked::settings(&args.settings)?;
+    let root = Root::default();
+    let capture = host::read::full(&root, since_boot());
+    let snapshot = Snapshot::parse(&capture);
+    let plan = Plan::of(&settings, &snapshot, &mut Changes::look(&root))?;
+    if !args.json {
+        write!(term::out(), "{}", told::plan(&plan, term::columns()))?;
+    }
+    if args.dry_run || plan.rows.is_empty() {
+        args.data(&plan, None)?;
+        return Ok(ExitCode::Done);
+    }
+    changing::check_place(&root, "apply")?;
+    if !plan.dangers.is_empty() && !args.even_so {
+        args.data(&plan, None)?;
+        bail!("nothing was written: see above why; --even-so writes it nevertheless");
+    }
+    let change = args.change(&plan, &root)?;
+    if let Some(change) = &change {
+        args.tell(&plan, change, &root)?;
+    }
+    Ok(ExitCode::Done)
+}
+
+impl Args {
+    fn waits(&self, plan: &Plan) -> bool {
+        let asked = self.confirm.is_some() || self.watch.is_some();
+        !self.now && (asked || plan.risk > Risk::Low)
+    }
+
+    fn request(&self, plan: &Plan, root: &Root) -> anyhow::Result<Request> {
+        let waits = match (self.waits(plan), self.confirm) {
+            (false, _) => AT_ONCE,
+            (true, Some(time)) => time,
+            (true, None) => self.watch.unwrap_or_default() + DEFAULT,
+        };
+        if self.watch.is_some_and(|watch| watch > waits) {
+            bail!("--watch is longer than --confirm: the change would be taken back before");
+        }
+        let watch = self.watch.map(|time| (nanos(time), self.band(root)));
+        Ok(Request {
+            settings: plan.settings(),
+            confirm: nanos(waits),
+            why: self.why.clone(),
+            lasts: self.persist,
+            watch,
+        })
+    }
+
+    /// The figures of the seconds before the write.
+    fn band(&self, root: &Root) -> Band {
+        anstream::eprintln!("sampling this machine for {} s before the write", self.baseline);
+        let mut samples = vec![];
+        for second in 0..=self.baseline {
+            if second > 0 {
+                std::thread::sleep(Duration::from_secs(1));
+            }
+            samples.push(Sample::of(&host::read::sample(root, since_boot())));
+        }
+        Band::of(&samples)
+    }
+
+    /// Makes the change; `None` where somebody was quicker.
+    fn change(&self, plan: &Plan, root: &Root) -> anyhow::Result<Option<Change>> {
+        if self.persist {
+            // What cannot win at the next boot is told before anything is written.
+            native::files(root, &plan.settings())?;
+        }
+        let request = self.request(plan, root)?;
+        let timer = Watcher { root: root.clone() };
+        let mut machine = settle::machine(root, Box::new(timer))?;
+        let Some(change) = apply(&mut machine, &request)? else {
+            return Ok(None);
+        };
+        if self.waits(plan) {
+            return Ok(Some(change));
+        }
+        let files = self.persist.then(|| native::files(root, &plan.settings()));
+        let files = files.transpose()?;
+        let confirmed = confirm::confirm(&mut machine, change.id, files.as_ref());
+        Ok(Some(confirmed.context("written, and not confirmed")?))
+    }
+
+    fn tell(&self, plan: &Plan, change: &Change, root: &Root) -> anyhow::Result<()> {
+        let now = since_boot();
+        if self.json {
+            return self.data(plan, Some(told::Told::of(change, vec![], now)));
+        }
+        let id = change.id;
+        let mut out = term::out();
+        if !change.is_pending() {
+            writeln!(out, "\nWritten, as change {id}. plimsoll undo {id} takes it back.")?;
+            return Ok(());
+        }
+        let left = changing::said(Nanos(change.deadline.0.saturating_sub(now.0)));
+        writeln!(
+            out,
+            "\nWritten, as change {id}. It is taken back in {left} unless you run plimsoll confirm {id}."
+        )?;
+        if change.watch.is_some() {
+            writeln!(out, "It is watched; plimsoll history says why it was taken back.")?;
+        }
+        if !std::path::Path::new("/run/systemd/system").is_dir() && root.path().is_absolute() {
+            writeln!(
+                out,
+                "There is no systemd here: if the process that waits is killed, nobody starts it again."
+            )?;
+        }
+        Ok(())
+    }
+
+    fn data(&self, plan: &Plan, change: Option<told::Told>) -> anyhow::Result<()> {
+        if self.json {
+            let document = told::PlanDocument::of(plan, change);
+            let text = serde_json::to_string(&document).context("cannot write JSON")?;
+            writeln!(term::out(), "{text}")?;
+        }
+        Ok(())
+    }
+}

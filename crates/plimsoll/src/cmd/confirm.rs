@@ -1,0 +1,71 @@
+//! `plimsoll confirm`: a change stays.
+
+use std::io::Write as _;
+
+use anyhow::bail;
+use change::{Ledger, confirm};
+use host::Root;
+use host::changes::Changes;
+use host::facts::since_boot;
+use mm::settings::Setting;
+
+use crate::changing::{self, native, settle, told};
+use crate::exit::ExitCode;
+use crate::term;
+
+/// Confirm a change, so that it is not taken back
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// The change [default: the only one that waits]
+    #[arg(value_name = "ID")]
+    id: Option<u32>,
+    /// Keep it over reboots, in a file of sysctl.d or tmpfiles.d
+    #[arg(long)]
+    persist: bool,
+    /// Write JSON, one document in a line
+    #[arg(long)]
+    json: bool,
+}
+
+/// Confirms.
+pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
+    let root = Root::default();
+    changing::check_place(&root, "confirm")?;
+    let mut machine = settle::machine(&root, Box::new(host::changes::NoTimer))?;
+    let id = args.id.map_or_else(|| only_pending(&mut machine), Ok)?;
+    let ledger = Ledger::open(&mut machine)?;
+    let change = ledger.get(id);
+    let lasts = args.persist || change.is_some_and(|change| change.lasts);
+    let settings: Vec<Setting> = change.map(native::settings).unwrap_or_default();
+    let files = lasts.then(|| native::files(&root, &settings)).transpose()?;
+    let confirmed = confirm::confirm(&mut machine, id, files.as_ref())?;
+    let now = since_boot();
+    if args.json {
+        let told = told::Told::of(&confirmed, vec![], now);
+        let text = serde_json::to_string(&told::Changes::new(vec![told]))?;
+        writeln!(term::out(), "{text}")?;
+        return Ok(ExitCode::Done);
+    }
+    write!(term::out(), "{}", told::change(&confirmed, now, term::columns()))?;
+    for file in &confirmed.files {
+        writeln!(term::out(), "  in /{file}")?;
+    }
+    Ok(ExitCode::Done)
+}
+
+fn only_pending(machine: &mut Changes) -> anyhow::Result<u32> {
+    let ledger = Ledger::open(machine)?;
+    let pending: Vec<u32> = ledger
+        .changes()
+        .filter(|change| change.is_pending())
+        .map(|change| change.id)
+        .collect();
+    match pending.as_slice() {
+        [one] => Ok(*one),
+        [] => bail!("no change waits for a confirmation: plimsoll history says what became of them"),
+        several => bail!(
+            "several changes wait: say which, {}",
+            several.iter().map(u32::to_string).collect::<Vec<_>>().join(", ")
+        ),
+    }
+}

@@ -1,0 +1,75 @@
+//! `plimsoll status`: what we set, what it is now, and who changed it.
+
+use std::io::Write as _;
+
+use change::Role;
+use change::status::{Standing, status};
+use host::Root;
+use host::changes::Changes;
+use host::facts::since_boot;
+use mm::units::Nanos;
+
+use crate::changing::timer::is_watched;
+use crate::changing::{native, told};
+use crate::exit::ExitCode;
+use crate::term::{self, bad};
+
+/// Show the changes that stand, and whether each value is still so; needs no root
+///
+/// The exit code is 1 where a value is not as a change left it, where a change waits that nothing
+/// would take back, or where another file wins at the next boot.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// Write JSON, one document in a line
+    #[arg(long)]
+    json: bool,
+}
+
+/// Shows.
+pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
+    let root = Root::default();
+    let standing = status(&mut Changes::look(&root))?;
+    let now = since_boot();
+    let troubles: Vec<Vec<String>> = standing.iter().map(|it| trouble(it, &root, now)).collect();
+    let mut out = term::out();
+    if args.json {
+        let told = standing.iter().zip(&troubles);
+        let told = told.map(|(it, trouble)| told::Told::of(&it.change, trouble.clone(), now));
+        let text = serde_json::to_string(&told::Changes::new(told.collect()))?;
+        writeln!(out, "{text}")?;
+    } else if standing.is_empty() {
+        writeln!(out, "no change of plimsoll's stands")?;
+    } else {
+        for (it, trouble) in standing.iter().zip(&troubles) {
+            write!(out, "{}", told::change(&it.change, now, term::columns()))?;
+            for line in trouble {
+                writeln!(out, "  {} {line}", bad("!"))?;
+            }
+        }
+    }
+    let is_well = troubles.iter().all(Vec::is_empty);
+    Ok(if is_well { ExitCode::Done } else { ExitCode::No })
+}
+
+/// What is not as it should be, a line each. That a later change covers a value is as it should be.
+fn trouble(standing: &Standing, root: &Root, now: Nanos) -> Vec<String> {
+    let change = &standing.change;
+    let mut lines = match standing.has_drifted() {
+        true => told::drift(standing),
+        false => vec![],
+    };
+    if change.is_pending() && !change.is_overdue(now) && !is_watched(root, change.id) {
+        lines.push(format!(
+            "nothing waits to take it back: plimsoll confirm {0} or plimsoll undo {0}",
+            change.id
+        ));
+    }
+    if change.is_pending() && !change.is_written() {
+        lines.push("it is not all written: whoever applied it was stopped".to_owned());
+    }
+    if !change.files.is_empty() && !change.is_pending() {
+        let asked = change.steps.iter().any(|step| step.role != Role::Aside);
+        lines.extend(native::loses(root, change).filter(|_| asked));
+    }
+    lines
+}
