@@ -7,6 +7,10 @@
 mod harness;
 #[path = "vm/machine.rs"]
 mod machine;
+#[path = "loaders/pick.rs"]
+mod pick;
+#[path = "debian/trees.rs"]
+mod trees;
 
 use std::path::Path;
 use std::time::Duration;

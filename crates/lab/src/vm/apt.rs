@@ -1,5 +1,5 @@
-//! apt with a configuration of our own: packages of a Debian release are fetched and never installed.
-//! No root is needed and the system stays as it is.
+//! apt with a configuration of our own: packages of a Debian release are fetched and never
+//! installed. No root is needed and the system stays as it is.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -51,6 +51,14 @@ for place in /etc /var/lib; do
 done
 ";
 
+/// systemd mounts `/run` unless it is mounted already; what a test put there must be seen.
+const RUNTIME: &str = "\
+mkdir /plimsoll/runtime
+mount -t tmpfs -o mode=755 run /plimsoll/runtime
+cp -a /run/. /plimsoll/runtime
+mount --move /plimsoll/runtime /run
+";
+
 const RUN: &str = "\
 stty -F /dev/ttyS1 raw -echo
 run() {
@@ -69,9 +77,9 @@ pub(super) fn init(boot: &Boot) -> String {
     let disk = if boot.disk.is_some() { DISK } else { "" };
     let rest = match boot.first {
         First::Systemd => "exec /sbin/init\n",
-        First::Shell => "mount -t tmpfs run /run\nexec /bin/sh /plimsoll/commands\n",
+        First::Shell => "exec /bin/sh /plimsoll/commands\n",
     };
-    [MOUNT, disk, rest].concat()
+    [MOUNT, RUNTIME, disk, rest].concat()
 }
 
 /// Runs each command in a shell of its own, answers, and takes the power away.
