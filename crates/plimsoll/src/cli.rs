@@ -23,8 +23,15 @@ pub(crate) struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Verb {
-    // In the order of use: the machine, a study, then the model itself.
+    // In the order of use: the machine, changes to it, a study, then the model itself.
     Inspect(cmd::inspect::Args),
+    Apply(cmd::apply::Args),
+    Confirm(cmd::confirm::Args),
+    Undo(cmd::undo::Args),
+    Status(cmd::status::Args),
+    History(cmd::history::Args),
+    #[command(hide = true)]
+    Watch(cmd::watch::Args),
     Ksm(cmd::ksm::Args),
     Studies(cmd::studies::Args),
     Predict(cmd::predict::Args),
@@ -63,6 +70,12 @@ fn verb(words: impl Iterator<Item = String>) -> String {
 pub(crate) fn run(cli: Cli) -> anyhow::Result<ExitCode> {
     match cli.verb {
         Verb::Inspect(args) => cmd::inspect::run(args),
+        Verb::Apply(args) => cmd::apply::run(args),
+        Verb::Confirm(args) => cmd::confirm::run(args),
+        Verb::Undo(args) => cmd::undo::run(args),
+        Verb::Status(args) => cmd::status::run(args),
+        Verb::History(args) => cmd::history::run(args),
+        Verb::Watch(args) => cmd::watch::run(args),
         Verb::Ksm(args) => cmd::ksm::run(args),
         Verb::Studies(args) => cmd::studies::run(args),
         Verb::Predict(args) => cmd::predict::run(args),

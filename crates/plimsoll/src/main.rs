@@ -3,6 +3,7 @@
 //! This file is the table of contents. The command line is in `cli`, each verb in its own file
 //! under `cmd`, and what a run ends with in `exit`. This crate alone prints and exits.
 
+mod changing;
 mod cli;
 mod cmd;
 mod columns;

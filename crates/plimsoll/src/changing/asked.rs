@@ -9,8 +9,8 @@ use mm::settings::Setting;
 
 use crate::cmd::set;
 
-/// The settings, checked against the catalogue, in the order in which they are written; a tunable that
-/// is named twice has its last value.
+/// The settings, checked against the catalogue, in the order in which they are written; a tunable
+/// that is named twice has its last value.
 pub(crate) fn settings(words: &[String]) -> anyhow::Result<Vec<Setting>> {
     let mut all: Vec<Setting> = Vec::new();
     for word in words {
@@ -71,8 +71,7 @@ fn of_arm(study: &str, arm: &str) -> anyhow::Result<Vec<Setting>> {
         names.collect::<Vec<_>>().join(", ")
     };
     let found = study.arms.iter().find(|it| it.name == arm);
-    let found = found
-        .ok_or_else(|| anyhow!("{}: no arm {arm}; it has {}", study.name, names()))?;
+    let found = found.ok_or_else(|| anyhow!("{}: no arm {arm}; it has {}", study.name, names()))?;
     if found.settings.is_empty() {
         bail!("{}:{arm} sets no tunable of the machine", study.name);
     }
@@ -100,7 +99,8 @@ mod tests {
 
     #[test]
     fn a_studys_arm_is_what_it_sets() {
-        let settings = asked(&["memory-hogs:swappiness-1"]).or_else(|_| asked(&["memory-hogs:swappiness"]));
+        let settings =
+            asked(&["memory-hogs:swappiness-1"]).or_else(|_| asked(&["memory-hogs:swappiness"]));
         assert!(settings.is_ok_and(|it| it[0].starts_with("vm.swappiness = ")));
         let error = asked(&["memory-hogs:nothing"]).unwrap_err();
         assert!(error.contains("no arm nothing; it has"), "{error}");

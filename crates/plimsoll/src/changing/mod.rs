@@ -2,6 +2,7 @@
 //! change back, and what is told of changes. The verbs are in `cmd`; what decides is in `change`.
 
 pub(crate) mod asked;
+pub(crate) mod native;
 pub(crate) mod plan;
 pub(crate) mod settle;
 pub(crate) mod timer;
@@ -15,7 +16,9 @@ use mm::units::Nanos;
 /// A time as people write it: `90s`, `10m`, `2h`.
 pub(crate) fn time(text: &str) -> Result<Duration, String> {
     let refused = || "expected a time from 5s to 7d, as in 90s, 10m, 2h".to_owned();
-    let split = text.find(|c: char| !c.is_ascii_digit()).ok_or_else(refused)?;
+    let split = text
+        .find(|c: char| !c.is_ascii_digit())
+        .ok_or_else(refused)?;
     let (number, unit) = text.split_at(split);
     let number: u64 = number.parse().map_err(|_| refused())?;
     let unit = match unit {
@@ -65,7 +68,16 @@ mod tests {
         assert_eq!(time("90s"), Ok(Duration::from_secs(90)));
         assert_eq!(time("10m"), Ok(Duration::from_secs(600)));
         assert_eq!(time("2h"), Ok(Duration::from_secs(7200)));
-        for text in ["", "10", "m", "1s", "-5m", "8d", "99999999999999999999s", "1.5h"] {
+        for text in [
+            "",
+            "10",
+            "m",
+            "1s",
+            "-5m",
+            "8d",
+            "99999999999999999999s",
+            "1.5h",
+        ] {
             assert!(time(text).is_err(), "{text}");
         }
         assert_eq!(said(nanos(Duration::from_secs(90))), "90 s");

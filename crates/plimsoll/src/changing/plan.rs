@@ -103,7 +103,9 @@ fn row(
     let cell = Held::of(&setting.tunable);
     let cell = cell.ok_or_else(|| anyhow::anyhow!("{setting}: cannot be set"))?;
     let live = cell.read(|path| machine.read(path))?;
-    let own = machine.read(&named.path()).map(|text| named.tunable.value_in(&text))?;
+    let own = machine
+        .read(&named.path())
+        .map(|text| named.tunable.value_in(&text))?;
     if live.path == named.path() && named.tunable.means_same(&own, &setting.value) {
         return Ok(None);
     }
@@ -143,7 +145,7 @@ fn in_bytes(named: Named<'_>, text: &str, page: PageSize) -> Option<Bytes> {
 /// The figures that differ.
 fn effects(before: &Snapshot, after: &Snapshot) -> Vec<Effect> {
     let high = |it: &Snapshot| {
-        let zones = it.zones()?.iter();
+        let zones = it.zoneinfo.as_ref()?.zones.iter();
         let pages: u64 = zones.map(|zone| zone.watermarks.high.0).sum();
         Some(Bytes(pages * it.page.bytes()))
     };
@@ -167,7 +169,8 @@ fn effects(before: &Snapshot, after: &Snapshot) -> Vec<Effect> {
             after,
         })
     });
-    both.filter(|effect| effect.before != effect.after).collect()
+    both.filter(|effect| effect.before != effect.after)
+        .collect()
 }
 
 /// What is not as simple as a number that is written and written back.
@@ -176,13 +179,15 @@ fn notes(settings: &[Setting]) -> Vec<String> {
     let has = |name: &str| settings.iter().any(|setting| setting.tunable == name);
     if has("vm.min_free_kbytes") {
         notes.push(
-            "the kernel remembers that vm.min_free_kbytes was set: until the next boot it only raises \
-             it by itself, it no longer lowers it"
+            "the kernel remembers that vm.min_free_kbytes was set: until the next boot it only \
+             raises it by itself, it no longer lowers it"
                 .to_owned(),
         );
     }
     for setting in settings {
-        let touched = catalogue::named(&setting.tunable).into_iter().flat_map(Named::touched);
+        let touched = catalogue::named(&setting.tunable)
+            .into_iter()
+            .flat_map(Named::touched);
         let touched: Vec<String> = touched.map(|it| it.to_string()).collect();
         if !touched.is_empty() {
             notes.push(format!(

@@ -1,9 +1,10 @@
-//! What takes a change back when nobody confirms it: `plimsoll watch ID`, a service of systemd's where
-//! that runs, else a process of its own.
+//! What takes a change back when nobody confirms it: `plimsoll watch ID`, a service of systemd's
+//! where that runs, else a process of its own.
 //!
 //! It waits on a timer of CLOCK_BOOTTIME, so that suspended time counts and the wall clock does not
-//! matter. It reads the journal whenever that changes, and ends when nothing waits any more; so nobody
-//! has to stop it. The service is restarted after any signal, for that must not be a confirmation.
+//! matter. It reads the journal whenever that changes, and ends when nothing waits any more; so
+//! nobody has to stop it. The service is restarted after any signal, for that must not be a
+//! confirmation.
 
 use std::fs::File;
 use std::os::unix::process::CommandExt as _;
@@ -16,7 +17,7 @@ use host::changes::Timer;
 use mm::units::Nanos;
 use rustix::fs::{FlockOperation, flock};
 
-/// systemd runs here (`sd_booted`).
+/// It is there where systemd runs (`sd_booted`).
 const SYSTEMD: &str = "/run/systemd/system";
 
 /// How long a process of its own may take until it holds its lock.
@@ -44,7 +45,7 @@ pub(crate) struct Watcher {
 impl Timer for Watcher {
     fn arm(&mut self, id: u32, _: Nanos) -> Result<(), String> {
         let program = program()?;
-        match Path::new(SYSTEMD).is_dir() {
+        match has_systemd() {
             true => as_service(&program, id)?,
             false => as_process(&program, id)?,
         }
@@ -57,6 +58,11 @@ impl Timer for Watcher {
         }
         Ok(())
     }
+}
+
+/// Whether systemd is the service manager here.
+pub(crate) fn has_systemd() -> bool {
+    Path::new(SYSTEMD).is_dir()
 }
 
 fn program() -> Result<PathBuf, String> {
@@ -95,8 +101,8 @@ fn as_service(program: &Path, id: u32) -> Result<(), String> {
     }
 }
 
-/// Any signal and any failure starts it again; its own good end does not. Neither `systemctl stop`, nor
-/// `isolate`, nor a lack of memory ends it.
+/// Any signal and any failure starts it again; its own good end does not. Neither `systemctl stop`,
+/// nor `isolate`, nor a lack of memory ends it.
 const PROPERTIES: [&str; 9] = [
     "Type=notify",
     "Restart=always",
@@ -120,8 +126,13 @@ fn systemd_version() -> Option<u32> {
 /// It leaves our session by itself, before it says that it is there.
 fn as_process(program: &Path, id: u32) -> Result<(), String> {
     let mut command = Command::new(program);
-    command.arg0("plimsoll").args(["watch", &id.to_string(), "--detached"]);
+    command
+        .arg0("plimsoll")
+        .args(["watch", &id.to_string(), "--detached"]);
     command.current_dir("/").stdin(Stdio::null());
     command.stdout(Stdio::null()).stderr(Stdio::null());
-    command.spawn().map(|_| ()).map_err(|error| error.to_string())
+    command
+        .spawn()
+        .map(|_| ())
+        .map_err(|error| error.to_string())
 }

@@ -39,7 +39,8 @@ pub(crate) fn plan(plan: &Plan, width: usize) -> String {
     }
     if !plan.rows.is_empty() {
         text += "\n";
-        let unknown = "the formulas know no workload; plimsoll predict STUDY --like this asks the model";
+        let unknown =
+            "the formulas know no workload; plimsoll predict STUDY --like this asks the model";
         let notes = plan.notes.iter().map(String::as_str);
         for note in notes.chain([unknown]) {
             text += &item(note, width);
@@ -78,13 +79,16 @@ fn risk(risk: Risk) -> &'static str {
 
 /// When, in UTC; empty where it is not known.
 pub(crate) fn date(unix: u64) -> String {
-    lab::record::utc(UNIX_EPOCH + Duration::from_secs(unix))
+    let moment = UNIX_EPOCH.checked_add(Duration::from_secs(unix));
+    moment.map_or_else(String::new, lab::record::utc)
 }
 
 /// Where a change stands, in a few words.
 pub(crate) fn phase(change: &Change, now: Nanos) -> String {
     match &change.phase {
-        Phase::Pending if change.is_overdue(now) => "its time is over, and it is not taken back".into(),
+        Phase::Pending if change.is_overdue(now) => {
+            "its time is over, and it is not taken back".into()
+        }
         Phase::Pending => {
             let left = Nanos(change.deadline.0.saturating_sub(now.0));
             format!("waits for a confirmation, {} left", super::said(left))
@@ -121,7 +125,11 @@ fn from_to(step: &change::Step) -> String {
 /// What is not as a standing change left it, a line each.
 pub(crate) fn drift(standing: &Standing) -> Vec<String> {
     let mut lines = vec![];
-    for (step, now) in standing.steps.iter().filter(|(step, _)| step.role != Role::Aside) {
+    for (step, now) in standing
+        .steps
+        .iter()
+        .filter(|(step, _)| step.role != Role::Aside)
+    {
         let path = &step.new.path;
         lines.extend(match now {
             Now::AsSet => None,

@@ -15,7 +15,7 @@ use mm::snapshot::Snapshot;
 use mm::units::Nanos;
 
 use crate::changing::plan::Plan;
-use crate::changing::timer::Watcher;
+use crate::changing::timer::{Watcher, has_systemd};
 use crate::changing::{self, asked, nanos, native, settle, told};
 use crate::exit::ExitCode;
 use crate::term;
@@ -23,10 +23,10 @@ use crate::term;
 /// Change this machine's settings so that they can be taken back
 ///
 /// Shows the plan first: each value from and to, what the formulas say of this machine right after,
-/// and what they cannot know. What they say kills the machine is refused. A change of medium or high
-/// risk is taken back by itself unless `plimsoll confirm` comes in time: by a timer that depends
-/// neither on this command, nor on the terminal, nor on the network. Until a change is confirmed
-/// nothing lasting is written, so that a reboot takes it back too.
+/// and what they cannot know. What they say kills the machine is refused. A change of medium or
+/// high risk is taken back by itself unless `plimsoll confirm` comes in time: by a timer that
+/// depends neither on this command, nor on the terminal, nor on the network. Until a change is
+/// confirmed nothing lasting is written, so that a reboot takes it back too.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// KEY=VALUE in any spelling (a size may have a unit), a file of such lines as in sysctl.d, or
@@ -90,7 +90,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     }
     let change = args.change(&plan, &root)?;
     if let Some(change) = &change {
-        args.tell(&plan, change, &root)?;
+        args.tell(&plan, change)?;
     }
     Ok(ExitCode::Done)
 }
@@ -122,7 +122,10 @@ impl Args {
 
     /// The figures of the seconds before the write.
     fn band(&self, root: &Root) -> Band {
-        anstream::eprintln!("sampling this machine for {} s before the write", self.baseline);
+        anstream::eprintln!(
+            "sampling this machine for {} s before the write",
+            self.baseline
+        );
         let mut samples = vec![];
         for second in 0..=self.baseline {
             if second > 0 {
@@ -154,7 +157,7 @@ impl Args {
         Ok(Some(confirmed.context("written, and not confirmed")?))
     }
 
-    fn tell(&self, plan: &Plan, change: &Change, root: &Root) -> anyhow::Result<()> {
+    fn tell(&self, plan: &Plan, change: &Change) -> anyhow::Result<()> {
         let now = since_boot();
         if self.json {
             return self.data(plan, Some(told::Told::of(change, vec![], now)));
@@ -162,21 +165,27 @@ impl Args {
         let id = change.id;
         let mut out = term::out();
         if !change.is_pending() {
-            writeln!(out, "\nWritten, as change {id}. plimsoll undo {id} takes it back.")?;
+            writeln!(
+                out,
+                "\nWritten, as change {id}. plimsoll undo {id} takes it back."
+            )?;
             return Ok(());
         }
         let left = changing::said(Nanos(change.deadline.0.saturating_sub(now.0)));
         writeln!(
             out,
-            "\nWritten, as change {id}. It is taken back in {left} unless you run plimsoll confirm {id}."
+            "\nWritten, as change {id}. It is taken back in {left} unless you run\nplimsoll confirm {id}."
         )?;
         if change.watch.is_some() {
-            writeln!(out, "It is watched; plimsoll history says why it was taken back.")?;
-        }
-        if !std::path::Path::new("/run/systemd/system").is_dir() && root.path().is_absolute() {
             writeln!(
                 out,
-                "There is no systemd here: if the process that waits is killed, nobody starts it again."
+                "It is watched; plimsoll history says why it was taken back."
+            )?;
+        }
+        if !has_systemd() {
+            writeln!(
+                out,
+                "There is no systemd here: if the process that waits is killed, nobody starts it\nagain."
             )?;
         }
         Ok(())

@@ -46,7 +46,11 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
         writeln!(term::out(), "{text}")?;
         return Ok(ExitCode::Done);
     }
-    write!(term::out(), "{}", told::change(&confirmed, now, term::columns()))?;
+    write!(
+        term::out(),
+        "{}",
+        told::change(&confirmed, now, term::columns())
+    )?;
     for file in &confirmed.files {
         writeln!(term::out(), "  in /{file}")?;
     }
@@ -62,10 +66,16 @@ fn only_pending(machine: &mut Changes) -> anyhow::Result<u32> {
         .collect();
     match pending.as_slice() {
         [one] => Ok(*one),
-        [] => bail!("no change waits for a confirmation: plimsoll history says what became of them"),
+        [] => {
+            bail!("no change waits for a confirmation: plimsoll history says what became of them")
+        }
         several => bail!(
             "several changes wait: say which, {}",
-            several.iter().map(u32::to_string).collect::<Vec<_>>().join(", ")
+            several
+                .iter()
+                .map(u32::to_string)
+                .collect::<Vec<_>>()
+                .join(", ")
         ),
     }
 }

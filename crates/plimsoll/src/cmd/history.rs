@@ -11,8 +11,8 @@ use crate::changing::told;
 use crate::exit::ExitCode;
 use crate::term;
 
-/// Show every change of this boot and those that outlived a reboot, and what became of each; needs no
-/// root
+/// Show every change of this boot and those that outlived a reboot, and what became of each; needs
+/// no root
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// Write JSON, one document in a line

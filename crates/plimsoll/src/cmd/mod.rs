@@ -6,15 +6,22 @@ use std::ops::RangeInclusive;
 use std::str::FromStr;
 use std::time::Duration;
 
+pub(crate) mod apply;
 pub(crate) mod calibrate;
+pub(crate) mod confirm;
 pub(crate) mod fidelity;
+pub(crate) mod history;
 pub(crate) mod inspect;
 pub(crate) mod ksm;
 pub(crate) mod predict;
 pub(crate) mod prove;
 pub(crate) mod replay;
 pub(crate) mod report;
+pub(crate) mod set;
+pub(crate) mod status;
 pub(crate) mod studies;
+pub(crate) mod undo;
+pub(crate) mod watch;
 
 /// An argument that is a whole number.
 fn whole<T>(range: RangeInclusive<T>) -> impl Fn(&str) -> Result<T, String> + Clone

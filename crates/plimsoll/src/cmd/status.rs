@@ -48,7 +48,11 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
         }
     }
     let is_well = troubles.iter().all(Vec::is_empty);
-    Ok(if is_well { ExitCode::Done } else { ExitCode::No })
+    Ok(if is_well {
+        ExitCode::Done
+    } else {
+        ExitCode::No
+    })
 }
 
 /// What is not as it should be, a line each. That a later change covers a value is as it should be.

@@ -100,13 +100,19 @@ fn over(root: &Root, change: &Change, samples: &mut Vec<Sample>) -> Option<Strin
     let exceeded = band.exceeded(samples)?;
     let after = exceeded.at.0.saturating_sub(samples[0].at.0) / Nanos::SECOND.0;
     let when = lab::record::utc(std::time::SystemTime::now());
-    let over = if samples.len() > OVER { OVER as u64 } else { after };
+    let over = if samples.len() > OVER {
+        OVER as u64
+    } else {
+        after
+    };
     Some(format!("{exceeded}, over {over} s at {when}"))
 }
 
 /// How it is watched, once it is all written and as long as that was asked for.
 fn watched(change: &Change, now: Nanos) -> Option<Watch> {
-    change.watch.filter(|watch| change.is_written() && now < watch.until)
+    change
+        .watch
+        .filter(|watch| change.is_written() && now < watch.until)
 }
 
 /// Waits for the lock: whoever holds it may be confirming.
