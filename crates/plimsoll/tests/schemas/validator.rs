@@ -1,6 +1,7 @@
 //! The part of JSON Schema (draft 2020-12) that docs/schemas uses: `$ref` into `$defs`, `type`,
 //! `const`, `enum`, `anyOf`, `required`, `properties`, `additionalProperties`, `items`, `minItems`,
-//! `maxItems` and `minimum`. Any other keyword is an error, and so is a property that no schema
+//! `maxItems` and `minimum`; and what the schema of SARIF uses beside them: `oneOf`, `uniqueItems`,
+//! `maximum`, `format` of references, `definitions`. Any other keyword is an error, and so is a property that no schema
 //! names: readers may pass over new fields, but these tests do not.
 
 use std::fs;
@@ -9,7 +10,16 @@ use std::path::Path;
 use serde_json::{Map, Value};
 
 /// Keywords that constrain nothing.
-const SAID_ONLY: [&str; 5] = ["$schema", "$defs", "title", "description", "required"];
+const SAID_ONLY: [&str; 8] = [
+    "$schema",
+    "$defs",
+    "definitions",
+    "id",
+    "title",
+    "description",
+    "default",
+    "required",
+];
 
 /// A schema's file.
 pub(crate) struct Schema(Value);
@@ -20,6 +30,15 @@ impl Schema {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/schemas");
         let path = folder.join(format!("{name}.json"));
         let text = fs::read_to_string(&path).unwrap_or_else(|error| panic!("{name}: {error}"));
+        Self(serde_json::from_str(&text).unwrap_or_else(|error| panic!("{name}: {error}")))
+    }
+
+    /// That of a fixture.
+    pub(crate) fn of_fixture(name: &str) -> Self {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR"))
+            .join("../../fixtures")
+            .join(name);
+        let text = fs::read_to_string(path).unwrap_or_else(|error| panic!("{name}: {error}"));
         Self(serde_json::from_str(&text).unwrap_or_else(|error| panic!("{name}: {error}")))
     }
 
@@ -88,6 +107,20 @@ impl Schema {
             }
             "minItems" => wrong(length.is_none_or(|length| Some(length) >= rule.as_u64())),
             "maxItems" => wrong(length.is_none_or(|length| Some(length) <= rule.as_u64())),
+            "oneOf" => wrong(rule.as_array().is_some_and(|all| {
+                let fits = |one: &&Value| {
+                    let mut of_one = Vec::new();
+                    self.check(one, value, place, &mut of_one);
+                    of_one.is_empty()
+                };
+                all.iter().filter(fits).count() == 1
+            })),
+            "uniqueItems" => wrong(value.as_array().is_none_or(|items| {
+                let again = |(at, item): (usize, &Value)| items[..at].contains(item);
+                rule != true || !items.iter().enumerate().any(again)
+            })),
+            "maximum" => wrong(value.as_f64().is_none_or(|it| Some(it) <= rule.as_f64())),
+            "format" => wrong(value.as_str().is_none_or(|text| has_format(rule, text))),
             "minimum" => wrong(value.as_f64().is_none_or(|it| Some(it) >= rule.as_f64())),
             "properties" | "additionalProperties" => None,
             _ if SAID_ONLY.contains(&keyword) => None,
@@ -125,6 +158,16 @@ impl Schema {
             }
         }
     }
+}
+
+/// Whether a text is a reference (RFC 3986) in its characters, and has a scheme where it is to be
+/// whole. No other format is known here.
+fn has_format(format: &Value, text: &str) -> bool {
+    let allowed = |c: char| c.is_ascii_alphanumeric() || "-._~:/?#[]@!$&'()*+,;=%".contains(c);
+    let whole = text.contains("://") || format == "uri-reference";
+    [Value::from("uri"), Value::from("uri-reference")].contains(format)
+        && whole
+        && text.chars().all(allowed)
 }
 
 /// One type, or several.
@@ -179,6 +222,19 @@ mod tests {
                 json!(2),
             ),
             (json!({"required": ["a"]}), json!({"a": 1}), json!({"b": 1})),
+            (json!({"maximum": 1}), json!(1), json!(2)),
+            (json!({"uniqueItems": true}), json!([1, 2]), json!([1, 1])),
+            (
+                json!({"format": "uri-reference"}),
+                json!("a%20b"),
+                json!("a b"),
+            ),
+            (json!({"format": "uri"}), json!("file:///a"), json!("a")),
+            (
+                json!({"oneOf": [{"minimum": 1}, {"maximum": 1}]}),
+                json!(2),
+                json!(1),
+            ),
             (
                 json!({"additionalProperties": {"const": 1}}),
                 json!({"x": 1}),

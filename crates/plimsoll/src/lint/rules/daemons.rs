@@ -1,0 +1,61 @@
+//! Two that set the same.
+
+use crate::lint::rule::{Answer, At, Missing};
+use crate::lint::scope::{Extent, Scope};
+use crate::lint::setting::{Setting, Writer};
+
+/// sysctl.d, udev and the like set one tunable to different values.
+pub(in crate::lint) fn two_writers(scope: &Scope<'_>) -> Vec<At> {
+    if scope.extent == Extent::Part {
+        return Vec::new();
+    }
+    let standing = |setting: &&Setting| setting.stands && setting.by != Writer::Live;
+    let standing: Vec<&Setting> = scope.settings.iter().filter(standing).collect();
+    let found = standing.iter().filter_map(|setting| {
+        let later = standing.iter().find(|other| {
+            let same = other.name == setting.name && other.value != setting.value;
+            same && other.by > setting.by
+        })?;
+        Some(At {
+            text: setting.text,
+            line: setting.line,
+            said: Ok(format!(
+                "{} sets {} to {}: {}",
+                scope.place(later),
+                later.name,
+                later.value,
+                when(later.by)
+            )
+            .into()),
+        })
+    });
+    found.collect()
+}
+
+fn when(writer: Writer) -> &'static str {
+    match writer {
+        Writer::Udev => "udev does so at each event of the device, later than at boot",
+        Writer::Tuned => "TuneD does so after sysctl.d, if the profile is the active one",
+        _ => "neither is bound to come last",
+    }
+}
+
+/// ksmtuned sets KSM by itself.
+pub(in crate::lint) fn ksmtuned(setting: &Setting, scope: &Scope<'_>) -> Answer {
+    let sets = ["ksm.run", "ksm.pages_to_scan", "ksm.sleep_millisecs"];
+    let set = sets.contains(&setting.name.as_str()) && setting.by != Writer::Live;
+    if !set || !setting.stands {
+        return Ok(None);
+    }
+    let needs = Missing("whether ksmtuned is installed");
+    let beside = scope.beside.as_ref().ok_or(needs)?;
+    let there = beside.iter().any(|path| path == KSMTUNED);
+    Ok(there.then(|| {
+        "ksmtuned is here and writes it every minute"
+            .to_owned()
+            .into()
+    }))
+}
+
+/// The program.
+const KSMTUNED: &str = "usr/sbin/ksmtuned";
