@@ -194,10 +194,11 @@ fn mistakes_that_were_published_are_found() {
 
 #[test]
 fn what_distributions_install_has_these_findings_and_no_others() {
-    let all: [(&str, &[&str]); 7] = [
+    let all: [(&str, &[&str]); 8] = [
         ("arch", &[]),
         ("cachyos", &["two-writers"]),
         ("debian-12", &[]),
+        ("debian-13", &[]),
         ("fedora", &[]),
         ("saptune", &["key-of-patch"]),
         (

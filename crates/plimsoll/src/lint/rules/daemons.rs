@@ -35,7 +35,10 @@ pub(in crate::lint) fn two_writers(scope: &Scope<'_>) -> Vec<At> {
 fn when(writer: Writer) -> &'static str {
     match writer {
         Writer::Udev => "udev does so at each event of the device, later than at boot",
-        Writer::Tuned => "TuneD does so after sysctl.d, if the profile is the active one",
+        Writer::Tuned => {
+            "TuneD does so after sysctl.d, and then reads that in /etc and /run again, unless \
+             reapply_sysctl is 0"
+        }
         _ => "neither is bound to come last",
     }
 }
