@@ -25,6 +25,9 @@ _plimsoll() {
             plimsoll,confirm)
                 cmd="plimsoll__subcmd__confirm"
                 ;;
+            plimsoll,explain)
+                cmd="plimsoll__subcmd__explain"
+                ;;
             plimsoll,fidelity)
                 cmd="plimsoll__subcmd__fidelity"
                 ;;
@@ -75,6 +78,9 @@ _plimsoll() {
                 ;;
             plimsoll__subcmd__help,confirm)
                 cmd="plimsoll__subcmd__help__subcmd__confirm"
+                ;;
+            plimsoll__subcmd__help,explain)
+                cmd="plimsoll__subcmd__help__subcmd__explain"
                 ;;
             plimsoll__subcmd__help,fidelity)
                 cmd="plimsoll__subcmd__help__subcmd__fidelity"
@@ -140,7 +146,7 @@ _plimsoll() {
 
     case "${cmd}" in
         plimsoll)
-            opts="-h -V --help --version inspect lint apply confirm undo status history watch ksm studies predict prove report calibrate fidelity replay help"
+            opts="-h -V --help --version inspect explain lint apply confirm undo status history watch ksm studies predict prove report calibrate fidelity replay help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -223,6 +229,40 @@ _plimsoll() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        plimsoll__subcmd__explain)
+            opts="-h --of --kernel --page-size --cpus --json --charset --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --of)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --kernel)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --page-size)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --cpus)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --charset)
+                    COMPREPLY=($(compgen -W "unicode ascii" -- "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         plimsoll__subcmd__fidelity)
             opts="-h --records --against --all --json --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
@@ -246,7 +286,7 @@ _plimsoll() {
             return 0
             ;;
         plimsoll__subcmd__help)
-            opts="inspect lint apply confirm undo status history watch ksm studies predict prove report calibrate fidelity replay help"
+            opts="inspect explain lint apply confirm undo status history watch ksm studies predict prove report calibrate fidelity replay help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -288,6 +328,20 @@ _plimsoll() {
             return 0
             ;;
         plimsoll__subcmd__help__subcmd__confirm)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        plimsoll__subcmd__help__subcmd__explain)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )

@@ -48,7 +48,12 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
         }),
         check("documentation", || passes(&mut documentation())),
         check("boot-time loaders", || tests(&mut loaders::tests())),
-        check("tests on a real kernel", || tests(&mut vm_tests(skips))),
+        check("tests on a real kernel", || {
+            tests(&mut vm_tests("vm", skips))
+        }),
+        check("tests on a real Debian", || {
+            tests(&mut vm_tests("debian", skips))
+        }),
     ];
     summarise(&done, skips)
 }
@@ -78,6 +83,8 @@ fn clippy_of_named_tests() -> Command {
         "plimsoll-lab",
         "--test",
         "vm",
+        "--test",
+        "debian",
         "--test",
         "loaders",
     ];
@@ -110,13 +117,13 @@ fn documentation() -> Command {
 }
 
 /// One at a time: each boots a machine of its own. Their output is shown, for they take minutes.
-fn vm_tests(skips: Skips) -> Command {
+fn vm_tests(target: &str, skips: Skips) -> Command {
     let arguments = [
         "test",
         "--package",
         "plimsoll-lab",
         "--test",
-        "vm",
+        target,
         "--no-fail-fast",
     ];
     let mut cargo = with(process::cargo(), &arguments);

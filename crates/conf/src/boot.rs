@@ -14,8 +14,8 @@ use mm::catalogue;
 use crate::live::Live;
 use crate::load::{Load, Lost, Source, Write};
 use crate::origin::Origin;
-use crate::stage::Stage;
-use crate::sysctl_d::{self, Loader};
+use crate::stage::{STAGES, Stage};
+use crate::sysctl_d::Loader;
 use crate::tree::Tree;
 use crate::value;
 
@@ -65,15 +65,36 @@ pub enum Effect {
 /// of the catalogue; its values do not count, for they are those of another boot.
 #[must_use]
 pub fn boot(tree: &Tree, loader: Loader, live: &Live) -> Boot {
+    let boot = boots(tree, &[loader], live).pop();
+    boot.unwrap_or_default()
+}
+
+/// The boots with several loaders, in their order; what does not depend on the loader is looked at
+/// once.
+#[must_use]
+pub fn boots(tree: &Tree, loaders: &[Loader], live: &Live) -> Vec<Boot> {
+    let live = known(live);
+    let others = STAGES.into_iter().filter(|stage| *stage != Stage::Sysctl);
+    let others = others.map(|stage| (stage, stage.load(tree, Loader::Systemd, &live)));
+    let others: Vec<(Stage, Load)> = others.collect();
+    let boot = |loader: &Loader| {
+        let sysctl = (Stage::Sysctl, Stage::Sysctl.load(tree, *loader, &live));
+        let mut loads = others.clone();
+        loads.push(sysctl);
+        loads.sort_by_key(|(stage, _)| *stage);
+        Boot::of(loads)
+    };
+    loaders.iter().map(boot).collect()
+}
+
+/// The tunables to which patterns expand: those of a machine and of the catalogue.
+fn known(live: &Live) -> Live {
     let mut known = Live::default();
     let catalogue = catalogue::all().map(|tunable| tunable.path);
     for path in live.paths().chain(catalogue) {
         known.know(path);
     }
-    let mut boot = Boot::default();
-    boot.add(Stage::Sysctl, sysctl_d::load(tree, loader, &known));
-    boot.settle();
-    boot
+    known
 }
 
 impl Boot {
@@ -82,6 +103,15 @@ impl Boot {
     pub fn standing(&self, path: &str) -> Option<&Step> {
         let mut steps = self.steps.iter().rev();
         steps.find(|step| step.write.path == path && step.effect == Effect::Stands)
+    }
+
+    fn of(loads: impl IntoIterator<Item = (Stage, Load)>) -> Self {
+        let mut boot = Self::default();
+        for (stage, load) in loads {
+            boot.add(stage, load);
+        }
+        boot.settle();
+        boot
     }
 
     fn add(&mut self, stage: Stage, load: Load) {

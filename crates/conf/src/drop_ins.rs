@@ -9,22 +9,19 @@ use alloc::vec::Vec;
 use crate::load::{Fate, Source};
 use crate::tree::{Found, Tree};
 
-/// What the names of files that are read end with.
-const SUFFIX: &str = ".conf";
-
 /// Which names count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Names {
-    /// Those with a suffix and without a dot at the begin.
-    Visible,
-    /// All with a suffix.
-    All,
+    /// Those that end so and do not begin with a dot.
+    Visible(&'static str),
+    /// All that end so.
+    All(&'static str),
 }
 
 /// The files that count, in the order in which they are read, and the others with the reason.
 pub(crate) fn chosen(
     tree: &Tree,
-    directories: &[&'static str],
+    directories: &[&str],
     names: Names,
 ) -> (Vec<String>, Vec<Source>) {
     let mut chosen: BTreeMap<&str, String> = BTreeMap::new();
@@ -67,9 +64,23 @@ pub(crate) fn once<'a>(tree: &Tree, directories: &[&'a str]) -> Vec<&'a str> {
     directories.iter().filter(is_new).copied().collect()
 }
 
+/// The files that count, opened, and the others.
+pub(crate) fn sources(
+    tree: &Tree,
+    directories: &[&str],
+    names: Names,
+) -> (Vec<Source>, Vec<Source>) {
+    let (paths, others) = chosen(tree, directories, names);
+    let sources = paths.into_iter().map(|path| opened(tree, path));
+    (sources.collect(), others)
+}
+
 impl Names {
     /// Whether a name counts.
     pub(crate) fn take(self, name: &str) -> bool {
-        name.ends_with(SUFFIX) && (self == Self::All || !name.starts_with('.'))
+        match self {
+            Self::Visible(end) => name.ends_with(end) && !name.starts_with('.'),
+            Self::All(end) => name.ends_with(end),
+        }
     }
 }

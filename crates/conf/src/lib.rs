@@ -7,6 +7,8 @@
 //!   it and why that does not count. [`boot::boot`] is the whole boot.
 //! - [`sysctl_d::load`] says what a loader writes into `/proc/sys`, in order, each with its
 //!   [`Origin`], and what becomes of every other line and file.
+//! - [`tmpfiles::load`] says the same of systemd-tmpfiles.
+//! - [`winning_name`] finds a name for a file of our own that wins, or says what beats it.
 //!
 //! Paths are written as in a capture, from `/` and without the leading slash, those of tunables
 //! too: `etc/sysctl.d/50-db.conf`, `proc/sys/vm/swappiness`.
@@ -16,21 +18,31 @@
 extern crate alloc;
 
 pub mod boot;
+pub mod command_line;
 mod drop_ins;
 pub mod glob;
+mod ini;
 pub mod live;
 pub mod load;
+pub mod managers;
 pub mod origin;
 pub mod places;
+pub mod scripts;
 pub mod stage;
 pub mod sysctl_d;
+pub mod tmpfiles;
 pub mod tree;
+pub mod tuned;
+pub mod udev;
+pub mod units;
 pub mod value;
 pub mod who;
+pub mod winning;
 
 pub use live::Live;
 pub use load::{Fate, Load, Lost, Source, Why, Write};
 pub use origin::Origin;
 pub use stage::Stage;
 pub use tree::{Entry, Found, Tree};
-pub use who::{Answer, Mention, Role, who};
+pub use who::{Answer, Mention, Next, Role, who};
+pub use winning::{Beaten, Kind, winning_name};

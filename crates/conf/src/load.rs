@@ -65,6 +65,10 @@ pub enum Why {
     Named(Origin),
     /// The program refuses or cannot reach such a path, such as one with `..`.
     BadPath,
+    /// It depends on something that is not known here.
+    Unknown(String),
+    /// It does not set the tunable at boot, but this does while the machine runs.
+    AtRunTime(&'static str),
     /// It is nothing that the program understands.
     Nonsense,
 }
@@ -148,6 +152,8 @@ impl fmt::Display for Why {
             Self::TakenBack(by) => write!(f, "{by} takes it back"),
             Self::Named(by) => write!(f, "the pattern passes over what {by} names"),
             Self::BadPath => f.write_str("such a path is refused or leads nowhere"),
+            Self::Unknown(what) => write!(f, "it depends on {what}, which is not known here"),
+            Self::AtRunTime(what) => write!(f, "{what} while the machine runs"),
             Self::Nonsense => f.write_str("the line is not understood"),
         }
     }

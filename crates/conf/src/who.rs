@@ -5,11 +5,11 @@ use alloc::borrow::ToOwned;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use crate::boot::{Boot, Effect, boot};
+use crate::boot::{Boot, Effect, boots};
 use crate::live::Live;
 use crate::load::{Fate, Source, Why};
 use crate::origin::Origin;
-use crate::stage::Stage;
+use crate::stage::{self, Stage};
 use crate::sysctl_d::{self, Loader, Says, Which};
 use crate::tree::{Found, Tree};
 use crate::{glob, value};
@@ -26,6 +26,8 @@ pub struct Answer {
     pub mentions: Vec<Mention>,
     /// The write of the tunable's partner that stands, and so makes this one 0.
     pub partner: Option<Mention>,
+    /// What the kernel does to it by itself while the machine runs.
+    pub at_run_time: Option<&'static str>,
     /// The loaders that may also run here, and with which the boot would end with something else.
     pub elsewhere: Vec<Elsewhere>,
 }
@@ -67,29 +69,69 @@ pub struct Elsewhere {
     pub stands: Option<(String, Origin)>,
 }
 
+/// The next boot of a machine, of which several tunables may be asked.
+#[derive(Clone, Debug)]
+pub struct Next<'a> {
+    tree: &'a Tree,
+    which: Which,
+    /// With this machine's loader.
+    here: Boot,
+    /// With each of the others that may run here.
+    others: Vec<Boot>,
+}
+
 /// Who sets the tunable with this file, such as `proc/sys/vm/swappiness`. Patterns expand to the
-/// paths of `live` and of the catalogue; its values do not count.
+/// paths of `live` and of the catalogue; its values do not count. Whoever asks for several tunables
+/// asks [`Next`].
 #[must_use]
 pub fn who(tree: &Tree, path: &str, live: &Live) -> Answer {
     let mut live = live.clone();
     live.know(path);
-    let which = sysctl_d::which(tree);
-    let here = boot(tree, which.loader, &live);
-    let partner = value::partner(path).and_then(|partner| standing(&here, partner));
-    let others = which.loader.others().iter();
-    let ends = |boot: &Boot| end(boot, path);
-    let elsewhere = others.map(|loader| Elsewhere {
-        loader: *loader,
-        stands: ends(&boot(tree, *loader, &live)),
-    });
-    let end = ends(&here);
-    let differs = |other: &Elsewhere| !same(other.stands.as_ref(), end.as_ref());
-    Answer {
-        path: path.to_owned(),
-        mentions: mentions(tree, path, &here, which.loader),
-        partner,
-        elsewhere: elsewhere.filter(differs).collect(),
-        which,
+    Next::of(tree, &live).who(path)
+}
+
+impl<'a> Next<'a> {
+    /// The next boot. Patterns expand to the paths of `live` and of the catalogue.
+    #[must_use]
+    pub fn of(tree: &'a Tree, live: &Live) -> Self {
+        let which = sysctl_d::which(tree);
+        let mut loaders = [which.loader].to_vec();
+        loaders.extend(which.loader.others());
+        let mut others = boots(tree, &loaders, live);
+        let here = others.remove(0);
+        Self {
+            tree,
+            which,
+            here,
+            others,
+        }
+    }
+
+    /// The whole boot with this machine's loader.
+    #[must_use]
+    pub fn boot(&self) -> &Boot {
+        &self.here
+    }
+
+    /// Who sets a tunable.
+    #[must_use]
+    pub fn who(&self, path: &str) -> Answer {
+        let partner = value::partner(path).and_then(|partner| standing(&self.here, partner));
+        let end_here = end(&self.here, path);
+        let others = self.which.loader.others().iter().zip(&self.others);
+        let elsewhere = others.map(|(loader, boot)| Elsewhere {
+            loader: *loader,
+            stands: end(boot, path),
+        });
+        let differs = |other: &Elsewhere| !same(other.stands.as_ref(), end_here.as_ref());
+        Answer {
+            path: path.to_owned(),
+            mentions: mentions(self.tree, path, &self.here, self.which.loader),
+            partner,
+            at_run_time: stage::at_run_time(path),
+            elsewhere: elsewhere.filter(differs).collect(),
+            which: self.which.clone(),
+        }
     }
 }
 
@@ -203,6 +245,7 @@ fn names(named: &str, path: &str) -> bool {
 mod tests {
     use super::*;
     use crate::boot::tree_of;
+    use crate::tree::Entry;
     use alloc::string::ToString;
 
     const SWAPPINESS: &str = "proc/sys/vm/swappiness";
@@ -278,6 +321,26 @@ mod tests {
         assert_eq!(answer.winner(), None);
         let partner = shown(answer.partner.as_ref());
         assert_eq!(partner.as_deref(), Some("1048576 /etc/sysctl.d/a.conf:2"));
+    }
+
+    #[test]
+    fn what_comes_later_than_sysctl_d_stands() {
+        let rule = "KERNEL==\"zram0\", SYSCTL{vm.swappiness}=\"150\"\n";
+        let mut tree = tree_of(&[
+            ("proc/cmdline", "sysctl.vm.swappiness=5"),
+            ("etc/sysctl.d/a.conf", "vm.swappiness = 10\n"),
+            ("usr/lib/udev/rules.d/30-zram.rules", rule),
+        ]);
+        let answer = who(&tree, SWAPPINESS, &Live::default());
+        let winner = answer.winner().expect("a winner");
+        assert_eq!((winner.stage, winner.origin.line), (Stage::Udev, 1));
+        assert_eq!(answer.runner_up().map(|it| it.stage), Some(Stage::Sysctl));
+        assert_eq!(answer.mentions[0].stage, Stage::CommandLine);
+        let race = Entry::File("w /proc/sys/vm/swappiness - - - - 1\n".into());
+        tree.put("etc/tmpfiles.d/a.conf", race);
+        let answer = who(&tree, SWAPPINESS, &Live::default());
+        let raced = Role::Written(Effect::Races(Origin::new("etc/tmpfiles.d/a.conf", 1)));
+        assert_eq!(answer.mentions[1].role, raced);
     }
 
     #[test]

@@ -60,6 +60,9 @@ struct Reader<'a> {
 
 impl Reader<'_> {
     fn take(&mut self, path: &str, take: Take, depth: usize) {
+        if path.starts_with("proc/") {
+            return self.kernel_file(path);
+        }
         let Some(real) = self.follow(path) else {
             return;
         };
@@ -74,6 +77,15 @@ impl Reader<'_> {
             _ if metadata.is_dir() => self.directory(&real, take, depth),
             _ if metadata.is_file() => self.file(&real),
             _ => {}
+        }
+    }
+
+    /// A file of the kernel, which looking at must not change anything.
+    fn kernel_file(&mut self, path: &str) {
+        match self.root.look(path) {
+            Ok(text) => self.tree.put(path, Entry::File(text)),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(error) => self.tree.put(path, Entry::Unreadable(why(&error))),
         }
     }
 
@@ -230,10 +242,17 @@ mod tests {
         let (_directory, root) = testing::root(&[
             ("etc/sysctl.d/10.conf", "vm.swappiness = 1\n"),
             ("usr/lib/sysctl.d/50.conf", "vm.swappiness = 2\n"),
+            ("etc/systemd/system/a.service.d/x/y.conf", ""),
+            ("proc/cmdline", "quiet\n"),
             ("etc/shadow", "secret"),
         ]);
         let tree = read(&root);
         assert_eq!(tree.entry("etc/shadow"), None);
+        assert_eq!(
+            tree.entry("proc/cmdline"),
+            Some(&Entry::File("quiet\n".into()))
+        );
+        assert_eq!(tree.list("etc/systemd/system/a.service.d/x"), ["y.conf"]);
         let live = conf::Live::default();
         let load = conf::sysctl_d::load(&tree, conf::sysctl_d::Loader::Systemd, &live);
         let values: Vec<&str> = load.writes.iter().map(|it| it.value.as_str()).collect();

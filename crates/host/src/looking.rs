@@ -55,7 +55,7 @@ const fn row(folder: &'static str, names: &'static [&'static str], why: &'static
 pub const READABLE: &[Readable] = &[
     row("proc", &["meminfo", "vmstat", "stat"], SUMS),
     row("proc", &["zoneinfo", "buddyinfo"], WALKS),
-    row("proc", &["swaps", "uptime"], PRINTS),
+    row("proc", &["cmdline", "swaps", "uptime"], PRINTS),
     row(
         "proc",
         &["diskstats"],

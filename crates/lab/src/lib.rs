@@ -8,6 +8,7 @@ pub mod calibrate;
 pub mod calibration;
 pub mod coverage;
 pub mod csv;
+pub mod effects;
 pub mod evidence;
 pub mod experiment;
 pub mod fidelity;

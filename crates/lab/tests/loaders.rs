@@ -6,18 +6,22 @@
 //! says how many trees each test tries, `PLIMSOLL_SEED` with which the first one is made; a failure
 //! names the seed of its tree. Where the programs cannot be had or run, the test says `skipped: WHY`.
 
+#[path = "loaders/compare.rs"]
+mod compare;
 #[path = "loaders/pick.rs"]
 mod pick;
 #[path = "loaders/sandbox.rs"]
 mod sandbox;
 #[path = "loaders/sysctl.rs"]
 mod sysctl;
+#[path = "loaders/tmpfiles.rs"]
+mod tmpfiles;
 
 use conf::sysctl_d::Loader;
 use plimsoll_lab::vm::Release;
 
-/// Trees of a test of `sysctl.d` where nobody says how many.
-const TREES: u64 = 300;
+/// Trees of a test where nobody says how many.
+const TREES: u64 = 200;
 
 #[test]
 fn systemd_252_writes_what_the_model_writes() {
@@ -25,7 +29,7 @@ fn systemd_252_writes_what_the_model_writes() {
         Release::Debian12,
         "systemd_252_writes_what_the_model_writes",
         |it| {
-            sysctl::compare(it, Loader::Systemd, TREES);
+            sysctl::hold(it, Loader::Systemd, TREES);
         },
     );
 }
@@ -36,7 +40,7 @@ fn systemd_257_writes_what_the_model_writes() {
         Release::Debian13,
         "systemd_257_writes_what_the_model_writes",
         |it| {
-            sysctl::compare(it, Loader::Systemd, TREES);
+            sysctl::hold(it, Loader::Systemd, TREES);
         },
     );
 }
@@ -47,7 +51,7 @@ fn procps_4_0_2_writes_what_the_model_writes() {
         Release::Debian12,
         "procps_4_0_2_writes_what_the_model_writes",
         |it| {
-            sysctl::compare(it, Loader::Procps, TREES);
+            sysctl::hold(it, Loader::Procps, TREES);
         },
     );
 }
@@ -58,7 +62,7 @@ fn procps_4_0_4_writes_what_the_model_writes() {
         Release::Debian13,
         "procps_4_0_4_writes_what_the_model_writes",
         |it| {
-            sysctl::compare(it, Loader::Procps, TREES);
+            sysctl::hold(it, Loader::Procps, TREES);
         },
     );
 }
@@ -69,7 +73,29 @@ fn busybox_1_35_writes_what_the_model_writes() {
         Release::Debian12,
         "busybox_1_35_writes_what_the_model_writes",
         |it| {
-            sysctl::compare(it, Loader::Alpine, TREES / 3);
+            sysctl::hold(it, Loader::Alpine, TREES);
+        },
+    );
+}
+
+#[test]
+fn tmpfiles_252_writes_what_the_model_writes() {
+    sandbox::inside(
+        Release::Debian12,
+        "tmpfiles_252_writes_what_the_model_writes",
+        |it| {
+            tmpfiles::hold(it, TREES);
+        },
+    );
+}
+
+#[test]
+fn tmpfiles_257_writes_what_the_model_writes() {
+    sandbox::inside(
+        Release::Debian13,
+        "tmpfiles_257_writes_what_the_model_writes",
+        |it| {
+            tmpfiles::hold(it, TREES);
         },
     );
 }

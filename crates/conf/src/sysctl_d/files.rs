@@ -14,7 +14,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use super::Loader;
-use crate::drop_ins::{Names, chosen, once, opened};
+use crate::drop_ins::{Names, chosen, once, opened, sources as sources_of};
 use crate::glob;
 use crate::load::{Fate, Source};
 use crate::tree::{Found, Tree};
@@ -25,6 +25,7 @@ pub const DIRECTORIES: [&str; 5] = [ETC, RUN, LOCAL, "usr/lib/sysctl.d", "lib/sy
 /// The old file, outside all directories.
 pub const SYSCTL_CONF: &str = "etc/sysctl.conf";
 
+const VISIBLE: Names = Names::Visible(".conf");
 const ETC: &str = "etc/sysctl.d";
 const RUN: &str = "run/sysctl.d";
 const LOCAL: &str = "usr/local/lib/sysctl.d";
@@ -42,8 +43,7 @@ pub fn sources(tree: &Tree, loader: Loader) -> Vec<Source> {
 }
 
 fn systemd(tree: &Tree) -> (Vec<Source>, Vec<Source>) {
-    let (paths, mut others) = chosen(tree, &DIRECTORIES, Names::Visible);
-    let sources: Vec<Source> = paths.into_iter().map(|path| opened(tree, path)).collect();
+    let (sources, mut others) = sources_of(tree, &DIRECTORIES, VISIBLE);
     let real = match tree.find(SYSCTL_CONF) {
         Found::File { path, .. } => path,
         _ => SYSCTL_CONF.to_owned(),
@@ -59,7 +59,7 @@ fn systemd(tree: &Tree) -> (Vec<Source>, Vec<Source>) {
 }
 
 fn procps(tree: &Tree) -> (Vec<Source>, Vec<Source>) {
-    let (paths, others) = chosen(tree, &DIRECTORIES, Names::All);
+    let (paths, others) = chosen(tree, &DIRECTORIES, Names::All(".conf"));
     let paths = paths.iter().flat_map(|path| expanded(tree, path));
     let paths = paths.chain(sysctl_conf(tree));
     (paths.map(|path| opened(tree, path)).collect(), others)
@@ -119,7 +119,7 @@ fn alpine_directory(tree: &Tree, directory: &str, hiding: &[&str]) -> Vec<Source
         let mut hiding = hiding.iter().map(|by| [by, "/", name].concat());
         let by = hiding.find(|by| is_regular(tree, by));
         let fate = match by {
-            _ if !Names::Visible.take(name) => Fate::BadName,
+            _ if !VISIBLE.take(name) => Fate::BadName,
             Some(by) => Fate::HiddenBy(by),
             None if !is_regular(tree, &path) => Fate::Empty,
             None => return opened(tree, path),

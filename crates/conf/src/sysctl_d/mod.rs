@@ -29,6 +29,7 @@ mod procps;
 mod systemd;
 mod which;
 
+use alloc::borrow::ToOwned;
 use alloc::string::String;
 use core::fmt;
 
@@ -78,6 +79,19 @@ pub fn path_of(key: &str, loader: Loader) -> String {
         Loader::Systemd => key::path(&key::systemd(key)),
         Loader::Procps => key::path(&key::procps(key)),
         Loader::Alpine => key::path(&key.replace('.', "/")),
+    }
+}
+
+/// The key of a path below `/proc/sys`, as systemd and procps read it: `vm.swappiness`, with
+/// slashes where a name has a dot.
+#[must_use]
+pub fn key_of(path: &str) -> String {
+    let key = path.strip_prefix(key::ROOT).unwrap_or(path);
+    match (key.find('.'), key.find('/')) {
+        (None, _) => key.replace('/', "."),
+        (Some(dot), Some(slash)) if slash < dot => key.to_owned(),
+        // The first separator has to be a slash.
+        _ => ["/", key].concat(),
     }
 }
 

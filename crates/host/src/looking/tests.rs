@@ -158,6 +158,7 @@ fn every_row_of_the_list_is_one_that_a_reading_opens() {
     let _ = full(&root, Nanos::ZERO);
     std::fs::remove_file(root.join("sys/devices/system/cpu/modalias")).expect("it is there");
     let _ = crate::facts::Facts::read(&root);
+    let _ = crate::configuration::read(&root);
     let opened = opened();
     // Groups are of either version, never of both.
     for row in READABLE.iter().filter(|row| !row.folder.ends_with("/**")) {

@@ -8,7 +8,8 @@ use conf::sysctl_d::{Loader, load};
 use conf::{Entry, Live, Tree};
 use mm::prng::Prng;
 
-use crate::pick::{number, one, percent, weighted};
+use crate::compare::{self, Case, Expected};
+use crate::pick::{one, percent, weighted};
 use crate::sandbox::{Sandbox, Written};
 
 /// The tunables of the made-up machine.
@@ -71,33 +72,13 @@ apply /run/sysctl.d ""
 "#;
 
 /// Holds a loader against its model.
-pub(crate) fn compare(sandbox: &Sandbox, loader: Loader, trees: u64) {
-    let first = number("PLIMSOLL_SEED", 0);
-    let trees = number("PLIMSOLL_TREES", trees);
-    let (mut writes, mut missed) = (0, 0);
-    for seed in first..first + trees {
+pub(crate) fn hold(sandbox: &Sandbox, loader: Loader, trees: u64) {
+    compare::hold(&loader.to_string(), trees, |seed| {
         let (tree, live) = generate(&mut Prng::for_part(seed, "sysctl"));
         let real = really_written(sandbox, loader, &tree, &live);
-        let model = load(&tree, loader, &live).writes;
-        writes += real.len();
-        let model = seen(model, loader, &live);
-        if sorted_within_patterns(real.clone(), &model) != plain(&model) {
-            missed += 1;
-            report(seed, &tree, &real, &model);
-        }
-        assert!(missed < 5, "too many trees missed");
-    }
-    println!("{loader}: {trees} trees, {writes} writes, {missed} missed");
-    assert_eq!(missed, 0, "trees whose writes differ");
-    assert!(writes > 0, "the loader wrote nothing");
-}
-
-fn report(seed: u64, tree: &Tree, real: &[Written], model: &[Expected]) {
-    println!("seed {seed}:");
-    for (path, entry) in tree.entries() {
-        println!("  {path}: {entry:?}");
-    }
-    println!("  real  {real:?}\n  model {:?}", plain(model));
+        let model = seen(load(&tree, loader, &live).writes, loader, &live);
+        Case { tree, real, model }
+    });
 }
 
 fn really_written(sandbox: &Sandbox, loader: Loader, tree: &Tree, live: &Live) -> Vec<Written> {
@@ -143,9 +124,6 @@ fn last_of_each(writes: &[Written]) -> impl Iterator<Item = &Written> {
         .map(|(_, write)| write)
 }
 
-/// A write that the model expects to be seen, and the line it comes from with its pattern.
-type Expected = (Written, Option<(String, usize)>);
-
 /// What can be seen of the model's writes: those into tunables that there are.
 fn seen(writes: Vec<Write>, loader: Loader, live: &Live) -> Vec<Expected> {
     let there = writes
@@ -160,24 +138,6 @@ fn seen(writes: Vec<Write>, loader: Loader, live: &Live) -> Vec<Expected> {
             ((it.path, it.value + end), unordered.then_some(line))
         })
         .collect()
-}
-
-fn plain(model: &[Expected]) -> Vec<Written> {
-    model.iter().map(|(written, _)| written.clone()).collect()
-}
-
-/// Sorts what comes from one pattern, as the model has it.
-fn sorted_within_patterns(mut real: Vec<Written>, model: &[Expected]) -> Vec<Written> {
-    let mut from = 0;
-    for run in model.chunk_by(|a, b| a.1.is_some() && a.1 == b.1) {
-        let to = (from + run.len()).min(real.len());
-        if run[0].1.is_some() && from < to {
-            let place = |it: &Written| run.iter().position(|(written, _)| written == it);
-            real[from..to].sort_by_key(place);
-        }
-        from = to;
-    }
-    real
 }
 
 fn paths() -> impl Iterator<Item = String> {

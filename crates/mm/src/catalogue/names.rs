@@ -137,11 +137,13 @@ impl Tunable {
     /// The one of its scope that a name means: `sda` of `bdi.sda.max_ratio`.
     fn one<'a>(&'static self, name: &'a str) -> Option<Named<'a>> {
         let (before, after) = self.name.split_once(self.scope().placeholder())?;
-        self.of_one(name.strip_prefix(before)?.strip_suffix(after)?)
+        self.of_this(name.strip_prefix(before)?.strip_suffix(after)?)
     }
 
-    /// It, of this one; of each where that is what stands in the row.
-    pub(super) fn of_one<'a>(&'static self, one: &'a str) -> Option<Named<'a>> {
+    /// It, of this device, size or group; of each where the row's own word stands for it. `None`
+    /// where none can have this name.
+    #[must_use]
+    pub fn of_this<'a>(&'static self, one: &'a str) -> Option<Named<'a>> {
         let of = match one == self.scope().placeholder() {
             true => Of::Each,
             false => Of::One(one),

@@ -67,6 +67,9 @@ const GROUPS: &[(&str, &str)] = &[
     ("mglru", "lru_gen"),
 ];
 
+/// Characters from which a part of a name may tell which one is meant.
+const PART: usize = 4;
+
 /// Files beside the tunables that cannot be set.
 const COUNTERS: &[(&str, &[&str])] = &[
     (
@@ -157,10 +160,18 @@ fn misspelt(bare: &str) -> Option<&'static Tunable> {
     let file = bare.rsplit('/').next().unwrap_or(bare);
     let full = suggest::nearest(&bare.replace('/', "."), whole().map(|tunable| tunable.name));
     let full = full.and_then(|full| whole().find(|tunable| tunable.name == full));
-    full.or_else(|| {
+    let by_file = || {
         let tail = suggest::nearest(file, whole().map(Tunable::kernel_name))?;
         whole().find(|tunable| tunable.kernel_name() == tail)
-    })
+    };
+    full.or_else(by_file).or_else(|| only_one_with(bare))
+}
+
+/// The tunable whose name alone holds this part.
+fn only_one_with(part: &str) -> Option<&'static Tunable> {
+    let mut with = whole().filter(|tunable| part.len() >= PART && tunable.name.contains(part));
+    let first = with.next()?;
+    with.next().is_none().then_some(first)
 }
 
 /// A tunable by the name of its row, whatever it is set for.
@@ -255,7 +266,7 @@ impl Tunable {
             let bare = (!is_whole && self.scope() == Scope::Group).then_some(rest);
             one.or(bare)
         })?;
-        self.of_one(one)
+        self.of_this(one)
     }
 
     /// The patterns of its paths.

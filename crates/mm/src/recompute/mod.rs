@@ -6,11 +6,13 @@
 mod after;
 mod amounts;
 mod contradictions;
+mod defaults;
 mod era;
 mod marks;
 mod min_free;
 mod protection;
 mod standing;
+mod worth;
 
 use crate::formula::inactive::inactive_is_low;
 use crate::formula::protection::Unclaimed;
@@ -23,6 +25,7 @@ use crate::zoneinfo::Zone;
 
 pub use self::amounts::{AvailableBy, Fit, ReserveAs, ThresholdsBy};
 pub use self::contradictions::Contradiction;
+pub use self::defaults::Chosen;
 pub use self::marks::Marks;
 pub use self::min_free::{Chooser, MinFree};
 pub use self::protection::{Ratios, Reserves};

@@ -9,6 +9,7 @@ use std::time::Duration;
 pub(crate) mod apply;
 pub(crate) mod calibrate;
 pub(crate) mod confirm;
+pub(crate) mod explain;
 pub(crate) mod fidelity;
 pub(crate) mod history;
 pub(crate) mod inspect;

@@ -10,6 +10,7 @@ mod contradictions;
 mod control_groups;
 mod dirty;
 mod evidence;
+pub(crate) mod explain;
 mod findings;
 mod flush;
 mod huge_pages;

@@ -221,7 +221,7 @@ impl Compressed {
 }
 
 /// What this value of `vm.swappiness` does on this machine as it is.
-fn effect(snapshot: &Snapshot, swappiness: u64) -> String {
+pub(super) fn effect(snapshot: &Snapshot, swappiness: u64) -> String {
     let areas = snapshot
         .swaps
         .as_ref()

@@ -9,9 +9,11 @@ use serde_json::Value;
 use crate::validator::Schema;
 
 /// The schemas, and the `schema` that each one's documents say.
-const SCHEMAS: [&str; 9] = [
+const SCHEMAS: [&str; 11] = [
     "calibration",
     "compare",
+    "explain",
+    "explain-all",
     "fidelity",
     "inspect",
     "ksm-estimate",
@@ -161,6 +163,45 @@ fn what_changed_is_as_its_schema_says() {
         document["settings"]
             .as_array()
             .is_some_and(|all| !all.is_empty())
+    );
+}
+
+#[test]
+fn an_explanation_is_as_its_schema_says() {
+    let host = "hosts/vm-24gib-6.18/capture.txt";
+    for tunable in mm::catalogue::all().step_by(6) {
+        let key = tunable.name;
+        let document = assert_is(
+            "explain",
+            &["explain", key, "--of", host, "--json"],
+            &fixtures(),
+        );
+        assert_eq!(document["key"].as_str(), Some(key));
+    }
+    for key in [
+        "vm.swappiness",
+        "memory.high",
+        "thp.hugepages-64kB.enabled",
+        "bdi.max_ratio",
+    ] {
+        assert_is("explain", &["explain", key, "--json"], &fixtures());
+    }
+}
+
+#[test]
+fn what_differs_from_the_kernels_choice_is_as_its_schema_says() {
+    assert_is("explain-all", &["explain", "--json"], &fixtures());
+    let changed = "kernels/vm-1gib-5.10/capture.txt";
+    let document = assert_is(
+        "explain-all",
+        &["explain", "--of", changed, "--json"],
+        &fixtures(),
+    );
+    assert!(
+        document["differing"]
+            .as_array()
+            .is_some_and(|all| all.len() >= 5),
+        "{document}"
     );
 }
 

@@ -167,6 +167,7 @@ fn a_near_miss_gets_a_suggestion_and_a_counter_is_told_from_a_tunable() {
         ("swapiness", "vm.swappiness"),
         ("/proc/sys/vm/swapiness", "vm.swappiness"),
         ("vm.page_cluster", "vm.page-cluster"),
+        ("min_free", "vm.min_free_kbytes"),
         ("vm.dirty-ratio", "vm.dirty_ratio"),
         ("DirtyRatio", "vm.dirty_ratio"),
         ("memory.hihg", "memory.high"),

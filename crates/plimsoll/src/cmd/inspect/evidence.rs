@@ -10,7 +10,7 @@ use mm::snapshot::FACTS;
 
 /// What evidence may lack.
 #[derive(Debug, clap::Args)]
-pub(super) struct Facts {
+pub(in crate::cmd) struct Facts {
     /// The kernel of the evidence, where it does not say: what uname -r prints
     #[arg(long, value_name = "RELEASE", requires = "evidence")]
     kernel: Option<String>,
@@ -38,7 +38,7 @@ fn page_size(text: &str) -> Result<u64, String> {
 }
 
 /// The names of the evidence, for messages.
-pub(super) fn names(sources: &[PathBuf]) -> String {
+pub(in crate::cmd) fn names(sources: &[PathBuf]) -> String {
     let names = sources.iter().map(|path| match path.to_str() {
         Some("-") => "standard input".to_owned(),
         _ => path.display().to_string(),
@@ -47,7 +47,7 @@ pub(super) fn names(sources: &[PathBuf]) -> String {
 }
 
 /// What the evidence is of.
-pub(super) enum Read {
+pub(in crate::cmd) enum Read {
     /// One machine, at one or more moments.
     One(Capture),
     /// Two pieces that hold the same kernel file, to be compared.
@@ -59,7 +59,7 @@ pub(super) enum Read {
 ///
 /// # Errors
 /// Which of it cannot be read or is not known, and why.
-pub(super) fn read(sources: &[PathBuf], facts: &Facts) -> anyhow::Result<Read> {
+pub(in crate::cmd) fn read(sources: &[PathBuf], facts: &Facts) -> anyhow::Result<Read> {
     let mut found = Vec::new();
     for path in sources {
         let mut piece = evidence::read(path).with_context(|| names(std::slice::from_ref(path)))?;

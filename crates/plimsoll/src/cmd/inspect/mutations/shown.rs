@@ -1,14 +1,18 @@
-//! What an input is put through: all that `inspect` does with it.
+//! What an input is put through: all that `inspect` and `explain` do with it.
 
 use std::io::Cursor;
 
 use lab::evidence;
 use mm::capture::Capture;
+use mm::catalogue;
 use mm::evidence::redact::redacted;
+use mm::snapshot::Snapshot;
 
 use crate::term::{Canvas, Charset, STYLES};
 use crate::view::View;
 use crate::view::compare::Compare;
+use crate::view::explain::overview::Overview;
+use crate::view::explain::{Explanation, Looked, boot};
 
 /// Columns of the page.
 const WIDTH: usize = 80;
@@ -33,12 +37,38 @@ pub(super) fn performed(bytes: &[u8], name: &str, seed: u64) -> Result<(), Strin
         fits(&view.text(canvas, &[]))?;
         let _ = view.json();
     }
+    explained(&capture, canvas, seed)?;
     compared(&capture, canvas)?;
     let text = redacted(&capture).to_text();
     match Capture::recover(&text) {
         Ok(_) => Ok(()),
         Err(error) => Err(format!("what is saved cannot be read: {error}")),
     }
+}
+
+/// What `explain` says of a tunable, of each in turn by the seed, and of all.
+fn explained(capture: &Capture, canvas: Canvas, seed: u64) -> Result<(), String> {
+    let Ok(frame) = View::frame(capture, None) else {
+        return Ok(());
+    };
+    let snapshot = Snapshot::parse(frame);
+    let rows = catalogue::all().chain(catalogue::of_devices());
+    let rows: Vec<_> = rows.chain(catalogue::of_groups()).collect();
+    let row = rows[usize::try_from(seed).unwrap_or(0) % rows.len()];
+    let configuration = boot::tree_of(frame);
+    let looked = Looked {
+        frame,
+        snapshot: &snapshot,
+        named: catalogue::resolve(row.name).map_err(|error| error.to_string())?,
+        evidence: "evidence",
+        configuration: configuration.as_ref(),
+    };
+    let explanation = Explanation::of(looked);
+    let _ = explanation.json();
+    fits(&explanation.text(canvas))?;
+    let overview = Overview::of(frame, &snapshot, Vec::new());
+    let _ = overview.json();
+    fits(&overview.text(canvas))
 }
 
 /// The first frame beside the one that is shown: two moments, or the same twice.

@@ -1,0 +1,207 @@
+//! Commands that set tunables, wherever they stand: start scripts, cron, cloud-init, services.
+//!
+//! Two forms are known: `sysctl -w KEY=VALUE` with or without `-w`, and a word that `echo` or
+//! `printf` writes into a file of `/proc/sys` or `/sys`, by `>` or through `tee`. Conditions around
+//! them are not looked at.
+
+use alloc::borrow::ToOwned;
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use crate::load::{Fate, Load, Source, Write};
+use crate::origin::Origin;
+use crate::sysctl_d::{self, Loader};
+use crate::tree::{Found, Tree};
+
+/// Files, and directories of which every file counts, in the order in which they come.
+pub const PLACES: &[&str] = &[
+    "etc/systemd/system",
+    "var/lib/cloud/instance/cloud-config.txt",
+    "etc/cloud/cloud.cfg",
+    "etc/cloud/cloud.cfg.d",
+    "etc/rc.local",
+    "etc/rc.d/rc.local",
+    "etc/init.d/boot.local",
+    "etc/local.d",
+    "etc/crontab",
+    "etc/cron.d",
+    "etc/cron.hourly",
+    "etc/cron.daily",
+    "etc/cron.weekly",
+    "etc/cron.monthly",
+    "var/spool/cron/crontabs",
+    "var/spool/cron",
+];
+
+/// What the commands in services, cloud-init's configuration, start scripts and cron set.
+#[must_use]
+pub fn load(tree: &Tree) -> Load {
+    let mut load = Load::default();
+    let files = PLACES.iter().flat_map(|place| {
+        let names = tree.list(place).into_iter();
+        let below = names.map(move |name| [place, "/", name].concat());
+        below.chain([(*place).to_owned()])
+    });
+    for path in files {
+        if let Found::File { text, .. } = tree.find(&path) {
+            let before = load.writes.len();
+            load.writes.extend(of_file(text, &path));
+            if load.writes.len() > before {
+                let fate = Fate::Read(None);
+                load.sources.push(Source { path, fate });
+            }
+        }
+    }
+    load
+}
+
+fn of_file(text: &str, path: &str) -> Vec<Write> {
+    let lines = text.lines().enumerate();
+    let lines = lines.filter(|(_, line)| !line.trim_start().starts_with(['#', ';']));
+    let writes = lines.flat_map(|(at, line)| writes(line, &Origin::new(path, at + 1)));
+    writes.collect()
+}
+
+/// What the commands in one line set.
+pub(crate) fn writes(line: &str, origin: &Origin) -> Vec<Write> {
+    let words = words(line);
+    let mut writes = Vec::new();
+    for (at, word) in words.iter().enumerate() {
+        let rest = &words[at + 1..];
+        match word.rsplit('/').next() {
+            Some("sysctl") => writes.extend(by_sysctl(rest, origin)),
+            Some("echo" | "printf") => writes.extend(by_echo(rest, origin)),
+            _ => {}
+        }
+    }
+    writes
+}
+
+/// The assignments after `sysctl`, up to the end of the command.
+fn by_sysctl(words: &[String], origin: &Origin) -> Vec<Write> {
+    let own = words.iter().take_while(|word| !is_end(word));
+    let write = |word: &String| {
+        let (key, value) = word.split_once('=')?;
+        let is_key = !key.is_empty() && !key.starts_with('-');
+        let path = sysctl_d::path_of(key, Loader::Procps);
+        is_key.then(|| Write::new(path, value.trim(), origin.clone()))
+    };
+    own.filter_map(write).collect()
+}
+
+/// The word after `echo` and the file that it goes into.
+fn by_echo(words: &[String], origin: &Origin) -> Option<Write> {
+    let said = words
+        .iter()
+        .position(|word| is_end(word) || word.starts_with('>'))?;
+    let flags = |word: &&String| matches!(word.as_str(), "-n" | "-e" | "-ne" | "-en" | "--");
+    let value: Vec<&str> = words[..said]
+        .iter()
+        .filter(|it| !flags(it))
+        .map(String::as_str)
+        .collect();
+    let value = value.join(" ");
+    let rest = words[said..]
+        .iter()
+        .take_while(|word| !matches!(word.as_str(), ";" | "&&"));
+    let paths = rest.filter(|word| word.starts_with("/proc/sys/") || word.starts_with("/sys/"));
+    let path = paths.map(|path| path.trim_start_matches('/')).next()?;
+    let value = value.trim_end_matches("\\n");
+    (!value.is_empty()).then(|| Write::new(path, value, origin.clone()))
+}
+
+fn is_end(word: &str) -> bool {
+    matches!(word, ";" | "&&" | "||" | "|" | "&")
+}
+
+/// The words of a line, as far as a shell's matter: quotes go, and so do brackets and commas of
+/// lists around words; `>`, `|`, `;` and `&` are words of their own.
+fn words(line: &str) -> Vec<String> {
+    let mut words = Vec::new();
+    let mut word = String::new();
+    let mut chars = line.chars().peekable();
+    while let Some(c) = chars.next() {
+        match c {
+            '"' | '\'' | ' ' | '\t' | '[' | ']' | ',' | '(' | ')' | '`' => {
+                words.push(core::mem::take(&mut word));
+            }
+            '>' | '|' | ';' | '&' => {
+                words.push(core::mem::take(&mut word));
+                let twice = chars.next_if_eq(&c).is_some();
+                words.push(if twice {
+                    [c, c].iter().collect()
+                } else {
+                    c.into()
+                });
+            }
+            c => word.push(c),
+        }
+    }
+    words.push(word);
+    words.retain(|word| !word.is_empty());
+    words
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::boot::tree_of;
+    use alloc::format;
+
+    fn set(line: &str) -> Vec<String> {
+        let writes = writes(line, &Origin::new("etc/rc.local", 1));
+        let shown = |write: &Write| format!("{}={}", write.path, write.value);
+        writes.iter().map(shown).collect()
+    }
+
+    #[test]
+    fn commands_that_set_tunables_are_found() {
+        let swappiness = ["proc/sys/vm/swappiness=10"];
+        for line in [
+            "sysctl -w vm.swappiness=10",
+            "/sbin/sysctl -q vm/swappiness=10 >/dev/null; true",
+            "@reboot root sysctl -w \"vm.swappiness=10\"",
+            " - [ sysctl, -w, vm.swappiness=10 ]",
+            "echo 10 > /proc/sys/vm/swappiness",
+            "echo 10 | sudo tee /proc/sys/vm/swappiness",
+            "printf '10\\n' >/proc/sys/vm/swappiness",
+        ] {
+            assert_eq!(set(line), swappiness, "{line}");
+        }
+        let service =
+            "ExecStart=/bin/sh -c \"echo never > /sys/kernel/mm/ksm/x && echo 1 >/sys/y\"";
+        assert_eq!(set(service), ["sys/kernel/mm/ksm/x=never", "sys/y=1"]);
+        for line in [
+            "sysctl -a",
+            "echo 10",
+            "sysctl vm.swappiness",
+            "echo > /sys/x",
+            "cat x",
+        ] {
+            assert!(set(line).is_empty(), "{line}");
+        }
+    }
+
+    #[test]
+    fn only_files_with_such_commands_are_named() {
+        let tree = tree_of(&[
+            (
+                "etc/rc.local",
+                "#!/bin/sh\n# sysctl -w vm.a=1\nsysctl -w vm.b=2\n",
+            ),
+            ("etc/crontab", "1 * * * * root true\n"),
+            (
+                "etc/cron.d/drop",
+                "0 3 * * * root echo 3 > /proc/sys/vm/drop_caches\n",
+            ),
+        ]);
+        let load = load(&tree);
+        let origins: Vec<String> = load
+            .writes
+            .iter()
+            .map(|it| format!("{}", it.origin))
+            .collect();
+        assert_eq!(origins, ["/etc/rc.local:3", "/etc/cron.d/drop:1"]);
+        assert_eq!(load.sources.len(), 2);
+    }
+}

@@ -1,0 +1,239 @@
+//! What the records found about each tunable: every arm of a built-in study that sets it, measured
+//! on a real kernel against the study's first arm, and how far the model is off there.
+//!
+//! Computing that takes the records and the model; the answer is small. So it is kept as a table of
+//! text, `records/effects.tsv`, which a test holds against the records.
+
+use std::fmt::Write as _;
+
+use crate::judge::{Judgement, judge};
+use crate::record::{Store, StoreError};
+use crate::report::Pair;
+use crate::report::compare::{Row, row_of};
+use crate::report::gather::gather;
+use crate::study::{Arm, Study};
+use crate::verdict::Finding;
+
+/// The table that is kept with the records.
+pub const TABLE: &str = include_str!("../../../records/effects.tsv");
+
+/// The table's first line.
+const HEAD: &str = concat!(
+    "study\tkernel\tarm\tbaseline\tsettings\tmeasure\tfigure\tof_baseline\tfinding\tby\truns\t",
+    "model\tmodel_error\tholds"
+);
+
+/// What one arm did to one measure on one kernel.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Effect {
+    /// The study's name.
+    pub study: String,
+    /// The kernel for people: "Linux 6.12".
+    pub kernel: String,
+    /// The arm, and the one it is compared with.
+    pub arm: String,
+    /// That one.
+    pub baseline: String,
+    /// What the arm sets and the baseline does not set so: "vm.swappiness=10, …".
+    pub settings: String,
+    /// The measure.
+    pub measure: String,
+    /// What the kernel came to, with its unit.
+    pub figure: String,
+    /// And on the baseline.
+    pub of_baseline: String,
+    /// The verdict: "better", "worse", "differs", "not decided", "no difference shown", "too few
+    /// runs".
+    pub finding: String,
+    /// How far it is from the baseline: "-59 %".
+    pub by: String,
+    /// Runs of the smaller arm.
+    pub runs: String,
+    /// What the model foretold.
+    pub model: String,
+    /// How far that is off: "+0.42 %"; empty where there is nothing to compare.
+    pub model_error: String,
+    /// "yes" where the model's figure is within what is allowed, "no" where not.
+    pub holds: String,
+}
+
+/// The effects of a study's arms that set anything, measures in the order in which the study shows
+/// them.
+///
+/// # Errors
+/// The folder of the records cannot be read.
+pub fn of_study(study: &Study, store: &Store) -> Result<Vec<Effect>, StoreError> {
+    let gathered = gather(study, store)?;
+    let proved = gathered.pairs.iter().filter(|pair| pair.is_proved());
+    Ok(proved.flat_map(|pair| of_pair(study, pair)).collect())
+}
+
+fn of_pair(study: &Study, pair: &Pair) -> Vec<Effect> {
+    let (rows, judgements) = (pair.rows(study), judge(study, &pair.proofs));
+    let mut effects = Vec::new();
+    for arm in &study.arms {
+        for measure in shown(study) {
+            let same = |it: &&Judgement| it.arm == arm.name && it.measure == *measure;
+            let judgement = judgements.iter().find(same);
+            effects.extend(judgement.and_then(|it| effect(study, pair, arm, it, &rows)));
+        }
+    }
+    effects
+}
+
+/// The measures that the study shows first; where it has no table, all that are better in one
+/// direction.
+fn shown(study: &Study) -> Vec<&String> {
+    match &study.shown.table {
+        Some(table) => table.columns.iter().collect(),
+        None => {
+            let rated = study
+                .measures
+                .iter()
+                .filter(|measure| measure.better.is_some());
+            rated.map(|measure| &measure.name).collect()
+        }
+    }
+}
+
+fn effect(
+    study: &Study,
+    pair: &Pair,
+    arm: &Arm,
+    judgement: &Judgement,
+    rows: &[Row],
+) -> Option<Effect> {
+    let baseline = study.arm(&judgement.baseline).ok()?;
+    let settings = differing(arm, baseline);
+    let row = row_of(rows, &judgement.measure, &arm.name)?;
+    let other = row_of(rows, &judgement.measure, &judgement.baseline)?;
+    let judged = row.judged();
+    (!settings.is_empty()).then(|| Effect {
+        study: study.name.clone(),
+        kernel: pair.kernel.clone(),
+        arm: arm.name.clone(),
+        baseline: judgement.baseline.clone(),
+        settings,
+        measure: judgement.measure.clone(),
+        figure: row.kernel.show(row.unit),
+        of_baseline: other.kernel.show(row.unit),
+        finding: word(judgement.verdict.finding).to_owned(),
+        by: judgement.by(),
+        runs: judgement.verdict.basis.runs().to_string(),
+        model: row.model.show(row.unit),
+        model_error: judged.map(|judged| judged.gap.show()).unwrap_or_default(),
+        holds: match judged {
+            Some(judged) if judged.excess <= 1.0 => "yes".to_owned(),
+            Some(_) => "no".to_owned(),
+            None => String::new(),
+        },
+    })
+}
+
+/// The settings of an arm that the baseline does not have so.
+fn differing(arm: &Arm, baseline: &Arm) -> String {
+    let other = |tunable: &str| baseline.settings.get(tunable);
+    let settings = arm.settings.0.iter();
+    let settings = settings.filter(|it| other(&it.tunable) != Some(it.value.as_str()));
+    let settings = settings.map(|it| format!("{}={}", it.tunable, it.value));
+    settings.collect::<Vec<_>>().join(", ")
+}
+
+fn word(finding: Finding) -> &'static str {
+    match finding {
+        Finding::Better => "better",
+        Finding::Worse => "worse",
+        Finding::Differs => "differs",
+        Finding::NotDecided => "not decided",
+        Finding::NoDifferenceShown => "no difference shown",
+        Finding::TooFewRuns => "too few runs",
+    }
+}
+
+impl Effect {
+    /// The value that the arm sets a tunable to; `None` where it does not set it.
+    #[must_use]
+    pub fn value_of(&self, tunable: &str) -> Option<&str> {
+        let mut settings = self.settings.split(", ");
+        settings.find_map(|setting| setting.strip_prefix(tunable)?.strip_prefix('='))
+    }
+
+    fn columns(&self) -> [&str; 14] {
+        [
+            &self.study,
+            &self.kernel,
+            &self.arm,
+            &self.baseline,
+            &self.settings,
+            &self.measure,
+            &self.figure,
+            &self.of_baseline,
+            &self.finding,
+            &self.by,
+            &self.runs,
+            &self.model,
+            &self.model_error,
+            &self.holds,
+        ]
+    }
+
+    fn parse(line: &str) -> Option<Self> {
+        let columns: Vec<String> = line.split('\t').map(str::to_owned).collect();
+        let columns: [String; 14] = columns.try_into().ok()?;
+        let [
+            study,
+            kernel,
+            arm,
+            baseline,
+            settings,
+            measure,
+            figure,
+            of_baseline,
+            finding,
+            by,
+            runs,
+            model,
+            model_error,
+            holds,
+        ] = columns;
+        Some(Self {
+            study,
+            kernel,
+            arm,
+            baseline,
+            settings,
+            measure,
+            figure,
+            of_baseline,
+            finding,
+            by,
+            runs,
+            model,
+            model_error,
+            holds,
+        })
+    }
+}
+
+/// The table as text.
+#[must_use]
+pub fn to_text(effects: &[Effect]) -> String {
+    let mut text = format!("{HEAD}\n");
+    for effect in effects {
+        let _ = writeln!(text, "{}", effect.columns().join("\t"));
+    }
+    text
+}
+
+/// Reads a table; lines that are not of it are passed over, its head among them.
+#[must_use]
+pub fn parse(text: &str) -> Vec<Effect> {
+    let lines = text.lines().skip_while(|line| *line == HEAD);
+    lines.filter_map(Effect::parse).collect()
+}
+
+/// All that is kept.
+#[must_use]
+pub fn kept() -> Vec<Effect> {
+    parse(TABLE)
+}

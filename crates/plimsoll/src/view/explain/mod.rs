@@ -1,0 +1,181 @@
+//! What `explain` says about one tunable: plain data made from a machine's files, written as text
+//! or
+//! as JSON.
+//!
+//! The first lines answer: the value here, whether it is the kernel's own choice, what it does.
+//! Below
+//! stand what the value comes to in bytes, what changes with it, what it does not do, and what was
+//! measured.
+
+pub(crate) mod boot;
+mod default;
+mod found;
+mod here;
+mod notes;
+pub(crate) mod overview;
+mod page;
+mod relations;
+mod title;
+mod value;
+
+use conf::Tree;
+use mm::capture::Frame;
+use mm::catalogue::{Named, Of, Risk, Scope, Standing};
+use mm::snapshot::Snapshot;
+use serde::Serialize;
+
+use self::boot::Boot;
+use self::default::Default;
+use self::found::Found;
+use self::here::Row;
+use self::notes::Note;
+use self::relations::Relation;
+use self::value::Values;
+
+/// Version of the shape in docs/schemas/explain.json. A new field is no new version.
+const VERSION: u32 = 1;
+
+/// What is known about one tunable on one machine.
+#[derive(Debug, Serialize)]
+pub(crate) struct Explanation {
+    schema: &'static str,
+    version: u32,
+    /// The catalogue's name, with the device or group that was asked for.
+    key: String,
+    file: String,
+    effect: &'static str,
+    unit: String,
+    takes: String,
+    /// The first line: value and what there is to say of it.
+    answer: String,
+    #[serde(flatten)]
+    values: Values,
+    default: Default,
+    here: Vec<Row>,
+    relations: Vec<Relation>,
+    kernels: String,
+    kernel: Option<String>,
+    standing: &'static str,
+    #[serde(skip)]
+    is_action: bool,
+    risk: &'static str,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    costs: Vec<&'static str>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    does_not: Vec<notes::Myth>,
+    /// Who sets it at the next boot; nothing where there are no files of configuration to tell.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    at_boot: Option<Boot>,
+    /// Arms of built-in studies that set it.
+    found: Vec<Found>,
+    next: Vec<String>,
+}
+
+/// What is looked at.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Looked<'a> {
+    /// The machine's files.
+    pub(crate) frame: &'a Frame,
+    /// The same, parsed.
+    pub(crate) snapshot: &'a Snapshot,
+    /// The tunable.
+    pub(crate) named: Named<'a>,
+    /// The evidence as the command line names it; nothing for this machine.
+    pub(crate) evidence: &'a str,
+    /// The machine's files of configuration, where there are any.
+    pub(crate) configuration: Option<&'a Tree>,
+}
+
+impl Explanation {
+    /// What the files say.
+    pub(crate) fn of(looked: Looked<'_>) -> Self {
+        let (named, snapshot) = (looked.named, looked.snapshot);
+        let tunable = named.tunable;
+        let values = Values::of(looked);
+        let default = Default::of(looked, &values);
+        let note = Note::of(tunable.name);
+        let found = found::found(tunable);
+        // One that is named, and a setting: the others no single line sets.
+        let is_one = named.of != Of::Each && !tunable.is_action();
+        let configuration = looked.configuration.filter(|_| is_one);
+        let value = values.value.as_deref();
+        let at_boot = configuration.map(|tree| Boot::of(looked, tree, value, &default));
+        let at_boot = at_boot.filter(|boot| value.is_some() || boot.is_named());
+        Self {
+            schema: "plimsoll-explain",
+            version: VERSION,
+            key: named.to_string(),
+            file: format!("/{}", named.path()),
+            effect: tunable.effect,
+            unit: tunable.unit.to_string(),
+            takes: tunable.values.to_string(),
+            answer: title::answer(looked, &values, &default),
+            here: here::rows(looked, &values),
+            relations: relations::relations(looked),
+            kernels: tunable.kernels.to_string(),
+            kernel: snapshot.release.clone(),
+            standing: standing(looked, &values),
+            is_action: tunable.is_action(),
+            risk: risk(tunable.risk),
+            costs: note.map(|note| note.costs.to_vec()).unwrap_or_default(),
+            does_not: note.map(|note| note.does_not.to_vec()).unwrap_or_default(),
+            at_boot,
+            next: next(looked, &values, &default, &found),
+            found,
+            values,
+            default,
+        }
+    }
+
+    /// One JSON document in one line.
+    pub(crate) fn json(&self) -> String {
+        serde_json::to_string(self).expect("strings and numbers always serialize")
+    }
+}
+
+/// How this kernel stands to the tunable: a file that is there beats what its release says.
+fn standing(looked: Looked<'_>, values: &Values) -> &'static str {
+    let tunable = looked.named.tunable;
+    match tunable.kernels.standing(looked.snapshot.span()) {
+        // A file that can only be written is not read.
+        Standing::Has if tunable.is_action() => "there",
+        Standing::Ignores => "ignored",
+        _ if values.is_there() => "there",
+        Standing::Has => "not_seen",
+        Standing::NotYet => "not_yet",
+        Standing::NoLonger => "no_longer",
+        Standing::ByPatch => "by_patch",
+        Standing::Unknown => "unknown",
+    }
+}
+
+fn risk(risk: Risk) -> &'static str {
+    match risk {
+        Risk::Low => "low: a bad value costs some speed until it is set back",
+        Risk::Medium => "medium: a bad value can stall the machine or waste much of its memory",
+        Risk::High => "high: with a bad value allocations fail and processes are killed",
+    }
+}
+
+/// The commands that go on from here.
+fn next(looked: Looked<'_>, values: &Values, default: &Default, found: &[Found]) -> Vec<String> {
+    let named = looked.named;
+    let mut next = Vec::new();
+    if let Some(section) = here::section(named.tunable.name) {
+        let evidence = match looked.evidence {
+            "" => String::new(),
+            evidence => format!(" {evidence}"),
+        };
+        next.push(format!("plimsoll inspect{evidence} --section {section}"));
+    }
+    if let Some(found) = found.first() {
+        next.push(format!("plimsoll predict {}", found.study()));
+    }
+    let can_be_set = !named.tunable.is_action() && named.tunable.scope() != Scope::Group;
+    if can_be_set && looked.evidence.is_empty() && values.is_there() {
+        let setting = default.way_back(looked);
+        let setting = setting.unwrap_or_else(|| format!("{named}=VALUE"));
+        next.push(format!("plimsoll apply {setting} --dry-run"));
+    }
+    next
+}
