@@ -8,6 +8,10 @@ use core::fmt;
 
 use crate::origin::Origin;
 
+/// Writes after which no pattern is followed any more: files that have so many matches are made to
+/// fill the memory.
+pub(crate) const MOST_MATCHES: usize = 1 << 16;
+
 /// What a program does with a tree.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Load {
@@ -59,6 +63,8 @@ pub enum Why {
     SetBefore(Origin),
     /// An earlier line names the path, and the first one counts (systemd-tmpfiles).
     NamedBefore(Origin),
+    /// It sets nothing: `-key` keeps patterns off the key.
+    Excludes,
     /// A later `-key` takes it back (systemd-sysctl).
     TakenBack(Origin),
     /// The pattern passes over this path: another line names it.
@@ -149,6 +155,7 @@ impl fmt::Display for Why {
             Self::SetAgain(by) => write!(f, "{by} sets it again"),
             Self::SetBefore(by) => write!(f, "{by} sets it to the same value, at its own place"),
             Self::NamedBefore(by) => write!(f, "{by} comes first, and the first line counts"),
+            Self::Excludes => f.write_str("it keeps patterns off the key and sets nothing"),
             Self::TakenBack(by) => write!(f, "{by} takes it back"),
             Self::Named(by) => write!(f, "the pattern passes over what {by} names"),
             Self::BadPath => f.write_str("such a path is refused or leads nowhere"),

@@ -6,7 +6,7 @@ use crate::live::Live;
 use crate::load::Load;
 use crate::sysctl_d::{self, Loader};
 use crate::tree::Tree;
-use crate::{command_line, managers, scripts, tmpfiles, tuned, udev, units};
+use crate::{command_line, ksmtuned, saptune, scripts, tmpfiles, tuned, udev, units, zram};
 
 /// A program that sets tunables. What comes later stands, but for two that run side by side:
 /// nothing orders [`Stage::Sysctl`] and [`Stage::Tmpfiles`], for both only come before
@@ -61,12 +61,12 @@ impl Stage {
             Self::CommandLine => command_line::load(tree),
             Self::Sysctl => sysctl_d::load(tree, loader, live),
             Self::Tmpfiles => tmpfiles::load(tree, live),
-            Self::Zram => managers::zram(tree),
+            Self::Zram => zram::load(tree),
             Self::Udev => udev::load(tree, live),
             Self::Units => units::load(tree),
             Self::Tuned => tuned::load(tree),
-            Self::Saptune => managers::saptune(tree),
-            Self::Ksmtuned => managers::ksmtuned(tree),
+            Self::Saptune => saptune::load(tree),
+            Self::Ksmtuned => ksmtuned::load(tree),
             Self::Scripts => scripts::load(tree),
         }
     }
