@@ -282,6 +282,24 @@ fn files_act_together_in_one_sysctl_d_and_each_for_itself_elsewhere() {
 }
 
 #[test]
+fn a_file_without_settings_is_clean_and_says_so() {
+    let folder = folder(&[("nginx.conf", "http {}\n"), ("notes.txt", "vm is short\n")]);
+    let output = lint(folder.path(), &["nginx.conf"]);
+    assert_eq!(output.status.code(), Some(0));
+    assert!(
+        out(&output).contains("no setting that is known is in it"),
+        "{}",
+        out(&output)
+    );
+    assert_eq!(
+        lint(folder.path(), &["notes.txt"]).status.code(),
+        Some(2),
+        "no evidence either"
+    );
+    assert_eq!(lint(folder.path(), &["."]).status.code(), Some(0));
+}
+
+#[test]
 fn standard_input_is_settings_or_evidence() {
     let piped = |text: &str| {
         let mut command = Command::new(env!("CARGO_BIN_EXE_plimsoll"));

@@ -1,8 +1,8 @@
 //! Generated configurations: what a Debian has after it booted with them, against `conf`.
 //!
 //! One boot a tree. The guest hands back its configuration as it lies there, the packages' own files
-//! too, and every value below `/proc/sys`; `conf` says from the former what the latter must be. What
-//! no file sets must be as in a boot without the generated files.
+//! too, and every value below `/proc/sys`, once before systemd starts and once when all is up; from
+//! the first two `conf` says what the third must be.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -96,22 +96,31 @@ find READ 2> /dev/null | sort -u | while read -r path; do
     fi
 done
 echo values
+cat /plimsoll/before
+echo values
 grep -rs '' proc/sys
 ";
+const BEFORE: &str = "grep -rs '' /proc/sys > /plimsoll/before\n";
 
-/// What differs from boot to boot, or moves by itself.
-const MOVES: [&str; 6] = [
+/// What moves by itself, and what systemd raises or names whatever the files say.
+const MOVES: [&str; 10] = [
     "proc/sys/fs/",
     "proc/sys/kernel/random/",
     "proc/sys/kernel/ns_last_pid",
     "proc/sys/kernel/hostname",
     "proc/sys/net/netfilter",
     "proc/sys/kernel/pty/nr",
+    "proc/sys/kernel/ctrl-alt-del",
+    "proc/sys/kernel/domainname",
+    "proc/sys/kernel/printk_devkmsg",
+    "proc/sys/net/unix/max_dgram_qlen",
 ];
 
 /// What a boot ended with.
 struct Booted {
     tree: Tree,
+    /// The kernel's own values.
+    before: BTreeMap<String, String>,
     values: BTreeMap<String, String>,
 }
 
@@ -129,14 +138,13 @@ fn compare(release: Release) {
     let Some(machine) = debian(release) else {
         return;
     };
-    let plain = start(&machine, &[]);
     let trees = pick::number("PLIMSOLL_TREES", 1);
     let first = pick::number("PLIMSOLL_SEED", 0);
     let (mut set, mut wrong) = (0, 0);
     for seed in first..first + trees {
         let files = generate(&mut Prng::for_part(seed, "trees"));
         let booted = start(&machine, &files);
-        let differences = differences(&plain, &booted, &mut set);
+        let differences = differences(&booted, &mut set);
         if !differences.is_empty() {
             wrong += 1;
             println!("seed {seed}:{}\n{files:#?}", differences);
@@ -151,14 +159,18 @@ fn compare(release: Release) {
 }
 
 fn start(machine: &Debian, files: &[(String, String)]) -> Booted {
-    let mut order = Boot::new(First::Systemd).command(read_back());
+    let mut order = Boot::new(First::Systemd).early(BEFORE).command(read_back());
     for (path, text) in files {
         order = order.file(path, text.as_str());
     }
     let answer = boot(machine, &order).answers.remove(0);
-    let (tree, values) = answer.output.split_once("\nvalues\n").expect("both parts");
+    let parts: Vec<&str> = answer.output.split("\nvalues\n").collect();
+    let [tree, before, values] = parts[..] else {
+        panic!("not three parts: {}", answer.output);
+    };
     Booted {
         tree: read_tree(tree),
+        before: read_values(before),
         values: read_values(values),
     }
 }
@@ -207,27 +219,29 @@ fn read_values(text: &str) -> BTreeMap<String, String> {
         let (path, value) = line.split_once(':').expect("as grep prints it");
         (path.to_owned(), value.to_owned())
     };
-    let is_still = |(path, _): &(String, String)| !MOVES.iter().any(|it| path.starts_with(it));
-    text.lines().map(pair).filter(is_still).collect()
+    let is_fixed = |(path, _): &(String, String)| !MOVES.iter().any(|it| path.starts_with(it));
+    text.lines()
+        .map(|it| pair(it.trim_start_matches('/')))
+        .filter(is_fixed)
+        .collect()
 }
 
 /// A line for each value that is not as `conf` says.
-fn differences(plain: &Booted, booted: &Booted, set: &mut usize) -> String {
+fn differences(booted: &Booted, set: &mut usize) -> String {
     let mut live = Live::default();
     for path in booted.values.keys() {
         live.know(path);
     }
     let boot = predict(&booted.tree, which(&booted.tree).loader, &live);
-    let before = predict(&plain.tree, which(&plain.tree).loader, &live);
     let mut lines = String::new();
     for (path, real) in &booted.values {
         let expected = match boot.standing(path) {
             Some(step) => {
-                *set += usize::from(before.standing(path) != Some(step));
+                *set += 1;
                 step.write.value.clone()
             }
             None if is_switched_off(&boot, path) => "0".to_owned(),
-            None => plain.values.get(path).cloned().unwrap_or_default(),
+            None => booted.before.get(path).cloned().unwrap_or_default(),
         };
         if !same(real, &expected) {
             let _ = write!(lines, "\n  {path}: {real}, and conf says {expected}");

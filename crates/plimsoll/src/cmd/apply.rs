@@ -141,7 +141,7 @@ impl Args {
     fn change(&self, plan: &Plan, root: &Root) -> anyhow::Result<Option<Change>> {
         if self.persist {
             // What cannot win at the next boot is told before anything is written.
-            native::files(root, &plan.settings())?;
+            native::files(root, &plan.values())?;
         }
         let request = self.request(plan, root)?;
         let timer = Watcher { root: root.clone() };
@@ -152,7 +152,7 @@ impl Args {
         if self.waits(plan) {
             return Ok(Some(change));
         }
-        let files = self.persist.then(|| native::files(root, &plan.settings()));
+        let files = self.persist.then(|| native::files_of(root, &change));
         let files = files.transpose()?;
         let confirmed = confirm::confirm(&mut machine, change.id, files.as_ref());
         Ok(Some(confirmed.context("written, and not confirmed")?))

@@ -98,13 +98,22 @@ pub(crate) fn gone_key(name: &str) -> Option<Gone> {
 }
 
 /// Whether a kernel has a key, or had it once.
-pub(crate) fn is_known(name: &str) -> bool {
+fn is_known(name: &str) -> bool {
     let gone = || GONE.iter().any(|gone| gone.name == name);
     catalogue::find(name).is_some() || ALIVE.contains(&name) || gone()
 }
 
-/// The key that may have been meant by one that no kernel has, and by how many edits they differ.
-pub(crate) fn meant(name: &str) -> Option<(&'static str, usize)> {
+/// Whether a name is one below `vm.` that no kernel has or had; a pattern is none.
+pub(crate) fn is_strange(name: &str) -> bool {
+    let plain = name.starts_with("vm.") && !name.contains(['*', '?', '[', '{', '$', '%']);
+    plain && !is_known(name)
+}
+
+/// A key, and by how many edits another one differs from it.
+pub(crate) type Meant = (&'static str, usize);
+
+/// The key that may have been meant by one that no kernel has.
+pub(crate) fn meant(name: &str) -> Option<Meant> {
     let names = || {
         let of_catalogue = catalogue::all().map(|tunable| tunable.name);
         let there = of_catalogue.filter(|name| gone_key(name).is_none());
@@ -112,7 +121,9 @@ pub(crate) fn meant(name: &str) -> Option<(&'static str, usize)> {
         below_vm.chain(ALIVE.iter().copied())
     };
     let bare = name.strip_prefix("vm.")?;
-    let near = suggest::nearest(bare, names().filter_map(|name| name.strip_prefix("vm.")))?;
+    let bares = names().filter_map(|name| name.strip_prefix("vm."));
+    let as_long = bares.filter(|other| other.len().abs_diff(bare.len()) <= bare.len() / 3);
+    let near = suggest::nearest(bare, as_long)?;
     let full = names().find(|name| name.strip_prefix("vm.") == Some(near))?;
     Some((full, suggest::distance(name, full)))
 }

@@ -18,6 +18,7 @@ pub(crate) mod setting;
 pub(crate) mod table;
 #[cfg(test)]
 mod tests;
+pub(crate) mod text;
 pub(crate) mod tree;
 
 pub(crate) use report::{Choice, Report};

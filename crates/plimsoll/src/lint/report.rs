@@ -1,6 +1,6 @@
 //! Every rule asked of every scope, and what came of it.
 
-use super::allow::{self, Allowance};
+use super::allow::Allowances;
 use super::fix::Fix;
 use super::read::Form;
 use super::rule::{At, Check, Missing, Rule, Said, Severity};
@@ -94,17 +94,17 @@ impl Report {
     fn add(&mut self, scope: &Scope<'_>, rule: &'static Rule, at: At) {
         let text = &scope.texts[at.text];
         let (path, line) = (text.path.clone(), at.line);
-        let number = match text.form {
-            Form::Live => Some(0),
-            _ => line.checked_sub(1),
+        let source = match text.form {
+            Form::Live => text.line(1),
+            _ => text.line(line),
         };
-        let source = number.and_then(|number| text.text.lines().nth(number));
+        let source = source.trim().to_owned();
         match at.said {
             Ok(Said { what, fix }) => self.findings.push(Finding {
                 rule,
                 path,
                 line,
-                source: source.unwrap_or_default().trim().to_owned(),
+                source,
                 what,
                 fix: fix.filter(|fix| fix.fits(text.form)),
             }),
@@ -138,9 +138,9 @@ fn asked(scope: &Scope<'_>, choice: &Choice) -> Vec<(&'static Rule, At)> {
         said.into_iter().map(move |at| (rule, at))
     });
     let mut all: Vec<(&'static Rule, At)> = all.collect();
-    let mut allowances: Vec<Allowance> = allow::of(scope);
-    all.retain(|(rule, at)| !allow::covers(&mut allowances, rule, at));
-    all.extend(allow::wrong(&allowances, choice));
+    let mut allowances = Allowances::of(scope);
+    all.retain(|(rule, at)| !allowances.cover(rule, at));
+    all.extend(allowances.wrong(choice));
     all.retain(|(rule, _)| choice.has(rule));
     all
 }

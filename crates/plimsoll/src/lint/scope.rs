@@ -1,14 +1,16 @@
 //! Settings that act together: those of one machine, of one folder of sysctl.d, or of one file.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use conf::sysctl_d::Loader;
 use mm::catalogue::{self, DefaultRule};
 
+use super::known::{self, Meant};
 use super::machine::Machine;
 use super::read::{self, Form, Line};
 use super::rule::Missing;
 use super::setting::{Setting, Writer, number};
+use super::text::Text;
 
 /// What the texts of a scope are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,27 +19,6 @@ pub(crate) enum Extent {
     Machine,
     /// A part of it: what it does not set, another part may.
     Part,
-}
-
-/// A text, and what it is.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Text {
-    /// Its path, as it is shown.
-    pub(crate) path: String,
-    /// Its text.
-    pub(crate) text: String,
-    /// How it is read.
-    pub(crate) form: Form,
-    /// Whether its settings are read at boot: `false` for a file that no loader looks at.
-    pub(crate) is_read: bool,
-}
-
-impl Text {
-    /// Whether a package brings it, and not the administrator.
-    pub(crate) fn is_vendors(&self) -> bool {
-        let path = self.path.trim_start_matches('/');
-        path.starts_with("lib/") || path.contains("usr/lib/")
-    }
 }
 
 /// Settings that act together, in the order in which they are written, and what is known of the
@@ -63,6 +44,12 @@ pub(crate) struct Scope<'a> {
     pub(crate) loader: Option<Loader>,
     /// Settings with which another loader of sysctl.d ends otherwise.
     pub(crate) elsewhere: Vec<Elsewhere>,
+    /// The last setting of each name that stands in a text.
+    standing: BTreeMap<String, usize>,
+    /// Which text sets which name.
+    sets: BTreeSet<(usize, String)>,
+    /// What may have been meant by each key that no kernel has.
+    meant: BTreeMap<String, Option<Meant>>,
 }
 
 /// How another loader of sysctl.d ends.
@@ -89,6 +76,9 @@ impl<'a> Scope<'a> {
             beside: None,
             loader: None,
             elsewhere: Vec::new(),
+            standing: BTreeMap::new(),
+            sets: BTreeSet::new(),
+            meant: BTreeMap::new(),
         };
         for text in texts {
             scope.take(text);
@@ -114,12 +104,9 @@ impl<'a> Scope<'a> {
                 continue;
             }
             let path = tunable.map_or(name, |tunable| tunable.path);
-            self.texts.push(Text {
-                path: format!("/{path}"),
-                text: format!("{value}\n"),
-                form: Form::Live,
-                is_read: true,
-            });
+            let text = format!("{value}\n");
+            self.texts
+                .push(Text::new(format!("/{path}"), text, Form::Live));
             self.settings.push(Setting {
                 name: name.to_owned(),
                 key: name.to_owned(),
@@ -135,23 +122,27 @@ impl<'a> Scope<'a> {
 
     /// The setting of a tunable that stands in the texts.
     pub(crate) fn standing(&self, name: &str) -> Option<&Setting> {
-        let stands = |setting: &&Setting| setting.stands && setting.by != Writer::Live;
-        self.settings
-            .iter()
-            .rev()
-            .filter(stands)
-            .find(|setting| setting.name == name)
+        self.settings.get(*self.standing.get(name)?)
     }
 
     /// The same, or the value that the kernel has now where no text sets one.
     pub(crate) fn set(&self, name: &str) -> Option<&Setting> {
+        let is_live = |setting: &&Setting| setting.by == Writer::Live;
         let live = || {
-            self.settings
-                .iter()
-                .rev()
-                .find(|setting| setting.name == name && setting.stands)
+            let mut live = self.settings.iter().rev().take_while(is_live);
+            live.find(|setting| setting.name == name)
         };
         self.standing(name).or_else(live)
+    }
+
+    /// What may have been meant by a key: `None` where it is known, or cannot be.
+    pub(crate) fn meant(&self, name: &str) -> Option<Option<Meant>> {
+        self.meant.get(name).copied()
+    }
+
+    /// Whether the text of a setting sets another name too.
+    pub(crate) fn sets_beside(&self, setting: &Setting, name: &str) -> bool {
+        self.sets.contains(&(setting.text, name.to_owned()))
     }
 
     /// The value that a tunable has with these settings: as they set it, else as the kernel has
@@ -196,10 +187,7 @@ impl<'a> Scope<'a> {
 
     /// A line of the text that a setting stands in.
     pub(crate) fn line_of(&self, setting: &Setting) -> &str {
-        let text = &self.text_of(setting).text;
-        let line = setting.line.checked_sub(1);
-        line.and_then(|line| text.lines().nth(line))
-            .unwrap_or_default()
+        self.text_of(setting).line(setting.line)
     }
 
     fn take(&mut self, text: Text) {
@@ -236,8 +224,16 @@ impl<'a> Scope<'a> {
         for at in standing.into_values() {
             self.settings[at].stands = true;
         }
-        for setting in &mut self.settings {
+        for (at, setting) in self.settings.iter_mut().enumerate() {
             setting.stands |= setting.by == Writer::Yaml && setting.is_taken();
+            self.sets.insert((setting.text, setting.name.clone()));
+            if known::is_strange(&setting.name) && !self.meant.contains_key(&setting.name) {
+                let meant = known::meant(&setting.name);
+                self.meant.insert(setting.name.clone(), meant);
+            }
+            if setting.stands {
+                self.standing.insert(setting.name.clone(), at);
+            }
         }
     }
 }

@@ -17,8 +17,9 @@ use super::page::SECTIONS;
 use super::read::{self, Form};
 use super::report::{Choice, Report};
 use super::rule::Rule;
-use super::scope::{Extent, Scope, Text};
+use super::scope::{Extent, Scope};
 use super::table::{self, RULES};
+use super::text::Text;
 use super::tree::{self, Known};
 
 fn checkout() -> PathBuf {
@@ -107,12 +108,7 @@ fn report(frame: &Frame) -> Report {
 }
 
 fn alone<'a>(path: &str, text: &str, form: Form, machine: &'a Machine) -> Scope<'a> {
-    let text = Text {
-        path: path.to_owned(),
-        text: text.to_owned(),
-        form,
-        is_read: true,
-    };
+    let text = Text::new(path, text, form);
     Scope::of(vec![text], Extent::Part, machine)
 }
 
@@ -194,10 +190,11 @@ fn mistakes_that_were_published_are_found() {
 
 #[test]
 fn what_distributions_install_has_these_findings_and_no_others() {
-    let all: [(&str, &[&str]); 7] = [
+    let all: [(&str, &[&str]); 8] = [
         ("arch", &[]),
         ("cachyos", &["two-writers"]),
         ("debian-12", &[]),
+        ("debian-13", &[]),
         ("fedora", &[]),
         ("saptune", &["key-of-patch"]),
         (
@@ -299,4 +296,23 @@ fn no_text_makes_a_rule_panic() {
         super::fix::fixed(&text, &fixes);
     }
     assert!(settings > 400, "{settings}");
+}
+
+#[test]
+fn a_long_text_takes_time_by_its_length() {
+    let lines = [
+        "vm.swappiness = 10 # 90 % used",
+        "# plimsoll: allow(dirty-pair) x",
+        "vm.dirty_bytes = 5",
+        "vm.swapiness = x",
+        "# plimsoll: allow(x)",
+        "vm.dirty_ratio = 10",
+        "w",
+    ];
+    let text = lines.join("\n").repeat(2000);
+    let machine = Machine::default();
+    let scope = alone("a.conf", &text, Form::Sysctl, &machine);
+    // Were a rule to look at all lines for each line, this would take minutes.
+    let report = Report::of(&[scope], &Choice::default());
+    assert!(report.findings.len() > 2000, "{}", report.findings.len());
 }

@@ -11,8 +11,9 @@ use mm::catalogue;
 
 use super::machine::Machine;
 use super::read::Form;
-use super::scope::{Elsewhere, Extent, Scope, Text};
+use super::scope::{Elsewhere, Extent, Scope};
 use super::setting::Writer;
+use super::text::Text;
 
 /// Places beside those of [`conf::places::WHERE`] that rules ask for.
 pub(crate) const PLACES: &[Place] = &[
@@ -127,12 +128,9 @@ fn sysctl(tree: &Tree, known: Known) -> Vec<Text> {
         let Found::File { text, .. } = tree.find(&path) else {
             return None;
         };
-        Some(Text {
-            path,
-            text: text.to_owned(),
-            form: Form::Sysctl,
-            is_read,
-        })
+        let mut text = Text::new(path.clone(), text, Form::Sysctl);
+        text.is_read = is_read;
+        Some(text)
     });
     texts.collect()
 }
@@ -187,12 +185,7 @@ fn read(tree: &Tree, path: &str, form: Form) -> Option<Text> {
     let Found::File { text, .. } = tree.find(path) else {
         return None;
     };
-    Some(Text {
-        path: path.to_owned(),
-        text: text.to_owned(),
-        form,
-        is_read: true,
-    })
+    Some(Text::new(path, text, form))
 }
 
 /// The active profile of TuneD and those that it includes, these first.

@@ -15,11 +15,12 @@ use super::super::inspect::evidence;
 use crate::lint::Scope;
 use crate::lint::machine::Machine;
 use crate::lint::read::{self, Form};
-use crate::lint::scope::{Extent, Text};
+use crate::lint::scope::Extent;
+use crate::lint::text::Text;
 use crate::lint::tree::{self, Known, PLACES};
 
 /// The longest file that is read.
-const LONGEST: u64 = 16 << 20;
+const LONGEST: u64 = 4 << 20;
 
 /// Files of a folder that are looked at.
 const MOST: usize = 200_000;
@@ -129,18 +130,19 @@ impl Targets {
         let text = text_in(&bytes);
         let form = text.as_deref().and_then(|text| form(path, text));
         let (Some(form), Some(text)) = (form, text) else {
+            if text_in(&bytes).is_some() && is_configuration_file(path) {
+                let name = path.display();
+                self.problems
+                    .push(format!("{name}: no setting that is known is in it"));
+                return Ok(());
+            }
             let capture = match is_stdin(path) {
                 true => piped(&bytes)?,
                 false => evidence::one(path)?,
             };
             return self.evidence(&capture, path, at);
         };
-        let text = Text {
-            path: path.display().to_string(),
-            text,
-            form,
-            is_read: true,
-        };
+        let text = Text::new(path.display().to_string(), text, form);
         self.push(What::Texts(vec![text]), machine);
         Ok(())
     }
@@ -227,12 +229,16 @@ impl Targets {
     /// A file among others: one that holds settings.
     fn text_among(&mut self, path: &Path) -> Option<Text> {
         let name = path.display().to_string();
-        let extension = path.extension().and_then(|extension| extension.to_str());
-        let may = ["conf", "rules", "yml", "yaml", "sysctl"];
-        if !extension.is_some_and(|extension| may.contains(&extension)) {
+        if !is_configuration_file(path) {
             return None;
         }
         let text = match bytes_of(path) {
+            Ok(bytes) if bytes.len() as u64 > LONGEST => {
+                let most = LONGEST >> 20;
+                self.problems
+                    .push(format!("{name}: longer than {most} MiB"));
+                return None;
+            }
             Ok(bytes) => text_in(&bytes)?,
             Err(error) => {
                 self.problems.push(format!("{name}: {error:#}"));
@@ -240,12 +246,7 @@ impl Targets {
             }
         };
         let form = form(path, &text)?;
-        Some(Text {
-            path: name,
-            text,
-            form,
-            is_read: true,
-        })
+        Some(Text::new(name, text, form))
     }
 
     fn evidence(&mut self, capture: &Capture, path: &Path, at: Option<&str>) -> anyhow::Result<()> {
@@ -287,6 +288,13 @@ fn form(path: &Path, text: &str) -> Option<Form> {
         .lines()
         .any(|line| line.starts_with("kernel.osrelease"));
     Some(form).filter(|_| !is_output)
+}
+
+/// Whether a name is one that files of configuration have.
+fn is_configuration_file(path: &Path) -> bool {
+    let extension = path.extension().and_then(|extension| extension.to_str());
+    let known = ["conf", "rules", "yml", "yaml", "sysctl"];
+    extension.is_some_and(|extension| known.contains(&extension))
 }
 
 fn is_stdin(path: &Path) -> bool {

@@ -74,7 +74,8 @@ pub(crate) fn form(path: &str, text: &str) -> Option<Form> {
         ("tmpfiles.d", _, "conf") => Some(Form::Tmpfiles),
         (_, _, "rules") => Some(Form::Udev),
         (_, "tuned.conf", _) => Some(Form::Tuned),
-        (_, _, "yml" | "yaml") => Some(Form::Yaml),
+        // Most YAML is of something else, and parsing is dear.
+        (_, _, "yml" | "yaml") if text.contains("vm.") || text.contains("vm/") => Some(Form::Yaml),
         (_, _, "conf" | "" | "txt" | "sysctl") => sniffed(text),
         _ => None,
     }
@@ -104,7 +105,8 @@ mod tests {
         assert_eq!(of("usr/lib/tmpfiles.d/a.conf"), Some(Form::Tmpfiles));
         assert_eq!(of("60-a.rules"), Some(Form::Udev));
         assert_eq!(of("x/tuned.conf"), Some(Form::Tuned));
-        assert_eq!(of("values.yaml"), Some(Form::Yaml));
+        assert_eq!(form("values.yaml", "vm.x: 1\n"), Some(Form::Yaml));
+        assert_eq!(of("values.yaml"), None);
         assert_eq!(of("nginx.conf"), None);
         let sniffed = |text| form("a.conf", text);
         assert_eq!(sniffed("# c\nvm.swappiness=1\n"), Some(Form::Sysctl));

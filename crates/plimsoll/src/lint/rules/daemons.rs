@@ -1,5 +1,7 @@
 //! Two that set the same.
 
+use std::collections::BTreeMap;
+
 use crate::lint::rule::{Answer, At, Missing};
 use crate::lint::scope::{Extent, Scope};
 use crate::lint::setting::{Setting, Writer};
@@ -9,12 +11,18 @@ pub(in crate::lint) fn two_writers(scope: &Scope<'_>) -> Vec<At> {
     if scope.extent == Extent::Part {
         return Vec::new();
     }
-    let standing = |setting: &&Setting| setting.stands && setting.by != Writer::Live;
-    let standing: Vec<&Setting> = scope.settings.iter().filter(standing).collect();
-    let found = standing.iter().filter_map(|setting| {
-        let later = standing.iter().find(|other| {
-            let same = other.name == setting.name && other.value != setting.value;
-            same && other.by > setting.by
+    let mut writers: BTreeMap<&str, Vec<&Setting>> = BTreeMap::new();
+    for setting in scope.settings.iter().filter(|setting| setting.stands) {
+        writers.entry(&setting.name).or_default().push(setting);
+    }
+    let pairs = writers.values().flat_map(|all| {
+        let of_texts = all.iter().filter(|setting| setting.by != Writer::Live);
+        of_texts.map(move |setting| (*setting, all))
+    });
+    let found = pairs.filter_map(|(setting, all)| {
+        let later = all.iter().find(|other| {
+            let differs = other.value != setting.value && other.by != Writer::Live;
+            differs && other.by > setting.by
         })?;
         Some(At {
             text: setting.text,
@@ -35,7 +43,10 @@ pub(in crate::lint) fn two_writers(scope: &Scope<'_>) -> Vec<At> {
 fn when(writer: Writer) -> &'static str {
     match writer {
         Writer::Udev => "udev does so at each event of the device, later than at boot",
-        Writer::Tuned => "TuneD does so after sysctl.d, if the profile is the active one",
+        Writer::Tuned => {
+            "TuneD does so after sysctl.d, and then reads that in /etc and /run again, unless \
+             reapply_sysctl is 0"
+        }
         _ => "neither is bound to come last",
     }
 }

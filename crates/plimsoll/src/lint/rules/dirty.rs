@@ -95,9 +95,8 @@ pub(in crate::lint) fn bytes_floor(setting: &Setting, scope: &Scope<'_>) -> Answ
         "the kernel refuses {name} = 0 and keeps what it has: to go back to a ratio, write \
          {partner}"
     );
-    let beside = |other: &Setting| other.text == setting.text && other.name == partner;
     let said = Said::from(what);
-    Ok(Some(match scope.settings.iter().any(beside) {
+    Ok(Some(match scope.sets_beside(setting, &partner) {
         true => said.fixed(Fix::Remove { line: setting.line }),
         false => said,
     }))
@@ -280,10 +279,9 @@ pub(in crate::lint) fn max_ratio_late(setting: &Setting, scope: &Scope<'_>) -> A
         return Ok(None);
     };
     let strict = format!("bdi.{device}.strict_limit");
-    let is_strict = |other: &Setting| other.name == strict && other.number() == Some(1);
+    let set = scope.standing(&strict).and_then(Setting::number) == Some(1);
     let live = scope.machine.snapshot().and_then(|it| it.bdi.get(device));
-    let strict =
-        scope.settings.iter().any(is_strict) || live.is_some_and(|it| it.is_strict == Some(true));
+    let strict = set || live.is_some_and(|it| it.is_strict == Some(true));
     when(!strict, || {
         format!(
             "max_ratio of {device} is heeded only once the dirty pages of the whole machine pass \

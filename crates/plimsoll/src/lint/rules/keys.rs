@@ -43,23 +43,12 @@ fn renamed(said: Said, setting: &Setting, scope: &Scope<'_>, name: &str) -> Said
     })
 }
 
-/// Whether a key is one of `vm.` that no kernel has or had.
-fn is_strange(setting: &Setting) -> bool {
-    let name = setting.name.as_str();
-    let plain = name.starts_with("vm.") && !name.contains(['*', '?', '[', '{', '$', '%']);
-    plain && !known::is_known(name)
-}
-
 /// A key that is nearly one that there is.
 pub(in crate::lint) fn misspelt(setting: &Setting, scope: &Scope<'_>) -> Answer {
-    if !is_strange(setting) {
-        return Ok(None);
-    }
-    let found = known::meant(&setting.name).map(|(name, edits)| {
+    let found = scope.meant(&setting.name).flatten().map(|(name, edits)| {
         let said = Said::from(format!("no kernel has {}; {name} is meant?", setting.name));
-        let sets = |other: &Setting| other.text == setting.text && other.name == name;
         match edits {
-            1 if !scope.settings.iter().any(sets) => renamed(said, setting, scope, name),
+            1 if !scope.sets_beside(setting, name) => renamed(said, setting, scope, name),
             _ => said,
         }
     });
@@ -68,11 +57,7 @@ pub(in crate::lint) fn misspelt(setting: &Setting, scope: &Scope<'_>) -> Answer 
 
 /// A key that is like none that there is.
 pub(in crate::lint) fn unknown(setting: &Setting, scope: &Scope<'_>) -> Answer {
-    let there = scope
-        .machine
-        .snapshot()
-        .is_some_and(|it| it.tunable(&setting.name).is_some());
-    let strange = is_strange(setting) && !there && known::meant(&setting.name).is_none();
+    let strange = scope.meant(&setting.name) == Some(None);
     Ok(strange.then(|| format!("{} is in no kernel that is known here", setting.name).into()))
 }
 

@@ -1,12 +1,15 @@
 //! Files that are not read, lines that are passed over, and which of two lines wins.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use conf::sysctl_d::Loader;
 use mm::catalogue;
 
 use crate::lint::read::Form;
 use crate::lint::rule::{Answer, At, Missing};
-use crate::lint::scope::{Extent, Scope, Text};
+use crate::lint::scope::{Extent, Scope};
 use crate::lint::setting::{Setting, Writer};
+use crate::lint::text::Text;
 
 fn at(setting: &Setting, what: String) -> At {
     At {
@@ -34,7 +37,7 @@ pub(in crate::lint) fn line_ignored(scope: &Scope<'_>) -> Vec<At> {
 pub(in crate::lint) fn set_twice(scope: &Scope<'_>) -> Vec<At> {
     let by_file = |setting: &&Setting| matches!(setting.by, Writer::Sysctl | Writer::Tuned);
     let settings: Vec<&Setting> = scope.settings.iter().filter(by_file).collect();
-    let mut last = std::collections::BTreeMap::new();
+    let mut last = BTreeMap::new();
     for setting in &settings {
         last.insert((setting.text, setting.name.as_str()), *setting);
     }
@@ -149,9 +152,10 @@ pub(in crate::lint) fn live_differs(scope: &Scope<'_>) -> Vec<At> {
 
 /// A file of settings that no loader looks at.
 pub(in crate::lint) fn name_not_conf(scope: &Scope<'_>) -> Vec<At> {
+    let holding: BTreeSet<usize> = scope.settings.iter().map(|it| it.text).collect();
     let texts = scope.texts.iter().enumerate();
     let unread = texts.filter(|(index, text)| {
-        let holds = scope.settings.iter().any(|setting| setting.text == *index);
+        let holds = holding.contains(index);
         let named = text.form == Form::Sysctl && !text.path.ends_with(".conf");
         !text.is_read && named && holds
     });

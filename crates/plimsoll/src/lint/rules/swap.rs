@@ -72,15 +72,15 @@ pub(in crate::lint) fn percent(setting: &Setting, scope: &Scope<'_>) -> Answer {
 
 /// The comments on a setting's line and right above it.
 fn comment_of(setting: &Setting, scope: &Scope<'_>) -> String {
-    let lines: Vec<&str> = scope.text_of(setting).text.lines().map(str::trim).collect();
-    let at = setting.line.saturating_sub(1);
-    let above = lines.iter().take(at).rev();
+    let text = scope.text_of(setting);
+    let above = (1..setting.line)
+        .rev()
+        .map(|number| text.line(number).trim());
     let mut comment: Vec<&str> = above
         .take_while(|line| line.starts_with(['#', ';']))
-        .copied()
         .collect();
     comment.reverse();
-    let behind = lines.get(at).and_then(|line| line.split_once('#'));
+    let behind = text.line(setting.line).split_once('#');
     comment.extend(behind.map(|(_, comment)| comment));
     comment.join(" ")
 }

@@ -26,6 +26,10 @@ pub(in crate::lint) fn refused(setting: &Setting, scope: &Scope<'_>) -> Answer {
             "the kernel refuses an empty value: {} takes {takes}",
             setting.name
         ),
+        _ if value.contains('"') => format!(
+            "the kernel refuses {value} with its quotes: {} takes {takes}",
+            setting.name
+        ),
         _ => format!(
             "the kernel refuses \"{value}\": {} takes {takes}",
             setting.name
