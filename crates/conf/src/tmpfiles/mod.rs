@@ -9,6 +9,9 @@
 //! a pattern, are both written, and the later one stands. `w!` counts at boot only, which is what
 //! this models. What is written is the rest of the line as it is: quotes stay, `# note` too; only
 //! `\` escapes and `%` specifiers are resolved. A file that is missing is passed over in silence.
+//!
+//! Escapes in the fields before it, such as the path, are resolved since systemd 256; before, only
+//! the backslash went. This models the newer.
 
 mod escape;
 mod item;

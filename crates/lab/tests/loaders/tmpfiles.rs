@@ -179,7 +179,13 @@ fn line(prng: &mut Prng) -> String {
         ],
         prng,
     );
-    format!("{action} {path}{fields}{}", argument(prng))
+    let argument = argument(prng);
+    // Where fields are missing it is one, and before 256 a field's escapes were not resolved.
+    let is_field = fields.split_whitespace().count() < 4;
+    match is_field && argument.contains('\\') {
+        true => format!("{action} {path}{fields}1"),
+        false => format!("{action} {path}{fields}{argument}"),
+    }
 }
 
 fn path(prng: &mut Prng) -> String {
