@@ -194,12 +194,10 @@ proptest! {
 
     #[test]
     fn a_line_for_tmpfiles_says_what_it_is_given(
-        path in "[a-z%. ]{1,8}(/[a-z%. ]{1,8}){0,3}",
-        value in "[ -~]{0,12}",
+        path in "sys(/[a-z%][a-z%. ]{0,7}){1,3}",
+        value in "[!-,.-~]([ -~]{0,10}[!-~])?",
     ) {
-        let value = value.trim();
-        let resolves = path.split('/').any(|part| matches!(part, "." | "" | ".."));
-        prop_assume!(!resolves && !path.starts_with("dev") && !matches!(value, "" | "-"));
+        let value = value.as_str();
         let text = Kind::Tmpfiles.line(&path, value);
         let tree: Tree = [("etc/tmpfiles.d/a.conf", Entry::File(text))].into_iter().collect();
         let load = tmpfiles::load(&tree, &Live::default());
@@ -208,9 +206,7 @@ proptest! {
     }
 
     #[test]
-    fn a_key_of_a_path_leads_back_to_it(path in "[a-z_0-9.]{1,6}(/[a-z_0-9.]{1,6}){1,4}") {
-        let dots = path.split('/').any(|part| part.bytes().all(|byte| byte == b'.'));
-        prop_assume!(!dots);
+    fn a_key_of_a_path_leads_back_to_it(path in "[a-z0-9][a-z.]{0,5}(/[a-z0-9][a-z.]{0,5}){1,4}") {
         let path = format!("proc/sys/{path}");
         let key = sysctl_d::key_of(&path);
         for loader in [Loader::Systemd, Loader::Procps] {
