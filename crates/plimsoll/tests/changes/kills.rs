@@ -24,6 +24,12 @@ const SETTINGS: &[&str] = &[
     "vm.swappiness=10",
     "vm.watermark_scale_factor=200",
     "vm.vfs_cache_pressure=50",
+    "vm.page-cluster=0",
+    "vm.stat_interval=10",
+    "vm.watermark_boost_factor=0",
+    "vm.compaction_proactiveness=0",
+    "vm.dirty_expire_centisecs=500",
+    "vm.dirty_writeback_centisecs=100",
     "ksm.pages_to_scan=400",
 ];
 
