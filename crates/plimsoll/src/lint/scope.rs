@@ -66,6 +66,16 @@ pub(crate) struct Elsewhere {
 impl<'a> Scope<'a> {
     /// Reads texts, given in the order in which they are read at boot.
     pub(crate) fn of(texts: Vec<Text>, extent: Extent, machine: &'a Machine) -> Self {
+        Self::with(texts, Vec::new(), extent, machine)
+    }
+
+    /// Reads texts, and takes settings of others as they were told.
+    pub(crate) fn with(
+        texts: Vec<Text>,
+        told: Vec<(Text, Vec<Setting>)>,
+        extent: Extent,
+        machine: &'a Machine,
+    ) -> Self {
         let mut scope = Self {
             texts: Vec::new(),
             settings: Vec::new(),
@@ -82,6 +92,16 @@ impl<'a> Scope<'a> {
         };
         for text in texts {
             scope.take(text);
+        }
+        for (text, settings) in told {
+            let index = scope.texts.len();
+            scope.texts.push(text);
+            let settings = settings.into_iter();
+            let placed = settings.map(|setting| Setting {
+                text: index,
+                ..setting
+            });
+            scope.settings.extend(placed);
         }
         scope.settle();
         scope

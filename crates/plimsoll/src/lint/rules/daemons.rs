@@ -43,6 +43,8 @@ pub(in crate::lint) fn two_writers(scope: &Scope<'_>) -> Vec<At> {
 fn when(writer: Writer) -> &'static str {
     match writer {
         Writer::Udev => "udev does so at each event of the device, later than at boot",
+        Writer::Script => "a script does so when it runs, later than at boot",
+        Writer::Saptune => "saptune does so after sysctl.d",
         Writer::Tuned => {
             "TuneD does so after sysctl.d, and then reads that in /etc and /run again, unless \
              reapply_sysctl is 0"
