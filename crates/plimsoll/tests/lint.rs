@@ -263,6 +263,8 @@ fn this_machine_is_looked_at_by_default_and_nothing_is_changed() {
 
 #[test]
 fn of_a_machine_scripts_and_the_active_profile_count_too() {
+    let script = "#!/bin/sh\necho 3 > /proc/sys/vm/drop_caches\n\
+                  echo $X > /proc/sys/vm/min_free_kbytes\nsysctl -w vm.dirty_bytes=$((A * 2))\n";
     let profile = "[variables]\nx = 0\n[sysctl]\nvm.vfs_cache_pressure = ${x}\n";
     let files = [
         ("etc/sysctl.d/a.conf", "vm.swappiness = 60\n"),

@@ -44,8 +44,9 @@ pub(crate) struct Scope<'a> {
     pub(crate) loader: Option<Loader>,
     /// Settings with which another loader of sysctl.d ends otherwise.
     pub(crate) elsewhere: Vec<Elsewhere>,
-    /// The last setting of each name that stands in a text.
-    standing: BTreeMap<String, usize>,
+    /// The setting of each name that stands in a text, of two writers that of the later, and who
+    /// writes it.
+    standing: BTreeMap<String, (Writer, usize)>,
     /// Which text sets which name.
     sets: BTreeSet<(usize, String)>,
     /// What may have been meant by each key that no kernel has.
@@ -142,7 +143,8 @@ impl<'a> Scope<'a> {
 
     /// The setting of a tunable that stands in the texts.
     pub(crate) fn standing(&self, name: &str) -> Option<&Setting> {
-        self.settings.get(*self.standing.get(name)?)
+        let (_, at) = self.standing.get(name)?;
+        self.settings.get(*at)
     }
 
     /// The same, or the value that the kernel has now where no text sets one.
@@ -251,8 +253,10 @@ impl<'a> Scope<'a> {
                 let meant = known::meant(&setting.name);
                 self.meant.insert(setting.name.clone(), meant);
             }
+            let place = (setting.by, at);
             if setting.stands {
-                self.standing.insert(setting.name.clone(), at);
+                let last = self.standing.entry(setting.name.clone()).or_insert(place);
+                *last = place.max(*last);
             }
         }
     }

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use conf::load::Fate;
+use conf::load::{Fate, Write};
 use conf::places::{Place, Take};
 use conf::stage::Stage;
 use conf::sysctl_d::{Loader, files, which};
@@ -190,7 +190,8 @@ fn of_path(tree: &Tree, path: &str, form: Form) -> Option<Text> {
 fn told(tree: &Tree, stage: Stage, writer: Writer) -> Vec<(Text, Vec<Setting>)> {
     let load = stage.load(tree, Loader::Systemd, &Live::default());
     let mut by_path: BTreeMap<String, Vec<Setting>> = BTreeMap::new();
-    for write in load.writes {
+    let known = |write: &Write| writer != Writer::Script || !is_filled_in(&write.value);
+    for write in load.writes.into_iter().filter(known) {
         let setting = Setting {
             name: read::name::of_path(&write.path),
             key: write.path,
@@ -207,4 +208,9 @@ fn told(tree: &Tree, stage: Stage, writer: Writer) -> Vec<(Text, Vec<Setting>)> 
         Some((text, settings))
     });
     texts.collect()
+}
+
+/// Whether a shell or systemd puts in what a script writes when it runs.
+fn is_filled_in(value: &str) -> bool {
+    value.is_empty() || value.contains(['$', '`', '%', '*', '?', '('])
 }
