@@ -43,6 +43,9 @@ _plimsoll() {
             plimsoll,ksm)
                 cmd="plimsoll__subcmd__ksm"
                 ;;
+            plimsoll,lint)
+                cmd="plimsoll__subcmd__lint"
+                ;;
             plimsoll,predict)
                 cmd="plimsoll__subcmd__predict"
                 ;;
@@ -94,6 +97,9 @@ _plimsoll() {
             plimsoll__subcmd__help,ksm)
                 cmd="plimsoll__subcmd__help__subcmd__ksm"
                 ;;
+            plimsoll__subcmd__help,lint)
+                cmd="plimsoll__subcmd__help__subcmd__lint"
+                ;;
             plimsoll__subcmd__help,predict)
                 cmd="plimsoll__subcmd__help__subcmd__predict"
                 ;;
@@ -140,7 +146,7 @@ _plimsoll() {
 
     case "${cmd}" in
         plimsoll)
-            opts="-h -V --help --version inspect explain apply confirm undo status history watch ksm studies predict prove report calibrate fidelity replay help"
+            opts="-h -V --help --version inspect explain lint apply confirm undo status history watch ksm studies predict prove report calibrate fidelity replay help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -280,7 +286,7 @@ _plimsoll() {
             return 0
             ;;
         plimsoll__subcmd__help)
-            opts="inspect explain apply confirm undo status history watch ksm studies predict prove report calibrate fidelity replay help"
+            opts="inspect explain lint apply confirm undo status history watch ksm studies predict prove report calibrate fidelity replay help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -422,6 +428,20 @@ _plimsoll() {
         plimsoll__subcmd__help__subcmd__ksm__subcmd__estimate)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        plimsoll__subcmd__help__subcmd__lint)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
@@ -692,6 +712,48 @@ _plimsoll() {
                 return 0
             fi
             case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        plimsoll__subcmd__lint)
+            opts="-h --of --at --select --ignore --fail-on --format --json --fix --undo --diff --explain --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --of)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --at)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --select)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --ignore)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --fail-on)
+                    COMPREPLY=($(compgen -W "note warning error" -- "${cur}"))
+                    return 0
+                    ;;
+                --format)
+                    COMPREPLY=($(compgen -W "human json sarif github" -- "${cur}"))
+                    return 0
+                    ;;
+                --explain)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 *)
                     COMPREPLY=()
                     ;;

@@ -65,26 +65,41 @@ pub enum Effect {
 /// of the catalogue; its values do not count, for they are those of another boot.
 #[must_use]
 pub fn boot(tree: &Tree, loader: Loader, live: &Live) -> Boot {
-    let boot = boots(tree, &[loader], live).pop();
-    boot.unwrap_or_default()
+    Stages::of(tree, live).boot(tree, loader)
 }
 
-/// The boots with several loaders, in their order; what does not depend on the loader is looked at
-/// once.
-#[must_use]
-pub fn boots(tree: &Tree, loaders: &[Loader], live: &Live) -> Vec<Boot> {
-    let live = known(live);
-    let others = STAGES.into_iter().filter(|stage| *stage != Stage::Sysctl);
-    let others = others.map(|stage| (stage, stage.load(tree, Loader::Systemd, &live)));
-    let others: Vec<(Stage, Load)> = others.collect();
-    let boot = |loader: &Loader| {
-        let sysctl = (Stage::Sysctl, Stage::Sysctl.load(tree, *loader, &live));
-        let mut loads = others.clone();
-        loads.push(sysctl);
+/// What each stage of a boot does, but for the one that depends on the loader.
+#[derive(Clone, Debug)]
+pub(crate) struct Stages {
+    live: Live,
+    loads: Vec<(Stage, Load)>,
+}
+
+impl Stages {
+    pub(crate) fn of(tree: &Tree, live: &Live) -> Self {
+        let live = known(live);
+        let stages = STAGES.into_iter().filter(|stage| *stage != Stage::Sysctl);
+        let loads = stages.map(|stage| (stage, stage.load(tree, Loader::Systemd, &live)));
+        let loads = loads.collect();
+        Self { live, loads }
+    }
+
+    /// The boot with a loader.
+    pub(crate) fn boot(&self, tree: &Tree, loader: Loader) -> Boot {
+        self.with(Stage::Sysctl, tree, loader)
+    }
+
+    /// The boot in which one stage finds another tree.
+    pub(crate) fn with(&self, stage: Stage, tree: &Tree, loader: Loader) -> Boot {
+        let mut loads = self.loads.clone();
+        loads.retain(|(other, _)| *other != stage);
+        loads.push((stage, stage.load(tree, loader, &self.live)));
+        if stage != Stage::Sysctl {
+            loads.push((Stage::Sysctl, Stage::Sysctl.load(tree, loader, &self.live)));
+        }
         loads.sort_by_key(|(stage, _)| *stage);
         Boot::of(loads)
-    };
-    loaders.iter().map(boot).collect()
+    }
 }
 
 /// The tunables to which patterns expand: those of a machine and of the catalogue.

@@ -8,8 +8,10 @@
 //! those of `disk-module/`. Such a run is the same to the nanosecond however busy the host is. In
 //! *wall* time the guest's clock is the host's and the disks are throttled virtio disks.
 
+mod apt;
 mod cache;
 mod console;
+pub mod debian;
 mod elf;
 mod image;
 mod initramfs;

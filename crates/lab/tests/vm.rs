@@ -1,23 +1,22 @@
 //! The VM bench on stock kernels. Each test boots real VMs, so it takes from seconds to a minute.
-//!
-//! `PLIMSOLL_VM` says what to do where a VM cannot be had: `required` fails, `auto` (the default)
-//! prints `skipped: WHY`, `off` does not try.
 
 #[path = "vm/looking.rs"]
 mod looking;
+#[path = "vm/machine.rs"]
+mod machine;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
+use machine::show;
 use mm::capture::Capture;
 use mm::outcome::{Outcome, Status};
 use mm::snapshot::Snapshot;
 use mm::units::Pages;
-use plimsoll_lab::bench::{Bench as _, BenchError, Progress, Run};
+use plimsoll_lab::bench::{Bench as _, BenchError, Run};
 use plimsoll_lab::study::Study;
 use plimsoll_lab::vm::{Clock, KernelChoice, Stock, VmBench, VmOptions};
 use rustix::process::{Pid, Signal, kill_process};
@@ -62,20 +61,10 @@ steps = [
 
 /// What a test needs, or `None` once it has said why it cannot run.
 fn bench(options: VmOptions) -> Option<VmBench> {
-    let mode = std::env::var("PLIMSOLL_VM").unwrap_or_else(|_| "auto".into());
-    if mode == "off" {
-        println!("skipped: PLIMSOLL_VM=off");
-        return None;
-    }
-    let binary = Some(plimsoll().to_owned());
-    match VmBench::new(&VmOptions { binary, ..options }, &mut show) {
-        Ok(bench) => Some(bench),
-        Err(error) if mode == "required" => panic!("PLIMSOLL_VM=required: {error}"),
-        Err(error) => {
-            println!("skipped: {error}");
-            None
-        }
-    }
+    machine::unless_skipped(|| {
+        let binary = Some(machine::plimsoll().to_owned());
+        VmBench::new(&VmOptions { binary, ..options }, &mut show)
+    })
 }
 
 fn stock(stock: Stock) -> VmOptions {
@@ -84,38 +73,6 @@ fn stock(stock: Stock) -> VmOptions {
         deadline: Duration::from_secs(600),
         ..VmOptions::default()
     }
-}
-
-fn show(progress: Progress) {
-    match progress {
-        Progress::Stage(text) => println!("{text}"),
-        Progress::Console(line) => println!("console: {line}"),
-    }
-}
-
-/// The command itself, which is what a VM runs as `/init`; optimised, as a user has it.
-/// `PLIMSOLL_BINARY` names one that is built already.
-fn plimsoll() -> &'static Path {
-    static BINARY: OnceLock<PathBuf> = OnceLock::new();
-    BINARY.get_or_init(|| {
-        if let Some(path) = std::env::var_os("PLIMSOLL_BINARY") {
-            return path.into();
-        }
-        let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-        let mut cargo = Command::new(std::env::var("CARGO").unwrap_or_else(|_| "cargo".into()));
-        let built = cargo
-            .args(["build", "--quiet", "--release", "--package", "plimsoll"])
-            .current_dir(workspace)
-            .status();
-        assert!(
-            built.is_ok_and(|status| status.success()),
-            "plimsoll does not build"
-        );
-        // This test is in target/TRIPLE/PROFILE/deps.
-        let test = std::env::current_exe().expect("a running program has a path");
-        let triple = test.ancestors().nth(3).expect("four levels under target");
-        triple.join("release/plimsoll")
-    })
 }
 
 fn run(bench: &VmBench, study: &str) -> Result<Capture, BenchError> {
@@ -256,7 +213,7 @@ fn an_interrupt_leaves_nothing_behind() {
     let place = tempfile::tempdir().unwrap();
     let study = SMALL.replace("{ snapshot = \"end\" }", "{ sleep = \"99 h\" }");
     std::fs::write(place.path().join("small.toml"), study).unwrap();
-    let mut command = Command::new(plimsoll())
+    let mut command = Command::new(machine::plimsoll())
         .args(["prove", "small.toml", "--kernel", "6.1"])
         .current_dir(place.path())
         .stdout(Stdio::null())

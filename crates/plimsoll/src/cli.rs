@@ -26,6 +26,7 @@ enum Verb {
     // In the order of use: the machine, changes to it, a study, then the model itself.
     Inspect(cmd::inspect::Args),
     Explain(cmd::explain::Args),
+    Lint(cmd::lint::Args),
     Apply(cmd::apply::Args),
     Confirm(cmd::confirm::Args),
     Undo(cmd::undo::Args),
@@ -72,6 +73,7 @@ pub(crate) fn run(cli: Cli) -> anyhow::Result<ExitCode> {
     match cli.verb {
         Verb::Inspect(args) => cmd::inspect::run(args),
         Verb::Explain(args) => cmd::explain::run(args),
+        Verb::Lint(args) => cmd::lint::run(args),
         Verb::Apply(args) => cmd::apply::run(args),
         Verb::Confirm(args) => cmd::confirm::run(args),
         Verb::Undo(args) => cmd::undo::run(args),

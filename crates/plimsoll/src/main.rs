@@ -10,6 +10,7 @@ mod columns;
 mod docs;
 mod exit;
 mod glance;
+mod lint;
 mod progress;
 mod results;
 mod table;

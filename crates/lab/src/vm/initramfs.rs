@@ -8,6 +8,8 @@ const DIRECTORY: u32 = 0o040_755;
 const PROGRAM: u32 = 0o100_755;
 const FILE: u32 = 0o100_644;
 const CHARACTER_DEVICE: u32 = 0o020_600;
+const LINK: u32 = 0o120_777;
+const PERMISSIONS: u32 = 0o7777;
 
 /// An archive that grows by one file at a time.
 #[derive(Debug, Default)]
@@ -39,12 +41,7 @@ impl Archive {
             "plimsoll",
             "plimsoll/modules",
         ] {
-            self.add(&Entry {
-                name,
-                mode: DIRECTORY,
-                device: (0, 0),
-                content: &[],
-            });
+            self.directory(name, DIRECTORY);
         }
         for (name, device) in [("dev/console", (5, 1)), ("dev/null", (1, 3))] {
             self.add(&Entry {
@@ -71,6 +68,36 @@ impl Archive {
         self.add(&Entry {
             name,
             mode: FILE,
+            device: (0, 0),
+            content,
+        });
+    }
+
+    /// Adds a directory with the permissions of `mode`; the one above it must have been added.
+    pub(super) fn directory(&mut self, name: &str, mode: u32) {
+        self.add(&Entry {
+            name,
+            mode: DIRECTORY & !PERMISSIONS | mode & PERMISSIONS,
+            device: (0, 0),
+            content: &[],
+        });
+    }
+
+    /// Adds a symbolic link; its directory must have been added.
+    pub(super) fn link(&mut self, name: &str, target: &[u8]) {
+        self.add(&Entry {
+            name,
+            mode: LINK,
+            device: (0, 0),
+            content: target,
+        });
+    }
+
+    /// Adds a file with the permissions of `mode`; its directory must have been added.
+    pub(super) fn file_with(&mut self, name: &str, mode: u32, content: &[u8]) {
+        self.add(&Entry {
+            name,
+            mode: FILE & !PERMISSIONS | mode & PERMISSIONS,
             device: (0, 0),
             content,
         });

@@ -65,6 +65,22 @@ pub(super) fn of_the_kernel(kernel: &Kernel, timing: Timing) -> Result<Vec<Modul
     Ok(modules)
 }
 
+/// A module of the kernel's by its name, behind those it depends on.
+///
+/// # Errors
+/// That the kernel has no such module.
+pub(super) fn named(kernel: &Kernel, name: &str) -> Result<Vec<Module>, BenchError> {
+    let missing = || BenchError::Failed(format!("Linux {}: no module {name}", kernel.release));
+    let directory = kernel.modules.as_ref().ok_or_else(missing)?;
+    let mut modules = Vec::new();
+    let files = files(&directory.join("kernel"))?;
+    add(&mut modules, &files, &normal(name), Purpose::Machine)?;
+    match modules.is_empty() {
+        true => Err(missing()),
+        false => Ok(modules),
+    }
+}
+
 /// The modules for one machine.
 pub(super) fn wanted_by<'a>(
     modules: &'a [Module],

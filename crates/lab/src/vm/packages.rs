@@ -1,17 +1,15 @@
-//! Stock kernels from Debian 12: fetched by apt with a configuration of our own, unpacked into the
-//! cache and never installed. No root is needed and the system stays as it is. Programs of a
-//! release come the same way.
+//! Stock kernels from Debian 12: fetched by apt, unpacked into the cache and never installed.
+//! Programs of a release come the same way.
 
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use super::apt::Apt;
 use super::kernel::Stock;
-use super::{failed, tools};
+use super::{Release, failed, tools};
 use crate::bench::{BenchError, Progress};
-
-const KEYRING: &str = "/usr/share/keyrings/debian-archive-keyring.gpg";
 
 impl Stock {
     /// Its directory in the cache.
@@ -80,24 +78,22 @@ fn unfetched(stock: Stock, error: BenchError) -> BenchError {
 /// # Errors
 /// That apt is missing, knows no Debian mirror, or cannot reach it.
 pub(super) fn unpacked(
-    suite: &str,
+    release: Release,
     packages: &[&str],
     place: &Path,
 ) -> Result<PathBuf, BenchError> {
-    let apt = Apt::new(place, suite)?;
-    apt.update()?;
-    apt.download(&packages.iter().map(|it| (*it).to_owned()).collect())?;
+    let apt = Apt::new(release, place)?;
+    apt.download(packages)?;
     let root = place.join("root");
     unpack(&apt.downloads, &root)?;
     Ok(root)
 }
 
 fn fetch(stock: Stock, place: &Path) -> Result<PathBuf, BenchError> {
-    let apt = Apt::new(place, "bookworm")?;
-    apt.update()?;
+    let apt = Apt::new(Release::Debian12, place)?;
     let mut packages = BTreeSet::new();
     for package in stock.packages() {
-        apt.add_with_dependencies(package, &mut packages)?;
+        add_with_dependencies(&apt, package, &mut packages)?;
     }
     apt.download(&packages)?;
     let root = place.join("root");
@@ -106,71 +102,18 @@ fn fetch(stock: Stock, place: &Path) -> Result<PathBuf, BenchError> {
     Ok(root)
 }
 
-/// apt with its own sources, lists and cache.
-struct Apt {
-    configuration: PathBuf,
-    downloads: PathBuf,
-}
-
-impl Apt {
-    fn new(place: &Path, suite: &str) -> Result<Self, BenchError> {
-        let apt = Self {
-            configuration: place.join("apt.conf"),
-            downloads: place.join("downloads"),
-        };
-        for directory in [
-            "lists/partial",
-            "cache/archives/partial",
-            "sources",
-            "downloads",
-        ] {
-            let path = place.join(directory);
-            fs::create_dir_all(&path).map_err(|error| failed(&path, &error))?;
+/// Adds what the package depends on in turn, as far as it is a part of the kernel.
+fn add_with_dependencies(
+    apt: &Apt,
+    package: &str,
+    packages: &mut BTreeSet<String>,
+) -> Result<(), BenchError> {
+    for dependency in dependencies(&apt.show(package)?) {
+        if packages.insert(dependency.clone()) {
+            add_with_dependencies(apt, &dependency, packages)?;
         }
-        let sources = place.join("sources/debian.sources");
-        fs::write(&sources, sources_of(&mirror()?, suite))
-            .map_err(|error| failed(&sources, &error))?;
-        fs::write(&apt.configuration, configuration(place))
-            .map_err(|error| failed(&apt.configuration, &error))?;
-        Ok(apt)
     }
-
-    fn command(&self, program: &str) -> Result<Command, BenchError> {
-        let mut command = Command::new(tools::find(program, "apt")?);
-        command
-            .env("APT_CONFIG", &self.configuration)
-            .current_dir(&self.downloads);
-        Ok(command)
-    }
-
-    fn update(&self) -> Result<(), BenchError> {
-        tools::run(self.command("apt-get")?.args(["-q", "update"])).map(drop)
-    }
-
-    /// Adds what the package depends on in turn, as far as it is a part of the kernel.
-    fn add_with_dependencies(
-        &self,
-        package: &str,
-        packages: &mut BTreeSet<String>,
-    ) -> Result<(), BenchError> {
-        let mut show = self.command("apt-cache")?;
-        let text = tools::run(show.args(["show", "--no-all-versions", package]))?;
-        for dependency in dependencies(&String::from_utf8_lossy(&text)) {
-            if packages.insert(dependency.clone()) {
-                self.add_with_dependencies(&dependency, packages)?;
-            }
-        }
-        Ok(())
-    }
-
-    fn download(&self, packages: &BTreeSet<String>) -> Result<(), BenchError> {
-        tools::run(
-            self.command("apt-get")?
-                .args(["-q", "download"])
-                .args(packages),
-        )
-        .map(drop)
-    }
+    Ok(())
 }
 
 /// The parts of the kernel that a package depends on. Of alternatives the first is taken: the
@@ -187,57 +130,6 @@ fn dependencies(show: &str) -> Vec<String> {
         .filter_map(first_word)
         .filter(is_part)
         .collect()
-}
-
-/// The mirror from which this system takes Debian's packages.
-fn mirror() -> Result<String, BenchError> {
-    let mut targets = Command::new(tools::find("apt-get", "apt")?);
-    let targets = tools::run(targets.args(["indextargets", "--format", "$(SITE) $(COMPONENT)"]))?;
-    let targets = String::from_utf8_lossy(&targets);
-    debian_site(&targets).map(str::to_owned).ok_or_else(|| {
-        let text =
-            "apt knows no Debian mirror for a stock kernel: name an image with --kernel PATH";
-        BenchError::Unavailable(text.into())
-    })
-}
-
-fn debian_site(targets: &str) -> Option<&str> {
-    targets.lines().find_map(|line| {
-        let (site, component) = line.split_once(' ')?;
-        let site = site.trim_end_matches('/');
-        (component == "main" && site.ends_with("/debian")).then_some(site)
-    })
-}
-
-fn sources_of(site: &str, release: &str) -> String {
-    let key = if Path::new(KEYRING).exists() {
-        format!("Signed-By: {KEYRING}\n")
-    } else {
-        String::new()
-    };
-    let source = |site: &str, suite: &str| {
-        format!(
-            "Types: deb\nURIs: {site}\nSuites: {suite}\nComponents: main\nArchitectures: \
-             amd64\n{key}\n"
-        )
-    };
-    let security = format!("{release}-security");
-    source(site, release) + &source(&format!("{site}-security"), &security)
-}
-
-fn configuration(place: &Path) -> String {
-    let place = place.display();
-    format!(
-        "Dir::Etc::sourcelist \"/dev/null\";\n\
-         Dir::Etc::sourceparts \"{place}/sources\";\n\
-         Dir::State::lists \"{place}/lists\";\n\
-         Dir::Cache \"{place}/cache\";\n\
-         APT::Architecture \"amd64\";\n\
-         APT::Sandbox::User \"root\";\n\
-         APT::Update::Error-Mode \"any\";\n\
-         Acquire::Languages \"none\";\n\
-         Acquire::Retries \"3\";\n"
-    )
 }
 
 fn unpack(downloads: &Path, root: &Path) -> Result<(), BenchError> {
@@ -272,22 +164,6 @@ fn point_headers_at(root: &Path, stock: Stock, place: &Path) -> Result<(), Bench
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_mirror_is_debians_own_archive_and_no_one_elses() {
-        let targets = "https://packages.example.org/apt main\n\
-                       https://download.example.org/linux/debian stable\n\
-                       http://mirror.example.org/debian-security main\n\
-                       http://mirror.example.org/debian/ main\n";
-        assert_eq!(
-            debian_site(targets),
-            Some("http://mirror.example.org/debian")
-        );
-        assert_eq!(
-            debian_site("http://archive.example.org/ubuntu main\n"),
-            None
-        );
-    }
 
     #[test]
     fn only_parts_of_the_kernel_are_fetched() {

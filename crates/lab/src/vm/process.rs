@@ -69,6 +69,11 @@ impl End {
         self.console.panicked()
     }
 
+    /// Whether the guest took the power away, and its kernel did not give up.
+    pub(super) fn is_orderly(&self) -> bool {
+        self.status.is_some_and(|status| status.success()) && !self.panicked()
+    }
+
     /// Why there is no outcome, in one line.
     pub(super) fn without_outcome(&self) -> String {
         let console = self.console.telling_line();

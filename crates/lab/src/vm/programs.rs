@@ -54,7 +54,8 @@ const PACKAGES: &[&str] = &[
 ];
 
 impl Release {
-    fn suite(self) -> &'static str {
+    /// Its name in the archive.
+    pub(super) fn suite(self) -> &'static str {
         match self {
             Self::Debian12 => "bookworm",
             Self::Debian13 => "trixie",
@@ -85,7 +86,7 @@ impl Programs {
         progress(Progress::Stage(stage));
         fs::create_dir_all(&programs).map_err(|error| failed(&programs, &error))?;
         let place = tempfile::tempdir_in(&programs).map_err(|error| failed(&programs, &error))?;
-        let unpacked = packages::unpacked(release.suite(), &release.packages(), place.path())?;
+        let unpacked = packages::unpacked(release, &release.packages(), place.path())?;
         keep(&unpacked, &root)?;
         Ok(Self { root })
     }

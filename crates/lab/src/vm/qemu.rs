@@ -105,7 +105,7 @@ pub(super) fn bare() -> Vec<String> {
 /// One instruction is one nanosecond and idle time is skipped. Bit-exact runs need one CPU on one
 /// thread, a CPU model without a random generator, a clock that starts at a fixed date and follows
 /// the guest, and a fixed seed for what QEMU itself draws.
-fn virtual_time() -> Vec<String> {
+pub(super) fn virtual_time() -> Vec<String> {
     words(
         "-accel tcg,thread=single -icount shift=0,sleep=off -smp 1 -cpu qemu64 \
          -rtc base=2025-01-01,clock=vm -seed 1",
@@ -199,7 +199,8 @@ fn modelled_disks(vm: &Vm, machine: &Machine) -> Vec<String> {
     arguments
 }
 
-fn shared_memory(index: usize, path: &Path, size: u64, share: &str) -> [String; 4] {
+/// A disk of the bench's own module; what is written to a shared one (`on`) stays in its file.
+pub(super) fn shared_memory(index: usize, path: &Path, size: u64, share: &str) -> [String; 4] {
     let path = escaped(path);
     let object = format!(
         "memory-backend-file,id=disk{index},mem-path={path},size={size},share={share},reserve=off"

@@ -12,7 +12,8 @@ use mm::snapshot::Snapshot;
 use mm::units::Pages;
 use plimsoll_lab::vm::{Clock, Stock, VmOptions};
 
-use super::{bench, plimsoll, stock};
+use super::machine::plimsoll;
+use super::{bench, stock};
 
 /// The line before and after the capture on the console.
 const EDGE: &str = "-- looked at --";

@@ -77,6 +77,14 @@ impl Plan {
         })
     }
 
+    /// The values that would be written: the tunable's file, without the leading slash, and the
+    /// text.
+    pub(crate) fn values(&self) -> Vec<(&str, &str)> {
+        let rows = self.rows.iter();
+        rows.map(|row| (row.path.trim_start_matches('/'), row.to.as_str()))
+            .collect()
+    }
+
     /// The settings that would be written.
     pub(crate) fn settings(&self) -> Vec<Setting> {
         self.rows.iter().map(|row| row.setting.clone()).collect()

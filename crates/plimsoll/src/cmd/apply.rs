@@ -18,6 +18,7 @@ use crate::changing::plan::Plan;
 use crate::changing::timer::{Watcher, has_systemd};
 use crate::changing::{self, asked, nanos, native, settle, told};
 use crate::exit::ExitCode;
+use crate::results::wrapped;
 use crate::term;
 
 /// Change this machine's settings so that they can be taken back
@@ -140,7 +141,7 @@ impl Args {
     fn change(&self, plan: &Plan, root: &Root) -> anyhow::Result<Option<Change>> {
         if self.persist {
             // What cannot win at the next boot is told before anything is written.
-            native::files(root, &plan.settings())?;
+            native::files(root, &plan.values())?;
         }
         let request = self.request(plan, root)?;
         let timer = Watcher { root: root.clone() };
@@ -151,7 +152,7 @@ impl Args {
         if self.waits(plan) {
             return Ok(Some(change));
         }
-        let files = self.persist.then(|| native::files(root, &plan.settings()));
+        let files = self.persist.then(|| native::files_of(root, &change));
         let files = files.transpose()?;
         let confirmed = confirm::confirm(&mut machine, change.id, files.as_ref());
         Ok(Some(confirmed.context("written, and not confirmed")?))
@@ -172,22 +173,18 @@ impl Args {
             return Ok(());
         }
         let left = changing::said(Nanos(change.deadline.0.saturating_sub(now.0)));
-        writeln!(
-            out,
-            "\nWritten, as change {id}. It is taken back in {left} unless you run\nplimsoll confirm {id}."
-        )?;
+        let mut told = format!(
+            "Written, as change {id}. It is taken back in {left} unless you run plimsoll confirm \
+             {id}."
+        );
         if change.watch.is_some() {
-            writeln!(
-                out,
-                "It is watched; plimsoll history says why it was taken back."
-            )?;
+            told += " It is watched; plimsoll history says why it was taken back.";
         }
         if !has_systemd() {
-            writeln!(
-                out,
-                "There is no systemd here: if the process that waits is killed, nobody starts it\nagain."
-            )?;
+            told += " There is no systemd here: if the process that waits is killed, nobody starts \
+                     it again.";
         }
+        write!(out, "\n{}", wrapped(&told, term::columns()))?;
         Ok(())
     }
 

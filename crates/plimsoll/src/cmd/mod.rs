@@ -14,6 +14,7 @@ pub(crate) mod fidelity;
 pub(crate) mod history;
 pub(crate) mod inspect;
 pub(crate) mod ksm;
+pub(crate) mod lint;
 pub(crate) mod predict;
 pub(crate) mod prove;
 pub(crate) mod replay;

@@ -9,14 +9,17 @@ use serde_json::Value;
 use crate::validator::Schema;
 
 /// The schemas, and the `schema` that each one's documents say.
-const SCHEMAS: [&str; 10] = [
+const SCHEMAS: [&str; 13] = [
+    "apply",
     "calibration",
+    "changes",
     "compare",
     "explain",
     "explain-all",
     "fidelity",
     "inspect",
     "ksm-estimate",
+    "lint",
     "replay",
     "studies",
     "study",
@@ -60,7 +63,7 @@ fn every_schema_is_of_one_style() {
     assert_eq!(files, SCHEMAS.len(), "each schema is named in this test");
     for name in SCHEMAS {
         let schema = Schema::named(name);
-        let root = schema.value();
+        let root = &schema.0;
         let draft = "https://json-schema.org/draft/2020-12/schema";
         assert_eq!(root["$schema"], draft, "{name}");
         let says = &root["properties"]["schema"]["const"];
@@ -276,4 +279,77 @@ fn an_estimate_of_merging_is_as_its_schema_says() {
     sleeper.wait().expect("it ends");
     let read = !document["estimate"].is_null();
     assert!(read || !document["unread"].is_null(), "{document}");
+}
+
+/// Settings with faults of every kind of output: of a line and of a file, with a change and without
+/// one, and a question that cannot be answered.
+fn faulty() -> tempfile::TempDir {
+    let folder = tempfile::tempdir().expect("a folder");
+    let below = folder.path().join("etc/sysctl.d");
+    fs::create_dir_all(&below).expect("a folder");
+    let text =
+        "vm.swapiness = 10\nvm.drop_caches = 3\nvm.swappiness = 0\nvm.min_free_kbytes = 512\n";
+    fs::write(below.join("50 db.conf"), text).expect("a file");
+    fs::write(below.join("60-db"), "vm.swappiness = 60\n").expect("a file");
+    folder
+}
+
+#[test]
+fn findings_of_lint_are_as_their_schema_says() {
+    let folder = faulty();
+    let document = assert_is("lint", &["lint", ".", "--json"], folder.path());
+    let findings = document["findings"].as_array().expect("a list");
+    let has = |key: &str| findings.iter().any(|finding| !finding[key].is_null());
+    assert!(has("fix") && has("needs") && has("what") && has("line"));
+    assert!(findings.iter().any(|finding| finding["line"].is_null()));
+    let clean = assert_is(
+        "lint",
+        &["lint", "etc/sysctl.d", "--json", "--select", "dirty-pair"],
+        folder.path(),
+    );
+    assert_eq!(clean["findings"].as_array().map(Vec::len), Some(0));
+}
+
+#[test]
+fn sarif_is_as_the_official_schema_says_and_lists_all_rules_on_a_clean_run() {
+    let folder = faulty();
+    let text = fs::read_to_string(fixtures().join("lint/sarif-schema-2.1.0.json"));
+    let schema = Schema(serde_json::from_str(&text.expect("a fixture")).expect("JSON"));
+    let rules = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/rules");
+    let rules = fs::read_dir(rules).expect("the pages").count();
+    for (select, is_clean) in [(&[][..], false), (&["--select", "dirty-pair"][..], true)] {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_plimsoll"));
+        let command = command
+            .args(["lint", ".", "--format", "sarif"])
+            .args(select);
+        let output = command
+            .current_dir(folder.path())
+            .output()
+            .expect("the binary runs");
+        let document: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+        assert_eq!(schema.faults(&document), Vec::<String>::new());
+        let run = &document["runs"][0];
+        let listed = run["tool"]["driver"]["rules"].as_array().map(Vec::len);
+        assert_eq!(listed, Some(rules));
+        let results = run["results"].as_array().expect("a list");
+        assert_eq!(results.is_empty(), is_clean, "{results:?}");
+    }
+}
+
+#[test]
+fn a_plan_and_the_changes_of_this_machine_are_as_their_schemas_say() {
+    let here = fixtures();
+    let words = [
+        "apply",
+        "swappiness=1",
+        "dirty_bytes=64M",
+        "--dry-run",
+        "--json",
+    ];
+    let plan = assert_is("apply", &words, &here);
+    let writes = plan["writes"].as_array().expect("a list");
+    assert_eq!(writes.last().expect("a write")["to_bytes"], 64 << 20);
+    assert!(plan["change"].is_null());
+    assert_is("changes", &["status", "--json"], &here);
+    assert_is("changes", &["history", "--json"], &here);
 }

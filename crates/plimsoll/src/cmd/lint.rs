@@ -1,0 +1,180 @@
+//! `plimsoll lint`: what is wrong with settings, on this machine or wherever they stand.
+
+mod explain;
+mod fixing;
+mod github;
+mod human;
+mod json;
+mod sarif;
+mod settings;
+mod targets;
+
+use std::io::Write as _;
+use std::path::PathBuf;
+
+use crate::exit::ExitCode;
+use crate::lint::{Choice, Report, Severity, table};
+use crate::term::{self, Canvas};
+
+use self::targets::Targets;
+
+/// Find what is wrong with settings: units, pairs, dead keys, values that kill
+///
+/// Reads sysctl.d, tmpfiles.d, udev rules, profiles of TuneD and YAML with literal keys; of this
+/// machine by default, with the values that its kernel has now. What is missing to tell is counted
+/// as unknown. Answers by the exit code: 0 nothing at --fail-on or above, 1 findings, 2 not run.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// Look at this in place of this machine: a root directory, a folder of configuration or YAML,
+    /// a file, or evidence as for inspect; - is standard input
+    #[arg(value_name = "DIR|FILE|EVIDENCE")]
+    what: Vec<PathBuf>,
+    /// Take the numbers of this machine for files: evidence as for inspect, or "this"
+    #[arg(long, value_name = "EVIDENCE")]
+    of: Option<PathBuf>,
+    /// Look at the snapshot of this name in a capture [default: the last]
+    #[arg(long, value_name = "NAME")]
+    at: Option<String>,
+    /// Ask these rules alone
+    #[arg(long, value_name = "RULE", value_delimiter = ',')]
+    select: Vec<String>,
+    /// Do not ask these rules
+    #[arg(long, value_name = "RULE", value_delimiter = ',')]
+    ignore: Vec<String>,
+    /// The severity from which on the exit code is 1 [default: warning]
+    #[arg(long, value_name = "SEVERITY")]
+    fail_on: Option<Severity>,
+    /// How to write what was found
+    #[arg(long, value_name = "FORMAT", default_value = "human")]
+    format: Format,
+    /// Write JSON, one document in a line: as --format json
+    #[arg(long, conflicts_with = "format")]
+    json: bool,
+    /// Write the changes that are certain to be right, keep what was there beside each file
+    /// (NAME.plimsoll-old), show the changes, and lint again
+    #[arg(long)]
+    fix: bool,
+    /// Put back what --fix kept
+    #[arg(long, requires = "fix")]
+    undo: bool,
+    /// Show what --fix would change, and change nothing
+    #[arg(long, conflicts_with = "fix")]
+    diff: bool,
+    /// Show the page of a rule; without a name all rules
+    #[arg(long, value_name = "RULE", num_args = 0..=1, exclusive = true)]
+    explain: Option<Option<String>>,
+}
+
+/// How to write.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum Format {
+    /// Text for a terminal.
+    Human,
+    /// One JSON document in a line.
+    Json,
+    /// SARIF 2.1.0, with the list of all rules.
+    Sarif,
+    /// Annotations of a GitHub workflow.
+    Github,
+}
+
+/// Times that files are changed and looked at again.
+const PASSES: usize = 8;
+
+/// Lints.
+pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
+    if let Some(name) = &args.explain {
+        return explain::run(name.as_deref());
+    }
+    let settings = settings::read()?;
+    let choice = choice(&args, settings.choice)?;
+    if args.undo {
+        return undo(&args);
+    }
+    let (targets, report) = match args.fix {
+        true => fixed(&args, &choice)?,
+        false => looked(&args, &choice)?,
+    };
+    let mut text = written(&args, &report, &targets)?;
+    if args.diff {
+        text = fixing::fix(&report, false, &mut Vec::new())? + &text;
+    }
+    let mut out = term::out();
+    out.write_all(text.as_bytes())?;
+    out.flush()?;
+    let fail_on = args.fail_on.or(settings.fail_on);
+    Ok(
+        match report.is_better_than(fail_on.unwrap_or(Severity::Warning)) {
+            true => ExitCode::Done,
+            false => ExitCode::No,
+        },
+    )
+}
+
+/// What is looked at, and what is found in it.
+fn looked(args: &Args, choice: &Choice) -> anyhow::Result<(Targets, Report)> {
+    let targets = Targets::read(&args.what, args.of.as_deref(), args.at.as_deref())?;
+    let report = Report::of(&targets.scopes(), choice);
+    Ok((targets, report))
+}
+
+/// Changes the files until there is nothing left that is certain; what is found then.
+fn fixed(args: &Args, choice: &Choice) -> anyhow::Result<(Targets, Report)> {
+    let mut kept = Vec::new();
+    for _ in 0..PASSES {
+        let (targets, report) = looked(args, choice)?;
+        let diff = fixing::fix(&report, true, &mut kept)?;
+        if diff.is_empty() {
+            return Ok((targets, report));
+        }
+        anstream::eprint!("{diff}");
+    }
+    looked(args, choice)
+}
+
+fn undo(args: &Args) -> anyhow::Result<ExitCode> {
+    let targets = Targets::read(&args.what, None, None)?;
+    let back = fixing::undo(targets.paths())?;
+    let mut out = term::out();
+    for path in &back {
+        writeln!(out, "{}: as it was before --fix", path.display())?;
+    }
+    if back.is_empty() {
+        writeln!(out, "Nothing was kept by --fix here.")?;
+    }
+    Ok(ExitCode::Done)
+}
+
+fn written(args: &Args, report: &Report, targets: &Targets) -> anyhow::Result<String> {
+    let format = match args.json {
+        true => Format::Json,
+        false => args.format,
+    };
+    Ok(match format {
+        Format::Human => human::text(report, targets, Canvas::detect()),
+        Format::Json => json::text(report, targets)?,
+        Format::Sarif => sarif::text(report, targets)?,
+        Format::Github => github::text(report, targets),
+    })
+}
+
+/// The rules of the command line, or of the file where it names none.
+fn choice(args: &Args, of_file: Choice) -> anyhow::Result<Choice> {
+    let or = |names: &[String], of_file: Vec<&'static str>| match names {
+        [] => Ok(of_file),
+        names => rules(names),
+    };
+    Ok(Choice {
+        select: or(&args.select, of_file.select)?,
+        ignore: or(&args.ignore, of_file.ignore)?,
+    })
+}
+
+/// The rules of these names.
+fn rules(names: &[String]) -> anyhow::Result<Vec<&'static str>> {
+    let rule = |name: &String| {
+        let found = table::find(name).map(|rule| rule.name);
+        found.ok_or_else(|| explain::no_rule(name))
+    };
+    names.iter().map(rule).collect()
+}

@@ -1,0 +1,134 @@
+//! What was found, as SARIF 2.1.0: the list of all rules stands in it on a clean run too, so that a
+//! reader closes what is not found any more.
+
+use anyhow::Context as _;
+use serde_json::{Value, json};
+
+use crate::lint::Report;
+use crate::lint::report::Finding;
+use crate::lint::rule::Rule;
+use crate::lint::table::RULES;
+
+use super::targets::Targets;
+
+const SCHEMA: &str =
+    "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json";
+
+/// One document.
+pub(super) fn text(report: &Report, targets: &Targets) -> anyhow::Result<String> {
+    let results: Vec<Value> = report.findings.iter().map(result).collect();
+    let rules: Vec<Value> = RULES.iter().map(descriptor).collect();
+    let document = json!({
+        "$schema": SCHEMA,
+        "version": "2.1.0",
+        "runs": [{
+            "tool": {"driver": {
+                "name": "plimsoll",
+                "semanticVersion": env!("CARGO_PKG_VERSION"),
+                "rules": rules,
+            }},
+            "invocations": [{
+                "executionSuccessful": true,
+                "toolExecutionNotifications": notifications(report, targets),
+            }],
+            "columnKind": "unicodeCodePoints",
+            "results": results,
+        }],
+    });
+    let text = serde_json::to_string(&document).context("cannot write SARIF")?;
+    Ok(text + "\n")
+}
+
+fn descriptor(rule: &Rule) -> Value {
+    json!({
+        "id": rule.name,
+        "shortDescription": {"text": rule.summary()},
+        "fullDescription": {"text": rule.first_of("Why")},
+        "help": {"text": rule.first_of("Instead"), "markdown": rule.page},
+        "defaultConfiguration": {"level": rule.severity.word()},
+    })
+}
+
+fn result(finding: &Finding) -> Value {
+    let index = RULES.iter().position(|rule| rule.name == finding.rule.name);
+    let mut location = json!({"artifactLocation": {"uri": uri(&finding.path)}});
+    if finding.line > 0 {
+        location["region"] = json!({"startLine": finding.line});
+    }
+    let mut result = json!({
+        "ruleId": finding.rule.name,
+        "ruleIndex": index,
+        "level": finding.rule.severity.word(),
+        "message": {"text": finding.what},
+        "locations": [{"physicalLocation": location}],
+    });
+    if let Some(fix) = &finding.fix {
+        let mut replacement = json!({"deletedRegion": {"startLine": fix.line()}});
+        match fix.with() {
+            Some(with) => replacement["insertedContent"] = json!({"text": with}),
+            None => {
+                // The line with its end.
+                let region = json!({"startLine": fix.line(), "startColumn": 1,
+                    "endLine": fix.line() + 1, "endColumn": 1});
+                replacement["deletedRegion"] = region;
+            }
+        }
+        result["fixes"] = json!([{
+            "description": {"text": finding.rule.first_of("Instead")},
+            "artifactChanges": [{
+                "artifactLocation": {"uri": uri(&finding.path)},
+                "replacements": [replacement],
+            }],
+        }]);
+    }
+    result
+}
+
+/// What could not be read, and what could not be told for want of a fact.
+fn notifications(report: &Report, targets: &Targets) -> Vec<Value> {
+    let problems = targets.problems.iter().chain(&report.problems);
+    let problems = problems.map(|problem| ("warning", problem.clone()));
+    let unknown = report.unknown.iter().map(|unknown| {
+        let (rule, path) = (unknown.rule.name, &unknown.path);
+        let text = format!(
+            "{path}:{}: {rule} is unknown without {}",
+            unknown.line, unknown.needs
+        );
+        ("note", text)
+    });
+    let all = problems.chain(unknown);
+    all.map(|(level, text)| json!({"level": level, "message": {"text": text}}))
+        .collect()
+}
+
+/// A path as the reference that SARIF wants.
+fn uri(path: &str) -> String {
+    let relative = path.strip_prefix("./").unwrap_or(path);
+    let mut uri = String::new();
+    if relative.starts_with('/') {
+        uri.push_str("file://");
+    }
+    for byte in relative.bytes() {
+        match byte {
+            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'/' | b'-' | b'_' | b'.' | b'~' => {
+                uri.push(char::from(byte));
+            }
+            _ => uri.push_str(&format!("%{byte:02X}")),
+        }
+    }
+    uri
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_is_a_reference() {
+        assert_eq!(uri("./a b/c.conf"), "a%20b/c.conf");
+        assert_eq!(
+            uri("/etc/sysctl.d/ä#.conf"),
+            "file:///etc/sysctl.d/%C3%A4%23.conf"
+        );
+    }
+}

@@ -1,0 +1,356 @@
+//! What is looked at: this machine, a root directory, a folder, a file, or evidence.
+
+use std::fs;
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, bail};
+use conf::{Entry, Tree};
+use host::Root;
+use mm::capture::{Capture, Frame};
+use mm::evidence::path::is_configuration;
+use mm::snapshot::Snapshot;
+
+use super::super::inspect::evidence;
+use crate::lint::Scope;
+use crate::lint::machine::Machine;
+use crate::lint::read::{self, Form};
+use crate::lint::scope::Extent;
+use crate::lint::text::Text;
+use crate::lint::tree::{self, Known, PLACES};
+
+/// The longest file that is read.
+const LONGEST: u64 = 4 << 20;
+
+/// Files of a folder that are looked at.
+const MOST: usize = 200_000;
+
+/// All that is looked at.
+#[derive(Debug, Default)]
+pub(super) struct Targets {
+    targets: Vec<Target>,
+    /// Of which machine the numbers are.
+    pub(super) machine: Option<String>,
+    /// What could not be read, one line each.
+    pub(super) problems: Vec<String>,
+}
+
+#[derive(Debug)]
+struct Target {
+    what: What,
+    machine: std::rc::Rc<Machine>,
+}
+
+#[derive(Debug)]
+enum What {
+    /// The configuration of a machine, behind a prefix.
+    Tree {
+        tree: Tree,
+        known: Known,
+        prefix: String,
+    },
+    /// Texts that act together: a folder of sysctl.d, or one file.
+    Texts(Vec<Text>),
+}
+
+impl Targets {
+    /// Reads all of it.
+    ///
+    /// # Errors
+    /// What cannot be read, or holds no settings.
+    pub(super) fn read(
+        what: &[PathBuf],
+        of: Option<&Path>,
+        at: Option<&str>,
+    ) -> anyhow::Result<Self> {
+        let mut targets = Self::default();
+        if what.is_empty() {
+            if of.is_some() {
+                bail!("--of is for files: give one, or leave --of out to look at this machine");
+            }
+            targets.live();
+            return Ok(targets);
+        }
+        let machine = std::rc::Rc::new(match of {
+            None => Machine::default(),
+            Some(of) => machine_of(of)?,
+        });
+        targets.machine = of.map(|of| of.display().to_string());
+        for path in what {
+            let name = path.display().to_string();
+            targets.one(path, &machine, at).with_context(|| name)?;
+        }
+        Ok(targets)
+    }
+
+    /// A scope for each of them.
+    pub(super) fn scopes(&self) -> Vec<Scope<'_>> {
+        self.targets.iter().map(Target::scope).collect()
+    }
+
+    /// The files that were read.
+    pub(super) fn paths(&self) -> impl Iterator<Item = PathBuf> {
+        let scopes = self.scopes().into_iter();
+        let texts = scopes.flat_map(|scope| scope.texts);
+        texts.map(|text| PathBuf::from(text.path))
+    }
+
+    /// Of which machine the numbers are, as a sentence behind another.
+    pub(super) fn machine_name(&self) -> String {
+        match self.machine.as_deref() {
+            None => " No machine was looked at: numbers that depend on one are missing.".to_owned(),
+            Some("this") => " Numbers are those of this machine.".to_owned(),
+            Some(name) => format!(" Numbers are those of {name}."),
+        }
+    }
+
+    fn live(&mut self) {
+        let places: Vec<_> = conf::places::WHERE.iter().chain(PLACES).copied().collect();
+        let tree = host::configuration::read_places(&Root::default(), &places);
+        let what = What::Tree {
+            tree,
+            known: Known::Everything,
+            prefix: "/".to_owned(),
+        };
+        let machine = std::rc::Rc::new(this_machine());
+        self.targets.push(Target { what, machine });
+        self.machine = Some("this".to_owned());
+    }
+
+    fn one(
+        &mut self,
+        path: &Path,
+        machine: &std::rc::Rc<Machine>,
+        at: Option<&str>,
+    ) -> anyhow::Result<()> {
+        if path.is_dir() {
+            return self.folder(path, machine);
+        }
+        let bytes = bytes_of(path)?;
+        let text = text_in(&bytes);
+        let form = text.as_deref().and_then(|text| form(path, text));
+        let (Some(form), Some(text)) = (form, text) else {
+            if text_in(&bytes).is_some() && is_configuration_file(path) {
+                let name = path.display();
+                self.problems
+                    .push(format!("{name}: no setting that is known is in it"));
+                return Ok(());
+            }
+            let capture = match is_stdin(path) {
+                true => piped(&bytes)?,
+                false => evidence::one(path)?,
+            };
+            return self.evidence(&capture, path, at);
+        };
+        let text = Text::new(path.display().to_string(), text, form);
+        self.push(What::Texts(vec![text]), machine);
+        Ok(())
+    }
+
+    fn push(&mut self, what: What, machine: &std::rc::Rc<Machine>) {
+        let machine = std::rc::Rc::clone(machine);
+        self.targets.push(Target { what, machine });
+    }
+
+    fn folder(&mut self, path: &Path, machine: &std::rc::Rc<Machine>) -> anyhow::Result<()> {
+        let places: Vec<_> = conf::places::WHERE.iter().chain(PLACES).copied().collect();
+        let tree = host::configuration::read_places(&Root::new(path), &places);
+        if tree::is_machine(&tree) {
+            let has_kernel_files = path.join("proc").is_dir() || path.join("sys").is_dir();
+            let own = has_kernel_files
+                .then(|| lab::evidence::read(path).ok())
+                .flatten();
+            let frame = own.and_then(|found| found.frames.into_iter().next_back());
+            let machine = match frame {
+                Some(frame) => std::rc::Rc::new(Machine::of(Snapshot::parse(&frame))),
+                None => std::rc::Rc::clone(machine),
+            };
+            let prefix = format!("{}/", path.display());
+            let known = Known::Everything;
+            self.push(
+                What::Tree {
+                    tree,
+                    known,
+                    prefix,
+                },
+                &machine,
+            );
+            return Ok(());
+        }
+        self.walk(path, machine)
+    }
+
+    /// Every file below a folder that holds settings; those of one sysctl.d act together.
+    fn walk(&mut self, folder: &Path, machine: &std::rc::Rc<Machine>) -> anyhow::Result<()> {
+        let mut folders = vec![folder.to_owned()];
+        let mut looked = 0;
+        while let Some(folder) = folders.pop() {
+            let mut entries: Vec<_> = fs::read_dir(&folder)?.filter_map(Result::ok).collect();
+            entries.sort_by_key(fs::DirEntry::file_name);
+            let mut texts = Vec::new();
+            for entry in entries {
+                looked += 1;
+                if looked > MOST {
+                    self.problems.push(format!(
+                        "more than {MOST} files: the rest was not looked at"
+                    ));
+                    return Ok(());
+                }
+                let Ok(kind) = entry.file_type() else {
+                    continue;
+                };
+                let hidden = entry.file_name().to_string_lossy().starts_with(".git");
+                match kind.is_dir() {
+                    true if hidden => {}
+                    true => folders.push(entry.path()),
+                    false if kind.is_file() => texts.extend(self.text_among(&entry.path())),
+                    false => {}
+                }
+            }
+            self.group(&folder, texts, machine);
+        }
+        Ok(())
+    }
+
+    /// The files of a sysctl.d act together; each other stands for itself.
+    fn group(&mut self, folder: &Path, texts: Vec<Text>, machine: &std::rc::Rc<Machine>) {
+        let together = folder.file_name().is_some_and(|name| name == "sysctl.d");
+        let (sysctl, others): (Vec<Text>, Vec<Text>) = texts
+            .into_iter()
+            .partition(|text| together && text.form == Form::Sysctl);
+        if !sysctl.is_empty() {
+            self.push(What::Texts(sysctl), machine);
+        }
+        for text in others {
+            self.push(What::Texts(vec![text]), machine);
+        }
+    }
+
+    /// A file among others: one that holds settings.
+    fn text_among(&mut self, path: &Path) -> Option<Text> {
+        let name = path.display().to_string();
+        if !is_configuration_file(path) {
+            return None;
+        }
+        let text = match bytes_of(path) {
+            Ok(bytes) if bytes.len() as u64 > LONGEST => {
+                let most = LONGEST >> 20;
+                self.problems
+                    .push(format!("{name}: longer than {most} MiB"));
+                return None;
+            }
+            Ok(bytes) => text_in(&bytes)?,
+            Err(error) => {
+                self.problems.push(format!("{name}: {error:#}"));
+                return None;
+            }
+        };
+        let form = form(path, &text)?;
+        Some(Text::new(name, text, form))
+    }
+
+    fn evidence(&mut self, capture: &Capture, path: &Path, at: Option<&str>) -> anyhow::Result<()> {
+        let frame = frame(capture, at)?;
+        let machine = std::rc::Rc::new(Machine::of(Snapshot::parse(frame)));
+        let texts = frame
+            .files
+            .iter()
+            .filter(|(path, _)| is_configuration(path));
+        let texts = texts.map(|(path, text)| (path.clone(), Entry::File(text.clone())));
+        let what = What::Tree {
+            tree: texts.collect(),
+            known: Known::Texts,
+            prefix: format!("{}:/", path.display()),
+        };
+        self.targets.push(Target { what, machine });
+        self.machine = Some(path.display().to_string());
+        Ok(())
+    }
+}
+
+impl Target {
+    fn scope(&self) -> Scope<'_> {
+        match &self.what {
+            What::Tree {
+                tree,
+                known,
+                prefix,
+            } => tree::scope(tree, *known, prefix, &self.machine).with_live_values(),
+            What::Texts(texts) => Scope::of(texts.clone(), Extent::Part, &self.machine),
+        }
+    }
+}
+
+/// How a file is read. What `sysctl -a` prints is evidence.
+fn form(path: &Path, text: &str) -> Option<Form> {
+    let form = read::form(&path.to_string_lossy(), text)?;
+    let is_output = text
+        .lines()
+        .any(|line| line.starts_with("kernel.osrelease"));
+    Some(form).filter(|_| !is_output)
+}
+
+/// Whether a name is one that files of configuration have.
+fn is_configuration_file(path: &Path) -> bool {
+    let extension = path.extension().and_then(|extension| extension.to_str());
+    let known = ["conf", "rules", "yml", "yaml", "sysctl"];
+    extension.is_some_and(|extension| known.contains(&extension))
+}
+
+fn is_stdin(path: &Path) -> bool {
+    path == Path::new("-")
+}
+
+/// What a file or standard input holds, up to the longest text that is read and a byte.
+fn bytes_of(path: &Path) -> anyhow::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    match is_stdin(path) {
+        true => std::io::stdin()
+            .lock()
+            .take(LONGEST + 1)
+            .read_to_end(&mut bytes)?,
+        false => fs::File::open(path)?
+            .take(LONGEST + 1)
+            .read_to_end(&mut bytes)?,
+    };
+    Ok(bytes)
+}
+
+/// The text of these bytes; `None` where they are none, or too many.
+fn text_in(bytes: &[u8]) -> Option<String> {
+    let long = bytes.len() as u64 > LONGEST;
+    let text = std::str::from_utf8(bytes).ok().filter(|_| !long);
+    text.map(str::to_owned)
+}
+
+/// Evidence that came by standard input.
+fn piped(bytes: &[u8]) -> anyhow::Result<Capture> {
+    let found = lab::evidence::read_stream(bytes, "standard input")?;
+    let frames = found.frames;
+    Ok(Capture { frames })
+}
+
+fn this_machine() -> Machine {
+    let frame = host::read::full(&Root::default(), host::facts::since_boot());
+    Machine::of(Snapshot::parse(&frame))
+}
+
+fn machine_of(of: &Path) -> anyhow::Result<Machine> {
+    if of == Path::new("this") {
+        return Ok(this_machine());
+    }
+    let capture = evidence::one(of)?;
+    Ok(Machine::of(Snapshot::parse(frame(&capture, None)?)))
+}
+
+/// The frame of a name, or the last.
+fn frame<'a>(capture: &'a Capture, at: Option<&str>) -> anyhow::Result<&'a Frame> {
+    let found = match at {
+        Some(name) => capture.labelled(name),
+        None => capture.frames.last(),
+    };
+    found.with_context(|| match at {
+        Some(name) => format!("no snapshot is named \"{name}\""),
+        None => "it is empty".to_owned(),
+    })
+}

@@ -1,0 +1,116 @@
+//! From a text to its settings, each with its line.
+//!
+//! One form a file. A reader never fails: lines that it does not understand are strays, and whether
+//! they matter is for the rules to say.
+
+pub(crate) mod name;
+mod sysctl;
+mod tmpfiles;
+mod tuned;
+mod udev;
+mod yaml;
+
+use super::setting::Setting;
+
+/// How a text is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Form {
+    /// sysctl.d and sysctl.conf.
+    Sysctl,
+    /// tmpfiles.d.
+    Tmpfiles,
+    /// Rules of udev.
+    Udev,
+    /// A profile of TuneD.
+    Tuned,
+    /// YAML with keys that stand literally.
+    Yaml,
+    /// A kernel file as it is now.
+    Live,
+}
+
+/// A line of a text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Line {
+    /// Which text of the scope.
+    pub(crate) text: usize,
+    /// Its number, from 1.
+    pub(crate) number: usize,
+    /// What stands there.
+    pub(crate) what: String,
+}
+
+/// What a text holds.
+#[derive(Debug, Default)]
+pub(crate) struct Read {
+    /// Its settings, in order.
+    pub(crate) settings: Vec<Setting>,
+    /// Lines that are no setting and no comment.
+    pub(crate) strays: Vec<Line>,
+    /// The line from which on it could not be read, and why.
+    pub(crate) breaks_off: Option<Line>,
+}
+
+/// Reads a text; `index` is its number in the scope.
+pub(crate) fn read(form: Form, text: &str, index: usize) -> Read {
+    match form {
+        Form::Sysctl => sysctl::read(text, index),
+        Form::Tmpfiles => tmpfiles::read(text, index),
+        Form::Udev => udev::read(text, index),
+        Form::Tuned => tuned::read(text, index),
+        Form::Yaml => yaml::read(text, index),
+        Form::Live => Read::default(),
+    }
+}
+
+/// How a file of this name is read, and where the name does not say, by its text; `None` where it
+/// holds no settings.
+pub(crate) fn form(path: &str, text: &str) -> Option<Form> {
+    let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
+    let within = folder.rsplit('/').next().unwrap_or_default();
+    let extension = name.rsplit_once('.').map_or("", |(_, extension)| extension);
+    match (within, name, extension) {
+        ("sysctl.d", _, "conf") | (_, "sysctl.conf", _) => Some(Form::Sysctl),
+        ("tmpfiles.d", _, "conf") => Some(Form::Tmpfiles),
+        (_, _, "rules") => Some(Form::Udev),
+        (_, "tuned.conf", _) => Some(Form::Tuned),
+        // Most YAML is of something else, and parsing is dear.
+        (_, _, "yml" | "yaml") if text.contains("vm.") || text.contains("vm/") => Some(Form::Yaml),
+        (_, _, "conf" | "" | "txt" | "sysctl") => sniffed(text),
+        _ => None,
+    }
+}
+
+/// The form that the first line of a text says that is no comment.
+pub(super) fn sniffed(text: &str) -> Option<Form> {
+    let mut lines = text.lines().map(str::trim);
+    let first = lines.find(|line| !line.is_empty() && !line.starts_with(['#', ';']))?;
+    match first {
+        _ if sysctl::is_setting(first) => Some(Form::Sysctl),
+        _ if tmpfiles::is_setting(first) => Some(Form::Tmpfiles),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_says_how_a_file_is_read_and_else_its_lines_do() {
+        let of = |path| form(path, "");
+        assert_eq!(of("etc/sysctl.d/a.conf"), Some(Form::Sysctl));
+        assert_eq!(of("etc/sysctl.d/a.conf.bak"), None);
+        assert_eq!(of("files/sysctl.conf"), Some(Form::Sysctl));
+        assert_eq!(of("usr/lib/tmpfiles.d/a.conf"), Some(Form::Tmpfiles));
+        assert_eq!(of("60-a.rules"), Some(Form::Udev));
+        assert_eq!(of("x/tuned.conf"), Some(Form::Tuned));
+        assert_eq!(form("values.yaml", "vm.x: 1\n"), Some(Form::Yaml));
+        assert_eq!(of("values.yaml"), None);
+        assert_eq!(of("nginx.conf"), None);
+        let sniffed = |text| form("a.conf", text);
+        assert_eq!(sniffed("# c\nvm.swappiness=1\n"), Some(Form::Sysctl));
+        assert_eq!(sniffed("w /sys/a - - - - 1\n"), Some(Form::Tmpfiles));
+        assert_eq!(sniffed("listen = 80\nvm.swappiness=1\n"), None);
+    }
+}

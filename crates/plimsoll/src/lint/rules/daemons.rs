@@ -1,0 +1,72 @@
+//! Two that set the same.
+
+use std::collections::BTreeMap;
+
+use crate::lint::rule::{Answer, At, Missing};
+use crate::lint::scope::{Extent, Scope};
+use crate::lint::setting::{Setting, Writer};
+
+/// sysctl.d, udev and the like set one tunable to different values.
+pub(in crate::lint) fn two_writers(scope: &Scope<'_>) -> Vec<At> {
+    if scope.extent == Extent::Part {
+        return Vec::new();
+    }
+    let mut writers: BTreeMap<&str, Vec<&Setting>> = BTreeMap::new();
+    for setting in scope.settings.iter().filter(|setting| setting.stands) {
+        writers.entry(&setting.name).or_default().push(setting);
+    }
+    let pairs = writers.values().flat_map(|all| {
+        let of_texts = all.iter().filter(|setting| setting.by != Writer::Live);
+        of_texts.map(move |setting| (*setting, all))
+    });
+    let found = pairs.filter_map(|(setting, all)| {
+        let later = all.iter().find(|other| {
+            let differs = other.value != setting.value && other.by != Writer::Live;
+            differs && other.by > setting.by
+        })?;
+        Some(At {
+            text: setting.text,
+            line: setting.line,
+            said: Ok(format!(
+                "{} sets {} to {}: {}",
+                scope.place(later),
+                later.name,
+                later.value,
+                when(later.by)
+            )
+            .into()),
+        })
+    });
+    found.collect()
+}
+
+fn when(writer: Writer) -> &'static str {
+    match writer {
+        Writer::Udev => "udev does so at each event of the device, later than at boot",
+        Writer::Tuned => {
+            "TuneD does so after sysctl.d, and then reads that in /etc and /run again, unless \
+             reapply_sysctl is 0"
+        }
+        _ => "neither is bound to come last",
+    }
+}
+
+/// ksmtuned sets KSM by itself.
+pub(in crate::lint) fn ksmtuned(setting: &Setting, scope: &Scope<'_>) -> Answer {
+    let sets = ["ksm.run", "ksm.pages_to_scan", "ksm.sleep_millisecs"];
+    let set = sets.contains(&setting.name.as_str()) && setting.by != Writer::Live;
+    if !set || !setting.stands {
+        return Ok(None);
+    }
+    let needs = Missing("whether ksmtuned is installed");
+    let beside = scope.beside.as_ref().ok_or(needs)?;
+    let there = beside.iter().any(|path| path == KSMTUNED);
+    Ok(there.then(|| {
+        "ksmtuned is here and writes it every minute"
+            .to_owned()
+            .into()
+    }))
+}
+
+/// The program.
+const KSMTUNED: &str = "usr/sbin/ksmtuned";

@@ -1,0 +1,75 @@
+//! How much address space is promised.
+
+use mm::units::{Bytes, Kib};
+
+use crate::lint::rule::{Answer, Missing, when};
+use crate::lint::scope::Scope;
+use crate::lint::setting::{Setting, Writer};
+
+const PAIR: [&str; 2] = ["vm.overcommit_ratio", "vm.overcommit_kbytes"];
+
+/// The limit under mode 2 with these settings; the ratio counts with its default where it is not
+/// known.
+fn commit_limit(scope: &Scope<'_>) -> Result<Bytes, Missing> {
+    let needs = Missing("MemTotal and SwapTotal");
+    let snapshot = scope.machine.snapshot().ok_or(needs)?;
+    scope.machine.swap_size()?;
+    let known = |name| snapshot.tunable(name).is_some();
+    let ratio = (!known("vm.overcommit_ratio")).then_some(("vm.overcommit_ratio", "50"));
+    let set = PAIR.iter().filter_map(|name| {
+        let setting = scope.standing(name)?;
+        Some((setting.name.as_str(), setting.value.as_str()))
+    });
+    let settings = ratio
+        .into_iter()
+        .chain(set)
+        .map(|(tunable, value)| mm::settings::Setting {
+            tunable: tunable.to_owned(),
+            value: value.to_owned(),
+        });
+    let after = snapshot.after(&settings.collect::<Vec<_>>());
+    after.commit_limit().map(Kib::bytes).ok_or(needs)
+}
+
+/// More is promised already than the limit.
+pub(in crate::lint) fn committed(setting: &Setting, scope: &Scope<'_>) -> Answer {
+    if setting.number() != Some(2) {
+        return Ok(None);
+    }
+    let limit = commit_limit(scope)?;
+    let meminfo = scope.machine.snapshot().and_then(|it| it.meminfo.as_ref());
+    let committed = meminfo.and_then(|info| info.committed_as).map(Kib::bytes);
+    let committed = committed.ok_or(Missing("Committed_AS"))?;
+    when(committed > limit, || {
+        format!(
+            "{committed} is promised now and the limit is {limit}: every further allocation of \
+             address space fails, fork and exec among them"
+        )
+    })
+}
+
+/// The limit is far below memory, and nobody chose it.
+pub(in crate::lint) fn default_ratio(setting: &Setting, scope: &Scope<'_>) -> Answer {
+    let is_chosen = PAIR.iter().any(|name| scope.standing(name).is_some());
+    if setting.number() != Some(2) || is_chosen {
+        return Ok(None);
+    }
+    let (limit, memory) = (commit_limit(scope)?, scope.machine.memory()?);
+    when(limit.0 < memory.0 / 5 * 4, || {
+        format!(
+            "processes may have {limit} of address space, of {memory} of memory: \
+             vm.overcommit_ratio is left at its default"
+        )
+    })
+}
+
+/// A part of a limit that does not hold.
+pub(in crate::lint) fn ratio_dead(setting: &Setting, scope: &Scope<'_>) -> Answer {
+    if setting.by == Writer::Live {
+        return Ok(None);
+    }
+    let mode = scope.number("vm.overcommit_memory")?;
+    when(mode != 2, || {
+        format!("vm.overcommit_memory is {mode}: the limit holds under mode 2 alone")
+    })
+}

@@ -1,0 +1,229 @@
+//! The configuration of a machine as a scope: which texts of a tree are read at boot, in which
+//! order.
+
+use std::collections::BTreeSet;
+
+use conf::load::Fate;
+use conf::places::{Place, Take};
+use conf::sysctl_d::{Loader, files, which};
+use conf::{Found, Live, Tree, who};
+use mm::catalogue;
+
+use super::machine::Machine;
+use super::read::Form;
+use super::scope::{Elsewhere, Extent, Scope};
+use super::setting::Writer;
+use super::text::Text;
+
+/// Places beside those of [`conf::places::WHERE`] that rules ask for.
+pub(crate) const PLACES: &[Place] = &[
+    all("etc/tmpfiles.d"),
+    all("run/tmpfiles.d"),
+    all("usr/local/lib/tmpfiles.d"),
+    all("usr/lib/tmpfiles.d"),
+    all("etc/udev/rules.d"),
+    all("run/udev/rules.d"),
+    all("usr/local/lib/udev/rules.d"),
+    all("usr/lib/udev/rules.d"),
+    all("etc/tuned"),
+    all("usr/lib/tuned"),
+    there("usr/sbin/ksmtuned"),
+    there("usr/bin/redis-server"),
+    there("usr/bin/valkey-server"),
+    there("etc/redis"),
+    there("etc/valkey"),
+];
+
+const fn all(path: &'static str) -> Place {
+    let take = Take::All;
+    Place { path, take }
+}
+
+const fn there(path: &'static str) -> Place {
+    let take = Take::Presence;
+    Place { path, take }
+}
+
+/// How much of a tree there is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Known {
+    /// The texts alone, as evidence keeps them.
+    Texts,
+    /// Links and programs too: what is not there is not on the machine.
+    Everything,
+}
+
+/// The scope of a tree. Paths are shown behind `prefix`.
+pub(crate) fn scope<'a>(
+    tree: &Tree,
+    known: Known,
+    prefix: &str,
+    machine: &'a Machine,
+) -> Scope<'a> {
+    let mut texts = sysctl(tree, known);
+    texts.extend(named(tree, "tmpfiles.d", ".conf", Form::Tmpfiles));
+    texts.extend(named(tree, "udev/rules.d", ".rules", Form::Udev));
+    texts.extend(active_profile(tree));
+    for text in &mut texts {
+        text.path = format!("{prefix}{}", text.path);
+    }
+    let mut scope = Scope::of(texts, Extent::Machine, machine);
+    if known == Known::Everything {
+        let paths = tree.entries().map(|(path, _)| path.to_owned());
+        scope.beside = Some(paths.collect());
+        let which = which(tree);
+        scope.loader = which.because.is_some().then_some(which.loader);
+        scope.elsewhere = elsewhere(tree, &scope);
+    }
+    scope
+}
+
+/// The settings with which another loader of sysctl.d ends otherwise.
+fn elsewhere(tree: &Tree, scope: &Scope<'_>) -> Vec<Elsewhere> {
+    let standing = scope.settings.iter().enumerate();
+    let standing = standing.filter(|(_, setting)| setting.stands && setting.by == Writer::Sysctl);
+    let of_memory = standing.filter(|(_, setting)| catalogue::find(&setting.name).is_some());
+    let differs = of_memory.flat_map(|(index, setting)| {
+        let tunable = catalogue::find(&setting.name);
+        let path = tunable.map_or("", |tunable| tunable.path);
+        let others = who::who(tree, path, &Live::default()).elsewhere;
+        others.into_iter().map(move |other| Elsewhere {
+            setting: index,
+            loader: other.loader,
+            ends: other
+                .stands
+                .map(|(value, origin)| (value, origin.to_string())),
+        })
+    });
+    differs.collect()
+}
+
+/// Whether a tree is that of a machine: it has one of the places of sysctl.d or tmpfiles.d.
+pub(crate) fn is_machine(tree: &Tree) -> bool {
+    let sysctl = files::DIRECTORIES.iter().copied();
+    let mut places = sysctl.chain([files::SYSCTL_CONF, "etc/tmpfiles.d", "usr/lib/tmpfiles.d"]);
+    places.any(|place| tree.find(place) != Found::Nothing)
+}
+
+/// The loader of sysctl.d at boot. Without links it is not known whether systemd reads sysctl.conf;
+/// its settings matter if so.
+fn loader(tree: &Tree, known: Known) -> Loader {
+    let which = which(tree);
+    match (known, which.because) {
+        (Known::Texts, None) => Loader::Procps,
+        _ => which.loader,
+    }
+}
+
+/// The texts of sysctl.d, those that are read first.
+fn sysctl(tree: &Tree, known: Known) -> Vec<Text> {
+    let sources = files::sources(tree, loader(tree, known)).into_iter();
+    let texts = sources.filter_map(|source| {
+        let (path, is_read) = match source.fate {
+            Fate::Read(real) => (real.unwrap_or_else(|| source.path.clone()), true),
+            Fate::NotRead => (source.path.clone(), false),
+            Fate::BadName if !is_copy(&source.path) => (source.path.clone(), false),
+            _ => return None,
+        };
+        let Found::File { text, .. } = tree.find(&path) else {
+            return None;
+        };
+        let mut text = Text::new(path.clone(), text, Form::Sysctl);
+        text.is_read = is_read;
+        Some(text)
+    });
+    texts.collect()
+}
+
+/// Whether a file is what an editor, a package manager or we left beside another, or a text to be
+/// read.
+fn is_copy(path: &str) -> bool {
+    let name = path.rsplit('/').next().unwrap_or(path);
+    let ends = [
+        "~",
+        ".bak",
+        ".orig",
+        ".old",
+        ".dpkg-old",
+        ".dpkg-dist",
+        ".dpkg-new",
+        ".dpkg-bak",
+        ".ucf-dist",
+        ".rpmnew",
+        ".rpmsave",
+        ".rpmorig",
+        ".pacnew",
+        ".pacsave",
+        ".swp",
+        ".plimsoll-old",
+        ".disabled",
+    ];
+    let is_text = name.to_ascii_uppercase().starts_with("README");
+    is_text || ends.iter().any(|end| name.ends_with(end))
+}
+
+/// The texts of a directory that exists in `/etc`, `/run` and `/usr`, in the order of their names;
+/// of two with one name that of the first directory.
+fn named(tree: &Tree, directory: &str, suffix: &str, form: Form) -> Vec<Text> {
+    let mut chosen = std::collections::BTreeMap::new();
+    for root in ["etc", "run", "usr/local/lib", "usr/lib", "lib"] {
+        let directory = format!("{root}/{directory}");
+        for name in tree.list(&directory) {
+            let path = format!("{directory}/{name}");
+            if name.ends_with(suffix) {
+                chosen.entry(name.to_owned()).or_insert(path);
+            }
+        }
+    }
+    let texts = chosen
+        .into_values()
+        .filter_map(|path| read(tree, &path, form));
+    texts.collect()
+}
+
+fn read(tree: &Tree, path: &str, form: Form) -> Option<Text> {
+    let Found::File { text, .. } = tree.find(path) else {
+        return None;
+    };
+    Some(Text::new(path, text, form))
+}
+
+/// The active profile of TuneD and those that it includes, these first.
+fn active_profile(tree: &Tree) -> Vec<Text> {
+    let Found::File { text, .. } = tree.find("etc/tuned/active_profile") else {
+        return Vec::new();
+    };
+    let (mut texts, mut seen) = (Vec::new(), BTreeSet::new());
+    for name in text.split_whitespace() {
+        profile(tree, name, &mut texts, &mut seen);
+    }
+    texts
+}
+
+fn profile(tree: &Tree, name: &str, texts: &mut Vec<Text>, seen: &mut BTreeSet<String>) {
+    if !seen.insert(name.to_owned()) {
+        return;
+    }
+    let folders = [
+        "etc/tuned/profiles",
+        "etc/tuned",
+        "usr/lib/tuned/profiles",
+        "usr/lib/tuned",
+    ];
+    let paths = folders.map(|folder| format!("{folder}/{name}/tuned.conf"));
+    let found = paths.iter().find_map(|path| read(tree, path, Form::Tuned));
+    let Some(found) = found else { return };
+    let included = found
+        .text
+        .lines()
+        .filter_map(|line| line.trim().strip_prefix("include"));
+    let included = included.filter_map(|rest| rest.trim().strip_prefix('='));
+    let included: Vec<String> = included
+        .flat_map(|names| names.split(','))
+        .map(|name| name.trim().trim_start_matches('?').to_owned())
+        .collect();
+    for name in included {
+        profile(tree, &name, texts, seen);
+    }
+    texts.push(found);
+}
