@@ -10,7 +10,7 @@ use crate::judge::{Judgement, judge};
 use crate::record::{Store, StoreError};
 use crate::report::Pair;
 use crate::report::compare::{Row, row_of};
-use crate::report::gather::gather;
+use crate::report::gather::{gather, proofs};
 use crate::study::{Arm, Study};
 use crate::verdict::{Finding, percent};
 
@@ -66,6 +66,16 @@ pub fn of_study(study: &Study, store: &Store) -> Result<Vec<Effect>, StoreError>
     let gathered = gather(study, store)?;
     let proved = gathered.pairs.iter().filter(|pair| pair.is_proved());
     Ok(proved.flat_map(|pair| of_pair(study, pair)).collect())
+}
+
+/// The same without the model: what takes only the records. The columns of the model are empty.
+///
+/// # Errors
+/// The folder of the records cannot be read.
+pub fn of_records(study: &Study, store: &Store) -> Result<Vec<Effect>, StoreError> {
+    let gathered = proofs(study, store, &mut |_| ())?;
+    let effects = gathered.pairs.iter().flat_map(|pair| of_pair(study, pair));
+    Ok(effects.map(Effect::without_the_model).collect())
 }
 
 fn of_pair(study: &Study, pair: &Pair) -> Vec<Effect> {
@@ -161,6 +171,18 @@ fn word(finding: Finding) -> &'static str {
 }
 
 impl Effect {
+    /// What the records say of it.
+    #[must_use]
+    pub fn without_the_model(self) -> Self {
+        let (model, model_error, holds) = <(String, String, String)>::default();
+        Self {
+            model,
+            model_error,
+            holds,
+            ..self
+        }
+    }
+
     /// The value that the arm sets a tunable to; `None` where it does not set it.
     #[must_use]
     pub fn value_of(&self, tunable: &str) -> Option<&str> {
