@@ -103,6 +103,26 @@ pub enum Fate {
     BadName,
     /// The program does not read this file, and no link leads to it.
     NotRead,
+    /// The program would read it but does not run at boot, and why.
+    NotRun(String),
+}
+
+impl Load {
+    /// The same of a program that does not run.
+    #[must_use]
+    pub(crate) fn not_run(self, why: &str) -> Self {
+        let fate = |source: Source| match source.is_opened() {
+            true => Source {
+                fate: Fate::NotRun(why.to_owned()),
+                ..source
+            },
+            false => source,
+        };
+        Self {
+            sources: self.sources.into_iter().map(fate).collect(),
+            ..Self::default()
+        }
+    }
 }
 
 impl Write {
@@ -175,6 +195,7 @@ impl fmt::Display for Fate {
             Self::Unreadable(why) => write!(f, "not readable: {why}"),
             Self::HiddenBy(path) => write!(f, "hidden by /{path}"),
             Self::BadName => f.write_str("not read: its name is not taken"),
+            Self::NotRun(why) => write!(f, "not read at boot: {why}"),
             Self::NotRead => f.write_str("not read by this loader, and no link leads to it"),
         }
     }
