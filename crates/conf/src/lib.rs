@@ -3,7 +3,7 @@
 //!
 //! - [`Tree`] is what a machine's configuration looks like: files, links, directories.
 //!   [`places::WHERE`] lists what a host hands over.
-//! - [`who`] answers for one tunable: who wins at the next boot, who comes second, who else names
+//! - [`who()`] answers for one tunable: who wins at the next boot, who comes second, who else names
 //!   it and why that does not count. [`boot::boot`] is the whole boot.
 //! - [`sysctl_d::load`] says what a loader writes into `/proc/sys`, in order, each with its
 //!   [`Origin`], and what becomes of every other line and file.
