@@ -9,7 +9,7 @@ use alloc::collections::BTreeMap;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use mm::catalogue;
+use mm::catalogue::{self, DefaultRule, Tunable};
 
 use crate::live::Live;
 use crate::load::{Load, Lost, Source, Write};
@@ -98,7 +98,7 @@ impl Stages {
             loads.push((Stage::Sysctl, Stage::Sysctl.load(tree, loader, &self.live)));
         }
         loads.sort_by_key(|(stage, _)| *stage);
-        Boot::of(loads)
+        Boot::of(loads, loader)
     }
 }
 
@@ -120,12 +120,19 @@ impl Boot {
         steps.find(|step| step.write.path == path && step.effect == Effect::Stands)
     }
 
-    fn of(loads: impl IntoIterator<Item = (Stage, Load)>) -> Self {
+    /// The write that makes a tunable 0, because it is its partner's and stands.
+    #[must_use]
+    pub fn switched_off_by(&self, path: &str) -> Option<&Step> {
+        let partner = self.standing(value::partner(path)?)?;
+        (switches_off(&partner.write) && !partner.write.is_live).then_some(partner)
+    }
+
+    fn of(loads: impl IntoIterator<Item = (Stage, Load)>, loader: Loader) -> Self {
         let mut boot = Self::default();
         for (stage, load) in loads {
             boot.add(stage, load);
         }
-        boot.settle();
+        boot.settle(loader);
         boot
     }
 
@@ -143,7 +150,7 @@ impl Boot {
     }
 
     /// Finds out what becomes of each write.
-    fn settle(&mut self) {
+    fn settle(&mut self, loader: Loader) {
         let mut current: BTreeMap<String, usize> = BTreeMap::new();
         for at in 0..self.steps.len() {
             let Step { stage, write, .. } = &self.steps[at];
@@ -153,7 +160,10 @@ impl Boot {
                 self.steps[at].effect = Effect::Refused;
                 continue;
             }
-            let partner = value::partner(&path).filter(|_| switches_off(write));
+            let passes_over = stage == Stage::Sysctl && loader == Loader::Systemd;
+            let is_live = passes_over && self.value_at(&current, &path) == Some(write.value.trim());
+            let partner = value::partner(&path).filter(|_| switches_off(write) && !is_live);
+            self.steps[at].write.is_live |= is_live;
             if let Some(old) = partner.and_then(|partner| current.remove(partner)) {
                 let (path, by) = (path.clone(), by.clone());
                 self.steps[old].effect = Effect::PartnerSet { path, by };
@@ -165,6 +175,27 @@ impl Boot {
                 };
             }
         }
+    }
+
+    /// The value of a tunable when these writes are the current ones; none where it is not known.
+    /// systemd-sysctl does not write what is live already, so such a line switches no partner off.
+    fn value_at(&self, current: &BTreeMap<String, usize>, path: &str) -> Option<&str> {
+        if let Some(at) = current.get(path) {
+            return Some(self.steps[*at].write.value.trim());
+        }
+        match value::partner(path).is_some_and(|partner| current.contains_key(partner)) {
+            true => Some("0"),
+            false => value::tunable(path).and_then(default_of),
+        }
+    }
+}
+
+/// What the kernel begins with, where it is the same on every machine.
+fn default_of(tunable: &Tunable) -> Option<&'static str> {
+    match tunable.default {
+        DefaultRule::Fixed(value) => Some(value),
+        DefaultRule::Partner => Some("0"),
+        DefaultRule::Rule(_) | DefaultRule::Action => None,
     }
 }
 
@@ -212,6 +243,24 @@ mod tests {
         let ratio = "5 /etc/sysctl.d/3.conf:1".into();
         assert_eq!(standing(&procps, RATIO), Some(ratio));
         assert_eq!(standing(&procps, BYTES), None);
+    }
+
+    /// As Debian 12 boots: `overcommit_ratio` stays 50.
+    #[test]
+    fn systemd_passes_over_what_is_live_and_the_partner_stays() {
+        let tree = tree_of(&[("etc/sysctl.d/1.conf", "vm.overcommit_kbytes = 0\n")]);
+        let both = tree_of(&[(
+            "etc/sysctl.d/1.conf",
+            "vm.dirty_bytes = 8192\nvm.dirty_ratio = 20\n",
+        )]);
+        let ends = |tree: &Tree, loader| boot(tree, loader, &Live::default());
+        let switched_off = |boot: &Boot| {
+            let is = |step: &Step| matches!(step.effect, Effect::PartnerSet { .. });
+            boot.steps.iter().any(is)
+        };
+        assert!(!switched_off(&ends(&tree, Loader::Systemd)));
+        // 20 is what the kernel begins with, and not what it has once the bytes are set.
+        assert!(switched_off(&ends(&both, Loader::Systemd)));
     }
 
     #[test]

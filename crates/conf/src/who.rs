@@ -14,7 +14,6 @@ use crate::origin::Origin;
 use crate::stage::{self, Stage};
 use crate::sysctl_d::{self, Loader, Which};
 use crate::tree::{Entry, Found, Tree};
-use crate::value;
 use mentions::{mentions, standing};
 
 /// What a machine's files say about one tunable.
@@ -121,7 +120,8 @@ impl<'a> Next<'a> {
     /// Who sets a tunable.
     #[must_use]
     pub fn who(&self, path: &str) -> Answer {
-        let partner = value::partner(path).and_then(|partner| standing(&self.here, partner));
+        let partner = self.here.switched_off_by(path);
+        let partner = partner.and_then(|step| standing(&self.here, &step.write.path));
         let end_here = end(&self.here, path);
         let others = self.which.loader.others().iter().zip(&self.others);
         let elsewhere = others.map(|(loader, boot)| Elsewhere {

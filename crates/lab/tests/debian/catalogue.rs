@@ -6,11 +6,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
-use mm::catalogue::{self, DefaultRule, Tunable, Values};
+use mm::catalogue::{self, DefaultRule, Named, Of, Tunable, Values};
 use plimsoll_lab::vm::Release;
 use plimsoll_lab::vm::debian::{Boot, First};
 
-use super::{boot, debian, pick};
+use super::{boot, debian, disk, pick};
 
 /// How many at a time where nobody says.
 const BATCH: u64 = 40;
@@ -36,7 +36,21 @@ const VALUES: &[(&str, [&str; 2])] = &[
     // Kept in ticks of 4 ms.
     ("lru_gen.min_ttl_ms", ["1000", "2000"]),
     ("lru_gen.enabled", ["0x0000", "0x0007"]),
+    ("bdi.DEVICE.min_ratio", ["10", "20"]),
+    ("bdi.DEVICE.max_ratio", ["90", "80"]),
+    ("bdi.DEVICE.min_ratio_fine", ["150000", "250000"]),
+    ("bdi.DEVICE.max_ratio_fine", ["950000", "850000"]),
+    ("bdi.DEVICE.read_ahead_kb", ["256", "512"]),
+    ("hugetlb.SIZE.nr_hugepages", ["2", "3"]),
     ("zswap.compressor", ["lzo", "zstd"]),
+];
+
+/// What takes no second value, and bytes that the kernel keeps as parts of a threshold, so that no
+/// number reads back as it was written.
+const UNFIT: [&str; 3] = [
+    "vm.numa_zonelist_order",
+    "bdi.DEVICE.min_bytes",
+    "bdi.DEVICE.max_bytes",
 ];
 
 /// Settings that must be refused, each with words of the reason: a file that takes only what it
@@ -98,9 +112,10 @@ fn try_all(release: Release) {
         return;
     };
     let batches = batches(pick::number("PLIMSOLL_BATCH", BATCH));
-    let mut order = Boot::new(First::Shell);
+    let directory = tempfile::tempdir().unwrap();
+    let mut order = Boot::new(First::Shell).disk(&disk(&machine, directory.path()));
     for (index, batch) in batches.iter().enumerate() {
-        let lines: String = batch.iter().map(|tunable| line(tunable)).collect();
+        let lines: String = batch.iter().map(line).collect();
         order = order.file(&format!("plimsoll/batch.{index}"), lines);
         order = order.command(TRY.replace("batch.N", &format!("batch.{index}")));
     }
@@ -126,20 +141,33 @@ fn try_all(release: Release) {
 }
 
 /// Tunables in batches in which none has anything to do with another.
-fn batches(size: u64) -> Vec<Vec<&'static Tunable>> {
-    let only_one = |tunable: &&Tunable| tunable.name == "vm.numa_zonelist_order";
-    let all = catalogue::all().filter(|tunable| !tunable.is_action() && !only_one(tunable));
-    let mut batches: Vec<Vec<&Tunable>> = Vec::new();
-    for tunable in all {
-        let fits = |batch: &&mut Vec<&Tunable>| {
-            (batch.len() as u64) < size && batch.iter().all(|other| !are_tied(tunable, other))
-        };
+fn batches(size: u64) -> Vec<Vec<Named<'static>>> {
+    let mut batches: Vec<Vec<Named<'_>>> = Vec::new();
+    for named in all() {
+        let is_free = |other: &Named<'_>| !are_tied(named.tunable, other.tunable);
+        let fits =
+            |batch: &&mut Vec<Named<'_>>| (batch.len() as u64) < size && batch.iter().all(is_free);
         match batches.iter_mut().find(fits) {
-            Some(batch) => batch.push(tunable),
-            None => batches.push(vec![tunable]),
+            Some(batch) => batch.push(named),
+            None => batches.push(vec![named]),
         }
     }
     batches
+}
+
+/// Every tunable with a value that can be set: the machine's, the disk's, those of one size of huge
+/// pages. Those of groups are set by systemd.
+fn all() -> impl Iterator<Item = Named<'static>> {
+    let one = |tunable: &'static Tunable, of| tunable.of_this(of).expect("such a name");
+    let machine = catalogue::all().map(move |it| Named {
+        tunable: it,
+        of: Of::Machine,
+    });
+    let disk = catalogue::of_devices().map(move |it| one(it, "pda"));
+    let size = catalogue::of_page_sizes().map(move |it| one(it, "hugepages-2048kB"));
+    let has_values =
+        |named: &Named<'_>| !named.tunable.is_action() && !UNFIT.contains(&named.tunable.name);
+    machine.chain(disk).chain(size).filter(has_values)
 }
 
 /// Whether a write of one changes the other.
@@ -152,9 +180,9 @@ fn are_tied(one: &Tunable, other: &Tunable) -> bool {
 }
 
 /// A line of the batch: name, path, two values with `_` for blanks.
-fn line(tunable: &Tunable) -> String {
-    let [first, second] = values(tunable).map(|value| value.replace(' ', "_"));
-    format!("{} {} {first} {second}\n", tunable.name, tunable.path)
+fn line(named: &Named<'_>) -> String {
+    let [first, second] = values(named.tunable).map(|value| value.replace(' ', "_"));
+    format!("{named} {} {first} {second}\n", named.path())
 }
 
 /// Two values, of which one at least differs from what the kernel has.
@@ -196,7 +224,7 @@ fn check_refusals(output: &str) {
 }
 
 /// How many of a batch the kernel has, and what went wrong with them.
-fn check(batch: &[&Tunable], output: &str) -> (usize, String) {
+fn check(batch: &[Named<'_>], output: &str) -> (usize, String) {
     let mut parts: BTreeMap<&str, BTreeMap<&str, &str>> = BTreeMap::new();
     let mut wrong = String::new();
     let known: BTreeSet<&str> = ["asked", "before", "applied", "after"].into();
@@ -212,9 +240,13 @@ fn check(batch: &[&Tunable], output: &str) -> (usize, String) {
     }
     let part = |name: &str| parts.get(name).cloned().unwrap_or_default();
     let [asked, before, applied, after] = ["asked", "before", "applied", "after"].map(part);
-    for tunable in batch.iter().filter(|it| asked.contains_key(it.path)) {
+    for named in batch {
+        let (tunable, path) = (named.tunable, named.path());
+        if !asked.contains_key(path.as_str()) {
+            continue;
+        }
         let [asked, before, applied, after] =
-            [&asked, &before, &applied, &after].map(|it| it.get(tunable.path).copied());
+            [&asked, &before, &applied, &after].map(|it| it.get(path.as_str()).copied());
         let same = |a: Option<&str>, b: Option<&str>| {
             a.zip(b).is_some_and(|(a, b)| tunable.means_same(a, b))
         };
