@@ -1,9 +1,9 @@
 //! The native files that keep a change: which names win here at the next boot.
 
-use anyhow::Context as _;
+use anyhow::{Context as _, bail};
 use change::confirm::Files;
-use change::{Change, Role, native};
-use conf::{Kind, Live, Tree, who, winning_name};
+use change::{Change, Role, Value, native};
+use conf::{Entry, Found, Kind, Live, Tree, who, winning_name};
 use host::Root;
 use mm::catalogue;
 
@@ -36,7 +36,37 @@ fn name(tree: &Tree, kind: Kind, values: &[(&str, &str)]) -> anyhow::Result<Stri
     let values: Vec<(&str, &str)> = values.iter().filter(of_kind).copied().collect();
     let name = winning_name(tree, kind, &values);
     let name = name.context("it cannot be kept over a reboot")?;
-    Ok(format!("{}/{name}", kind.directory()))
+    let file = format!("{}/{name}", kind.directory());
+    stands(tree, kind, &file, &values)?;
+    Ok(file)
+}
+
+/// Whether the values stand beside what earlier changes wrote into the file: systemd leaves a key
+/// that is set to the same value again at its first place, before a partner that was set between.
+fn stands(tree: &Tree, kind: Kind, file: &str, values: &[(&str, &str)]) -> anyhow::Result<()> {
+    let Found::File { text, .. } = tree.find(file) else {
+        return Ok(());
+    };
+    let of = |(path, text): &(&str, &str)| Value {
+        path: (*path).to_owned(),
+        text: (*text).to_owned(),
+    };
+    let ours: Vec<Value> = values.iter().map(of).collect();
+    let ours: Vec<&Value> = ours.iter().collect();
+    let text = native::with(Some(text), kind, u32::MAX, "", &ours);
+    let mut then = tree.clone();
+    then.put(file, Entry::File(text));
+    for (path, value) in values {
+        let answer = who(&then, path, &Live::default());
+        let winner = answer.winner().and_then(|winner| winner.value.as_deref());
+        if winner != Some(*value) {
+            bail!(
+                "/{file}: what earlier changes wrote there wins over {path} = {value} at the next \
+                 boot: undo them first"
+            );
+        }
+    }
+    Ok(())
 }
 
 /// Which file wins at the next boot over one of a change's values, if one does.
