@@ -4,6 +4,7 @@
 
 mod bench;
 mod binary;
+mod debian;
 mod docs;
 mod fuzz_evidence;
 mod loaders;
@@ -61,6 +62,11 @@ const COMMANDS: &[Command] = &[
         name: "loaders",
         about: "the models of boot-time loaders against the real programs (--trees N, --seed S)",
         run: loaders::run,
+    },
+    Command {
+        name: "debian",
+        about: "a Debian with systemd: booted trees, power cuts (--trees N, --cuts N, --seed S)",
+        run: debian::run,
     },
     Command {
         name: "bench",

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 
-use crate::{loaders, packages, process, tidy};
+use crate::{debian, loaders, packages, process, tidy};
 use tally::Tally;
 
 /// Whether a test that could not run fails the whole.
@@ -49,10 +49,10 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
         check("documentation", || passes(&mut documentation())),
         check("boot-time loaders", || tests(&mut loaders::tests())),
         check("tests on a real kernel", || {
-            tests(&mut vm_tests("vm", skips))
+            tests(booting(&mut vm_tests(), skips))
         }),
         check("tests on a real Debian", || {
-            tests(&mut vm_tests("debian", skips))
+            tests(booting(&mut debian::tests(), skips))
         }),
     ];
     summarise(&done, skips)
@@ -116,26 +116,28 @@ fn documentation() -> Command {
     cargo
 }
 
-/// One at a time: each boots a machine of its own. Their output is shown, for they take minutes.
-fn vm_tests(target: &str, skips: Skips) -> Command {
+/// One at a time: some measure the host's time. Their output is shown, for they take minutes.
+fn vm_tests() -> Command {
     let arguments = [
         "test",
         "--package",
         "plimsoll-lab",
         "--test",
-        target,
+        "vm",
         "--no-fail-fast",
     ];
     let mut cargo = with(process::cargo(), &arguments);
     cargo.args(["--", "--nocapture", "--test-threads=1"]);
-    cargo.env(
-        "PLIMSOLL_VM",
-        match skips {
-            Skips::Allowed => "auto",
-            Skips::Refused => "required",
-        },
-    );
     cargo
+}
+
+/// Says what tests do that cannot boot a machine.
+fn booting(cargo: &mut Command, skips: Skips) -> &mut Command {
+    let mode = match skips {
+        Skips::Allowed => "auto",
+        Skips::Refused => "required",
+    };
+    cargo.env("PLIMSOLL_VM", mode)
 }
 
 fn with(mut command: Command, arguments: &[&str]) -> Command {

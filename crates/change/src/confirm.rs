@@ -4,11 +4,13 @@ use alloc::string::String;
 use alloc::vec;
 use alloc::vec::Vec;
 
+use conf::Kind;
+
 use crate::cell::Value;
 use crate::event::Event;
 use crate::ledger::{Change, Ledger, LedgerError, Phase, Role, Step};
 use crate::machine::{Failure, Machine, Place};
-use crate::native::{self, Format};
+use crate::native;
 
 /// The native files that are to keep a change; those in which it has no line are not used.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -132,15 +134,15 @@ fn make_lasting(
     files: &Files,
 ) -> Result<(), ConfirmError> {
     let id = change.id;
-    let mut of_file: Vec<(&str, Format, Vec<&Value>)> = vec![
-        (&files.sysctl, Format::Sysctl, vec![]),
-        (&files.tmpfiles, Format::Tmpfiles, vec![]),
+    let mut of_file: Vec<(&str, Kind, Vec<&Value>)> = vec![
+        (&files.sysctl, Kind::Sysctl, vec![]),
+        (&files.tmpfiles, Kind::Tmpfiles, vec![]),
     ];
     for step in change.steps.iter().filter(|step| step.role != Role::Aside) {
         let path = || step.new.path.clone();
-        let format = Format::of(&step.new.path);
-        let format = format.ok_or_else(|| ConfirmError::NotLasting { id, path: path() })?;
-        let file = of_file.iter_mut().find(|(_, it, _)| *it == format);
+        let kind = native::kind_for(&step.new.path);
+        let kind = kind.ok_or_else(|| ConfirmError::NotLasting { id, path: path() })?;
+        let file = of_file.iter_mut().find(|(_, it, _)| *it == kind);
         file.into_iter()
             .for_each(|(_, _, values)| values.push(&step.new));
     }
@@ -154,9 +156,9 @@ fn make_lasting(
         files: of_file.iter().map(|(file, ..)| (*file).into()).collect(),
     };
     ledger.add(machine, Place::Lib, event)?;
-    for (file, format, values) in of_file {
+    for (file, kind, values) in of_file {
         let text = machine.native(file)?;
-        let text = native::with(text.as_deref(), format, id, &change.why, &values);
+        let text = native::with(text.as_deref(), kind, id, &change.why, &values);
         machine.install(file, Some(&text))?;
     }
     let at = machine.unix_time();

@@ -9,65 +9,49 @@ use alloc::format;
 use alloc::string::{String, ToString as _};
 use alloc::vec::Vec;
 
+use conf::Kind;
+
 use crate::cell::Value;
 
 const HEADER: &str = "\
 # Written by plimsoll. `plimsoll history` says when and why; `plimsoll undo N` takes change N back.
 ";
 
-/// Which kind of native file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Format {
-    /// `sysctl.d`: what lies below `/proc/sys`.
-    Sysctl,
-    /// `tmpfiles.d`: what lies below `/sys`.
-    Tmpfiles,
+/// The kind of file that can keep a tunable; `None` where none can: a device comes and goes, and
+/// what is written at boot does not reach one that comes later.
+#[must_use]
+pub fn kind_for(path: &str) -> Option<Kind> {
+    let is_devices = path.starts_with("sys/block/") || path.starts_with("sys/class/");
+    match path {
+        _ if path.starts_with("proc/sys/") => Some(Kind::Sysctl),
+        _ if path.starts_with("sys/") && !is_devices => Some(Kind::Tmpfiles),
+        _ => None,
+    }
 }
 
-impl Format {
-    /// The kind that can keep a tunable's file; `None` where neither can: a device comes and goes,
-    /// and what is written at boot does not reach one that comes later.
-    #[must_use]
-    pub fn of(path: &str) -> Option<Self> {
-        let is_devices = path.starts_with("sys/block/") || path.starts_with("sys/class/");
-        match path {
-            _ if path.starts_with("proc/sys/") => Some(Self::Sysctl),
-            _ if path.starts_with("sys/") && !is_devices => Some(Self::Tmpfiles),
-            _ => None,
-        }
+/// The kind of a native file, by its directory.
+#[must_use]
+pub fn kind_of(file: &str) -> Kind {
+    match file.starts_with(Kind::Tmpfiles.directory()) {
+        true => Kind::Tmpfiles,
+        false => Kind::Sysctl,
     }
+}
 
-    /// The kind of a native file, by its directory.
-    #[must_use]
-    pub fn of_file(path: &str) -> Self {
-        match path.contains("tmpfiles.d/") {
-            true => Self::Tmpfiles,
-            false => Self::Sysctl,
-        }
-    }
+/// The line that sets a value.
+#[must_use]
+pub fn line(kind: Kind, value: &Value) -> String {
+    kind.line(&value.path, &value.text)
+}
 
-    /// Whether what follows is the block of a change that comes after this one.
-    fn comes_after(self, text: &str, id: u32) -> bool {
-        let rest = text.strip_prefix("# plimsoll change ");
-        let number = rest.and_then(|rest| rest.split([':', '\n']).next()?.parse::<u32>().ok());
-        number.is_some_and(|other| match self {
-            Self::Sysctl => other > id,
-            Self::Tmpfiles => other < id,
-        })
-    }
-
-    /// The line that sets a value.
-    #[must_use]
-    pub fn line(self, value: &Value) -> String {
-        let Value { path, text } = value;
-        match self {
-            Self::Sysctl => {
-                let key = path.strip_prefix("proc/sys/").unwrap_or(path);
-                format!("{} = {text}", key.replace('/', "."))
-            }
-            Self::Tmpfiles => format!("w /{path} - - - - {}", text.replace('%', "%%")),
-        }
-    }
+/// Whether what follows is the block of a change that comes after this one.
+fn comes_after(kind: Kind, text: &str, id: u32) -> bool {
+    let rest = text.strip_prefix("# plimsoll change ");
+    let number = rest.and_then(|rest| rest.split([':', '\n']).next()?.parse::<u32>().ok());
+    number.is_some_and(|other| match kind {
+        Kind::Sysctl => other > id,
+        Kind::Tmpfiles => other < id,
+    })
 }
 
 fn start(id: u32) -> String {
@@ -93,7 +77,7 @@ fn is_start(line: &str, id: u32) -> bool {
 
 /// The file with the block of a change, in the place of one that it has.
 #[must_use]
-pub fn with(text: Option<&str>, format: Format, id: u32, why: &str, values: &[&Value]) -> String {
+pub fn with(text: Option<&str>, kind: Kind, id: u32, why: &str, values: &[&Value]) -> String {
     let kept = text.map(|text| without(text, id, &[]).0.unwrap_or_default());
     let kept = kept.unwrap_or_default();
     let kept = kept.strip_prefix(HEADER).unwrap_or(&kept);
@@ -102,11 +86,11 @@ pub fn with(text: Option<&str>, format: Format, id: u32, why: &str, values: &[&V
         [] => start(id),
         words => format!("{}: {}", start(id), words.join(" ")),
     };
-    let lines: String = values.iter().map(|v| format.line(v) + "\n").collect();
+    let lines: String = values.iter().map(|v| line(kind, v) + "\n").collect();
     let block = format!("{start}\n{lines}{}\n", end(id));
     let at = kept.match_indices('\n').map(|(at, _)| at + 1);
     let mut at = core::iter::once(0).chain(at);
-    let at = at.find(|at| format.comes_after(&kept[*at..], id));
+    let at = at.find(|at| comes_after(kind, &kept[*at..], id));
     let (before, after) = kept.split_at(at.unwrap_or(kept.len()));
     format!("{HEADER}{before}{block}{after}")
 }
@@ -154,25 +138,25 @@ mod tests {
     fn a_block_comes_and_goes_and_leaves_the_file_as_it_was() {
         let swappiness = value("proc/sys/vm/swappiness", "10");
         let ratio = value("proc/sys/vm/dirty_ratio", "5");
-        let one = with(None, Format::Sysctl, 1, "a\nreason", &[&swappiness]);
+        let one = with(None, Kind::Sysctl, 1, "a\nreason", &[&swappiness]);
         assert_eq!(
             one,
             format!(
                 "{HEADER}# plimsoll change 1: a reason\nvm.swappiness = 10\n# plimsoll end 1\n"
             )
         );
-        let both = with(Some(&one), Format::Sysctl, 12, "", &[&ratio]);
+        let both = with(Some(&one), Kind::Sysctl, 12, "", &[&ratio]);
         assert!(has(&both, 1) && has(&both, 12) && !has(&both, 2));
         assert_eq!(
-            with(Some(&both), Format::Sysctl, 1, "a reason", &[&swappiness]),
+            with(Some(&both), Kind::Sysctl, 1, "a reason", &[&swappiness]),
             both
         );
-        let ours = [Format::Sysctl.line(&ratio)];
+        let ours = [line(Kind::Sysctl, &ratio)];
         assert_eq!(without(&both, 12, &ours), (Some(one.clone()), [].into()));
-        let ours = [Format::Sysctl.line(&swappiness)];
+        let ours = [line(Kind::Sysctl, &swappiness)];
         assert_eq!(without(&one, 1, &ours), (None, [].into()));
         assert_eq!(
-            with(Some(&one), Format::Sysctl, 1, "a reason", &[&swappiness]),
+            with(Some(&one), Kind::Sysctl, 1, "a reason", &[&swappiness]),
             one
         );
     }
@@ -180,22 +164,22 @@ mod tests {
     #[test]
     fn in_tmpfiles_the_newest_comes_first() {
         let run = |text| value("sys/kernel/mm/ksm/run", text);
-        let one = with(None, Format::Tmpfiles, 1, "", &[&run("1")]);
-        let two = with(Some(&one), Format::Tmpfiles, 2, "", &[&run("2")]);
+        let one = with(None, Kind::Tmpfiles, 1, "", &[&run("1")]);
+        let two = with(Some(&one), Kind::Tmpfiles, 2, "", &[&run("2")]);
         let at = |line: &str| two.find(line).expect("a line");
         assert!(
             at("w /sys/kernel/mm/ksm/run - - - - 2") < at("w /sys/kernel/mm/ksm/run - - - - 1")
         );
-        let again = with(Some(&two), Format::Tmpfiles, 1, "", &[&run("1")]);
+        let again = with(Some(&two), Kind::Tmpfiles, 1, "", &[&run("1")]);
         assert_eq!(again, two);
     }
 
     #[test]
     fn what_somebody_else_wrote_stays() {
         let swappiness = value("proc/sys/vm/swappiness", "10");
-        let text = with(None, Format::Sysctl, 1, "", &[&swappiness]);
+        let text = with(None, Kind::Sysctl, 1, "", &[&swappiness]);
         let edited = text.replace("= 10", "= 20") + "vm.laptop_mode = 1\n";
-        let (kept, left) = without(&edited, 1, &[Format::Sysctl.line(&swappiness)]);
+        let (kept, left) = without(&edited, 1, &[line(Kind::Sysctl, &swappiness)]);
         assert_eq!(left, ["vm.swappiness = 20"]);
         let kept = kept.expect("a file");
         assert!(kept.contains("vm.swappiness = 20\n") && kept.contains("vm.laptop_mode = 1\n"));
@@ -210,9 +194,9 @@ mod tests {
 
     #[test]
     fn only_what_is_there_at_boot_can_be_kept_by_a_file() {
-        assert_eq!(Format::of("proc/sys/vm/swappiness"), Some(Format::Sysctl));
-        assert_eq!(Format::of("sys/kernel/mm/ksm/run"), Some(Format::Tmpfiles));
-        assert_eq!(Format::of("sys/block/sda/bdi/max_ratio"), None);
-        assert_eq!(Format::of("unit/user.slice/MemoryHigh"), None);
+        assert_eq!(kind_for("proc/sys/vm/swappiness"), Some(Kind::Sysctl));
+        assert_eq!(kind_for("sys/kernel/mm/ksm/run"), Some(Kind::Tmpfiles));
+        assert_eq!(kind_for("sys/block/sda/bdi/max_ratio"), None);
+        assert_eq!(kind_for("unit/user.slice/MemoryHigh"), None);
     }
 }

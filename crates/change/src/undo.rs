@@ -10,7 +10,7 @@ use crate::cell::Value;
 use crate::event::Event;
 use crate::ledger::{Change, Ledger, LedgerError, Phase, Role, Step};
 use crate::machine::{Failure, Kind, Machine, Place};
-use crate::native::{self, Format};
+use crate::native;
 
 /// What became of a change that was taken back.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -151,8 +151,12 @@ fn remove_lines(machine: &mut impl Machine, change: &Change) -> Result<Vec<Left>
         else {
             continue;
         };
-        let format = Format::of_file(file);
-        let ours: Vec<String> = change.steps.iter().map(|s| format.line(&s.new)).collect();
+        let kind = native::kind_of(file);
+        let ours: Vec<String> = change
+            .steps
+            .iter()
+            .map(|s| native::line(kind, &s.new))
+            .collect();
         let (kept, foreign) = native::without(&text, change.id, &ours);
         machine.install(file, kept.as_deref())?;
         let file = || file.clone();

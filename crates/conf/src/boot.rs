@@ -9,7 +9,7 @@ use alloc::collections::BTreeMap;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use mm::catalogue;
+use mm::catalogue::{self, DefaultRule, Tunable};
 
 use crate::live::Live;
 use crate::load::{Load, Lost, Source, Write};
@@ -65,26 +65,41 @@ pub enum Effect {
 /// of the catalogue; its values do not count, for they are those of another boot.
 #[must_use]
 pub fn boot(tree: &Tree, loader: Loader, live: &Live) -> Boot {
-    let boot = boots(tree, &[loader], live).pop();
-    boot.unwrap_or_default()
+    Stages::of(tree, live).boot(tree, loader)
 }
 
-/// The boots with several loaders, in their order; what does not depend on the loader is looked at
-/// once.
-#[must_use]
-pub fn boots(tree: &Tree, loaders: &[Loader], live: &Live) -> Vec<Boot> {
-    let live = known(live);
-    let others = STAGES.into_iter().filter(|stage| *stage != Stage::Sysctl);
-    let others = others.map(|stage| (stage, stage.load(tree, Loader::Systemd, &live)));
-    let others: Vec<(Stage, Load)> = others.collect();
-    let boot = |loader: &Loader| {
-        let sysctl = (Stage::Sysctl, Stage::Sysctl.load(tree, *loader, &live));
-        let mut loads = others.clone();
-        loads.push(sysctl);
+/// What each stage of a boot does, but for the one that depends on the loader.
+#[derive(Clone, Debug)]
+pub(crate) struct Stages {
+    live: Live,
+    loads: Vec<(Stage, Load)>,
+}
+
+impl Stages {
+    pub(crate) fn of(tree: &Tree, live: &Live) -> Self {
+        let live = known(live);
+        let stages = STAGES.into_iter().filter(|stage| *stage != Stage::Sysctl);
+        let loads = stages.map(|stage| (stage, stage.load(tree, Loader::Systemd, &live)));
+        let loads = loads.collect();
+        Self { live, loads }
+    }
+
+    /// The boot with a loader.
+    pub(crate) fn boot(&self, tree: &Tree, loader: Loader) -> Boot {
+        self.with(Stage::Sysctl, tree, loader)
+    }
+
+    /// The boot in which one stage finds another tree.
+    pub(crate) fn with(&self, stage: Stage, tree: &Tree, loader: Loader) -> Boot {
+        let mut loads = self.loads.clone();
+        loads.retain(|(other, _)| *other != stage);
+        loads.push((stage, stage.load(tree, loader, &self.live)));
+        if stage != Stage::Sysctl {
+            loads.push((Stage::Sysctl, Stage::Sysctl.load(tree, loader, &self.live)));
+        }
         loads.sort_by_key(|(stage, _)| *stage);
-        Boot::of(loads)
-    };
-    loaders.iter().map(boot).collect()
+        Boot::of(loads, loader)
+    }
 }
 
 /// The tunables to which patterns expand: those of a machine and of the catalogue.
@@ -105,12 +120,19 @@ impl Boot {
         steps.find(|step| step.write.path == path && step.effect == Effect::Stands)
     }
 
-    fn of(loads: impl IntoIterator<Item = (Stage, Load)>) -> Self {
+    /// The write that makes a tunable 0, because it is its partner's and stands.
+    #[must_use]
+    pub fn switched_off_by(&self, path: &str) -> Option<&Step> {
+        let partner = self.standing(value::partner(path)?)?;
+        (switches_off(&partner.write) && !partner.write.is_live).then_some(partner)
+    }
+
+    fn of(loads: impl IntoIterator<Item = (Stage, Load)>, loader: Loader) -> Self {
         let mut boot = Self::default();
         for (stage, load) in loads {
             boot.add(stage, load);
         }
-        boot.settle();
+        boot.settle(loader);
         boot
     }
 
@@ -128,7 +150,7 @@ impl Boot {
     }
 
     /// Finds out what becomes of each write.
-    fn settle(&mut self) {
+    fn settle(&mut self, loader: Loader) {
         let mut current: BTreeMap<String, usize> = BTreeMap::new();
         for at in 0..self.steps.len() {
             let Step { stage, write, .. } = &self.steps[at];
@@ -138,7 +160,10 @@ impl Boot {
                 self.steps[at].effect = Effect::Refused;
                 continue;
             }
-            let partner = value::partner(&path).filter(|_| switches_off(write));
+            let passes_over = stage == Stage::Sysctl && loader == Loader::Systemd;
+            let is_live = passes_over && self.value_at(&current, &path) == Some(write.value.trim());
+            let partner = value::partner(&path).filter(|_| switches_off(write) && !is_live);
+            self.steps[at].write.is_live |= is_live;
             if let Some(old) = partner.and_then(|partner| current.remove(partner)) {
                 let (path, by) = (path.clone(), by.clone());
                 self.steps[old].effect = Effect::PartnerSet { path, by };
@@ -150,6 +175,27 @@ impl Boot {
                 };
             }
         }
+    }
+
+    /// The value of a tunable when these writes are the current ones; none where it is not known.
+    /// systemd-sysctl does not write what is live already, so such a line switches no partner off.
+    fn value_at(&self, current: &BTreeMap<String, usize>, path: &str) -> Option<&str> {
+        if let Some(at) = current.get(path) {
+            return Some(self.steps[*at].write.value.trim());
+        }
+        match value::partner(path).is_some_and(|partner| current.contains_key(partner)) {
+            true => Some("0"),
+            false => value::tunable(path).and_then(default_of),
+        }
+    }
+}
+
+/// What the kernel begins with, where it is the same on every machine.
+fn default_of(tunable: &Tunable) -> Option<&'static str> {
+    match tunable.default {
+        DefaultRule::Fixed(value) => Some(value),
+        DefaultRule::Partner => Some("0"),
+        DefaultRule::Rule(_) | DefaultRule::Action => None,
     }
 }
 
@@ -197,6 +243,24 @@ mod tests {
         let ratio = "5 /etc/sysctl.d/3.conf:1".into();
         assert_eq!(standing(&procps, RATIO), Some(ratio));
         assert_eq!(standing(&procps, BYTES), None);
+    }
+
+    /// As Debian 12 boots: `overcommit_ratio` stays 50.
+    #[test]
+    fn systemd_passes_over_what_is_live_and_the_partner_stays() {
+        let tree = tree_of(&[("etc/sysctl.d/1.conf", "vm.overcommit_kbytes = 0\n")]);
+        let both = tree_of(&[(
+            "etc/sysctl.d/1.conf",
+            "vm.dirty_bytes = 8192\nvm.dirty_ratio = 20\n",
+        )]);
+        let ends = |tree: &Tree, loader| boot(tree, loader, &Live::default());
+        let switched_off = |boot: &Boot| {
+            let is = |step: &Step| matches!(step.effect, Effect::PartnerSet { .. });
+            boot.steps.iter().any(is)
+        };
+        assert!(!switched_off(&ends(&tree, Loader::Systemd)));
+        // 20 is what the kernel begins with, and not what it has once the bytes are set.
+        assert!(switched_off(&ends(&both, Loader::Systemd)));
     }
 
     #[test]

@@ -3,8 +3,14 @@
 //!
 //! - [`Tree`] is what a machine's configuration looks like: files, links, directories.
 //!   [`places::WHERE`] lists what a host hands over.
-//! - [`who`] answers for one tunable: who wins at the next boot, who comes second, who else names
+<<<<<<< HEAD
+//! - [`who()`] answers for one tunable: who wins at the next boot, who comes second, who else
+//!   names it and why that does not count. [`boot::boot`] is the whole boot.
+//! - [`stage::STAGES`] are the programs in the order of boot; each makes a [`Load`] of a tree.
+=======
+//! - [`who()`] answers for one tunable: who wins at the next boot, who comes second, who else names
 //!   it and why that does not count. [`boot::boot`] is the whole boot.
+>>>>>>> vm
 //! - [`sysctl_d::load`] says what a loader writes into `/proc/sys`, in order, each with its
 //!   [`Origin`], and what becomes of every other line and file.
 //! - [`tmpfiles::load`] says the same of systemd-tmpfiles.
@@ -22,11 +28,12 @@ pub mod command_line;
 mod drop_ins;
 pub mod glob;
 mod ini;
+pub mod ksmtuned;
 pub mod live;
 pub mod load;
-pub mod managers;
 pub mod origin;
 pub mod places;
+pub mod saptune;
 pub mod scripts;
 pub mod stage;
 pub mod sysctl_d;
@@ -38,6 +45,7 @@ pub mod units;
 pub mod value;
 pub mod who;
 pub mod winning;
+pub mod zram;
 
 pub use live::Live;
 pub use load::{Fate, Load, Lost, Source, Why, Write};

@@ -41,7 +41,13 @@ impl Live {
 
     /// The paths that match a pattern, in byte order.
     pub fn matching<'a>(&'a self, pattern: &'a str) -> impl Iterator<Item = &'a str> {
-        let paths = self.0.keys().map(String::as_str);
+        let end = pattern.find(['*', '?', '[', '\\']);
+        let plain = &pattern[..end.unwrap_or(pattern.len())];
+        let paths = self
+            .0
+            .range(plain.to_owned()..)
+            .map(|(path, _)| path.as_str());
+        let paths = paths.take_while(move |path| path.starts_with(plain));
         paths.filter(move |path| glob::matches(pattern, path))
     }
 

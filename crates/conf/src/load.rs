@@ -8,6 +8,10 @@ use core::fmt;
 
 use crate::origin::Origin;
 
+/// Writes after which no pattern is followed any more: files that have so many matches are made to
+/// fill the memory.
+pub(crate) const MOST_MATCHES: usize = 1 << 16;
+
 /// What a program does with a tree.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Load {
@@ -59,6 +63,8 @@ pub enum Why {
     SetBefore(Origin),
     /// An earlier line names the path, and the first one counts (systemd-tmpfiles).
     NamedBefore(Origin),
+    /// It sets nothing: `-key` keeps patterns off the key.
+    Excludes,
     /// A later `-key` takes it back (systemd-sysctl).
     TakenBack(Origin),
     /// The pattern passes over this path: another line names it.
@@ -97,6 +103,26 @@ pub enum Fate {
     BadName,
     /// The program does not read this file, and no link leads to it.
     NotRead,
+    /// The program would read it but does not run at boot, and why.
+    NotRun(String),
+}
+
+impl Load {
+    /// The same of a program that does not run.
+    #[must_use]
+    pub(crate) fn not_run(self, why: &str) -> Self {
+        let fate = |source: Source| match source.is_opened() {
+            true => Source {
+                fate: Fate::NotRun(why.to_owned()),
+                ..source
+            },
+            false => source,
+        };
+        Self {
+            sources: self.sources.into_iter().map(fate).collect(),
+            ..Self::default()
+        }
+    }
 }
 
 impl Write {
@@ -149,6 +175,7 @@ impl fmt::Display for Why {
             Self::SetAgain(by) => write!(f, "{by} sets it again"),
             Self::SetBefore(by) => write!(f, "{by} sets it to the same value, at its own place"),
             Self::NamedBefore(by) => write!(f, "{by} comes first, and the first line counts"),
+            Self::Excludes => f.write_str("it keeps patterns off the key and sets nothing"),
             Self::TakenBack(by) => write!(f, "{by} takes it back"),
             Self::Named(by) => write!(f, "the pattern passes over what {by} names"),
             Self::BadPath => f.write_str("such a path is refused or leads nowhere"),
@@ -168,6 +195,7 @@ impl fmt::Display for Fate {
             Self::Unreadable(why) => write!(f, "not readable: {why}"),
             Self::HiddenBy(path) => write!(f, "hidden by /{path}"),
             Self::BadName => f.write_str("not read: its name is not taken"),
+            Self::NotRun(why) => write!(f, "not read at boot: {why}"),
             Self::NotRead => f.write_str("not read by this loader, and no link leads to it"),
         }
     }

@@ -123,7 +123,7 @@ pub const WHERE: &[Place] = &[
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{managers, sysctl_d, tmpfiles, tuned, udev, units};
+    use crate::{ksmtuned, saptune, sysctl_d, tmpfiles, tuned, udev, units, zram};
     use alloc::vec::Vec;
 
     #[test]
@@ -133,10 +133,14 @@ mod tests {
         read.extend(tmpfiles::DIRECTORIES);
         read.extend(udev::DIRECTORIES);
         read.extend(units::DIRECTORIES);
-        read.extend(managers::ZRAM_GENERATOR);
-        read.extend(managers::ZRAM_GENERATOR_D);
-        read.extend(managers::NOTES.map(|(directory, _)| directory));
-        read.extend([managers::SAPTUNE, managers::KSMTUNED, managers::ZRAMSWAP]);
+        read.extend(zram::GENERATOR);
+        read.extend(zram::GENERATOR_D);
+        read.extend(saptune::NOTES.map(|(directory, _)| directory));
+        read.extend([
+            saptune::CONFIGURATION,
+            ksmtuned::CONFIGURATION,
+            zram::ZRAMSWAP,
+        ]);
         read.extend([tuned::MAIN, tuned::ACTIVE, crate::command_line::PATH]);
         read.extend(tuned::PROFILES);
         read.extend(crate::scripts::PLACES);

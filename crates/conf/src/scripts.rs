@@ -33,6 +33,9 @@ pub const PLACES: &[&str] = &[
     "var/spool/cron",
 ];
 
+/// Words of one line that are looked at.
+const MOST_WORDS: usize = 4096;
+
 /// What the commands in services, cloud-init's configuration, start scripts and cron set.
 #[must_use]
 pub fn load(tree: &Tree) -> Load {
@@ -64,7 +67,8 @@ fn of_file(text: &str, path: &str) -> Vec<Write> {
 
 /// What the commands in one line set.
 pub(crate) fn writes(line: &str, origin: &Origin) -> Vec<Write> {
-    let words = words(line);
+    let mut words = words(line);
+    words.truncate(MOST_WORDS);
     let mut writes = Vec::new();
     for (at, word) in words.iter().enumerate() {
         let rest = &words[at + 1..];

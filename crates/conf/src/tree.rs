@@ -8,6 +8,9 @@ use alloc::vec::Vec;
 /// Links that are followed on the way to a file; the kernel allows as many.
 const MOST_LINKS: usize = 40;
 
+/// Components of a path that are followed; the kernel's longest path has no more.
+const MOST_PARTS: usize = 2048;
+
 /// The file that is empty for every reader: what a link that masks a name leads to.
 const NULL: &str = "dev/null";
 
@@ -98,6 +101,9 @@ impl Tree {
         let mut at: Vec<String> = Vec::new();
         let mut todo: Vec<String> = parts(path).rev().collect();
         while let Some(part) = todo.pop() {
+            if at.len() + todo.len() > MOST_PARTS {
+                return Found::Nothing;
+            }
             if part == ".." {
                 at.pop();
                 continue;
@@ -222,8 +228,10 @@ mod tests {
             ("c", link("/missing")),
             ("d", link("/dev/null")),
             ("e", file("")),
+            ("f", link(&"x/".repeat(1 << 20))),
         ]);
         assert_eq!(tree.find("a"), Found::Nothing);
+        assert_eq!(tree.find("f"), Found::Nothing);
         assert_eq!(tree.find("c"), Found::Nothing);
         assert_eq!(tree.find("d"), Found::Null);
         assert_eq!(tree.find("e/below"), Found::Nothing);

@@ -69,15 +69,17 @@ pub fn load(tree: &Tree) -> Load {
 #[derive(Default)]
 struct Merged {
     sections: Vec<Section>,
+    places: BTreeMap<String, usize>,
     variables: BTreeMap<String, String>,
     read: Vec<String>,
 }
 
+#[derive(Default)]
 struct Section {
-    name: String,
     /// The plugin: `type=`, or the name.
     kind: String,
     options: Vec<Setting>,
+    places: BTreeMap<String, usize>,
 }
 
 /// One option of a section.
@@ -142,34 +144,45 @@ impl Merged {
         if matches!(option.section, "main" | "variables" | "") {
             return;
         }
-        let found = self
-            .sections
-            .iter()
-            .position(|it| it.name == option.section);
-        let at = found.unwrap_or_else(|| {
+        let next = self.sections.len();
+        let at = *self.places.entry(option.section.to_owned()).or_insert(next);
+        if at == next {
             self.sections.push(Section {
-                name: option.section.to_owned(),
                 kind: option.section.to_owned(),
-                options: Vec::new(),
+                ..Section::default()
             });
-            self.sections.len() - 1
-        });
-        let section = &mut self.sections[at];
+        }
+        self.sections[at].take(option, path);
+    }
+}
+
+impl Section {
+    fn take(&mut self, option: &Assignment<'_>, path: &str) {
         let value = without_comment(option.value);
         match option.key {
-            "type" => section.kind = value.to_owned(),
-            "replace" if is_true(value) => section.options.retain(|it| it.origin.path == path),
-            key => {
-                let setting = Setting {
-                    key: key.to_owned(),
-                    value: value.to_owned(),
-                    origin: Origin::new(path, option.line),
-                };
-                match section.options.iter_mut().find(|it| it.key == key) {
-                    Some(old) => *old = setting,
-                    None => section.options.push(setting),
-                }
-            }
+            "type" => self.kind = value.to_owned(),
+            "replace" if is_true(value) => self.drop_all_but(path),
+            key => self.set(Setting {
+                key: key.to_owned(),
+                value: value.to_owned(),
+                origin: Origin::new(path, option.line),
+            }),
+        }
+    }
+
+    fn set(&mut self, setting: Setting) {
+        let next = self.options.len();
+        match *self.places.entry(setting.key.clone()).or_insert(next) {
+            at if at == next => self.options.push(setting),
+            at => self.options[at] = setting,
+        }
+    }
+
+    fn drop_all_but(&mut self, path: &str) {
+        let options = core::mem::take(&mut self.options);
+        self.places.clear();
+        for setting in options.into_iter().filter(|it| it.origin.path == path) {
+            self.set(setting);
         }
     }
 }

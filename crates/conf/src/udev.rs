@@ -25,6 +25,9 @@ pub const DIRECTORIES: [&str; 5] = [
     "lib/udev/rules.d",
 ];
 
+/// Files that one rule is followed to.
+const MOST_OF_RULE: usize = 1024;
+
 /// What the rules set, on a machine that has these files.
 #[must_use]
 pub fn load(tree: &Tree, live: &Live) -> Load {
@@ -77,6 +80,7 @@ fn rules(text: &str) -> Vec<(usize, String)> {
 
 fn written(rule: &str, origin: &Origin, live: &Live) -> Vec<Write> {
     let parts = parts(rule);
+    let devices = devices(&parts);
     let mut writes = Vec::new();
     for part in parts
         .iter()
@@ -88,12 +92,12 @@ fn written(rule: &str, origin: &Origin, live: &Live) -> Vec<Write> {
                 writes.push(Write::new(path, part.value, origin.clone()));
             }
             "ATTR" => {
-                let pattern = pattern(&parts, part.attribute);
+                let pattern = format!("{devices}/{}", part.attribute);
                 let write = |path: &str| Write {
                     pattern: Some(pattern.clone()),
                     ..Write::new(path, part.value, origin.clone())
                 };
-                writes.extend(live.matching(&pattern).map(write));
+                writes.extend(live.matching(&pattern).take(MOST_OF_RULE).map(write));
             }
             "RUN" => writes.extend(scripts::writes(part.value, origin)),
             _ => {}
@@ -102,8 +106,8 @@ fn written(rule: &str, origin: &Origin, live: &Live) -> Vec<Write> {
     writes
 }
 
-/// The files that an attribute of the devices of a rule may be.
-fn pattern(parts: &[Part<'_>], attribute: &str) -> String {
+/// Where the devices of a rule lie, as a pattern.
+fn devices(parts: &[Part<'_>]) -> String {
     let matched = |key| {
         let mut parts = parts.iter();
         let part = parts.find(|part| part.key == key && part.operator == "==")?;
@@ -111,8 +115,8 @@ fn pattern(parts: &[Part<'_>], attribute: &str) -> String {
     };
     let name = matched("KERNEL").unwrap_or("*");
     match matched("SUBSYSTEM") {
-        Some("block") | None => format!("sys/block/{name}/{attribute}"),
-        Some(class) => format!("sys/class/{class}/{name}/{attribute}"),
+        Some("block") | None => format!("sys/block/{name}"),
+        Some(class) => format!("sys/class/{class}/{name}"),
     }
 }
 

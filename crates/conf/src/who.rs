@@ -1,18 +1,20 @@
 //! Who sets a tunable at the next boot: the winner, the runner-up, every other mention and why it
 //! does not count, and where another loader would end differently.
 
+mod mentions;
+
 use alloc::borrow::ToOwned;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use crate::boot::{Boot, Effect, boots};
+use crate::boot::{Boot, Effect, Stages};
 use crate::live::Live;
-use crate::load::{Fate, Source, Why};
+use crate::load::{Fate, Why};
 use crate::origin::Origin;
 use crate::stage::{self, Stage};
-use crate::sysctl_d::{self, Loader, Says, Which};
-use crate::tree::{Found, Tree};
-use crate::{glob, value};
+use crate::sysctl_d::{self, Loader, Which};
+use crate::tree::{Entry, Found, Tree};
+use mentions::{mentions, standing};
 
 /// What a machine's files say about one tunable.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -30,6 +32,8 @@ pub struct Answer {
     pub at_run_time: Option<&'static str>,
     /// The loaders that may also run here, and with which the boot would end with something else.
     pub elsewhere: Vec<Elsewhere>,
+    /// The line that would win without the winner's.
+    second: Option<Mention>,
 }
 
 /// A line that names a tunable.
@@ -74,6 +78,7 @@ pub struct Elsewhere {
 pub struct Next<'a> {
     tree: &'a Tree,
     which: Which,
+    stages: Stages,
     /// With this machine's loader.
     here: Boot,
     /// With each of the others that may run here.
@@ -95,15 +100,14 @@ impl<'a> Next<'a> {
     #[must_use]
     pub fn of(tree: &'a Tree, live: &Live) -> Self {
         let which = sysctl_d::which(tree);
-        let mut loaders = [which.loader].to_vec();
-        loaders.extend(which.loader.others());
-        let mut others = boots(tree, &loaders, live);
-        let here = others.remove(0);
+        let stages = Stages::of(tree, live);
+        let others = which.loader.others().iter();
         Self {
             tree,
+            here: stages.boot(tree, which.loader),
+            others: others.map(|loader| stages.boot(tree, *loader)).collect(),
+            stages,
             which,
-            here,
-            others,
         }
     }
 
@@ -116,7 +120,8 @@ impl<'a> Next<'a> {
     /// Who sets a tunable.
     #[must_use]
     pub fn who(&self, path: &str) -> Answer {
-        let partner = value::partner(path).and_then(|partner| standing(&self.here, partner));
+        let partner = self.here.switched_off_by(path);
+        let partner = partner.and_then(|step| standing(&self.here, &step.write.path));
         let end_here = end(&self.here, path);
         let others = self.which.loader.others().iter().zip(&self.others);
         let elsewhere = others.map(|(loader, boot)| Elsewhere {
@@ -131,8 +136,32 @@ impl<'a> Next<'a> {
             at_run_time: stage::at_run_time(path),
             elsewhere: elsewhere.filter(differs).collect(),
             which: self.which.clone(),
+            second: self.second(path),
         }
     }
+
+    /// What would stand if the winner's line were not there.
+    fn second(&self, path: &str) -> Option<Mention> {
+        let winner = standing(&self.here, path)?;
+        let mut tree = self.tree.clone();
+        if let Found::File { path: real, text } = self.tree.find(&winner.origin.path) {
+            let text = without_line(text, &winner.origin);
+            tree.put(&real, Entry::File(text));
+        }
+        let again = self.stages.with(winner.stage, &tree, self.which.loader);
+        standing(&again, path)
+    }
+}
+
+/// A text with one line left empty. systemd's ends of lines are those of every other reader too.
+fn without_line(text: &str, origin: &Origin) -> String {
+    let lines = sysctl_d::lines(text, Loader::Systemd);
+    let line = lines.iter().find(|line| line.number == origin.line);
+    let start = line.map(|line| line.text.as_ptr().addr() - text.as_ptr().addr());
+    let Some((start, line)) = start.zip(line) else {
+        return text.to_owned();
+    };
+    [&text[..start], &text[start + line.text.len()..]].concat()
 }
 
 impl Answer {
@@ -144,15 +173,10 @@ impl Answer {
         mentions.find(|mention| mention.role == Role::Written(Effect::Stands))
     }
 
-    /// The line that would win without the winner: the last one before it that is written and that
-    /// the kernel takes.
+    /// The line that would win if the winner's were not there.
     #[must_use]
     pub fn runner_up(&self) -> Option<&Mention> {
-        let counts = |mention: &&Mention| match &mention.role {
-            Role::Written(effect) => !matches!(effect, Effect::Stands | Effect::Refused),
-            _ => false,
-        };
-        self.mentions.iter().rev().find(counts)
+        self.second.as_ref()
     }
 }
 
@@ -165,87 +189,10 @@ fn end(boot: &Boot, path: &str) -> Option<(String, Origin)> {
     Some((step.write.value.clone(), step.write.origin.clone()))
 }
 
-fn standing(boot: &Boot, path: &str) -> Option<Mention> {
-    let stands = |mention: &Mention| mention.role == Role::Written(Effect::Stands);
-    written(boot, path).find(stands)
-}
-
-fn mentions(tree: &Tree, path: &str, boot: &Boot, loader: Loader) -> Vec<Mention> {
-    let mut mentions: Vec<Mention> = written(boot, path).collect();
-    mentions.extend(lost(boot, path));
-    for (stage, source) in &boot.sources {
-        if *stage == Stage::Sysctl && !source.fate.is_read() {
-            mentions.extend(unread(tree, path, source, loader));
-        }
-    }
-    mentions
-}
-
-fn written(boot: &Boot, path: &str) -> impl Iterator<Item = Mention> {
-    let steps = boot
-        .steps
-        .iter()
-        .filter(move |step| step.write.path == path);
-    steps.map(|step| Mention {
-        origin: step.write.origin.clone(),
-        stage: step.stage,
-        path: step.write.path.clone(),
-        value: Some(step.write.value.clone()),
-        pattern: step.write.pattern.clone(),
-        role: Role::Written(step.effect.clone()),
-    })
-}
-
-fn lost(boot: &Boot, path: &str) -> impl Iterator<Item = Mention> {
-    let lines = boot
-        .lost
-        .iter()
-        .filter(move |(_, line)| names(&line.path, path));
-    lines.map(move |(stage, line)| Mention {
-        origin: line.origin.clone(),
-        stage: *stage,
-        path: path.to_owned(),
-        value: line.value.clone(),
-        pattern: (line.path != path).then(|| line.path.clone()),
-        role: Role::Lost(line.why.clone()),
-    })
-}
-
-/// The lines of a file that is not read which would name the tunable.
-fn unread(tree: &Tree, path: &str, source: &Source, loader: Loader) -> Vec<Mention> {
-    let Found::File { text, .. } = tree.find(&source.path) else {
-        return Vec::new();
-    };
-    let mention = |line: sysctl_d::Line<'_>| {
-        let Says::Sets { key, value, .. } = line.says else {
-            return None;
-        };
-        let named = sysctl_d::path_of(key, loader);
-        names(&named, path).then(|| Mention {
-            origin: Origin::new(&source.path, line.number),
-            stage: Stage::Sysctl,
-            path: path.to_owned(),
-            value: Some(value.to_owned()),
-            pattern: (named != path).then_some(named),
-            role: Role::Unread(source.fate.clone()),
-        })
-    };
-    sysctl_d::lines(text, loader)
-        .into_iter()
-        .filter_map(mention)
-        .collect()
-}
-
-/// Whether a path or pattern in a file means this path.
-fn names(named: &str, path: &str) -> bool {
-    named == path || (glob::is_pattern(named) && glob::matches(named, path))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::boot::tree_of;
-    use crate::tree::Entry;
     use alloc::string::ToString;
 
     const SWAPPINESS: &str = "proc/sys/vm/swappiness";
@@ -290,6 +237,56 @@ mod tests {
             Role::Lost(why) => alloc::format!("{origin} {why}"),
             Role::Unread(fate) => alloc::format!("{origin} {fate}"),
         }
+    }
+
+    #[test]
+    fn under_systemd_the_runner_up_is_a_line_that_is_never_written() {
+        let mut tree = tree_of(&[
+            ("etc/sysctl.d/10-a.conf", "vm.swappiness = 10\n"),
+            (
+                "etc/sysctl.d/20-b.conf",
+                "-vm.swappiness\nvm.swappiness = 20\r\n",
+            ),
+            (
+                "etc/sysctl.d/30-c.conf",
+                "vm.swap* = 5\nvm.swappiness = 30 # x\n",
+            ),
+        ]);
+        let next = |tree: &Tree| who(tree, SWAPPINESS, &Live::default());
+        let second = shown(next(&tree).runner_up());
+        assert_eq!(second.as_deref(), Some("20 /etc/sysctl.d/20-b.conf:2"));
+        tree.remove("etc/sysctl.d/20-b.conf");
+        tree.remove("etc/sysctl.d/10-a.conf");
+        let answer = next(&tree);
+        let second = shown(answer.runner_up());
+        assert_eq!(second.as_deref(), Some("5 /etc/sysctl.d/30-c.conf:1"));
+        let exclusion = Entry::File("-vm.swappiness\n".into());
+        tree.put("etc/sysctl.d/30-c.conf", exclusion);
+        let answer = next(&tree);
+        assert_eq!(answer.mentions[0].role, Role::Lost(Why::Excludes));
+        assert!(answer.winner().is_none() && answer.runner_up().is_none());
+    }
+
+    #[test]
+    fn hidden_files_of_tmpfiles_are_named_too() {
+        let path = "sys/kernel/mm/ksm/run";
+        let tree = tree_of(&[
+            (
+                "etc/tmpfiles.d/ksm.conf",
+                "w /sys/kernel/mm/ksm/run - - - - 0\n",
+            ),
+            (
+                "usr/lib/tmpfiles.d/ksm.conf",
+                "# on\nw /sys/kernel/mm/k*/run - - - - 1\n",
+            ),
+        ]);
+        let answer = who(&tree, path, &Live::default());
+        assert_eq!(answer.mentions.len(), 2);
+        let hidden = said(&answer.mentions[1]);
+        assert_eq!(
+            hidden,
+            "/usr/lib/tmpfiles.d/ksm.conf:2 hidden by /etc/tmpfiles.d/ksm.conf"
+        );
     }
 
     #[test]

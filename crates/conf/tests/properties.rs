@@ -63,6 +63,16 @@ const PIECES: &[&str] = &[
     "x",
 ];
 
+/// 512 trees where `PROPTEST_CASES` does not say how many.
+fn config() -> ProptestConfig {
+    let cases = std::env::var("PROPTEST_CASES").map_or(512, |it| it.parse().expect("a number"));
+    ProptestConfig {
+        cases,
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    }
+}
+
 fn text() -> impl Strategy<Value = String> {
     let piece = prop_oneof![
         8 => prop::sample::select(PIECES).prop_map(str::to_owned),
@@ -129,7 +139,7 @@ fn sysctl_tree() -> impl Strategy<Value = Tree> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 512, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(config())]
 
     #[test]
     fn any_tree_has_a_boot_and_answers(tree in tree()) {
@@ -173,7 +183,8 @@ proptest! {
                 let Some(Entry::File(text)) = tree.entry(&source.path) else { continue };
                 for line in lines(text, loader) {
                     let origin = plimsoll_conf::Origin::new(&source.path, line.number);
-                    let Says::Sets { key, .. } = line.says else { continue };
+                    let (Says::Sets { key, .. } | Says::Excludes(key) | Says::Nonsense(key)) = line.says
+                    else { continue };
                     let pattern = plimsoll_conf::glob::is_pattern(key);
                     prop_assert!(pattern || known.contains(&origin), "{loader} loses {origin}");
                 }

@@ -3,6 +3,12 @@
 //! Each test boots machines in virtual time, Debian 12 on Linux 6.1 and Debian 13 on 6.12.
 //! `cargo xtask debian` runs more of everything: boots of generated configurations, power cuts.
 
+#[path = "debian/catalogue.rs"]
+mod catalogue;
+#[path = "debian/changes.rs"]
+mod changes;
+#[path = "debian/cuts.rs"]
+mod cuts;
 #[path = "debian/harness.rs"]
 mod harness;
 #[path = "vm/machine.rs"]

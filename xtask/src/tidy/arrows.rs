@@ -40,14 +40,14 @@ const CRATES: &[Crate] = &[
         reach: Reach::Pure(&["libm", "thiserror"]),
     },
     Crate {
-        name: "change",
-        may_use: &["mm"],
-        reach: Reach::Pure(&["crc32fast", "thiserror"]),
-    },
-    Crate {
         name: "conf",
         may_use: &["mm"],
         reach: Reach::Pure(&["libm", "thiserror"]),
+    },
+    Crate {
+        name: "change",
+        may_use: &["mm", "conf"],
+        reach: Reach::Pure(&["crc32fast", "thiserror"]),
     },
     Crate {
         name: "host",

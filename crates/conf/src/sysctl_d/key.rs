@@ -9,6 +9,9 @@ use crate::live::Live;
 /// Where tunables of `sysctl` lie.
 pub(super) const ROOT: &str = "proc/sys/";
 
+/// The longest path of the kernel, in bytes.
+const LONGEST: usize = 4096;
+
 /// The whole path of a normalised key.
 pub(super) fn path(key: &str) -> String {
     [ROOT, key].concat()
@@ -43,7 +46,7 @@ pub(super) fn busybox(key: &str, live: &Live) -> Option<String> {
         let path = resolved(&path(name), is_directory);
         path.is_some_and(|path| live.has(&path) || live.is_directory(&path))
     };
-    if key.starts_with('/') {
+    if key.starts_with('/') || key.len() > LONGEST {
         return None;
     }
     if key.find('.') < key.find('/') && key.contains('.') {

@@ -9,7 +9,7 @@ use super::line::{Says, lines};
 use super::{Loader, key};
 use crate::glob;
 use crate::live::Live;
-use crate::load::{Lost, Source, Why, Write};
+use crate::load::{Lost, MOST_MATCHES, Source, Why, Write};
 use crate::origin::Origin;
 use crate::tree::{Found, Tree};
 
@@ -78,7 +78,10 @@ impl Item {
         lost: &mut Vec<Lost>,
     ) {
         let Some(value) = &self.value else {
-            return;
+            return lost.push(Lost {
+                value: None,
+                ..self.lost(&self.path, "", Why::Excludes)
+            });
         };
         if !glob::is_pattern(&self.path) {
             match key::resolved(&self.path, |path| live.is_directory(path)) {
@@ -91,7 +94,8 @@ impl Item {
             return lost.push(self.lost(&self.path, value, Why::BadPath));
         };
         let pattern = [&real, &self.path[spelled.len()..]].concat();
-        for path in live.matching(&pattern) {
+        let room = MOST_MATCHES.saturating_sub(writes.len() + lost.len());
+        for path in live.matching(&pattern).take(room) {
             let found = [spelled, &path[real.len()..]].concat();
             match named.get(found.as_str()) {
                 None => writes.push(self.to(path.to_owned(), value, Some(&self.path))),

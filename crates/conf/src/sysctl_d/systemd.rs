@@ -9,7 +9,7 @@ use super::line::{Says, lines};
 use super::{Loader, key};
 use crate::glob;
 use crate::live::Live;
-use crate::load::{Lost, Source, Why, Write};
+use crate::load::{Lost, MOST_MATCHES, Source, Why, Write};
 use crate::origin::Origin;
 use crate::tree::{Found, Tree};
 
@@ -109,7 +109,12 @@ impl Keys {
         };
         for (name, kept) in order {
             match &kept.value {
-                None => {}
+                None => out.lost.push(Lost {
+                    origin: kept.origin.clone(),
+                    path: key::path(name),
+                    value: None,
+                    why: Why::Excludes,
+                }),
                 Some(value) if glob::is_pattern(name) => {
                     out.pattern(&self.by_key, name, value, kept);
                 }
@@ -132,7 +137,8 @@ struct Out<'a> {
 impl Out<'_> {
     fn pattern(&mut self, by_key: &BTreeMap<String, Kept>, name: &str, value: &str, kept: &Kept) {
         for pattern in glob::braces(&key::path(name)) {
-            for path in self.live.matching(&pattern) {
+            let room = MOST_MATCHES.saturating_sub(self.writes.len() + self.lost.len());
+            for path in self.live.matching(&pattern).take(room) {
                 let named = by_key.get(path.strip_prefix(key::ROOT).unwrap_or(path));
                 match named.map(|named| named.origin.clone()) {
                     None => self.write(path.to_owned(), value, kept, Some(name)),

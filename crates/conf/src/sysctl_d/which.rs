@@ -35,8 +35,8 @@ const PROCPS: &[&str] = &[
 /// The loader of a machine with these files.
 ///
 /// Debian, RHEL, SUSE, Arch and nearly all others have systemd-sysctl. Whether `/etc/sysctl.conf`
-/// counts there depends on a link: Debian 12, Ubuntu and RHEL ship `99-sysctl.conf`, Debian 13,
-/// Arch and SUSE do not.
+/// counts there depends on a link: Debian 12, Ubuntu and RHEL ship `99-sysctl.conf`, Debian 13 and
+/// Arch do not.
 #[must_use]
 pub fn which(tree: &Tree) -> Which {
     let has = |path: &&&str| !matches!(tree.find(path), Found::Nothing);

@@ -88,12 +88,29 @@ impl Item {
         }
     }
 
+    /// Whether it owns its path.
+    pub(super) fn owns(&self) -> bool {
+        OWNING.contains(&self.kind.0)
+    }
+
     /// Whether another line for the same path may stand beside this one.
     pub(super) fn allows(&self, other: &Self) -> bool {
-        let owning = |item: &Self| OWNING.contains(&item.kind.0);
-        let appending = |item: &Self| item.kind.0 == b'w' && item.appends;
-        let same = self.argument == other.argument && self.rest == other.rest;
-        same || !(owning(self) && owning(other)) || (appending(self) && appending(other))
+        let both_append = self.adds() && other.adds();
+        self.agrees(other) || both_append || !(self.owns() && other.owns())
+    }
+
+    /// Whether another line is like this one for every further line.
+    pub(super) fn says(&self, other: &Self) -> bool {
+        self.agrees(other) && self.adds() == other.adds()
+    }
+
+    fn agrees(&self, other: &Self) -> bool {
+        self.argument == other.argument && self.rest == other.rest
+    }
+
+    /// Whether it is a `w+` line.
+    fn adds(&self) -> bool {
+        self.kind.0 == b'w' && self.appends
     }
 }
 

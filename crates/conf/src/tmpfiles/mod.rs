@@ -26,7 +26,7 @@ pub use item::{Item, Kind};
 use crate::drop_ins::{Names, sources};
 use crate::glob;
 use crate::live::Live;
-use crate::load::{Load, Lost, Why, Write};
+use crate::load::{Load, Lost, MOST_MATCHES, Why, Write};
 use crate::origin::Origin;
 use crate::sysctl_d::{self, Loader};
 use crate::tree::{Found, Tree};
@@ -116,7 +116,37 @@ struct Plan {
 #[derive(Default)]
 struct Paths {
     places: BTreeMap<String, usize>,
-    lines: Vec<Vec<(Origin, Item)>>,
+    lines: Vec<Lines>,
+}
+
+/// The lines for one path.
+#[derive(Default)]
+struct Lines {
+    all: Vec<(Origin, Item)>,
+    /// Those with which a further one may clash: two that differ are enough, for a line that agrees
+    /// with neither clashes with one of them.
+    owners: Vec<usize>,
+}
+
+impl Lines {
+    /// Adds a line, unless one before it keeps it out.
+    fn add(&mut self, origin: Origin, item: Item) -> Option<Lost> {
+        let owners = || self.owners.iter().map(|at| &self.all[*at]);
+        if let Some((by, _)) = owners().find(|(_, earlier)| !earlier.allows(&item)) {
+            return Some(Lost {
+                why: Why::NamedBefore(by.clone()),
+                path: item.path,
+                value: item.argument,
+                origin,
+            });
+        }
+        let known = owners().any(|(_, earlier)| earlier.says(&item));
+        if item.owns() && !known && self.owners.len() < 2 {
+            self.owners.push(self.all.len());
+        }
+        self.all.push((origin, item));
+        None
+    }
 }
 
 impl Plan {
@@ -136,29 +166,21 @@ impl Plan {
         let next = paths.lines.len();
         let place = *paths.places.entry(item.path.clone()).or_insert(next);
         if place == next {
-            paths.lines.push(Vec::new());
+            paths.lines.push(Lines::default());
         }
-        let lines = &mut paths.lines[place];
-        match lines.iter().find(|(_, earlier)| !earlier.allows(&item)) {
-            None => lines.push((origin, item)),
-            Some((by, _)) => self.lost.push(Lost {
-                why: Why::NamedBefore(by.clone()),
-                path: item.path,
-                value: item.argument,
-                origin,
-            }),
-        }
+        self.lost.extend(paths.lines[place].add(origin, item));
     }
 
     fn writes(&self, live: &Live) -> Vec<Write> {
         let paths = self.creating.lines.iter().chain(&self.others.lines);
         let mut writes = Vec::new();
         for lines in paths {
-            let mut lines: Vec<&(Origin, Item)> = lines.iter().collect();
+            let mut lines: Vec<&(Origin, Item)> = lines.all.iter().collect();
             lines.sort_by_key(|(_, item)| item.kind.order());
             for (origin, item) in lines.into_iter().filter(|(_, item)| item.writes()) {
                 let value = item.argument.clone().unwrap_or_default();
-                for (path, pattern) in found(item, live) {
+                let room = MOST_MATCHES.saturating_sub(writes.len()).max(1);
+                for (path, pattern) in found(item, live).into_iter().take(room) {
                     writes.push(Write {
                         pattern,
                         may_fail: item.may_fail,

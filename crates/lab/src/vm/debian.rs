@@ -48,9 +48,10 @@ pub struct Boot {
     first: First,
     end: End,
     files: Vec<(String, u32, Vec<u8>)>,
+    early: String,
     commands: Vec<String>,
     parameters: Vec<String>,
-    cut: Option<Nanos>,
+    is_cut: bool,
     disk: Option<PathBuf>,
 }
 
@@ -62,9 +63,10 @@ impl Boot {
             first,
             end: End::AfterCommands,
             files: Vec::new(),
+            early: String::new(),
             commands: Vec::new(),
             parameters: Vec::new(),
-            cut: None,
+            is_cut: false,
             disk: None,
         }
     }
@@ -91,6 +93,14 @@ impl Boot {
         self
     }
 
+    /// Runs a script before process 1 becomes systemd or runs the commands, when nothing but the
+    /// kernel has set anything yet.
+    #[must_use]
+    pub fn early(mut self, script: &str) -> Self {
+        self.early += script;
+        self
+    }
+
     /// Adds a word to the kernel's command line.
     #[must_use]
     pub fn parameter(mut self, word: &str) -> Self {
@@ -98,14 +108,14 @@ impl Boot {
         self
     }
 
-    /// Takes the power away at this time of the guest after the first command began, in the middle
-    /// of whatever runs. What was not written back to the disk is lost; what was, is there up to
-    /// one moment and not beyond, for the disk completes requests in their order. A disk that has a
-    /// cache of its own and reorders is not modelled.
+    /// Takes the power away this long after the next command began, in the middle of whatever runs
+    /// then; counts as a command. What was not written back to the disk is lost; what was, is there
+    /// up to one moment and not beyond, for the disk completes requests in their order. A disk that
+    /// has a cache of its own and reorders is not modelled.
     #[must_use]
     pub fn power_cut(mut self, after: Nanos) -> Self {
-        self.cut = Some(after);
-        self.end(End::Early)
+        self.is_cut = true;
+        self.command(guest::watchdog(after)).end(End::Early)
     }
 
     /// `/etc` and `/var/lib` lie on this disk, which [`Debian::make_disk`] made.
@@ -255,9 +265,9 @@ impl Debian {
 
     /// The kernel's own watchdog in software ends a machine from its timer's interrupt.
     fn watchdog(&self, boot: &Boot) -> Result<Vec<Module>, BenchError> {
-        match boot.cut {
-            Some(_) => module::named(&self.kernel, "softdog"),
-            None => Ok(Vec::new()),
+        match boot.is_cut {
+            true => module::named(&self.kernel, "softdog"),
+            false => Ok(Vec::new()),
         }
     }
 

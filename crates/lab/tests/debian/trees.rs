@@ -1,8 +1,8 @@
 //! Generated configurations: what a Debian has after it booted with them, against `conf`.
 //!
 //! One boot a tree. The guest hands back its configuration as it lies there, the packages' own files
-//! too, and every value below `/proc/sys`; `conf` says from the former what the latter must be. What
-//! no file sets must be as in a boot without the generated files.
+//! too, and every value below `/proc/sys`, once before systemd starts and once when all is up; from
+//! the first two `conf` says what the third must be.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -66,6 +66,37 @@ const KEYS: &[(&str, &[&str])] = &[
     ("vm.no_such_key", &["1"]),
 ];
 
+/// Files that lines of tmpfiles.d set, each with values that its kernel takes.
+const FILES: &[(&str, &[&str])] = &[
+    ("/sys/kernel/mm/lru_gen/min_ttl_ms", &["1000", "2000"]),
+    ("/sys/kernel/mm/ksm/sleep_millisecs", &["200", "40"]),
+    ("/sys/kernel/mm/ksm/pages_to_scan", &["400", "1000"]),
+    (
+        "/sys/kernel/mm/transparent_hugepage/enabled",
+        &["madvise", "never", "sometimes"],
+    ),
+    (
+        "/sys/kernel/mm/transparent_hugepage/defrag",
+        &["defer", "defer+madvise"],
+    ),
+    (
+        "/sys/kernel/mm/transparent_hugepage/khugepaged/*_sleep_millisecs",
+        &["20000"],
+    ),
+    (
+        "/sys/kernel/mm/transparent_hugepage/khugepaged/scan_sleep_millisecs",
+        &["30000"],
+    ),
+    ("/sys/kernel/mm/no_such_file", &["1"]),
+];
+
+/// Words of the kernel's command line; no generated file sets the last one.
+const WORDS: [&str; 3] = [
+    "sysctl.vm.swappiness=33",
+    "sysctl.vm.dirty_expire_centisecs=1234",
+    "sysctl.vm.user_reserve_kbytes=4321",
+];
+
 const DIRECTORIES: [&str; 4] = [
     "etc/sysctl.d",
     "run/sysctl.d",
@@ -96,22 +127,35 @@ find READ 2> /dev/null | sort -u | while read -r path; do
     fi
 done
 echo values
-grep -rs '' proc/sys
+cat /plimsoll/before
+echo values
+grep -rs '' proc/sys sys/kernel/mm
 ";
+const BEFORE: &str = "grep -rs '' /proc/sys /sys/kernel/mm > /plimsoll/before\n";
 
-/// What differs from boot to boot, or moves by itself.
-const MOVES: [&str; 6] = [
+/// What moves by itself, and what systemd raises or names whatever the files say.
+const MOVES: [&str; 14] = [
     "proc/sys/fs/",
     "proc/sys/kernel/random/",
     "proc/sys/kernel/ns_last_pid",
     "proc/sys/kernel/hostname",
     "proc/sys/net/netfilter",
     "proc/sys/kernel/pty/nr",
+    "sys/kernel/mm/hugepages/",
+    "sys/kernel/mm/swap/",
+    "sys/kernel/mm/page_idle/",
+    "sys/kernel/mm/transparent_hugepage/khugepaged/full_scans",
+    "proc/sys/kernel/ctrl-alt-del",
+    "proc/sys/kernel/domainname",
+    "proc/sys/kernel/printk_devkmsg",
+    "proc/sys/net/unix/max_dgram_qlen",
 ];
 
 /// What a boot ended with.
 struct Booted {
     tree: Tree,
+    /// The kernel's own values.
+    before: BTreeMap<String, String>,
     values: BTreeMap<String, String>,
 }
 
@@ -129,17 +173,19 @@ fn compare(release: Release) {
     let Some(machine) = debian(release) else {
         return;
     };
-    let plain = start(&machine, &[]);
     let trees = pick::number("PLIMSOLL_TREES", 1);
     let first = pick::number("PLIMSOLL_SEED", 0);
     let (mut set, mut wrong) = (0, 0);
     for seed in first..first + trees {
-        let files = generate(&mut Prng::for_part(seed, "trees"));
-        let booted = start(&machine, &files);
-        let differences = differences(&plain, &booted, &mut set);
+        let prng = &mut Prng::for_part(seed, "trees");
+        let files = generate(prng);
+        let mut words = WORDS.to_vec();
+        words.retain(|_| pick::percent(50, prng));
+        let booted = start(&machine, &files, &words);
+        let differences = differences(&booted, &mut set);
         if !differences.is_empty() {
             wrong += 1;
-            println!("seed {seed}:{}\n{files:#?}", differences);
+            println!("seed {seed}:{differences}\n{words:?} {files:#?}");
         }
     }
     println!(
@@ -150,15 +196,22 @@ fn compare(release: Release) {
     assert!(set > 0, "nothing was set");
 }
 
-fn start(machine: &Debian, files: &[(String, String)]) -> Booted {
-    let mut order = Boot::new(First::Systemd).command(read_back());
+fn start(machine: &Debian, files: &[(String, String)], words: &[&str]) -> Booted {
+    let mut order = Boot::new(First::Systemd).early(BEFORE).command(read_back());
     for (path, text) in files {
         order = order.file(path, text.as_str());
     }
+    for word in words {
+        order = order.parameter(word);
+    }
     let answer = boot(machine, &order).answers.remove(0);
-    let (tree, values) = answer.output.split_once("\nvalues\n").expect("both parts");
+    let parts: Vec<&str> = answer.output.split("\nvalues\n").collect();
+    let [tree, before, values] = parts[..] else {
+        panic!("not three parts: {}", answer.output);
+    };
     Booted {
         tree: read_tree(tree),
+        before: read_values(before),
         values: read_values(values),
     }
 }
@@ -207,42 +260,42 @@ fn read_values(text: &str) -> BTreeMap<String, String> {
         let (path, value) = line.split_once(':').expect("as grep prints it");
         (path.to_owned(), value.to_owned())
     };
-    let is_still = |(path, _): &(String, String)| !MOVES.iter().any(|it| path.starts_with(it));
-    text.lines().map(pair).filter(is_still).collect()
+    let is_fixed = |(path, _): &(String, String)| !MOVES.iter().any(|it| path.starts_with(it));
+    text.lines()
+        .map(|it| pair(it.trim_start_matches('/')))
+        .filter(is_fixed)
+        .collect()
 }
 
 /// A line for each value that is not as `conf` says.
-fn differences(plain: &Booted, booted: &Booted, set: &mut usize) -> String {
+fn differences(booted: &Booted, set: &mut usize) -> String {
     let mut live = Live::default();
     for path in booted.values.keys() {
         live.know(path);
     }
     let boot = predict(&booted.tree, which(&booted.tree).loader, &live);
-    let before = predict(&plain.tree, which(&plain.tree).loader, &live);
     let mut lines = String::new();
     for (path, real) in &booted.values {
         let expected = match boot.standing(path) {
             Some(step) => {
-                *set += usize::from(before.standing(path) != Some(step));
+                *set += 1;
                 step.write.value.clone()
             }
-            None if is_switched_off(&boot, path) => "0".to_owned(),
-            None => plain.values.get(path).cloned().unwrap_or_default(),
+            None if boot.switched_off_by(path).is_some() => "0".to_owned(),
+            None => booted.before.get(path).cloned().unwrap_or_default(),
         };
-        if !same(real, &expected) {
+        if !same(path, real, &expected) {
             let _ = write!(lines, "\n  {path}: {real}, and conf says {expected}");
         }
     }
     lines
 }
 
-fn is_switched_off(boot: &conf::boot::Boot, path: &str) -> bool {
-    let partner = value::partner(path);
-    partner.is_some_and(|partner| boot.standing(partner).is_some())
-}
-
 /// As the kernel prints it: a number in decimal, blanks as one.
-fn same(real: &str, expected: &str) -> bool {
+fn same(path: &str, real: &str, expected: &str) -> bool {
+    if value::tunable(path).is_some_and(|tunable| tunable.means_same(real, expected)) {
+        return true;
+    }
     let words = |text: &str| {
         text.split_whitespace()
             .map(str::to_owned)
@@ -265,7 +318,26 @@ fn generate(prng: &mut Prng) -> Vec<(String, String)> {
     if pick::percent(50, prng) {
         files.insert("etc/sysctl.conf".into(), text(prng));
     }
+    for _ in 0..2 + prng.below(4) {
+        let directory = pick::one(&DIRECTORIES, prng).replace("sysctl.d", "tmpfiles.d");
+        files.insert(
+            format!("{directory}/{}", pick::one(&NAMES, prng)),
+            lines(prng),
+        );
+    }
     files.into_iter().collect()
+}
+
+/// Lines of tmpfiles.d.
+fn lines(prng: &mut Prng) -> String {
+    let mut text = String::from("# generated\n");
+    for _ in 0..1 + prng.below(4) {
+        let (path, values) = pick::one(FILES, prng);
+        let value = pick::one(values, prng);
+        let kind = pick::weighted(&[(60, "w"), (20, "w!"), (10, "w+"), (10, "w-")], prng);
+        let _ = writeln!(text, "{kind} {path} - - - - {value}");
+    }
+    text
 }
 
 fn text(prng: &mut Prng) -> String {

@@ -1,53 +1,58 @@
 //! The native files that keep a change: which names win here at the next boot.
 
+use anyhow::Context as _;
 use change::confirm::Files;
-use change::native::Format;
-use change::{Change, Role};
-use conf::{Live, Tree};
+use change::{Change, Role, native};
+use conf::{Kind, Live, Tree, who, winning_name};
 use host::Root;
 use mm::catalogue;
-use mm::settings::Setting;
 
-/// The settings that a change wrote, by their files.
-pub(crate) fn settings(change: &Change) -> Vec<Setting> {
+/// The files in which what a change set wins.
+///
+/// # Errors
+/// What would win over it, in one line.
+pub(crate) fn files_of(root: &Root, change: &Change) -> anyhow::Result<Files> {
     let steps = change.steps.iter().filter(|step| step.role != Role::Aside);
-    steps
-        .map(|step| Setting {
-            tunable: step.new.path.clone(),
-            value: step.new.text.clone(),
-        })
-        .collect()
+    let values: Vec<(&str, &str)> = steps
+        .map(|step| (step.new.path.as_str(), step.new.text.as_str()))
+        .collect();
+    files(root, &values)
 }
 
-/// The files in which these settings win.
+/// The files in which these values win, each a tunable's file without the leading slash and a text.
 ///
 /// # Errors
 /// What would win over them, in one line.
-pub(crate) fn files(root: &Root, _settings: &[Setting]) -> anyhow::Result<Files> {
-    let _tree: Tree = host::configuration::read(root);
+pub(crate) fn files(root: &Root, values: &[(&str, &str)]) -> anyhow::Result<Files> {
+    let tree = host::configuration::read(root);
     Ok(Files {
-        sysctl: "etc/sysctl.d/99-plimsoll.conf".to_owned(),
-        tmpfiles: "etc/tmpfiles.d/00-plimsoll.conf".to_owned(),
+        sysctl: name(&tree, Kind::Sysctl, values)?,
+        tmpfiles: name(&tree, Kind::Tmpfiles, values)?,
     })
+}
+
+fn name(tree: &Tree, kind: Kind, values: &[(&str, &str)]) -> anyhow::Result<String> {
+    let of_kind = |(path, _): &&(&str, &str)| native::kind_for(path) == Some(kind);
+    let values: Vec<(&str, &str)> = values.iter().filter(of_kind).copied().collect();
+    let name = winning_name(tree, kind, &values);
+    let name = name.context("it cannot be kept over a reboot")?;
+    Ok(format!("{}/{name}", kind.directory()))
 }
 
 /// Which file wins at the next boot over one of a change's values, if one does.
 pub(crate) fn loses(root: &Root, change: &Change) -> Option<String> {
     let tree = host::configuration::read(root);
     let steps = change.steps.iter().filter(|step| step.role != Role::Aside);
-    for step in steps {
+    steps.into_iter().find_map(|step| {
         let path = &step.new.path;
-        Format::of(path)?;
-        let answer = conf::who::who(&tree, path, &Live::default());
-        let winner = answer.winner()?;
-        if !change.files.contains(&winner.origin.path) {
-            let name = catalogue::resolve(path).map_or_else(|_| path.clone(), |it| it.to_string());
-            return Some(format!(
-                "at the next boot {name} comes from {}, and not from /{}",
-                winner.origin,
-                change.files.join(" or /")
-            ));
-        }
-    }
-    None
+        let answer = who(&tree, path, &Live::default());
+        let origin = &answer.winner().or(answer.partner.as_ref())?.origin;
+        let file = format!("/{path}");
+        let name = catalogue::resolve(&file);
+        let name = name.map_or_else(|_| path.clone(), |it| it.to_string());
+        (!change.files.contains(&origin.path)).then(|| {
+            let ours = change.files.join(" or /");
+            format!("at the next boot {name} comes from {origin}, and not from /{ours}")
+        })
+    })
 }

@@ -7,7 +7,6 @@ use change::{Ledger, confirm};
 use host::Root;
 use host::changes::Changes;
 use host::facts::since_boot;
-use mm::settings::Setting;
 
 use crate::changing::{self, native, settle, told};
 use crate::exit::ExitCode;
@@ -36,8 +35,10 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     let ledger = Ledger::open(&mut machine)?;
     let change = ledger.get(id);
     let lasts = args.persist || change.is_some_and(|change| change.lasts);
-    let settings: Vec<Setting> = change.map(native::settings).unwrap_or_default();
-    let files = lasts.then(|| native::files(&root, &settings)).transpose()?;
+    let files = change.filter(|_| lasts);
+    let files = files
+        .map(|change| native::files_of(&root, change))
+        .transpose()?;
     let confirmed = confirm::confirm(&mut machine, id, files.as_ref())?;
     let now = since_boot();
     if args.json {

@@ -2,3 +2,4 @@
 
 mod output;
 mod validator;
+mod validator_tests;

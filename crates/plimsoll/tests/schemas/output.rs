@@ -9,8 +9,10 @@ use serde_json::Value;
 use crate::validator::Schema;
 
 /// The schemas, and the `schema` that each one's documents say.
-const SCHEMAS: [&str; 11] = [
+const SCHEMAS: [&str; 13] = [
+    "apply",
     "calibration",
+    "changes",
     "compare",
     "explain",
     "explain-all",
@@ -61,7 +63,7 @@ fn every_schema_is_of_one_style() {
     assert_eq!(files, SCHEMAS.len(), "each schema is named in this test");
     for name in SCHEMAS {
         let schema = Schema::named(name);
-        let root = schema.value();
+        let root = &schema.0;
         let draft = "https://json-schema.org/draft/2020-12/schema";
         assert_eq!(root["$schema"], draft, "{name}");
         let says = &root["properties"]["schema"]["const"];
@@ -311,7 +313,8 @@ fn findings_of_lint_are_as_their_schema_says() {
 #[test]
 fn sarif_is_as_the_official_schema_says_and_lists_all_rules_on_a_clean_run() {
     let folder = faulty();
-    let schema = Schema::of_fixture("lint/sarif-schema-2.1.0.json");
+    let text = fs::read_to_string(fixtures().join("lint/sarif-schema-2.1.0.json"));
+    let schema = Schema(serde_json::from_str(&text.expect("a fixture")).expect("JSON"));
     let rules = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/rules");
     let rules = fs::read_dir(rules).expect("the pages").count();
     for (select, is_clean) in [(&[][..], false), (&["--select", "dirty-pair"][..], true)] {
@@ -331,4 +334,22 @@ fn sarif_is_as_the_official_schema_says_and_lists_all_rules_on_a_clean_run() {
         let results = run["results"].as_array().expect("a list");
         assert_eq!(results.is_empty(), is_clean, "{results:?}");
     }
+}
+
+#[test]
+fn a_plan_and_the_changes_of_this_machine_are_as_their_schemas_say() {
+    let here = fixtures();
+    let words = [
+        "apply",
+        "swappiness=1",
+        "dirty_bytes=64M",
+        "--dry-run",
+        "--json",
+    ];
+    let plan = assert_is("apply", &words, &here);
+    let writes = plan["writes"].as_array().expect("a list");
+    assert_eq!(writes.last().expect("a write")["to_bytes"], 64 << 20);
+    assert!(plan["change"].is_null());
+    assert_is("changes", &["status", "--json"], &here);
+    assert_is("changes", &["history", "--json"], &here);
 }

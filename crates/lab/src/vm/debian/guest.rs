@@ -79,7 +79,7 @@ pub(super) fn init(boot: &Boot) -> String {
         First::Systemd => "exec /sbin/init\n",
         First::Shell => "exec /bin/sh /plimsoll/commands\n",
     };
-    [MOUNT, RUNTIME, disk, rest].concat()
+    [MOUNT, RUNTIME, disk, &boot.early, rest].concat()
 }
 
 /// Runs each command in a shell of its own, answers, and takes the power away.
@@ -87,22 +87,22 @@ pub(super) fn init(boot: &Boot) -> String {
 /// The power goes at once: what the guest has not written back is lost, as at every end of a
 /// machine that is not asked to shut down.
 pub(super) fn commands(boot: &Boot) -> String {
-    let mut script = boot.cut.map(watchdog).unwrap_or_default() + RUN;
+    let mut script = String::from(RUN);
     for index in 0..boot.commands.len() {
         script += &format!("run {index}\n");
     }
     script + "echo o > /proc/sysrq-trigger\nsleep 60\n"
 }
 
-/// Sets the kernel's watchdog, which nobody will feed. It counts whole seconds, so the commands are
-/// kept waiting for the rest of one.
-fn watchdog(cut: Nanos) -> String {
-    let seconds = cut.0.div_ceil(Nanos::SECOND.0).max(1);
-    let rest = Nanos(seconds * Nanos::SECOND.0 - cut.0);
+/// Sets the kernel's watchdog, which nobody will feed. It counts whole seconds, so the next command
+/// is kept waiting for the rest of one.
+pub(super) fn watchdog(after: Nanos) -> String {
+    let seconds = after.0.div_ceil(Nanos::SECOND.0).max(1);
+    let rest = Nanos(seconds * Nanos::SECOND.0 - after.0);
     format!(
         "insmod /plimsoll/modules/watchdog.ko\n\
-         insmod /plimsoll/modules/softdog.ko soft_margin={seconds}\n\
-         exec 9> /dev/watchdog\n\
+         insmod /plimsoll/modules/softdog.ko soft_margin={seconds} nowayout=1\n\
+         : > /dev/watchdog\n\
          sleep {:.9}\n",
         rest.seconds()
     )

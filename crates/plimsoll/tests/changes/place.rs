@@ -15,6 +15,12 @@ const VALUES: &[(&str, &str, &str)] = &[
     ("/proc/sys/vm/swappiness", "60", "10"),
     ("/proc/sys/vm/watermark_scale_factor", "10", "200"),
     ("/proc/sys/vm/vfs_cache_pressure", "100", "50"),
+    ("/proc/sys/vm/page-cluster", "3", "0"),
+    ("/proc/sys/vm/stat_interval", "1", "10"),
+    ("/proc/sys/vm/watermark_boost_factor", "15000", "0"),
+    ("/proc/sys/vm/compaction_proactiveness", "20", "0"),
+    ("/proc/sys/vm/dirty_expire_centisecs", "3000", "500"),
+    ("/proc/sys/vm/dirty_writeback_centisecs", "500", "100"),
     ("/sys/kernel/mm/ksm/pages_to_scan", "100", "400"),
 ];
 
@@ -25,7 +31,7 @@ const FILES: &[(&str, &str)] = &[("/proc/sys/kernel/random/boot_id", "b-1")];
 const COVERED: &[&str] = &["/proc/sys", "/sys/kernel/mm", "/run", "/etc", "/var/lib"];
 
 /// One in so many kills is tried, unless all are wanted.
-const SHARE: usize = 12;
+const SHARE: usize = 10;
 
 /// The namespace.
 pub(crate) struct Place(());
@@ -76,6 +82,7 @@ impl Place {
         let status = Command::new("unshare")
             .args(["--mount", "--propagation", "private"])
             .arg(program)
+            .args(std::env::args_os().skip(1))
             .env(INSIDE, "1")
             .status()
             .expect("unshare is part of util-linux");
@@ -90,6 +97,17 @@ impl Place {
                 .status();
             assert!(mounted.expect("mount").success(), "{directory}");
         }
+    }
+
+    /// Puts a file in the place of one of the machine's.
+    pub(crate) fn cover_file(&self, path: &str, by: &str) {
+        let mounted = Command::new("mount").args(["--bind", by, path]).status();
+        assert!(mounted.expect("mount").success(), "{path}");
+    }
+
+    pub(crate) fn uncover_file(&self, path: &str) {
+        let unmounted = Command::new("umount").arg(path).status();
+        assert!(unmounted.expect("umount").success(), "{path}");
     }
 
     /// Everything as before the first command.
@@ -110,14 +128,45 @@ impl Place {
         }
     }
 
-    /// Runs a command to its end.
-    pub(crate) fn run(&self, words: &[&str]) {
-        let output = Command::new(PLIMSOLL)
-            .args(words)
-            .output()
-            .expect("plimsoll runs");
-        let said = String::from_utf8_lossy(&output.stderr);
-        assert!(output.status.success(), "{words:?}: {said}");
+    /// Runs a command to its end, which is a good one; what it prints.
+    pub(crate) fn run(&self, words: &[&str]) -> String {
+        let (code, said) = self.ends(&[PLIMSOLL], words);
+        assert_eq!(code, 0, "{words:?}: {said}");
+        said
+    }
+
+    /// Runs a command, perhaps by another that changes its surroundings: its exit code, and what it
+    /// prints on both streams.
+    pub(crate) fn ends(&self, by: &[&str], words: &[&str]) -> (i32, String) {
+        let [program, arguments @ ..] = by else {
+            panic!("a program");
+        };
+        let own = (*program != PLIMSOLL).then_some(PLIMSOLL);
+        let mut command = Command::new(program);
+        let output = command.args(arguments).args(own).args(words).output();
+        let output = output.expect("it runs");
+        let said = [output.stdout, output.stderr].concat();
+        let code = output.status.code().expect("it ends by itself");
+        (code, String::from_utf8_lossy(&said).into_owned())
+    }
+
+    /// The same, by itself.
+    pub(crate) fn ends_plainly(&self, words: &[&str]) -> (i32, String) {
+        self.ends(&[PLIMSOLL], words)
+    }
+
+    /// What a file holds.
+    pub(crate) fn read(&self, path: &str) -> String {
+        fs::read_to_string(path)
+            .unwrap_or_default()
+            .trim()
+            .to_owned()
+    }
+
+    /// Somebody else writes a file.
+    pub(crate) fn write(&self, path: &str, text: &str) {
+        fs::create_dir_all(Path::new(path).parent().expect("a parent")).expect("a directory");
+        fs::write(path, format!("{text}\n")).expect("a file");
     }
 
     /// How often a command makes each call, and which of these are tried.
@@ -128,7 +177,7 @@ impl Place {
         calls: &[&'a str],
     ) -> Vec<(&'a str, usize)> {
         self.reset();
-        before.iter().for_each(|done| self.run(done));
+        before.iter().for_each(|done| drop(self.run(done)));
         // Only the command itself: what it leaves behind waits for an hour.
         let log = PathBuf::from("/var/lib/strace");
         let mut strace = Command::new("strace");
@@ -143,10 +192,11 @@ impl Place {
         assert!(traced.expect("strace").success(), "{command:?}");
         let text = fs::read_to_string(&log).expect("a log");
         let count = |call: &&'a str| {
-            let named = |line: &str| line.starts_with(&format!("{call}("));
-            let times = text.lines().filter(|line| named(line)).count();
-            (1..=times)
-                .map(|number| (*call, number))
+            let named = |line: &&str| line.starts_with(&format!("{call}("));
+            let numbered = text.lines().filter(named).zip(1..);
+            let changing = numbered.filter(|(line, _)| changes_something(line));
+            changing
+                .map(|(_, number)| (*call, number))
                 .collect::<Vec<_>>()
         };
         let all: Vec<_> = calls.iter().flat_map(count).collect();
@@ -205,14 +255,27 @@ impl Place {
         }
     }
 
-    pub(crate) fn has_native(&self) -> bool {
-        let has = |directory: &str| {
+    /// The native files.
+    pub(crate) fn natives(&self) -> Vec<String> {
+        let of = |directory: &str| {
             let files = fs::read_dir(directory).into_iter().flatten().flatten();
+            let files = files.map(|file| file.path().display().to_string());
             files
-                .into_iter()
-                .any(|file| file.path().extension().is_some_and(|it| it == "conf"))
+                .filter(|file| file.ends_with(".conf"))
+                .collect::<Vec<_>>()
         };
-        has("/etc/sysctl.d") || has("/etc/tmpfiles.d")
+        [of("/etc/sysctl.d"), of("/etc/tmpfiles.d")].concat()
+    }
+
+    pub(crate) fn has_native(&self) -> bool {
+        !self.natives().is_empty()
+    }
+
+    /// Whether the watcher of a change holds its lock.
+    pub(crate) fn is_watched(&self, id: u32) -> bool {
+        use rustix::fs::{FlockOperation, flock};
+        let file = fs::File::open(format!("/run/plimsoll/watch-{id}"));
+        file.is_ok_and(|file| flock(file, FlockOperation::NonBlockingLockShared).is_err())
     }
 
     pub(crate) fn status(&self) -> Result<Status, String> {
@@ -233,8 +296,14 @@ impl Place {
     }
 }
 
+/// Opening a file to read it changes nothing, however many there are.
+fn changes_something(line: &str) -> bool {
+    let flags = ["O_WRONLY", "O_RDWR", "O_CREAT"];
+    !line.starts_with("openat(") || flags.iter().any(|flag| line.contains(flag))
+}
+
 /// Ends what earlier commands started: the watchers in this namespace, and no others.
-fn stop_watchers() {
+pub(crate) fn stop_watchers() {
     let own = fs::read_link("/proc/self/ns/mnt").expect("a namespace");
     for entry in fs::read_dir("/proc").expect("processes").flatten() {
         let pid = entry

@@ -1,0 +1,44 @@
+//! ksmtuned: it switches KSM on and off by free memory.
+
+use alloc::borrow::ToOwned;
+use alloc::vec::Vec;
+
+use crate::drop_ins::opened;
+use crate::load::{Load, Lost, Why};
+use crate::origin::Origin;
+use crate::tree::{Found, Tree};
+
+/// ksmtuned's configuration.
+pub const CONFIGURATION: &str = "etc/ksmtuned.conf";
+
+/// What ksmtuned does: it writes by itself while the machine runs; the file sets nothing at boot.
+#[must_use]
+pub fn load(tree: &Tree) -> Load {
+    let Found::File { .. } = tree.find(CONFIGURATION) else {
+        return Load::default();
+    };
+    let lost = |name: &str| Lost {
+        origin: Origin::new(CONFIGURATION, 0),
+        path: ["sys/kernel/mm/ksm/", name].concat(),
+        value: None,
+        why: Why::AtRunTime("ksmtuned sets it by free memory"),
+    };
+    Load {
+        writes: Vec::new(),
+        lost: ["run", "pages_to_scan", "sleep_millisecs"].map(lost).into(),
+        sources: [opened(tree, CONFIGURATION.to_owned())].into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::boot::tree_of;
+
+    #[test]
+    fn ksmtuned_is_named_as_a_writer_at_run_time() {
+        let load = load(&tree_of(&[(CONFIGURATION, "KSM_SLEEP_MSEC=10\n")]));
+        assert_eq!(load.lost.len(), 3);
+        assert!(super::load(&Tree::default()).lost.is_empty());
+    }
+}

@@ -1,0 +1,110 @@
+//! `apply`, `confirm`, `undo`, `status` and `history` as a user has them.
+//!
+//! They run in a mount namespace of their own, with files in the place of `/proc/sys`, `/run`, `/etc` and
+//! `/var/lib`, so that nothing of this machine is touched. Root and strace are needed.
+
+mod kills;
+mod place;
+mod stories;
+#[path = "../schemas/validator.rs"]
+mod validator;
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::process::ExitCode;
+
+use place::{Cannot, Place};
+
+/// A test by its name.
+type Test = (&'static str, fn(&Place));
+
+const TESTS: &[Test] = &[
+    (
+        "a_change_that_nobody_confirms_is_taken_back_in_time",
+        stories::a_change_that_nobody_confirms_is_taken_back_in_time,
+    ),
+    (
+        "a_confirmed_change_stays_and_its_watcher_ends",
+        stories::a_confirmed_change_stays_and_its_watcher_ends,
+    ),
+    (
+        "changes_overlap_and_are_undone_in_any_order",
+        stories::changes_overlap_and_are_undone_in_any_order,
+    ),
+    (
+        "what_an_administrator_sets_later_stays_and_is_named",
+        stories::what_an_administrator_sets_later_stays_and_is_named,
+    ),
+    (
+        "a_lasting_change_takes_a_name_that_wins_here",
+        stories::a_lasting_change_takes_a_name_that_wins_here,
+    ),
+    (
+        "a_watched_change_is_taken_back_when_pages_are_swapped_in",
+        stories::a_watched_change_is_taken_back_when_pages_are_swapped_in,
+    ),
+    (
+        "what_is_told_as_json_is_as_its_schema_says",
+        stories::what_is_told_as_json_is_as_its_schema_says,
+    ),
+    (
+        "a_change_that_nothing_watches_is_a_trouble_of_status",
+        stories::a_change_that_nothing_watches_is_a_trouble_of_status,
+    ),
+    (
+        "a_value_that_kills_is_refused_and_even_so_written",
+        stories::a_value_that_kills_is_refused_and_even_so_written,
+    ),
+    (
+        "nothing_is_written_without_root_from_a_container_or_where_it_is_read_only",
+        stories::nothing_is_written_without_root_from_a_container_or_where_it_is_read_only,
+    ),
+    (
+        "a_damaged_journal_is_an_error_that_says_how_to_go_on",
+        stories::a_damaged_journal_is_an_error_that_says_how_to_go_on,
+    ),
+    (
+        "every_kill_leaves_the_old_or_the_new_state",
+        kills::every_kill_leaves_the_old_or_the_new_state,
+    ),
+];
+
+fn main() -> ExitCode {
+    let wanted: Vec<String> = std::env::args().skip(1).collect();
+    if wanted.iter().any(|word| word == "--list") {
+        TESTS.iter().for_each(|(name, _)| println!("{name}: test"));
+        return ExitCode::SUCCESS;
+    }
+    match Place::enter() {
+        Ok(place) => run(&place, &wanted),
+        Err(Cannot::Here(code)) => ExitCode::from(code),
+        Err(Cannot::Skip(why)) => {
+            for (name, _) in TESTS {
+                println!("test {name} ... skipped: {why}");
+            }
+            ExitCode::SUCCESS
+        }
+    }
+}
+
+fn run(place: &Place, wanted: &[String]) -> ExitCode {
+    let names: Vec<&String> = wanted
+        .iter()
+        .filter(|word| !word.starts_with('-'))
+        .collect();
+    let is_wanted = |name: &str| names.is_empty() || names.iter().any(|it| name.contains(*it));
+    let (mut passed, mut failed) = (0, 0);
+    for (name, test) in TESTS.iter().filter(|(name, _)| is_wanted(name)) {
+        place.reset();
+        let is_well = catch_unwind(AssertUnwindSafe(|| test(place))).is_ok();
+        println!("test {name} ... {}", if is_well { "ok" } else { "FAILED" });
+        if is_well {
+            passed += 1;
+        } else {
+            failed += 1;
+        }
+    }
+    place.reset();
+    let word = if failed == 0 { "ok" } else { "FAILED" };
+    println!("\ntest result: {word}. {passed} passed; {failed} failed; 0 ignored; 0 measured");
+    ExitCode::from(u8::from(failed > 0))
+}
