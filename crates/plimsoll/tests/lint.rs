@@ -268,10 +268,7 @@ fn of_a_machine_scripts_and_the_active_profile_count_too() {
     let profile = "[variables]\nx = 0\n[sysctl]\nvm.vfs_cache_pressure = ${x}\n";
     let files = [
         ("etc/sysctl.d/a.conf", "vm.swappiness = 60\n"),
-        (
-            "etc/cron.daily/clean",
-            "#!/bin/sh\necho 3 > /proc/sys/vm/drop_caches\n",
-        ),
+        ("etc/cron.daily/clean", script),
         ("etc/tuned/active_profile", "ours\n"),
         ("etc/tuned/ours/tuned.conf", profile),
         (

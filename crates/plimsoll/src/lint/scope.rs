@@ -193,6 +193,20 @@ impl<'a> Scope<'a> {
         number(word).ok_or(Missing(name))
     }
 
+    /// The first of these paths that is there; `needs` says what it tells.
+    ///
+    /// # Errors
+    /// Which paths there are is not known.
+    pub(crate) fn has(
+        &self,
+        paths: &[&'static str],
+        needs: &'static str,
+    ) -> Result<Option<&'static str>, Missing> {
+        let beside = self.beside.as_ref().ok_or(Missing(needs))?;
+        let there = |path: &&&str| beside.iter().any(|known| known == **path);
+        Ok(paths.iter().find(there).copied())
+    }
+
     /// The text that a setting stands in.
     pub(crate) fn text_of(&self, setting: &Setting) -> &Text {
         &self.texts[setting.text]

@@ -92,6 +92,11 @@ pub(crate) const RULES: &[Rule] = &[
         Note,
         Check::Each(dirty::max_ratio_late)
     ),
+    rule!(
+        "dirty-on-zfs",
+        Note,
+        Check::Standing(&["vm.dirty_ratio", "vm.dirty_bytes"], dirty::on_zfs)
+    ),
     // What is held back.
     rule!(
         "min-free-kills",
@@ -223,6 +228,11 @@ pub(crate) const RULES: &[Rule] = &[
         "overcommit-2-default-ratio",
         Warning,
         Check::Standing(OVERCOMMIT, overcommit::default_ratio)
+    ),
+    rule!(
+        "overcommit-2-runtime",
+        Note,
+        Check::Standing(OVERCOMMIT, overcommit::runtime)
     ),
     rule!(
         "overcommit-ratio-dead",

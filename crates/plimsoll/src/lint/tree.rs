@@ -23,6 +23,13 @@ pub(crate) const PLACES: &[Place] = &[
     there("usr/bin/valkey-server"),
     there("etc/redis"),
     there("etc/valkey"),
+    there("etc/zfs"),
+    there("usr/sbin/zfs"),
+    there("usr/bin/containerd"),
+    there("usr/bin/dockerd"),
+    there("usr/bin/java"),
+    there("usr/bin/kubelet"),
+    there("usr/bin/podman"),
 ];
 
 /// The programs whose settings are taken as `conf` tells them.

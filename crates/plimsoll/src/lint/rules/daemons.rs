@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::lint::rule::{Answer, At, Missing};
+use crate::lint::rule::{Answer, At, when};
 use crate::lint::scope::{Extent, Scope};
 use crate::lint::setting::{Setting, Writer};
 
@@ -32,7 +32,7 @@ pub(in crate::lint) fn two_writers(scope: &Scope<'_>) -> Vec<At> {
                 scope.place(later),
                 later.name,
                 later.value,
-                when(setting.by, later.by)
+                order(setting.by, later.by)
             )
             .into()),
         })
@@ -40,7 +40,7 @@ pub(in crate::lint) fn two_writers(scope: &Scope<'_>) -> Vec<At> {
     found.collect()
 }
 
-fn when(earlier: Writer, later: Writer) -> &'static str {
+fn order(earlier: Writer, later: Writer) -> &'static str {
     match later {
         _ if earlier == Writer::CommandLine => "it comes later than the kernel's command line",
         Writer::Udev => "udev does so at each event of the device, later than at boot",
@@ -61,15 +61,8 @@ pub(in crate::lint) fn ksmtuned(setting: &Setting, scope: &Scope<'_>) -> Answer 
     if !set || !setting.stands {
         return Ok(None);
     }
-    let needs = Missing("whether ksmtuned is installed");
-    let beside = scope.beside.as_ref().ok_or(needs)?;
-    let there = beside.iter().any(|path| path == KSMTUNED);
-    Ok(there.then(|| {
-        "ksmtuned is here and writes it every minute"
-            .to_owned()
-            .into()
-    }))
+    let there = scope.has(&["usr/sbin/ksmtuned"], "whether ksmtuned is installed")?;
+    when(there.is_some(), || {
+        "ksmtuned is here and writes it every minute".to_owned()
+    })
 }
-
-/// The program.
-const KSMTUNED: &str = "usr/sbin/ksmtuned";

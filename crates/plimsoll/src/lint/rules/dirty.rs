@@ -235,6 +235,18 @@ pub(in crate::lint) fn flush_too_long(setting: &Setting, scope: &Scope<'_>) -> A
     })
 }
 
+/// ZFS has limits of its own.
+pub(in crate::lint) fn on_zfs(setting: &Setting, scope: &Scope<'_>) -> Answer {
+    if setting.by == Writer::Live {
+        return Ok(None);
+    }
+    let found = scope.has(&["usr/sbin/zfs", "etc/zfs"], "whether ZFS is used")?;
+    when(found.is_some(), || {
+        "ZFS is here: what is dirty in its datasets does not count, and this does not bound it"
+            .to_owned()
+    })
+}
+
 /// The flusher does not wake by itself.
 pub(in crate::lint) fn writeback_off(setting: &Setting, _: &Scope<'_>) -> Answer {
     when(setting.number() == Some(0), || {

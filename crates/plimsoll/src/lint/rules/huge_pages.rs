@@ -7,12 +7,12 @@ use crate::lint::scope::Scope;
 use crate::lint::setting::Setting;
 use crate::view::share::percent;
 
-/// Programs that take snapshots of their memory by fork.
-const FORKERS: [(&str, &str); 4] = [
-    ("usr/bin/redis-server", "Redis"),
-    ("etc/redis", "Redis"),
-    ("usr/bin/valkey-server", "Valkey"),
-    ("etc/valkey", "Valkey"),
+/// Programs that take snapshots of their memory by fork: Redis and Valkey.
+const FORKERS: [&str; 4] = [
+    "usr/bin/redis-server",
+    "etc/redis",
+    "usr/bin/valkey-server",
+    "etc/valkey",
 ];
 
 /// What a pool takes, and all memory.
@@ -66,12 +66,10 @@ pub(in crate::lint) fn always_fork(setting: &Setting, scope: &Scope<'_>) -> Answ
     if setting.value != "always" {
         return Ok(None);
     }
-    let needs = Missing("whether a program that forks for its snapshots is installed");
-    let beside = scope.beside.as_ref().ok_or(needs)?;
-    let there = |(path, _): &&(&str, &str)| beside.iter().any(|known| known == path);
-    let found = FORKERS.iter().find(there).map(|(_, program)| {
+    let needs = "whether a program that forks for its snapshots is installed";
+    let found = scope.has(&FORKERS, needs)?.map(|path| {
         let what = "after each fork a write to any page of its data copies a whole huge page";
-        format!("{program} is here: {what}").into()
+        format!("/{path} is here: {what}").into()
     });
     Ok(found)
 }

@@ -63,6 +63,25 @@ pub(in crate::lint) fn default_ratio(setting: &Setting, scope: &Scope<'_>) -> An
     })
 }
 
+/// Programs that reserve much address space and touch little of it, or that run such programs.
+const RUNTIMES: [&str; 5] = [
+    "usr/bin/containerd",
+    "usr/bin/dockerd",
+    "usr/bin/java",
+    "usr/bin/kubelet",
+    "usr/bin/podman",
+];
+
+/// Strict accounting beside programs that reserve much.
+pub(in crate::lint) fn runtime(setting: &Setting, scope: &Scope<'_>) -> Answer {
+    if setting.number() != Some(2) {
+        return Ok(None);
+    }
+    let found = scope.has(&RUNTIMES, "whether containers or Java run here")?;
+    let what = "what it runs may reserve far more address space than it touches, and all counts";
+    Ok(found.map(|path| format!("/{path} is here: {what}").into()))
+}
+
 /// A part of a limit that does not hold.
 pub(in crate::lint) fn ratio_dead(setting: &Setting, scope: &Scope<'_>) -> Answer {
     if setting.by == Writer::Live {
