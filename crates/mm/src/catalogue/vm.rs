@@ -328,8 +328,8 @@ pub(super) const TABLE: &[Tunable] = &[
         .rule("0, unless the kernel was built or booted otherwise")
         .since(5, 19)
         .effect(
-            "Frees most of the memory that describes a huge page of the pool, 7 of 8 pages for one of \
-             2 MiB; setting one aside takes longer.",
+            "Frees most of the memory that describes a huge page of the pool, 7 of 8 pages for one \
+             of 2 MiB; setting one aside takes longer.",
         ),
     vm!("hugetlb_shm_group", INT)
         .fixed("0")
