@@ -145,7 +145,8 @@ fn boot(key: &str, folder: &tempfile::TempDir) -> String {
         .split("At the next boot\n")
         .nth(1)
         .expect("the section");
-    section.split("\n\n").next().unwrap_or_default().to_owned()
+    let section = section.split("\n\n").next().unwrap_or_default();
+    section.replace("\n  ", "\n").trim().to_owned()
 }
 
 #[test]
@@ -170,9 +171,11 @@ fn the_line_that_wins_at_the_next_boot_is_named_beside_every_other_and_the_value
           The files are read by systemd-sysctl, which is taken for granted: no file here
           says it."#]]
     .assert_eq(&boot("vm.swappiness", &folder));
-    assert!(boot("vm.dirty_ratio", &folder).starts_with(
-        "  /etc/sysctl.d/10-a.conf:2 sets its partner to 8192, so that this one is 0."
-    ));
+    assert!(
+        boot("vm.dirty_ratio", &folder).starts_with(
+            "/etc/sysctl.d/10-a.conf:2 sets its partner to 8192, so that this one is 0."
+        )
+    );
     let nobody = boot("vm.max_map_count", &folder);
     let nobody = nobody.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(
