@@ -111,9 +111,11 @@ impl Boot {
     }
 
     /// Takes the power away this long after the next command began, in the middle of whatever runs
-    /// then; counts as a command. What was not written back to the disk is lost; what was, is there
-    /// up to one moment and not beyond, for the disk completes requests in their order. A disk that
-    /// has a cache of its own and reorders is not modelled.
+    /// then; counts as a command. Below 20 ms it may come before that command does.
+    ///
+    /// What was not written back to the disk is lost; what was, is there up to one moment and not
+    /// beyond, for the disk completes requests in their order. A disk that has a cache of its own
+    /// and reorders is not modelled.
     #[must_use]
     pub fn power_cut(mut self, after: Nanos) -> Self {
         self.is_cut = true;
