@@ -3,8 +3,9 @@
 //!
 //! - [`Tree`] is what a machine's configuration looks like: files, links, directories.
 //!   [`places::WHERE`] lists what a host hands over.
-//! - [`who()`] answers for one tunable: who wins at the next boot, who comes second, who else names
-//!   it and why that does not count. [`boot::boot`] is the whole boot.
+//! - [`who()`] answers for one tunable: who wins at the next boot, who comes second, who else
+//!   names it and why that does not count. [`boot::boot`] is the whole boot.
+//! - [`stage::STAGES`] are the programs in the order of boot; each makes a [`Load`] of a tree.
 //! - [`sysctl_d::load`] says what a loader writes into `/proc/sys`, in order, each with its
 //!   [`Origin`], and what becomes of every other line and file.
 //! - [`tmpfiles::load`] says the same of systemd-tmpfiles.

@@ -10,9 +10,9 @@ use crate::judge::{Judgement, judge};
 use crate::record::{Store, StoreError};
 use crate::report::Pair;
 use crate::report::compare::{Row, row_of};
-use crate::report::gather::gather;
+use crate::report::gather::{gather, proofs};
 use crate::study::{Arm, Study};
-use crate::verdict::Finding;
+use crate::verdict::{Finding, percent};
 
 /// The table that is kept with the records.
 pub const TABLE: &str = include_str!("../../../records/effects.tsv");
@@ -51,7 +51,7 @@ pub struct Effect {
     pub runs: String,
     /// What the model foretold.
     pub model: String,
-    /// How far that is off: "+0.42 %"; empty where there is nothing to compare.
+    /// How far its median is off the kernel's: "+0.4 %"; empty where one of them has none.
     pub model_error: String,
     /// "yes" where the model's figure is within what is allowed, "no" where not.
     pub holds: String,
@@ -66,6 +66,16 @@ pub fn of_study(study: &Study, store: &Store) -> Result<Vec<Effect>, StoreError>
     let gathered = gather(study, store)?;
     let proved = gathered.pairs.iter().filter(|pair| pair.is_proved());
     Ok(proved.flat_map(|pair| of_pair(study, pair)).collect())
+}
+
+/// The same without the model: what takes only the records. The columns of the model are empty.
+///
+/// # Errors
+/// The folder of the records cannot be read.
+pub fn of_records(study: &Study, store: &Store) -> Result<Vec<Effect>, StoreError> {
+    let gathered = proofs(study, store, &mut |_| ())?;
+    let effects = gathered.pairs.iter().flat_map(|pair| of_pair(study, pair));
+    Ok(effects.map(Effect::without_the_model).collect())
 }
 
 fn of_pair(study: &Study, pair: &Pair) -> Vec<Effect> {
@@ -121,12 +131,22 @@ fn effect(
         by: judgement.by(),
         runs: judgement.verdict.basis.runs().to_string(),
         model: row.model.show(row.unit),
-        model_error: judged.map(|judged| judged.gap.show()).unwrap_or_default(),
+        model_error: error(row).unwrap_or_default(),
         holds: match judged {
             Some(judged) if judged.excess <= 1.0 => "yes".to_owned(),
             Some(_) => "no".to_owned(),
             None => String::new(),
         },
+    })
+}
+
+/// How far the model's median is off the kernel's; what would show as 0.0 % is no error.
+fn error(row: &Row) -> Option<String> {
+    let (model, kernel) = (row.model.median()?, row.kernel.median()?);
+    let off = model / kernel - 1.0;
+    Some(match model == kernel || off.abs() < 0.0005 {
+        true => "equal".to_owned(),
+        false => percent(off),
     })
 }
 
@@ -151,6 +171,18 @@ fn word(finding: Finding) -> &'static str {
 }
 
 impl Effect {
+    /// What the records say of it.
+    #[must_use]
+    pub fn without_the_model(self) -> Self {
+        let (model, model_error, holds) = <(String, String, String)>::default();
+        Self {
+            model,
+            model_error,
+            holds,
+            ..self
+        }
+    }
+
     /// The value that the arm sets a tunable to; `None` where it does not set it.
     #[must_use]
     pub fn value_of(&self, tunable: &str) -> Option<&str> {

@@ -262,6 +262,31 @@ fn this_machine_is_looked_at_by_default_and_nothing_is_changed() {
 }
 
 #[test]
+fn of_a_machine_scripts_and_the_active_profile_count_too() {
+    let script = "#!/bin/sh\necho 3 > /proc/sys/vm/drop_caches\n\
+                  echo $X > /proc/sys/vm/min_free_kbytes\nsysctl -w vm.dirty_bytes=$((A * 2))\n";
+    let profile = "[variables]\nx = 0\n[sysctl]\nvm.vfs_cache_pressure = ${x}\n";
+    let files = [
+        ("etc/sysctl.d/a.conf", "vm.swappiness = 60\n"),
+        (
+            "etc/cron.daily/clean",
+            "#!/bin/sh\necho 3 > /proc/sys/vm/drop_caches\n",
+        ),
+        ("etc/tuned/active_profile", "ours\n"),
+        ("etc/tuned/ours/tuned.conf", profile),
+        (
+            "usr/lib/tuned/other/tuned.conf",
+            "[sysctl]\nvm.zone_reclaim_mode = 1\n",
+        ),
+    ];
+    let folder = folder(&files);
+    let both = ["vfs-pressure-zero", "action-as-setting"];
+    assert_eq!(found(folder.path(), &["."]), both);
+    let alone = found(folder.path(), &["usr/lib/tuned/other/tuned.conf"]);
+    assert_eq!(alone, ["zone-reclaim"]);
+}
+
+#[test]
 fn files_act_together_in_one_sysctl_d_and_each_for_itself_elsewhere() {
     let (bytes, ratio) = ("vm.dirty_bytes = 268435456\n", "vm.dirty_ratio = 10\n");
     let files = [

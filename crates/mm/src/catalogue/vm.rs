@@ -70,7 +70,7 @@ pub(super) const TABLE: &[Tunable] = &[
         .since(3, 10)
         .effect(
             "Keeps so much of the commit limit for processes of the administrator; counts under \
-             overcommit modes 0 and 2.",
+             overcommit mode 2, and before 5.2 under 0 too.",
         ),
     vm!("user_reserve_kbytes", LONG)
         .unit(Unit::Kib)
@@ -328,8 +328,8 @@ pub(super) const TABLE: &[Tunable] = &[
         .rule("0, unless the kernel was built or booted otherwise")
         .since(5, 19)
         .effect(
-            "Frees most of the memory that describes a huge page of the pool, 7 or 8 pages of 4 \
-             KiB for each of 2 MiB; setting one aside takes longer.",
+            "Frees most of the memory that describes a huge page of the pool, 7 of 8 pages for one of \
+             2 MiB; setting one aside takes longer.",
         ),
     vm!("hugetlb_shm_group", INT)
         .fixed("0")

@@ -53,7 +53,7 @@ pub(super) const TABLE: &[Tunable] = &[
         .effect("Keeps pages of one repeated word as that word; since 6.10 it always does."),
     zswap!("non_same_filled_pages_enabled", Values::YesNo)
         .fixed("Y")
-        .since(5, 17)
+        .since(5, 18)
         .until(6, 10)
         .effect("Accepts pages of other contents too; since 6.10 it always does."),
     zswap!("exclusive_loads", Values::YesNo)

@@ -3,6 +3,8 @@
 use change::cell::Cell as Held;
 use change::danger::{Danger, dangers};
 use change::machine::Machine;
+use conf::stage::at_run_time;
+use conf::{Live, Tree, who};
 use mm::catalogue::{self, Named, Risk, Unit};
 use mm::settings::Setting;
 use mm::snapshot::Snapshot;
@@ -56,6 +58,7 @@ impl Plan {
     pub(crate) fn of(
         settings: &[Setting],
         snapshot: &Snapshot,
+        tree: &Tree,
         machine: &mut impl Machine,
     ) -> anyhow::Result<Self> {
         let (mut rows, mut already) = (vec![], vec![]);
@@ -71,7 +74,7 @@ impl Plan {
             effects: effects(snapshot, &snapshot.after(&wanted)),
             dangers: dangers(snapshot, &wanted),
             risk: risk.unwrap_or(Risk::Low),
-            notes: notes(&wanted),
+            notes: [notes(&wanted), elsewhere(&wanted, tree)].concat(),
             rows,
             already,
         })
@@ -179,6 +182,27 @@ fn effects(before: &Snapshot, after: &Snapshot) -> Vec<Effect> {
     });
     both.filter(|effect| effect.before != effect.after)
         .collect()
+}
+
+/// Who else sets these tunables, at the next boot and as the machine runs.
+fn elsewhere(settings: &[Setting], tree: &Tree) -> Vec<String> {
+    let mut notes = vec![];
+    for named in settings
+        .iter()
+        .filter_map(|it| catalogue::named(&it.tunable))
+    {
+        let path = named.path();
+        let answer = who(tree, &path, &Live::default());
+        let winner = answer.winner();
+        let sets = winner.and_then(|winner| Some((winner, winner.value.as_ref()?)));
+        notes.extend(sets.map(|(winner, value)| {
+            let (origin, stage) = (&winner.origin, winner.stage);
+            format!("at the next boot {origin} sets {named} to {value} ({stage})")
+        }));
+        let runs = at_run_time(&path);
+        notes.extend(runs.map(|what| format!("{named} as the machine runs: {what}")));
+    }
+    notes
 }
 
 /// What is not as simple as a number that is written and written back.

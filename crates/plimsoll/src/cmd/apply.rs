@@ -76,16 +76,22 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     let root = Root::default();
     let capture = host::read::full(&root, since_boot());
     let snapshot = Snapshot::parse(&capture);
-    let plan = Plan::of(&settings, &snapshot, &mut Changes::look(&root))?;
+    let tree = host::configuration::read(&root);
+    let plan = Plan::of(&settings, &snapshot, &tree, &mut Changes::look(&root))?;
     if !args.json {
         write!(term::out(), "{}", told::plan(&plan, term::columns()))?;
     }
+    let is_refused = !plan.dangers.is_empty() && !args.even_so;
     if args.dry_run || plan.rows.is_empty() {
         args.data(&plan, None)?;
-        return Ok(ExitCode::Done);
+        return Ok(if is_refused {
+            ExitCode::No
+        } else {
+            ExitCode::Done
+        });
     }
     changing::check_place(&root, "apply")?;
-    if !plan.dangers.is_empty() && !args.even_so {
+    if is_refused {
         args.data(&plan, None)?;
         bail!("nothing was written: see above why; --even-so writes it nevertheless");
     }

@@ -2,7 +2,7 @@
 //! kernel's file has.
 
 use lab::quantity;
-use mm::catalogue::{self, Named, Of, Unit};
+use mm::catalogue::{self, Named, Of, Scope, Unit};
 use mm::settings::Setting;
 use mm::units::Bytes;
 
@@ -15,6 +15,12 @@ pub(crate) fn setting(text: &str) -> Result<Setting, String> {
 /// A setting of a key in any spelling.
 pub(crate) fn of(key: &str, value: &str) -> Result<Setting, String> {
     let named = catalogue::resolve(key).map_err(|error| error.to_string())?;
+    if named.tunable.scope() == Scope::Group {
+        return Err(format!(
+            "{named}: control groups are systemd's to set: systemctl set-property --runtime UNIT \
+             Memory...={value}, which systemctl revert UNIT takes back"
+        ));
+    }
     let tunable = match named.of {
         Of::Each => {
             let of = named.tunable.scope().placeholder();
@@ -86,6 +92,11 @@ mod tests {
         }
         let near = of("vm.swapiness", "10").unwrap_err();
         assert!(near.contains("did you mean vm.swappiness?"), "{near}");
+        let group = of("system.slice/memory.high", "1G").unwrap_err();
+        assert!(
+            group.contains("systemctl set-property --runtime"),
+            "{group}"
+        );
         let each = of("bdi.max_ratio", "10").unwrap_err();
         assert!(each.contains("say which"), "{each}");
     }

@@ -62,7 +62,12 @@ fn trouble(standing: &Standing, root: &Root, now: Nanos) -> Vec<String> {
         true => told::drift(standing),
         false => vec![],
     };
-    if change.is_pending() && !change.is_overdue(now) && !is_watched(root, change.id) {
+    if change.is_overdue(now) {
+        let id = change.id;
+        lines.push(format!(
+            "nothing took it back in time: plimsoll undo {id} does"
+        ));
+    } else if change.is_pending() && !is_watched(root, change.id) {
         lines.push(format!(
             "nothing waits to take it back: plimsoll confirm {0} or plimsoll undo {0}",
             change.id

@@ -44,8 +44,9 @@ pub(crate) struct Scope<'a> {
     pub(crate) loader: Option<Loader>,
     /// Settings with which another loader of sysctl.d ends otherwise.
     pub(crate) elsewhere: Vec<Elsewhere>,
-    /// The last setting of each name that stands in a text.
-    standing: BTreeMap<String, usize>,
+    /// The setting of each name that stands in a text, of two writers that of the later, and who
+    /// writes it.
+    standing: BTreeMap<String, (Writer, usize)>,
     /// Which text sets which name.
     sets: BTreeSet<(usize, String)>,
     /// What may have been meant by each key that no kernel has.
@@ -66,6 +67,16 @@ pub(crate) struct Elsewhere {
 impl<'a> Scope<'a> {
     /// Reads texts, given in the order in which they are read at boot.
     pub(crate) fn of(texts: Vec<Text>, extent: Extent, machine: &'a Machine) -> Self {
+        Self::with(texts, Vec::new(), extent, machine)
+    }
+
+    /// Reads texts, and takes settings of others as they were told.
+    pub(crate) fn with(
+        texts: Vec<Text>,
+        told: Vec<(Text, Vec<Setting>)>,
+        extent: Extent,
+        machine: &'a Machine,
+    ) -> Self {
         let mut scope = Self {
             texts: Vec::new(),
             settings: Vec::new(),
@@ -82,6 +93,16 @@ impl<'a> Scope<'a> {
         };
         for text in texts {
             scope.take(text);
+        }
+        for (text, settings) in told {
+            let index = scope.texts.len();
+            scope.texts.push(text);
+            let settings = settings.into_iter();
+            let placed = settings.map(|setting| Setting {
+                text: index,
+                ..setting
+            });
+            scope.settings.extend(placed);
         }
         scope.settle();
         scope
@@ -122,7 +143,8 @@ impl<'a> Scope<'a> {
 
     /// The setting of a tunable that stands in the texts.
     pub(crate) fn standing(&self, name: &str) -> Option<&Setting> {
-        self.settings.get(*self.standing.get(name)?)
+        let (_, at) = self.standing.get(name)?;
+        self.settings.get(*at)
     }
 
     /// The same, or the value that the kernel has now where no text sets one.
@@ -231,8 +253,10 @@ impl<'a> Scope<'a> {
                 let meant = known::meant(&setting.name);
                 self.meant.insert(setting.name.clone(), meant);
             }
+            let place = (setting.by, at);
             if setting.stands {
-                self.standing.insert(setting.name.clone(), at);
+                let last = self.standing.entry(setting.name.clone()).or_insert(place);
+                *last = place.max(*last);
             }
         }
     }

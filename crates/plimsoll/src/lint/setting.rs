@@ -6,6 +6,8 @@ use mm::catalogue;
 /// Who writes a setting into the kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Writer {
+    /// The kernel, from its command line.
+    CommandLine,
     /// systemd-sysctl or procps, from sysctl.d and sysctl.conf.
     Sysctl,
     /// systemd-tmpfiles.
@@ -14,6 +16,10 @@ pub(crate) enum Writer {
     Udev,
     /// TuneD, from a profile.
     Tuned,
+    /// saptune, from its notes.
+    Saptune,
+    /// Commands in services, start scripts, cloud-init and cron.
+    Script,
     /// A tool that reads YAML: Ansible, Helm, Kubernetes.
     Yaml,
     /// Nobody knows who: the kernel has the value now.

@@ -1,32 +1,23 @@
 //! The configuration of a machine as a scope: which texts of a tree are read at boot, in which
 //! order.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 
-use conf::load::Fate;
+use conf::load::{Fate, Write};
 use conf::places::{Place, Take};
+use conf::stage::Stage;
 use conf::sysctl_d::{Loader, files, which};
 use conf::{Found, Live, Tree, who};
 use mm::catalogue;
 
 use super::machine::Machine;
-use super::read::Form;
+use super::read::{self, Form};
 use super::scope::{Elsewhere, Extent, Scope};
-use super::setting::Writer;
+use super::setting::{Setting, Writer};
 use super::text::Text;
 
 /// Places beside those of [`conf::places::WHERE`] that rules ask for.
 pub(crate) const PLACES: &[Place] = &[
-    all("etc/tmpfiles.d"),
-    all("run/tmpfiles.d"),
-    all("usr/local/lib/tmpfiles.d"),
-    all("usr/lib/tmpfiles.d"),
-    all("etc/udev/rules.d"),
-    all("run/udev/rules.d"),
-    all("usr/local/lib/udev/rules.d"),
-    all("usr/lib/udev/rules.d"),
-    all("etc/tuned"),
-    all("usr/lib/tuned"),
     there("usr/sbin/ksmtuned"),
     there("usr/bin/redis-server"),
     there("usr/bin/valkey-server"),
@@ -34,10 +25,13 @@ pub(crate) const PLACES: &[Place] = &[
     there("etc/valkey"),
 ];
 
-const fn all(path: &'static str) -> Place {
-    let take = Take::All;
-    Place { path, take }
-}
+/// The programs whose settings are taken as `conf` tells them.
+const TOLD: [(Stage, Writer); 4] = [
+    (Stage::CommandLine, Writer::CommandLine),
+    (Stage::Tuned, Writer::Tuned),
+    (Stage::Saptune, Writer::Saptune),
+    (Stage::Scripts, Writer::Script),
+];
 
 const fn there(path: &'static str) -> Place {
     let take = Take::Presence;
@@ -63,11 +57,15 @@ pub(crate) fn scope<'a>(
     let mut texts = sysctl(tree, known);
     texts.extend(named(tree, "tmpfiles.d", ".conf", Form::Tmpfiles));
     texts.extend(named(tree, "udev/rules.d", ".rules", Form::Udev));
-    texts.extend(active_profile(tree));
-    for text in &mut texts {
+    let mut told: Vec<(Text, Vec<Setting>)> = TOLD
+        .iter()
+        .flat_map(|&(stage, writer)| told(tree, stage, writer))
+        .collect();
+    let paths = told.iter_mut().map(|(text, _)| text);
+    for text in texts.iter_mut().chain(paths) {
         text.path = format!("{prefix}{}", text.path);
     }
-    let mut scope = Scope::of(texts, Extent::Machine, machine);
+    let mut scope = Scope::with(texts, told, Extent::Machine, machine);
     if known == Known::Everything {
         let paths = tree.entries().map(|(path, _)| path.to_owned());
         scope.beside = Some(paths.collect());
@@ -165,7 +163,7 @@ fn is_copy(path: &str) -> bool {
 /// The texts of a directory that exists in `/etc`, `/run` and `/usr`, in the order of their names;
 /// of two with one name that of the first directory.
 fn named(tree: &Tree, directory: &str, suffix: &str, form: Form) -> Vec<Text> {
-    let mut chosen = std::collections::BTreeMap::new();
+    let mut chosen = BTreeMap::new();
     for root in ["etc", "run", "usr/local/lib", "usr/lib", "lib"] {
         let directory = format!("{root}/{directory}");
         for name in tree.list(&directory) {
@@ -177,53 +175,42 @@ fn named(tree: &Tree, directory: &str, suffix: &str, form: Form) -> Vec<Text> {
     }
     let texts = chosen
         .into_values()
-        .filter_map(|path| read(tree, &path, form));
+        .filter_map(|path| of_path(tree, &path, form));
     texts.collect()
 }
 
-fn read(tree: &Tree, path: &str, form: Form) -> Option<Text> {
+fn of_path(tree: &Tree, path: &str, form: Form) -> Option<Text> {
     let Found::File { text, .. } = tree.find(path) else {
         return None;
     };
     Some(Text::new(path, text, form))
 }
 
-/// The active profile of TuneD and those that it includes, these first.
-fn active_profile(tree: &Tree) -> Vec<Text> {
-    let Found::File { text, .. } = tree.find("etc/tuned/active_profile") else {
-        return Vec::new();
-    };
-    let (mut texts, mut seen) = (Vec::new(), BTreeSet::new());
-    for name in text.split_whitespace() {
-        profile(tree, name, &mut texts, &mut seen);
+/// What a program sets, by the texts that say so.
+fn told(tree: &Tree, stage: Stage, writer: Writer) -> Vec<(Text, Vec<Setting>)> {
+    let load = stage.load(tree, Loader::Systemd, &Live::default());
+    let mut by_path: BTreeMap<String, Vec<Setting>> = BTreeMap::new();
+    let known = |write: &Write| writer != Writer::Script || !is_filled_in(&write.value);
+    for write in load.writes.into_iter().filter(known) {
+        let setting = Setting {
+            name: read::name::of_path(&write.path),
+            key: write.path,
+            value: write.value,
+            text: 0,
+            line: write.origin.line,
+            by: writer,
+            stands: false,
+        };
+        by_path.entry(write.origin.path).or_default().push(setting);
     }
-    texts
+    let texts = by_path.into_iter().filter_map(|(path, settings)| {
+        let text = of_path(tree, &path, Form::Told)?;
+        Some((text, settings))
+    });
+    texts.collect()
 }
 
-fn profile(tree: &Tree, name: &str, texts: &mut Vec<Text>, seen: &mut BTreeSet<String>) {
-    if !seen.insert(name.to_owned()) {
-        return;
-    }
-    let folders = [
-        "etc/tuned/profiles",
-        "etc/tuned",
-        "usr/lib/tuned/profiles",
-        "usr/lib/tuned",
-    ];
-    let paths = folders.map(|folder| format!("{folder}/{name}/tuned.conf"));
-    let found = paths.iter().find_map(|path| read(tree, path, Form::Tuned));
-    let Some(found) = found else { return };
-    let included = found
-        .text
-        .lines()
-        .filter_map(|line| line.trim().strip_prefix("include"));
-    let included = included.filter_map(|rest| rest.trim().strip_prefix('='));
-    let included: Vec<String> = included
-        .flat_map(|names| names.split(','))
-        .map(|name| name.trim().trim_start_matches('?').to_owned())
-        .collect();
-    for name in included {
-        profile(tree, &name, texts, seen);
-    }
-    texts.push(found);
+/// Whether a shell or systemd puts in what a script writes when it runs.
+fn is_filled_in(value: &str) -> bool {
+    value.is_empty() || value.contains(['$', '`', '%', '*', '?', '('])
 }

@@ -24,6 +24,12 @@ const SETTINGS: &[&str] = &[
     "vm.swappiness=10",
     "vm.watermark_scale_factor=200",
     "vm.vfs_cache_pressure=50",
+    "vm.page-cluster=0",
+    "vm.stat_interval=10",
+    "vm.watermark_boost_factor=0",
+    "vm.compaction_proactiveness=0",
+    "vm.dirty_expire_centisecs=500",
+    "vm.dirty_writeback_centisecs=100",
     "ksm.pages_to_scan=400",
 ];
 
@@ -36,14 +42,18 @@ type Script<'a> = (&'a str, &'a [&'a [&'a str]], &'a [&'a str]);
 pub(crate) fn every_kill_leaves_the_old_or_the_new_state(place: &Place) {
     let apply: Vec<&str> = [APPLY, SETTINGS].concat();
     let lasting: Vec<&str> = [APPLY, &["--persist"], SETTINGS].concat();
+    let now: Vec<&str> = [&["apply", "--now"], SETTINGS].concat();
     let at_once: Vec<&str> = [&["apply", "--now", "--persist"], SETTINGS].concat();
-    let scripts: [Script<'_>; 6] = [
+    let scripts: [Script<'_>; 9] = [
         ("apply", &[], &apply),
+        ("apply --now", &[], &now),
         ("apply --now --persist", &[], &at_once),
         ("confirm", &[&apply], &["confirm"]),
         ("confirm --persist", &[&lasting], &["confirm"]),
         ("undo", &[&apply], &["undo"]),
+        ("undo of a confirmed one", &[&now], &["undo"]),
         ("undo of a lasting one", &[&at_once], &["undo"]),
+        ("undo of one that was to last", &[&lasting], &["undo"]),
     ];
     let (mut kills, mut wrong) = (0, vec![]);
     for (name, before, command) in scripts {

@@ -39,6 +39,10 @@ const TESTS: &[Test] = &[
         stories::a_lasting_change_takes_a_name_that_wins_here,
     ),
     (
+        "a_watched_change_is_taken_back_when_pages_are_swapped_in",
+        stories::a_watched_change_is_taken_back_when_pages_are_swapped_in,
+    ),
+    (
         "what_is_told_as_json_is_as_its_schema_says",
         stories::what_is_told_as_json_is_as_its_schema_says,
     ),

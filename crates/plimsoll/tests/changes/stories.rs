@@ -9,7 +9,7 @@ use crate::validator::Schema;
 const SWAPPINESS: &str = "/proc/sys/vm/swappiness";
 
 /// Waits until something is so; a test that waits for what never comes fails.
-fn until(what: &str, is_so: impl Fn() -> bool) {
+fn until(what: &str, mut is_so: impl FnMut() -> bool) {
     let start = Instant::now();
     while !is_so() {
         assert!(
@@ -117,6 +117,40 @@ pub(crate) fn a_lasting_change_takes_a_name_that_wins_here(place: &Place) {
     assert!(!place.natives().contains(&ours.to_owned()));
 }
 
+pub(crate) fn a_watched_change_is_taken_back_when_pages_are_swapped_in(place: &Place) {
+    let vmstat = |pages: u32| {
+        let text = format!("allocstall_normal 0\npswpin {pages}\noom_kill 0");
+        place.write("/run/vmstat", &text);
+    };
+    vmstat(5);
+    place.cover_file("/proc/vmstat", "/run/vmstat");
+    let words = [
+        "apply",
+        "swappiness=10",
+        "--watch",
+        "1h",
+        "--baseline",
+        "10",
+    ];
+    place.run(&words);
+    assert_eq!(place.read(SWAPPINESS), "10");
+    let mut pages = 5;
+    until("the way back", || {
+        pages += 1000;
+        vmstat(pages);
+        place.read(SWAPPINESS) == "60"
+    });
+    until("its end", || {
+        place.status().is_ok_and(|it| it.standing == 0)
+    });
+    let history = place.run(&["history"]);
+    assert!(
+        history.contains("taken back: pages swapped in: "),
+        "{history}"
+    );
+    place.uncover_file("/proc/vmstat");
+}
+
 pub(crate) fn what_is_told_as_json_is_as_its_schema_says(place: &Place) {
     let holds = |schema: &str, words: &[&str]| {
         let said = place.run(words);
@@ -156,6 +190,8 @@ pub(crate) fn a_value_that_kills_is_refused_and_even_so_written(place: &Place) {
         "{said}"
     );
     assert_eq!(place.read("/proc/sys/vm/max_map_count"), "65530");
+    let (code, _) = place.ends_plainly(&[&words[..], &["--dry-run"]].concat());
+    assert_eq!(code, 1, "the answer is no");
     place.run(&[&words[..], &["--even-so", "--now"]].concat());
     assert_eq!(place.read("/proc/sys/vm/max_map_count"), "100");
 }

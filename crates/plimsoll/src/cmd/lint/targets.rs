@@ -22,6 +22,9 @@ use crate::lint::tree::{self, Known, PLACES};
 /// The longest file that is read.
 const LONGEST: u64 = 4 << 20;
 
+/// The kernel's command line, a kernel file that sets tunables.
+const CMDLINE: &str = conf::command_line::PATH;
+
 /// Files of a folder that are looked at.
 const MOST: usize = 200_000;
 
@@ -255,7 +258,7 @@ impl Targets {
         let texts = frame
             .files
             .iter()
-            .filter(|(path, _)| is_configuration(path));
+            .filter(|(path, _)| is_configuration(path) || *path == CMDLINE);
         let texts = texts.map(|(path, text)| (path.clone(), Entry::File(text.clone())));
         let what = What::Tree {
             tree: texts.collect(),

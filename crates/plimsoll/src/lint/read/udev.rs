@@ -50,7 +50,8 @@ fn assigned(part: &str) -> Option<(&str, &str)> {
     let inner = |name: &str| key.strip_prefix(name)?.strip_suffix('}');
     let key = inner("SYSCTL{").or_else(|| inner("ATTR{"))?;
     let value = value.trim().strip_prefix('"')?.strip_suffix('"')?;
-    Some((key, value))
+    // udev puts in what such a value stands for.
+    (!value.contains(['$', '%'])).then_some((key, value))
 }
 
 fn named(key: &str) -> String {

@@ -32,7 +32,7 @@ pub(in crate::lint) fn two_writers(scope: &Scope<'_>) -> Vec<At> {
                 scope.place(later),
                 later.name,
                 later.value,
-                when(later.by)
+                when(setting.by, later.by)
             )
             .into()),
         })
@@ -40,9 +40,12 @@ pub(in crate::lint) fn two_writers(scope: &Scope<'_>) -> Vec<At> {
     found.collect()
 }
 
-fn when(writer: Writer) -> &'static str {
-    match writer {
+fn when(earlier: Writer, later: Writer) -> &'static str {
+    match later {
+        _ if earlier == Writer::CommandLine => "it comes later than the kernel's command line",
         Writer::Udev => "udev does so at each event of the device, later than at boot",
+        Writer::Script => "a script does so when it runs, later than at boot",
+        Writer::Saptune => "saptune does so after sysctl.d",
         Writer::Tuned => {
             "TuneD does so after sysctl.d, and then reads that in /etc and /run again, unless \
              reapply_sysctl is 0"

@@ -105,6 +105,7 @@ impl Measured {
         let model = match (self.model_error.as_str(), self.model_holds) {
             ("", _) => String::new(),
             ("equal", _) => "; the model says the same".to_owned(),
+            (error, Some(false)) => format!("; the model misses it: {}, {error}", self.model),
             (error, _) => format!("; the model says {}, {error}", self.model),
         };
         format!(

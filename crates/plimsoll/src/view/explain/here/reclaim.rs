@@ -109,16 +109,11 @@ pub(super) fn caches(looked: Looked<'_>, values: &Values) -> Vec<Row> {
     cache.into_iter().chain(slab(looked, values)).collect()
 }
 
-/// Nodes: with one there is nothing to choose.
+/// How many nodes there are to choose from.
 pub(super) fn nodes(looked: Looked<'_>, _values: &Values) -> Vec<Row> {
-    let nodes = looked
-        .snapshot
-        .zoneinfo
-        .as_ref()
-        .map(|info| info.nodes.len());
-    let about = "with one node it does nothing";
-    let row = nodes.map(|nodes| Row::word("nodes", nodes, if nodes == 1 { about } else { "" }));
-    row.into_iter().collect()
+    let info = looked.snapshot.zoneinfo.as_ref();
+    let nodes = info.map(|info| Row::word("nodes", info.nodes.len(), ""));
+    nodes.into_iter().collect()
 }
 
 /// Whether the generations are on.

@@ -76,7 +76,7 @@ pub(super) const NOTES: &[Note] = &[
         with: &[
             (
                 "vm.admin_reserve_kbytes",
-                "is kept for root under modes 0 and 2",
+                "is kept for root under mode 2, before 5.2 under 0 too",
             ),
             (
                 "vm.user_reserve_kbytes",
@@ -94,8 +94,8 @@ pub(super) const NOTES: &[Note] = &[
                 "vm.rst",
             ),
             myth(
-                "Mode 2 does not prevent OOM kills of control groups or of kernel memory.",
-                "overcommit-accounting.rst",
+                "Mode 2 does not prevent OOM kills by the limit of a control group.",
+                "cgroup-v2.rst: memory.max",
             ),
         ],
     },

@@ -76,7 +76,11 @@ pub(super) const NOTES: &[Note] = &[
             "A node reclaims its page cache while others have memory free: databases and file \
              servers read from disk what would fit.",
         ],
-        does_not: &[myth("On a machine of one node it does nothing.", "vm.rst")],
+        does_not: &[myth(
+            "It makes no access local that was not: it spares the other nodes' memory, and costs \
+             this one's cache.",
+            "vm.rst",
+        )],
     },
     Note {
         of: &["vm.drop_caches"],

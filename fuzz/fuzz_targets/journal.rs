@@ -1,0 +1,18 @@
+//! Journals of changes: read, folded and added to, whatever they hold.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use change::event::Event;
+use change::journal::Journal;
+use change::machine::Place;
+
+fuzz_target!(|text: &str| {
+    let Ok(journal) = Journal::read(Place::Run, text) else {
+        return;
+    };
+    let next = Event::Confirmed { id: 1, at: 1 };
+    let text = format!("{}{}", &text[..journal.whole], journal.line(&next));
+    let again = Journal::read(Place::Run, &text).expect("what was whole stays so");
+    assert_eq!(again.events.last(), Some(&next));
+    assert_eq!(again.events.len(), journal.events.len() + 1);
+});
