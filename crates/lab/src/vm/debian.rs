@@ -11,6 +11,7 @@ mod root;
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use mm::machine::{Disk, FileSystem, Machine};
 use mm::units::{Bytes, Nanos};
@@ -71,8 +72,9 @@ impl Boot {
         }
     }
 
-    /// Adds a file to the root, by its path without the leading slash. Where a disk holds the
-    /// directory already, the disk's stays.
+    /// Adds a file to the root, by its path without the leading slash; `bin`, `lib` and `sbin` are
+    /// links, so what lies in them is named below `usr`. Where a disk holds the directory already,
+    /// the disk's stays.
     #[must_use]
     pub fn file(mut self, path: &str, content: impl Into<Vec<u8>>) -> Self {
         self.files.push((path.into(), 0o644, content.into()));
@@ -109,9 +111,11 @@ impl Boot {
     }
 
     /// Takes the power away this long after the next command began, in the middle of whatever runs
-    /// then; counts as a command. What was not written back to the disk is lost; what was, is there
-    /// up to one moment and not beyond, for the disk completes requests in their order. A disk that
-    /// has a cache of its own and reorders is not modelled.
+    /// then; counts as a command. Below 20 ms it may come before that command does.
+    ///
+    /// What was not written back to the disk is lost; what was, is there up to one moment and not
+    /// beyond, for the disk completes requests in their order. A disk that has a cache of its own
+    /// and reorders is not modelled.
     #[must_use]
     pub fn power_cut(mut self, after: Nanos) -> Self {
         self.is_cut = true;
@@ -142,7 +146,7 @@ pub struct Debian {
     plimsoll: Vec<u8>,
     qemu: PathBuf,
     cache: PathBuf,
-    options: VmOptions,
+    deadline: Duration,
 }
 
 impl Debian {
@@ -171,7 +175,7 @@ impl Debian {
             plimsoll,
             qemu,
             cache,
-            options: options.clone(),
+            deadline: options.deadline,
         })
     }
 
@@ -212,7 +216,7 @@ impl Debian {
             arguments: &arguments,
             directory: directory.path(),
             console: &console,
-            deadline: self.options.deadline,
+            deadline: self.deadline,
         };
         let end = process::run(&guest, progress)?;
         let text = fs::read(&port).map_err(|error| failed(&port, &error))?;

@@ -63,10 +63,7 @@ fn a_power_cut_leaves_the_old_or_the_new_state() {
             .command(RESTORE);
         let life = match cut == cuts {
             true => life,
-            // The first two hundred milliseconds are the first command's own start.
-            false => life
-                .power_cut(Nanos(prng.below(1_500_000_000)))
-                .command(forever()),
+            false => life.power_cut(moment(prng)).command(forever()),
         };
         let answers = boot(&machine, &life).answers;
         let place = format!("seed {seed}, before cut {cut}");
@@ -83,6 +80,12 @@ fn a_power_cut_leaves_the_old_or_the_new_state() {
         );
     }
     println!("{cuts} power cuts: {seen:?}");
+}
+
+/// When the power goes: within a second and a half, in which changes are made and taken back several
+/// times; not before the shell has begun with it.
+fn moment(prng: &mut Prng) -> Nanos {
+    Nanos(50_000_000 + prng.below(1_450_000_000))
 }
 
 /// Makes and takes back changes, in both ways to confirm, until the power goes.
