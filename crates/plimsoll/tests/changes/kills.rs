@@ -44,12 +44,17 @@ pub(crate) fn every_kill_leaves_the_old_or_the_new_state(place: &Place) {
     let lasting: Vec<&str> = [APPLY, &["--persist"], SETTINGS].concat();
     let now: Vec<&str> = [&["apply", "--now"], SETTINGS].concat();
     let at_once: Vec<&str> = [&["apply", "--now", "--persist"], SETTINGS].concat();
-    let scripts: [Script<'_>; 9] = [
+    let scripts: [Script<'_>; 10] = [
         ("apply", &[], &apply),
         ("apply --now", &[], &now),
         ("apply --now --persist", &[], &at_once),
         ("confirm", &[&apply], &["confirm"]),
         ("confirm --persist", &[&lasting], &["confirm"]),
+        (
+            "confirm --persist, afterwards",
+            &[&now],
+            &["confirm", "1", "--persist"],
+        ),
         ("undo", &[&apply], &["undo"]),
         ("undo of a confirmed one", &[&now], &["undo"]),
         ("undo of a lasting one", &[&at_once], &["undo"]),
