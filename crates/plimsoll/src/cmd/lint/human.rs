@@ -17,7 +17,7 @@ pub(super) fn text(report: &Report, targets: &Targets, canvas: Canvas) -> String
     }
     page.paragraph(0, &sum(report, targets));
     if !report.unknown.is_empty() {
-        page.paragraph(0, &unknown(report));
+        page.paragraph(0, &unknown(report, targets));
     }
     for problem in targets.problems.iter().chain(&report.problems) {
         page.paragraph(0, problem);
@@ -70,7 +70,7 @@ fn sum(report: &Report, targets: &Targets) -> String {
 }
 
 /// How often which fact was missing.
-fn unknown(report: &Report) -> String {
+fn unknown(report: &Report, targets: &Targets) -> String {
     let mut needs: Vec<&str> = report.unknown.iter().map(|unknown| unknown.needs).collect();
     needs.sort_unstable();
     needs.dedup();
@@ -85,9 +85,12 @@ fn unknown(report: &Report) -> String {
     } else {
         format!("{count} ")
     };
+    let way_out = match targets.machine {
+        None => " --of this, or --of EVIDENCE, tells them;",
+        Some(_) => "",
+    };
     format!(
-        "Unknown: {count}{asked} could not be answered for want of {}. --of this, or --of \
-         EVIDENCE, tells them; --json lists them.",
+        "Unknown: {count}{asked} could not be answered for want of {}.{way_out} --json lists them.",
         needs.join(", ")
     )
 }
