@@ -2,31 +2,20 @@
 
 use std::process::Command;
 
-use anyhow::{Context, Result, bail};
+use anyhow::Result;
 
-use crate::process;
+use crate::{numbers, process};
 
 /// Trees for each loader and version where the arguments do not say.
-const TREES: u64 = 5000;
+const OPTIONS: [numbers::Numbered; 2] = [
+    ("--trees", "PLIMSOLL_TREES", Some(5000)),
+    ("--seed", "PLIMSOLL_SEED", None),
+];
 
 /// `cargo xtask loaders [--trees N] [--seed S]`.
 pub(crate) fn run(arguments: &[String]) -> Result<()> {
     let mut cargo = tests();
-    cargo.env("PLIMSOLL_TREES", TREES.to_string());
-    for pair in arguments.chunks(2) {
-        let [option, value] = pair else {
-            bail!("{} needs a number", pair[0]);
-        };
-        let variable = match option.as_str() {
-            "--trees" => "PLIMSOLL_TREES",
-            "--seed" => "PLIMSOLL_SEED",
-            _ => bail!("loaders takes --trees N and --seed S, found \"{option}\""),
-        };
-        let value: u64 = value
-            .parse()
-            .with_context(|| format!("{option} \"{value}\""))?;
-        cargo.env(variable, value.to_string());
-    }
+    numbers::hand_over(&mut cargo, &OPTIONS, arguments)?;
     process::succeed(&mut cargo)
 }
 

@@ -8,6 +8,7 @@ mod debian;
 mod docs;
 mod fuzz_evidence;
 mod loaders;
+mod numbers;
 mod packages;
 mod process;
 mod records;

@@ -9,10 +9,11 @@ use alloc::vec::Vec;
 use mm::settings::Setting;
 use mm::units::Nanos;
 
-use crate::cell::{Cell, Value};
+use crate::cell::Cell;
 use crate::event::{Event, Planned, Watch};
-use crate::ledger::{Change, Ledger, LedgerError, Role, Step};
-use crate::machine::{Failure, Machine, Place};
+use crate::ledger::{Change, Ledger, LedgerError};
+use crate::machine::{Failure, Machine, Place, Value};
+use crate::step::{Role, Step};
 use crate::undo;
 use crate::watch::Band;
 

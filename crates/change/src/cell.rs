@@ -9,16 +9,7 @@ use alloc::vec::Vec;
 
 use mm::catalogue::{self, DefaultRule, Named, Tunable};
 
-use crate::machine::{Failure, Kind};
-
-/// A file, without the leading slash, and the text that it holds or is to hold.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Value {
-    /// The file.
-    pub path: String,
-    /// The text, as it is written.
-    pub text: String,
-}
+use crate::machine::{Failure, Kind, Value};
 
 /// What holds one value.
 #[derive(Clone, Debug, PartialEq, Eq)]

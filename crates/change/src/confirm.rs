@@ -6,11 +6,11 @@ use alloc::vec::Vec;
 
 use conf::Kind;
 
-use crate::cell::Value;
 use crate::event::Event;
-use crate::ledger::{Change, Ledger, LedgerError, Phase, Role, Step};
-use crate::machine::{Failure, Machine, Place};
+use crate::ledger::{Change, Ledger, LedgerError, Phase};
+use crate::machine::{Failure, Machine, Place, Value};
 use crate::native;
+use crate::step::{Role, Step};
 
 /// The native files that are to keep a change; those in which it has no line are not used.
 #[derive(Clone, Debug, PartialEq, Eq)]

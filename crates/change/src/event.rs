@@ -12,8 +12,8 @@ use core::fmt::Write as _;
 
 use mm::units::Nanos;
 
-use crate::cell::Value;
-use crate::ledger::{Role, Step};
+use crate::machine::Value;
+use crate::step::{Role, Step};
 use crate::watch::Band;
 
 /// Something that happened to a change.

@@ -8,38 +8,11 @@ use alloc::vec::Vec;
 
 use mm::units::Nanos;
 
-use crate::cell::{Cell, Value};
 use crate::event::{Event, Planned, Watch};
 use crate::journal::{Journal, Unusable};
-use crate::machine::{Failure, Machine, Place};
+use crate::machine::{Failure, Machine, Place, Value};
 use crate::native;
-
-/// What a change does to one cell.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Step {
-    /// The cell's name.
-    pub cell: String,
-    /// What it goes back to: the value before, or that of a change below which is taken back
-    /// itself.
-    pub old: Value,
-    /// What it was set to, as the file showed it afterwards.
-    pub new: Value,
-    /// Whether it was asked for.
-    pub role: Role,
-}
-
-/// What a step is for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Role {
-    /// It was asked for.
-    Asked,
-    /// It was asked for, and the kernel changes it by itself too when another step is written: it
-    /// is written last and put back last.
-    Follows,
-    /// The kernel changes it by itself when another step is written: it is put back last, and never
-    /// written.
-    Aside,
-}
+use crate::step::Step;
 
 /// A change.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -380,43 +353,6 @@ impl Change {
             lasts: self.lasts,
             watch: self.watch,
             steps,
-        }
-    }
-}
-
-impl Step {
-    /// Whether a value is the one that this step set.
-    #[must_use]
-    pub fn is_of_value(&self, value: &Value) -> bool {
-        self.same(&self.new, value)
-    }
-
-    /// Whether two values of its cell are the same.
-    #[must_use]
-    pub fn same(&self, a: &Value, b: &Value) -> bool {
-        Cell::of(&self.cell).map_or(a == b, |cell| cell.same(a, b))
-    }
-
-    /// Whether its value is not known before it is read back: the kernel chooses it, or shows it in
-    /// another unit than it was asked for in.
-    #[must_use]
-    pub(crate) fn is_told_by_the_kernel(&self) -> bool {
-        let has_views = Cell::of(&self.cell).is_some_and(|cell| cell.has_views);
-        self.role == Role::Aside || has_views
-    }
-
-    /// The value that its cell has now.
-    ///
-    /// # Errors
-    /// What the system says.
-    pub fn live(&self, machine: &mut impl Machine) -> Result<Value, Failure> {
-        match Cell::of(&self.cell) {
-            Some(cell) => cell.read(|path| machine.read(path)),
-            None => {
-                let path = self.new.path.clone();
-                let text = machine.read(&path)?.trim().to_owned();
-                Ok(Value { path, text })
-            }
         }
     }
 }

@@ -23,9 +23,11 @@ pub mod ledger;
 pub mod machine;
 pub mod native;
 pub mod status;
+pub mod step;
 pub mod undo;
 pub mod watch;
 
-pub use cell::{Cell, Value};
-pub use ledger::{Change, Ledger, Phase, Role, Step};
-pub use machine::{Failure, Kind, Machine, Place};
+pub use cell::Cell;
+pub use ledger::{Change, Ledger, Phase};
+pub use machine::{Failure, Kind, Machine, Place, Value};
+pub use step::{Role, Step};

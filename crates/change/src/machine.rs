@@ -4,8 +4,6 @@ use alloc::string::String;
 
 use mm::units::Nanos;
 
-use crate::cell::Value;
-
 /// Where a journal lies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
@@ -13,6 +11,15 @@ pub enum Place {
     Run,
     /// Where it survives: `/var/lib`.
     Lib,
+}
+
+/// A file, without the leading slash, and the text that it holds or is to hold.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Value {
+    /// The file.
+    pub path: String,
+    /// The text, as it is written.
+    pub text: String,
 }
 
 /// This machine, with the lock of the journals held.

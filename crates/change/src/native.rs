@@ -11,7 +11,7 @@ use alloc::vec::Vec;
 
 use conf::Kind;
 
-use crate::cell::Value;
+use crate::machine::Value;
 
 const HEADER: &str = "\
 # Written by plimsoll. `plimsoll history` says when and why; `plimsoll undo N` takes change N back.

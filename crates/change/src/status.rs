@@ -2,14 +2,14 @@
 
 use alloc::vec::Vec;
 
-use crate::cell::Value;
-use crate::ledger::{Change, Ledger, LedgerError, Role, Step};
-use crate::machine::{Failure, Machine};
+use crate::ledger::{Change, Ledger, LedgerError};
+use crate::machine::{Failure, Machine, Value};
 use crate::native;
+use crate::step::{Role, Step};
 
 /// A change that stands, against this machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Standing {
+pub struct Status {
     /// The change.
     pub change: Change,
     /// Its steps, each with what it is now.
@@ -25,7 +25,7 @@ pub struct Standing {
 pub enum Now {
     /// As it was set.
     AsSet,
-    /// As it was before.
+    /// The old value.
     AsBefore,
     /// Something else: somebody changed it.
     Changed(Value),
@@ -38,7 +38,7 @@ pub enum Now {
     Unreadable(Failure),
 }
 
-impl Standing {
+impl Status {
     /// Whether anything is not as this change left it.
     #[must_use]
     pub fn has_drifted(&self) -> bool {
@@ -55,7 +55,7 @@ impl Standing {
 ///
 /// # Errors
 /// A [`LedgerError`].
-pub fn status(machine: &mut impl Machine) -> Result<Vec<Standing>, LedgerError> {
+pub fn status(machine: &mut impl Machine) -> Result<Vec<Status>, LedgerError> {
     let ledger = Ledger::open(machine)?;
     let now = machine.since_boot();
     let changes = ledger.changes().filter(|change| change.stands());
@@ -71,7 +71,7 @@ pub fn status(machine: &mut impl Machine) -> Result<Vec<Standing>, LedgerError> 
                 let text = machine.native(file)?.unwrap_or_default();
                 files.push((file.clone(), native::has(&text, change.id)));
             }
-            Ok(Standing {
+            Ok(Status {
                 change: change.clone(),
                 steps,
                 files,

@@ -6,18 +6,18 @@ use alloc::string::{String, ToString as _};
 use alloc::vec;
 use alloc::vec::Vec;
 
-use crate::cell::Value;
 use crate::event::Event;
-use crate::ledger::{Change, Ledger, LedgerError, Phase, Role, Step};
-use crate::machine::{Failure, Kind, Machine, Place};
+use crate::ledger::{Change, Ledger, LedgerError, Phase};
+use crate::machine::{Failure, Kind, Machine, Place, Value};
 use crate::native;
+use crate::step::{Role, Step};
 
 /// What became of a change that was taken back.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Undone {
     /// The change, as it was.
     pub change: Change,
-    /// Each step that is not as it was before, and why.
+    /// What was not restored, and why.
     pub left: Vec<Left>,
 }
 

@@ -216,6 +216,13 @@ pub(crate) fn tree_of(files: &[(&str, &str)]) -> Tree {
     files.iter().map(file).collect()
 }
 
+/// Each write of a load with its line; for tests.
+#[cfg(test)]
+pub(crate) fn shown(load: &crate::load::Load) -> Vec<String> {
+    let shown = |it: &Write| alloc::format!("{}={} {}", it.path, it.value, it.origin);
+    load.writes.iter().map(shown).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -8,7 +8,7 @@ use core::fmt;
 
 use crate::origin::Origin;
 
-/// Writes after which no pattern is followed any more: files that have so many matches are made to
+/// Writes after which no pattern is followed any more: files with more matches are made to
 /// fill the memory.
 pub(crate) const MOST_MATCHES: usize = 1 << 16;
 

@@ -71,12 +71,7 @@ fn variable<'a>(tree: &'a Tree, path: &str, name: &str) -> Option<&'a str> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::boot::tree_of;
-
-    fn shown(load: &Load) -> Vec<String> {
-        let shown = |it: &Write| format!("{}={} {}", it.path, it.value, it.origin);
-        load.writes.iter().map(shown).collect()
-    }
+    use crate::boot::{shown, tree_of};
 
     #[test]
     fn notes_are_applied_in_their_order_and_overrides_after_them() {

@@ -87,14 +87,7 @@ fn zram_tools(tree: &Tree, load: &mut Load) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::boot::tree_of;
-    use alloc::string::String;
-    use alloc::vec::Vec;
-
-    fn shown(load: &Load) -> Vec<String> {
-        let shown = |it: &Write| format!("{}={} {}", it.path, it.value, it.origin);
-        load.writes.iter().map(shown).collect()
-    }
+    use crate::boot::{shown, tree_of};
 
     #[test]
     fn zram_is_set_by_the_generators_drop_ins_last() {

@@ -211,7 +211,7 @@ fn after_any_cut_of_the_power_all_is_old_or_all_is_new_or_status_knows() {
                     status(&mut world)
                         .expect("a ledger")
                         .iter()
-                        .any(plimsoll_change::status::Standing::has_drifted)
+                        .any(plimsoll_change::status::Status::has_drifted)
                 },
                 "{told}: {:?}",
                 world.live

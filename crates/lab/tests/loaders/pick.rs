@@ -7,7 +7,7 @@ pub(crate) fn one<'a, T>(from: &'a [T], prng: &mut Prng) -> &'a T {
     &from[usize::try_from(prng.below(from.len() as u64)).expect("an index")]
 }
 
-/// True in so many of a hundred cases.
+/// True in this many of a hundred cases.
 pub(crate) fn percent(share: u64, prng: &mut Prng) -> bool {
     prng.below(100) < share
 }

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, UNIX_EPOCH};
 
-use change::status::{Now, Standing};
+use change::status::{Now, Status};
 use change::{Change, Phase, Role};
 use mm::catalogue::Risk;
 use mm::units::{Bytes, Nanos};
@@ -123,7 +123,7 @@ fn from_to(step: &change::Step) -> String {
 }
 
 /// What is not as a standing change left it, a line each.
-pub(crate) fn drift(standing: &Standing) -> Vec<String> {
+pub(crate) fn drift(standing: &Status) -> Vec<String> {
     let mut lines = vec![];
     for (step, now) in standing
         .steps

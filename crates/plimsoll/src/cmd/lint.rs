@@ -137,7 +137,7 @@ fn undo(args: &Args) -> anyhow::Result<ExitCode> {
     let back = fixing::undo(targets.paths())?;
     let mut out = term::out();
     for path in &back {
-        writeln!(out, "{}: as it was before --fix", path.display())?;
+        writeln!(out, "{}: restored", path.display())?;
     }
     if back.is_empty() {
         writeln!(out, "Nothing was kept by --fix here.")?;

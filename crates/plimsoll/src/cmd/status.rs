@@ -3,7 +3,7 @@
 use std::io::Write as _;
 
 use change::Role;
-use change::status::{Standing, status};
+use change::status::{Status, status};
 use host::Root;
 use host::changes::Changes;
 use host::facts::since_boot;
@@ -56,7 +56,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
 }
 
 /// What is not as it should be, a line each. That a later change covers a value is as it should be.
-fn trouble(standing: &Standing, root: &Root, now: Nanos) -> Vec<String> {
+fn trouble(standing: &Status, root: &Root, now: Nanos) -> Vec<String> {
     let change = &standing.change;
     let mut lines = match standing.has_drifted() {
         true => told::drift(standing),

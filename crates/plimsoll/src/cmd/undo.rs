@@ -12,7 +12,7 @@ use crate::changing::{self, settle, told};
 use crate::exit::ExitCode;
 use crate::term;
 
-/// Take a change back: every value as it was before, its lines in native files removed
+/// Undo a change: restore every old value and remove its lines from native files
 ///
 /// What somebody else set since stays, and is named. Changes may be taken back in any order.
 #[derive(Debug, clap::Args)]
@@ -44,7 +44,10 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     }
     let mut out = term::out();
     match left.is_empty() {
-        true => writeln!(out, "change {id} is taken back: all is as it was before")?,
+        true => writeln!(
+            out,
+            "change {id} is taken back: every old value is restored"
+        )?,
         false => writeln!(out, "change {id} is taken back, but for this:")?,
     }
     for line in left {

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use mm::suggest;
 
-use super::report::Choice;
+use super::choice::Choice;
 use super::rule::{At, Rule};
 use super::scope::Scope;
 use super::table;

@@ -10,7 +10,9 @@ use mm::snapshot::Snapshot;
 use mm::units::{Bytes, Kib, Pages};
 use mm::zoneinfo::Zone;
 
-use super::rule::Missing;
+/// A fact that is not there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Missing(pub(crate) &'static str);
 
 /// The machine, as far as it is known.
 #[derive(Debug, Default)]

@@ -5,6 +5,7 @@
 //! or which fact it lacks. Nothing here reads a file or prints.
 
 pub(crate) mod allow;
+mod choice;
 pub(crate) mod fix;
 pub(crate) mod known;
 pub(crate) mod machine;
@@ -21,6 +22,7 @@ mod tests;
 pub(crate) mod text;
 pub(crate) mod tree;
 
-pub(crate) use report::{Choice, Report};
+pub(crate) use choice::Choice;
+pub(crate) use report::Report;
 pub(crate) use rule::Severity;
 pub(crate) use scope::Scope;

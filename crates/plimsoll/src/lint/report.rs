@@ -1,21 +1,14 @@
 //! Every rule asked of every scope, and what came of it.
 
 use super::allow::Allowances;
+use super::choice::Choice;
 use super::fix::Fix;
+use super::machine::Missing;
 use super::read::Form;
-use super::rule::{At, Check, Missing, Rule, Said, Severity};
+use super::rule::{At, Check, Rule, Said, Severity};
 use super::scope::Scope;
 use super::setting::Setting;
 use super::table::RULES;
-
-/// Which rules are asked.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Choice {
-    /// These alone; all where there is none.
-    pub(crate) select: Vec<&'static str>,
-    /// Not these.
-    pub(crate) ignore: Vec<&'static str>,
-}
 
 /// What a rule finds in a text.
 #[derive(Clone, Debug)]
@@ -58,14 +51,6 @@ pub(crate) struct Report {
     pub(crate) settings: usize,
     /// What could not be read, one line each.
     pub(crate) problems: Vec<String>,
-}
-
-impl Choice {
-    /// Whether a rule is asked.
-    pub(crate) fn has(&self, rule: &Rule) -> bool {
-        let selected = self.select.is_empty() || self.select.contains(&rule.name);
-        selected && !self.ignore.contains(&rule.name)
-    }
 }
 
 impl Report {

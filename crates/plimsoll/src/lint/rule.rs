@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use super::fix::Fix;
+use super::machine::Missing;
 use super::scope::Scope;
 use super::setting::Setting;
 
@@ -57,10 +58,6 @@ pub(crate) enum Check {
 
 /// What a rule says of one setting: nothing, a finding, or which fact it lacks.
 pub(crate) type Answer = Result<Option<Said>, Missing>;
-
-/// A fact that is not there.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Missing(pub(crate) &'static str);
 
 /// What a rule finds.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -6,9 +6,8 @@ use conf::sysctl_d::Loader;
 use mm::catalogue::{self, DefaultRule};
 
 use super::known::{self, Meant};
-use super::machine::Machine;
+use super::machine::{Machine, Missing};
 use super::read::{self, Form, Line};
-use super::rule::Missing;
 use super::setting::{Setting, Writer, number};
 use super::text::Text;
 

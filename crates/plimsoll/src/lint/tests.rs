@@ -11,11 +11,12 @@ use mm::evidence::path::is_configuration;
 use mm::prng::Prng;
 use mm::snapshot::Snapshot;
 
+use super::choice::Choice;
 use super::fix::Fix;
 use super::machine::Machine;
 use super::page::SECTIONS;
 use super::read::{self, Form};
-use super::report::{Choice, Report};
+use super::report::Report;
 use super::rule::Rule;
 use super::scope::{Extent, Scope};
 use super::table::{self, RULES};

@@ -30,7 +30,7 @@ const FILES: &[(&str, &str)] = &[("/proc/sys/kernel/random/boot_id", "b-1")];
 /// Where files lie in the place of the machine's own.
 const COVERED: &[&str] = &["/proc/sys", "/sys/kernel/mm", "/run", "/etc", "/var/lib"];
 
-/// One in so many kills is tried, unless all are wanted.
+/// Every n-th kill is tried, unless all are wanted.
 const SHARE: usize = 10;
 
 /// The namespace.

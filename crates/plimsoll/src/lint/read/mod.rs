@@ -95,6 +95,17 @@ pub(super) fn sniffed(text: &str) -> Option<Form> {
 }
 
 #[cfg(test)]
+impl Read {
+    /// The name, value and line of each setting.
+    fn shown(&self) -> Vec<(&str, &str, usize)> {
+        let settings = self.settings.iter();
+        settings
+            .map(|s| (s.name.as_str(), s.value.as_str(), s.line))
+            .collect()
+    }
+}
+
+#[cfg(test)]
 mod tests {
     use super::*;
 

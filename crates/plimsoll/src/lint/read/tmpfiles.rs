@@ -66,16 +66,11 @@ mod tests {
                     w! \"/sys/kernel/mm/lru_gen/min_ttl_ms\"  - - - -  1000 # c\n\
                     w+ /proc/sys/vm/swappiness - - - -\nw /etc/motd - - - - x\n";
         let read = read(text, 0);
-        let settings: Vec<_> = read
-            .settings
-            .iter()
-            .map(|s| (s.name.as_str(), s.value.as_str(), s.line))
-            .collect();
         let expected = [
             ("ksm.run", "1", 2),
             ("lru_gen.min_ttl_ms", "1000 # c", 4),
             ("vm.swappiness", "", 5),
         ];
-        assert_eq!(settings, expected);
+        assert_eq!(read.shown(), expected);
     }
 }

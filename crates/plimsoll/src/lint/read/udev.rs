@@ -71,12 +71,7 @@ mod tests {
         let text = "# SYSCTL{vm/x}=\"1\"\nACTION==\"change\", KERNEL==\"zram0\", ATTR{initstate}==\"1\", \\\n\
                     SYSCTL{vm/swappiness}=\"150\"\nATTR{bdi/max_ratio}=\"1\"\n";
         let read = read(text, 0);
-        let settings: Vec<_> = read
-            .settings
-            .iter()
-            .map(|s| (s.name.as_str(), s.value.as_str(), s.line))
-            .collect();
         let expected = [("vm.swappiness", "150", 2), ("bdi.%k.max_ratio", "1", 4)];
-        assert_eq!(settings, expected);
+        assert_eq!(read.shown(), expected);
     }
 }

@@ -5,8 +5,9 @@ use mm::formula::dirty::Amount;
 use mm::units::{Bytes, Nanos};
 
 use crate::lint::fix::Fix;
+use crate::lint::machine::Missing;
 use crate::lint::read::Form;
-use crate::lint::rule::{Answer, At, Missing, Said, when};
+use crate::lint::rule::{Answer, At, Said, when};
 use crate::lint::scope::Scope;
 use crate::lint::setting::{Setting, Writer};
 

@@ -5,7 +5,8 @@ use mm::release::{Release, Vendor};
 
 use crate::lint::fix::Fix;
 use crate::lint::known;
-use crate::lint::rule::{Answer, Missing, Said};
+use crate::lint::machine::Missing;
+use crate::lint::rule::{Answer, Said};
 use crate::lint::scope::Scope;
 use crate::lint::setting::{Setting, Writer};
 

@@ -5,8 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use conf::sysctl_d::Loader;
 use mm::catalogue;
 
+use crate::lint::machine::Missing;
 use crate::lint::read::Form;
-use crate::lint::rule::{Answer, At, Missing};
+use crate::lint::rule::{Answer, At};
 use crate::lint::scope::{Extent, Scope};
 use crate::lint::setting::{Setting, Writer};
 use crate::lint::text::Text;

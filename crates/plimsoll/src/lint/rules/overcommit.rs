@@ -2,7 +2,8 @@
 
 use mm::units::{Bytes, Kib};
 
-use crate::lint::rule::{Answer, Missing, when};
+use crate::lint::machine::Missing;
+use crate::lint::rule::{Answer, when};
 use crate::lint::scope::Scope;
 use crate::lint::setting::{Setting, Writer};
 

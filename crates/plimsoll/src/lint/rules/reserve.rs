@@ -2,8 +2,8 @@
 
 use mm::units::{Bytes, Kib};
 
-use crate::lint::machine::Reserve;
-use crate::lint::rule::{Answer, Missing, when};
+use crate::lint::machine::{Missing, Reserve};
+use crate::lint::rule::{Answer, when};
 use crate::lint::scope::Scope;
 use crate::lint::setting::{Setting, Writer};
 use crate::view::share::percent;
