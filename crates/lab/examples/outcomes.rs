@@ -23,7 +23,10 @@ const SEEDS: [u64; 2] = [1, 2];
 fn main() -> ExitCode {
     let mut asked: Vec<String> = std::env::args().skip(1).collect();
     if asked.is_empty() {
-        asked = BUILT_IN.iter().map(|(name, _)| (*name).to_owned()).collect();
+        asked = BUILT_IN
+            .iter()
+            .map(|(name, _)| (*name).to_owned())
+            .collect();
     }
     match asked.iter().try_for_each(|study| show(study)) {
         Ok(()) => ExitCode::SUCCESS,

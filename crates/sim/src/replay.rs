@@ -12,8 +12,8 @@ use alloc::boxed::Box;
 
 use mm::units::{PageSize, Pages};
 
-use crate::folio::{Folios, PageId};
-use crate::vmscan::{BATCH, DEF_PRIORITY};
+use crate::mm::folio::{Folios, PageId};
+use crate::mm::vmscan::{BATCH, DEF_PRIORITY};
 use classic::Classic;
 use mglru::MultiGeneration;
 

@@ -24,8 +24,8 @@ use mm::units::{Bytes, Nanos, PageSize, Pages};
 use mm::workload::{Action, Huge, Pattern, Step, Target};
 
 use crate::error::Error;
-use crate::memory::Memory;
-use crate::page_alloc::Zone;
+use crate::mm::page_alloc::Zone;
+use crate::mm::parts::Memory;
 
 /// The largest machine, memory and files together, that is simulated page by page by default.
 const EXACT: u64 = 32 << 30;

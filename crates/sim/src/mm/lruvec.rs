@@ -1,0 +1,330 @@
+//! The lists of one control group (a kernel `lruvec`), and what reclaim remembers of them.
+
+use mm::formula::scan_balance::Costs;
+use mm::units::Nanos;
+
+use crate::mm::folio::{Flag, MAPPED, PageId, State, TO_ACTIVE, UNMAPPED};
+use crate::mm::lru::{List, Lru};
+use crate::mm::lru_gen::{Generations, Place, note_use};
+use crate::mm::parts::Memory;
+use crate::mm::vmscan::lru_gen::Walked;
+use crate::sched::timer::TICK;
+
+/// The group that holds what no control group does, and in whose terms global reclaim thinks.
+pub(crate) const ROOT: usize = 0;
+
+/// Time between two flushes of the groups' statistics: `FLUSH_TIME` is two seconds, 500 ticks; the
+/// timer wheel keeps a timer of that length to eight ticks, so that it takes 504.
+pub(crate) const FLUSH_PERIOD: Nanos = Nanos(504 * TICK.0);
+
+/// The two kinds of evictable pages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Anon = 0,
+    File = 1,
+}
+
+impl Kind {
+    pub(crate) const BOTH: [Self; 2] = [Self::Anon, Self::File];
+
+    pub(crate) fn other(self) -> Self {
+        match self {
+            Self::Anon => Self::File,
+            Self::File => Self::Anon,
+        }
+    }
+
+    pub(crate) fn inactive(self) -> Lru {
+        match self {
+            Self::Anon => Lru::InactiveAnon,
+            Self::File => Lru::InactiveFile,
+        }
+    }
+
+    pub(crate) fn active(self) -> Lru {
+        match self {
+            Self::Anon => Lru::ActiveAnon,
+            Self::File => Lru::ActiveFile,
+        }
+    }
+}
+
+/// One group's lists.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Lruvec {
+    /// The group above it.
+    pub(crate) parent: Option<usize>,
+    pub(crate) lists: [List; 4],
+    /// Where the multi-generation LRU is on, the pages are here instead.
+    pub(crate) generations: Generations,
+    pub(crate) walked: Walked,
+    /// Evictions and activations so far, of the groups below too (`nonresident_age`).
+    pub(crate) nonresident_age: u64,
+    /// Refaults that were activated, by kind, of the groups below too.
+    pub(crate) activated_refaults: [u64; 2],
+    /// The same when reclaim last looked: a change asks for deactivation.
+    pub(crate) refaults_seen: [u64; 2],
+    /// The statistics as reclaim sees them where they lag.
+    pub(crate) stats: Stats,
+    /// What reclaiming each kind has cost of late (`anon_cost`, `file_cost`).
+    pub(crate) cost: Costs,
+}
+
+/// A group's statistics, those of the groups below included, as of the last flush.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Stats {
+    lists: [u64; 4],
+    /// Pages on its own lists.
+    own: u64,
+    activated_refaults: [u64; 2],
+    /// Pages of files that are dirty, and that are being written.
+    dirty: [u64; 2],
+}
+
+impl Memory {
+    /// Brings the groups' statistics up to date (`do_flush_stats`).
+    pub(crate) fn flush_stats(&mut self) {
+        for group in 0..self.lruvecs.len() {
+            let stats = Stats {
+                lists: Lru::ALL.map(|lru| self.list_below(group, lru)),
+                own: self.own_pages(group),
+                activated_refaults: self.lruvecs[group].activated_refaults,
+                dirty: self.dirty_below(group),
+            };
+            self.lruvecs[group].stats = stats;
+        }
+    }
+
+    /// Pages on a list of a group and those below it, as reclaim knows them.
+    pub(crate) fn known_list(&self, group: usize, lru: Lru) -> u64 {
+        match self.rules.stats_lag {
+            true => self.lruvecs[group].stats.lists[lru as usize],
+            false => self.list_below(group, lru),
+        }
+    }
+
+    /// Pages on a group's own lists, as reclaim knows them.
+    pub(crate) fn known_own_pages(&self, group: usize) -> u64 {
+        match self.rules.stats_lag {
+            true => self.lruvecs[group].stats.own,
+            false => self.own_pages(group),
+        }
+    }
+
+    fn own_pages(&self, group: usize) -> u64 {
+        Lru::ALL.map(|lru| self.list_of(group, lru)).iter().sum()
+    }
+
+    /// Refaults that were activated, as reclaim knows them.
+    pub(crate) fn known_refaults(&self, group: usize) -> [u64; 2] {
+        let lruvec = &self.lruvecs[group];
+        match self.rules.stats_lag {
+            true => lruvec.stats.activated_refaults,
+            false => lruvec.activated_refaults,
+        }
+    }
+
+    /// Pages of a group and those below it that are dirty, and that are being written, as the
+    /// throttling of writers knows them.
+    pub(crate) fn known_dirty(&self, group: usize) -> [u64; 2] {
+        match self.rules.stats_lag {
+            true => self.lruvecs[group].stats.dirty,
+            false => self.dirty_below(group),
+        }
+    }
+
+    fn dirty_below(&self, group: usize) -> [u64; 2] {
+        let below = (group..self.lruvecs.len()).filter(|&other| self.is_below(other, group));
+        below
+            .map(|other| self.writeback.groups.counts(other))
+            .fold([0; 2], |sum, own| [sum[0] + own[0], sum[1] + own[1]])
+    }
+
+    /// The group whose lists hold the page.
+    pub(crate) fn group(&self, page: PageId) -> usize {
+        self.charge
+            .get(page as usize)
+            .map_or(ROOT, |group| usize::from(*group))
+    }
+
+    pub(crate) fn kind(&self, page: PageId) -> Kind {
+        match self.folios.has(page, Flag::Anon) {
+            true => Kind::Anon,
+            false => Kind::File,
+        }
+    }
+
+    /// Pages on a list of all groups.
+    pub(crate) fn list(&self, lru: Lru) -> u64 {
+        self.zones.iter().map(|zone| zone.lru[lru as usize]).sum()
+    }
+
+    /// Pages on a list of a group and those below it.
+    pub(crate) fn list_below(&self, group: usize, lru: Lru) -> u64 {
+        if group == ROOT {
+            return self.list(lru);
+        }
+        let below = (group..self.lruvecs.len()).filter(|&other| self.is_below(other, group));
+        below.map(|other| self.list_of(other, lru)).sum()
+    }
+
+    /// Pages on a list of one group.
+    fn list_of(&self, group: usize, lru: Lru) -> u64 {
+        let lruvec = &self.lruvecs[group];
+        match self.rules.lru_gen.enabled {
+            true => (0..self.zones.len())
+                .map(|zone| lruvec.generations.list_sizes(zone)[lru as usize])
+                .sum(),
+            false => lruvec.lists[lru as usize].len(),
+        }
+    }
+
+    /// Whether `group` is `ancestor` or below it.
+    pub(crate) fn is_below(&self, group: usize, ancestor: usize) -> bool {
+        let mut at = Some(group);
+        while let Some(group) = at {
+            if group == ancestor {
+                return true;
+            }
+            at = self.lruvecs[group].parent;
+        }
+        false
+    }
+
+    /// Does something to a group and all above it.
+    pub(crate) fn upwards(&mut self, group: usize, mut change: impl FnMut(&mut Lruvec)) {
+        let mut at = Some(group);
+        while let Some(group) = at {
+            change(&mut self.lruvecs[group]);
+            at = self.lruvecs[group].parent;
+        }
+    }
+
+    /// Counts pages that were evicted or activated (`workingset_age_nonresident`).
+    pub(crate) fn age_nonresident(&mut self, group: usize, pages: u64) {
+        self.upwards(group, |lruvec| lruvec.nonresident_age += pages);
+    }
+
+    /// Puts a page on the head of a list of its group.
+    pub(crate) fn add_to_list(&mut self, page: PageId, lru: Lru) {
+        if self.rules.lru_gen.enabled {
+            let place = self.place_for(page, lru);
+            return self.add_to_generation(page, place);
+        }
+        self.enlist(page, lru, List::push_head);
+    }
+
+    /// Puts a page on the tail of a list: the next to be looked at.
+    pub(crate) fn add_to_tail(&mut self, page: PageId, lru: Lru) {
+        if self.rules.lru_gen.enabled {
+            return self.add_to_generation(page, Place::Next);
+        }
+        self.enlist(page, lru, List::push_tail);
+    }
+
+    fn enlist(
+        &mut self,
+        page: PageId,
+        lru: Lru,
+        push: fn(&mut List, &mut crate::mm::folio::Folios, PageId),
+    ) {
+        let group = self.group(page);
+        self.folios.set_listed(page, lru.is_active());
+        push(
+            &mut self.lruvecs[group].lists[lru as usize],
+            &mut self.folios,
+            page,
+        );
+        self.zones[self.folios.zone(page)].lru[lru as usize] += 1;
+    }
+
+    /// Takes a page off the list that it is on.
+    pub(crate) fn take_from_list(&mut self, page: PageId) -> Lru {
+        if self.rules.lru_gen.enabled {
+            return self.take_from_generation(page);
+        }
+        let kind = self.kind(page);
+        let lru = match self.folios.is_listed_active(page) {
+            true => kind.active(),
+            false => kind.inactive(),
+        };
+        let group = self.group(page);
+        self.lruvecs[group].lists[lru as usize].remove(&mut self.folios, page);
+        self.zones[self.folios.zone(page)].lru[lru as usize] -= 1;
+        lru
+    }
+
+    /// Puts a page that comes in on the list that it belongs to: a refault that should not have
+    /// been evicted on the active list, a new one on the inactive list. It may still be read.
+    pub(crate) fn add_new(&mut self, page: PageId) {
+        let kind = self.kind(page);
+        let active = self.folios.is_reading(page) && self.folios.has(page, TO_ACTIVE);
+        if self.rules.lru_gen.enabled {
+            // What a fault brings in is young, and so is what it reads ahead.
+            let place = match active || kind == Kind::Anon {
+                true => Place::Youngest,
+                false => Place::Old,
+            };
+            return self.add_to_generation(page, place);
+        }
+        let lru = match active {
+            true => kind.active(),
+            false => kind.inactive(),
+        };
+        self.add_to_list(page, lru);
+    }
+
+    /// Moves an inactive page to the head of its active list.
+    pub(crate) fn activate(&mut self, page: PageId) {
+        self.take_from_list(page);
+        let (group, active) = (self.group(page), self.kind(page).active());
+        self.add_to_list(page, active);
+        self.age_nonresident(group, 1);
+        self.events.pgactivate += 1;
+        self.groups.stat(group).pgactivate += 1;
+        self.spent += self.costs.activate_ps;
+    }
+
+    /// What a `read()` of a resident page-cache page does to it (`folio_mark_accessed`): the first
+    /// access marks it, the second activates it.
+    pub(crate) fn mark_accessed(&mut self, page: PageId) {
+        if self.rules.lru_gen.enabled {
+            return note_use(&mut self.folios, page);
+        }
+        if !self.folios.has(page, Flag::Referenced) {
+            self.folios.set(page, Flag::Referenced);
+        } else if self.folios.state(page) == State::Inactive {
+            self.activate(page);
+            self.folios.clear(page, Flag::Referenced);
+        }
+    }
+
+    /// Whether a page table maps the page.
+    pub(crate) fn is_mapped(&self, page: PageId) -> bool {
+        match self.kind(page) {
+            Kind::Anon => !self.folios.has(page, UNMAPPED),
+            Kind::File => self.folios.has(page, MAPPED),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sched::timer::Clock;
+
+    #[test]
+    fn flushes_keep_to_the_timer_wheel_from_the_first_tick_on() {
+        // A trace of 6.12, whose ticks began at 100 ms, has flushes at these times after power-on.
+        let seen = [4_132_570, 6_148_570, 8_164_827, 10_180_603, 12_196_727].map(|us| us * 1000);
+        for uptime in [780_000_000, 4_000_000_000, 10_000_000_000] {
+            let clock = Clock::after(Nanos(uptime), Nanos(100_000_000));
+            let next = uptime + clock.next(Nanos::ZERO, FLUSH_PERIOD).0;
+            let after = (0..).map(|n| next + n * FLUSH_PERIOD.0);
+            let due: alloc::vec::Vec<u64> = after.take(8).collect();
+            for at in seen.into_iter().filter(|&at| at > next + TICK.0) {
+                assert!(due.iter().any(|due| at.abs_diff(*due) < TICK.0), "{at}");
+            }
+        }
+    }
+}

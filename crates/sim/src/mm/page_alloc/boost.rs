@@ -1,0 +1,79 @@
+//! Boosted watermarks: where pages of one migrate type come into a block of another, the zone's
+//! watermarks are raised until kswapd has made room (`boost_watermark`).
+
+use mm::formula::watermarks::{ZoneSize, boosted};
+use mm::units::Pages;
+
+use crate::mm::page_alloc::HUGE_PAGES;
+use crate::mm::parts::Memory;
+
+impl Memory {
+    /// Raises a zone's watermarks so many times by a block, and wakes kswapd for that.
+    pub(crate) fn boost_watermarks(&mut self, zone: usize, times: u32) {
+        let (block, factor) = (Pages(self.block()), self.rules.boost_factor);
+        let raised = &mut self.zones[zone];
+        let size = ZoneSize {
+            kind: raised.kind,
+            managed: Pages(raised.managed),
+        };
+        for _ in 0..times {
+            raised.boost = boosted(Pages(raised.boost), size, Pages(raised.high), block, factor).0;
+        }
+        if factor > 0 && raised.boost > 0 {
+            self.wake_kswapd(zone);
+        }
+    }
+
+    /// What the zones up to `highest` are boosted by.
+    pub(crate) fn boosts(&self, highest: usize) -> u64 {
+        self.zones[..=highest].iter().map(|zone| zone.boost).sum()
+    }
+
+    /// Pages of a block: one at least, where a page stands for more than that.
+    fn block(&self) -> u64 {
+        (HUGE_PAGES / self.scale).max(1)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::mm::page_alloc::pcp::List;
+
+    /// A lower zone, of whose only block with free pages so many are free.
+    fn memory(free: u64) -> Memory {
+        let mut memory = Memory::with_two_zones(4096, 20);
+        memory.zones[0].set_free(free);
+        memory
+    }
+
+    #[test]
+    fn a_claim_of_half_a_block_raises_the_marks_by_one_and_wakes_kswapd() {
+        let mut memory = memory(300);
+        memory.take_block(0, List::Slab).expect("it fits");
+        assert_eq!((memory.boosts(0), memory.boosts(1)), (512, 512));
+        assert!(memory.kswapd.is_awake());
+        memory.boost_watermarks(0, 9);
+        assert_eq!(
+            memory.boosts(1),
+            512,
+            "a block at least, else 1.5 times high"
+        );
+        memory.take_block(1, List::Slab).expect("it fits");
+        assert_eq!(memory.boosts(1), 512, "there whole blocks are free");
+    }
+
+    #[test]
+    fn a_factor_of_0_switches_it_off() {
+        for (factor, wakes) in [(0, false), (15_000, true)] {
+            let mut memory = memory(25);
+            assert!(!memory.is_balanced(0));
+            memory.rules.boost_factor = factor;
+            memory.boost_watermarks(0, 1);
+            assert_eq!(
+                (memory.boosts(1) > 0, memory.kswapd.is_awake()),
+                (wakes, wakes)
+            );
+        }
+    }
+}

@@ -1,0 +1,172 @@
+//! Blocks of pages on their way out of a zone and back, by way of its per-CPU lists (`rmqueue`,
+//! `free_unref_page`).
+
+use mm::formula::vmstat;
+use mm::pagetypeinfo::Pagetypeinfo;
+use mm::units::Pages;
+
+#[cfg(test)]
+use crate::mm::page_alloc::buddy::Migrate;
+use crate::mm::page_alloc::buddy::{Buddy, Frame};
+use crate::mm::page_alloc::fallback::Draw;
+use crate::mm::page_alloc::pcp::{List, ZoneState};
+use crate::mm::page_alloc::pieces::Pieces;
+use crate::mm::page_alloc::{HUGE_ORDER, Zone};
+use crate::mm::parts::Memory;
+
+impl Zone {
+    /// Lays the zone's pages out as boot leaves them, where so many frames are present: what is in
+    /// use first, then what lies on the per-CPU lists, then what is free, and that in these pieces.
+    pub(crate) fn lay_out(&mut self, present: u64, block_order: usize, pieces: &Pieces) {
+        let frames = present.max(self.managed);
+        self.buddy = Buddy::new(frames, block_order, self.free, pieces);
+        let end = self.buddy.first_free();
+        self.boot_end = end - self.on_lists as Frame;
+        self.pcp.fill(self.boot_end..end);
+    }
+
+    /// Takes a frame of those that boot left in use.
+    pub(crate) fn take_boot_frame(&mut self) -> Frame {
+        self.boot_end -= 1;
+        self.boot_end
+    }
+
+    fn take_block(&mut self, list: List, state: ZoneState, draw: &mut Draw) -> Option<Frame> {
+        for _ in 0..self.pcp.wanted(list, state) {
+            let Some(frame) = self.buddy.draw(list.order(), list.kind(), draw) else {
+                break;
+            };
+            self.pcp.put(list, frame);
+            draw.blocks += 1;
+            if !draw.takes_pages_with_the_block {
+                self.change_free(self.uncounted());
+            }
+        }
+        self.change_free(self.uncounted());
+        self.pcp.take(list)
+    }
+
+    fn give_block(&mut self, frame: Frame, order: usize, state: ZoneState) {
+        let list = List::of(order, self.buddy.block(frame));
+        let wanted = self.pcp.free(list, frame, state);
+        self.give_back(list, wanted);
+    }
+
+    /// So many pages of the lists go back to the free ones.
+    pub(crate) fn give_back(&mut self, first: List, wanted: u64) {
+        let mut given = 0;
+        while given < wanted
+            && let Some(list) = self.pcp.give(first, &mut self.buddy)
+        {
+            given += list.block();
+            self.change_free(self.uncounted());
+        }
+    }
+
+    /// The CPU has changed so much, and tells the zone once it is enough
+    /// (`__mod_zone_page_state`).
+    fn change_free(&mut self, pages: i64) {
+        self.untold += pages;
+        if self.untold.unsigned_abs() > self.tells_above {
+            self.free = self.free.saturating_add_signed(self.untold);
+            self.untold = 0;
+        }
+    }
+
+    /// What has come or gone since pages were last counted.
+    fn uncounted(&self) -> i64 {
+        self.buddy.free() as i64 - self.free as i64 - self.untold
+    }
+
+    /// The zone is told all that it was not.
+    pub(crate) fn count_free(&mut self) {
+        (self.free, self.untold) = (self.buddy.free(), 0);
+    }
+
+    /// So do all.
+    pub(crate) fn drain(&mut self) {
+        self.pcp.drain(&mut self.buddy);
+        self.count_free();
+    }
+}
+
+impl Memory {
+    /// Lays all zones out as boot leaves them, by the kernel's rules: in the pieces that
+    /// /proc/pagetypeinfo showed.
+    pub(crate) fn lay_out_zones(&mut self, free: &Pagetypeinfo) {
+        let halvings = self.scale.ilog2() as usize;
+        let block_order = HUGE_ORDER.saturating_sub(halvings);
+        for zone in &mut self.zones {
+            let layout = &self.layout[zone.layout];
+            let present = layout.present.0 / self.scale;
+            let pieces = free.zone(layout.node, layout.kind).map(Pieces::of);
+            let pieces = pieces.unwrap_or_default().part(halvings);
+            zone.lay_out(present, block_order, &pieces);
+            zone.pcp.remembers_type = self.rules.takes_pages_with_the_block;
+            let managed = Pages(zone.managed.saturating_mul(self.scale));
+            zone.tells_above = vmstat::threshold(managed, self.cpus) / self.scale;
+        }
+    }
+
+    /// Takes a block of pages out of a zone; none where nothing that large is free.
+    pub(crate) fn take_block(&mut self, zone: usize, list: List) -> Option<Frame> {
+        let state = self.zone_state(zone);
+        let mut draw = Draw::new(self.rules.takes_pages_with_the_block);
+        let frame = self.zones[zone].take_block(list, state, &mut draw);
+        if list != List::Huge {
+            self.spent += draw.blocks * self.costs.draw_ps;
+        }
+        if draw.boosts > 0 {
+            self.boost_watermarks(zone, draw.boosts);
+        }
+        frame
+    }
+
+    /// Gives 2^order pages back to a zone.
+    pub(crate) fn give_block(&mut self, zone: usize, frame: Frame, order: usize) {
+        let state = self.zone_state(zone);
+        self.zones[zone].give_block(frame, order, state);
+    }
+}
+
+#[cfg(test)]
+impl Zone {
+    /// Takes pages out of the zone, or adds some to it, until so many are free.
+    pub(crate) fn set_free(&mut self, free: u64) {
+        while self.buddy.free() > free {
+            let mut draw = Draw::default();
+            self.buddy.draw(0, Migrate::Movable, &mut draw);
+        }
+        self.buddy.add_frames(free - self.buddy.free());
+        self.count_free();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::mm::folio::State;
+
+    #[test]
+    fn who_makes_a_list_draw_pays_for_all_that_it_draws() {
+        let mut memory = Memory::with_zone(1000, 10);
+        memory.costs.draw_ps = 7;
+        let batch = 32;
+        memory.zones[0].pcp = crate::mm::page_alloc::pcp::Pcp::new(
+            batch,
+            4 * batch,
+            crate::mm::page_alloc::pcp::Tuning::of("6.1"),
+        );
+        let base = memory.take_range(64).expect("there is room");
+        let mut paid = |index: u32| {
+            let before = memory.spent;
+            memory
+                .allocate(base + index, State::Inactive)
+                .expect("it fits");
+            memory.spent - before
+        };
+        assert_eq!(paid(0), batch * 7);
+        assert!((1..32).all(|index| paid(index) == 0));
+        assert_eq!(paid(32), batch * 7);
+    }
+}

@@ -1,0 +1,55 @@
+//! New pages wait in a batch before they come to their list (`folio_add_lru`). Who fills the batch
+//! puts all of its pages on their lists and pays for it, or who reclaims before it is full
+//! (`lru_add_drain`).
+//!
+//! Only the cost is modelled: a page counts on its list from the beginning, and all CPUs share one
+//! batch, where a kernel has one for each.
+
+use crate::mm::parts::Memory;
+
+impl Memory {
+    /// Pays for a new page, without what drawing it from its zone and putting it on its list take:
+    /// who does that pays for it.
+    pub(crate) fn pay_for_new_page(&mut self, cost_ps: u64) {
+        let costs = &self.costs;
+        self.spent += cost_ps.saturating_sub(costs.draw_ps + costs.lru_add_ps);
+        self.batched += 1;
+        if self.batched >= self.sampled(self.rules.folio_batch).max(1) {
+            self.drain_folio_batch();
+        }
+    }
+
+    /// Puts the pages of the batch on their lists.
+    pub(crate) fn drain_folio_batch(&mut self) {
+        self.spent += core::mem::take(&mut self.batched) * self.costs.lru_add_ps;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_fills_the_batch_or_reclaims_pays_for_its_pages() {
+        let mut memory = Memory::with_zone(1000, 10);
+        memory.rules.folio_batch = 15;
+        (memory.costs.draw_ps, memory.costs.lru_add_ps) = (7, 3);
+        let paid = |memory: &mut Memory, act: fn(&mut Memory)| {
+            let before = memory.spent;
+            act(memory);
+            memory.spent - before
+        };
+        let new_page = |memory: &mut Memory| memory.pay_for_new_page(100);
+        assert!((0..14).all(|_| paid(&mut memory, new_page) == 90));
+        assert_eq!(paid(&mut memory, new_page), 90 + 15 * 3);
+        assert_eq!(paid(&mut memory, new_page), 90);
+        assert_eq!(paid(&mut memory, Memory::drain_folio_batch), 3);
+        assert_eq!(
+            paid(&mut memory, Memory::drain_folio_batch),
+            0,
+            "it is empty"
+        );
+        let own = |memory: &mut Memory| memory.pay_for_new_page(5);
+        assert_eq!(paid(&mut memory, own), 0, "a cost of one's own");
+    }
+}

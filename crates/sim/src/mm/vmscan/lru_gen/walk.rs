@@ -1,0 +1,242 @@
+//! Page tables as the source of age: the walk before a new generation is made, and the look around
+//! a page that eviction found used.
+
+use alloc::collections::BTreeSet;
+use alloc::vec::Vec;
+use core::ops::Range;
+
+use crate::mm::folio::{Flag, PageId, State};
+use crate::mm::lruvec::Kind;
+use crate::mm::page_alloc::HUGE_PAGES;
+use crate::mm::parts::Memory;
+
+/// Pages that one page table maps; tables are taken to begin at multiples of it.
+const TABLE: PageId = HUGE_PAGES as PageId;
+/// Entries that a look around sees (`MIN_LRU_BATCH`).
+const AROUND: PageId = 64;
+/// Entries that a walk goes through between two looks at the scheduler: those of a page-upper
+/// entry, which maps a gibibyte.
+const STRETCH: u64 = 1 << 18;
+/// A page table is worth a walk where one entry in so many was used: one of each cache line.
+const DENSE: u64 = 8;
+
+/// Stands for the process that maps a page of anonymous memory: there is but one.
+const ANON: usize = usize::MAX;
+
+/// The page tables that the next walk goes through, by place and process: those that had used
+/// entries enough when they were last seen (the Bloom filter of `lru_gen_mm_state`). Before the
+/// first walk there is none, and all are walked.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Walked {
+    tables: Option<BTreeSet<(PageId, usize)>>,
+    /// The last walk left the accessed bits of the entries above the tables as they were.
+    left_bits: bool,
+}
+
+impl Walked {
+    fn has(&self, table: PageId, owner: usize) -> bool {
+        let of = |tables: &BTreeSet<_>| tables.contains(&(table, owner));
+        self.tables.as_ref().is_none_or(of)
+    }
+
+    /// Whether it has the table of any process.
+    fn has_any(&self, table: PageId) -> bool {
+        let of = |tables: &BTreeSet<_>| tables.range((table, 0)..=(table, ANON)).next().is_some();
+        self.tables.as_ref().is_none_or(of)
+    }
+
+    fn add(&mut self, table: PageId, owner: usize) {
+        if let Some(tables) = &mut self.tables {
+            tables.insert((table, owner));
+        }
+    }
+}
+
+impl Memory {
+    /// Makes a new generation of a group. Before, the pages that page tables show as used come to
+    /// the youngest there is (`try_to_inc_max_seq`).
+    pub(super) fn age_group(&mut self, group: usize, swaps: bool) {
+        if self.rules.lru_gen.walks {
+            self.walk_page_tables(group, swaps);
+        }
+        let now = self.now().0;
+        self.with_generations(group, |generations, folios| {
+            generations.age(folios, swaps, now);
+        });
+        if self.rules.aging_wakes_flushers {
+            self.wake_flushers();
+        }
+    }
+
+    /// Goes through the page tables, each process's own, that were worth it when last seen and that
+    /// were used since a walk went by; those of anonymous memory are passed over where it cannot be
+    /// swapped. Which were used the accessed bit of the entry above tells: it is not looked at
+    /// without bit 4 of `lru_gen.enabled`, nor since 6.12 in the first walk, which leaves it.
+    fn walk_page_tables(&mut self, group: usize, swaps: bool) {
+        let began = self.spent;
+        let filter = core::mem::take(&mut self.lruvecs[group].walked);
+        let is_first = filter.tables.is_none();
+        let leaves_bits = is_first && self.rules.first_walk_leaves_bits;
+        let looks_above = self.rules.lru_gen.looks_above;
+        let passes_over = looks_above && !is_first && !filter.left_bits;
+        let mut next = Walked {
+            tables: Some(BTreeSet::new()),
+            left_bits: leaves_bits,
+        };
+        let tables = (self.folios.len() as PageId).div_ceil(TABLE);
+        for table in (0..tables).filter(|&table| filter.has_any(table)) {
+            let mut owners = self.table_users(table, group);
+            owners.extend(swaps.then_some(ANON));
+            owners.retain(|&owner| filter.has(table, owner));
+            for owner in owners {
+                let is_unused = passes_over && owner == ANON && !self.is_table_used(group, table);
+                if !is_unused && self.walk_table(group, table, owner) {
+                    next.add(table, owner);
+                }
+            }
+        }
+        if looks_above && !leaves_bits {
+            self.forget_table_users(group);
+        }
+        self.lruvecs[group].walked = next;
+        let entry = self.costs.walk_ps + self.costs.walk_young_ps;
+        self.unbroken += (self.spent - began).min(STRETCH * entry);
+    }
+
+    /// Whether a page table of anonymous memory was used since a walk went by, as far as its
+    /// entries tell: a look around clears them, and leaves the entry above.
+    fn is_table_used(&self, group: usize, table: PageId) -> bool {
+        self.pages_of(table)
+            .any(|page| self.group(page) == group && self.is_used_by(page, ANON))
+    }
+
+    /// Walks the page table that a process has of a place; true where it is worth the next walk. Of
+    /// a file, entries that map nothing count too.
+    fn walk_table(&mut self, group: usize, table: PageId, owner: usize) -> bool {
+        let pages = self.pages_of(table);
+        let mut used = Vec::new();
+        let mut entries = 0;
+        for page in pages.clone() {
+            if self.group(page) == group
+                && let Some(young) = self.take_entry(page, owner)
+            {
+                entries += 1;
+                used.extend(young.then_some(page));
+            }
+        }
+        self.pay_for_entries(entries, used.len() as u64);
+        self.promote(group, &used);
+        let all = match owner {
+            ANON => entries,
+            _ => pages.len() as u64,
+        };
+        used.len() as u64 * DENSE >= all && !used.is_empty()
+    }
+
+    /// The pages that a page table maps, as far as there are any.
+    fn pages_of(&self, table: PageId) -> Range<PageId> {
+        let first = table * TABLE;
+        first..(first + TABLE).min(self.folios.len() as PageId)
+    }
+
+    fn pay_for_entries(&mut self, entries: u64, young: u64) {
+        self.spent += entries * self.costs.walk_ps + young * self.costs.walk_young_ps;
+    }
+
+    /// Whether a process has used a page that it maps and that is in a generation, which is
+    /// forgotten; none where it does not map the page.
+    fn take_entry(&mut self, page: PageId, owner: usize) -> Option<bool> {
+        if self.folios.has(page, Flag::Anon) != (owner == ANON) {
+            return None;
+        }
+        if owner != ANON {
+            let young = self.has_used(page, owner)? && self.folios.state(page) == State::Inactive;
+            if young {
+                self.forget_use(page, owner);
+            }
+            return Some(young);
+        }
+        match self.huge_first(page) {
+            Some(first) if first != page => None,
+            Some(first) => Some(self.take_accessed_huge(first)),
+            None => Some(self.is_young(page) && self.folios.take(page, Flag::Accessed)),
+        }
+    }
+
+    /// The pages join the youngest generation; of a huge page all of it does.
+    pub(super) fn promote(&mut self, group: usize, pages: &[PageId]) {
+        if pages.is_empty() {
+            return;
+        }
+        let whole = |&page: &PageId| match self.huge_first(page) {
+            Some(first) => first..first + TABLE,
+            None => page..page + 1,
+        };
+        let ranges: Vec<_> = pages.iter().map(whole).collect();
+        self.with_generations(group, |generations, folios| {
+            for page in ranges.into_iter().flatten() {
+                if folios.state(page) == State::Inactive {
+                    generations.promote(folios, page);
+                }
+            }
+        });
+    }
+
+    /// A page that eviction holds was used: so may have been those around it, by the same process.
+    /// They join the youngest generation, and their page table is walked next time if many were
+    /// (`lru_gen_look_around`). Returns how many processes had used the page, which is forgotten.
+    pub(super) fn look_around(&mut self, group: usize, page: PageId) -> usize {
+        let users = match self.kind(page) {
+            Kind::Anon => alloc::vec![ANON],
+            Kind::File => self.users_of(page),
+        };
+        for &owner in &users {
+            self.look_around_in(group, page, owner);
+        }
+        self.folios.clear(page, Flag::Accessed);
+        users.len()
+    }
+
+    /// Looks at the entries around a page's in the table of one process.
+    fn look_around_in(&mut self, group: usize, page: PageId, owner: usize) {
+        let table = page / TABLE;
+        let Range { start: begin, end } = self.pages_of(table);
+        let start = page
+            .saturating_sub(AROUND / 2)
+            .clamp(begin, end.saturating_sub(AROUND).max(begin));
+        let around = start..(start + AROUND).min(end);
+        let entries = around.end - around.start;
+        let mut used = Vec::new();
+        let mut young = 1;
+        for other in around {
+            let is_candidate = other != page && self.group(other) == group;
+            if !is_candidate || !self.is_used_by(other, owner) {
+                continue;
+            }
+            match self.folios.state(other) {
+                State::Inactive if self.huge_first(other).is_none() => used.push(other),
+                // In the same batch: it is kept when its turn comes.
+                State::Unevictable => self.folios.set(other, Flag::Referenced),
+                _ => continue,
+            }
+            match owner {
+                ANON => self.folios.clear(other, Flag::Accessed),
+                _ => self.forget_use(other, owner),
+            }
+            young += 1;
+        }
+        self.pay_for_entries(u64::from(entries), young);
+        self.promote(group, &used);
+        if young * DENSE >= u64::from(entries) {
+            self.lruvecs[group].walked.add(table, owner);
+        }
+    }
+
+    /// Whether a process has used a page that it maps, and nobody has noticed.
+    fn is_used_by(&self, page: PageId, owner: usize) -> bool {
+        match self.folios.has(page, Flag::Anon) {
+            true => owner == ANON && self.is_mapped(page) && self.folios.has(page, Flag::Accessed),
+            false => owner != ANON && self.has_used(page, owner) == Some(true),
+        }
+    }
+}

@@ -1,0 +1,443 @@
+//! What becomes of the pages that reclaim looks at (`shrink_inactive_list`, `shrink_folio_list`,
+//! `shrink_active_list`).
+
+use crate::block::disk::{Direction, Request};
+use crate::mm::folio::{Flag, MAPPED, PageId, READ_AHEAD, State, UNMAPPED};
+use crate::mm::lru::Lru;
+use crate::mm::lruvec::{Kind, ROOT};
+use crate::mm::page_alloc::HUGE_PAGES;
+use crate::mm::page_writeback::RECLAIM;
+use crate::mm::parts::Memory;
+use crate::mm::swapfile::Backing;
+use crate::mm::vmscan::{Control, Reclaimer};
+
+/// What a batch came to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Shrunk {
+    pub(crate) scanned: u64,
+    /// Pages of zones that are not reclaimed; the counters of scans have them too.
+    pub(crate) skipped: u64,
+    pub(crate) reclaimed: u64,
+    /// Pages on their way to swap.
+    pub(crate) written: u64,
+    /// Those of the scanned pages that were being read.
+    pub(crate) locked: u64,
+    /// Pages of files that are dirty, and that nobody has begun to write.
+    pub(crate) unqueued_dirty: u64,
+}
+
+impl Shrunk {
+    /// The pages that count when reclaim chooses its next priority (`sc->nr_scanned`): not those
+    /// whose lock it did not get.
+    pub(crate) fn weighed(self) -> u64 {
+        self.scanned - self.locked
+    }
+}
+
+/// What is to be done with a page that reclaim looks at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Verdict {
+    /// It was used, or is being read: another round on the inactive list.
+    Keep,
+    /// It was used again: to the active list.
+    Activate,
+    /// Nobody used it.
+    Reclaim,
+}
+
+/// What came of reclaiming a page that nobody used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Fate {
+    Freed,
+    /// It is being written to swap and will be at the list's tail afterwards.
+    Written,
+    /// There is no slot for it.
+    NoSlot,
+}
+
+impl Memory {
+    /// Looks at pages from the tail of an inactive list and reclaims those that were not used.
+    pub(crate) fn shrink_inactive(
+        &mut self,
+        control: &Control,
+        group: usize,
+        kind: Kind,
+        pages: u64,
+    ) -> Shrunk {
+        let lru = kind.inactive();
+        let mut done = Shrunk::default();
+        let all = self.lruvecs[group].lists[lru as usize].len();
+        let pages = pages.min(all);
+        while done.scanned < pages && done.scanned + done.skipped < all {
+            let Some(page) = self.lruvecs[group].lists[lru as usize].tail() else {
+                break;
+            };
+            if self.folios.zone(page) > control.highest {
+                self.skip(group, lru, page);
+                done.skipped += 1;
+                continue;
+            }
+            match self.huge_first(page) {
+                Some(first) => self.shrink_huge(first, &mut done),
+                None => self.shrink_page(page, &mut done),
+            }
+        }
+        self.free_batch();
+        if done.unqueued_dirty > 0 && done.unqueued_dirty == done.scanned {
+            self.wake_flushers();
+        }
+        let scanned = done.scanned + done.skipped;
+        self.note_cost(group, kind, done.written, scanned - done.reclaimed);
+        self.count_reclaim(control.reclaimer, group, kind, done);
+        done
+    }
+
+    /// Moves the oldest page of a list, which is of a zone that is not reclaimed, to the list's
+    /// young end (`isolate_lru_folios`).
+    fn skip(&mut self, group: usize, lru: Lru, page: PageId) {
+        let list = &mut self.lruvecs[group].lists[lru as usize];
+        list.remove(&mut self.folios, page);
+        list.push_head(&mut self.folios, page);
+    }
+
+    /// Moves pages from the tail of an active list to the head of the inactive one, whether they
+    /// were used or not; that they were is forgotten.
+    pub(crate) fn shrink_active(&mut self, group: usize, lru: Lru, pages: u64, highest: usize) {
+        let mut done = 0;
+        let mut left = self.lruvecs[group].lists[lru as usize].len();
+        while done < pages && left > 0 {
+            let Some(page) = self.lruvecs[group].lists[lru as usize].tail() else {
+                break;
+            };
+            left -= 1;
+            if self.folios.zone(page) > highest {
+                self.skip(group, lru, page);
+                continue;
+            }
+            self.spent += self.costs.deactivate_ps;
+            match self.huge_first(page) {
+                Some(first) => {
+                    (first..first + HUGE_PAGES as PageId).for_each(|page| self.deactivate(page));
+                    done += HUGE_PAGES;
+                }
+                None => {
+                    self.deactivate(page);
+                    done += 1;
+                }
+            }
+        }
+        // As scans are: not in reclaim for a group's limit.
+        if self.reclaiming == ROOT {
+            self.events.pgrefill += done;
+        }
+        self.events.pgdeactivate += done;
+        let stat = self.groups.stat(group);
+        stat.pgrefill += done;
+        stat.pgdeactivate += done;
+    }
+
+    /// Whether a page was used since it was last looked at (`folio_check_references`): a mapped
+    /// page needs two rounds to become active.
+    pub(crate) fn check_references(&mut self, page: PageId) -> Verdict {
+        let was_referenced = self.folios.take(page, Flag::Referenced);
+        let used = match self.huge_first(page) {
+            Some(first) => self.take_accessed_huge(first),
+            None if self.is_in_swap_cache_alone(page) => false,
+            None => self.folios.take(page, Flag::Accessed),
+        };
+        if !used {
+            return Verdict::Reclaim;
+        }
+        self.folios.set(page, Flag::Referenced);
+        let several = self.folios.has(page, MAPPED) && self.kind(page) == Kind::File;
+        match was_referenced || several && self.users(page) > 1 {
+            true => Verdict::Activate,
+            false => Verdict::Keep,
+        }
+    }
+
+    /// What reclaiming a clean page takes, in picoseconds.
+    fn clean_page_ps(&self) -> u64 {
+        match self.rules.lru_gen.enabled {
+            true => self.costs.evict_file_ps,
+            false => self.costs.reclaim_file_ps,
+        }
+    }
+
+    fn is_in_swap_cache_alone(&self, page: PageId) -> bool {
+        self.kind(page) == Kind::Anon && self.folios.has(page, UNMAPPED)
+    }
+
+    /// Reclaims a page that is on no list: an anonymous one goes to swap first.
+    pub(crate) fn reclaim_page(&mut self, page: PageId) -> Fate {
+        if self.kind(page) == Kind::File {
+            self.unmap_everywhere(page);
+            self.spent += self.clean_page_ps();
+            self.evict(page);
+            return Fate::Freed;
+        }
+        let has_slot = self.folios.has(page, Flag::Slot);
+        if !has_slot && !self.add_to_swap(page) {
+            return Fate::NoSlot;
+        }
+        if !has_slot || self.folios.has(page, Flag::Dirty) {
+            if self.page_out(page) {
+                return Fate::Written;
+            }
+        } else if self.is_mapped(page) {
+            self.spent += self.clean_page_ps();
+        }
+        self.unmap(page);
+        self.evict(page);
+        Fate::Freed
+    }
+
+    fn shrink_page(&mut self, page: PageId, done: &mut Shrunk) {
+        done.scanned += 1;
+        self.take_from_list(page);
+        let verdict = match self.folios.is_reading(page) {
+            true => {
+                done.locked += 1;
+                Verdict::Keep
+            }
+            false => self.check_page(page, done),
+        };
+        match verdict {
+            Verdict::Keep => {
+                self.spent += self.costs.rotate_ps;
+                self.add_to_list(page, self.kind(page).inactive());
+            }
+            Verdict::Activate => {
+                self.spent += self.costs.rotate_ps;
+                self.put_back_active(page);
+            }
+            Verdict::Reclaim => self.reclaim_or_activate(page, done),
+        }
+    }
+
+    /// What is to be done with a page that is not locked: one that is being written, and one of a
+    /// file that is dirty, is left to whoever writes it, and reclaimed as soon as it is written.
+    fn check_page(&mut self, page: PageId, done: &mut Shrunk) -> Verdict {
+        self.note_dirty(page, done);
+        if self.writeback.is_writing(page) {
+            self.waits_for_writeback(page);
+            return Verdict::Activate;
+        }
+        match self.check_references(page) {
+            Verdict::Reclaim if self.waits_for_writeback(page) => Verdict::Activate,
+            verdict => verdict,
+        }
+    }
+
+    /// Counts a page that nobody has begun to write, used or not.
+    pub(crate) fn note_dirty(&self, page: PageId, done: &mut Shrunk) {
+        let unqueued = self.is_dirty_file(page) && !self.writeback.is_writing(page);
+        done.unqueued_dirty += u64::from(unqueued);
+    }
+
+    /// Whether a page that nobody used is one of a file that has to be written first, or is being
+    /// written: it will be the next to be reclaimed once that is done.
+    pub(crate) fn waits_for_writeback(&mut self, page: PageId) -> bool {
+        let is_dirty = self.is_dirty_file(page);
+        if !is_dirty && !self.writeback.is_writing(page) {
+            return false;
+        }
+        self.events.nr_vmscan_immediate_reclaim += u64::from(is_dirty);
+        self.folios.set(page, RECLAIM);
+        true
+    }
+
+    /// A huge page is one entry of its list: it is kept or activated as a whole. One that goes to
+    /// swap is split, and its pages go there with the same batch.
+    fn shrink_huge(&mut self, first: PageId, done: &mut Shrunk) {
+        done.scanned += HUGE_PAGES;
+        self.spent += self.costs.rotate_ps;
+        let pages = first..first + HUGE_PAGES as PageId;
+        for page in pages.clone() {
+            self.take_from_list(page);
+        }
+        match self.check_references(first) {
+            Verdict::Reclaim if self.can_swap_in(self.group(first)) => {
+                self.split_huge(first);
+                pages.for_each(|page| self.reclaim_or_activate(page, done));
+            }
+            Verdict::Keep => pages.for_each(|page| self.add_to_list(page, Lru::InactiveAnon)),
+            _ => pages.for_each(|page| self.put_back_active(page)),
+        }
+    }
+
+    /// Reclaims a page that is on no list; one for which swap has no room becomes active.
+    fn reclaim_or_activate(&mut self, page: PageId, done: &mut Shrunk) {
+        match self.reclaim_page(page) {
+            Fate::Freed => done.reclaimed += 1,
+            Fate::Written => done.written += 1,
+            Fate::NoSlot => {
+                self.spent += self.costs.rotate_ps;
+                self.put_back_active(page);
+            }
+        }
+    }
+
+    fn put_back_active(&mut self, page: PageId) {
+        let (group, kind) = (self.group(page), self.kind(page));
+        self.add_to_list(page, kind.active());
+        self.age_nonresident(group, 1);
+        self.events.pgactivate += 1;
+        self.groups.stat(group).pgactivate += 1;
+    }
+
+    fn deactivate(&mut self, page: PageId) {
+        self.folios.clear(page, Flag::Accessed);
+        self.take_from_list(page);
+        self.folios.set(page, Flag::Workingset);
+        self.add_to_list(page, self.kind(page).inactive());
+    }
+
+    /// Gives an anonymous page a swap slot, and the slot an entry in its tree.
+    fn add_to_swap(&mut self, page: PageId) -> bool {
+        let group = self.group(page);
+        if self.swap.free() == 0 || !self.groups.charge_swap(group) {
+            return false;
+        }
+        self.swap.take_slot(page);
+        // The entry of a page that has been in swap before may still be there: it is one of 64.
+        if self.tree_insert(page).is_err() {
+            self.swap.free_slot(self.swap.slot_of(page));
+            self.groups.uncharge_swap(group);
+            return false;
+        }
+        self.folios.set(page, Flag::Slot);
+        self.folios.set(page, Flag::Dirty);
+        self.swap_cached += 1;
+        true
+    }
+
+    /// Writes a page to its slot; false where that is done at once.
+    fn page_out(&mut self, page: PageId) -> bool {
+        self.unmap(page);
+        self.folios.clear(page, Flag::Dirty);
+        self.events.pswpout += 1;
+        self.events.nr_vmscan_write += 1;
+        match self.swap.place(self.swap.slot_of(page)) {
+            (Backing::Zram { .. }, _) => {
+                self.spent += self.costs.zram_out_ps;
+                self.follow_zram();
+                false
+            }
+            (Backing::Disk { disk, .. }, offset) => {
+                self.spent += self.costs.swap_out_ps;
+                self.folios.set_state(page, State::Writing);
+                self.writing += 1;
+                self.plug_swap(disk, Request::page(Direction::Write, offset, page));
+                true
+            }
+        }
+    }
+
+    /// Takes a page out of the page table that maps it.
+    fn unmap(&mut self, page: PageId) {
+        if self.kind(page) == Kind::Anon && !self.folios.has(page, UNMAPPED) {
+            self.folios.set(page, UNMAPPED);
+            self.folios.clear(page, READ_AHEAD);
+            self.anon_pages -= 1;
+        }
+    }
+
+    pub(crate) fn count_reclaim(
+        &mut self,
+        reclaimer: Reclaimer,
+        group: usize,
+        kind: Kind,
+        done: Shrunk,
+    ) {
+        let (events, stat) = (&mut self.events, self.groups.stat(group));
+        let (scan, steal, of_group) = match reclaimer {
+            Reclaimer::Kswapd => (
+                &mut events.pgscan_kswapd,
+                &mut events.pgsteal_kswapd,
+                (&mut stat.pgscan_kswapd, &mut stat.pgsteal_kswapd),
+            ),
+            Reclaimer::Direct => (
+                &mut events.pgscan_direct,
+                &mut events.pgsteal_direct,
+                (&mut stat.pgscan_direct, &mut stat.pgsteal_direct),
+            ),
+        };
+        let scanned = done.scanned + done.skipped;
+        *of_group.0 += scanned;
+        *of_group.1 += done.reclaimed;
+        // Reclaim for a group's limit is counted by kind, but not by who did it.
+        if self.reclaiming == ROOT {
+            *scan += scanned;
+            *steal += done.reclaimed;
+        }
+        let (scan, steal) = match kind {
+            Kind::Anon => (&mut events.pgscan_anon, &mut events.pgsteal_anon),
+            Kind::File => (&mut events.pgscan_file, &mut events.pgsteal_file),
+        };
+        *scan += scanned;
+        *steal += done.reclaimed;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const BATCH: u64 = 32;
+
+    /// A huge page that was used when it was first written, and so much swap space.
+    fn with_huge(swap: u64) -> (Memory, PageId) {
+        let mut memory = Memory::with_zone(20_000, 10);
+        memory.swap.add(Backing::Zram { ratio_milli: 4000 }, swap);
+        let first = memory.take_range(HUGE_PAGES).expect("there is room");
+        assert!(memory.fault_huge(first));
+        (memory, first)
+    }
+
+    fn look(memory: &mut Memory) -> Shrunk {
+        let control = Control::new(Reclaimer::Direct, BATCH, 60);
+        memory.shrink_inactive(&control, ROOT, Kind::Anon, BATCH)
+    }
+
+    #[test]
+    fn deactivation_for_a_groups_limit_is_no_refill_of_the_machines() {
+        for (target, refilled) in [(ROOT, 32), (ROOT + 1, 0)] {
+            let mut memory = Memory::with_cache(10_000, 10, 0, 100);
+            memory.reclaiming = target;
+            memory.shrink_active(ROOT, Lru::ActiveFile, BATCH, 0);
+            let events = &memory.events;
+            assert_eq!((events.pgdeactivate, events.pgrefill), (32, refilled));
+        }
+    }
+
+    #[test]
+    fn a_huge_page_is_young_if_any_of_its_pages_was_used() {
+        let (mut memory, first) = with_huge(1000);
+        assert_eq!(look(&mut memory).scanned, HUGE_PAGES);
+        memory.folios.set(first + 300, Flag::Accessed);
+        assert_eq!(look(&mut memory).reclaimed, 0);
+        assert_eq!(memory.list(Lru::ActiveAnon), HUGE_PAGES, "used twice");
+        crate::machine::invariants::conservation(&memory);
+    }
+
+    #[test]
+    fn a_huge_page_that_nobody_used_goes_to_swap_with_one_batch() {
+        let (mut memory, first) = with_huge(1000);
+        look(&mut memory);
+        assert_eq!(look(&mut memory).reclaimed, HUGE_PAGES);
+        assert_eq!(memory.huge_first(first), None);
+        assert_eq!(memory.events.pswpout, HUGE_PAGES);
+        crate::machine::invariants::conservation(&memory);
+    }
+
+    #[test]
+    fn what_swap_has_no_room_for_becomes_active() {
+        let (mut memory, _) = with_huge(500);
+        let room = memory.swap.free();
+        look(&mut memory);
+        assert_eq!(look(&mut memory).reclaimed, room);
+        assert_eq!(memory.list(Lru::ActiveAnon), HUGE_PAGES - room);
+        crate::machine::invariants::conservation(&memory);
+    }
+}
