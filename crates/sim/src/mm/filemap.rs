@@ -56,20 +56,20 @@ impl Reader<'_> {
     /// Copies pages from `*cursor` up to `stop` (`filemap_read`), reading ahead as it goes; stops
     /// where it has to wait. The `read()` as a whole ends at `end`.
     pub(crate) fn read(&mut self, cursor: &mut u64, stop: u64, end: u64) -> Progress {
-        self.memory.unbroken = 0;
+        self.memory.cpu.unbroken = 0;
         while *cursor < stop {
             let page = self.file.base + *cursor as PageId;
             let raw = self.memory.folios.raw(page);
             if !Folios::is_settled(raw) && !Folios::is_saturated(raw) {
-                self.memory.unbroken = 0;
+                self.memory.cpu.unbroken = 0;
                 match self.prepare(*cursor, end) {
                     Progress::Complete => self.memory.mark_accessed(page),
                     wait => return wait,
                 }
             }
-            let copying = self.memory.costs.cached_read_ps + self.memory.remote(page, 1);
-            self.memory.spent += copying;
-            self.memory.unbroken += copying;
+            let copying = self.memory.cpu.costs.cached_read_ps + self.memory.remote(page, 1);
+            self.memory.cpu.spent += copying;
+            self.memory.cpu.unbroken += copying;
             self.readahead.note_read(*cursor);
             *cursor += 1;
         }
@@ -176,7 +176,7 @@ impl Reader<'_> {
                 self.request(gap.take(), index);
                 continue;
             }
-            let inserted = match self.memory.spent >= self.memory.budget {
+            let inserted = match self.memory.cpu.spent >= self.memory.cpu.budget {
                 true => Err(NoPage::Again),
                 false => self.insert(page, rest.effort),
             };
@@ -194,7 +194,7 @@ impl Reader<'_> {
                 }
                 return Err(why);
             }
-            let costs = &self.memory.costs;
+            let costs = &self.memory.cpu.costs;
             let read_in = costs.read_in_ps - costs.read_done_ps;
             self.memory.pay_for_new_page(read_in);
             if window.mark == Some(index) {
@@ -245,7 +245,11 @@ impl File {
             let page = self.base + *at as PageId;
             *at >= self.pages || !memory.folios.is_resident(page)
         };
-        let last = memory.rules.next_miss_is_the_last.then_some(index + most);
+        let last = memory
+            .cpu
+            .rules
+            .next_miss_is_the_last
+            .then_some(index + most);
         behind.find(is_missing).or(last)
     }
 
@@ -262,7 +266,7 @@ impl File {
             memory.free(page);
             memory.folios.forget(page);
             memory.tree_remove(page);
-            memory.spent += memory.costs.drop_ps;
+            memory.cpu.spent += memory.cpu.costs.drop_ps;
         }
     }
 }
@@ -314,7 +318,7 @@ mod tests {
             queue_depth: 4,
             rotational: false,
         };
-        memory.io.disks.push(Disk::new(&spec, memory.clock, 1));
+        memory.io.disks.push(Disk::new(&spec, memory.cpu.clock, 1));
         let file = File {
             base,
             pages: 64,
@@ -349,7 +353,7 @@ mod tests {
             32,
             "locked, and on the list"
         );
-        assert_eq!(memory.events.pgpgin, 128);
+        assert_eq!(memory.cpu.events.pgpgin, 128);
         assert_eq!(complete(&mut memory), [(0, 32)]);
     }
 
@@ -374,7 +378,7 @@ mod tests {
         // Between min and 30 pages nothing can be reclaimed: all are being read.
         let (mut memory, progress) = read_within(30, &[]);
         assert_eq!(progress, Progress::Waits(0));
-        assert_eq!(memory.events.allocstall_movable, 1);
+        assert_eq!(memory.cpu.events.allocstall_movable, 1);
         let [(0, end)] = complete(&mut memory)[..] else {
             panic!("one request from the first page on");
         };
@@ -388,10 +392,10 @@ mod tests {
         assert_eq!((pages(&memory), memory.folios.is_reading(5)), (32, true));
         let control = Control::new(Reclaimer::Kswapd, 8, 60);
         memory.shrink_inactive(&control, ROOT, Kind::File, 8);
-        assert_eq!((pages(&memory), memory.events.pgscan_kswapd), (32, 8));
+        assert_eq!((pages(&memory), memory.cpu.events.pgscan_kswapd), (32, 8));
         complete(&mut memory);
         assert_eq!(memory.folios.state(5), State::Inactive);
         memory.shrink_inactive(&control, ROOT, Kind::File, 8);
-        assert_eq!((pages(&memory), memory.events.pgsteal_kswapd), (24, 8));
+        assert_eq!((pages(&memory), memory.cpu.events.pgsteal_kswapd), (24, 8));
     }
 }
