@@ -36,7 +36,7 @@ const COMMANDS: &[Command] = &[
     },
     Command {
         name: "tidy",
-        about: "the house rules, the largest circle of files and the largest struct (--circles lists all)",
+        about: "the house rules; the largest circle of files and struct (--circles: all circles)",
         run: tidy::run,
     },
     Command {
