@@ -19,7 +19,6 @@ const NOT_YET: &[(&str, usize)] = &[
     ("guest", 5),
     ("host", 4),
     ("lab", 13),
-    ("mm", 15),
     ("plimsoll", 13),
     ("sim", 51),
 ];
