@@ -1,7 +1,8 @@
 //! The multi-generation LRU.
 
 use super::table::{from_to, row};
-use super::{Risk, Tunable, Unit, Values};
+use super::tunable::{Risk, Tunable};
+use super::{Unit, Values};
 
 pub(super) const TABLE: &[Tunable] = &[
     row(

@@ -1,7 +1,8 @@
 //! Transparent huge pages, and the thread that makes them out of base pages.
 
 use super::table::{SWITCH, from_to, row};
-use super::{Risk, Tunable, Unit, Values};
+use super::tunable::{Risk, Tunable};
+use super::{Unit, Values};
 
 macro_rules! thp {
     ($name:literal, $values:expr) => {

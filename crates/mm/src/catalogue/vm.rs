@@ -1,7 +1,8 @@
 //! `/proc/sys/vm`: reserves, reclaim, dirty throttling, overcommit, huge pages.
 
 use super::table::{INT_MAX, SWITCH, action, from_to, row};
-use super::{DefaultRule, Risk, Tunable, Unit, Values};
+use super::tunable::{DefaultRule, Risk, Tunable};
+use super::{Unit, Values};
 
 macro_rules! vm {
     ($name:literal, $values:expr) => {
