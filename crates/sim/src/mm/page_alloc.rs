@@ -456,7 +456,7 @@ impl Memory {
 
     pub(crate) fn has_room(&self, zone: usize, mark: Mark, pages: u64) -> bool {
         let zone = &self.zones[zone];
-        let has_block = match self.is_sampled() {
+        let has_block = match self.is_sampled() || pages == 1 {
             true => zone.buddy.free() >= pages,
             false => zone.buddy.has(pages.ilog2() as usize),
         };
