@@ -58,9 +58,13 @@ impl Reader<'_> {
     pub(crate) fn read(&mut self, cursor: &mut u64, stop: u64, end: u64) -> Progress {
         self.memory.unbroken = 0;
         while *cursor < stop {
+            let read = self.copy_read(*cursor, stop);
+            if read > 0 {
+                *cursor += read;
+                continue;
+            }
             let page = self.file.base + *cursor as PageId;
-            let raw = self.memory.folios.raw(page);
-            if !Folios::is_settled(raw) && !Folios::is_saturated(raw) {
+            if !Folios::is_read(self.memory.folios.raw(page)) {
                 self.memory.unbroken = 0;
                 match self.prepare(*cursor, end) {
                     Progress::Complete => self.memory.mark_accessed(page),
@@ -74,6 +78,25 @@ impl Reader<'_> {
             *cursor += 1;
         }
         Progress::Complete
+    }
+
+    /// Copies the pages from `start` on that a `read()` leaves as they are, where all memory is as
+    /// near; how many.
+    fn copy_read(&mut self, start: u64, stop: u64) -> u64 {
+        if self.memory.nodes.are_several() {
+            return 0;
+        }
+        let base = self.file.base;
+        let pages = base + start as PageId..base + stop as PageId;
+        let raws = self.memory.folios.raws(pages).iter();
+        let read = raws.take_while(|&&raw| Folios::is_read(raw)).count() as u64;
+        if read > 0 {
+            let copying = read * self.memory.costs.cached_read_ps;
+            self.memory.spent += copying;
+            self.memory.unbroken += copying;
+            self.readahead.note_read(start + read - 1);
+        }
+        read
     }
 
     /// Sees to it that the page at `cursor` is there: reads it on a miss, reads on where it is

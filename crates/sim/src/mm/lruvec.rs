@@ -226,7 +226,7 @@ impl Memory {
         &mut self,
         page: PageId,
         lru: Lru,
-        push: fn(&mut List, &mut crate::mm::folio::Folios, PageId),
+        push: impl FnOnce(&mut List, &mut crate::mm::folio::Folios, PageId),
     ) {
         let group = self.group(page);
         self.folios.set_listed(page, lru.is_active());

@@ -56,9 +56,12 @@ impl Listed {
 impl Memory {
     /// A page of a file was evicted: where its node holds no page any more, it is listed.
     pub(crate) fn list_shadow_node(&mut self, page: PageId) {
+        if !self.groups.any() {
+            return;
+        }
         let node = page / NODE_PAGES;
         let is_held = self.shadow_nodes.held == Some(node);
-        if !self.groups.any() || self.kind(page) != Kind::File || is_held {
+        if self.kind(page) != Kind::File || is_held {
             return;
         }
         let mut pages = node * NODE_PAGES..(node + 1) * NODE_PAGES;
@@ -77,6 +80,9 @@ impl Memory {
 
     /// A page is about to come into a node: reclaim for it must not drop that.
     pub(crate) fn hold_shadow_node(&mut self, page: PageId) {
+        if !self.groups.any() {
+            return;
+        }
         let node = page / NODE_PAGES;
         self.shadow_nodes.held = Some(node);
         if self.shadow_nodes.listed.has(node) {
