@@ -15,6 +15,7 @@ pub(crate) mod processes;
 pub(crate) mod recorder;
 pub(crate) mod refusals;
 pub(crate) mod roles;
+pub(crate) mod settled;
 pub(crate) mod steps;
 pub(crate) mod system;
 pub(crate) mod task;

@@ -82,7 +82,9 @@ impl Replay {
         folios.grow(options.pages as usize);
         let memory = options.memory.0.max(1);
         Self(match options.lru {
-            Lru::Classic => Lists::Classic(Box::new(Classic::new(folios, memory, options.page_size))),
+            Lru::Classic => {
+                Lists::Classic(Box::new(Classic::new(folios, memory, options.page_size)))
+            }
             Lru::MultiGeneration => {
                 Lists::MultiGeneration(Box::new(MultiGeneration::new(folios, memory)))
             }

@@ -264,7 +264,10 @@ impl Cpu {
 
     /// The simulated pages, rounded, that stand for so many real ones.
     pub(crate) fn sampled(&self, pages: u64) -> u64 {
-        (pages + self.scale / 2) / self.scale
+        match self.scale {
+            1 => pages,
+            scale => (pages + scale / 2) / scale,
+        }
     }
 
     /// The size on the miniature of a region of this size.

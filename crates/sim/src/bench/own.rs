@@ -20,6 +20,7 @@ use crate::machine::task::{Area, Running, Task};
 use crate::mm::filemap::Progress;
 use crate::mm::memory::{Held, Region};
 use crate::mm::page_alloc::pcp::List;
+use crate::mm::parts::Memory;
 
 /// Anonymous pages that a process of the bench has beside its buffer and its tables: copies of its
 /// parent's that it has written to. 38 to 45 where the study's text is short.
@@ -67,6 +68,37 @@ struct Touch {
     write: bool,
     /// The fault on the first of them has been counted.
     faulting: bool,
+}
+
+/// Pages of a process's own of which each operation uses the next.
+struct Turn<'t> {
+    region: &'t Region,
+    at: u64,
+    of: u64,
+    write: bool,
+}
+
+/// Those of its parts, in a scenario that is not sampled.
+pub(crate) struct Turns<'t>([Option<Turn<'t>>; 2]);
+
+impl Turns<'_> {
+    /// Whether the pages for the next operation are mapped.
+    #[inline]
+    pub(crate) fn are_mapped(&self, memory: &Memory) -> bool {
+        let mut turns = self.0.iter().flatten();
+        turns.all(|turn| turn.region.is_touched(turn.at, turn.write, memory))
+    }
+
+    /// Goes on to those for the one after it.
+    #[inline]
+    pub(crate) fn go_on(&mut self) {
+        for turn in self.0.iter_mut().flatten() {
+            turn.at += 1;
+            if turn.at == turn.of {
+                turn.at = 0;
+            }
+        }
+    }
 }
 
 impl Own {
@@ -204,6 +236,28 @@ impl<'a> System<'a> {
         running.touched[part as usize] = true;
         task.own.touch(part, pages, write);
         true
+    }
+
+    /// What the operations to come use of the process's own, where the pages of its buffer are
+    /// mapped; `None` where one is not, or a part was touched for the next of them.
+    pub(crate) fn turns<'t>(&self, task: &'t Task<'a>, running: &Running<'a>) -> Option<Turns<'t>> {
+        let (own, access) = (&task.own, running.access);
+        if running.touched != [false; 3] || self.missed(task, running, Part::Buffer).is_some() {
+            return None;
+        }
+        let turn = |region: &'t Region, of: u64, write| Turn {
+            region,
+            at: running.operations % of,
+            of,
+            write,
+        };
+        let image = own.region(Part::Image);
+        let draws = matches!(access.pattern, Pattern::Zipf { .. });
+        let tables = own.region(Part::Tables).filter(|_| draws);
+        Some(Turns([
+            image.map(|image| turn(image, USED_PAGES.min(image.pages()), true)),
+            tables.map(|tables| turn(tables, tables.pages(), false)),
+        ]))
     }
 
     /// The pages of a part that the next operation uses, and whether it writes to them, if one of

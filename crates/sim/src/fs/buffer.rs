@@ -84,7 +84,7 @@ impl Objects {
 
 #[cfg(test)]
 mod tests {
-    
+
     use crate::mm::parts::Memory;
 
     #[test]

@@ -111,6 +111,9 @@ impl<'a> System<'a> {
                 return Ok(Stop::Budget);
             }
             let Some(mut operation) = running.operation.take() else {
+                if self.run_settled(task, running, began) {
+                    continue;
+                }
                 if let Some(stop) = self.begin_operation(task, running, now) {
                     return Ok(stop);
                 }
@@ -221,7 +224,11 @@ impl<'a> System<'a> {
     }
 
     /// What reads and writes the file with this index for an access.
-    fn reader<'r>(&'r mut self, running: &'r mut Running<'a>, index: usize) -> Reader<'r> {
+    pub(super) fn reader<'r>(
+        &'r mut self,
+        running: &'r mut Running<'a>,
+        index: usize,
+    ) -> Reader<'r> {
         Reader {
             memory: &mut self.memory,
             file: &self.files[index],
@@ -391,11 +398,33 @@ impl<'a> System<'a> {
             && self.memory.cpu.spent < self.memory.cpu.budget
             && self.memory.cpu.current.over_high == 0
         {
+            if region.alike(operation.cursor, &self.memory) > 1
+                && region.is_touched(operation.cursor, operation.write, &self.memory)
+            {
+                self.touch_alike(region, operation, chunk_end);
+                continue;
+            }
             progress = self.touch_page(region, operation, &mut held);
         }
         task.rss += held.pages;
         task.page_tables += held.page_tables;
         progress
+    }
+
+    /// Touches the pages from the cursor on that share their use with it, as long as there is time.
+    fn touch_alike(&mut self, region: &Region, operation: &mut Underway, end: u64) {
+        let costs = &self.memory.cpu.costs;
+        let each = match operation.write {
+            true => costs.touch_ps,
+            false => costs.load_ps,
+        };
+        let alike = region.alike(operation.cursor, &self.memory);
+        let left = self.memory.cpu.budget - self.memory.cpu.spent;
+        let pages = alike
+            .min(end - operation.cursor)
+            .min(left.div_ceil(each.max(1)));
+        self.memory.cpu.spent += pages * each;
+        operation.cursor += pages;
     }
 
     /// Touches the page at the cursor and goes past it, unless it has to be waited for.

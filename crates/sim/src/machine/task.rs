@@ -369,7 +369,13 @@ impl<'a> Running<'a> {
     pub(crate) fn finish_operation(&mut self, operation: Underway, now: Nanos, scale: u64) {
         self.operations += scale;
         self.bytes += operation.bytes * scale;
-        let latency = Nanos(now.saturating_sub(operation.began).0 / scale);
+        let took = now.saturating_sub(operation.began).0;
+        self.count_latency(Nanos(if scale == 1 { took } else { took / scale }));
+    }
+
+    /// Counts the latency of an operation.
+    #[inline]
+    pub(crate) fn count_latency(&mut self, latency: Nanos) {
         self.longest = self.longest.max(latency);
         if self.latencies.is_empty() {
             self.latencies.resize(latency::BUCKETS, 0);

@@ -58,9 +58,13 @@ impl Reader<'_> {
     pub(crate) fn read(&mut self, cursor: &mut u64, stop: u64, end: u64) -> Progress {
         self.memory.cpu.unbroken = 0;
         while *cursor < stop {
+            let read = self.copy_read(*cursor, stop);
+            if read > 0 {
+                *cursor += read;
+                continue;
+            }
             let page = self.file.base + *cursor as PageId;
-            let raw = self.memory.folios.raw(page);
-            if !Folios::is_settled(raw) && !Folios::is_saturated(raw) {
+            if !Folios::is_read(self.memory.folios.raw(page)) {
                 self.memory.cpu.unbroken = 0;
                 match self.prepare(*cursor, end) {
                     Progress::Complete => self.memory.lruvecs.mark_accessed(
@@ -84,6 +88,25 @@ impl Reader<'_> {
             *cursor += 1;
         }
         Progress::Complete
+    }
+
+    /// Copies the pages from `start` on that a `read()` leaves as they are, where all memory is as
+    /// near; how many.
+    fn copy_read(&mut self, start: u64, stop: u64) -> u64 {
+        if self.memory.zones.nodes.are_several() {
+            return 0;
+        }
+        let base = self.file.base;
+        let pages = base + start as PageId..base + stop as PageId;
+        let raws = self.memory.folios.raws(pages).iter();
+        let read = raws.take_while(|&&raw| Folios::is_read(raw)).count() as u64;
+        if read > 0 {
+            let copying = read * self.memory.cpu.costs.cached_read_ps;
+            self.memory.cpu.spent += copying;
+            self.memory.cpu.unbroken += copying;
+            self.readahead.note_read(start + read - 1);
+        }
+        read
     }
 
     /// Sees to it that the page at `cursor` is there: reads it on a miss, reads on where it is
@@ -225,7 +248,7 @@ impl Reader<'_> {
         let history = self.memory.folios.history(page);
         self.memory
             .lruvecs
-            .hold_shadow_node(&self.memory.objects, page);
+            .hold_shadow_node(&self.memory.groups, &self.memory.objects, page);
         let allocated = self.memory.allocate_with(effort, page, State::Reading);
         self.memory.lruvecs.let_go_shadow_node(
             &self.memory.folios,

@@ -5,6 +5,7 @@
 
 use alloc::vec::Vec;
 use core::hint::black_box;
+use core::ops::Range;
 
 /// A page's index: files and regions take ranges of it.
 pub(crate) type PageId = u32;
@@ -157,14 +158,22 @@ impl Folios {
 
     /// The page has been read: it is on the list where it is, unlocked.
     pub(crate) fn unlock(&mut self, page: PageId) {
-        let active = self.take(page, TO_ACTIVE);
-        self.set_state(page, State::Inactive);
-        self.set_listed(page, active);
+        let flags = &mut self.flags[page as usize];
+        let state = match *flags & TO_ACTIVE as u16 {
+            0 => State::Inactive,
+            _ => State::Active,
+        };
+        *flags = (*flags & !(STATE | TO_ACTIVE as u16)) | state as u16;
     }
 
     /// The flags as they are: for loops that decide on several bits at once.
     pub(crate) fn raw(&self, page: PageId) -> u16 {
         self.flags[page as usize]
+    }
+
+    /// The flags of pages that lie side by side.
+    pub(crate) fn raws(&self, pages: Range<PageId>) -> &[u16] {
+        &self.flags[pages.start as usize..pages.end as usize]
     }
 
     /// Loads the flags of pages that will be needed soon; the first page of an empty region may be
@@ -188,6 +197,20 @@ impl Folios {
     pub(crate) fn is_settled(raw: u16) -> bool {
         let looked_at = STATE | Flag::Referenced as u16 | Flag::Readahead as u16;
         raw & looked_at == State::Active as u16 | Flag::Referenced as u16
+    }
+
+    /// Whether a `read()` of the page changes nothing, on whatever lists it is.
+    #[inline]
+    pub(crate) fn is_read(raw: u16) -> bool {
+        Self::is_settled(raw) || Self::is_saturated(raw)
+    }
+
+    /// Whether a `read()` of the page waits for nothing and reads nothing: it is there, has been
+    /// read, and has no readahead mark.
+    pub(crate) fn is_calm(raw: u16) -> bool {
+        let state = raw & STATE;
+        let is_there = state >= State::Inactive as u16 && state != State::Reading as u16;
+        is_there && raw & Flag::Readahead as u16 == 0
     }
 
     /// Whether a touch of an anonymous page changes nothing: it is mapped, known to be used and,

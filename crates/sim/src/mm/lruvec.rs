@@ -285,7 +285,7 @@ impl Lruvecs {
         folios: &mut Folios,
         page: PageId,
         lru: Lru,
-        push: fn(&mut List, &mut crate::mm::folio::Folios, PageId),
+        push: impl FnOnce(&mut List, &mut crate::mm::folio::Folios, PageId),
     ) {
         let group = folios.group(page);
         folios.set_listed(page, lru.is_active());

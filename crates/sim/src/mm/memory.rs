@@ -403,6 +403,31 @@ impl Region {
             || Folios::is_touched(memory.folios.raw(self.entry(index, memory)), write)
     }
 
+    /// Whether a touch of each of these pages changes nothing.
+    pub(crate) fn are_touched(&self, pages: Range<u64>, write: bool, memory: &Memory) -> bool {
+        let mut index = pages.start;
+        while index < pages.end {
+            if !self.is_touched(index, write, memory) {
+                return false;
+            }
+            index += self.alike(index, memory);
+        }
+        true
+    }
+
+    /// How many pages, from this one on, have their use noted in one place: those of a huge page.
+    pub(crate) fn alike(&self, index: u64, memory: &Memory) -> u64 {
+        let one = match self.tables[(index / HUGE_PAGES) as usize] {
+            Table::Huge => memory.huge_first(self.base + index as PageId).is_none(),
+            table => table != Table::Hugetlb,
+        };
+        if one {
+            1
+        } else {
+            HUGE_PAGES - index % HUGE_PAGES
+        }
+    }
+
     /// Whether a page of the hugetlb pool is there.
     pub(crate) fn is_hugetlb(&self, index: u64) -> bool {
         self.tables[(index / HUGE_PAGES) as usize] == Table::Hugetlb

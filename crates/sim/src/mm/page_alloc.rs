@@ -340,7 +340,7 @@ impl Zones {
 
     pub(crate) fn has_room(&self, cpu: &Cpu, zone: usize, mark: Mark, pages: u64) -> bool {
         let zone = &self[zone];
-        let has_block = match cpu.is_sampled() {
+        let has_block = match cpu.is_sampled() || pages == 1 {
             true => zone.buddy.free() >= pages,
             false => zone.buddy.has(pages.ilog2() as usize),
         };

@@ -151,6 +151,11 @@ impl Readahead {
         self.interrupted = Some(rest);
     }
 
+    /// Whether something is left of a window.
+    pub(crate) fn is_interrupted(&self) -> bool {
+        self.interrupted.is_some()
+    }
+
     /// What was left of a window, to be read now.
     pub(crate) fn take_rest(&mut self) -> Option<Rest> {
         self.interrupted.take()

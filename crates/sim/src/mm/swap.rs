@@ -28,7 +28,7 @@ impl Lruvecs {
 
 #[cfg(test)]
 mod tests {
-    
+
     use crate::mm::parts::Memory;
 
     #[test]

@@ -3,7 +3,7 @@
 use alloc::collections::BinaryHeap;
 use alloc::vec;
 use alloc::vec::Vec;
-use core::cmp::Reverse;
+use core::cmp::{Ordering, Reverse};
 
 use mm::units::Nanos;
 
@@ -48,21 +48,47 @@ pub(crate) enum Event {
 /// Events by time; those of one time in the order in which they were added.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Events {
-    heap: BinaryHeap<Reverse<(Nanos, u64)>>,
-    /// The event of each sequence number that is still to come.
-    events: alloc::collections::BTreeMap<u64, Event>,
+    heap: BinaryHeap<Reverse<ToCome>>,
     added: u64,
 }
 
+/// An event that is to come, with its number among those that were added.
+#[derive(Clone, Debug)]
+struct ToCome {
+    at: Nanos,
+    added: u64,
+    event: Event,
+}
+
+impl Ord for ToCome {
+    fn cmp(&self, other: &Self) -> Ordering {
+        (self.at, self.added).cmp(&(other.at, other.added))
+    }
+}
+
+impl PartialOrd for ToCome {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl PartialEq for ToCome {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other) == Ordering::Equal
+    }
+}
+
+impl Eq for ToCome {}
+
 impl Events {
     pub(crate) fn add(&mut self, at: Nanos, event: Event) {
-        self.heap.push(Reverse((at, self.added)));
-        self.events.insert(self.added, event);
+        let added = self.added;
+        self.heap.push(Reverse(ToCome { at, added, event }));
         self.added += 1;
     }
 
     pub(crate) fn next_time(&self) -> Option<Nanos> {
-        self.heap.peek().map(|Reverse((at, _))| *at)
+        self.heap.peek().map(|Reverse(next)| next.at)
     }
 
     /// Takes the next event if it is due at `now`.
@@ -70,8 +96,8 @@ impl Events {
         if self.next_time()? > now {
             return None;
         }
-        let Reverse((at, sequence)) = self.heap.pop()?;
-        self.events.remove(&sequence).map(|event| (at, event))
+        let Reverse(next) = self.heap.pop()?;
+        Some((next.at, next.event))
     }
 }
 
@@ -79,6 +105,8 @@ impl Events {
 #[derive(Clone, Debug)]
 pub(crate) struct Scheduler {
     cpus: Vec<Cpu>,
+    /// Those that are not parked, by number; no other has a current task.
+    busy: Vec<usize>,
     fair: Fair,
     waits: Vec<Wait>,
     clock: Clock,
@@ -93,8 +121,6 @@ struct Cpu {
     current: Option<usize>,
     /// The current task has to give way to another.
     yields: bool,
-    /// It has nothing to do until a task wakes.
-    is_parked: bool,
 }
 
 /// When a task can go on.
@@ -136,6 +162,7 @@ impl Scheduler {
         let count = cpus.max(1) as usize;
         Self {
             cpus: vec![Cpu::default(); count],
+            busy: (0..count).collect(),
             fair: Fair::new(rule),
             waits: Vec::new(),
             clock: Clock::default(),
@@ -173,9 +200,8 @@ impl Scheduler {
 
     /// The CPU whose time is least far of those that are not parked, and that time.
     pub(crate) fn next_cpu(&self) -> Option<(usize, Nanos)> {
-        let cpus = self.cpus.iter().enumerate();
-        let busy = cpus.filter(|(_, cpu)| !cpu.is_parked);
-        let times = busy.map(|(index, cpu)| (index, cpu.now));
+        let busy = self.busy.iter();
+        let times = busy.map(|&cpu| (cpu, self.cpus[cpu].now));
         times.min_by_key(|(_, now)| *now)
     }
 
@@ -185,14 +211,15 @@ impl Scheduler {
 
     /// Lets a CPU stand until a task wakes.
     pub(crate) fn park(&mut self, cpu: usize) {
-        self.cpus[cpu].is_parked = true;
+        self.busy.retain(|&busy| busy != cpu);
     }
 
     /// A task is there to run from `now` on: one of the CPUs that stand looks for it.
     fn unpark(&mut self, now: Nanos) {
-        if let Some(cpu) = self.cpus.iter_mut().find(|cpu| cpu.is_parked) {
-            cpu.is_parked = false;
-            cpu.now = cpu.now.max(now);
+        let mut numbers = (0..self.cpus.len()).zip(self.busy.iter().copied().chain([usize::MAX]));
+        if let Some((parked, _)) = numbers.find(|(number, busy)| number != busy) {
+            self.busy.insert(parked, parked);
+            self.cpus[parked].now = self.cpus[parked].now.max(now);
         }
     }
 
@@ -278,10 +305,8 @@ impl Scheduler {
             _ => self.fair.choose(going_on, ready),
         };
         let Some(entity) = chosen else {
-            let times = self.waits.iter().enumerate();
-            let waiting =
-                times.filter(|(task, _)| self.fair.is_runnable(*task) && !elsewhere(*task));
-            let until = waiting.map(|(_, wait)| wait.ready_at).min();
+            let waiting = self.fair.runnable().filter(|&task| !elsewhere(task));
+            let until = waiting.map(|task| self.waits[task].ready_at).min();
             if let Some(current) = self.cpus[cpu].current.take() {
                 self.waits[current].on = None;
             }
@@ -331,7 +356,8 @@ impl Scheduler {
     }
 
     fn look_at_currents(&mut self) {
-        for cpu in &mut self.cpus {
+        for &cpu in &self.busy {
+            let cpu = &mut self.cpus[cpu];
             if let Some(current) = cpu.current {
                 cpu.yields |= self.fair.is_over(current);
             }
@@ -340,7 +366,8 @@ impl Scheduler {
 
     /// A task that woke takes a CPU from another, if none is idle and it has the claim.
     fn preempt(&mut self, woken: usize) {
-        if self.cpus.iter().any(|cpu| cpu.current.is_none()) {
+        let is_idle = |&cpu: &usize| self.cpus[cpu].current.is_none();
+        if self.busy.len() < self.cpus.len() || self.busy.iter().any(is_idle) {
             return;
         }
         for cpu in self.cpus.iter_mut().filter(|cpu| !cpu.yields) {

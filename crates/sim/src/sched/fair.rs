@@ -89,6 +89,8 @@ impl Entity {
 pub(crate) struct Fair {
     rule: Rule,
     entities: Vec<Entity>,
+    /// The tasks that are compared with each other, by number: of hundreds that sleep none is.
+    queued: Vec<usize>,
     /// No queued task is further behind (`min_vruntime`).
     floor: i64,
     /// The task for which another lost its CPU: it comes next.
@@ -100,6 +102,7 @@ impl Fair {
         Self {
             rule,
             entities: Vec::new(),
+            queued: Vec::new(),
             floor: 0,
             next: None,
         }
@@ -143,6 +146,7 @@ impl Fair {
         }
         let woken = &mut self.entities[task];
         (woken.runnable, woken.delayed, woken.ever_ran) = (true, false, true);
+        self.enqueue(task);
         self.raise_floor();
     }
 
@@ -154,6 +158,7 @@ impl Fair {
         slept.runnable = false;
         slept.delayed = self.rule == Rule::Deadline { delays: true } && !has_claim;
         slept.lag = lag;
+        self.enqueue(task);
         self.next = self.next.filter(|&next| next != task);
         self.raise_floor();
     }
@@ -238,6 +243,7 @@ impl Fair {
                 }
                 let entity = &mut self.entities[task];
                 (entity.delayed, entity.lag) = (false, 0);
+                self.enqueue(task);
             },
         }
     }
@@ -252,6 +258,13 @@ impl Fair {
     /// A task has ended: one that takes its place is a new one.
     pub(crate) fn forget(&mut self, task: usize) {
         self.entities[task] = Entity::default();
+        self.enqueue(task);
+    }
+
+    /// Those of the tasks that have or want a CPU.
+    pub(crate) fn runnable(&self) -> impl Iterator<Item = usize> {
+        let runnable = self.queued().filter(|(_, entity)| entity.runnable);
+        runnable.map(|(task, _)| task)
     }
 
     fn is_far_behind(&self, task: usize, other: usize) -> bool {
@@ -261,8 +274,19 @@ impl Fair {
 
     /// Tasks that are compared with each other.
     fn queued(&self) -> impl Iterator<Item = (usize, &Entity)> {
-        let entities = self.entities.iter().enumerate();
-        entities.filter(|(_, entity)| entity.runnable || entity.delayed)
+        self.queued.iter().map(|&task| (task, &self.entities[task]))
+    }
+
+    /// Notes whether a task is compared with the others, as its state says.
+    fn enqueue(&mut self, task: usize) {
+        let Entity {
+            runnable, delayed, ..
+        } = self.entities[task];
+        match (runnable || delayed, self.queued.binary_search(&task)) {
+            (true, Err(place)) => self.queued.insert(place, task),
+            (false, Ok(place)) => drop(self.queued.remove(place)),
+            _ => {}
+        }
     }
 
     /// A sleeper is placed half a period before the others at most, a new task a slice after.
@@ -285,6 +309,7 @@ impl Fair {
             }
             self.entities[task].lag = 0;
             self.entities[task].delayed = false;
+            self.enqueue(task);
         }
         let (weight, _) = self.queue();
         let mean = self.mean();

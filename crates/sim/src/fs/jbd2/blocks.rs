@@ -70,7 +70,8 @@ impl Memory {
 
     fn insert_journal_block(&mut self, page: PageId) -> bool {
         let history = self.folios.history(page);
-        self.lruvecs.hold_shadow_node(&self.objects, page);
+        self.lruvecs
+            .hold_shadow_node(&self.groups, &self.objects, page);
         let has_come =
             self.zones
                 .allocate_at_once(&mut self.cpu, &mut self.folios, page, State::Reading);

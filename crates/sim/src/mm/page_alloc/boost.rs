@@ -40,7 +40,7 @@ impl Cpu {
 
 #[cfg(test)]
 mod tests {
-    
+
     use crate::mm::page_alloc::pcp::List;
     use crate::mm::parts::Memory;
 

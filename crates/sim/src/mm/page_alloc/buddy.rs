@@ -181,6 +181,36 @@ impl Buddy {
         Some(frame)
     }
 
+    /// Takes single pages off the smallest piece of a type, as many as it has and at most so many:
+    /// what as many calls of [`Self::take`] would take, for there is no smaller piece and the rest
+    /// of this one is the next. The first page, and how many follow it side by side.
+    pub(crate) fn take_run(&mut self, kind: Migrate, most: u64) -> Option<(Frame, u64)> {
+        let from = (0..=MAX_ORDER).find(|&order| self.first(order, kind).is_some())?;
+        let frame = self.first(from, kind)?;
+        self.remove(frame);
+        let end = frame + (1 << from);
+        let taken = most.min(1 << from) as Frame;
+        let mut rest = frame + taken;
+        while rest < end {
+            let order = (rest - frame).trailing_zeros() as usize;
+            self.add(rest, order, kind, false);
+            rest += 1 << order;
+        }
+        Some((frame, u64::from(taken)))
+    }
+
+    /// Gives so many pages that lie side by side back, one after the other, to a type's list or to
+    /// that of their block: those that fill a piece join to it whatever lies around it.
+    pub(crate) fn give_run(&mut self, first: Frame, pages: u64, kind: Option<Migrate>) {
+        let (mut at, end) = (first, first + pages as Frame);
+        while at < end {
+            let fits = (end - at).ilog2().min(self.block_order as u32);
+            let order = at.trailing_zeros().min(fits) as usize;
+            self.give_as(at, order, kind.unwrap_or(self.block(at)));
+            at += 1 << order;
+        }
+    }
+
     /// Gives 2^order pages back, which join their free neighbours (`__free_one_page`).
     pub(crate) fn give(&mut self, frame: Frame, order: usize) {
         self.give_as(frame, order, self.block(frame));

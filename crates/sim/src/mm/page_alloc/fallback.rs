@@ -24,6 +24,11 @@ impl Draw {
             ..Self::default()
         }
     }
+
+    /// Whether pieces of the own type are looked for.
+    pub(crate) fn takes_own(&self) -> bool {
+        !self.steals
+    }
 }
 
 impl Buddy {

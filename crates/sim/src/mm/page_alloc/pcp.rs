@@ -236,6 +236,12 @@ impl Pcp {
         }
     }
 
+    /// Single pages that were drawn, and lie side by side, come to the end of their list.
+    pub(crate) fn put_run(&mut self, list: List, first: Frame, pages: u64) {
+        self.lists[list as usize].extend(first..first + pages as Frame);
+        self.count += pages;
+    }
+
     /// A block that was drawn comes to the end of its list.
     pub(crate) fn put(&mut self, list: List, frame: Frame) {
         self.lists[list as usize].push_back(frame);
@@ -252,7 +258,7 @@ impl Pcp {
 
     /// Gives everything back.
     pub(crate) fn drain(&mut self, to: &mut Buddy) {
-        while self.give(List::Unmovable, to).is_some() {}
+        while self.give(List::Unmovable, to, u64::MAX).is_some() {}
         self.count = 0;
         self.rest.drain(..).for_each(|frame| to.give(frame, 0));
     }
@@ -385,18 +391,39 @@ impl Pcp {
     }
 
     /// Gives a block of this list, or of the first that follows and is not empty
-    /// (`free_pcppages_bulk`); whose it was.
-    pub(crate) fn give(&mut self, first: List, to: &mut Buddy) -> Option<List> {
+    /// (`free_pcppages_bulk`), and with it the blocks that it would give next, at most so many pages
+    /// in all, if they lie behind it side by side; whose they were, and the pages.
+    pub(crate) fn give(&mut self, first: List, to: &mut Buddy, most: u64) -> Option<(List, u64)> {
         let mut lists = (0..List::ALL.len()).map(|step| (first as usize + step) % List::ALL.len());
-        let list = List::ALL[lists.find(|&list| !self.lists[list].is_empty())?];
-        let frame = self.lists[list as usize].pop_back()?;
-        match self.remembers_type {
-            true => to.give_as(frame, list.order(), list.kind()),
-            false => to.give(frame, list.order()),
+        let list = match self.lists[first as usize].is_empty() {
+            true => List::ALL[lists.find(|&list| !self.lists[list].is_empty())?],
+            false => first,
+        };
+        let kind = self.remembers_type.then_some(list.kind());
+        let blocks = &mut self.lists[list as usize];
+        let frame = *blocks.back()?;
+        let pages = match list.order() {
+            0 => run_at_end(blocks, most),
+            _ => list.block(),
+        };
+        blocks.truncate(blocks.len() - (pages / list.block()) as usize);
+        match list.order() {
+            0 => to.give_run(frame, pages, kind),
+            order => to.give_as(frame, order, kind.unwrap_or(to.block(frame))),
         }
-        self.count -= list.block();
-        Some(list)
+        self.count -= pages;
+        Some((list, pages))
     }
+}
+
+/// How many frames at the end of a list lie side by side, the last one first; at most so many.
+fn run_at_end(frames: &VecDeque<Frame>, most: u64) -> u64 {
+    let mut last = frames.iter().rev();
+    let Some(&first) = last.next() else {
+        return 0;
+    };
+    let wanted = (first + 1..).zip(last).take(most.max(1) as usize - 1);
+    1 + wanted.take_while(|(next, frame)| next == *frame).count() as u64
 }
 
 #[cfg(test)]

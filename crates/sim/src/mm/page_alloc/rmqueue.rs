@@ -33,18 +33,37 @@ impl Zone {
     }
 
     fn take_block(&mut self, list: List, state: ZoneState, draw: &mut Draw) -> Option<Frame> {
-        for _ in 0..self.pcp.wanted(list, state) {
-            let Some(frame) = self.buddy.draw(list.order(), list.kind(), draw) else {
-                break;
-            };
-            self.pcp.put(list, frame);
-            draw.blocks += 1;
-            if !draw.takes_pages_with_the_block {
-                self.change_free(self.uncounted());
-            }
+        let mut wanted = self.pcp.wanted(list, state);
+        while wanted > 0
+            && let Some(blocks) = self.draw(list, wanted, draw)
+        {
+            draw.blocks += blocks;
+            wanted -= blocks;
         }
-        self.change_free(self.uncounted());
+        self.count_at(self.buddy.free());
         self.pcp.take(list)
+    }
+
+    /// Draws a block for a list, or several that lie side by side; how many.
+    fn draw(&mut self, list: List, most: u64, draw: &mut Draw) -> Option<u64> {
+        let free = self.buddy.free();
+        let run = match list.order() {
+            0 if draw.takes_own() => self.buddy.take_run(list.kind(), most),
+            _ => None,
+        };
+        if let Some((first, pages)) = run {
+            self.pcp.put_run(list, first, pages);
+            if !draw.takes_pages_with_the_block {
+                (1..=pages).for_each(|taken| self.count_at(free - taken));
+            }
+            return Some(pages);
+        }
+        let frame = self.buddy.draw(list.order(), list.kind(), draw)?;
+        self.pcp.put(list, frame);
+        if !draw.takes_pages_with_the_block {
+            self.count_at(self.buddy.free());
+        }
+        Some(1)
     }
 
     fn give_block(&mut self, frame: Frame, order: usize, state: ZoneState) {
@@ -55,28 +74,25 @@ impl Zone {
 
     /// So many pages of the lists go back to the free ones.
     pub(crate) fn give_back(&mut self, first: List, wanted: u64) {
-        let mut given = 0;
+        let (mut given, mut free) = (0, self.buddy.free());
         while given < wanted
-            && let Some(list) = self.pcp.give(first, &mut self.buddy)
+            && let Some((list, pages)) = self.pcp.give(first, &mut self.buddy, wanted - given)
         {
-            given += list.block();
-            self.change_free(self.uncounted());
+            given += pages;
+            for _ in 0..pages / list.block() {
+                free += list.block();
+                self.count_at(free);
+            }
         }
     }
 
-    /// The CPU has changed so much, and tells the zone once it is enough
-    /// (`__mod_zone_page_state`).
-    fn change_free(&mut self, pages: i64) {
-        self.untold += pages;
+    /// So many pages are free by now; the CPU tells the zone once they are enough more or less than
+    /// it knows of (`__mod_zone_page_state`).
+    fn count_at(&mut self, free: u64) {
+        self.untold = free as i64 - self.free as i64;
         if self.untold.unsigned_abs() > self.tells_above {
-            self.free = self.free.saturating_add_signed(self.untold);
-            self.untold = 0;
+            (self.free, self.untold) = (free, 0);
         }
-    }
-
-    /// What has come or gone since pages were last counted.
-    fn uncounted(&self) -> i64 {
-        self.buddy.free() as i64 - self.free as i64 - self.untold
     }
 
     /// The zone is told all that it was not.
@@ -144,7 +160,7 @@ impl Zone {
 
 #[cfg(test)]
 mod tests {
-    
+
     use crate::mm::folio::State;
     use crate::mm::parts::Memory;
 

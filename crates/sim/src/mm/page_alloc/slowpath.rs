@@ -1,6 +1,8 @@
 //! Allocation without a page at hand: kswapd is woken, the task reclaims 32 pages itself
 //! (`try_to_free_pages`) and tries again, until it is time for the OOM killer.
 
+use alloc::boxed::Box;
+
 use crate::mm::page_alloc::zone::Mark;
 use crate::mm::page_alloc::zone::Zones;
 use crate::mm::page_alloc::{Allocation, Effort, NoPage};
@@ -16,7 +18,7 @@ const RECLAIM_RETRIES: u32 = 16;
 #[derive(Clone, Debug)]
 pub(crate) struct DirectReclaim {
     control: Control,
-    pass: Option<Pass>,
+    pass: Option<Box<Pass>>,
     reclaimed: u64,
     /// It is a stall for memory.
     is_stall: bool,
@@ -106,7 +108,7 @@ impl Memory {
 
     fn direct_step(&mut self, reclaim: &mut DirectReclaim) -> Progress {
         let Some(mut pass) = reclaim.pass.take() else {
-            reclaim.pass = Some(self.begin_pass(reclaim.control));
+            reclaim.pass = Some(Box::new(self.begin_pass(reclaim.control)));
             return Progress::More;
         };
         let progress = self.pass_step(&mut pass);

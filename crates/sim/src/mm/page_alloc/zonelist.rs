@@ -83,6 +83,11 @@ impl Nodes {
         }
     }
 
+    /// Whether there are two.
+    pub(crate) fn are_several(&self) -> bool {
+        self.of_first > 0
+    }
+
     /// The number of a zone's node, of two.
     fn node(&self, zone: usize) -> usize {
         usize::from(zone >= self.of_first)
@@ -96,7 +101,10 @@ impl Nodes {
     /// Looks for a zone in the order of the running task's zonelist: the own node's zones from high
     /// to low, then the other's.
     pub(crate) fn find(&self, zones: usize, fits: impl Fn(usize) -> bool) -> Option<usize> {
-        let begins = if self.on_first { self.of_first } else { 0 };
+        if !self.on_first {
+            return (0..zones).rev().find(|&zone| fits(zone));
+        }
+        let begins = self.of_first;
         let mut zonelist = (0..begins).rev().chain((begins..zones).rev());
         zonelist.find(|&zone| fits(zone))
     }

@@ -60,7 +60,7 @@ impl Writeback {
 
 #[cfg(test)]
 mod tests {
-    
+
     use crate::mm::page_writeback::Device;
     use crate::mm::parts::Memory;
 

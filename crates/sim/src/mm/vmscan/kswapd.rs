@@ -1,6 +1,7 @@
 //! kswapd: woken when an allocation finds every zone under low, it reclaims until some zone is
 //! above high (`balance_pgdat`), then naps and looks again before it sleeps for good.
 
+use alloc::boxed::Box;
 use alloc::vec::Vec;
 
 use mm::units::Nanos;
@@ -28,7 +29,7 @@ const BOOST_PRIORITY: u32 = DEF_PRIORITY - 2;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Kswapd {
     /// Its run, unless a step has it in hand.
-    run: Option<Balancing>,
+    run: Option<Box<Balancing>>,
     awake: bool,
     /// It was woken and the scheduler does not know yet.
     wants_cpu: bool,
@@ -73,7 +74,7 @@ struct Balancing {
     /// A pass that went for the page cache alone got nothing; and that was reason to begin anew.
     trim_failed: bool,
     no_cache_trim: bool,
-    pass: Option<Pass>,
+    pass: Option<Box<Pass>>,
 }
 
 impl Kswapd {
@@ -199,7 +200,7 @@ impl Memory {
         }
         let mut run = match self.zones.kswapd.run.take() {
             Some(run) => run,
-            None => self.zones.begin_balancing(),
+            None => Box::new(self.zones.begin_balancing()),
         };
         let mut progress = Progress::More;
         match run.pass.take() {
@@ -212,7 +213,7 @@ impl Memory {
                 let pass = self.begin_kswapd_pass(&run);
                 run.priority = pass.control.priority;
                 run.is_new = false;
-                run.pass = Some(pass);
+                run.pass = Some(Box::new(pass));
             }
             Some(mut pass) => {
                 progress = self.pass_step(&mut pass);

@@ -66,9 +66,12 @@ impl Lruvecs {
         objects: &Objects,
         page: PageId,
     ) {
+        if !groups.any() {
+            return;
+        }
         let node = page / NODE_PAGES;
         let is_held = self.shadow_nodes.held == Some(node);
-        if !groups.any() || folios.kind(page) != Kind::File || is_held {
+        if folios.kind(page) != Kind::File || is_held {
             return;
         }
         let mut pages = node * NODE_PAGES..(node + 1) * NODE_PAGES;
@@ -86,7 +89,10 @@ impl Lruvecs {
     }
 
     /// A page is about to come into a node: reclaim for it must not drop that.
-    pub(crate) fn hold_shadow_node(&mut self, objects: &Objects, page: PageId) {
+    pub(crate) fn hold_shadow_node(&mut self, groups: &Groups, objects: &Objects, page: PageId) {
+        if !groups.any() {
+            return;
+        }
         let node = page / NODE_PAGES;
         self.shadow_nodes.held = Some(node);
         if self.shadow_nodes.listed.has(node) {

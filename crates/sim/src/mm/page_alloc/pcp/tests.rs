@@ -43,9 +43,9 @@ impl Lists {
     fn give(&mut self, list: List, wanted: u64) -> u64 {
         let mut given = 0;
         while given < wanted
-            && let Some(list) = self.0.give(list, &mut self.1)
+            && let Some((_, pages)) = self.0.give(list, &mut self.1, wanted - given)
         {
-            given += list.block();
+            given += pages;
         }
         given
     }
