@@ -99,9 +99,7 @@ pub(super) const KHUGEPAGED: &[Tunable] = &[
         .unit(Unit::Pages)
         .fixed("64")
         .since(4, 8)
-        .effect(
-            "Allows n pages of a future huge page to be swapped out; they are read back.",
-        ),
+        .effect("Allows n pages of a future huge page to be swapped out; they are read back."),
     khugepaged!("max_ptes_shared", PTES)
         .unit(Unit::Pages)
         .fixed("256")
