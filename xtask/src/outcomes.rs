@@ -1,5 +1,5 @@
-//! `cargo xtask outcomes`: a hash of every run of the model, and which an earlier state of the source
-//! has others of.
+//! `cargo xtask outcomes`: a hash of every run of the model, and the runs whose hash another state of
+//! the source does not share.
 
 use std::collections::BTreeMap;
 

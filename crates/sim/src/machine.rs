@@ -10,6 +10,7 @@ pub(crate) mod interrupt;
 pub(crate) mod invariants;
 pub(crate) mod ksmd;
 pub(crate) mod kswapd;
+pub(crate) mod oom_kill;
 pub(crate) mod placing;
 pub(crate) mod processes;
 pub(crate) mod recorder;

@@ -13,7 +13,7 @@ use alloc::boxed::Box;
 use mm::units::{PageSize, Pages};
 
 use crate::mm::folio::{Folios, PageId};
-use crate::mm::vmscan::{BATCH, DEF_PRIORITY};
+use crate::mm::vmscan::state::{BATCH, DEF_PRIORITY};
 use classic::Classic;
 use mglru::MultiGeneration;
 

@@ -24,7 +24,7 @@ use mm::units::{Bytes, Nanos, PageSize, Pages};
 use mm::workload::{Action, Huge, Pattern, Step, Target};
 
 use crate::error::Error;
-use crate::mm::objects::Objects;
+use crate::mm::objects::state::Objects;
 use crate::mm::page_alloc::zone::Zone;
 use crate::mm::page_alloc::zone::Zones;
 use crate::sched::cpu::Cpu;

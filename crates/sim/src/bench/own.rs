@@ -17,8 +17,8 @@ use crate::error::Error;
 use crate::machine::access::Stop;
 use crate::machine::system::{Flow, System};
 use crate::machine::task::{Area, Running, Task};
-use crate::mm::filemap::Progress;
-use crate::mm::memory::{Held, Region};
+use crate::mm::filemap::state::Progress;
+use crate::mm::memory::state::{Held, Region};
 use crate::mm::page_alloc::pcp::List;
 use crate::mm::parts::Memory;
 

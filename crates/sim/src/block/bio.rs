@@ -2,90 +2,13 @@
 //! requests carry them, they have been written when all of these have ended.
 
 use alloc::vec;
-use alloc::vec::Vec;
-use core::ops::Range;
 
-use mm::units::PageSize;
-
-use crate::block::disk::{Direction, MOST_BYTES, Request, Writer};
+use crate::block::disk::Writer;
 use crate::mm::folio::Folios;
 use crate::mm::folio::PageId;
-use crate::mm::page_io::PageIo;
+use crate::mm::page_io::state::Bio;
+use crate::mm::page_io::state::PageIo;
 use crate::sched::cpu::Cpu;
-
-/// Pages one after the other, in their file, on its disk and, as memory is taken to be contiguous,
-/// in memory: so many segments as a bio may have hold any of them.
-#[derive(Clone, Debug)]
-pub(crate) struct Bio {
-    disk: usize,
-    /// Where on the disk, in bytes.
-    offset: u64,
-    pages: Range<PageId>,
-    /// It is being submitted: it grows no longer, and its pages from this one on are left.
-    rest: Option<PageId>,
-    /// Where its requests are counted, if it needs more than one.
-    chain: Option<usize>,
-}
-
-/// The bios that need more than one request, as long as one of these is under way (`bio_chain`).
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Chains(Vec<Chain>);
-
-#[derive(Clone, Debug)]
-struct Chain {
-    pages: Range<PageId>,
-    /// Requests that have not ended.
-    requests: u64,
-}
-
-impl Bio {
-    /// Whether the page at `offset` goes on where it ends.
-    fn grows_by(&self, disk: usize, offset: u64, page: PageId) -> bool {
-        let length = self.pages.len() as u64 * PageSize::FOUR_KIB.bytes();
-        let follows = self.pages.end == page && self.offset + length == offset;
-        follows && self.disk == disk && self.rest.is_none()
-    }
-
-    /// The pages of the next request.
-    fn piece(&self) -> Range<PageId> {
-        let from = self.rest.unwrap_or(self.pages.start);
-        let most = (MOST_BYTES / PageSize::FOUR_KIB.bytes()) as PageId;
-        from..self.pages.end.min(from + most)
-    }
-
-    /// The next request (`bio_split`), without what its end unlocks.
-    fn request(&self) -> Request {
-        let Range { start, end } = self.piece();
-        let page_size = PageSize::FOUR_KIB.bytes();
-        let offset = self.offset + u64::from(start - self.pages.start) * page_size;
-        Request::new(Direction::Write, offset, u64::from(end - start) * page_size)
-    }
-}
-
-impl Chains {
-    fn begin(&mut self, pages: Range<PageId>) -> usize {
-        let length = pages.len() as u64 * PageSize::FOUR_KIB.bytes();
-        let requests = length.div_ceil(MOST_BYTES);
-        let chain = Chain { pages, requests };
-        match self.0.iter().position(|chain| chain.requests == 0) {
-            Some(free) => {
-                self.0[free] = chain;
-                free
-            }
-            None => {
-                self.0.push(chain);
-                self.0.len() - 1
-            }
-        }
-    }
-
-    /// A request has ended: the pages of the bio if it was the last one.
-    pub(crate) fn end(&mut self, chain: usize) -> Option<Range<PageId>> {
-        let chain = &mut self.0[chain];
-        chain.requests -= 1;
-        (chain.requests == 0).then(|| chain.pages.clone())
-    }
-}
 
 impl PageIo {
     /// Whether a page is taken in by the bio that is held back, or by a new one as none is.
@@ -138,6 +61,9 @@ impl PageIo {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::mm::page_io::state::Chains;
+    use alloc::vec::Vec;
+    use core::ops::Range;
 
     fn bio(pages: Range<PageId>) -> Bio {
         Bio {

@@ -4,7 +4,7 @@
 use alloc::vec::Vec;
 
 use crate::mm::folio::PageId;
-use crate::mm::objects::Objects;
+use crate::mm::objects::state::Objects;
 use crate::mm::page_alloc::pcp::List;
 use crate::mm::page_alloc::zone::Zones;
 use crate::mm::slub::{Cache, SlabId};

@@ -3,18 +3,19 @@
 
 pub(crate) mod inodes;
 pub(crate) mod metadata;
+pub(crate) mod state;
 pub(crate) mod sync;
 
 use mm::formula::throttle::chunk_size;
 use mm::units::{Nanos, Pages};
 
 use crate::block::disk::Writer;
-use crate::mm::objects::Objects;
-use crate::mm::page_io::Plug;
-use crate::mm::page_writeback::Order;
-use crate::mm::page_writeback::Writeback;
+use crate::fs::fs_writeback::state::{Reason, Round, Slice, Work};
+use crate::mm::objects::state::Objects;
+use crate::mm::page_writeback::state::Order;
+use crate::mm::page_writeback::state::Writeback;
 use crate::mm::parts::Memory;
-use crate::mm::vmscan::Progress;
+use crate::mm::vmscan::state::Progress;
 use crate::sched::cpu::Cpu;
 use crate::sched::timer::{HZ, TICK};
 
@@ -23,107 +24,6 @@ const BATCH: u64 = 32;
 
 /// How long files are written before it is looked whether to go on (`writeback_sb_inodes`).
 const ROUND: Nanos = Nanos(HZ / 10 * TICK.0);
-
-/// A flusher and what it is doing.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Flusher {
-    awake: bool,
-    /// Everything is to be written: reclaim finds only dirty pages (`WB_start_all`). It stands
-    /// until that is done, so that who asks meanwhile is not heard.
-    wants_all: bool,
-    /// When it looks again by itself.
-    pub(super) timer: Option<Nanos>,
-    /// When it last looked for what is too old, at first when the disk came (`jiffies`).
-    last_old: u64,
-    /// What it looks for next, now that it is awake.
-    next: Reason,
-    work: Option<Work>,
-    plug: Plug,
-}
-
-/// Why a flusher writes, in the order in which it looks.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Reason {
-    #[default]
-    All,
-    Old,
-    Background,
-    Done,
-}
-
-/// Something to write (`struct wb_writeback_work`).
-#[derive(Clone, Debug)]
-struct Work {
-    reason: Reason,
-    /// Real pages that are still to be written.
-    left: u64,
-    /// It is about files that are dirty since then.
-    dirtied_before: Option<Nanos>,
-    round: Option<Round>,
-}
-
-/// The files that are written one after the other before the flusher looks whether to go on.
-#[derive(Clone, Debug)]
-struct Round {
-    began: Nanos,
-    wrote: u64,
-    slice: Option<Slice>,
-}
-
-/// What of a file is written at a time (`ext4_writepages`).
-#[derive(Clone, Debug)]
-struct Slice {
-    inode: usize,
-    /// Real pages that may still be written (`nr_to_write`).
-    left: u64,
-    /// The next page, and where to stop: the file's end, then the page it began with.
-    next: u64,
-    end: u64,
-    began_at: u64,
-    wrapped: bool,
-    /// Nothing is left but to submit what was found.
-    is_over: bool,
-}
-
-impl Reason {
-    fn next(self) -> Self {
-        match self {
-            Self::All => Self::Old,
-            Self::Old => Self::Background,
-            Self::Background | Self::Done => Self::Done,
-        }
-    }
-}
-
-impl Slice {
-    /// From where the last one ended to the file's end, and from its beginning to there.
-    fn new(inode: usize, chunk: u64, next: u64, pages: u64) -> Self {
-        let next = if next < pages { next } else { 0 };
-        Self {
-            inode,
-            left: chunk,
-            next,
-            end: pages,
-            began_at: next,
-            wrapped: next == 0,
-            is_over: false,
-        }
-    }
-}
-
-impl Flusher {
-    /// That of a disk that came at that time (`wb_init`).
-    pub(crate) fn since(jiffies: u64) -> Self {
-        Self {
-            last_old: jiffies,
-            ..Self::default()
-        }
-    }
-
-    pub(crate) fn is_awake(&self) -> bool {
-        self.awake
-    }
-}
 
 impl Writeback {
     /// Wakes a flusher at once (`wb_wakeup`); one that is awake looks once more.

@@ -3,16 +3,18 @@
 //! way to the journal, no time stamp changes.
 
 pub(crate) mod blocks;
+pub(crate) mod state;
 
 use mm::units::Bytes;
 
 use crate::block::disk::{Direction, Request};
-use crate::mm::filemap::{File, Progress};
+use crate::fs::jbd2::state::Stage;
+use crate::mm::filemap::state::{File, Progress};
 use crate::mm::folio::Folios;
-use crate::mm::objects::Objects;
-use crate::mm::page_io::PageIo;
-use crate::mm::page_writeback::Writeback;
-use crate::mm::page_writeback::{BLOCK, Order};
+use crate::mm::objects::state::Objects;
+use crate::mm::page_io::state::PageIo;
+use crate::mm::page_writeback::state::Writeback;
+use crate::mm::page_writeback::state::{BLOCK, Order};
 use crate::mm::parts::Memory;
 use crate::sched::core::Sleep;
 use crate::sched::cpu::Cpu;
@@ -28,60 +30,6 @@ const ENDING: u64 = 1;
 
 /// What a commit writes first: its descriptor and the block of inodes.
 const BLOCKS: u64 = 2 * BLOCK;
-
-/// How far the journal of a disk is.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Journal {
-    /// Transactions begun and committed.
-    begun: u64,
-    committed: u64,
-    /// The last transaction that was begun is still taking in updates, and from which tick on it is
-    /// old.
-    is_running: bool,
-    expires: u64,
-    stage: Stage,
-    /// The running transaction is waited for, or old.
-    wanted: bool,
-    /// Its superblock says that there is something in it (not `JBD2_FLUSHED`).
-    is_in_use: bool,
-    /// Bytes written to it so far.
-    position: u64,
-}
-
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Stage {
-    #[default]
-    Idle,
-    Superblock,
-    Blocks,
-    Record,
-}
-
-impl Journal {
-    /// Whether a transaction has been committed.
-    pub(crate) fn has_committed(&self, transaction: u64) -> bool {
-        self.committed >= transaction
-    }
-
-    /// The transaction that holds all updates so far.
-    pub(super) fn latest(&self) -> u64 {
-        self.begun
-    }
-
-    /// Whether a transaction takes in updates.
-    pub(super) fn is_running(&self) -> bool {
-        self.is_running
-    }
-
-    /// Bytes written to it so far.
-    pub(super) fn written(&self) -> u64 {
-        self.position
-    }
-
-    fn is_old(&self, tick: u64) -> bool {
-        self.is_running && tick >= self.expires
-    }
-}
 
 impl Writeback {
     /// A file is written to: its time stamp changes, which begins a transaction unless one is

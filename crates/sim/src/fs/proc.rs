@@ -11,7 +11,7 @@ use mm::units::Pages;
 use mm::zoneinfo::Zone as Layout;
 
 use crate::machine::boot;
-use crate::mm::hugetlb::Hugetlb;
+use crate::mm::hugetlb::state::Hugetlb;
 use crate::mm::lru::Lru;
 use crate::mm::parts::Memory;
 

@@ -9,15 +9,14 @@ use mm::workload::{Access, Target, Via};
 
 use crate::block::disk::{Direction, Request};
 use crate::error::Error;
-use crate::machine::cgroups::Victim;
 use crate::machine::roles::WaitsFor;
 use crate::machine::system::{Flow, System};
 use crate::machine::task::{Area, Running, Task, Underway};
-use crate::mm::filemap::{Progress, Reader};
+use crate::mm::filemap::Reader;
+use crate::mm::filemap::state::Progress;
 use crate::mm::folio::{Flag, PageId};
-use crate::mm::memcontrol::{GroupId, ROOT};
-use crate::mm::memory::{Held, Region};
-use crate::mm::page_alloc::NoPage;
+use crate::mm::memory::state::{Held, Region};
+use crate::mm::page_alloc::state::NoPage;
 use crate::sampling;
 use crate::sched::core::Sleep;
 
@@ -473,31 +472,5 @@ impl<'a> System<'a> {
             true => Sleep::Refault,
             false => Sleep::Io,
         }
-    }
-
-    fn kill_someone(&mut self, task: &Task<'a>, began: Nanos) -> Result<Option<Stop>, Error> {
-        let victim = self.out_of_memory(task, ROOT, self.local_time(began))?;
-        Ok((victim == Victim::Own).then_some(Stop::Killed))
-    }
-
-    /// A charge failed after all retries: a process of the group goes. The task itself, where it is
-    /// the one, tries as often again before it ends; where nobody may be killed it tries for ever.
-    fn over_limit(
-        &mut self,
-        task: &mut Task<'a>,
-        group: GroupId,
-        began: Nanos,
-    ) -> Result<Option<Stop>, Error> {
-        if task.dying {
-            return Ok(Some(Stop::Killed));
-        }
-        let now = self.local_time(began);
-        let victim = self.out_of_memory(task, group, now)?;
-        task.dying = victim == Victim::Own;
-        if victim == Victim::None {
-            self.wake_at(task, self.memory.cpu.clock.expiry(now, 1));
-            return Ok(Some(Stop::Wait(Sleep::Idle)));
-        }
-        Ok(None)
     }
 }

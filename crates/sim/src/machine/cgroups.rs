@@ -1,6 +1,6 @@
-//! Control groups and processes: what is written into their files, the errands of their tasks, and
-//! who has to go when a group is out of memory.
+//! Control groups and processes: what is written into their files, and the errands of their tasks.
 
+use crate::machine::oom_kill::Victim;
 use alloc::boxed::Box;
 use mm::units::Nanos;
 
@@ -8,21 +8,10 @@ use crate::error::Error;
 use crate::machine::roles::WaitsFor;
 use crate::machine::system::{Flow, System, place};
 use crate::machine::task::{Area, Task, TaskState};
-use crate::mm::memcontrol::{Came, Errand, Event, GroupId, Limit, ROOT, Written};
-use crate::mm::oom_kill;
-use crate::mm::page_alloc::NoPage;
+use crate::mm::memcontrol::state::ROOT;
+use crate::mm::memcontrol::{Came, Errand, Limit, Written};
+use crate::mm::page_alloc::state::NoPage;
 use crate::sched::core::Sleep;
-
-/// Whom the OOM killer took.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Victim {
-    /// The task that asked for memory; it still has to exit.
-    Own,
-    /// Others, or one that has not freed its memory yet.
-    Others,
-    /// Nobody may be killed.
-    None,
-}
 
 impl<'a> System<'a> {
     /// A task begins to run: what it has in hand, and who pays for what it asks for.
@@ -118,117 +107,6 @@ impl<'a> System<'a> {
         task.errand = Some(errand);
         Ok(Some(flow))
     }
-
-    /// The OOM killer: of the tasks in `domain` (the root for the machine) it kills the worst one,
-    /// with all of its group where that is set so; nobody while one that it killed still frees its
-    /// memory. `current` is not in the table while it runs.
-    pub(crate) fn out_of_memory(
-        &mut self,
-        current: &Task<'a>,
-        domain: GroupId,
-        now: Nanos,
-    ) -> Result<Victim, Error> {
-        if domain != ROOT {
-            self.memory.groups.count(domain, Event::Oom);
-        }
-        if self.waits_for_exit(domain) {
-            // A task may ask without end; that each time costs a system call is a guess.
-            self.memory.cpu.spent += self.memory.cpu.costs.syscall_ps;
-            return Ok(Victim::Others);
-        }
-        let Some(victim) = self.choose_victim(current, domain) else {
-            return match domain {
-                ROOT => Err(Error::NoVictim),
-                _ => Ok(Victim::None),
-            };
-        };
-        let group = self.task(current, victim).group;
-        self.count_kill(group);
-        let together = self.memory.groups.oom_group(group, domain);
-        let mut own = self.tasks[victim].is_none();
-        // A group is killed whole, its first victim included: that one is counted twice.
-        if let Some(together) = together {
-            own |= self.kill_group(current, together, now);
-        } else {
-            self.oom_kill(victim, now);
-        }
-        Ok(if own { Victim::Own } else { Victim::Others })
-    }
-
-    /// Whether a task in `domain` was killed and has not freed its memory yet
-    /// (`oom_evaluate_task`).
-    fn waits_for_exit(&self, domain: GroupId) -> bool {
-        let groups = &self.memory.groups;
-        let mut exiting = self.tasks.iter().flatten();
-        exiting.any(|task| task.exiting.is_some() && groups.is_within(task.group, domain))
-    }
-
-    /// Kills the worst task for kswapd, if there is one: no task is running (`min_ttl_ms`).
-    pub(crate) fn kill_worst(&mut self, now: Nanos) {
-        if self.waits_for_exit(ROOT) {
-            return;
-        }
-        let tasks = self.tasks.iter().enumerate();
-        let tasks = tasks.filter_map(|(index, task)| Some((index, task.as_ref()?)));
-        let alive = tasks.filter(|(_, task)| task.state == TaskState::Alive);
-        let candidates = alive.map(|(index, task)| (index, task.candidate()));
-        let victim = oom_kill::victim(
-            candidates,
-            self.memory
-                .groups
-                .oom_total(&self.memory.zones, &self.memory.swap, ROOT),
-        );
-        let group = |task: &Option<Box<Task<'a>>>| task.as_ref().map(|task| task.group);
-        let group = victim.and_then(|victim| group(&self.tasks[victim]));
-        if let (Some(victim), Some(group)) = (victim, group) {
-            self.count_kill(group);
-            self.oom_kill(victim, now);
-        }
-    }
-
-    /// Ends all tasks of a group but those that are exempt; true where `current`, which is not
-    /// ended, is one of them.
-    fn kill_group(&mut self, current: &Task<'a>, together: GroupId, now: Nanos) -> bool {
-        self.memory.groups.count(together, Event::OomGroupKill);
-        let mut own = false;
-        for index in 0..self.tasks.len() {
-            let task = self.task(current, index);
-            let (group, alive) = (task.group, task.state == TaskState::Alive);
-            let exempt = task.spec.oom_score_adj == oom_kill::EXEMPT;
-            if !alive || exempt || !self.memory.groups.is_within(group, together) {
-                continue;
-            }
-            self.count_kill(group);
-            own |= self.tasks[index].is_none();
-            self.oom_kill(index, now);
-        }
-        own
-    }
-
-    fn count_kill(&mut self, group: GroupId) {
-        self.memory.cpu.events.oom_kill += 1;
-        self.memory.groups.count(group, Event::OomKill);
-    }
-
-    fn choose_victim(&self, current: &Task<'a>, domain: GroupId) -> Option<usize> {
-        let groups = &self.memory.groups;
-        let candidates = (0..self.tasks.len()).filter_map(|index| {
-            let task = self.task(current, index);
-            let alive = task.state == TaskState::Alive;
-            (alive && groups.is_within(task.group, domain)).then(|| (index, task.candidate()))
-        });
-        oom_kill::victim(
-            candidates,
-            self.memory
-                .groups
-                .oom_total(&self.memory.zones, &self.memory.swap, domain),
-        )
-    }
-
-    /// A task by its place; the one that is not in the table is `current`.
-    fn task<'t>(&'t self, current: &'t Task<'a>, index: usize) -> &'t Task<'a> {
-        self.tasks[index].as_deref().unwrap_or(current)
-    }
 }
 
 impl Task<'_> {
@@ -237,13 +115,5 @@ impl Task<'_> {
         self.access.as_ref().is_none_or(|running| {
             running.operation.is_none() || matches!(running.target, Area::Region { .. })
         })
-    }
-
-    pub(crate) fn candidate(&self) -> oom_kill::Candidate {
-        oom_kill::Candidate {
-            rss: self.rss,
-            page_tables: self.page_tables,
-            score_adj: self.spec.oom_score_adj,
-        }
     }
 }

@@ -7,14 +7,14 @@ use mm::outcome::{Latency, Status, StepOutcome};
 use mm::units::{Bytes, Nanos};
 
 use crate::error::Error;
-use crate::fs::fs_writeback::sync::Syncing;
+use crate::fs::fs_writeback::state::Syncing;
 use crate::machine::access::Stop;
 use crate::machine::roles::{Role, WaitsFor};
 use crate::machine::system::{Flow, System};
 use crate::machine::task::Task;
 use crate::mm::filemap;
-use crate::mm::page_writeback::Order;
-use crate::mm::vmscan::Progress;
+use crate::mm::page_writeback::state::Order;
+use crate::mm::vmscan::state::Progress;
 use crate::sched::core::{Event, Sleep};
 
 /// A task that makes files durable.
@@ -159,7 +159,7 @@ impl<'a> System<'a> {
         now: Nanos,
     ) -> Result<Flow, Error> {
         let progress = self.memory.sync_step(&mut durable.syncing);
-        if progress == filemap::Progress::Complete {
+        if progress == filemap::state::Progress::Complete {
             self.end_sync(task, &durable, now);
             return Ok(Flow::Continue);
         }

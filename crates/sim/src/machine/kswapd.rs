@@ -4,8 +4,8 @@ use mm::units::Nanos;
 
 use crate::machine::roles::{KSWAPD, WaitsFor};
 use crate::machine::system::{Flow, System};
-use crate::mm::vmscan::Progress;
-use crate::mm::vmscan::kswapd::{NAP, Nap};
+use crate::mm::vmscan::state::Progress;
+use crate::mm::vmscan::state::{NAP, Nap};
 use crate::sched::core::{Event, Sleep};
 
 impl System<'_> {

@@ -9,7 +9,7 @@ use mm::scenario::Scenario;
 use mm::units::PageSize;
 
 use crate::error::Error;
-use crate::mm::filemap::File;
+use crate::mm::filemap::state::File;
 use crate::mm::folio::{Flag, PageId, State, UNMAPPED};
 use crate::mm::lru::Lru;
 use crate::mm::parts::Memory;

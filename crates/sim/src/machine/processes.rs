@@ -9,7 +9,7 @@ use mm::units::Nanos;
 use crate::error::Error;
 use crate::machine::system::{Flow, System, place};
 use crate::machine::task::{Task, TaskState};
-use crate::mm::memcontrol::ROOT;
+use crate::mm::memcontrol::state::ROOT;
 
 impl<'a> System<'a> {
     /// Starts the instances of a process that are not running.

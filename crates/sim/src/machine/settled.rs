@@ -10,9 +10,9 @@ use mm::workload::{Target, Via};
 
 use crate::machine::system::System;
 use crate::machine::task::{Area, Running, Task};
-use crate::mm::filemap::Progress;
+use crate::mm::filemap::state::Progress;
 use crate::mm::folio::{Folios, PageId};
-use crate::mm::memory::Region;
+use crate::mm::memory::state::Region;
 use crate::mm::parts::Memory;
 
 /// What the operations of an access go to, and their costs in picoseconds.

@@ -1,5 +1,6 @@
 //! What each step of a process does to the machine.
 
+use alloc::string::String;
 use mm::contents::Contents;
 use mm::outcome::{Latency, Status, StepOutcome};
 use mm::settings::Setting;
@@ -11,7 +12,7 @@ use crate::machine::placing::too_large;
 use crate::machine::roles::WaitsFor;
 use crate::machine::system::{Flow, System, place};
 use crate::machine::task::{Area, Task};
-use crate::mm::memory::Region;
+use crate::mm::memory::state::Region;
 use crate::mm::page_alloc::zone::HUGE_PAGES;
 use crate::sched::core::Sleep;
 
@@ -230,10 +231,7 @@ impl<'a> System<'a> {
                 amount,
                 swappiness,
             } => {
-                let text = match swappiness {
-                    Some(value) => alloc::format!("{} swappiness={value}", amount.0),
-                    None => alloc::format!("{}", amount.0),
-                };
+                let text = reclaim_text(amount.0, *swappiness);
                 self.write_cgroup(task, cgroup, "memory.reclaim", &text)?;
             }
             _ => {}
@@ -373,6 +371,14 @@ impl<'a> System<'a> {
                 Ok(Area::Region { size: region.size })
             }
         }
+    }
+}
+
+/// What is written into `memory.reclaim`.
+fn reclaim_text(bytes: u64, swappiness: Option<u8>) -> String {
+    match swappiness {
+        Some(value) => alloc::format!("{bytes} swappiness={value}"),
+        None => alloc::format!("{bytes}"),
     }
 }
 

@@ -13,9 +13,10 @@ use mm::workload::{Access, Action, Process, Start, Step, Until};
 
 use crate::bench::own::Own;
 use crate::machine::flusher::Durable;
-use crate::mm::memcontrol::{Errand, GroupId, ROOT};
-use crate::mm::memory::Region;
-use crate::mm::page_alloc::Allocation;
+use crate::mm::memcontrol::Errand;
+use crate::mm::memcontrol::state::{GroupId, ROOT};
+use crate::mm::memory::state::Region;
+use crate::mm::page_alloc::state::Allocation;
 use crate::mm::page_writeback::Throttled;
 use crate::mm::readahead::{Limits, Readahead};
 

@@ -1,49 +1,20 @@
 //! The page cache: files, reads through it, and what is being read (`mm/filemap.c`).
 
 pub(crate) mod fault;
+pub(crate) mod state;
 pub(crate) mod write;
 
 use mm::release::is_since;
 
 use crate::block::disk::{Direction, Request};
+use crate::mm::filemap::state::{File, Progress};
 use crate::mm::folio::{Flag, Folios, MAPPED, PageId, State};
-use crate::mm::page_alloc::{Effort, NoPage};
+use crate::mm::page_alloc::state::{Effort, NoPage};
 use crate::mm::parts::Memory;
 use crate::mm::readahead::{Readahead, Rest, Window};
 use crate::mm::workingset::History;
 
 const PAGE: u64 = 4096;
-
-/// A file of the machine.
-#[derive(Clone, Debug)]
-pub(crate) struct File {
-    /// Index of its first page.
-    pub(crate) base: PageId,
-    /// Its length in pages.
-    pub(crate) pages: u64,
-    /// The disk it lies on, and where.
-    pub(crate) disk: usize,
-    pub(crate) offset: u64,
-}
-
-/// How far an access got.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Progress {
-    /// All pages asked for were reached.
-    Complete,
-    /// This page is being read.
-    Waits(PageId),
-    /// A request of its own is under way.
-    Submitted,
-    /// There is no memory for the page at the cursor, or not yet.
-    NoPage(NoPage),
-    /// It has dirtied so much that it pauses for so many ticks.
-    Pauses(u64),
-    /// The journal of a disk commits a transaction.
-    Commits { disk: usize, transaction: u64 },
-    /// The block with its inode is being written to the journal of a disk.
-    Shadowed { disk: usize },
-}
 
 /// The parts of the machine that a read touches.
 pub(crate) struct Reader<'a> {
@@ -371,7 +342,7 @@ mod tests {
     use super::*;
     use crate::block::disk::Disk;
     use crate::mm::lru::Lru;
-    use crate::mm::lruvec::{Kind, ROOT};
+    use crate::mm::lruvec::state::{Kind, ROOT};
     use crate::mm::readahead::Limits;
     use crate::mm::vmscan::{Control, Reclaimer};
 

@@ -19,7 +19,7 @@ use ends::Ends;
 
 use crate::mm::folio::{Flag, Folios, PageId};
 use crate::mm::lru::Lru;
-pub(crate) use crate::mm::lruvec::Kind;
+pub(crate) use crate::mm::lruvec::state::Kind;
 
 /// The fewest generations (`MIN_NR_GENS`): the two youngest count as active.
 pub(crate) const LEAST: u64 = 2;

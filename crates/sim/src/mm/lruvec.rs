@@ -1,142 +1,16 @@
 //! The lists of one control group (a kernel `lruvec`), and what reclaim remembers of them.
 
-use alloc::vec;
-use alloc::vec::Vec;
-use core::ops::{Index, IndexMut};
-use core::slice;
-
-use mm::formula::scan_balance::Costs;
-use mm::units::Nanos;
+pub(crate) mod state;
 
 use crate::mm::folio::Folios;
 use crate::mm::folio::{Flag, MAPPED, PageId, State, TO_ACTIVE, UNMAPPED};
 use crate::mm::lru::{List, Lru};
-use crate::mm::lru_gen::{Generations, Place, note_use};
-use crate::mm::memcontrol::Groups;
+use crate::mm::lru_gen::{Place, note_use};
+use crate::mm::lruvec::state::{Kind, Lruvecs, ROOT, Stats};
+use crate::mm::memcontrol::state::Groups;
 use crate::mm::page_alloc::zone::Zones;
-use crate::mm::page_writeback::Writeback;
-use crate::mm::vmscan::lru_gen::Walked;
-use crate::mm::workingset::shadow_nodes::ShadowNodes;
+use crate::mm::page_writeback::state::Writeback;
 use crate::sched::cpu::Cpu;
-use crate::sched::timer::TICK;
-
-/// The group that holds what no control group does, and in whose terms global reclaim thinks.
-pub(crate) const ROOT: usize = 0;
-
-/// Time between two flushes of the groups' statistics: `FLUSH_TIME` is two seconds, 500 ticks; the
-/// timer wheel keeps a timer of that length to eight ticks, so that it takes 504.
-pub(crate) const FLUSH_PERIOD: Nanos = Nanos(504 * TICK.0);
-
-/// The two kinds of evictable pages.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
-    Anon = 0,
-    File = 1,
-}
-
-impl Kind {
-    pub(crate) const BOTH: [Self; 2] = [Self::Anon, Self::File];
-
-    pub(crate) fn other(self) -> Self {
-        match self {
-            Self::Anon => Self::File,
-            Self::File => Self::Anon,
-        }
-    }
-
-    pub(crate) fn inactive(self) -> Lru {
-        match self {
-            Self::Anon => Lru::InactiveAnon,
-            Self::File => Lru::InactiveFile,
-        }
-    }
-
-    pub(crate) fn active(self) -> Lru {
-        match self {
-            Self::Anon => Lru::ActiveAnon,
-            Self::File => Lru::ActiveFile,
-        }
-    }
-}
-
-/// One group's lists.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Lruvec {
-    /// The group above it.
-    pub(crate) parent: Option<usize>,
-    pub(crate) lists: [List; 4],
-    /// Where the multi-generation LRU is on, the pages are here instead.
-    pub(crate) generations: Generations,
-    pub(crate) walked: Walked,
-    /// Evictions and activations so far, of the groups below too (`nonresident_age`).
-    pub(crate) nonresident_age: u64,
-    /// Refaults that were activated, by kind, of the groups below too.
-    pub(crate) activated_refaults: [u64; 2],
-    /// The same when reclaim last looked: a change asks for deactivation.
-    pub(crate) refaults_seen: [u64; 2],
-    /// The statistics as reclaim sees them where they lag.
-    pub(crate) stats: Stats,
-    /// What reclaiming each kind has cost of late (`anon_cost`, `file_cost`).
-    pub(crate) cost: Costs,
-}
-
-/// The groups' lists, the root's first, parents before children.
-#[derive(Clone, Debug)]
-pub(crate) struct Lruvecs {
-    of: Vec<Lruvec>,
-    /// New pages that are still to come to their lists.
-    pub(crate) batched: u64,
-    pub(crate) shadow_nodes: ShadowNodes,
-}
-
-impl Default for Lruvecs {
-    fn default() -> Self {
-        Self::new(vec![Lruvec::default()])
-    }
-}
-
-impl Lruvecs {
-    pub(crate) fn new(of: Vec<Lruvec>) -> Self {
-        Self {
-            of,
-            batched: 0,
-            shadow_nodes: ShadowNodes::default(),
-        }
-    }
-
-    pub(crate) fn len(&self) -> usize {
-        self.of.len()
-    }
-
-    pub(crate) fn iter(&self) -> slice::Iter<'_, Lruvec> {
-        self.of.iter()
-    }
-}
-
-impl Index<usize> for Lruvecs {
-    type Output = Lruvec;
-
-    fn index(&self, group: usize) -> &Lruvec {
-        &self.of[group]
-    }
-}
-
-impl IndexMut<usize> for Lruvecs {
-    fn index_mut(&mut self, group: usize) -> &mut Lruvec {
-        &mut self.of[group]
-    }
-}
-
-/// A group's statistics, those of the groups below included, as of the last flush.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Stats {
-    lists: [u64; 4],
-    /// Pages on its own lists.
-    own: u64,
-    activated_refaults: [u64; 2],
-    /// Pages of files that are dirty, and that are being written.
-    dirty: [u64; 2],
-}
 
 impl Lruvecs {
     /// Brings the groups' statistics up to date (`do_flush_stats`).
@@ -220,32 +94,6 @@ impl Lruvecs {
                 .sum(),
             false => lruvec.lists[lru as usize].len(),
         }
-    }
-
-    /// Whether `group` is `ancestor` or below it.
-    pub(crate) fn is_below(&self, group: usize, ancestor: usize) -> bool {
-        let mut at = Some(group);
-        while let Some(group) = at {
-            if group == ancestor {
-                return true;
-            }
-            at = self[group].parent;
-        }
-        false
-    }
-
-    /// Does something to a group and all above it.
-    pub(crate) fn upwards(&mut self, group: usize, mut change: impl FnMut(&mut Lruvec)) {
-        let mut at = Some(group);
-        while let Some(group) = at {
-            change(&mut self[group]);
-            at = self[group].parent;
-        }
-    }
-
-    /// Counts pages that were evicted or activated (`workingset_age_nonresident`).
-    pub(crate) fn age_nonresident(&mut self, group: usize, pages: u64) {
-        self.upwards(group, |lruvec| lruvec.nonresident_age += pages);
     }
 
     /// Puts a page on the head of a list of its group.
@@ -414,7 +262,10 @@ impl Zones {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use crate::mm::lruvec::state::FLUSH_PERIOD;
+    use crate::sched::timer::TICK;
+    use mm::units::Nanos;
+
     use crate::sched::timer::Clock;
 
     #[test]

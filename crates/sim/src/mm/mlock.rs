@@ -1,11 +1,12 @@
 //! Pages that are locked into memory (`mm/mlock.c`): on no list that reclaim looks at.
 
 use crate::machine::tunables::Tunables;
-use crate::mm::filemap::{Progress, Reader};
+use crate::mm::filemap::Reader;
+use crate::mm::filemap::state::Progress;
 use crate::mm::folio::Folios;
 use crate::mm::folio::{Flag, PageId, State};
-use crate::mm::lruvec::Lruvecs;
-use crate::mm::memory::{Held, Region};
+use crate::mm::lruvec::state::Lruvecs;
+use crate::mm::memory::state::{Held, Region};
 use crate::mm::page_alloc::zone::HUGE_PAGES;
 use crate::mm::page_alloc::zone::Zones;
 use crate::mm::parts::Memory;

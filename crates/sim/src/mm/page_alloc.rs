@@ -7,6 +7,7 @@ pub(crate) mod pcp;
 pub(crate) mod pieces;
 pub(crate) mod rmqueue;
 pub(crate) mod slowpath;
+pub(crate) mod state;
 pub(crate) mod zone;
 pub(crate) mod zonelist;
 
@@ -19,60 +20,16 @@ use mm::zoneinfo::ZoneKind;
 
 use crate::mm::folio::Folios;
 use crate::mm::folio::{PageId, State};
-use crate::mm::memcontrol::Charging;
-use crate::mm::memcontrol::Groups;
-use crate::mm::objects::Objects;
+use crate::mm::memcontrol::state::Groups;
+use crate::mm::objects::state::Objects;
 use crate::mm::page_alloc::buddy::{Frame, Migrate};
 use crate::mm::page_alloc::fallback::Draw;
 use crate::mm::page_alloc::pcp::{List, ZoneState};
-use crate::mm::page_alloc::slowpath::DirectReclaim;
+use crate::mm::page_alloc::state::{Effort, NoPage};
 use crate::mm::page_alloc::zone::Zones;
 use crate::mm::page_alloc::zone::{HUGE_ORDER, HUGE_PAGES, Mark, Zone};
 use crate::mm::parts::Memory;
 use crate::sched::cpu::Cpu;
-
-/// How much a request for a page is worth.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Effort {
-    /// One direct reclaim (`__GFP_NORETRY`): a page that is read ahead.
-    Once,
-    /// Direct reclaim until the OOM killer has to be called.
-    Full,
-    /// As much, for a page that is to be written (`__GFP_WRITE`).
-    Write,
-}
-
-/// Why there is no page now.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum NoPage {
-    /// The effort was in vain. If it was a full one, the OOM killer is due.
-    OutOfMemory,
-    /// Direct reclaim waits for a disk: ask again when it has done something.
-    Congested { disk: usize },
-    /// kswapd has just been woken, or direct reclaim has used its time slice: ask again when others
-    /// have had the CPU, if they have a claim to it.
-    Again,
-    /// The OOM killer is due in this control group.
-    OverLimit { group: usize },
-}
-
-impl NoPage {
-    /// Whether to ask again rather than to do without.
-    pub(crate) fn is_over_soon(self) -> bool {
-        self != Self::OutOfMemory
-    }
-}
-
-/// An allocation that has not found its page yet, kept from one attempt to the next.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Allocation {
-    /// Rounds of direct reclaim without progress.
-    pub(crate) fruitless: u32,
-    /// The round under way.
-    pub(crate) reclaim: Option<DirectReclaim>,
-    /// What its control group has to do with it.
-    pub(crate) charging: Charging,
-}
 
 impl Zones {
     /// Sets the watermarks that `min_free_kbytes` and `watermark_scale_factor` give
@@ -101,8 +58,8 @@ impl Zones {
         totalreserve(&self.layout)
     }
 
-    /// Allocates a page as the kernel does for itself, without any reclaim of its own; whether there
-    /// is one.
+    /// Allocates a page as the kernel does for itself, without any reclaim of its own; whether
+    /// there is one.
     pub(crate) fn allocate_at_once(
         &mut self,
         cpu: &mut Cpu,
@@ -180,7 +137,8 @@ impl Zones {
         self.freed.push(place);
     }
 
-    /// Frees the pages of a batch of reclaim: until 6.8 the last one first (`free_unref_page_list`).
+    /// Frees the pages of a batch of reclaim: until 6.8 the last one first
+    /// (`free_unref_page_list`).
     pub(crate) fn free_batch(&mut self, cpu: &Cpu) {
         let mut freed = core::mem::take(&mut self.freed);
         if cpu.rules.frees_last_first {
@@ -416,8 +374,8 @@ impl Memory {
 }
 
 impl Cpu {
-    /// A simulated page stands for several: 512 of them are as many huge pages, and need not lie side
-    /// by side.
+    /// A simulated page stands for several: 512 of them are as many huge pages, and need not lie
+    /// side by side.
     fn is_sampled(&self) -> bool {
         self.scale > 1
     }

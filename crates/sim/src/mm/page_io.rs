@@ -1,18 +1,18 @@
 //! Pages on their way from and to disks: submission, merging, completion (`mm/page_io.c` and the
 //! block layer's plug).
 
-use alloc::vec::Vec;
+pub(crate) mod state;
 
 use mm::units::Nanos;
 
-use crate::block::bio::{Bio, Chains};
-use crate::block::disk::{Direction, Disk, Request, Writer};
+use crate::block::disk::{Direction, Request};
 use crate::mm::folio::Folios;
 use crate::mm::folio::{PageId, State};
-use crate::mm::lruvec::Kind;
-use crate::mm::lruvec::Lruvecs;
-use crate::mm::objects::Objects;
+use crate::mm::lruvec::state::Kind;
+use crate::mm::lruvec::state::Lruvecs;
+use crate::mm::objects::state::Objects;
 use crate::mm::page_alloc::zone::Zones;
+use crate::mm::page_io::state::PageIo;
 use crate::mm::parts::Memory;
 use crate::mm::swapfile::Swap;
 use crate::sched::cpu::Cpu;
@@ -23,53 +23,6 @@ const PLUGGED: usize = 32;
 /// The bytes of a request after which a plug that gets another one holds none back any longer
 /// (`BLK_PLUG_FLUSH_SIZE`).
 const LONG: u64 = 128 << 10;
-
-/// The disks, and what is on its way.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct PageIo {
-    pub(crate) disks: Vec<Disk>,
-    pub(crate) plug: Plug,
-    pub(crate) chains: Chains,
-    /// Requests that a device began to serve since this was last emptied: when they are done.
-    pub(crate) dispatched: Vec<(Nanos, usize)>,
-}
-
-/// What a task holds back so that it can grow: requests, with their disks, and pages that will be
-/// the next ones.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Plug {
-    requests: Vec<(usize, Request)>,
-    pub(crate) bio: Option<Bio>,
-}
-
-impl PageIo {
-    /// Whether whoever writes to a disk has to wait.
-    pub(crate) fn is_congested(&self, now: Nanos, disk: usize, writer: Writer) -> bool {
-        let plugged = self
-            .plug
-            .requests
-            .iter()
-            .filter(|(of, _)| *of == disk)
-            .count();
-        self.disks[disk].is_congested(now, writer, plugged)
-    }
-
-    /// Whether a request would become part of the last one that is held back.
-    pub(crate) fn grows(&self, disk: usize, request: &Request) -> bool {
-        let last = self.plug.requests.last().filter(|(of, _)| *of == disk);
-        last.is_some_and(|(_, last)| last.grows_by(request))
-    }
-
-    /// Puts what one task holds back in place of another's.
-    pub(crate) fn exchange_plug(&mut self, plug: Plug) -> Plug {
-        core::mem::replace(&mut self.plug, plug)
-    }
-
-    /// A disk that is writing.
-    pub(crate) fn writing_disk(&self) -> Option<usize> {
-        self.disks.iter().position(Disk::is_writing)
-    }
-}
 
 impl PageIo {
     /// Sends a request to a disk.

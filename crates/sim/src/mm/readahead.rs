@@ -3,7 +3,7 @@
 use mm::formula::readahead::{Window as Ramp, next_size};
 use mm::units::Pages;
 
-use crate::mm::page_alloc::Effort;
+use crate::mm::page_alloc::state::Effort;
 
 /// The windows of one open file.
 #[derive(Clone, Copy, Debug)]

@@ -5,7 +5,7 @@
 //! Only the cost is modelled: a page counts on its list from the beginning, and all CPUs share one
 //! batch, where a kernel has one for each.
 
-use crate::mm::lruvec::Lruvecs;
+use crate::mm::lruvec::state::Lruvecs;
 use crate::sched::cpu::Cpu;
 
 impl Lruvecs {

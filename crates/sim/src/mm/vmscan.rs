@@ -5,6 +5,7 @@ pub(crate) mod kswapd;
 pub(crate) mod lru_gen;
 pub(crate) mod scan_control;
 pub(crate) mod shrink_list;
+pub(crate) mod state;
 
 use mm::formula::inactive::inactive_is_low;
 use mm::formula::scan_balance::{Balance, Both, Inputs, Reason};
@@ -12,74 +13,18 @@ use mm::units::{PageSize, Pages};
 
 use crate::block::disk::Writer;
 use crate::mm::lru::Lru;
-use crate::mm::lruvec::Lruvecs;
-use crate::mm::lruvec::{Kind, ROOT};
-use crate::mm::memcontrol::Groups;
+use crate::mm::lruvec::state::Lruvecs;
+use crate::mm::lruvec::state::{Kind, ROOT};
+use crate::mm::memcontrol::state::Groups;
 use crate::mm::memcontrol::{self, Standing};
 use crate::mm::page_alloc::zone::Mark;
 use crate::mm::page_alloc::zone::Zones;
-use crate::mm::page_io::PageIo;
+use crate::mm::page_io::state::PageIo;
 use crate::mm::parts::Memory;
 use crate::mm::swapfile::Swap;
-use crate::mm::vmscan::lru_gen::GenerationScan;
 pub(crate) use crate::mm::vmscan::scan_control::{Control, Reclaimer};
+use crate::mm::vmscan::state::{BATCH, Broken, DEF_PRIORITY, Pass, Progress, Scan};
 use crate::sched::cpu::Cpu;
-
-/// Pages handled at a time (`SWAP_CLUSTER_MAX`).
-pub(crate) const BATCH: u64 = 32;
-
-/// The priority at which a scan begins (`DEF_PRIORITY`): a 4096th of each list.
-pub(crate) const DEF_PRIORITY: u32 = 12;
-
-/// One pass over the groups of a node at one priority (`shrink_node`).
-#[derive(Clone, Debug)]
-pub(crate) struct Pass {
-    pub(crate) control: Control,
-    /// What was decided for all groups when the pass began.
-    inputs: Inputs,
-    pub(crate) floors: Broken,
-    /// How many groups have had their turn.
-    next: usize,
-    scan: Option<Scan>,
-    /// The scan of a group's generations, where the multi-generation LRU is on.
-    pub(crate) generations: Option<GenerationScan>,
-    pub(crate) scanned: u64,
-    pub(crate) reclaimed: u64,
-}
-
-/// Which of le9uo's floors are broken.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Broken {
-    pub(crate) anon_min: bool,
-    pub(crate) clean_low: bool,
-    pub(crate) clean_min: bool,
-}
-
-/// The scan of one group's lists (`shrink_lruvec`).
-#[derive(Clone, Debug)]
-pub(crate) struct Scan {
-    pub(crate) group: usize,
-    /// Pages left to scan on each list, and how many it was at first.
-    left: [u64; 4],
-    targets: [u64; 4],
-    /// The scan of a reached goal has been trimmed already, or must not be.
-    untrimmable: bool,
-    /// The next list of the round.
-    next: usize,
-    pub(crate) scanned: u64,
-    pub(crate) reclaimed: u64,
-}
-
-/// How far a step of reclaim came.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Progress {
-    /// There is more to do.
-    More,
-    /// The pass is over.
-    Done,
-    /// This disk's queue is full: go on when it has done something.
-    Congested { disk: usize },
-}
 
 impl Memory {
     /// Begins a pass; one over the whole node asks every shrinker, whatever there is to reclaim.
@@ -455,54 +400,6 @@ impl Cpu {
     /// page makes a batch.
     fn small_batch_ps(&self, pages: u64) -> u64 {
         self.visit_ps() * (BATCH - pages) / BATCH
-    }
-}
-
-impl Pass {
-    /// Whether it goes for the page cache alone where there is enough of it.
-    pub(crate) fn trims_cache(&self) -> bool {
-        self.generations.is_none() && self.inputs.cache_trim()
-    }
-
-    fn may_deactivate(&self, kind: Kind) -> bool {
-        let may = self.inputs.may_deactivate;
-        match kind {
-            Kind::Anon => may.anon,
-            Kind::File => may.file,
-        }
-    }
-}
-
-impl Scan {
-    /// The scan goes on while any list but the active anonymous one has pages to scan.
-    fn has_work(&self) -> bool {
-        self.left[Lru::InactiveAnon as usize] > 0
-            || self.left[Lru::InactiveFile as usize] > 0
-            || self.left[Lru::ActiveFile as usize] > 0
-    }
-
-    /// Once the goal is met, the smaller of the two types is dropped and the larger trimmed in
-    /// proportion (the change of Linux 3.11). With one type only, the scan ends.
-    fn trim(&mut self) {
-        if self.untrimmable {
-            return;
-        }
-        let anon = self.left[Lru::InactiveAnon as usize] + self.left[Lru::ActiveAnon as usize];
-        let file = self.left[Lru::InactiveFile as usize] + self.left[Lru::ActiveFile as usize];
-        if anon == 0 || file == 0 {
-            self.left = [0; 4];
-            return;
-        }
-        let (small, large) = if file > anon { (0, 2) } else { (2, 0) };
-        let target = self.targets[small] + self.targets[small + 1] + 1;
-        let percent = anon.min(file) * 100 / target;
-        (self.left[small], self.left[small + 1]) = (0, 0);
-        for lru in [large, large + 1] {
-            let done = self.targets[lru] - self.left[lru];
-            let wanted = self.targets[lru] * (100 - percent) / 100;
-            self.left[lru] = wanted.saturating_sub(done);
-        }
-        self.untrimmable = true;
     }
 }
 

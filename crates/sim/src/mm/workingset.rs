@@ -1,13 +1,14 @@
 //! Shadow entries and refault distance (`mm/workingset.c`).
 
 pub(crate) mod shadow_nodes;
+pub(crate) mod state;
 
 use crate::mm::folio::Folios;
 use crate::mm::folio::{Flag, PageId, State, TO_ACTIVE};
 use crate::mm::lru::Lru;
-use crate::mm::lruvec::Lruvecs;
-use crate::mm::lruvec::{Kind, ROOT};
-use crate::mm::memcontrol::Groups;
+use crate::mm::lruvec::state::Lruvecs;
+use crate::mm::lruvec::state::{Kind, ROOT};
+use crate::mm::memcontrol::state::Groups;
 use crate::mm::page_alloc::zone::Zones;
 use crate::mm::parts::Memory;
 use crate::mm::swapfile::Swap;

@@ -6,7 +6,7 @@ use mm::units::{PageSize, Pages};
 use super::{Counters, Policy};
 use crate::mm::folio::{Flag, Folios, PageId, State};
 use crate::mm::lru::List;
-use crate::mm::vmscan::BATCH;
+use crate::mm::vmscan::state::BATCH;
 
 /// Memory with an active and an inactive list.
 #[derive(Clone, Debug)]

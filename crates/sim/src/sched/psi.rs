@@ -60,7 +60,7 @@ pub(crate) const SYSTEM: usize = 0;
 /// A system or a control group.
 #[derive(Clone, Debug)]
 struct Group {
-    parent: Option<usize>,
+    pub(crate) parent: Option<usize>,
     counts: Counts,
     /// The time up to which it is accounted.
     until: u64,

@@ -1,89 +1,11 @@
 //! Dirty files and the queues in which their flusher finds them (`fs/fs-writeback.c`).
 
-use alloc::collections::VecDeque;
-
 use mm::units::Nanos;
 
-use crate::mm::filemap::File;
-use crate::mm::page_writeback::Order;
-use crate::mm::page_writeback::Writeback;
+use crate::fs::fs_writeback::state::Place;
+use crate::mm::page_writeback::state::Order;
+use crate::mm::page_writeback::state::Writeback;
 use crate::sched::cpu::Cpu;
-
-/// A file as writeback sees it.
-#[derive(Clone, Debug)]
-pub(crate) struct Inode {
-    pub(crate) file: File,
-    /// When it became dirty; that of its first page, however many follow.
-    dirtied_when: Nanos,
-    pub(super) place: Place,
-    /// The tick that its time stamp tells.
-    changed: Option<u64>,
-    /// The page with which the next round of writing begins (`writeback_index`).
-    pub(super) next: u64,
-}
-
-/// The queue that a file is on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Place {
-    Clean,
-    /// Dirty, and to be written once it is old enough (`b_dirty`).
-    Dirty,
-    /// To be written now (`b_io`).
-    Io,
-    /// To be written next: it has had its slice (`b_more_io`).
-    MoreIo,
-}
-
-/// The queues of a disk; the oldest file is at each one's back.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Queues {
-    dirty: VecDeque<usize>,
-    io: VecDeque<usize>,
-    more_io: VecDeque<usize>,
-}
-
-impl Inode {
-    pub(crate) fn new(file: File) -> Self {
-        Self {
-            file,
-            dirtied_when: Nanos::ZERO,
-            place: Place::Clean,
-            changed: None,
-            next: 0,
-        }
-    }
-
-    /// Whether its time stamp tells that it changed in this tick.
-    pub(crate) fn tells(&self, tick: u64) -> bool {
-        self.changed == Some(tick)
-    }
-
-    /// It changes in this tick.
-    pub(crate) fn change(&mut self, tick: u64) {
-        self.changed = Some(tick);
-    }
-
-    /// Whether it became dirty at that time or before; never where there is none.
-    pub(super) fn is_dirty_since(&self, time: Option<Nanos>) -> bool {
-        time.is_some_and(|time| self.dirtied_when <= time)
-    }
-}
-
-impl Queues {
-    /// Whether a file is dirty (`wb_has_dirty_io`).
-    pub(super) fn any(&self) -> bool {
-        !(self.dirty.is_empty() && self.io.is_empty() && self.more_io.is_empty())
-    }
-
-    pub(super) fn has_more_io(&self) -> bool {
-        !self.more_io.is_empty()
-    }
-
-    /// The file to write next.
-    pub(super) fn next_to_write(&self) -> Option<usize> {
-        self.io.back().copied()
-    }
-}
 
 impl Writeback {
     /// A file has a page, or a time stamp, that its disk does not have (`__mark_inode_dirty`). The

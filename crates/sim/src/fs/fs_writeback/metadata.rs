@@ -5,15 +5,15 @@
 use mm::units::Bytes;
 
 use crate::block::disk::{Direction, Request};
-use crate::fs::fs_writeback::inodes::Inode;
-use crate::mm::filemap::File;
+use crate::fs::fs_writeback::state::Inode;
+use crate::mm::filemap::state::File;
 use crate::mm::folio::Folios;
 use crate::mm::folio::PageId;
-use crate::mm::objects::Objects;
-use crate::mm::page_io::PageIo;
-use crate::mm::page_writeback::{BLOCK, Writeback};
+use crate::mm::objects::state::Objects;
+use crate::mm::page_io::state::PageIo;
+use crate::mm::page_writeback::state::{BLOCK, Writeback};
 use crate::mm::parts::Memory;
-use crate::mm::vmscan::Progress;
+use crate::mm::vmscan::state::Progress;
 use crate::sched::cpu::Cpu;
 
 impl Inode {

@@ -1,51 +1,18 @@
 //! `fsync` and `sync`: a task writes the dirty pages of files itself and waits until they, and
 //! their time stamps, are durable.
 
-use alloc::collections::VecDeque;
-
 use crate::block::disk::Writer;
-use crate::mm::filemap::Progress;
+use crate::fs::fs_writeback::state::{Stage, Syncing};
+use crate::mm::filemap::state::Progress;
 use crate::mm::folio::Folios;
-use crate::mm::page_alloc::NoPage;
-use crate::mm::page_io::PageIo;
-use crate::mm::page_io::Plug;
-use crate::mm::page_writeback::Writeback;
+use crate::mm::page_alloc::state::NoPage;
+use crate::mm::page_io::state::PageIo;
+use crate::mm::page_writeback::state::Writeback;
 use crate::mm::parts::Memory;
 use crate::sched::cpu::Cpu;
 
 /// Pages that are written between two looks at the clock.
 const BATCH: u64 = 32;
-
-/// How far a task is with making files durable.
-#[derive(Clone, Debug)]
-pub(crate) struct Syncing {
-    /// The files that are still to be done; the first is being done.
-    files: VecDeque<usize>,
-    stage: Stage,
-    plug: Plug,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Stage {
-    /// Dirty pages from this one on are written.
-    Write(u64),
-    /// The last of them are submitted.
-    Submit,
-    /// Pages from this one on that are being written are waited for.
-    Wait(u64),
-    /// The journal is to commit this transaction.
-    Commit(u64),
-}
-
-impl Syncing {
-    pub(crate) fn new(files: impl IntoIterator<Item = usize>) -> Self {
-        Self {
-            files: files.into_iter().collect(),
-            stage: Stage::Write(0),
-            plug: Plug::default(),
-        }
-    }
-}
 
 impl Memory {
     /// Goes on making files durable (`ext4_sync_file`).

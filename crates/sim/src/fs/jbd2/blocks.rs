@@ -4,10 +4,10 @@
 
 use mm::units::Bytes;
 
-use crate::mm::filemap::File;
+use crate::mm::filemap::state::File;
 use crate::mm::folio::{PageId, State};
-use crate::mm::page_io::PageIo;
-use crate::mm::page_writeback::{BLOCK, Device};
+use crate::mm::page_io::state::PageIo;
+use crate::mm::page_writeback::state::{BLOCK, Device};
 use crate::mm::parts::Memory;
 use crate::mm::workingset::History;
 

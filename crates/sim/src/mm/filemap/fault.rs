@@ -2,13 +2,14 @@
 
 use core::ops::Range;
 
-use crate::mm::filemap::{File, Progress, Reader};
+use crate::mm::filemap::Reader;
+use crate::mm::filemap::state::{File, Progress};
 use crate::mm::folio::Folios;
 use crate::mm::folio::{Flag, PageId, State};
-use crate::mm::lruvec::Kind;
+use crate::mm::lruvec::state::Kind;
 use crate::mm::parts::Memory;
 use crate::mm::readahead::Window;
-use crate::mm::rmap::Mapping;
+use crate::mm::rmap::state::Mapping;
 use crate::sched::cpu::Cpu;
 
 /// Pages that one fault maps at most, aligned (`fault_around_bytes`).

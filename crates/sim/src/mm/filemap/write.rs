@@ -1,10 +1,11 @@
 //! Writes to files through the page cache (`generic_perform_write`), and through mappings.
 
-use crate::mm::filemap::{Progress, Reader};
+use crate::mm::filemap::Reader;
+use crate::mm::filemap::state::Progress;
 use crate::mm::folio::PageId;
-use crate::mm::page_alloc::{Effort, NoPage};
+use crate::mm::page_alloc::state::{Effort, NoPage};
 use crate::mm::readahead::Window;
-use crate::mm::rmap::Mapping;
+use crate::mm::rmap::state::Mapping;
 
 impl Reader<'_> {
     /// Writes the pages from `*cursor` up to `stop`; stops where it has to wait or to pause. A page

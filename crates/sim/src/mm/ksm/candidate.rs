@@ -6,7 +6,7 @@ use super::tree::NodeId;
 
 /// A page that ksmd has seen, or has not.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Candidate {
+pub(crate) struct Candidate {
     /// What the page held when its checksum was taken.
     pub(super) word: u64,
     /// The merged page that it shares.
@@ -36,7 +36,7 @@ enum State {
 
 /// Where a candidate is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Held {
+pub(crate) enum Held {
     /// In neither tree.
     Nowhere,
     /// In the unstable tree that was begun in this full scan (modulo 256).

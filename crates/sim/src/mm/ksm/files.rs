@@ -9,11 +9,11 @@ use mm::formula::ksm::general_profit;
 use mm::ksm::{DIR, PROCESS_FILES, path_of_process};
 use mm::units::PageSize;
 
-use super::Space;
 use super::candidate::Held;
 use crate::mm::folio::Folios;
 use crate::mm::folio::PageId;
-use crate::mm::ksm::Ksm;
+use crate::mm::ksm::state::Ksm;
+use crate::mm::ksm::state::Space;
 use crate::mm::parts::Memory;
 use crate::sched::cpu::Cpu;
 

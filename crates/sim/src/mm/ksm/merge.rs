@@ -4,10 +4,10 @@ use mm::units::Pages;
 
 use super::candidate::Held;
 use super::tree::{Node, NodeId};
-use super::{AreaId, Place};
 use crate::mm::folio::Folios;
 use crate::mm::folio::{NODE_PAGES, PageId, State};
-use crate::mm::ksm::Ksm;
+use crate::mm::ksm::state::Ksm;
+use crate::mm::ksm::state::{AreaId, Place};
 use crate::mm::page_alloc::zone::HUGE_PAGES;
 use crate::mm::page_alloc::zone::Zones;
 use crate::mm::parts::Memory;

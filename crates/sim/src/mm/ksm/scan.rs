@@ -2,34 +2,15 @@
 
 use mm::formula::ksm_advisor::FullScan;
 
-use super::{AreaId, Candidate, Ksm, Place, Space};
+use super::Candidate;
 use crate::mm::folio::Folios;
 use crate::mm::folio::State;
-use crate::mm::objects::Objects;
+use crate::mm::ksm::state::{AreaId, Ksm, Place, Space};
+use crate::mm::ksm::state::{Cursor, Scan};
+use crate::mm::objects::state::Objects;
 use crate::mm::page_alloc::zone::Zones;
 use crate::mm::parts::Memory;
 use crate::sched::cpu::Cpu;
-
-/// Where ksmd is: the place that it looks at next.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Cursor {
-    /// A full scan is under way.
-    is_scanning: bool,
-    space: usize,
-    area: usize,
-    index: u32,
-}
-
-/// How a piece of ksmd's work ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Scan {
-    /// It has used its time slice.
-    More,
-    /// The batch is over.
-    Sleeps,
-    /// There is nothing to scan.
-    Waits,
-}
 
 /// What comes next on its way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -3,58 +3,10 @@
 use alloc::format;
 use alloc::string::{String, ToString};
 
-use mm::formula::ksm_advisor::{Advisor, Bounds};
+use mm::formula::ksm_advisor::Advisor;
 
+use crate::mm::ksm::state::{DEFAULT_PAGES, PREFIX, Run};
 use crate::mm::parts::Memory;
-
-/// Names of the tunables that ksmd reads begin with this.
-pub(crate) const PREFIX: &str = "ksm.";
-
-/// `pages_to_scan` after boot, and again when the advisor is switched off.
-const DEFAULT_PAGES: u64 = 100;
-
-/// `run`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum Run {
-    /// 0: ksmd stands; what is merged stays so.
-    #[default]
-    Stop,
-    /// 1.
-    Merge,
-    /// 2: everything was unmerged.
-    Unmerge,
-}
-
-/// What the tunables say.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Settings {
-    pub(crate) run: Run,
-    pub(crate) pages_to_scan: u64,
-    pub(crate) sleep_millisecs: u64,
-    pub(super) smart_scan: bool,
-    pub(super) merge_across_nodes: bool,
-    pub(super) use_zero_pages: bool,
-    pub(super) max_page_sharing: u32,
-    /// The advisor sets `pages_to_scan`, within these bounds.
-    pub(super) is_advised: bool,
-    pub(super) bounds: Bounds,
-}
-
-impl Default for Settings {
-    fn default() -> Self {
-        Self {
-            run: Run::Stop,
-            pages_to_scan: DEFAULT_PAGES,
-            sleep_millisecs: 20,
-            smart_scan: false,
-            merge_across_nodes: true,
-            use_zero_pages: false,
-            max_page_sharing: 256,
-            is_advised: false,
-            bounds: Bounds::default(),
-        }
-    }
-}
 
 impl Memory {
     /// Writes a tunable of ksmd's; it takes effect at once.
@@ -118,7 +70,7 @@ impl Memory {
     }
 }
 
-impl super::Ksm {
+impl crate::mm::ksm::state::Ksm {
     /// The advisor begins with the fewest pages, and leaves the default behind.
     fn switch_advisor(&mut self, on: bool) {
         let settings = &mut self.settings;

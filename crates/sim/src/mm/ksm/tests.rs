@@ -1,12 +1,19 @@
 //! ksmd on pages of known content, pass by pass.
 
+use crate::mm::folio::PageId;
+use crate::mm::ksm::state::Counts;
+use crate::mm::ksm::state::Run;
+use crate::mm::memory::state::Region;
+use alloc::vec::Vec;
+use mm::contents::Contents;
 use mm::units::Bytes;
+use mm::units::Nanos;
 use mm::workload::{Content, ContentShare, Huge, Map};
 
 use super::*;
 use crate::machine::tunables::Tunables;
-use crate::mm::memcontrol::ROOT;
-use crate::mm::memory::Held;
+use crate::mm::memcontrol::state::ROOT;
+use crate::mm::memory::state::Held;
 use crate::mm::parts::Memory;
 
 /// A memory, and the regions of processes in it.
@@ -72,7 +79,7 @@ impl Machine {
         let held = &mut Held::default();
         let region = &mut self.regions[region];
         let progress = self.memory.fault(region, page, true, true, &tunables, held);
-        assert_eq!(progress, crate::mm::filemap::Progress::Complete);
+        assert_eq!(progress, crate::mm::filemap::state::Progress::Complete);
     }
 
     /// One full scan; what the counters say then: shared, sharing, unshared, volatile.

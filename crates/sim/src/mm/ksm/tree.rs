@@ -3,16 +3,16 @@
 use alloc::collections::{BTreeMap, VecDeque};
 use alloc::vec::Vec;
 
-use super::Place;
 use super::merge::UNIT;
 use crate::mm::folio::PageId;
+use crate::mm::ksm::state::Place;
 
 /// A merged page's index.
 pub(super) type NodeId = u32;
 
 /// The trees of a node of the machine, or of all of them.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Trees {
+pub(crate) struct Trees {
     /// By node of the machine: one where pages are merged across them.
     stable: [BTreeMap<u64, Copies>; 2],
     unstable: [BTreeMap<u64, Place>; 2],
@@ -36,7 +36,7 @@ enum Copies {
 
 /// A merged page (`struct ksm_stable_node`).
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Node {
+pub(crate) struct Node {
     pub(super) word: u64,
     /// The page; meaningless where nobody maps it.
     pub(super) page: PageId,

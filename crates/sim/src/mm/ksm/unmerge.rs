@@ -1,10 +1,10 @@
 //! How merged pages part again: by a write, with their region, or all at once.
 
-use super::scan::Cursor;
+use super::state::Cursor;
 use super::tree::NodeId;
-use super::{Area, AreaId, Ksm, Place};
 use crate::mm::folio::{PageId, State};
-use crate::mm::page_alloc::NoPage;
+use crate::mm::ksm::state::{Area, AreaId, Ksm, Place};
+use crate::mm::page_alloc::state::NoPage;
 use crate::mm::parts::Memory;
 
 impl Memory {

@@ -7,7 +7,7 @@ use crate::mm::lru_gen::{
     BATCH, BATCH_MAX, Generations, Kind, LEAST, REFS_MAX, SWAPPINESS_MAX, ZONES, aging, refs, slot,
     tier,
 };
-use crate::mm::page_writeback::RECLAIM;
+use crate::mm::page_writeback::state::RECLAIM;
 
 /// Pages taken off their lists, the oldest first.
 #[derive(Clone, Debug)]

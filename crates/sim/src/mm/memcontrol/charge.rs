@@ -1,45 +1,21 @@
 //! Who pays for a page: the group of the task that asks for it first (`try_charge`).
 
-use super::{Event, GroupId, RETRIES, ROOT};
+use super::{Event, RETRIES};
 use crate::mm::folio::Folios;
 use crate::mm::folio::{PageId, State};
-use crate::mm::memcontrol::Groups;
-use crate::mm::page_alloc::Allocation;
-use crate::mm::page_alloc::NoPage;
-use crate::mm::page_alloc::slowpath::DirectReclaim;
+use crate::mm::memcontrol::state::Groups;
+use crate::mm::memcontrol::state::{Charging, NODE_BYTES};
+use crate::mm::memcontrol::state::{GroupId, ROOT};
+use crate::mm::page_alloc::state::Allocation;
+use crate::mm::page_alloc::state::DirectReclaim;
+use crate::mm::page_alloc::state::NoPage;
 use crate::mm::page_alloc::zone::HUGE_PAGES;
 use crate::mm::page_alloc::zone::Zones;
 use crate::mm::parts::Memory;
 use crate::mm::swapfile::Swap;
-use crate::mm::vmscan::{BATCH, Control, Reclaimer};
+use crate::mm::vmscan::state::BATCH;
+use crate::mm::vmscan::{Control, Reclaimer};
 use crate::sched::cpu::Cpu;
-
-/// A node of a file's tree, and the pointer by which its group is known.
-pub(crate) const NODE_BYTES: u64 = 576 + 8;
-
-/// A charge that has not succeeded yet, kept from one attempt to the next.
-#[derive(Clone, Debug)]
-pub(crate) struct Charging {
-    /// The group that has paid for a page which is not there yet.
-    paid: Option<GroupId>,
-    /// Reclaim under way, and the group whose limit it is for.
-    reclaim: Option<(GroupId, DirectReclaim)>,
-    /// What the stock held has been given back.
-    drained: bool,
-    /// Fruitless rounds that are left.
-    retries: u32,
-}
-
-impl Default for Charging {
-    fn default() -> Self {
-        Self {
-            paid: None,
-            reclaim: None,
-            drained: false,
-            retries: RETRIES,
-        }
-    }
-}
 
 impl Memory {
     /// Charges the group that pays for a page that is about to be allocated: the owner of one that

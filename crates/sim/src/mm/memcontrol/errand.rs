@@ -5,12 +5,13 @@ use alloc::vec::Vec;
 
 use mm::units::Nanos;
 
-use super::{Event, GroupId, RETRIES};
-use crate::mm::memcontrol::Groups;
-use crate::mm::page_alloc::NoPage;
-use crate::mm::page_alloc::slowpath::DirectReclaim;
+use super::{Event, RETRIES};
+use crate::mm::memcontrol::state::GroupId;
+use crate::mm::memcontrol::state::Groups;
+use crate::mm::page_alloc::state::DirectReclaim;
+use crate::mm::page_alloc::state::NoPage;
 use crate::mm::parts::Memory;
-use crate::mm::vmscan::BATCH;
+use crate::mm::vmscan::state::BATCH;
 
 /// Reclaim that a task has to do before it goes on.
 #[derive(Clone, Debug)]

@@ -3,7 +3,7 @@
 use alloc::string::String;
 use core::fmt::Write as _;
 
-use super::{GroupId, Groups, ROOT};
+use crate::mm::memcontrol::state::{GroupId, Groups, ROOT};
 
 /// What `memory.events` counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -3,8 +3,8 @@
 use alloc::format;
 use alloc::string::{String, ToString};
 
-use super::{GroupId, Groups, NO_LIMIT};
 use crate::error::Error;
+use crate::mm::memcontrol::state::{GroupId, Groups, NO_LIMIT};
 
 /// Bytes of a page: limits are kept in pages.
 const PAGE: u64 = 4096;
@@ -27,7 +27,7 @@ pub(crate) enum Written {
 }
 
 /// A number of a group that a file sets.
-type Field = fn(&mut super::Group) -> &mut u64;
+type Field = fn(&mut crate::mm::memcontrol::state::Group) -> &mut u64;
 
 /// The files that hold a number of bytes or "max".
 const LIMITS: [(&str, Field, Written); 6] = [
@@ -118,7 +118,9 @@ impl Groups {
     /// The highest group from `victim` up to `domain` whose processes are killed together
     /// (`mem_cgroup_get_oom_group`).
     pub(crate) fn oom_group(&self, victim: GroupId, domain: GroupId) -> Option<GroupId> {
-        let above = self.upwards(victim).take_while(|&id| id != super::ROOT);
+        let above = self
+            .upwards(victim)
+            .take_while(|&id| id != crate::mm::memcontrol::state::ROOT);
         let mut highest = None;
         for id in above {
             if self.get(id).oom_group {

@@ -4,7 +4,7 @@
 use mm::formula::high_delay::{Excess, ticks};
 use mm::units::{Nanos, Pages};
 
-use super::{Counter, GroupId, Groups, ROOT};
+use crate::mm::memcontrol::state::{Counter, GroupId, Groups, ROOT};
 use crate::sched::timer::HZ;
 
 impl Groups {
@@ -25,7 +25,7 @@ impl Groups {
     /// How long a task of the group must sleep that charged `pages` pages above the high limit;
     /// `None` where it is not worth it.
     pub(crate) fn high_penalty(&self, group: GroupId, pages: u64) -> Option<Nanos> {
-        let worst = |of: fn(&super::Group) -> Counter| {
+        let worst = |of: fn(&crate::mm::memcontrol::state::Group) -> Counter| {
             let overages = self.upwards(group).map(|id| of(self.get(id)).overage());
             overages.max().unwrap_or(0)
         };

@@ -3,7 +3,7 @@
 use mm::formula::protection::{Inputs, effective, open_to_scan};
 use mm::units::Pages;
 
-use super::{GroupId, Groups, Protection, ROOT};
+use crate::mm::memcontrol::state::{GroupId, Groups, Protection, ROOT};
 
 /// Fruitless rounds of reclaim after which a charge, a lowered limit or proactive reclaim gives up
 /// (`MAX_RECLAIM_RETRIES`).

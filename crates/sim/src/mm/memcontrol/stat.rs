@@ -5,9 +5,9 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt::Write as _;
 
-use super::{GroupId, Groups};
 use crate::mm::folio::{Flag, PageId, State};
-use crate::mm::lruvec::{Kind, Lruvec};
+use crate::mm::lruvec::state::{Kind, Lruvec};
+use crate::mm::memcontrol::state::{GroupId, Groups};
 use crate::mm::parts::Memory;
 
 macro_rules! counts {

@@ -2,14 +2,14 @@
 //!
 //! A kernel keeps one stock for each CPU; the model keeps one.
 
-use super::GroupId;
+use crate::mm::memcontrol::state::GroupId;
 
 /// Pages that are charged at a time (`MEMCG_CHARGE_BATCH`).
 pub(super) const BATCH: u64 = 64;
 
 /// Pages that are charged to a group and not used yet.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Stock {
+pub(crate) struct Stock {
     group: GroupId,
     pages: u64,
 }
@@ -53,7 +53,7 @@ impl Stock {
 
 /// Objects smaller than a page: their bytes are charged in whole pages.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct ByteStock {
+pub(crate) struct ByteStock {
     used: u64,
 }
 

@@ -1,5 +1,9 @@
 //! What the hierarchy promises.
 
+use crate::mm::memcontrol::state::Charged;
+use crate::mm::memcontrol::state::Groups;
+use crate::mm::memcontrol::state::ROOT;
+use alloc::string::ToString as _;
 use alloc::vec;
 use alloc::vec::Vec;
 

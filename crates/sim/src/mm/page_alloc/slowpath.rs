@@ -3,30 +3,18 @@
 
 use alloc::boxed::Box;
 
+use crate::mm::page_alloc::state::DirectReclaim;
+use crate::mm::page_alloc::state::{Allocation, Effort, NoPage};
 use crate::mm::page_alloc::zone::Mark;
 use crate::mm::page_alloc::zone::Zones;
-use crate::mm::page_alloc::{Allocation, Effort, NoPage};
 use crate::mm::parts::Memory;
 use crate::mm::swapfile::Swap;
-use crate::mm::vmscan::{BATCH, Control, DEF_PRIORITY, Pass, Progress, Reclaimer};
+use crate::mm::vmscan::state::{BATCH, Progress};
+use crate::mm::vmscan::{Control, Reclaimer};
 use crate::sched::cpu::Cpu;
 
 /// Fruitless rounds of direct reclaim before the OOM killer is called (`MAX_RECLAIM_RETRIES`).
 const RECLAIM_RETRIES: u32 = 16;
-
-/// A direct reclaim under way.
-#[derive(Clone, Debug)]
-pub(crate) struct DirectReclaim {
-    control: Control,
-    pass: Option<Box<Pass>>,
-    reclaimed: u64,
-    /// It is a stall for memory.
-    is_stall: bool,
-    begun: bool,
-    /// It has begun anew, with all groups (`memcg_full_walk`).
-    walked_fully: bool,
-    over: bool,
-}
 
 impl Memory {
     /// All zones are under low: wake kswapd, go down to min, reclaim directly, give up
@@ -174,61 +162,11 @@ impl Zones {
     }
 }
 
-impl DirectReclaim {
-    pub(crate) fn new(control: Control) -> Self {
-        Self {
-            control,
-            pass: None,
-            reclaimed: 0,
-            is_stall: true,
-            begun: false,
-            walked_fully: false,
-            over: false,
-        }
-    }
-
-    /// It is somebody's order, and nobody waits for a page: no stall for memory.
-    pub(crate) fn on_order(self) -> Self {
-        Self {
-            is_stall: false,
-            ..self
-        }
-    }
-
-    /// Larger shares until there is a batch; where even the whole lists gave nothing, once more
-    /// if it `walks_twice`, then with active pages deactivated whatever the lists look like, and
-    /// then with the groups that are below their low limit.
-    fn finish_pass(&mut self, pass: &Pass, walks_twice: bool) {
-        self.reclaimed += pass.reclaimed;
-        self.control.skipped_deactivate |= pass.control.skipped_deactivate;
-        self.control.low_skipped |= pass.control.low_skipped;
-        if self.reclaimed >= self.control.goal {
-            self.over = true;
-        } else if self.control.priority > 0 {
-            self.control.priority -= 1;
-        } else if self.reclaimed == 0 && walks_twice && !self.walked_fully {
-            self.walked_fully = true;
-            self.control.priority = DEF_PRIORITY;
-        } else if self.reclaimed == 0 && self.control.skipped_deactivate {
-            self.control.skipped_deactivate = false;
-            self.control.force_deactivate = true;
-            self.control.priority = DEF_PRIORITY;
-        } else if self.reclaimed == 0 && self.control.low_skipped {
-            self.control.low_skipped = false;
-            self.control.low_too = true;
-            self.control.force_deactivate = false;
-            self.control.priority = DEF_PRIORITY;
-        } else {
-            self.over = true;
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::mm::folio::State;
-    use crate::mm::lruvec::ROOT;
+    use crate::mm::lruvec::state::ROOT;
 
     #[test]
     fn it_scans_larger_shares_until_it_has_a_batch() {

@@ -6,13 +6,12 @@ use core::slice::{Iter, IterMut, SliceIndex};
 
 use mm::zoneinfo::ZoneKind;
 
-use crate::mm::hugetlb::Hugetlb;
+use crate::mm::hugetlb::state::Hugetlb;
 use crate::mm::page_alloc::buddy::{Buddy, Frame};
 use crate::mm::page_alloc::pcp::Pcp;
 #[cfg(test)]
 use crate::mm::page_alloc::pieces::Pieces;
-use crate::mm::page_alloc::zonelist::Nodes;
-use crate::mm::vmscan::kswapd::Kswapd;
+use crate::mm::vmscan::state::Kswapd;
 
 /// The order of a huge page, and its base pages.
 pub(crate) const HUGE_ORDER: usize = 9;
@@ -66,6 +65,45 @@ pub(crate) enum Mark {
     Min,
     Low,
     High,
+}
+
+/// Which of the zones are whose, and on which node the running task is.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Nodes {
+    /// The zones of the first node, from the lowest on; none where there is but one node.
+    pub(crate) of_first: usize,
+    /// The running task is on the first of two.
+    pub(crate) on_first: bool,
+    /// Pages of files that are dirty or being written, of the first node and of the last.
+    pub(crate) pending: [u64; 2],
+}
+
+impl Nodes {
+    /// Whether there are two.
+    pub(crate) fn are_several(&self) -> bool {
+        self.of_first > 0
+    }
+
+    /// The number of a zone's node, of two.
+    pub(crate) fn node(&self, zone: usize) -> usize {
+        usize::from(zone >= self.of_first)
+    }
+
+    /// Whether a zone is another node's than the running task's.
+    pub(crate) fn is_remote(&self, zone: usize) -> bool {
+        (zone < self.of_first) != self.on_first
+    }
+
+    /// Looks for a zone in the order of the running task's zonelist: the own node's zones from high
+    /// to low, then the other's.
+    pub(crate) fn find(&self, zones: usize, fits: impl Fn(usize) -> bool) -> Option<usize> {
+        if !self.on_first {
+            return (0..zones).rev().find(|&zone| fits(zone));
+        }
+        let begins = self.of_first;
+        let mut zonelist = (0..begins).rev().chain((begins..zones).rev());
+        zonelist.find(|&zone| fits(zone))
+    }
 }
 
 /// The zones, lowest first, and what belongs to the node that they make up.

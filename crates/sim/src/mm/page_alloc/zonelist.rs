@@ -16,9 +16,10 @@ use crate::error::Error;
 use crate::machine::boot::State;
 use crate::mm::folio::Folios;
 use crate::mm::folio::PageId;
+use crate::mm::page_alloc::zone::Nodes;
 use crate::mm::page_alloc::zone::Zones;
 use crate::mm::page_alloc::zone::{Mark, Zone};
-use crate::mm::page_writeback::Writeback;
+use crate::mm::page_writeback::state::Writeback;
 use crate::sched::cpu::Cpu;
 
 /// Gives the second node half of the memory: the pages of the highest zone.
@@ -62,17 +63,6 @@ fn list(state: &mut State, index: usize) {
     state.frame.files.insert(path.into(), text);
 }
 
-/// Which of the zones are whose, and on which node the running task is.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Nodes {
-    /// The zones of the first node, from the lowest on; none where there is but one node.
-    pub(crate) of_first: usize,
-    /// The running task is on the first of two.
-    pub(crate) on_first: bool,
-    /// Pages of files that are dirty or being written, of the first node and of the last.
-    pending: [u64; 2],
-}
-
 impl Nodes {
     pub(crate) fn of(zones: &[Zone], layout: &[Layout]) -> Self {
         let node = |zone: &Zone| layout.get(zone.layout).map(|layout| layout.node);
@@ -81,32 +71,6 @@ impl Nodes {
             of_first: zones.iter().filter(|zone| node(zone) != last).count(),
             ..Self::default()
         }
-    }
-
-    /// Whether there are two.
-    pub(crate) fn are_several(&self) -> bool {
-        self.of_first > 0
-    }
-
-    /// The number of a zone's node, of two.
-    fn node(&self, zone: usize) -> usize {
-        usize::from(zone >= self.of_first)
-    }
-
-    /// Whether a zone is another node's than the running task's.
-    pub(crate) fn is_remote(&self, zone: usize) -> bool {
-        (zone < self.of_first) != self.on_first
-    }
-
-    /// Looks for a zone in the order of the running task's zonelist: the own node's zones from high
-    /// to low, then the other's.
-    pub(crate) fn find(&self, zones: usize, fits: impl Fn(usize) -> bool) -> Option<usize> {
-        if !self.on_first {
-            return (0..zones).rev().find(|&zone| fits(zone));
-        }
-        let begins = self.of_first;
-        let mut zonelist = (0..begins).rev().chain((begins..zones).rev());
-        zonelist.find(|&zone| fits(zone))
     }
 }
 

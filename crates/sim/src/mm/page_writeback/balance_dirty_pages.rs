@@ -1,20 +1,20 @@
 //! What a task that dirties pages goes through now and then: it pauses so that it dirties no faster
 //! than the device writes (`balance_dirty_pages`).
 
-use mm::formula::dirty::{self, Amount, Thresholds};
-use mm::formula::throttle::share::{Completed, Completions, Share, WHOLE};
+use mm::formula::dirty::{self, Thresholds};
+use mm::formula::throttle::share::{Completions, Share, WHOLE};
 use mm::formula::throttle::{
-    self, Counts, Device as Part, Domain as Whole, Limit, Outlook, Pace, Writer, position,
-    ratelimit_pages,
+    Counts, Device as Part, Domain as Whole, Outlook, Writer, position, ratelimit_pages,
 };
-use mm::units::{Nanos, PageSize, Pages};
+use mm::units::{PageSize, Pages};
 
 use crate::mm::folio::Folios;
 use crate::mm::folio::PageId;
-use crate::mm::memcontrol::Groups;
+use crate::mm::memcontrol::state::Groups;
 use crate::mm::page_alloc::zone::Zones;
-use crate::mm::page_writeback::Writeback;
-use crate::mm::page_writeback::{Bounded, Order};
+use crate::mm::page_writeback::state::Order;
+use crate::mm::page_writeback::state::Writeback;
+use crate::mm::page_writeback::state::{Limits, Throttled, View};
 use crate::mm::parts::Memory;
 use crate::mm::swapfile::Swap;
 use crate::sched::cpu::Cpu;
@@ -22,98 +22,6 @@ use crate::sched::timer::HZ;
 
 /// A device with no more dirty pages than its count may be wrong by stops nobody (`wb_stat_error`).
 const STAT_ERROR: u64 = 8;
-
-/// What is judged: all dirty pages that share a threshold, and a disk's part of them.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct View {
-    pub(super) domain: Whole,
-    pub(super) device: Part,
-}
-
-/// Tunables that writeback goes by.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Limits {
-    /// `vm.dirty_background_ratio`, or its partner in bytes.
-    pub(crate) background: Amount,
-    /// `vm.dirty_ratio`, or its partner in bytes.
-    pub(crate) dirty: Amount,
-    /// `vm.dirty_expire_centisecs`.
-    pub(crate) expire: Nanos,
-    /// `vm.dirty_writeback_centisecs`, in ticks; 0 where the flusher does not wake by itself.
-    pub(crate) interval: u64,
-}
-
-/// What all devices share (`global_wb_domain`).
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Domain {
-    limit: Limit,
-    completions: Completions,
-    cpu: throttle::Cpu,
-    /// Pages after which some task is looked at, whichever dirtied them.
-    ratelimit: Pages,
-}
-
-/// What the kernel keeps of a device for those who write to it.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Throttle {
-    pace: Pace,
-    completed: Completed,
-    pub(crate) bounded: Bounded,
-    is_exceeded: bool,
-    /// When a task last paused for it.
-    slept: Option<Nanos>,
-}
-
-/// What the kernel keeps of a task that dirties pages.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Throttled {
-    pub(super) writer: Writer,
-    /// After its pause it is judged again for so many pages.
-    again: Option<Pages>,
-}
-
-impl Default for Limits {
-    fn default() -> Self {
-        Self {
-            background: Amount::Ratio(10),
-            dirty: Amount::Ratio(20),
-            expire: Nanos(30 * Nanos::SECOND.0),
-            interval: 5 * HZ,
-        }
-    }
-}
-
-impl Default for Throttle {
-    fn default() -> Self {
-        Self {
-            pace: Pace::new(0),
-            completed: Completed::default(),
-            bounded: Bounded::default(),
-            is_exceeded: false,
-            slept: None,
-        }
-    }
-}
-
-impl Domain {
-    pub(crate) fn limit(&self) -> Pages {
-        self.limit.pages
-    }
-}
-
-impl Throttle {
-    /// Pages a second that the device writes, as the kernel knows it.
-    pub(crate) fn bandwidth(&self) -> u64 {
-        self.pace.bandwidth.average
-    }
-
-    /// Whether a task paused for the device within the last second: then its writes are not held
-    /// back (`wb_recent_wait`).
-    pub(crate) fn was_waited_for(&self, now: Nanos) -> bool {
-        self.slept
-            .is_some_and(|slept| now < slept.saturating_add(Nanos::SECOND))
-    }
-}
 
 impl Writeback {
     /// The dirty thresholds, in real pages, from what memory there is.
@@ -408,24 +316,5 @@ impl Memory {
 impl Cpu {
     pub(crate) fn ticks(&self) -> u64 {
         self.clock.jiffies(self.now())
-    }
-}
-
-impl View {
-    fn position(&self) -> u64 {
-        position::ratio(&self.domain, &self.device)
-    }
-}
-
-impl Throttled {
-    /// Notes pages that the task made dirty.
-    pub(super) fn note(&mut self, domain: &mut Domain, pages: u64) {
-        self.writer.dirtied.0 += pages;
-        domain.cpu.dirtied.0 += pages;
-    }
-
-    /// Whether the task is to be judged again now that its pause is over.
-    pub(crate) fn is_pending(&self) -> bool {
-        self.again.is_some()
     }
 }

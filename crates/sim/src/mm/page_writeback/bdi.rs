@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 
 use mm::formula::throttle::share::{Bounds, WHOLE};
 
-use crate::mm::page_writeback::Writeback;
+use crate::mm::page_writeback::state::Writeback;
 
 /// The bounds of a device: its share, and whether that alone rules.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -61,7 +61,7 @@ impl Writeback {
 #[cfg(test)]
 mod tests {
 
-    use crate::mm::page_writeback::Device;
+    use crate::mm::page_writeback::state::Device;
     use crate::mm::parts::Memory;
 
     #[test]

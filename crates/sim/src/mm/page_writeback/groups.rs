@@ -3,76 +3,19 @@
 //!
 //! A disk has one flusher and one estimate for all groups, where a kernel has them for each.
 
-use alloc::vec::Vec;
-
 use mm::formula::dirty::{self, Thresholds};
-use mm::formula::throttle::share::{Bounds, Completed, Completions};
-use mm::formula::throttle::{Device as Part, Domain as Whole, Limit};
+use mm::formula::throttle::{Device as Part, Domain as Whole};
 use mm::units::{PageSize, Pages};
 
-use super::balance_dirty_pages::{Limits, View};
 use crate::mm::lru::Lru;
-use crate::mm::lruvec::Lruvecs;
-use crate::mm::memcontrol::{self, GroupId, ROOT};
+use crate::mm::lruvec::state::Lruvecs;
+use crate::mm::memcontrol::state::{GroupId, ROOT};
+use crate::mm::memcontrol::{self};
 use crate::mm::page_alloc::zone::Zones;
-use crate::mm::page_writeback::Writeback;
+use crate::mm::page_writeback::state::Writeback;
+use crate::mm::page_writeback::state::{Limits, View};
 use crate::mm::parts::Memory;
 use crate::sched::cpu::Cpu;
-
-/// A group's dirty pages and what they share (`memcg->cgwb_domain`).
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Group {
-    /// Its own pages of files that are dirty, and that are being written.
-    pub(super) dirty: u64,
-    pub(super) writing: u64,
-    pub(super) limit: Limit,
-    completions: Completions,
-    /// Each disk's part of them; none before the group dirties its first page there.
-    completed: Vec<Option<Completed>>,
-}
-
-/// The dirty pages of all groups but the root.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Groups(Vec<Group>);
-
-impl Group {
-    /// Pages of it were written to a disk.
-    pub(super) fn complete(&mut self, disk: usize, pages: u64, bounds: Bounds, now: u64) {
-        self.completions.tick(now);
-        let device = self.completed[disk].get_or_insert_default();
-        self.completions.add(device, Pages(pages), bounds, now);
-    }
-
-    /// A page of it became dirty; whether that was the first on this disk.
-    fn dirty_one(&mut self, disk: usize) -> bool {
-        self.dirty += 1;
-        let is_first = self.completed[disk].is_none();
-        self.completed[disk].get_or_insert_default();
-        is_first
-    }
-}
-
-impl Groups {
-    pub(super) fn begin(&mut self, groups: usize, disks: usize, cpus: u64) {
-        let group = Group {
-            completions: Completions::new(cpus),
-            completed: alloc::vec![None; disks],
-            ..Group::default()
-        };
-        self.0 = alloc::vec![group; groups - 1];
-    }
-
-    /// None of the root, which is the machine.
-    pub(super) fn get_mut(&mut self, group: GroupId) -> Option<&mut Group> {
-        self.0.get_mut(group.checked_sub(1)?)
-    }
-
-    /// Pages that are dirty, and that are being written.
-    pub(crate) fn counts(&self, group: GroupId) -> [u64; 2] {
-        let group = group.checked_sub(1).and_then(|index| self.0.get(index));
-        group.map_or([0; 2], |group| [group.dirty, group.writing])
-    }
-}
 
 impl Writeback {
     /// A page of a group became dirty. With the first on a disk a kernel begins a new estimate for
@@ -90,7 +33,7 @@ impl Writeback {
         cpu: &Cpu,
         zones: &Zones,
         lruvecs: &Lruvecs,
-        groups: &memcontrol::Groups,
+        groups: &memcontrol::state::Groups,
         disk: usize,
         machine: &Whole,
     ) -> Option<View> {
@@ -128,7 +71,7 @@ impl Writeback {
         cpu: &Cpu,
         zones: &Zones,
         lruvecs: &Lruvecs,
-        groups: &memcontrol::Groups,
+        groups: &memcontrol::state::Groups,
         group: GroupId,
         dirty: Pages,
     ) -> Thresholds {

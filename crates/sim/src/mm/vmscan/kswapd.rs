@@ -2,101 +2,19 @@
 //! above high (`balance_pgdat`), then naps and looks again before it sleeps for good.
 
 use alloc::boxed::Box;
-use alloc::vec::Vec;
 
-use mm::units::Nanos;
-
-use crate::mm::lruvec::Lruvecs;
-use crate::mm::lruvec::ROOT;
+use crate::mm::lruvec::state::Lruvecs;
+use crate::mm::lruvec::state::ROOT;
 use crate::mm::page_alloc::zone::Mark;
 use crate::mm::page_alloc::zone::Zones;
 use crate::mm::parts::Memory;
-use crate::mm::vmscan::{BATCH, Control, DEF_PRIORITY, Pass, Progress, Reclaimer};
-use crate::rules::Rules;
+use crate::mm::vmscan::state::{BATCH, DEF_PRIORITY, Pass, Progress};
+use crate::mm::vmscan::state::{Balancing, Nap};
+use crate::mm::vmscan::{Control, Reclaimer};
 use crate::sched::cpu::Cpu;
-use crate::sched::timer::HZ;
 
 /// Runs without a reclaimed page after which kswapd stays asleep (`MAX_RECLAIM_RETRIES`).
 const FAILURES: u32 = 16;
-
-/// Ticks of the nap after a run (`kswapd_try_to_sleep`).
-pub(crate) const NAP: u64 = HZ / 10;
-
-/// The priority at which a run stays that only makes room for boosts.
-const BOOST_PRIORITY: u32 = DEF_PRIORITY - 2;
-
-/// kswapd's progress through one run.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Kswapd {
-    /// Its run, unless a step has it in hand.
-    run: Option<Box<Balancing>>,
-    awake: bool,
-    /// It was woken and the scheduler does not know yet.
-    wants_cpu: bool,
-    /// The highest zone that those who woke it since its last run began could use.
-    asked_for: Option<usize>,
-    /// The highest zone of its last run, which counts where nobody asks for one.
-    highest: usize,
-    /// It has begun a run.
-    reclaims: bool,
-    /// It naps after a run.
-    pub(crate) nap: Option<Nap>,
-    failures: u32,
-    /// No group may be reclaimed from: the OOM killer is wanted (`min_ttl_ms`).
-    pub(crate) wants_kill: bool,
-    /// 6.1: the next pass ages groups of generations that need it.
-    pub(crate) ages: bool,
-    /// CPU time that it has used.
-    pub(crate) cpu_time: Nanos,
-}
-
-/// The nap after a run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Nap {
-    /// It has just begun; its timer is not set yet.
-    Begins,
-    /// Its timer goes off at this time.
-    Until(Nanos),
-}
-
-#[derive(Clone, Debug)]
-struct Balancing {
-    /// The zones up to this one are reclaimed and have to be balanced.
-    highest: usize,
-    /// What each zone was boosted by when the run began, taken back at its end.
-    boosts: Vec<u64>,
-    /// Pages that are still to be reclaimed for boosts alone.
-    for_boosts: u64,
-    priority: u32,
-    /// No pass has begun yet.
-    is_new: bool,
-    reclaimed: u64,
-    /// A pass that went for the page cache alone got nothing; and that was reason to begin anew.
-    trim_failed: bool,
-    no_cache_trim: bool,
-    pass: Option<Box<Pass>>,
-}
-
-impl Kswapd {
-    /// Whether it is in a run: it was not only woken (`ZONE_RECLAIM_ACTIVE`).
-    pub(crate) fn reclaims(&self) -> bool {
-        self.reclaims
-    }
-
-    pub(crate) fn is_awake(&self) -> bool {
-        self.awake
-    }
-
-    /// Whether it was woken since the scheduler was last told.
-    pub(crate) fn wants_cpu(&self) -> bool {
-        self.wants_cpu
-    }
-
-    /// The scheduler knows.
-    pub(crate) fn is_told(&mut self) {
-        self.wants_cpu = false;
-    }
-}
 
 impl Zones {
     /// Wakes kswapd for a request that can use all zones.
@@ -251,48 +169,10 @@ impl Memory {
     }
 }
 
-impl Balancing {
-    /// Whether the run is over, now that the zones are balanced or not. Boosts alone are worth a
-    /// gentle run; where the zones are not balanced it begins anew as any other.
-    fn ends(&mut self, is_balanced: bool) -> bool {
-        if !is_balanced && self.for_boosts > 0 {
-            (self.for_boosts, self.priority) = (0, DEF_PRIORITY);
-        }
-        is_balanced && self.for_boosts == 0
-    }
-
-    /// Accounts a pass and chooses the next priority; false when the last one is done. The priority
-    /// falls when this pass scanned less than the goal, or freed nothing; before 3.11 it always
-    /// did.
-    fn finish_pass(&mut self, pass: &Pass, rules: &Rules) -> bool {
-        let stays = self.for_boosts > 0 && self.priority == BOOST_PRIORITY;
-        self.reclaimed += pass.reclaimed;
-        self.trim_failed |= pass.reclaimed == 0 && pass.trims_cache();
-        self.for_boosts = self.for_boosts.saturating_sub(pass.reclaimed);
-        if self.for_boosts > 0 && pass.reclaimed == 0 {
-            return false;
-        }
-        let falls = pass.scanned < pass.control.goal && !stays || !rules.kswapd_stops_at_goal;
-        if falls || pass.reclaimed == 0 {
-            self.priority -= 1;
-        }
-        self.priority >= 1 || rules.kswapd_retries && self.begins_anew()
-    }
-
-    /// Whether a run that went through all priorities in vain begins anew, as it went for the page
-    /// cache alone.
-    fn begins_anew(&mut self) -> bool {
-        let anew = self.reclaimed == 0 && self.trim_failed && !self.no_cache_trim;
-        if anew {
-            (self.priority, self.no_cache_trim) = (DEF_PRIORITY, true);
-        }
-        anew
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::rules::Rules;
 
     fn run(memory: &mut Memory) {
         while memory.zones.kswapd.is_awake() {

@@ -6,14 +6,11 @@ pub(crate) mod debugfs;
 mod shrink;
 mod walk;
 
-pub(crate) use shrink::GenerationScan;
-pub(crate) use walk::Walked;
-
 use crate::mm::folio::{Flag, Folios, PageId, State, TO_ACTIVE};
 use crate::mm::lru::Lru;
 use crate::mm::lru_gen::{Generations, Place, Shadow};
-use crate::mm::lruvec::Kind;
-use crate::mm::lruvec::Lruvecs;
+use crate::mm::lruvec::state::Kind;
+use crate::mm::lruvec::state::Lruvecs;
 use crate::mm::page_alloc::zone::Zones;
 use crate::mm::workingset::GROUP_BITS;
 use crate::sched::cpu::Cpu;

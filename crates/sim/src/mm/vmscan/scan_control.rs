@@ -1,7 +1,7 @@
 //! What a reclaim is about: who asked for it, for which group and zones, and how hard it tries.
 
-use crate::mm::lruvec::ROOT;
-use crate::mm::vmscan::DEF_PRIORITY;
+use crate::mm::lruvec::state::ROOT;
+use crate::mm::vmscan::state::DEF_PRIORITY;
 
 /// Who reclaims: it decides the counters and how a scan ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

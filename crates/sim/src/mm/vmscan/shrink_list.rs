@@ -5,13 +5,13 @@ use crate::block::disk::{Direction, Request};
 use crate::mm::folio::Folios;
 use crate::mm::folio::{Flag, MAPPED, PageId, READ_AHEAD, State, UNMAPPED};
 use crate::mm::lru::Lru;
-use crate::mm::lruvec::Lruvecs;
-use crate::mm::lruvec::{Kind, ROOT};
-use crate::mm::memcontrol::Groups;
+use crate::mm::lruvec::state::Lruvecs;
+use crate::mm::lruvec::state::{Kind, ROOT};
+use crate::mm::memcontrol::state::Groups;
 use crate::mm::page_alloc::zone::HUGE_PAGES;
 use crate::mm::page_alloc::zone::Zones;
-use crate::mm::page_writeback::RECLAIM;
-use crate::mm::page_writeback::Writeback;
+use crate::mm::page_writeback::state::RECLAIM;
+use crate::mm::page_writeback::state::Writeback;
 use crate::mm::parts::Memory;
 use crate::mm::swapfile::Backing;
 use crate::mm::vmscan::{Control, Reclaimer};
@@ -485,63 +485,4 @@ impl Groups {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    const BATCH: u64 = 32;
-
-    /// A huge page that was used when it was first written, and so much swap space.
-    fn with_huge(swap: u64) -> (Memory, PageId) {
-        let mut memory = Memory::with_zone(20_000, 10);
-        memory.swap.add(Backing::Zram { ratio_milli: 4000 }, swap);
-        let first = memory.take_range(HUGE_PAGES).expect("there is room");
-        assert!(memory.fault_huge(first));
-        (memory, first)
-    }
-
-    fn look(memory: &mut Memory) -> Shrunk {
-        let control = Control::new(Reclaimer::Direct, BATCH, 60);
-        memory.shrink_inactive(&control, ROOT, Kind::Anon, BATCH)
-    }
-
-    #[test]
-    fn deactivation_for_a_groups_limit_is_no_refill_of_the_machines() {
-        for (target, refilled) in [(ROOT, 32), (ROOT + 1, 0)] {
-            let mut memory = Memory::with_cache(10_000, 10, 0, 100);
-            memory.cpu.current.reclaiming = target;
-            memory.shrink_active(ROOT, Lru::ActiveFile, BATCH, 0);
-            let events = &memory.cpu.events;
-            assert_eq!((events.pgdeactivate, events.pgrefill), (32, refilled));
-        }
-    }
-
-    #[test]
-    fn a_huge_page_is_young_if_any_of_its_pages_was_used() {
-        let (mut memory, first) = with_huge(1000);
-        assert_eq!(look(&mut memory).scanned, HUGE_PAGES);
-        memory.folios.set(first + 300, Flag::Accessed);
-        assert_eq!(look(&mut memory).reclaimed, 0);
-        assert_eq!(memory.zones.list(Lru::ActiveAnon), HUGE_PAGES, "used twice");
-        crate::machine::invariants::conservation(&memory);
-    }
-
-    #[test]
-    fn a_huge_page_that_nobody_used_goes_to_swap_with_one_batch() {
-        let (mut memory, first) = with_huge(1000);
-        look(&mut memory);
-        assert_eq!(look(&mut memory).reclaimed, HUGE_PAGES);
-        assert_eq!(memory.huge_first(first), None);
-        assert_eq!(memory.cpu.events.pswpout, HUGE_PAGES);
-        crate::machine::invariants::conservation(&memory);
-    }
-
-    #[test]
-    fn what_swap_has_no_room_for_becomes_active() {
-        let (mut memory, _) = with_huge(500);
-        let room = memory.swap.free();
-        look(&mut memory);
-        assert_eq!(look(&mut memory).reclaimed, room);
-        assert_eq!(memory.zones.list(Lru::ActiveAnon), HUGE_PAGES - room);
-        crate::machine::invariants::conservation(&memory);
-    }
-}
+mod tests;

@@ -1,3 +1,5 @@
+//! Scans of the classic lists.
+
 use super::*;
 
 fn pass(memory: &mut Memory, priority: u32, goal: u64) -> Pass {

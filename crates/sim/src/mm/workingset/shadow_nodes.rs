@@ -2,60 +2,17 @@
 //! those beyond an eighth of its pages are dropped, oldest first, and with them what is known of
 //! the pages that were evicted (the shrinker of `mm/workingset.c`).
 
-use alloc::collections::VecDeque;
-use alloc::vec::Vec;
-
 use mm::units::PageSize;
 
 use crate::mm::folio::Folios;
 use crate::mm::folio::{NODE_PAGES, PageId, State};
-use crate::mm::lruvec::Kind;
-use crate::mm::lruvec::Lruvecs;
-use crate::mm::memcontrol::Groups;
+use crate::mm::lruvec::state::Kind;
+use crate::mm::lruvec::state::Lruvecs;
 use crate::mm::memcontrol::NODE_BYTES;
-use crate::mm::objects::Objects;
-use crate::mm::page_writeback::Tags;
+use crate::mm::memcontrol::state::Groups;
+use crate::mm::objects::state::Objects;
 use crate::mm::parts::Memory;
-
-/// Nodes that are dropped at a time (`SHRINK_BATCH`).
-const BATCH: u64 = 128;
-
-/// The nodes of all groups; empty where there is no group but the root, which never has too many.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct ShadowNodes {
-    /// Which nodes hold nothing but shadows.
-    listed: Tags,
-    /// A page is about to come into this one.
-    held: Option<u32>,
-    of_group: Vec<Listed>,
-}
-
-/// A group's nodes.
-#[derive(Clone, Debug, Default)]
-struct Listed {
-    /// Oldest first; those that are not listed any more are passed over.
-    nodes: VecDeque<u32>,
-    count: u64,
-    /// Nodes that earlier reclaim was to scan and did not (`nr_deferred`).
-    deferred: u64,
-}
-
-impl Listed {
-    /// How many of so many nodes too many are scanned now (`do_shrink_slab`): half of them, as they
-    /// cost no I/O, in whole batches unless that is all.
-    fn due(&mut self, freeable: u64, priority: u32) -> u64 {
-        let delta = freeable / 2;
-        let total = ((self.deferred >> priority) + delta).min(2 * freeable);
-        let due = match total < BATCH && total >= freeable {
-            true => total,
-            false => total - total % BATCH,
-        };
-        self.deferred = (self.deferred + delta)
-            .saturating_sub(due)
-            .min(2 * freeable);
-        due
-    }
-}
+use crate::mm::workingset::state::Listed;
 
 impl Lruvecs {
     /// A page of a file was evicted: where its node holds no page any more, it is listed.

@@ -5,8 +5,8 @@ use core::fmt::Write as _;
 
 use mm::units::Nanos;
 
-use crate::mm::lruvec::Lruvecs;
-use crate::mm::memcontrol::Groups;
+use crate::mm::lruvec::state::Lruvecs;
+use crate::mm::memcontrol::state::Groups;
 use crate::sched::cpu::Cpu;
 
 /// What a kernel tells time in here.

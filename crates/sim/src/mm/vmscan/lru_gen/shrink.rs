@@ -8,32 +8,19 @@ use mm::units::Nanos;
 use crate::mm::folio::Folios;
 use crate::mm::folio::{Flag, PageId, State};
 use crate::mm::lru_gen::{BATCH, Batch, Place, Wanted};
-use crate::mm::lruvec::Lruvecs;
-use crate::mm::lruvec::{Kind, ROOT};
-use crate::mm::memcontrol::Groups;
-use crate::mm::objects::Objects;
+use crate::mm::lruvec::state::Lruvecs;
+use crate::mm::lruvec::state::{Kind, ROOT};
+use crate::mm::memcontrol::state::Groups;
+use crate::mm::objects::state::Objects;
 use crate::mm::page_alloc::zone::Zones;
 use crate::mm::page_alloc::zone::{HUGE_PAGES, Mark};
 use crate::mm::parts::Memory;
 use crate::mm::swapfile::Swap;
 use crate::mm::vmscan::shrink_list::{Fate, Shrunk};
-use crate::mm::vmscan::{Control, DEF_PRIORITY, Pass, Progress, Reclaimer};
+use crate::mm::vmscan::state::GenerationScan;
+use crate::mm::vmscan::state::{DEF_PRIORITY, Pass, Progress};
+use crate::mm::vmscan::{Control, Reclaimer};
 use crate::sched::cpu::Cpu;
-
-/// The scan of one group's generations (`try_to_shrink_lruvec`).
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct GenerationScan {
-    group: usize,
-    /// Pages looked at so far.
-    looked_at: u64,
-    /// The last batch was anonymous: the next may be, too.
-    writes: bool,
-    /// A new generation was wanted when the pass last asked.
-    needs_aging: bool,
-    /// Pages of files that were taken, and those of them that nobody has begun to write.
-    files: u64,
-    unqueued_dirty: u64,
-}
 
 /// What comes after a batch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

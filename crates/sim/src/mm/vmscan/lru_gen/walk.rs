@@ -7,10 +7,11 @@ use core::ops::Range;
 
 use crate::mm::folio::Folios;
 use crate::mm::folio::{Flag, PageId, State};
-use crate::mm::lruvec::Kind;
+use crate::mm::lruvec::state::Kind;
 use crate::mm::page_alloc::zone::HUGE_PAGES;
 use crate::mm::parts::Memory;
-use crate::mm::rmap::Rmap;
+use crate::mm::rmap::state::Rmap;
+use crate::mm::vmscan::state::{ANON, Walked};
 use crate::sched::cpu::Cpu;
 
 /// Pages that one page table maps; tables are taken to begin at multiples of it.
@@ -22,38 +23,6 @@ const AROUND: PageId = 64;
 const STRETCH: u64 = 1 << 18;
 /// A page table is worth a walk where one entry in so many was used: one of each cache line.
 const DENSE: u64 = 8;
-
-/// Stands for the process that maps a page of anonymous memory: there is but one.
-const ANON: usize = usize::MAX;
-
-/// The page tables that the next walk goes through, by place and process: those that had used
-/// entries enough when they were last seen (the Bloom filter of `lru_gen_mm_state`). Before the
-/// first walk there is none, and all are walked.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Walked {
-    tables: Option<BTreeSet<(PageId, usize)>>,
-    /// The last walk left the accessed bits of the entries above the tables as they were.
-    left_bits: bool,
-}
-
-impl Walked {
-    fn has(&self, table: PageId, owner: usize) -> bool {
-        let of = |tables: &BTreeSet<_>| tables.contains(&(table, owner));
-        self.tables.as_ref().is_none_or(of)
-    }
-
-    /// Whether it has the table of any process.
-    fn has_any(&self, table: PageId) -> bool {
-        let of = |tables: &BTreeSet<_>| tables.range((table, 0)..=(table, ANON)).next().is_some();
-        self.tables.as_ref().is_none_or(of)
-    }
-
-    fn add(&mut self, table: PageId, owner: usize) {
-        if let Some(tables) = &mut self.tables {
-            tables.insert((table, owner));
-        }
-    }
-}
 
 impl Memory {
     /// Makes a new generation of a group. Before, the pages that page tables show as used come to

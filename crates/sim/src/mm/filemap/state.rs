@@ -1,0 +1,35 @@
+//! A file, and how far a read came.
+
+use crate::mm::folio::PageId;
+use crate::mm::page_alloc::state::NoPage;
+
+/// A file of the machine.
+#[derive(Clone, Debug)]
+pub(crate) struct File {
+    /// Index of its first page.
+    pub(crate) base: PageId,
+    /// Its length in pages.
+    pub(crate) pages: u64,
+    /// The disk it lies on, and where.
+    pub(crate) disk: usize,
+    pub(crate) offset: u64,
+}
+
+/// How far an access got.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Progress {
+    /// All pages asked for were reached.
+    Complete,
+    /// This page is being read.
+    Waits(PageId),
+    /// A request of its own is under way.
+    Submitted,
+    /// There is no memory for the page at the cursor, or not yet.
+    NoPage(NoPage),
+    /// It has dirtied so much that it pauses for so many ticks.
+    Pauses(u64),
+    /// The journal of a disk commits a transaction.
+    Commits { disk: usize, transaction: u64 },
+    /// The block with its inode is being written to the journal of a disk.
+    Shadowed { disk: usize },
+}

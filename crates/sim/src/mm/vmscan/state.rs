@@ -1,0 +1,282 @@
+//! What reclaim keeps: a pass under way, a scan, and kswapd.
+
+use crate::mm::folio::PageId;
+use crate::mm::lru::Lru;
+use crate::mm::lruvec::state::Kind;
+use crate::mm::vmscan::Control;
+use crate::rules::Rules;
+use crate::sched::timer::HZ;
+use alloc::boxed::Box;
+use alloc::collections::BTreeSet;
+use alloc::vec::Vec;
+use mm::formula::scan_balance::Inputs;
+use mm::units::Nanos;
+
+/// Pages handled at a time (`SWAP_CLUSTER_MAX`).
+pub(crate) const BATCH: u64 = 32;
+
+/// The priority at which a scan begins (`DEF_PRIORITY`): a 4096th of each list.
+pub(crate) const DEF_PRIORITY: u32 = 12;
+
+/// One pass over the groups of a node at one priority (`shrink_node`).
+#[derive(Clone, Debug)]
+pub(crate) struct Pass {
+    pub(crate) control: Control,
+    /// What was decided for all groups when the pass began.
+    pub(crate) inputs: Inputs,
+    pub(crate) floors: Broken,
+    /// How many groups have had their turn.
+    pub(crate) next: usize,
+    pub(crate) scan: Option<Scan>,
+    /// The scan of a group's generations, where the multi-generation LRU is on.
+    pub(crate) generations: Option<GenerationScan>,
+    pub(crate) scanned: u64,
+    pub(crate) reclaimed: u64,
+}
+
+/// Which of le9uo's floors are broken.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Broken {
+    pub(crate) anon_min: bool,
+    pub(crate) clean_low: bool,
+    pub(crate) clean_min: bool,
+}
+
+/// The scan of one group's lists (`shrink_lruvec`).
+#[derive(Clone, Debug)]
+pub(crate) struct Scan {
+    pub(crate) group: usize,
+    /// Pages left to scan on each list, and how many it was at first.
+    pub(crate) left: [u64; 4],
+    pub(crate) targets: [u64; 4],
+    /// The scan of a reached goal has been trimmed already, or must not be.
+    pub(crate) untrimmable: bool,
+    /// The next list of the round.
+    pub(crate) next: usize,
+    pub(crate) scanned: u64,
+    pub(crate) reclaimed: u64,
+}
+
+/// How far a step of reclaim came.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Progress {
+    /// There is more to do.
+    More,
+    /// The pass is over.
+    Done,
+    /// This disk's queue is full: go on when it has done something.
+    Congested { disk: usize },
+}
+
+impl Pass {
+    /// Whether it goes for the page cache alone where there is enough of it.
+    pub(crate) fn trims_cache(&self) -> bool {
+        self.generations.is_none() && self.inputs.cache_trim()
+    }
+
+    pub(crate) fn may_deactivate(&self, kind: Kind) -> bool {
+        let may = self.inputs.may_deactivate;
+        match kind {
+            Kind::Anon => may.anon,
+            Kind::File => may.file,
+        }
+    }
+}
+
+impl Scan {
+    /// The scan goes on while any list but the active anonymous one has pages to scan.
+    pub(crate) fn has_work(&self) -> bool {
+        self.left[Lru::InactiveAnon as usize] > 0
+            || self.left[Lru::InactiveFile as usize] > 0
+            || self.left[Lru::ActiveFile as usize] > 0
+    }
+
+    /// Once the goal is met, the smaller of the two types is dropped and the larger trimmed in
+    /// proportion (the change of Linux 3.11). With one type only, the scan ends.
+    pub(crate) fn trim(&mut self) {
+        if self.untrimmable {
+            return;
+        }
+        let anon = self.left[Lru::InactiveAnon as usize] + self.left[Lru::ActiveAnon as usize];
+        let file = self.left[Lru::InactiveFile as usize] + self.left[Lru::ActiveFile as usize];
+        if anon == 0 || file == 0 {
+            self.left = [0; 4];
+            return;
+        }
+        let (small, large) = if file > anon { (0, 2) } else { (2, 0) };
+        let target = self.targets[small] + self.targets[small + 1] + 1;
+        let percent = anon.min(file) * 100 / target;
+        (self.left[small], self.left[small + 1]) = (0, 0);
+        for lru in [large, large + 1] {
+            let done = self.targets[lru] - self.left[lru];
+            let wanted = self.targets[lru] * (100 - percent) / 100;
+            self.left[lru] = wanted.saturating_sub(done);
+        }
+        self.untrimmable = true;
+    }
+}
+
+/// The priority at which a run stays that only makes room for boosts.
+const BOOST_PRIORITY: u32 = DEF_PRIORITY - 2;
+
+/// Ticks of the nap after a run (`kswapd_try_to_sleep`).
+pub(crate) const NAP: u64 = HZ / 10;
+
+/// kswapd's progress through one run.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Kswapd {
+    /// Its run, unless a step has it in hand.
+    pub(crate) run: Option<Box<Balancing>>,
+    pub(crate) awake: bool,
+    /// It was woken and the scheduler does not know yet.
+    pub(crate) wants_cpu: bool,
+    /// The highest zone that those who woke it since its last run began could use.
+    pub(crate) asked_for: Option<usize>,
+    /// The highest zone of its last run, which counts where nobody asks for one.
+    pub(crate) highest: usize,
+    /// It has begun a run.
+    pub(crate) reclaims: bool,
+    /// It naps after a run.
+    pub(crate) nap: Option<Nap>,
+    pub(crate) failures: u32,
+    /// No group may be reclaimed from: the OOM killer is wanted (`min_ttl_ms`).
+    pub(crate) wants_kill: bool,
+    /// 6.1: the next pass ages groups of generations that need it.
+    pub(crate) ages: bool,
+    /// CPU time that it has used.
+    pub(crate) cpu_time: Nanos,
+}
+
+/// The nap after a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Nap {
+    /// It has just begun; its timer is not set yet.
+    Begins,
+    /// Its timer goes off at this time.
+    Until(Nanos),
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct Balancing {
+    /// The zones up to this one are reclaimed and have to be balanced.
+    pub(crate) highest: usize,
+    /// What each zone was boosted by when the run began, taken back at its end.
+    pub(crate) boosts: Vec<u64>,
+    /// Pages that are still to be reclaimed for boosts alone.
+    pub(crate) for_boosts: u64,
+    pub(crate) priority: u32,
+    /// No pass has begun yet.
+    pub(crate) is_new: bool,
+    pub(crate) reclaimed: u64,
+    /// A pass that went for the page cache alone got nothing; and that was reason to begin anew.
+    pub(crate) trim_failed: bool,
+    pub(crate) no_cache_trim: bool,
+    pub(crate) pass: Option<Box<Pass>>,
+}
+
+impl Kswapd {
+    /// Whether it is in a run: it was not only woken (`ZONE_RECLAIM_ACTIVE`).
+    pub(crate) fn reclaims(&self) -> bool {
+        self.reclaims
+    }
+
+    pub(crate) fn is_awake(&self) -> bool {
+        self.awake
+    }
+
+    /// Whether it was woken since the scheduler was last told.
+    pub(crate) fn wants_cpu(&self) -> bool {
+        self.wants_cpu
+    }
+
+    /// The scheduler knows.
+    pub(crate) fn is_told(&mut self) {
+        self.wants_cpu = false;
+    }
+}
+
+impl Balancing {
+    /// Whether the run is over, now that the zones are balanced or not. Boosts alone are worth a
+    /// gentle run; where the zones are not balanced it begins anew as any other.
+    pub(crate) fn ends(&mut self, is_balanced: bool) -> bool {
+        if !is_balanced && self.for_boosts > 0 {
+            (self.for_boosts, self.priority) = (0, DEF_PRIORITY);
+        }
+        is_balanced && self.for_boosts == 0
+    }
+
+    /// Accounts a pass and chooses the next priority; false when the last one is done. The priority
+    /// falls when this pass scanned less than the goal, or freed nothing; before 3.11 it always
+    /// did.
+    pub(crate) fn finish_pass(&mut self, pass: &Pass, rules: &Rules) -> bool {
+        let stays = self.for_boosts > 0 && self.priority == BOOST_PRIORITY;
+        self.reclaimed += pass.reclaimed;
+        self.trim_failed |= pass.reclaimed == 0 && pass.trims_cache();
+        self.for_boosts = self.for_boosts.saturating_sub(pass.reclaimed);
+        if self.for_boosts > 0 && pass.reclaimed == 0 {
+            return false;
+        }
+        let falls = pass.scanned < pass.control.goal && !stays || !rules.kswapd_stops_at_goal;
+        if falls || pass.reclaimed == 0 {
+            self.priority -= 1;
+        }
+        self.priority >= 1 || rules.kswapd_retries && self.begins_anew()
+    }
+
+    /// Whether a run that went through all priorities in vain begins anew, as it went for the page
+    /// cache alone.
+    fn begins_anew(&mut self) -> bool {
+        let anew = self.reclaimed == 0 && self.trim_failed && !self.no_cache_trim;
+        if anew {
+            (self.priority, self.no_cache_trim) = (DEF_PRIORITY, true);
+        }
+        anew
+    }
+}
+
+/// The scan of one group's generations (`try_to_shrink_lruvec`).
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct GenerationScan {
+    pub(crate) group: usize,
+    /// Pages looked at so far.
+    pub(crate) looked_at: u64,
+    /// The last batch was anonymous: the next may be, too.
+    pub(crate) writes: bool,
+    /// A new generation was wanted when the pass last asked.
+    pub(crate) needs_aging: bool,
+    /// Pages of files that were taken, and those of them that nobody has begun to write.
+    pub(crate) files: u64,
+    pub(crate) unqueued_dirty: u64,
+}
+
+/// Stands for the process that maps a page of anonymous memory: there is but one.
+pub(crate) const ANON: usize = usize::MAX;
+
+/// The page tables that the next walk goes through, by place and process: those that had used
+/// entries enough when they were last seen (the Bloom filter of `lru_gen_mm_state`). Before the
+/// first walk there is none, and all are walked.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Walked {
+    pub(crate) tables: Option<BTreeSet<(PageId, usize)>>,
+    /// The last walk left the accessed bits of the entries above the tables as they were.
+    pub(crate) left_bits: bool,
+}
+
+impl Walked {
+    pub(crate) fn has(&self, table: PageId, owner: usize) -> bool {
+        let of = |tables: &BTreeSet<_>| tables.contains(&(table, owner));
+        self.tables.as_ref().is_none_or(of)
+    }
+
+    /// Whether it has the table of any process.
+    pub(crate) fn has_any(&self, table: PageId) -> bool {
+        let of = |tables: &BTreeSet<_>| tables.range((table, 0)..=(table, ANON)).next().is_some();
+        self.tables.as_ref().is_none_or(of)
+    }
+
+    pub(crate) fn add(&mut self, table: PageId, owner: usize) {
+        if let Some(tables) = &mut self.tables {
+            tables.insert((table, owner));
+        }
+    }
+}
