@@ -13,7 +13,7 @@ impl System<'_> {
     pub(crate) fn snapshot_cost(&self) -> u64 {
         let tasks = self.tasks.iter().flatten();
         let others = tasks.filter(|task| task.state == TaskState::Alive).count() as u64;
-        let costs = &self.memory.costs;
+        let costs = &self.memory.cpu.costs;
         costs.snapshot_ps + others * costs.watch_ps
     }
 

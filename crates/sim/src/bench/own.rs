@@ -172,7 +172,7 @@ impl<'a> System<'a> {
             return Ok(false);
         };
         let size = self.area(task, &access.target)?.size();
-        task.tables.stand_for(self.memory.scale);
+        task.tables.stand_for(self.memory.cpu.scale);
         task.tables
             .make(access::blocks(size, access.block), exponent_milli);
         let pages = task.tables.size().pages_ceil(PageSize::FOUR_KIB).0;
@@ -250,7 +250,7 @@ impl<'a> System<'a> {
         part: Part,
     ) -> Option<(Range<u64>, bool)> {
         let region = task.own.region(part)?;
-        let turn = running.operations / self.memory.scale;
+        let turn = running.operations / self.memory.cpu.scale;
         let access = running.access;
         let (pages, write) = match (part, access.pattern) {
             (Part::Image, _) => {
@@ -284,8 +284,8 @@ impl<'a> System<'a> {
         let (mut held, mut progress) = (Held::default(), Progress::Complete);
         while progress == Progress::Complete
             && !touch.pages.is_empty()
-            && self.memory.spent < self.memory.budget
-            && self.memory.over_high == 0
+            && self.memory.cpu.spent < self.memory.cpu.budget
+            && self.memory.cpu.current.over_high == 0
         {
             progress = self.touch_own_page(task, &mut touch, &mut held);
         }
@@ -323,8 +323,8 @@ impl<'a> System<'a> {
         }
         if is_new {
             // Who starts a process has paid for that.
-            let paid = self.memory.costs.anon_fault_ps;
-            self.memory.spent = self.memory.spent.saturating_sub(paid);
+            let paid = self.memory.cpu.costs.anon_fault_ps;
+            self.memory.cpu.spent = self.memory.cpu.spent.saturating_sub(paid);
         }
         touch.pages.start += 1;
         Progress::Complete

@@ -198,7 +198,7 @@ impl Memory {
     /// What a flusher that is awake finds to do (`wb_do_writeback`).
     fn next_work(&mut self, disk: usize) -> Option<Work> {
         let now = self.now();
-        let jiffies = self.clock.jiffies(now);
+        let jiffies = self.cpu.clock.jiffies(now);
         let dirty = self.real(self.writeback.dirty).0;
         let all = dirty + self.writeback.inodes_in_use;
         let interval = self.writeback.limits.interval;
@@ -303,7 +303,7 @@ impl Memory {
     fn end_slice(&mut self, disk: usize, slice: &Slice, dirtied_before: Option<Nanos>) {
         let inode = &mut self.writeback.inodes[slice.inode];
         inode.next = slice.next;
-        let is_due = !self.rules.leaves_young_files || inode.is_dirty_since(dirtied_before);
+        let is_due = !self.cpu.rules.leaves_young_files || inode.is_dirty_since(dirtied_before);
         self.requeue(disk, slice.inode, slice.left == 0 && is_due);
         self.estimate_bandwidth(disk);
     }
@@ -353,7 +353,7 @@ impl Memory {
             }
             self.start_writeback(page, disk);
             self.add_to_bio(disk, offset, page);
-            slice.left = slice.left.saturating_sub(self.scale);
+            slice.left = slice.left.saturating_sub(self.cpu.scale);
         }
         Progress::More
     }

@@ -102,7 +102,7 @@ impl Memory {
     }
 
     fn begin_transaction(&mut self, disk: usize, tick: u64) {
-        let at = self.clock.expiry_by_seconds(self.began, COMMIT_AGE);
+        let at = self.cpu.clock.expiry_by_seconds(self.cpu.began, COMMIT_AGE);
         let journal = &mut self.writeback.devices[disk].journal;
         journal.begun += 1;
         (journal.is_running, journal.expires) = (true, tick + COMMIT_AGE);
@@ -160,7 +160,7 @@ impl Memory {
             }
             Stage::Blocks => {
                 journal.stage = Stage::Record;
-                self.spent += self.costs.commit_ps * RECORDING / 10;
+                self.cpu.spent += self.cpu.costs.commit_ps * RECORDING / 10;
                 self.make_journal_block(disk);
                 self.write_journal(disk, BLOCK);
             }
@@ -168,7 +168,7 @@ impl Memory {
                 journal.stage = Stage::Idle;
                 let is_first = journal.committed == 0;
                 journal.committed = journal.begun - u64::from(journal.is_running);
-                self.spent += self.costs.commit_ps * ENDING / 10;
+                self.cpu.spent += self.cpu.costs.commit_ps * ENDING / 10;
                 self.dirty_metadata(disk, is_first);
                 return None;
             }
@@ -179,7 +179,7 @@ impl Memory {
     fn write_blocks(&mut self, disk: usize, length: u64) {
         let journal = &mut self.writeback.devices[disk].journal;
         (journal.is_running, journal.wanted, journal.stage) = (false, false, Stage::Blocks);
-        self.spent += self.costs.commit_ps * (10 - RECORDING - ENDING) / 10;
+        self.cpu.spent += self.cpu.costs.commit_ps * (10 - RECORDING - ENDING) / 10;
         self.make_journal_block(disk);
         self.write_journal(disk, length);
     }

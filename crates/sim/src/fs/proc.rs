@@ -51,7 +51,7 @@ impl Procfs {
         let changes = self.meminfo_changes(memory);
         let mut text = String::with_capacity(self.meminfo.len());
         for line in self.meminfo.lines() {
-            if let Some(line) = hugetlb_line(line, &memory.hugetlb) {
+            if let Some(line) = hugetlb_line(line, &memory.zones.hugetlb) {
                 let _ = writeln!(text, "{line}");
                 continue;
             }
@@ -116,7 +116,7 @@ impl Procfs {
             }
             let changed = match zone {
                 _ if of_node => changed_count(line, &node),
-                Some(index) => zone_line(line, &memory.layout[index], memory, index),
+                Some(index) => zone_line(line, &memory.zones.layout[index], memory, index),
                 None => None,
             };
             let _ = writeln!(text, "{}", changed.as_deref().unwrap_or(line));
@@ -157,15 +157,15 @@ impl Procfs {
             ("Inactive(file)", inactive_file),
             ("SwapTotal", real(memory.swap.total())),
             ("SwapFree", real(memory.swap.free())),
-            ("SwapCached", real(memory.swap_cached)),
-            ("Mapped", real(memory.file_mapped)),
+            ("SwapCached", real(memory.folios.swap_cached)),
+            ("Mapped", real(memory.folios.file_mapped)),
             ("Dirty", real(memory.writeback.dirty)),
             ("Writeback", real(memory.under_writeback())),
             ("Unevictable", real(memory.unevictable())),
             ("Mlocked", real(memory.unevictable())),
             ("Hugetlb", memory.hugetlb_pages() as i64),
-            ("AnonPages", real(memory.anon_pages)),
-            ("AnonHugePages", real(memory.anon_huge_pages)),
+            ("AnonPages", real(memory.folios.anon_pages)),
+            ("AnonHugePages", real(memory.folios.anon_huge_pages)),
             ("KReclaimable", slab),
             ("Slab", slab + unreclaimable),
             ("SReclaimable", slab),
@@ -201,19 +201,19 @@ impl Procfs {
             let pages = listed(memory, lru);
             changes.extend([(node, pages), (zone, pages)]);
         }
-        let anon_huge = real(memory.anon_huge_pages / 512);
+        let anon_huge = real(memory.folios.anon_huge_pages / 512);
         changes.extend([
-            ("nr_anon_pages", real(memory.anon_pages)),
-            ("nr_mapped", real(memory.file_mapped)),
+            ("nr_anon_pages", real(memory.folios.anon_pages)),
+            ("nr_mapped", real(memory.folios.file_mapped)),
             ("nr_unevictable", real(memory.unevictable())),
             ("nr_mlock", real(memory.unevictable())),
             ("nr_zone_unevictable", real(memory.unevictable())),
-            ("nr_swapcached", real(memory.swap_cached)),
+            ("nr_swapcached", real(memory.folios.swap_cached)),
             ("nr_dirty", real(memory.writeback.dirty)),
             ("nr_writeback", real(memory.under_writeback())),
             (
                 "nr_file_pages",
-                real(memory.file_pages() + memory.swap_cached),
+                real(memory.file_pages() + memory.folios.swap_cached),
             ),
             ("nr_slab_reclaimable", real(memory.objects.slab_pages())),
             ("nr_page_table_pages", real(memory.objects.page_table_pages)),
@@ -289,7 +289,12 @@ fn changed_count(line: &str, changes: &BTreeMap<&'static str, i64>) -> Option<St
 
 /// The low watermarks of all zones, their boosts included.
 fn low_watermarks(memory: &Memory) -> Pages {
-    let marks: Pages = memory.layout.iter().map(|zone| zone.watermarks.low).sum();
+    let marks: Pages = memory
+        .zones
+        .layout
+        .iter()
+        .map(|zone| zone.watermarks.low)
+        .sum();
     let boosts = memory.zones.iter().map(|zone| zone.boost).sum();
     marks + memory.real(boosts)
 }

@@ -49,7 +49,7 @@ impl<'a> System<'a> {
         now: Nanos,
     ) -> Result<Flow, Error> {
         let area = self.area(task, &access.target)?;
-        let scale = self.memory.scale;
+        let scale = self.memory.cpu.scale;
         let amount = match access.amount {
             Some(amount) => amount.at(self.available),
             None => Bytes(area.size().0.saturating_mul(scale)),
@@ -79,7 +79,7 @@ impl<'a> System<'a> {
                 self.recorder
                     .step(running.outcome(&task.name, end, Status::Done));
                 self.send_rest(&mut running);
-                task.finish_access(running, self.memory.scale);
+                task.finish_access(running, self.memory.cpu.scale);
                 return Ok(Flow::Continue);
             }
             Stop::Killed => {
@@ -93,7 +93,7 @@ impl<'a> System<'a> {
 
     /// The time, `spent` included, of a step that began at `now`.
     pub(crate) fn local_time(&self, now: Nanos) -> Nanos {
-        now + Nanos(self.memory.spent / 1000)
+        now + Nanos(self.memory.cpu.spent / 1000)
     }
 
     fn run_operations(
@@ -102,12 +102,12 @@ impl<'a> System<'a> {
         running: &mut Running<'a>,
         began: Nanos,
     ) -> Result<Stop, Error> {
-        while self.memory.spent < self.memory.budget && !self.wakes_a_thread() {
+        while self.memory.cpu.spent < self.memory.cpu.budget && !self.wakes_a_thread() {
             let now = self.local_time(began);
             // On its way back to user space the task looks after its group's high limit.
             let in_call =
                 running.operation.is_some() && matches!(running.target, Area::File { .. });
-            if self.memory.over_high > 0 && !in_call {
+            if self.memory.cpu.current.over_high > 0 && !in_call {
                 return Ok(Stop::Budget);
             }
             let Some(mut operation) = running.operation.take() else {
@@ -139,7 +139,7 @@ impl<'a> System<'a> {
             }
             if stop.is_none() && operation.cursor >= operation.end {
                 let end = self.local_time(began);
-                let scale = self.memory.scale;
+                let scale = self.memory.cpu.scale;
                 running.finish_operation(operation, end, scale);
                 task.operations += scale;
                 task.bytes += operation.bytes * scale;
@@ -183,12 +183,12 @@ impl<'a> System<'a> {
         }
         let (offset, bytes) =
             access::extent(next.block, running.target.size(), running.access.block);
-        self.memory.spent += self.memory.costs.loop_ps;
+        self.memory.cpu.spent += self.memory.cpu.costs.loop_ps;
         let began = self.memory.now();
-        self.memory.spent += match (running.target, running.access.via) {
-            (Area::File { .. }, Via::Syscall) if next.write => self.memory.costs.write_call_ps,
-            (Area::File { .. }, Via::Syscall | Via::Direct) => self.memory.costs.syscall_ps,
-            _ => self.memory.costs.operation_ps,
+        self.memory.cpu.spent += match (running.target, running.access.via) {
+            (Area::File { .. }, Via::Syscall) if next.write => self.memory.cpu.costs.write_call_ps,
+            (Area::File { .. }, Via::Syscall | Via::Direct) => self.memory.cpu.costs.syscall_ps,
+            _ => self.memory.cpu.costs.operation_ps,
         };
         let end = Bytes(offset + bytes).pages_ceil(PageSize::FOUR_KIB).0;
         let cursor = offset / PageSize::FOUR_KIB.bytes();
@@ -313,7 +313,7 @@ impl<'a> System<'a> {
         }
         operation.faulting = true;
         let pages = end - operation.cursor;
-        self.memory.spent += pages * self.memory.costs.direct_ps;
+        self.memory.cpu.spent += pages * self.memory.cpu.costs.direct_ps;
         let direction = match operation.write {
             true => Direction::Write,
             false => Direction::Read,
@@ -336,16 +336,16 @@ impl<'a> System<'a> {
         match progress {
             Progress::Complete => Ok(None),
             Progress::Submitted => {
-                self.memory.spent += self.memory.costs.wait_ps;
+                self.memory.cpu.spent += self.memory.cpu.costs.wait_ps;
                 Ok(Some(Stop::Wait(Sleep::Io)))
             }
             Progress::Waits(page) => {
-                self.memory.spent += self.memory.costs.wait_ps;
+                self.memory.cpu.spent += self.memory.cpu.costs.wait_ps;
                 self.waiters.push((WaitsFor::Page(page), task.entity));
                 Ok(Some(Stop::Wait(self.wait_for(page))))
             }
             Progress::Pauses(ticks) => {
-                let at = self.memory.clock.expiry(self.local_time(began), ticks);
+                let at = self.memory.cpu.clock.expiry(self.local_time(began), ticks);
                 self.wake_at(task, at);
                 Ok(Some(Stop::Wait(Sleep::Io)))
             }
@@ -386,8 +386,8 @@ impl<'a> System<'a> {
         let mut progress = Progress::Complete;
         while operation.cursor < chunk_end
             && progress == Progress::Complete
-            && self.memory.spent < self.memory.budget
-            && self.memory.over_high == 0
+            && self.memory.cpu.spent < self.memory.cpu.budget
+            && self.memory.cpu.current.over_high == 0
         {
             if region.alike(operation.cursor, &self.memory) > 1
                 && region.is_touched(operation.cursor, operation.write, &self.memory)
@@ -404,17 +404,17 @@ impl<'a> System<'a> {
 
     /// Touches the pages from the cursor on that share their use with it, as long as there is time.
     fn touch_alike(&mut self, region: &Region, operation: &mut Underway, end: u64) {
-        let costs = &self.memory.costs;
+        let costs = &self.memory.cpu.costs;
         let each = match operation.write {
             true => costs.touch_ps,
             false => costs.load_ps,
         };
         let alike = region.alike(operation.cursor, &self.memory);
-        let left = self.memory.budget - self.memory.spent;
+        let left = self.memory.cpu.budget - self.memory.cpu.spent;
         let pages = alike
             .min(end - operation.cursor)
             .min(left.div_ceil(each.max(1)));
-        self.memory.spent += pages * each;
+        self.memory.cpu.spent += pages * each;
         operation.cursor += pages;
     }
 
@@ -430,9 +430,9 @@ impl<'a> System<'a> {
             Progress::Complete => {}
             wait => return wait,
         }
-        self.memory.spent += match write {
-            true => self.memory.costs.touch_ps,
-            false => self.memory.costs.load_ps,
+        self.memory.cpu.spent += match write {
+            true => self.memory.cpu.costs.touch_ps,
+            false => self.memory.cpu.costs.load_ps,
         };
         operation.cursor += 1;
         Progress::Complete
@@ -486,7 +486,7 @@ impl<'a> System<'a> {
         let victim = self.out_of_memory(task, group, now)?;
         task.dying = victim == Victim::Own;
         if victim == Victim::None {
-            self.wake_at(task, self.memory.clock.expiry(now, 1));
+            self.wake_at(task, self.memory.cpu.clock.expiry(now, 1));
             return Ok(Some(Stop::Wait(Sleep::Idle)));
         }
         Ok(None)

@@ -22,8 +22,8 @@ use crate::error::Error;
 use crate::mm::page_alloc::buddy::Buddy;
 use crate::mm::page_alloc::pcp::{Pcp, Tuning};
 use crate::mm::page_alloc::pieces::Pieces;
+use crate::mm::page_alloc::zone::{HUGE_ORDER, Zone};
 use crate::mm::page_alloc::zonelist;
-use crate::mm::page_alloc::{HUGE_ORDER, Zone};
 use crate::sched::timer::Clock;
 
 const PAGE: PageSize = PageSize::FOUR_KIB;
@@ -307,7 +307,7 @@ fn set_min_free(state: &mut State) {
     let mut memory =
         crate::mm::parts::Memory::new(state.zones.clone(), state.layout.clone(), costs);
     memory.set_watermarks(min_free, 10);
-    (state.zones, state.layout) = (memory.zones, memory.layout);
+    (state.zones, state.layout) = memory.zones.into_boot();
 }
 
 fn unusable(memory: Bytes, why: String) -> Error {

@@ -31,21 +31,21 @@ impl<'a> System<'a> {
             .take()
             .expect("a task that is picked is not running");
         self.memory.allocation = core::mem::take(&mut task.allocation);
-        self.memory.over_high = core::mem::take(&mut task.over_high);
-        self.memory.throttled = task.throttled;
-        self.memory.current = task.group;
-        self.memory.nodes.on_first = task.on_first_node;
-        self.memory.space = task.entity;
+        self.memory.cpu.current.over_high = core::mem::take(&mut task.over_high);
+        self.memory.cpu.current.throttled = task.throttled;
+        self.memory.cpu.current.group = task.group;
+        self.memory.zones.nodes.on_first = task.on_first_node;
+        self.memory.cpu.current.space = task.entity;
         task
     }
 
     /// A task stops running; one that has ended gives back what it had paid for.
     pub(crate) fn put_away(&mut self, index: usize, mut task: Box<Task<'a>>) {
         task.allocation = core::mem::take(&mut self.memory.allocation);
-        task.over_high = core::mem::take(&mut self.memory.over_high);
-        task.throttled = self.memory.throttled;
-        self.memory.current = ROOT;
-        task.on_first_node = core::mem::take(&mut self.memory.nodes.on_first);
+        task.over_high = core::mem::take(&mut self.memory.cpu.current.over_high);
+        task.throttled = self.memory.cpu.current.throttled;
+        self.memory.cpu.current.group = ROOT;
+        task.on_first_node = core::mem::take(&mut self.memory.zones.nodes.on_first);
         if task.state != TaskState::Alive {
             let allocation = core::mem::take(&mut task.allocation);
             self.memory.refund(allocation.charging);
@@ -68,8 +68,8 @@ impl<'a> System<'a> {
             Written::LoweredHigh => Some(Errand::lower(group, Limit::High)),
             Written::LoweredMax => Some(Errand::lower(group, Limit::Max)),
             Written::Reclaim { pages, swappiness } => {
-                let known = swappiness.filter(|_| self.memory.rules.reclaim_knows_swappiness);
-                let swappiness = known.unwrap_or(self.memory.rules.swappiness);
+                let known = swappiness.filter(|_| self.memory.cpu.rules.reclaim_knows_swappiness);
+                let swappiness = known.unwrap_or(self.memory.cpu.rules.swappiness);
                 Some(Errand::proactive(group, pages, swappiness))
             }
         };
@@ -82,8 +82,9 @@ impl<'a> System<'a> {
         task: &mut Task<'a>,
         now: Nanos,
     ) -> Result<Option<Flow>, Error> {
-        if task.errand.is_none() && self.memory.over_high > 0 && task.is_in_user_space() {
-            let pages = core::mem::take(&mut self.memory.over_high);
+        if task.errand.is_none() && self.memory.cpu.current.over_high > 0 && task.is_in_user_space()
+        {
+            let pages = core::mem::take(&mut self.memory.cpu.current.over_high);
             task.errand = Some(Errand::above_high(task.group, pages));
         }
         let Some(mut errand) = task.errand.take() else {
@@ -132,7 +133,7 @@ impl<'a> System<'a> {
         }
         if self.waits_for_exit(domain) {
             // A task may ask without end; that each time costs a system call is a guess.
-            self.memory.spent += self.memory.costs.syscall_ps;
+            self.memory.cpu.spent += self.memory.cpu.costs.syscall_ps;
             return Ok(Victim::Others);
         }
         let Some(victim) = self.choose_victim(current, domain) else {
@@ -200,7 +201,7 @@ impl<'a> System<'a> {
     }
 
     fn count_kill(&mut self, group: GroupId) {
-        self.memory.events.oom_kill += 1;
+        self.memory.cpu.events.oom_kill += 1;
         self.memory.groups.count(group, Event::OomKill);
     }
 

@@ -32,8 +32,8 @@ impl<'a> System<'a> {
     pub(crate) fn run_flusher(&mut self, disk: usize, from: Nanos) -> (Nanos, Flow) {
         let mut now = from;
         while self.memory.writeback.devices[disk].flusher.is_awake() {
-            self.memory.began = now;
-            self.memory.unbroken = 0;
+            self.memory.cpu.began = now;
+            self.memory.cpu.unbroken = 0;
             let progress = self.memory.flusher_step(disk);
             now += Nanos(self.memory.take_spent() / 1000 + 1);
             self.expect_disks();
@@ -104,7 +104,7 @@ impl<'a> System<'a> {
     /// Lets a journal's thread go on until it has to wait: for the disk, or for more to commit.
     /// Those who waited for it wake.
     pub(crate) fn run_journal(&mut self, disk: usize, from: Nanos) -> (Nanos, Flow) {
-        (self.memory.began, self.memory.unbroken) = (from, 0);
+        (self.memory.cpu.began, self.memory.cpu.unbroken) = (from, 0);
         let sleep = self.memory.journal_step(disk);
         let now = from + Nanos(self.memory.take_spent() / 1000 + 1);
         self.expect_disks();
@@ -135,7 +135,7 @@ impl<'a> System<'a> {
     ) {
         let files = match file {
             Some(file) => {
-                self.memory.spent += self.memory.costs.fsync_call_ps;
+                self.memory.cpu.spent += self.memory.cpu.costs.fsync_call_ps;
                 file..file + 1
             }
             None => 0..self.files.len(),

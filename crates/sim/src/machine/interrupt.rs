@@ -33,7 +33,7 @@ impl System<'_> {
         let over = over.into_iter().map(|(_, entity)| entity);
         let journal = request.is_journal.then(|| self.journal_of(disk));
         let woken = over.chain(request.waiter).chain(journal).collect();
-        match Nanos(core::mem::take(&mut self.memory.in_interrupt) / 1000) {
+        match Nanos(core::mem::take(&mut self.memory.cpu.in_interrupt) / 1000) {
             Nanos::ZERO => self.end_waiting(woken, now),
             time => self.interrupt(time, woken, now),
         }
@@ -42,7 +42,7 @@ impl System<'_> {
     /// The kernel counts it as CPU time of the task that it interrupts (`/proc/PID/schedstat`).
     fn interrupt(&mut self, time: Nanos, woken: Vec<usize>, now: Nanos) {
         match self.scheduler.interrupt(time) {
-            Some(KSWAPD) => self.memory.kswapd.cpu_time += time,
+            Some(KSWAPD) => self.memory.zones.kswapd.cpu_time += time,
             Some(KSMD) => self.memory.ksm.cpu_time += time,
             _ => {}
         }

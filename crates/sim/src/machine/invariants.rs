@@ -10,7 +10,7 @@ use crate::mm::parts::Memory;
 /// If one of them does not hold: the model is wrong.
 pub(crate) fn conservation(memory: &Memory) {
     let zones = &memory.zones;
-    for zone in zones {
+    for zone in zones.iter() {
         let counted = zone.free.checked_add_signed(zone.untold);
         assert_eq!(counted, Some(zone.buddy.free()), "what is free is counted");
     }
@@ -27,7 +27,7 @@ pub(crate) fn conservation(memory: &Memory) {
         .sum();
     let managed: u64 = zones.iter().map(|zone| zone.managed).sum();
     assert_eq!(
-        used + memory.writing,
+        used + memory.swap.writing,
         managed,
         "pages are neither made nor lost"
     );

@@ -18,9 +18,9 @@ impl System<'_> {
     pub(crate) fn run_ksmd(&mut self, from: Nanos) -> (Nanos, Flow) {
         let mut now = from;
         loop {
-            self.memory.began = now;
-            self.memory.unbroken = 0;
-            self.memory.budget = BUDGET;
+            self.memory.cpu.began = now;
+            self.memory.cpu.unbroken = 0;
+            self.memory.cpu.budget = BUDGET;
             let scan = self.memory.ksm_step();
             let ran = Nanos(self.memory.take_spent() / 1000 + 1);
             now += ran;
@@ -61,7 +61,7 @@ impl System<'_> {
     fn ksmd_sleeps(&mut self, now: Nanos) {
         let ksm = &mut self.memory.ksm;
         let sleep = ksm.settings.sleep_millisecs.saturating_mul(Nanos::MILLI.0);
-        let at = self.memory.clock.expiry(now, sleep.div_ceil(TICK.0));
+        let at = self.memory.cpu.clock.expiry(now, sleep.div_ceil(TICK.0));
         ksm.sleeps_until = Some(at);
         self.events.add(at, Event::KsmScan { at });
     }

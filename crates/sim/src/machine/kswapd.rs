@@ -10,14 +10,14 @@ use crate::sched::core::{Event, Sleep};
 
 impl System<'_> {
     pub(crate) fn wake_kswapd_if_due(&mut self, now: Nanos) {
-        self.memory.kswapd.is_told();
+        self.memory.zones.kswapd.is_told();
         if self.kswapd_was_woken() {
             self.scheduler.wake(KSWAPD, now);
         }
     }
 
     pub(crate) fn kswapd_was_woken(&self) -> bool {
-        self.memory.kswapd.is_awake()
+        self.memory.zones.kswapd.is_awake()
             && !self.scheduler.is_runnable(KSWAPD)
             && !self.waiters.iter().any(|(_, entity)| *entity == KSWAPD)
     }
@@ -27,14 +27,14 @@ impl System<'_> {
         self.scheduler
             .note_stalls(KSWAPD, [(from, true)].into_iter());
         let mut now = from;
-        while self.memory.kswapd.is_awake() {
-            self.memory.began = now;
-            self.memory.unbroken = 0;
+        while self.memory.zones.kswapd.is_awake() {
+            self.memory.cpu.began = now;
+            self.memory.cpu.unbroken = 0;
             let progress = self.memory.kswapd_step();
             let ran = Nanos(self.memory.take_spent() / 1000 + 1);
             now += ran;
-            self.memory.kswapd.cpu_time += ran;
-            if core::mem::take(&mut self.memory.kswapd.wants_kill) {
+            self.memory.zones.kswapd.cpu_time += ran;
+            if core::mem::take(&mut self.memory.zones.kswapd.wants_kill) {
                 self.kill_worst(now);
             }
             self.expect_disks();
@@ -49,23 +49,23 @@ impl System<'_> {
         self.scheduler
             .note_stalls(KSWAPD, [(now, false)].into_iter());
         // To fall asleep with a timer and to wake costs it what it costs any task.
-        let pause = Nanos(self.memory.costs.sleep_ps / 1000);
-        self.memory.kswapd.cpu_time += pause;
+        let pause = Nanos(self.memory.cpu.costs.sleep_ps / 1000);
+        self.memory.zones.kswapd.cpu_time += pause;
         (now + pause, Flow::Blocked(Sleep::Idle))
     }
 
     /// After a run, kswapd's nap begins.
     pub(crate) fn kswapd_sleeps(&mut self, now: Nanos) {
-        if self.memory.kswapd.nap == Some(Nap::Begins) {
-            let at = self.memory.clock.expiry(now, NAP);
-            self.memory.kswapd.nap = Some(Nap::Until(at));
+        if self.memory.zones.kswapd.nap == Some(Nap::Begins) {
+            let at = self.memory.cpu.clock.expiry(now, NAP);
+            self.memory.zones.kswapd.nap = Some(Nap::Until(at));
             self.events.add(at, Event::NapEnds { at });
         }
     }
 
     /// kswapd's timer went off.
     pub(crate) fn kswapd_nap_ends(&mut self, at: Nanos) {
-        if self.memory.kswapd.nap == Some(Nap::Until(at)) {
+        if self.memory.zones.kswapd.nap == Some(Nap::Until(at)) {
             self.memory.kswapd_nap_ends();
             self.wake_kswapd_if_due(at);
         }

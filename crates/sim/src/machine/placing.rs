@@ -85,7 +85,7 @@ pub(crate) fn list_boot_pages(memory: &mut Memory) -> Result<(), Error> {
             (Lru::ActiveAnon, "nr_zone_active_anon"),
             (Lru::InactiveAnon, "nr_zone_inactive_anon"),
         ] {
-            let layout = &memory.layout[memory.zones[zone].layout];
+            let layout = &memory.zones.layout[memory.zones[zone].layout];
             let pages = memory.sampled(layout.items.get(item).unwrap_or(0));
             let pages = pages.min(memory.zones[zone].fixed);
             let base = memory.take_range(pages);

@@ -22,7 +22,7 @@ impl<'a> System<'a> {
     /// Starts those of a process that start by themselves: nobody waits while they are made, so
     /// they pay for it.
     pub(crate) fn start_due(&mut self, process: usize, now: Nanos) -> Result<(), Error> {
-        let spawn = Nanos(self.memory.costs.spawn_ps / 1000);
+        let spawn = Nanos(self.memory.cpu.costs.spawn_ps / 1000);
         self.start_where(now, spawn, |task| {
             task.process == process && task.state == TaskState::Due
         })
@@ -120,7 +120,7 @@ impl<'a> System<'a> {
 
     /// Frees a part of what a killed task holds; with the last one it ends (`exit_mmap`).
     pub(crate) fn exit(&mut self, task: &mut Task<'a>, now: Nanos) -> Flow {
-        let budget = self.memory.budget;
+        let budget = self.memory.cpu.budget;
         while let Some(mut entry) = task.regions.first_entry() {
             let (name, region) = (*entry.key(), entry.get_mut());
             let next = task.exiting.get_or_insert(0);

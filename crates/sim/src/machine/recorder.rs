@@ -207,10 +207,10 @@ impl Recorder {
         files.insert("proc/vmstat".to_string(), self.procfs.vmstat(memory));
         files.insert("proc/zoneinfo".to_string(), self.procfs.zoneinfo(memory));
         let disks = memory.io.disks.iter().enumerate();
-        let disks = disks.map(|(index, disk)| disk.stats.line(index, memory.scale));
+        let disks = disks.map(|(index, disk)| disk.stats.line(index, memory.cpu.scale));
         files.insert(DISKSTATS.to_string(), disks.collect());
         let threads = [
-            (KSWAPD, memory.kswapd.cpu_time),
+            (KSWAPD, memory.zones.kswapd.cpu_time),
             (KSMD, memory.ksm.cpu_time),
         ];
         for (path, cpu_time) in threads {

@@ -76,16 +76,16 @@ impl<'a> System<'a> {
         let (operations, bytes) = (running.operations, running.bytes);
         let mut last = None;
         while let Some(hit) = next
-            && self.memory.spent + hit.most < self.memory.budget
+            && self.memory.cpu.spent + hit.most < self.memory.cpu.budget
             && !running.is_done(self.local_time(began))
             && turns.are_mapped(&self.memory)
         {
-            self.memory.spent += settled.loop_ps;
+            self.memory.cpu.spent += settled.loop_ps;
             let from = self.memory.now();
-            self.memory.spent += settled.begin_ps;
+            self.memory.cpu.spent += settled.begin_ps;
             match hit.changes {
                 Some(index) => self.read_whole(running, index, hit),
-                None => self.memory.spent += hit.pages_ps,
+                None => self.memory.cpu.spent += hit.pages_ps,
             }
             running.count_latency(self.local_time(began).saturating_sub(from));
             running.operations += 1;
@@ -122,7 +122,7 @@ impl<'a> System<'a> {
             0 => self.batch.min(pages),
             rest => rest,
         };
-        self.memory.unbroken = copied_last * self.memory.costs.cached_read_ps;
+        self.memory.cpu.unbroken = copied_last * self.memory.cpu.costs.cached_read_ps;
         if pages > 0 {
             running.readahead.note_read(hit.end - 1);
         }
@@ -133,11 +133,11 @@ impl<'a> System<'a> {
     fn settled<'t>(&self, task: &'t Task<'a>, running: &Running<'a>) -> Option<Settled<'t>> {
         let (access, memory) = (running.access, &self.memory);
         let at_once = access.rate == 0 && access.think == Nanos::ZERO;
-        let is_plain = memory.scale == 1 && !memory.nodes.are_several();
-        if !at_once || !is_plain || task.dying || memory.over_high > 0 {
+        let is_plain = memory.cpu.scale == 1 && !memory.zones.nodes.are_several();
+        if !at_once || !is_plain || task.dying || memory.cpu.current.over_high > 0 {
             return None;
         }
-        let costs = &memory.costs;
+        let costs = &memory.cpu.costs;
         let (place, begin_ps, page_ps) = match (running.target, &access.target) {
             (Area::File { index, .. }, _)
                 if access.via == Via::Syscall && !running.readahead.is_interrupted() =>

@@ -12,7 +12,7 @@ use crate::machine::roles::WaitsFor;
 use crate::machine::system::{Flow, System, place};
 use crate::machine::task::{Area, Task};
 use crate::mm::memory::Region;
-use crate::mm::page_alloc::HUGE_PAGES;
+use crate::mm::page_alloc::zone::HUGE_PAGES;
 use crate::sched::core::Sleep;
 
 /// `ENOMEM`.
@@ -66,7 +66,7 @@ impl<'a> System<'a> {
 
     /// The time that writing them takes.
     fn pay_for(&mut self, settings: &[Setting]) {
-        self.memory.spent += self.memory.costs.set_ps * settings.len() as u64;
+        self.memory.cpu.spent += self.memory.cpu.costs.set_ps * settings.len() as u64;
     }
 
     /// Writes the arm's settings.
@@ -94,7 +94,7 @@ impl<'a> System<'a> {
             return Ok(Flow::Blocked(Sleep::Idle));
         }
         task.began = None;
-        self.memory.spent += self.memory.costs.syscall_ps;
+        self.memory.cpu.spent += self.memory.cpu.costs.syscall_ps;
         let label = step.label.as_deref();
         match &step.action {
             Action::Access(access) => return self.begin_access(task, access, label, now),
@@ -114,7 +114,7 @@ impl<'a> System<'a> {
             }
             Action::Lock { target } => return self.lock(task, target, now),
             Action::Sleep(span) => {
-                let now = now + Nanos(self.memory.spent / 1000);
+                let now = now + Nanos(self.memory.cpu.spent / 1000);
                 self.sleep_for(task, *span, now);
                 task.go_past_step();
                 return Ok(Flow::Blocked(Sleep::Idle));
@@ -203,7 +203,7 @@ impl<'a> System<'a> {
                 unmapped.ok_or_else(|| no_region(region, task))?;
             }
             Action::Start { process } => {
-                self.memory.spent += self.memory.costs.spawn_ps;
+                self.memory.cpu.spent += self.memory.cpu.costs.spawn_ps;
                 self.memory.allocate_in_passing();
                 let process = self
                     .process(process)

@@ -89,18 +89,18 @@ impl<'a> System<'a> {
         scale: u64,
     ) -> Result<Self, Error> {
         let mut memory = Memory::new(boot.zones.clone(), boot.layout.clone(), *costs);
-        memory.cpus = u64::from(scenario.machine.cpus.max(1));
+        memory.cpu.cpus = u64::from(scenario.machine.cpus.max(1));
         memory.sample(scale);
-        memory.rules = Rules::of(&boot.release());
+        memory.cpu.rules = Rules::of(&boot.release());
         memory.lay_out_zones(&boot.free);
-        memory.clock = boot.clock();
+        memory.cpu.clock = boot.clock();
         (0..boot.seconds_of_rest()).for_each(|_| memory.tick());
-        memory.may_yield = true;
+        memory.cpu.may_yield = true;
         memory.writeback.inodes_in_use = boot.inodes_in_use;
         memory.objects.buffers.none = scenario.machine.file_system != FileSystem::Ext4;
         let disks = scenario.machine.disks.iter();
         memory.io.disks = disks
-            .map(|spec| Disk::new(spec, memory.clock, memory.scale))
+            .map(|spec| Disk::new(spec, memory.cpu.clock, memory.cpu.scale))
             .collect();
         memory.set_groups(&scenario.workload.cgroups)?;
         let files = files(scenario, &mut memory)?;
@@ -190,20 +190,20 @@ impl<'a> System<'a> {
             sleep_ps,
             switch_ps,
             ..
-        } = self.memory.costs;
+        } = self.memory.cpu.costs;
         self.wake_at(
             task,
             now.saturating_add(span)
                 .saturating_add(Nanos(sleep_ps / 1000)),
         );
-        self.memory.spent += sleep_ps + switch_ps;
+        self.memory.cpu.spent += sleep_ps + switch_ps;
     }
 
     /// Lets a task sleep until an operation is due, which takes the CPU what any sleep takes.
     pub(crate) fn sleep_until(&mut self, task: &Task<'a>, due: Nanos) {
         self.wake_at(task, due);
-        let costs = &self.memory.costs;
-        self.memory.spent += costs.sleep_ps + costs.switch_ps;
+        let costs = &self.memory.cpu.costs;
+        self.memory.cpu.spent += costs.sleep_ps + costs.switch_ps;
     }
 
     /// Wakes a task at a time, should it still live.
@@ -235,7 +235,7 @@ impl<'a> System<'a> {
             }
         }
         self.events.add(Nanos::ZERO, Event::Sample);
-        let clock = self.memory.clock;
+        let clock = self.memory.cpu.clock;
         let second = clock.next(Nanos::ZERO, Nanos::SECOND);
         self.events.add(second, Event::Second);
         self.memory.flush_stats();
@@ -259,7 +259,7 @@ impl<'a> System<'a> {
             }
         }
         self.memory.allocate_in_passing();
-        self.memory.stalls.clear();
+        self.memory.cpu.stalls.clear();
         invariants::conservation(&self.memory);
         let pressure = &mut self.scheduler.pressure;
         self.recorder
@@ -268,7 +268,7 @@ impl<'a> System<'a> {
 
     fn fire_events(&mut self, now: Nanos) -> Result<(), Error> {
         while let Some((at, event)) = self.events.take_due(now) {
-            self.memory.began = at;
+            self.memory.cpu.began = at;
             match event {
                 Event::DiskDone { disk } => self.disk_done(disk, at),
                 Event::Wake { entity, life } => self.wake_sleeper(entity, life, at),
@@ -304,7 +304,7 @@ impl<'a> System<'a> {
             .sample(now, &self.memory, &self.tasks, pressure);
         let next = now.saturating_add(self.scenario.sample_every.max(Nanos(1)));
         self.events.add(next, Event::Sample);
-        self.observe(self.memory.costs.sample_ps, now);
+        self.observe(self.memory.cpu.costs.sample_ps, now);
         Ok(())
     }
 
@@ -373,7 +373,7 @@ impl<'a> System<'a> {
     /// copying at its end, and a walk through page tables, is not interrupted.
     fn interrupted_at(&self, from: Nanos, to: Nanos) -> Nanos {
         let limit = self.limit(from);
-        let unbroken = Nanos(self.memory.unbroken / 1000);
+        let unbroken = Nanos(self.memory.cpu.unbroken / 1000);
         match limit.saturating_add(unbroken) < to {
             true => limit,
             false => to,
@@ -389,9 +389,9 @@ impl<'a> System<'a> {
         let mut task = self.take_in_hand(index);
         let (mut now, mut flow) = (from, Flow::Continue);
         while flow == Flow::Continue && now < self.limit(from) && !self.wakes_a_thread() {
-            self.memory.unbroken = 0;
-            self.memory.began = now;
-            self.memory.budget = BUDGET.min(self.limit(from).saturating_sub(now).0 * 1000);
+            self.memory.cpu.unbroken = 0;
+            self.memory.cpu.began = now;
+            self.memory.cpu.budget = BUDGET.min(self.limit(from).saturating_sub(now).0 * 1000);
             flow = self.step(&mut task, now)?;
             self.note_stalls(entity);
             now += task.pay(self.memory.take_spent());
@@ -403,7 +403,7 @@ impl<'a> System<'a> {
 
     fn note_stalls(&mut self, entity: usize) {
         self.scheduler
-            .note_stalls(entity, self.memory.stalls.drain(..));
+            .note_stalls(entity, self.memory.cpu.stalls.drain(..));
     }
 
     /// Whether a thread of the kernel was woken that may take the CPU at once.
@@ -414,7 +414,7 @@ impl<'a> System<'a> {
 
     /// Until when a task that began at `from` may run: the next tick, or the next event.
     pub(crate) fn limit(&self, from: Nanos) -> Nanos {
-        let tick = self.memory.clock.next(from, TICK);
+        let tick = self.memory.cpu.clock.next(from, TICK);
         let event = self.events.next_time();
         event.map_or(tick, |event| event.min(tick))
     }

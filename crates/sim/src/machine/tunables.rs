@@ -15,7 +15,7 @@ use mm::units::{Bytes, Kib, Nanos, PageSize, Pages};
 use mm::workload::Huge;
 
 use crate::error::Error;
-use crate::mm::page_alloc::HUGE_PAGES;
+use crate::mm::page_alloc::zone::HUGE_PAGES;
 use crate::mm::page_writeback::{Bounded, Limits};
 use crate::mm::parts::Memory;
 use crate::rules::Floors;
@@ -235,15 +235,15 @@ impl Tunables {
         if [DIRTY, DIRTY_BYTES].contains(&name) {
             memory.set_dirty_ratelimit();
         }
-        memory.hugetlb.overcommit = self.number(OVERCOMMIT_HUGEPAGES).unwrap_or(0);
+        memory.zones.hugetlb.overcommit = self.number(OVERCOMMIT_HUGEPAGES).unwrap_or(0);
         let number = |name, default| self.number(name).unwrap_or(default);
-        memory.rules.swappiness = number(SWAPPINESS, 60);
-        memory.rules.boost_factor = number(BOOST_FACTOR, 15_000);
-        memory.rules.page_cluster = number(PAGE_CLUSTER, 3).min(31) as u32;
-        memory.rules.kswapd_stops_at_goal =
+        memory.cpu.rules.swappiness = number(SWAPPINESS, 60);
+        memory.cpu.rules.boost_factor = number(BOOST_FACTOR, 15_000);
+        memory.cpu.rules.page_cluster = number(PAGE_CLUSTER, 3).min(31) as u32;
+        memory.cpu.rules.kswapd_stops_at_goal =
             self.values.get(KSWAPD).map(String::as_str) != Some(OLD_KSWAPD);
         self.switch_lru_gen(memory);
-        memory.rules.floors = match self.number(PROTECTION) {
+        memory.cpu.rules.floors = match self.number(PROTECTION) {
             Some(1) => Floors {
                 anon_min: number(ANON_MIN, 0),
                 clean_low: number(CLEAN_LOW, 0),
@@ -272,9 +272,9 @@ impl Tunables {
             .get(MGLRU)
             .map_or(0, |value| lru_gen_bits(value));
         memory.set_lru_gen_enabled(bits & 1 != 0);
-        memory.rules.lru_gen.walks = bits & 2 != 0;
-        memory.rules.lru_gen.looks_above = bits & 4 != 0;
-        memory.rules.lru_gen.min_ttl = Nanos(self.number(MIN_TTL).unwrap_or(0) * 1_000_000);
+        memory.cpu.rules.lru_gen.walks = bits & 2 != 0;
+        memory.cpu.rules.lru_gen.looks_above = bits & 4 != 0;
+        memory.cpu.rules.lru_gen.min_ttl = Nanos(self.number(MIN_TTL).unwrap_or(0) * 1_000_000);
     }
 
     /// Writing one of a bytes/ratio pair zeroes the other.

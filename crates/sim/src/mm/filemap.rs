@@ -56,7 +56,7 @@ impl Reader<'_> {
     /// Copies pages from `*cursor` up to `stop` (`filemap_read`), reading ahead as it goes; stops
     /// where it has to wait. The `read()` as a whole ends at `end`.
     pub(crate) fn read(&mut self, cursor: &mut u64, stop: u64, end: u64) -> Progress {
-        self.memory.unbroken = 0;
+        self.memory.cpu.unbroken = 0;
         while *cursor < stop {
             let read = self.copy_read(*cursor, stop);
             if read > 0 {
@@ -65,15 +65,15 @@ impl Reader<'_> {
             }
             let page = self.file.base + *cursor as PageId;
             if !Folios::is_read(self.memory.folios.raw(page)) {
-                self.memory.unbroken = 0;
+                self.memory.cpu.unbroken = 0;
                 match self.prepare(*cursor, end) {
                     Progress::Complete => self.memory.mark_accessed(page),
                     wait => return wait,
                 }
             }
-            let copying = self.memory.costs.cached_read_ps + self.memory.remote(page, 1);
-            self.memory.spent += copying;
-            self.memory.unbroken += copying;
+            let copying = self.memory.cpu.costs.cached_read_ps + self.memory.remote(page, 1);
+            self.memory.cpu.spent += copying;
+            self.memory.cpu.unbroken += copying;
             self.readahead.note_read(*cursor);
             *cursor += 1;
         }
@@ -83,7 +83,7 @@ impl Reader<'_> {
     /// Copies the pages from `start` on that a `read()` leaves as they are, where all memory is as
     /// near; how many.
     fn copy_read(&mut self, start: u64, stop: u64) -> u64 {
-        if self.memory.nodes.are_several() {
+        if self.memory.zones.nodes.are_several() {
             return 0;
         }
         let base = self.file.base;
@@ -91,9 +91,9 @@ impl Reader<'_> {
         let raws = self.memory.folios.raws(pages).iter();
         let read = raws.take_while(|&&raw| Folios::is_read(raw)).count() as u64;
         if read > 0 {
-            let copying = read * self.memory.costs.cached_read_ps;
-            self.memory.spent += copying;
-            self.memory.unbroken += copying;
+            let copying = read * self.memory.cpu.costs.cached_read_ps;
+            self.memory.cpu.spent += copying;
+            self.memory.cpu.unbroken += copying;
             self.readahead.note_read(start + read - 1);
         }
         read
@@ -199,7 +199,7 @@ impl Reader<'_> {
                 self.request(gap.take(), index);
                 continue;
             }
-            let inserted = match self.memory.spent >= self.memory.budget {
+            let inserted = match self.memory.cpu.spent >= self.memory.cpu.budget {
                 true => Err(NoPage::Again),
                 false => self.insert(page, rest.effort),
             };
@@ -217,7 +217,7 @@ impl Reader<'_> {
                 }
                 return Err(why);
             }
-            let costs = &self.memory.costs;
+            let costs = &self.memory.cpu.costs;
             let read_in = costs.read_in_ps - costs.read_done_ps;
             self.memory.pay_for_new_page(read_in);
             if window.mark == Some(index) {
@@ -268,7 +268,11 @@ impl File {
             let page = self.base + *at as PageId;
             *at >= self.pages || !memory.folios.is_resident(page)
         };
-        let last = memory.rules.next_miss_is_the_last.then_some(index + most);
+        let last = memory
+            .cpu
+            .rules
+            .next_miss_is_the_last
+            .then_some(index + most);
         behind.find(is_missing).or(last)
     }
 
@@ -285,7 +289,7 @@ impl File {
             memory.free(page);
             memory.folios.forget(page);
             memory.tree_remove(page);
-            memory.spent += memory.costs.drop_ps;
+            memory.cpu.spent += memory.cpu.costs.drop_ps;
         }
     }
 }
@@ -337,7 +341,7 @@ mod tests {
             queue_depth: 4,
             rotational: false,
         };
-        memory.io.disks.push(Disk::new(&spec, memory.clock, 1));
+        memory.io.disks.push(Disk::new(&spec, memory.cpu.clock, 1));
         let file = File {
             base,
             pages: 64,
@@ -372,7 +376,7 @@ mod tests {
             32,
             "locked, and on the list"
         );
-        assert_eq!(memory.events.pgpgin, 128);
+        assert_eq!(memory.cpu.events.pgpgin, 128);
         assert_eq!(complete(&mut memory), [(0, 32)]);
     }
 
@@ -397,7 +401,7 @@ mod tests {
         // Between min and 30 pages nothing can be reclaimed: all are being read.
         let (mut memory, progress) = read_within(30, &[]);
         assert_eq!(progress, Progress::Waits(0));
-        assert_eq!(memory.events.allocstall_movable, 1);
+        assert_eq!(memory.cpu.events.allocstall_movable, 1);
         let [(0, end)] = complete(&mut memory)[..] else {
             panic!("one request from the first page on");
         };
@@ -411,10 +415,10 @@ mod tests {
         assert_eq!((pages(&memory), memory.folios.is_reading(5)), (32, true));
         let control = Control::new(Reclaimer::Kswapd, 8, 60);
         memory.shrink_inactive(&control, ROOT, Kind::File, 8);
-        assert_eq!((pages(&memory), memory.events.pgscan_kswapd), (32, 8));
+        assert_eq!((pages(&memory), memory.cpu.events.pgscan_kswapd), (32, 8));
         complete(&mut memory);
         assert_eq!(memory.folios.state(5), State::Inactive);
         memory.shrink_inactive(&control, ROOT, Kind::File, 8);
-        assert_eq!((pages(&memory), memory.events.pgsteal_kswapd), (24, 8));
+        assert_eq!((pages(&memory), memory.cpu.events.pgsteal_kswapd), (24, 8));
     }
 }

@@ -101,6 +101,17 @@ pub(crate) struct Folios {
     /// Previous and next on the list; of an evicted page its swap slot and its shadow entry.
     links: Vec<[u32; 2]>,
     flags: Vec<u16>,
+    /// The group that each page is charged to; empty where there is none but the root.
+    pub(crate) charge: Vec<u8>,
+    /// Resident anonymous pages, and those of them in huge pages.
+    pub(crate) anon_pages: u64,
+    pub(crate) anon_huge_pages: u64,
+    /// Resident pages of files that page tables map.
+    pub(crate) file_mapped: u64,
+    /// Resident pages that have a swap slot.
+    pub(crate) swap_cached: u64,
+    /// Freed ranges of page indices, reused by the next object of the same length.
+    pub(crate) free_ranges: Vec<(PageId, u32)>,
 }
 
 impl Folios {

@@ -3,7 +3,7 @@
 
 use alloc::vec::Vec;
 
-use crate::mm::page_alloc::HUGE_PAGES;
+use crate::mm::page_alloc::zone::HUGE_PAGES;
 use crate::mm::parts::Memory;
 
 /// The pool, in huge pages.
@@ -58,32 +58,38 @@ impl Memory {
     /// Sets pages aside for a region, further ones than the pool has if that is allowed and there
     /// is memory for them; false otherwise.
     pub(crate) fn reserve_hugetlb(&mut self, pages: u64) -> bool {
-        let spare = self.hugetlb.free() - self.hugetlb.reserved;
+        let spare = self.zones.hugetlb.free() - self.zones.hugetlb.reserved;
         let lacking = pages.saturating_sub(spare);
-        if self.hugetlb.surplus + lacking > self.hugetlb.overcommit.max(self.hugetlb.surplus) {
+        if self.zones.hugetlb.surplus + lacking
+            > self
+                .zones
+                .hugetlb
+                .overcommit
+                .max(self.zones.hugetlb.surplus)
+        {
             return false;
         }
-        let total = self.hugetlb.total();
+        let total = self.zones.hugetlb.total();
         self.resize_hugetlb(total + lacking);
-        self.hugetlb.surplus += self.hugetlb.total() - total;
-        let reserved = self.hugetlb.reserve(pages);
+        self.zones.hugetlb.surplus += self.zones.hugetlb.total() - total;
+        let reserved = self.zones.hugetlb.reserve(pages);
         self.drop_surplus();
         reserved
     }
 
     /// A region gives up what it had reserved.
     pub(crate) fn give_hugetlb(&mut self, reserved: u64) {
-        self.hugetlb.reserved -= reserved;
+        self.zones.hugetlb.reserved -= reserved;
         self.drop_surplus();
     }
 
     /// Surplus pages that nobody wants go back to their zones.
     fn drop_surplus(&mut self) {
-        let spare = self.hugetlb.free() - self.hugetlb.reserved;
-        for _ in 0..spare.min(self.hugetlb.surplus) {
-            if let Some(zone) = self.hugetlb.zones.pop() {
+        let spare = self.zones.hugetlb.free() - self.zones.hugetlb.reserved;
+        for _ in 0..spare.min(self.zones.hugetlb.surplus) {
+            if let Some(zone) = self.zones.hugetlb.zones.pop() {
                 self.give_huge_block(zone);
-                self.hugetlb.surplus -= 1;
+                self.zones.hugetlb.surplus -= 1;
             }
         }
     }
@@ -91,7 +97,7 @@ impl Memory {
     /// Makes the pool as large as asked for, or as there is memory for; pages that are in use stay
     /// (`vm.nr_hugepages`). What cannot be had at once is reclaimed for.
     pub(crate) fn resize_hugetlb(&mut self, wanted: u64) {
-        while self.hugetlb.total() < wanted {
+        while self.zones.hugetlb.total() < wanted {
             let zone = match self.take_huge_block() {
                 Some(zone) => zone,
                 None => match self.reclaim_directly() {
@@ -99,12 +105,12 @@ impl Memory {
                     _ => continue,
                 },
             };
-            self.hugetlb.zones.push(zone);
+            self.zones.hugetlb.zones.push(zone);
         }
-        let spare = self.hugetlb.free() - self.hugetlb.reserved;
-        let surplus = self.hugetlb.total().saturating_sub(wanted).min(spare);
+        let spare = self.zones.hugetlb.free() - self.zones.hugetlb.reserved;
+        let surplus = self.zones.hugetlb.total().saturating_sub(wanted).min(spare);
         for _ in 0..surplus {
-            if let Some(zone) = self.hugetlb.zones.pop() {
+            if let Some(zone) = self.zones.hugetlb.zones.pop() {
                 self.give_huge_block(zone);
             }
         }
@@ -112,7 +118,7 @@ impl Memory {
 
     /// Base pages that the pool holds.
     pub(crate) fn hugetlb_pages(&self) -> u64 {
-        self.hugetlb.total() * HUGE_PAGES
+        self.zones.hugetlb.total() * HUGE_PAGES
     }
 }
 
@@ -124,13 +130,13 @@ mod tests {
     fn the_pool_takes_free_pages_and_gives_them_back() {
         let mut memory = Memory::with_zone(10_000, 100);
         memory.resize_hugetlb(4);
-        assert_eq!(memory.hugetlb.total(), 4);
+        assert_eq!(memory.zones.hugetlb.total(), 4);
         assert_eq!(memory.free_pages(), 10_000 - 4 * HUGE_PAGES);
         assert!(memory.reserve_hugetlb(3) && !memory.reserve_hugetlb(2));
-        memory.hugetlb.take();
+        memory.zones.hugetlb.take();
         memory.resize_hugetlb(0);
-        assert_eq!(memory.hugetlb.total(), 3, "one in use, two reserved");
-        memory.hugetlb.untake();
+        assert_eq!(memory.zones.hugetlb.total(), 3, "one in use, two reserved");
+        memory.zones.hugetlb.untake();
         memory.give_hugetlb(3);
         memory.resize_hugetlb(0);
         assert_eq!(memory.free_pages(), 10_000);
@@ -139,19 +145,22 @@ mod tests {
     #[test]
     fn a_mapping_may_add_pages_and_they_go_with_it() {
         let mut memory = Memory::with_zone(10_000, 100);
-        memory.hugetlb.overcommit = 5;
+        memory.zones.hugetlb.overcommit = 5;
         assert!(!memory.reserve_hugetlb(6));
         assert!(memory.reserve_hugetlb(5));
-        assert_eq!(memory.hugetlb.total(), 5);
+        assert_eq!(memory.zones.hugetlb.total(), 5);
         memory.give_hugetlb(5);
-        assert_eq!((memory.hugetlb.total(), memory.free_pages()), (0, 10_000));
+        assert_eq!(
+            (memory.zones.hugetlb.total(), memory.free_pages()),
+            (0, 10_000)
+        );
     }
 
     #[test]
     fn a_pool_larger_than_memory_stays_smaller() {
         let mut memory = Memory::with_cache(10_000, 100, 8000, 0);
         memory.resize_hugetlb(100);
-        let total = memory.hugetlb.total();
+        let total = memory.zones.hugetlb.total();
         assert!((17..20).contains(&total), "{total}");
     }
 }

@@ -1,5 +1,10 @@
 //! The lists of one control group (a kernel `lruvec`), and what reclaim remembers of them.
 
+use alloc::vec;
+use alloc::vec::Vec;
+use core::ops::{Index, IndexMut};
+use core::slice;
+
 use mm::formula::scan_balance::Costs;
 use mm::units::Nanos;
 
@@ -8,6 +13,7 @@ use crate::mm::lru::{List, Lru};
 use crate::mm::lru_gen::{Generations, Place, note_use};
 use crate::mm::parts::Memory;
 use crate::mm::vmscan::lru_gen::Walked;
+use crate::mm::workingset::shadow_nodes::ShadowNodes;
 use crate::sched::timer::TICK;
 
 /// The group that holds what no control group does, and in whose terms global reclaim thinks.
@@ -70,6 +76,53 @@ pub(crate) struct Lruvec {
     pub(crate) cost: Costs,
 }
 
+/// The groups' lists, the root's first, parents before children.
+#[derive(Clone, Debug)]
+pub(crate) struct Lruvecs {
+    of: Vec<Lruvec>,
+    /// New pages that are still to come to their lists.
+    pub(crate) batched: u64,
+    pub(crate) shadow_nodes: ShadowNodes,
+}
+
+impl Default for Lruvecs {
+    fn default() -> Self {
+        Self::new(vec![Lruvec::default()])
+    }
+}
+
+impl Lruvecs {
+    pub(crate) fn new(of: Vec<Lruvec>) -> Self {
+        Self {
+            of,
+            batched: 0,
+            shadow_nodes: ShadowNodes::default(),
+        }
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.of.len()
+    }
+
+    pub(crate) fn iter(&self) -> slice::Iter<'_, Lruvec> {
+        self.of.iter()
+    }
+}
+
+impl Index<usize> for Lruvecs {
+    type Output = Lruvec;
+
+    fn index(&self, group: usize) -> &Lruvec {
+        &self.of[group]
+    }
+}
+
+impl IndexMut<usize> for Lruvecs {
+    fn index_mut(&mut self, group: usize) -> &mut Lruvec {
+        &mut self.of[group]
+    }
+}
+
 /// A group's statistics, those of the groups below included, as of the last flush.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Stats {
@@ -97,7 +150,7 @@ impl Memory {
 
     /// Pages on a list of a group and those below it, as reclaim knows them.
     pub(crate) fn known_list(&self, group: usize, lru: Lru) -> u64 {
-        match self.rules.stats_lag {
+        match self.cpu.rules.stats_lag {
             true => self.lruvecs[group].stats.lists[lru as usize],
             false => self.list_below(group, lru),
         }
@@ -105,7 +158,7 @@ impl Memory {
 
     /// Pages on a group's own lists, as reclaim knows them.
     pub(crate) fn known_own_pages(&self, group: usize) -> u64 {
-        match self.rules.stats_lag {
+        match self.cpu.rules.stats_lag {
             true => self.lruvecs[group].stats.own,
             false => self.own_pages(group),
         }
@@ -118,7 +171,7 @@ impl Memory {
     /// Refaults that were activated, as reclaim knows them.
     pub(crate) fn known_refaults(&self, group: usize) -> [u64; 2] {
         let lruvec = &self.lruvecs[group];
-        match self.rules.stats_lag {
+        match self.cpu.rules.stats_lag {
             true => lruvec.stats.activated_refaults,
             false => lruvec.activated_refaults,
         }
@@ -127,7 +180,7 @@ impl Memory {
     /// Pages of a group and those below it that are dirty, and that are being written, as the
     /// throttling of writers knows them.
     pub(crate) fn known_dirty(&self, group: usize) -> [u64; 2] {
-        match self.rules.stats_lag {
+        match self.cpu.rules.stats_lag {
             true => self.lruvecs[group].stats.dirty,
             false => self.dirty_below(group),
         }
@@ -142,7 +195,8 @@ impl Memory {
 
     /// The group whose lists hold the page.
     pub(crate) fn group(&self, page: PageId) -> usize {
-        self.charge
+        self.folios
+            .charge
             .get(page as usize)
             .map_or(ROOT, |group| usize::from(*group))
     }
@@ -171,7 +225,7 @@ impl Memory {
     /// Pages on a list of one group.
     fn list_of(&self, group: usize, lru: Lru) -> u64 {
         let lruvec = &self.lruvecs[group];
-        match self.rules.lru_gen.enabled {
+        match self.cpu.rules.lru_gen.enabled {
             true => (0..self.zones.len())
                 .map(|zone| lruvec.generations.list_sizes(zone)[lru as usize])
                 .sum(),
@@ -207,7 +261,7 @@ impl Memory {
 
     /// Puts a page on the head of a list of its group.
     pub(crate) fn add_to_list(&mut self, page: PageId, lru: Lru) {
-        if self.rules.lru_gen.enabled {
+        if self.cpu.rules.lru_gen.enabled {
             let place = self.place_for(page, lru);
             return self.add_to_generation(page, place);
         }
@@ -216,7 +270,7 @@ impl Memory {
 
     /// Puts a page on the tail of a list: the next to be looked at.
     pub(crate) fn add_to_tail(&mut self, page: PageId, lru: Lru) {
-        if self.rules.lru_gen.enabled {
+        if self.cpu.rules.lru_gen.enabled {
             return self.add_to_generation(page, Place::Next);
         }
         self.enlist(page, lru, List::push_tail);
@@ -240,7 +294,7 @@ impl Memory {
 
     /// Takes a page off the list that it is on.
     pub(crate) fn take_from_list(&mut self, page: PageId) -> Lru {
-        if self.rules.lru_gen.enabled {
+        if self.cpu.rules.lru_gen.enabled {
             return self.take_from_generation(page);
         }
         let kind = self.kind(page);
@@ -259,7 +313,7 @@ impl Memory {
     pub(crate) fn add_new(&mut self, page: PageId) {
         let kind = self.kind(page);
         let active = self.folios.is_reading(page) && self.folios.has(page, TO_ACTIVE);
-        if self.rules.lru_gen.enabled {
+        if self.cpu.rules.lru_gen.enabled {
             // What a fault brings in is young, and so is what it reads ahead.
             let place = match active || kind == Kind::Anon {
                 true => Place::Youngest,
@@ -280,15 +334,15 @@ impl Memory {
         let (group, active) = (self.group(page), self.kind(page).active());
         self.add_to_list(page, active);
         self.age_nonresident(group, 1);
-        self.events.pgactivate += 1;
+        self.cpu.events.pgactivate += 1;
         self.groups.stat(group).pgactivate += 1;
-        self.spent += self.costs.activate_ps;
+        self.cpu.spent += self.cpu.costs.activate_ps;
     }
 
     /// What a `read()` of a resident page-cache page does to it (`folio_mark_accessed`): the first
     /// access marks it, the second activates it.
     pub(crate) fn mark_accessed(&mut self, page: PageId) {
-        if self.rules.lru_gen.enabled {
+        if self.cpu.rules.lru_gen.enabled {
             return note_use(&mut self.folios, page);
         }
         if !self.folios.has(page, Flag::Referenced) {

@@ -118,7 +118,7 @@ impl Memory {
     fn cool(&mut self, region: &Region) {
         for page in region.base..region.base + region.pages() as PageId {
             match self.folios.state(page) {
-                State::Inactive if self.rules.lru_gen.enabled => {
+                State::Inactive if self.cpu.rules.lru_gen.enabled => {
                     self.take_from_list(page);
                     self.add_to_list(page, self.kind(page).inactive());
                 }

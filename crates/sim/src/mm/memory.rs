@@ -13,7 +13,8 @@ use crate::machine::tunables::Tunables;
 use crate::mm::filemap::Progress;
 use crate::mm::folio::{Flag, Folios, PageId, State, UNMAPPED};
 use crate::mm::memcontrol::GroupId;
-use crate::mm::page_alloc::{HUGE_PAGES, NoPage};
+use crate::mm::page_alloc::NoPage;
+use crate::mm::page_alloc::zone::HUGE_PAGES;
 use crate::mm::parts::Memory;
 use crate::mm::swap_state::SwapReadahead;
 
@@ -100,8 +101,8 @@ impl Memory {
     /// The pool has a page for each that a region reserved.
     fn fault_hugetlb(&mut self, region: &mut Region, index: u64) -> Result<(), NoPage> {
         region.note(index, Table::Hugetlb);
-        self.hugetlb.take();
-        self.spent += self.costs.huge_fault_ps;
+        self.zones.hugetlb.take();
+        self.cpu.spent += self.cpu.costs.huge_fault_ps;
         Ok(())
     }
 
@@ -128,7 +129,7 @@ impl Memory {
                     held.pages += HUGE_PAGES;
                     return Ok(());
                 }
-                self.events.thp_fault_fallback += 1;
+                self.cpu.events.thp_fault_fallback += 1;
             }
         }
         let page = region.base + index as PageId;
@@ -136,8 +137,8 @@ impl Memory {
         self.allocate(page, State::Inactive)?;
         self.add_anon(page);
         held.pages += 1;
-        self.pay_for_new_page(self.costs.anon_fault_ps);
-        self.spent += self.remote(page, 2);
+        self.pay_for_new_page(self.cpu.costs.anon_fault_ps);
+        self.cpu.spent += self.remote(page, 2);
         Ok(())
     }
 
@@ -151,10 +152,10 @@ impl Memory {
         }
         pages.for_each(|page| self.add_anon(page));
         self.objects.join(first);
-        self.events.thp_fault_alloc += 1;
-        self.groups.stat(self.current).thp_fault_alloc += 1;
-        self.anon_huge_pages += HUGE_PAGES;
-        self.spent += self.costs.huge_fault_ps;
+        self.cpu.events.thp_fault_alloc += 1;
+        self.groups.stat(self.cpu.current.group).thp_fault_alloc += 1;
+        self.folios.anon_huge_pages += HUGE_PAGES;
+        self.cpu.spent += self.cpu.costs.huge_fault_ps;
         true
     }
 
@@ -163,7 +164,7 @@ impl Memory {
         self.folios.set(page, Flag::Accessed);
         self.folios.set(page, Flag::Dirty);
         self.add_new(page);
-        self.anon_pages += 1;
+        self.folios.anon_pages += 1;
     }
 
     /// The first page of the huge page that a page is part of, if it is.
@@ -182,8 +183,8 @@ impl Memory {
     /// Makes base pages of a huge page.
     pub(crate) fn split_huge(&mut self, first: PageId) {
         self.objects.split(first);
-        self.anon_huge_pages -= HUGE_PAGES;
-        self.events.thp_split_page += 1;
+        self.folios.anon_huge_pages -= HUGE_PAGES;
+        self.cpu.events.thp_split_page += 1;
     }
 
     /// Frees what a region holds. Its page tables stay, but those in reserve for huge pages go with
@@ -200,7 +201,7 @@ impl Memory {
         budget: u64,
     ) -> Held {
         let mut held = Held::default();
-        while *next < region.tables.len() && self.spent < budget {
+        while *next < region.tables.len() && self.cpu.spent < budget {
             self.drop_table(region, *next, &mut held);
             *next += 1;
         }
@@ -215,7 +216,7 @@ impl Memory {
         let frees = match *table {
             Table::None => 0,
             Table::Hugetlb => {
-                self.hugetlb.untake();
+                self.zones.hugetlb.untake();
                 *table = Table::None;
                 0
             }
@@ -232,14 +233,14 @@ impl Memory {
                 dropped
             }
         };
-        self.spent += frees * self.costs.anon_free_ps;
+        self.cpu.spent += frees * self.cpu.costs.anon_free_ps;
     }
 
     fn drop_huge(&mut self, first: PageId) {
         self.objects.split(first);
-        self.anon_huge_pages -= HUGE_PAGES;
+        self.folios.anon_huge_pages -= HUGE_PAGES;
         self.free_huge(first);
-        self.anon_pages -= HUGE_PAGES;
+        self.folios.anon_pages -= HUGE_PAGES;
         for page in first..first + HUGE_PAGES as PageId {
             self.take_off(page);
             self.folios.forget(page);
@@ -268,7 +269,7 @@ impl Memory {
             self.leave_swap_cache(page);
         }
         if !self.folios.has(page, UNMAPPED) {
-            self.anon_pages -= 1;
+            self.folios.anon_pages -= 1;
         }
         self.free(page);
     }
@@ -276,7 +277,7 @@ impl Memory {
     /// Takes a resident page off its list, or out of the hands of a disk.
     fn take_off(&mut self, page: PageId) {
         match self.folios.state(page) {
-            State::Writing => self.writing -= 1,
+            State::Writing => self.swap.writing -= 1,
             State::Unevictable => self.zones[self.folios.zone(page)].unevictable -= 1,
             _ => {
                 self.take_from_list(page);

@@ -4,7 +4,7 @@ use crate::machine::tunables::Tunables;
 use crate::mm::filemap::{Progress, Reader};
 use crate::mm::folio::{Flag, PageId, State};
 use crate::mm::memory::{Held, Region};
-use crate::mm::page_alloc::HUGE_PAGES;
+use crate::mm::page_alloc::zone::HUGE_PAGES;
 use crate::mm::parts::Memory;
 
 impl Memory {

@@ -7,9 +7,10 @@ use crate::fs::buffer::Buffers;
 use crate::mm::folio::{NIL, NODE_PAGES, PageId};
 use crate::mm::lruvec::Kind;
 use crate::mm::memcontrol::GroupId;
+use crate::mm::page_alloc::NoPage;
 use crate::mm::page_alloc::buddy::Frame;
 use crate::mm::page_alloc::pcp::List;
-use crate::mm::page_alloc::{HUGE_PAGES, Mark, NoPage, Zone};
+use crate::mm::page_alloc::zone::{HUGE_PAGES, Mark, Zone};
 use crate::mm::parts::Memory;
 use crate::mm::slub::{Cache, SlabId};
 
@@ -230,8 +231,8 @@ impl Memory {
     pub(crate) fn take_page_table(&mut self) -> Result<(), NoPage> {
         self.take_kernel_page()?;
         self.objects.page_table_pages += 1;
-        self.groups.charge_kernel(self.current, 1);
-        self.groups.stat(self.current).page_tables += 1;
+        self.groups.charge_kernel(self.cpu.current.group, 1);
+        self.groups.stat(self.cpu.current.group).page_tables += 1;
         Ok(())
     }
 
@@ -349,7 +350,7 @@ mod tests {
             let pages = base..base + 1023;
             let taken: Vec<Frame> = pages
                 .clone()
-                .map(|page| memory.frames[page as usize])
+                .map(|page| memory.zones.frames[page as usize])
                 .collect();
             let left = (0..1024).find(|frame| !taken.contains(frame)).unwrap_or(0);
             pages

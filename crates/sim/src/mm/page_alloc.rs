@@ -7,6 +7,7 @@ pub(crate) mod pcp;
 pub(crate) mod pieces;
 pub(crate) mod rmqueue;
 pub(crate) mod slowpath;
+pub(crate) mod zone;
 pub(crate) mod zonelist;
 
 use alloc::vec::Vec;
@@ -18,67 +19,12 @@ use mm::zoneinfo::ZoneKind;
 
 use crate::mm::folio::{PageId, State};
 use crate::mm::memcontrol::Charging;
-use crate::mm::page_alloc::buddy::{Buddy, Frame, Migrate};
+use crate::mm::page_alloc::buddy::{Frame, Migrate};
 use crate::mm::page_alloc::fallback::Draw;
-use crate::mm::page_alloc::pcp::{List, Pcp, ZoneState};
-#[cfg(test)]
-use crate::mm::page_alloc::pieces::Pieces;
+use crate::mm::page_alloc::pcp::{List, ZoneState};
 use crate::mm::page_alloc::slowpath::DirectReclaim;
+use crate::mm::page_alloc::zone::{HUGE_ORDER, HUGE_PAGES, Mark, Zone};
 use crate::mm::parts::Memory;
-
-/// The order of a huge page, and its base pages.
-pub(crate) const HUGE_ORDER: usize = 9;
-pub(crate) const HUGE_PAGES: u64 = 1 << HUGE_ORDER;
-
-/// A zone of the node.
-#[derive(Clone, Debug)]
-pub(crate) struct Zone {
-    pub(crate) kind: ZoneKind,
-    /// Its place among all zones of the node, those without memory included.
-    pub(crate) layout: usize,
-    pub(crate) managed: u64,
-    /// Free pages as the kernel counts them (`NR_FREE_PAGES`), what the CPU has changed since it
-    /// last told the zone, and how much that may be.
-    pub(crate) free: u64,
-    pub(crate) untold: i64,
-    pub(crate) tells_above: u64,
-    pub(crate) min: u64,
-    pub(crate) low: u64,
-    pub(crate) high: u64,
-    /// What its watermarks are raised by for now.
-    pub(crate) boost: u64,
-    /// Which of its pages are free.
-    pub(crate) buddy: Buddy,
-    /// The frames below this one are in use as boot left them.
-    pub(crate) boot_end: Frame,
-    /// Frames of the kernel's own pages, of users' pages that the kernel holds for processes, and
-    /// of huge pages in the pool.
-    pub(crate) held: Vec<Frame>,
-    pub(crate) held_for_users: Vec<Frame>,
-    pub(crate) pool: Vec<Frame>,
-    /// Pages withheld from requests that could use a higher zone (`protection` of the highest).
-    pub(crate) reserve: u64,
-    /// Pages on each LRU list, and pages that are locked into memory.
-    pub(crate) lru: [u64; 4],
-    pub(crate) unevictable: u64,
-    /// Pages that the model's own kernel objects hold: slabs, page tables.
-    pub(crate) kernel: u64,
-    /// Pages in use that no mechanism of the model touches: what boot left.
-    pub(crate) fixed: u64,
-    /// Pages that boot left on each LRU list, which the files of the boot state count.
-    pub(crate) of_boot: [u64; 4],
-    pub(crate) pcp: Pcp,
-    /// Pages that boot left on the per-CPU lists.
-    pub(crate) on_lists: u64,
-}
-
-/// A watermark.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Mark {
-    Min,
-    Low,
-    High,
-}
 
 /// How much a request for a page is worth.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -123,74 +69,22 @@ pub(crate) struct Allocation {
     pub(crate) charging: Charging,
 }
 
-impl Zone {
-    /// A watermark, its boost included.
-    pub(crate) fn mark(&self, mark: Mark) -> u64 {
-        let unboosted = match mark {
-            Mark::Min => self.min,
-            Mark::Low => self.low,
-            Mark::High => self.high,
-        };
-        unboosted.saturating_add(self.boost)
-    }
-
-    /// `__zone_watermark_ok` with `free` pages taken as free, for a block of `pages` pages.
-    pub(crate) fn is_above(&self, mark: Mark, free: u64, pages: u64) -> bool {
-        free.saturating_sub(pages - 1) > self.mark(mark).saturating_add(self.reserve)
-    }
-
-    #[cfg(test)]
-    pub(crate) fn plain(managed: u64, min: u64) -> Self {
-        let mut zone = Self {
-            kind: ZoneKind::Normal,
-            layout: 0,
-            managed,
-            free: managed,
-            untold: 0,
-            tells_above: 0,
-            min,
-            low: min + min / 4,
-            high: min + min / 2,
-            boost: 0,
-            buddy: Buddy::new(0, HUGE_ORDER, 0, &Pieces::default()),
-            boot_end: 0,
-            held: Vec::new(),
-            held_for_users: Vec::new(),
-            pool: Vec::new(),
-            reserve: 0,
-            lru: [0; 4],
-            unevictable: 0,
-            kernel: 0,
-            fixed: 0,
-            of_boot: [0; 4],
-            pcp: Pcp::new(1, 4, crate::mm::page_alloc::pcp::Tuning::of("6.1")),
-            on_lists: 0,
-        };
-        zone.lay_out(managed, HUGE_ORDER, &Pieces::default());
-        zone
-    }
-}
-
 impl Memory {
     /// Sets the watermarks that `min_free_kbytes` and `watermark_scale_factor` give
     /// (`__setup_per_zone_wmarks`).
     pub(crate) fn set_watermarks(&mut self, min_free: Kib, scale_factor: u64) {
-        let sizes: Vec<ZoneSize> = self.layout.iter().map(ZoneSize::from).collect();
+        let sizes: Vec<ZoneSize> = self.zones.layout.iter().map(ZoneSize::from).collect();
         let rule = Rule {
             min_free: min_free.pages_floor(PageSize::FOUR_KIB),
             scale_factor,
-            movable: MovableRule::observed(&self.layout),
+            movable: MovableRule::observed(&self.zones.layout),
         };
-        for (zone, marks) in self.layout.iter_mut().zip(watermarks(&sizes, rule)) {
+        for (zone, marks) in self.zones.layout.iter_mut().zip(watermarks(&sizes, rule)) {
             zone.watermarks = marks;
         }
-        for zone in &mut self.zones {
-            // A memory without a layout is one of a unit test.
-            let Some(layout) = self.layout.get(zone.layout) else {
-                continue;
-            };
+        for (zone, layout) in self.zones.listed() {
             let marks = layout.watermarks;
-            let marks = [marks.min, marks.low, marks.high].map(|mark| mark.0 / self.scale);
+            let marks = [marks.min, marks.low, marks.high].map(|mark| mark.0 / self.cpu.scale);
             [zone.min, zone.low, zone.high] = marks;
             zone.boost = 0;
             zone.pcp.set_limits(zone.low, zone.managed);
@@ -199,7 +93,7 @@ impl Memory {
 
     /// Pages that no user can have (`calculate_totalreserve_pages`).
     pub(crate) fn totalreserve(&self) -> Pages {
-        totalreserve(&self.layout)
+        totalreserve(&self.zones.layout)
     }
 
     /// Allocates a page for `page`, which becomes resident in `state`.
@@ -220,7 +114,7 @@ impl Memory {
         page: PageId,
         state: State,
     ) -> Result<(), NoPage> {
-        if self.may_yield && self.kswapd.wants_cpu() {
+        if self.cpu.may_yield && self.zones.kswapd.wants_cpu() {
             return Err(NoPage::Again);
         }
         self.charge_page(page)?;
@@ -258,7 +152,7 @@ impl Memory {
     pub(crate) fn allocate_huge(&mut self, first: PageId, state: State) -> bool {
         let find = |mark| self.find_zone(mark, HUGE_PAGES);
         let zone = find(Mark::Low).or_else(|| find(Mark::Min));
-        let Some(zone) = zone.filter(|&zone| !self.nodes.is_remote(zone)) else {
+        let Some(zone) = zone.filter(|&zone| !self.zones.nodes.is_remote(zone)) else {
             return false;
         };
         if !self.charge_huge(first) {
@@ -289,19 +183,19 @@ impl Memory {
     /// As [`Self::free`], but the free page comes with the others of its batch.
     pub(crate) fn free_with_batch(&mut self, page: PageId) {
         let place = self.vacate(page);
-        self.freed.push(place);
+        self.zones.freed.push(place);
     }
 
     /// Frees the pages of a batch of reclaim: until 6.8 the last one first (`free_unref_page_list`).
     pub(crate) fn free_batch(&mut self) {
-        let mut freed = core::mem::take(&mut self.freed);
-        if self.rules.frees_last_first {
+        let mut freed = core::mem::take(&mut self.zones.freed);
+        if self.cpu.rules.frees_last_first {
             freed.reverse();
         }
         for (zone, frame) in freed.drain(..) {
             self.give_block(zone, frame, 0);
         }
-        self.freed = freed;
+        self.zones.freed = freed;
     }
 
     /// A page leaves its frame.
@@ -310,7 +204,7 @@ impl Memory {
         let zone = self.folios.zone(page);
         let frame = self.leave(page, zone);
         self.uncharge_page(page, 1);
-        self.events.pgfree += 1;
+        self.cpu.events.pgfree += 1;
         (zone, frame)
     }
 
@@ -327,7 +221,7 @@ impl Memory {
         let order = if self.is_sampled() { 0 } else { HUGE_ORDER };
         self.give_block(zone, frame, order);
         self.uncharge_page(page, HUGE_PAGES);
-        self.events.pgfree += HUGE_PAGES;
+        self.cpu.events.pgfree += HUGE_PAGES;
     }
 
     /// Takes 512 contiguous pages for the kernel, above min; the zone they come from.
@@ -350,7 +244,7 @@ impl Memory {
         to.buddy.give(frame, HUGE_ORDER);
         to.count_free();
         to.kernel -= HUGE_PAGES;
-        self.events.pgfree += HUGE_PAGES;
+        self.cpu.events.pgfree += HUGE_PAGES;
     }
 
     /// Takes a frame out of a zone for a page.
@@ -361,13 +255,13 @@ impl Memory {
 
     /// A page lies in a frame from now on.
     pub(crate) fn settle_in(&mut self, page: PageId, zone: usize, frame: Frame) {
-        self.frames[page as usize] = frame;
+        self.zones.frames[page as usize] = frame;
         self.zones[zone].buddy.set_user(frame, true);
     }
 
     /// It does no longer.
     fn leave(&mut self, page: PageId, zone: usize) -> Frame {
-        let frame = self.frames[page as usize];
+        let frame = self.zones.frames[page as usize];
         self.zones[zone].buddy.set_user(frame, false);
         frame
     }
@@ -375,7 +269,7 @@ impl Memory {
     /// What the kernel does once a second: counters are brought up to date, and limits of per-CPU
     /// lists that grew are lowered (`refresh_cpu_vm_stats`).
     pub(crate) fn tick(&mut self) {
-        for zone in &mut self.zones {
+        for zone in self.zones.iter_mut() {
             let above = zone.pcp.decay();
             zone.give_back(List::Unmovable, above);
             zone.count_free();
@@ -385,7 +279,7 @@ impl Memory {
     pub(crate) fn zone_state(&self, zone: usize) -> ZoneState {
         let zone = &self.zones[zone];
         ZoneState {
-            reclaiming: self.kswapd.reclaims(),
+            reclaiming: self.zones.kswapd.reclaims(),
             below_high: !zone.is_above(Mark::High, zone.free, 1),
         }
     }
@@ -404,7 +298,7 @@ impl Memory {
         self.wake_kswapd_for_user();
         if self.find_zone(Mark::Min, 1).is_none() {
             if self.reclaim_directly().is_err() {
-                self.stalls.push((self.now(), false));
+                self.cpu.stalls.push((self.now(), false));
             }
             let allocation = core::mem::take(&mut self.allocation);
             self.refund(allocation.charging);
@@ -439,18 +333,20 @@ impl Memory {
     fn reserve(&self, zone: &Zone, highest: usize) -> u64 {
         let highest = self.zones[highest].layout;
         let protection = self
+            .zones
             .layout
             .get(zone.layout)
             .map(|layout| &layout.protection);
         match protection.and_then(|protection| protection.get(highest)) {
-            Some(pages) => pages.0 / self.scale,
+            Some(pages) => pages.0 / self.cpu.scale,
             None => zone.reserve,
         }
     }
 
     /// The first zone of the zonelist that keeps its watermark after giving `pages` pages.
     pub(crate) fn find_zone(&self, mark: Mark, pages: u64) -> Option<usize> {
-        self.nodes
+        self.zones
+            .nodes
             .find(self.zones.len(), |zone| self.has_room(zone, mark, pages))
     }
 
@@ -466,14 +362,14 @@ impl Memory {
     /// A simulated page stands for several: 512 of them are as many huge pages, and need not lie side
     /// by side.
     fn is_sampled(&self) -> bool {
-        self.scale > 1
+        self.cpu.scale > 1
     }
 
     fn count_allocation(&mut self, zone: usize, pages: u64) {
         match self.zones[zone].kind {
-            ZoneKind::Dma => self.events.pgalloc_dma += pages,
-            ZoneKind::Dma32 => self.events.pgalloc_dma32 += pages,
-            _ => self.events.pgalloc_normal += pages,
+            ZoneKind::Dma => self.cpu.events.pgalloc_dma += pages,
+            ZoneKind::Dma32 => self.cpu.events.pgalloc_dma32 += pages,
+            _ => self.cpu.events.pgalloc_normal += pages,
         }
     }
 }

@@ -68,14 +68,14 @@ impl PageIo {
 impl Memory {
     /// Sends a request to a disk.
     pub(crate) fn submit(&mut self, disk: usize, request: Request) {
-        self.spent += self.costs.request_ps;
+        self.cpu.spent += self.cpu.costs.request_ps;
         if self.reads_file(&request) {
-            self.spent -= self.costs.interrupt_ps;
+            self.cpu.spent -= self.cpu.costs.interrupt_ps;
         }
         let kib = request.length / 1024;
         match request.direction {
-            Direction::Read => self.events.pgpgin += kib,
-            Direction::Write => self.events.pgpgout += kib,
+            Direction::Read => self.cpu.events.pgpgin += kib,
+            Direction::Write => self.cpu.events.pgpgout += kib,
         }
         let now = self.now();
         if let Some(done) = self.io.disks[disk].submit(now, request) {
@@ -127,7 +127,8 @@ impl Memory {
         self.give_bios(&request.bios);
         if self.reads_file(&request) {
             let pages: u64 = request.pages.iter().map(|range| range.len() as u64).sum();
-            self.in_interrupt += self.costs.interrupt_ps + pages * self.costs.read_done_ps;
+            self.cpu.in_interrupt +=
+                self.cpu.costs.interrupt_ps + pages * self.cpu.costs.read_done_ps;
         }
         for page in request.pages.iter().cloned().flatten() {
             match self.writeback.is_writing(page) {
@@ -150,10 +151,10 @@ impl Memory {
         match self.folios.state(page) {
             State::Reading => self.folios.unlock(page),
             State::Writing => {
-                self.writing -= 1;
-                self.events.nr_written += 1;
+                self.swap.writing -= 1;
+                self.cpu.events.nr_written += 1;
                 self.add_to_tail(page, self.kind(page).inactive());
-                self.events.pgrotated += 1;
+                self.cpu.events.pgrotated += 1;
             }
             _ => {}
         }

@@ -146,7 +146,7 @@ impl Writeback {
 impl Memory {
     /// Pages that are being written, to files and to swap (`NR_WRITEBACK`).
     pub(crate) fn under_writeback(&self) -> u64 {
-        self.writeback.writing + self.writing
+        self.writeback.writing + self.swap.writing
     }
 
     /// Whether a resident page of a file differs from its disk.
@@ -167,7 +167,7 @@ impl Memory {
         if self.folios.has(page, Flag::Dirty) {
             return;
         }
-        self.spent += self.costs.dirty_ps;
+        self.cpu.spent += self.cpu.costs.dirty_ps;
         self.create_buffers(page);
         self.folios.set(page, Flag::Dirty);
         self.folios.clear(page, RECLAIM);
@@ -175,8 +175,11 @@ impl Memory {
         let writeback = &mut self.writeback;
         writeback.dirty_pages.set(page);
         writeback.dirty += 1;
-        self.throttled.note(&mut writeback.domain, self.scale);
-        self.events.nr_dirtied += 1;
+        self.cpu
+            .current
+            .throttled
+            .note(&mut writeback.domain, self.cpu.scale);
+        self.cpu.events.nr_dirtied += 1;
         let disk = writeback.inodes[inode].file.disk;
         let device = &mut writeback.devices[disk];
         device.reclaimable += 1;
@@ -203,8 +206,8 @@ impl Memory {
         let device = &mut writeback.devices[disk];
         device.reclaimable -= 1;
         device.writing += 1;
-        self.spent += self.costs.writeback_ps;
-        self.spent += u64::from(self.folios.has(page, MAPPED)) * self.costs.mkclean_ps;
+        self.cpu.spent += self.cpu.costs.writeback_ps;
+        self.cpu.spent += u64::from(self.folios.has(page, MAPPED)) * self.cpu.costs.mkclean_ps;
         self.write_protect(page);
     }
 
@@ -217,8 +220,8 @@ impl Memory {
         let device = &mut writeback.devices[disk];
         device.writing -= 1;
         device.written += 1;
-        self.events.nr_written += 1;
-        self.in_interrupt += self.costs.written_ps;
+        self.cpu.events.nr_written += 1;
+        self.cpu.in_interrupt += self.cpu.costs.written_ps;
         self.node_cleans(page);
         self.count_completion(page, disk);
         if !self.folios.has(page, RECLAIM) {
@@ -228,7 +231,7 @@ impl Memory {
         if !self.folios.has(page, Flag::Dirty) && self.is_on_list(page) {
             self.take_from_list(page);
             self.add_to_tail(page, Kind::File.inactive());
-            self.events.pgrotated += 1;
+            self.cpu.events.pgrotated += 1;
         }
     }
 

@@ -76,7 +76,11 @@ impl Rmap {
 impl Memory {
     /// The running process's table of the file that begins with this page.
     pub(crate) fn mapping(&mut self, base: PageId) -> Mapping {
-        let (owner, group, files) = (self.space, self.current, &mut self.rmap.files);
+        let (owner, group, files) = (
+            self.cpu.current.space,
+            self.cpu.current.group,
+            &mut self.rmap.files,
+        );
         let file = match files.binary_search_by_key(&base, |(base, _)| *base) {
             Ok(file) => file,
             Err(file) => {
@@ -142,7 +146,7 @@ impl Memory {
         table.present.set(index);
         if !self.folios.has(page, MAPPED) {
             self.folios.set(page, MAPPED);
-            self.file_mapped += 1;
+            self.folios.file_mapped += 1;
         }
     }
 
@@ -238,11 +242,11 @@ impl Memory {
     /// Takes a page of a file out of all page tables (`try_to_unmap`).
     pub(crate) fn unmap_everywhere(&mut self, page: PageId) {
         if self.folios.take(page, MAPPED) {
-            self.file_mapped -= 1;
+            self.folios.file_mapped -= 1;
             let (index, tables) = self.rmap.tables_mut(page);
             for table in tables {
                 if table.present.has(index) {
-                    self.spent += self.costs.unmap_ps;
+                    self.cpu.spent += self.cpu.costs.unmap_ps;
                 }
                 table.present.clear(index);
                 table.writable.clear(index);
@@ -280,7 +284,7 @@ impl Memory {
             let mut others = tables.iter().filter(|table| table.present.has(index));
             if others.clone().next().is_none() {
                 self.folios.clear(page, MAPPED);
-                self.file_mapped -= 1;
+                self.folios.file_mapped -= 1;
             }
             // Its own use has gone over to the page.
             if !others.any(|table| table.young.has(index)) {
@@ -300,35 +304,35 @@ mod tests {
     fn each_process_faults_for_itself_and_a_written_page_is_protected_from_all() {
         let mut memory = Memory::with_cache(10_000, 10, 30, 0);
         let first = memory.mapping(0);
-        memory.space = 7;
+        memory.cpu.current.space = 7;
         let second = memory.mapping(0);
         memory.map_page(first, 5, true);
         memory.map_page(second, 5, true);
         assert!(memory.maps(first, 5) && memory.maps(second, 5));
-        assert_eq!((memory.file_mapped, memory.users(5)), (1, 2));
+        assert_eq!((memory.folios.file_mapped, memory.users(5)), (1, 2));
         memory.write_protect(5);
         assert!(memory.is_mapped_and_used(first, 5, false));
         assert!(!memory.is_mapped_and_used(second, 5, true));
         assert_eq!(memory.end_mapping(7, 0), [5]);
-        assert_eq!(memory.file_mapped, 1, "the first process maps it");
+        assert_eq!(memory.folios.file_mapped, 1, "the first process maps it");
         memory.unmap_everywhere(5);
         assert!(!memory.maps(first, 5));
-        assert_eq!(memory.file_mapped, 0);
+        assert_eq!(memory.folios.file_mapped, 0);
     }
 
     #[test]
     fn each_process_that_maps_a_page_makes_its_reclaim_dearer() {
         let mut memory = Memory::with_cache(10_000, 10, 30, 0);
-        memory.costs.unmap_ps = 7;
+        memory.cpu.costs.unmap_ps = 7;
         for owner in [0, 7] {
-            memory.space = owner;
+            memory.cpu.current.space = owner;
             let mapping = memory.mapping(0);
             memory.map_page(mapping, 5, false);
         }
         memory.unmap_everywhere(5);
-        assert_eq!(memory.spent, 14);
+        assert_eq!(memory.cpu.spent, 14);
         memory.unmap_everywhere(5);
-        assert_eq!(memory.spent, 14, "nobody maps it any longer");
+        assert_eq!(memory.cpu.spent, 14, "nobody maps it any longer");
     }
 
     #[test]
@@ -340,7 +344,7 @@ mod tests {
         let slabs = memory.zones[0].kernel;
         (5..=600).for_each(|page| memory.extend_tables(first, page));
         assert_eq!(tables(&memory), 2);
-        memory.space = 7;
+        memory.cpu.current.space = 7;
         let second = memory.mapping(0);
         memory.extend_tables(second, 5);
         assert_eq!((tables(&memory), memory.zones[0].kernel - slabs), (3, 3));
@@ -354,7 +358,7 @@ mod tests {
         let first = memory.mapping(0);
         memory.map_page(first, 5, false);
         memory.folios.clear(5, Flag::Accessed);
-        memory.space = 7;
+        memory.cpu.current.space = 7;
         let second = memory.mapping(0);
         memory.map_page(second, 5, false);
         assert_eq!(memory.end_mapping(7, 0), [5], "to be marked as accessed");
@@ -369,7 +373,7 @@ mod tests {
         memory.map_page(first, 5, false);
         memory.folios.clear(5, Flag::Accessed);
         assert!(!memory.is_mapped_and_used(first, 5, false));
-        memory.space = 7;
+        memory.cpu.current.space = 7;
         let second = memory.mapping(0);
         memory.map_page(second, 5, false);
         assert_eq!(memory.users(5), 1);

@@ -11,17 +11,17 @@ impl Memory {
     /// Pays for a new page, without what drawing it from its zone and putting it on its list take:
     /// who does that pays for it.
     pub(crate) fn pay_for_new_page(&mut self, cost_ps: u64) {
-        let costs = &self.costs;
-        self.spent += cost_ps.saturating_sub(costs.draw_ps + costs.lru_add_ps);
-        self.batched += 1;
-        if self.batched >= self.sampled(self.rules.folio_batch).max(1) {
+        let costs = &self.cpu.costs;
+        self.cpu.spent += cost_ps.saturating_sub(costs.draw_ps + costs.lru_add_ps);
+        self.lruvecs.batched += 1;
+        if self.lruvecs.batched >= self.sampled(self.cpu.rules.folio_batch).max(1) {
             self.drain_folio_batch();
         }
     }
 
     /// Puts the pages of the batch on their lists.
     pub(crate) fn drain_folio_batch(&mut self) {
-        self.spent += core::mem::take(&mut self.batched) * self.costs.lru_add_ps;
+        self.cpu.spent += core::mem::take(&mut self.lruvecs.batched) * self.cpu.costs.lru_add_ps;
     }
 }
 
@@ -32,12 +32,12 @@ mod tests {
     #[test]
     fn who_fills_the_batch_or_reclaims_pays_for_its_pages() {
         let mut memory = Memory::with_zone(1000, 10);
-        memory.rules.folio_batch = 15;
-        (memory.costs.draw_ps, memory.costs.lru_add_ps) = (7, 3);
+        memory.cpu.rules.folio_batch = 15;
+        (memory.cpu.costs.draw_ps, memory.cpu.costs.lru_add_ps) = (7, 3);
         let paid = |memory: &mut Memory, act: fn(&mut Memory)| {
-            let before = memory.spent;
+            let before = memory.cpu.spent;
             act(memory);
-            memory.spent - before
+            memory.cpu.spent - before
         };
         let new_page = |memory: &mut Memory| memory.pay_for_new_page(100);
         assert!((0..14).all(|_| paid(&mut memory, new_page) == 90));

@@ -5,6 +5,7 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 use crate::mm::folio::{NIL, PageId};
+use crate::mm::swap_state::SwapReadahead;
 
 /// Slots that are handed out one after the other (`SWAPFILE_CLUSTER`).
 const CLUSTER: usize = 256;
@@ -36,12 +37,28 @@ struct Area {
 }
 
 /// All swap areas, those that are used first at the front.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(crate) struct Swap {
     areas: Vec<Area>,
     /// The slot of each resident page that has one.
     slot_of: Vec<u32>,
     total: u64,
+    /// How far a swap-in reads ahead in the order of the slots.
+    pub(crate) readahead: SwapReadahead,
+    /// Pages that are being written to swap.
+    pub(crate) writing: u64,
+}
+
+impl Default for Swap {
+    fn default() -> Self {
+        Self {
+            areas: Vec::new(),
+            slot_of: Vec::new(),
+            total: 0,
+            readahead: SwapReadahead::MACHINE,
+            writing: 0,
+        }
+    }
 }
 
 impl Swap {

@@ -14,7 +14,7 @@ use crate::block::disk::Writer;
 use crate::mm::lru::Lru;
 use crate::mm::lruvec::{Kind, ROOT};
 use crate::mm::memcontrol::{self, Standing};
-use crate::mm::page_alloc::Mark;
+use crate::mm::page_alloc::zone::Mark;
 use crate::mm::parts::Memory;
 use crate::mm::vmscan::lru_gen::GenerationScan;
 pub(crate) use crate::mm::vmscan::scan_control::{Control, Reclaimer};
@@ -80,7 +80,7 @@ impl Memory {
     pub(crate) fn begin_pass(&mut self, control: Control) -> Pass {
         if control.target == ROOT {
             let disks = self.io.disks.len() as u64;
-            self.spent += self.costs.pass_ps + disks * self.costs.pass_disk_ps;
+            self.cpu.spent += self.cpu.costs.pass_ps + disks * self.cpu.costs.pass_disk_ps;
         }
         Pass {
             control,
@@ -96,7 +96,7 @@ impl Memory {
 
     /// Scans the next batch of the pass.
     pub(crate) fn pass_step(&mut self, pass: &mut Pass) -> Progress {
-        if self.rules.lru_gen.enabled {
+        if self.cpu.rules.lru_gen.enabled {
             return self.generations_step(pass);
         }
         let Some(mut scan) = pass.scan.take().or_else(|| self.next_scan(pass)) else {
@@ -107,7 +107,7 @@ impl Memory {
             pass.scan = Some(scan);
             return Progress::Congested { disk };
         }
-        self.reclaiming = pass.control.target;
+        self.cpu.current.reclaiming = pass.control.target;
         if self.scan_batch(pass, &mut scan) {
             pass.scan = Some(scan);
         } else {
@@ -127,7 +127,7 @@ impl Memory {
         let listed: u64 = Lru::ALL.map(|lru| self.list(lru)).iter().sum();
         self.io
             .writing_disk()
-            .filter(|_| 2 * self.writing > listed + self.writing)
+            .filter(|_| 2 * self.swap.writing > listed + self.swap.writing)
     }
 
     /// Whether anonymous pages can go anywhere.
@@ -143,7 +143,7 @@ impl Memory {
     /// Lets old active anonymous pages go to the inactive list while that is short, so that their
     /// use is noticed (`kswapd_age_node`, and the end of `shrink_lruvec`).
     pub(crate) fn age_active_anon(&mut self, group: usize, control: &Control) {
-        if self.rules.lru_gen.enabled {
+        if self.cpu.rules.lru_gen.enabled {
             return;
         }
         if self.swap.total() > 0 && self.is_inactive_low(group, Kind::Anon) {
@@ -190,7 +190,7 @@ impl Memory {
 
     /// le9uo's floors against the node's pages.
     fn broken_floors(&self) -> Broken {
-        let floors = self.rules.floors;
+        let floors = self.cpu.rules.floors;
         let total: u64 = self.zones.iter().map(|zone| zone.managed).sum();
         let below = |pages: u64, percent: u64| percent > 0 && pages < total * percent / 100;
         let anon = self.list(Lru::InactiveAnon) + self.list(Lru::ActiveAnon);
@@ -225,7 +225,7 @@ impl Memory {
                 Standing::Bare => {}
             }
             if group != ROOT {
-                self.spent += self.visit_ps();
+                self.cpu.spent += self.visit_ps();
             }
             return Some(group);
         }
@@ -315,7 +315,7 @@ impl Memory {
         if scan.next == Lru::ALL.len() {
             scan.next = 0;
             let stops =
-                pass.control.reclaimer == Reclaimer::Direct || self.rules.kswapd_stops_at_goal;
+                pass.control.reclaimer == Reclaimer::Direct || self.cpu.rules.kswapd_stops_at_goal;
             if stops && scan.reclaimed >= pass.control.goal {
                 scan.trim();
             }
@@ -331,7 +331,7 @@ impl Memory {
         }
         scan.left[lru as usize] -= pages;
         self.drain_folio_batch();
-        self.spent += self.small_batch_ps(pages);
+        self.cpu.spent += self.small_batch_ps(pages);
         let kind = if scan.next <= 2 {
             Kind::Anon
         } else {
@@ -352,7 +352,7 @@ impl Memory {
     /// What a visit to a group takes beyond its pages, in picoseconds: a third of a pass over the
     /// node, the rest of which is its shrinkers. So it is in traces of 6.1 and 6.12.
     fn visit_ps(&self) -> u64 {
-        self.costs.pass_ps / 3
+        self.cpu.costs.pass_ps / 3
     }
 
     /// What a batch that is not full takes beyond its pages, in picoseconds: a page's cost is
@@ -379,7 +379,7 @@ impl Memory {
             let is_file = kind == Kind::File;
             let lruvec = &mut self.lruvecs[group];
             let cost = &mut lruvec.cost;
-            match self.rules.counts_rotations {
+            match self.cpu.rules.counts_rotations {
                 true => cost.note(is_file, written, in_vain, Pages(size)),
                 false => cost.add(is_file, written, Pages(size)),
             }

@@ -31,16 +31,16 @@ impl Memory {
         self.free_with_batch(page);
         let slot = self.folios.has(page, Flag::Slot) && self.kind(page) == Kind::Anon;
         let slot = slot.then(|| self.swap.slot_of(page));
-        self.swap_cached -= u64::from(slot.is_some());
-        if self.rules.lru_gen.enabled {
+        self.folios.swap_cached -= u64::from(slot.is_some());
+        if self.cpu.rules.lru_gen.enabled {
             let shadow = self.generation_shadow(page);
             self.folios.leave_shadow(page, shadow, slot);
             return self.list_shadow_node(page);
         }
-        let shadow = self.pack_shadow(self.reclaiming);
+        let shadow = self.pack_shadow(self.cpu.current.reclaiming);
         self.folios.leave_shadow(page, shadow, slot);
         self.list_shadow_node(page);
-        self.age_nonresident(self.reclaiming, 1);
+        self.age_nonresident(self.cpu.current.reclaiming, 1);
     }
 
     /// What is known of a page that is not resident.
@@ -62,7 +62,7 @@ impl Memory {
             return;
         };
         let kind = self.kind(page);
-        if self.rules.lru_gen.enabled {
+        if self.cpu.rules.lru_gen.enabled {
             return self.admit_to_generation(page, shadow, workingset);
         }
         let (evicted_by, age) = self.unpack_shadow(shadow);
@@ -136,22 +136,22 @@ impl Memory {
 
     pub(crate) fn count_refault(&mut self, kind: Kind) -> &mut u64 {
         match kind {
-            Kind::Anon => &mut self.events.workingset_refault_anon,
-            Kind::File => &mut self.events.workingset_refault_file,
+            Kind::Anon => &mut self.cpu.events.workingset_refault_anon,
+            Kind::File => &mut self.cpu.events.workingset_refault_file,
         }
     }
 
     pub(crate) fn count_activation(&mut self, kind: Kind) -> &mut u64 {
         match kind {
-            Kind::Anon => &mut self.events.workingset_activate_anon,
-            Kind::File => &mut self.events.workingset_activate_file,
+            Kind::Anon => &mut self.cpu.events.workingset_activate_anon,
+            Kind::File => &mut self.cpu.events.workingset_activate_file,
         }
     }
 
     pub(crate) fn count_restore(&mut self, kind: Kind) -> &mut u64 {
         match kind {
-            Kind::Anon => &mut self.events.workingset_restore_anon,
-            Kind::File => &mut self.events.workingset_restore_file,
+            Kind::Anon => &mut self.cpu.events.workingset_restore_anon,
+            Kind::File => &mut self.cpu.events.workingset_restore_file,
         }
     }
 }
@@ -183,18 +183,21 @@ mod tests {
     fn a_refault_within_the_active_lists_size_is_activated_and_one_beyond_is_not() {
         let (memory, page) = refault(100, 99, false);
         assert!(memory.folios.has(page, TO_ACTIVE));
-        assert_eq!(memory.events.workingset_activate_file, 1);
+        assert_eq!(memory.cpu.events.workingset_activate_file, 1);
         let (memory, page) = refault(100, 100, false);
         assert!(!memory.folios.has(page, TO_ACTIVE));
-        assert_eq!(memory.events.workingset_refault_file, 1);
-        assert_eq!(memory.events.workingset_activate_file, 0);
+        assert_eq!(memory.cpu.events.workingset_refault_file, 1);
+        assert_eq!(memory.cpu.events.workingset_activate_file, 0);
     }
 
     #[test]
     fn only_a_page_that_had_been_active_counts_as_restored() {
-        assert_eq!(refault(100, 0, false).0.events.workingset_restore_file, 0);
+        assert_eq!(
+            refault(100, 0, false).0.cpu.events.workingset_restore_file,
+            0
+        );
         let (memory, page) = refault(100, 0, true);
-        assert_eq!(memory.events.workingset_restore_file, 1);
+        assert_eq!(memory.cpu.events.workingset_restore_file, 1);
         assert!(memory.folios.has(page, Flag::Workingset));
     }
 }

@@ -174,7 +174,7 @@ impl Memory {
         if ticks == 0 || flusher.timer.is_some() {
             return;
         }
-        let at = self.clock.expiry(self.began, ticks);
+        let at = self.cpu.clock.expiry(self.cpu.began, ticks);
         self.writeback.devices[disk].flusher.timer = Some(at);
         self.writeback.orders.push(Order::FlushAt { disk, at });
     }

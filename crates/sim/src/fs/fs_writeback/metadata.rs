@@ -51,14 +51,14 @@ impl Memory {
         let inode = self.writeback.inode_of_disk(disk);
         let device = &mut self.writeback.devices[disk];
         let is_taken = device.journal.is_running() && !is_first;
-        if device.metadata || is_taken || !is_ext4 || self.scale > 1 {
+        if device.metadata || is_taken || !is_ext4 || self.cpu.scale > 1 {
             return;
         }
         device.metadata = true;
         device.reclaimable += 1;
         device.dirtied += 1;
         self.writeback.dirty += 1;
-        self.events.nr_dirtied += 1;
+        self.cpu.events.nr_dirtied += 1;
         self.mark_inode_dirty(inode);
     }
 
@@ -92,8 +92,8 @@ impl Memory {
         device.reclaimable -= 1;
         device.written += 1;
         self.writeback.dirty -= 1;
-        self.events.nr_written += 1;
-        self.spent += self.costs.writeback_ps;
+        self.cpu.events.nr_written += 1;
+        self.cpu.spent += self.cpu.costs.writeback_ps;
         Progress::Done
     }
 }

@@ -96,12 +96,12 @@ impl Memory {
                 self.begin_estimate(disk);
             }
             self.start_writeback(page, disk);
-            self.spent += self.costs.fsync_ps;
+            self.cpu.spent += self.cpu.costs.fsync_ps;
             self.add_to_bio(disk, offset, page);
             next = u64::from(page - base) + 1;
             *stage = Stage::Write(next);
         }
-        match self.spent >= self.budget {
+        match self.cpu.spent >= self.cpu.budget {
             true => Progress::NoPage(NoPage::Again),
             false => Progress::Complete,
         }

@@ -14,7 +14,7 @@ impl Memory {
     /// Gives each disk's journal its place in the page cache. A miniature leaves it out, as a page
     /// of it stands for many; so does a machine with control groups.
     pub(crate) fn place_journals(&mut self) {
-        if self.objects.buffers.none || self.scale > 1 || self.groups.any() {
+        if self.objects.buffers.none || self.cpu.scale > 1 || self.groups.any() {
             return;
         }
         for disk in 0..self.writeback.devices.len() {
@@ -54,12 +54,12 @@ impl Memory {
         let index = device.journal.written() / BLOCK % file.pages;
         let page = file.base + index as PageId;
         // What this takes is part of what a commit takes.
-        let spent = self.spent;
+        let spent = self.cpu.spent;
         if self.folios.is_resident(page) || self.insert_journal_block(page) {
             self.mark_accessed(page);
             self.mark_accessed(page);
         }
-        self.spent = spent;
+        self.cpu.spent = spent;
     }
 
     fn insert_journal_block(&mut self, page: PageId) -> bool {

@@ -29,7 +29,7 @@ impl Reader<'_> {
         while *cursor < stop {
             let page = self.file.base + *cursor as PageId;
             let is_used = self.memory.is_mapped_and_used(mapping, page, write);
-            if !is_used || self.memory.throttled.is_pending() {
+            if !is_used || self.memory.cpu.current.throttled.is_pending() {
                 match self.fault(mapping, *cursor, write, faulting) {
                     Progress::Complete => *faulting = false,
                     Progress::Pauses(ticks) => {
@@ -40,7 +40,7 @@ impl Reader<'_> {
                 }
             }
             // A store to a file's page writes one word, as a load reads one.
-            self.memory.spent += self.memory.costs.load_ps;
+            self.memory.cpu.spent += self.memory.cpu.costs.load_ps;
             *cursor += 1;
         }
         Progress::Complete
@@ -54,9 +54,9 @@ impl Reader<'_> {
         write: bool,
         faulting: &mut bool,
     ) -> Progress {
-        self.memory.in_fault = true;
+        self.memory.cpu.current.in_fault = true;
         let progress = self.read_and_map(mapping, cursor, write, faulting);
-        self.memory.in_fault = false;
+        self.memory.cpu.current.in_fault = false;
         progress
     }
 
@@ -71,12 +71,12 @@ impl Reader<'_> {
         let is_mapped = self.memory.maps(mapping, page);
         if is_mapped && self.memory.may_touch(mapping, page, write) {
             self.memory.use_mapped(mapping, page);
-            return self.pause_if(self.memory.throttled.is_pending());
+            return self.pause_if(self.memory.cpu.current.throttled.is_pending());
         }
         let first_try = !core::mem::replace(faulting, true);
         let folios = &self.memory.folios;
         let was_read = folios.is_resident(page) && !folios.is_reading(page);
-        let is_retry = self.memory.rules.counts_retries && was_read;
+        let is_retry = self.memory.cpu.rules.counts_retries && was_read;
         self.memory.count_fault(first_try || is_retry);
         if is_mapped {
             return self.make_writable(mapping, page);
@@ -91,7 +91,7 @@ impl Reader<'_> {
             }
         }
         if first_try && !self.memory.folios.is_resident(page) {
-            self.memory.events.pgmajfault += 1;
+            self.memory.cpu.events.pgmajfault += 1;
         }
         if first_try && self.memory.folios.is_resident(page) {
             self.readahead.note_mapped_hit();
@@ -139,8 +139,8 @@ impl Reader<'_> {
             }
             if !self.memory.maps(mapping, page) {
                 took += match self.memory.is_mapped(page) {
-                    true => self.memory.costs.map_again_ps,
-                    false => self.memory.costs.map_file_ps,
+                    true => self.memory.cpu.costs.map_again_ps,
+                    false => self.memory.cpu.costs.map_file_ps,
                 };
                 self.memory.map_page(mapping, page, false);
             }
@@ -148,7 +148,7 @@ impl Reader<'_> {
                 self.readahead.note_mapped_hit();
             }
         }
-        self.memory.spent += took / AROUND;
+        self.memory.cpu.spent += took / AROUND;
     }
 }
 
@@ -181,7 +181,7 @@ impl Memory {
     /// Whether a page that a fault finds says nothing for reading around: since 6.9 one that was
     /// evicted and came back.
     fn is_doubtful(&self, page: PageId) -> bool {
-        self.rules.doubts_refaults && self.folios.has(page, Flag::Workingset)
+        self.cpu.rules.doubts_refaults && self.folios.has(page, Flag::Workingset)
     }
 }
 
@@ -228,8 +228,14 @@ mod tests {
         };
         let progress = reader.touch(&mut 20, 30, false, &mut false);
         assert_eq!(progress, Progress::Complete);
-        assert_eq!(memory.file_mapped, 14, "16 to 29: 30 and 31 are not there");
-        assert_eq!((memory.events.pgfault, memory.events.pgmajfault), (1, 0));
+        assert_eq!(
+            memory.folios.file_mapped, 14,
+            "16 to 29: 30 and 31 are not there"
+        );
+        assert_eq!(
+            (memory.cpu.events.pgfault, memory.cpu.events.pgmajfault),
+            (1, 0)
+        );
         assert_eq!(memory.list(Lru::InactiveFile), 30);
     }
 

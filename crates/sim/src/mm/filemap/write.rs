@@ -10,8 +10,8 @@ impl Reader<'_> {
     /// Writes the pages from `*cursor` up to `stop`; stops where it has to wait or to pause. A page
     /// that is written in part is read first, unless it is there (`is_whole` tells that none is).
     pub(crate) fn write(&mut self, cursor: &mut u64, stop: u64, is_whole: bool) -> Progress {
-        self.memory.unbroken = 0;
-        if self.memory.throttled.is_pending()
+        self.memory.cpu.unbroken = 0;
+        if self.memory.cpu.current.throttled.is_pending()
             && let Some(ticks) = self.memory.balance_dirty(self.file.disk)
         {
             return Progress::Pauses(ticks);
@@ -22,7 +22,7 @@ impl Reader<'_> {
                 Progress::Complete => {}
                 wait => return wait,
             }
-            self.memory.spent += self.memory.costs.write_ps + self.memory.remote(page, 2);
+            self.memory.cpu.spent += self.memory.cpu.costs.write_ps + self.memory.remote(page, 2);
             self.memory.mark_dirty(page);
             *cursor += 1;
             if let Some(ticks) = self.memory.balance_dirty(self.file.disk) {
@@ -58,7 +58,7 @@ impl Reader<'_> {
     /// Allocates a page that is written as a whole: nothing has to be read.
     fn insert_written(&mut self, page: PageId) -> Result<(), NoPage> {
         self.insert(page, Effort::Write)?;
-        let cost = self.memory.costs.write_in_ps;
+        let cost = self.memory.cpu.costs.write_in_ps;
         self.memory.pay_for_new_page(cost);
         self.memory.folios.unlock(page);
         Ok(())
@@ -72,7 +72,7 @@ impl Reader<'_> {
             return progress;
         }
         self.memory.map_page(mapping, page, true);
-        self.memory.spent += self.memory.costs.mkwrite_ps;
+        self.memory.cpu.spent += self.memory.cpu.costs.mkwrite_ps;
         self.memory.mark_dirty(page);
         self.pause_if(true)
     }

@@ -6,7 +6,7 @@ use super::candidate::Held;
 use super::tree::{Node, NodeId};
 use super::{AreaId, Place};
 use crate::mm::folio::{NODE_PAGES, PageId, State};
-use crate::mm::page_alloc::HUGE_PAGES;
+use crate::mm::page_alloc::zone::HUGE_PAGES;
 use crate::mm::parts::Memory;
 
 /// Pages for which indices are set aside at a time, as some become merged ones.
@@ -19,14 +19,14 @@ impl Memory {
     /// Looks at a page of a region: it is merged with a merged one, or with one that found no twin
     /// yet, or waits for a twin.
     pub(super) fn consider(&mut self, place: Place) {
-        self.spent += self.costs.ksm_visit_ps;
+        self.cpu.spent += self.cpu.costs.ksm_visit_ps;
         if self.folios.is_merged(self.ksm.page(place)) {
             return;
         }
         self.leave_tree(place);
         let word = self.ksm.word(place, self.now());
         let nid = self.tree_of(self.ksm.page(place));
-        let is_done = match self.rules.ksm_checks_first {
+        let is_done = match self.cpu.rules.ksm_checks_first {
             true => self.has_changed(place, word) || self.joins_stable(place, nid, word),
             false => self.joins_stable(place, nid, word) || self.has_changed(place, word),
         };
@@ -38,14 +38,14 @@ impl Memory {
     /// Takes the page's checksum. One that has changed since last time is left alone; an empty page
     /// becomes the zero page, where that is wanted.
     fn has_changed(&mut self, place: Place, word: u64) -> bool {
-        self.spent += self.costs.ksm_checksum_ps;
+        self.cpu.spent += self.cpu.costs.ksm_checksum_ps;
         if !self.ksm.candidate(place).is_unchanged(word) {
             return true;
         }
         let is_zero = self.ksm.settings.use_zero_pages && word == 0;
         if is_zero && self.prepare(place) {
             self.drop_copy(place);
-            self.spent += self.costs.ksm_merge_zero_ps;
+            self.cpu.spent += self.cpu.costs.ksm_merge_zero_ps;
             self.folios.set_merged(self.ksm.page(place), None);
             self.ksm.counts.zero_pages += 1;
         }
@@ -60,13 +60,14 @@ impl Memory {
         }
         let most = self.ksm.settings.max_page_sharing;
         let found = self.ksm.trees.search(nid, word, most);
-        self.spent += levels_of(pages, found.is_some()) * self.costs.ksm_stable_level_ps / UNIT;
+        self.cpu.spent +=
+            levels_of(pages, found.is_some()) * self.cpu.costs.ksm_stable_level_ps / UNIT;
         let Some(node) = found else {
             return false;
         };
         if self.prepare(place) {
             self.give_up_for(place, node);
-            self.spent += self.costs.ksm_merge_ps;
+            self.cpu.spent += self.cpu.costs.ksm_merge_ps;
         }
         true
     }
@@ -77,13 +78,13 @@ impl Memory {
         let twin = self.ksm.trees.twin(nid, word);
         let twin = twin.filter(|&twin| self.holds(twin, word));
         let levels = levels_of(pages, twin.is_some());
-        self.spent += levels * self.costs.ksm_unstable_level_ps / UNIT;
+        self.cpu.spent += levels * self.cpu.costs.ksm_unstable_level_ps / UNIT;
         let Some(twin) = twin else {
             let scan = self.ksm.counts.full_scans;
             self.ksm.trees.insert_unstable(nid, word, place);
             self.ksm.candidate(place).enter_unstable(scan);
             self.ksm.counts.unshared += 1;
-            self.spent += self.costs.ksm_insert_ps;
+            self.cpu.spent += self.cpu.costs.ksm_insert_ps;
             return;
         };
         let of_one = self.huge_first(self.ksm.page(place));
@@ -98,7 +99,7 @@ impl Memory {
         self.leave_tree(twin);
         self.join(place, node);
         self.give_up_for(twin, node);
-        self.spent += self.costs.ksm_merge_two_ps;
+        self.cpu.spent += self.cpu.costs.ksm_merge_two_ps;
     }
 
     /// Whether a place still has a page of its own with this content.
@@ -118,8 +119,8 @@ impl Memory {
         let page = self.ksm.page(place);
         if let Some(first) = self.huge_first(page) {
             self.split_huge(first);
-            self.spent += self.costs.ksm_split_ps;
-            if self.rules.split_drops_empty_pages {
+            self.cpu.spent += self.cpu.costs.ksm_split_ps;
+            if self.cpu.rules.split_drops_empty_pages {
                 self.drop_empty(place.area, first);
             }
         }
@@ -147,9 +148,9 @@ impl Memory {
         let shared = self.take_index()?;
         let lru = self.take_from_list(page);
         self.folios.move_to(page, shared);
-        self.frames[shared as usize] = self.frames[page as usize];
-        if let Some(group) = self.charge.get(page as usize).copied() {
-            self.charge[shared as usize] = group;
+        self.zones.frames[shared as usize] = self.zones.frames[page as usize];
+        if let Some(group) = self.folios.charge.get(page as usize).copied() {
+            self.folios.charge[shared as usize] = group;
         }
         self.add_to_list(shared, lru);
         let node = self.ksm.trees.insert(nid, word, shared);
@@ -168,7 +169,7 @@ impl Memory {
     fn drop_copy(&mut self, place: Place) {
         let page = self.ksm.page(place);
         self.take_from_list(page);
-        self.anon_pages -= 1;
+        self.folios.anon_pages -= 1;
         self.free(page);
     }
 
@@ -222,7 +223,7 @@ impl Memory {
     pub(super) fn forget(&mut self, place: Place, cost: u64) {
         if self.ksm.candidate(place).exists() {
             self.leave_tree(place);
-            self.spent += cost;
+            self.cpu.spent += cost;
             *self.ksm.candidate(place) = super::Candidate::default();
             self.ksm.counts.items -= 1;
         }

@@ -102,19 +102,19 @@ impl Memory {
             return Scan::Waits;
         }
         if !core::mem::replace(&mut self.ksm.is_in_batch, true) {
-            self.spent += self.costs.ksm_batch_ps;
+            self.cpu.spent += self.cpu.costs.ksm_batch_ps;
         }
-        while self.ksm.left >= self.scale {
+        while self.ksm.left >= self.cpu.scale {
             match self.next_page() {
                 Next::Page(place) => {
-                    self.ksm.left -= self.scale;
+                    self.ksm.left -= self.cpu.scale;
                     self.ksm.counts.scanned += 1;
                     self.consider(place);
                 }
                 Next::Budget => return Scan::More,
                 Next::End => break,
             }
-            if self.spent >= self.budget {
+            if self.cpu.spent >= self.cpu.budget {
                 return Scan::More;
             }
         }
@@ -126,7 +126,7 @@ impl Memory {
     /// A batch begins. Where a page stands for many, what is left of the last one counts.
     pub(crate) fn begin_batch(&mut self) {
         let ksm = &mut self.ksm;
-        let rest = ksm.left % self.scale;
+        let rest = ksm.left % self.cpu.scale;
         ksm.left = ksm.settings.pages_to_scan.saturating_add(rest);
     }
 
@@ -140,7 +140,7 @@ impl Memory {
             let exited = space.exited;
             let Some(id) = self.ksm.current() else {
                 self.ksm.leave_space();
-                self.spent += self.costs.ksm_mm_ps;
+                self.cpu.spent += self.cpu.costs.ksm_mm_ps;
                 continue;
             };
             let area = self.ksm.areas[id as usize].as_ref();
@@ -161,20 +161,20 @@ impl Memory {
 
     /// Takes the page at the cursor, if there is anything to it.
     fn pass(&mut self, area: AreaId, is_live: bool) -> Option<Next> {
-        if self.spent >= self.budget {
+        if self.cpu.spent >= self.cpu.budget {
             return Some(Next::Budget);
         }
         let index = self.ksm.cursor.index;
         let place = Place { area, index };
         self.ksm.cursor.index += 1;
         if !is_live || !self.is_anon_mapped(place) {
-            self.forget(place, self.costs.ksm_forget_ps);
+            self.forget(place, self.cpu.costs.ksm_forget_ps);
             return None;
         }
         if !self.ksm.candidate(place).exists() {
             self.ksm.candidate(place).begin();
             self.ksm.counts.items += 1;
-            self.spent += self.costs.ksm_item_ps;
+            self.cpu.spent += self.cpu.costs.ksm_item_ps;
             self.follow_candidates();
         }
         let is_merged = self.folios.is_merged(self.ksm.page(place));
@@ -182,12 +182,12 @@ impl Memory {
             if !is_merged && self.ksm.candidate(place).is_skipped() {
                 self.ksm.counts.skipped += 1;
                 if self.leave_tree(place) {
-                    self.spent += self.costs.ksm_leave_ps;
+                    self.cpu.spent += self.cpu.costs.ksm_leave_ps;
                 }
-                self.spent += self.costs.ksm_skip_ps;
+                self.cpu.spent += self.cpu.costs.ksm_skip_ps;
                 return None;
             }
-            self.spent += self.costs.ksm_smart_ps;
+            self.cpu.spent += self.cpu.costs.ksm_smart_ps;
         }
         Some(Next::Page(place))
     }
@@ -214,7 +214,7 @@ impl Memory {
 
     fn end_full_scan(&mut self) {
         let now = self.now();
-        let spent = mm::units::Nanos(self.spent / 1000);
+        let spent = mm::units::Nanos(self.cpu.spent / 1000);
         let ksm = &mut self.ksm;
         ksm.cursor = Cursor::default();
         ksm.counts.full_scans += 1;

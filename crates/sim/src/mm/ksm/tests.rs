@@ -113,7 +113,7 @@ fn twins_merge_in_the_second_scan_and_what_they_save_is_free() {
         "200 candidates and 60 merged pages of 64 bytes"
     );
     assert_eq!(machine.free(), free + 60 - 5);
-    assert_eq!(machine.memory.anon_pages, 140);
+    assert_eq!(machine.memory.folios.anon_pages, 140);
     assert_eq!(machine.scan(), [60, 60, 80, 0]);
 }
 
@@ -128,8 +128,8 @@ fn a_write_to_a_merged_page_parts_it_and_the_counters_follow_with_the_next_scan(
     machine.scan();
     assert_eq!(machine.scan(), [10, 20, 0, 0]);
     machine.write(0, 3);
-    assert_eq!(machine.memory.events.cow_ksm, 1);
-    assert_eq!(machine.memory.anon_pages, 11);
+    assert_eq!(machine.memory.cpu.events.cow_ksm, 1);
+    assert_eq!(machine.memory.folios.anon_pages, 11);
     let counts = machine.memory.ksm.counts;
     assert_eq!((counts.shared, counts.sharing), (10, 20), "not noticed yet");
     assert_eq!(
@@ -137,7 +137,7 @@ fn a_write_to_a_merged_page_parts_it_and_the_counters_follow_with_the_next_scan(
         [10, 20, 0, 0],
         "it has the old content and merges again"
     );
-    assert_eq!(machine.memory.anon_pages, 10);
+    assert_eq!(machine.memory.folios.anon_pages, 10);
 }
 
 #[test]
@@ -159,11 +159,11 @@ fn empty_pages_become_the_zero_page_where_that_is_wanted() {
     machine.scan();
     assert_eq!(machine.scan(), [0, 0, 10, 40]);
     assert_eq!(machine.memory.ksm.counts.zero_pages, 40);
-    assert_eq!(machine.memory.anon_pages, 10);
+    assert_eq!(machine.memory.folios.anon_pages, 10);
     assert_eq!(machine.scan(), [0, 0, 10, 0], "they are no candidates now");
     machine.write(0, 0);
     assert_eq!(machine.memory.ksm.counts.zero_pages, 39);
-    assert_eq!(machine.memory.events.cow_ksm, 0);
+    assert_eq!(machine.memory.cpu.events.cow_ksm, 0);
 }
 
 #[test]
@@ -177,7 +177,7 @@ fn a_huge_page_is_split_where_one_of_its_pages_merges_and_its_empty_ones_go() {
     machine.process_of(Huge::Advise, 512, &contents);
     machine.process_of(Huge::Advise, 512, &[(Content::Unique, 100)]);
     machine.process(512, &contents);
-    assert_eq!(machine.memory.anon_huge_pages, 1024);
+    assert_eq!(machine.memory.folios.anon_huge_pages, 1024);
     machine.scan();
     let merged = machine.scan();
     assert_eq!(
@@ -186,10 +186,10 @@ fn a_huge_page_is_split_where_one_of_its_pages_merges_and_its_empty_ones_go() {
         "51 empty pages of the third are left"
     );
     assert_eq!(
-        machine.memory.events.thp_split_page, 1,
+        machine.memory.cpu.events.thp_split_page, 1,
         "the other has no twins"
     );
-    assert_eq!(machine.memory.anon_pages, 3 * 512 - 256 - 51 - 50);
+    assert_eq!(machine.memory.folios.anon_pages, 3 * 512 - 256 - 51 - 50);
 }
 
 #[test]
@@ -198,7 +198,7 @@ fn volatile_pages_never_enter_a_tree() {
     let every = Nanos::SECOND;
     machine.process(20, &[(Content::Volatile { every }, 100)]);
     for second in 1..4 {
-        machine.memory.began = Nanos(second * Nanos::SECOND.0);
+        machine.memory.cpu.began = Nanos(second * Nanos::SECOND.0);
         assert_eq!(machine.scan(), [0, 0, 0, 20]);
     }
     assert_eq!(
@@ -235,9 +235,9 @@ fn unmerging_gives_every_page_back_and_forgets_the_candidates() {
     machine.scan();
     assert_eq!(machine.memory.write_ksm("ksm.run", "2"), Ok(()));
     assert_eq!(machine.free(), free - 5, "empty slabs are kept");
-    assert_eq!(machine.memory.anon_pages, 200);
+    assert_eq!(machine.memory.folios.anon_pages, 200);
     assert_eq!(machine.memory.ksm.counts.items, 0);
-    assert_eq!(machine.memory.events.cow_ksm, 100);
+    assert_eq!(machine.memory.cpu.events.cow_ksm, 100);
     assert_eq!(machine.memory.ksm.counts.full_scans, 0);
 }
 
@@ -250,7 +250,7 @@ fn what_has_ended_is_counted_until_ksmd_comes_by() {
     machine.scan();
     machine.end_first();
     machine.end_first();
-    assert_eq!(machine.memory.anon_pages, 0);
+    assert_eq!(machine.memory.folios.anon_pages, 0);
     assert_eq!(machine.memory.ksm.counts.sharing, 10);
     assert_eq!(machine.scan(), [0; 4]);
     assert!(machine.memory.ksm.spaces.is_empty());
@@ -267,13 +267,13 @@ fn merged_pages_whose_sharers_all_wrote_leave_the_tree_with_the_next_searches() 
         machine.write(0, page);
         machine.write(1, page);
     }
-    assert_eq!(machine.memory.anon_pages, 200);
+    assert_eq!(machine.memory.folios.anon_pages, 200);
     assert_eq!(
         machine.scan(),
         [100, 100, 0, 0],
         "they hold the old content and merge again"
     );
-    assert_eq!(machine.memory.anon_pages, 100);
+    assert_eq!(machine.memory.folios.anon_pages, 100);
 }
 
 #[test]
@@ -299,9 +299,9 @@ fn counters_follow_from_candidates_and_pages_after_any_steps() {
         let mut prng = mm::prng::Prng::new(seed);
         let mut machine = Machine::new();
         machine.memory.ksm.settings.max_page_sharing = 3;
-        machine.memory.rules.ksm_checks_first = seed % 2 == 0;
+        machine.memory.cpu.rules.ksm_checks_first = seed % 2 == 0;
         for step in 0..120 {
-            machine.memory.began = Nanos(step * 300_000_000);
+            machine.memory.cpu.began = Nanos(step * 300_000_000);
             machine.step_at_random(&mut prng);
             machine.check();
         }
@@ -379,7 +379,7 @@ impl Machine {
         let folios = &self.memory.folios;
         let pages = (0..folios.len() as PageId).filter(|&page| folios.is_resident(page));
         assert_eq!(
-            self.memory.anon_pages,
+            self.memory.folios.anon_pages,
             pages.count() as u64,
             "anonymous pages"
         );

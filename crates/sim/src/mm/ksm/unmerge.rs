@@ -14,11 +14,11 @@ impl Memory {
     /// There is no page, or not yet.
     pub(crate) fn copy_shared(&mut self, page: PageId) -> Result<(), NoPage> {
         let cost = match self.folios.is_zero(page) {
-            true => self.costs.ksm_cow_zero_ps,
-            false => self.costs.ksm_cow_ps,
+            true => self.cpu.costs.ksm_cow_zero_ps,
+            false => self.cpu.costs.ksm_cow_ps,
         };
         self.take_copy(page)?;
-        self.spent += cost;
+        self.cpu.spent += cost;
         Ok(())
     }
 
@@ -32,9 +32,9 @@ impl Memory {
         self.add_anon(page);
         match node {
             Some(node) => {
-                self.events.cow_ksm += 1;
+                self.cpu.events.cow_ksm += 1;
                 if self.unmap_shared(node) {
-                    self.spent += self.costs.anon_free_ps;
+                    self.cpu.spent += self.cpu.costs.anon_free_ps;
                 }
             }
             None => self.ksm.counts.zero_pages -= 1,
@@ -81,7 +81,7 @@ impl Memory {
                 let parted = is_live && self.unmerge(base + index)?;
                 let cost = match parted {
                     true => 0,
-                    false => self.costs.ksm_look_ps,
+                    false => self.cpu.costs.ksm_look_ps,
                 };
                 self.forget(Place { area, index }, cost);
             }
@@ -109,11 +109,11 @@ impl Memory {
             return Ok(false);
         }
         let is_zero = self.folios.is_zero(page);
-        self.spent += match is_zero {
-            true => self.costs.ksm_unmerge_zero_ps,
-            false => self.costs.ksm_unmerge_ps,
+        self.cpu.spent += match is_zero {
+            true => self.cpu.costs.ksm_unmerge_zero_ps,
+            false => self.cpu.costs.ksm_unmerge_ps,
         };
-        if self.rules.ksm_parts_zero_pages || !is_zero {
+        if self.cpu.rules.ksm_parts_zero_pages || !is_zero {
             self.take_copy(page)?;
         }
         Ok(true)

@@ -2,8 +2,9 @@
 
 use super::{Event, GroupId, RETRIES, ROOT};
 use crate::mm::folio::{PageId, State};
+use crate::mm::page_alloc::NoPage;
 use crate::mm::page_alloc::slowpath::DirectReclaim;
-use crate::mm::page_alloc::{HUGE_PAGES, NoPage};
+use crate::mm::page_alloc::zone::HUGE_PAGES;
 use crate::mm::parts::Memory;
 use crate::mm::vmscan::{BATCH, Control, Reclaimer};
 
@@ -46,7 +47,7 @@ impl Memory {
         }
         let group = match self.folios.state(page) {
             State::Swapped => self.group(page),
-            _ => self.current,
+            _ => self.cpu.current.group,
         };
         let charging = &mut self.allocation.charging;
         if charging.paid != Some(group) {
@@ -56,7 +57,7 @@ impl Memory {
             self.charge_within_limits(group)?;
             self.allocation.charging.paid = Some(group);
         }
-        self.charge[page as usize] = group as u8;
+        self.folios.charge[page as usize] = group as u8;
         Ok(())
     }
 
@@ -75,8 +76,8 @@ impl Memory {
     /// Counts a page fault of the running task, at its first try.
     pub(crate) fn count_fault(&mut self, first_try: bool) {
         let faults = u64::from(first_try);
-        self.events.pgfault += faults;
-        self.groups.stat(self.current).pgfault += faults;
+        self.cpu.events.pgfault += faults;
+        self.groups.stat(self.cpu.current.group).pgfault += faults;
     }
 
     /// Pages that the tasks of a group could use at most, or of the machine, swap included.
@@ -93,13 +94,13 @@ impl Memory {
         if !self.groups.any() {
             return true;
         }
-        let group = self.current;
+        let group = self.cpu.current.group;
         let Ok(charged) = self.groups.charge(group, HUGE_PAGES) else {
             return false;
         };
         self.note_high(group, charged.0);
         let pages = first as usize..first as usize + HUGE_PAGES as usize;
-        self.charge[pages].fill(group as u8);
+        self.folios.charge[pages].fill(group as u8);
         true
     }
 
@@ -112,7 +113,7 @@ impl Memory {
     /// A tree node for a file's page is charged to the running task's group, whatever its limit
     /// says: the next page makes up for it.
     pub(crate) fn charge_node(&mut self) -> GroupId {
-        let group = self.current;
+        let group = self.cpu.current.group;
         if group != ROOT {
             self.groups.charge_bytes(group, NODE_BYTES);
         }
@@ -146,7 +147,7 @@ impl Memory {
                 }
                 Err(limiting) => {
                     self.groups.count(limiting, Event::Max);
-                    let reclaim = self.reclaim_of(limiting, BATCH, self.rules.swappiness);
+                    let reclaim = self.reclaim_of(limiting, BATCH, self.cpu.rules.swappiness);
                     self.allocation.charging.reclaim = Some((limiting, reclaim));
                 }
             }
@@ -183,7 +184,7 @@ impl Memory {
     /// space.
     fn note_high(&mut self, group: GroupId, charged: u64) {
         if charged > 0 && self.groups.is_above_high(group) {
-            self.over_high += charged;
+            self.cpu.current.over_high += charged;
         }
     }
 }

@@ -163,7 +163,7 @@ impl Memory {
             Some(target) => {
                 *again |= round.is_empty();
                 self.groups.count(target, Event::High);
-                Ok(self.reclaim_of(target, goal, self.rules.swappiness))
+                Ok(self.reclaim_of(target, goal, self.cpu.rules.swappiness))
             }
             None => self.held_up_for_swap(*group, *pages),
         }
@@ -192,7 +192,7 @@ impl Memory {
             (0, ..) | (_, Limit::High, 0) => Err(Came::Done),
             (_, Limit::Max, 0) => Err(Came::Kill(*group)),
             (above, ..) => {
-                let reclaim = self.reclaim_of(*group, above, self.rules.swappiness);
+                let reclaim = self.reclaim_of(*group, above, self.cpu.rules.swappiness);
                 Ok(reclaim.on_order())
             }
         }
@@ -220,7 +220,7 @@ impl Memory {
         if left == 0 || errand.retries == 0 {
             return Err(Came::Done);
         }
-        let goal = match self.rules.reclaims_in_quarters {
+        let goal = match self.cpu.rules.reclaims_in_quarters {
             true => (left / 4).max(BATCH),
             false => left,
         };

@@ -30,8 +30,8 @@ impl Memory {
             true => self.cluster_around(slot),
             false => self.neighbours(region, index),
         };
-        self.events.pgmajfault += 1;
-        self.groups.stat(self.current).pgmajfault += 1;
+        self.cpu.events.pgmajfault += 1;
+        self.groups.stat(self.cpu.current.group).pgmajfault += 1;
         pages.retain(|&(_, other)| other == page || self.read_ahead(other));
         self.send_reads(&pages);
         Ok(())
@@ -49,8 +49,8 @@ impl Memory {
         let in_cache_alone = self.folios.has(page, UNMAPPED);
         let first_write = write && self.folios.has(page, Flag::Slot);
         let faults = u64::from(first_try && (in_cache_alone || first_write));
-        self.events.pgfault += faults;
-        self.groups.stat(self.current).pgfault += faults;
+        self.cpu.events.pgfault += faults;
+        self.groups.stat(self.cpu.current.group).pgfault += faults;
         if in_cache_alone {
             if first_try {
                 self.note_found(&mut region.readahead, page, index);
@@ -66,9 +66,9 @@ impl Memory {
     /// Maps a resident page that is in the swap cache alone, for a process that reads or writes it.
     pub(crate) fn map_from_swap_cache(&mut self, page: PageId, write: bool) {
         self.folios.clear(page, UNMAPPED);
-        self.anon_pages += 1;
+        self.folios.anon_pages += 1;
         self.folios.set(page, Flag::Accessed);
-        self.pay_for_new_page(self.costs.swap_in_ps);
+        self.pay_for_new_page(self.cpu.costs.swap_in_ps);
         let busy = matches!(self.folios.state(page), State::Writing);
         if !busy && (write || self.swap.is_half_full()) {
             self.leave_swap_cache(page);
@@ -81,7 +81,7 @@ impl Memory {
     /// A resident page gives its slot up.
     pub(crate) fn leave_swap_cache(&mut self, page: PageId) {
         self.folios.clear(page, Flag::Slot);
-        self.swap_cached -= 1;
+        self.folios.swap_cached -= 1;
         self.give_slot(self.swap.slot_of(page), page);
     }
 
@@ -114,12 +114,12 @@ impl Memory {
         self.folios.unlock(page);
         self.folios.set(page, Flag::Accessed);
         self.folios.set(page, Flag::Dirty);
-        self.anon_pages += 1;
+        self.folios.anon_pages += 1;
         self.give_slot(slot, page);
-        self.events.pgmajfault += 1;
-        self.groups.stat(self.current).pgmajfault += 1;
-        self.events.pswpin += 1;
-        self.spent += self.costs.zram_in_ps;
+        self.cpu.events.pgmajfault += 1;
+        self.groups.stat(self.cpu.current.group).pgmajfault += 1;
+        self.cpu.events.pswpin += 1;
+        self.cpu.spent += self.cpu.costs.zram_in_ps;
         Ok(())
     }
 
@@ -132,9 +132,9 @@ impl Memory {
         self.folios.set(page, Flag::Slot);
         self.folios.set(page, UNMAPPED);
         self.folios.clear(page, READ_AHEAD);
-        self.swap_cached += 1;
+        self.folios.swap_cached += 1;
         self.add_new(page);
-        self.events.pswpin += 1;
+        self.cpu.events.pswpin += 1;
         Ok(())
     }
 
@@ -146,14 +146,14 @@ impl Memory {
         let read = self.read_into_swap_cache(page, self.folios.slot(page));
         if read.is_ok() {
             self.folios.set(page, READ_AHEAD);
-            self.events.swap_ra += 1;
+            self.cpu.events.swap_ra += 1;
         }
         read.is_ok()
     }
 
     /// The pages of the window of a region's fault that are in swap, or are being read for it.
     fn neighbours(&mut self, region: &mut Region, index: u64) -> Vec<(u32, PageId)> {
-        let window = region.readahead.around(index, self.rules.page_cluster);
+        let window = region.readahead.around(index, self.cpu.rules.page_cluster);
         let table = region.under_one_table(index);
         let within: Range<u64> = window.start.max(table.start)..window.end.min(table.end);
         let pages = within.map(|index| region.base + index as PageId);
@@ -170,7 +170,7 @@ impl Memory {
     /// The pages in the slots around one.
     fn cluster_around(&mut self, slot: u32) -> Vec<(u32, PageId)> {
         let at = self.swap.offset_in_area(slot);
-        let slots = self.swap_readahead.slots(at, self.rules.page_cluster);
+        let slots = self.swap.readahead.slots(at, self.cpu.rules.page_cluster);
         self.swap.around(slot, slots).collect()
     }
 
@@ -190,9 +190,9 @@ impl Memory {
         readahead.found(index);
         let is_writing = self.folios.state(page) == State::Writing;
         if self.folios.take(page, READ_AHEAD) || is_writing {
-            self.events.swap_ra_hit += 1;
+            self.cpu.events.swap_ra_hit += 1;
             readahead.hit();
-            self.swap_readahead.hit();
+            self.swap.readahead.hit();
         }
     }
 }
@@ -209,7 +209,7 @@ mod tests {
         let mut hits = |change: fn(&mut Memory, PageId)| {
             change(&mut memory, page);
             memory.note_found(&mut readahead, page, 0);
-            memory.events.swap_ra_hit
+            memory.cpu.events.swap_ra_hit
         };
         assert_eq!(hits(|_, _| ()), 0, "it was written and stayed");
         assert_eq!(hits(|memory, page| memory.folios.set(page, READ_AHEAD)), 1);

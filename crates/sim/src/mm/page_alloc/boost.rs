@@ -4,13 +4,13 @@
 use mm::formula::watermarks::{ZoneSize, boosted};
 use mm::units::Pages;
 
-use crate::mm::page_alloc::HUGE_PAGES;
+use crate::mm::page_alloc::zone::HUGE_PAGES;
 use crate::mm::parts::Memory;
 
 impl Memory {
     /// Raises a zone's watermarks so many times by a block, and wakes kswapd for that.
     pub(crate) fn boost_watermarks(&mut self, zone: usize, times: u32) {
-        let (block, factor) = (Pages(self.block()), self.rules.boost_factor);
+        let (block, factor) = (Pages(self.block()), self.cpu.rules.boost_factor);
         let raised = &mut self.zones[zone];
         let size = ZoneSize {
             kind: raised.kind,
@@ -31,7 +31,7 @@ impl Memory {
 
     /// Pages of a block: one at least, where a page stands for more than that.
     fn block(&self) -> u64 {
-        (HUGE_PAGES / self.scale).max(1)
+        (HUGE_PAGES / self.cpu.scale).max(1)
     }
 }
 
@@ -52,7 +52,7 @@ mod tests {
         let mut memory = memory(300);
         memory.take_block(0, List::Slab).expect("it fits");
         assert_eq!((memory.boosts(0), memory.boosts(1)), (512, 512));
-        assert!(memory.kswapd.is_awake());
+        assert!(memory.zones.kswapd.is_awake());
         memory.boost_watermarks(0, 9);
         assert_eq!(
             memory.boosts(1),
@@ -68,10 +68,10 @@ mod tests {
         for (factor, wakes) in [(0, false), (15_000, true)] {
             let mut memory = memory(25);
             assert!(!memory.is_balanced(0));
-            memory.rules.boost_factor = factor;
+            memory.cpu.rules.boost_factor = factor;
             memory.boost_watermarks(0, 1);
             assert_eq!(
-                (memory.boosts(1) > 0, memory.kswapd.is_awake()),
+                (memory.boosts(1) > 0, memory.zones.kswapd.is_awake()),
                 (wakes, wakes)
             );
         }

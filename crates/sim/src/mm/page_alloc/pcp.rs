@@ -11,8 +11,8 @@ use core::ops::Range;
 
 use mm::release::is_since;
 
-use crate::mm::page_alloc::HUGE_ORDER;
 use crate::mm::page_alloc::buddy::{Buddy, Frame, Migrate};
+use crate::mm::page_alloc::zone::HUGE_ORDER;
 
 /// A batch grows by this many doublings at most (`CONFIG_PCP_BATCH_SCALE_MAX`).
 const SCALE_MAX: u32 = 5;

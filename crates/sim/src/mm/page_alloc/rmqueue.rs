@@ -11,7 +11,7 @@ use crate::mm::page_alloc::buddy::{Buddy, Frame};
 use crate::mm::page_alloc::fallback::Draw;
 use crate::mm::page_alloc::pcp::{List, ZoneState};
 use crate::mm::page_alloc::pieces::Pieces;
-use crate::mm::page_alloc::{HUGE_ORDER, Zone};
+use crate::mm::page_alloc::zone::{HUGE_ORDER, Zone};
 use crate::mm::parts::Memory;
 
 impl Zone {
@@ -110,27 +110,26 @@ impl Memory {
     /// Lays all zones out as boot leaves them, by the kernel's rules: in the pieces that
     /// /proc/pagetypeinfo showed.
     pub(crate) fn lay_out_zones(&mut self, free: &Pagetypeinfo) {
-        let halvings = self.scale.ilog2() as usize;
+        let halvings = self.cpu.scale.ilog2() as usize;
         let block_order = HUGE_ORDER.saturating_sub(halvings);
-        for zone in &mut self.zones {
-            let layout = &self.layout[zone.layout];
-            let present = layout.present.0 / self.scale;
+        for (zone, layout) in self.zones.listed() {
+            let present = layout.present.0 / self.cpu.scale;
             let pieces = free.zone(layout.node, layout.kind).map(Pieces::of);
             let pieces = pieces.unwrap_or_default().part(halvings);
             zone.lay_out(present, block_order, &pieces);
-            zone.pcp.remembers_type = self.rules.takes_pages_with_the_block;
-            let managed = Pages(zone.managed.saturating_mul(self.scale));
-            zone.tells_above = vmstat::threshold(managed, self.cpus) / self.scale;
+            zone.pcp.remembers_type = self.cpu.rules.takes_pages_with_the_block;
+            let managed = Pages(zone.managed.saturating_mul(self.cpu.scale));
+            zone.tells_above = vmstat::threshold(managed, self.cpu.cpus) / self.cpu.scale;
         }
     }
 
     /// Takes a block of pages out of a zone; none where nothing that large is free.
     pub(crate) fn take_block(&mut self, zone: usize, list: List) -> Option<Frame> {
         let state = self.zone_state(zone);
-        let mut draw = Draw::new(self.rules.takes_pages_with_the_block);
+        let mut draw = Draw::new(self.cpu.rules.takes_pages_with_the_block);
         let frame = self.zones[zone].take_block(list, state, &mut draw);
         if list != List::Huge {
-            self.spent += draw.blocks * self.costs.draw_ps;
+            self.cpu.spent += draw.blocks * self.cpu.costs.draw_ps;
         }
         if draw.boosts > 0 {
             self.boost_watermarks(zone, draw.boosts);
@@ -166,7 +165,7 @@ mod tests {
     #[test]
     fn who_makes_a_list_draw_pays_for_all_that_it_draws() {
         let mut memory = Memory::with_zone(1000, 10);
-        memory.costs.draw_ps = 7;
+        memory.cpu.costs.draw_ps = 7;
         let batch = 32;
         memory.zones[0].pcp = crate::mm::page_alloc::pcp::Pcp::new(
             batch,
@@ -175,11 +174,11 @@ mod tests {
         );
         let base = memory.take_range(64).expect("there is room");
         let mut paid = |index: u32| {
-            let before = memory.spent;
+            let before = memory.cpu.spent;
             memory
                 .allocate(base + index, State::Inactive)
                 .expect("it fits");
-            memory.spent - before
+            memory.cpu.spent - before
         };
         assert_eq!(paid(0), batch * 7);
         assert!((1..32).all(|index| paid(index) == 0));

@@ -3,7 +3,8 @@
 
 use alloc::boxed::Box;
 
-use crate::mm::page_alloc::{Allocation, Effort, Mark, NoPage};
+use crate::mm::page_alloc::zone::Mark;
+use crate::mm::page_alloc::{Allocation, Effort, NoPage};
 use crate::mm::parts::Memory;
 use crate::mm::vmscan::{BATCH, Control, DEF_PRIORITY, Pass, Progress, Reclaimer};
 
@@ -33,13 +34,13 @@ impl Memory {
     pub(crate) fn allocate_slowly(&mut self, effort: Effort) -> Result<usize, NoPage> {
         loop {
             if self.allocation.reclaim.is_none() {
-                self.spent += self.costs.slowpath_ps;
+                self.cpu.spent += self.cpu.costs.slowpath_ps;
                 self.wake_kswapd_for_user();
                 if let Some(zone) = self.find_zone(Mark::Min, 1) {
                     self.allocation = Allocation::default();
                     return Ok(zone);
                 }
-                self.events.allocstall_movable += 1;
+                self.cpu.events.allocstall_movable += 1;
                 self.begin_direct_reclaim()?;
             }
             let progress = self.reclaim_directly()?;
@@ -75,7 +76,7 @@ impl Memory {
                 0 => zone.free,
                 pages => pages,
             };
-            zone.is_above(Mark::Min, zone.free + reclaimable + self.writing, 1)
+            zone.is_above(Mark::Min, zone.free + reclaimable + self.swap.writing, 1)
         })
     }
 
@@ -84,7 +85,7 @@ impl Memory {
     /// # Errors
     /// It is not done: it waits for a disk, or has used its time.
     pub(crate) fn reclaim_directly(&mut self) -> Result<u64, NoPage> {
-        let control = Control::new(Reclaimer::Direct, BATCH, self.rules.swappiness);
+        let control = Control::new(Reclaimer::Direct, BATCH, self.cpu.rules.swappiness);
         let begin = || DirectReclaim::new(control);
         let mut reclaim = self.allocation.reclaim.take().unwrap_or_else(begin);
         let got = self.run_reclaim(&mut reclaim);
@@ -98,9 +99,9 @@ impl Memory {
     /// # Errors
     /// kswapd waits for the CPU.
     pub(crate) fn begin_direct_reclaim(&mut self) -> Result<(), NoPage> {
-        let control = Control::new(Reclaimer::Direct, BATCH, self.rules.swappiness);
+        let control = Control::new(Reclaimer::Direct, BATCH, self.cpu.rules.swappiness);
         self.allocation.reclaim = Some(DirectReclaim::new(control));
-        match self.may_yield && self.kswapd.wants_cpu() {
+        match self.cpu.may_yield && self.zones.kswapd.wants_cpu() {
             true => Err(NoPage::Again),
             false => Ok(()),
         }
@@ -112,12 +113,12 @@ impl Memory {
     /// It is not done: it waits for a disk, or has used its time.
     pub(crate) fn run_reclaim(&mut self, reclaim: &mut DirectReclaim) -> Result<u64, NoPage> {
         if !core::mem::replace(&mut reclaim.begun, true) && reclaim.is_stall {
-            self.stalls.push((self.now(), true));
+            self.cpu.stalls.push((self.now(), true));
         }
         while !reclaim.over {
             let not_yet = match self.direct_step(reclaim) {
                 Progress::Congested { disk } => Some(NoPage::Congested { disk }),
-                _ if self.spent >= self.budget && !reclaim.over => Some(NoPage::Again),
+                _ if self.cpu.spent >= self.cpu.budget && !reclaim.over => Some(NoPage::Again),
                 _ => None,
             };
             if let Some(why) = not_yet {
@@ -125,7 +126,7 @@ impl Memory {
             }
         }
         if reclaim.is_stall {
-            self.stalls.push((self.now(), false));
+            self.cpu.stalls.push((self.now(), false));
         }
         self.snapshot_refaults(reclaim.control.target);
         if reclaim.reclaimed > 0 {
@@ -144,7 +145,7 @@ impl Memory {
             reclaim.pass = Some(pass);
             return progress;
         }
-        reclaim.finish_pass(&pass, self.rules.walks_twice);
+        reclaim.finish_pass(&pass, self.cpu.rules.walks_twice);
         let got_nothing = reclaim.reclaimed == 0 && reclaim.control.priority == 1;
         match self.waits_for_writes().filter(|_| got_nothing) {
             Some(disk) => Progress::Congested { disk },
@@ -214,21 +215,21 @@ mod tests {
         let mut memory = Memory::with_cache(20_000, 10, 8192, 0);
         // A 4096th of the list, a 2048th of what is left, …: four passes come to 27.
         assert_eq!(memory.reclaim_directly(), Ok(2 + 3 + 7 + 15 + 31));
-        assert_eq!(memory.events.pgsteal_direct, 58);
+        assert_eq!(memory.cpu.events.pgsteal_direct, 58);
         assert_eq!(Memory::with_zone(100, 1).reclaim_directly(), Ok(0));
     }
 
     #[test]
     fn a_pass_over_the_node_costs_even_where_it_finds_nothing() {
         let mut memory = Memory::with_zone(100, 1);
-        memory.costs.pass_ps = 9_000_000;
+        memory.cpu.costs.pass_ps = 9_000_000;
         assert_eq!(memory.reclaim_directly(), Ok(0));
         assert_eq!(
             memory.take_spent(),
             26 * 9_000_000,
             "priorities 12 to 0, twice"
         );
-        memory.rules.walks_twice = false;
+        memory.cpu.rules.walks_twice = false;
         assert_eq!(memory.reclaim_directly(), Ok(0));
         assert_eq!(memory.take_spent(), 13 * 9_000_000, "before 6.11 once");
     }
@@ -241,10 +242,10 @@ mod tests {
         memory.zones[1].set_free(100);
         memory.zones[0].set_free(60);
         let mut tries = |effort| {
-            let before = memory.events.allocstall_movable;
+            let before = memory.cpu.events.allocstall_movable;
             let got = memory.allocate_with(effort, page, State::Inactive);
             assert_eq!(got, Err(NoPage::OutOfMemory));
-            memory.events.allocstall_movable - before
+            memory.cpu.events.allocstall_movable - before
         };
         assert_eq!(tries(Effort::Once), 1);
         assert_eq!(tries(Effort::Full), 17);
@@ -260,20 +261,20 @@ mod tests {
     #[test]
     fn kswapd_has_the_cpu_first_and_the_task_reclaims_whatever_it_found() {
         let mut memory = Memory::with_cache(10_000, 1000, 8000, 0);
-        memory.may_yield = true;
+        memory.cpu.may_yield = true;
         memory.zones[0].set_free(900);
         let page = memory.take_range(1).expect("there is room");
         let again = memory.allocate(page, State::Inactive);
         assert_eq!(
-            (again, memory.kswapd.is_awake()),
+            (again, memory.zones.kswapd.is_awake()),
             (Err(NoPage::Again), true)
         );
-        memory.kswapd.is_told();
-        while memory.kswapd.is_awake() {
+        memory.zones.kswapd.is_told();
+        while memory.zones.kswapd.is_awake() {
             memory.kswapd_step();
         }
         assert!(memory.is_balanced(0), "there would be a page without it");
         assert_eq!(memory.allocate(page, State::Inactive), Ok(()));
-        assert!(memory.events.pgsteal_direct > 0);
+        assert!(memory.cpu.events.pgsteal_direct > 0);
     }
 }

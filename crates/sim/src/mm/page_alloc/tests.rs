@@ -10,12 +10,12 @@ fn allocation_stops_at_low_wakes_kswapd_and_goes_on_to_min() {
         memory.allocate(page, State::Inactive).expect("above low");
     }
     assert_eq!(memory.zones[0].free, 125);
-    assert!(!memory.kswapd.is_awake());
+    assert!(!memory.zones.kswapd.is_awake());
     memory
         .allocate(base + 875, State::Inactive)
         .expect("above min");
     assert!(
-        memory.kswapd.is_awake(),
+        memory.zones.kswapd.is_awake(),
         "the first page under low wakes it"
     );
     for page in base + 876..base + 900 {
@@ -36,14 +36,14 @@ fn the_kernels_own_pages_leave_a_zone_at_low_and_wake_kswapd_like_any_other() {
         .take_kernel_page()
         .expect("the lower zone is above low");
     assert_eq!((memory.zones[1].free, memory.zones[0].kernel), (125, 1));
-    assert!(!memory.kswapd.is_awake());
+    assert!(!memory.zones.kswapd.is_awake());
     memory.zones[0].set_free(125);
     memory.take_kernel_page().expect("above min");
     assert_eq!(
-        (memory.zones[1].kernel, memory.kswapd.is_awake()),
+        (memory.zones[1].kernel, memory.zones.kswapd.is_awake()),
         (1, true)
     );
-    for zone in &mut memory.zones {
+    for zone in memory.zones.iter_mut() {
         zone.set_free(50);
     }
     assert!(

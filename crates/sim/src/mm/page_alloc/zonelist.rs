@@ -15,7 +15,7 @@ use mm::zoneinfo::Zone as Layout;
 use crate::error::Error;
 use crate::machine::boot::State;
 use crate::mm::folio::PageId;
-use crate::mm::page_alloc::{Mark, Zone};
+use crate::mm::page_alloc::zone::{Mark, Zone};
 use crate::mm::parts::Memory;
 
 /// Gives the second node half of the memory: the pages of the highest zone.
@@ -110,50 +110,51 @@ impl Nodes {
 impl Memory {
     /// The running task goes to a node; false where the machine has none of that number.
     pub(crate) fn run_on_node(&mut self, node: u32) -> bool {
-        let last = u32::from(self.nodes.of_first > 0);
-        self.nodes.on_first = node < last;
+        let last = u32::from(self.zones.nodes.of_first > 0);
+        self.zones.nodes.on_first = node < last;
         node <= last
     }
 
     /// Whether a page lies on another node than the running task.
     pub(crate) fn is_remote(&self, page: PageId) -> bool {
-        self.nodes.is_remote(self.folios.zone(page))
+        self.zones.nodes.is_remote(self.folios.zone(page))
     }
 
     /// A page becomes dirty.
     pub(crate) fn node_dirties(&mut self, page: PageId) {
         let node = self.node(page);
-        self.nodes.pending[node] += 1;
+        self.zones.nodes.pending[node] += 1;
     }
 
     /// A dirty page has been written.
     pub(crate) fn node_cleans(&mut self, page: PageId) {
         let node = self.node(page);
-        self.nodes.pending[node] -= 1;
+        self.zones.nodes.pending[node] -= 1;
     }
 
     /// The zone for a page that is to be written: of a node that has not its share of dirty pages
     /// yet (`node_dirty_ok`). On one node those who dirty pages are slowed before.
     pub(crate) fn find_zone_for_write(&self) -> Option<usize> {
-        if self.nodes.of_first == 0 {
+        if self.zones.nodes.of_first == 0 {
             return self.find_zone(Mark::Low, 1);
         }
         let room = |zone| self.has_room(zone, Mark::Low, 1);
         let zones = self.zones.len();
-        let own = self
-            .nodes
-            .find(zones, |zone| !self.nodes.is_remote(zone) && room(zone));
-        let may = |zone: &usize| self.may_dirty(self.nodes.node(*zone));
+        let own = self.zones.nodes.find(zones, |zone| {
+            !self.zones.nodes.is_remote(zone) && room(zone)
+        });
+        let may = |zone: &usize| self.may_dirty(self.zones.nodes.node(*zone));
         let other = || {
-            self.nodes
-                .find(zones, |zone| self.nodes.is_remote(zone) && room(zone))
+            self.zones
+                .nodes
+                .find(zones, |zone| self.zones.nodes.is_remote(zone) && room(zone))
         };
         own.filter(may).or_else(|| other().filter(may))
     }
 
     /// Whether a node has not its share of dirty pages yet, by what of it could be dirty.
     fn may_dirty(&self, node: usize) -> bool {
-        let (first, last) = self.zones.split_at(self.nodes.of_first);
+        let (first, last) = self.zones[..].split_at(self.zones.nodes.of_first);
         let (mut free, mut file, mut reserve) = (0, 0, 0);
         for zone in [first, last][node] {
             free += zone.free;
@@ -169,19 +170,19 @@ impl Memory {
             Amount::Ratio(_) => own,
         };
         let limit = dirty::node_limit(dirty, machine, own, PageSize::FOUR_KIB);
-        self.real(self.nodes.pending[node]) <= limit
+        self.real(self.zones.nodes.pending[node]) <= limit
     }
 
     /// The number of a page's node, of two.
     pub(crate) fn node(&self, page: PageId) -> usize {
-        self.nodes.node(self.folios.zone(page))
+        self.zones.nodes.node(self.folios.zone(page))
     }
 
     /// The time that going over the bytes of a page so many times takes longer where it lies on
     /// the other node. Reading goes over them once; writing twice, as lines are fetched first.
     pub(crate) fn remote(&self, page: PageId, times: u64) -> u64 {
         match self.is_remote(page) {
-            true => self.costs.remote_ps * times,
+            true => self.cpu.costs.remote_ps * times,
             false => 0,
         }
     }
@@ -191,13 +192,13 @@ impl Memory {
 mod tests {
     use super::*;
     use crate::mm::folio::State as Folio;
-    use crate::mm::page_alloc::HUGE_PAGES;
+    use crate::mm::page_alloc::zone::HUGE_PAGES;
 
     #[test]
     fn huge_pages_come_from_the_own_node_and_base_pages_from_both() {
         let mut memory = Memory::with_two_zones(2000, 20);
-        memory.nodes.of_first = 1;
-        memory.costs.remote_ps = 7;
+        memory.zones.nodes.of_first = 1;
+        memory.cpu.costs.remote_ps = 7;
         let base = memory.take_range(2 * HUGE_PAGES).expect("there is room");
         assert!(memory.allocate_huge(base, Folio::Inactive));
         assert_eq!((memory.folios.zone(base), memory.remote(base, 2)), (1, 0));

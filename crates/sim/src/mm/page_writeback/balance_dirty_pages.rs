@@ -129,9 +129,9 @@ impl Memory {
     /// there (`page_writeback_init`).
     pub(crate) fn begin_throttling(&mut self, early: Option<Pages>) {
         let threshold = self.dirty_thresholds().dirty;
-        self.writeback.domain.completions = Completions::new(self.cpus);
+        self.writeback.domain.completions = Completions::new(self.cpu.cpus);
         let (groups, disks) = (self.groups.len(), self.writeback.devices.len());
-        self.writeback.groups.begin(groups, disks, self.cpus);
+        self.writeback.groups.begin(groups, disks, self.cpu.cpus);
         self.set_ratelimit(early.unwrap_or(threshold).min(threshold));
     }
 
@@ -143,14 +143,14 @@ impl Memory {
     fn set_ratelimit(&mut self, threshold: Pages) {
         let domain = &mut self.writeback.domain;
         domain.limit.reset(threshold);
-        domain.ratelimit = ratelimit_pages(threshold, self.cpus);
+        domain.ratelimit = ratelimit_pages(threshold, self.cpu.cpus);
     }
 
     /// A task has dirtied a page of a file on the disk: how many ticks it pauses, if it does
     /// (`balance_dirty_pages_ratelimited`).
     pub(crate) fn balance_dirty(&mut self, disk: usize) -> Option<u64> {
-        let now = self.clock.jiffies(self.now());
-        let Throttled { mut writer, again } = self.throttled;
+        let now = self.cpu.clock.jiffies(self.now());
+        let Throttled { mut writer, again } = self.cpu.current.throttled;
         let domain = &mut self.writeback.domain;
         let is_exceeded = self.writeback.devices[disk].throttle.is_exceeded;
         let looked_at =
@@ -160,7 +160,7 @@ impl Memory {
             false => None,
         };
         let (pause, again) = pause.unzip();
-        self.throttled = Throttled {
+        self.cpu.current.throttled = Throttled {
             writer,
             again: again.flatten(),
         };
@@ -208,7 +208,7 @@ impl Memory {
         }
         self.writeback.devices[disk].throttle.slept = Some(self.now());
         let again = pause.again.then_some(dirtied);
-        if self.scale == 1 || pause.again {
+        if self.cpu.scale == 1 || pause.again {
             return Some((pause.sleep, again));
         }
         // A page stands for many, and so does its pause: it is not cut short.
@@ -227,7 +227,7 @@ impl Memory {
     /// The limits and the rate of one task are renewed, where that is due: for the machine, and
     /// again for the task's group.
     fn renew_rates(&mut self, disk: usize, machine: &View, group: Option<&View>, now: u64) {
-        let (counts, current) = (self.counts(disk), self.current);
+        let (counts, current) = (self.counts(disk), self.cpu.current.group);
         let writeback = &mut self.writeback;
         let pace = &mut writeback.devices[disk].throttle.pace;
         if !pace.is_due(now) {
@@ -286,7 +286,7 @@ impl Memory {
 
     /// Pages of a device have been written; the last of them has the bandwidth estimated once more.
     pub(super) fn count_completion(&mut self, page: PageId, disk: usize) {
-        let (now, at, scale) = (self.ticks(), self.began, self.scale);
+        let (now, at, scale) = (self.ticks(), self.cpu.began, self.cpu.scale);
         let group = self.group(page);
         let writeback = &mut self.writeback;
         let completions = &mut writeback.domain.completions;
@@ -304,13 +304,13 @@ impl Memory {
             group.complete(disk, scale, throttle.bounded.share, now);
         }
         if device.writing == 0 {
-            let at = self.clock.expiry(at, HZ / 5);
+            let at = self.cpu.clock.expiry(at, HZ / 5);
             writeback.orders.push(Order::EstimateAt { disk, at });
         }
     }
 
     pub(crate) fn ticks(&self) -> u64 {
-        self.clock.jiffies(self.now())
+        self.cpu.clock.jiffies(self.now())
     }
 
     fn counts(&self, disk: usize) -> Counts {
@@ -326,7 +326,7 @@ impl Memory {
         let writeback = &self.writeback;
         Whole {
             thresholds: self.dirty_thresholds(),
-            dirty: self.real(writeback.dirty + writeback.writing + self.writing),
+            dirty: self.real(writeback.dirty + writeback.writing + self.swap.writing),
             limit: writeback.domain.limit.pages,
         }
     }

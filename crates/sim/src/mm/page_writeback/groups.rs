@@ -82,7 +82,7 @@ impl Memory {
 
     /// How the running task's group sees its dirty pages and those of a disk.
     pub(super) fn group_view(&mut self, disk: usize, machine: &Whole) -> Option<View> {
-        let group = self.current;
+        let group = self.cpu.current.group;
         if group == ROOT {
             return None;
         }

@@ -7,7 +7,7 @@ use alloc::vec::Vec;
 use mm::units::Nanos;
 
 use crate::mm::lruvec::ROOT;
-use crate::mm::page_alloc::Mark;
+use crate::mm::page_alloc::zone::Mark;
 use crate::mm::parts::Memory;
 use crate::mm::vmscan::{BATCH, Control, DEF_PRIORITY, Pass, Progress, Reclaimer};
 use crate::rules::Rules;
@@ -104,12 +104,12 @@ impl Memory {
     /// Wakes kswapd, for a request that can use the zones up to `highest`, unless one of them is
     /// above high already and none is boosted, or kswapd has given up (`wakeup_kswapd`).
     pub(crate) fn wake_kswapd(&mut self, highest: usize) {
-        self.kswapd.asked_for = self.kswapd.asked_for.max(Some(highest));
-        let hopeless = self.kswapd.failures >= FAILURES;
+        self.zones.kswapd.asked_for = self.zones.kswapd.asked_for.max(Some(highest));
+        let hopeless = self.zones.kswapd.failures >= FAILURES;
         let content = || self.is_balanced(highest) && self.boosts(highest) == 0;
-        if !self.kswapd.is_awake() && !hopeless && !content() {
-            let was_napping = self.kswapd.nap.take().is_some();
-            self.events.kswapd_low_wmark_hit_quickly += u64::from(was_napping);
+        if !self.zones.kswapd.is_awake() && !hopeless && !content() {
+            let was_napping = self.zones.kswapd.nap.take().is_some();
+            self.cpu.events.kswapd_low_wmark_hit_quickly += u64::from(was_napping);
             self.run_kswapd();
         }
     }
@@ -117,7 +117,7 @@ impl Memory {
     /// Ends a nap that nobody disturbed: kswapd runs again if no zone is above high any more, else
     /// it sleeps until it is woken.
     pub(crate) fn kswapd_nap_ends(&mut self) {
-        self.kswapd.nap = None;
+        self.zones.kswapd.nap = None;
         if !self.kswapd_may_sleep() {
             self.run_kswapd_again();
         }
@@ -125,27 +125,31 @@ impl Memory {
 
     /// Whether kswapd has nothing to do, or no hope (`prepare_kswapd_sleep`).
     fn kswapd_may_sleep(&self) -> bool {
-        let highest = self.kswapd.asked_for.unwrap_or(self.kswapd.highest);
-        self.kswapd.failures >= FAILURES || self.is_balanced(highest)
+        let highest = self
+            .zones
+            .kswapd
+            .asked_for
+            .unwrap_or(self.zones.kswapd.highest);
+        self.zones.kswapd.failures >= FAILURES || self.is_balanced(highest)
     }
 
     fn run_kswapd_again(&mut self) {
-        self.events.kswapd_high_wmark_hit_quickly += 1;
+        self.cpu.events.kswapd_high_wmark_hit_quickly += 1;
         self.run_kswapd();
     }
 
     fn run_kswapd(&mut self) {
-        (self.kswapd.awake, self.kswapd.wants_cpu) = (true, true);
-        self.events.pageoutrun += 1;
+        (self.zones.kswapd.awake, self.zones.kswapd.wants_cpu) = (true, true);
+        self.cpu.events.pageoutrun += 1;
     }
 
     /// Does the next piece of kswapd's work: a batch of pages, or the decision between two passes.
     /// It is asleep afterwards when it has nothing left to do.
     pub(crate) fn kswapd_step(&mut self) -> Progress {
-        if !self.kswapd.awake {
+        if !self.zones.kswapd.awake {
             return Progress::Done;
         }
-        let mut run = match self.kswapd.run.take() {
+        let mut run = match self.zones.kswapd.run.take() {
             Some(run) => run,
             None => Box::new(self.begin_balancing()),
         };
@@ -164,17 +168,17 @@ impl Memory {
                     run.pass = Some(pass);
                 } else if let Some(disk) = self.waits_for_writes().filter(|_| pass.reclaimed == 0) {
                     progress = Progress::Congested { disk };
-                } else if !run.finish_pass(&pass, &self.rules) {
+                } else if !run.finish_pass(&pass, &self.cpu.rules) {
                     return self.kswapd_ends(&run);
                 }
             }
         }
-        self.kswapd.run = Some(run);
+        self.zones.kswapd.run = Some(run);
         progress
     }
 
     fn begin_balancing(&mut self) -> Balancing {
-        let kswapd = &mut self.kswapd;
+        let kswapd = &mut self.zones.kswapd;
         kswapd.reclaims = true;
         kswapd.highest = kswapd.asked_for.take().unwrap_or(kswapd.highest);
         let highest = kswapd.highest;
@@ -194,12 +198,12 @@ impl Memory {
 
     /// Allows kswapd to try again: a direct reclaimer has freed something.
     pub(crate) fn forgive_kswapd(&mut self) {
-        self.kswapd.failures = 0;
+        self.zones.kswapd.failures = 0;
     }
 
     fn begin_kswapd_pass(&mut self, run: &Balancing) -> Pass {
         let goal = self.kswapd_goal(run.highest);
-        let mut control = Control::new(Reclaimer::Kswapd, goal, self.rules.swappiness);
+        let mut control = Control::new(Reclaimer::Kswapd, goal, self.cpu.rules.swappiness);
         control.priority = run.priority;
         control.highest = run.highest;
         control.may_swap = run.for_boosts == 0;
@@ -218,18 +222,18 @@ impl Memory {
     }
 
     fn kswapd_ends(&mut self, run: &Balancing) -> Progress {
-        (self.kswapd.awake, self.kswapd.reclaims) = (false, false);
+        (self.zones.kswapd.awake, self.zones.kswapd.reclaims) = (false, false);
         for (zone, boost) in self.zones.iter_mut().zip(&run.boosts) {
             zone.boost = zone.boost.saturating_sub(*boost);
         }
         self.snapshot_refaults(ROOT);
-        self.kswapd.failures = if run.reclaimed > 0 {
+        self.zones.kswapd.failures = if run.reclaimed > 0 {
             0
         } else {
-            self.kswapd.failures + 1
+            self.zones.kswapd.failures + 1
         };
         match self.kswapd_may_sleep() {
-            true => self.kswapd.nap = Some(Nap::Begins),
+            true => self.zones.kswapd.nap = Some(Nap::Begins),
             false => self.run_kswapd_again(),
         }
         Progress::Done
@@ -280,7 +284,7 @@ mod tests {
     use super::*;
 
     fn run(memory: &mut Memory) {
-        while memory.kswapd.is_awake() {
+        while memory.zones.kswapd.is_awake() {
             memory.kswapd_step();
         }
     }
@@ -292,12 +296,12 @@ mod tests {
         memory.wake_kswapd(0);
         run(&mut memory);
         assert!(memory.is_balanced(0));
-        assert_eq!(memory.events.pageoutrun, 1);
+        assert_eq!(memory.cpu.events.pageoutrun, 1);
         assert!(memory.zones[0].free > 1500);
-        let stolen = memory.events.pgsteal_kswapd;
+        let stolen = memory.cpu.events.pgsteal_kswapd;
         memory.wake_kswapd(0);
-        assert!(!memory.kswapd.is_awake(), "there is nothing to do");
-        assert_eq!(memory.events.pgsteal_kswapd, stolen);
+        assert!(!memory.zones.kswapd.is_awake(), "there is nothing to do");
+        assert_eq!(memory.cpu.events.pgsteal_kswapd, stolen);
     }
 
     #[test]
@@ -353,12 +357,12 @@ mod tests {
         memory.zones[0].set_free(50);
         memory.wake_kswapd(0);
         run(&mut memory);
-        assert_eq!(memory.events.pageoutrun, u64::from(FAILURES));
+        assert_eq!(memory.cpu.events.pageoutrun, u64::from(FAILURES));
         memory.wake_kswapd(0);
-        assert!(!memory.kswapd.is_awake());
+        assert!(!memory.zones.kswapd.is_awake());
         memory.forgive_kswapd();
         memory.wake_kswapd(0);
-        assert!(memory.kswapd.is_awake());
+        assert!(memory.zones.kswapd.is_awake());
     }
 
     #[test]
@@ -366,20 +370,23 @@ mod tests {
         let mut memory = Memory::with_cache(10_000, 1000, 8740, 0);
         memory.wake_kswapd(0);
         run(&mut memory);
-        assert_eq!(memory.kswapd.nap, Some(Nap::Begins));
+        assert_eq!(memory.zones.kswapd.nap, Some(Nap::Begins));
         memory.kswapd_nap_ends();
-        assert!(!memory.kswapd.is_awake(), "it is balanced: it sleeps");
+        assert!(!memory.zones.kswapd.is_awake(), "it is balanced: it sleeps");
         memory.zones[0].set_free(1400);
         memory.wake_kswapd(0);
         run(&mut memory);
         memory.zones[0].set_free(1400);
         memory.kswapd_nap_ends();
-        assert!(memory.kswapd.is_awake());
+        assert!(memory.zones.kswapd.is_awake());
         run(&mut memory);
         memory.zones[0].set_free(1400);
         memory.wake_kswapd(0);
-        assert_eq!((memory.kswapd.is_awake(), memory.kswapd.nap), (true, None));
-        let events = memory.events;
+        assert_eq!(
+            (memory.zones.kswapd.is_awake(), memory.zones.kswapd.nap),
+            (true, None)
+        );
+        let events = memory.cpu.events;
         let quickly = (
             events.kswapd_low_wmark_hit_quickly,
             events.kswapd_high_wmark_hit_quickly,
@@ -393,11 +400,14 @@ mod tests {
         memory.zones[0].boost = 512;
         assert!(memory.is_balanced(0));
         memory.wake_kswapd(0);
-        assert!(memory.kswapd.is_awake());
+        assert!(memory.zones.kswapd.is_awake());
         run(&mut memory);
-        let stolen = memory.events.pgsteal_kswapd;
+        let stolen = memory.cpu.events.pgsteal_kswapd;
         assert!((1..1024).contains(&stolen), "{stolen}");
-        assert_eq!((memory.zones[0].boost, memory.events.pageoutrun), (0, 1));
+        assert_eq!(
+            (memory.zones[0].boost, memory.cpu.events.pageoutrun),
+            (0, 1)
+        );
     }
 
     #[test]
@@ -429,7 +439,7 @@ mod tests {
         run(&mut memory);
         assert!(memory.is_balanced(0));
         assert_eq!(memory.zones[1].lru[2], 100);
-        let skipped = memory.events.pgscan_kswapd - memory.events.pgsteal_kswapd;
+        let skipped = memory.cpu.events.pgscan_kswapd - memory.cpu.events.pgsteal_kswapd;
         assert!(
             skipped >= 100,
             "those of the higher zone are passed over, and counted: {skipped}"

@@ -19,17 +19,17 @@ use crate::mm::workingset::GROUP_BITS;
 impl Memory {
     /// Moves all pages to the other kind of lists (`lru_gen_change_state`).
     pub(crate) fn set_lru_gen_enabled(&mut self, enabled: bool) {
-        if self.rules.lru_gen.enabled == enabled {
+        if self.cpu.rules.lru_gen.enabled == enabled {
             return;
         }
-        self.rules.lru_gen.enabled = false;
+        self.cpu.rules.lru_gen.enabled = false;
         for group in 0..self.lruvecs.len() {
             match enabled {
                 true => self.fill_generations(group),
                 false => self.drain_generations(group),
             }
         }
-        self.rules.lru_gen.enabled = enabled;
+        self.cpu.rules.lru_gen.enabled = enabled;
     }
 
     /// Active pages become the youngest, the others come where new ones would.
@@ -129,17 +129,17 @@ impl Memory {
             _ => (shadow >> GROUP_BITS, 30 - GROUP_BITS),
         };
         let generations = &mut self.lruvecs[group].generations;
-        let in_fault = kind == Kind::Anon || self.in_fault;
+        let in_fault = kind == Kind::Anon || self.cpu.current.in_fault;
         let shadow = Shadow {
             token: shadow,
             bits,
             workingset,
         };
         let refault = generations.refault(&mut self.folios, page, shadow, in_fault);
-        if in_fault && refault.restored && self.rules.activation_forgets_uses {
+        if in_fault && refault.restored && self.cpu.rules.activation_forgets_uses {
             self.folios.set_uses(page, 0);
         }
-        let early = self.rules.lru_gen_is_early;
+        let early = self.cpu.rules.lru_gen_is_early;
         *self.count_refault(kind) += u64::from(refault.recent || !early);
         *self.count_activation(kind) += u64::from(refault.recent && !early);
         *self.count_restore(kind) += u64::from(refault.restored);
@@ -147,7 +147,7 @@ impl Memory {
 
     /// Marks a page that a fault on a mapped file reads: it will be young.
     pub(crate) fn note_fault(&mut self, page: PageId) {
-        if self.rules.lru_gen.enabled && self.in_fault {
+        if self.cpu.rules.lru_gen.enabled && self.cpu.current.in_fault {
             self.folios.set(page, TO_ACTIVE);
         }
     }

@@ -5,7 +5,7 @@ use crate::block::disk::{Direction, Request};
 use crate::mm::folio::{Flag, MAPPED, PageId, READ_AHEAD, State, UNMAPPED};
 use crate::mm::lru::Lru;
 use crate::mm::lruvec::{Kind, ROOT};
-use crate::mm::page_alloc::HUGE_PAGES;
+use crate::mm::page_alloc::zone::HUGE_PAGES;
 use crate::mm::page_writeback::RECLAIM;
 use crate::mm::parts::Memory;
 use crate::mm::swapfile::Backing;
@@ -114,7 +114,7 @@ impl Memory {
                 self.skip(group, lru, page);
                 continue;
             }
-            self.spent += self.costs.deactivate_ps;
+            self.cpu.spent += self.cpu.costs.deactivate_ps;
             match self.huge_first(page) {
                 Some(first) => {
                     (first..first + HUGE_PAGES as PageId).for_each(|page| self.deactivate(page));
@@ -127,10 +127,10 @@ impl Memory {
             }
         }
         // As scans are: not in reclaim for a group's limit.
-        if self.reclaiming == ROOT {
-            self.events.pgrefill += done;
+        if self.cpu.current.reclaiming == ROOT {
+            self.cpu.events.pgrefill += done;
         }
-        self.events.pgdeactivate += done;
+        self.cpu.events.pgdeactivate += done;
         let stat = self.groups.stat(group);
         stat.pgrefill += done;
         stat.pgdeactivate += done;
@@ -158,9 +158,9 @@ impl Memory {
 
     /// What reclaiming a clean page takes, in picoseconds.
     fn clean_page_ps(&self) -> u64 {
-        match self.rules.lru_gen.enabled {
-            true => self.costs.evict_file_ps,
-            false => self.costs.reclaim_file_ps,
+        match self.cpu.rules.lru_gen.enabled {
+            true => self.cpu.costs.evict_file_ps,
+            false => self.cpu.costs.reclaim_file_ps,
         }
     }
 
@@ -172,7 +172,7 @@ impl Memory {
     pub(crate) fn reclaim_page(&mut self, page: PageId) -> Fate {
         if self.kind(page) == Kind::File {
             self.unmap_everywhere(page);
-            self.spent += self.clean_page_ps();
+            self.cpu.spent += self.clean_page_ps();
             self.evict(page);
             return Fate::Freed;
         }
@@ -185,7 +185,7 @@ impl Memory {
                 return Fate::Written;
             }
         } else if self.is_mapped(page) {
-            self.spent += self.clean_page_ps();
+            self.cpu.spent += self.clean_page_ps();
         }
         self.unmap(page);
         self.evict(page);
@@ -204,11 +204,11 @@ impl Memory {
         };
         match verdict {
             Verdict::Keep => {
-                self.spent += self.costs.rotate_ps;
+                self.cpu.spent += self.cpu.costs.rotate_ps;
                 self.add_to_list(page, self.kind(page).inactive());
             }
             Verdict::Activate => {
-                self.spent += self.costs.rotate_ps;
+                self.cpu.spent += self.cpu.costs.rotate_ps;
                 self.put_back_active(page);
             }
             Verdict::Reclaim => self.reclaim_or_activate(page, done),
@@ -242,7 +242,7 @@ impl Memory {
         if !is_dirty && !self.writeback.is_writing(page) {
             return false;
         }
-        self.events.nr_vmscan_immediate_reclaim += u64::from(is_dirty);
+        self.cpu.events.nr_vmscan_immediate_reclaim += u64::from(is_dirty);
         self.folios.set(page, RECLAIM);
         true
     }
@@ -251,7 +251,7 @@ impl Memory {
     /// swap is split, and its pages go there with the same batch.
     fn shrink_huge(&mut self, first: PageId, done: &mut Shrunk) {
         done.scanned += HUGE_PAGES;
-        self.spent += self.costs.rotate_ps;
+        self.cpu.spent += self.cpu.costs.rotate_ps;
         let pages = first..first + HUGE_PAGES as PageId;
         for page in pages.clone() {
             self.take_from_list(page);
@@ -272,7 +272,7 @@ impl Memory {
             Fate::Freed => done.reclaimed += 1,
             Fate::Written => done.written += 1,
             Fate::NoSlot => {
-                self.spent += self.costs.rotate_ps;
+                self.cpu.spent += self.cpu.costs.rotate_ps;
                 self.put_back_active(page);
             }
         }
@@ -282,7 +282,7 @@ impl Memory {
         let (group, kind) = (self.group(page), self.kind(page));
         self.add_to_list(page, kind.active());
         self.age_nonresident(group, 1);
-        self.events.pgactivate += 1;
+        self.cpu.events.pgactivate += 1;
         self.groups.stat(group).pgactivate += 1;
     }
 
@@ -308,7 +308,7 @@ impl Memory {
         }
         self.folios.set(page, Flag::Slot);
         self.folios.set(page, Flag::Dirty);
-        self.swap_cached += 1;
+        self.folios.swap_cached += 1;
         true
     }
 
@@ -316,18 +316,18 @@ impl Memory {
     fn page_out(&mut self, page: PageId) -> bool {
         self.unmap(page);
         self.folios.clear(page, Flag::Dirty);
-        self.events.pswpout += 1;
-        self.events.nr_vmscan_write += 1;
+        self.cpu.events.pswpout += 1;
+        self.cpu.events.nr_vmscan_write += 1;
         match self.swap.place(self.swap.slot_of(page)) {
             (Backing::Zram { .. }, _) => {
-                self.spent += self.costs.zram_out_ps;
+                self.cpu.spent += self.cpu.costs.zram_out_ps;
                 self.follow_zram();
                 false
             }
             (Backing::Disk { disk, .. }, offset) => {
-                self.spent += self.costs.swap_out_ps;
+                self.cpu.spent += self.cpu.costs.swap_out_ps;
                 self.folios.set_state(page, State::Writing);
-                self.writing += 1;
+                self.swap.writing += 1;
                 self.plug_swap(disk, Request::page(Direction::Write, offset, page));
                 true
             }
@@ -339,7 +339,7 @@ impl Memory {
         if self.kind(page) == Kind::Anon && !self.folios.has(page, UNMAPPED) {
             self.folios.set(page, UNMAPPED);
             self.folios.clear(page, READ_AHEAD);
-            self.anon_pages -= 1;
+            self.folios.anon_pages -= 1;
         }
     }
 
@@ -350,7 +350,7 @@ impl Memory {
         kind: Kind,
         done: Shrunk,
     ) {
-        let (events, stat) = (&mut self.events, self.groups.stat(group));
+        let (events, stat) = (&mut self.cpu.events, self.groups.stat(group));
         let (scan, steal, of_group) = match reclaimer {
             Reclaimer::Kswapd => (
                 &mut events.pgscan_kswapd,
@@ -367,7 +367,7 @@ impl Memory {
         *of_group.0 += scanned;
         *of_group.1 += done.reclaimed;
         // Reclaim for a group's limit is counted by kind, but not by who did it.
-        if self.reclaiming == ROOT {
+        if self.cpu.current.reclaiming == ROOT {
             *scan += scanned;
             *steal += done.reclaimed;
         }
@@ -404,9 +404,9 @@ mod tests {
     fn deactivation_for_a_groups_limit_is_no_refill_of_the_machines() {
         for (target, refilled) in [(ROOT, 32), (ROOT + 1, 0)] {
             let mut memory = Memory::with_cache(10_000, 10, 0, 100);
-            memory.reclaiming = target;
+            memory.cpu.current.reclaiming = target;
             memory.shrink_active(ROOT, Lru::ActiveFile, BATCH, 0);
-            let events = &memory.events;
+            let events = &memory.cpu.events;
             assert_eq!((events.pgdeactivate, events.pgrefill), (32, refilled));
         }
     }
@@ -427,7 +427,7 @@ mod tests {
         look(&mut memory);
         assert_eq!(look(&mut memory).reclaimed, HUGE_PAGES);
         assert_eq!(memory.huge_first(first), None);
-        assert_eq!(memory.events.pswpout, HUGE_PAGES);
+        assert_eq!(memory.cpu.events.pswpout, HUGE_PAGES);
         crate::machine::invariants::conservation(&memory);
     }
 

@@ -60,7 +60,7 @@ impl Memory {
             return;
         }
         let node = page / NODE_PAGES;
-        let is_held = self.shadow_nodes.held == Some(node);
+        let is_held = self.lruvecs.shadow_nodes.held == Some(node);
         if self.kind(page) != Kind::File || is_held {
             return;
         }
@@ -69,7 +69,7 @@ impl Memory {
             return;
         }
         let group = self.objects.group_of_node(node);
-        let shadows = &mut self.shadow_nodes;
+        let shadows = &mut self.lruvecs.shadow_nodes;
         if shadows.of_group.len() <= group {
             shadows.of_group.resize_with(group + 1, Listed::default);
         }
@@ -84,17 +84,17 @@ impl Memory {
             return;
         }
         let node = page / NODE_PAGES;
-        self.shadow_nodes.held = Some(node);
-        if self.shadow_nodes.listed.has(node) {
+        self.lruvecs.shadow_nodes.held = Some(node);
+        if self.lruvecs.shadow_nodes.listed.has(node) {
             let group = self.objects.group_of_node(node);
-            self.shadow_nodes.listed.clear(node);
-            self.shadow_nodes.of_group[group].count -= 1;
+            self.lruvecs.shadow_nodes.listed.clear(node);
+            self.lruvecs.shadow_nodes.of_group[group].count -= 1;
         }
     }
 
     /// The page has come, or there was no room for it.
     pub(crate) fn let_go_shadow_node(&mut self, page: PageId, has_come: bool) {
-        self.shadow_nodes.held = None;
+        self.lruvecs.shadow_nodes.held = None;
         if !has_come && self.objects.has_entries(page / NODE_PAGES) {
             self.list_shadow_node(page);
         }
@@ -102,7 +102,7 @@ impl Memory {
 
     /// Reclaim at a priority has been through a group: it drops nodes that are too many.
     pub(crate) fn shrink_shadow_nodes(&mut self, group: usize, priority: u32) {
-        let Some(listed) = self.shadow_nodes.of_group.get(group) else {
+        let Some(listed) = self.lruvecs.shadow_nodes.of_group.get(group) else {
             return;
         };
         let slab = listed.count * NODE_BYTES / PageSize::FOUR_KIB.bytes();
@@ -111,14 +111,14 @@ impl Memory {
         if freeable == 0 {
             return;
         }
-        let due = self.shadow_nodes.of_group[group].due(freeable, priority);
+        let due = self.lruvecs.shadow_nodes.of_group[group].due(freeable, priority);
         for _ in 0..due.min(freeable) {
             self.drop_shadow_node(group);
         }
     }
 
     fn drop_shadow_node(&mut self, group: usize) {
-        let shadows = &mut self.shadow_nodes;
+        let shadows = &mut self.lruvecs.shadow_nodes;
         let listed = &mut shadows.of_group[group];
         while let Some(node) = listed.nodes.pop_front() {
             if !shadows.listed.has(node) {

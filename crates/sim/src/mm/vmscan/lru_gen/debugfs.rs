@@ -13,7 +13,7 @@ const TICK: u64 = 4 * Nanos::MILLI.0;
 impl Memory {
     /// `/sys/kernel/debug/lru_gen` at a time, if pages are kept in generations.
     pub(crate) fn generations_table(&self, at: Nanos) -> Option<String> {
-        if !self.rules.lru_gen.enabled {
+        if !self.cpu.rules.lru_gen.enabled {
             return None;
         }
         let mut text = String::new();

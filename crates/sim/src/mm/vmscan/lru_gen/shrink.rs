@@ -8,7 +8,7 @@ use mm::units::Nanos;
 use crate::mm::folio::{Flag, PageId, State};
 use crate::mm::lru_gen::{BATCH, Batch, Place, Wanted};
 use crate::mm::lruvec::{Kind, ROOT};
-use crate::mm::page_alloc::{HUGE_PAGES, Mark};
+use crate::mm::page_alloc::zone::{HUGE_PAGES, Mark};
 use crate::mm::parts::Memory;
 use crate::mm::vmscan::shrink_list::{Fate, Shrunk};
 use crate::mm::vmscan::{Control, DEF_PRIORITY, Pass, Progress, Reclaimer};
@@ -43,7 +43,7 @@ impl Memory {
         // kswapd that only makes room for boosts may not write, so it leaves generations alone
         // (`lru_gen_shrink_node`, since 6.3).
         let for_boosts = pass.control.reclaimer == Reclaimer::Kswapd && !pass.control.may_swap;
-        if for_boosts && !self.rules.lru_gen_is_early {
+        if for_boosts && !self.cpu.rules.lru_gen_is_early {
             return Progress::Done;
         }
         let Some(mut scan) = pass
@@ -59,7 +59,7 @@ impl Memory {
             pass.generations = Some(scan);
             return Progress::Congested { disk };
         }
-        self.reclaiming = pass.control.target;
+        self.cpu.current.reclaiming = pass.control.target;
         let next = self.evict_step(pass, &mut scan);
         if next == Next::Batch {
             pass.generations = Some(scan);
@@ -68,7 +68,7 @@ impl Memory {
         self.unplug();
         self.shrink_shadow_nodes(scan.group, pass.control.priority);
         let only_dirty = scan.unqueued_dirty > 0 && scan.unqueued_dirty == scan.files;
-        if only_dirty && !self.rules.aging_wakes_flushers {
+        if only_dirty && !self.cpu.rules.aging_wakes_flushers {
             self.wake_flushers();
         }
         match next {
@@ -94,7 +94,7 @@ impl Memory {
     /// for a batch.
     pub(super) fn eviction_swappiness(&self, control: &Control) -> u32 {
         // 6.1 only turns a run for boosts to the page cache.
-        let early = self.rules.lru_gen_is_early && control.target == ROOT;
+        let early = self.cpu.rules.lru_gen_is_early && control.target == ROOT;
         match control.may_swap {
             _ if self.swap.free() < BATCH as u64 => 0,
             true => control.swappiness as u32,
@@ -140,7 +140,7 @@ impl Memory {
         scan.needs_aging = budget.needs_aging;
         let mut goal = budget.scan(control.priority);
         if budget.needs_aging && control.priority < DEF_PRIORITY {
-            let early = self.rules.lru_gen_is_early;
+            let early = self.cpu.rules.lru_gen_is_early;
             if early && control.reclaimer == Reclaimer::Kswapd {
                 return None;
             }
@@ -163,7 +163,7 @@ impl Memory {
             // A run for boosts may not write (`may_writepage`).
             writes: pass.control.may_swap,
         };
-        let moves_locked = self.rules.lru_gen_is_early;
+        let moves_locked = self.cpu.rules.lru_gen_is_early;
         let writeback = core::mem::take(&mut self.writeback);
         let isolated = self.with_generations(scan.group, |generations, folios| {
             generations.isolate(folios, &mut batch, wanted, |folios, page| {
@@ -171,13 +171,13 @@ impl Memory {
             })
         });
         self.writeback = writeback;
-        if self.reclaiming == ROOT {
-            self.events.pgrefill += isolated.sorted;
+        if self.cpu.current.reclaiming == ROOT {
+            self.cpu.events.pgrefill += isolated.sorted;
         }
         for kind in Kind::BOTH.into_iter().filter(|_| moves_locked) {
             *self.count_activation(kind) += isolated.protected[kind as usize];
         }
-        self.spent += isolated.sorted * self.costs.deactivate_ps;
+        self.cpu.spent += isolated.sorted * self.cpu.costs.deactivate_ps;
         scan.writes = isolated.kind == Kind::Anon && !batch.pages().is_empty();
         let done = self.shrink_batch(scan.group, batch.pages());
         self.count_reclaim(pass.control.reclaimer, scan.group, isolated.kind, done);
@@ -233,18 +233,18 @@ impl Memory {
         self.note_dirty(page, done);
         if self.is_mapped(page) && self.folios.has(page, Flag::Accessed) {
             let users = self.look_around(group, page);
-            self.events.pgactivate += u64::from(users > 1);
+            self.cpu.events.pgactivate += u64::from(users > 1);
             return self.put_back(page);
         }
         if self.waits_for_writeback(page) {
-            self.events.pgactivate += 1;
+            self.cpu.events.pgactivate += 1;
             return self.put_back(page);
         }
         match self.reclaim_page(page) {
             Fate::Freed => done.reclaimed += 1,
             Fate::Written => done.written += 1,
             Fate::NoSlot => {
-                self.events.pgactivate += 1;
+                self.cpu.events.pgactivate += 1;
                 self.put_back(page);
             }
         }
@@ -263,7 +263,7 @@ impl Memory {
 
     /// What cannot be evicted joins the youngest generation.
     fn put_back(&mut self, page: PageId) {
-        self.spent += self.costs.rotate_ps;
+        self.cpu.spent += self.cpu.costs.rotate_ps;
         self.folios.forget_uses(page);
         self.add_to_generation(page, Place::Youngest);
     }
@@ -276,7 +276,7 @@ impl Memory {
             return false;
         }
         let kswapd = control.reclaimer == Reclaimer::Kswapd;
-        if self.rules.lru_gen_is_early {
+        if self.cpu.rules.lru_gen_is_early {
             return self.has_enough_early(pass, scan);
         }
         let highest = control.highest.min(self.zones.len() - 1);
@@ -310,7 +310,7 @@ impl Memory {
     fn note_success(&mut self, pass: &Pass, scan: &GenerationScan) {
         let kswapd = pass.control.reclaimer == Reclaimer::Kswapd;
         if kswapd && pass.reclaimed >= BATCH as u64 && !scan.needs_aging {
-            self.kswapd.ages = false;
+            self.zones.kswapd.ages = false;
         }
     }
 
@@ -318,21 +318,21 @@ impl Memory {
     /// whether there is anything that may be evicted (`lru_gen_age_node`). At a run's `first` pass
     /// that is asked before the goal is known, at the default priority.
     pub(crate) fn prepare_generations(&mut self, control: &mut Control, first: bool) {
-        if !self.rules.lru_gen.enabled {
+        if !self.cpu.rules.lru_gen.enabled {
             return;
         }
-        if self.rules.lru_gen_is_early {
+        if self.cpu.rules.lru_gen_is_early {
             return self.age_all(control);
         }
         let asked_at = control.priority;
         self.set_initial_priority(control);
         let priority = if first { asked_at } else { control.priority };
-        let min_ttl = self.rules.lru_gen.min_ttl;
+        let min_ttl = self.cpu.rules.lru_gen.min_ttl;
         let swaps = self.eviction_swappiness(control) > 0;
         let groups = 0..self.lruvecs.len();
         let mut any = groups.map(|group| self.is_reclaimable(group, swaps, priority));
         if min_ttl > Nanos::ZERO && !any.any(|reclaimable| reclaimable) {
-            self.kswapd.wants_kill = true;
+            self.zones.kswapd.wants_kill = true;
         }
     }
 
@@ -354,17 +354,17 @@ impl Memory {
     fn is_reclaimable(&self, group: usize, swaps: bool, priority: u32) -> bool {
         let generations = &self.lruvecs[group].generations;
         let born = generations.oldest_born(Kind::File);
-        let is_old = self.now().0 > born + self.rules.lru_gen.min_ttl.0;
+        let is_old = self.now().0 > born + self.cpu.rules.lru_gen.min_ttl.0;
         generations.budget(swaps).total >> priority > 0 && is_old
     }
 
     /// 6.1: kswapd ages every group that needs it before it evicts, unless its last pass went well
     /// without; where no group may be touched, it calls the OOM killer.
     fn age_all(&mut self, control: &Control) {
-        if !core::mem::replace(&mut self.kswapd.ages, true) {
+        if !core::mem::replace(&mut self.zones.kswapd.ages, true) {
             return;
         }
-        let min_ttl = self.rules.lru_gen.min_ttl;
+        let min_ttl = self.cpu.rules.lru_gen.min_ttl;
         let swaps = self.eviction_swappiness(control) > 0;
         let mut any = false;
         for group in 0..self.lruvecs.len() {
@@ -381,7 +381,7 @@ impl Memory {
             }
         }
         if min_ttl > Nanos::ZERO && !any {
-            self.kswapd.wants_kill = true;
+            self.zones.kswapd.wants_kill = true;
         }
     }
 }

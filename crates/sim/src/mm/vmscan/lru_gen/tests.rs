@@ -19,7 +19,7 @@ fn with_anon(pages: u64) -> (Memory, PageId) {
         memory.allocate(page, State::Inactive).expect("it fits");
         memory.folios.set(page, Flag::Dirty);
         memory.add_new(page);
-        memory.anon_pages += 1;
+        memory.folios.anon_pages += 1;
     }
     (memory, base)
 }
@@ -52,15 +52,15 @@ fn switching_there_and_back_keeps_every_page_and_whether_it_was_active() {
 fn pages_that_were_used_through_page_tables_outlive_those_that_were_not() {
     let (mut memory, base) = with_anon(2000);
     memory.set_lru_gen_enabled(true);
-    memory.rules.lru_gen.walks = true;
+    memory.cpu.rules.lru_gen.walks = true;
     (base..base + 500).for_each(|page| memory.folios.set(page, Flag::Accessed));
-    while memory.events.pgsteal_anon < 1000 {
+    while memory.cpu.events.pgsteal_anon < 1000 {
         pass(&mut memory, 2);
     }
     let kept = (base..base + 500).filter(|&page| memory.folios.is_resident(page));
     assert_eq!(kept.count(), 500);
     assert!(
-        memory.events.pgscan_anon < 2000,
+        memory.cpu.events.pgscan_anon < 2000,
         "the used ones were not even looked at"
     );
     crate::machine::invariants::conservation(&memory);
@@ -71,12 +71,15 @@ fn without_walks_eviction_looks_around_the_pages_that_it_finds_used() {
     let (mut memory, base) = with_anon(2000);
     memory.set_lru_gen_enabled(true);
     (base..base + 512).for_each(|page| memory.folios.set(page, Flag::Accessed));
-    while memory.events.pgsteal_anon < 1000 {
+    while memory.cpu.events.pgsteal_anon < 1000 {
         pass(&mut memory, 2);
     }
     let kept = (base..base + 512).filter(|&page| memory.folios.is_resident(page));
     assert_eq!(kept.count(), 512);
-    assert_eq!(memory.events.pgactivate, 0, "used once, it is kept only");
+    assert_eq!(
+        memory.cpu.events.pgactivate, 0,
+        "used once, it is kept only"
+    );
 }
 
 #[test]
@@ -99,7 +102,7 @@ fn what_another_process_used_is_not_noticed_by_a_look_at_ones_own_entries() {
     let mut memory = Memory::with_cache(10_000, 10, 30, 0);
     memory.set_lru_gen_enabled(true);
     for (owner, pages) in [(0, 0..5), (7, 3..5)] {
-        memory.space = owner;
+        memory.cpu.current.space = owner;
         let mapping = memory.mapping(0);
         pages.for_each(|page| {
             memory.map_page(mapping, page, false);
@@ -115,16 +118,16 @@ fn what_another_process_used_is_not_noticed_by_a_look_at_ones_own_entries() {
 /// A file's page cache in generations, with walks.
 fn with_walks(pages: u64) -> Memory {
     let mut memory = Memory::with_cache(20_000, 10, pages, 0);
-    memory.rules.lru_gen.walks = true;
-    memory.rules.lru_gen.looks_above = true;
-    memory.rules.first_walk_leaves_bits = false;
+    memory.cpu.rules.lru_gen.walks = true;
+    memory.cpu.rules.lru_gen.looks_above = true;
+    memory.cpu.rules.first_walk_leaves_bits = false;
     memory.set_lru_gen_enabled(true);
     memory
 }
 
 /// A process uses pages of the file at 0 that it maps from now on.
 fn use_as(memory: &mut Memory, owner: usize, pages: core::ops::Range<PageId>) {
-    memory.space = owner;
+    memory.cpu.current.space = owner;
     let mapping = memory.mapping(0);
     memory.use_tables(mapping, pages.clone());
     for page in pages {
@@ -175,15 +178,15 @@ fn since_6_12_the_second_walk_goes_through_what_the_first_did() {
     for leaves_bits in [false, true] {
         let (mut memory, base) = with_anon(2000);
         (base..base + 2000).for_each(|page| memory.folios.set(page, Flag::Accessed));
-        memory.rules.lru_gen.walks = true;
-        memory.rules.lru_gen.looks_above = true;
-        memory.rules.first_walk_leaves_bits = leaves_bits;
+        memory.cpu.rules.lru_gen.walks = true;
+        memory.cpu.rules.lru_gen.looks_above = true;
+        memory.cpu.rules.first_walk_leaves_bits = leaves_bits;
         memory.set_lru_gen_enabled(true);
-        memory.costs.walk_ps = 1;
+        memory.cpu.costs.walk_ps = 1;
         let mut entries = || {
-            memory.spent = 0;
+            memory.cpu.spent = 0;
             memory.age_group(ROOT, true);
-            memory.spent
+            memory.cpu.spent
         };
         let second = if leaves_bits { 2000 } else { 0 };
         assert_eq!([entries(), entries(), entries()], [2000, second, 0]);
@@ -194,16 +197,16 @@ fn since_6_12_the_second_walk_goes_through_what_the_first_did() {
 fn what_a_fault_brings_back_is_not_protected_for_having_been_evicted_but_by_6_1() {
     for forgets in [true, false] {
         let mut memory = Memory::with_cache(20_000, 10, 300, 0);
-        memory.rules.activation_forgets_uses = forgets;
+        memory.cpu.rules.activation_forgets_uses = forgets;
         memory.set_lru_gen_enabled(true);
         while memory.folios.is_resident(0) {
             pass(&mut memory, 0);
         }
         let history = memory.history(0);
         memory.allocate(0, State::Reading).expect("it fits");
-        memory.in_fault = true;
+        memory.cpu.current.in_fault = true;
         memory.admit(0, history);
-        assert_eq!(memory.events.workingset_restore_file, 1);
+        assert_eq!(memory.cpu.events.workingset_restore_file, 1);
         assert_eq!(memory.folios.uses(0) == 0, forgets);
         assert!(memory.folios.has(0, Flag::Workingset), "for pressure");
     }
@@ -227,7 +230,7 @@ fn a_page_that_a_look_around_of_its_batch_kept_does_not_count_as_dirty() {
 /// Files of which the first 64 pages are being read and the rest were read once, in generations.
 fn with_reads(early: bool) -> (Memory, PageId) {
     let mut memory = Memory::with_zone(20_000, 10);
-    memory.rules.lru_gen_is_early = early;
+    memory.cpu.rules.lru_gen_is_early = early;
     memory.set_lru_gen_enabled(true);
     let base = memory.take_range(1000).expect("there is room");
     for page in base..base + 1000 {
@@ -247,7 +250,7 @@ fn a_page_that_is_being_read_becomes_young_when_eviction_comes_across_it() {
     memory.folios.set(base, Flag::Readahead);
     pass(&mut memory, 0);
     assert_eq!(memory.list(Lru::ActiveFile), 64);
-    assert!(memory.events.pgscan_file >= memory.events.pgsteal_file + 64);
+    assert!(memory.cpu.events.pgscan_file >= memory.cpu.events.pgsteal_file + 64);
     assert!(
         !memory.folios.has(base, Flag::Readahead),
         "the mark is lost"
@@ -259,12 +262,15 @@ fn a_page_that_is_being_read_becomes_young_when_eviction_comes_across_it() {
 #[test]
 fn on_6_1_a_page_that_is_being_read_moves_up_by_one_generation_unscanned_and_passes_for_marked() {
     let (mut memory, base) = with_reads(true);
-    while memory.events.pgrefill == 0 {
+    while memory.cpu.events.pgrefill == 0 {
         pass(&mut memory, 0);
     }
     assert_eq!(memory.folios.generation(base), 2, "it came to 1");
-    assert_eq!(memory.events.pgscan_file, memory.events.pgsteal_file);
-    assert_eq!(memory.events.pgrefill, 64);
+    assert_eq!(
+        memory.cpu.events.pgscan_file,
+        memory.cpu.events.pgsteal_file
+    );
+    assert_eq!(memory.cpu.events.pgrefill, 64);
     let is_marked = |page| memory.folios.has(page, Flag::Readahead);
     assert!((base..base + 64).all(is_marked), "it is the bit PG_reclaim");
 }
@@ -276,10 +282,10 @@ fn on_6_1_pages_that_were_used_too_often_to_be_evicted_count_as_activated() {
         for page in (0..5).flat_map(|_| base + 100..base + 200) {
             memory.mark_accessed(page);
         }
-        while memory.events.pgrefill < 100 {
+        while memory.cpu.events.pgrefill < 100 {
             pass(&mut memory, 0);
         }
-        let counted = memory.events.workingset_activate_file;
+        let counted = memory.cpu.events.workingset_activate_file;
         assert_eq!(counted, if early { 100 } else { 0 });
     }
 }
@@ -294,7 +300,7 @@ fn a_page_that_a_fault_brings_back_soon_is_restored_to_the_youngest_generation()
     let history = memory.history(base);
     memory.allocate(base, State::Reading).expect("it fits");
     memory.admit(base, history);
-    assert_eq!(memory.events.workingset_refault_anon, 1);
+    assert_eq!(memory.cpu.events.workingset_refault_anon, 1);
     memory.add_new(base);
     assert!(memory.list(Lru::ActiveAnon) >= 1);
 }
@@ -333,8 +339,8 @@ fn for_the_lowest_zone_pages_of_higher_ones_only_make_way_for_a_younger_generati
     }
     assert_eq!((reclaimed, memory.zones[0].lru[2]), (200, 0));
     assert_eq!(memory.zones[1].lru[2] + memory.zones[1].lru[3], 200);
-    assert!(memory.events.pgrefill >= 200, "they were moved");
-    assert_eq!(memory.events.pgscan_kswapd, 200, "but not scanned");
+    assert!(memory.cpu.events.pgrefill >= 200, "they were moved");
+    assert_eq!(memory.cpu.events.pgscan_kswapd, 200, "but not scanned");
 }
 
 #[test]
@@ -343,10 +349,10 @@ fn kswapd_stops_once_the_zones_that_it_runs_for_are_safe() {
         let mut memory = with_zones(200);
         memory.zones[0].set_free(1000);
         memory.zones[1].set_free(0);
-        while memory.events.pgscan_kswapd == 0 {
+        while memory.cpu.events.pgscan_kswapd == 0 {
             pass_of_kswapd(&mut memory, |control| control.highest = highest);
         }
-        assert_eq!(memory.events.pgscan_kswapd == BATCH as u64, stops);
+        assert_eq!(memory.cpu.events.pgscan_kswapd == BATCH as u64, stops);
     }
 }
 
@@ -357,8 +363,8 @@ fn a_run_for_boosts_alone_leaves_anonymous_memory() {
     for _ in 0..4 {
         pass_of_kswapd(&mut memory, |control| control.may_swap = false);
     }
-    assert_eq!(memory.events.pgscan_anon, 0);
-    while memory.events.pgscan_anon == 0 {
+    assert_eq!(memory.cpu.events.pgscan_anon, 0);
+    while memory.cpu.events.pgscan_anon == 0 {
         pass_of_kswapd(&mut memory, |_| {});
     }
 }
@@ -397,7 +403,7 @@ fn a_run_for_boosts_alone_judges_generations_without_anonymous_memory_but_on_6_1
     assert_eq!(memory.eviction_swappiness(&control), 60);
     control.may_swap = false;
     assert_eq!(memory.eviction_swappiness(&control), 0);
-    memory.rules.lru_gen_is_early = true;
+    memory.cpu.rules.lru_gen_is_early = true;
     assert_eq!(
         memory.eviction_swappiness(&control),
         1,
@@ -411,26 +417,26 @@ fn a_run_for_boosts_alone_judges_generations_without_anonymous_memory_but_on_6_1
 fn a_walk_through_page_tables_is_not_interrupted() {
     let (mut memory, _) = with_anon(2000);
     memory.set_lru_gen_enabled(true);
-    memory.rules.lru_gen.walks = true;
-    memory.costs.walk_ps = 190_000;
+    memory.cpu.rules.lru_gen.walks = true;
+    memory.cpu.costs.walk_ps = 190_000;
     memory.age_group(ROOT, true);
-    assert_eq!(memory.unbroken, 2000 * 190_000);
+    assert_eq!(memory.cpu.unbroken, 2000 * 190_000);
 }
 
 #[test]
 fn kswapd_calls_the_oom_killer_where_all_pages_are_too_young() {
     let mut memory = Memory::with_cache(10_000, 1000, 8740, 0);
     memory.set_lru_gen_enabled(true);
-    memory.rules.lru_gen.min_ttl = Nanos(1000);
-    memory.began = Nanos(500);
+    memory.cpu.rules.lru_gen.min_ttl = Nanos(1000);
+    memory.cpu.began = Nanos(500);
     let mut control = Control::new(Reclaimer::Kswapd, 1000, 60);
     memory.prepare_generations(&mut control, true);
-    assert!(memory.kswapd.wants_kill);
-    memory.kswapd.wants_kill = false;
-    memory.began = Nanos(1500);
+    assert!(memory.zones.kswapd.wants_kill);
+    memory.zones.kswapd.wants_kill = false;
+    memory.cpu.began = Nanos(1500);
     memory.prepare_generations(&mut control, true);
     assert!(
-        !memory.kswapd.wants_kill,
+        !memory.zones.kswapd.wants_kill,
         "the oldest generation is old enough"
     );
 }
@@ -439,12 +445,12 @@ fn kswapd_calls_the_oom_killer_where_all_pages_are_too_young() {
 fn kswapd_first_asks_for_a_page_in_4096_and_then_for_less() {
     let mut memory = Memory::with_cache(10_000, 1000, 4000, 0);
     memory.set_lru_gen_enabled(true);
-    memory.rules.lru_gen.min_ttl = Nanos(1);
-    memory.began = Nanos(1000);
+    memory.cpu.rules.lru_gen.min_ttl = Nanos(1);
+    memory.cpu.began = Nanos(1000);
     for first in [true, false] {
         let mut control = Control::new(Reclaimer::Kswapd, 1000, 60);
         memory.prepare_generations(&mut control, first);
-        let killed = core::mem::take(&mut memory.kswapd.wants_kill);
+        let killed = core::mem::take(&mut memory.zones.kswapd.wants_kill);
         assert_eq!(killed, first, "4000 pages are too few at priority 12 only");
         assert!(control.priority < DEF_PRIORITY);
     }
@@ -468,10 +474,10 @@ fn a_run_for_boosts_alone_evicts_nothing_since_6_3() {
         memory.zones[0].boost = 512;
         assert_eq!(memory.is_balanced(0), !is_short);
         memory.wake_kswapd(0);
-        while memory.kswapd.is_awake() {
+        while memory.zones.kswapd.is_awake() {
             memory.kswapd_step();
         }
-        assert_eq!(memory.events.pgsteal_kswapd > 0, is_short);
+        assert_eq!(memory.cpu.events.pgsteal_kswapd > 0, is_short);
         assert_eq!(memory.zones[0].boost, 0);
     }
 }
@@ -486,9 +492,9 @@ fn the_floor_of_clean_pages_turns_eviction_to_anonymous_memory() {
         memory.add_to_list(page, Lru::ActiveFile);
     }
     memory.set_lru_gen_enabled(true);
-    memory.rules.floors.clean_min = 50;
+    memory.cpu.rules.floors.clean_min = 50;
     let stolen: u64 = (0..8).map(|_| pass(&mut memory, 4)).sum();
     assert!(stolen > 0);
-    assert_eq!(memory.events.pgsteal_file, 0);
-    assert!(memory.events.pgsteal_anon > 0);
+    assert_eq!(memory.cpu.events.pgsteal_file, 0);
+    assert!(memory.cpu.events.pgsteal_anon > 0);
 }

@@ -7,7 +7,7 @@ use core::ops::Range;
 
 use crate::mm::folio::{Flag, PageId, State};
 use crate::mm::lruvec::Kind;
-use crate::mm::page_alloc::HUGE_PAGES;
+use crate::mm::page_alloc::zone::HUGE_PAGES;
 use crate::mm::parts::Memory;
 
 /// Pages that one page table maps; tables are taken to begin at multiples of it.
@@ -56,14 +56,14 @@ impl Memory {
     /// Makes a new generation of a group. Before, the pages that page tables show as used come to
     /// the youngest there is (`try_to_inc_max_seq`).
     pub(super) fn age_group(&mut self, group: usize, swaps: bool) {
-        if self.rules.lru_gen.walks {
+        if self.cpu.rules.lru_gen.walks {
             self.walk_page_tables(group, swaps);
         }
         let now = self.now().0;
         self.with_generations(group, |generations, folios| {
             generations.age(folios, swaps, now);
         });
-        if self.rules.aging_wakes_flushers {
+        if self.cpu.rules.aging_wakes_flushers {
             self.wake_flushers();
         }
     }
@@ -73,11 +73,11 @@ impl Memory {
     /// swapped. Which were used the accessed bit of the entry above tells: it is not looked at
     /// without bit 4 of `lru_gen.enabled`, nor since 6.12 in the first walk, which leaves it.
     fn walk_page_tables(&mut self, group: usize, swaps: bool) {
-        let began = self.spent;
+        let began = self.cpu.spent;
         let filter = core::mem::take(&mut self.lruvecs[group].walked);
         let is_first = filter.tables.is_none();
-        let leaves_bits = is_first && self.rules.first_walk_leaves_bits;
-        let looks_above = self.rules.lru_gen.looks_above;
+        let leaves_bits = is_first && self.cpu.rules.first_walk_leaves_bits;
+        let looks_above = self.cpu.rules.lru_gen.looks_above;
         let passes_over = looks_above && !is_first && !filter.left_bits;
         let mut next = Walked {
             tables: Some(BTreeSet::new()),
@@ -99,8 +99,8 @@ impl Memory {
             self.forget_table_users(group);
         }
         self.lruvecs[group].walked = next;
-        let entry = self.costs.walk_ps + self.costs.walk_young_ps;
-        self.unbroken += (self.spent - began).min(STRETCH * entry);
+        let entry = self.cpu.costs.walk_ps + self.cpu.costs.walk_young_ps;
+        self.cpu.unbroken += (self.cpu.spent - began).min(STRETCH * entry);
     }
 
     /// Whether a page table of anonymous memory was used since a walk went by, as far as its
@@ -140,7 +140,7 @@ impl Memory {
     }
 
     fn pay_for_entries(&mut self, entries: u64, young: u64) {
-        self.spent += entries * self.costs.walk_ps + young * self.costs.walk_young_ps;
+        self.cpu.spent += entries * self.cpu.costs.walk_ps + young * self.cpu.costs.walk_young_ps;
     }
 
     /// Whether a process has used a page that it maps and that is in a generation, which is
