@@ -38,7 +38,7 @@ const COMMANDS: &[Command] = &[
     },
     Command {
         name: "tidy",
-        about: "the house rules",
+        about: "the house rules; the largest circle of files and struct (--circles: all circles)",
         run: tidy::run,
     },
     Command {

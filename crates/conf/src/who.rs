@@ -9,12 +9,13 @@ use alloc::vec::Vec;
 
 use crate::boot::{Boot, Effect, Stages};
 use crate::live::Live;
-use crate::load::{Fate, Why};
 use crate::origin::Origin;
-use crate::stage::{self, Stage};
+use crate::stage;
 use crate::sysctl_d::{self, Loader, Which};
 use crate::tree::{Entry, Found, Tree};
 use mentions::{mentions, standing};
+
+pub use mentions::{Mention, Role};
 
 /// What a machine's files say about one tunable.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -34,34 +35,6 @@ pub struct Answer {
     pub elsewhere: Vec<Elsewhere>,
     /// The line that would win without the winner's.
     second: Option<Mention>,
-}
-
-/// A line that names a tunable.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Mention {
-    /// The line.
-    pub origin: Origin,
-    /// The program that reads it, or would.
-    pub stage: Stage,
-    /// The tunable's file.
-    pub path: String,
-    /// What it sets; none where it only names the tunable.
-    pub value: Option<String>,
-    /// The pattern by which it names the tunable, as a path.
-    pub pattern: Option<String>,
-    /// What comes of it.
-    pub role: Role,
-}
-
-/// What comes of a line.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Role {
-    /// It is written; what becomes of the write.
-    Written(Effect),
-    /// It is read and leads to no write.
-    Lost(Why),
-    /// Its file is not read.
-    Unread(Fate),
 }
 
 /// How a boot with another loader would end.
@@ -193,6 +166,8 @@ fn end(boot: &Boot, path: &str) -> Option<(String, Origin)> {
 mod tests {
     use super::*;
     use crate::boot::tree_of;
+    use crate::load::Why;
+    use crate::stage::Stage;
     use alloc::string::ToString;
 
     const SWAPPINESS: &str = "proc/sys/vm/swappiness";

@@ -4,12 +4,13 @@
 use mm::catalogue;
 use mm::scenario::Scenario;
 use mm::settings::Setting;
-use mm::workload::{Action, Step};
-use rustix::io::Errno;
+use mm::workload::Action;
 
+use crate::error::is_unknown;
 use crate::place::Place;
+use crate::plan::each_step;
 use crate::recorder::Recorder;
-use crate::settings::write_cgroup;
+use crate::write::write_cgroup;
 
 /// Notes what the arm's settings and the workload's steps need and this kernel lacks. The control
 /// groups must be there.
@@ -33,21 +34,6 @@ pub(crate) fn probe(scenario: &Scenario, place: &Place, recorder: &mut Recorder)
             } => probe_reclaim(cgroup, *swappiness, place, recorder),
             _ => {}
         });
-    }
-}
-
-/// Whether a write was refused because this kernel does not know what was written.
-pub(crate) fn is_unknown(errno: Errno) -> bool {
-    matches!(errno, Errno::INVAL | Errno::OPNOTSUPP)
-}
-
-/// Calls `look` with every step, those inside repetitions too.
-pub(crate) fn each_step<'a>(steps: &'a [Step], look: &mut dyn FnMut(&'a Step)) {
-    for step in steps {
-        look(step);
-        if let Action::Repeat { steps, .. } = &step.action {
-            each_step(steps, look);
-        }
     }
 }
 

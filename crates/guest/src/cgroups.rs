@@ -5,11 +5,10 @@ use std::fs;
 use mm::workload::Cgroup;
 
 use crate::availability::probe_file;
-use crate::error::Error;
+use crate::error::{Error, Why};
 use crate::place::Place;
-use crate::process::Why;
 use crate::recorder::Recorder;
-use crate::settings::{put, write_cgroup};
+use crate::write::{put, write_cgroup};
 
 /// Makes the workload's control groups, parents first, and writes their files. A controller or a
 /// file that this kernel lacks is noted (see [`Recorder::is_unavailable`]).

@@ -18,3 +18,32 @@ impl Error {
         Self(format!("{what}: {why}"))
     }
 }
+
+/// Why a step failed.
+#[derive(Debug)]
+pub(crate) struct Why {
+    pub(crate) errno: Errno,
+    pub(crate) text: String,
+}
+
+impl Why {
+    /// What the system said about a file below the root.
+    pub(crate) fn of(path: &str, error: &std::io::Error) -> Self {
+        Self {
+            errno: Errno::from_io_error(error).unwrap_or(Errno::IO),
+            text: format!("/{path}: {error}"),
+        }
+    }
+}
+
+impl From<Errno> for Why {
+    fn from(errno: Errno) -> Self {
+        let text = std::io::Error::from(errno).to_string();
+        Self { errno, text }
+    }
+}
+
+/// Whether a write was refused because this kernel does not know what was written.
+pub(crate) fn is_unknown(errno: Errno) -> bool {
+    matches!(errno, Errno::INVAL | Errno::OPNOTSUPP)
+}

@@ -45,6 +45,7 @@ mod region;
 mod settings;
 mod shared;
 mod supervisor;
+mod write;
 
 pub use cgroups::make_cgroups;
 pub use error::Error;

@@ -13,7 +13,7 @@ use rustix::io::Errno;
 use rustix::thread::futex;
 
 use crate::clock::{RunClock, Stopwatch};
-use crate::process::Why;
+use crate::error::Why;
 use crate::shared::{Desk, RECORDS, Record, Running, Shared, TAKE};
 
 /// An answer that is not there yet.

@@ -131,3 +131,13 @@ impl<'a> Plan<'a> {
 pub(crate) fn is_reported(step: &Step) -> bool {
     step.label.is_some() && !matches!(step.action, Action::Snapshot)
 }
+
+/// Calls `look` with every step, those inside repetitions too.
+pub(crate) fn each_step<'a>(steps: &'a [Step], look: &mut dyn FnMut(&'a Step)) {
+    for step in steps {
+        look(step);
+        if let Action::Repeat { steps, .. } = &step.action {
+            each_step(steps, look);
+        }
+    }
+}

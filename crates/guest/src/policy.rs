@@ -6,8 +6,8 @@ use mm::policy::{Host, Ksmtuned, Policy};
 use mm::units::{Kib, PageSize};
 use rustix::io::Errno;
 
+use crate::error::Why;
 use crate::place::Place;
-use crate::process::Why;
 use crate::settings;
 
 /// The daemons of the machine, with what they remember.

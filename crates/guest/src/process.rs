@@ -11,6 +11,7 @@ use rustix::mm::{Advice as MemoryAdvice, MapFlags};
 
 use crate::access::{self, Reach};
 use crate::clock;
+use crate::error::Why;
 use crate::files::Files;
 use crate::mapping::Mapping;
 use crate::meter::Meter;
@@ -41,13 +42,6 @@ pub(crate) struct Process<'a> {
 pub(crate) struct Failure {
     step: u32,
     why: Why,
-}
-
-/// Why a step failed.
-#[derive(Debug)]
-pub(crate) struct Why {
-    pub(crate) errno: Errno,
-    pub(crate) text: String,
 }
 
 impl<'a> Process<'a> {
@@ -123,7 +117,7 @@ impl<'a> Process<'a> {
             Action::ApplyDefaults => settings::apply_defaults(self.place, self.prepared)?,
             Action::Set(list) => settings::apply(self.place, list)?,
             Action::SetCgroup { cgroup, file } => {
-                settings::write_cgroup(self.place, cgroup, &file.0, &file.1)?;
+                super::write::write_cgroup(self.place, cgroup, &file.0, &file.1)?;
             }
             Action::Reclaim {
                 cgroup,
@@ -315,23 +309,6 @@ fn memory_advice(advice: Advice) -> Option<MemoryAdvice> {
     })
 }
 
-impl Why {
-    /// What the system said about a file below the root.
-    pub(crate) fn of(path: &str, error: &std::io::Error) -> Self {
-        Self {
-            errno: Errno::from_io_error(error).unwrap_or(Errno::IO),
-            text: format!("/{path}: {error}"),
-        }
-    }
-}
-
-impl From<Errno> for Why {
-    fn from(errno: Errno) -> Self {
-        let text = std::io::Error::from(errno).to_string();
-        Self { errno, text }
-    }
-}
-
 /// What a process does before its first step: it takes its place in the machine.
 pub(crate) fn settle(
     place: &Place,
@@ -344,7 +321,7 @@ pub(crate) fn settle(
     let name = std::ffi::CString::new(name).map_err(|_| Errno::INVAL)?;
     rustix::thread::set_name(&name)?;
     if let Some(cgroup) = &process.cgroup {
-        settings::write_cgroup(place, cgroup, "cgroup.procs", "0")?;
+        super::write::write_cgroup(place, cgroup, "cgroup.procs", "0")?;
     }
     settings::oom_score_adj(place, process.oom_score_adj)?;
     if let Some(limit) = process.address_space {

@@ -1,8 +1,5 @@
 //! What an administrator does: settings, and files of control groups and processes.
 
-use std::fs;
-use std::io;
-
 use host::write::WriteError;
 use mm::catalogue::{self, Named, Tunable};
 use mm::scenario::Scenario;
@@ -12,11 +9,12 @@ use mm::workload::Action;
 use rustix::io::Errno;
 use rustix::thread::{CpuSet, sched_setaffinity};
 
-use crate::availability::{self, each_step, is_unknown};
-use crate::error::Error;
+use crate::availability;
+use crate::error::{Error, Why, is_unknown};
 use crate::place::Place;
-use crate::process::Why;
+use crate::plan::each_step;
 use crate::recorder::Recorder;
+use crate::write::{put, write_cgroup};
 
 /// What was found out about the scenario's tunables before the run.
 #[derive(Clone, Debug, Default)]
@@ -88,11 +86,6 @@ pub(crate) fn apply_defaults(place: &Place, prepared: &Prepared) -> Result<(), W
 /// Writes settings in their order.
 pub(crate) fn apply(place: &Place, list: &[Setting]) -> Result<(), Why> {
     list.iter().try_for_each(|setting| write(place, setting))
-}
-
-/// Writes into a file of a control group.
-pub(crate) fn write_cgroup(place: &Place, cgroup: &str, file: &str, text: &str) -> Result<(), Why> {
-    put(place, &format!("{}/{file}", Place::cgroup(cgroup)), text)
 }
 
 /// Asks for proactive reclaim. Less than was asked for is no failure: the kernel says `EAGAIN`
@@ -191,19 +184,5 @@ fn write(place: &Place, setting: &Setting) -> Result<(), Why> {
         }
         .unwrap_or(Errno::RANGE),
         text: error.to_string(),
-    })
-}
-
-/// One `write` of the whole text, as the kernel's handlers want it.
-pub(crate) fn put(place: &Place, path: &str, text: &str) -> Result<(), Why> {
-    let write = || {
-        let mut file = fs::OpenOptions::new()
-            .write(true)
-            .open(place.root.join(path))?;
-        io::Write::write_all(&mut file, text.as_bytes())
-    };
-    write().map_err(|error| Why {
-        errno: Errno::from_io_error(&error).unwrap_or(Errno::IO),
-        text: format!("/{path}: \"{text}\": {error}"),
     })
 }

@@ -18,9 +18,8 @@ use rustix::process::{
 };
 use rustix::thread::futex;
 
-use crate::availability::is_unknown;
 use crate::clock::{Alarm, RunClock, Stopwatch, monotonic};
-use crate::error::Error;
+use crate::error::{Error, is_unknown};
 use crate::fork::fork;
 use crate::mapping::Mapping;
 use crate::meter::{DONE, Meter};

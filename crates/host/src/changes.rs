@@ -14,7 +14,7 @@ use mm::units::Nanos;
 use rustix::fs::{FlockOperation, StatVfsMountFlags, flock, statvfs};
 
 use crate::facts::{self, since_boot};
-use crate::{Root, read, write};
+use crate::{Root, root, write};
 
 /// The lock of the journals, without the leading slash.
 const LOCK: &str = "run/plimsoll/lock";
@@ -55,7 +55,7 @@ pub struct Changes {
 #[derive(Debug, thiserror::Error)]
 pub enum LockError {
     /// The system refuses.
-    #[error("/{LOCK}: {}: {}", read::reason(.0), match .0.kind() {
+    #[error("/{LOCK}: {}: {}", root::reason(.0), match .0.kind() {
         io::ErrorKind::PermissionDenied => "run as root",
         _ => "the journal of changes must lie there",
     })]
@@ -302,7 +302,7 @@ fn of_file(path: &str, error: &io::Error) -> Failure {
         io::ErrorKind::StorageFull => ": make room and try again",
         _ => "",
     };
-    failure(path, format!("{}{way_out}", read::reason(error)))
+    failure(path, format!("{}{way_out}", root::reason(error)))
 }
 
 fn of_tunable(path: &str, error: &io::Error) -> Failure {
@@ -311,7 +311,7 @@ fn of_tunable(path: &str, error: &io::Error) -> Failure {
         io::ErrorKind::InvalidInput => Kind::Refused,
         _ => Kind::Other,
     };
-    let reason = format!("{}: {}", read::reason(error), write::way_out(error));
+    let reason = format!("{}: {}", root::reason(error), write::way_out(error));
     Failure {
         kind,
         ..failure(path, reason)

@@ -168,7 +168,7 @@ impl Groups {
         }
         self.refusals += 1;
         if self.refusals <= REFUSALS {
-            let reason = crate::read::reason(&error);
+            let reason = super::root::reason(&error);
             self.refused.push((path.to_owned(), reason));
         }
         None

@@ -20,13 +20,14 @@ use mm::process::anon_huge_pages;
 use mm::units::{Bytes, Nanos, PageSize, Pages};
 use rustix::time::{ClockId, clock_gettime};
 
-use crate::Root;
 use crate::processes::Process;
-pub use cost::visit_cost;
+use crate::{Root, root};
 use hash::Hasher;
 use kept::Kept;
 use memory::{Buffers, Memory, Present};
 use units::Unit;
+
+pub use cost::visit_cost;
 
 /// Memory that one kept page takes, in bytes.
 pub const BYTES_KEPT: usize = size_of::<Candidate>();
@@ -91,11 +92,6 @@ pub fn cpu_time() -> Nanos {
     let seconds = u64::try_from(time.tv_sec).unwrap_or(0);
     let nanos = u64::try_from(time.tv_nsec).unwrap_or(0);
     Nanos(seconds * Nanos::SECOND.0 + nanos)
-}
-
-/// Bytes of a page, as a length.
-fn bytes(page: PageSize) -> usize {
-    usize::try_from(page.bytes()).unwrap_or(4096)
 }
 
 impl Reading {
@@ -163,7 +159,10 @@ impl<'a> Reader<'a> {
         let mut units = Vec::new();
         let mounts = units::hugetlb_mounts(self.root);
         for (index, process) in (0..).zip(self.processes) {
-            match units::of(self.root, process.pid, index, self.page, &mounts) {
+            // Its mappings may be read where its memory may not.
+            let readable = Memory::open(self.root, process.pid, self.page);
+            let units_of = || units::of(self.root, process.pid, index, self.page, &mounts);
+            match readable.and_then(|_| units_of()) {
                 Ok(of_process) => {
                     units.extend(of_process);
                     if within() {
@@ -171,7 +170,7 @@ impl<'a> Reader<'a> {
                     }
                 }
                 Err(error) if crate::processes::is_gone(&error) => self.lost.push(index),
-                Err(error) => self.refused.push((index, crate::read::reason(&error))),
+                Err(error) => self.refused.push((index, root::reason(&error))),
             }
         }
         units::shuffle(&mut units);

@@ -6,7 +6,7 @@ use mm::process::{KsmStat, Status};
 use mm::units::Bytes;
 
 use crate::Root;
-use crate::read::reason;
+use crate::root::reason;
 
 /// A process that has memory of its own.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -19,6 +19,7 @@ use crate::covered::{self, COVERED};
 use crate::facts::{FACTS, Facts};
 use crate::groups::{self, GROUPS};
 use crate::looking::{self, READING_ACTS};
+use crate::root::reason;
 
 /// Path of the note that says what could not be read: `PATH<tab>REASON` per line.
 pub const UNREADABLE: &str = "plimsoll/unreadable";
@@ -351,12 +352,6 @@ impl<'a> Reading<'a> {
         }
         self.frame
     }
-}
-
-/// The system's reason in its own words, without the number.
-pub(crate) fn reason(error: &io::Error) -> String {
-    let text = error.to_string();
-    text.split(" (os error").next().unwrap_or(&text).to_owned()
 }
 
 #[cfg(test)]

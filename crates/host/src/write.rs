@@ -10,8 +10,8 @@ use std::io::{self, Write as _};
 use mm::catalogue::{self, SettingError, Tunable};
 use mm::settings::Setting;
 
+use crate::Root;
 use crate::facts::{Place, place};
-use crate::{Root, read};
 
 /// A write that happened, in the file's own words.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -35,7 +35,11 @@ pub enum WriteError {
         setting: Setting,
     },
     /// The file could not be read or written.
-    #[error("{setting}: /{path}: {}: {}", read::reason(error), way_out(error))]
+    #[error(
+        "{setting}: /{path}: {}: {}",
+        super::root::reason(error),
+        way_out(error)
+    )]
     Refused {
         /// What was asked for.
         setting: Setting,

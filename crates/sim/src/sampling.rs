@@ -24,8 +24,10 @@ use mm::units::{Bytes, Nanos, PageSize, Pages};
 use mm::workload::{Action, Huge, Pattern, Step, Target};
 
 use crate::error::Error;
+use crate::mm::objects::Objects;
 use crate::mm::page_alloc::zone::Zone;
-use crate::mm::parts::Memory;
+use crate::mm::page_alloc::zone::Zones;
+use crate::sched::cpu::Cpu;
 
 /// The largest machine, memory and files together, that is simulated page by page by default.
 const EXACT: u64 = 32 << 30;
@@ -243,26 +245,26 @@ impl Zone {
     }
 }
 
-impl Memory {
+impl Zones {
     /// Makes each page stand for `scale` of them: before anything has happened.
-    pub(crate) fn sample(&mut self, scale: u64) {
-        self.cpu.scale = scale;
+    pub(crate) fn sample(&mut self, cpu: &mut Cpu, objects: &mut Objects, scale: u64) {
+        cpu.scale = scale;
         if scale > 1 {
-            self.zones
-                .iter_mut()
-                .for_each(|zone| *zone = zone.part(scale));
-            self.objects.sample();
+            self.iter_mut().for_each(|zone| *zone = zone.part(scale));
+            objects.sample();
         }
     }
+}
 
+impl Cpu {
     /// The real pages that so many stand for.
     pub(crate) fn real(&self, pages: u64) -> Pages {
-        Pages(pages.saturating_mul(self.cpu.scale))
+        Pages(pages.saturating_mul(self.scale))
     }
 
     /// The simulated pages, rounded, that stand for so many real ones.
     pub(crate) fn sampled(&self, pages: u64) -> u64 {
-        match self.cpu.scale {
+        match self.scale {
             1 => pages,
             scale => (pages + scale / 2) / scale,
         }
@@ -270,7 +272,7 @@ impl Memory {
 
     /// The size on the miniature of a region of this size.
     pub(crate) fn sampled_size(&self, size: Bytes) -> Bytes {
-        match self.cpu.scale {
+        match self.scale {
             1 => size,
             scale => part(size, scale),
         }
@@ -279,16 +281,16 @@ impl Memory {
     /// The pause after a simulated operation: the pauses after all those it stands for, and what
     /// falling asleep and waking takes in all but one.
     pub(crate) fn pause(&self, think: Nanos) -> Nanos {
-        let each = (self.cpu.costs.sleep_ps + self.cpu.costs.switch_ps) / 1000;
-        let others = Nanos(each.saturating_mul(self.cpu.scale - 1));
-        times(think, self.cpu.scale).saturating_add(others)
+        let each = (self.costs.sleep_ps + self.costs.switch_ps) / 1000;
+        let others = Nanos(each.saturating_mul(self.scale - 1));
+        times(think, self.scale).saturating_add(others)
     }
 
     /// Events so far. A run of kswapd, and a kill, are what they are; anything else happens to each
     /// page that a simulated one stands for.
     pub(crate) fn real_events(&self) -> impl Iterator<Item = (&'static str, u64)> {
-        let scale = self.cpu.scale;
-        self.cpu.events.each().map(move |(name, count)| match name {
+        let scale = self.scale;
+        self.events.each().map(move |(name, count)| match name {
             "pageoutrun" | "oom_kill" => (name, count),
             "kswapd_low_wmark_hit_quickly" | "kswapd_high_wmark_hit_quickly" => (name, count),
             _ => (name, count.saturating_mul(scale)),

@@ -2,7 +2,7 @@
 
 use toml::Table;
 
-use super::Violation;
+use super::violation::Violation;
 use crate::tree::Source;
 
 /// A crate of the house.

@@ -1,6 +1,6 @@
 //! Lengths: lines, functions, files.
 
-use super::Violation;
+use super::violation::Violation;
 use crate::tree::Source;
 
 const WIDTH_MAX: usize = 100;

@@ -3,31 +3,27 @@
 //! Each rule is a pure function from sources to violations, so that the rules have tests too.
 
 mod arrows;
+mod circles;
 mod lines;
+mod modules;
 mod reference;
 mod rust;
+mod structs;
+mod tokens;
+mod violation;
 mod words;
 
 use anyhow::{Result, bail};
 
 use crate::tree::{self, Source};
-
-/// Something that breaks a house rule.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Violation {
-    /// The file, from the root.
-    path: String,
-    /// The line, from 1; `None` for the file as a whole.
-    line: Option<usize>,
-    /// What is wrong, and the way out.
-    what: String,
-}
+use violation::Violation;
 
 /// A rule, over all the sources at once.
 type Rule = fn(&[Source]) -> Vec<Violation>;
 
 const RULES: &[(&str, Rule)] = &[
     ("crate arrows", arrows::check),
+    ("circles of files", circles::check),
     ("lengths and widths", lines::check),
     ("Rust files", rust::check),
     ("words and links", words::check),
@@ -38,51 +34,42 @@ const EXTENSIONS: &[&str] = &["rs", "toml", "md", "c", "h", "sh"];
 
 /// `cargo xtask tidy`.
 pub(crate) fn run(arguments: &[String]) -> Result<()> {
-    if let Some(unknown) = arguments.first() {
-        bail!("tidy takes no arguments, found \"{unknown}\"");
+    let sources = tree::sources(EXTENSIONS)?;
+    match arguments {
+        [] => keep(&sources),
+        [circles] if circles == "--circles" => {
+            let circles = circles::all(&sources);
+            circles.iter().for_each(|circle| println!("{circle}"));
+            Ok(())
+        }
+        _ => bail!(
+            "expected --circles or nothing, found \"{}\"",
+            arguments.join(" ")
+        ),
     }
-    let violations = violations()?;
+}
+
+fn keep(sources: &[Source]) -> Result<()> {
+    let violations = violations(sources);
     for violation in &violations {
         eprintln!("{violation}");
     }
-    match violations.len() {
-        0 => println!("tidy: {} rules hold", RULES.len()),
-        count => bail!("{count} house rules broken"),
+    if !violations.is_empty() {
+        bail!("{} house rules broken", violations.len());
+    }
+    println!("tidy: {} rules hold", RULES.len());
+    if let Some(circle) = circles::all(sources).first() {
+        println!("{}", circle.summary());
+    }
+    if let Some(largest) = structs::largest(sources) {
+        println!("{largest}");
     }
     Ok(())
 }
 
 /// Everything in the checkout that breaks a rule.
-fn violations() -> Result<Vec<Violation>> {
-    let sources = tree::sources(EXTENSIONS)?;
-    Ok(RULES.iter().flat_map(|(_, rule)| rule(&sources)).collect())
-}
-
-impl Violation {
-    fn at(source: &Source, line: usize, what: impl Into<String>) -> Self {
-        Self {
-            path: source.path.clone(),
-            line: Some(line),
-            what: what.into(),
-        }
-    }
-
-    fn of(path: &str, what: impl Into<String>) -> Self {
-        Self {
-            path: path.to_owned(),
-            line: None,
-            what: what.into(),
-        }
-    }
-}
-
-impl std::fmt::Display for Violation {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self.line {
-            Some(line) => write!(f, "{}:{line}: {}", self.path, self.what),
-            None => write!(f, "{}: {}", self.path, self.what),
-        }
-    }
+fn violations(sources: &[Source]) -> Vec<Violation> {
+    RULES.iter().flat_map(|(_, rule)| rule(sources)).collect()
 }
 
 #[cfg(test)]
@@ -91,7 +78,7 @@ mod tests {
 
     #[test]
     fn the_checkout_keeps_the_house_rules() {
-        let violations = violations().unwrap();
+        let violations = violations(&tree::sources(EXTENSIONS).unwrap());
         let text: Vec<String> = violations.iter().map(ToString::to_string).collect();
         assert!(text.is_empty(), "\n{}", text.join("\n"));
     }

@@ -1,6 +1,6 @@
 //! `docs/studies.md` names every key that the study reader knows.
 
-use super::Violation;
+use super::violation::Violation;
 use crate::tree::Source;
 
 const READER: &str = "crates/lab/src/study";

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::Violation;
+use super::violation::Violation;
 use crate::tree::Source;
 
 /// A call that only some crates may make.

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::Violation;
+use super::violation::Violation;
 use crate::tree::{self, Source};
 
 /// Paths that exist on one machine only. Written apart, so that this file keeps its own rule.

@@ -4,8 +4,9 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 
+use super::key;
 use super::line::{Says, lines};
-use super::{Loader, key};
+use super::loader::Loader;
 use crate::live::Live;
 use crate::load::{Lost, Source, Why, Write};
 use crate::origin::Origin;

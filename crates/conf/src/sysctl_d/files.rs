@@ -13,7 +13,7 @@ use alloc::borrow::ToOwned;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use super::Loader;
+use super::loader::Loader;
 use crate::drop_ins::{Names, chosen, once, opened, sources as sources_of};
 use crate::glob;
 use crate::load::{Fate, Source};

@@ -10,7 +10,7 @@
 
 use alloc::vec::Vec;
 
-use super::Loader;
+use super::loader::Loader;
 
 /// The longest line that systemd reads, in bytes; the rest of the file is lost with it.
 const SYSTEMD_LONGEST: usize = 1 << 20;

@@ -25,34 +25,21 @@ mod alpine;
 pub mod files;
 mod key;
 pub mod line;
+mod loader;
 mod procps;
 mod systemd;
 mod which;
 
 use alloc::borrow::ToOwned;
 use alloc::string::String;
-use core::fmt;
-
-pub use line::{Line, Says, lines};
-pub use which::{Which, which};
 
 use crate::live::Live;
 use crate::load::Load;
 use crate::tree::Tree;
 
-/// A program that writes `sysctl.d` into the kernel.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Loader {
-    /// `systemd-sysctl`, at boot on nearly every distribution with systemd.
-    Systemd,
-    /// procps's `sysctl --system`: start scripts of sysvinit, and what administrators type.
-    Procps,
-    /// busybox's `sysctl -p`, file by file, as the start script of Alpine's OpenRC runs it.
-    Alpine,
-}
-
-/// Every loader.
-pub const LOADERS: [Loader; 3] = [Loader::Systemd, Loader::Procps, Loader::Alpine];
+pub use line::{Line, Says, lines};
+pub use loader::{LOADERS, Loader};
+pub use which::{Which, which};
 
 /// What a loader does with a tree on a machine that has these tunables.
 #[must_use]
@@ -92,27 +79,5 @@ pub fn key_of(path: &str) -> String {
         (Some(dot), Some(slash)) if slash < dot => key.to_owned(),
         // The first separator has to be a slash.
         _ => ["/", key].concat(),
-    }
-}
-
-impl Loader {
-    /// The loaders that may run on the same machine as well: `sysctl --system` is what people type
-    /// beside systemd, and systemd may replace a start script.
-    #[must_use]
-    pub fn others(self) -> &'static [Self] {
-        match self {
-            Self::Systemd | Self::Alpine => &[Self::Procps],
-            Self::Procps => &[Self::Systemd],
-        }
-    }
-}
-
-impl fmt::Display for Loader {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Systemd => "systemd-sysctl",
-            Self::Procps => "procps sysctl --system",
-            Self::Alpine => "Alpine's sysctl service",
-        })
     }
 }

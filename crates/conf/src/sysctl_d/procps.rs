@@ -5,8 +5,9 @@ use alloc::collections::BTreeMap;
 use alloc::string::String;
 use alloc::vec::Vec;
 
+use super::key;
 use super::line::{Says, lines};
-use super::{Loader, key};
+use super::loader::Loader;
 use crate::glob;
 use crate::live::Live;
 use crate::load::{Lost, MOST_MATCHES, Source, Why, Write};

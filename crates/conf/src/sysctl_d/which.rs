@@ -3,7 +3,7 @@
 use alloc::borrow::ToOwned;
 use alloc::string::String;
 
-use super::Loader;
+use super::loader::Loader;
 use crate::tree::{Found, Tree};
 
 /// The loader of a machine, and how that is known.

@@ -4,14 +4,41 @@ use alloc::borrow::ToOwned;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use super::{Mention, Role};
 use crate::boot::{Boot, Effect};
-use crate::load::Source;
+use crate::load::{Fate, Source, Why};
 use crate::origin::Origin;
 use crate::stage::Stage;
 use crate::sysctl_d::{self, Loader, Says};
 use crate::tree::{Found, Tree};
 use crate::{glob, tmpfiles};
+
+/// A line that names a tunable.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Mention {
+    /// The line.
+    pub origin: Origin,
+    /// The program that reads it, or would.
+    pub stage: Stage,
+    /// The tunable's file.
+    pub path: String,
+    /// What it sets; none where it only names the tunable.
+    pub value: Option<String>,
+    /// The pattern by which it names the tunable, as a path.
+    pub pattern: Option<String>,
+    /// What comes of it.
+    pub role: Role,
+}
+
+/// What comes of a line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// It is written; what becomes of the write.
+    Written(Effect),
+    /// It is read and leads to no write.
+    Lost(Why),
+    /// Its file is not read.
+    Unread(Fate),
+}
 
 pub(super) fn standing(boot: &Boot, path: &str) -> Option<Mention> {
     let stands = |mention: &Mention| mention.role == Role::Written(Effect::Stands);

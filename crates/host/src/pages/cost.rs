@@ -7,8 +7,8 @@ use std::os::unix::fs::FileExt as _;
 use mm::formula::ksmd::VisitCost;
 use mm::units::{Nanos, PageSize};
 
-use super::memory::BLOCK;
-use super::{bytes, cpu_time};
+use super::cpu_time;
+use super::memory::{BLOCK, bytes};
 use crate::Root;
 
 /// Bytes that the costs are measured on: more than a core's own caches hold.

@@ -4,7 +4,7 @@ use mm::formula::sharing::ZERO_PAGE;
 use mm::units::PageSize;
 use xxhash_rust::xxh3::xxh3_64;
 
-use super::bytes;
+use super::memory::bytes;
 
 /// Turns pages into hashes: pages of zeros are [`ZERO_PAGE`], no other page is.
 pub(super) struct Hasher {

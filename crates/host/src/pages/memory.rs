@@ -9,7 +9,6 @@ use mm::pagemap::{self, Entry};
 use mm::units::PageSize;
 use rustix::io::Errno;
 
-use super::bytes;
 use super::units::{Stretch, Unit};
 use crate::Root;
 
@@ -164,4 +163,9 @@ impl Memory {
             present = &present[pages + unreadable..];
         }
     }
+}
+
+/// Bytes of a page, as a length.
+pub(super) fn bytes(page: PageSize) -> usize {
+    usize::try_from(page.bytes()).unwrap_or(4096)
 }

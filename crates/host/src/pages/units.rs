@@ -6,7 +6,6 @@ use mm::maps::{self, Mapping};
 use mm::prng::Prng;
 use mm::units::PageSize;
 
-use super::memory;
 use crate::Root;
 
 /// Pages of address space in a piece: 16 MiB, some milliseconds to read.
@@ -35,7 +34,7 @@ pub(super) fn hugetlb_mounts(root: &Root) -> Vec<String> {
 /// The units of a process.
 ///
 /// # Errors
-/// Where its mappings or its memory may not be read, or it is gone.
+/// Where its mappings may not be read, or it is gone.
 pub(super) fn of(
     root: &Root,
     pid: u32,
@@ -43,7 +42,6 @@ pub(super) fn of(
     page: PageSize,
     mounts: &[String],
 ) -> io::Result<Vec<Unit>> {
-    memory::Memory::open(root, pid, page)?;
     let path = format!("proc/{pid}/maps");
     let mappings = maps::parse(&path, &root.read(&path)?);
     let mappings = mappings.map_err(io::Error::other)?;

@@ -2,7 +2,8 @@
 //! done about broken memory. None of it reclaims.
 
 use super::table::{INT_MAX, SWITCH, from_to, row};
-use super::{Risk, Tunable, Unit, Values};
+use super::tunable::{Risk, Tunable};
+use super::{Unit, Values};
 
 macro_rules! vm {
     ($name:literal, $values:expr) => {

@@ -1,7 +1,8 @@
 //! A block device's part of the dirty limits, which each device has for itself.
 
 use super::table::{SWITCH, from_to, row};
-use super::{Risk, Tunable, Unit, Values};
+use super::tunable::{Risk, Tunable};
+use super::{Unit, Values};
 
 macro_rules! bdi {
     ($name:literal, $values:expr) => {

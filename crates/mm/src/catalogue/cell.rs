@@ -3,7 +3,8 @@
 use alloc::vec::Vec;
 
 use super::names::whole;
-use super::{Named, Tunable, find};
+use super::tunable::Tunable;
+use super::{Named, find};
 
 /// What must be saved to bring a tunable back as it was.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,7 +1,8 @@
 //! The limits and protections of a control group, which each group has for itself.
 
 use super::table::{SWITCH, action, from_to, row};
-use super::{Risk, Tunable, Unit, Values};
+use super::tunable::{Risk, Tunable};
+use super::{Unit, Values};
 
 macro_rules! memory {
     ($name:literal, $values:expr) => {

@@ -1,7 +1,8 @@
 //! Kernel samepage merging.
 
 use super::table::{SWITCH, from_to, row};
-use super::{Risk, Tunable, Unit, Values};
+use super::tunable::{Risk, Tunable};
+use super::{Unit, Values};
 
 macro_rules! ksm {
     ($name:literal, $values:expr) => {

@@ -1,7 +1,8 @@
 //! Where reclaim moves pages instead of dropping them, and how swap-ins read ahead.
 
+use super::Values;
 use super::table::row;
-use super::{Risk, Tunable, Values};
+use super::tunable::{Risk, Tunable};
 
 const TRUE_FALSE: Values = Values::Words(&["true", "false"]);
 

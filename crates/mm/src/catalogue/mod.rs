@@ -9,6 +9,7 @@ mod address_space;
 mod bdi;
 mod cell;
 mod cgroup;
+mod check;
 mod kernels;
 mod ksm;
 mod lru_gen;
@@ -17,194 +18,18 @@ mod names;
 mod removed;
 mod spelling;
 mod table;
+#[cfg(test)]
+mod tests;
 mod thp;
+mod tunable;
 mod values;
 mod vm;
 mod zswap;
 
-use alloc::borrow::ToOwned;
-use alloc::string::String;
-use core::fmt;
-
-use crate::settings::Setting;
-use crate::text::shown;
-
-pub use self::cell::Cell;
-pub use self::kernels::{Kernels, Standing};
-pub use self::names::{Named, Of, Scope, all, find, named, of_devices, of_groups, of_page_sizes};
-pub use self::spelling::{KeyError, nearest, resolve};
-pub use self::values::{Unit, Values};
-
-use self::values::{bits, yes_no};
-
-/// A thing that can be set.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Tunable {
-    /// Its name: group, dot, the kernel's own name; `DEVICE` stands between them where every device
-    /// has one.
-    pub name: &'static str,
-    /// Its file, without the leading slash; `DEVICE` stands in it where every device has one.
-    pub path: &'static str,
-    /// What the number counts.
-    pub unit: Unit,
-    /// What may be written.
-    pub values: Values,
-    /// What the kernel chooses.
-    pub default: DefaultRule,
-    /// The tunable that is switched off by writing this one, and the other way round.
-    pub partner: Option<&'static str>,
-    /// The files that show one value in several units or places, this one among them, the one that
-    /// holds it exactly first; empty where it is the only one.
-    pub views: &'static [&'static str],
-    /// Others that the kernel changes by itself when this one is written.
-    pub touches: &'static [&'static str],
-    /// Which kernels have it.
-    pub kernels: Kernels,
-    /// What a bad value can do.
-    pub risk: Risk,
-    /// What it does, in one sentence.
-    pub effect: &'static str,
-}
-
-/// What the kernel chooses where nobody sets a value.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum DefaultRule {
-    /// Always this value.
-    Fixed(&'static str),
-    /// By a rule, in words.
-    Rule(&'static str),
-    /// 0: its partner rules.
-    Partner,
-    /// None: a write acts once and leaves no value.
-    Action,
-}
-
-/// What a bad value can do.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Risk {
-    /// Cost some speed, until it is set back.
-    Low,
-    /// Stall the machine or waste much of its memory.
-    Medium,
-    /// Make allocations fail and processes be killed.
-    High,
-}
-
-/// Why a setting cannot be.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum SettingError {
-    /// No tunable has this name.
-    #[error("{name}: no such tunable{}", meant(suggestion.as_deref()))]
-    Unknown {
-        /// The name.
-        name: String,
-        /// The tunable that may have been meant.
-        suggestion: Option<String>,
-    },
-    /// The tunable does not take this value.
-    #[error("{name} = {value}: expected {expected}")]
-    Value {
-        /// The tunable, as the setting names it.
-        name: String,
-        /// The value, cut to 60 characters.
-        value: String,
-        /// What it takes.
-        expected: Values,
-    },
-}
-
-/// Whether a setting can be: its tunable exists and takes its value. Which kernel has the tunable,
-/// and whether the value is wise, is asked elsewhere.
-///
-/// # Errors
-/// One line that says which, with the nearest name or the values it takes.
-pub fn check(setting: &Setting) -> Result<Named<'_>, SettingError> {
-    let unknown = || SettingError::Unknown {
-        name: shown(&setting.tunable),
-        suggestion: nearest(&setting.tunable),
-    };
-    let named = named(&setting.tunable).ok_or_else(unknown)?;
-    let values = named.tunable.values;
-    match values.contain(&setting.value) {
-        true => Ok(named),
-        false => Err(SettingError::Value {
-            name: shown(&setting.tunable),
-            value: shown(&setting.value),
-            expected: values,
-        }),
-    }
-}
-
-impl Tunable {
-    /// The part of the name before the dot.
-    #[must_use]
-    pub fn group(&self) -> &'static str {
-        self.name
-            .split_once('.')
-            .map_or(self.name, |(group, _)| group)
-    }
-
-    /// The name of its file: the kernel's own.
-    #[must_use]
-    pub fn kernel_name(&self) -> &'static str {
-        self.path
-            .rsplit_once('/')
-            .map_or(self.path, |(_, name)| name)
-    }
-
-    /// Whether a write of it acts once and leaves no value: it is no setting.
-    #[must_use]
-    pub fn is_action(&self) -> bool {
-        self.default == DefaultRule::Action
-    }
-
-    /// The value that the text of its file shows, as it would be written.
-    #[must_use]
-    pub fn value_in(&self, text: &str) -> String {
-        let text = text.trim_ascii();
-        let marked = text
-            .split_ascii_whitespace()
-            .find_map(|word| word.strip_prefix('[')?.strip_suffix(']'));
-        match (self.values, marked) {
-            (Values::Words(_), Some(word)) => word.to_owned(),
-            (Values::Integers, _) => {
-                let words: alloc::vec::Vec<_> = text.split_ascii_whitespace().collect();
-                words.join(" ")
-            }
-            _ => text.to_owned(),
-        }
-    }
-
-    /// Whether two texts stand for the same value: `0x0007` and `7`, `[madvise]` and `madvise`.
-    #[must_use]
-    pub fn means_same(&self, a: &str, b: &str) -> bool {
-        let (a, b) = (self.value_in(a), self.value_in(b));
-        let numbers = match self.values {
-            Values::Bits { all } => bits(&a, all).zip(bits(&b, all)),
-            Values::YesNo => yes_no(&a)
-                .zip(yes_no(&b))
-                .map(|(a, b)| (a.into(), b.into())),
-            Values::Integer { .. } => a.parse().ok().zip(b.parse().ok()),
-            _ => None,
-        };
-        numbers.map_or(a == b, |(a, b)| a == b)
-    }
-}
-
-impl fmt::Display for DefaultRule {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Fixed(value) => f.write_str(value),
-            Self::Rule(words) => f.write_str(words),
-            Self::Partner => f.write_str("0: its partner rules"),
-            Self::Action => f.write_str("none: a write acts once"),
-        }
-    }
-}
-
-fn meant(suggestion: Option<&str>) -> String {
-    suggestion.map_or_else(String::new, |name| alloc::format!("; did you mean {name}?"))
-}
-
-#[cfg(test)]
-mod tests;
+pub use cell::Cell;
+pub use check::{SettingError, check};
+pub use kernels::{Kernels, Standing};
+pub use names::{Named, Of, Scope, all, find, named, of_devices, of_groups, of_page_sizes};
+pub use spelling::{KeyError, nearest, resolve};
+pub use tunable::{DefaultRule, Risk, Tunable};
+pub use values::{Unit, Values};

@@ -4,9 +4,8 @@
 use alloc::string::String;
 use core::fmt;
 
-use super::{
-    Tunable, address_space, bdi, cgroup, ksm, lru_gen, migration, removed, thp, vm, zswap,
-};
+use super::tunable::Tunable;
+use super::{address_space, bdi, cgroup, ksm, lru_gen, migration, removed, thp, vm, zswap};
 
 /// What a tunable is set for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

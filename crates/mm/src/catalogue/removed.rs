@@ -1,7 +1,8 @@
 //! `/proc/sys/vm`: what kernels had once, or have with an old patch only. Old advice still sets it.
 
 use super::table::{INT_MAX, SWITCH, from_to, row};
-use super::{Risk, Tunable, Unit, Values};
+use super::tunable::{Risk, Tunable};
+use super::{Unit, Values};
 
 macro_rules! vm {
     ($name:literal, $values:expr) => {

@@ -5,7 +5,8 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use super::names::{all, of_devices, whole};
-use super::{Named, Of, Scope, Tunable, named};
+use super::tunable::Tunable;
+use super::{Named, Of, Scope, named};
 use crate::suggest;
 use crate::text::shown;
 
@@ -13,7 +14,7 @@ use crate::text::shown;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum KeyError {
     /// No tunable has this name.
-    #[error("{key}: no such tunable{}", super::meant(suggestion.as_deref()))]
+    #[error("{key}: no such tunable{}", meant(suggestion.as_deref()))]
     Unknown {
         /// The key, cut to 60 characters.
         key: String,
@@ -305,6 +306,10 @@ fn alternatives(names: &[&str]) -> String {
         [one] => String::from(*one),
         [first @ .., last] => alloc::format!("{} or {last}", first.join(", ")),
     }
+}
+
+pub(super) fn meant(suggestion: Option<&str>) -> String {
+    suggestion.map_or_else(String::new, |name| alloc::format!("; did you mean {name}?"))
 }
 
 #[cfg(test)]

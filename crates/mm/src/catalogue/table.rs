@@ -1,6 +1,7 @@
 //! How the rows of the table are written down.
 
-use super::{DefaultRule, Kernels, Risk, Tunable, Unit, Values};
+use super::tunable::{DefaultRule, Risk, Tunable};
+use super::{Kernels, Unit, Values};
 
 /// The largest value of a file that holds a C `int`.
 pub(super) const INT_MAX: u64 = i32::MAX as u64;

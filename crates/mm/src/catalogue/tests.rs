@@ -1,9 +1,11 @@
 //! Tests of the table itself, then of what is made from it.
 
-use super::names::whole;
-use super::*;
 use alloc::string::ToString;
 use alloc::vec::Vec;
+
+use super::names::whole;
+use super::*;
+use crate::settings::Setting;
 
 fn setting(tunable: &str, value: &str) -> Setting {
     Setting {

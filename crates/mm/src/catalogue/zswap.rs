@@ -1,7 +1,8 @@
 //! zswap: compressed pages in RAM, in front of a swap device.
 
 use super::table::{from_to, row};
-use super::{Risk, Tunable, Unit, Values};
+use super::tunable::{Risk, Tunable};
+use super::{Unit, Values};
 
 macro_rules! zswap {
     ($name:literal, $values:expr) => {

@@ -7,7 +7,8 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use super::free::{self, Unit};
-use super::{Piece, kind, lines, zones};
+use super::reading::Piece;
+use super::{kind, lines, zones};
 use crate::series;
 use crate::snapshot::FACTS;
 

@@ -8,7 +8,8 @@ use alloc::vec::Vec;
 use core::fmt::Write as _;
 
 use super::close::FREE;
-use super::{NOTE, Passed, Piece, Reading, log, path, split};
+use super::reading::{Passed, Piece, Reading};
+use super::{NOTE, log, path, split};
 use crate::capture::Frame;
 use crate::snapshot::FACTS;
 

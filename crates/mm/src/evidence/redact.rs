@@ -4,36 +4,19 @@
 //! Names become placeholders that are the same wherever the name stands: `group-1`, `process-1`.
 //! What may hold a name and is not known line by line is left out whole.
 
+mod kernel_log;
+mod names;
+mod tables;
+
 use alloc::borrow::ToOwned;
 use alloc::collections::BTreeMap;
-use alloc::format;
 use alloc::string::String;
-use alloc::vec::Vec;
 
 use super::{NOTE, TOOLS, log, path};
 use crate::capture::{Capture, Frame};
+use names::GROUPS;
 
-mod kernel_log;
-mod tables;
-
-/// Where control groups are mounted.
-const GROUPS: &str = "sys/fs/cgroup/";
-
-/// Components of a group's path that every machine has.
-const COMMON: &[&str] = &[
-    "",
-    "..",
-    "memory",
-    "unified",
-    "system.slice",
-    "user.slice",
-    "init.scope",
-    "machine.slice",
-    "kubepods",
-    "kubepods.slice",
-    "docker",
-    "unnamed",
-];
+pub(crate) use names::Names;
 
 /// Notes that hold no name.
 const PLAIN_NOTES: &[&str] = &[
@@ -41,47 +24,6 @@ const PLAIN_NOTES: &[&str] = &[
     "plimsoll/tools/free",
     "plimsoll/tools/vmstat",
 ];
-
-/// The placeholders of one capture.
-#[derive(Debug, Default)]
-pub(crate) struct Names {
-    known: BTreeMap<(&'static str, String), usize>,
-    counts: BTreeMap<&'static str, usize>,
-}
-
-impl Names {
-    /// The placeholder of a name of this kind.
-    pub(crate) fn of(&mut self, kind: &'static str, name: &str) -> String {
-        let counts = &mut self.counts;
-        let number = self
-            .known
-            .entry((kind, name.to_owned()))
-            .or_insert_with(|| {
-                let count = counts.entry(kind).or_default();
-                *count += 1;
-                *count
-            });
-        format!("{kind}-{number}")
-    }
-
-    /// A group's path with its components' placeholders.
-    pub(crate) fn group(&mut self, path: &str) -> String {
-        let parts = path.split('/').map(|part| match COMMON.contains(&part) {
-            true => part.to_owned(),
-            false => self.of("group", part),
-        });
-        parts.collect::<Vec<_>>().join("/")
-    }
-
-    /// The path of a group's file, whose last component is the kernel's.
-    fn group_file(&mut self, path: &str) -> String {
-        let inner = path.strip_prefix(GROUPS).unwrap_or_default();
-        match inner.rsplit_once('/') {
-            Some((group, file)) => format!("{GROUPS}{}/{file}", self.group(group)),
-            None => path.to_owned(),
-        }
-    }
-}
 
 /// The capture without names.
 #[must_use]

@@ -10,7 +10,8 @@ use super::free::Unit;
 use super::heading::{self, Heading};
 use super::kind::{self, Blank, Kind};
 use super::lines::{self, Value};
-use super::{Passed, Piece, Reading, clean, log, path};
+use super::reading::{Passed, Piece, Reading};
+use super::{clean, log, path};
 use crate::snapshot::FACTS;
 use crate::text::shown;
 

@@ -1,8 +1,10 @@
 //! Texts as people send them, and what is found in them.
 
-use super::*;
 use alloc::format;
-use alloc::string::ToString;
+use alloc::string::{String, ToString};
+use alloc::vec::Vec;
+
+use super::*;
 
 const MEMINFO: &str = "MemTotal:  4026036 kB\nMemFree:  129248 kB\nCached:  2658200 kB\n";
 const ZONE: &str = "Node 0, zone   Normal\n  pages free     21328\n        min      14896\n        \

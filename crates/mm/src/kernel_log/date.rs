@@ -1,6 +1,5 @@
 //! Dates at the beginning of a line of a log.
 
-use super::prefix::since_boot;
 use crate::units::Nanos;
 
 const MONTHS: [&str; 12] = [
@@ -103,6 +102,16 @@ fn nanos(year: u64, month: u64, day: u64, seconds: u64) -> Nanos {
     let days = year * 365 + year / 4 - year / 100 + year / 400 + (month * 153 + 2) / 5 + day - 1;
     const TO_1970: u64 = 719_468;
     Nanos((days - TO_1970) * 86_400_000_000_000 + seconds * 1_000_000_000)
+}
+
+/// The time of "SECONDS.FRACTION".
+pub(super) fn since_boot(seconds: &str, fraction: &str) -> Nanos {
+    let seconds: u64 = seconds.parse().unwrap_or(0);
+    let digits = fraction.bytes().chain(core::iter::repeat(b'0')).take(9);
+    let nanos = digits.fold(0, |sum, byte| {
+        sum * 10 + u64::from(byte.wrapping_sub(b'0') % 10)
+    });
+    Nanos(seconds.saturating_mul(1_000_000_000).saturating_add(nanos))
 }
 
 #[cfg(test)]

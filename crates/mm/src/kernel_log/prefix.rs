@@ -7,7 +7,7 @@
 use alloc::borrow::Cow;
 use alloc::string::String;
 
-use super::date;
+use super::date::{self, since_boot};
 use super::journal;
 use crate::units::Nanos;
 
@@ -333,16 +333,6 @@ fn bracket(text: &str) -> Option<(Nanos, &str)> {
     let seconds = by_cpu.map_or(seconds, |(_, seconds)| seconds);
     let fits = digits(seconds) && fraction.len() >= 3 && digits(fraction);
     fits.then(|| (since_boot(seconds, fraction), rest))
-}
-
-/// The time of "SECONDS.FRACTION".
-pub(super) fn since_boot(seconds: &str, fraction: &str) -> Nanos {
-    let seconds: u64 = seconds.parse().unwrap_or(0);
-    let digits = fraction.bytes().chain(core::iter::repeat(b'0')).take(9);
-    let nanos = digits.fold(0, |sum, byte| {
-        sum * 10 + u64::from(byte.wrapping_sub(b'0') % 10)
-    });
-    Nanos(seconds.saturating_mul(1_000_000_000).saturating_add(nanos))
 }
 
 fn digits(text: &str) -> bool {

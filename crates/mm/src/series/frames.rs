@@ -3,7 +3,8 @@
 use alloc::format;
 use alloc::string::String;
 
-use super::{Builder, Item, Series, Source, Span};
+use super::columns::{Series, Source, Span};
+use super::{Builder, Item};
 use crate::capture::Frame;
 use crate::meminfo::{self, Meminfo};
 use crate::psi::{Psi, Stall};

@@ -11,7 +11,7 @@ use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use core::fmt::Write as _;
 
-use super::unquoted;
+use super::word::unquoted;
 use crate::text::LARGEST_AMOUNT;
 use crate::units::Nanos;
 

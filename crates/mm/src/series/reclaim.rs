@@ -1,6 +1,7 @@
 //! What reclaim looked at and what it freed, from a series.
 
-use super::{Item, Series};
+use super::Item;
+use super::columns::Series;
 
 /// Steal of scan below which reclaim works for nothing: half of what it looks at stays.
 pub const POOR: f64 = 0.5;

@@ -10,7 +10,9 @@ use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use super::{Builder, Item, Series, Source, Span, Unit, number, unquoted};
+use super::columns::{Series, Source, Span};
+use super::word::{number, unquoted};
+use super::{Builder, Item, Unit};
 
 /// Most columns of a table.
 const MOST_COLUMNS: usize = 64;

@@ -1,6 +1,7 @@
 //! A column in a few numbers.
 
-use super::{Item, Series};
+use super::Item;
+use super::columns::Series;
 
 /// First, last, smallest, largest and mean value of an item, in its unit.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -2,7 +2,8 @@
 
 use core::ops::Range;
 
-use super::{Item, Series};
+use super::Item;
+use super::columns::Series;
 
 /// KiB in a second that both ways must have for a row to count as thrashing.
 pub const BOTH_WAYS: f64 = 1024.0;

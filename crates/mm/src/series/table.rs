@@ -3,7 +3,8 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use super::{Column, Item, MOST_ROWS, Row, Series, Source, Span};
+use super::Item;
+use super::columns::{Column, MOST_ROWS, Row, Series, Source, Span};
 
 /// A series while its text is read.
 #[derive(Debug, Default)]

@@ -9,7 +9,9 @@ use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use super::{Builder, Item, Series, Source, Span, Unit, number, unquoted};
+use super::columns::{Series, Source, Span};
+use super::word::{number, unquoted};
+use super::{Builder, Item, Unit};
 
 /// A heading after fewer rows than this begins another run: `vmstat` repeats its heading once a
 /// screen, and no screen is this low.

@@ -134,20 +134,35 @@ impl<'a> System<'a> {
     pub(crate) fn begin_supervisor(&mut self) {
         let disks = self.scenario.machine.disks.len() as u64;
         let more = disks.saturating_sub(1) * DISK_PAGES;
-        let disks = self.memory.sampled(more);
-        self.memory.hold(List::Unmovable, disks);
+        let disks = self.memory.cpu.sampled(more);
+        self.memory.objects.hold(
+            &mut self.memory.cpu,
+            &mut self.memory.zones,
+            List::Unmovable,
+            disks,
+        );
         let text = pages_of_text(self.scenario.text_length);
         let held = self.scenario.held_pages();
-        let pages = self.memory.sampled(text + held);
-        self.memory.hold(List::Users, pages);
+        let pages = self.memory.cpu.sampled(text + held);
+        self.memory.objects.hold(
+            &mut self.memory.cpu,
+            &mut self.memory.zones,
+            List::Users,
+            pages,
+        );
     }
 
     /// Gives a process that starts what it has then.
     pub(crate) fn begin_own(&mut self, task: &mut Task<'a>) -> Result<(), Error> {
-        let pages = self.memory.sampled(KERNEL_PAGES);
-        task.own.kernel_pages = self.memory.hold(List::Unmovable, pages);
+        let pages = self.memory.cpu.sampled(KERNEL_PAGES);
+        task.own.kernel_pages = self.memory.objects.hold(
+            &mut self.memory.cpu,
+            &mut self.memory.zones,
+            List::Unmovable,
+            pages,
+        );
         let anon = ANON_PAGES + pages_of_text(self.scenario.text_length) / 4;
-        let pages = self.memory.sampled(anon);
+        let pages = self.memory.cpu.sampled(anon);
         self.map_own(task, Part::Image, pages)
     }
 
@@ -158,7 +173,9 @@ impl<'a> System<'a> {
         }
         task.own.touches.clear();
         let pages = core::mem::take(&mut task.own.kernel_pages);
-        self.memory.let_go(List::Unmovable, pages);
+        self.memory
+            .objects
+            .let_go(&mut self.memory.zones, List::Unmovable, pages);
     }
 
     /// Makes the table of weights that an access draws from; whether its pages are still to be
@@ -201,7 +218,9 @@ impl<'a> System<'a> {
     }
 
     fn buffer_pages(&self, block: Bytes) -> u64 {
-        self.memory.sampled(block.pages_ceil(PageSize::FOUR_KIB).0)
+        self.memory
+            .cpu
+            .sampled(block.pages_ceil(PageSize::FOUR_KIB).0)
     }
 
     /// Whether the next operation uses a page that is not mapped, in a part that was not touched

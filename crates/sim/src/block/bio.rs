@@ -8,8 +8,10 @@ use core::ops::Range;
 use mm::units::PageSize;
 
 use crate::block::disk::{Direction, MOST_BYTES, Request, Writer};
+use crate::mm::folio::Folios;
 use crate::mm::folio::PageId;
-use crate::mm::parts::Memory;
+use crate::mm::page_io::PageIo;
+use crate::sched::cpu::Cpu;
 
 /// Pages one after the other, in their file, on its disk and, as memory is taken to be contiguous,
 /// in memory: so many segments as a bio may have hold any of them.
@@ -85,16 +87,16 @@ impl Chains {
     }
 }
 
-impl Memory {
+impl PageIo {
     /// Whether a page is taken in by the bio that is held back, or by a new one as none is.
     pub(crate) fn bio_takes(&self, disk: usize, offset: u64, page: PageId) -> bool {
-        let bio = self.io.plug.bio.as_ref();
+        let bio = self.plug.bio.as_ref();
         bio.is_none_or(|bio| bio.grows_by(disk, offset, page))
     }
 
     /// Adds a page that [`Self::bio_takes`] to the bio that is held back.
     pub(crate) fn add_to_bio(&mut self, disk: usize, offset: u64, page: PageId) {
-        let bio = self.io.plug.bio.get_or_insert(Bio {
+        let bio = self.plug.bio.get_or_insert(Bio {
             disk,
             offset,
             pages: page..page,
@@ -106,18 +108,18 @@ impl Memory {
 
     /// Submits the bio that is held back, in requests of the disk's size; false where the writer
     /// has to wait before it can go on (`blk_mq_submit_bio`).
-    pub(crate) fn submit_bio(&mut self, writer: Writer) -> bool {
-        let now = self.now();
-        while let Some(mut bio) = self.io.plug.bio.take() {
+    pub(crate) fn submit_bio(&mut self, cpu: &mut Cpu, folios: &Folios, writer: Writer) -> bool {
+        let now = cpu.now();
+        while let Some(mut bio) = self.plug.bio.take() {
             let (piece, mut request) = (bio.piece(), bio.request());
             bio.rest = Some(piece.start);
             let disk = bio.disk;
-            if !self.io.grows(disk, &request) && self.io.is_congested(now, disk, writer) {
-                self.io.plug.bio = Some(bio);
+            if !self.grows(disk, &request) && self.is_congested(now, disk, writer) {
+                self.plug.bio = Some(bio);
                 return false;
             }
             if bio.chain.is_none() && piece != bio.pages {
-                bio.chain = Some(self.io.chains.begin(bio.pages.clone()));
+                bio.chain = Some(self.chains.begin(bio.pages.clone()));
             }
             match bio.chain {
                 Some(chain) => request.chains.push(chain),
@@ -125,9 +127,9 @@ impl Memory {
             }
             if piece.end < bio.pages.end {
                 bio.rest = Some(piece.end);
-                self.io.plug.bio = Some(bio);
+                self.plug.bio = Some(bio);
             }
-            self.plug(disk, request);
+            self.plug(cpu, folios, disk, request);
         }
         true
     }

@@ -9,10 +9,13 @@ use mm::formula::throttle::chunk_size;
 use mm::units::{Nanos, Pages};
 
 use crate::block::disk::Writer;
+use crate::mm::objects::Objects;
 use crate::mm::page_io::Plug;
 use crate::mm::page_writeback::Order;
+use crate::mm::page_writeback::Writeback;
 use crate::mm::parts::Memory;
 use crate::mm::vmscan::Progress;
+use crate::sched::cpu::Cpu;
 use crate::sched::timer::{HZ, TICK};
 
 /// Pages that are written between two looks at the clock.
@@ -122,19 +125,19 @@ impl Flusher {
     }
 }
 
-impl Memory {
+impl Writeback {
     /// Wakes a flusher at once (`wb_wakeup`); one that is awake looks once more.
     pub(crate) fn wake_flusher(&mut self, disk: usize) {
-        let flusher = &mut self.writeback.devices[disk].flusher;
+        let flusher = &mut self.devices[disk].flusher;
         flusher.awake = true;
         flusher.next = Reason::All;
         flusher.timer = None;
-        self.writeback.orders.push(Order::WakeFlusher { disk });
+        self.orders.push(Order::WakeFlusher { disk });
     }
 
     /// The time that a flusher's timer was set to has come; false where it was set anew since.
     pub(crate) fn flush_timer(&mut self, disk: usize, at: Nanos) -> bool {
-        let flusher = &mut self.writeback.devices[disk].flusher;
+        let flusher = &mut self.devices[disk].flusher;
         let due = flusher.timer == Some(at);
         if due {
             (flusher.timer, flusher.awake, flusher.next) = (None, true, Reason::All);
@@ -144,8 +147,8 @@ impl Memory {
 
     /// Wakes all flushers: they are to write everything (`wakeup_flusher_threads`).
     pub(crate) fn wake_flushers(&mut self) {
-        for disk in 0..self.writeback.devices.len() {
-            let device = &mut self.writeback.devices[disk];
+        for disk in 0..self.devices.len() {
+            let device = &mut self.devices[disk];
             let busy = device.flusher.wants_all || !device.queues.any();
             if !busy {
                 device.flusher.wants_all = true;
@@ -157,9 +160,55 @@ impl Memory {
     /// Whether a flusher is at work for the background threshold, or everything
     /// (`writeback_in_progress`).
     pub(crate) fn is_flushing(&self, disk: usize) -> bool {
-        self.writeback.devices[disk].flusher.work.is_some()
+        self.devices[disk].flusher.work.is_some()
     }
 
+    fn flusher_ends(&mut self, cpu: &Cpu, disk: usize) {
+        let device = &mut self.devices[disk];
+        device.flusher.awake = false;
+        if device.queues.any() {
+            self.set_flush_timer(cpu, disk);
+        }
+    }
+
+    /// After a round that wrote nothing the work is over, unless files wait for their next slice.
+    fn end_round(&self, disk: usize, round: &Round) -> Progress {
+        let goes_on = round.wrote > 0 || self.devices[disk].queues.has_more_io();
+        match goes_on {
+            true => Progress::More,
+            false => Progress::Done,
+        }
+    }
+
+    fn next_slice(&mut self, cpu: &Cpu, disk: usize, work: &Work) -> Option<Slice> {
+        let inode = self.devices[disk].queues.next_to_write()?;
+        self.begin_estimate(cpu, disk);
+        let bandwidth = self.devices[disk].throttle.bandwidth();
+        let limit = self.domain.limit();
+        let chunk = chunk_size(bandwidth, limit, Pages(work.left)).0;
+        let inode_of = &self.inodes[inode];
+        Some(Slice::new(inode, chunk, inode_of.next, inode_of.file.pages))
+    }
+
+    fn end_slice(&mut self, cpu: &Cpu, disk: usize, slice: &Slice, dirtied_before: Option<Nanos>) {
+        let inode = &mut self.inodes[slice.inode];
+        inode.next = slice.next;
+        let is_due = !cpu.rules.leaves_young_files || inode.is_dirty_since(dirtied_before);
+        self.requeue(cpu, disk, slice.inode, slice.left == 0 && is_due);
+        self.estimate_bandwidth(cpu, disk);
+    }
+
+    /// How much a flusher may have under way.
+    pub(crate) fn flusher_as_writer(&self, cpu: &Cpu, objects: &Objects, disk: usize) -> Writer {
+        let throttle = &self.devices[disk].throttle;
+        Writer::Flusher {
+            waited_for: throttle.was_waited_for(cpu.now()),
+            marked: objects.buffers.none,
+        }
+    }
+}
+
+impl Memory {
     /// Does the next piece of a flusher's work; it is asleep afterwards when nothing is left.
     pub(crate) fn flusher_step(&mut self, disk: usize) -> Progress {
         let flusher = &mut self.writeback.devices[disk].flusher;
@@ -176,30 +225,22 @@ impl Memory {
                 progress
             }
             None => {
-                self.flusher_ends(disk);
+                self.writeback.flusher_ends(&self.cpu, disk);
                 Progress::Done
             }
         };
         if progress != Progress::More {
-            self.unplug();
+            self.io.unplug(&mut self.cpu, &self.folios);
         }
         self.writeback.devices[disk].flusher.plug = self.io.exchange_plug(plug);
         progress
     }
 
-    fn flusher_ends(&mut self, disk: usize) {
-        let device = &mut self.writeback.devices[disk];
-        device.flusher.awake = false;
-        if device.queues.any() {
-            self.set_flush_timer(disk);
-        }
-    }
-
     /// What a flusher that is awake finds to do (`wb_do_writeback`).
     fn next_work(&mut self, disk: usize) -> Option<Work> {
-        let now = self.now();
+        let now = self.cpu.now();
         let jiffies = self.cpu.clock.jiffies(now);
-        let dirty = self.real(self.writeback.dirty).0;
+        let dirty = self.cpu.real(self.writeback.dirty).0;
         let all = dirty + self.writeback.inodes_in_use;
         let interval = self.writeback.limits.interval;
         loop {
@@ -236,8 +277,12 @@ impl Memory {
                 None => return Progress::Done,
             },
         };
-        let Some(mut slice) = round.slice.take().or_else(|| self.next_slice(disk, work)) else {
-            return self.end_round(disk, &round);
+        let Some(mut slice) = round
+            .slice
+            .take()
+            .or_else(|| self.writeback.next_slice(&self.cpu, disk, work))
+        else {
+            return self.writeback.end_round(disk, &round);
         };
         let before = slice.left;
         let progress = self.write_slice(disk, &mut slice);
@@ -245,9 +290,10 @@ impl Memory {
         work.left = work.left.saturating_sub(wrote);
         round.wrote += wrote;
         if progress == Progress::Done {
-            self.end_slice(disk, &slice, work.dirtied_before);
-            if work.left == 0 || self.now() > round.began.saturating_add(ROUND) {
-                return self.end_round(disk, &round);
+            self.writeback
+                .end_slice(&self.cpu, disk, &slice, work.dirtied_before);
+            if work.left == 0 || self.cpu.now() > round.began.saturating_add(ROUND) {
+                return self.writeback.end_round(disk, &round);
             }
         } else {
             round.slice = Some(slice);
@@ -265,14 +311,14 @@ impl Memory {
         if work.left == 0 || is_enough {
             return None;
         }
-        let now = self.now();
+        let now = self.cpu.now();
         let age = match work.reason {
             Reason::Old => self.writeback.limits.expire,
             _ => Nanos::ZERO,
         };
-        if !self.has_queued(disk) {
+        if !self.writeback.has_queued(disk) {
             work.dirtied_before = now.0.checked_sub(age.0).map(Nanos);
-            self.queue_io(disk, work.dirtied_before);
+            self.writeback.queue_io(disk, work.dirtied_before);
         }
         Some(Round {
             began: now,
@@ -281,55 +327,27 @@ impl Memory {
         })
     }
 
-    /// After a round that wrote nothing the work is over, unless files wait for their next slice.
-    fn end_round(&mut self, disk: usize, round: &Round) -> Progress {
-        let goes_on = round.wrote > 0 || self.writeback.devices[disk].queues.has_more_io();
-        match goes_on {
-            true => Progress::More,
-            false => Progress::Done,
-        }
-    }
-
-    fn next_slice(&mut self, disk: usize, work: &Work) -> Option<Slice> {
-        let inode = self.writeback.devices[disk].queues.next_to_write()?;
-        self.begin_estimate(disk);
-        let bandwidth = self.writeback.devices[disk].throttle.bandwidth();
-        let limit = self.writeback.domain.limit();
-        let chunk = chunk_size(bandwidth, limit, Pages(work.left)).0;
-        let inode_of = &self.writeback.inodes[inode];
-        Some(Slice::new(inode, chunk, inode_of.next, inode_of.file.pages))
-    }
-
-    fn end_slice(&mut self, disk: usize, slice: &Slice, dirtied_before: Option<Nanos>) {
-        let inode = &mut self.writeback.inodes[slice.inode];
-        inode.next = slice.next;
-        let is_due = !self.cpu.rules.leaves_young_files || inode.is_dirty_since(dirtied_before);
-        self.requeue(disk, slice.inode, slice.left == 0 && is_due);
-        self.estimate_bandwidth(disk);
-    }
-
-    /// How much a flusher may have under way.
-    pub(crate) fn flusher_as_writer(&self, disk: usize) -> Writer {
-        let throttle = &self.writeback.devices[disk].throttle;
-        Writer::Flusher {
-            waited_for: throttle.was_waited_for(self.now()),
-            marked: self.objects.buffers.none,
-        }
-    }
-
     /// Writes dirty pages of a file in the order of their place in it.
     fn write_slice(&mut self, disk: usize, slice: &mut Slice) -> Progress {
-        if self.is_of_disk(slice.inode) {
-            let progress = self.write_metadata(disk);
+        if self.writeback.is_of_disk(slice.inode) {
+            let progress = self.writeback.write_metadata(
+                &mut self.cpu,
+                &self.folios,
+                &self.objects,
+                &mut self.io,
+                disk,
+            );
             slice.left -= u64::from(progress == Progress::Done);
             return progress;
         }
         let base = self.writeback.inodes[slice.inode].file.base;
-        let writer = self.flusher_as_writer(disk);
+        let writer = self
+            .writeback
+            .flusher_as_writer(&self.cpu, &self.objects, disk);
         for _ in 0..BATCH {
             if slice.left == 0 || slice.is_over {
                 slice.is_over = true;
-                return match self.submit_bio(writer) {
+                return match self.io.submit_bio(&mut self.cpu, &self.folios, writer) {
                     true => Progress::Done,
                     false => Progress::Congested { disk },
                 };
@@ -346,13 +364,21 @@ impl Memory {
             if self.writeback.is_writing(page) {
                 continue;
             }
-            let offset = self.offset_of(slice.inode, page);
-            if !self.bio_takes(disk, offset, page) && !self.submit_bio(writer) {
+            let offset = self.writeback.offset_of(slice.inode, page);
+            if !self.io.bio_takes(disk, offset, page)
+                && !self.io.submit_bio(&mut self.cpu, &self.folios, writer)
+            {
                 slice.next -= 1;
                 return Progress::Congested { disk };
             }
-            self.start_writeback(page, disk);
-            self.add_to_bio(disk, offset, page);
+            self.writeback.start_writeback(
+                &mut self.cpu,
+                &mut self.folios,
+                &mut self.rmap,
+                page,
+                disk,
+            );
+            self.io.add_to_bio(disk, offset, page);
             slice.left = slice.left.saturating_sub(self.cpu.scale);
         }
         Progress::More

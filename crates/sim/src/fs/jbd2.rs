@@ -8,9 +8,14 @@ use mm::units::Bytes;
 
 use crate::block::disk::{Direction, Request};
 use crate::mm::filemap::{File, Progress};
+use crate::mm::folio::Folios;
+use crate::mm::objects::Objects;
+use crate::mm::page_io::PageIo;
+use crate::mm::page_writeback::Writeback;
 use crate::mm::page_writeback::{BLOCK, Order};
 use crate::mm::parts::Memory;
 use crate::sched::core::Sleep;
+use crate::sched::cpu::Cpu;
 use crate::sched::timer::HZ;
 
 /// Ticks after which a transaction commits by itself (`JBD2_DEFAULT_MAX_COMMIT_AGE`).
@@ -78,32 +83,32 @@ impl Journal {
     }
 }
 
-impl Memory {
+impl Writeback {
     /// A file is written to: its time stamp changes, which begins a transaction unless one is
     /// running, and commits one that is old. It waits where the block with the inodes is being
     /// written to the journal (`do_get_write_access`), while the new transaction grows old.
-    pub(crate) fn update_time(&mut self, file: &File) -> Progress {
-        let (disk, tick) = (file.disk, self.ticks());
-        let inode = self.writeback.inode_of(file.base);
-        if self.writeback.inodes[inode].tells(tick) {
+    pub(crate) fn update_time(&mut self, cpu: &Cpu, objects: &Objects, file: &File) -> Progress {
+        let (disk, tick) = (file.disk, cpu.ticks());
+        let inode = self.inode_of(file.base);
+        if self.inodes[inode].tells(tick) {
             return Progress::Complete;
         }
-        if !self.writeback.devices[disk].journal.is_running {
-            self.begin_transaction(disk, tick);
+        if !self.devices[disk].journal.is_running {
+            self.begin_transaction(cpu, disk, tick);
         }
-        if self.is_shadowed(disk) {
+        if self.is_shadowed(objects, disk) {
             return Progress::Shadowed { disk };
         }
-        self.writeback.inodes[inode].change(tick);
-        if self.writeback.devices[disk].journal.is_old(tick) {
+        self.inodes[inode].change(tick);
+        if self.devices[disk].journal.is_old(tick) {
             self.commit(disk);
         }
         Progress::Complete
     }
 
-    fn begin_transaction(&mut self, disk: usize, tick: u64) {
-        let at = self.cpu.clock.expiry_by_seconds(self.cpu.began, COMMIT_AGE);
-        let journal = &mut self.writeback.devices[disk].journal;
+    fn begin_transaction(&mut self, cpu: &Cpu, disk: usize, tick: u64) {
+        let at = cpu.clock.expiry_by_seconds(cpu.began, COMMIT_AGE);
+        let journal = &mut self.devices[disk].journal;
         journal.begun += 1;
         (journal.is_running, journal.expires) = (true, tick + COMMIT_AGE);
         let transaction = journal.begun;
@@ -112,19 +117,19 @@ impl Memory {
             transaction,
             at,
         };
-        self.writeback.orders.push(order);
+        self.orders.push(order);
     }
 
     /// Whether the blocks of a transaction are on their way to a disk's journal (`BH_Shadow`); XFS
     /// writes a copy of what changed.
-    pub(crate) fn is_shadowed(&self, disk: usize) -> bool {
-        let is_ext4 = !self.objects.buffers.none;
-        is_ext4 && self.writeback.devices[disk].journal.stage == Stage::Blocks
+    pub(crate) fn is_shadowed(&self, objects: &Objects, disk: usize) -> bool {
+        let is_ext4 = !objects.buffers.none;
+        is_ext4 && self.devices[disk].journal.stage == Stage::Blocks
     }
 
     /// A transaction is old: it commits, unless it has begun to already.
     pub(crate) fn commit_old(&mut self, disk: usize, transaction: u64) {
-        if self.writeback.devices[disk].journal.begun == transaction {
+        if self.devices[disk].journal.begun == transaction {
             self.commit(disk);
         }
     }
@@ -132,26 +137,51 @@ impl Memory {
     /// Asks the thread of a journal to commit the running transaction, at once or after the one
     /// that it commits (`jbd2_log_start_commit`).
     pub(crate) fn commit(&mut self, disk: usize) {
-        let journal = &mut self.writeback.devices[disk].journal;
+        let journal = &mut self.devices[disk].journal;
         journal.wanted |= journal.is_running;
         if journal.wanted && journal.stage == Stage::Idle {
-            self.writeback.orders.push(Order::WakeJournal { disk });
+            self.orders.push(Order::WakeJournal { disk });
         }
     }
 
+    fn write_journal(
+        &mut self,
+        cpu: &mut Cpu,
+        folios: &Folios,
+        io: &mut PageIo,
+        disk: usize,
+        length: u64,
+    ) {
+        let (begin, Bytes(room)) = io.room_of_journal(disk);
+        let journal = &mut self.devices[disk].journal;
+        let offset = begin + journal.position % room;
+        journal.position += length;
+        let mut request = Request::new(Direction::Write, offset, length);
+        request.is_journal = true;
+        io.submit(cpu, folios, disk, request);
+    }
+}
+
+impl Memory {
     /// The thread of a journal goes on (`jbd2_journal_commit_transaction`), as what it wrote is
     /// there; what it waits for then, if not for the CPU. Before the first transaction the
     /// superblock of the journal is written, and until that is there the transaction goes on taking
     /// in updates; it holds the superblock of the file system too, which tells where it was mounted
     /// (`ext4_sample_last_mounted`).
     pub(crate) fn journal_step(&mut self, disk: usize) -> Option<Sleep> {
-        let tick = self.ticks();
+        let tick = self.cpu.ticks();
         let journal = &mut self.writeback.devices[disk].journal;
         match journal.stage {
             Stage::Idle if !journal.wanted && !journal.is_old(tick) => return Some(Sleep::Idle),
             Stage::Idle if !journal.is_in_use => {
                 journal.stage = Stage::Superblock;
-                self.write_journal(disk, BLOCK);
+                self.writeback.write_journal(
+                    &mut self.cpu,
+                    &self.folios,
+                    &mut self.io,
+                    disk,
+                    BLOCK,
+                );
             }
             Stage::Idle => self.write_blocks(disk, BLOCKS),
             Stage::Superblock => {
@@ -162,7 +192,13 @@ impl Memory {
                 journal.stage = Stage::Record;
                 self.cpu.spent += self.cpu.costs.commit_ps * RECORDING / 10;
                 self.make_journal_block(disk);
-                self.write_journal(disk, BLOCK);
+                self.writeback.write_journal(
+                    &mut self.cpu,
+                    &self.folios,
+                    &mut self.io,
+                    disk,
+                    BLOCK,
+                );
             }
             Stage::Record => {
                 journal.stage = Stage::Idle;
@@ -181,16 +217,7 @@ impl Memory {
         (journal.is_running, journal.wanted, journal.stage) = (false, false, Stage::Blocks);
         self.cpu.spent += self.cpu.costs.commit_ps * (10 - RECORDING - ENDING) / 10;
         self.make_journal_block(disk);
-        self.write_journal(disk, length);
-    }
-
-    fn write_journal(&mut self, disk: usize, length: u64) {
-        let (begin, Bytes(room)) = self.room_of_journal(disk);
-        let journal = &mut self.writeback.devices[disk].journal;
-        let offset = begin + journal.position % room;
-        journal.position += length;
-        let mut request = Request::new(Direction::Write, offset, length);
-        request.is_journal = true;
-        self.submit(disk, request);
+        self.writeback
+            .write_journal(&mut self.cpu, &self.folios, &mut self.io, disk, length);
     }
 }

@@ -72,11 +72,14 @@ impl Procfs {
         let mut changes = self.node_changes(memory);
         changes.extend(
             memory
+                .cpu
                 .real_events()
                 .map(|(name, count)| (name, count as i64)),
         );
         changes.insert("nr_free_pages", self.free_change(memory));
-        let thresholds = memory.dirty_thresholds();
+        let thresholds = memory
+            .writeback
+            .dirty_thresholds(&memory.cpu, &memory.zones);
         let absolute = BTreeMap::from([
             ("nr_dirty_threshold", thresholds.dirty.0),
             ("nr_dirty_background_threshold", thresholds.background.0),
@@ -127,12 +130,12 @@ impl Procfs {
     /// On a machine of another size the zones' free pages after boot are already the new ones,
     /// while the template still has the old figure: the managed pages it has more are free.
     fn free_change(&self, memory: &Memory) -> i64 {
-        memory.real(memory.free_pages()).0 as i64 - self.boot_free + self.managed_delta
+        memory.cpu.real(memory.zones.free_pages()).0 as i64 - self.boot_free + self.managed_delta
     }
 
     /// Pages by which the model moved each item of /proc/meminfo.
     fn meminfo_changes(&self, memory: &Memory) -> BTreeMap<&'static str, i64> {
-        let real = |pages| memory.real(pages).0 as i64;
+        let real = |pages| memory.cpu.real(pages).0 as i64;
         let list = |lru| listed(memory, lru);
         let (inactive_anon, active_anon) = (list(Lru::InactiveAnon), list(Lru::ActiveAnon));
         let (inactive_file, active_file) = (list(Lru::InactiveFile), list(Lru::ActiveFile));
@@ -148,7 +151,7 @@ impl Procfs {
                 self.available(memory) - self.boot("MemAvailable"),
             ),
             ("Buffers", buffers),
-            ("Cached", real(memory.file_pages()) - buffers),
+            ("Cached", real(memory.zones.file_pages()) - buffers),
             ("Active", active_anon + active_file),
             ("Inactive", inactive_anon + inactive_file),
             ("Active(anon)", active_anon),
@@ -160,10 +163,13 @@ impl Procfs {
             ("SwapCached", real(memory.folios.swap_cached)),
             ("Mapped", real(memory.folios.file_mapped)),
             ("Dirty", real(memory.writeback.dirty)),
-            ("Writeback", real(memory.under_writeback())),
-            ("Unevictable", real(memory.unevictable())),
-            ("Mlocked", real(memory.unevictable())),
-            ("Hugetlb", memory.hugetlb_pages() as i64),
+            (
+                "Writeback",
+                real(memory.writeback.under_writeback(&memory.swap)),
+            ),
+            ("Unevictable", real(memory.zones.unevictable())),
+            ("Mlocked", real(memory.zones.unevictable())),
+            ("Hugetlb", memory.zones.hugetlb_pages() as i64),
             ("AnonPages", real(memory.folios.anon_pages)),
             ("AnonHugePages", real(memory.folios.anon_huge_pages)),
             ("KReclaimable", slab),
@@ -175,13 +181,13 @@ impl Procfs {
 
     /// `MemAvailable` in pages.
     pub(crate) fn available(&self, memory: &Memory) -> i64 {
-        let real = |pages| memory.real(pages).0 as i64;
+        let real = |pages| memory.cpu.real(pages).0 as i64;
         let count = |item: &str, more: i64| Pages((self.boot(item) + more).max(0) as u64);
-        let file =
-            count("Active(file)", real(memory.file_pages())).0 + self.boot("Inactive(file)") as u64;
+        let file = count("Active(file)", real(memory.zones.file_pages())).0
+            + self.boot("Inactive(file)") as u64;
         let total = available(Inputs {
             free: count("MemFree", self.free_change(memory)),
-            totalreserve: memory.totalreserve(),
+            totalreserve: memory.zones.totalreserve(),
             file: Pages(file),
             reclaimable: count("KReclaimable", real(memory.objects.slab_pages())),
             low_watermarks: low_watermarks(memory),
@@ -196,7 +202,7 @@ impl Procfs {
     /// Pages by which the model moved the node's counts.
     fn node_changes(&self, memory: &Memory) -> BTreeMap<&'static str, i64> {
         let mut changes = BTreeMap::new();
-        let real = |pages| memory.real(pages).0 as i64;
+        let real = |pages| memory.cpu.real(pages).0 as i64;
         for (lru, node, zone) in LISTS {
             let pages = listed(memory, lru);
             changes.extend([(node, pages), (zone, pages)]);
@@ -205,21 +211,24 @@ impl Procfs {
         changes.extend([
             ("nr_anon_pages", real(memory.folios.anon_pages)),
             ("nr_mapped", real(memory.folios.file_mapped)),
-            ("nr_unevictable", real(memory.unevictable())),
-            ("nr_mlock", real(memory.unevictable())),
-            ("nr_zone_unevictable", real(memory.unevictable())),
+            ("nr_unevictable", real(memory.zones.unevictable())),
+            ("nr_mlock", real(memory.zones.unevictable())),
+            ("nr_zone_unevictable", real(memory.zones.unevictable())),
             ("nr_swapcached", real(memory.folios.swap_cached)),
             ("nr_dirty", real(memory.writeback.dirty)),
-            ("nr_writeback", real(memory.under_writeback())),
+            (
+                "nr_writeback",
+                real(memory.writeback.under_writeback(&memory.swap)),
+            ),
             (
                 "nr_file_pages",
-                real(memory.file_pages() + memory.folios.swap_cached),
+                real(memory.zones.file_pages() + memory.folios.swap_cached),
             ),
             ("nr_slab_reclaimable", real(memory.objects.slab_pages())),
             ("nr_page_table_pages", real(memory.objects.page_table_pages)),
             ("nr_anon_transparent_hugepages", anon_huge),
         ]);
-        let workingset = memory.real_events();
+        let workingset = memory.cpu.real_events();
         let workingset = workingset.filter(|(name, _)| NODE_EVENTS.contains(name));
         changes.extend(workingset.map(|(name, count)| (name, count as i64)));
         changes
@@ -229,7 +238,7 @@ impl Procfs {
 /// Pages that a list has more than after boot.
 fn listed(memory: &Memory, lru: Lru) -> i64 {
     let of_boot = memory.zones.iter().map(|zone| zone.of_boot[lru as usize]);
-    memory.real(memory.list(lru)).0 as i64 - memory.real(of_boot.sum()).0 as i64
+    memory.cpu.real(memory.zones.list(lru)).0 as i64 - memory.cpu.real(of_boot.sum()).0 as i64
 }
 
 /// Events that are counted for each node too.
@@ -296,13 +305,13 @@ fn low_watermarks(memory: &Memory) -> Pages {
         .map(|zone| zone.watermarks.low)
         .sum();
     let boosts = memory.zones.iter().map(|zone| zone.boost).sum();
-    marks + memory.real(boosts)
+    marks + memory.cpu.real(boosts)
 }
 
 /// A line of a zone with the model's number, where it has one.
 fn zone_line(line: &str, layout: &Layout, memory: &Memory, index: usize) -> Option<String> {
     let zone = memory.zones.iter().find(|zone| zone.layout == index);
-    let real = |pages| memory.real(pages).0;
+    let real = |pages| memory.cpu.real(pages).0;
     let free = zone.map_or(0, |zone| real(zone.free));
     let mut words = line.split_whitespace();
     let name = words.next()?;

@@ -144,7 +144,7 @@ impl<'a> System<'a> {
                 task.operations += scale;
                 task.bytes += operation.bytes * scale;
                 if running.access.think > Nanos::ZERO {
-                    let pause = self.memory.pause(running.access.think);
+                    let pause = self.memory.cpu.pause(running.access.think);
                     self.sleep_for(task, pause, end);
                     return Ok(Stop::Wait(Sleep::Idle));
                 }
@@ -184,7 +184,7 @@ impl<'a> System<'a> {
         let (offset, bytes) =
             access::extent(next.block, running.target.size(), running.access.block);
         self.memory.cpu.spent += self.memory.cpu.costs.loop_ps;
-        let began = self.memory.now();
+        let began = self.memory.cpu.now();
         self.memory.cpu.spent += match (running.target, running.access.via) {
             (Area::File { .. }, Via::Syscall) if next.write => self.memory.cpu.costs.write_call_ps,
             (Area::File { .. }, Via::Syscall | Via::Direct) => self.memory.cpu.costs.syscall_ps,
@@ -249,7 +249,11 @@ impl<'a> System<'a> {
 
     /// A write changes the time stamp of its file before anything else.
     fn change_time(&mut self, operation: &mut Underway, index: usize) -> Progress {
-        let progress = self.memory.update_time(&self.files[index]);
+        let progress = self.memory.writeback.update_time(
+            &self.memory.cpu,
+            &self.memory.objects,
+            &self.files[index],
+        );
         operation.changes_time = progress != Progress::Complete;
         progress
     }
@@ -322,7 +326,12 @@ impl<'a> System<'a> {
         let offset = file.offset + operation.cursor * page;
         let mut request = Request::new(direction, offset, pages * page);
         request.waiter = Some(task.entity);
-        self.memory.submit(file.disk, request);
+        self.memory.io.submit(
+            &mut self.memory.cpu,
+            &self.memory.folios,
+            file.disk,
+            request,
+        );
         Progress::Submitted
     }
 

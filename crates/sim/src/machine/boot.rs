@@ -306,7 +306,7 @@ fn set_min_free(state: &mut State) {
     let costs = mm::calibration::Costs::default();
     let mut memory =
         crate::mm::parts::Memory::new(state.zones.clone(), state.layout.clone(), costs);
-    memory.set_watermarks(min_free, 10);
+    memory.zones.set_watermarks(&memory.cpu, min_free, 10);
     (state.zones, state.layout) = memory.zones.into_boot();
 }
 

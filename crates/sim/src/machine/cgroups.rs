@@ -48,7 +48,7 @@ impl<'a> System<'a> {
         task.on_first_node = core::mem::take(&mut self.memory.zones.nodes.on_first);
         if task.state != TaskState::Alive {
             let allocation = core::mem::take(&mut task.allocation);
-            self.memory.refund(allocation.charging);
+            self.memory.groups.refund(allocation.charging);
             task.over_high = 0;
         }
         self.tasks[index] = Some(task);
@@ -172,7 +172,12 @@ impl<'a> System<'a> {
         let tasks = tasks.filter_map(|(index, task)| Some((index, task.as_ref()?)));
         let alive = tasks.filter(|(_, task)| task.state == TaskState::Alive);
         let candidates = alive.map(|(index, task)| (index, task.candidate()));
-        let victim = oom_kill::victim(candidates, self.memory.oom_total(ROOT));
+        let victim = oom_kill::victim(
+            candidates,
+            self.memory
+                .groups
+                .oom_total(&self.memory.zones, &self.memory.swap, ROOT),
+        );
         let group = |task: &Option<Box<Task<'a>>>| task.as_ref().map(|task| task.group);
         let group = victim.and_then(|victim| group(&self.tasks[victim]));
         if let (Some(victim), Some(group)) = (victim, group) {
@@ -212,7 +217,12 @@ impl<'a> System<'a> {
             let alive = task.state == TaskState::Alive;
             (alive && groups.is_within(task.group, domain)).then(|| (index, task.candidate()))
         });
-        oom_kill::victim(candidates, self.memory.oom_total(domain))
+        oom_kill::victim(
+            candidates,
+            self.memory
+                .groups
+                .oom_total(&self.memory.zones, &self.memory.swap, domain),
+        )
     }
 
     /// A task by its place; the one that is not in the table is `current`.

@@ -31,8 +31,8 @@ impl System<'_> {
         let text = self.recorder.meminfo(&self.memory);
         let meminfo = Meminfo::parse(&text).unwrap_or_default();
         let tasks = self.tasks.iter().flatten();
-        let guests = tasks.filter(|task| self.memory.is_merging(task.entity));
+        let guests = tasks.filter(|task| self.memory.ksm.is_merging(task.entity));
         let resident = guests.map(|task| task.rss + task.own.kernel_pages).sum();
-        Host::of(&meminfo, Kib(self.memory.real(resident).0 * 4))
+        Host::of(&meminfo, Kib(self.memory.cpu.real(resident).0 * 4))
     }
 }

@@ -35,7 +35,7 @@ impl<'a> System<'a> {
             self.memory.cpu.began = now;
             self.memory.cpu.unbroken = 0;
             let progress = self.memory.flusher_step(disk);
-            now += Nanos(self.memory.take_spent() / 1000 + 1);
+            now += Nanos(self.memory.cpu.take_spent() / 1000 + 1);
             self.expect_disks();
             if let Progress::Congested { disk } = progress {
                 let entity = self.flusher_of(disk);
@@ -83,7 +83,7 @@ impl<'a> System<'a> {
 
     /// A timer of a flusher went off.
     pub(crate) fn flush_is_due(&mut self, disk: usize, at: Nanos) {
-        if self.memory.flush_timer(disk, at) {
+        if self.memory.writeback.flush_timer(disk, at) {
             self.wake_flusher(disk, at);
         }
     }
@@ -106,14 +106,17 @@ impl<'a> System<'a> {
     pub(crate) fn run_journal(&mut self, disk: usize, from: Nanos) -> (Nanos, Flow) {
         (self.memory.cpu.began, self.memory.cpu.unbroken) = (from, 0);
         let sleep = self.memory.journal_step(disk);
-        let now = from + Nanos(self.memory.take_spent() / 1000 + 1);
+        let now = from + Nanos(self.memory.cpu.take_spent() / 1000 + 1);
         self.expect_disks();
         for (waits, entity) in core::mem::take(&mut self.waiters) {
             let goes_on = match waits {
                 WaitsFor::Commit { disk, transaction } => {
-                    self.memory.has_committed(disk, transaction)
+                    self.memory.writeback.has_committed(disk, transaction)
                 }
-                WaitsFor::Shadow { disk } => !self.memory.is_shadowed(disk),
+                WaitsFor::Shadow { disk } => !self
+                    .memory
+                    .writeback
+                    .is_shadowed(&self.memory.objects, disk),
                 _ => false,
             };
             match goes_on {
@@ -169,7 +172,12 @@ impl<'a> System<'a> {
 
     fn end_sync(&mut self, task: &mut Task<'a>, durable: &Durable<'a>, now: Nanos) {
         if durable.drops {
-            self.memory.sync_disks();
+            self.memory.writeback.sync_disks(
+                &mut self.memory.cpu,
+                &self.memory.folios,
+                &self.memory.objects,
+                &mut self.memory.io,
+            );
             self.memory.drop_journal_blocks();
             for file in &self.files {
                 file.drop_pages(&mut self.memory);

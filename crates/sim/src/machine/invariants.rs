@@ -33,12 +33,16 @@ pub(crate) fn conservation(memory: &Memory) {
     );
     for lru in Lru::ALL {
         let in_zones: u64 = zones.iter().map(|zone| zone.lru[lru as usize]).sum();
-        assert_eq!(in_zones, memory.list(lru), "{lru:?}: zones and list agree");
+        assert_eq!(
+            in_zones,
+            memory.zones.list(lru),
+            "{lru:?}: zones and list agree"
+        );
     }
     let kernel: u64 = zones.iter().map(|zone| zone.kernel).sum();
     assert_eq!(
         kernel,
-        memory.objects.pages() + memory.hugetlb_pages(),
+        memory.objects.pages() + memory.zones.hugetlb_pages(),
         "kernel pages have an owner"
     );
     memory.groups.check();

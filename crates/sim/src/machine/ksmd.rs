@@ -22,7 +22,7 @@ impl System<'_> {
             self.memory.cpu.unbroken = 0;
             self.memory.cpu.budget = BUDGET;
             let scan = self.memory.ksm_step();
-            let ran = Nanos(self.memory.take_spent() / 1000 + 1);
+            let ran = Nanos(self.memory.cpu.take_spent() / 1000 + 1);
             now += ran;
             self.memory.ksm.cpu_time += ran;
             match scan {
@@ -91,7 +91,7 @@ impl System<'_> {
     }
 
     fn wake_ksmd(&mut self, now: Nanos) {
-        self.memory.begin_batch();
+        self.memory.ksm.begin_batch(&self.memory.cpu);
         self.scheduler.wake(KSMD, now);
     }
 }

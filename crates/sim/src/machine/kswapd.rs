@@ -31,7 +31,7 @@ impl System<'_> {
             self.memory.cpu.began = now;
             self.memory.cpu.unbroken = 0;
             let progress = self.memory.kswapd_step();
-            let ran = Nanos(self.memory.take_spent() / 1000 + 1);
+            let ran = Nanos(self.memory.cpu.take_spent() / 1000 + 1);
             now += ran;
             self.memory.zones.kswapd.cpu_time += ran;
             if core::mem::take(&mut self.memory.zones.kswapd.wants_kill) {
@@ -66,7 +66,7 @@ impl System<'_> {
     /// kswapd's timer went off.
     pub(crate) fn kswapd_nap_ends(&mut self, at: Nanos) {
         if self.memory.zones.kswapd.nap == Some(Nap::Until(at)) {
-            self.memory.kswapd_nap_ends();
+            self.memory.zones.kswapd_nap_ends(&mut self.memory.cpu);
             self.wake_kswapd_if_due(at);
         }
     }

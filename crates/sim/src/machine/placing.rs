@@ -72,7 +72,9 @@ pub(crate) fn add_swap(
         if !memory.swap.add(backing, slots) {
             return Err(too_large(String::from("swap")));
         }
-        memory.hold_for_swap(slots);
+        memory
+            .objects
+            .hold_for_swap(&mut memory.cpu, &mut memory.zones, slots);
     }
     Ok(())
 }
@@ -86,7 +88,7 @@ pub(crate) fn list_boot_pages(memory: &mut Memory) -> Result<(), Error> {
             (Lru::InactiveAnon, "nr_zone_inactive_anon"),
         ] {
             let layout = &memory.zones.layout[memory.zones[zone].layout];
-            let pages = memory.sampled(layout.items.get(item).unwrap_or(0));
+            let pages = memory.cpu.sampled(layout.items.get(item).unwrap_or(0));
             let pages = pages.min(memory.zones[zone].fixed);
             let base = memory.take_range(pages);
             let base = base.ok_or_else(|| too_large(String::from("what boot left")))?;
@@ -94,11 +96,17 @@ pub(crate) fn list_boot_pages(memory: &mut Memory) -> Result<(), Error> {
             memory.zones[zone].of_boot[lru as usize] = pages;
             for page in base..base + pages as PageId {
                 let frame = memory.zones[zone].take_boot_frame();
-                memory.settle_in(page, zone, frame);
+                memory.zones.settle_in(page, zone, frame);
                 memory.folios.place(page, zone, State::Inactive);
                 memory.folios.set(page, Flag::Anon);
                 memory.folios.set(page, UNMAPPED);
-                memory.add_to_list(page, lru);
+                memory.lruvecs.add_to_list(
+                    &memory.cpu,
+                    &mut memory.zones,
+                    &mut memory.folios,
+                    page,
+                    lru,
+                );
             }
         }
     }

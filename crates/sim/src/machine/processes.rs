@@ -65,7 +65,7 @@ impl<'a> System<'a> {
         for name in task.regions.keys().copied().collect::<Vec<_>>() {
             self.unmap(task, name);
         }
-        self.memory.leave_process(task.entity);
+        self.memory.ksm.leave_process(task.entity);
         for file in core::mem::take(&mut task.mapped) {
             self.files[file].unmap(task.entity, &mut self.memory);
         }
@@ -94,7 +94,7 @@ impl<'a> System<'a> {
         };
         self.wait_no_more(task.entity);
         let allocation = core::mem::take(&mut task.allocation);
-        self.memory.refund(allocation.charging);
+        self.memory.groups.refund(allocation.charging);
         task.over_high = 0;
         self.end_task(&mut task, now, status);
         self.tasks[index] = Some(task);
@@ -111,7 +111,7 @@ impl<'a> System<'a> {
         task.over_high = 0;
         (task.errand, task.ordered) = (None, None);
         let allocation = core::mem::take(&mut task.allocation);
-        self.memory.refund(allocation.charging);
+        self.memory.groups.refund(allocation.charging);
         self.wait_no_more(entity);
         self.scheduler
             .note_stalls(entity, [(now, false)].into_iter());

@@ -218,7 +218,9 @@ impl Recorder {
         }
         let like = self.boot.get("sys/fs/cgroup/memory.stat");
         files.extend(memory.group_files(like.map_or("", String::as_str)));
-        let table = memory.generations_table(at);
+        let table = memory
+            .lruvecs
+            .generations_table(&memory.cpu, &memory.groups, at);
         files.extend(table.map(|text| (TABLE.to_string(), text)));
         files.extend(
             tunables

@@ -81,7 +81,7 @@ impl<'a> System<'a> {
             && turns.are_mapped(&self.memory)
         {
             self.memory.cpu.spent += settled.loop_ps;
-            let from = self.memory.now();
+            let from = self.memory.cpu.now();
             self.memory.cpu.spent += settled.begin_ps;
             match hit.changes {
                 Some(index) => self.read_whole(running, index, hit),

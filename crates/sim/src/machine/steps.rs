@@ -56,12 +56,18 @@ impl<'a> System<'a> {
     /// Frees the pages of a region that was unmapped.
     pub(crate) fn free_region(&mut self, task: &mut Task<'a>, mut region: Region) {
         self.drop_region(task, &mut region);
-        self.memory.give_hugetlb(region.hugetlb_pages());
-        task.page_tables -= region.tables_held();
         self.memory
-            .give_page_tables(region.tables_held(), region.group);
-        self.memory.leave_region(region.base);
-        self.memory.give_range(region.base, region.pages());
+            .zones
+            .give_hugetlb(&mut self.memory.cpu, region.hugetlb_pages());
+        task.page_tables -= region.tables_held();
+        self.memory.objects.give_page_tables(
+            &mut self.memory.zones,
+            &mut self.memory.groups,
+            region.tables_held(),
+            region.group,
+        );
+        self.memory.ksm.leave_region(region.base);
+        self.memory.folios.give_range(region.base, region.pages());
     }
 
     /// The time that writing them takes.
@@ -171,7 +177,11 @@ impl<'a> System<'a> {
         match action {
             Action::Snapshot => {
                 // It holds the groups' memory.stat, and who reads that gets it fresh.
-                self.memory.flush_stats();
+                self.memory.lruvecs.flush_stats(
+                    &self.memory.cpu,
+                    &self.memory.zones,
+                    &self.memory.writeback,
+                );
                 self.count_frame()?;
                 let pressure = &mut self.scheduler.pressure;
                 self.recorder.snapshot(
@@ -232,7 +242,7 @@ impl<'a> System<'a> {
     }
 
     fn run_on_node(&mut self, task: &Task<'a>, node: u32) -> Result<(), Error> {
-        let is_there = self.memory.run_on_node(node);
+        let is_there = self.memory.zones.run_on_node(node);
         is_there.then_some(()).ok_or_else(|| no_node(node, task))
     }
 
@@ -298,9 +308,9 @@ impl<'a> System<'a> {
         self.unmap(task, &map.region);
         let size = map.size.at(self.available);
         let held: u64 = task.regions.values().map(|region| region.size.0).sum();
-        let size = self.memory.sampled_size(size);
+        let size = self.memory.cpu.sampled_size(size);
         let limit = task.spec.address_space;
-        let limit = limit.map(|limit| self.memory.sampled_size(limit));
+        let limit = limit.map(|limit| self.memory.cpu.sampled_size(limit));
         if limit.is_some_and(|limit| held.saturating_add(size.0) > limit.0) {
             return Ok(false);
         }
@@ -315,7 +325,7 @@ impl<'a> System<'a> {
         let mut region = self.new_region(task, size, map.huge)?;
         region.contents = Contents::new(map, &task.name, pages);
         if map.mergeable {
-            self.memory.make_mergeable(task.entity, &region);
+            self.memory.ksm.make_mergeable(task.entity, &region);
         }
         task.regions.insert(&map.region, region);
         Ok(true)
@@ -333,7 +343,7 @@ impl<'a> System<'a> {
             .take_range(size.pages_ceil(PageSize::FOUR_KIB).0);
         let base = base.ok_or_else(|| too_large(place(task)))?;
         let mut region = Region::new(base, size, huge, task.group);
-        region.mapped = self.memory.now();
+        region.mapped = self.memory.cpu.now();
         Ok(region)
     }
 

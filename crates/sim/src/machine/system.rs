@@ -90,11 +90,13 @@ impl<'a> System<'a> {
     ) -> Result<Self, Error> {
         let mut memory = Memory::new(boot.zones.clone(), boot.layout.clone(), *costs);
         memory.cpu.cpus = u64::from(scenario.machine.cpus.max(1));
-        memory.sample(scale);
+        memory
+            .zones
+            .sample(&mut memory.cpu, &mut memory.objects, scale);
         memory.cpu.rules = Rules::of(&boot.release());
-        memory.lay_out_zones(&boot.free);
+        memory.zones.lay_out_zones(&memory.cpu, &boot.free);
         memory.cpu.clock = boot.clock();
-        (0..boot.seconds_of_rest()).for_each(|_| memory.tick());
+        (0..boot.seconds_of_rest()).for_each(|_| memory.zones.tick());
         memory.cpu.may_yield = true;
         memory.writeback.inodes_in_use = boot.inodes_in_use;
         memory.objects.buffers.none = scenario.machine.file_system != FileSystem::Ext4;
@@ -137,7 +139,12 @@ impl<'a> System<'a> {
         });
         system.scheduler.be_nice(KSMD);
         system.make_tasks()?;
-        system.memory.begin_throttling(boot.dirty_limit);
+        system.memory.writeback.begin_throttling(
+            &system.memory.cpu,
+            &system.memory.zones,
+            &system.memory.groups,
+            boot.dirty_limit,
+        );
         system.write_initial_settings()?;
         system.available = system.recorder.available(&system.memory);
         Ok(system)
@@ -238,7 +245,11 @@ impl<'a> System<'a> {
         let clock = self.memory.cpu.clock;
         let second = clock.next(Nanos::ZERO, Nanos::SECOND);
         self.events.add(second, Event::Second);
-        self.memory.flush_stats();
+        self.memory.lruvecs.flush_stats(
+            &self.memory.cpu,
+            &self.memory.zones,
+            &self.memory.writeback,
+        );
         let flush = clock.next(Nanos::ZERO, FLUSH_PERIOD);
         self.events.add(flush, Event::FlushStats);
         Ok(())
@@ -274,20 +285,29 @@ impl<'a> System<'a> {
                 Event::Wake { entity, life } => self.wake_sleeper(entity, life, at),
                 Event::Start { process } => self.start_due(process, at)?,
                 Event::FlushStats => {
-                    self.memory.flush_stats();
+                    self.memory.lruvecs.flush_stats(
+                        &self.memory.cpu,
+                        &self.memory.zones,
+                        &self.memory.writeback,
+                    );
                     self.events.add(at + FLUSH_PERIOD, Event::FlushStats);
                 }
                 Event::Second => {
-                    self.memory.tick();
+                    self.memory.zones.tick();
                     self.events.add(at + Nanos::SECOND, Event::Second);
                 }
                 Event::Flush { disk, at } => self.flush_is_due(disk, at),
                 Event::WriteWindow { disk } => self.window_ends(disk, at),
-                Event::EstimateBandwidth { disk } => self.memory.renew_bandwidth(disk),
+                Event::EstimateBandwidth { disk } => self
+                    .memory
+                    .writeback
+                    .renew_bandwidth(&self.memory.cpu, disk),
                 Event::KsmScan { at } => self.ksm_scan_is_due(at),
                 Event::NapEnds { at } => self.kswapd_nap_ends(at),
                 Event::InterruptEnds => self.interrupt_ends(at),
-                Event::Commit { disk, transaction } => self.memory.commit_old(disk, transaction),
+                Event::Commit { disk, transaction } => {
+                    self.memory.writeback.commit_old(disk, transaction)
+                }
                 Event::Sample => self.sample(at)?,
                 Event::Deadline => self.over = true,
             }
@@ -394,7 +414,7 @@ impl<'a> System<'a> {
             self.memory.cpu.budget = BUDGET.min(self.limit(from).saturating_sub(now).0 * 1000);
             flow = self.step(&mut task, now)?;
             self.note_stalls(entity);
-            now += task.pay(self.memory.take_spent());
+            now += task.pay(self.memory.cpu.take_spent());
             self.expect_disks();
         }
         self.put_away(index, task);

@@ -91,7 +91,8 @@ impl Tunables {
     /// One that this kernel lacks is refused: the run would not be the one that was asked for.
     pub(crate) fn write(&mut self, setting: &Setting, memory: &mut Memory) -> Result<(), Error> {
         if let Some((disk, file)) = self.of_disk(setting)? {
-            self.bounds_before.get_or_insert_with(|| memory.bounds());
+            self.bounds_before
+                .get_or_insert_with(|| memory.writeback.bounds());
             return set_bdi(disk, file, setting, memory);
         }
         let name = known(setting)?;
@@ -226,14 +227,20 @@ impl Tunables {
     fn take_effect(&self, name: &str, memory: &mut Memory) {
         if name == MIN_FREE || name == SCALE_FACTOR {
             let min_free = Kib(self.number(MIN_FREE).unwrap_or(0));
-            memory.set_watermarks(min_free, self.number(SCALE_FACTOR).unwrap_or(10));
+            memory.zones.set_watermarks(
+                &memory.cpu,
+                min_free,
+                self.number(SCALE_FACTOR).unwrap_or(10),
+            );
         }
         if name == NR_HUGEPAGES {
             memory.resize_hugetlb(self.number(NR_HUGEPAGES).unwrap_or(0));
         }
         self.limit_dirty_pages(memory);
         if [DIRTY, DIRTY_BYTES].contains(&name) {
-            memory.set_dirty_ratelimit();
+            memory
+                .writeback
+                .set_dirty_ratelimit(&memory.cpu, &memory.zones);
         }
         memory.zones.hugetlb.overcommit = self.number(OVERCOMMIT_HUGEPAGES).unwrap_or(0);
         let number = |name, default| self.number(name).unwrap_or(default);
@@ -271,7 +278,12 @@ impl Tunables {
             .values
             .get(MGLRU)
             .map_or(0, |value| lru_gen_bits(value));
-        memory.set_lru_gen_enabled(bits & 1 != 0);
+        memory.lruvecs.set_lru_gen_enabled(
+            &mut memory.cpu,
+            &mut memory.zones,
+            &mut memory.folios,
+            bits & 1 != 0,
+        );
         memory.cpu.rules.lru_gen.walks = bits & 2 != 0;
         memory.cpu.rules.lru_gen.looks_above = bits & 4 != 0;
         memory.cpu.rules.lru_gen.min_ttl = Nanos(self.number(MIN_TTL).unwrap_or(0) * 1_000_000);
@@ -303,6 +315,7 @@ impl Tunables {
 fn set_bdi(disk: usize, file: &str, setting: &Setting, memory: &mut Memory) -> Result<(), Error> {
     let value = setting.value.parse().unwrap_or(0);
     memory
+        .writeback
         .set_bdi(disk, file, value)
         .map_err(|why| Error::Setting {
             tunable: setting.tunable.clone(),

@@ -67,11 +67,21 @@ impl Reader<'_> {
             if !Folios::is_read(self.memory.folios.raw(page)) {
                 self.memory.cpu.unbroken = 0;
                 match self.prepare(*cursor, end) {
-                    Progress::Complete => self.memory.mark_accessed(page),
+                    Progress::Complete => self.memory.lruvecs.mark_accessed(
+                        &mut self.memory.cpu,
+                        &mut self.memory.zones,
+                        &mut self.memory.folios,
+                        &mut self.memory.groups,
+                        page,
+                    ),
                     wait => return wait,
                 }
             }
-            let copying = self.memory.cpu.costs.cached_read_ps + self.memory.remote(page, 1);
+            let copying = self.memory.cpu.costs.cached_read_ps
+                + self
+                    .memory
+                    .zones
+                    .remote(&self.memory.cpu, &self.memory.folios, page, 1);
             self.memory.cpu.spent += copying;
             self.memory.cpu.unbroken += copying;
             self.readahead.note_read(*cursor);
@@ -136,7 +146,9 @@ impl Reader<'_> {
     /// Whether the page's mark may be one of readahead: on a page that is dirty or being written it
     /// is reclaim's.
     pub(crate) fn is_marked(&self, page: PageId) -> bool {
-        self.memory.is_clean_file(page)
+        self.memory
+            .writeback
+            .is_clean_file(&self.memory.folios, page)
     }
 
     /// Goes on with an interrupted window, or reads the `window` of a miss, if the page at `cursor`
@@ -219,7 +231,9 @@ impl Reader<'_> {
             }
             let costs = &self.memory.cpu.costs;
             let read_in = costs.read_in_ps - costs.read_done_ps;
-            self.memory.pay_for_new_page(read_in);
+            self.memory
+                .lruvecs
+                .pay_for_new_page(&mut self.memory.cpu, read_in);
             if window.mark == Some(index) {
                 self.memory.folios.set(page, Flag::Readahead);
             }
@@ -231,21 +245,46 @@ impl Reader<'_> {
 
     /// Allocates a page and puts it into the file's tree, locked.
     pub(crate) fn insert(&mut self, page: PageId, effort: Effort) -> Result<(), NoPage> {
-        let history = self.memory.history(page);
-        self.memory.hold_shadow_node(page);
+        let history = self.memory.folios.history(page);
+        self.memory
+            .lruvecs
+            .hold_shadow_node(&self.memory.groups, &self.memory.objects, page);
         let allocated = self.memory.allocate_with(effort, page, State::Reading);
-        self.memory.let_go_shadow_node(page, allocated.is_ok());
+        self.memory.lruvecs.let_go_shadow_node(
+            &self.memory.folios,
+            &self.memory.groups,
+            &self.memory.objects,
+            page,
+            allocated.is_ok(),
+        );
         allocated?;
         if history == History::None
-            && let Err(why) = self.memory.tree_insert(page)
+            && let Err(why) = self.memory.objects.tree_insert(
+                &mut self.memory.cpu,
+                &mut self.memory.zones,
+                &self.memory.folios,
+                &mut self.memory.groups,
+                page,
+            )
         {
-            self.memory.free(page);
+            self.memory.zones.free(
+                &mut self.memory.cpu,
+                &self.memory.folios,
+                &mut self.memory.groups,
+                &mut self.memory.objects,
+                page,
+            );
             self.memory.folios.forget(page);
             return Err(why);
         }
         self.memory.admit(page, history);
-        self.memory.note_fault(page);
-        self.memory.add_new(page);
+        self.memory.folios.note_fault(&self.memory.cpu, page);
+        self.memory.lruvecs.add_new(
+            &self.memory.cpu,
+            &mut self.memory.zones,
+            &mut self.memory.folios,
+            page,
+        );
         Ok(())
     }
 
@@ -255,7 +294,12 @@ impl Reader<'_> {
         let offset = self.file.offset + start * PAGE;
         let mut request = Request::new(Direction::Read, offset, (end - start) * PAGE);
         request.pages.push(self.file.pages_of(start..end));
-        self.memory.submit(self.file.disk, request);
+        self.memory.io.submit(
+            &mut self.memory.cpu,
+            &self.memory.folios,
+            self.file.disk,
+            request,
+        );
     }
 }
 
@@ -279,16 +323,31 @@ impl File {
     /// Drops every clean page that is not in use (`POSIX_FADV_DONTNEED`, `vm.drop_caches`).
     pub(crate) fn drop_pages(&self, memory: &mut Memory) {
         for page in self.base..self.base + self.pages as PageId {
-            if memory.folios.has(page, MAPPED) || !memory.is_clean_file(page) {
+            if memory.folios.has(page, MAPPED)
+                || !memory.writeback.is_clean_file(&memory.folios, page)
+            {
                 continue;
             }
             match memory.folios.state(page) {
-                State::Inactive | State::Active => memory.take_from_list(page),
+                State::Inactive | State::Active => memory.lruvecs.take_from_list(
+                    &memory.cpu,
+                    &mut memory.zones,
+                    &mut memory.folios,
+                    page,
+                ),
                 _ => continue,
             };
-            memory.free(page);
+            memory.zones.free(
+                &mut memory.cpu,
+                &memory.folios,
+                &mut memory.groups,
+                &mut memory.objects,
+                page,
+            );
             memory.folios.forget(page);
-            memory.tree_remove(page);
+            memory
+                .objects
+                .tree_remove(&mut memory.zones, &mut memory.groups, page);
             memory.cpu.spent += memory.cpu.costs.drop_ps;
         }
     }
@@ -327,8 +386,23 @@ mod tests {
         let base = memory.take_range(64).expect("there is room");
         for page in cached.iter().map(|index| base + index) {
             memory.allocate(page, State::Inactive).expect("it fits");
-            memory.tree_insert(page).expect("it fits");
-            memory.add_to_list(page, Lru::InactiveFile);
+            memory
+                .objects
+                .tree_insert(
+                    &mut memory.cpu,
+                    &mut memory.zones,
+                    &memory.folios,
+                    &mut memory.groups,
+                    page,
+                )
+                .expect("it fits");
+            memory.lruvecs.add_to_list(
+                &memory.cpu,
+                &mut memory.zones,
+                &mut memory.folios,
+                page,
+                Lru::InactiveFile,
+            );
         }
         let spec = machine::Disk {
             name: "disk".into(),
@@ -372,7 +446,7 @@ mod tests {
         let (mut memory, progress) = read_with(&[]);
         assert_eq!(progress, Progress::Waits(0));
         assert_eq!(
-            memory.list(Lru::InactiveFile),
+            memory.zones.list(Lru::InactiveFile),
             32,
             "locked, and on the list"
         );
@@ -411,7 +485,7 @@ mod tests {
     #[test]
     fn a_page_is_on_the_list_before_it_has_been_read_and_reclaim_leaves_it_there() {
         let (mut memory, _) = read_with(&[]);
-        let pages = |memory: &Memory| memory.list(Lru::InactiveFile);
+        let pages = |memory: &Memory| memory.zones.list(Lru::InactiveFile);
         assert_eq!((pages(&memory), memory.folios.is_reading(5)), (32, true));
         let control = Control::new(Reclaimer::Kswapd, 8, 60);
         memory.shrink_inactive(&control, ROOT, Kind::File, 8);

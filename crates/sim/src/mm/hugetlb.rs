@@ -4,7 +4,9 @@
 use alloc::vec::Vec;
 
 use crate::mm::page_alloc::zone::HUGE_PAGES;
+use crate::mm::page_alloc::zone::Zones;
 use crate::mm::parts::Memory;
+use crate::sched::cpu::Cpu;
 
 /// The pool, in huge pages.
 #[derive(Clone, Debug, Default)]
@@ -73,32 +75,15 @@ impl Memory {
         self.resize_hugetlb(total + lacking);
         self.zones.hugetlb.surplus += self.zones.hugetlb.total() - total;
         let reserved = self.zones.hugetlb.reserve(pages);
-        self.drop_surplus();
+        self.zones.drop_surplus(&mut self.cpu);
         reserved
-    }
-
-    /// A region gives up what it had reserved.
-    pub(crate) fn give_hugetlb(&mut self, reserved: u64) {
-        self.zones.hugetlb.reserved -= reserved;
-        self.drop_surplus();
-    }
-
-    /// Surplus pages that nobody wants go back to their zones.
-    fn drop_surplus(&mut self) {
-        let spare = self.zones.hugetlb.free() - self.zones.hugetlb.reserved;
-        for _ in 0..spare.min(self.zones.hugetlb.surplus) {
-            if let Some(zone) = self.zones.hugetlb.zones.pop() {
-                self.give_huge_block(zone);
-                self.zones.hugetlb.surplus -= 1;
-            }
-        }
     }
 
     /// Makes the pool as large as asked for, or as there is memory for; pages that are in use stay
     /// (`vm.nr_hugepages`). What cannot be had at once is reclaimed for.
     pub(crate) fn resize_hugetlb(&mut self, wanted: u64) {
         while self.zones.hugetlb.total() < wanted {
-            let zone = match self.take_huge_block() {
+            let zone = match self.zones.take_huge_block(&mut self.cpu) {
                 Some(zone) => zone,
                 None => match self.reclaim_directly() {
                     Ok(0) => break,
@@ -111,14 +96,33 @@ impl Memory {
         let surplus = self.zones.hugetlb.total().saturating_sub(wanted).min(spare);
         for _ in 0..surplus {
             if let Some(zone) = self.zones.hugetlb.zones.pop() {
-                self.give_huge_block(zone);
+                self.zones.give_huge_block(&mut self.cpu, zone);
+            }
+        }
+    }
+}
+
+impl Zones {
+    /// A region gives up what it had reserved.
+    pub(crate) fn give_hugetlb(&mut self, cpu: &mut Cpu, reserved: u64) {
+        self.hugetlb.reserved -= reserved;
+        self.drop_surplus(cpu);
+    }
+
+    /// Surplus pages that nobody wants go back to their zones.
+    fn drop_surplus(&mut self, cpu: &mut Cpu) {
+        let spare = self.hugetlb.free() - self.hugetlb.reserved;
+        for _ in 0..spare.min(self.hugetlb.surplus) {
+            if let Some(zone) = self.hugetlb.zones.pop() {
+                self.give_huge_block(cpu, zone);
+                self.hugetlb.surplus -= 1;
             }
         }
     }
 
     /// Base pages that the pool holds.
     pub(crate) fn hugetlb_pages(&self) -> u64 {
-        self.zones.hugetlb.total() * HUGE_PAGES
+        self.hugetlb.total() * HUGE_PAGES
     }
 }
 
@@ -131,15 +135,15 @@ mod tests {
         let mut memory = Memory::with_zone(10_000, 100);
         memory.resize_hugetlb(4);
         assert_eq!(memory.zones.hugetlb.total(), 4);
-        assert_eq!(memory.free_pages(), 10_000 - 4 * HUGE_PAGES);
+        assert_eq!(memory.zones.free_pages(), 10_000 - 4 * HUGE_PAGES);
         assert!(memory.reserve_hugetlb(3) && !memory.reserve_hugetlb(2));
         memory.zones.hugetlb.take();
         memory.resize_hugetlb(0);
         assert_eq!(memory.zones.hugetlb.total(), 3, "one in use, two reserved");
         memory.zones.hugetlb.untake();
-        memory.give_hugetlb(3);
+        memory.zones.give_hugetlb(&mut memory.cpu, 3);
         memory.resize_hugetlb(0);
-        assert_eq!(memory.free_pages(), 10_000);
+        assert_eq!(memory.zones.free_pages(), 10_000);
     }
 
     #[test]
@@ -149,9 +153,9 @@ mod tests {
         assert!(!memory.reserve_hugetlb(6));
         assert!(memory.reserve_hugetlb(5));
         assert_eq!(memory.zones.hugetlb.total(), 5);
-        memory.give_hugetlb(5);
+        memory.zones.give_hugetlb(&mut memory.cpu, 5);
         assert_eq!(
-            (memory.zones.hugetlb.total(), memory.free_pages()),
+            (memory.zones.hugetlb.total(), memory.zones.free_pages()),
             (0, 10_000)
         );
     }

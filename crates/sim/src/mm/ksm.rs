@@ -23,8 +23,10 @@ use mm::units::{Nanos, PageSize};
 
 use crate::mm::folio::PageId;
 use crate::mm::memory::Region;
+use crate::mm::objects::Objects;
 use crate::mm::page_alloc::pcp::List;
-use crate::mm::parts::Memory;
+use crate::mm::page_alloc::zone::Zones;
+use crate::sched::cpu::Cpu;
 use candidate::Candidate;
 pub(crate) use files::Template;
 use scan::Cursor;
@@ -116,11 +118,11 @@ struct Place {
     index: u32,
 }
 
-impl Memory {
+impl Ksm {
     /// `MADV_MERGEABLE`: a region of a process is to be scanned. A process that is new to ksmd comes
     /// right before the place that it is scanning (`__ksm_enter`).
     pub(crate) fn make_mergeable(&mut self, entity: usize, region: &Region) {
-        let ksm = &mut self.ksm;
+        let ksm = self;
         if ksm.live_area(region.base).is_some() {
             return;
         }
@@ -151,7 +153,7 @@ impl Memory {
     /// The region is no longer mapped, or no longer mergeable: ksmd forgets its pages when it comes
     /// to them.
     pub(crate) fn leave_region(&mut self, base: PageId) {
-        let mut areas = self.ksm.areas.iter_mut();
+        let mut areas = self.areas.iter_mut();
         let area = areas.find(|area| area.as_ref().is_some_and(|area| area.is_at(base)));
         match area {
             Some(Some(area)) if area.candidates.iter().any(Candidate::exists) => {
@@ -164,7 +166,7 @@ impl Memory {
 
     /// A process has ended: it is the next that ksmd looks at (`__ksm_exit`).
     pub(crate) fn leave_process(&mut self, entity: usize) {
-        let ksm = &mut self.ksm;
+        let ksm = self;
         let is_of = |space: &Space| space.entity == entity && !space.exited;
         if let Some(at) = ksm.spaces.iter().position(is_of) {
             ksm.spaces[at].exited = true;
@@ -174,22 +176,22 @@ impl Memory {
 
     /// Whether a process has mergeable memory.
     pub(crate) fn is_merging(&self, entity: usize) -> bool {
-        let mut spaces = self.ksm.spaces.iter();
+        let mut spaces = self.spaces.iter();
         spaces.any(|space| space.entity == entity && !space.exited)
     }
 
     /// The kernel's pages follow the number of candidates and of merged pages. Of the slabs that
     /// are empty it keeps a few (`min_partial`).
-    fn follow_candidates(&mut self) {
-        let objects = [self.ksm.counts.items, self.ksm.trees.objects()];
-        for (cache, objects) in objects.into_iter().enumerate() {
-            let wanted = objects.div_ceil(PER_SLAB);
-            while self.ksm.slabs[cache] < wanted && self.hold(List::Unmovable, 1) == 1 {
-                self.ksm.slabs[cache] += 1;
+    fn follow_candidates(&mut self, cpu: &mut Cpu, zones: &mut Zones, objects: &mut Objects) {
+        let used = [self.counts.items, self.trees.objects()];
+        for (cache, used) in used.into_iter().enumerate() {
+            let wanted = used.div_ceil(PER_SLAB);
+            while self.slabs[cache] < wanted && objects.hold(cpu, zones, List::Unmovable, 1) == 1 {
+                self.slabs[cache] += 1;
             }
-            let spare = self.ksm.slabs[cache].saturating_sub(wanted + SPARE_SLABS);
-            self.let_go(List::Unmovable, spare);
-            self.ksm.slabs[cache] -= spare;
+            let spare = self.slabs[cache].saturating_sub(wanted + SPARE_SLABS);
+            objects.let_go(zones, List::Unmovable, spare);
+            self.slabs[cache] -= spare;
         }
     }
 }

@@ -8,12 +8,16 @@ use core::slice;
 use mm::formula::scan_balance::Costs;
 use mm::units::Nanos;
 
+use crate::mm::folio::Folios;
 use crate::mm::folio::{Flag, MAPPED, PageId, State, TO_ACTIVE, UNMAPPED};
 use crate::mm::lru::{List, Lru};
 use crate::mm::lru_gen::{Generations, Place, note_use};
-use crate::mm::parts::Memory;
+use crate::mm::memcontrol::Groups;
+use crate::mm::page_alloc::zone::Zones;
+use crate::mm::page_writeback::Writeback;
 use crate::mm::vmscan::lru_gen::Walked;
 use crate::mm::workingset::shadow_nodes::ShadowNodes;
+use crate::sched::cpu::Cpu;
 use crate::sched::timer::TICK;
 
 /// The group that holds what no control group does, and in whose terms global reclaim thinks.
@@ -134,44 +138,47 @@ pub(crate) struct Stats {
     dirty: [u64; 2],
 }
 
-impl Memory {
+impl Lruvecs {
     /// Brings the groups' statistics up to date (`do_flush_stats`).
-    pub(crate) fn flush_stats(&mut self) {
-        for group in 0..self.lruvecs.len() {
+    pub(crate) fn flush_stats(&mut self, cpu: &Cpu, zones: &Zones, writeback: &Writeback) {
+        for group in 0..self.len() {
             let stats = Stats {
-                lists: Lru::ALL.map(|lru| self.list_below(group, lru)),
-                own: self.own_pages(group),
-                activated_refaults: self.lruvecs[group].activated_refaults,
-                dirty: self.dirty_below(group),
+                lists: Lru::ALL.map(|lru| self.list_below(cpu, zones, group, lru)),
+                own: self.own_pages(cpu, zones, group),
+                activated_refaults: self[group].activated_refaults,
+                dirty: self.dirty_below(writeback, group),
             };
-            self.lruvecs[group].stats = stats;
+            self[group].stats = stats;
         }
     }
 
     /// Pages on a list of a group and those below it, as reclaim knows them.
-    pub(crate) fn known_list(&self, group: usize, lru: Lru) -> u64 {
-        match self.cpu.rules.stats_lag {
-            true => self.lruvecs[group].stats.lists[lru as usize],
-            false => self.list_below(group, lru),
+    pub(crate) fn known_list(&self, cpu: &Cpu, zones: &Zones, group: usize, lru: Lru) -> u64 {
+        match cpu.rules.stats_lag {
+            true => self[group].stats.lists[lru as usize],
+            false => self.list_below(cpu, zones, group, lru),
         }
     }
 
     /// Pages on a group's own lists, as reclaim knows them.
-    pub(crate) fn known_own_pages(&self, group: usize) -> u64 {
-        match self.cpu.rules.stats_lag {
-            true => self.lruvecs[group].stats.own,
-            false => self.own_pages(group),
+    pub(crate) fn known_own_pages(&self, cpu: &Cpu, zones: &Zones, group: usize) -> u64 {
+        match cpu.rules.stats_lag {
+            true => self[group].stats.own,
+            false => self.own_pages(cpu, zones, group),
         }
     }
 
-    fn own_pages(&self, group: usize) -> u64 {
-        Lru::ALL.map(|lru| self.list_of(group, lru)).iter().sum()
+    fn own_pages(&self, cpu: &Cpu, zones: &Zones, group: usize) -> u64 {
+        Lru::ALL
+            .map(|lru| self.list_of(cpu, zones, group, lru))
+            .iter()
+            .sum()
     }
 
     /// Refaults that were activated, as reclaim knows them.
-    pub(crate) fn known_refaults(&self, group: usize) -> [u64; 2] {
-        let lruvec = &self.lruvecs[group];
-        match self.cpu.rules.stats_lag {
+    pub(crate) fn known_refaults(&self, cpu: &Cpu, group: usize) -> [u64; 2] {
+        let lruvec = &self[group];
+        match cpu.rules.stats_lag {
             true => lruvec.stats.activated_refaults,
             false => lruvec.activated_refaults,
         }
@@ -179,54 +186,36 @@ impl Memory {
 
     /// Pages of a group and those below it that are dirty, and that are being written, as the
     /// throttling of writers knows them.
-    pub(crate) fn known_dirty(&self, group: usize) -> [u64; 2] {
-        match self.cpu.rules.stats_lag {
-            true => self.lruvecs[group].stats.dirty,
-            false => self.dirty_below(group),
+    pub(crate) fn known_dirty(&self, cpu: &Cpu, writeback: &Writeback, group: usize) -> [u64; 2] {
+        match cpu.rules.stats_lag {
+            true => self[group].stats.dirty,
+            false => self.dirty_below(writeback, group),
         }
     }
 
-    fn dirty_below(&self, group: usize) -> [u64; 2] {
-        let below = (group..self.lruvecs.len()).filter(|&other| self.is_below(other, group));
+    fn dirty_below(&self, writeback: &Writeback, group: usize) -> [u64; 2] {
+        let below = (group..self.len()).filter(|&other| self.is_below(other, group));
         below
-            .map(|other| self.writeback.groups.counts(other))
+            .map(|other| writeback.groups.counts(other))
             .fold([0; 2], |sum, own| [sum[0] + own[0], sum[1] + own[1]])
     }
 
-    /// The group whose lists hold the page.
-    pub(crate) fn group(&self, page: PageId) -> usize {
-        self.folios
-            .charge
-            .get(page as usize)
-            .map_or(ROOT, |group| usize::from(*group))
-    }
-
-    pub(crate) fn kind(&self, page: PageId) -> Kind {
-        match self.folios.has(page, Flag::Anon) {
-            true => Kind::Anon,
-            false => Kind::File,
-        }
-    }
-
-    /// Pages on a list of all groups.
-    pub(crate) fn list(&self, lru: Lru) -> u64 {
-        self.zones.iter().map(|zone| zone.lru[lru as usize]).sum()
-    }
-
     /// Pages on a list of a group and those below it.
-    pub(crate) fn list_below(&self, group: usize, lru: Lru) -> u64 {
+    pub(crate) fn list_below(&self, cpu: &Cpu, zones: &Zones, group: usize, lru: Lru) -> u64 {
         if group == ROOT {
-            return self.list(lru);
+            return zones.list(lru);
         }
-        let below = (group..self.lruvecs.len()).filter(|&other| self.is_below(other, group));
-        below.map(|other| self.list_of(other, lru)).sum()
+        let below = (group..self.len()).filter(|&other| self.is_below(other, group));
+        below
+            .map(|other| self.list_of(cpu, zones, other, lru))
+            .sum()
     }
 
     /// Pages on a list of one group.
-    fn list_of(&self, group: usize, lru: Lru) -> u64 {
-        let lruvec = &self.lruvecs[group];
-        match self.cpu.rules.lru_gen.enabled {
-            true => (0..self.zones.len())
+    fn list_of(&self, cpu: &Cpu, zones: &Zones, group: usize, lru: Lru) -> u64 {
+        let lruvec = &self[group];
+        match cpu.rules.lru_gen.enabled {
+            true => (0..zones.len())
                 .map(|zone| lruvec.generations.list_sizes(zone)[lru as usize])
                 .sum(),
             false => lruvec.lists[lru as usize].len(),
@@ -240,7 +229,7 @@ impl Memory {
             if group == ancestor {
                 return true;
             }
-            at = self.lruvecs[group].parent;
+            at = self[group].parent;
         }
         false
     }
@@ -249,8 +238,8 @@ impl Memory {
     pub(crate) fn upwards(&mut self, group: usize, mut change: impl FnMut(&mut Lruvec)) {
         let mut at = Some(group);
         while let Some(group) = at {
-            change(&mut self.lruvecs[group]);
-            at = self.lruvecs[group].parent;
+            change(&mut self[group]);
+            at = self[group].parent;
         }
     }
 
@@ -260,105 +249,166 @@ impl Memory {
     }
 
     /// Puts a page on the head of a list of its group.
-    pub(crate) fn add_to_list(&mut self, page: PageId, lru: Lru) {
-        if self.cpu.rules.lru_gen.enabled {
-            let place = self.place_for(page, lru);
-            return self.add_to_generation(page, place);
+    pub(crate) fn add_to_list(
+        &mut self,
+        cpu: &Cpu,
+        zones: &mut Zones,
+        folios: &mut Folios,
+        page: PageId,
+        lru: Lru,
+    ) {
+        if cpu.rules.lru_gen.enabled {
+            let place = folios.place_for(page, lru);
+            return self.add_to_generation(zones, folios, page, place);
         }
-        self.enlist(page, lru, List::push_head);
+        self.enlist(zones, folios, page, lru, List::push_head);
     }
 
     /// Puts a page on the tail of a list: the next to be looked at.
-    pub(crate) fn add_to_tail(&mut self, page: PageId, lru: Lru) {
-        if self.cpu.rules.lru_gen.enabled {
-            return self.add_to_generation(page, Place::Next);
+    pub(crate) fn add_to_tail(
+        &mut self,
+        cpu: &Cpu,
+        zones: &mut Zones,
+        folios: &mut Folios,
+        page: PageId,
+        lru: Lru,
+    ) {
+        if cpu.rules.lru_gen.enabled {
+            return self.add_to_generation(zones, folios, page, Place::Next);
         }
-        self.enlist(page, lru, List::push_tail);
+        self.enlist(zones, folios, page, lru, List::push_tail);
     }
 
     fn enlist(
         &mut self,
+        zones: &mut Zones,
+        folios: &mut Folios,
         page: PageId,
         lru: Lru,
         push: impl FnOnce(&mut List, &mut crate::mm::folio::Folios, PageId),
     ) {
-        let group = self.group(page);
-        self.folios.set_listed(page, lru.is_active());
-        push(
-            &mut self.lruvecs[group].lists[lru as usize],
-            &mut self.folios,
-            page,
-        );
-        self.zones[self.folios.zone(page)].lru[lru as usize] += 1;
+        let group = folios.group(page);
+        folios.set_listed(page, lru.is_active());
+        push(&mut self[group].lists[lru as usize], folios, page);
+        zones[folios.zone(page)].lru[lru as usize] += 1;
     }
 
     /// Takes a page off the list that it is on.
-    pub(crate) fn take_from_list(&mut self, page: PageId) -> Lru {
-        if self.cpu.rules.lru_gen.enabled {
-            return self.take_from_generation(page);
+    pub(crate) fn take_from_list(
+        &mut self,
+        cpu: &Cpu,
+        zones: &mut Zones,
+        folios: &mut Folios,
+        page: PageId,
+    ) -> Lru {
+        if cpu.rules.lru_gen.enabled {
+            return self.take_from_generation(zones, folios, page);
         }
-        let kind = self.kind(page);
-        let lru = match self.folios.is_listed_active(page) {
+        let kind = folios.kind(page);
+        let lru = match folios.is_listed_active(page) {
             true => kind.active(),
             false => kind.inactive(),
         };
-        let group = self.group(page);
-        self.lruvecs[group].lists[lru as usize].remove(&mut self.folios, page);
-        self.zones[self.folios.zone(page)].lru[lru as usize] -= 1;
+        let group = folios.group(page);
+        self[group].lists[lru as usize].remove(folios, page);
+        zones[folios.zone(page)].lru[lru as usize] -= 1;
         lru
     }
 
     /// Puts a page that comes in on the list that it belongs to: a refault that should not have
     /// been evicted on the active list, a new one on the inactive list. It may still be read.
-    pub(crate) fn add_new(&mut self, page: PageId) {
-        let kind = self.kind(page);
-        let active = self.folios.is_reading(page) && self.folios.has(page, TO_ACTIVE);
-        if self.cpu.rules.lru_gen.enabled {
+    pub(crate) fn add_new(
+        &mut self,
+        cpu: &Cpu,
+        zones: &mut Zones,
+        folios: &mut Folios,
+        page: PageId,
+    ) {
+        let kind = folios.kind(page);
+        let active = folios.is_reading(page) && folios.has(page, TO_ACTIVE);
+        if cpu.rules.lru_gen.enabled {
             // What a fault brings in is young, and so is what it reads ahead.
             let place = match active || kind == Kind::Anon {
                 true => Place::Youngest,
                 false => Place::Old,
             };
-            return self.add_to_generation(page, place);
+            return self.add_to_generation(zones, folios, page, place);
         }
         let lru = match active {
             true => kind.active(),
             false => kind.inactive(),
         };
-        self.add_to_list(page, lru);
+        self.add_to_list(cpu, zones, folios, page, lru);
     }
 
     /// Moves an inactive page to the head of its active list.
-    pub(crate) fn activate(&mut self, page: PageId) {
-        self.take_from_list(page);
-        let (group, active) = (self.group(page), self.kind(page).active());
-        self.add_to_list(page, active);
+    pub(crate) fn activate(
+        &mut self,
+        cpu: &mut Cpu,
+        zones: &mut Zones,
+        folios: &mut Folios,
+        groups: &mut Groups,
+        page: PageId,
+    ) {
+        self.take_from_list(cpu, zones, folios, page);
+        let (group, active) = (folios.group(page), folios.kind(page).active());
+        self.add_to_list(cpu, zones, folios, page, active);
         self.age_nonresident(group, 1);
-        self.cpu.events.pgactivate += 1;
-        self.groups.stat(group).pgactivate += 1;
-        self.cpu.spent += self.cpu.costs.activate_ps;
+        cpu.events.pgactivate += 1;
+        groups.stat(group).pgactivate += 1;
+        cpu.spent += cpu.costs.activate_ps;
     }
 
     /// What a `read()` of a resident page-cache page does to it (`folio_mark_accessed`): the first
     /// access marks it, the second activates it.
-    pub(crate) fn mark_accessed(&mut self, page: PageId) {
-        if self.cpu.rules.lru_gen.enabled {
-            return note_use(&mut self.folios, page);
+    pub(crate) fn mark_accessed(
+        &mut self,
+        cpu: &mut Cpu,
+        zones: &mut Zones,
+        folios: &mut Folios,
+        groups: &mut Groups,
+        page: PageId,
+    ) {
+        if cpu.rules.lru_gen.enabled {
+            return note_use(folios, page);
         }
-        if !self.folios.has(page, Flag::Referenced) {
-            self.folios.set(page, Flag::Referenced);
-        } else if self.folios.state(page) == State::Inactive {
-            self.activate(page);
-            self.folios.clear(page, Flag::Referenced);
+        if !folios.has(page, Flag::Referenced) {
+            folios.set(page, Flag::Referenced);
+        } else if folios.state(page) == State::Inactive {
+            self.activate(cpu, zones, folios, groups, page);
+            folios.clear(page, Flag::Referenced);
+        }
+    }
+}
+
+impl Folios {
+    /// The group whose lists hold the page.
+    pub(crate) fn group(&self, page: PageId) -> usize {
+        self.charge
+            .get(page as usize)
+            .map_or(ROOT, |group| usize::from(*group))
+    }
+
+    pub(crate) fn kind(&self, page: PageId) -> Kind {
+        match self.has(page, Flag::Anon) {
+            true => Kind::Anon,
+            false => Kind::File,
         }
     }
 
     /// Whether a page table maps the page.
     pub(crate) fn is_mapped(&self, page: PageId) -> bool {
         match self.kind(page) {
-            Kind::Anon => !self.folios.has(page, UNMAPPED),
-            Kind::File => self.folios.has(page, MAPPED),
+            Kind::Anon => !self.has(page, UNMAPPED),
+            Kind::File => self.has(page, MAPPED),
         }
+    }
+}
+
+impl Zones {
+    /// Pages on a list of all groups.
+    pub(crate) fn list(&self, lru: Lru) -> u64 {
+        self.iter().map(|zone| zone.lru[lru as usize]).sum()
     }
 }
 

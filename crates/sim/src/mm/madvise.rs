@@ -9,10 +9,14 @@ use crate::machine::access::Stop;
 use crate::machine::system::{Flow, System, place};
 use crate::machine::task::{Area, Task};
 use crate::mm::filemap::Reader;
+use crate::mm::folio::Folios;
 use crate::mm::folio::{Flag, PageId, State, UNMAPPED};
+use crate::mm::lruvec::Lruvecs;
 use crate::mm::memory::{Held, Region};
+use crate::mm::page_alloc::zone::Zones;
 use crate::mm::parts::Memory;
 use crate::mm::readahead::{Limits, Readahead};
+use crate::sched::cpu::Cpu;
 
 impl<'a> System<'a> {
     /// Follows an advice. Some say nothing that these kernels act on (`POSIX_FADV_NOREUSE`,
@@ -42,12 +46,17 @@ impl<'a> System<'a> {
             Advice::DontNeed => self.drop_region(task, &mut region),
             Advice::HugePage => region.advise(Huge::Advise),
             Advice::NoHugePage => region.advise(Huge::Never),
-            Advice::Cold => self.memory.cool(&region),
+            Advice::Cold => self.memory.lruvecs.cool(
+                &mut self.memory.cpu,
+                &mut self.memory.zones,
+                &mut self.memory.folios,
+                &region,
+            ),
             Advice::PageOut => self.memory.page_out_region(&region),
-            Advice::Mergeable => self.memory.make_mergeable(task.entity, &region),
+            Advice::Mergeable => self.memory.ksm.make_mergeable(task.entity, &region),
             Advice::Unmergeable => {
                 let parted = self.memory.unmerge_range(region.base, region.pages());
-                self.memory.leave_region(region.base);
+                self.memory.ksm.leave_region(region.base);
                 parted.map_err(|_| too_little_to_part(task))?;
             }
             _ => {}
@@ -97,7 +106,7 @@ impl<'a> System<'a> {
             }
             Some(Stop::Wait(sleep)) => Ok(Flow::Blocked(sleep)),
             Some(Stop::Killed) => {
-                self.end_task(task, self.memory.now(), &mm::outcome::Status::Killed(9));
+                self.end_task(task, self.memory.cpu.now(), &mm::outcome::Status::Killed(9));
                 Ok(Flow::Ended)
             }
             Some(_) => Ok(Flow::Continue),
@@ -113,31 +122,33 @@ fn too_little_to_part(task: &Task<'_>) -> Error {
     }
 }
 
-impl Memory {
+impl Lruvecs {
     /// `MADV_COLD`: the region's pages were not used, whatever was noticed so far.
-    fn cool(&mut self, region: &Region) {
+    fn cool(&mut self, cpu: &mut Cpu, zones: &mut Zones, folios: &mut Folios, region: &Region) {
         for page in region.base..region.base + region.pages() as PageId {
-            match self.folios.state(page) {
-                State::Inactive if self.cpu.rules.lru_gen.enabled => {
-                    self.take_from_list(page);
-                    self.add_to_list(page, self.kind(page).inactive());
+            match folios.state(page) {
+                State::Inactive if cpu.rules.lru_gen.enabled => {
+                    self.take_from_list(cpu, zones, folios, page);
+                    self.add_to_list(cpu, zones, folios, page, folios.kind(page).inactive());
                 }
                 State::Active => {
-                    self.take_from_list(page);
-                    self.folios.set(page, Flag::Workingset);
-                    self.add_to_list(page, self.kind(page).inactive());
+                    self.take_from_list(cpu, zones, folios, page);
+                    folios.set(page, Flag::Workingset);
+                    self.add_to_list(cpu, zones, folios, page, folios.kind(page).inactive());
                 }
                 State::Inactive => {}
                 _ => continue,
             }
-            self.folios.clear(page, Flag::Accessed);
-            self.folios.clear(page, Flag::Referenced);
+            folios.clear(page, Flag::Accessed);
+            folios.clear(page, Flag::Referenced);
         }
     }
+}
 
+impl Memory {
     /// `MADV_PAGEOUT`: the region's pages go to swap, as far as there is any.
     fn page_out_region(&mut self, region: &Region) {
-        if !self.can_swap() {
+        if !self.swap.can_swap() {
             return;
         }
         for page in region.base..region.base + region.pages() as PageId {
@@ -147,16 +158,20 @@ impl Memory {
                 continue;
             }
             if let Some(first) = self.huge_first(page) {
-                self.split_huge(first);
+                self.folios
+                    .split_huge(&mut self.cpu, &mut self.objects, first);
             }
-            let lru = self.take_from_list(page);
+            let lru =
+                self.lruvecs
+                    .take_from_list(&self.cpu, &mut self.zones, &mut self.folios, page);
             self.folios.clear(page, Flag::Accessed);
             self.folios.clear(page, Flag::Referenced);
             if self.reclaim_page(page) == crate::mm::vmscan::shrink_list::Fate::NoSlot {
-                self.add_to_list(page, lru);
+                self.lruvecs
+                    .add_to_list(&self.cpu, &mut self.zones, &mut self.folios, page, lru);
             }
         }
-        self.free_batch();
-        self.unplug();
+        self.zones.free_batch(&self.cpu);
+        self.io.unplug(&mut self.cpu, &self.folios);
     }
 }

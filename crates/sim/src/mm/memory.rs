@@ -12,11 +12,16 @@ use mm::workload::Huge;
 use crate::machine::tunables::Tunables;
 use crate::mm::filemap::Progress;
 use crate::mm::folio::{Flag, Folios, PageId, State, UNMAPPED};
+use crate::mm::lruvec::Lruvecs;
 use crate::mm::memcontrol::GroupId;
+use crate::mm::objects::Objects;
 use crate::mm::page_alloc::NoPage;
 use crate::mm::page_alloc::zone::HUGE_PAGES;
+use crate::mm::page_alloc::zone::Zones;
 use crate::mm::parts::Memory;
 use crate::mm::swap_state::SwapReadahead;
+use crate::mm::swapfile::Swap;
+use crate::sched::cpu::Cpu;
 
 /// An anonymous region.
 #[derive(Clone, Debug)]
@@ -73,18 +78,18 @@ impl Memory {
                 if !write {
                     return Progress::Complete;
                 }
-                self.count_fault(first_try);
+                self.groups.count_fault(&mut self.cpu, first_try);
                 self.copy_shared(page)
             }
             State::Absent => {
-                self.count_fault(first_try);
+                self.groups.count_fault(&mut self.cpu, first_try);
                 match region.huge {
-                    Huge::Hugetlb => self.fault_hugetlb(region, index),
+                    Huge::Hugetlb => self.zones.fault_hugetlb(&mut self.cpu, region, index),
                     _ => self.fault_anon(region, index, tunables, held),
                 }
             }
             State::Swapped => {
-                self.count_fault(first_try);
+                self.groups.count_fault(&mut self.cpu, first_try);
                 match self.swap_in(region, index) {
                     Ok(()) if self.folios.is_reading(page) => return Progress::Waits(page),
                     result => result,
@@ -96,14 +101,6 @@ impl Memory {
             }
         };
         result.map_or_else(Progress::NoPage, |()| Progress::Complete)
-    }
-
-    /// The pool has a page for each that a region reserved.
-    fn fault_hugetlb(&mut self, region: &mut Region, index: u64) -> Result<(), NoPage> {
-        region.note(index, Table::Hugetlb);
-        self.zones.hugetlb.take();
-        self.cpu.spent += self.cpu.costs.huge_fault_ps;
-        Ok(())
     }
 
     /// A fault on page `index` of a region that holds nothing there: a huge page where the setting
@@ -119,7 +116,8 @@ impl Memory {
         held: &mut Held,
     ) -> Result<(), NoPage> {
         if !region.has_table(index) {
-            self.take_page_table()?;
+            self.objects
+                .take_page_table(&mut self.cpu, &mut self.zones, &mut self.groups)?;
             region.note(index, Table::Base);
             held.page_tables += 1;
             let wanted = tunables.gives_huge_pages(region.huge);
@@ -135,10 +133,12 @@ impl Memory {
         let page = region.base + index as PageId;
         self.folios.set(page, Flag::Anon);
         self.allocate(page, State::Inactive)?;
-        self.add_anon(page);
+        self.folios
+            .add_anon(&self.cpu, &mut self.zones, &mut self.lruvecs, page);
         held.pages += 1;
-        self.pay_for_new_page(self.cpu.costs.anon_fault_ps);
-        self.cpu.spent += self.remote(page, 2);
+        let cost = self.cpu.costs.anon_fault_ps;
+        self.lruvecs.pay_for_new_page(&mut self.cpu, cost);
+        self.cpu.spent += self.zones.remote(&self.cpu, &self.folios, page, 2);
         Ok(())
     }
 
@@ -147,10 +147,19 @@ impl Memory {
         for page in pages.clone() {
             self.folios.set(page, Flag::Anon);
         }
-        if !self.allocate_huge(first, State::Inactive) {
+        if !self.zones.allocate_huge(
+            &mut self.cpu,
+            &mut self.folios,
+            &mut self.groups,
+            first,
+            State::Inactive,
+        ) {
             return false;
         }
-        pages.for_each(|page| self.add_anon(page));
+        pages.for_each(|page| {
+            self.folios
+                .add_anon(&self.cpu, &mut self.zones, &mut self.lruvecs, page)
+        });
         self.objects.join(first);
         self.cpu.events.thp_fault_alloc += 1;
         self.groups.stat(self.cpu.current.group).thp_fault_alloc += 1;
@@ -159,32 +168,9 @@ impl Memory {
         true
     }
 
-    /// A new page is mapped, used and dirty.
-    pub(crate) fn add_anon(&mut self, page: PageId) {
-        self.folios.set(page, Flag::Accessed);
-        self.folios.set(page, Flag::Dirty);
-        self.add_new(page);
-        self.folios.anon_pages += 1;
-    }
-
     /// The first page of the huge page that a page is part of, if it is.
     pub(crate) fn huge_first(&self, page: PageId) -> Option<PageId> {
         self.objects.huge_first(page)
-    }
-
-    /// Whether a huge page was used since it was last asked: one entry of a page table maps all of
-    /// it, so an access to any of its pages counts.
-    pub(crate) fn take_accessed_huge(&mut self, first: PageId) -> bool {
-        (first..first + HUGE_PAGES as PageId).fold(false, |used, page| {
-            self.folios.take(page, Flag::Accessed) | used
-        })
-    }
-
-    /// Makes base pages of a huge page.
-    pub(crate) fn split_huge(&mut self, first: PageId) {
-        self.objects.split(first);
-        self.folios.anon_huge_pages -= HUGE_PAGES;
-        self.cpu.events.thp_split_page += 1;
     }
 
     /// Frees what a region holds. Its page tables stay, but those in reserve for huge pages go with
@@ -205,7 +191,12 @@ impl Memory {
             self.drop_table(region, *next, &mut held);
             *next += 1;
         }
-        self.give_page_tables(held.page_tables, region.group);
+        self.objects.give_page_tables(
+            &mut self.zones,
+            &mut self.groups,
+            held.page_tables,
+            region.group,
+        );
         held
     }
 
@@ -239,10 +230,17 @@ impl Memory {
     fn drop_huge(&mut self, first: PageId) {
         self.objects.split(first);
         self.folios.anon_huge_pages -= HUGE_PAGES;
-        self.free_huge(first);
+        self.zones
+            .free_huge(&mut self.cpu, &self.folios, &mut self.groups, first);
         self.folios.anon_pages -= HUGE_PAGES;
         for page in first..first + HUGE_PAGES as PageId {
-            self.take_off(page);
+            self.folios.take_off(
+                &self.cpu,
+                &mut self.zones,
+                &mut self.lruvecs,
+                &mut self.swap,
+                page,
+            );
             self.folios.forget(page);
         }
     }
@@ -264,23 +262,87 @@ impl Memory {
     }
 
     pub(crate) fn drop_resident(&mut self, page: PageId) {
-        self.take_off(page);
+        self.folios.take_off(
+            &self.cpu,
+            &mut self.zones,
+            &mut self.lruvecs,
+            &mut self.swap,
+            page,
+        );
         if self.folios.has(page, Flag::Slot) {
             self.leave_swap_cache(page);
         }
         if !self.folios.has(page, UNMAPPED) {
             self.folios.anon_pages -= 1;
         }
-        self.free(page);
+        self.zones.free(
+            &mut self.cpu,
+            &self.folios,
+            &mut self.groups,
+            &mut self.objects,
+            page,
+        );
+    }
+}
+
+impl Zones {
+    /// The pool has a page for each that a region reserved.
+    fn fault_hugetlb(
+        &mut self,
+        cpu: &mut Cpu,
+        region: &mut Region,
+        index: u64,
+    ) -> Result<(), NoPage> {
+        region.note(index, Table::Hugetlb);
+        self.hugetlb.take();
+        cpu.spent += cpu.costs.huge_fault_ps;
+        Ok(())
+    }
+}
+
+impl Folios {
+    /// A new page is mapped, used and dirty.
+    pub(crate) fn add_anon(
+        &mut self,
+        cpu: &Cpu,
+        zones: &mut Zones,
+        lruvecs: &mut Lruvecs,
+        page: PageId,
+    ) {
+        self.set(page, Flag::Accessed);
+        self.set(page, Flag::Dirty);
+        lruvecs.add_new(cpu, zones, self, page);
+        self.anon_pages += 1;
+    }
+
+    /// Whether a huge page was used since it was last asked: one entry of a page table maps all of
+    /// it, so an access to any of its pages counts.
+    pub(crate) fn take_accessed_huge(&mut self, first: PageId) -> bool {
+        (first..first + HUGE_PAGES as PageId)
+            .fold(false, |used, page| self.take(page, Flag::Accessed) | used)
+    }
+
+    /// Makes base pages of a huge page.
+    pub(crate) fn split_huge(&mut self, cpu: &mut Cpu, objects: &mut Objects, first: PageId) {
+        objects.split(first);
+        self.anon_huge_pages -= HUGE_PAGES;
+        cpu.events.thp_split_page += 1;
     }
 
     /// Takes a resident page off its list, or out of the hands of a disk.
-    fn take_off(&mut self, page: PageId) {
-        match self.folios.state(page) {
-            State::Writing => self.swap.writing -= 1,
-            State::Unevictable => self.zones[self.folios.zone(page)].unevictable -= 1,
+    fn take_off(
+        &mut self,
+        cpu: &Cpu,
+        zones: &mut Zones,
+        lruvecs: &mut Lruvecs,
+        swap: &mut Swap,
+        page: PageId,
+    ) {
+        match self.state(page) {
+            State::Writing => swap.writing -= 1,
+            State::Unevictable => zones[self.zone(page)].unevictable -= 1,
             _ => {
-                self.take_from_list(page);
+                lruvecs.take_from_list(cpu, zones, self, page);
             }
         }
     }

@@ -2,10 +2,14 @@
 
 use crate::machine::tunables::Tunables;
 use crate::mm::filemap::{Progress, Reader};
+use crate::mm::folio::Folios;
 use crate::mm::folio::{Flag, PageId, State};
+use crate::mm::lruvec::Lruvecs;
 use crate::mm::memory::{Held, Region};
 use crate::mm::page_alloc::zone::HUGE_PAGES;
+use crate::mm::page_alloc::zone::Zones;
 use crate::mm::parts::Memory;
+use crate::sched::cpu::Cpu;
 
 impl Memory {
     /// Faults the whole region in and locks it. What is locked when it has to wait stays so; it
@@ -36,26 +40,34 @@ impl Memory {
     /// locked when it is used next.
     pub(crate) fn lock_page(&mut self, page: PageId) {
         if let Some(first) = self.huge_first(page) {
-            return (first..first + HUGE_PAGES as PageId).for_each(|page| self.set_aside(page));
+            return (first..first + HUGE_PAGES as PageId).for_each(|page| {
+                self.lruvecs
+                    .set_aside(&self.cpu, &mut self.zones, &mut self.folios, page)
+            });
         }
         if self.folios.has(page, Flag::Slot) && self.folios.has(page, Flag::Anon) {
             self.leave_swap_cache(page);
             self.folios.set(page, Flag::Dirty);
         }
-        self.set_aside(page);
+        self.lruvecs
+            .set_aside(&self.cpu, &mut self.zones, &mut self.folios, page);
     }
+}
 
-    fn set_aside(&mut self, page: PageId) {
-        if matches!(self.folios.state(page), State::Inactive | State::Active) {
-            self.take_from_list(page);
-            self.folios.set_state(page, State::Unevictable);
-            self.zones[self.folios.zone(page)].unevictable += 1;
+impl Lruvecs {
+    fn set_aside(&mut self, cpu: &Cpu, zones: &mut Zones, folios: &mut Folios, page: PageId) {
+        if matches!(folios.state(page), State::Inactive | State::Active) {
+            self.take_from_list(cpu, zones, folios, page);
+            folios.set_state(page, State::Unevictable);
+            zones[folios.zone(page)].unevictable += 1;
         }
     }
+}
 
+impl Zones {
     /// Pages that are locked.
     pub(crate) fn unevictable(&self) -> u64 {
-        self.zones.iter().map(|zone| zone.unevictable).sum()
+        self.iter().map(|zone| zone.unevictable).sum()
     }
 }
 

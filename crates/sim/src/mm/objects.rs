@@ -4,15 +4,18 @@
 use alloc::vec::Vec;
 
 use crate::fs::buffer::Buffers;
+use crate::mm::folio::Folios;
 use crate::mm::folio::{NIL, NODE_PAGES, PageId};
 use crate::mm::lruvec::Kind;
 use crate::mm::memcontrol::GroupId;
+use crate::mm::memcontrol::Groups;
 use crate::mm::page_alloc::NoPage;
 use crate::mm::page_alloc::buddy::Frame;
 use crate::mm::page_alloc::pcp::List;
+use crate::mm::page_alloc::zone::Zones;
 use crate::mm::page_alloc::zone::{HUGE_PAGES, Mark, Zone};
-use crate::mm::parts::Memory;
 use crate::mm::slub::{Cache, SlabId};
+use crate::sched::cpu::Cpu;
 
 /// What the kernel keeps for the pages of files and regions.
 #[derive(Clone, Debug)]
@@ -136,135 +139,158 @@ impl Zone {
     }
 }
 
-impl Memory {
+impl Objects {
     /// A page or shadow enters the tree of a file where nothing was.
     ///
     /// # Errors
     /// There is no page for another node; the tree is as it was.
-    pub(crate) fn tree_insert(&mut self, page: PageId) -> Result<(), NoPage> {
+    pub(crate) fn tree_insert(
+        &mut self,
+        cpu: &mut Cpu,
+        zones: &mut Zones,
+        folios: &Folios,
+        groups: &mut Groups,
+        page: PageId,
+    ) -> Result<(), NoPage> {
         let node = (page / NODE_PAGES) as usize;
-        if self.objects.node_entries[node] == 0 {
-            self.objects.node_slabs[node] = self.take_tree_node()?;
-            if self.groups.any() && self.kind(page) == Kind::File {
-                self.objects.node_groups[node] = self.charge_node() as u8;
+        if self.node_entries[node] == 0 {
+            self.node_slabs[node] = self.take_tree_node(cpu, zones)?;
+            if groups.any() && folios.kind(page) == Kind::File {
+                self.node_groups[node] = groups.charge_node(cpu) as u8;
             }
         }
-        self.objects.node_entries[node] += 1;
+        self.node_entries[node] += 1;
         Ok(())
     }
 
     /// A page or shadow left the tree for good.
-    pub(crate) fn tree_remove(&mut self, page: PageId) {
-        let entries = &mut self.objects.node_entries[(page / NODE_PAGES) as usize];
+    pub(crate) fn tree_remove(&mut self, zones: &mut Zones, groups: &mut Groups, page: PageId) {
+        let entries = &mut self.node_entries[(page / NODE_PAGES) as usize];
         *entries -= 1;
         if *entries == 0 {
-            let group = self
-                .objects
-                .node_groups
-                .get_mut((page / NODE_PAGES) as usize);
+            let group = self.node_groups.get_mut((page / NODE_PAGES) as usize);
             let group = group.map_or(0, core::mem::take);
-            self.uncharge_node(GroupId::from(group));
-            self.give_tree_node(page);
+            groups.uncharge_node(GroupId::from(group));
+            self.give_tree_node(zones, page);
         }
     }
 
-    fn take_tree_node(&mut self) -> Result<SlabId, NoPage> {
-        if let Some(slab) = self.objects.tree_nodes.take() {
+    fn take_tree_node(&mut self, cpu: &mut Cpu, zones: &mut Zones) -> Result<SlabId, NoPage> {
+        if let Some(slab) = self.tree_nodes.take() {
             return Ok(slab);
         }
-        let (zone, frame) = self.draw_for_kernel(self.objects.node_list)?;
-        Ok(self.objects.tree_nodes.add(zone, frame))
+        let (zone, frame) = zones.draw_for_kernel(cpu, self.node_list)?;
+        Ok(self.tree_nodes.add(zone, frame))
     }
 
-    fn give_tree_node(&mut self, page: PageId) {
-        let slab = self.objects.node_slabs[(page / NODE_PAGES) as usize];
+    fn give_tree_node(&mut self, zones: &mut Zones, page: PageId) {
+        let slab = self.node_slabs[(page / NODE_PAGES) as usize];
         let mut freed = Vec::new();
-        self.objects.tree_nodes.give(slab, &mut freed);
+        self.tree_nodes.give(slab, &mut freed);
         for (zone, frame) in freed {
-            self.release_to(zone, self.objects.node_list, frame);
+            zones.release_to(zone, self.node_list, frame);
         }
     }
 
     /// A bio for a page of swap; none where nothing at all is free.
-    pub(crate) fn take_bio(&mut self) -> Option<SlabId> {
-        self.objects.bios.take().or_else(|| {
-            let (zone, frame) = self.draw_for_kernel(List::Unmovable).ok()?;
-            Some(self.objects.bios.add(zone, frame))
+    pub(crate) fn take_bio(&mut self, cpu: &mut Cpu, zones: &mut Zones) -> Option<SlabId> {
+        self.bios.take().or_else(|| {
+            let (zone, frame) = zones.draw_for_kernel(cpu, List::Unmovable).ok()?;
+            Some(self.bios.add(zone, frame))
         })
     }
 
     /// Gives bios back.
-    pub(crate) fn give_bios(&mut self, bios: &[SlabId]) {
+    pub(crate) fn give_bios(&mut self, zones: &mut Zones, bios: &[SlabId]) {
         let mut freed = Vec::new();
         for &bio in bios {
-            self.objects.bios.give(bio, &mut freed);
+            self.bios.give(bio, &mut freed);
         }
         for (zone, frame) in freed {
-            self.release_to(zone, List::Unmovable, frame);
+            zones.release_to(zone, List::Unmovable, frame);
         }
     }
 
     /// Takes what the kernel allocates for a swap area of so many slots when it is switched on: a
     /// byte of use count and two of owning group a slot.
-    pub(crate) fn hold_for_swap(&mut self, slots: u64) {
-        self.hold(List::Unmovable, (slots * 3).div_ceil(4096));
+    pub(crate) fn hold_for_swap(&mut self, cpu: &mut Cpu, zones: &mut Zones, slots: u64) {
+        self.hold(cpu, zones, List::Unmovable, (slots * 3).div_ceil(4096));
     }
 
     /// Takes pages that reclaim cannot have; returns how many there were.
-    pub(crate) fn hold(&mut self, list: List, pages: u64) -> u64 {
-        let taken = (0..pages).take_while(|_| self.take_held(list).is_ok());
+    pub(crate) fn hold(&mut self, cpu: &mut Cpu, zones: &mut Zones, list: List, pages: u64) -> u64 {
+        let taken = (0..pages).take_while(|_| zones.take_held(cpu, list).is_ok());
         let taken = taken.count() as u64;
-        self.objects.held_pages += taken;
+        self.held_pages += taken;
         taken
     }
 
     /// Gives pages back that were held.
-    pub(crate) fn let_go(&mut self, list: List, pages: u64) {
-        (0..pages).for_each(|_| self.give_held(list));
-        self.objects.held_pages -= pages;
+    pub(crate) fn let_go(&mut self, zones: &mut Zones, list: List, pages: u64) {
+        (0..pages).for_each(|_| zones.give_held(list));
+        self.held_pages -= pages;
     }
 
     /// Takes the page-table page that maps another 512 pages of a region.
     ///
     /// # Errors
     /// There is no page left at all.
-    pub(crate) fn take_page_table(&mut self) -> Result<(), NoPage> {
-        self.take_kernel_page()?;
-        self.objects.page_table_pages += 1;
-        self.groups.charge_kernel(self.cpu.current.group, 1);
-        self.groups.stat(self.cpu.current.group).page_tables += 1;
+    pub(crate) fn take_page_table(
+        &mut self,
+        cpu: &mut Cpu,
+        zones: &mut Zones,
+        groups: &mut Groups,
+    ) -> Result<(), NoPage> {
+        zones.take_kernel_page(cpu)?;
+        self.page_table_pages += 1;
+        groups.charge_kernel(cpu.current.group, 1);
+        groups.stat(cpu.current.group).page_tables += 1;
         Ok(())
     }
 
     /// Gives `count` page-table pages back that were charged to a group.
-    pub(crate) fn give_page_tables(&mut self, count: u64, group: GroupId) {
-        self.groups.uncharge_kernel(group, count);
-        self.groups.stat(group).page_tables -= count;
+    pub(crate) fn give_page_tables(
+        &mut self,
+        zones: &mut Zones,
+        groups: &mut Groups,
+        count: u64,
+        group: GroupId,
+    ) {
+        groups.uncharge_kernel(group, count);
+        groups.stat(group).page_tables -= count;
         for _ in 0..count {
-            self.give_kernel_page();
+            zones.give_kernel_page();
         }
-        self.objects.page_table_pages -= count;
+        self.page_table_pages -= count;
     }
+}
 
+impl Zones {
     /// Takes a block for the kernel's own use: from the highest zone above low or, once kswapd is
     /// woken, above min. Where none is, from the one with most free pages: such requests reclaim,
     /// or may use the reserve, and are small. Returns the zone and the block's first frame.
     ///
     /// # Errors
     /// No zone has so many free pages.
-    pub(crate) fn draw_for_kernel(&mut self, list: List) -> Result<(usize, Frame), NoPage> {
+    pub(crate) fn draw_for_kernel(
+        &mut self,
+        cpu: &mut Cpu,
+        list: List,
+    ) -> Result<(usize, Frame), NoPage> {
         let pages = list.block();
-        let zone = self.zone_for_kernel(pages);
+        let zone = self.zone_for_kernel(cpu, pages);
         let zone = zone.or_else(|| self.largest_free(list.order()));
         let zone = zone.ok_or(NoPage::OutOfMemory)?;
-        let frame = self.take_block(zone, list).ok_or(NoPage::OutOfMemory)?;
-        self.zones[zone].kernel += pages;
+        let frame = self
+            .take_block(cpu, zone, list)
+            .ok_or(NoPage::OutOfMemory)?;
+        self[zone].kernel += pages;
         Ok((zone, frame))
     }
 
     /// Gives a block of a zone back.
     pub(crate) fn release_to(&mut self, zone: usize, list: List, frame: Frame) {
-        self.zones[zone].kernel -= list.block();
+        self[zone].kernel -= list.block();
         self.give_block(zone, frame, list.order());
     }
 
@@ -272,9 +298,9 @@ impl Memory {
     ///
     /// # Errors
     /// There is no page left at all.
-    fn take_held(&mut self, list: List) -> Result<(), NoPage> {
-        let (zone, frame) = self.draw_for_kernel(list)?;
-        let from = &mut self.zones[zone];
+    fn take_held(&mut self, cpu: &mut Cpu, list: List) -> Result<(), NoPage> {
+        let (zone, frame) = self.draw_for_kernel(cpu, list)?;
+        let from = &mut self[zone];
         from.buddy.set_user(frame, list == List::Users);
         from.held(list).push(frame);
         Ok(())
@@ -282,35 +308,35 @@ impl Memory {
 
     /// Gives the page back that it took last, from the highest zone that has one.
     fn give_held(&mut self, list: List) {
-        let mut zones = self.zones.iter_mut().enumerate().rev();
+        let mut zones = self.iter_mut().enumerate().rev();
         let (zone, frame) = zones
             .find_map(|(index, zone)| Some((index, zone.held(list).pop()?)))
             .expect("one was taken");
-        self.zones[zone].buddy.set_user(frame, false);
+        self[zone].buddy.set_user(frame, false);
         self.release_to(zone, list, frame);
     }
 
     /// The zone for a block of the kernel's own: the highest above low or, once kswapd is woken,
     /// above min.
-    pub(crate) fn zone_for_kernel(&mut self, pages: u64) -> Option<usize> {
-        self.find_zone(Mark::Low, pages).or_else(|| {
-            self.wake_kswapd_for_user();
-            self.find_zone(Mark::Min, pages)
+    pub(crate) fn zone_for_kernel(&mut self, cpu: &mut Cpu, pages: u64) -> Option<usize> {
+        self.find_zone(cpu, Mark::Low, pages).or_else(|| {
+            self.wake_kswapd_for_user(cpu);
+            self.find_zone(cpu, Mark::Min, pages)
         })
     }
 
     /// The zone with most free pages, of those that have a piece of this order.
     fn largest_free(&self, order: usize) -> Option<usize> {
-        let with_free = (0..self.zones.len()).filter(|&zone| self.zones[zone].buddy.has(order));
-        with_free.max_by_key(|&zone| self.zones[zone].free)
+        let with_free = (0..self.len()).filter(|&zone| self[zone].buddy.has(order));
+        with_free.max_by_key(|&zone| self[zone].free)
     }
 
     /// Takes a page of the kernel's own.
     ///
     /// # Errors
     /// There is no page left at all.
-    pub(crate) fn take_kernel_page(&mut self) -> Result<(), NoPage> {
-        self.take_held(List::Unmovable)
+    pub(crate) fn take_kernel_page(&mut self, cpu: &mut Cpu) -> Result<(), NoPage> {
+        self.take_held(cpu, List::Unmovable)
     }
 
     pub(crate) fn give_kernel_page(&mut self) {
@@ -322,14 +348,17 @@ impl Memory {
 mod tests {
     use super::*;
     use crate::mm::folio::State;
+    use crate::mm::parts::Memory;
 
     #[test]
     fn sixteen_bios_share_a_page_until_their_requests_have_ended() {
         let mut memory = Memory::with_zone(1024, 10);
-        let bios: Vec<SlabId> = (0..512).filter_map(|_| memory.take_bio()).collect();
+        let bios: Vec<SlabId> = (0..512)
+            .filter_map(|_| memory.objects.take_bio(&mut memory.cpu, &mut memory.zones))
+            .collect();
         assert_eq!(memory.objects.unreclaimable_slab_pages(), 512 / 16);
         crate::machine::invariants::conservation(&memory);
-        memory.give_bios(&bios);
+        memory.objects.give_bios(&mut memory.zones, &bios);
         let kept = memory.objects.unreclaimable_slab_pages();
         assert!((1..16).contains(&kept), "{kept}");
         crate::machine::invariants::conservation(&memory);
@@ -355,9 +384,23 @@ mod tests {
             let left = (0..1024).find(|frame| !taken.contains(frame)).unwrap_or(0);
             pages
                 .filter(|&page| (taken[(page - base) as usize] ^ left) & 1 == 0)
-                .for_each(|page| memory.free(page));
-            memory.drain();
-            memory.tree_insert(base)
+                .for_each(|page| {
+                    memory.zones.free(
+                        &mut memory.cpu,
+                        &memory.folios,
+                        &mut memory.groups,
+                        &mut memory.objects,
+                        page,
+                    )
+                });
+            memory.zones.drain();
+            memory.objects.tree_insert(
+                &mut memory.cpu,
+                &mut memory.zones,
+                &memory.folios,
+                &mut memory.groups,
+                base,
+            )
         };
         assert_eq!(inserted(false), Err(NoPage::OutOfMemory));
         assert_eq!(inserted(true), Ok(()));

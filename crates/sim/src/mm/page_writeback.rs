@@ -14,7 +14,12 @@ use crate::fs::jbd2::Journal;
 use crate::mm::filemap::File;
 use crate::mm::folio::{Flag, Folios, MAPPED, PageId};
 use crate::mm::lruvec::Kind;
-use crate::mm::parts::Memory;
+use crate::mm::lruvec::Lruvecs;
+use crate::mm::objects::Objects;
+use crate::mm::page_alloc::zone::Zones;
+use crate::mm::rmap::Rmap;
+use crate::mm::swapfile::Swap;
+use crate::sched::cpu::Cpu;
 
 mod groups;
 mod tags;
@@ -143,106 +148,124 @@ impl Writeback {
     }
 }
 
-impl Memory {
+impl Writeback {
     /// Pages that are being written, to files and to swap (`NR_WRITEBACK`).
-    pub(crate) fn under_writeback(&self) -> u64 {
-        self.writeback.writing + self.swap.writing
+    pub(crate) fn under_writeback(&self, swap: &Swap) -> u64 {
+        self.writing + swap.writing
     }
 
     /// Whether a resident page of a file differs from its disk.
-    pub(crate) fn is_dirty_file(&self, page: PageId) -> bool {
-        self.writeback.dirty > 0
-            && self.kind(page) == Kind::File
-            && !self.folios.is_reading(page)
-            && self.folios.has(page, Flag::Dirty)
+    pub(crate) fn is_dirty_file(&self, folios: &Folios, page: PageId) -> bool {
+        self.dirty > 0
+            && folios.kind(page) == Kind::File
+            && !folios.is_reading(page)
+            && folios.has(page, Flag::Dirty)
     }
 
     /// Whether a clean page of a file may be dropped: it is neither dirty nor being written.
-    pub(crate) fn is_clean_file(&self, page: PageId) -> bool {
-        !self.is_dirty_file(page) && !self.writeback.is_writing(page)
+    pub(crate) fn is_clean_file(&self, folios: &Folios, page: PageId) -> bool {
+        !self.is_dirty_file(folios, page) && !self.is_writing(page)
     }
 
     /// A page of a file was written to (`folio_mark_dirty`, `folio_account_dirtied`).
-    pub(crate) fn mark_dirty(&mut self, page: PageId) {
-        if self.folios.has(page, Flag::Dirty) {
+    pub(crate) fn mark_dirty(
+        &mut self,
+        cpu: &mut Cpu,
+        zones: &mut Zones,
+        folios: &mut Folios,
+        objects: &mut Objects,
+        page: PageId,
+    ) {
+        if folios.has(page, Flag::Dirty) {
             return;
         }
-        self.cpu.spent += self.cpu.costs.dirty_ps;
-        self.create_buffers(page);
-        self.folios.set(page, Flag::Dirty);
-        self.folios.clear(page, RECLAIM);
-        let inode = self.writeback.inode_of(page);
-        let writeback = &mut self.writeback;
-        writeback.dirty_pages.set(page);
-        writeback.dirty += 1;
-        self.cpu
-            .current
-            .throttled
-            .note(&mut writeback.domain, self.cpu.scale);
-        self.cpu.events.nr_dirtied += 1;
-        let disk = writeback.inodes[inode].file.disk;
-        let device = &mut writeback.devices[disk];
+        cpu.spent += cpu.costs.dirty_ps;
+        objects.create_buffers(cpu, zones, page);
+        folios.set(page, Flag::Dirty);
+        folios.clear(page, RECLAIM);
+        let inode = self.inode_of(page);
+        self.dirty_pages.set(page);
+        self.dirty += 1;
+        cpu.current.throttled.note(&mut self.domain, cpu.scale);
+        cpu.events.nr_dirtied += 1;
+        let disk = self.inodes[inode].file.disk;
+        let device = &mut self.devices[disk];
         device.reclaimable += 1;
         device.dirtied += 1;
-        self.node_dirties(page);
-        self.group_dirties(self.group(page), disk);
-        self.mark_inode_dirty(inode);
+        zones.node_dirties(folios, page);
+        self.group_dirties(cpu, folios.group(page), disk);
+        self.mark_inode_dirty(cpu, inode);
     }
 
     /// A dirty page is about to be written (`folio_clear_dirty_for_io`, `folio_start_writeback`): a
     /// write through a mapping faults again.
-    pub(crate) fn start_writeback(&mut self, page: PageId, disk: usize) {
-        self.folios.clear(page, Flag::Dirty);
-        let group = self.group(page);
-        let writeback = &mut self.writeback;
-        if let Some(group) = writeback.groups.get_mut(group) {
+    pub(crate) fn start_writeback(
+        &mut self,
+        cpu: &mut Cpu,
+        folios: &mut Folios,
+        rmap: &mut Rmap,
+        page: PageId,
+        disk: usize,
+    ) {
+        folios.clear(page, Flag::Dirty);
+        let group = folios.group(page);
+        if let Some(group) = self.groups.get_mut(group) {
             group.dirty -= 1;
             group.writing += 1;
         }
-        writeback.dirty_pages.clear(page);
-        writeback.pages_being_written.set(page);
-        writeback.dirty -= 1;
-        writeback.writing += 1;
-        let device = &mut writeback.devices[disk];
+        self.dirty_pages.clear(page);
+        self.pages_being_written.set(page);
+        self.dirty -= 1;
+        self.writing += 1;
+        let device = &mut self.devices[disk];
         device.reclaimable -= 1;
         device.writing += 1;
-        self.cpu.spent += self.cpu.costs.writeback_ps;
-        self.cpu.spent += u64::from(self.folios.has(page, MAPPED)) * self.cpu.costs.mkclean_ps;
-        self.write_protect(page);
+        cpu.spent += cpu.costs.writeback_ps;
+        cpu.spent += u64::from(folios.has(page, MAPPED)) * cpu.costs.mkclean_ps;
+        rmap.write_protect(folios, page);
     }
 
     /// A page of a file has been written (`folio_end_writeback`): one that reclaim waits for is the
     /// next to be reclaimed.
-    pub(crate) fn end_writeback(&mut self, page: PageId, disk: usize) {
-        let writeback = &mut self.writeback;
-        writeback.pages_being_written.clear(page);
-        writeback.writing -= 1;
-        let device = &mut writeback.devices[disk];
+    pub(crate) fn end_writeback(
+        &mut self,
+        cpu: &mut Cpu,
+        zones: &mut Zones,
+        folios: &mut Folios,
+        lruvecs: &mut Lruvecs,
+        page: PageId,
+        disk: usize,
+    ) {
+        self.pages_being_written.clear(page);
+        self.writing -= 1;
+        let device = &mut self.devices[disk];
         device.writing -= 1;
         device.written += 1;
-        self.cpu.events.nr_written += 1;
-        self.cpu.in_interrupt += self.cpu.costs.written_ps;
-        self.node_cleans(page);
-        self.count_completion(page, disk);
-        if !self.folios.has(page, RECLAIM) {
+        cpu.events.nr_written += 1;
+        cpu.in_interrupt += cpu.costs.written_ps;
+        zones.node_cleans(folios, page);
+        self.count_completion(cpu, folios, page, disk);
+        if !folios.has(page, RECLAIM) {
             return;
         }
-        self.folios.clear(page, RECLAIM);
-        if !self.folios.has(page, Flag::Dirty) && self.is_on_list(page) {
-            self.take_from_list(page);
-            self.add_to_tail(page, Kind::File.inactive());
-            self.cpu.events.pgrotated += 1;
+        folios.clear(page, RECLAIM);
+        if !folios.has(page, Flag::Dirty) && folios.is_on_list(page) {
+            lruvecs.take_from_list(cpu, zones, folios, page);
+            lruvecs.add_to_tail(cpu, zones, folios, page, Kind::File.inactive());
+            cpu.events.pgrotated += 1;
         }
-    }
-
-    fn is_on_list(&self, page: PageId) -> bool {
-        use crate::mm::folio::State;
-        matches!(self.folios.state(page), State::Inactive | State::Active)
     }
 
     /// Where a page of a file is on its disk, in bytes.
     pub(crate) fn offset_of(&self, inode: usize, page: PageId) -> u64 {
-        let file = &self.writeback.inodes[inode].file;
+        let file = &self.inodes[inode].file;
         file.offset + u64::from(page - file.base) * PageSize::FOUR_KIB.bytes()
+    }
+}
+
+impl Folios {
+    fn is_on_list(&self, page: PageId) -> bool {
+        use crate::mm::folio::State;
+        matches!(self.state(page), State::Inactive | State::Active)
     }
 }

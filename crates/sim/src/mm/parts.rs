@@ -81,12 +81,6 @@ impl Memory {
         Some(base)
     }
 
-    /// Gives back the range of an object of `pages` pages; they must be absent.
-    pub(crate) fn give_range(&mut self, base: PageId, pages: u64) {
-        let length = range_length(pages).expect("it was taken");
-        self.folios.free_ranges.push((base, length));
-    }
-
     /// Brings the control groups in, before there is any page.
     ///
     /// # Errors
@@ -100,29 +94,6 @@ impl Memory {
         self.lruvecs = Lruvecs::new((0..groups.len()).map(lruvec).collect());
         self.groups = groups;
         Ok(())
-    }
-
-    /// Takes the CPU time used since the last call, in picoseconds.
-    pub(crate) fn take_spent(&mut self) -> u64 {
-        core::mem::take(&mut self.cpu.spent)
-    }
-
-    /// The time, what the step under way has spent included.
-    pub(crate) fn now(&self) -> Nanos {
-        self.cpu.began + Nanos(self.cpu.spent / 1000)
-    }
-
-    pub(crate) fn file_pages(&self) -> u64 {
-        self.list(Lru::InactiveFile) + self.list(Lru::ActiveFile)
-    }
-
-    pub(crate) fn free_pages(&self) -> u64 {
-        self.zones.iter().map(|zone| zone.free).sum()
-    }
-
-    /// The disk with this index.
-    pub(crate) fn disk(&mut self, index: usize) -> &mut Disk {
-        &mut self.io.disks[index]
     }
 
     /// The counters of an empty machine, for tests of one mechanism.
@@ -156,14 +127,66 @@ impl Memory {
             memory
                 .allocate(page, crate::mm::folio::State::Inactive)
                 .expect("it fits");
-            memory.tree_insert(page).expect("it fits");
+            memory
+                .objects
+                .tree_insert(
+                    &mut memory.cpu,
+                    &mut memory.zones,
+                    &memory.folios,
+                    &mut memory.groups,
+                    page,
+                )
+                .expect("it fits");
             let list = match index < inactive {
                 true => Lru::InactiveFile,
                 false => Lru::ActiveFile,
             };
-            memory.add_to_list(page, list);
+            memory.lruvecs.add_to_list(
+                &memory.cpu,
+                &mut memory.zones,
+                &mut memory.folios,
+                page,
+                list,
+            );
         }
         memory
+    }
+}
+
+impl Folios {
+    /// Gives back the range of an object of `pages` pages; they must be absent.
+    pub(crate) fn give_range(&mut self, base: PageId, pages: u64) {
+        let length = range_length(pages).expect("it was taken");
+        self.free_ranges.push((base, length));
+    }
+}
+
+impl Cpu {
+    /// Takes the CPU time used since the last call, in picoseconds.
+    pub(crate) fn take_spent(&mut self) -> u64 {
+        core::mem::take(&mut self.spent)
+    }
+
+    /// The time, what the step under way has spent included.
+    pub(crate) fn now(&self) -> Nanos {
+        self.began + Nanos(self.spent / 1000)
+    }
+}
+
+impl Zones {
+    pub(crate) fn file_pages(&self) -> u64 {
+        self.list(Lru::InactiveFile) + self.list(Lru::ActiveFile)
+    }
+
+    pub(crate) fn free_pages(&self) -> u64 {
+        self.iter().map(|zone| zone.free).sum()
+    }
+}
+
+impl PageIo {
+    /// The disk with this index.
+    pub(crate) fn disk(&mut self, index: usize) -> &mut Disk {
+        &mut self.disks[index]
     }
 }
 

@@ -5,10 +5,15 @@ use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
 use core::ops::Range;
 
+use crate::mm::folio::Folios;
 use crate::mm::folio::{Flag, MAPPED, PageId};
 use crate::mm::memcontrol::GroupId;
+use crate::mm::memcontrol::Groups;
+use crate::mm::objects::Objects;
+use crate::mm::page_alloc::zone::Zones;
 use crate::mm::page_writeback::Tags;
 use crate::mm::parts::Memory;
+use crate::sched::cpu::Cpu;
 
 /// Pages that a page-table page maps.
 const ENTRIES: PageId = 512;
@@ -73,14 +78,10 @@ impl Rmap {
     }
 }
 
-impl Memory {
+impl Rmap {
     /// The running process's table of the file that begins with this page.
-    pub(crate) fn mapping(&mut self, base: PageId) -> Mapping {
-        let (owner, group, files) = (
-            self.cpu.current.space,
-            self.cpu.current.group,
-            &mut self.rmap.files,
-        );
+    pub(crate) fn mapping(&mut self, cpu: &Cpu, base: PageId) -> Mapping {
+        let (owner, group, files) = (cpu.current.space, cpu.current.group, &mut self.files);
         let file = match files.binary_search_by_key(&base, |(base, _)| *base) {
             Ok(file) => file,
             Err(file) => {
@@ -103,13 +104,19 @@ impl Memory {
 
     /// Whether a touch of a page changes nothing: the process maps it, for a write so that it may
     /// write, and it is known to use it.
-    pub(crate) fn is_mapped_and_used(&self, mapping: Mapping, page: PageId, write: bool) -> bool {
-        let file = self.rmap.files.get(mapping.file);
+    pub(crate) fn is_mapped_and_used(
+        &self,
+        folios: &Folios,
+        mapping: Mapping,
+        page: PageId,
+        write: bool,
+    ) -> bool {
+        let file = self.files.get(mapping.file);
         let Some(table) = file.and_then(|(_, tables)| tables.get(mapping.slot)) else {
             return false;
         };
         let index = page - mapping.base;
-        self.folios.has(page, Flag::Accessed)
+        folios.has(page, Flag::Accessed)
             && table.young.has(index)
             && if write {
                 table.writable.has(index)
@@ -121,56 +128,69 @@ impl Memory {
     /// Whether the process may touch a page that it maps without a fault.
     pub(crate) fn may_touch(&mut self, mapping: Mapping, page: PageId, write: bool) -> bool {
         let index = page - mapping.base;
-        let table = self.rmap.table(mapping);
+        let table = self.table(mapping);
         table.is_some_and(|table| !write || table.writable.has(index))
     }
 
     /// Whether the process maps a page.
     pub(crate) fn maps(&mut self, mapping: Mapping, page: PageId) -> bool {
         let index = page - mapping.base;
-        self.rmap
-            .table(mapping)
+        self.table(mapping)
             .is_some_and(|table| table.present.has(index))
     }
 
     /// Maps a page for the process, which uses it.
-    pub(crate) fn map_page(&mut self, mapping: Mapping, page: PageId, writable: bool) {
-        self.use_mapped(mapping, page);
+    pub(crate) fn map_page(
+        &mut self,
+        folios: &mut Folios,
+        mapping: Mapping,
+        page: PageId,
+        writable: bool,
+    ) {
+        self.use_mapped(folios, mapping, page);
         let index = page - mapping.base;
-        let Some(table) = self.rmap.table(mapping) else {
+        let Some(table) = self.table(mapping) else {
             return;
         };
         if writable {
             table.writable.set(index);
         }
         table.present.set(index);
-        if !self.folios.has(page, MAPPED) {
-            self.folios.set(page, MAPPED);
-            self.folios.file_mapped += 1;
+        if !folios.has(page, MAPPED) {
+            folios.set(page, MAPPED);
+            folios.file_mapped += 1;
         }
     }
 
     /// Sees to it that the process has the page-table page that maps a page of the file
     /// (`pte_alloc`).
-    pub(crate) fn extend_tables(&mut self, mapping: Mapping, page: PageId) {
+    pub(crate) fn extend_tables(
+        &mut self,
+        cpu: &mut Cpu,
+        zones: &mut Zones,
+        groups: &mut Groups,
+        objects: &mut Objects,
+        mapping: Mapping,
+        page: PageId,
+    ) {
         let at = (page - mapping.base) / ENTRIES;
-        let table = self.rmap.table(mapping);
+        let table = self.table(mapping);
         if table.is_some_and(|table| !table.tables.has(at))
-            && self.take_page_table().is_ok()
-            && let Some(table) = self.rmap.table(mapping)
+            && objects.take_page_table(cpu, zones, groups).is_ok()
+            && let Some(table) = self.table(mapping)
         {
             table.tables.set(at);
         }
     }
 
     /// The process uses a page that it maps.
-    pub(crate) fn use_mapped(&mut self, mapping: Mapping, page: PageId) {
-        if !self.folios.has(page, Flag::Accessed) {
-            let (index, tables) = self.rmap.tables_mut(page);
+    pub(crate) fn use_mapped(&mut self, folios: &mut Folios, mapping: Mapping, page: PageId) {
+        if !folios.has(page, Flag::Accessed) {
+            let (index, tables) = self.tables_mut(page);
             tables.iter_mut().for_each(|table| table.young.clear(index));
-            self.folios.set(page, Flag::Accessed);
+            folios.set(page, Flag::Accessed);
         }
-        if let Some(table) = self.rmap.table(mapping) {
+        if let Some(table) = self.table(mapping) {
             table.young.set(page - mapping.base);
         }
     }
@@ -178,7 +198,7 @@ impl Memory {
     /// The process touches pages of a file, by way of the entries above its page tables: what the
     /// CPU held of them went when another process ran.
     pub(crate) fn use_tables(&mut self, mapping: Mapping, pages: Range<PageId>) {
-        if let Some(table) = self.rmap.table(mapping) {
+        if let Some(table) = self.table(mapping) {
             let places = pages.start / ENTRIES..pages.end.div_ceil(ENTRIES);
             places.for_each(|place| table.used.set(place));
         }
@@ -186,7 +206,7 @@ impl Memory {
 
     /// The processes of a group that touched pages of files at a place since a walk last went by.
     pub(crate) fn table_users(&self, place: PageId, group: GroupId) -> BTreeSet<usize> {
-        let tables = self.rmap.files.iter().flat_map(|(_, tables)| tables);
+        let tables = self.files.iter().flat_map(|(_, tables)| tables);
         tables
             .filter(|table| table.group == group && table.used.has(place))
             .map(|table| table.owner)
@@ -195,7 +215,7 @@ impl Memory {
 
     /// A walk goes by a group's page tables.
     pub(crate) fn forget_table_users(&mut self, group: GroupId) {
-        let tables = self.rmap.files.iter_mut().flat_map(|(_, tables)| tables);
+        let tables = self.files.iter_mut().flat_map(|(_, tables)| tables);
         tables
             .filter(|table| table.group == group)
             .for_each(|table| table.used = Tags::default());
@@ -203,25 +223,25 @@ impl Memory {
 
     /// How many processes have used a page of a file whose [`Flag::Accessed`] was set just now.
     pub(crate) fn users(&self, page: PageId) -> usize {
-        let (index, tables) = self.rmap.tables(page);
+        let (index, tables) = self.tables(page);
         tables.iter().filter(|table| table.young.has(index)).count()
     }
 
     /// Whether a process has used a page of a file, and nobody has noticed; none where it does not
     /// map the page.
-    pub(crate) fn has_used(&self, page: PageId, owner: usize) -> Option<bool> {
-        let (index, tables) = self.rmap.tables(page);
+    pub(crate) fn has_used(&self, folios: &Folios, page: PageId, owner: usize) -> Option<bool> {
+        let (index, tables) = self.tables(page);
         let table = tables.iter().find(|table| table.owner == owner)?;
-        let young = self.folios.has(page, Flag::Accessed) && table.young.has(index);
+        let young = folios.has(page, Flag::Accessed) && table.young.has(index);
         table.present.has(index).then_some(young)
     }
 
     /// The processes that have used a page of a file, and nobody has noticed.
-    pub(crate) fn users_of(&self, page: PageId) -> Vec<usize> {
-        let (index, tables) = self.rmap.tables(page);
+    pub(crate) fn users_of(&self, folios: &Folios, page: PageId) -> Vec<usize> {
+        let (index, tables) = self.tables(page);
         let is_young = |table: &&Table| table.present.has(index) && table.young.has(index);
         let users = tables.iter().filter(is_young);
-        match self.folios.has(page, Flag::Accessed) {
+        match folios.has(page, Flag::Accessed) {
             true => users.map(|table| table.owner).collect(),
             false => Vec::new(),
         }
@@ -229,24 +249,24 @@ impl Memory {
 
     /// That a process used a page of a file has been noticed; the page counts as used as long as
     /// another's use has not been.
-    pub(crate) fn forget_use(&mut self, page: PageId, owner: usize) {
-        let (index, tables) = self.rmap.tables_mut(page);
+    pub(crate) fn forget_use(&mut self, folios: &mut Folios, page: PageId, owner: usize) {
+        let (index, tables) = self.tables_mut(page);
         for table in tables.iter_mut().filter(|table| table.owner == owner) {
             table.young.clear(index);
         }
-        if self.users_of(page).is_empty() {
-            self.folios.clear(page, Flag::Accessed);
+        if self.users_of(folios, page).is_empty() {
+            folios.clear(page, Flag::Accessed);
         }
     }
 
     /// Takes a page of a file out of all page tables (`try_to_unmap`).
-    pub(crate) fn unmap_everywhere(&mut self, page: PageId) {
-        if self.folios.take(page, MAPPED) {
-            self.folios.file_mapped -= 1;
-            let (index, tables) = self.rmap.tables_mut(page);
+    pub(crate) fn unmap_everywhere(&mut self, cpu: &mut Cpu, folios: &mut Folios, page: PageId) {
+        if folios.take(page, MAPPED) {
+            folios.file_mapped -= 1;
+            let (index, tables) = self.tables_mut(page);
             for table in tables {
                 if table.present.has(index) {
-                    self.cpu.spent += self.cpu.costs.unmap_ps;
+                    cpu.spent += cpu.costs.unmap_ps;
                 }
                 table.present.clear(index);
                 table.writable.clear(index);
@@ -255,15 +275,17 @@ impl Memory {
     }
 
     /// Nobody may write to a page without a fault any longer (`page_mkclean`).
-    pub(crate) fn write_protect(&mut self, page: PageId) {
-        if self.folios.has(page, MAPPED) {
-            let (index, tables) = self.rmap.tables_mut(page);
+    pub(crate) fn write_protect(&mut self, folios: &Folios, page: PageId) {
+        if folios.has(page, MAPPED) {
+            let (index, tables) = self.tables_mut(page);
             tables
                 .iter_mut()
                 .for_each(|table| table.writable.clear(index));
         }
     }
+}
 
+impl Memory {
     /// A process that maps the file's pages from `base` on ends: the pages that only it maps are no
     /// longer mapped. Those that it used, and that are still there.
     pub(crate) fn end_mapping(&mut self, owner: usize, base: PageId) -> Vec<PageId> {
@@ -291,7 +313,12 @@ impl Memory {
                 self.folios.clear(page, Flag::Accessed);
             }
         }
-        self.give_page_tables(gone.tables.len(), gone.group);
+        self.objects.give_page_tables(
+            &mut self.zones,
+            &mut self.groups,
+            gone.tables.len(),
+            gone.group,
+        );
         used
     }
 }
@@ -303,20 +330,30 @@ mod tests {
     #[test]
     fn each_process_faults_for_itself_and_a_written_page_is_protected_from_all() {
         let mut memory = Memory::with_cache(10_000, 10, 30, 0);
-        let first = memory.mapping(0);
+        let first = memory.rmap.mapping(&memory.cpu, 0);
         memory.cpu.current.space = 7;
-        let second = memory.mapping(0);
-        memory.map_page(first, 5, true);
-        memory.map_page(second, 5, true);
-        assert!(memory.maps(first, 5) && memory.maps(second, 5));
-        assert_eq!((memory.folios.file_mapped, memory.users(5)), (1, 2));
-        memory.write_protect(5);
-        assert!(memory.is_mapped_and_used(first, 5, false));
-        assert!(!memory.is_mapped_and_used(second, 5, true));
+        let second = memory.rmap.mapping(&memory.cpu, 0);
+        memory.rmap.map_page(&mut memory.folios, first, 5, true);
+        memory.rmap.map_page(&mut memory.folios, second, 5, true);
+        assert!(memory.rmap.maps(first, 5) && memory.rmap.maps(second, 5));
+        assert_eq!((memory.folios.file_mapped, memory.rmap.users(5)), (1, 2));
+        memory.rmap.write_protect(&memory.folios, 5);
+        assert!(
+            memory
+                .rmap
+                .is_mapped_and_used(&memory.folios, first, 5, false)
+        );
+        assert!(
+            !memory
+                .rmap
+                .is_mapped_and_used(&memory.folios, second, 5, true)
+        );
         assert_eq!(memory.end_mapping(7, 0), [5]);
         assert_eq!(memory.folios.file_mapped, 1, "the first process maps it");
-        memory.unmap_everywhere(5);
-        assert!(!memory.maps(first, 5));
+        memory
+            .rmap
+            .unmap_everywhere(&mut memory.cpu, &mut memory.folios, 5);
+        assert!(!memory.rmap.maps(first, 5));
         assert_eq!(memory.folios.file_mapped, 0);
     }
 
@@ -326,27 +363,47 @@ mod tests {
         memory.cpu.costs.unmap_ps = 7;
         for owner in [0, 7] {
             memory.cpu.current.space = owner;
-            let mapping = memory.mapping(0);
-            memory.map_page(mapping, 5, false);
+            let mapping = memory.rmap.mapping(&memory.cpu, 0);
+            memory.rmap.map_page(&mut memory.folios, mapping, 5, false);
         }
-        memory.unmap_everywhere(5);
+        memory
+            .rmap
+            .unmap_everywhere(&mut memory.cpu, &mut memory.folios, 5);
         assert_eq!(memory.cpu.spent, 14);
-        memory.unmap_everywhere(5);
+        memory
+            .rmap
+            .unmap_everywhere(&mut memory.cpu, &mut memory.folios, 5);
         assert_eq!(memory.cpu.spent, 14, "nobody maps it any longer");
     }
 
     #[test]
     fn a_process_has_a_page_table_for_each_512_pages_it_faults_on_until_it_ends() {
         let mut memory = Memory::with_cache(10_000, 10, 30, 0);
-        let (first, tables) = (memory.mapping(0), |memory: &Memory| {
+        let (first, tables) = (memory.rmap.mapping(&memory.cpu, 0), |memory: &Memory| {
             memory.objects.page_table_pages
         });
         let slabs = memory.zones[0].kernel;
-        (5..=600).for_each(|page| memory.extend_tables(first, page));
+        (5..=600).for_each(|page| {
+            memory.rmap.extend_tables(
+                &mut memory.cpu,
+                &mut memory.zones,
+                &mut memory.groups,
+                &mut memory.objects,
+                first,
+                page,
+            )
+        });
         assert_eq!(tables(&memory), 2);
         memory.cpu.current.space = 7;
-        let second = memory.mapping(0);
-        memory.extend_tables(second, 5);
+        let second = memory.rmap.mapping(&memory.cpu, 0);
+        memory.rmap.extend_tables(
+            &mut memory.cpu,
+            &mut memory.zones,
+            &mut memory.groups,
+            &mut memory.objects,
+            second,
+            5,
+        );
         assert_eq!((tables(&memory), memory.zones[0].kernel - slabs), (3, 3));
         memory.end_mapping(7, 0);
         assert_eq!(tables(&memory), 2);
@@ -355,27 +412,31 @@ mod tests {
     #[test]
     fn what_a_process_used_counts_once_when_it_ends() {
         let mut memory = Memory::with_cache(10_000, 10, 30, 0);
-        let first = memory.mapping(0);
-        memory.map_page(first, 5, false);
+        let first = memory.rmap.mapping(&memory.cpu, 0);
+        memory.rmap.map_page(&mut memory.folios, first, 5, false);
         memory.folios.clear(5, Flag::Accessed);
         memory.cpu.current.space = 7;
-        let second = memory.mapping(0);
-        memory.map_page(second, 5, false);
+        let second = memory.rmap.mapping(&memory.cpu, 0);
+        memory.rmap.map_page(&mut memory.folios, second, 5, false);
         assert_eq!(memory.end_mapping(7, 0), [5], "to be marked as accessed");
         assert!(!memory.folios.has(5, Flag::Accessed), "no entry says so");
-        assert!(memory.maps(first, 5));
+        assert!(memory.rmap.maps(first, 5));
     }
 
     #[test]
     fn who_used_a_page_is_forgotten_when_somebody_has_looked() {
         let mut memory = Memory::with_cache(10_000, 10, 30, 0);
-        let first = memory.mapping(0);
-        memory.map_page(first, 5, false);
+        let first = memory.rmap.mapping(&memory.cpu, 0);
+        memory.rmap.map_page(&mut memory.folios, first, 5, false);
         memory.folios.clear(5, Flag::Accessed);
-        assert!(!memory.is_mapped_and_used(first, 5, false));
+        assert!(
+            !memory
+                .rmap
+                .is_mapped_and_used(&memory.folios, first, 5, false)
+        );
         memory.cpu.current.space = 7;
-        let second = memory.mapping(0);
-        memory.map_page(second, 5, false);
-        assert_eq!(memory.users(5), 1);
+        let second = memory.rmap.mapping(&memory.cpu, 0);
+        memory.rmap.map_page(&mut memory.folios, second, 5, false);
+        assert_eq!(memory.rmap.users(5), 1);
     }
 }

@@ -5,29 +5,31 @@
 //! Only the cost is modelled: a page counts on its list from the beginning, and all CPUs share one
 //! batch, where a kernel has one for each.
 
-use crate::mm::parts::Memory;
+use crate::mm::lruvec::Lruvecs;
+use crate::sched::cpu::Cpu;
 
-impl Memory {
+impl Lruvecs {
     /// Pays for a new page, without what drawing it from its zone and putting it on its list take:
     /// who does that pays for it.
-    pub(crate) fn pay_for_new_page(&mut self, cost_ps: u64) {
-        let costs = &self.cpu.costs;
-        self.cpu.spent += cost_ps.saturating_sub(costs.draw_ps + costs.lru_add_ps);
-        self.lruvecs.batched += 1;
-        if self.lruvecs.batched >= self.sampled(self.cpu.rules.folio_batch).max(1) {
-            self.drain_folio_batch();
+    pub(crate) fn pay_for_new_page(&mut self, cpu: &mut Cpu, cost_ps: u64) {
+        let costs = &cpu.costs;
+        cpu.spent += cost_ps.saturating_sub(costs.draw_ps + costs.lru_add_ps);
+        self.batched += 1;
+        if self.batched >= cpu.sampled(cpu.rules.folio_batch).max(1) {
+            self.drain_folio_batch(cpu);
         }
     }
 
     /// Puts the pages of the batch on their lists.
-    pub(crate) fn drain_folio_batch(&mut self) {
-        self.cpu.spent += core::mem::take(&mut self.lruvecs.batched) * self.cpu.costs.lru_add_ps;
+    pub(crate) fn drain_folio_batch(&mut self, cpu: &mut Cpu) {
+        cpu.spent += core::mem::take(&mut self.batched) * cpu.costs.lru_add_ps;
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+
+    use crate::mm::parts::Memory;
 
     #[test]
     fn who_fills_the_batch_or_reclaims_pays_for_its_pages() {
@@ -39,17 +41,14 @@ mod tests {
             act(memory);
             memory.cpu.spent - before
         };
-        let new_page = |memory: &mut Memory| memory.pay_for_new_page(100);
+        let new_page = |memory: &mut Memory| memory.lruvecs.pay_for_new_page(&mut memory.cpu, 100);
         assert!((0..14).all(|_| paid(&mut memory, new_page) == 90));
         assert_eq!(paid(&mut memory, new_page), 90 + 15 * 3);
         assert_eq!(paid(&mut memory, new_page), 90);
-        assert_eq!(paid(&mut memory, Memory::drain_folio_batch), 3);
-        assert_eq!(
-            paid(&mut memory, Memory::drain_folio_batch),
-            0,
-            "it is empty"
-        );
-        let own = |memory: &mut Memory| memory.pay_for_new_page(5);
+        let drain = |memory: &mut Memory| memory.lruvecs.drain_folio_batch(&mut memory.cpu);
+        assert_eq!(paid(&mut memory, drain), 3);
+        assert_eq!(paid(&mut memory, drain), 0, "it is empty");
+        let own = |memory: &mut Memory| memory.lruvecs.pay_for_new_page(&mut memory.cpu, 5);
         assert_eq!(paid(&mut memory, own), 0, "a cost of one's own");
     }
 }

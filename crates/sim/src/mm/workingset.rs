@@ -2,10 +2,16 @@
 
 pub(crate) mod shadow_nodes;
 
+use crate::mm::folio::Folios;
 use crate::mm::folio::{Flag, PageId, State, TO_ACTIVE};
 use crate::mm::lru::Lru;
+use crate::mm::lruvec::Lruvecs;
 use crate::mm::lruvec::{Kind, ROOT};
+use crate::mm::memcontrol::Groups;
+use crate::mm::page_alloc::zone::Zones;
 use crate::mm::parts::Memory;
+use crate::mm::swapfile::Swap;
+use crate::sched::cpu::Cpu;
 
 /// Bits of a shadow entry that name the group, where there are several.
 pub(crate) const GROUP_BITS: u32 = 8;
@@ -28,30 +34,28 @@ impl Memory {
     /// Evicts a page that is on no list and mapped nowhere: frees it and leaves its shadow entry;
     /// an anonymous page stays in its slot.
     pub(crate) fn evict(&mut self, page: PageId) {
-        self.free_with_batch(page);
-        let slot = self.folios.has(page, Flag::Slot) && self.kind(page) == Kind::Anon;
+        self.zones.free_with_batch(
+            &mut self.cpu,
+            &self.folios,
+            &mut self.groups,
+            &mut self.objects,
+            page,
+        );
+        let slot = self.folios.has(page, Flag::Slot) && self.folios.kind(page) == Kind::Anon;
         let slot = slot.then(|| self.swap.slot_of(page));
         self.folios.swap_cached -= u64::from(slot.is_some());
         if self.cpu.rules.lru_gen.enabled {
-            let shadow = self.generation_shadow(page);
+            let shadow = self.lruvecs.generation_shadow(&self.folios, page);
             self.folios.leave_shadow(page, shadow, slot);
-            return self.list_shadow_node(page);
+            return self
+                .lruvecs
+                .list_shadow_node(&self.folios, &self.groups, &self.objects, page);
         }
-        let shadow = self.pack_shadow(self.cpu.current.reclaiming);
+        let shadow = self.lruvecs.pack_shadow(self.cpu.current.reclaiming);
         self.folios.leave_shadow(page, shadow, slot);
-        self.list_shadow_node(page);
-        self.age_nonresident(self.cpu.current.reclaiming, 1);
-    }
-
-    /// What is known of a page that is not resident.
-    pub(crate) fn history(&self, page: PageId) -> History {
-        match self.folios.state(page) {
-            State::Shadow | State::Swapped => History::Evicted {
-                shadow: self.folios.shadow(page),
-                workingset: self.folios.has(page, Flag::Workingset),
-            },
-            _ => History::None,
-        }
+        self.lruvecs
+            .list_shadow_node(&self.folios, &self.groups, &self.objects, page);
+        self.lruvecs.age_nonresident(self.cpu.current.reclaiming, 1);
     }
 
     /// Decides where a page that comes in will go: a first-timer to the inactive list, a refault to
@@ -61,44 +65,83 @@ impl Memory {
         let History::Evicted { shadow, workingset } = history else {
             return;
         };
-        let kind = self.kind(page);
+        let kind = self.folios.kind(page);
         if self.cpu.rules.lru_gen.enabled {
-            return self.admit_to_generation(page, shadow, workingset);
+            return self.lruvecs.admit_to_generation(
+                &mut self.cpu,
+                &mut self.folios,
+                page,
+                shadow,
+                workingset,
+            );
         }
-        let (evicted_by, age) = self.unpack_shadow(shadow);
-        *self.count_refault(kind) += 1;
-        let stat = self.groups.stat(self.group(page));
+        let (evicted_by, age) = self.lruvecs.unpack_shadow(shadow);
+        *self.cpu.count_refault(kind) += 1;
+        let stat = self.groups.stat(self.folios.group(page));
         stat.count_refault(kind);
         let now = self.lruvecs[evicted_by].nonresident_age;
-        let distance = now.wrapping_sub(age) & self.age_mask();
-        if distance > self.workingset_size(evicted_by, kind) {
+        let distance = now.wrapping_sub(age) & self.lruvecs.age_mask();
+        if distance
+            > self.lruvecs.workingset_size(
+                &self.cpu,
+                &self.zones,
+                &self.groups,
+                &self.swap,
+                evicted_by,
+                kind,
+            )
+        {
             return;
         }
-        let group = self.group(page);
-        self.age_nonresident(group, 1);
-        *self.count_activation(kind) += 1;
+        let group = self.folios.group(page);
+        self.lruvecs.age_nonresident(group, 1);
+        *self.cpu.count_activation(kind) += 1;
         self.groups.stat(group).count_activation(kind);
-        self.upwards(group, |lruvec| {
+        self.lruvecs.upwards(group, |lruvec| {
             lruvec.activated_refaults[kind as usize] += 1
         });
         self.folios.set(page, TO_ACTIVE);
         if workingset {
             self.folios.set(page, Flag::Workingset);
-            *self.count_restore(kind) += 1;
+            *self.cpu.count_restore(kind) += 1;
             self.groups.stat(group).count_restore(kind);
-            self.note_cost(group, kind, 1, 0);
+            self.lruvecs
+                .note_cost(&self.cpu, &self.zones, group, kind, 1, 0);
         }
     }
+}
 
+impl Folios {
+    /// What is known of a page that is not resident.
+    pub(crate) fn history(&self, page: PageId) -> History {
+        match self.state(page) {
+            State::Shadow | State::Swapped => History::Evicted {
+                shadow: self.shadow(page),
+                workingset: self.has(page, Flag::Workingset),
+            },
+            _ => History::None,
+        }
+    }
+}
+
+impl Lruvecs {
     /// The memory that a refault competes for: the active page cache, for anonymous pages all of
     /// the page cache, and with swap the anonymous pages too.
-    fn workingset_size(&self, group: usize, kind: Kind) -> u64 {
-        let below = |lru| self.known_list(group, lru);
+    fn workingset_size(
+        &self,
+        cpu: &Cpu,
+        zones: &Zones,
+        groups: &Groups,
+        swap: &Swap,
+        group: usize,
+        kind: Kind,
+    ) -> u64 {
+        let below = |lru| self.known_list(cpu, zones, group, lru);
         let mut size = below(Lru::ActiveFile);
         if kind == Kind::Anon {
             size += below(Lru::InactiveFile);
         }
-        if self.can_swap_in(group) {
+        if groups.can_swap_in(swap, group) {
             size += below(Lru::ActiveAnon);
             if kind == Kind::File {
                 size += below(Lru::InactiveAnon);
@@ -109,15 +152,15 @@ impl Memory {
 
     /// The shadow of a page that a reclaim of `target` evicts: whose age it is, and the age.
     pub(crate) fn pack_shadow(&self, target: usize) -> u32 {
-        let age = self.lruvecs[target].nonresident_age as u32;
-        match self.lruvecs.len() {
+        let age = self[target].nonresident_age as u32;
+        match self.len() {
             1 => age,
             _ => (age << GROUP_BITS) | target as u32,
         }
     }
 
     fn unpack_shadow(&self, shadow: u32) -> (usize, u64) {
-        match self.lruvecs.len() {
+        match self.len() {
             1 => (ROOT, u64::from(shadow)),
             _ => {
                 let group = shadow & ((1 << GROUP_BITS) - 1);
@@ -127,31 +170,33 @@ impl Memory {
     }
 
     fn age_mask(&self) -> u64 {
-        let bits = match self.lruvecs.len() {
+        let bits = match self.len() {
             1 => 32,
             _ => 32 - GROUP_BITS,
         };
         (1 << bits) - 1
     }
+}
 
+impl Cpu {
     pub(crate) fn count_refault(&mut self, kind: Kind) -> &mut u64 {
         match kind {
-            Kind::Anon => &mut self.cpu.events.workingset_refault_anon,
-            Kind::File => &mut self.cpu.events.workingset_refault_file,
+            Kind::Anon => &mut self.events.workingset_refault_anon,
+            Kind::File => &mut self.events.workingset_refault_file,
         }
     }
 
     pub(crate) fn count_activation(&mut self, kind: Kind) -> &mut u64 {
         match kind {
-            Kind::Anon => &mut self.cpu.events.workingset_activate_anon,
-            Kind::File => &mut self.cpu.events.workingset_activate_file,
+            Kind::Anon => &mut self.events.workingset_activate_anon,
+            Kind::File => &mut self.events.workingset_activate_file,
         }
     }
 
     pub(crate) fn count_restore(&mut self, kind: Kind) -> &mut u64 {
         match kind {
-            Kind::Anon => &mut self.cpu.events.workingset_restore_anon,
-            Kind::File => &mut self.cpu.events.workingset_restore_file,
+            Kind::Anon => &mut self.events.workingset_restore_anon,
+            Kind::File => &mut self.events.workingset_restore_file,
         }
     }
 }
@@ -170,10 +215,12 @@ mod tests {
         }
         for _ in 0..=others {
             let page = tail(&memory).expect("a page");
-            memory.take_from_list(page);
+            memory
+                .lruvecs
+                .take_from_list(&memory.cpu, &mut memory.zones, &mut memory.folios, page);
             memory.evict(page);
         }
-        let history = memory.history(first);
+        let history = memory.folios.history(first);
         memory.allocate(first, State::Reading).expect("it fits");
         memory.admit(first, history);
         (memory, first)

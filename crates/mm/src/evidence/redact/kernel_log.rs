@@ -6,7 +6,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use super::super::clean;
-use super::Names;
+use super::names::Names;
 use super::tables::lines;
 
 /// How lines begin that hold numbers and the kernel's own words only.

@@ -5,7 +5,7 @@ use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
-use super::{GROUPS, Names};
+use super::names::{GROUPS, Names};
 
 /// Each line changed, with its newline.
 pub(super) fn lines(text: &str, change: impl FnMut(&str) -> Option<String>) -> String {

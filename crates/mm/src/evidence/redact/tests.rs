@@ -1,5 +1,7 @@
 //! No name of a capture is left in what is saved.
 
+use alloc::format;
+
 use super::*;
 
 const SECRETS: [&str; 7] = [

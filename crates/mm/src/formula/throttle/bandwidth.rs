@@ -1,7 +1,7 @@
 //! How fast a device writes, as the kernel estimates it.
 
+use super::domain::HZ;
 use crate::formula::mul_div;
-use crate::formula::throttle::HZ;
 use crate::units::Pages;
 
 /// What a device is taken to write until more is known: 100 MB/s in pages of 4 KiB a second

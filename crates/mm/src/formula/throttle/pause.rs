@@ -1,7 +1,8 @@
 //! When a task that dirties pages is looked at, and how long it pauses then.
 
+use super::domain::{Device, HZ};
 use crate::formula::mul_div;
-use crate::formula::throttle::{Device, HZ, ratelimit::Ratelimit};
+use crate::formula::throttle::ratelimit::Ratelimit;
 use crate::units::Pages;
 
 /// Pages after which a new task is first looked at, and the fewest that are worth a pause: 128 KiB
@@ -192,14 +193,6 @@ impl Writer {
     }
 }
 
-/// Pages after which a task in the free run is looked at: the square root of the distance to the
-/// threshold, as a power of two (`dirty_poll_interval`); 1 beyond it.
-#[must_use]
-pub fn poll_interval(dirty: Pages, threshold: Pages) -> Pages {
-    let left = threshold.saturating_sub(dirty).0;
-    Pages(1 << (left.checked_ilog2().unwrap_or(0) / 2))
-}
-
 /// The longest pause in ticks, 1 to 50 (`wb_max_pause`): within it the device must not run out of
 /// dirty pages, so at most an eighth of the time in which it writes them all.
 #[must_use]
@@ -249,7 +242,8 @@ pub fn min_pause(outlook: &Outlook, longest: u64) -> (u64, Pages) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::formula::throttle::ONE;
+    use crate::formula::throttle::domain::ONE;
+    use crate::formula::throttle::poll_interval;
 
     fn outlook(base: u64, bandwidth: u64, position: u64) -> Outlook {
         Outlook {

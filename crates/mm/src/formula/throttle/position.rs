@@ -1,8 +1,8 @@
 //! How far the dirty pages are from where the controller wants them, as the factor by which it
 //! speeds writers up or slows them.
 
+use super::domain::{Device, Domain, ONE};
 use crate::formula::mul_div;
-use crate::formula::throttle::{Device, Domain, ONE};
 use crate::units::Pages;
 
 /// The factor, [`ONE`] at the set point (`wb_position_ratio`; 6.1 and 6.12, where the floor of a

@@ -1,7 +1,8 @@
 //! How fast one task may dirty a device's pages, as the kernel finds it without counting tasks.
 
+use super::domain::{Device, Domain, ONE};
 use crate::formula::mul_div;
-use crate::formula::throttle::{Device, Domain, ONE, bandwidth};
+use crate::formula::throttle::bandwidth;
 use crate::units::Pages;
 
 /// Both rates, pages a second (`struct bdi_writeback`; `bdi_dirty_ratelimit` prints them as

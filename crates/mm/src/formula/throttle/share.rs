@@ -6,9 +6,9 @@
 //! what it reads lags by up to 8 pages a device and 32 a domain: a device that writes little has no
 //! share at all after some periods.
 
+use super::domain::HZ;
 use crate::formula::dirty::Thresholds;
 use crate::formula::mul_div;
-use crate::formula::throttle::HZ;
 use crate::formula::throttle::counter::Counter;
 use crate::units::Pages;
 

@@ -6,7 +6,8 @@ use mm::units::Nanos;
 
 use crate::mm::filemap::File;
 use crate::mm::page_writeback::Order;
-use crate::mm::parts::Memory;
+use crate::mm::page_writeback::Writeback;
+use crate::sched::cpu::Cpu;
 
 /// A file as writeback sees it.
 #[derive(Clone, Debug)]
@@ -84,29 +85,29 @@ impl Queues {
     }
 }
 
-impl Memory {
+impl Writeback {
     /// A file has a page, or a time stamp, that its disk does not have (`__mark_inode_dirty`). The
     /// first one of a disk sets the flusher's timer.
-    pub(crate) fn mark_inode_dirty(&mut self, index: usize) {
-        let now = self.now();
-        let inode = &mut self.writeback.inodes[index];
+    pub(crate) fn mark_inode_dirty(&mut self, cpu: &Cpu, index: usize) {
+        let now = cpu.now();
+        let inode = &mut self.inodes[index];
         if inode.place != Place::Clean {
             return;
         }
         inode.dirtied_when = now;
         inode.place = Place::Dirty;
         let disk = inode.file.disk;
-        let was_idle = !self.writeback.devices[disk].queues.any();
-        self.writeback.devices[disk].queues.dirty.push_front(index);
+        let was_idle = !self.devices[disk].queues.any();
+        self.devices[disk].queues.dirty.push_front(index);
         if was_idle {
-            self.set_flush_timer(disk);
+            self.set_flush_timer(cpu, disk);
         }
     }
 
     /// Queues what is to be written: what has had its slice, and behind it what was dirtied before
     /// `cutoff`, if anything (`queue_io`).
     pub(super) fn queue_io(&mut self, disk: usize, cutoff: Option<Nanos>) {
-        let writeback = &mut self.writeback;
+        let writeback = self;
         let (inodes, queues) = (&mut writeback.inodes, &mut writeback.devices[disk].queues);
         while let Some(index) = queues.more_io.pop_back() {
             inodes[index].place = Place::Io;
@@ -123,16 +124,16 @@ impl Memory {
     }
 
     pub(super) fn has_queued(&self, disk: usize) -> bool {
-        !self.writeback.devices[disk].queues.io.is_empty()
+        !self.devices[disk].queues.io.is_empty()
     }
 
     /// Puts a file whose slice is over where it belongs (`requeue_inode`): one that has pages left
     /// `goes_on` in the next round, as its slice was used up; or it waits as any dirty file, and no
     /// longer than before unless a younger one waits already.
-    pub(super) fn requeue(&mut self, disk: usize, index: usize, goes_on: bool) {
-        let now = self.now();
+    pub(super) fn requeue(&mut self, cpu: &Cpu, disk: usize, index: usize, goes_on: bool) {
+        let now = cpu.now();
         let is_dirty = self.has_dirty_page(index);
-        let writeback = &mut self.writeback;
+        let writeback = self;
         let queues = &mut writeback.devices[disk].queues;
         queues.io.retain(|&other| other != index);
         let place = match (is_dirty, goes_on) {
@@ -158,24 +159,24 @@ impl Memory {
 
     fn has_dirty_page(&self, index: usize) -> bool {
         if self.is_of_disk(index) {
-            return self.writeback.devices[self.writeback.inodes[index].file.disk].metadata;
+            return self.devices[self.inodes[index].file.disk].metadata;
         }
-        let file = &self.writeback.inodes[index].file;
+        let file = &self.inodes[index].file;
         let pages = file.pages_of(0..file.pages);
-        let next = self.writeback.dirty_pages.next(pages.start, pages.end);
+        let next = self.dirty_pages.next(pages.start, pages.end);
         next.is_some()
     }
 
     /// Lets the flusher look in `dirty_writeback_centisecs`, unless it does so earlier
     /// (`wb_wakeup_delayed`).
-    pub(super) fn set_flush_timer(&mut self, disk: usize) {
-        let ticks = self.writeback.limits.interval;
-        let flusher = &mut self.writeback.devices[disk].flusher;
+    pub(super) fn set_flush_timer(&mut self, cpu: &Cpu, disk: usize) {
+        let ticks = self.limits.interval;
+        let flusher = &mut self.devices[disk].flusher;
         if ticks == 0 || flusher.timer.is_some() {
             return;
         }
-        let at = self.cpu.clock.expiry(self.cpu.began, ticks);
-        self.writeback.devices[disk].flusher.timer = Some(at);
-        self.writeback.orders.push(Order::FlushAt { disk, at });
+        let at = cpu.clock.expiry(cpu.began, ticks);
+        self.devices[disk].flusher.timer = Some(at);
+        self.orders.push(Order::FlushAt { disk, at });
     }
 }

@@ -7,10 +7,14 @@ use mm::units::Bytes;
 use crate::block::disk::{Direction, Request};
 use crate::fs::fs_writeback::inodes::Inode;
 use crate::mm::filemap::File;
+use crate::mm::folio::Folios;
 use crate::mm::folio::PageId;
+use crate::mm::objects::Objects;
+use crate::mm::page_io::PageIo;
 use crate::mm::page_writeback::{BLOCK, Writeback};
 use crate::mm::parts::Memory;
 use crate::mm::vmscan::Progress;
+use crate::sched::cpu::Cpu;
 
 impl Inode {
     /// That of a disk: none of its pages is a file's.
@@ -37,12 +41,67 @@ impl Writeback {
     }
 }
 
-impl Memory {
+impl Writeback {
     /// Whether an inode is a disk's own.
     pub(super) fn is_of_disk(&self, inode: usize) -> bool {
-        self.writeback.inodes[inode].file.base == PageId::MAX
+        self.inodes[inode].file.base == PageId::MAX
     }
 
+    /// What `sync` writes after the files: the disks themselves (`sync_bdevs`). It is not waited
+    /// for.
+    pub(crate) fn sync_disks(
+        &mut self,
+        cpu: &mut Cpu,
+        folios: &Folios,
+        objects: &Objects,
+        io: &mut PageIo,
+    ) {
+        for disk in 0..self.devices.len() {
+            if self.devices[disk].metadata {
+                self.write_metadata(cpu, folios, objects, io, disk);
+            }
+        }
+        io.unplug(cpu, folios);
+    }
+
+    /// The flusher comes to it. Where a transaction has it again, or `sync` was there while the
+    /// flusher waited for the disk, there is nothing to write.
+    pub(super) fn write_metadata(
+        &mut self,
+        cpu: &mut Cpu,
+        folios: &Folios,
+        objects: &Objects,
+        io: &mut PageIo,
+        disk: usize,
+    ) -> Progress {
+        if !self.devices[disk].metadata {
+            return Progress::Done;
+        }
+        if !self.devices[disk].journal.is_running() {
+            let writer = self.flusher_as_writer(cpu, objects, disk);
+            if io.is_congested(cpu.now(), disk, writer) {
+                return Progress::Congested { disk };
+            }
+            let Bytes(behind) = io.disks[disk].size();
+            io.plug(
+                cpu,
+                folios,
+                disk,
+                Request::new(Direction::Write, behind, BLOCK),
+            );
+        }
+        let device = &mut self.devices[disk];
+        device.metadata = false;
+        device.reclaimable -= 1;
+        device.written += 1;
+        self.dirty -= 1;
+        cpu.events.nr_written += 1;
+        cpu.spent += cpu.costs.writeback_ps;
+        Progress::Done
+    }
+}
+
+impl Memory {
     /// A transaction has been committed: its block is dirty, unless it was, or the next transaction
     /// has taken it in already. The first one has the superblock too, which no other takes. A
     /// miniature leaves it out, as a page of it stands for many.
@@ -59,41 +118,6 @@ impl Memory {
         device.dirtied += 1;
         self.writeback.dirty += 1;
         self.cpu.events.nr_dirtied += 1;
-        self.mark_inode_dirty(inode);
-    }
-
-    /// What `sync` writes after the files: the disks themselves (`sync_bdevs`). It is not waited
-    /// for.
-    pub(crate) fn sync_disks(&mut self) {
-        for disk in 0..self.writeback.devices.len() {
-            if self.writeback.devices[disk].metadata {
-                self.write_metadata(disk);
-            }
-        }
-        self.unplug();
-    }
-
-    /// The flusher comes to it. Where a transaction has it again, or `sync` was there while the
-    /// flusher waited for the disk, there is nothing to write.
-    pub(super) fn write_metadata(&mut self, disk: usize) -> Progress {
-        if !self.writeback.devices[disk].metadata {
-            return Progress::Done;
-        }
-        if !self.writeback.devices[disk].journal.is_running() {
-            let writer = self.flusher_as_writer(disk);
-            if self.io.is_congested(self.now(), disk, writer) {
-                return Progress::Congested { disk };
-            }
-            let Bytes(behind) = self.io.disks[disk].size();
-            self.plug(disk, Request::new(Direction::Write, behind, BLOCK));
-        }
-        let device = &mut self.writeback.devices[disk];
-        device.metadata = false;
-        device.reclaimable -= 1;
-        device.written += 1;
-        self.writeback.dirty -= 1;
-        self.cpu.events.nr_written += 1;
-        self.cpu.spent += self.cpu.costs.writeback_ps;
-        Progress::Done
+        self.writeback.mark_inode_dirty(&self.cpu, inode);
     }
 }

@@ -5,9 +5,13 @@ use alloc::collections::VecDeque;
 
 use crate::block::disk::Writer;
 use crate::mm::filemap::Progress;
+use crate::mm::folio::Folios;
 use crate::mm::page_alloc::NoPage;
+use crate::mm::page_io::PageIo;
 use crate::mm::page_io::Plug;
+use crate::mm::page_writeback::Writeback;
 use crate::mm::parts::Memory;
+use crate::sched::cpu::Cpu;
 
 /// Pages that are written between two looks at the clock.
 const BATCH: u64 = 32;
@@ -49,7 +53,7 @@ impl Memory {
         let plug = self.io.exchange_plug(core::mem::take(&mut syncing.plug));
         let progress = self.sync_files(syncing);
         if progress != Progress::NoPage(NoPage::Again) {
-            self.unplug();
+            self.io.unplug(&mut self.cpu, &self.folios);
         }
         syncing.plug = self.io.exchange_plug(plug);
         progress
@@ -59,9 +63,18 @@ impl Memory {
         while let Some(&inode) = syncing.files.front() {
             let progress = match syncing.stage {
                 Stage::Write(next) => self.write_for_sync(inode, next, &mut syncing.stage),
-                Stage::Submit => self.submit_for_sync(inode, &mut syncing.stage),
-                Stage::Wait(next) => self.wait_for_written(inode, next, &mut syncing.stage),
-                Stage::Commit(transaction) => self.wait_for_commit(inode, transaction),
+                Stage::Submit => self.writeback.submit_for_sync(
+                    &mut self.cpu,
+                    &self.folios,
+                    &mut self.io,
+                    inode,
+                    &mut syncing.stage,
+                ),
+                Stage::Wait(next) => {
+                    self.writeback
+                        .wait_for_written(inode, next, &mut syncing.stage)
+                }
+                Stage::Commit(transaction) => self.writeback.wait_for_commit(inode, transaction),
             };
             if progress != Progress::Complete {
                 return progress;
@@ -88,16 +101,26 @@ impl Memory {
             if self.writeback.is_writing(page) {
                 return Progress::Waits(page);
             }
-            let offset = self.offset_of(inode, page);
-            if !self.bio_takes(disk, offset, page) && !self.submit_bio(Writer::Task) {
+            let offset = self.writeback.offset_of(inode, page);
+            if !self.io.bio_takes(disk, offset, page)
+                && !self
+                    .io
+                    .submit_bio(&mut self.cpu, &self.folios, Writer::Task)
+            {
                 return Progress::NoPage(NoPage::Congested { disk });
             }
             if next == 0 {
-                self.begin_estimate(disk);
+                self.writeback.begin_estimate(&self.cpu, disk);
             }
-            self.start_writeback(page, disk);
+            self.writeback.start_writeback(
+                &mut self.cpu,
+                &mut self.folios,
+                &mut self.rmap,
+                page,
+                disk,
+            );
             self.cpu.spent += self.cpu.costs.fsync_ps;
-            self.add_to_bio(disk, offset, page);
+            self.io.add_to_bio(disk, offset, page);
             next = u64::from(page - base) + 1;
             *stage = Stage::Write(next);
         }
@@ -106,27 +129,36 @@ impl Memory {
             false => Progress::Complete,
         }
     }
+}
 
-    fn submit_for_sync(&mut self, inode: usize, stage: &mut Stage) -> Progress {
-        let disk = self.writeback.inodes[inode].file.disk;
-        if !self.submit_bio(Writer::Task) {
+impl Writeback {
+    fn submit_for_sync(
+        &mut self,
+        cpu: &mut Cpu,
+        folios: &Folios,
+        io: &mut PageIo,
+        inode: usize,
+        stage: &mut Stage,
+    ) -> Progress {
+        let disk = self.inodes[inode].file.disk;
+        if !io.submit_bio(cpu, folios, Writer::Task) {
             return Progress::NoPage(NoPage::Congested { disk });
         }
-        self.unplug();
-        self.requeue(disk, inode, false);
+        io.unplug(cpu, folios);
+        self.requeue(cpu, disk, inode, false);
         *stage = Stage::Wait(0);
         Progress::Complete
     }
 
     fn wait_for_written(&mut self, inode: usize, next: u64, stage: &mut Stage) -> Progress {
-        let file = &self.writeback.inodes[inode].file;
+        let file = &self.inodes[inode].file;
         let (base, end, disk) = (file.base, file.base + file.pages as u32, file.disk);
-        let writing = &self.writeback.pages_being_written;
+        let writing = &self.pages_being_written;
         if let Some(page) = writing.next(base + next as u32, end) {
             *stage = Stage::Wait(u64::from(page - base));
             return Progress::Waits(page);
         }
-        let transaction = self.writeback.devices[disk].journal.latest();
+        let transaction = self.devices[disk].journal.latest();
         self.commit(disk);
         *stage = Stage::Commit(transaction);
         self.wait_for_commit(inode, transaction)
@@ -134,13 +166,11 @@ impl Memory {
 
     /// Whether the journal of a disk has committed a transaction.
     pub(crate) fn has_committed(&self, disk: usize, transaction: u64) -> bool {
-        self.writeback.devices[disk]
-            .journal
-            .has_committed(transaction)
+        self.devices[disk].journal.has_committed(transaction)
     }
 
     fn wait_for_commit(&self, inode: usize, transaction: u64) -> Progress {
-        let disk = self.writeback.inodes[inode].file.disk;
+        let disk = self.inodes[inode].file.disk;
         match self.has_committed(disk, transaction) {
             true => Progress::Complete,
             false => Progress::Commits { disk, transaction },

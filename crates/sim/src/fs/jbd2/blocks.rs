@@ -6,6 +6,7 @@ use mm::units::Bytes;
 
 use crate::mm::filemap::File;
 use crate::mm::folio::{PageId, State};
+use crate::mm::page_io::PageIo;
 use crate::mm::page_writeback::{BLOCK, Device};
 use crate::mm::parts::Memory;
 use crate::mm::workingset::History;
@@ -18,7 +19,7 @@ impl Memory {
             return;
         }
         for disk in 0..self.writeback.devices.len() {
-            let (offset, Bytes(room)) = self.room_of_journal(disk);
+            let (offset, Bytes(room)) = self.io.room_of_journal(disk);
             let pages = room / BLOCK;
             let Some(base) = self.take_range(pages) else {
                 return;
@@ -30,13 +31,6 @@ impl Memory {
                 offset,
             });
         }
-    }
-
-    /// Where on a disk its journal lies, and how large it is.
-    pub(super) fn room_of_journal(&self, disk: usize) -> (u64, Bytes) {
-        let Bytes(size) = self.io.disks[disk].size();
-        let room = (size >> 26).clamp(4, 64) << 20;
-        (size.saturating_sub(room), Bytes(room))
     }
 
     /// Pages of disks that are in the page cache because of their journals (`Buffers`).
@@ -56,29 +50,64 @@ impl Memory {
         // What this takes is part of what a commit takes.
         let spent = self.cpu.spent;
         if self.folios.is_resident(page) || self.insert_journal_block(page) {
-            self.mark_accessed(page);
-            self.mark_accessed(page);
+            self.lruvecs.mark_accessed(
+                &mut self.cpu,
+                &mut self.zones,
+                &mut self.folios,
+                &mut self.groups,
+                page,
+            );
+            self.lruvecs.mark_accessed(
+                &mut self.cpu,
+                &mut self.zones,
+                &mut self.folios,
+                &mut self.groups,
+                page,
+            );
         }
         self.cpu.spent = spent;
     }
 
     fn insert_journal_block(&mut self, page: PageId) -> bool {
-        let history = self.history(page);
-        self.hold_shadow_node(page);
-        let has_come = self.allocate_at_once(page, State::Reading);
-        self.let_go_shadow_node(page, has_come);
+        let history = self.folios.history(page);
+        self.lruvecs
+            .hold_shadow_node(&self.groups, &self.objects, page);
+        let has_come =
+            self.zones
+                .allocate_at_once(&mut self.cpu, &mut self.folios, page, State::Reading);
+        self.lruvecs
+            .let_go_shadow_node(&self.folios, &self.groups, &self.objects, page, has_come);
         if !has_come {
             return false;
         }
-        if history == History::None && self.tree_insert(page).is_err() {
-            self.free(page);
+        if history == History::None
+            && self
+                .objects
+                .tree_insert(
+                    &mut self.cpu,
+                    &mut self.zones,
+                    &self.folios,
+                    &mut self.groups,
+                    page,
+                )
+                .is_err()
+        {
+            self.zones.free(
+                &mut self.cpu,
+                &self.folios,
+                &mut self.groups,
+                &mut self.objects,
+                page,
+            );
             self.folios.forget(page);
             return false;
         }
         self.admit(page, history);
-        self.add_new(page);
+        self.lruvecs
+            .add_new(&self.cpu, &mut self.zones, &mut self.folios, page);
         self.folios.unlock(page);
-        self.create_buffers(page);
+        self.objects
+            .create_buffers(&mut self.cpu, &mut self.zones, page);
         true
     }
 
@@ -89,6 +118,15 @@ impl Memory {
                 file.drop_pages(self);
             }
         }
+    }
+}
+
+impl PageIo {
+    /// Where on a disk its journal lies, and how large it is.
+    pub(super) fn room_of_journal(&self, disk: usize) -> (u64, Bytes) {
+        let Bytes(size) = self.disks[disk].size();
+        let room = (size >> 26).clamp(4, 64) << 20;
+        (size.saturating_sub(room), Bytes(room))
     }
 }
 

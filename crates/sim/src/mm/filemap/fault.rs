@@ -3,11 +3,13 @@
 use core::ops::Range;
 
 use crate::mm::filemap::{File, Progress, Reader};
+use crate::mm::folio::Folios;
 use crate::mm::folio::{Flag, PageId, State};
 use crate::mm::lruvec::Kind;
 use crate::mm::parts::Memory;
 use crate::mm::readahead::Window;
 use crate::mm::rmap::Mapping;
+use crate::sched::cpu::Cpu;
 
 /// Pages that one fault maps at most, aligned (`fault_around_bytes`).
 const AROUND: u64 = 16;
@@ -23,12 +25,15 @@ impl Reader<'_> {
         write: bool,
         faulting: &mut bool,
     ) -> Progress {
-        let mapping = self.memory.mapping(self.file.base);
+        let mapping = self.memory.rmap.mapping(&self.memory.cpu, self.file.base);
         let pages = self.file.pages_of(*cursor..stop);
-        self.memory.use_tables(mapping, pages);
+        self.memory.rmap.use_tables(mapping, pages);
         while *cursor < stop {
             let page = self.file.base + *cursor as PageId;
-            let is_used = self.memory.is_mapped_and_used(mapping, page, write);
+            let is_used =
+                self.memory
+                    .rmap
+                    .is_mapped_and_used(&self.memory.folios, mapping, page, write);
             if !is_used || self.memory.cpu.current.throttled.is_pending() {
                 match self.fault(mapping, *cursor, write, faulting) {
                     Progress::Complete => *faulting = false,
@@ -68,25 +73,36 @@ impl Reader<'_> {
         faulting: &mut bool,
     ) -> Progress {
         let page = self.file.base + cursor as PageId;
-        let is_mapped = self.memory.maps(mapping, page);
-        if is_mapped && self.memory.may_touch(mapping, page, write) {
-            self.memory.use_mapped(mapping, page);
+        let is_mapped = self.memory.rmap.maps(mapping, page);
+        if is_mapped && self.memory.rmap.may_touch(mapping, page, write) {
+            self.memory
+                .rmap
+                .use_mapped(&mut self.memory.folios, mapping, page);
             return self.pause_if(self.memory.cpu.current.throttled.is_pending());
         }
         let first_try = !core::mem::replace(faulting, true);
         let folios = &self.memory.folios;
         let was_read = folios.is_resident(page) && !folios.is_reading(page);
         let is_retry = self.memory.cpu.rules.counts_retries && was_read;
-        self.memory.count_fault(first_try || is_retry);
+        self.memory
+            .groups
+            .count_fault(&mut self.memory.cpu, first_try || is_retry);
         if is_mapped {
             return self.make_writable(mapping, page);
         }
         if first_try {
-            self.memory.extend_tables(mapping, page);
+            self.memory.rmap.extend_tables(
+                &mut self.memory.cpu,
+                &mut self.memory.zones,
+                &mut self.memory.groups,
+                &mut self.memory.objects,
+                mapping,
+                page,
+            );
         }
         if first_try && !write {
             self.map_around(mapping, cursor);
-            if self.memory.maps(mapping, page) {
+            if self.memory.rmap.maps(mapping, page) {
                 return Progress::Complete;
             }
         }
@@ -103,7 +119,7 @@ impl Reader<'_> {
         }
         if self.is_marked(page)
             && self.memory.folios.take(page, Flag::Readahead)
-            && !self.memory.maps(mapping, page)
+            && !self.memory.rmap.maps(mapping, page)
             && let Err(why) = self.read_behind_mark(cursor, self.readahead.most_mapped())
         {
             return Progress::NoPage(why);
@@ -134,17 +150,19 @@ impl Reader<'_> {
         let end = (first + AROUND).min(self.file.pages);
         let mut took = 0;
         for page in self.file.pages_of(first..end) {
-            if !self.memory.is_ready(page) {
+            if !self.memory.folios.is_ready(page) {
                 continue;
             }
-            if !self.memory.maps(mapping, page) {
-                took += match self.memory.is_mapped(page) {
+            if !self.memory.rmap.maps(mapping, page) {
+                took += match self.memory.folios.is_mapped(page) {
                     true => self.memory.cpu.costs.map_again_ps,
                     false => self.memory.cpu.costs.map_file_ps,
                 };
-                self.memory.map_page(mapping, page, false);
+                self.memory
+                    .rmap
+                    .map_page(&mut self.memory.folios, mapping, page, false);
             }
-            if !self.memory.is_doubtful(page) {
+            if !self.memory.folios.is_doubtful(&self.memory.cpu, page) {
                 self.readahead.note_mapped_hit();
             }
         }
@@ -163,25 +181,31 @@ impl File {
     pub(crate) fn unmap(&self, owner: usize, memory: &mut Memory) {
         for page in memory.end_mapping(owner, self.base) {
             if matches!(memory.folios.state(page), State::Inactive | State::Active) {
-                memory.mark_accessed(page);
+                memory.lruvecs.mark_accessed(
+                    &mut memory.cpu,
+                    &mut memory.zones,
+                    &mut memory.folios,
+                    &mut memory.groups,
+                    page,
+                );
             }
         }
     }
 }
 
-impl Memory {
+impl Folios {
     /// Whether a fault finds a page of a file to map: one that is marked for readahead waits for a
     /// fault of its own.
     fn is_ready(&self, page: PageId) -> bool {
-        let there = self.folios.is_resident(page) && !self.folios.is_reading(page);
+        let there = self.is_resident(page) && !self.is_reading(page);
         debug_assert!(!there || self.kind(page) == Kind::File);
-        there && !self.folios.has(page, Flag::Readahead)
+        there && !self.has(page, Flag::Readahead)
     }
 
     /// Whether a page that a fault finds says nothing for reading around: since 6.9 one that was
     /// evicted and came back.
-    fn is_doubtful(&self, page: PageId) -> bool {
-        self.cpu.rules.doubts_refaults && self.folios.has(page, Flag::Workingset)
+    fn is_doubtful(&self, cpu: &Cpu, page: PageId) -> bool {
+        cpu.rules.doubts_refaults && self.has(page, Flag::Workingset)
     }
 }
 
@@ -236,7 +260,7 @@ mod tests {
             (memory.cpu.events.pgfault, memory.cpu.events.pgmajfault),
             (1, 0)
         );
-        assert_eq!(memory.list(Lru::InactiveFile), 30);
+        assert_eq!(memory.zones.list(Lru::InactiveFile), 30);
     }
 
     #[test]

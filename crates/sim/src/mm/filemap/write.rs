@@ -22,8 +22,18 @@ impl Reader<'_> {
                 Progress::Complete => {}
                 wait => return wait,
             }
-            self.memory.cpu.spent += self.memory.cpu.costs.write_ps + self.memory.remote(page, 2);
-            self.memory.mark_dirty(page);
+            self.memory.cpu.spent += self.memory.cpu.costs.write_ps
+                + self
+                    .memory
+                    .zones
+                    .remote(&self.memory.cpu, &self.memory.folios, page, 2);
+            self.memory.writeback.mark_dirty(
+                &mut self.memory.cpu,
+                &mut self.memory.zones,
+                &mut self.memory.folios,
+                &mut self.memory.objects,
+                page,
+            );
             *cursor += 1;
             if let Some(ticks) = self.memory.balance_dirty(self.file.disk) {
                 return Progress::Pauses(ticks);
@@ -59,7 +69,9 @@ impl Reader<'_> {
     fn insert_written(&mut self, page: PageId) -> Result<(), NoPage> {
         self.insert(page, Effort::Write)?;
         let cost = self.memory.cpu.costs.write_in_ps;
-        self.memory.pay_for_new_page(cost);
+        self.memory
+            .lruvecs
+            .pay_for_new_page(&mut self.memory.cpu, cost);
         self.memory.folios.unlock(page);
         Ok(())
     }
@@ -67,13 +79,24 @@ impl Reader<'_> {
     /// A mapped page that is there is written to for the first time since it was last clean
     /// (`do_page_mkwrite`).
     pub(crate) fn make_writable(&mut self, mapping: Mapping, page: PageId) -> Progress {
-        let progress = self.memory.update_time(self.file);
+        let progress =
+            self.memory
+                .writeback
+                .update_time(&self.memory.cpu, &self.memory.objects, self.file);
         if progress != Progress::Complete {
             return progress;
         }
-        self.memory.map_page(mapping, page, true);
+        self.memory
+            .rmap
+            .map_page(&mut self.memory.folios, mapping, page, true);
         self.memory.cpu.spent += self.memory.cpu.costs.mkwrite_ps;
-        self.memory.mark_dirty(page);
+        self.memory.writeback.mark_dirty(
+            &mut self.memory.cpu,
+            &mut self.memory.zones,
+            &mut self.memory.folios,
+            &mut self.memory.objects,
+            page,
+        );
         self.pause_if(true)
     }
 }

@@ -11,8 +11,11 @@ use mm::units::PageSize;
 
 use super::Space;
 use super::candidate::Held;
+use crate::mm::folio::Folios;
 use crate::mm::folio::PageId;
+use crate::mm::ksm::Ksm;
 use crate::mm::parts::Memory;
+use crate::sched::cpu::Cpu;
 
 /// The files that a kernel has, by name.
 #[derive(Clone, Debug, Default)]
@@ -42,7 +45,10 @@ impl Template {
         if self.is_empty() {
             return Vec::new();
         }
-        let [items, merging, zero] = memory.merging_of(entity).map(|pages| memory.real(pages).0);
+        let [items, merging, zero] = memory
+            .ksm
+            .merging_of(&memory.folios, entity)
+            .map(|pages| memory.cpu.real(pages).0);
         let profit = general_profit(merging, zero, items, PageSize::FOUR_KIB);
         let mut stat = format!("ksm_rmap_items {items}\n");
         if self.0.iter().any(|name| name == "general_profit") {
@@ -58,25 +64,24 @@ impl Template {
     /// Path and text of those that count, and of those that the kernel sets itself.
     pub(crate) fn files(&self, memory: &Memory) -> impl Iterator<Item = (String, String)> {
         self.0.iter().filter_map(|name| {
-            let value = memory.ksm_file(name)?;
+            let value = memory.ksm.ksm_file(&memory.cpu, name)?;
             Some((mm::ksm::path(name), format!("{value}\n")))
         })
     }
 }
 
-impl Memory {
+impl Ksm {
     /// A process's candidates, those of them that are merged, and its zero pages by merging.
-    fn merging_of(&self, entity: usize) -> [u64; 3] {
+    fn merging_of(&self, folios: &Folios, entity: usize) -> [u64; 3] {
         let of_entity = |space: &&Space| space.entity == entity && !space.exited;
-        let spaces = self.ksm.spaces.iter().filter(of_entity);
+        let spaces = self.spaces.iter().filter(of_entity);
         let areas = spaces.flat_map(|space| &space.areas);
-        let areas = areas.filter_map(|id| self.ksm.areas[*id as usize].as_ref());
+        let areas = areas.filter_map(|id| self.areas[*id as usize].as_ref());
         let mut counts = [0; 3];
         for area in areas {
             for (index, candidate) in area.candidates.iter().enumerate() {
                 let page = area.base + index as PageId;
-                let is_zero =
-                    area.is_live && self.folios.is_merged(page) && self.folios.is_zero(page);
+                let is_zero = area.is_live && folios.is_merged(page) && folios.is_zero(page);
                 counts[0] += u64::from(candidate.exists());
                 counts[1] += u64::from(matches!(candidate.held(), Held::Stable { .. }));
                 counts[2] += u64::from(is_zero);
@@ -85,9 +90,9 @@ impl Memory {
         counts
     }
 
-    fn ksm_file(&self, name: &str) -> Option<i64> {
-        let ksm = &self.ksm;
-        let real = |pages: u64| self.real(pages).0;
+    fn ksm_file(&self, cpu: &Cpu, name: &str) -> Option<i64> {
+        let ksm = self;
+        let real = |pages: u64| cpu.real(pages).0;
         let (counts, trees) = (ksm.counts, &ksm.trees);
         let merged = counts.shared + counts.sharing + counts.unshared;
         let number = match name {

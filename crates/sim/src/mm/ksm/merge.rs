@@ -5,9 +5,13 @@ use mm::units::Pages;
 use super::candidate::Held;
 use super::tree::{Node, NodeId};
 use super::{AreaId, Place};
+use crate::mm::folio::Folios;
 use crate::mm::folio::{NODE_PAGES, PageId, State};
+use crate::mm::ksm::Ksm;
 use crate::mm::page_alloc::zone::HUGE_PAGES;
+use crate::mm::page_alloc::zone::Zones;
 use crate::mm::parts::Memory;
+use crate::sched::cpu::Cpu;
 
 /// Pages for which indices are set aside at a time, as some become merged ones.
 const INDICES: u64 = 64 * NODE_PAGES as u64;
@@ -23,9 +27,11 @@ impl Memory {
         if self.folios.is_merged(self.ksm.page(place)) {
             return;
         }
-        self.leave_tree(place);
-        let word = self.ksm.word(place, self.now());
-        let nid = self.tree_of(self.ksm.page(place));
+        self.ksm.leave_tree(place);
+        let word = self.ksm.word(place, self.cpu.now());
+        let nid = self
+            .ksm
+            .tree_of(&self.zones, &self.folios, self.ksm.page(place));
         let is_done = match self.cpu.rules.ksm_checks_first {
             true => self.has_changed(place, word) || self.joins_stable(place, nid, word),
             false => self.joins_stable(place, nid, word) || self.has_changed(place, word),
@@ -54,9 +60,9 @@ impl Memory {
 
     /// Merges the page with one that is merged already; false where there is none with room.
     fn joins_stable(&mut self, place: Place, nid: usize, word: u64) -> bool {
-        let pages = self.real(self.ksm.trees.stable_len(nid));
+        let pages = self.cpu.real(self.ksm.trees.stable_len(nid));
         while let Some(stale) = self.ksm.trees.meet_stale(nid, levels(pages)) {
-            self.uncount(stale);
+            self.ksm.uncount(stale);
         }
         let most = self.ksm.settings.max_page_sharing;
         let found = self.ksm.trees.search(nid, word, most);
@@ -74,9 +80,9 @@ impl Memory {
 
     /// Looks for a twin among the pages that found none in this full scan, or waits for one there.
     fn search_unstable(&mut self, place: Place, nid: usize, word: u64) {
-        let pages = self.real(self.ksm.trees.unstable_len(nid));
+        let pages = self.cpu.real(self.ksm.trees.unstable_len(nid));
         let twin = self.ksm.trees.twin(nid, word);
-        let twin = twin.filter(|&twin| self.holds(twin, word));
+        let twin = twin.filter(|&twin| self.ksm.holds(&self.cpu, &self.folios, twin, word));
         let levels = levels_of(pages, twin.is_some());
         self.cpu.spent += levels * self.cpu.costs.ksm_unstable_level_ps / UNIT;
         let Some(twin) = twin else {
@@ -96,21 +102,10 @@ impl Memory {
         let Some(node) = self.become_shared(place, nid, word) else {
             return;
         };
-        self.leave_tree(twin);
-        self.join(place, node);
+        self.ksm.leave_tree(twin);
+        self.ksm.join(place, node);
         self.give_up_for(twin, node);
         self.cpu.spent += self.cpu.costs.ksm_merge_two_ps;
-    }
-
-    /// Whether a place still has a page of its own with this content.
-    fn holds(&self, place: Place, word: u64) -> bool {
-        let area = self.ksm.areas[place.area as usize].as_ref();
-        let is_live = area.is_some_and(|area| area.is_live);
-        if !is_live {
-            return false;
-        }
-        let state = self.folios.state(self.ksm.page(place));
-        matches!(state, State::Inactive | State::Active) && self.ksm.word(place, self.now()) == word
     }
 
     /// A huge page is split before one of its pages is merged; whether the page is there then.
@@ -118,7 +113,8 @@ impl Memory {
     fn prepare(&mut self, place: Place) -> bool {
         let page = self.ksm.page(place);
         if let Some(first) = self.huge_first(page) {
-            self.split_huge(first);
+            self.folios
+                .split_huge(&mut self.cpu, &mut self.objects, first);
             self.cpu.spent += self.cpu.costs.ksm_split_ps;
             if self.cpu.rules.split_drops_empty_pages {
                 self.drop_empty(place.area, first);
@@ -128,7 +124,7 @@ impl Memory {
     }
 
     fn drop_empty(&mut self, area: AreaId, first: PageId) {
-        let now = self.now();
+        let now = self.cpu.now();
         let base = self.ksm.area(area).base;
         for page in first..first + HUGE_PAGES as PageId {
             let place = Place {
@@ -146,13 +142,16 @@ impl Memory {
     fn become_shared(&mut self, place: Place, nid: usize, word: u64) -> Option<NodeId> {
         let page = self.ksm.page(place);
         let shared = self.take_index()?;
-        let lru = self.take_from_list(page);
+        let lru = self
+            .lruvecs
+            .take_from_list(&self.cpu, &mut self.zones, &mut self.folios, page);
         self.folios.move_to(page, shared);
         self.zones.frames[shared as usize] = self.zones.frames[page as usize];
         if let Some(group) = self.folios.charge.get(page as usize).copied() {
             self.folios.charge[shared as usize] = group;
         }
-        self.add_to_list(shared, lru);
+        self.lruvecs
+            .add_to_list(&self.cpu, &mut self.zones, &mut self.folios, shared, lru);
         let node = self.ksm.trees.insert(nid, word, shared);
         self.folios.set_merged(page, Some(node));
         Some(node)
@@ -163,70 +162,21 @@ impl Memory {
         self.drop_copy(place);
         self.folios.set_merged(self.ksm.page(place), Some(node));
         self.ksm.trees.node(node).mapped += 1;
-        self.join(place, node);
+        self.ksm.join(place, node);
     }
 
     fn drop_copy(&mut self, place: Place) {
         let page = self.ksm.page(place);
-        self.take_from_list(page);
+        self.lruvecs
+            .take_from_list(&self.cpu, &mut self.zones, &mut self.folios, page);
         self.folios.anon_pages -= 1;
-        self.free(page);
-    }
-
-    /// Notes that a candidate shares a merged page (`stable_tree_append`).
-    fn join(&mut self, place: Place, id: NodeId) {
-        let node = self.ksm.trees.node(id);
-        node.len += 1;
-        match node.len {
-            1 => self.ksm.counts.shared += 1,
-            _ => self.ksm.counts.sharing += 1,
-        }
-        self.ksm.candidate(place).enter_stable(id);
-    }
-
-    /// Takes a candidate out of the tree that it is in (`remove_rmap_item_from_tree`); whether it
-    /// was in one.
-    pub(super) fn leave_tree(&mut self, place: Place) -> bool {
-        let held = self.ksm.candidate(place).held();
-        self.ksm.candidate(place).leave();
-        match held {
-            Held::Nowhere => {}
-            Held::Unstable { scan } => {
-                self.ksm.counts.unshared -= 1;
-                if scan == self.ksm.counts.full_scans as u8 {
-                    let word = self.ksm.candidate(place).word;
-                    self.ksm.trees.remove_unstable(word, place);
-                }
-            }
-            Held::Stable { node: id } => {
-                let node = *self.ksm.trees.node(id);
-                if node.is_listed {
-                    match node.len {
-                        1 => self.ksm.counts.shared -= 1,
-                        _ => self.ksm.counts.sharing -= 1,
-                    }
-                }
-                self.ksm.trees.leave(id);
-            }
-        }
-        held != Held::Nowhere
-    }
-
-    /// A merged page that nobody maps any longer is counted no more, nor are the candidates at it.
-    fn uncount(&mut self, node: Node) {
-        let counts = &mut self.ksm.counts;
-        counts.shared -= u64::from(node.len.min(1));
-        counts.sharing -= u64::from(node.len.saturating_sub(1));
-    }
-
-    /// ksmd forgets a candidate, which takes so long.
-    pub(super) fn forget(&mut self, place: Place, cost: u64) {
-        if self.ksm.candidate(place).exists() {
-            self.leave_tree(place);
-            self.cpu.spent += cost;
-            *self.ksm.candidate(place) = super::Candidate::default();
-            self.ksm.counts.items -= 1;
-        }
+        self.zones.free(
+            &mut self.cpu,
+            &self.folios,
+            &mut self.groups,
+            &mut self.objects,
+            page,
+        );
     }
 
     /// An index for a page that becomes a merged one.
@@ -238,13 +188,82 @@ impl Memory {
         }
         self.ksm.indices.pop()
     }
+}
+
+impl Ksm {
+    /// Whether a place still has a page of its own with this content.
+    fn holds(&self, cpu: &Cpu, folios: &Folios, place: Place, word: u64) -> bool {
+        let area = self.areas[place.area as usize].as_ref();
+        let is_live = area.is_some_and(|area| area.is_live);
+        if !is_live {
+            return false;
+        }
+        let state = folios.state(self.page(place));
+        matches!(state, State::Inactive | State::Active) && self.word(place, cpu.now()) == word
+    }
+
+    /// Notes that a candidate shares a merged page (`stable_tree_append`).
+    fn join(&mut self, place: Place, id: NodeId) {
+        let node = self.trees.node(id);
+        node.len += 1;
+        match node.len {
+            1 => self.counts.shared += 1,
+            _ => self.counts.sharing += 1,
+        }
+        self.candidate(place).enter_stable(id);
+    }
+
+    /// Takes a candidate out of the tree that it is in (`remove_rmap_item_from_tree`); whether it
+    /// was in one.
+    pub(super) fn leave_tree(&mut self, place: Place) -> bool {
+        let held = self.candidate(place).held();
+        self.candidate(place).leave();
+        match held {
+            Held::Nowhere => {}
+            Held::Unstable { scan } => {
+                self.counts.unshared -= 1;
+                if scan == self.counts.full_scans as u8 {
+                    let word = self.candidate(place).word;
+                    self.trees.remove_unstable(word, place);
+                }
+            }
+            Held::Stable { node: id } => {
+                let node = *self.trees.node(id);
+                if node.is_listed {
+                    match node.len {
+                        1 => self.counts.shared -= 1,
+                        _ => self.counts.sharing -= 1,
+                    }
+                }
+                self.trees.leave(id);
+            }
+        }
+        held != Held::Nowhere
+    }
+
+    /// A merged page that nobody maps any longer is counted no more, nor are the candidates at it.
+    fn uncount(&mut self, node: Node) {
+        let counts = &mut self.counts;
+        counts.shared -= u64::from(node.len.min(1));
+        counts.sharing -= u64::from(node.len.saturating_sub(1));
+    }
+
+    /// ksmd forgets a candidate, which takes so long.
+    pub(super) fn forget(&mut self, cpu: &mut Cpu, place: Place, cost: u64) {
+        if self.candidate(place).exists() {
+            self.leave_tree(place);
+            cpu.spent += cost;
+            *self.candidate(place) = super::Candidate::default();
+            self.counts.items -= 1;
+        }
+    }
 
     /// The tree that a page of this place belongs into: its node's, unless pages are merged across
     /// nodes.
-    fn tree_of(&self, page: PageId) -> usize {
-        match self.ksm.settings.merge_across_nodes {
+    fn tree_of(&self, zones: &Zones, folios: &Folios, page: PageId) -> usize {
+        match self.settings.merge_across_nodes {
             true => 0,
-            false => self.node(page),
+            false => zones.node(folios, page),
         }
     }
 }

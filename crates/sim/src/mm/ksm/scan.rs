@@ -3,8 +3,12 @@
 use mm::formula::ksm_advisor::FullScan;
 
 use super::{AreaId, Candidate, Ksm, Place, Space};
+use crate::mm::folio::Folios;
 use crate::mm::folio::State;
+use crate::mm::objects::Objects;
+use crate::mm::page_alloc::zone::Zones;
 use crate::mm::parts::Memory;
+use crate::sched::cpu::Cpu;
 
 /// Where ksmd is: the place that it looks at next.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -105,7 +109,12 @@ impl Memory {
             self.cpu.spent += self.cpu.costs.ksm_batch_ps;
         }
         while self.ksm.left >= self.cpu.scale {
-            match self.next_page() {
+            match self.ksm.next_page(
+                &mut self.cpu,
+                &mut self.zones,
+                &self.folios,
+                &mut self.objects,
+            ) {
                 Next::Page(place) => {
                     self.ksm.left -= self.cpu.scale;
                     self.ksm.counts.scanned += 1;
@@ -119,115 +128,129 @@ impl Memory {
             }
         }
         self.ksm.is_in_batch = false;
-        self.follow_candidates();
+        self.ksm
+            .follow_candidates(&mut self.cpu, &mut self.zones, &mut self.objects);
         Scan::Sleeps
     }
+}
 
+impl Ksm {
     /// A batch begins. Where a page stands for many, what is left of the last one counts.
-    pub(crate) fn begin_batch(&mut self) {
-        let ksm = &mut self.ksm;
-        let rest = ksm.left % self.cpu.scale;
+    pub(crate) fn begin_batch(&mut self, cpu: &Cpu) {
+        let ksm = self;
+        let rest = ksm.left % cpu.scale;
         ksm.left = ksm.settings.pages_to_scan.saturating_add(rest);
     }
 
     /// The next page that ksmd looks at.
-    fn next_page(&mut self) -> Next {
-        if !self.ksm.cursor.is_scanning {
-            self.begin_full_scan();
+    fn next_page(
+        &mut self,
+        cpu: &mut Cpu,
+        zones: &mut Zones,
+        folios: &Folios,
+        objects: &mut Objects,
+    ) -> Next {
+        if !self.cursor.is_scanning {
+            self.begin_full_scan(cpu);
         }
-        while self.ksm.cursor.space < self.ksm.spaces.len() {
-            let space = &self.ksm.spaces[self.ksm.cursor.space];
+        while self.cursor.space < self.spaces.len() {
+            let space = &self.spaces[self.cursor.space];
             let exited = space.exited;
-            let Some(id) = self.ksm.current() else {
-                self.ksm.leave_space();
-                self.cpu.spent += self.cpu.costs.ksm_mm_ps;
+            let Some(id) = self.current() else {
+                self.leave_space();
+                cpu.spent += cpu.costs.ksm_mm_ps;
                 continue;
             };
-            let area = self.ksm.areas[id as usize].as_ref();
+            let area = self.areas[id as usize].as_ref();
             let (is_live, len) = area.map_or((false, 0), |area| {
                 (area.is_live && !exited, area.candidates.len() as u32)
             });
-            if self.ksm.cursor.index < len {
-                if let Some(next) = self.pass(id, is_live) {
+            if self.cursor.index < len {
+                if let Some(next) = self.pass(cpu, zones, folios, objects, id, is_live) {
                     return next;
                 }
                 continue;
             }
-            self.ksm.leave_area(id, is_live);
+            self.leave_area(id, is_live);
         }
-        self.end_full_scan();
+        self.end_full_scan(cpu, zones, objects);
         Next::End
     }
 
     /// Takes the page at the cursor, if there is anything to it.
-    fn pass(&mut self, area: AreaId, is_live: bool) -> Option<Next> {
-        if self.cpu.spent >= self.cpu.budget {
+    fn pass(
+        &mut self,
+        cpu: &mut Cpu,
+        zones: &mut Zones,
+        folios: &Folios,
+        objects: &mut Objects,
+        area: AreaId,
+        is_live: bool,
+    ) -> Option<Next> {
+        if cpu.spent >= cpu.budget {
             return Some(Next::Budget);
         }
-        let index = self.ksm.cursor.index;
+        let index = self.cursor.index;
         let place = Place { area, index };
-        self.ksm.cursor.index += 1;
-        if !is_live || !self.is_anon_mapped(place) {
-            self.forget(place, self.cpu.costs.ksm_forget_ps);
+        self.cursor.index += 1;
+        if !is_live || !self.is_anon_mapped(folios, place) {
+            self.forget(cpu, place, cpu.costs.ksm_forget_ps);
             return None;
         }
-        if !self.ksm.candidate(place).exists() {
-            self.ksm.candidate(place).begin();
-            self.ksm.counts.items += 1;
-            self.cpu.spent += self.cpu.costs.ksm_item_ps;
-            self.follow_candidates();
+        if !self.candidate(place).exists() {
+            self.candidate(place).begin();
+            self.counts.items += 1;
+            cpu.spent += cpu.costs.ksm_item_ps;
+            self.follow_candidates(cpu, zones, objects);
         }
-        let is_merged = self.folios.is_merged(self.ksm.page(place));
-        if self.ksm.settings.smart_scan {
-            if !is_merged && self.ksm.candidate(place).is_skipped() {
-                self.ksm.counts.skipped += 1;
+        let is_merged = folios.is_merged(self.page(place));
+        if self.settings.smart_scan {
+            if !is_merged && self.candidate(place).is_skipped() {
+                self.counts.skipped += 1;
                 if self.leave_tree(place) {
-                    self.cpu.spent += self.cpu.costs.ksm_leave_ps;
+                    cpu.spent += cpu.costs.ksm_leave_ps;
                 }
-                self.cpu.spent += self.cpu.costs.ksm_skip_ps;
+                cpu.spent += cpu.costs.ksm_skip_ps;
                 return None;
             }
-            self.cpu.spent += self.cpu.costs.ksm_smart_ps;
+            cpu.spent += cpu.costs.ksm_smart_ps;
         }
         Some(Next::Page(place))
     }
 
     /// Whether a page of anonymous memory is mapped there: the zero page is none.
-    fn is_anon_mapped(&self, place: Place) -> bool {
-        let page = self.ksm.page(place);
-        match self.folios.state(page) {
+    fn is_anon_mapped(&self, folios: &Folios, place: Place) -> bool {
+        let page = self.page(place);
+        match folios.state(page) {
             State::Inactive | State::Active => true,
-            _ => self.folios.is_merged(page) && !self.folios.is_zero(page),
+            _ => folios.is_merged(page) && !folios.is_zero(page),
         }
     }
 
-    fn begin_full_scan(&mut self) {
-        let now = self.now();
-        let ksm = &mut self.ksm;
-        ksm.cursor = Cursor {
+    fn begin_full_scan(&mut self, cpu: &Cpu) {
+        let now = cpu.now();
+        self.cursor = Cursor {
             is_scanning: true,
             ..Cursor::default()
         };
-        ksm.scan_began = (now, ksm.cpu_time);
-        ksm.trees.begin_scan();
+        self.scan_began = (now, self.cpu_time);
+        self.trees.begin_scan();
     }
 
-    fn end_full_scan(&mut self) {
-        let now = self.now();
-        let spent = mm::units::Nanos(self.cpu.spent / 1000);
-        let ksm = &mut self.ksm;
-        ksm.cursor = Cursor::default();
-        ksm.counts.full_scans += 1;
-        self.follow_candidates();
-        let ksm = &mut self.ksm;
-        if ksm.settings.is_advised {
-            let (began, cpu) = ksm.scan_began;
+    fn end_full_scan(&mut self, cpu: &mut Cpu, zones: &mut Zones, objects: &mut Objects) {
+        let now = cpu.now();
+        let spent = mm::units::Nanos(cpu.spent / 1000);
+        self.cursor = Cursor::default();
+        self.counts.full_scans += 1;
+        self.follow_candidates(cpu, zones, objects);
+        if self.settings.is_advised {
+            let (began, cpu) = self.scan_began;
             let scan = FullScan {
                 took: now.saturating_sub(began),
-                cpu: (ksm.cpu_time + spent).saturating_sub(cpu),
-                pages_to_scan: ksm.settings.pages_to_scan,
+                cpu: (self.cpu_time + spent).saturating_sub(cpu),
+                pages_to_scan: self.settings.pages_to_scan,
             };
-            ksm.settings.pages_to_scan = ksm.advisor.advise(scan, ksm.settings.bounds);
+            self.settings.pages_to_scan = self.advisor.advise(scan, self.settings.bounds);
         }
     }
 }

@@ -109,7 +109,7 @@ impl Memory {
         self.ksm.wants_cpu |= run == Run::Merge;
         if run == Run::Unmerge && before != run && self.unmerge_all().is_err() {
             self.ksm.settings.run = Run::Stop;
-            let free = self.real(self.free_pages()).0 / 256;
+            let free = self.cpu.real(self.zones.free_pages()).0 / 256;
             return Err(format!(
                 "too little memory to give every page a copy of its own, with {free} MiB free"
             ));

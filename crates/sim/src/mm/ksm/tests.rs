@@ -7,6 +7,7 @@ use super::*;
 use crate::machine::tunables::Tunables;
 use crate::mm::memcontrol::ROOT;
 use crate::mm::memory::Held;
+use crate::mm::parts::Memory;
 
 /// A memory, and the regions of processes in it.
 struct Machine {
@@ -49,7 +50,7 @@ impl Machine {
         let mut region = Region::new(base, size, huge, ROOT);
         let name = alloc::format!("guest.{}", self.started);
         region.contents = Contents::new(&map, &name, pages);
-        self.memory.make_mergeable(self.started, &region);
+        self.memory.ksm.make_mergeable(self.started, &region);
         self.regions.push(region);
         self.entities.push(self.started);
         self.started += 1;
@@ -355,8 +356,8 @@ impl Machine {
     fn end_first(&mut self) {
         let mut region = self.regions.remove(0);
         self.memory.drop_region(&mut region);
-        self.memory.leave_region(region.base);
-        self.memory.leave_process(self.entities.remove(0));
+        self.memory.ksm.leave_region(region.base);
+        self.memory.ksm.leave_process(self.entities.remove(0));
     }
 
     fn check(&self) {

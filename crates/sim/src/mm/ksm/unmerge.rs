@@ -29,7 +29,8 @@ impl Memory {
     fn take_copy(&mut self, page: PageId) -> Result<(), NoPage> {
         let node = self.folios.shared(page);
         self.allocate(page, State::Inactive)?;
-        self.add_anon(page);
+        self.folios
+            .add_anon(&self.cpu, &mut self.zones, &mut self.lruvecs, page);
         match node {
             Some(node) => {
                 self.cpu.events.cow_ksm += 1;
@@ -83,11 +84,12 @@ impl Memory {
                     true => 0,
                     false => self.cpu.costs.ksm_look_ps,
                 };
-                self.forget(Place { area, index }, cost);
+                self.ksm.forget(&mut self.cpu, Place { area, index }, cost);
             }
         }
         self.ksm.end_everything();
-        self.follow_candidates();
+        self.ksm
+            .follow_candidates(&mut self.cpu, &mut self.zones, &mut self.objects);
         Ok(())
     }
 

@@ -6,6 +6,7 @@ use alloc::vec::Vec;
 use mm::units::Nanos;
 
 use super::{Event, GroupId, RETRIES};
+use crate::mm::memcontrol::Groups;
 use crate::mm::page_alloc::NoPage;
 use crate::mm::page_alloc::slowpath::DirectReclaim;
 use crate::mm::parts::Memory;
@@ -165,14 +166,8 @@ impl Memory {
                 self.groups.count(target, Event::High);
                 Ok(self.reclaim_of(target, goal, self.cpu.rules.swappiness))
             }
-            None => self.held_up_for_swap(*group, *pages),
+            None => self.groups.held_up_for_swap(*group, *pages),
         }
-    }
-
-    /// No group is above its high limit of memory; one may be above that of swap.
-    fn held_up_for_swap(&self, group: GroupId, pages: u64) -> Result<DirectReclaim, Came> {
-        let penalty = self.groups.high_penalty(group, pages);
-        Err(penalty.map_or(Came::Done, Came::Sleep))
     }
 
     /// Reclaims what is above a limit that was written (`memory_high_write`, `memory_max_write`).
@@ -185,10 +180,10 @@ impl Memory {
         else {
             return Err(Came::Done);
         };
-        if !core::mem::replace(drained, true) && self.above(*group, *limit) > 0 {
+        if !core::mem::replace(drained, true) && self.groups.above(*group, *limit) > 0 {
             self.groups.drain_stock();
         }
-        match (self.above(*group, *limit), *limit, errand.retries) {
+        match (self.groups.above(*group, *limit), *limit, errand.retries) {
             (0, ..) | (_, Limit::High, 0) => Err(Came::Done),
             (_, Limit::Max, 0) => Err(Came::Kill(*group)),
             (above, ..) => {
@@ -196,15 +191,6 @@ impl Memory {
                 Ok(reclaim.on_order())
             }
         }
-    }
-
-    fn above(&self, group: GroupId, limit: Limit) -> u64 {
-        let memory = self.groups.get(group).memory;
-        let limit = match limit {
-            Limit::High => memory.high,
-            Limit::Max => memory.max,
-        };
-        memory.usage.saturating_sub(limit)
     }
 
     /// Until as much was reclaimed as was asked for: since 6.8 a quarter of it at a time.
@@ -225,6 +211,23 @@ impl Memory {
             false => left,
         };
         Ok(self.reclaim_of(group, goal, swappiness).on_order())
+    }
+}
+
+impl Groups {
+    /// No group is above its high limit of memory; one may be above that of swap.
+    fn held_up_for_swap(&self, group: GroupId, pages: u64) -> Result<DirectReclaim, Came> {
+        let penalty = self.high_penalty(group, pages);
+        Err(penalty.map_or(Came::Done, Came::Sleep))
+    }
+
+    fn above(&self, group: GroupId, limit: Limit) -> u64 {
+        let memory = self.get(group).memory;
+        let limit = match limit {
+            Limit::High => memory.high,
+            Limit::Max => memory.max,
+        };
+        memory.usage.saturating_sub(limit)
     }
 }
 

@@ -164,7 +164,7 @@ impl Memory {
             .collect();
         for page in 0..self.folios.len() as PageId {
             if self.folios.is_resident(page) {
-                self.add_level(page, &mut levels[self.group(page)].stat);
+                self.add_level(page, &mut levels[self.folios.group(page)].stat);
             }
         }
         levels
@@ -173,13 +173,13 @@ impl Memory {
     fn add_level(&self, page: PageId, stat: &mut Stat) {
         let has = |flag| u64::from(self.folios.has(page, flag));
         stat.unevictable += u64::from(self.folios.state(page) == State::Unevictable);
-        if self.kind(page) == Kind::Anon {
-            stat.anon += u64::from(self.is_mapped(page));
+        if self.folios.kind(page) == Kind::Anon {
+            stat.anon += u64::from(self.folios.is_mapped(page));
             stat.anon_thp += u64::from(self.huge_first(page).is_some());
             stat.swap_cached += has(Flag::Slot);
         } else {
             stat.file += 1;
-            stat.file_mapped += u64::from(self.is_mapped(page));
+            stat.file_mapped += u64::from(self.folios.is_mapped(page));
             stat.file_dirty += has(Flag::Dirty);
         }
     }

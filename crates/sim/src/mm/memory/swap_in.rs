@@ -4,12 +4,17 @@ use alloc::vec::Vec;
 use core::ops::Range;
 
 use crate::block::disk::{Direction, Request};
+use crate::mm::folio::Folios;
 use crate::mm::folio::{Flag, PageId, READ_AHEAD, State, UNMAPPED};
 use crate::mm::memory::Region;
+use crate::mm::objects::Objects;
 use crate::mm::page_alloc::NoPage;
+use crate::mm::page_alloc::zone::Zones;
 use crate::mm::parts::Memory;
 use crate::mm::swap_state::SwapReadahead;
 use crate::mm::swapfile::Backing;
+use crate::mm::swapfile::Swap;
+use crate::sched::cpu::Cpu;
 
 impl Memory {
     /// A fault on a page that is in swap: one from zram is there at once, one from a disk is being
@@ -23,12 +28,12 @@ impl Memory {
         let Backing::Disk { disk, .. } = self.swap.place(slot).0 else {
             return self.swap_in_from_zram(page, slot);
         };
-        let rotational = self.disk(disk).is_rotational();
+        let rotational = self.io.disk(disk).is_rotational();
         // The page that is wanted comes first: without it there is nothing to read around.
         self.read_into_swap_cache(page, slot)?;
         let mut pages = match rotational {
-            true => self.cluster_around(slot),
-            false => self.neighbours(region, index),
+            true => self.swap.cluster_around(&self.cpu, slot),
+            false => self.swap.neighbours(&self.cpu, &self.folios, region, index),
         };
         self.cpu.events.pgmajfault += 1;
         self.groups.stat(self.cpu.current.group).pgmajfault += 1;
@@ -53,7 +58,13 @@ impl Memory {
         self.groups.stat(self.cpu.current.group).pgfault += faults;
         if in_cache_alone {
             if first_try {
-                self.note_found(&mut region.readahead, page, index);
+                self.swap.note_found(
+                    &mut self.cpu,
+                    &mut self.folios,
+                    &mut region.readahead,
+                    page,
+                    index,
+                );
             }
             self.map_from_swap_cache(page, write);
         }
@@ -68,7 +79,8 @@ impl Memory {
         self.folios.clear(page, UNMAPPED);
         self.folios.anon_pages += 1;
         self.folios.set(page, Flag::Accessed);
-        self.pay_for_new_page(self.cpu.costs.swap_in_ps);
+        let cost = self.cpu.costs.swap_in_ps;
+        self.lruvecs.pay_for_new_page(&mut self.cpu, cost);
         let busy = matches!(self.folios.state(page), State::Writing);
         if !busy && (write || self.swap.is_half_full()) {
             self.leave_swap_cache(page);
@@ -88,29 +100,19 @@ impl Memory {
     /// Frees a slot, and its entry in the swap cache's tree.
     pub(crate) fn give_slot(&mut self, slot: u32, page: PageId) {
         self.swap.free_slot(slot);
-        self.groups.uncharge_swap(self.group(page));
-        self.tree_remove(page);
-        self.follow_zram();
-    }
-
-    /// Compressed swap takes the pages that what lies in it needs: from the reserves if it must, as
-    /// reclaim may.
-    pub(crate) fn follow_zram(&mut self) {
-        let wanted = self.swap.zram_pages();
-        while self.objects.zram_pages < wanted && self.take_kernel_page().is_ok() {
-            self.objects.zram_pages += 1;
-        }
-        while self.objects.zram_pages > wanted {
-            self.give_kernel_page();
-            self.objects.zram_pages -= 1;
-        }
+        self.groups.uncharge_swap(self.folios.group(page));
+        self.objects
+            .tree_remove(&mut self.zones, &mut self.groups, page);
+        self.swap
+            .follow_zram(&mut self.cpu, &mut self.zones, &mut self.objects);
     }
 
     fn swap_in_from_zram(&mut self, page: PageId, slot: u32) -> Result<(), NoPage> {
-        let history = self.history(page);
+        let history = self.folios.history(page);
         self.allocate(page, State::Reading)?;
         self.admit(page, history);
-        self.add_new(page);
+        self.lruvecs
+            .add_new(&self.cpu, &mut self.zones, &mut self.folios, page);
         self.folios.unlock(page);
         self.folios.set(page, Flag::Accessed);
         self.folios.set(page, Flag::Dirty);
@@ -125,7 +127,7 @@ impl Memory {
 
     /// Allocates the page for a slot and puts it into the swap cache, locked.
     fn read_into_swap_cache(&mut self, page: PageId, slot: u32) -> Result<(), NoPage> {
-        let history = self.history(page);
+        let history = self.folios.history(page);
         self.allocate(page, State::Reading)?;
         self.admit(page, history);
         self.swap.set_slot(page, slot);
@@ -133,14 +135,15 @@ impl Memory {
         self.folios.set(page, UNMAPPED);
         self.folios.clear(page, READ_AHEAD);
         self.folios.swap_cached += 1;
-        self.add_new(page);
+        self.lruvecs
+            .add_new(&self.cpu, &mut self.zones, &mut self.folios, page);
         self.cpu.events.pswpin += 1;
         Ok(())
     }
 
     /// Reads a page of the window too, unless it is there or there is no page for it.
     fn read_ahead(&mut self, page: PageId) -> bool {
-        if self.folios.state(page) != State::Swapped || !self.is_above_min() {
+        if self.folios.state(page) != State::Swapped || !self.zones.is_above_min(&self.cpu) {
             return false;
         }
         let read = self.read_into_swap_cache(page, self.folios.slot(page));
@@ -151,16 +154,54 @@ impl Memory {
         read.is_ok()
     }
 
+    /// Sends the reads of a window, those of neighbouring slots as one.
+    fn send_reads(&mut self, pages: &[(u32, PageId)]) {
+        for &(slot, page) in pages {
+            if let (Backing::Disk { disk, .. }, offset) = self.swap.place(slot) {
+                self.io.plug_swap(
+                    &mut self.cpu,
+                    &mut self.zones,
+                    &self.folios,
+                    &mut self.objects,
+                    disk,
+                    Request::page(Direction::Read, offset, page),
+                );
+            }
+        }
+        self.io.unplug(&mut self.cpu, &self.folios);
+    }
+}
+
+impl Swap {
+    /// Compressed swap takes the pages that what lies in it needs: from the reserves if it must, as
+    /// reclaim may.
+    pub(crate) fn follow_zram(&self, cpu: &mut Cpu, zones: &mut Zones, objects: &mut Objects) {
+        let wanted = self.zram_pages();
+        while objects.zram_pages < wanted && zones.take_kernel_page(cpu).is_ok() {
+            objects.zram_pages += 1;
+        }
+        while objects.zram_pages > wanted {
+            zones.give_kernel_page();
+            objects.zram_pages -= 1;
+        }
+    }
+
     /// The pages of the window of a region's fault that are in swap, or are being read for it.
-    fn neighbours(&mut self, region: &mut Region, index: u64) -> Vec<(u32, PageId)> {
-        let window = region.readahead.around(index, self.cpu.rules.page_cluster);
+    fn neighbours(
+        &self,
+        cpu: &Cpu,
+        folios: &Folios,
+        region: &mut Region,
+        index: u64,
+    ) -> Vec<(u32, PageId)> {
+        let window = region.readahead.around(index, cpu.rules.page_cluster);
         let table = region.under_one_table(index);
         let within: Range<u64> = window.start.max(table.start)..window.end.min(table.end);
         let pages = within.map(|index| region.base + index as PageId);
-        let slot = |page| match self.folios.state(page) {
-            State::Swapped => Some((self.folios.slot(page), page)),
+        let slot = |page| match folios.state(page) {
+            State::Swapped => Some((folios.slot(page), page)),
             State::Reading if page == region.base + index as PageId => {
-                Some((self.swap.slot_of(page), page))
+                Some((self.slot_of(page), page))
             }
             _ => None,
         };
@@ -168,31 +209,28 @@ impl Memory {
     }
 
     /// The pages in the slots around one.
-    fn cluster_around(&mut self, slot: u32) -> Vec<(u32, PageId)> {
-        let at = self.swap.offset_in_area(slot);
-        let slots = self.swap.readahead.slots(at, self.cpu.rules.page_cluster);
-        self.swap.around(slot, slots).collect()
-    }
-
-    /// Sends the reads of a window, those of neighbouring slots as one.
-    fn send_reads(&mut self, pages: &[(u32, PageId)]) {
-        for &(slot, page) in pages {
-            if let (Backing::Disk { disk, .. }, offset) = self.swap.place(slot) {
-                self.plug_swap(disk, Request::page(Direction::Read, offset, page));
-            }
-        }
-        self.unplug();
+    fn cluster_around(&mut self, cpu: &Cpu, slot: u32) -> Vec<(u32, PageId)> {
+        let at = self.offset_in_area(slot);
+        let slots = self.readahead.slots(at, cpu.rules.page_cluster);
+        self.around(slot, slots).collect()
     }
 
     /// Notes that a fault found its page in the swap cache; a hit if it was read ahead, or is being
     /// written, for then it has the same bit, `PG_reclaim` (`lookup_swap_cache`).
-    fn note_found(&mut self, readahead: &mut SwapReadahead, page: PageId, index: u64) {
+    fn note_found(
+        &mut self,
+        cpu: &mut Cpu,
+        folios: &mut Folios,
+        readahead: &mut SwapReadahead,
+        page: PageId,
+        index: u64,
+    ) {
         readahead.found(index);
-        let is_writing = self.folios.state(page) == State::Writing;
-        if self.folios.take(page, READ_AHEAD) || is_writing {
-            self.cpu.events.swap_ra_hit += 1;
+        let is_writing = folios.state(page) == State::Writing;
+        if folios.take(page, READ_AHEAD) || is_writing {
+            cpu.events.swap_ra_hit += 1;
             readahead.hit();
-            self.swap.readahead.hit();
+            self.readahead.hit();
         }
     }
 }
@@ -208,7 +246,9 @@ mod tests {
         let mut readahead = SwapReadahead::default();
         let mut hits = |change: fn(&mut Memory, PageId)| {
             change(&mut memory, page);
-            memory.note_found(&mut readahead, page, 0);
+            memory
+                .swap
+                .note_found(&mut memory.cpu, &mut memory.folios, &mut readahead, page, 0);
             memory.cpu.events.swap_ra_hit
         };
         assert_eq!(hits(|_, _| ()), 0, "it was written and stayed");

@@ -5,13 +5,14 @@ use mm::formula::watermarks::{ZoneSize, boosted};
 use mm::units::Pages;
 
 use crate::mm::page_alloc::zone::HUGE_PAGES;
-use crate::mm::parts::Memory;
+use crate::mm::page_alloc::zone::Zones;
+use crate::sched::cpu::Cpu;
 
-impl Memory {
+impl Zones {
     /// Raises a zone's watermarks so many times by a block, and wakes kswapd for that.
-    pub(crate) fn boost_watermarks(&mut self, zone: usize, times: u32) {
-        let (block, factor) = (Pages(self.block()), self.cpu.rules.boost_factor);
-        let raised = &mut self.zones[zone];
+    pub(crate) fn boost_watermarks(&mut self, cpu: &mut Cpu, zone: usize, times: u32) {
+        let (block, factor) = (Pages(cpu.block()), cpu.rules.boost_factor);
+        let raised = &mut self[zone];
         let size = ZoneSize {
             kind: raised.kind,
             managed: Pages(raised.managed),
@@ -20,25 +21,28 @@ impl Memory {
             raised.boost = boosted(Pages(raised.boost), size, Pages(raised.high), block, factor).0;
         }
         if factor > 0 && raised.boost > 0 {
-            self.wake_kswapd(zone);
+            self.wake_kswapd(cpu, zone);
         }
     }
 
     /// What the zones up to `highest` are boosted by.
     pub(crate) fn boosts(&self, highest: usize) -> u64 {
-        self.zones[..=highest].iter().map(|zone| zone.boost).sum()
+        self[..=highest].iter().map(|zone| zone.boost).sum()
     }
+}
 
+impl Cpu {
     /// Pages of a block: one at least, where a page stands for more than that.
     fn block(&self) -> u64 {
-        (HUGE_PAGES / self.cpu.scale).max(1)
+        (HUGE_PAGES / self.scale).max(1)
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+
     use crate::mm::page_alloc::pcp::List;
+    use crate::mm::parts::Memory;
 
     /// A lower zone, of whose only block with free pages so many are free.
     fn memory(free: u64) -> Memory {
@@ -50,28 +54,34 @@ mod tests {
     #[test]
     fn a_claim_of_half_a_block_raises_the_marks_by_one_and_wakes_kswapd() {
         let mut memory = memory(300);
-        memory.take_block(0, List::Slab).expect("it fits");
-        assert_eq!((memory.boosts(0), memory.boosts(1)), (512, 512));
+        memory
+            .zones
+            .take_block(&mut memory.cpu, 0, List::Slab)
+            .expect("it fits");
+        assert_eq!((memory.zones.boosts(0), memory.zones.boosts(1)), (512, 512));
         assert!(memory.zones.kswapd.is_awake());
-        memory.boost_watermarks(0, 9);
+        memory.zones.boost_watermarks(&mut memory.cpu, 0, 9);
         assert_eq!(
-            memory.boosts(1),
+            memory.zones.boosts(1),
             512,
             "a block at least, else 1.5 times high"
         );
-        memory.take_block(1, List::Slab).expect("it fits");
-        assert_eq!(memory.boosts(1), 512, "there whole blocks are free");
+        memory
+            .zones
+            .take_block(&mut memory.cpu, 1, List::Slab)
+            .expect("it fits");
+        assert_eq!(memory.zones.boosts(1), 512, "there whole blocks are free");
     }
 
     #[test]
     fn a_factor_of_0_switches_it_off() {
         for (factor, wakes) in [(0, false), (15_000, true)] {
             let mut memory = memory(25);
-            assert!(!memory.is_balanced(0));
+            assert!(!memory.zones.is_balanced(&memory.cpu, 0));
             memory.cpu.rules.boost_factor = factor;
-            memory.boost_watermarks(0, 1);
+            memory.zones.boost_watermarks(&mut memory.cpu, 0, 1);
             assert_eq!(
-                (memory.boosts(1) > 0, memory.zones.kswapd.is_awake()),
+                (memory.zones.boosts(1) > 0, memory.zones.kswapd.is_awake()),
                 (wakes, wakes)
             );
         }

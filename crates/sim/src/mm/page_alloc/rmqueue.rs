@@ -11,8 +11,9 @@ use crate::mm::page_alloc::buddy::{Buddy, Frame};
 use crate::mm::page_alloc::fallback::Draw;
 use crate::mm::page_alloc::pcp::{List, ZoneState};
 use crate::mm::page_alloc::pieces::Pieces;
+use crate::mm::page_alloc::zone::Zones;
 use crate::mm::page_alloc::zone::{HUGE_ORDER, Zone};
-use crate::mm::parts::Memory;
+use crate::sched::cpu::Cpu;
 
 impl Zone {
     /// Lays the zone's pages out as boot leaves them, where so many frames are present: what is in
@@ -106,33 +107,33 @@ impl Zone {
     }
 }
 
-impl Memory {
+impl Zones {
     /// Lays all zones out as boot leaves them, by the kernel's rules: in the pieces that
     /// /proc/pagetypeinfo showed.
-    pub(crate) fn lay_out_zones(&mut self, free: &Pagetypeinfo) {
-        let halvings = self.cpu.scale.ilog2() as usize;
+    pub(crate) fn lay_out_zones(&mut self, cpu: &Cpu, free: &Pagetypeinfo) {
+        let halvings = cpu.scale.ilog2() as usize;
         let block_order = HUGE_ORDER.saturating_sub(halvings);
-        for (zone, layout) in self.zones.listed() {
-            let present = layout.present.0 / self.cpu.scale;
+        for (zone, layout) in self.listed() {
+            let present = layout.present.0 / cpu.scale;
             let pieces = free.zone(layout.node, layout.kind).map(Pieces::of);
             let pieces = pieces.unwrap_or_default().part(halvings);
             zone.lay_out(present, block_order, &pieces);
-            zone.pcp.remembers_type = self.cpu.rules.takes_pages_with_the_block;
-            let managed = Pages(zone.managed.saturating_mul(self.cpu.scale));
-            zone.tells_above = vmstat::threshold(managed, self.cpu.cpus) / self.cpu.scale;
+            zone.pcp.remembers_type = cpu.rules.takes_pages_with_the_block;
+            let managed = Pages(zone.managed.saturating_mul(cpu.scale));
+            zone.tells_above = vmstat::threshold(managed, cpu.cpus) / cpu.scale;
         }
     }
 
     /// Takes a block of pages out of a zone; none where nothing that large is free.
-    pub(crate) fn take_block(&mut self, zone: usize, list: List) -> Option<Frame> {
+    pub(crate) fn take_block(&mut self, cpu: &mut Cpu, zone: usize, list: List) -> Option<Frame> {
         let state = self.zone_state(zone);
-        let mut draw = Draw::new(self.cpu.rules.takes_pages_with_the_block);
-        let frame = self.zones[zone].take_block(list, state, &mut draw);
+        let mut draw = Draw::new(cpu.rules.takes_pages_with_the_block);
+        let frame = self[zone].take_block(list, state, &mut draw);
         if list != List::Huge {
-            self.cpu.spent += draw.blocks * self.cpu.costs.draw_ps;
+            cpu.spent += draw.blocks * cpu.costs.draw_ps;
         }
         if draw.boosts > 0 {
-            self.boost_watermarks(zone, draw.boosts);
+            self.boost_watermarks(cpu, zone, draw.boosts);
         }
         frame
     }
@@ -140,7 +141,7 @@ impl Memory {
     /// Gives 2^order pages back to a zone.
     pub(crate) fn give_block(&mut self, zone: usize, frame: Frame, order: usize) {
         let state = self.zone_state(zone);
-        self.zones[zone].give_block(frame, order, state);
+        self[zone].give_block(frame, order, state);
     }
 }
 
@@ -159,8 +160,9 @@ impl Zone {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+
     use crate::mm::folio::State;
+    use crate::mm::parts::Memory;
 
     #[test]
     fn who_makes_a_list_draw_pays_for_all_that_it_draws() {

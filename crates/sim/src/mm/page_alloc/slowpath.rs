@@ -4,9 +4,12 @@
 use alloc::boxed::Box;
 
 use crate::mm::page_alloc::zone::Mark;
+use crate::mm::page_alloc::zone::Zones;
 use crate::mm::page_alloc::{Allocation, Effort, NoPage};
 use crate::mm::parts::Memory;
+use crate::mm::swapfile::Swap;
 use crate::mm::vmscan::{BATCH, Control, DEF_PRIORITY, Pass, Progress, Reclaimer};
+use crate::sched::cpu::Cpu;
 
 /// Fruitless rounds of direct reclaim before the OOM killer is called (`MAX_RECLAIM_RETRIES`).
 const RECLAIM_RETRIES: u32 = 16;
@@ -35,49 +38,30 @@ impl Memory {
         loop {
             if self.allocation.reclaim.is_none() {
                 self.cpu.spent += self.cpu.costs.slowpath_ps;
-                self.wake_kswapd_for_user();
-                if let Some(zone) = self.find_zone(Mark::Min, 1) {
+                self.zones.wake_kswapd_for_user(&mut self.cpu);
+                if let Some(zone) = self.zones.find_zone(&self.cpu, Mark::Min, 1) {
                     self.allocation = Allocation::default();
                     return Ok(zone);
                 }
                 self.cpu.events.allocstall_movable += 1;
-                self.begin_direct_reclaim()?;
+                self.zones
+                    .begin_direct_reclaim(&self.cpu, &mut self.allocation)?;
             }
             let progress = self.reclaim_directly()?;
-            if progress > 0 && !self.is_above_min() {
-                self.drain();
+            if progress > 0 && !self.zones.is_above_min(&self.cpu) {
+                self.zones.drain();
             }
-            if !self.is_above_min() && (effort == Effort::Once || !self.should_retry(progress)) {
+            if !self.zones.is_above_min(&self.cpu)
+                && (effort == Effort::Once
+                    || !self
+                        .zones
+                        .should_retry(&self.swap, &mut self.allocation, progress))
+            {
                 let allocation = core::mem::take(&mut self.allocation);
-                self.refund(allocation.charging);
+                self.groups.refund(allocation.charging);
                 return Err(NoPage::OutOfMemory);
             }
         }
-    }
-
-    /// Whether reclaim is worth another try: not after too many that got nothing, nor where all
-    /// that could be reclaimed would not do (`should_reclaim_retry`).
-    fn should_retry(&mut self, progress: u64) -> bool {
-        let fruitless = &mut self.allocation.fruitless;
-        *fruitless = if progress > 0 { 0 } else { *fruitless + 1 };
-        *fruitless <= RECLAIM_RETRIES && self.could_meet_min()
-    }
-
-    /// Whether some zone would meet min if all its reclaimable pages were free; without swap only
-    /// the page cache is reclaimable. Of a zone that has none its free pages count twice
-    /// (`zone_reclaimable_pages`): the lowest one, which users hardly get, speaks for another try.
-    fn could_meet_min(&self) -> bool {
-        self.zones.iter().any(|zone| {
-            let anon = match self.can_swap() {
-                true => zone.lru[0] + zone.lru[1],
-                false => 0,
-            };
-            let reclaimable = match zone.lru[2] + zone.lru[3] + anon {
-                0 => zone.free,
-                pages => pages,
-            };
-            zone.is_above(Mark::Min, zone.free + reclaimable + self.swap.writing, 1)
-        })
     }
 
     /// Reclaims 32 pages, or goes on doing so; returns how many it got.
@@ -93,27 +77,13 @@ impl Memory {
         got
     }
 
-    /// Lets kswapd, where it has just been woken, have the CPU before a task reclaims itself
-    /// (`__perform_reclaim`); the task does so whatever kswapd has found.
-    ///
-    /// # Errors
-    /// kswapd waits for the CPU.
-    pub(crate) fn begin_direct_reclaim(&mut self) -> Result<(), NoPage> {
-        let control = Control::new(Reclaimer::Direct, BATCH, self.cpu.rules.swappiness);
-        self.allocation.reclaim = Some(DirectReclaim::new(control));
-        match self.cpu.may_yield && self.zones.kswapd.wants_cpu() {
-            true => Err(NoPage::Again),
-            false => Ok(()),
-        }
-    }
-
     /// Goes on with a reclaim to its end; returns how many pages it got.
     ///
     /// # Errors
     /// It is not done: it waits for a disk, or has used its time.
     pub(crate) fn run_reclaim(&mut self, reclaim: &mut DirectReclaim) -> Result<u64, NoPage> {
         if !core::mem::replace(&mut reclaim.begun, true) && reclaim.is_stall {
-            self.cpu.stalls.push((self.now(), true));
+            self.cpu.stalls.push((self.cpu.now(), true));
         }
         while !reclaim.over {
             let not_yet = match self.direct_step(reclaim) {
@@ -126,11 +96,12 @@ impl Memory {
             }
         }
         if reclaim.is_stall {
-            self.cpu.stalls.push((self.now(), false));
+            self.cpu.stalls.push((self.cpu.now(), false));
         }
-        self.snapshot_refaults(reclaim.control.target);
+        self.lruvecs
+            .snapshot_refaults(&self.cpu, reclaim.control.target);
         if reclaim.reclaimed > 0 {
-            self.forgive_kswapd();
+            self.zones.forgive_kswapd();
         }
         Ok(reclaim.reclaimed)
     }
@@ -147,9 +118,58 @@ impl Memory {
         }
         reclaim.finish_pass(&pass, self.cpu.rules.walks_twice);
         let got_nothing = reclaim.reclaimed == 0 && reclaim.control.priority == 1;
-        match self.waits_for_writes().filter(|_| got_nothing) {
+        match self
+            .zones
+            .waits_for_writes(&self.swap, &self.io)
+            .filter(|_| got_nothing)
+        {
             Some(disk) => Progress::Congested { disk },
             None => progress,
+        }
+    }
+}
+
+impl Zones {
+    /// Whether reclaim is worth another try: not after too many that got nothing, nor where all
+    /// that could be reclaimed would not do (`should_reclaim_retry`).
+    fn should_retry(&self, swap: &Swap, allocation: &mut Allocation, progress: u64) -> bool {
+        let fruitless = &mut allocation.fruitless;
+        *fruitless = if progress > 0 { 0 } else { *fruitless + 1 };
+        *fruitless <= RECLAIM_RETRIES && self.could_meet_min(swap)
+    }
+
+    /// Whether some zone would meet min if all its reclaimable pages were free; without swap only
+    /// the page cache is reclaimable. Of a zone that has none its free pages count twice
+    /// (`zone_reclaimable_pages`): the lowest one, which users hardly get, speaks for another try.
+    fn could_meet_min(&self, swap: &Swap) -> bool {
+        self.iter().any(|zone| {
+            let anon = match swap.can_swap() {
+                true => zone.lru[0] + zone.lru[1],
+                false => 0,
+            };
+            let reclaimable = match zone.lru[2] + zone.lru[3] + anon {
+                0 => zone.free,
+                pages => pages,
+            };
+            zone.is_above(Mark::Min, zone.free + reclaimable + swap.writing, 1)
+        })
+    }
+
+    /// Lets kswapd, where it has just been woken, have the CPU before a task reclaims itself
+    /// (`__perform_reclaim`); the task does so whatever kswapd has found.
+    ///
+    /// # Errors
+    /// kswapd waits for the CPU.
+    pub(crate) fn begin_direct_reclaim(
+        &self,
+        cpu: &Cpu,
+        allocation: &mut Allocation,
+    ) -> Result<(), NoPage> {
+        let control = Control::new(Reclaimer::Direct, BATCH, cpu.rules.swappiness);
+        allocation.reclaim = Some(DirectReclaim::new(control));
+        match cpu.may_yield && self.kswapd.wants_cpu() {
+            true => Err(NoPage::Again),
+            false => Ok(()),
         }
     }
 }
@@ -225,13 +245,13 @@ mod tests {
         memory.cpu.costs.pass_ps = 9_000_000;
         assert_eq!(memory.reclaim_directly(), Ok(0));
         assert_eq!(
-            memory.take_spent(),
+            memory.cpu.take_spent(),
             26 * 9_000_000,
             "priorities 12 to 0, twice"
         );
         memory.cpu.rules.walks_twice = false;
         assert_eq!(memory.reclaim_directly(), Ok(0));
-        assert_eq!(memory.take_spent(), 13 * 9_000_000, "before 6.11 once");
+        assert_eq!(memory.cpu.take_spent(), 13 * 9_000_000, "before 6.11 once");
     }
 
     #[test]
@@ -273,7 +293,10 @@ mod tests {
         while memory.zones.kswapd.is_awake() {
             memory.kswapd_step();
         }
-        assert!(memory.is_balanced(0), "there would be a page without it");
+        assert!(
+            memory.zones.is_balanced(&memory.cpu, 0),
+            "there would be a page without it"
+        );
         assert_eq!(memory.allocate(page, State::Inactive), Ok(()));
         assert!(memory.cpu.events.pgsteal_direct > 0);
     }

@@ -33,12 +33,16 @@ fn the_kernels_own_pages_leave_a_zone_at_low_and_wake_kswapd_like_any_other() {
     let mut memory = Memory::with_two_zones(1000, 100);
     memory.zones[1].set_free(125);
     memory
-        .take_kernel_page()
+        .zones
+        .take_kernel_page(&mut memory.cpu)
         .expect("the lower zone is above low");
     assert_eq!((memory.zones[1].free, memory.zones[0].kernel), (125, 1));
     assert!(!memory.zones.kswapd.is_awake());
     memory.zones[0].set_free(125);
-    memory.take_kernel_page().expect("above min");
+    memory
+        .zones
+        .take_kernel_page(&mut memory.cpu)
+        .expect("above min");
     assert_eq!(
         (memory.zones[1].kernel, memory.zones.kswapd.is_awake()),
         (1, true)
@@ -47,7 +51,7 @@ fn the_kernels_own_pages_leave_a_zone_at_low_and_wake_kswapd_like_any_other() {
         zone.set_free(50);
     }
     assert!(
-        memory.take_kernel_page().is_ok(),
+        memory.zones.take_kernel_page(&mut memory.cpu).is_ok(),
         "small needs are met below min"
     );
 }
@@ -56,7 +60,7 @@ fn the_kernels_own_pages_leave_a_zone_at_low_and_wake_kswapd_like_any_other() {
 fn a_boost_raises_all_marks() {
     let mut memory = Memory::with_zone(1000, 100);
     memory.zones[0].set_free(400);
-    assert!(memory.is_balanced(0));
+    assert!(memory.zones.is_balanced(&memory.cpu, 0));
     memory.zones[0].boost = 300;
-    assert!(!memory.is_balanced(0) && !memory.is_above_min());
+    assert!(!memory.zones.is_balanced(&memory.cpu, 0) && !memory.zones.is_above_min(&memory.cpu));
 }

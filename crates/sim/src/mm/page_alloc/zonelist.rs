@@ -14,9 +14,12 @@ use mm::zoneinfo::Zone as Layout;
 
 use crate::error::Error;
 use crate::machine::boot::State;
+use crate::mm::folio::Folios;
 use crate::mm::folio::PageId;
+use crate::mm::page_alloc::zone::Zones;
 use crate::mm::page_alloc::zone::{Mark, Zone};
-use crate::mm::parts::Memory;
+use crate::mm::page_writeback::Writeback;
+use crate::sched::cpu::Cpu;
 
 /// Gives the second node half of the memory: the pages of the highest zone.
 ///
@@ -107,82 +110,81 @@ impl Nodes {
     }
 }
 
-impl Memory {
+impl Zones {
     /// The running task goes to a node; false where the machine has none of that number.
     pub(crate) fn run_on_node(&mut self, node: u32) -> bool {
-        let last = u32::from(self.zones.nodes.of_first > 0);
-        self.zones.nodes.on_first = node < last;
+        let last = u32::from(self.nodes.of_first > 0);
+        self.nodes.on_first = node < last;
         node <= last
     }
 
     /// Whether a page lies on another node than the running task.
-    pub(crate) fn is_remote(&self, page: PageId) -> bool {
-        self.zones.nodes.is_remote(self.folios.zone(page))
+    pub(crate) fn is_remote(&self, folios: &Folios, page: PageId) -> bool {
+        self.nodes.is_remote(folios.zone(page))
     }
 
     /// A page becomes dirty.
-    pub(crate) fn node_dirties(&mut self, page: PageId) {
-        let node = self.node(page);
-        self.zones.nodes.pending[node] += 1;
+    pub(crate) fn node_dirties(&mut self, folios: &Folios, page: PageId) {
+        let node = self.node(folios, page);
+        self.nodes.pending[node] += 1;
     }
 
     /// A dirty page has been written.
-    pub(crate) fn node_cleans(&mut self, page: PageId) {
-        let node = self.node(page);
-        self.zones.nodes.pending[node] -= 1;
+    pub(crate) fn node_cleans(&mut self, folios: &Folios, page: PageId) {
+        let node = self.node(folios, page);
+        self.nodes.pending[node] -= 1;
     }
 
     /// The zone for a page that is to be written: of a node that has not its share of dirty pages
     /// yet (`node_dirty_ok`). On one node those who dirty pages are slowed before.
-    pub(crate) fn find_zone_for_write(&self) -> Option<usize> {
-        if self.zones.nodes.of_first == 0 {
-            return self.find_zone(Mark::Low, 1);
+    pub(crate) fn find_zone_for_write(&self, cpu: &Cpu, writeback: &Writeback) -> Option<usize> {
+        if self.nodes.of_first == 0 {
+            return self.find_zone(cpu, Mark::Low, 1);
         }
-        let room = |zone| self.has_room(zone, Mark::Low, 1);
-        let zones = self.zones.len();
-        let own = self.zones.nodes.find(zones, |zone| {
-            !self.zones.nodes.is_remote(zone) && room(zone)
-        });
-        let may = |zone: &usize| self.may_dirty(self.zones.nodes.node(*zone));
+        let room = |zone| self.has_room(cpu, zone, Mark::Low, 1);
+        let zones = self.len();
+        let own = self
+            .nodes
+            .find(zones, |zone| !self.nodes.is_remote(zone) && room(zone));
+        let may = |zone: &usize| self.may_dirty(cpu, writeback, self.nodes.node(*zone));
         let other = || {
-            self.zones
-                .nodes
-                .find(zones, |zone| self.zones.nodes.is_remote(zone) && room(zone))
+            self.nodes
+                .find(zones, |zone| self.nodes.is_remote(zone) && room(zone))
         };
         own.filter(may).or_else(|| other().filter(may))
     }
 
     /// Whether a node has not its share of dirty pages yet, by what of it could be dirty.
-    fn may_dirty(&self, node: usize) -> bool {
-        let (first, last) = self.zones[..].split_at(self.zones.nodes.of_first);
+    fn may_dirty(&self, cpu: &Cpu, writeback: &Writeback, node: usize) -> bool {
+        let (first, last) = self[..].split_at(self.nodes.of_first);
         let (mut free, mut file, mut reserve) = (0, 0, 0);
         for zone in [first, last][node] {
             free += zone.free;
             file += zone.lru[2] + zone.lru[3];
             reserve += zone.managed.min(zone.mark(Mark::High) + zone.reserve);
         }
-        let [free, file, reserve] = [free, file, reserve].map(|pages| self.real(pages));
+        let [free, file, reserve] = [free, file, reserve].map(|pages| cpu.real(pages));
         let own = dirty::dirtyable(free, reserve, file);
-        let dirty = self.writeback.limits.dirty;
+        let dirty = writeback.limits.dirty;
         let machine = match dirty {
-            Amount::Bytes(_) => self.dirtyable(),
+            Amount::Bytes(_) => self.dirtyable(cpu),
             // A ratio is of the node's own.
             Amount::Ratio(_) => own,
         };
         let limit = dirty::node_limit(dirty, machine, own, PageSize::FOUR_KIB);
-        self.real(self.zones.nodes.pending[node]) <= limit
+        cpu.real(self.nodes.pending[node]) <= limit
     }
 
     /// The number of a page's node, of two.
-    pub(crate) fn node(&self, page: PageId) -> usize {
-        self.zones.nodes.node(self.folios.zone(page))
+    pub(crate) fn node(&self, folios: &Folios, page: PageId) -> usize {
+        self.nodes.node(folios.zone(page))
     }
 
     /// The time that going over the bytes of a page so many times takes longer where it lies on
     /// the other node. Reading goes over them once; writing twice, as lines are fetched first.
-    pub(crate) fn remote(&self, page: PageId, times: u64) -> u64 {
-        match self.is_remote(page) {
-            true => self.cpu.costs.remote_ps * times,
+    pub(crate) fn remote(&self, cpu: &Cpu, folios: &Folios, page: PageId, times: u64) -> u64 {
+        match self.is_remote(folios, page) {
+            true => cpu.costs.remote_ps * times,
             false => 0,
         }
     }
@@ -193,6 +195,7 @@ mod tests {
     use super::*;
     use crate::mm::folio::State as Folio;
     use crate::mm::page_alloc::zone::HUGE_PAGES;
+    use crate::mm::parts::Memory;
 
     #[test]
     fn huge_pages_come_from_the_own_node_and_base_pages_from_both() {
@@ -200,15 +203,39 @@ mod tests {
         memory.zones.nodes.of_first = 1;
         memory.cpu.costs.remote_ps = 7;
         let base = memory.take_range(2 * HUGE_PAGES).expect("there is room");
-        assert!(memory.allocate_huge(base, Folio::Inactive));
-        assert_eq!((memory.folios.zone(base), memory.remote(base, 2)), (1, 0));
+        assert!(memory.zones.allocate_huge(
+            &mut memory.cpu,
+            &mut memory.folios,
+            &mut memory.groups,
+            base,
+            Folio::Inactive
+        ));
+        assert_eq!(
+            (
+                memory.folios.zone(base),
+                memory.zones.remote(&memory.cpu, &memory.folios, base, 2)
+            ),
+            (1, 0)
+        );
         memory.zones[1].set_free(0);
         let next = base + HUGE_PAGES as PageId;
         assert!(
-            !memory.allocate_huge(next, Folio::Inactive),
+            !memory.zones.allocate_huge(
+                &mut memory.cpu,
+                &mut memory.folios,
+                &mut memory.groups,
+                next,
+                Folio::Inactive
+            ),
             "only the other node has any"
         );
         assert_eq!(memory.allocate(next, Folio::Inactive), Ok(()));
-        assert_eq!((memory.folios.zone(next), memory.remote(next, 2)), (0, 14));
+        assert_eq!(
+            (
+                memory.folios.zone(next),
+                memory.zones.remote(&memory.cpu, &memory.folios, next, 2)
+            ),
+            (0, 14)
+        );
     }
 }

@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 
 use mm::formula::throttle::share::{Bounds, WHOLE};
 
-use crate::mm::parts::Memory;
+use crate::mm::page_writeback::Writeback;
 
 /// The bounds of a device: its share, and whether that alone rules.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -18,10 +18,10 @@ pub(crate) struct Bounded {
 /// One percent of the threshold.
 const PERCENT: u64 = WHOLE / 100;
 
-impl Memory {
+impl Writeback {
     /// The bounds of all devices.
     pub(crate) fn bounds(&self) -> Vec<Bounded> {
-        let devices = self.writeback.devices.iter();
+        let devices = self.devices.iter();
         devices.map(|device| device.throttle.bounded).collect()
     }
 
@@ -31,7 +31,7 @@ impl Memory {
     /// Why the kernel refuses it.
     pub(crate) fn set_bdi(&mut self, disk: usize, file: &str, value: u64) -> Result<(), String> {
         let least: u64 = self.reserved();
-        let bounded = &mut self.writeback.devices[disk].throttle.bounded;
+        let bounded = &mut self.devices[disk].throttle.bounded;
         let share = &mut bounded.share;
         match file {
             "min_ratio" => {
@@ -60,23 +60,24 @@ impl Memory {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+
     use crate::mm::page_writeback::Device;
+    use crate::mm::parts::Memory;
 
     #[test]
     fn a_device_keeps_within_its_own_bounds_and_all_of_them_within_the_whole() {
         let mut memory = Memory::with_zone(1000, 10);
         memory.writeback.devices.resize_with(2, Device::default);
-        assert_eq!(memory.set_bdi(0, "max_ratio", 20), Ok(()));
-        assert!(memory.set_bdi(0, "min_ratio", 21).is_err());
-        assert_eq!(memory.set_bdi(0, "min_ratio", 20), Ok(()));
+        assert_eq!(memory.writeback.set_bdi(0, "max_ratio", 20), Ok(()));
+        assert!(memory.writeback.set_bdi(0, "min_ratio", 21).is_err());
+        assert_eq!(memory.writeback.set_bdi(0, "min_ratio", 20), Ok(()));
         assert!(
-            memory.set_bdi(1, "min_ratio", 80).is_err(),
+            memory.writeback.set_bdi(1, "min_ratio", 80).is_err(),
             "nothing is left"
         );
-        assert_eq!(memory.set_bdi(1, "min_ratio", 79), Ok(()));
-        assert!(memory.set_bdi(0, "max_ratio", 19).is_err());
-        assert_eq!(memory.set_bdi(0, "strict_limit", 1), Ok(()));
+        assert_eq!(memory.writeback.set_bdi(1, "min_ratio", 79), Ok(()));
+        assert!(memory.writeback.set_bdi(0, "max_ratio", 19).is_err());
+        assert_eq!(memory.writeback.set_bdi(0, "strict_limit", 1), Ok(()));
         assert!(memory.writeback.devices[0].throttle.bounded.is_strict);
     }
 }

@@ -12,8 +12,12 @@ use mm::units::{PageSize, Pages};
 
 use super::balance_dirty_pages::{Limits, View};
 use crate::mm::lru::Lru;
-use crate::mm::memcontrol::{GroupId, ROOT};
+use crate::mm::lruvec::Lruvecs;
+use crate::mm::memcontrol::{self, GroupId, ROOT};
+use crate::mm::page_alloc::zone::Zones;
+use crate::mm::page_writeback::Writeback;
 use crate::mm::parts::Memory;
+use crate::sched::cpu::Cpu;
 
 /// A group's dirty pages and what they share (`memcg->cgwb_domain`).
 #[derive(Clone, Debug, Default)]
@@ -70,28 +74,36 @@ impl Groups {
     }
 }
 
-impl Memory {
+impl Writeback {
     /// A page of a group became dirty. With the first on a disk a kernel begins a new estimate for
     /// the group there; here the disk's own begins anew, if it has rested.
-    pub(super) fn group_dirties(&mut self, group: GroupId, disk: usize) {
-        let own = self.writeback.groups.get_mut(group);
+    pub(super) fn group_dirties(&mut self, cpu: &Cpu, group: GroupId, disk: usize) {
+        let own = self.groups.get_mut(group);
         if own.is_some_and(|own| own.dirty_one(disk)) {
-            self.begin_estimate(disk);
+            self.begin_estimate(cpu, disk);
         }
     }
 
     /// How the running task's group sees its dirty pages and those of a disk.
-    pub(super) fn group_view(&mut self, disk: usize, machine: &Whole) -> Option<View> {
-        let group = self.cpu.current.group;
+    pub(super) fn group_view(
+        &mut self,
+        cpu: &Cpu,
+        zones: &Zones,
+        lruvecs: &Lruvecs,
+        groups: &memcontrol::Groups,
+        disk: usize,
+        machine: &Whole,
+    ) -> Option<View> {
+        let group = cpu.current.group;
         if group == ROOT {
             return None;
         }
-        let [dirty, writing] = self.known_dirty(group);
-        let thresholds = self.group_thresholds(group, machine.dirty);
-        let (now, reserved) = (self.ticks(), self.reserved());
-        let throttle = &self.writeback.devices[disk].throttle;
+        let [dirty, writing] = lruvecs.known_dirty(cpu, self, group);
+        let thresholds = self.group_thresholds(cpu, zones, lruvecs, groups, group, machine.dirty);
+        let (now, reserved) = (cpu.ticks(), self.reserved());
+        let throttle = &self.devices[disk].throttle;
         let (bounded, bandwidth) = (throttle.bounded, throttle.bandwidth());
-        let own = self.writeback.groups.get_mut(group)?;
+        let own = self.groups.get_mut(group)?;
         own.completions.tick(now);
         let completed = own.completed[disk].get_or_insert_default();
         let share = own.completions.share(completed);
@@ -110,28 +122,55 @@ impl Memory {
         })
     }
 
-    /// Whether a group has more dirty than its background threshold.
-    pub(super) fn is_group_over_background(&self) -> bool {
-        let machine = self.real(self.writeback.dirty + self.under_writeback());
-        self.groups.all().any(|group| {
-            let [own, _] = self.writeback.groups.counts(group);
-            let [dirty, _] = self.known_dirty(group);
-            own > 0 && Pages(dirty) > self.group_thresholds(group, machine).background
-        })
-    }
-
     /// The thresholds of a group, where so much of the machine's is dirty (`mdtc_calc_avail`).
-    fn group_thresholds(&self, group: GroupId, dirty: Pages) -> Thresholds {
+    fn group_thresholds(
+        &self,
+        cpu: &Cpu,
+        zones: &Zones,
+        lruvecs: &Lruvecs,
+        groups: &memcontrol::Groups,
+        group: GroupId,
+        dirty: Pages,
+    ) -> Thresholds {
         let files = [Lru::InactiveFile, Lru::ActiveFile];
-        let file: u64 = files.map(|lru| self.known_list(group, lru)).iter().sum();
-        let held: u64 = self.known_dirty(group).iter().sum();
-        let machine = self.dirtyable();
+        let file: u64 = files
+            .map(|lru| lruvecs.known_list(cpu, zones, group, lru))
+            .iter()
+            .sum();
+        let held: u64 = lruvecs.known_dirty(cpu, self, group).iter().sum();
+        let machine = zones.dirtyable(cpu);
         let clean = machine.saturating_sub(dirty);
-        let headroom = Pages(self.groups.headroom(group));
+        let headroom = Pages(groups.headroom(group));
         let own = dirty::group_dirtyable(Pages(file), Pages(held), headroom, clean);
         let Limits {
             background, dirty, ..
-        } = self.writeback.limits;
+        } = self.limits;
         dirty::group_thresholds(background, dirty, machine, own, PageSize::FOUR_KIB)
+    }
+}
+
+impl Memory {
+    /// Whether a group has more dirty than its background threshold.
+    pub(super) fn is_group_over_background(&self) -> bool {
+        let machine = self
+            .cpu
+            .real(self.writeback.dirty + self.writeback.under_writeback(&self.swap));
+        self.groups.all().any(|group| {
+            let [own, _] = self.writeback.groups.counts(group);
+            let [dirty, _] = self.lruvecs.known_dirty(&self.cpu, &self.writeback, group);
+            own > 0
+                && Pages(dirty)
+                    > self
+                        .writeback
+                        .group_thresholds(
+                            &self.cpu,
+                            &self.zones,
+                            &self.lruvecs,
+                            &self.groups,
+                            group,
+                            machine,
+                        )
+                        .background
+        })
     }
 }

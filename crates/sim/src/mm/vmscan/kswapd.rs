@@ -6,11 +6,14 @@ use alloc::vec::Vec;
 
 use mm::units::Nanos;
 
+use crate::mm::lruvec::Lruvecs;
 use crate::mm::lruvec::ROOT;
 use crate::mm::page_alloc::zone::Mark;
+use crate::mm::page_alloc::zone::Zones;
 use crate::mm::parts::Memory;
 use crate::mm::vmscan::{BATCH, Control, DEF_PRIORITY, Pass, Progress, Reclaimer};
 use crate::rules::Rules;
+use crate::sched::cpu::Cpu;
 use crate::sched::timer::HZ;
 
 /// Runs without a reclaimed page after which kswapd stays asleep (`MAX_RECLAIM_RETRIES`).
@@ -95,94 +98,56 @@ impl Kswapd {
     }
 }
 
-impl Memory {
+impl Zones {
     /// Wakes kswapd for a request that can use all zones.
-    pub(crate) fn wake_kswapd_for_user(&mut self) {
-        self.wake_kswapd(self.zones.len() - 1);
+    pub(crate) fn wake_kswapd_for_user(&mut self, cpu: &mut Cpu) {
+        self.wake_kswapd(cpu, self.len() - 1);
     }
 
     /// Wakes kswapd, for a request that can use the zones up to `highest`, unless one of them is
     /// above high already and none is boosted, or kswapd has given up (`wakeup_kswapd`).
-    pub(crate) fn wake_kswapd(&mut self, highest: usize) {
-        self.zones.kswapd.asked_for = self.zones.kswapd.asked_for.max(Some(highest));
-        let hopeless = self.zones.kswapd.failures >= FAILURES;
-        let content = || self.is_balanced(highest) && self.boosts(highest) == 0;
-        if !self.zones.kswapd.is_awake() && !hopeless && !content() {
-            let was_napping = self.zones.kswapd.nap.take().is_some();
-            self.cpu.events.kswapd_low_wmark_hit_quickly += u64::from(was_napping);
-            self.run_kswapd();
+    pub(crate) fn wake_kswapd(&mut self, cpu: &mut Cpu, highest: usize) {
+        self.kswapd.asked_for = self.kswapd.asked_for.max(Some(highest));
+        let hopeless = self.kswapd.failures >= FAILURES;
+        let content = || self.is_balanced(cpu, highest) && self.boosts(highest) == 0;
+        if !self.kswapd.is_awake() && !hopeless && !content() {
+            let was_napping = self.kswapd.nap.take().is_some();
+            cpu.events.kswapd_low_wmark_hit_quickly += u64::from(was_napping);
+            self.run_kswapd(cpu);
         }
     }
 
     /// Ends a nap that nobody disturbed: kswapd runs again if no zone is above high any more, else
     /// it sleeps until it is woken.
-    pub(crate) fn kswapd_nap_ends(&mut self) {
-        self.zones.kswapd.nap = None;
-        if !self.kswapd_may_sleep() {
-            self.run_kswapd_again();
+    pub(crate) fn kswapd_nap_ends(&mut self, cpu: &mut Cpu) {
+        self.kswapd.nap = None;
+        if !self.kswapd_may_sleep(cpu) {
+            self.run_kswapd_again(cpu);
         }
     }
 
     /// Whether kswapd has nothing to do, or no hope (`prepare_kswapd_sleep`).
-    fn kswapd_may_sleep(&self) -> bool {
-        let highest = self
-            .zones
-            .kswapd
-            .asked_for
-            .unwrap_or(self.zones.kswapd.highest);
-        self.zones.kswapd.failures >= FAILURES || self.is_balanced(highest)
+    fn kswapd_may_sleep(&self, cpu: &Cpu) -> bool {
+        let highest = self.kswapd.asked_for.unwrap_or(self.kswapd.highest);
+        self.kswapd.failures >= FAILURES || self.is_balanced(cpu, highest)
     }
 
-    fn run_kswapd_again(&mut self) {
-        self.cpu.events.kswapd_high_wmark_hit_quickly += 1;
-        self.run_kswapd();
+    fn run_kswapd_again(&mut self, cpu: &mut Cpu) {
+        cpu.events.kswapd_high_wmark_hit_quickly += 1;
+        self.run_kswapd(cpu);
     }
 
-    fn run_kswapd(&mut self) {
-        (self.zones.kswapd.awake, self.zones.kswapd.wants_cpu) = (true, true);
-        self.cpu.events.pageoutrun += 1;
-    }
-
-    /// Does the next piece of kswapd's work: a batch of pages, or the decision between two passes.
-    /// It is asleep afterwards when it has nothing left to do.
-    pub(crate) fn kswapd_step(&mut self) -> Progress {
-        if !self.zones.kswapd.awake {
-            return Progress::Done;
-        }
-        let mut run = match self.zones.kswapd.run.take() {
-            Some(run) => run,
-            None => Box::new(self.begin_balancing()),
-        };
-        let mut progress = Progress::More;
-        match run.pass.take() {
-            None if run.ends(self.is_balanced(run.highest)) => return self.kswapd_ends(&run),
-            None => {
-                let pass = self.begin_kswapd_pass(&run);
-                run.priority = pass.control.priority;
-                run.is_new = false;
-                run.pass = Some(Box::new(pass));
-            }
-            Some(mut pass) => {
-                progress = self.pass_step(&mut pass);
-                if progress != Progress::Done {
-                    run.pass = Some(pass);
-                } else if let Some(disk) = self.waits_for_writes().filter(|_| pass.reclaimed == 0) {
-                    progress = Progress::Congested { disk };
-                } else if !run.finish_pass(&pass, &self.cpu.rules) {
-                    return self.kswapd_ends(&run);
-                }
-            }
-        }
-        self.zones.kswapd.run = Some(run);
-        progress
+    fn run_kswapd(&mut self, cpu: &mut Cpu) {
+        (self.kswapd.awake, self.kswapd.wants_cpu) = (true, true);
+        cpu.events.pageoutrun += 1;
     }
 
     fn begin_balancing(&mut self) -> Balancing {
-        let kswapd = &mut self.zones.kswapd;
+        let kswapd = &mut self.kswapd;
         kswapd.reclaims = true;
         kswapd.highest = kswapd.asked_for.take().unwrap_or(kswapd.highest);
         let highest = kswapd.highest;
-        let zones = &self.zones[..=highest];
+        let zones = &self[..=highest];
         Balancing {
             highest,
             boosts: zones.iter().map(|zone| zone.boost).collect(),
@@ -198,11 +163,81 @@ impl Memory {
 
     /// Allows kswapd to try again: a direct reclaimer has freed something.
     pub(crate) fn forgive_kswapd(&mut self) {
-        self.zones.kswapd.failures = 0;
+        self.kswapd.failures = 0;
+    }
+
+    /// What one pass aims at: the high watermarks of the zones (`kswapd_shrink_node`).
+    fn kswapd_goal(&self, highest: usize) -> u64 {
+        let zones = self[..=highest].iter();
+        zones.map(|zone| zone.mark(Mark::High).max(BATCH)).sum()
+    }
+
+    fn kswapd_ends(&mut self, cpu: &mut Cpu, lruvecs: &mut Lruvecs, run: &Balancing) -> Progress {
+        (self.kswapd.awake, self.kswapd.reclaims) = (false, false);
+        for (zone, boost) in self.iter_mut().zip(&run.boosts) {
+            zone.boost = zone.boost.saturating_sub(*boost);
+        }
+        lruvecs.snapshot_refaults(cpu, ROOT);
+        self.kswapd.failures = if run.reclaimed > 0 {
+            0
+        } else {
+            self.kswapd.failures + 1
+        };
+        match self.kswapd_may_sleep(cpu) {
+            true => self.kswapd.nap = Some(Nap::Begins),
+            false => self.run_kswapd_again(cpu),
+        }
+        Progress::Done
+    }
+}
+
+impl Memory {
+    /// Does the next piece of kswapd's work: a batch of pages, or the decision between two passes.
+    /// It is asleep afterwards when it has nothing left to do.
+    pub(crate) fn kswapd_step(&mut self) -> Progress {
+        if !self.zones.kswapd.awake {
+            return Progress::Done;
+        }
+        let mut run = match self.zones.kswapd.run.take() {
+            Some(run) => run,
+            None => Box::new(self.zones.begin_balancing()),
+        };
+        let mut progress = Progress::More;
+        match run.pass.take() {
+            None if run.ends(self.zones.is_balanced(&self.cpu, run.highest)) => {
+                return self
+                    .zones
+                    .kswapd_ends(&mut self.cpu, &mut self.lruvecs, &run);
+            }
+            None => {
+                let pass = self.begin_kswapd_pass(&run);
+                run.priority = pass.control.priority;
+                run.is_new = false;
+                run.pass = Some(Box::new(pass));
+            }
+            Some(mut pass) => {
+                progress = self.pass_step(&mut pass);
+                if progress != Progress::Done {
+                    run.pass = Some(pass);
+                } else if let Some(disk) = self
+                    .zones
+                    .waits_for_writes(&self.swap, &self.io)
+                    .filter(|_| pass.reclaimed == 0)
+                {
+                    progress = Progress::Congested { disk };
+                } else if !run.finish_pass(&pass, &self.cpu.rules) {
+                    return self
+                        .zones
+                        .kswapd_ends(&mut self.cpu, &mut self.lruvecs, &run);
+                }
+            }
+        }
+        self.zones.kswapd.run = Some(run);
+        progress
     }
 
     fn begin_kswapd_pass(&mut self, run: &Balancing) -> Pass {
-        let goal = self.kswapd_goal(run.highest);
+        let goal = self.zones.kswapd_goal(run.highest);
         let mut control = Control::new(Reclaimer::Kswapd, goal, self.cpu.rules.swappiness);
         control.priority = run.priority;
         control.highest = run.highest;
@@ -213,30 +248,6 @@ impl Memory {
         }
         self.prepare_generations(&mut control, run.is_new);
         self.begin_pass(control)
-    }
-
-    /// What one pass aims at: the high watermarks of the zones (`kswapd_shrink_node`).
-    fn kswapd_goal(&self, highest: usize) -> u64 {
-        let zones = self.zones[..=highest].iter();
-        zones.map(|zone| zone.mark(Mark::High).max(BATCH)).sum()
-    }
-
-    fn kswapd_ends(&mut self, run: &Balancing) -> Progress {
-        (self.zones.kswapd.awake, self.zones.kswapd.reclaims) = (false, false);
-        for (zone, boost) in self.zones.iter_mut().zip(&run.boosts) {
-            zone.boost = zone.boost.saturating_sub(*boost);
-        }
-        self.snapshot_refaults(ROOT);
-        self.zones.kswapd.failures = if run.reclaimed > 0 {
-            0
-        } else {
-            self.zones.kswapd.failures + 1
-        };
-        match self.kswapd_may_sleep() {
-            true => self.zones.kswapd.nap = Some(Nap::Begins),
-            false => self.run_kswapd_again(),
-        }
-        Progress::Done
     }
 }
 
@@ -292,14 +303,14 @@ mod tests {
     #[test]
     fn it_stops_once_the_zone_is_above_high() {
         let mut memory = Memory::with_cache(10_000, 1000, 8740, 0);
-        assert!(!memory.is_balanced(0));
-        memory.wake_kswapd(0);
+        assert!(!memory.zones.is_balanced(&memory.cpu, 0));
+        memory.zones.wake_kswapd(&mut memory.cpu, 0);
         run(&mut memory);
-        assert!(memory.is_balanced(0));
+        assert!(memory.zones.is_balanced(&memory.cpu, 0));
         assert_eq!(memory.cpu.events.pageoutrun, 1);
         assert!(memory.zones[0].free > 1500);
         let stolen = memory.cpu.events.pgsteal_kswapd;
-        memory.wake_kswapd(0);
+        memory.zones.wake_kswapd(&mut memory.cpu, 0);
         assert!(!memory.zones.kswapd.is_awake(), "there is nothing to do");
         assert_eq!(memory.cpu.events.pgsteal_kswapd, stolen);
     }
@@ -312,7 +323,7 @@ mod tests {
             (pass.scanned, pass.reclaimed) = (scanned, reclaimed);
             pass
         };
-        let mut run = memory.begin_balancing();
+        let mut run = memory.zones.begin_balancing();
         assert!(run.finish_pass(&pass(40, 40, &mut memory), &Rules::default()));
         assert_eq!(run.priority, 11);
         assert!(run.finish_pass(&pass(100, 60, &mut memory), &Rules::default()));
@@ -339,13 +350,13 @@ mod tests {
         control.no_cache_trim = true;
         assert!(!memory.begin_pass(control).trims_cache());
         let rules = Rules::default();
-        let mut run = memory.begin_balancing();
+        let mut run = memory.zones.begin_balancing();
         run.priority = 1;
         assert!(run.finish_pass(&trims, &rules));
         assert_eq!((run.priority, run.no_cache_trim), (DEF_PRIORITY, true));
         run.priority = 1;
         assert!(!run.finish_pass(&trims, &rules), "once is enough");
-        let mut run = memory.begin_balancing();
+        let mut run = memory.zones.begin_balancing();
         run.priority = 1;
         let before = Rules::of("6.1.0");
         assert!(!run.finish_pass(&trims, &before), "a kernel before 6.10");
@@ -355,33 +366,33 @@ mod tests {
     fn it_gives_up_after_sixteen_fruitless_runs_until_it_is_forgiven() {
         let mut memory = Memory::with_zone(1000, 100);
         memory.zones[0].set_free(50);
-        memory.wake_kswapd(0);
+        memory.zones.wake_kswapd(&mut memory.cpu, 0);
         run(&mut memory);
         assert_eq!(memory.cpu.events.pageoutrun, u64::from(FAILURES));
-        memory.wake_kswapd(0);
+        memory.zones.wake_kswapd(&mut memory.cpu, 0);
         assert!(!memory.zones.kswapd.is_awake());
-        memory.forgive_kswapd();
-        memory.wake_kswapd(0);
+        memory.zones.forgive_kswapd();
+        memory.zones.wake_kswapd(&mut memory.cpu, 0);
         assert!(memory.zones.kswapd.is_awake());
     }
 
     #[test]
     fn after_a_run_it_naps_and_runs_again_where_no_zone_is_above_high_any_more() {
         let mut memory = Memory::with_cache(10_000, 1000, 8740, 0);
-        memory.wake_kswapd(0);
+        memory.zones.wake_kswapd(&mut memory.cpu, 0);
         run(&mut memory);
         assert_eq!(memory.zones.kswapd.nap, Some(Nap::Begins));
-        memory.kswapd_nap_ends();
+        memory.zones.kswapd_nap_ends(&mut memory.cpu);
         assert!(!memory.zones.kswapd.is_awake(), "it is balanced: it sleeps");
         memory.zones[0].set_free(1400);
-        memory.wake_kswapd(0);
+        memory.zones.wake_kswapd(&mut memory.cpu, 0);
         run(&mut memory);
         memory.zones[0].set_free(1400);
-        memory.kswapd_nap_ends();
+        memory.zones.kswapd_nap_ends(&mut memory.cpu);
         assert!(memory.zones.kswapd.is_awake());
         run(&mut memory);
         memory.zones[0].set_free(1400);
-        memory.wake_kswapd(0);
+        memory.zones.wake_kswapd(&mut memory.cpu, 0);
         assert_eq!(
             (memory.zones.kswapd.is_awake(), memory.zones.kswapd.nap),
             (true, None)
@@ -398,8 +409,8 @@ mod tests {
     fn a_boost_alone_is_worth_a_gentle_run_and_is_taken_back() {
         let mut memory = Memory::with_cache(10_000, 100, 8000, 0);
         memory.zones[0].boost = 512;
-        assert!(memory.is_balanced(0));
-        memory.wake_kswapd(0);
+        assert!(memory.zones.is_balanced(&memory.cpu, 0));
+        memory.zones.wake_kswapd(&mut memory.cpu, 0);
         assert!(memory.zones.kswapd.is_awake());
         run(&mut memory);
         let stolen = memory.cpu.events.pgsteal_kswapd;
@@ -415,7 +426,7 @@ mod tests {
         let mut memory = Memory::with_cache(10_000, 1000, 8300, 0);
         memory.zones[0].boost = 512;
         assert!(memory.zones[0].free > memory.zones[0].high);
-        memory.wake_kswapd(0);
+        memory.zones.wake_kswapd(&mut memory.cpu, 0);
         run(&mut memory);
         assert!(memory.zones[0].free > memory.zones[0].high + 512);
         assert_eq!(memory.zones[0].boost, 0);
@@ -430,14 +441,29 @@ mod tests {
             memory
                 .allocate(page, crate::mm::folio::State::Inactive)
                 .expect("it fits");
-            memory.tree_insert(page).expect("it fits");
-            memory.add_to_list(page, crate::mm::lru::Lru::InactiveFile);
+            memory
+                .objects
+                .tree_insert(
+                    &mut memory.cpu,
+                    &mut memory.zones,
+                    &memory.folios,
+                    &mut memory.groups,
+                    page,
+                )
+                .expect("it fits");
+            memory.lruvecs.add_to_list(
+                &memory.cpu,
+                &mut memory.zones,
+                &mut memory.folios,
+                page,
+                crate::mm::lru::Lru::InactiveFile,
+            );
         }
         assert_eq!([0, 1].map(|zone| memory.zones[zone].lru[2]), [100, 100]);
         memory.zones[0].set_free(10);
-        memory.wake_kswapd(0);
+        memory.zones.wake_kswapd(&mut memory.cpu, 0);
         run(&mut memory);
-        assert!(memory.is_balanced(0));
+        assert!(memory.zones.is_balanced(&memory.cpu, 0));
         assert_eq!(memory.zones[1].lru[2], 100);
         let skipped = memory.cpu.events.pgscan_kswapd - memory.cpu.events.pgsteal_kswapd;
         assert!(

@@ -2,14 +2,20 @@
 //! `shrink_active_list`).
 
 use crate::block::disk::{Direction, Request};
+use crate::mm::folio::Folios;
 use crate::mm::folio::{Flag, MAPPED, PageId, READ_AHEAD, State, UNMAPPED};
 use crate::mm::lru::Lru;
+use crate::mm::lruvec::Lruvecs;
 use crate::mm::lruvec::{Kind, ROOT};
+use crate::mm::memcontrol::Groups;
 use crate::mm::page_alloc::zone::HUGE_PAGES;
+use crate::mm::page_alloc::zone::Zones;
 use crate::mm::page_writeback::RECLAIM;
+use crate::mm::page_writeback::Writeback;
 use crate::mm::parts::Memory;
 use crate::mm::swapfile::Backing;
 use crate::mm::vmscan::{Control, Reclaimer};
+use crate::sched::cpu::Cpu;
 
 /// What a batch came to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -73,7 +79,7 @@ impl Memory {
                 break;
             };
             if self.folios.zone(page) > control.highest {
-                self.skip(group, lru, page);
+                self.lruvecs.skip(&mut self.folios, group, lru, page);
                 done.skipped += 1;
                 continue;
             }
@@ -82,22 +88,22 @@ impl Memory {
                 None => self.shrink_page(page, &mut done),
             }
         }
-        self.free_batch();
+        self.zones.free_batch(&self.cpu);
         if done.unqueued_dirty > 0 && done.unqueued_dirty == done.scanned {
-            self.wake_flushers();
+            self.writeback.wake_flushers();
         }
         let scanned = done.scanned + done.skipped;
-        self.note_cost(group, kind, done.written, scanned - done.reclaimed);
-        self.count_reclaim(control.reclaimer, group, kind, done);
+        self.lruvecs.note_cost(
+            &self.cpu,
+            &self.zones,
+            group,
+            kind,
+            done.written,
+            scanned - done.reclaimed,
+        );
+        self.groups
+            .count_reclaim(&mut self.cpu, control.reclaimer, group, kind, done);
         done
-    }
-
-    /// Moves the oldest page of a list, which is of a zone that is not reclaimed, to the list's
-    /// young end (`isolate_lru_folios`).
-    fn skip(&mut self, group: usize, lru: Lru, page: PageId) {
-        let list = &mut self.lruvecs[group].lists[lru as usize];
-        list.remove(&mut self.folios, page);
-        list.push_head(&mut self.folios, page);
     }
 
     /// Moves pages from the tail of an active list to the head of the inactive one, whether they
@@ -111,17 +117,21 @@ impl Memory {
             };
             left -= 1;
             if self.folios.zone(page) > highest {
-                self.skip(group, lru, page);
+                self.lruvecs.skip(&mut self.folios, group, lru, page);
                 continue;
             }
             self.cpu.spent += self.cpu.costs.deactivate_ps;
             match self.huge_first(page) {
                 Some(first) => {
-                    (first..first + HUGE_PAGES as PageId).for_each(|page| self.deactivate(page));
+                    (first..first + HUGE_PAGES as PageId).for_each(|page| {
+                        self.lruvecs
+                            .deactivate(&self.cpu, &mut self.zones, &mut self.folios, page)
+                    });
                     done += HUGE_PAGES;
                 }
                 None => {
-                    self.deactivate(page);
+                    self.lruvecs
+                        .deactivate(&self.cpu, &mut self.zones, &mut self.folios, page);
                     done += 1;
                 }
             }
@@ -141,38 +151,27 @@ impl Memory {
     pub(crate) fn check_references(&mut self, page: PageId) -> Verdict {
         let was_referenced = self.folios.take(page, Flag::Referenced);
         let used = match self.huge_first(page) {
-            Some(first) => self.take_accessed_huge(first),
-            None if self.is_in_swap_cache_alone(page) => false,
+            Some(first) => self.folios.take_accessed_huge(first),
+            None if self.folios.is_in_swap_cache_alone(page) => false,
             None => self.folios.take(page, Flag::Accessed),
         };
         if !used {
             return Verdict::Reclaim;
         }
         self.folios.set(page, Flag::Referenced);
-        let several = self.folios.has(page, MAPPED) && self.kind(page) == Kind::File;
-        match was_referenced || several && self.users(page) > 1 {
+        let several = self.folios.has(page, MAPPED) && self.folios.kind(page) == Kind::File;
+        match was_referenced || several && self.rmap.users(page) > 1 {
             true => Verdict::Activate,
             false => Verdict::Keep,
         }
     }
 
-    /// What reclaiming a clean page takes, in picoseconds.
-    fn clean_page_ps(&self) -> u64 {
-        match self.cpu.rules.lru_gen.enabled {
-            true => self.cpu.costs.evict_file_ps,
-            false => self.cpu.costs.reclaim_file_ps,
-        }
-    }
-
-    fn is_in_swap_cache_alone(&self, page: PageId) -> bool {
-        self.kind(page) == Kind::Anon && self.folios.has(page, UNMAPPED)
-    }
-
     /// Reclaims a page that is on no list: an anonymous one goes to swap first.
     pub(crate) fn reclaim_page(&mut self, page: PageId) -> Fate {
-        if self.kind(page) == Kind::File {
-            self.unmap_everywhere(page);
-            self.cpu.spent += self.clean_page_ps();
+        if self.folios.kind(page) == Kind::File {
+            self.rmap
+                .unmap_everywhere(&mut self.cpu, &mut self.folios, page);
+            self.cpu.spent += self.cpu.clean_page_ps();
             self.evict(page);
             return Fate::Freed;
         }
@@ -184,17 +183,18 @@ impl Memory {
             if self.page_out(page) {
                 return Fate::Written;
             }
-        } else if self.is_mapped(page) {
-            self.cpu.spent += self.clean_page_ps();
+        } else if self.folios.is_mapped(page) {
+            self.cpu.spent += self.cpu.clean_page_ps();
         }
-        self.unmap(page);
+        self.folios.unmap(page);
         self.evict(page);
         Fate::Freed
     }
 
     fn shrink_page(&mut self, page: PageId, done: &mut Shrunk) {
         done.scanned += 1;
-        self.take_from_list(page);
+        self.lruvecs
+            .take_from_list(&self.cpu, &mut self.zones, &mut self.folios, page);
         let verdict = match self.folios.is_reading(page) {
             true => {
                 done.locked += 1;
@@ -205,11 +205,19 @@ impl Memory {
         match verdict {
             Verdict::Keep => {
                 self.cpu.spent += self.cpu.costs.rotate_ps;
-                self.add_to_list(page, self.kind(page).inactive());
+                let list = self.folios.kind(page).inactive();
+                self.lruvecs
+                    .add_to_list(&self.cpu, &mut self.zones, &mut self.folios, page, list);
             }
             Verdict::Activate => {
                 self.cpu.spent += self.cpu.costs.rotate_ps;
-                self.put_back_active(page);
+                self.lruvecs.put_back_active(
+                    &mut self.cpu,
+                    &mut self.zones,
+                    &mut self.folios,
+                    &mut self.groups,
+                    page,
+                );
             }
             Verdict::Reclaim => self.reclaim_or_activate(page, done),
         }
@@ -218,33 +226,22 @@ impl Memory {
     /// What is to be done with a page that is not locked: one that is being written, and one of a
     /// file that is dirty, is left to whoever writes it, and reclaimed as soon as it is written.
     fn check_page(&mut self, page: PageId, done: &mut Shrunk) -> Verdict {
-        self.note_dirty(page, done);
+        self.writeback.note_dirty(&self.folios, page, done);
         if self.writeback.is_writing(page) {
-            self.waits_for_writeback(page);
+            self.writeback
+                .waits_for_writeback(&mut self.cpu, &mut self.folios, page);
             return Verdict::Activate;
         }
         match self.check_references(page) {
-            Verdict::Reclaim if self.waits_for_writeback(page) => Verdict::Activate,
+            Verdict::Reclaim
+                if self
+                    .writeback
+                    .waits_for_writeback(&mut self.cpu, &mut self.folios, page) =>
+            {
+                Verdict::Activate
+            }
             verdict => verdict,
         }
-    }
-
-    /// Counts a page that nobody has begun to write, used or not.
-    pub(crate) fn note_dirty(&self, page: PageId, done: &mut Shrunk) {
-        let unqueued = self.is_dirty_file(page) && !self.writeback.is_writing(page);
-        done.unqueued_dirty += u64::from(unqueued);
-    }
-
-    /// Whether a page that nobody used is one of a file that has to be written first, or is being
-    /// written: it will be the next to be reclaimed once that is done.
-    pub(crate) fn waits_for_writeback(&mut self, page: PageId) -> bool {
-        let is_dirty = self.is_dirty_file(page);
-        if !is_dirty && !self.writeback.is_writing(page) {
-            return false;
-        }
-        self.cpu.events.nr_vmscan_immediate_reclaim += u64::from(is_dirty);
-        self.folios.set(page, RECLAIM);
-        true
     }
 
     /// A huge page is one entry of its list: it is kept or activated as a whole. One that goes to
@@ -254,15 +251,37 @@ impl Memory {
         self.cpu.spent += self.cpu.costs.rotate_ps;
         let pages = first..first + HUGE_PAGES as PageId;
         for page in pages.clone() {
-            self.take_from_list(page);
+            self.lruvecs
+                .take_from_list(&self.cpu, &mut self.zones, &mut self.folios, page);
         }
         match self.check_references(first) {
-            Verdict::Reclaim if self.can_swap_in(self.group(first)) => {
-                self.split_huge(first);
+            Verdict::Reclaim
+                if self
+                    .groups
+                    .can_swap_in(&self.swap, self.folios.group(first)) =>
+            {
+                self.folios
+                    .split_huge(&mut self.cpu, &mut self.objects, first);
                 pages.for_each(|page| self.reclaim_or_activate(page, done));
             }
-            Verdict::Keep => pages.for_each(|page| self.add_to_list(page, Lru::InactiveAnon)),
-            _ => pages.for_each(|page| self.put_back_active(page)),
+            Verdict::Keep => pages.for_each(|page| {
+                self.lruvecs.add_to_list(
+                    &self.cpu,
+                    &mut self.zones,
+                    &mut self.folios,
+                    page,
+                    Lru::InactiveAnon,
+                )
+            }),
+            _ => pages.for_each(|page| {
+                self.lruvecs.put_back_active(
+                    &mut self.cpu,
+                    &mut self.zones,
+                    &mut self.folios,
+                    &mut self.groups,
+                    page,
+                )
+            }),
         }
     }
 
@@ -273,35 +292,36 @@ impl Memory {
             Fate::Written => done.written += 1,
             Fate::NoSlot => {
                 self.cpu.spent += self.cpu.costs.rotate_ps;
-                self.put_back_active(page);
+                self.lruvecs.put_back_active(
+                    &mut self.cpu,
+                    &mut self.zones,
+                    &mut self.folios,
+                    &mut self.groups,
+                    page,
+                );
             }
         }
     }
 
-    fn put_back_active(&mut self, page: PageId) {
-        let (group, kind) = (self.group(page), self.kind(page));
-        self.add_to_list(page, kind.active());
-        self.age_nonresident(group, 1);
-        self.cpu.events.pgactivate += 1;
-        self.groups.stat(group).pgactivate += 1;
-    }
-
-    fn deactivate(&mut self, page: PageId) {
-        self.folios.clear(page, Flag::Accessed);
-        self.take_from_list(page);
-        self.folios.set(page, Flag::Workingset);
-        self.add_to_list(page, self.kind(page).inactive());
-    }
-
     /// Gives an anonymous page a swap slot, and the slot an entry in its tree.
     fn add_to_swap(&mut self, page: PageId) -> bool {
-        let group = self.group(page);
+        let group = self.folios.group(page);
         if self.swap.free() == 0 || !self.groups.charge_swap(group) {
             return false;
         }
         self.swap.take_slot(page);
         // The entry of a page that has been in swap before may still be there: it is one of 64.
-        if self.tree_insert(page).is_err() {
+        if self
+            .objects
+            .tree_insert(
+                &mut self.cpu,
+                &mut self.zones,
+                &self.folios,
+                &mut self.groups,
+                page,
+            )
+            .is_err()
+        {
             self.swap.free_slot(self.swap.slot_of(page));
             self.groups.uncharge_swap(group);
             return false;
@@ -314,43 +334,127 @@ impl Memory {
 
     /// Writes a page to its slot; false where that is done at once.
     fn page_out(&mut self, page: PageId) -> bool {
-        self.unmap(page);
+        self.folios.unmap(page);
         self.folios.clear(page, Flag::Dirty);
         self.cpu.events.pswpout += 1;
         self.cpu.events.nr_vmscan_write += 1;
         match self.swap.place(self.swap.slot_of(page)) {
             (Backing::Zram { .. }, _) => {
                 self.cpu.spent += self.cpu.costs.zram_out_ps;
-                self.follow_zram();
+                self.swap
+                    .follow_zram(&mut self.cpu, &mut self.zones, &mut self.objects);
                 false
             }
             (Backing::Disk { disk, .. }, offset) => {
                 self.cpu.spent += self.cpu.costs.swap_out_ps;
                 self.folios.set_state(page, State::Writing);
                 self.swap.writing += 1;
-                self.plug_swap(disk, Request::page(Direction::Write, offset, page));
+                self.io.plug_swap(
+                    &mut self.cpu,
+                    &mut self.zones,
+                    &self.folios,
+                    &mut self.objects,
+                    disk,
+                    Request::page(Direction::Write, offset, page),
+                );
                 true
             }
         }
     }
+}
+
+impl Lruvecs {
+    /// Moves the oldest page of a list, which is of a zone that is not reclaimed, to the list's
+    /// young end (`isolate_lru_folios`).
+    fn skip(&mut self, folios: &mut Folios, group: usize, lru: Lru, page: PageId) {
+        let list = &mut self[group].lists[lru as usize];
+        list.remove(folios, page);
+        list.push_head(folios, page);
+    }
+
+    fn put_back_active(
+        &mut self,
+        cpu: &mut Cpu,
+        zones: &mut Zones,
+        folios: &mut Folios,
+        groups: &mut Groups,
+        page: PageId,
+    ) {
+        let (group, kind) = (folios.group(page), folios.kind(page));
+        self.add_to_list(cpu, zones, folios, page, kind.active());
+        self.age_nonresident(group, 1);
+        cpu.events.pgactivate += 1;
+        groups.stat(group).pgactivate += 1;
+    }
+
+    fn deactivate(&mut self, cpu: &Cpu, zones: &mut Zones, folios: &mut Folios, page: PageId) {
+        folios.clear(page, Flag::Accessed);
+        self.take_from_list(cpu, zones, folios, page);
+        folios.set(page, Flag::Workingset);
+        self.add_to_list(cpu, zones, folios, page, folios.kind(page).inactive());
+    }
+}
+
+impl Cpu {
+    /// What reclaiming a clean page takes, in picoseconds.
+    fn clean_page_ps(&self) -> u64 {
+        match self.rules.lru_gen.enabled {
+            true => self.costs.evict_file_ps,
+            false => self.costs.reclaim_file_ps,
+        }
+    }
+}
+
+impl Folios {
+    fn is_in_swap_cache_alone(&self, page: PageId) -> bool {
+        self.kind(page) == Kind::Anon && self.has(page, UNMAPPED)
+    }
 
     /// Takes a page out of the page table that maps it.
     fn unmap(&mut self, page: PageId) {
-        if self.kind(page) == Kind::Anon && !self.folios.has(page, UNMAPPED) {
-            self.folios.set(page, UNMAPPED);
-            self.folios.clear(page, READ_AHEAD);
-            self.folios.anon_pages -= 1;
+        if self.kind(page) == Kind::Anon && !self.has(page, UNMAPPED) {
+            self.set(page, UNMAPPED);
+            self.clear(page, READ_AHEAD);
+            self.anon_pages -= 1;
         }
     }
+}
 
+impl Writeback {
+    /// Counts a page that nobody has begun to write, used or not.
+    pub(crate) fn note_dirty(&self, folios: &Folios, page: PageId, done: &mut Shrunk) {
+        let unqueued = self.is_dirty_file(folios, page) && !self.is_writing(page);
+        done.unqueued_dirty += u64::from(unqueued);
+    }
+
+    /// Whether a page that nobody used is one of a file that has to be written first, or is being
+    /// written: it will be the next to be reclaimed once that is done.
+    pub(crate) fn waits_for_writeback(
+        &self,
+        cpu: &mut Cpu,
+        folios: &mut Folios,
+        page: PageId,
+    ) -> bool {
+        let is_dirty = self.is_dirty_file(folios, page);
+        if !is_dirty && !self.is_writing(page) {
+            return false;
+        }
+        cpu.events.nr_vmscan_immediate_reclaim += u64::from(is_dirty);
+        folios.set(page, RECLAIM);
+        true
+    }
+}
+
+impl Groups {
     pub(crate) fn count_reclaim(
         &mut self,
+        cpu: &mut Cpu,
         reclaimer: Reclaimer,
         group: usize,
         kind: Kind,
         done: Shrunk,
     ) {
-        let (events, stat) = (&mut self.cpu.events, self.groups.stat(group));
+        let (events, stat) = (&mut cpu.events, self.stat(group));
         let (scan, steal, of_group) = match reclaimer {
             Reclaimer::Kswapd => (
                 &mut events.pgscan_kswapd,
@@ -367,7 +471,7 @@ impl Memory {
         *of_group.0 += scanned;
         *of_group.1 += done.reclaimed;
         // Reclaim for a group's limit is counted by kind, but not by who did it.
-        if self.cpu.current.reclaiming == ROOT {
+        if cpu.current.reclaiming == ROOT {
             *scan += scanned;
             *steal += done.reclaimed;
         }
@@ -417,7 +521,7 @@ mod tests {
         assert_eq!(look(&mut memory).scanned, HUGE_PAGES);
         memory.folios.set(first + 300, Flag::Accessed);
         assert_eq!(look(&mut memory).reclaimed, 0);
-        assert_eq!(memory.list(Lru::ActiveAnon), HUGE_PAGES, "used twice");
+        assert_eq!(memory.zones.list(Lru::ActiveAnon), HUGE_PAGES, "used twice");
         crate::machine::invariants::conservation(&memory);
     }
 
@@ -437,7 +541,7 @@ mod tests {
         let room = memory.swap.free();
         look(&mut memory);
         assert_eq!(look(&mut memory).reclaimed, room);
-        assert_eq!(memory.list(Lru::ActiveAnon), HUGE_PAGES - room);
+        assert_eq!(memory.zones.list(Lru::ActiveAnon), HUGE_PAGES - room);
         crate::machine::invariants::conservation(&memory);
     }
 }

@@ -19,7 +19,7 @@ fn active_pages_are_deactivated_only_while_the_inactive_list_is_low() {
     );
     let mut low = Memory::with_cache(20_000, 10, 4096, 8192);
     pass(&mut low, 2, 10_000);
-    let file = low.list(Lru::InactiveFile);
+    let file = low.zones.list(Lru::InactiveFile);
     assert_eq!(
         (low.cpu.events.pgdeactivate, file),
         (2048, 4096 - 1024 + 2048)
@@ -51,7 +51,10 @@ fn before_3_11_kswapd_scanned_its_whole_share() {
 fn of_two_types_the_smaller_is_dropped_and_the_larger_trimmed_in_proportion() {
     let mut memory = Memory::with_zone(100, 1);
     let mut pass = memory.begin_pass(Control::new(Reclaimer::Kswapd, 0, 60));
-    let mut scan = memory.begin_scan(&mut pass, ROOT);
+    let mut scan =
+        memory
+            .lruvecs
+            .begin_scan(&memory.zones, &memory.groups, &memory.swap, &mut pass, ROOT);
     scan.targets = [199, 0, 1000, 0];
     scan.left = [100, 0, 900, 0];
     scan.trim();

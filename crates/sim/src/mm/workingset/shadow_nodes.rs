@@ -7,9 +7,13 @@ use alloc::vec::Vec;
 
 use mm::units::PageSize;
 
+use crate::mm::folio::Folios;
 use crate::mm::folio::{NODE_PAGES, PageId, State};
 use crate::mm::lruvec::Kind;
+use crate::mm::lruvec::Lruvecs;
+use crate::mm::memcontrol::Groups;
 use crate::mm::memcontrol::NODE_BYTES;
+use crate::mm::objects::Objects;
 use crate::mm::page_writeback::Tags;
 use crate::mm::parts::Memory;
 
@@ -53,23 +57,29 @@ impl Listed {
     }
 }
 
-impl Memory {
+impl Lruvecs {
     /// A page of a file was evicted: where its node holds no page any more, it is listed.
-    pub(crate) fn list_shadow_node(&mut self, page: PageId) {
-        if !self.groups.any() {
+    pub(crate) fn list_shadow_node(
+        &mut self,
+        folios: &Folios,
+        groups: &Groups,
+        objects: &Objects,
+        page: PageId,
+    ) {
+        if !groups.any() {
             return;
         }
         let node = page / NODE_PAGES;
-        let is_held = self.lruvecs.shadow_nodes.held == Some(node);
-        if self.kind(page) != Kind::File || is_held {
+        let is_held = self.shadow_nodes.held == Some(node);
+        if folios.kind(page) != Kind::File || is_held {
             return;
         }
         let mut pages = node * NODE_PAGES..(node + 1) * NODE_PAGES;
-        if pages.any(|page| self.folios.is_resident(page)) {
+        if pages.any(|page| folios.is_resident(page)) {
             return;
         }
-        let group = self.objects.group_of_node(node);
-        let shadows = &mut self.lruvecs.shadow_nodes;
+        let group = objects.group_of_node(node);
+        let shadows = &mut self.shadow_nodes;
         if shadows.of_group.len() <= group {
             shadows.of_group.resize_with(group + 1, Listed::default);
         }
@@ -79,34 +89,43 @@ impl Memory {
     }
 
     /// A page is about to come into a node: reclaim for it must not drop that.
-    pub(crate) fn hold_shadow_node(&mut self, page: PageId) {
-        if !self.groups.any() {
+    pub(crate) fn hold_shadow_node(&mut self, groups: &Groups, objects: &Objects, page: PageId) {
+        if !groups.any() {
             return;
         }
         let node = page / NODE_PAGES;
-        self.lruvecs.shadow_nodes.held = Some(node);
-        if self.lruvecs.shadow_nodes.listed.has(node) {
-            let group = self.objects.group_of_node(node);
-            self.lruvecs.shadow_nodes.listed.clear(node);
-            self.lruvecs.shadow_nodes.of_group[group].count -= 1;
+        self.shadow_nodes.held = Some(node);
+        if self.shadow_nodes.listed.has(node) {
+            let group = objects.group_of_node(node);
+            self.shadow_nodes.listed.clear(node);
+            self.shadow_nodes.of_group[group].count -= 1;
         }
     }
 
     /// The page has come, or there was no room for it.
-    pub(crate) fn let_go_shadow_node(&mut self, page: PageId, has_come: bool) {
-        self.lruvecs.shadow_nodes.held = None;
-        if !has_come && self.objects.has_entries(page / NODE_PAGES) {
-            self.list_shadow_node(page);
+    pub(crate) fn let_go_shadow_node(
+        &mut self,
+        folios: &Folios,
+        groups: &Groups,
+        objects: &Objects,
+        page: PageId,
+        has_come: bool,
+    ) {
+        self.shadow_nodes.held = None;
+        if !has_come && objects.has_entries(page / NODE_PAGES) {
+            self.list_shadow_node(folios, groups, objects, page);
         }
     }
+}
 
+impl Memory {
     /// Reclaim at a priority has been through a group: it drops nodes that are too many.
     pub(crate) fn shrink_shadow_nodes(&mut self, group: usize, priority: u32) {
         let Some(listed) = self.lruvecs.shadow_nodes.of_group.get(group) else {
             return;
         };
         let slab = listed.count * NODE_BYTES / PageSize::FOUR_KIB.bytes();
-        let most = (self.known_own_pages(group) + slab) / 8;
+        let most = (self.lruvecs.known_own_pages(&self.cpu, &self.zones, group) + slab) / 8;
         let freeable = listed.count.saturating_sub(most);
         if freeable == 0 {
             return;
@@ -130,7 +149,8 @@ impl Memory {
             for page in pages {
                 if self.folios.state(page) == State::Shadow {
                     self.folios.forget(page);
-                    self.tree_remove(page);
+                    self.objects
+                        .tree_remove(&mut self.zones, &mut self.groups, page);
                 }
             }
             return;

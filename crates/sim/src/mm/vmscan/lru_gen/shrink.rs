@@ -5,13 +5,20 @@ use alloc::vec::Vec;
 
 use mm::units::Nanos;
 
+use crate::mm::folio::Folios;
 use crate::mm::folio::{Flag, PageId, State};
 use crate::mm::lru_gen::{BATCH, Batch, Place, Wanted};
+use crate::mm::lruvec::Lruvecs;
 use crate::mm::lruvec::{Kind, ROOT};
+use crate::mm::memcontrol::Groups;
+use crate::mm::objects::Objects;
+use crate::mm::page_alloc::zone::Zones;
 use crate::mm::page_alloc::zone::{HUGE_PAGES, Mark};
 use crate::mm::parts::Memory;
+use crate::mm::swapfile::Swap;
 use crate::mm::vmscan::shrink_list::{Fate, Shrunk};
 use crate::mm::vmscan::{Control, DEF_PRIORITY, Pass, Progress, Reclaimer};
+use crate::sched::cpu::Cpu;
 
 /// The scan of one group's generations (`try_to_shrink_lruvec`).
 #[derive(Clone, Copy, Debug)]
@@ -46,16 +53,17 @@ impl Memory {
         if for_boosts && !self.cpu.rules.lru_gen_is_early {
             return Progress::Done;
         }
-        let Some(mut scan) = pass
-            .generations
-            .take()
-            .or_else(|| self.next_generations(pass))
-        else {
+        let Some(mut scan) = pass.generations.take().or_else(|| {
+            self.lruvecs
+                .next_generations(&mut self.cpu, &mut self.groups, pass)
+        }) else {
             return Progress::Done;
         };
-        let congested = self.congested_swap(pass.control.reclaimer);
+        let congested = self
+            .swap
+            .congested_swap(&self.cpu, &self.io, pass.control.reclaimer);
         if let Some(disk) = congested.filter(|_| scan.writes) {
-            self.unplug();
+            self.io.unplug(&mut self.cpu, &self.folios);
             pass.generations = Some(scan);
             return Progress::Congested { disk };
         }
@@ -65,11 +73,11 @@ impl Memory {
             pass.generations = Some(scan);
             return Progress::More;
         }
-        self.unplug();
+        self.io.unplug(&mut self.cpu, &self.folios);
         self.shrink_shadow_nodes(scan.group, pass.control.priority);
         let only_dirty = scan.unqueued_dirty > 0 && scan.unqueued_dirty == scan.files;
         if only_dirty && !self.cpu.rules.aging_wakes_flushers {
-            self.wake_flushers();
+            self.writeback.wake_flushers();
         }
         match next {
             Next::Enough => Progress::Done,
@@ -77,33 +85,8 @@ impl Memory {
         }
     }
 
-    fn next_generations(&mut self, pass: &mut Pass) -> Option<GenerationScan> {
-        let group = self.next_group(pass)?;
-        self.drain_folio_batch();
-        Some(GenerationScan {
-            group,
-            looked_at: 0,
-            writes: false,
-            needs_aging: false,
-            files: 0,
-            unqueued_dirty: 0,
-        })
-    }
-
-    /// The swappiness that eviction goes by: 0 where nothing may be swapped, or swap has no room
-    /// for a batch.
-    pub(super) fn eviction_swappiness(&self, control: &Control) -> u32 {
-        // 6.1 only turns a run for boosts to the page cache.
-        let early = self.cpu.rules.lru_gen_is_early && control.target == ROOT;
-        match control.may_swap {
-            _ if self.swap.free() < BATCH as u64 => 0,
-            true => control.swappiness as u32,
-            false => u32::from(early && control.swappiness > 0),
-        }
-    }
-
     fn evict_step(&mut self, pass: &mut Pass, scan: &mut GenerationScan) -> Next {
-        let swappiness = self.eviction_swappiness(&pass.control);
+        let swappiness = self.swap.eviction_swappiness(&self.cpu, &pass.control);
         if pass.floors.clean_min && swappiness == 0 {
             return Next::Group;
         }
@@ -115,8 +98,8 @@ impl Memory {
         if looked_at == 0 {
             return Next::Group;
         }
-        let enough = scan.looked_at < goal && self.has_enough(pass, scan);
-        self.note_success(pass, scan);
+        let enough = scan.looked_at < goal && self.zones.has_enough(&self.cpu, pass, scan);
+        self.zones.note_success(pass, scan);
         if scan.looked_at >= goal {
             Next::Group
         } else if enough {
@@ -165,22 +148,33 @@ impl Memory {
         };
         let moves_locked = self.cpu.rules.lru_gen_is_early;
         let writeback = core::mem::take(&mut self.writeback);
-        let isolated = self.with_generations(scan.group, |generations, folios| {
-            generations.isolate(folios, &mut batch, wanted, |folios, page| {
-                moves_locked && (folios.is_reading(page) || writeback.waits_for(folios, page))
-            })
-        });
+        let isolated = self.lruvecs.with_generations(
+            &mut self.zones,
+            &mut self.folios,
+            scan.group,
+            |generations, folios| {
+                generations.isolate(folios, &mut batch, wanted, |folios, page| {
+                    moves_locked && (folios.is_reading(page) || writeback.waits_for(folios, page))
+                })
+            },
+        );
         self.writeback = writeback;
         if self.cpu.current.reclaiming == ROOT {
             self.cpu.events.pgrefill += isolated.sorted;
         }
         for kind in Kind::BOTH.into_iter().filter(|_| moves_locked) {
-            *self.count_activation(kind) += isolated.protected[kind as usize];
+            *self.cpu.count_activation(kind) += isolated.protected[kind as usize];
         }
         self.cpu.spent += isolated.sorted * self.cpu.costs.deactivate_ps;
         scan.writes = isolated.kind == Kind::Anon && !batch.pages().is_empty();
         let done = self.shrink_batch(scan.group, batch.pages());
-        self.count_reclaim(pass.control.reclaimer, scan.group, isolated.kind, done);
+        self.groups.count_reclaim(
+            &mut self.cpu,
+            pass.control.reclaimer,
+            scan.group,
+            isolated.kind,
+            done,
+        );
         scan.files += u64::from(isolated.kind == Kind::File) * done.scanned;
         scan.unqueued_dirty += done.unqueued_dirty;
         pass.scanned += done.weighed();
@@ -193,7 +187,13 @@ impl Memory {
         let is_locked = |page: &&PageId| self.folios.is_reading(**page);
         let (locked, pages): (Vec<PageId>, Vec<PageId>) = pages.iter().partition(is_locked);
         for page in locked {
-            self.put_back_locked(page, &mut done);
+            self.lruvecs.put_back_locked(
+                &mut self.cpu,
+                &mut self.zones,
+                &mut self.folios,
+                page,
+                &mut done,
+            );
         }
         for &page in &pages {
             self.folios.set_state(page, State::Unevictable);
@@ -202,85 +202,218 @@ impl Memory {
         for page in pages {
             let huge = self.huge_first(page);
             match huge {
-                Some(first) if kept.contains(&first) => self.put_back(page),
-                Some(first) if self.keeps_huge(first) => {
+                Some(first) if kept.contains(&first) => {
+                    self.lruvecs
+                        .put_back(&mut self.cpu, &mut self.zones, &mut self.folios, page)
+                }
+                Some(first)
+                    if self.objects.keeps_huge(
+                        &mut self.cpu,
+                        &mut self.folios,
+                        &self.swap,
+                        first,
+                    ) =>
+                {
                     kept.push(first);
-                    self.put_back(page);
+                    self.lruvecs
+                        .put_back(&mut self.cpu, &mut self.zones, &mut self.folios, page);
                     done.scanned += HUGE_PAGES;
                 }
                 _ => self.shrink_isolated(group, page, &mut done),
             }
         }
-        self.free_batch();
+        self.zones.free_batch(&self.cpu);
         self.promote(group, &kept);
         done
     }
 
-    /// Whether a huge page stays whole: it was used, or cannot be swapped. Else it is split.
-    fn keeps_huge(&mut self, first: PageId) -> bool {
-        if self.take_accessed_huge(first) || !self.can_swap() {
-            return true;
-        }
-        self.split_huge(first);
-        false
-    }
-
     pub(super) fn shrink_isolated(&mut self, group: usize, page: PageId, done: &mut Shrunk) {
         done.scanned += 1;
-        if self.is_mapped(page) && self.folios.take(page, Flag::Referenced) {
-            return self.put_back(page);
+        if self.folios.is_mapped(page) && self.folios.take(page, Flag::Referenced) {
+            return self
+                .lruvecs
+                .put_back(&mut self.cpu, &mut self.zones, &mut self.folios, page);
         }
-        self.note_dirty(page, done);
-        if self.is_mapped(page) && self.folios.has(page, Flag::Accessed) {
+        self.writeback.note_dirty(&self.folios, page, done);
+        if self.folios.is_mapped(page) && self.folios.has(page, Flag::Accessed) {
             let users = self.look_around(group, page);
             self.cpu.events.pgactivate += u64::from(users > 1);
-            return self.put_back(page);
+            return self
+                .lruvecs
+                .put_back(&mut self.cpu, &mut self.zones, &mut self.folios, page);
         }
-        if self.waits_for_writeback(page) {
+        if self
+            .writeback
+            .waits_for_writeback(&mut self.cpu, &mut self.folios, page)
+        {
             self.cpu.events.pgactivate += 1;
-            return self.put_back(page);
+            return self
+                .lruvecs
+                .put_back(&mut self.cpu, &mut self.zones, &mut self.folios, page);
         }
         match self.reclaim_page(page) {
             Fate::Freed => done.reclaimed += 1,
             Fate::Written => done.written += 1,
             Fate::NoSlot => {
                 self.cpu.events.pgactivate += 1;
-                self.put_back(page);
+                self.lruvecs
+                    .put_back(&mut self.cpu, &mut self.zones, &mut self.folios, page);
             }
         }
     }
 
+    /// Before kswapd's pass: the priority to begin with, so that the pass comes to its goal, and
+    /// whether there is anything that may be evicted (`lru_gen_age_node`). At a run's `first` pass
+    /// that is asked before the goal is known, at the default priority.
+    pub(crate) fn prepare_generations(&mut self, control: &mut Control, first: bool) {
+        if !self.cpu.rules.lru_gen.enabled {
+            return;
+        }
+        if self.cpu.rules.lru_gen_is_early {
+            return self.age_all(control);
+        }
+        let asked_at = control.priority;
+        self.zones.set_initial_priority(&self.swap, control);
+        let priority = if first { asked_at } else { control.priority };
+        let min_ttl = self.cpu.rules.lru_gen.min_ttl;
+        let swaps = self.swap.eviction_swappiness(&self.cpu, control) > 0;
+        let groups = 0..self.lruvecs.len();
+        let mut any = groups.map(|group| {
+            self.lruvecs
+                .is_reclaimable(&self.cpu, group, swaps, priority)
+        });
+        if min_ttl > Nanos::ZERO && !any.any(|reclaimable| reclaimable) {
+            self.zones.kswapd.wants_kill = true;
+        }
+    }
+
+    /// 6.1: kswapd ages every group that needs it before it evicts, unless its last pass went well
+    /// without; where no group may be touched, it calls the OOM killer.
+    fn age_all(&mut self, control: &Control) {
+        if !core::mem::replace(&mut self.zones.kswapd.ages, true) {
+            return;
+        }
+        let min_ttl = self.cpu.rules.lru_gen.min_ttl;
+        let swaps = self.swap.eviction_swappiness(&self.cpu, control) > 0;
+        let mut any = false;
+        for group in 0..self.lruvecs.len() {
+            let generations = &self.lruvecs[group].generations;
+            let budget = generations.budget(swaps);
+            let old = self.cpu.now().0 > generations.oldest_born(Kind::File) + min_ttl.0;
+            let sizable = budget.total >> control.priority > 0 || control.priority == DEF_PRIORITY;
+            if min_ttl > Nanos::ZERO && !(old && sizable) {
+                continue;
+            }
+            any = true;
+            if budget.needs_aging {
+                self.age_group(group, swaps);
+            }
+        }
+        if min_ttl > Nanos::ZERO && !any {
+            self.zones.kswapd.wants_kill = true;
+        }
+    }
+}
+
+impl Lruvecs {
+    fn next_generations(
+        &mut self,
+        cpu: &mut Cpu,
+        groups: &mut Groups,
+        pass: &mut Pass,
+    ) -> Option<GenerationScan> {
+        let group = groups.next_group(cpu, pass)?;
+        self.drain_folio_batch(cpu);
+        Some(GenerationScan {
+            group,
+            looked_at: 0,
+            writes: false,
+            needs_aging: false,
+            files: 0,
+            unqueued_dirty: 0,
+        })
+    }
+
     /// A page that is being read cannot be evicted; that readahead should go on at it is forgotten,
     /// for the mark is the bit by which reclaim tells pages that it writes (`PG_reclaim`).
-    fn put_back_locked(&mut self, page: PageId, done: &mut Shrunk) {
+    fn put_back_locked(
+        &mut self,
+        cpu: &mut Cpu,
+        zones: &mut Zones,
+        folios: &mut Folios,
+        page: PageId,
+        done: &mut Shrunk,
+    ) {
         done.scanned += 1;
         done.locked += 1;
-        if self.kind(page) == Kind::File {
-            self.folios.clear(page, Flag::Readahead);
+        if folios.kind(page) == Kind::File {
+            folios.clear(page, Flag::Readahead);
         }
-        self.put_back(page);
+        self.put_back(cpu, zones, folios, page);
     }
 
     /// What cannot be evicted joins the youngest generation.
-    fn put_back(&mut self, page: PageId) {
-        self.cpu.spent += self.cpu.costs.rotate_ps;
-        self.folios.forget_uses(page);
-        self.add_to_generation(page, Place::Youngest);
+    fn put_back(&mut self, cpu: &mut Cpu, zones: &mut Zones, folios: &mut Folios, page: PageId) {
+        cpu.spent += cpu.costs.rotate_ps;
+        folios.forget_uses(page);
+        self.add_to_generation(zones, folios, page, Place::Youngest);
     }
 
+    /// Whether a group has pages to look at, and its oldest generation is old enough
+    /// (`lruvec_is_reclaimable`).
+    fn is_reclaimable(&self, cpu: &Cpu, group: usize, swaps: bool, priority: u32) -> bool {
+        let generations = &self[group].generations;
+        let born = generations.oldest_born(Kind::File);
+        let is_old = cpu.now().0 > born + cpu.rules.lru_gen.min_ttl.0;
+        generations.budget(swaps).total >> priority > 0 && is_old
+    }
+}
+
+impl Swap {
+    /// The swappiness that eviction goes by: 0 where nothing may be swapped, or swap has no room
+    /// for a batch.
+    pub(super) fn eviction_swappiness(&self, cpu: &Cpu, control: &Control) -> u32 {
+        // 6.1 only turns a run for boosts to the page cache.
+        let early = cpu.rules.lru_gen_is_early && control.target == ROOT;
+        match control.may_swap {
+            _ if self.free() < BATCH as u64 => 0,
+            true => control.swappiness as u32,
+            false => u32::from(early && control.swappiness > 0),
+        }
+    }
+}
+
+impl Objects {
+    /// Whether a huge page stays whole: it was used, or cannot be swapped. Else it is split.
+    fn keeps_huge(
+        &mut self,
+        cpu: &mut Cpu,
+        folios: &mut Folios,
+        swap: &Swap,
+        first: PageId,
+    ) -> bool {
+        if folios.take_accessed_huge(first) || !swap.can_swap() {
+            return true;
+        }
+        folios.split_huge(cpu, self, first);
+        false
+    }
+}
+
+impl Zones {
     /// Whether the reclaimer may stop, by the zones that it is for (`should_abort_scan`); reclaim
     /// of a group never does, for fairness.
-    fn has_enough(&self, pass: &mut Pass, scan: &GenerationScan) -> bool {
+    fn has_enough(&self, cpu: &Cpu, pass: &mut Pass, scan: &GenerationScan) -> bool {
         let control = pass.control;
         if control.target != ROOT {
             return false;
         }
         let kswapd = control.reclaimer == Reclaimer::Kswapd;
-        if self.cpu.rules.lru_gen_is_early {
+        if cpu.rules.lru_gen_is_early {
             return self.has_enough_early(pass, scan);
         }
-        let highest = control.highest.min(self.zones.len() - 1);
-        pass.reclaimed >= control.goal || kswapd && self.are_safe(highest, BATCH as u64)
+        let highest = control.highest.min(self.len() - 1);
+        pass.reclaimed >= control.goal || kswapd && self.are_safe(cpu, highest, BATCH as u64)
     }
 
     /// 6.1: kswapd once it has its goal, a task at any time, if all zones have pages enough; a task
@@ -299,7 +432,7 @@ impl Memory {
             return true;
         }
         let mark = if kswapd { Mark::High } else { Mark::Low };
-        let mut zones = self.zones.iter().take(highest.saturating_add(1));
+        let mut zones = self.iter().take(highest.saturating_add(1));
         let above = zones.all(|zone| zone.free >= zone.mark(mark));
         let enough = (done || !kswapd) && priority <= DEF_PRIORITY - 2 && above;
         pass.reclaimed += if enough { BATCH as u64 } else { 0 };
@@ -310,79 +443,21 @@ impl Memory {
     fn note_success(&mut self, pass: &Pass, scan: &GenerationScan) {
         let kswapd = pass.control.reclaimer == Reclaimer::Kswapd;
         if kswapd && pass.reclaimed >= BATCH as u64 && !scan.needs_aging {
-            self.zones.kswapd.ages = false;
+            self.kswapd.ages = false;
         }
     }
 
-    /// Before kswapd's pass: the priority to begin with, so that the pass comes to its goal, and
-    /// whether there is anything that may be evicted (`lru_gen_age_node`). At a run's `first` pass
-    /// that is asked before the goal is known, at the default priority.
-    pub(crate) fn prepare_generations(&mut self, control: &mut Control, first: bool) {
-        if !self.cpu.rules.lru_gen.enabled {
-            return;
-        }
-        if self.cpu.rules.lru_gen_is_early {
-            return self.age_all(control);
-        }
-        let asked_at = control.priority;
-        self.set_initial_priority(control);
-        let priority = if first { asked_at } else { control.priority };
-        let min_ttl = self.cpu.rules.lru_gen.min_ttl;
-        let swaps = self.eviction_swappiness(control) > 0;
-        let groups = 0..self.lruvecs.len();
-        let mut any = groups.map(|group| self.is_reclaimable(group, swaps, priority));
-        if min_ttl > Nanos::ZERO && !any.any(|reclaimable| reclaimable) {
-            self.zones.kswapd.wants_kill = true;
-        }
-    }
-
-    fn set_initial_priority(&self, control: &mut Control) {
+    fn set_initial_priority(&self, swap: &Swap, control: &mut Control) {
         if control.priority != DEF_PRIORITY || control.goal < BATCH as u64 {
             return;
         }
         let mut reclaimable = self.list(Kind::File.inactive());
-        if self.can_swap() {
+        if swap.can_swap() {
             reclaimable += self.list(Kind::Anon.inactive());
         }
         let log = |pages: u64| pages.checked_ilog2().map_or(-1, i64::from);
         let priority = log(reclaimable) - log(control.goal - 1) - 1;
         control.priority = priority.clamp(6, 12) as u32;
-    }
-
-    /// Whether a group has pages to look at, and its oldest generation is old enough
-    /// (`lruvec_is_reclaimable`).
-    fn is_reclaimable(&self, group: usize, swaps: bool, priority: u32) -> bool {
-        let generations = &self.lruvecs[group].generations;
-        let born = generations.oldest_born(Kind::File);
-        let is_old = self.now().0 > born + self.cpu.rules.lru_gen.min_ttl.0;
-        generations.budget(swaps).total >> priority > 0 && is_old
-    }
-
-    /// 6.1: kswapd ages every group that needs it before it evicts, unless its last pass went well
-    /// without; where no group may be touched, it calls the OOM killer.
-    fn age_all(&mut self, control: &Control) {
-        if !core::mem::replace(&mut self.zones.kswapd.ages, true) {
-            return;
-        }
-        let min_ttl = self.cpu.rules.lru_gen.min_ttl;
-        let swaps = self.eviction_swappiness(control) > 0;
-        let mut any = false;
-        for group in 0..self.lruvecs.len() {
-            let generations = &self.lruvecs[group].generations;
-            let budget = generations.budget(swaps);
-            let old = self.now().0 > generations.oldest_born(Kind::File) + min_ttl.0;
-            let sizable = budget.total >> control.priority > 0 || control.priority == DEF_PRIORITY;
-            if min_ttl > Nanos::ZERO && !(old && sizable) {
-                continue;
-            }
-            any = true;
-            if budget.needs_aging {
-                self.age_group(group, swaps);
-            }
-        }
-        if min_ttl > Nanos::ZERO && !any {
-            self.zones.kswapd.wants_kill = true;
-        }
     }
 }
 

@@ -5,10 +5,13 @@ use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
 use core::ops::Range;
 
+use crate::mm::folio::Folios;
 use crate::mm::folio::{Flag, PageId, State};
 use crate::mm::lruvec::Kind;
 use crate::mm::page_alloc::zone::HUGE_PAGES;
 use crate::mm::parts::Memory;
+use crate::mm::rmap::Rmap;
+use crate::sched::cpu::Cpu;
 
 /// Pages that one page table maps; tables are taken to begin at multiples of it.
 const TABLE: PageId = HUGE_PAGES as PageId;
@@ -59,12 +62,17 @@ impl Memory {
         if self.cpu.rules.lru_gen.walks {
             self.walk_page_tables(group, swaps);
         }
-        let now = self.now().0;
-        self.with_generations(group, |generations, folios| {
-            generations.age(folios, swaps, now);
-        });
+        let now = self.cpu.now().0;
+        self.lruvecs.with_generations(
+            &mut self.zones,
+            &mut self.folios,
+            group,
+            |generations, folios| {
+                generations.age(folios, swaps, now);
+            },
+        );
         if self.cpu.rules.aging_wakes_flushers {
-            self.wake_flushers();
+            self.writeback.wake_flushers();
         }
     }
 
@@ -85,62 +93,47 @@ impl Memory {
         };
         let tables = (self.folios.len() as PageId).div_ceil(TABLE);
         for table in (0..tables).filter(|&table| filter.has_any(table)) {
-            let mut owners = self.table_users(table, group);
+            let mut owners = self.rmap.table_users(table, group);
             owners.extend(swaps.then_some(ANON));
             owners.retain(|&owner| filter.has(table, owner));
             for owner in owners {
-                let is_unused = passes_over && owner == ANON && !self.is_table_used(group, table);
+                let is_unused = passes_over
+                    && owner == ANON
+                    && !self.rmap.is_table_used(&self.folios, group, table);
                 if !is_unused && self.walk_table(group, table, owner) {
                     next.add(table, owner);
                 }
             }
         }
         if looks_above && !leaves_bits {
-            self.forget_table_users(group);
+            self.rmap.forget_table_users(group);
         }
         self.lruvecs[group].walked = next;
         let entry = self.cpu.costs.walk_ps + self.cpu.costs.walk_young_ps;
         self.cpu.unbroken += (self.cpu.spent - began).min(STRETCH * entry);
     }
 
-    /// Whether a page table of anonymous memory was used since a walk went by, as far as its
-    /// entries tell: a look around clears them, and leaves the entry above.
-    fn is_table_used(&self, group: usize, table: PageId) -> bool {
-        self.pages_of(table)
-            .any(|page| self.group(page) == group && self.is_used_by(page, ANON))
-    }
-
     /// Walks the page table that a process has of a place; true where it is worth the next walk. Of
     /// a file, entries that map nothing count too.
     fn walk_table(&mut self, group: usize, table: PageId, owner: usize) -> bool {
-        let pages = self.pages_of(table);
+        let pages = self.folios.pages_of(table);
         let mut used = Vec::new();
         let mut entries = 0;
         for page in pages.clone() {
-            if self.group(page) == group
+            if self.folios.group(page) == group
                 && let Some(young) = self.take_entry(page, owner)
             {
                 entries += 1;
                 used.extend(young.then_some(page));
             }
         }
-        self.pay_for_entries(entries, used.len() as u64);
+        self.cpu.pay_for_entries(entries, used.len() as u64);
         self.promote(group, &used);
         let all = match owner {
             ANON => entries,
             _ => pages.len() as u64,
         };
         used.len() as u64 * DENSE >= all && !used.is_empty()
-    }
-
-    /// The pages that a page table maps, as far as there are any.
-    fn pages_of(&self, table: PageId) -> Range<PageId> {
-        let first = table * TABLE;
-        first..(first + TABLE).min(self.folios.len() as PageId)
-    }
-
-    fn pay_for_entries(&mut self, entries: u64, young: u64) {
-        self.cpu.spent += entries * self.cpu.costs.walk_ps + young * self.cpu.costs.walk_young_ps;
     }
 
     /// Whether a process has used a page that it maps and that is in a generation, which is
@@ -150,16 +143,17 @@ impl Memory {
             return None;
         }
         if owner != ANON {
-            let young = self.has_used(page, owner)? && self.folios.state(page) == State::Inactive;
+            let young = self.rmap.has_used(&self.folios, page, owner)?
+                && self.folios.state(page) == State::Inactive;
             if young {
-                self.forget_use(page, owner);
+                self.rmap.forget_use(&mut self.folios, page, owner);
             }
             return Some(young);
         }
         match self.huge_first(page) {
             Some(first) if first != page => None,
-            Some(first) => Some(self.take_accessed_huge(first)),
-            None => Some(self.is_young(page) && self.folios.take(page, Flag::Accessed)),
+            Some(first) => Some(self.folios.take_accessed_huge(first)),
+            None => Some(self.folios.is_young(page) && self.folios.take(page, Flag::Accessed)),
         }
     }
 
@@ -173,22 +167,27 @@ impl Memory {
             None => page..page + 1,
         };
         let ranges: Vec<_> = pages.iter().map(whole).collect();
-        self.with_generations(group, |generations, folios| {
-            for page in ranges.into_iter().flatten() {
-                if folios.state(page) == State::Inactive {
-                    generations.promote(folios, page);
+        self.lruvecs.with_generations(
+            &mut self.zones,
+            &mut self.folios,
+            group,
+            |generations, folios| {
+                for page in ranges.into_iter().flatten() {
+                    if folios.state(page) == State::Inactive {
+                        generations.promote(folios, page);
+                    }
                 }
-            }
-        });
+            },
+        );
     }
 
     /// A page that eviction holds was used: so may have been those around it, by the same process.
     /// They join the youngest generation, and their page table is walked next time if many were
     /// (`lru_gen_look_around`). Returns how many processes had used the page, which is forgotten.
     pub(super) fn look_around(&mut self, group: usize, page: PageId) -> usize {
-        let users = match self.kind(page) {
+        let users = match self.folios.kind(page) {
             Kind::Anon => alloc::vec![ANON],
-            Kind::File => self.users_of(page),
+            Kind::File => self.rmap.users_of(&self.folios, page),
         };
         for &owner in &users {
             self.look_around_in(group, page, owner);
@@ -200,7 +199,7 @@ impl Memory {
     /// Looks at the entries around a page's in the table of one process.
     fn look_around_in(&mut self, group: usize, page: PageId, owner: usize) {
         let table = page / TABLE;
-        let Range { start: begin, end } = self.pages_of(table);
+        let Range { start: begin, end } = self.folios.pages_of(table);
         let start = page
             .saturating_sub(AROUND / 2)
             .clamp(begin, end.saturating_sub(AROUND).max(begin));
@@ -209,8 +208,8 @@ impl Memory {
         let mut used = Vec::new();
         let mut young = 1;
         for other in around {
-            let is_candidate = other != page && self.group(other) == group;
-            if !is_candidate || !self.is_used_by(other, owner) {
+            let is_candidate = other != page && self.folios.group(other) == group;
+            if !is_candidate || !self.rmap.is_used_by(&self.folios, other, owner) {
                 continue;
             }
             match self.folios.state(other) {
@@ -221,22 +220,46 @@ impl Memory {
             }
             match owner {
                 ANON => self.folios.clear(other, Flag::Accessed),
-                _ => self.forget_use(other, owner),
+                _ => self.rmap.forget_use(&mut self.folios, other, owner),
             }
             young += 1;
         }
-        self.pay_for_entries(u64::from(entries), young);
+        self.cpu.pay_for_entries(u64::from(entries), young);
         self.promote(group, &used);
         if young * DENSE >= u64::from(entries) {
             self.lruvecs[group].walked.add(table, owner);
         }
     }
+}
+
+impl Rmap {
+    /// Whether a page table of anonymous memory was used since a walk went by, as far as its
+    /// entries tell: a look around clears them, and leaves the entry above.
+    fn is_table_used(&self, folios: &Folios, group: usize, table: PageId) -> bool {
+        folios
+            .pages_of(table)
+            .any(|page| folios.group(page) == group && self.is_used_by(folios, page, ANON))
+    }
 
     /// Whether a process has used a page that it maps, and nobody has noticed.
-    fn is_used_by(&self, page: PageId, owner: usize) -> bool {
-        match self.folios.has(page, Flag::Anon) {
-            true => owner == ANON && self.is_mapped(page) && self.folios.has(page, Flag::Accessed),
-            false => owner != ANON && self.has_used(page, owner) == Some(true),
+    fn is_used_by(&self, folios: &Folios, page: PageId, owner: usize) -> bool {
+        match folios.has(page, Flag::Anon) {
+            true => owner == ANON && folios.is_mapped(page) && folios.has(page, Flag::Accessed),
+            false => owner != ANON && self.has_used(folios, page, owner) == Some(true),
         }
+    }
+}
+
+impl Folios {
+    /// The pages that a page table maps, as far as there are any.
+    fn pages_of(&self, table: PageId) -> Range<PageId> {
+        let first = table * TABLE;
+        first..(first + TABLE).min(self.len() as PageId)
+    }
+}
+
+impl Cpu {
+    fn pay_for_entries(&mut self, entries: u64, young: u64) {
+        self.spent += entries * self.costs.walk_ps + young * self.costs.walk_young_ps;
     }
 }
