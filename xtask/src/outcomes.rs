@@ -1,5 +1,5 @@
-//! `cargo xtask outcomes`: a hash of every run of the model, and which an earlier state of the source
-//! has others of.
+//! `cargo xtask outcomes`: a hash of every run of the model, and which runs an earlier state of the
+//! source has another of.
 
 use std::collections::BTreeMap;
 

@@ -391,8 +391,8 @@ impl Pcp {
     }
 
     /// Gives a block of this list, or of the first that follows and is not empty
-    /// (`free_pcppages_bulk`), and with it the blocks that it would give next, at most so many pages
-    /// in all, if they lie behind it side by side; whose they were, and the pages.
+    /// (`free_pcppages_bulk`), and with it the blocks that it would give next, at most that many
+    /// pages in all, if they lie behind it side by side; whose they were, and the pages.
     pub(crate) fn give(&mut self, first: List, to: &mut Buddy, most: u64) -> Option<(List, u64)> {
         let mut lists = (0..List::ALL.len()).map(|step| (first as usize + step) % List::ALL.len());
         let list = match self.lists[first as usize].is_empty() {
