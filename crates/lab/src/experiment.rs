@@ -74,7 +74,7 @@ pub enum Event<'a> {
     /// That many further runs follow, of arms whose runs differ widely.
     More(usize),
     /// A run ended and, where there is a store, is recorded.
-    Done(&'a RunId),
+    Done(&'a RunId, &'a Record),
     /// A run has no outcome; the others go on.
     Failed(&'a RunId, &'a str),
 }
@@ -241,7 +241,7 @@ impl<'a> Experiment<'a> {
         if let Some(store) = store {
             store.write(&record)?;
         }
-        tell(Event::Done(id));
+        tell(Event::Done(id, &record));
         Ok(Ended::Done(Box::new(record)))
     }
 }

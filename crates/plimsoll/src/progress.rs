@@ -1,11 +1,18 @@
 //! How far a long work is, on stderr: a bar on a terminal, and elsewhere nothing or a line a step.
 
+use std::collections::BTreeSet;
 use std::io::{IsTerminal as _, Write as _};
+use std::sync::Mutex;
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressStyle};
 use lab::bench::Progress;
-use lab::experiment::Event;
+use lab::experiment::{Event, RunId};
+use lab::record::Record;
+use lab::study::Study;
+
+/// The figures of a run that fit into a line.
+const MOST_FIGURES: usize = 4;
 
 /// A bar over some runs.
 #[derive(Debug)]
@@ -56,7 +63,7 @@ impl Bar {
                 self.say(&format!("{}, seed {}: ", id.arm, id.seed), news);
             }
             Event::More(runs) => self.bar.inc_length(*runs as u64),
-            Event::Recorded(_) | Event::Done(_) => self.bar.inc(1),
+            Event::Recorded(_) | Event::Done(..) => self.bar.inc(1),
             Event::Failed(id, why) => {
                 self.bar.inc(1);
                 let text = format!("arm {}, seed {}: {why}", id.arm, id.seed);
@@ -81,6 +88,52 @@ impl Bar {
     pub(crate) fn finish(&self) {
         self.bar.finish_and_clear();
     }
+}
+
+/// The first figures of an experiment's runs, as lines above the bar where somebody watches: they
+/// are there long before all of them are.
+#[derive(Debug)]
+pub(crate) struct Firsts<'a> {
+    study: &'a Study,
+    /// Several runs are to come.
+    are_worth_it: bool,
+    /// The arms whose first run has ended.
+    shown: Mutex<BTreeSet<String>>,
+}
+
+impl<'a> Firsts<'a> {
+    /// Those of so many runs of a study.
+    pub(crate) fn of(study: &'a Study, runs: usize) -> Self {
+        Self {
+            study,
+            are_worth_it: runs > study.arms.len().max(1) && std::io::stderr().is_terminal(),
+            shown: Mutex::default(),
+        }
+    }
+
+    /// The line of an arm whose first run this is.
+    pub(crate) fn line(&self, event: &Event<'_>) -> Option<String> {
+        let Event::Done(id, record) = event else {
+            return None;
+        };
+        let is_first = || {
+            self.shown
+                .lock()
+                .is_ok_and(|mut it| it.insert(id.arm.clone()))
+        };
+        (self.are_worth_it && is_first()).then(|| line(self.study, id, record))
+    }
+}
+
+/// An arm's figures in one run.
+fn line(study: &Study, id: &RunId, record: &Record) -> String {
+    let figures = study.headline().into_iter().take(MOST_FIGURES);
+    let figures = figures.filter_map(|measure| {
+        let amount = measure.read(&record.outcome).ok()?;
+        Some(format!("{} {}", measure.name, measure.unit.show(amount)))
+    });
+    let figures: Vec<String> = figures.collect();
+    format!("arm {}, seed {}: {}", id.arm, id.seed, figures.join(", "))
 }
 
 /// A line of talk where somebody watches.

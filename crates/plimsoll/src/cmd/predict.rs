@@ -12,7 +12,7 @@ use std::time::Duration;
 use anyhow::{Context as _, anyhow, bail};
 use lab::calibration;
 use lab::coverage;
-use lab::experiment::{AtATime, Experiment, Results};
+use lab::experiment::{AtATime, Event, Experiment, Results};
 use lab::model_bench::ModelBench;
 use lab::report::{Pair, Report};
 use lab::study::{Cost, Study, roughly};
@@ -23,7 +23,7 @@ use self::at_hand::{Cpus, Machine, Placed};
 use self::scale::Scale;
 use super::{set, whole};
 use crate::exit::ExitCode;
-use crate::progress::{self, Bar, Elsewhere};
+use crate::progress::{self, Bar, Elsewhere, Firsts};
 use crate::results::{self, Detail, View};
 use crate::term::{self, dim};
 
@@ -185,7 +185,14 @@ fn watched(
     });
     progress::up_front(&format!("{runs} runs on the model{cost}"));
     let bar = Bar::new(runs, Elsewhere::Nothing);
-    let results = experiment.run_until_clear(bench, None, time, &|event| bar.tell(&event));
+    let firsts = Firsts::of(experiment.study, runs);
+    let tell = |event: Event<'_>| {
+        bar.tell(&event);
+        if let Some(line) = firsts.line(&event) {
+            bar.aside(&line);
+        }
+    };
+    let results = experiment.run_until_clear(bench, None, time, &tell);
     bar.finish();
     Ok(results?)
 }

@@ -410,22 +410,6 @@ impl<'a> System<'a> {
         progress
     }
 
-    /// Touches the pages from the cursor on that share their use with it, as long as there is time.
-    fn touch_alike(&mut self, region: &Region, operation: &mut Underway, end: u64) {
-        let costs = &self.memory.cpu.costs;
-        let each = match operation.write {
-            true => costs.touch_ps,
-            false => costs.load_ps,
-        };
-        let alike = region.alike(operation.cursor, &self.memory);
-        let left = self.memory.cpu.budget - self.memory.cpu.spent;
-        let pages = alike
-            .min(end - operation.cursor)
-            .min(left.div_ceil(each.max(1)));
-        self.memory.cpu.spent += pages * each;
-        operation.cursor += pages;
-    }
-
     /// Touches the page at the cursor and goes past it, unless it has to be waited for.
     fn touch_page(
         &mut self,

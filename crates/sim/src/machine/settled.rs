@@ -9,7 +9,7 @@ use mm::units::{Bytes, Nanos, PageSize};
 use mm::workload::{Target, Via};
 
 use crate::machine::system::System;
-use crate::machine::task::{Area, Running, Task};
+use crate::machine::task::{Area, Running, Task, Underway};
 use crate::mm::filemap::state::Progress;
 use crate::mm::folio::{Folios, PageId};
 use crate::mm::memory::state::Region;
@@ -113,6 +113,22 @@ impl<'a> System<'a> {
             let progress = reader.read(&mut cursor, chunk_end, hit.end);
             debug_assert_eq!(progress, Progress::Complete, "no page has to be waited for");
         }
+    }
+
+    /// Touches the pages from the cursor on that share their use with it, as long as there is time.
+    pub(super) fn touch_alike(&mut self, region: &Region, operation: &mut Underway, end: u64) {
+        let costs = &self.memory.cpu.costs;
+        let each = match operation.write {
+            true => costs.touch_ps,
+            false => costs.load_ps,
+        };
+        let alike = region.alike(operation.cursor, &self.memory);
+        let left = self.memory.cpu.budget - self.memory.cpu.spent;
+        let pages = alike
+            .min(end - operation.cursor)
+            .min(left.div_ceil(each.max(1)));
+        self.memory.cpu.spent += pages * each;
+        operation.cursor += pages;
     }
 
     /// The last of some operations has read its pages.

@@ -160,8 +160,13 @@ impl Zone {
 
 #[cfg(test)]
 mod tests {
+    use alloc::vec::Vec;
+
+    use proptest::prelude::*;
 
     use crate::mm::folio::State;
+    use crate::mm::page_alloc::buddy::{Buddy, Frame, Migrate};
+    use crate::mm::page_alloc::pieces::Pieces;
     use crate::mm::parts::Memory;
 
     #[test]
@@ -185,5 +190,36 @@ mod tests {
         assert_eq!(paid(0), batch * 7);
         assert!((1..32).all(|index| paid(index) == 0));
         assert_eq!(paid(32), batch * 7);
+    }
+
+    proptest! {
+        #[test]
+        fn pages_that_come_and_go_together_leave_the_zone_as_one_by_one(
+            steps in proptest::collection::vec((1_usize..70, any::<bool>(), 0_usize..3), 1..60)
+        ) {
+            let mut together = Buddy::new(4096, 9, 3000, &Pieces::default());
+            let (mut alone, mut taken) = (together.clone(), Vec::new());
+            for (most, takes, kind) in steps {
+                let kind = Migrate::ALL[kind];
+                if takes {
+                    let (first, pages) = together.take_run(kind, most as u64).unwrap_or((0, 0));
+                    for frame in first..first + pages as Frame {
+                        prop_assert_eq!(alone.take(0, kind), Some(frame));
+                        taken.push(frame);
+                    }
+                } else if let Some(&first) = taken.first() {
+                    taken.sort_unstable();
+                    let behind = (first..).zip(&taken).take_while(|(next, frame)| next == *frame);
+                    let pages = behind.count().min(most);
+                    together.give_run(first, pages as u64, None);
+                    taken.drain(..pages).for_each(|frame| alone.give(frame, 0));
+                }
+                prop_assert_eq!(together.pieces(), alone.pieces());
+                prop_assert_eq!(together.free(), alone.free());
+            }
+            while let Some(frame) = alone.take(0, Migrate::Movable) {
+                prop_assert_eq!(together.take(0, Migrate::Movable), Some(frame), "in this order");
+            }
+        }
     }
 }
