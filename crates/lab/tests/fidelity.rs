@@ -5,12 +5,12 @@ use std::path::{Path, PathBuf};
 
 use mm::outcome::{Outcome, STEPS};
 use plimsoll_lab::calibration;
+use plimsoll_lab::compare::Row;
 use plimsoll_lab::experiment::Experiment;
 use plimsoll_lab::fidelity::score::{self, Scores};
 use plimsoll_lab::fidelity::{Against, Gathered, Scored, of_study};
 use plimsoll_lab::model_bench::ModelBench;
 use plimsoll_lab::record::{Record, Store, StoreError};
-use plimsoll_lab::report::compare::Row;
 use plimsoll_lab::study::{BUILT_IN, Study};
 use tempfile::TempDir;
 

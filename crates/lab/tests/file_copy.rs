@@ -5,10 +5,10 @@
 //! 55.3 % at worst.
 
 use plimsoll_lab::calibration;
+use plimsoll_lab::compare::{PublishedError, Row};
 use plimsoll_lab::experiment::Experiment;
 use plimsoll_lab::model_bench::ModelBench;
 use plimsoll_lab::report::Pair;
-use plimsoll_lab::report::compare::{PublishedError, Row};
 use plimsoll_lab::study::Study;
 
 /// Every operation on every arm, at the scale that the study's size asks for.

@@ -3,7 +3,7 @@
 use mm::calibration::Costs;
 use mm::formula::ksm;
 
-use super::CalibrateError;
+use super::error::CalibrateError;
 use super::figures::{Figures, positive, ps};
 
 /// Pages of a region, and of the small one.

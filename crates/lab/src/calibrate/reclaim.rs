@@ -3,7 +3,7 @@
 use mm::calibration::Costs;
 use mm::release::is_since;
 
-use super::CalibrateError;
+use super::error::CalibrateError;
 use super::figures::{Figures, nanos, positive, ps, two_costs};
 
 pub(super) const STUDY: &str = include_str!("../../../../calibration/reclaim.toml");
