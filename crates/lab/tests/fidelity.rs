@@ -89,7 +89,7 @@ fn the_model_is_no_worse_than_its_committed_score() {
     let worse = change.worse.join("\n");
     assert!(
         worse.is_empty(),
-        "{worse}\nif the records were made anew, `cargo xtask score` writes the file; the misses:\n\
+        "{worse}\nif the records were made again, `cargo xtask score` writes the file; the misses:\n\
          {misses}"
     );
     if !change.better.is_empty() {
@@ -194,7 +194,7 @@ fn row<'a>(scored: &'a Scored, measure: &str, arm: &str) -> &'a Row {
         .expect("a row")
 }
 
-/// As if the step had taken so many percent of its time.
+/// As if the step had taken this percentage of its time.
 fn slower(record: &mut Record, label: &str, percent: u64) {
     let outcome = &mut record.outcome;
     let mut text = String::new();

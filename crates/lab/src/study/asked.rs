@@ -48,7 +48,7 @@ fn read(text: &str, arm: &str) -> Result<Option<String>, StudyError> {
 }
 
 /// Every field counts without being named here. The text has the form of this version's types;
-/// since it is made anew from the studies' texts, only texts of one version are compared.
+/// since it is made again from the studies' texts, only texts of one version are compared.
 fn of(arm: &Arm, sample_every: Nanos) -> String {
     let Arm {
         name: _,
