@@ -7,6 +7,7 @@ mod clock;
 mod machine;
 mod page;
 mod pages;
+mod ratios;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -14,7 +15,7 @@ use std::process::Stdio;
 
 use anyhow::{Context, Result, bail};
 
-use crate::{binary, process, tree};
+use crate::{against, binary, process, tree};
 use clock::{Spent, median};
 
 const ROUNDS: usize = 5;
@@ -35,7 +36,11 @@ print(ratio, time.process_time() - start)
 ";
 
 /// `cargo xtask bench [--python PATH]`: with a Python that has libcachesim, both run side by side.
+/// `cargo xtask bench --against REV [--rounds N]` writes nothing.
 pub(crate) fn run(arguments: &[String]) -> Result<()> {
+    if let (Some(revision), rest) = against::revision(arguments)? {
+        return ratios::print(&revision, &rest);
+    }
     let python = match arguments {
         [] => None,
         [flag, path] if flag == "--python" => Some(path.as_str()),

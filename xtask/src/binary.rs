@@ -1,29 +1,26 @@
 //! The command itself, built for use.
 
 use std::path::PathBuf;
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, bail};
 
+use crate::against::{Program, State};
 use crate::process;
 
 /// Builds `plimsoll` in release and says where it lies.
 pub(crate) fn release() -> Result<PathBuf> {
-    let mut cargo = process::cargo();
-    cargo.args([
-        "build",
-        "--release",
-        "--package",
-        "plimsoll",
-        "--bin",
-        "plimsoll",
-    ]);
+    State::now().build(Program::Plimsoll)
+}
+
+/// Runs a `cargo build` of one program and says where that lies.
+pub(crate) fn built(cargo: &mut Command) -> Result<PathBuf> {
     cargo
         .args(["--message-format", "json-render-diagnostics"])
         .stderr(Stdio::inherit());
-    let output = cargo.output().with_context(|| process::describe(&cargo))?;
+    let output = cargo.output().with_context(|| process::describe(cargo))?;
     if !output.status.success() {
-        bail!("{}: {}", process::describe(&cargo), output.status);
+        bail!("{}: {}", process::describe(cargo), output.status);
     }
     let messages = String::from_utf8_lossy(&output.stdout);
     executable(&messages).context("cargo names no executable")

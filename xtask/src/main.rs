@@ -2,6 +2,7 @@
 //!
 //! This package knows how the project is checked and generated, and nothing about memory.
 
+mod against;
 mod bench;
 mod binary;
 mod debian;
@@ -9,6 +10,7 @@ mod docs;
 mod fuzz_evidence;
 mod loaders;
 mod numbers;
+mod outcomes;
 mod packages;
 mod process;
 mod records;
@@ -71,8 +73,14 @@ const COMMANDS: &[Command] = &[
     },
     Command {
         name: "bench",
-        about: "measure speed and write docs/benchmarks.md (--python: beside libCacheSim)",
+        about: "measure speed and write docs/benchmarks.md (--python: beside libCacheSim); with \
+                --against REV print how many times as fast it is (--rounds N)",
         run: bench::run,
+    },
+    Command {
+        name: "outcomes",
+        about: "a hash of every run of the model (STUDY...); --against REV: the runs that differ",
+        run: outcomes::run,
     },
 ];
 

@@ -1,7 +1,8 @@
 //! How many page accesses a second the whole model makes: zones, reclaim, readahead, swap, disks,
 //! scheduler and pressure included.
 //!
-//! `cargo bench -p plimsoll-lab --bench model` prints a Markdown table; `cargo xtask bench` uses it.
+//! `cargo bench -p plimsoll-lab --bench model` prints a Markdown table; `cargo xtask bench` uses it. An
+//! argument is the number of rounds.
 
 mod clock;
 
@@ -54,7 +55,8 @@ fn main() {
     let calibration = calibration::built_in(KERNEL).expect("the binary carries it");
     let mut speeds = CASES.map(|_| [const { Vec::new() }; 2]);
     // The cases take turns, so that a slow minute of the machine falls on all of them.
-    for _ in 0..ROUNDS {
+    let rounds = std::env::args().find_map(|argument| argument.parse().ok());
+    for _ in 0..rounds.unwrap_or(ROUNDS) {
         for (case, speeds) in CASES.iter().zip(&mut speeds) {
             for (arm, speeds) in case.arms.iter().zip(speeds) {
                 speeds.push(measure(case, arm, &calibration));

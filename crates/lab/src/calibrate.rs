@@ -2,7 +2,7 @@
 //!
 //! Small studies, those of the folder `calibration`, run on the bench as any other does. A cost is
 //! arithmetic on the durations of its labelled steps and on kswapd's CPU time; no study's result
-//! enters. `docs/model.md` has the equations.
+//! enters. `docs/calibration.md` has the equations.
 
 mod draw;
 mod elementary;
@@ -196,7 +196,7 @@ fn boot(
         ready,
         ticks,
         disks,
-        // No file shows it: a kernel probe does (docs/model.md, "Costs").
+        // No file shows it: a kernel probe does (docs/calibration.md, "After boot").
         dirty_limit: None,
         capture: Capture {
             frames: vec![kept(frame)],

@@ -272,6 +272,11 @@ impl Scatter {
         value
     }
 
+    /// Round trips that a value takes on average, rounded down.
+    fn trips(&self) -> u64 {
+        (1_u64 << (2 * self.half_bits).min(63)) / self.size.max(1)
+    }
+
     fn round_trip(&self, value: u64) -> u64 {
         let mask = (1_u64 << self.half_bits) - 1;
         let (mut left, mut right) = (value >> self.half_bits, value & mask);

@@ -11,88 +11,22 @@
 
 extern crate alloc;
 
-mod access;
-mod advice;
-mod bio;
-mod boost;
-mod boot;
-mod buddy;
-mod buffer;
-mod cgroups;
-mod check;
-mod direct;
-mod disk;
-mod diskstats;
+mod bench;
+mod block;
 mod error;
-mod exec;
-mod fair;
-mod fallback;
-mod fault;
-mod filemap;
-mod flush;
-mod folio;
-mod folio_batch;
-mod hugetlb;
-mod interrupt;
-mod ksm;
-mod ksmd;
-mod kswapd;
-mod lives;
-mod lru;
-mod lru_gen;
-mod lruvec;
-mod mapped;
-mod memcontrol;
-
-mod memory;
-mod mglru;
-mod mlock;
-mod numa;
-mod objects;
-mod observer;
-mod oom;
-mod own;
-mod page_alloc;
-mod page_io;
-mod pcp;
-mod pieces;
-mod placing;
-mod policy;
-mod procfs;
-mod psi;
-mod readahead;
-mod recorder;
+mod fs;
+mod machine;
+mod mm;
 pub mod replay;
-mod rmap;
-mod rmqueue;
-mod roles;
 mod rules;
 pub mod sampling;
-mod scan_control;
 mod sched;
-mod shadow_nodes;
-mod shrink;
-mod slab;
-mod support;
-mod swap;
-mod swap_in;
-mod swap_state;
-mod system;
-mod task;
-mod timer;
-mod tunables;
-mod vmscan;
-mod vmstat;
-mod wbt;
-mod workingset;
-mod write;
-mod writeback;
 
 pub use error::Error;
 
-use mm::calibration::Calibration;
-use mm::capture::Capture;
-use mm::scenario::Scenario;
+use ::mm::calibration::Calibration;
+use ::mm::capture::Capture;
+use ::mm::scenario::Scenario;
 
 /// Runs `scenario` on a machine that behaves as `calibration` says.
 ///
@@ -113,12 +47,12 @@ pub fn run_sampled(
     calibration: &Calibration,
     scale: u64,
 ) -> Result<Capture, Error> {
-    support::check(scenario)?;
+    machine::refusals::check(scenario)?;
     let scenario = sampling::miniature(scenario, scale)?;
-    let mut boot = boot::state(&calibration.boots, &scenario.machine)?;
+    let mut boot = machine::boot::state(&calibration.boots, &scenario.machine)?;
     boot.uptime = scenario.begins(boot.ready);
     let costs = sampling::costs(&calibration.costs.on(&scenario.machine), scale);
-    let mut system = system::System::new(&scenario, &costs, &boot, scale)?;
+    let mut system = machine::system::System::new(&scenario, &costs, &boot, scale)?;
     system.run()?;
     Ok(system.into_capture())
 }

@@ -12,8 +12,8 @@ use alloc::boxed::Box;
 
 use mm::units::{PageSize, Pages};
 
-use crate::folio::{Folios, PageId};
-use crate::vmscan::{BATCH, DEF_PRIORITY};
+use crate::mm::folio::{Folios, PageId};
+use crate::mm::vmscan::{BATCH, DEF_PRIORITY};
 use classic::Classic;
 use mglru::MultiGeneration;
 
@@ -49,7 +49,7 @@ pub struct Replay(Lists);
 
 #[derive(Clone, Debug)]
 enum Lists {
-    Classic(Classic),
+    Classic(Box<Classic>),
     MultiGeneration(Box<MultiGeneration>),
 }
 
@@ -82,7 +82,9 @@ impl Replay {
         folios.grow(options.pages as usize);
         let memory = options.memory.0.max(1);
         Self(match options.lru {
-            Lru::Classic => Lists::Classic(Classic::new(folios, memory, options.page_size)),
+            Lru::Classic => {
+                Lists::Classic(Box::new(Classic::new(folios, memory, options.page_size)))
+            }
             Lru::MultiGeneration => {
                 Lists::MultiGeneration(Box::new(MultiGeneration::new(folios, memory)))
             }

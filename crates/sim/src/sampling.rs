@@ -24,8 +24,10 @@ use mm::units::{Bytes, Nanos, PageSize, Pages};
 use mm::workload::{Action, Huge, Pattern, Step, Target};
 
 use crate::error::Error;
-use crate::memory::Memory;
-use crate::page_alloc::Zone;
+use crate::mm::objects::Objects;
+use crate::mm::page_alloc::zone::Zone;
+use crate::mm::page_alloc::zone::Zones;
+use crate::sched::cpu::Cpu;
 
 /// The largest machine, memory and files together, that is simulated page by page by default.
 const EXACT: u64 = 32 << 30;
@@ -243,16 +245,18 @@ impl Zone {
     }
 }
 
-impl Memory {
+impl Zones {
     /// Makes each page stand for `scale` of them: before anything has happened.
-    pub(crate) fn sample(&mut self, scale: u64) {
-        self.scale = scale;
+    pub(crate) fn sample(&mut self, cpu: &mut Cpu, objects: &mut Objects, scale: u64) {
+        cpu.scale = scale;
         if scale > 1 {
-            self.zones = self.zones.iter().map(|zone| zone.part(scale)).collect();
-            self.objects.sample();
+            self.iter_mut().for_each(|zone| *zone = zone.part(scale));
+            objects.sample();
         }
     }
+}
 
+impl Cpu {
     /// The real pages that so many stand for.
     pub(crate) fn real(&self, pages: u64) -> Pages {
         Pages(pages.saturating_mul(self.scale))
@@ -260,7 +264,10 @@ impl Memory {
 
     /// The simulated pages, rounded, that stand for so many real ones.
     pub(crate) fn sampled(&self, pages: u64) -> u64 {
-        (pages + self.scale / 2) / self.scale
+        match self.scale {
+            1 => pages,
+            scale => (pages + scale / 2) / scale,
+        }
     }
 
     /// The size on the miniature of a region of this size.

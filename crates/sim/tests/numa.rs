@@ -224,7 +224,7 @@ fn merged(across: &str) -> (u64, u64) {
     (count("pages_shared"), count("pages_sharing"))
 }
 
-/// As on 6.1 and 6.12 (docs/model.md, pages merged across NUMA nodes).
+/// As on 6.1 and 6.12 (docs/model.md, "NUMA").
 #[test]
 fn twins_on_two_nodes_merge_only_where_that_is_allowed() {
     let pages = 64 * MIB / 4096;

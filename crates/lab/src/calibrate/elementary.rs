@@ -10,7 +10,7 @@ use super::sleep;
 const READ_PAGES: f64 = 32.0;
 const MIB_PAGES: f64 = 256.0;
 
-/// Solves the steps' durations for the costs; `docs/model.md` has the equations.
+/// Solves the steps' durations for the costs; `docs/calibration.md` has the equations.
 pub(super) fn costs(
     figures: &Figures,
     pauses: &Figures,

@@ -15,7 +15,7 @@ const FULL_SCANS: &str = "sys/kernel/mm/ksm/full_scans";
 /// Half of a region: one of each twin.
 const HALF: f64 = PAGES / 2.0;
 
-/// Solves the passes' CPU times for the costs; `docs/model.md` has the equations.
+/// Solves the passes' CPU times for the costs; `docs/calibration.md` has the equations.
 pub(super) fn merging(
     costs: &mut Costs,
     figures: &Figures,

@@ -27,7 +27,7 @@ pub(super) fn pass_with_disks() -> String {
     format!("{PASS}{disks}")
 }
 
-/// Solves kswapd's CPU time for the costs; `docs/model.md` has the equations.
+/// Solves kswapd's CPU time for the costs; `docs/calibration.md` has the equations.
 pub(super) fn costs(
     costs: &mut Costs,
     pages: &Figures,

@@ -17,8 +17,8 @@ const FLUSH_REQUESTS: f64 = 13.0;
 /// record.
 const COMMIT_REQUESTS: f64 = 3.0;
 
-/// Solves the steps' durations for the costs; `docs/model.md` has the equations. The costs of a
-/// request, a system call, a store and the time between two operations are known.
+/// Solves the steps' durations for the costs; `docs/calibration.md` has the equations. The costs of
+/// a request, a system call, a store and the time between two operations are known.
 pub(super) fn costs(
     costs: &mut Costs,
     figures: &Figures,

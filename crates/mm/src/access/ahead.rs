@@ -7,7 +7,7 @@ use alloc::vec;
 use alloc::vec::Vec;
 use core::hint::black_box;
 
-use super::{Operation, Operations, Order, Tables};
+use super::{Operation, Operations, Order, Scatter, Tables};
 
 /// Operations drawn at a time: as many loads can be under way together.
 const AHEAD: usize = 64;
@@ -17,6 +17,7 @@ const AHEAD: usize = 64;
 pub struct Ahead {
     operations: Operations,
     guide: Option<Guide>,
+    scattered: Scattered,
     /// Drawn already; those before `next` have been handed out.
     drawn: Vec<Operation>,
     next: usize,
@@ -33,9 +34,14 @@ impl Ahead {
             }
             _ => None,
         };
+        let scattered = match &operations.order {
+            Order::Zipf(zipf) => Scattered::of(&zipf.scatter),
+            _ => Scattered::default(),
+        };
         Self {
             operations,
             guide,
+            scattered,
             drawn: Vec::new(),
             next: 0,
         }
@@ -52,6 +58,19 @@ impl Ahead {
         operation
     }
 
+    /// The next operation, where it is drawn already.
+    #[inline]
+    #[must_use]
+    pub fn drawn(&self) -> Option<Operation> {
+        self.drawn.get(self.next).copied()
+    }
+
+    /// Goes past the operation that [`Self::drawn`] shows.
+    #[inline]
+    pub fn go_past(&mut self) {
+        self.next += 1;
+    }
+
     /// All that were drawn together, where the last operation was the first of them.
     #[must_use]
     pub fn just_drawn(&self) -> Option<&[Operation]> {
@@ -66,9 +85,37 @@ impl Ahead {
         self.drawn.resize(AHEAD, nothing);
         self.next = 0;
         match &self.guide {
-            Some(guide) => guide.draw(&mut self.operations, &mut self.drawn),
+            Some(guide) => {
+                guide.draw(&mut self.operations, &mut self.drawn, &mut self.scattered);
+            }
             None => (self.drawn).fill_with(|| self.operations.next_operation()),
         }
+    }
+}
+
+/// Where the ranks that were drawn lie. To find the place takes several round trips of which nobody
+/// knows how many, unless the ranks are about a power of four: nothing is kept then.
+#[derive(Clone, Debug, Default)]
+struct Scattered {
+    /// By rank, one more than the block; 0 where it was not drawn yet.
+    blocks: Vec<u32>,
+}
+
+impl Scattered {
+    fn of(scatter: &Scatter) -> Self {
+        let many = scatter.trips() > 1 && u32::try_from(scatter.size).is_ok();
+        let blocks = vec![0; if many { scatter.size as usize } else { 0 }];
+        Self { blocks }
+    }
+
+    fn apply(&mut self, rank: u64, scatter: &Scatter) -> u64 {
+        let Some(known) = self.blocks.get_mut(rank as usize) else {
+            return scatter.apply(rank);
+        };
+        if *known == 0 {
+            *known = scatter.apply(rank) as u32 + 1;
+        }
+        u64::from(*known - 1)
     }
 }
 
@@ -103,7 +150,12 @@ impl Guide {
     }
 
     /// Step by step for all of them, so that no draw waits for the loads of another.
-    fn draw(&self, operations: &mut Operations, drawn: &mut [Operation]) {
+    fn draw(
+        &self,
+        operations: &mut Operations,
+        drawn: &mut [Operation],
+        scattered: &mut Scattered,
+    ) {
         for operation in drawn.iter_mut() {
             operation.block = operations.prng.below(self.total);
             operation.write = operations.draw_write();
@@ -127,7 +179,7 @@ impl Guide {
                 u64::from(first) + between.partition_point(|&sum| sum <= place) as u64;
         }
         for operation in drawn {
-            operation.block = zipf.scatter.apply(operation.block);
+            operation.block = scattered.apply(operation.block, &zipf.scatter);
         }
     }
 }
@@ -164,8 +216,15 @@ mod tests {
                 let mut one_by_one = Operations::new(&access, blocks, prng.clone(), 7, &mut tables);
                 let operations = Operations::new(&access, blocks, prng, 7, &mut tables);
                 let mut ahead = Ahead::new(operations, &mut tables);
-                for _ in 0..5000 {
-                    assert_eq!(ahead.next_operation(), one_by_one.next_operation());
+                for turn in 0..5000 {
+                    let next = match ahead.drawn().filter(|_| turn % 3 == 0) {
+                        Some(drawn) => {
+                            ahead.go_past();
+                            drawn
+                        }
+                        None => ahead.next_operation(),
+                    };
+                    assert_eq!(next, one_by_one.next_operation());
                 }
             }
         }

@@ -15,7 +15,7 @@ pub(super) const TABLE: &[Tunable] = &[
     .risk(Risk::Medium)
     .effect(
         "Keeps pages in generations instead of two lists (bit 1), with faster ways to find \
-         accessed ones (bits 2 and 4); swappiness then weighs less.",
+         accessed ones (bits 2 and 4); swappiness then weighs kinds that are equally old.",
     ),
     row(
         "lru_gen.min_ttl_ms",

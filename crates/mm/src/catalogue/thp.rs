@@ -93,22 +93,20 @@ pub(super) const KHUGEPAGED: &[Tunable] = &[
         .fixed("511")
         .risk(Risk::Medium)
         .effect(
-            "Allows so many pages of a future huge page to be unused; they are filled with zeros, \
+            "Allows n pages of a future huge page to be unused; they are filled with zeros, \
              so memory use grows.",
         ),
     khugepaged!("max_ptes_swap", PTES)
         .unit(Unit::Pages)
         .fixed("64")
         .since(4, 8)
-        .effect(
-            "Allows so many pages of a future huge page to be swapped out; they are read back.",
-        ),
+        .effect("Allows n pages of a future huge page to be swapped out; they are read back."),
     khugepaged!("max_ptes_shared", PTES)
         .unit(Unit::Pages)
         .fixed("256")
         .since(5, 8)
         .effect(
-            "Allows so many pages of a future huge page to be shared with other processes; they \
+            "Allows n pages of a future huge page to be shared with other processes; they \
              are copied.",
         ),
 ];

@@ -70,7 +70,7 @@ pub(super) const TABLE: &[Tunable] = &[
         .rule("3 % of free memory at boot, at most 8192")
         .since(3, 10)
         .effect(
-            "Keeps so much of the commit limit for processes of the administrator; counts under \
+            "Keeps this much of the commit limit for processes of the administrator; counts under \
              overcommit mode 2, and before 5.2 under 0 too.",
         ),
     vm!("user_reserve_kbytes", LONG)
@@ -203,7 +203,7 @@ pub(super) const TABLE: &[Tunable] = &[
         .default(DefaultRule::Partner)
         .partner("vm.dirty_background_ratio")
         .risk(Risk::Medium)
-        .effect("Starts writeback when so many bytes are dirty."),
+        .effect("Starts writeback when that many bytes are dirty."),
     vm!("dirty_ratio", PERCENT)
         .unit(Unit::Percent)
         .fixed("20")
@@ -219,7 +219,7 @@ pub(super) const TABLE: &[Tunable] = &[
         .partner("vm.dirty_ratio")
         .risk(Risk::Medium)
         .effect(
-            "Makes writers wait when so many bytes are dirty; the kernel refuses less than two \
+            "Makes writers wait when that many bytes are dirty; the kernel refuses less than two \
              pages.",
         ),
     vm!("dirty_expire_centisecs", INT)
@@ -343,5 +343,5 @@ pub(super) const TABLE: &[Tunable] = &[
         .unit(Unit::HugePages)
         .fixed("0")
         .risk(Risk::Medium)
-        .effect("Lets the hugetlb pool grow by so many huge pages while they are in use."),
+        .effect("Lets the hugetlb pool grow by up to n huge pages while they are in use."),
 ];

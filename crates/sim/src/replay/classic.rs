@@ -4,9 +4,9 @@ use mm::formula::inactive::inactive_is_low;
 use mm::units::{PageSize, Pages};
 
 use super::{Counters, Policy};
-use crate::folio::{Flag, Folios, PageId, State};
-use crate::lru::List;
-use crate::vmscan::BATCH;
+use crate::mm::folio::{Flag, Folios, PageId, State};
+use crate::mm::lru::List;
+use crate::mm::vmscan::BATCH;
 
 /// Memory with an active and an inactive list.
 #[derive(Clone, Debug)]

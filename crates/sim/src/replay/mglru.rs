@@ -1,9 +1,9 @@
 //! The generations of a control group that holds the page cache alone, and no swap.
 
 use super::{Counters, Policy};
-use crate::folio::{Flag, Folios, PageId, State};
-use crate::mglru::{Batch, Generations, Place, Shadow, Wanted, note_use};
-use crate::vmscan::DEF_PRIORITY;
+use crate::mm::folio::{Flag, Folios, PageId, State};
+use crate::mm::lru_gen::{Batch, Generations, Place, Shadow, Wanted, note_use};
+use crate::mm::vmscan::DEF_PRIORITY;
 
 /// Memory with generations.
 #[derive(Clone, Debug)]

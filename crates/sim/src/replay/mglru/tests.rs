@@ -5,7 +5,7 @@ use alloc::collections::BTreeMap;
 use mm::prng::Prng;
 
 use super::*;
-use crate::mglru::plain::{Page, Plain, Shadow};
+use crate::mm::lru_gen::plain::{Page, Plain, Shadow};
 use crate::replay::tests::{misses, misses_once_what_fits};
 
 fn replay(pages: u32, memory: u64) -> MultiGeneration {

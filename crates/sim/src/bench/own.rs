@@ -1,0 +1,391 @@
+//! What a process of the bench has beside the regions of its workload: memory of its own, the
+//! tables of weights that it draws from, and the buffer that it reads to and writes from. It is
+//! anonymous memory of the process's group like any other, so it counts on the group's lists, and
+//! what is not used can be swapped out.
+//!
+//! The figures are those of the VM's guest, by `/proc/vmstat` of its records before and after its
+//! processes start.
+
+use alloc::vec::Vec;
+use core::ops::Range;
+
+use mm::access;
+use mm::units::{Bytes, Nanos, PageSize};
+use mm::workload::{Access, Huge, Pattern, Via};
+
+use crate::error::Error;
+use crate::machine::access::Stop;
+use crate::machine::system::{Flow, System};
+use crate::machine::task::{Area, Running, Task};
+use crate::mm::filemap::Progress;
+use crate::mm::memory::{Held, Region};
+use crate::mm::page_alloc::pcp::List;
+use crate::mm::parts::Memory;
+
+/// Anonymous pages that a process of the bench has beside its buffer and its tables: copies of its
+/// parent's that it has written to. 38 to 45 where the study's text is short.
+const ANON_PAGES: u64 = 44;
+
+/// Those of them that it goes on using. A guess: of a locked server's own 6.1 leaves 11 in memory.
+const USED_PAGES: u64 = 8;
+
+/// Pages that the kernel has for it: 8 of page tables beside those for the pages above and for its
+/// buffer, a stack of 4 and 3 of kernel objects.
+const KERNEL_PAGES: u64 = 15;
+
+/// Pages that a disk with its file system takes: 60 to 81, by studies with none, one and two.
+const DISK_PAGES: u64 = 70;
+
+/// Its parts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Part {
+    /// What it is started with.
+    Image,
+    Tables,
+    Buffer,
+}
+
+impl Part {
+    const ALL: [Self; 3] = [Self::Image, Self::Tables, Self::Buffer];
+}
+
+/// What a process has beside the regions of its workload.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Own {
+    /// By [`Part`].
+    parts: [Option<Region>; 3],
+    /// What is to be touched before it goes on, last first.
+    touches: Vec<Touch>,
+    /// Pages that the kernel has for it.
+    pub(crate) kernel_pages: u64,
+}
+
+/// Pages of a part that are to be touched.
+#[derive(Clone, Debug)]
+struct Touch {
+    part: Part,
+    pages: Range<u64>,
+    write: bool,
+    /// The fault on the first of them has been counted.
+    faulting: bool,
+}
+
+/// Pages of a process's own of which each operation uses the next.
+struct Turn<'t> {
+    region: &'t Region,
+    at: u64,
+    of: u64,
+    write: bool,
+}
+
+/// Those of its parts, in a scenario that is not sampled.
+pub(crate) struct Turns<'t>([Option<Turn<'t>>; 2]);
+
+impl Turns<'_> {
+    /// Whether the pages for the next operation are mapped.
+    #[inline]
+    pub(crate) fn are_mapped(&self, memory: &Memory) -> bool {
+        let mut turns = self.0.iter().flatten();
+        turns.all(|turn| turn.region.is_touched(turn.at, turn.write, memory))
+    }
+
+    /// Goes on to those for the one after it.
+    #[inline]
+    pub(crate) fn go_on(&mut self) {
+        for turn in self.0.iter_mut().flatten() {
+            turn.at += 1;
+            if turn.at == turn.of {
+                turn.at = 0;
+            }
+        }
+    }
+}
+
+impl Own {
+    fn has(&self, part: Part, pages: u64) -> bool {
+        self.region(part)
+            .is_some_and(|region| region.pages() >= pages)
+    }
+
+    fn region(&self, part: Part) -> Option<&Region> {
+        self.parts[part as usize].as_ref()
+    }
+
+    fn touch(&mut self, part: Part, pages: Range<u64>, write: bool) {
+        self.touches.push(Touch {
+            part,
+            pages,
+            write,
+            faulting: false,
+        });
+    }
+}
+
+/// Pages that the bench's supervisor keeps of a study's text once it has read it: 112 of 17609
+/// bytes, 14 of 10074, 7 or none of less than 9000. A process has a quarter as many more of its
+/// own, which the one long study shows.
+fn pages_of_text(length: Bytes) -> u64 {
+    length.0.saturating_sub(9000) * 13 / 1000
+}
+
+impl<'a> System<'a> {
+    /// Takes what the bench has beyond that of the run that the state after boot was captured in,
+    /// which had one disk, one process and a short study, and what it holds as the seed says.
+    pub(crate) fn begin_supervisor(&mut self) {
+        let disks = self.scenario.machine.disks.len() as u64;
+        let more = disks.saturating_sub(1) * DISK_PAGES;
+        let disks = self.memory.cpu.sampled(more);
+        self.memory.objects.hold(
+            &mut self.memory.cpu,
+            &mut self.memory.zones,
+            List::Unmovable,
+            disks,
+        );
+        let text = pages_of_text(self.scenario.text_length);
+        let held = self.scenario.held_pages();
+        let pages = self.memory.cpu.sampled(text + held);
+        self.memory.objects.hold(
+            &mut self.memory.cpu,
+            &mut self.memory.zones,
+            List::Users,
+            pages,
+        );
+    }
+
+    /// Gives a process that starts what it has then.
+    pub(crate) fn begin_own(&mut self, task: &mut Task<'a>) -> Result<(), Error> {
+        let pages = self.memory.cpu.sampled(KERNEL_PAGES);
+        task.own.kernel_pages = self.memory.objects.hold(
+            &mut self.memory.cpu,
+            &mut self.memory.zones,
+            List::Unmovable,
+            pages,
+        );
+        let anon = ANON_PAGES + pages_of_text(self.scenario.text_length) / 4;
+        let pages = self.memory.cpu.sampled(anon);
+        self.map_own(task, Part::Image, pages)
+    }
+
+    /// Takes all of it back.
+    pub(crate) fn end_own(&mut self, task: &mut Task<'a>) {
+        for part in Part::ALL {
+            self.unmap_own(task, part);
+        }
+        task.own.touches.clear();
+        let pages = core::mem::take(&mut task.own.kernel_pages);
+        self.memory
+            .objects
+            .let_go(&mut self.memory.zones, List::Unmovable, pages);
+    }
+
+    /// Makes the table of weights that an access draws from; whether its pages are still to be
+    /// filled.
+    pub(crate) fn make_tables(
+        &mut self,
+        task: &mut Task<'a>,
+        access: &Access,
+    ) -> Result<bool, Error> {
+        let Pattern::Zipf { exponent_milli } = access.pattern else {
+            return Ok(false);
+        };
+        let size = self.area(task, &access.target)?.size();
+        task.tables.stand_for(self.memory.cpu.scale);
+        task.tables
+            .make(access::blocks(size, access.block), exponent_milli);
+        let pages = task.tables.size().pages_ceil(PageSize::FOUR_KIB).0;
+        if task.own.has(Part::Tables, pages) {
+            return Ok(false);
+        }
+        self.map_own(task, Part::Tables, pages)?;
+        Ok(true)
+    }
+
+    /// Makes a buffer of one block, unless the process has come across a larger one.
+    pub(crate) fn make_buffer(
+        &mut self,
+        task: &mut Task<'a>,
+        access: &Access,
+        area: Area,
+    ) -> Result<(), Error> {
+        if !uses_buffer(access, area) {
+            return Ok(());
+        }
+        let pages = self.buffer_pages(access.block);
+        match task.own.has(Part::Buffer, pages) {
+            true => Ok(()),
+            false => self.map_own(task, Part::Buffer, pages),
+        }
+    }
+
+    fn buffer_pages(&self, block: Bytes) -> u64 {
+        self.memory
+            .cpu
+            .sampled(block.pages_ceil(PageSize::FOUR_KIB).0)
+    }
+
+    /// Whether the next operation uses a page that is not mapped, in a part that was not touched
+    /// for it yet: it is touched first then.
+    pub(crate) fn misses_own(&self, task: &mut Task<'a>, running: &mut Running<'a>) -> bool {
+        let missing = Part::ALL
+            .into_iter()
+            .filter(|&part| !running.touched[part as usize])
+            .find_map(|part| self.missed(task, running, part).map(|pages| (part, pages)));
+        let Some((part, (pages, write))) = missing else {
+            return false;
+        };
+        running.touched[part as usize] = true;
+        task.own.touch(part, pages, write);
+        true
+    }
+
+    /// What the operations to come use of the process's own, where the pages of its buffer are
+    /// mapped; `None` where one is not, or a part was touched for the next of them.
+    pub(crate) fn turns<'t>(&self, task: &'t Task<'a>, running: &Running<'a>) -> Option<Turns<'t>> {
+        let (own, access) = (&task.own, running.access);
+        if running.touched != [false; 3] || self.missed(task, running, Part::Buffer).is_some() {
+            return None;
+        }
+        let turn = |region: &'t Region, of: u64, write| Turn {
+            region,
+            at: running.operations % of,
+            of,
+            write,
+        };
+        let image = own.region(Part::Image);
+        let draws = matches!(access.pattern, Pattern::Zipf { .. });
+        let tables = own.region(Part::Tables).filter(|_| draws);
+        Some(Turns([
+            image.map(|image| turn(image, USED_PAGES.min(image.pages()), true)),
+            tables.map(|tables| turn(tables, tables.pages(), false)),
+        ]))
+    }
+
+    /// The pages of a part that the next operation uses, and whether it writes to them, if one of
+    /// them is not mapped.
+    fn missed(
+        &self,
+        task: &Task<'a>,
+        running: &Running<'a>,
+        part: Part,
+    ) -> Option<(Range<u64>, bool)> {
+        let region = task.own.region(part)?;
+        let turn = running.operations / self.memory.cpu.scale;
+        let access = running.access;
+        let (pages, write) = match (part, access.pattern) {
+            (Part::Image, _) => {
+                let page = turn % USED_PAGES.min(region.pages());
+                (page..page + 1, true)
+            }
+            (Part::Tables, Pattern::Zipf { .. }) => {
+                // Which one a search ends in, it uses them all in short time.
+                let page = turn % region.pages();
+                (page..page + 1, false)
+            }
+            (Part::Buffer, _) if uses_buffer(access, running.target) => (
+                0..self.buffer_pages(access.block),
+                access.write_percent == 0,
+            ),
+            _ => return None,
+        };
+        let is_touched = |page| region.is_touched(page, write, &self.memory);
+        (!pages.clone().all(is_touched)).then_some((pages, write))
+    }
+
+    /// Touches what is to be touched before a task goes on; `None` where that is nothing.
+    pub(crate) fn touch_own(
+        &mut self,
+        task: &mut Task<'a>,
+        now: Nanos,
+    ) -> Result<Option<Flow>, Error> {
+        let Some(mut touch) = task.own.touches.pop() else {
+            return Ok(None);
+        };
+        let (mut held, mut progress) = (Held::default(), Progress::Complete);
+        while progress == Progress::Complete
+            && !touch.pages.is_empty()
+            && self.memory.cpu.spent < self.memory.cpu.budget
+            && self.memory.cpu.current.over_high == 0
+        {
+            progress = self.touch_own_page(task, &mut touch, &mut held);
+        }
+        task.rss += held.pages;
+        task.page_tables += held.page_tables;
+        if !touch.pages.is_empty() {
+            task.own.touches.push(touch);
+        }
+        let flow = match self.stop(task, progress, now)? {
+            Some(Stop::Wait(sleep)) => Flow::Blocked(sleep),
+            Some(Stop::Killed) => {
+                task.exiting = Some(0);
+                Flow::Continue
+            }
+            _ => Flow::Continue,
+        };
+        Ok(Some(flow))
+    }
+
+    fn touch_own_page(
+        &mut self,
+        task: &mut Task<'a>,
+        touch: &mut Touch,
+        held: &mut Held,
+    ) -> Progress {
+        let Some(region) = &mut task.own.parts[touch.part as usize] else {
+            touch.pages = 0..0;
+            return Progress::Complete;
+        };
+        let index = touch.pages.start;
+        let is_new = touch.part == Part::Image && region.is_empty(index, &self.memory);
+        match self.fault_in(region, index, touch.write, &mut touch.faulting, held) {
+            Progress::Complete => {}
+            wait => return wait,
+        }
+        if is_new {
+            // Who starts a process has paid for that.
+            let paid = self.memory.cpu.costs.anon_fault_ps;
+            self.memory.cpu.spent = self.memory.cpu.spent.saturating_sub(paid);
+        }
+        touch.pages.start += 1;
+        Progress::Complete
+    }
+
+    /// Maps a part anew; its pages are touched before the task goes on.
+    fn map_own(&mut self, task: &mut Task<'a>, part: Part, pages: u64) -> Result<(), Error> {
+        self.unmap_own(task, part);
+        if pages == 0 {
+            // Where a page stands for many.
+            return Ok(());
+        }
+        let size = Bytes(pages * PageSize::FOUR_KIB.bytes());
+        task.own.parts[part as usize] = Some(self.new_region(task, size, Huge::System)?);
+        task.own.touch(part, 0..pages, true);
+        Ok(())
+    }
+
+    fn unmap_own(&mut self, task: &mut Task<'a>, part: Part) {
+        if let Some(region) = task.own.parts[part as usize].take() {
+            self.free_region(task, region);
+        }
+    }
+}
+
+/// Whether an access copies from or to a buffer.
+fn uses_buffer(access: &Access, area: Area) -> bool {
+    matches!(area, Area::File { .. }) && access.via != Via::Mmap
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// `nr_anon_pages` of the first frame of records, less what a short study has.
+    #[test]
+    fn a_long_study_takes_memory_of_the_supervisor() {
+        for (length, pages) in [(17_609, 112), (10_074, 14), (8751, 0), (0, 0)] {
+            assert!(
+                pages_of_text(Bytes(length)).abs_diff(pages) <= 1,
+                "{length}"
+            );
+        }
+    }
+}

@@ -1,0 +1,389 @@
+//! A disk behind the block layer: a scheduler that prefers reads, a device with channels.
+//!
+//! The device takes up to `queue_depth` requests; each waits for a channel and takes latency, seek
+//! and transfer time. Requests beyond wait in the scheduler (`block/mq-deadline.c`), where one that
+//! continues the last of its kind is merged with it.
+#![expect(
+    clippy::single_range_in_vec_init,
+    reason = "a request is made of ranges of pages, often of one"
+)]
+
+use alloc::collections::VecDeque;
+use alloc::vec;
+use alloc::vec::Vec;
+use core::ops::Range;
+
+use mm::formula::wbt::Limits;
+use mm::machine;
+use mm::units::{Bytes, Nanos};
+
+use crate::block::diskstats::Stats;
+use crate::block::wbt::{UnderWay, Wbt};
+use crate::mm::folio::PageId;
+use crate::mm::slub::SlabId;
+use crate::sched::timer::Clock;
+
+/// Requests of one direction in a row (`fifo_batch`).
+const BATCH: u32 = 16;
+
+/// Batches of reads after which waiting writes get one (`writes_starved`).
+const STARVED: u32 = 2;
+
+/// Bytes of a request at most (`queue/max_sectors_kb`).
+pub(crate) const MOST_BYTES: u64 = 1280 << 10;
+
+/// Pieces of contiguous memory of a request at most (`queue/max_segments`), and the bytes of one
+/// (`queue/max_segment_size`).
+const MOST_SEGMENTS: u64 = 256;
+const SEGMENT_BYTES: u64 = 64 << 10;
+
+/// Requests that may wait in the scheduler for each that the device takes, and the most that count
+/// (`blk_mq_init_sched`).
+const QUEUED_PER_TAG: u32 = 2;
+const MOST_TAGS: u32 = 128;
+
+/// What a request does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Direction {
+    Read,
+    Write,
+}
+
+/// How long a read counts as one of late (`HZ` / 10).
+const LATELY: Nanos = Nanos(100 * Nanos::MILLI.0);
+
+/// Who writes: to swap, or what is dirty.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Writer {
+    Kswapd,
+    Task,
+    Flusher {
+        /// A task has paused for it within the last second.
+        waited_for: bool,
+        /// Its file system marks what is written in the background: XFS does, ext4 does not.
+        marked: bool,
+    },
+}
+
+impl Writer {
+    /// Requests that the throttling of writeback lets be under way, by whether the disk was read
+    /// lately (`get_limit`).
+    fn most_requests(self, limits: Limits, was_read: bool) -> u64 {
+        match self {
+            Self::Kswapd
+            | Self::Flusher {
+                waited_for: true, ..
+            } => limits.most,
+            Self::Flusher { marked: true, .. } => limits.background,
+            _ if was_read => limits.background,
+            _ => limits.normal,
+        }
+    }
+}
+
+/// Pages on their way from or to a disk.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Request {
+    pub(crate) direction: Direction,
+    /// Where on the disk, in bytes.
+    pub(crate) offset: u64,
+    pub(crate) length: u64,
+    /// Pieces of contiguous memory.
+    segments: u64,
+    /// The pages that are locked until it has ended.
+    pub(crate) pages: Vec<Range<PageId>>,
+    /// Bios of which it carries a part.
+    pub(crate) chains: Vec<usize>,
+    /// The slabs of the bios that it consists of, where each of its pages has one of its own.
+    pub(crate) bios: Vec<SlabId>,
+    /// The task, as an entity of the scheduler, that waits for the request itself.
+    pub(crate) waiter: Option<usize>,
+    /// It belongs to the journal of the disk's file system.
+    pub(crate) is_journal: bool,
+    /// When it came to the disk.
+    pub(crate) submitted: Nanos,
+    /// When the device took it.
+    pub(crate) issued: Nanos,
+}
+
+/// A disk, its queue and its scheduler.
+#[derive(Clone, Debug)]
+pub(crate) struct Disk {
+    spec: machine::Disk,
+    /// When each channel has served what it has.
+    free_at: Vec<Nanos>,
+    /// Where the last request ended: one that begins there needs no seek.
+    head: u64,
+    /// Requests in the device, by the time at which they are done.
+    serving: VecDeque<(Nanos, Request)>,
+    reads: VecDeque<Request>,
+    writes: VecDeque<Request>,
+    /// The direction of the present batch, and requests in it so far.
+    batch: (Direction, u32),
+    /// Batches of reads since writes were waiting.
+    starved: u32,
+    writes_serving: u32,
+    wbt: Wbt,
+    /// When a read last came or ended.
+    last_read: Option<Nanos>,
+    /// The end of a window that an event is expected for.
+    window: Option<Nanos>,
+    scale: u64,
+    pub(crate) stats: Stats,
+}
+
+impl Request {
+    /// A request that holds no page, and that nobody waits for.
+    pub(crate) fn new(direction: Direction, offset: u64, length: u64) -> Self {
+        Self {
+            direction,
+            offset,
+            length,
+            segments: length.div_ceil(SEGMENT_BYTES),
+            pages: Vec::new(),
+            chains: Vec::new(),
+            bios: Vec::new(),
+            waiter: None,
+            is_journal: false,
+            submitted: Nanos::ZERO,
+            issued: Nanos::ZERO,
+        }
+    }
+
+    /// A request for one page.
+    pub(crate) fn page(direction: Direction, offset: u64, page: PageId) -> Self {
+        Self {
+            pages: vec![page..page + 1],
+            ..Self::new(direction, offset, 4096)
+        }
+    }
+
+    /// Whether `next` goes on where this one ends, and both may be one request.
+    pub(crate) fn grows_by(&self, next: &Self) -> bool {
+        let follows = self.direction == next.direction && self.offset + self.length == next.offset;
+        let alone = |request: &Self| request.waiter.is_some() || request.is_journal;
+        let fits = self.length + next.length <= MOST_BYTES
+            && self.segments + next.segments <= MOST_SEGMENTS;
+        follows && fits && !alone(self) && !alone(next)
+    }
+
+    /// Takes in `next` if it goes on where this one ends.
+    pub(crate) fn merge(&mut self, next: &Self) -> bool {
+        if !self.grows_by(next) {
+            return false;
+        }
+        self.length += next.length;
+        self.segments += next.segments;
+        self.chains.extend(&next.chains);
+        self.bios.extend(&next.bios);
+        for range in &next.pages {
+            match self.pages.last_mut() {
+                Some(last) if last.end == range.start => last.end = range.end,
+                _ => self.pages.push(range.clone()),
+            }
+        }
+        true
+    }
+}
+
+impl Disk {
+    /// A disk of a machine on which a page stands for `scale` real ones.
+    pub(crate) fn new(spec: &machine::Disk, clock: Clock, scale: u64) -> Self {
+        let channels = spec.channels.max(1) as usize;
+        Self {
+            spec: spec.clone(),
+            free_at: vec![Nanos::ZERO; channels],
+            head: u64::MAX,
+            serving: VecDeque::new(),
+            reads: VecDeque::new(),
+            writes: VecDeque::new(),
+            batch: (Direction::Read, BATCH),
+            starved: 0,
+            writes_serving: 0,
+            wbt: Wbt::new(clock),
+            last_read: None,
+            window: None,
+            scale,
+            stats: Stats::default(),
+        }
+    }
+
+    pub(crate) fn size(&self) -> Bytes {
+        self.spec.size
+    }
+
+    pub(crate) fn is_rotational(&self) -> bool {
+        self.spec.rotational
+    }
+
+    /// Queues a request. Where the device takes it at once, the time at which it is done.
+    pub(crate) fn submit(&mut self, now: Nanos, mut request: Request) -> Option<Nanos> {
+        request.submitted = now;
+        self.judge_windows(now);
+        match request.direction {
+            Direction::Read => self.last_read = Some(now),
+            Direction::Write => self.wbt.note_write(now),
+        }
+        self.stats.begin(now);
+        if self.serving.len() < self.spec.queue_depth.max(1) as usize {
+            return Some(self.serve(now, request));
+        }
+        let queue = self.queue(request.direction);
+        let merged = queue.back_mut().is_some_and(|last| last.merge(&request));
+        match merged {
+            true => self.stats.merge(request.direction),
+            false => queue.push_back(request),
+        }
+        None
+    }
+
+    /// Ends the request that is done at `now`, and takes the next one from the scheduler: when that
+    /// will be done.
+    pub(crate) fn complete(&mut self, now: Nanos) -> Option<(Request, Option<Nanos>)> {
+        self.judge_windows(now);
+        let (_, request) = self.serving.pop_front().filter(|(done, _)| *done <= now)?;
+        self.stats.end(&request, now);
+        match request.direction {
+            Direction::Read => {
+                self.last_read = Some(now);
+                self.wbt.count_read(now.saturating_sub(request.issued));
+            }
+            Direction::Write => {
+                self.wbt.count_write();
+                self.writes_serving -= 1;
+            }
+        }
+        let next = self.dispatch();
+        Some((request, next.map(|next| self.serve(now, next))))
+    }
+
+    /// Requests that the scheduler has (`queue/nr_requests`).
+    fn requests(&self) -> u64 {
+        u64::from(QUEUED_PER_TAG * self.spec.queue_depth.clamp(1, MOST_TAGS))
+    }
+
+    /// In a miniature the depth stays as it begins: its requests stand for as many times the real
+    /// pages as its pages do.
+    fn judge_windows(&mut self, now: Nanos) {
+        if self.scale > 1 || !self.wbt.is_due(now) {
+            return;
+        }
+        let serving = self.serving.iter().map(|(_, request)| request);
+        let reads = serving.filter(|request| request.direction == Direction::Read);
+        let under_way = UnderWay {
+            is_writing: self.writes_serving > 0 || !self.writes.is_empty(),
+            oldest_read: reads.map(|request| request.issued).min(),
+            requests: self.requests(),
+            is_rotational: self.spec.rotational,
+        };
+        self.wbt.judge(now, under_way);
+    }
+
+    /// The end of a window of its throttling that nobody knows of yet.
+    pub(crate) fn take_window(&mut self) -> Option<Nanos> {
+        let ends = self.wbt.ends().filter(|_| self.scale == 1);
+        let is_new = ends != self.window;
+        self.window = ends;
+        ends.filter(|_| is_new)
+    }
+
+    /// A window may have ended: whether those who wait to write may try again (`rwb_wake_all`).
+    pub(crate) fn end_window(&mut self, now: Nanos) -> bool {
+        self.judge_windows(now);
+        self.wbt.take_growth()
+    }
+
+    /// Whether the end of a request wakes those who wait to write: only when fewer are under way
+    /// than tasks may have, by half of what the background may (`wbt_rqw_done`).
+    pub(crate) fn wakes_writers(&self) -> bool {
+        let limits = self.wbt.limits(self.requests());
+        let under_way = self.writes.len() as u64 + u64::from(self.writes_serving);
+        let room = limits.normal.saturating_sub(under_way);
+        under_way == 0 || room > 0 && room >= limits.background / 2
+    }
+
+    /// Whether a write is under way.
+    pub(crate) fn is_writing(&self) -> bool {
+        self.writes_serving > 0
+    }
+
+    /// Whether a read came or ended within the last tenth of a second (`close_io`).
+    fn was_read(&self, now: Nanos) -> bool {
+        self.last_read
+            .is_some_and(|read| now < read.saturating_add(LATELY))
+    }
+
+    /// Whether a writer has to wait until a request is done, with `plugged` requests of its own
+    /// held back: writes may hold three quarters of the scheduler's requests (`async_depth`), and
+    /// of those as few as keep reads quick (`block/blk-wbt.c`).
+    pub(crate) fn is_congested(&self, now: Nanos, writer: Writer, plugged: usize) -> bool {
+        let requests = self.requests();
+        let limits = self.wbt.limits(requests);
+        let throttled = writer.most_requests(limits, self.was_read(now));
+        let most = (requests * 3 / 4).max(1).min(throttled);
+        let writes = self.writes.len() + plugged;
+        writes as u64 + u64::from(self.writes_serving) >= most
+    }
+
+    fn queue(&mut self, direction: Direction) -> &mut VecDeque<Request> {
+        match direction {
+            Direction::Read => &mut self.reads,
+            Direction::Write => &mut self.writes,
+        }
+    }
+
+    /// The next request for the device (`dd_dispatch_request`): the batch goes on, else reads come
+    /// first unless writes have waited for two batches.
+    fn dispatch(&mut self) -> Option<Request> {
+        let (direction, done) = self.batch;
+        if done < BATCH && !self.queue(direction).is_empty() {
+            self.batch.1 += 1;
+            return self.queue(direction).pop_front();
+        }
+        let writes_wait = !self.writes.is_empty();
+        let direction = match self.reads.is_empty() {
+            false if !writes_wait || self.starved < STARVED => Direction::Read,
+            true if !writes_wait => return None,
+            _ => Direction::Write,
+        };
+        self.starved = match direction {
+            Direction::Read => self.starved + u32::from(writes_wait),
+            Direction::Write => 0,
+        };
+        self.batch = (direction, 1);
+        self.queue(direction).pop_front()
+    }
+
+    fn serve(&mut self, now: Nanos, mut request: Request) -> Nanos {
+        request.issued = now;
+        let service = self.service(&request);
+        self.head = request.offset + request.length;
+        self.writes_serving += u32::from(request.direction == Direction::Write);
+        let channel = self.free_at.iter_mut().min();
+        let channel = channel.expect("a disk has at least one channel");
+        let done = (*channel).max(now).saturating_add(service);
+        *channel = done;
+        let later = self.serving.partition_point(|(other, _)| *other <= done);
+        self.serving.insert(later, (done, request));
+        done
+    }
+
+    fn service(&self, request: &Request) -> Nanos {
+        let (bandwidth, length) = match request.direction {
+            Direction::Read => (self.spec.read_bandwidth, request.length),
+            Direction::Write => (self.spec.write_bandwidth, request.length),
+        };
+        let seek = match request.offset == self.head {
+            true => Nanos::ZERO,
+            false => self.spec.seek,
+        };
+        let Bytes(rate) = bandwidth;
+        let transfer = u128::from(length) * 1_000_000_000 / u128::from(rate.max(1));
+        let moving = Nanos(u64::try_from(transfer).unwrap_or(u64::MAX));
+        let fixed = self.spec.latency.saturating_add(seek);
+        fixed.saturating_add(moving)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,503 @@
+//! Accesses under way: operation after operation, each a run of pages of a file or a region.
+
+use alloc::boxed::Box;
+
+use mm::access::{self, Operation};
+use mm::outcome::Status;
+use mm::units::{Bytes, Nanos, PageSize};
+use mm::workload::{Access, Target, Via};
+
+use crate::block::disk::{Direction, Request};
+use crate::error::Error;
+use crate::machine::cgroups::Victim;
+use crate::machine::roles::WaitsFor;
+use crate::machine::system::{Flow, System};
+use crate::machine::task::{Area, Running, Task, Underway};
+use crate::mm::filemap::{Progress, Reader};
+use crate::mm::folio::{Flag, PageId};
+use crate::mm::memcontrol::{GroupId, ROOT};
+use crate::mm::memory::{Held, Region};
+use crate::mm::page_alloc::NoPage;
+use crate::sampling;
+use crate::sched::core::Sleep;
+
+/// Pages that are handled between two looks at the clock.
+const CHUNK: u64 = 32;
+
+/// Pages of a request of direct I/O (`BIO_MAX_VECS`).
+const DIRECT_PAGES: u64 = 256;
+
+/// What stops the operations of an access for now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Stop {
+    /// Its budget: it can go on.
+    Budget,
+    /// It will be woken.
+    Wait(Sleep),
+    /// The access is complete.
+    Done,
+    /// The OOM killer chose this task.
+    Killed,
+}
+
+impl<'a> System<'a> {
+    pub(crate) fn begin_access(
+        &mut self,
+        task: &mut Task<'a>,
+        access: &'a Access,
+        label: Option<&'a str>,
+        now: Nanos,
+    ) -> Result<Flow, Error> {
+        let area = self.area(task, &access.target)?;
+        let scale = self.memory.cpu.scale;
+        let amount = match access.amount {
+            Some(amount) => amount.at(self.available),
+            None => Bytes(area.size().0.saturating_mul(scale)),
+        };
+        let amount = match scale {
+            1 => amount,
+            _ => sampling::reachable(access, amount),
+        };
+        task.begin_access(access, label, area, amount, now, self.scenario.seed);
+        self.make_buffer(task, access, area)?;
+        Ok(Flow::Continue)
+    }
+
+    /// Takes an access further, until something stops it.
+    pub(crate) fn go_on(
+        &mut self,
+        task: &mut Task<'a>,
+        mut running: Box<Running<'a>>,
+        now: Nanos,
+    ) -> Result<Flow, Error> {
+        let stop = self.run_operations(task, &mut running, now)?;
+        let flow = match stop {
+            Stop::Budget => Flow::Continue,
+            Stop::Wait(sleep) => Flow::Blocked(sleep),
+            Stop::Done => {
+                let end = self.local_time(now);
+                self.recorder
+                    .step(running.outcome(&task.name, end, Status::Done));
+                self.send_rest(&mut running);
+                task.finish_access(running, self.memory.cpu.scale);
+                return Ok(Flow::Continue);
+            }
+            Stop::Killed => {
+                task.exiting = Some(0);
+                Flow::Continue
+            }
+        };
+        task.access = Some(running);
+        Ok(flow)
+    }
+
+    /// The time, `spent` included, of a step that began at `now`.
+    pub(crate) fn local_time(&self, now: Nanos) -> Nanos {
+        now + Nanos(self.memory.cpu.spent / 1000)
+    }
+
+    fn run_operations(
+        &mut self,
+        task: &mut Task<'a>,
+        running: &mut Running<'a>,
+        began: Nanos,
+    ) -> Result<Stop, Error> {
+        while self.memory.cpu.spent < self.memory.cpu.budget && !self.wakes_a_thread() {
+            let now = self.local_time(began);
+            // On its way back to user space the task looks after its group's high limit.
+            let in_call =
+                running.operation.is_some() && matches!(running.target, Area::File { .. });
+            if self.memory.cpu.current.over_high > 0 && !in_call {
+                return Ok(Stop::Budget);
+            }
+            let Some(mut operation) = running.operation.take() else {
+                if self.run_settled(task, running, began) {
+                    continue;
+                }
+                if let Some(stop) = self.begin_operation(task, running, now) {
+                    return Ok(stop);
+                }
+                continue;
+            };
+            let progress = match running.target {
+                Area::File { index, .. } if operation.changes_time => {
+                    self.change_time(&mut operation, index)
+                }
+                Area::File { index, .. } => match running.access.via {
+                    Via::Syscall if operation.write => {
+                        self.write_file(running, &mut operation, index)
+                    }
+                    Via::Syscall => self.read_file(running, &mut operation, index),
+                    Via::Mmap => self.touch_file(task, running, &mut operation, index),
+                    Via::Direct => self.transfer_directly(task, &mut operation, index),
+                },
+                Area::Region { .. } => self.touch(task, running, &mut operation),
+            };
+            let stop = self.stop(task, progress, began)?;
+            if task.dying && progress == Progress::Complete {
+                return Ok(Stop::Killed);
+            }
+            if stop.is_none() && operation.cursor >= operation.end {
+                let end = self.local_time(began);
+                let scale = self.memory.cpu.scale;
+                running.finish_operation(operation, end, scale);
+                task.operations += scale;
+                task.bytes += operation.bytes * scale;
+                if running.access.think > Nanos::ZERO {
+                    let pause = self.memory.cpu.pause(running.access.think);
+                    self.sleep_for(task, pause, end);
+                    return Ok(Stop::Wait(Sleep::Idle));
+                }
+                continue;
+            }
+            running.operation = Some(operation);
+            if let Some(stop) = stop {
+                return Ok(stop);
+            }
+        }
+        Ok(Stop::Budget)
+    }
+
+    /// Begins the next operation, unless there is none or it is not due yet.
+    fn begin_operation(
+        &mut self,
+        task: &mut Task<'a>,
+        running: &mut Running<'a>,
+        now: Nanos,
+    ) -> Option<Stop> {
+        if running.is_done(now) {
+            return Some(Stop::Done);
+        }
+        let due = running.due();
+        if due > now {
+            self.sleep_until(task, due);
+            return Some(Stop::Wait(Sleep::Idle));
+        }
+        if self.misses_own(task, running) {
+            return Some(Stop::Budget);
+        }
+        running.touched = [false; 3];
+        let next = running.operations_to_do.next_operation();
+        if let Some(drawn) = running.operations_to_do.just_drawn() {
+            self.fetch(task, running, drawn);
+        }
+        let (offset, bytes) =
+            access::extent(next.block, running.target.size(), running.access.block);
+        self.memory.cpu.spent += self.memory.cpu.costs.loop_ps;
+        let began = self.memory.cpu.now();
+        self.memory.cpu.spent += match (running.target, running.access.via) {
+            (Area::File { .. }, Via::Syscall) if next.write => self.memory.cpu.costs.write_call_ps,
+            (Area::File { .. }, Via::Syscall | Via::Direct) => self.memory.cpu.costs.syscall_ps,
+            _ => self.memory.cpu.costs.operation_ps,
+        };
+        let end = Bytes(offset + bytes).pages_ceil(PageSize::FOUR_KIB).0;
+        let cursor = offset / PageSize::FOUR_KIB.bytes();
+        running.operation = Some(Underway {
+            began,
+            cursor,
+            end,
+            bytes,
+            write: next.write,
+            changes_time: next.write && running.access.via != Via::Mmap,
+            is_whole: (offset | bytes) % PageSize::FOUR_KIB.bytes() == 0,
+            faulting: false,
+        });
+        None
+    }
+
+    /// Loads the state of the first pages of operations to come.
+    fn fetch(&self, task: &Task<'a>, running: &Running<'a>, operations: &[Operation]) {
+        let base = match (&running.access.target, running.target) {
+            (_, Area::File { index, .. }) => self.files[index].base,
+            (Target::Region(name), _) => match task.regions.get(name.as_str()) {
+                Some(region) => region.base,
+                None => return,
+            },
+            _ => return,
+        };
+        let first = |operation: &Operation| {
+            let (offset, _) =
+                access::extent(operation.block, running.target.size(), running.access.block);
+            base + (offset / PageSize::FOUR_KIB.bytes()) as PageId
+        };
+        self.memory.folios.fetch(operations.iter().map(first));
+    }
+
+    /// What reads and writes the file with this index for an access.
+    pub(super) fn reader<'r>(
+        &'r mut self,
+        running: &'r mut Running<'a>,
+        index: usize,
+    ) -> Reader<'r> {
+        Reader {
+            memory: &mut self.memory,
+            file: &self.files[index],
+            readahead: &mut running.readahead,
+        }
+    }
+
+    fn read_file(
+        &mut self,
+        running: &mut Running<'a>,
+        operation: &mut Underway,
+        index: usize,
+    ) -> Progress {
+        let chunk_end = (operation.cursor + self.batch).min(operation.end);
+        let mut reader = self.reader(running, index);
+        reader.read(&mut operation.cursor, chunk_end, operation.end)
+    }
+
+    /// A write changes the time stamp of its file before anything else.
+    fn change_time(&mut self, operation: &mut Underway, index: usize) -> Progress {
+        let progress = self.memory.writeback.update_time(
+            &self.memory.cpu,
+            &self.memory.objects,
+            &self.files[index],
+        );
+        operation.changes_time = progress != Progress::Complete;
+        progress
+    }
+
+    /// Writes pages of an operation to a file through the page cache.
+    fn write_file(
+        &mut self,
+        running: &mut Running<'a>,
+        operation: &mut Underway,
+        index: usize,
+    ) -> Progress {
+        let mut reader = self.reader(running, index);
+        let chunk_end = (operation.cursor + CHUNK).min(operation.end);
+        reader.write(&mut operation.cursor, chunk_end, operation.is_whole)
+    }
+
+    /// Sends the request for the pages of an interrupted window that are locked already.
+    pub(crate) fn send_rest(&mut self, running: &mut Running<'a>) {
+        let Area::File { index, .. } = running.target else {
+            return;
+        };
+        if let Some(rest) = running.readahead.take_rest() {
+            let mut reader = self.reader(running, index);
+            reader.request(rest.gap, rest.window.start);
+        }
+    }
+
+    /// Touches the pages of an operation on a file that is mapped.
+    fn touch_file(
+        &mut self,
+        task: &mut Task<'a>,
+        running: &mut Running<'a>,
+        operation: &mut Underway,
+        index: usize,
+    ) -> Progress {
+        task.mapped.insert(index);
+        let mut reader = self.reader(running, index);
+        let chunk_end = (operation.cursor + CHUNK).min(operation.end);
+        reader.touch(
+            &mut operation.cursor,
+            chunk_end,
+            operation.write,
+            &mut operation.faulting,
+        )
+    }
+
+    /// Reads or writes the pages of an operation past the page cache (`O_DIRECT`): one request
+    /// after the other, each waited for.
+    fn transfer_directly(
+        &mut self,
+        task: &Task<'a>,
+        operation: &mut Underway,
+        index: usize,
+    ) -> Progress {
+        let file = &self.files[index];
+        let end = operation.end.min(operation.cursor + DIRECT_PAGES);
+        if operation.faulting {
+            operation.faulting = false;
+            operation.cursor = end;
+            return Progress::Complete;
+        }
+        operation.faulting = true;
+        let pages = end - operation.cursor;
+        self.memory.cpu.spent += pages * self.memory.cpu.costs.direct_ps;
+        let direction = match operation.write {
+            true => Direction::Write,
+            false => Direction::Read,
+        };
+        let page = PageSize::FOUR_KIB.bytes();
+        let offset = file.offset + operation.cursor * page;
+        let mut request = Request::new(direction, offset, pages * page);
+        request.waiter = Some(task.entity);
+        self.memory.io.submit(
+            &mut self.memory.cpu,
+            &self.memory.folios,
+            file.disk,
+            request,
+        );
+        Progress::Submitted
+    }
+
+    /// What an access that came so far has to wait for.
+    pub(crate) fn stop(
+        &mut self,
+        task: &mut Task<'a>,
+        progress: Progress,
+        began: Nanos,
+    ) -> Result<Option<Stop>, Error> {
+        match progress {
+            Progress::Complete => Ok(None),
+            Progress::Submitted => {
+                self.memory.cpu.spent += self.memory.cpu.costs.wait_ps;
+                Ok(Some(Stop::Wait(Sleep::Io)))
+            }
+            Progress::Waits(page) => {
+                self.memory.cpu.spent += self.memory.cpu.costs.wait_ps;
+                self.waiters.push((WaitsFor::Page(page), task.entity));
+                Ok(Some(Stop::Wait(self.wait_for(page))))
+            }
+            Progress::Pauses(ticks) => {
+                let at = self.memory.cpu.clock.expiry(self.local_time(began), ticks);
+                self.wake_at(task, at);
+                Ok(Some(Stop::Wait(Sleep::Io)))
+            }
+            Progress::Commits { disk, transaction } => {
+                let waits = WaitsFor::Commit { disk, transaction };
+                self.waiters.push((waits, task.entity));
+                Ok(Some(Stop::Wait(Sleep::Idle)))
+            }
+            Progress::Shadowed { disk } => {
+                self.waiters.push((WaitsFor::Shadow { disk }, task.entity));
+                Ok(Some(Stop::Wait(Sleep::Io)))
+            }
+            Progress::NoPage(NoPage::Congested { disk }) => {
+                self.waiters.push((WaitsFor::Disk(disk), task.entity));
+                Ok(Some(Stop::Wait(Sleep::Io)))
+            }
+            Progress::NoPage(NoPage::Again) => Ok(Some(Stop::Budget)),
+            Progress::NoPage(NoPage::OutOfMemory) => self.kill_someone(task, began),
+            Progress::NoPage(NoPage::OverLimit { group }) => self.over_limit(task, group, began),
+        }
+    }
+
+    /// Touches the pages of an operation on a region; a page that is not there is faulted in.
+    fn touch(
+        &mut self,
+        task: &mut Task<'a>,
+        running: &Running<'a>,
+        operation: &mut Underway,
+    ) -> Progress {
+        let Target::Region(name) = &running.access.target else {
+            return Progress::Complete;
+        };
+        let Some(region) = task.regions.get_mut(name.as_str()) else {
+            return Progress::Complete;
+        };
+        let chunk_end = (operation.cursor + CHUNK).min(operation.end);
+        let mut held = Held::default();
+        let mut progress = Progress::Complete;
+        while operation.cursor < chunk_end
+            && progress == Progress::Complete
+            && self.memory.cpu.spent < self.memory.cpu.budget
+            && self.memory.cpu.current.over_high == 0
+        {
+            if region.alike(operation.cursor, &self.memory) > 1
+                && region.is_touched(operation.cursor, operation.write, &self.memory)
+            {
+                self.touch_alike(region, operation, chunk_end);
+                continue;
+            }
+            progress = self.touch_page(region, operation, &mut held);
+        }
+        task.rss += held.pages;
+        task.page_tables += held.page_tables;
+        progress
+    }
+
+    /// Touches the pages from the cursor on that share their use with it, as long as there is time.
+    fn touch_alike(&mut self, region: &Region, operation: &mut Underway, end: u64) {
+        let costs = &self.memory.cpu.costs;
+        let each = match operation.write {
+            true => costs.touch_ps,
+            false => costs.load_ps,
+        };
+        let alike = region.alike(operation.cursor, &self.memory);
+        let left = self.memory.cpu.budget - self.memory.cpu.spent;
+        let pages = alike
+            .min(end - operation.cursor)
+            .min(left.div_ceil(each.max(1)));
+        self.memory.cpu.spent += pages * each;
+        operation.cursor += pages;
+    }
+
+    /// Touches the page at the cursor and goes past it, unless it has to be waited for.
+    fn touch_page(
+        &mut self,
+        region: &mut Region,
+        operation: &mut Underway,
+        held: &mut Held,
+    ) -> Progress {
+        let (index, write) = (operation.cursor, operation.write);
+        match self.fault_in(region, index, write, &mut operation.faulting, held) {
+            Progress::Complete => {}
+            wait => return wait,
+        }
+        self.memory.cpu.spent += match write {
+            true => self.memory.cpu.costs.touch_ps,
+            false => self.memory.cpu.costs.load_ps,
+        };
+        operation.cursor += 1;
+        Progress::Complete
+    }
+
+    /// Sees to it that a page is there and known to be used; `faulting` says whether its fault has
+    /// been counted.
+    pub(crate) fn fault_in(
+        &mut self,
+        region: &mut Region,
+        index: u64,
+        write: bool,
+        faulting: &mut bool,
+        held: &mut Held,
+    ) -> Progress {
+        if region.is_touched(index, write, &self.memory) {
+            return Progress::Complete;
+        }
+        let first_try = !core::mem::replace(faulting, true);
+        let tunables = &self.tunables;
+        let progress = (self.memory).fault(region, index, write, first_try, tunables, held);
+        *faulting = progress != Progress::Complete;
+        progress
+    }
+
+    /// Waiting for a page of the working set to come back is a stall for memory.
+    fn wait_for(&self, page: PageId) -> Sleep {
+        match self.memory.folios.has(page, Flag::Workingset) {
+            true => Sleep::Refault,
+            false => Sleep::Io,
+        }
+    }
+
+    fn kill_someone(&mut self, task: &Task<'a>, began: Nanos) -> Result<Option<Stop>, Error> {
+        let victim = self.out_of_memory(task, ROOT, self.local_time(began))?;
+        Ok((victim == Victim::Own).then_some(Stop::Killed))
+    }
+
+    /// A charge failed after all retries: a process of the group goes. The task itself, where it is
+    /// the one, tries as often again before it ends; where nobody may be killed it tries for ever.
+    fn over_limit(
+        &mut self,
+        task: &mut Task<'a>,
+        group: GroupId,
+        began: Nanos,
+    ) -> Result<Option<Stop>, Error> {
+        if task.dying {
+            return Ok(Some(Stop::Killed));
+        }
+        let now = self.local_time(began);
+        let victim = self.out_of_memory(task, group, now)?;
+        task.dying = victim == Victim::Own;
+        if victim == Victim::None {
+            self.wake_at(task, self.memory.cpu.clock.expiry(now, 1));
+            return Ok(Some(Stop::Wait(Sleep::Idle)));
+        }
+        Ok(None)
+    }
+}

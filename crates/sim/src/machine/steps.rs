@@ -1,0 +1,410 @@
+//! What each step of a process does to the machine.
+
+use mm::contents::Contents;
+use mm::outcome::{Latency, Status, StepOutcome};
+use mm::settings::Setting;
+use mm::units::{Bytes, Nanos, PageSize};
+use mm::workload::{Action, Huge, Map, Step, Target, Until};
+
+use crate::error::Error;
+use crate::machine::placing::too_large;
+use crate::machine::roles::WaitsFor;
+use crate::machine::system::{Flow, System, place};
+use crate::machine::task::{Area, Task};
+use crate::mm::memory::Region;
+use crate::mm::page_alloc::zone::HUGE_PAGES;
+use crate::sched::core::Sleep;
+
+/// `ENOMEM`.
+const NO_MEMORY: i32 = 12;
+
+impl<'a> System<'a> {
+    /// Takes the task one step further.
+    pub(crate) fn step(&mut self, task: &mut Task<'a>, now: Nanos) -> Result<Flow, Error> {
+        if task.exiting.is_some() {
+            return Ok(self.exit(task, now));
+        }
+        if let Some(flow) = self.run_errands(task, now)? {
+            return Ok(flow);
+        }
+        if let Some(flow) = self.touch_own(task, now)? {
+            return Ok(flow);
+        }
+        if let Some(running) = task.access.take() {
+            return self.go_on(task, running, now);
+        }
+        if let Some(durable) = task.durable.take() {
+            return self.sync(task, durable, now);
+        }
+        let frame = task
+            .frames
+            .last()
+            .expect("a running task is inside its steps");
+        match frame.steps.get(frame.at) {
+            Some(step) => self.begin_step(task, step, now),
+            None => Ok(self.end_of_steps(task, now)),
+        }
+    }
+
+    /// Unmaps a region and frees its pages; `None` where there is none of that name.
+    pub(crate) fn unmap(&mut self, task: &mut Task<'a>, name: &str) -> Option<()> {
+        let region = task.regions.remove(name)?;
+        self.free_region(task, region);
+        Some(())
+    }
+
+    /// Frees the pages of a region that was unmapped.
+    pub(crate) fn free_region(&mut self, task: &mut Task<'a>, mut region: Region) {
+        self.drop_region(task, &mut region);
+        self.memory
+            .zones
+            .give_hugetlb(&mut self.memory.cpu, region.hugetlb_pages());
+        task.page_tables -= region.tables_held();
+        self.memory.objects.give_page_tables(
+            &mut self.memory.zones,
+            &mut self.memory.groups,
+            region.tables_held(),
+            region.group,
+        );
+        self.memory.ksm.leave_region(region.base);
+        self.memory.folios.give_range(region.base, region.pages());
+    }
+
+    /// The time that writing them takes.
+    fn pay_for(&mut self, settings: &[Setting]) {
+        self.memory.cpu.spent += self.memory.cpu.costs.set_ps * settings.len() as u64;
+    }
+
+    /// Writes the arm's settings.
+    pub(crate) fn apply_arm(&mut self) -> Result<(), Error> {
+        for setting in &self.scenario.arm_settings.0 {
+            self.tunables.write(setting, &mut self.memory)?;
+        }
+        Ok(())
+    }
+
+    fn begin_step(
+        &mut self,
+        task: &mut Task<'a>,
+        step: &'a Step,
+        now: Nanos,
+    ) -> Result<Flow, Error> {
+        if let Action::Access(access) = &step.action
+            && self.make_tables(task, access)?
+        {
+            return Ok(Flow::Continue);
+        }
+        let began = *task.began.get_or_insert(now);
+        if self.waits_for_ksmd(&step.action) {
+            self.waiters.push((WaitsFor::Ksmd, task.entity));
+            return Ok(Flow::Blocked(Sleep::Idle));
+        }
+        task.began = None;
+        self.memory.cpu.spent += self.memory.cpu.costs.syscall_ps;
+        let label = step.label.as_deref();
+        match &step.action {
+            Action::Access(access) => return self.begin_access(task, access, label, now),
+            Action::Repeat { until, steps } => {
+                task.begin_repeat(*until, steps, label, now);
+                return Ok(self.next_round(task, now));
+            }
+            Action::Wait { process } => return self.wait(task, process),
+            Action::Sync { file } => {
+                let file = Some(self.file(task, file)?);
+                self.begin_sync(task, file, label, now);
+                return Ok(Flow::Continue);
+            }
+            Action::DropCaches => {
+                self.begin_sync(task, None, label, now);
+                return Ok(Flow::Continue);
+            }
+            Action::Lock { target } => return self.lock(task, target, now),
+            Action::Sleep(span) => {
+                let now = now + Nanos(self.memory.cpu.spent / 1000);
+                self.sleep_for(task, *span, now);
+                task.go_past_step();
+                return Ok(Flow::Blocked(Sleep::Idle));
+            }
+            Action::Map(map) => {
+                if !self.map(task, map)? {
+                    self.end_task(task, now, &Status::Failed(NO_MEMORY));
+                    return Ok(Flow::Ended);
+                }
+            }
+            Action::Kill { process } => {
+                if self.kill_all(task, process, now)? {
+                    return Ok(Flow::Ended);
+                }
+            }
+            action => self.act(task, action, label, now)?,
+        }
+        let end = self.local_time(now);
+        if matches!(step.action, Action::Snapshot) {
+            if self.observe(self.snapshot_cost(), end) {
+                self.waiters.push((WaitsFor::Observer, task.entity));
+                task.go_past_step();
+                return Ok(Flow::Blocked(Sleep::Idle));
+            }
+        } else if task.errand.is_some() {
+            task.ordered = label.map(|label| (label, began));
+        } else {
+            self.record_step(task, label, began, end);
+        }
+        task.go_past_step();
+        Ok(Flow::Continue)
+    }
+
+    /// A step without operations is over.
+    pub(crate) fn record_step(
+        &mut self,
+        task: &Task<'a>,
+        label: Option<&str>,
+        began: Nanos,
+        end: Nanos,
+    ) {
+        let step = label.map(|label| step_without_operations(&task.name, label, began, end));
+        self.recorder.step(step);
+    }
+
+    /// The actions that are over at once, but for what a task then has to do for its groups.
+    fn act(
+        &mut self,
+        task: &mut Task<'a>,
+        action: &'a Action,
+        label: Option<&str>,
+        now: Nanos,
+    ) -> Result<(), Error> {
+        match action {
+            Action::Snapshot => {
+                // It holds the groups' memory.stat, and who reads that gets it fresh.
+                self.memory.lruvecs.flush_stats(
+                    &self.memory.cpu,
+                    &self.memory.zones,
+                    &self.memory.writeback,
+                );
+                self.count_frame()?;
+                let pressure = &mut self.scheduler.pressure;
+                self.recorder.snapshot(
+                    now,
+                    label,
+                    &self.memory,
+                    &self.tunables,
+                    &self.tasks,
+                    pressure,
+                );
+            }
+            Action::ApplyArm => {
+                self.pay_for(&self.scenario.arm_settings.0);
+                self.apply_arm()?;
+            }
+            Action::ApplyDefaults => {
+                self.pay_for(&self.scenario.arm_settings.0);
+                self.tunables.restore(&mut self.memory);
+            }
+            Action::Set(settings) => {
+                self.pay_for(settings);
+                for setting in settings {
+                    self.tunables.write(setting, &mut self.memory)?;
+                }
+            }
+            Action::RunOnNode { node } => self.run_on_node(task, *node)?,
+            Action::Unmap { region } => {
+                let unmapped = self.unmap(task, region);
+                unmapped.ok_or_else(|| no_region(region, task))?;
+            }
+            Action::Start { process } => {
+                self.memory.cpu.spent += self.memory.cpu.costs.spawn_ps;
+                self.memory.allocate_in_passing();
+                let process = self
+                    .process(process)
+                    .ok_or_else(|| no_process(process, task))?;
+                self.start_process(process, now)?;
+            }
+            Action::Policy(policy) => self.decide(*policy)?,
+            Action::Advise { target, advice } => self.advise(task, target, *advice)?,
+            Action::SetCgroup { cgroup, file } => {
+                self.write_cgroup(task, cgroup, &file.0, &file.1)?;
+            }
+            Action::Reclaim {
+                cgroup,
+                amount,
+                swappiness,
+            } => {
+                let text = match swappiness {
+                    Some(value) => alloc::format!("{} swappiness={value}", amount.0),
+                    None => alloc::format!("{}", amount.0),
+                };
+                self.write_cgroup(task, cgroup, "memory.reclaim", &text)?;
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn run_on_node(&mut self, task: &Task<'a>, node: u32) -> Result<(), Error> {
+        let is_there = self.memory.zones.run_on_node(node);
+        is_there.then_some(()).ok_or_else(|| no_node(node, task))
+    }
+
+    /// Kills a process; true if the task that asks is of it and has ended with it.
+    fn kill_all(&mut self, task: &mut Task<'a>, name: &str, now: Nanos) -> Result<bool, Error> {
+        let process = self.process(name).ok_or_else(|| no_process(name, task))?;
+        self.kill_process(process, now);
+        let own = process == task.process;
+        if own {
+            self.end_task(task, now, &Status::Done);
+        }
+        Ok(own)
+    }
+
+    fn wait(&mut self, task: &mut Task<'a>, process: &str) -> Result<Flow, Error> {
+        let index = self
+            .process(process)
+            .ok_or_else(|| no_process(process, task))?;
+        if !self.has_ended(index) {
+            return Ok(Flow::Blocked(Sleep::Idle));
+        }
+        task.go_past_step();
+        Ok(Flow::Continue)
+    }
+
+    fn end_of_steps(&mut self, task: &mut Task<'a>, now: Nanos) -> Flow {
+        if task
+            .frames
+            .last()
+            .is_some_and(|frame| frame.repeat.is_some())
+        {
+            return self.next_round(task, now);
+        }
+        self.end_task(task, now, &Status::Done);
+        Flow::Ended
+    }
+
+    /// Begins the next round of the innermost repetition, or leaves it.
+    fn next_round(&mut self, task: &mut Task<'a>, now: Nanos) -> Flow {
+        let frame = task.frames.last_mut().expect("the repetition's frame");
+        let repeat = frame.repeat.as_mut().expect("the frame repeats");
+        let over = match repeat.until {
+            Until::Times(rounds) => repeat.rounds >= rounds,
+            Until::Elapsed(span) => now.saturating_sub(repeat.began) >= span,
+            Until::Forever => false,
+        };
+        if !over {
+            repeat.rounds += 1;
+            frame.at = 0;
+            return Flow::Continue;
+        }
+        let repeat = repeat.clone();
+        task.frames.pop();
+        self.recorder
+            .step(task.repetition_outcome(&repeat, now, Status::Done));
+        task.go_past_step();
+        Flow::Continue
+    }
+
+    /// Maps a region, in place of one of its name; false where the process's address space is too
+    /// small.
+    fn map(&mut self, task: &mut Task<'a>, map: &'a Map) -> Result<bool, Error> {
+        self.unmap(task, &map.region);
+        let size = map.size.at(self.available);
+        let held: u64 = task.regions.values().map(|region| region.size.0).sum();
+        let size = self.memory.cpu.sampled_size(size);
+        let limit = task.spec.address_space;
+        let limit = limit.map(|limit| self.memory.cpu.sampled_size(limit));
+        if limit.is_some_and(|limit| held.saturating_add(size.0) > limit.0) {
+            return Ok(false);
+        }
+        let pages = size.pages_ceil(PageSize::FOUR_KIB).0;
+        let hugetlb = match map.huge {
+            Huge::Hugetlb => pages.div_ceil(HUGE_PAGES),
+            _ => 0,
+        };
+        if !self.memory.reserve_hugetlb(hugetlb) {
+            return Ok(false);
+        }
+        let mut region = self.new_region(task, size, map.huge)?;
+        region.contents = Contents::new(map, &task.name, pages);
+        if map.mergeable {
+            self.memory.ksm.make_mergeable(task.entity, &region);
+        }
+        task.regions.insert(&map.region, region);
+        Ok(true)
+    }
+
+    /// A region of a task's, still empty.
+    pub(crate) fn new_region(
+        &mut self,
+        task: &Task<'a>,
+        size: Bytes,
+        huge: Huge,
+    ) -> Result<Region, Error> {
+        let base = self
+            .memory
+            .take_range(size.pages_ceil(PageSize::FOUR_KIB).0);
+        let base = base.ok_or_else(|| too_large(place(task)))?;
+        let mut region = Region::new(base, size, huge, task.group);
+        region.mapped = self.memory.cpu.now();
+        Ok(region)
+    }
+
+    pub(crate) fn drop_region(&mut self, task: &mut Task<'a>, region: &mut Region) {
+        let held = self.memory.drop_region(region);
+        task.rss -= held.pages;
+        task.page_tables -= held.page_tables;
+    }
+
+    fn file(&self, task: &Task<'a>, name: &str) -> Result<usize, Error> {
+        let mut files = self.scenario.machine.files.iter();
+        let index = files.position(|file| file.name == name);
+        index.ok_or_else(|| unknown("file", name, task))
+    }
+
+    /// What an access or an advice is about.
+    pub(crate) fn area(&self, task: &Task<'a>, target: &Target) -> Result<Area, Error> {
+        match target {
+            Target::File(name) => {
+                let index = self.file(task, name)?;
+                let size = self.scenario.machine.files[index].size;
+                Ok(Area::File { index, size })
+            }
+            Target::Region(name) => {
+                let region = task.regions.get(name.as_str());
+                let region = region.ok_or_else(|| no_region(name, task))?;
+                Ok(Area::Region { size: region.size })
+            }
+        }
+    }
+}
+
+/// The figures of a step that is no access.
+fn step_without_operations(process: &str, label: &str, start: Nanos, end: Nanos) -> StepOutcome {
+    StepOutcome {
+        process: process.into(),
+        label: label.into(),
+        start,
+        end,
+        operations: 0,
+        bytes: Bytes::ZERO,
+        status: Status::Done,
+        latency: Latency::default(),
+    }
+}
+
+fn no_process(name: &str, task: &Task<'_>) -> Error {
+    unknown("process", name, task)
+}
+
+fn no_region(name: &str, task: &Task<'_>) -> Error {
+    unknown("region", name, task)
+}
+
+fn no_node(node: u32, task: &Task<'_>) -> Error {
+    unknown("NUMA node", &alloc::format!("{node}"), task)
+}
+
+fn unknown(kind: &str, name: &str, task: &Task<'_>) -> Error {
+    Error::Unknown {
+        what: alloc::format!("{kind} {name}"),
+        place: place(task),
+    }
+}

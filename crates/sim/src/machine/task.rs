@@ -1,0 +1,425 @@
+//! A process instance and how far it is through its steps.
+
+use alloc::boxed::Box;
+use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use mm::access::{self, Ahead, Operations};
+use mm::latency;
+use mm::outcome::{Latency, Status, StepOutcome};
+use mm::units::{Bytes, Nanos};
+use mm::workload::{Access, Action, Process, Start, Step, Until};
+
+use crate::bench::own::Own;
+use crate::machine::flusher::Durable;
+use crate::mm::memcontrol::{Errand, GroupId, ROOT};
+use crate::mm::memory::Region;
+use crate::mm::page_alloc::Allocation;
+use crate::mm::page_writeback::Throttled;
+use crate::mm::readahead::{Limits, Readahead};
+
+/// A process instance.
+#[derive(Clone, Debug)]
+pub(crate) struct Task<'a> {
+    /// Index of its process in the workload.
+    pub(crate) process: usize,
+    /// Its scheduler entity.
+    pub(crate) entity: usize,
+    pub(crate) name: String,
+    pub(crate) spec: &'a Process,
+    pub(crate) state: TaskState,
+    /// How often it was started.
+    pub(crate) life: u32,
+    /// When it began the step that it waits to perform.
+    pub(crate) began: Option<Nanos>,
+    /// Steps it is inside of, outermost first.
+    pub(crate) frames: Vec<Frame<'a>>,
+    /// The access it is in the middle of.
+    pub(crate) access: Option<Box<Running<'a>>>,
+    pub(crate) regions: BTreeMap<&'a str, Region>,
+    /// The access streams of its steps, by the step's path.
+    streams: BTreeMap<String, Ahead>,
+    pub(crate) tables: access::Tables,
+    /// Bytes that its accesses went beyond their amounts, where an operation stands for many.
+    overshoots: BTreeMap<String, u64>,
+    /// What it has beside its regions.
+    pub(crate) own: Own,
+    /// Readahead of the files it has open, by the file's index: as long as it lives.
+    readaheads: BTreeMap<usize, Readahead>,
+    /// Totals, for the progress note.
+    pub(crate) operations: u64,
+    pub(crate) bytes: u64,
+    /// Resident pages, and the page-table pages that map them.
+    pub(crate) rss: u64,
+    pub(crate) page_tables: u64,
+    /// Files that it reaches through a mapping, by index.
+    pub(crate) mapped: BTreeSet<usize>,
+    /// The allocation it is in the middle of.
+    pub(crate) allocation: Allocation,
+    /// How fast it dirties pages, as the kernel knows it.
+    pub(crate) throttled: Throttled,
+    /// The files that it is making durable.
+    pub(crate) durable: Option<Box<Durable<'a>>>,
+    /// Its control group.
+    pub(crate) group: GroupId,
+    /// It is on the first of two NUMA nodes.
+    pub(crate) on_first_node: bool,
+    /// Pages that it charged above a high limit.
+    pub(crate) over_high: u64,
+    /// The OOM killer of its group has chosen it: it ends with the next page, had or not.
+    pub(crate) dying: bool,
+    /// It was killed and frees its memory: the next page table of its first region.
+    pub(crate) exiting: Option<usize>,
+    /// Reclaim that it has to do for a group before it goes on.
+    pub(crate) errand: Option<Errand>,
+    /// The step that asked for it, and when it began: it is over when that is done.
+    pub(crate) ordered: Option<(&'a str, Nanos)>,
+    /// CPU time below a nanosecond that is still to be paid, in picoseconds.
+    pub(crate) owed_ps: u64,
+}
+
+/// What a task is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum TaskState {
+    /// Waits for demand.
+    Idle,
+    /// Starts by itself later.
+    Due,
+    /// Running, or waiting for a disk, a timer or another process.
+    Alive,
+    /// At its end.
+    Ended,
+}
+
+/// A list of steps and the place in it.
+#[derive(Clone, Debug)]
+pub(crate) struct Frame<'a> {
+    pub(crate) steps: &'a [Step],
+    pub(crate) at: usize,
+    /// For the steps of a repetition.
+    pub(crate) repeat: Option<Repetition<'a>>,
+}
+
+/// A repetition under way.
+#[derive(Clone, Debug)]
+pub(crate) struct Repetition<'a> {
+    pub(crate) until: Until,
+    pub(crate) label: Option<&'a str>,
+    pub(crate) began: Nanos,
+    pub(crate) rounds: u64,
+    /// The task's totals when it began.
+    operations: u64,
+    bytes: u64,
+}
+
+/// An access under way.
+#[derive(Clone, Debug)]
+pub(crate) struct Running<'a> {
+    pub(crate) access: &'a Access,
+    pub(crate) label: Option<&'a str>,
+    pub(crate) target: Area,
+    pub(crate) began: Nanos,
+    /// Bytes it is to access, and has accessed.
+    pub(crate) amount: u64,
+    pub(crate) bytes: u64,
+    pub(crate) operations: u64,
+    pub(crate) operation: Option<Underway>,
+    /// The parts of the process's own memory that were touched for the next operation, which needs
+    /// each page once, and not all at one time.
+    pub(crate) touched: [bool; 3],
+    /// Which blocks are still to come.
+    pub(crate) operations_to_do: Ahead,
+    pub(crate) readahead: Readahead,
+    path: String,
+    latencies: Vec<u32>,
+    longest: Nanos,
+}
+
+/// One operation of an access.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Underway {
+    pub(crate) began: Nanos,
+    /// Pages, from the target's first: the next one and the end.
+    pub(crate) cursor: u64,
+    pub(crate) end: u64,
+    pub(crate) bytes: u64,
+    pub(crate) write: bool,
+    /// It has yet to change the time stamp of its file.
+    pub(crate) changes_time: bool,
+    /// It covers whole pages only.
+    pub(crate) is_whole: bool,
+    /// The page at the cursor is being faulted in: the fault has been counted.
+    pub(crate) faulting: bool,
+}
+
+/// What an access goes to.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Area {
+    File { index: usize, size: Bytes },
+    Region { size: Bytes },
+}
+
+impl<'a> Task<'a> {
+    pub(crate) fn new(process: usize, spec: &'a Process, name: String, entity: usize) -> Self {
+        let state = match spec.start {
+            Start::OnDemand => TaskState::Idle,
+            Start::After(_) => TaskState::Due,
+        };
+        Self {
+            process,
+            entity,
+            name,
+            spec,
+            state,
+            life: 0,
+            began: None,
+            frames: Vec::new(),
+            access: None,
+            regions: BTreeMap::new(),
+            streams: BTreeMap::new(),
+            tables: access::Tables::default(),
+            overshoots: BTreeMap::new(),
+            own: Own::default(),
+            readaheads: BTreeMap::new(),
+            operations: 0,
+            bytes: 0,
+            rss: 0,
+            page_tables: 0,
+            mapped: BTreeSet::new(),
+            allocation: Allocation::default(),
+            throttled: Throttled::default(),
+            durable: None,
+            group: ROOT,
+            on_first_node: false,
+            over_high: 0,
+            dying: false,
+            exiting: None,
+            errand: None,
+            ordered: None,
+            owed_ps: 0,
+        }
+    }
+
+    /// Puts it before its first step; a second life begins as the first one did.
+    pub(crate) fn start(&mut self) {
+        self.state = TaskState::Alive;
+        self.life += 1;
+        self.on_first_node = false;
+        self.dying = false;
+        self.exiting = None;
+        self.began = None;
+        self.throttled = Throttled::default();
+        self.durable = None;
+        self.streams.clear();
+        self.overshoots.clear();
+        self.readaheads.clear();
+        self.frames.push(Frame {
+            steps: &self.spec.steps,
+            at: 0,
+            repeat: None,
+        });
+    }
+
+    /// Goes on to the step after the one it is at.
+    pub(crate) fn go_past_step(&mut self) {
+        self.frames
+            .last_mut()
+            .expect("a running task is inside its steps")
+            .at += 1;
+    }
+
+    /// Whether it stands at a wait for another process.
+    pub(crate) fn waits_for_process(&self) -> bool {
+        let Some(frame) = self.frames.last() else {
+            return false;
+        };
+        let step = frame.steps.get(frame.at);
+        self.access.is_none() && step.is_some_and(|s| matches!(s.action, Action::Wait { .. }))
+    }
+
+    /// The path of the step it is at: indices joined by points.
+    fn path(&self) -> String {
+        let mut path = String::new();
+        for frame in &self.frames {
+            let gap = if path.is_empty() { "" } else { "." };
+            path.push_str(&alloc::format!("{gap}{}", frame.at));
+        }
+        path
+    }
+
+    /// Begins an access to `target`.
+    pub(crate) fn begin_access(
+        &mut self,
+        access: &'a Access,
+        label: Option<&'a str>,
+        target: Area,
+        amount: Bytes,
+        now: Nanos,
+        seed: u64,
+    ) {
+        let path = self.path();
+        let size = target.size();
+        let operations_to_do = self.streams.remove(&path).unwrap_or_else(|| {
+            let prng = access::stream(seed, &self.name, &path);
+            let favourites = access::favourites(seed, &self.name, &access.target);
+            let blocks = access::blocks(size, access.block);
+            let tables = &mut self.tables;
+            let operations = Operations::new(access, blocks, prng, favourites, tables);
+            Ahead::new(operations, tables)
+        });
+        let readahead = match target {
+            Area::File { index, .. } => self.readaheads.get(&index).copied(),
+            Area::Region { .. } => None,
+        };
+        let amount = self.less_overshoot(&path, amount.0);
+        self.access = Some(Box::new(Running {
+            access,
+            label,
+            target,
+            began: now,
+            amount,
+            bytes: 0,
+            operations: 0,
+            operation: None,
+            touched: [false; 3],
+            operations_to_do,
+            readahead: readahead.unwrap_or_else(|| Readahead::new(Limits::DEFAULT)),
+            path,
+            latencies: Vec::new(),
+            longest: Nanos::ZERO,
+        }));
+    }
+
+    /// Leaves a complete access; its stream is kept for the step's next round, the file's
+    /// readahead for its next access.
+    pub(crate) fn finish_access(&mut self, running: Box<Running<'a>>, scale: u64) {
+        if scale > 1 && running.bytes > running.amount {
+            let beyond = self.overshoots.entry(running.path.clone()).or_default();
+            *beyond += running.bytes - running.amount;
+        }
+        if let Area::File { index, .. } = running.target {
+            self.readaheads.insert(index, running.readahead);
+        }
+        self.streams.insert(running.path, running.operations_to_do);
+        self.go_past_step();
+    }
+
+    /// What is left of an amount after what earlier rounds of the step have done of it.
+    fn less_overshoot(&mut self, path: &str, amount: u64) -> u64 {
+        let Some(beyond) = self.overshoots.get_mut(path) else {
+            return amount;
+        };
+        let done = amount.min(*beyond);
+        *beyond -= done;
+        amount - done
+    }
+
+    /// Sets how far a file is read ahead, for the accesses to come.
+    pub(crate) fn set_readahead(&mut self, file: usize, limits: Limits) {
+        self.readaheads.insert(file, Readahead::new(limits));
+    }
+
+    /// Begins a repetition.
+    pub(crate) fn begin_repeat(
+        &mut self,
+        until: Until,
+        steps: &'a [Step],
+        label: Option<&'a str>,
+        now: Nanos,
+    ) {
+        let (operations, bytes) = (self.operations, self.bytes);
+        let repeat = Repetition {
+            until,
+            label,
+            began: now,
+            rounds: 0,
+            operations,
+            bytes,
+        };
+        self.frames.push(Frame {
+            steps,
+            at: 0,
+            repeat: Some(repeat),
+        });
+    }
+
+    /// The figures of a labelled repetition that ends now.
+    pub(crate) fn repetition_outcome(
+        &self,
+        repeat: &Repetition<'a>,
+        now: Nanos,
+        status: Status,
+    ) -> Option<StepOutcome> {
+        Some(StepOutcome {
+            process: self.name.clone(),
+            label: String::from(repeat.label?),
+            start: repeat.began,
+            end: now,
+            operations: self.operations - repeat.operations,
+            bytes: Bytes(self.bytes - repeat.bytes),
+            status,
+            latency: Latency::default(),
+        })
+    }
+}
+
+impl<'a> Running<'a> {
+    /// Accounts an operation that ends now, and stands for `scale` of them one after the other.
+    pub(crate) fn finish_operation(&mut self, operation: Underway, now: Nanos, scale: u64) {
+        self.operations += scale;
+        self.bytes += operation.bytes * scale;
+        let took = now.saturating_sub(operation.began).0;
+        self.count_latency(Nanos(if scale == 1 { took } else { took / scale }));
+    }
+
+    /// Counts the latency of an operation.
+    #[inline]
+    pub(crate) fn count_latency(&mut self, latency: Nanos) {
+        self.longest = self.longest.max(latency);
+        if self.latencies.is_empty() {
+            self.latencies.resize(latency::BUCKETS, 0);
+        }
+        self.latencies[latency::bucket(latency)] += 1;
+    }
+
+    /// Whether it has reached its amount or its time limit.
+    pub(crate) fn is_done(&self, now: Nanos) -> bool {
+        let late = |limit: Nanos| now.saturating_sub(self.began) >= limit;
+        let empty = self.target.size() == Bytes::ZERO;
+        empty || self.bytes >= self.amount || self.access.time_limit.is_some_and(late)
+    }
+
+    /// When the next operation may begin, at the access's rate.
+    pub(crate) fn due(&self) -> Nanos {
+        match self.access.rate {
+            0 => Nanos::ZERO,
+            rate => {
+                let after = self.operations.saturating_mul(Nanos::SECOND.0) / u64::from(rate);
+                self.began.saturating_add(Nanos(after))
+            }
+        }
+    }
+
+    /// Its figures, if it has a label.
+    pub(crate) fn outcome(&self, task: &str, now: Nanos, status: Status) -> Option<StepOutcome> {
+        Some(StepOutcome {
+            process: String::from(task),
+            label: String::from(self.label?),
+            start: self.began,
+            end: now,
+            operations: self.operations,
+            bytes: Bytes(self.bytes),
+            status,
+            latency: latency::quantiles(self.latencies.iter().copied(), self.longest),
+        })
+    }
+}
+
+impl Area {
+    pub(crate) fn size(&self) -> Bytes {
+        match self {
+            Self::File { size, .. } | Self::Region { size } => *size,
+        }
+    }
+}

@@ -1,0 +1,498 @@
+//! The page cache: files, reads through it, and what is being read (`mm/filemap.c`).
+
+pub(crate) mod fault;
+pub(crate) mod write;
+
+use mm::release::is_since;
+
+use crate::block::disk::{Direction, Request};
+use crate::mm::folio::{Flag, Folios, MAPPED, PageId, State};
+use crate::mm::page_alloc::{Effort, NoPage};
+use crate::mm::parts::Memory;
+use crate::mm::readahead::{Readahead, Rest, Window};
+use crate::mm::workingset::History;
+
+const PAGE: u64 = 4096;
+
+/// A file of the machine.
+#[derive(Clone, Debug)]
+pub(crate) struct File {
+    /// Index of its first page.
+    pub(crate) base: PageId,
+    /// Its length in pages.
+    pub(crate) pages: u64,
+    /// The disk it lies on, and where.
+    pub(crate) disk: usize,
+    pub(crate) offset: u64,
+}
+
+/// How far an access got.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Progress {
+    /// All pages asked for were reached.
+    Complete,
+    /// This page is being read.
+    Waits(PageId),
+    /// A request of its own is under way.
+    Submitted,
+    /// There is no memory for the page at the cursor, or not yet.
+    NoPage(NoPage),
+    /// It has dirtied so much that it pauses for so many ticks.
+    Pauses(u64),
+    /// The journal of a disk commits a transaction.
+    Commits { disk: usize, transaction: u64 },
+    /// The block with its inode is being written to the journal of a disk.
+    Shadowed { disk: usize },
+}
+
+/// The parts of the machine that a read touches.
+pub(crate) struct Reader<'a> {
+    pub(crate) memory: &'a mut Memory,
+    pub(crate) file: &'a File,
+    pub(crate) readahead: &'a mut Readahead,
+}
+
+impl Reader<'_> {
+    /// Copies pages from `*cursor` up to `stop` (`filemap_read`), reading ahead as it goes; stops
+    /// where it has to wait. The `read()` as a whole ends at `end`.
+    pub(crate) fn read(&mut self, cursor: &mut u64, stop: u64, end: u64) -> Progress {
+        self.memory.cpu.unbroken = 0;
+        while *cursor < stop {
+            let read = self.copy_read(*cursor, stop);
+            if read > 0 {
+                *cursor += read;
+                continue;
+            }
+            let page = self.file.base + *cursor as PageId;
+            if !Folios::is_read(self.memory.folios.raw(page)) {
+                self.memory.cpu.unbroken = 0;
+                match self.prepare(*cursor, end) {
+                    Progress::Complete => self.memory.lruvecs.mark_accessed(
+                        &mut self.memory.cpu,
+                        &mut self.memory.zones,
+                        &mut self.memory.folios,
+                        &mut self.memory.groups,
+                        page,
+                    ),
+                    wait => return wait,
+                }
+            }
+            let copying = self.memory.cpu.costs.cached_read_ps
+                + self
+                    .memory
+                    .zones
+                    .remote(&self.memory.cpu, &self.memory.folios, page, 1);
+            self.memory.cpu.spent += copying;
+            self.memory.cpu.unbroken += copying;
+            self.readahead.note_read(*cursor);
+            *cursor += 1;
+        }
+        Progress::Complete
+    }
+
+    /// Copies the pages from `start` on that a `read()` leaves as they are, where all memory is as
+    /// near; how many.
+    fn copy_read(&mut self, start: u64, stop: u64) -> u64 {
+        if self.memory.zones.nodes.are_several() {
+            return 0;
+        }
+        let base = self.file.base;
+        let pages = base + start as PageId..base + stop as PageId;
+        let raws = self.memory.folios.raws(pages).iter();
+        let read = raws.take_while(|&&raw| Folios::is_read(raw)).count() as u64;
+        if read > 0 {
+            let copying = read * self.memory.cpu.costs.cached_read_ps;
+            self.memory.cpu.spent += copying;
+            self.memory.cpu.unbroken += copying;
+            self.readahead.note_read(start + read - 1);
+        }
+        read
+    }
+
+    /// Sees to it that the page at `cursor` is there: reads it on a miss, reads on where it is
+    /// marked.
+    fn prepare(&mut self, cursor: u64, end: u64) -> Progress {
+        let page = self.file.base + cursor as PageId;
+        let fetched = self.fetch(cursor, |readahead| readahead.on_miss(cursor, end - cursor));
+        if let Err(why) = fetched {
+            return Progress::NoPage(why);
+        }
+        if self.is_marked(page)
+            && self.memory.folios.take(page, Flag::Readahead)
+            && let Err(why) = self.read_behind_mark(cursor, end - cursor)
+        {
+            return Progress::NoPage(why);
+        }
+        if self.memory.folios.is_reading(page) {
+            return Progress::Waits(page);
+        }
+        Progress::Complete
+    }
+
+    /// Reads the window that is due where the page at `cursor` was marked
+    /// (`page_cache_async_ra`).
+    ///
+    /// # Errors
+    /// It is interrupted.
+    pub(crate) fn read_behind_mark(&mut self, cursor: u64, request: u64) -> Result<(), NoPage> {
+        let (file, memory) = (self.file, &*self.memory);
+        let next_miss = |most| file.next_miss(memory, cursor, most);
+        match self.readahead.on_mark(cursor, request, next_miss) {
+            Some(window) => self.read_ahead(window),
+            None => Ok(()),
+        }
+    }
+
+    /// Whether the page's mark may be one of readahead: on a page that is dirty or being written it
+    /// is reclaim's.
+    pub(crate) fn is_marked(&self, page: PageId) -> bool {
+        self.memory
+            .writeback
+            .is_clean_file(&self.memory.folios, page)
+    }
+
+    /// Goes on with an interrupted window, or reads the `window` of a miss, if the page at `cursor`
+    /// is not there. Where there is no memory for reading ahead, the page is read alone, which is
+    /// worth any effort (`filemap_create_folio`).
+    ///
+    /// # Errors
+    /// It is interrupted, or there is no page even for the one.
+    pub(crate) fn fetch(
+        &mut self,
+        cursor: u64,
+        window: impl FnOnce(&mut Readahead) -> Window,
+    ) -> Result<(), NoPage> {
+        let page = self.file.base + cursor as PageId;
+        let rest = self.readahead.take_rest();
+        match rest {
+            Some(rest) if rest.effort == Effort::Full => self.read_window(rest)?,
+            Some(rest) => self.read_or_give_up(rest)?,
+            None => {}
+        }
+        if rest.is_none() && !self.memory.folios.is_resident(page) {
+            let window = window(self.readahead);
+            self.read_ahead(window)?;
+        }
+        if !self.memory.folios.is_resident(page) {
+            self.read_window(Rest::new(Window::of_page(cursor), Effort::Full))?;
+        }
+        Ok(())
+    }
+
+    /// Reads ahead as far as there is memory for it; the rest will be read when it is missed.
+    ///
+    /// # Errors
+    /// It is interrupted.
+    pub(crate) fn read_ahead(&mut self, window: Window) -> Result<(), NoPage> {
+        self.read_or_give_up(Rest::new(window, Effort::Once))
+    }
+
+    fn read_or_give_up(&mut self, rest: Rest) -> Result<(), NoPage> {
+        match self.read_window(rest) {
+            Err(why) if why.is_over_soon() => Err(why),
+            _ => Ok(()),
+        }
+    }
+
+    /// Reads the pages of a window that are not there, one request for each gap.
+    ///
+    /// # Errors
+    /// There is no page for one of them, or somebody else may want the CPU first: each allocation
+    /// looks (`might_alloc`). Where there may be one soon, or any effort is worth it, the rest is
+    /// remembered; otherwise those before it are read.
+    fn read_window(&mut self, rest: Rest) -> Result<(), NoPage> {
+        let Rest {
+            window, mut gap, ..
+        } = rest;
+        let end = window.end.min(self.file.pages);
+        for index in window.start..end {
+            let page = self.file.base + index as PageId;
+            if self.memory.folios.is_resident(page) {
+                self.request(gap.take(), index);
+                continue;
+            }
+            let inserted = match self.memory.cpu.spent >= self.memory.cpu.budget {
+                true => Err(NoPage::Again),
+                false => self.insert(page, rest.effort),
+            };
+            if let Err(why) = inserted {
+                if why.is_over_soon() || rest.effort == Effort::Full {
+                    let start = index;
+                    let window = Window { start, ..window };
+                    self.readahead.interrupt(Rest {
+                        window,
+                        gap,
+                        ..rest
+                    });
+                } else {
+                    self.request(gap.take(), index);
+                }
+                return Err(why);
+            }
+            let costs = &self.memory.cpu.costs;
+            let read_in = costs.read_in_ps - costs.read_done_ps;
+            self.memory
+                .lruvecs
+                .pay_for_new_page(&mut self.memory.cpu, read_in);
+            if window.mark == Some(index) {
+                self.memory.folios.set(page, Flag::Readahead);
+            }
+            gap = gap.or(Some(index));
+        }
+        self.request(gap, end);
+        Ok(())
+    }
+
+    /// Allocates a page and puts it into the file's tree, locked.
+    pub(crate) fn insert(&mut self, page: PageId, effort: Effort) -> Result<(), NoPage> {
+        let history = self.memory.folios.history(page);
+        self.memory
+            .lruvecs
+            .hold_shadow_node(&self.memory.groups, &self.memory.objects, page);
+        let allocated = self.memory.allocate_with(effort, page, State::Reading);
+        self.memory.lruvecs.let_go_shadow_node(
+            &self.memory.folios,
+            &self.memory.groups,
+            &self.memory.objects,
+            page,
+            allocated.is_ok(),
+        );
+        allocated?;
+        if history == History::None
+            && let Err(why) = self.memory.objects.tree_insert(
+                &mut self.memory.cpu,
+                &mut self.memory.zones,
+                &self.memory.folios,
+                &mut self.memory.groups,
+                page,
+            )
+        {
+            self.memory.zones.free(
+                &mut self.memory.cpu,
+                &self.memory.folios,
+                &mut self.memory.groups,
+                &mut self.memory.objects,
+                page,
+            );
+            self.memory.folios.forget(page);
+            return Err(why);
+        }
+        self.memory.admit(page, history);
+        self.memory.folios.note_fault(&self.memory.cpu, page);
+        self.memory.lruvecs.add_new(
+            &self.memory.cpu,
+            &mut self.memory.zones,
+            &mut self.memory.folios,
+            page,
+        );
+        Ok(())
+    }
+
+    /// Sends the request for the pages from `start` to before `end`, as indices.
+    pub(crate) fn request(&mut self, start: Option<u64>, end: u64) {
+        let Some(start) = start else { return };
+        let offset = self.file.offset + start * PAGE;
+        let mut request = Request::new(Direction::Read, offset, (end - start) * PAGE);
+        request.pages.push(self.file.pages_of(start..end));
+        self.memory.io.submit(
+            &mut self.memory.cpu,
+            &self.memory.folios,
+            self.file.disk,
+            request,
+        );
+    }
+}
+
+impl File {
+    /// The first of so many pages behind `index` that is not there (`page_cache_next_miss`). Some
+    /// kernels name the last of them where all are.
+    fn next_miss(&self, memory: &Memory, index: u64, most: u64) -> Option<u64> {
+        let mut behind = index + 1..=index + most;
+        let is_missing = |at: &u64| {
+            let page = self.base + *at as PageId;
+            *at >= self.pages || !memory.folios.is_resident(page)
+        };
+        let last = memory
+            .cpu
+            .rules
+            .next_miss_is_the_last
+            .then_some(index + most);
+        behind.find(is_missing).or(last)
+    }
+
+    /// Drops every clean page that is not in use (`POSIX_FADV_DONTNEED`, `vm.drop_caches`).
+    pub(crate) fn drop_pages(&self, memory: &mut Memory) {
+        for page in self.base..self.base + self.pages as PageId {
+            if memory.folios.has(page, MAPPED)
+                || !memory.writeback.is_clean_file(&memory.folios, page)
+            {
+                continue;
+            }
+            match memory.folios.state(page) {
+                State::Inactive | State::Active => memory.lruvecs.take_from_list(
+                    &memory.cpu,
+                    &mut memory.zones,
+                    &mut memory.folios,
+                    page,
+                ),
+                _ => continue,
+            };
+            memory.zones.free(
+                &mut memory.cpu,
+                &memory.folios,
+                &mut memory.groups,
+                &mut memory.objects,
+                page,
+            );
+            memory.folios.forget(page);
+            memory
+                .objects
+                .tree_remove(&mut memory.zones, &mut memory.groups, page);
+            memory.cpu.spent += memory.cpu.costs.drop_ps;
+        }
+    }
+}
+
+/// Pages that a read looks up and copies at a time (`PAGEVEC_SIZE`).
+pub(crate) fn folio_batch(release: &str) -> u64 {
+    match is_since(release, 6, 9) {
+        true => 31,
+        false => 15,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use alloc::vec::Vec;
+
+    use mm::machine;
+    use mm::units::{Bytes, Nanos};
+
+    use super::*;
+    use crate::block::disk::Disk;
+    use crate::mm::lru::Lru;
+    use crate::mm::lruvec::{Kind, ROOT};
+    use crate::mm::readahead::Limits;
+    use crate::mm::vmscan::{Control, Reclaimer};
+
+    /// A file of 64 pages, of which `cached` are there, read from its first page.
+    fn read_with(cached: &[PageId]) -> (Memory, Progress) {
+        read_within(10_000, cached)
+    }
+
+    /// As [`read_with`], in a zone of so many pages.
+    fn read_within(managed: u64, cached: &[PageId]) -> (Memory, Progress) {
+        let mut memory = Memory::with_zone(managed, 10);
+        let base = memory.take_range(64).expect("there is room");
+        for page in cached.iter().map(|index| base + index) {
+            memory.allocate(page, State::Inactive).expect("it fits");
+            memory
+                .objects
+                .tree_insert(
+                    &mut memory.cpu,
+                    &mut memory.zones,
+                    &memory.folios,
+                    &mut memory.groups,
+                    page,
+                )
+                .expect("it fits");
+            memory.lruvecs.add_to_list(
+                &memory.cpu,
+                &mut memory.zones,
+                &mut memory.folios,
+                page,
+                Lru::InactiveFile,
+            );
+        }
+        let spec = machine::Disk {
+            name: "disk".into(),
+            size: Bytes::GIB,
+            read_bandwidth: Bytes(1 << 30),
+            write_bandwidth: Bytes(1 << 30),
+            latency: Nanos(1000),
+            seek: Nanos::ZERO,
+            channels: 1,
+            queue_depth: 4,
+            rotational: false,
+        };
+        memory.io.disks.push(Disk::new(&spec, memory.cpu.clock, 1));
+        let file = File {
+            base,
+            pages: 64,
+            disk: 0,
+            offset: 0,
+        };
+        let mut reader = Reader {
+            memory: &mut memory,
+            file: &file,
+            readahead: &mut Readahead::new(Limits::DEFAULT),
+        };
+        let progress = reader.read(&mut 0, 32, 32);
+        (memory, progress)
+    }
+
+    /// Ends all requests; the pages of each.
+    fn complete(memory: &mut Memory) -> Vec<(PageId, PageId)> {
+        let mut requests = Vec::new();
+        for (done, disk) in core::mem::take(&mut memory.io.dispatched) {
+            let request = memory.complete(disk, done).expect("it is due");
+            requests.push((request.pages[0].start, request.pages[0].end));
+        }
+        requests
+    }
+
+    #[test]
+    fn a_miss_reads_the_window_in_one_request_and_waits_for_it() {
+        let (mut memory, progress) = read_with(&[]);
+        assert_eq!(progress, Progress::Waits(0));
+        assert_eq!(
+            memory.zones.list(Lru::InactiveFile),
+            32,
+            "locked, and on the list"
+        );
+        assert_eq!(memory.cpu.events.pgpgin, 128);
+        assert_eq!(complete(&mut memory), [(0, 32)]);
+    }
+
+    #[test]
+    fn a_window_that_is_partly_cached_makes_one_request_for_each_gap() {
+        let (mut memory, _) = read_with(&[5, 6, 20]);
+        assert_eq!(complete(&mut memory), [(0, 5), (7, 20), (21, 32)]);
+    }
+
+    #[test]
+    fn cached_pages_are_marked_as_accessed_and_read_nothing() {
+        let all: Vec<PageId> = (0..32).collect();
+        let (mut memory, progress) = read_with(&all);
+        assert_eq!(progress, Progress::Complete);
+        assert_eq!(complete(&mut memory), []);
+        let referenced = |page: &PageId| memory.folios.has(*page, Flag::Referenced);
+        assert!(all.iter().all(referenced));
+    }
+
+    #[test]
+    fn a_window_ends_where_one_reclaim_gets_no_page_for_it() {
+        // Between min and 30 pages nothing can be reclaimed: all are being read.
+        let (mut memory, progress) = read_within(30, &[]);
+        assert_eq!(progress, Progress::Waits(0));
+        assert_eq!(memory.cpu.events.allocstall_movable, 1);
+        let [(0, end)] = complete(&mut memory)[..] else {
+            panic!("one request from the first page on");
+        };
+        assert!((10..20).contains(&end), "{end}");
+    }
+
+    #[test]
+    fn a_page_is_on_the_list_before_it_has_been_read_and_reclaim_leaves_it_there() {
+        let (mut memory, _) = read_with(&[]);
+        let pages = |memory: &Memory| memory.zones.list(Lru::InactiveFile);
+        assert_eq!((pages(&memory), memory.folios.is_reading(5)), (32, true));
+        let control = Control::new(Reclaimer::Kswapd, 8, 60);
+        memory.shrink_inactive(&control, ROOT, Kind::File, 8);
+        assert_eq!((pages(&memory), memory.cpu.events.pgscan_kswapd), (32, 8));
+        complete(&mut memory);
+        assert_eq!(memory.folios.state(5), State::Inactive);
+        memory.shrink_inactive(&control, ROOT, Kind::File, 8);
+        assert_eq!((pages(&memory), memory.cpu.events.pgsteal_kswapd), (24, 8));
+    }
+}

@@ -1,0 +1,218 @@
+//! The two trees: of merged pages, and of those that found no twin in the full scan under way.
+
+use alloc::collections::{BTreeMap, VecDeque};
+use alloc::vec::Vec;
+
+use super::Place;
+use super::merge::UNIT;
+use crate::mm::folio::PageId;
+
+/// A merged page's index.
+pub(super) type NodeId = u32;
+
+/// The trees of a node of the machine, or of all of them.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Trees {
+    /// By node of the machine: one where pages are merged across them.
+    stable: [BTreeMap<u64, Copies>; 2],
+    unstable: [BTreeMap<u64, Place>; 2],
+    nodes: Vec<Node>,
+    free: Vec<NodeId>,
+    /// Those in each tree whose pages were freed, and how much of one a search was short of meeting
+    /// yet, in units of 1/1024.
+    stale: [VecDeque<NodeId>; 2],
+    met: [u64; 2],
+    /// Contents of which there are several copies, and the copies of those.
+    pub(super) chains: u64,
+    pub(super) dups: u64,
+}
+
+/// The merged pages of one content: one, until that is shared by as many as may share a page.
+#[derive(Clone, Debug)]
+enum Copies {
+    One(NodeId),
+    Chain(Vec<NodeId>),
+}
+
+/// A merged page (`struct ksm_stable_node`).
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Node {
+    pub(super) word: u64,
+    /// The page; meaningless where nobody maps it.
+    pub(super) page: PageId,
+    /// Candidates at it (`rmap_hlist_len`), those included that no longer share it and were not
+    /// scanned since.
+    pub(super) len: u32,
+    /// Mappings of the page; where there are none it has been freed.
+    pub(super) mapped: u32,
+    /// The node of the machine whose tree it is in.
+    nid: u8,
+    /// It is in the tree. One whose page was freed leaves it before the candidates at it know.
+    pub(super) is_listed: bool,
+}
+
+impl Trees {
+    pub(super) fn node(&mut self, id: NodeId) -> &mut Node {
+        &mut self.nodes[id as usize]
+    }
+
+    /// Merged pages in a tree, as far as they are of different content.
+    pub(super) fn stable_len(&self, nid: usize) -> u64 {
+        self.stable[nid].len() as u64
+    }
+
+    pub(super) fn unstable_len(&self, nid: usize) -> u64 {
+        self.unstable[nid].len() as u64
+    }
+
+    /// A merged page of this content that one more may share.
+    pub(super) fn search(&self, nid: usize, word: u64, most: u32) -> Option<NodeId> {
+        let ids: &[NodeId] = match self.stable[nid].get(&word)? {
+            Copies::One(id) => core::slice::from_ref(id),
+            Copies::Chain(ids) => ids,
+        };
+        let has_room = |id: &NodeId| {
+            let node = &self.nodes[*id as usize];
+            node.mapped > 0 && node.len < most
+        };
+        ids.iter().rev().copied().find(has_room)
+    }
+
+    /// A merged page has been freed, as nobody maps it any longer.
+    pub(super) fn becomes_stale(&mut self, id: NodeId) {
+        let nid = usize::from(self.nodes[id as usize].nid);
+        self.stale[nid].push_back(id);
+    }
+
+    /// A search through so many levels, in units of 1/1024, takes the nodes out of the tree whose
+    /// pages it finds freed, and begins anew after each. Which ones lie on its path is not known:
+    /// they are as many as their share of the tree lets expect, the oldest first.
+    pub(super) fn meet_stale(&mut self, nid: usize, levels: u64) -> Option<Node> {
+        let all = self.stable[nid].len().max(1) as u64;
+        self.met[nid] += levels * self.stale[nid].len() as u64 / all;
+        if self.met[nid] < UNIT {
+            return None;
+        }
+        self.met[nid] = 0;
+        let id = self.stale[nid].pop_front()?;
+        let word = self.nodes[id as usize].word;
+        self.unlist(nid, word, id);
+        Some(self.nodes[id as usize])
+    }
+
+    /// Adds a merged page that nobody shares yet.
+    pub(super) fn insert(&mut self, nid: usize, word: u64, page: PageId) -> NodeId {
+        let node = Node {
+            word,
+            page,
+            len: 0,
+            mapped: 1,
+            nid: nid as u8,
+            is_listed: true,
+        };
+        let id = match self.free.pop() {
+            Some(id) => {
+                self.nodes[id as usize] = node;
+                id
+            }
+            None => {
+                self.nodes.push(node);
+                (self.nodes.len() - 1) as NodeId
+            }
+        };
+        match self.stable[nid].get_mut(&word) {
+            None => {
+                self.stable[nid].insert(word, Copies::One(id));
+            }
+            Some(Copies::Chain(ids)) => {
+                ids.push(id);
+                self.dups += 1;
+            }
+            Some(copies) => {
+                if let Copies::One(first) = *copies {
+                    *copies = Copies::Chain(alloc::vec![first, id]);
+                }
+                self.chains += 1;
+                self.dups += 2;
+            }
+        }
+        id
+    }
+
+    /// A candidate left the node; with the last one it goes, if nobody maps its page.
+    pub(super) fn leave(&mut self, id: NodeId) {
+        let node = &mut self.nodes[id as usize];
+        node.len -= 1;
+        if node.len > 0 || node.mapped > 0 {
+            return;
+        }
+        let (nid, word) = (usize::from(node.nid), node.word);
+        if node.is_listed {
+            self.stale[nid].retain(|&stale| stale != id);
+            self.unlist(nid, word, id);
+        }
+        self.free.push(id);
+    }
+
+    /// Takes a merged page out of its tree.
+    fn unlist(&mut self, nid: usize, word: u64, gone: NodeId) {
+        self.nodes[gone as usize].is_listed = false;
+        let tree = &mut self.stable[nid];
+        let Some(Copies::Chain(ids)) = tree.get_mut(&word) else {
+            tree.remove(&word);
+            return;
+        };
+        ids.retain(|&id| id != gone);
+        self.dups -= 1;
+        if ids.is_empty() {
+            tree.remove(&word);
+            self.chains -= 1;
+        }
+    }
+
+    /// A page of this content that found no twin in this full scan either.
+    pub(super) fn twin(&self, nid: usize, word: u64) -> Option<Place> {
+        self.unstable[nid].get(&word).copied()
+    }
+
+    pub(super) fn insert_unstable(&mut self, nid: usize, word: u64, place: Place) {
+        self.unstable[nid].insert(word, place);
+    }
+
+    pub(super) fn remove_unstable(&mut self, word: u64, place: Place) {
+        for tree in &mut self.unstable {
+            if tree.get(&word) == Some(&place) {
+                tree.remove(&word);
+            }
+        }
+    }
+
+    /// Nodes that the kernel holds memory for: those of merged pages, and one for each chain.
+    pub(super) fn objects(&self) -> u64 {
+        (self.nodes.len() - self.free.len()) as u64 + self.chains
+    }
+
+    /// What the merged pages that are in a tree count as: kept ones, and mappings beside their own.
+    #[cfg(test)]
+    pub(super) fn listed(&self) -> (u64, u64) {
+        let ids = self.stable.iter().flat_map(BTreeMap::values);
+        let ids = ids.flat_map(|copies| match copies {
+            Copies::One(id) => core::slice::from_ref(id),
+            Copies::Chain(ids) => ids.as_slice(),
+        });
+        let lens = ids.map(|&id| u64::from(self.nodes[id as usize].len));
+        lens.fold((0, 0), |(shared, sharing), len| {
+            (shared + len.min(1), sharing + len.saturating_sub(1))
+        })
+    }
+
+    /// A new full scan begins: the unstable tree begins anew.
+    pub(super) fn begin_scan(&mut self) {
+        self.unstable.iter_mut().for_each(BTreeMap::clear);
+    }
+
+    /// Everything is unmerged.
+    pub(super) fn clear(&mut self) {
+        *self = Self::default();
+    }
+}

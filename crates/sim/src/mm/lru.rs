@@ -1,0 +1,87 @@
+//! The LRU lists of one node (a kernel `lruvec`): two for anonymous memory, two for the page cache.
+
+use crate::mm::folio::{Folios, NIL, PageId};
+
+/// One of the four evictable lists, in the order in which reclaim goes through them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Lru {
+    InactiveAnon = 0,
+    ActiveAnon = 1,
+    InactiveFile = 2,
+    ActiveFile = 3,
+}
+
+impl Lru {
+    pub(crate) const ALL: [Self; 4] = [
+        Self::InactiveAnon,
+        Self::ActiveAnon,
+        Self::InactiveFile,
+        Self::ActiveFile,
+    ];
+
+    pub(crate) fn is_active(self) -> bool {
+        matches!(self, Self::ActiveAnon | Self::ActiveFile)
+    }
+}
+
+/// A doubly linked list through the pages' links; the head is the youngest.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct List {
+    head: PageId,
+    tail: PageId,
+    len: u64,
+}
+
+impl Default for List {
+    fn default() -> Self {
+        Self {
+            head: NIL,
+            tail: NIL,
+            len: 0,
+        }
+    }
+}
+
+impl List {
+    pub(crate) fn len(&self) -> u64 {
+        self.len
+    }
+
+    /// The oldest page.
+    pub(crate) fn tail(&self) -> Option<PageId> {
+        (self.tail != NIL).then_some(self.tail)
+    }
+
+    pub(crate) fn push_head(&mut self, folios: &mut Folios, page: PageId) {
+        folios.set_links(page, [NIL, self.head]);
+        match self.head {
+            NIL => self.tail = page,
+            head => folios.set_previous(head, page),
+        }
+        self.head = page;
+        self.len += 1;
+    }
+
+    pub(crate) fn push_tail(&mut self, folios: &mut Folios, page: PageId) {
+        folios.set_links(page, [self.tail, NIL]);
+        match self.tail {
+            NIL => self.head = page,
+            tail => folios.set_next(tail, page),
+        }
+        self.tail = page;
+        self.len += 1;
+    }
+
+    pub(crate) fn remove(&mut self, folios: &mut Folios, page: PageId) {
+        let [previous, next] = folios.links(page);
+        match previous {
+            NIL => self.head = next,
+            _ => folios.set_next(previous, next),
+        }
+        match next {
+            NIL => self.tail = previous,
+            _ => folios.set_previous(next, previous),
+        }
+        self.len -= 1;
+    }
+}

@@ -1,0 +1,434 @@
+//! The lists of one control group (a kernel `lruvec`), and what reclaim remembers of them.
+
+use alloc::vec;
+use alloc::vec::Vec;
+use core::ops::{Index, IndexMut};
+use core::slice;
+
+use mm::formula::scan_balance::Costs;
+use mm::units::Nanos;
+
+use crate::mm::folio::Folios;
+use crate::mm::folio::{Flag, MAPPED, PageId, State, TO_ACTIVE, UNMAPPED};
+use crate::mm::lru::{List, Lru};
+use crate::mm::lru_gen::{Generations, Place, note_use};
+use crate::mm::memcontrol::Groups;
+use crate::mm::page_alloc::zone::Zones;
+use crate::mm::page_writeback::Writeback;
+use crate::mm::vmscan::lru_gen::Walked;
+use crate::mm::workingset::shadow_nodes::ShadowNodes;
+use crate::sched::cpu::Cpu;
+use crate::sched::timer::TICK;
+
+/// The group that holds what no control group does, and in whose terms global reclaim thinks.
+pub(crate) const ROOT: usize = 0;
+
+/// Time between two flushes of the groups' statistics: `FLUSH_TIME` is two seconds, 500 ticks; the
+/// timer wheel keeps a timer of that length to eight ticks, so that it takes 504.
+pub(crate) const FLUSH_PERIOD: Nanos = Nanos(504 * TICK.0);
+
+/// The two kinds of evictable pages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Anon = 0,
+    File = 1,
+}
+
+impl Kind {
+    pub(crate) const BOTH: [Self; 2] = [Self::Anon, Self::File];
+
+    pub(crate) fn other(self) -> Self {
+        match self {
+            Self::Anon => Self::File,
+            Self::File => Self::Anon,
+        }
+    }
+
+    pub(crate) fn inactive(self) -> Lru {
+        match self {
+            Self::Anon => Lru::InactiveAnon,
+            Self::File => Lru::InactiveFile,
+        }
+    }
+
+    pub(crate) fn active(self) -> Lru {
+        match self {
+            Self::Anon => Lru::ActiveAnon,
+            Self::File => Lru::ActiveFile,
+        }
+    }
+}
+
+/// One group's lists.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Lruvec {
+    /// The group above it.
+    pub(crate) parent: Option<usize>,
+    pub(crate) lists: [List; 4],
+    /// Where the multi-generation LRU is on, the pages are here instead.
+    pub(crate) generations: Generations,
+    pub(crate) walked: Walked,
+    /// Evictions and activations so far, of the groups below too (`nonresident_age`).
+    pub(crate) nonresident_age: u64,
+    /// Refaults that were activated, by kind, of the groups below too.
+    pub(crate) activated_refaults: [u64; 2],
+    /// The same when reclaim last looked: a change asks for deactivation.
+    pub(crate) refaults_seen: [u64; 2],
+    /// The statistics as reclaim sees them where they lag.
+    pub(crate) stats: Stats,
+    /// What reclaiming each kind has cost of late (`anon_cost`, `file_cost`).
+    pub(crate) cost: Costs,
+}
+
+/// The groups' lists, the root's first, parents before children.
+#[derive(Clone, Debug)]
+pub(crate) struct Lruvecs {
+    of: Vec<Lruvec>,
+    /// New pages that are still to come to their lists.
+    pub(crate) batched: u64,
+    pub(crate) shadow_nodes: ShadowNodes,
+}
+
+impl Default for Lruvecs {
+    fn default() -> Self {
+        Self::new(vec![Lruvec::default()])
+    }
+}
+
+impl Lruvecs {
+    pub(crate) fn new(of: Vec<Lruvec>) -> Self {
+        Self {
+            of,
+            batched: 0,
+            shadow_nodes: ShadowNodes::default(),
+        }
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.of.len()
+    }
+
+    pub(crate) fn iter(&self) -> slice::Iter<'_, Lruvec> {
+        self.of.iter()
+    }
+}
+
+impl Index<usize> for Lruvecs {
+    type Output = Lruvec;
+
+    fn index(&self, group: usize) -> &Lruvec {
+        &self.of[group]
+    }
+}
+
+impl IndexMut<usize> for Lruvecs {
+    fn index_mut(&mut self, group: usize) -> &mut Lruvec {
+        &mut self.of[group]
+    }
+}
+
+/// A group's statistics, those of the groups below included, as of the last flush.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Stats {
+    lists: [u64; 4],
+    /// Pages on its own lists.
+    own: u64,
+    activated_refaults: [u64; 2],
+    /// Pages of files that are dirty, and that are being written.
+    dirty: [u64; 2],
+}
+
+impl Lruvecs {
+    /// Brings the groups' statistics up to date (`do_flush_stats`).
+    pub(crate) fn flush_stats(&mut self, cpu: &Cpu, zones: &Zones, writeback: &Writeback) {
+        for group in 0..self.len() {
+            let stats = Stats {
+                lists: Lru::ALL.map(|lru| self.list_below(cpu, zones, group, lru)),
+                own: self.own_pages(cpu, zones, group),
+                activated_refaults: self[group].activated_refaults,
+                dirty: self.dirty_below(writeback, group),
+            };
+            self[group].stats = stats;
+        }
+    }
+
+    /// Pages on a list of a group and those below it, as reclaim knows them.
+    pub(crate) fn known_list(&self, cpu: &Cpu, zones: &Zones, group: usize, lru: Lru) -> u64 {
+        match cpu.rules.stats_lag {
+            true => self[group].stats.lists[lru as usize],
+            false => self.list_below(cpu, zones, group, lru),
+        }
+    }
+
+    /// Pages on a group's own lists, as reclaim knows them.
+    pub(crate) fn known_own_pages(&self, cpu: &Cpu, zones: &Zones, group: usize) -> u64 {
+        match cpu.rules.stats_lag {
+            true => self[group].stats.own,
+            false => self.own_pages(cpu, zones, group),
+        }
+    }
+
+    fn own_pages(&self, cpu: &Cpu, zones: &Zones, group: usize) -> u64 {
+        Lru::ALL
+            .map(|lru| self.list_of(cpu, zones, group, lru))
+            .iter()
+            .sum()
+    }
+
+    /// Refaults that were activated, as reclaim knows them.
+    pub(crate) fn known_refaults(&self, cpu: &Cpu, group: usize) -> [u64; 2] {
+        let lruvec = &self[group];
+        match cpu.rules.stats_lag {
+            true => lruvec.stats.activated_refaults,
+            false => lruvec.activated_refaults,
+        }
+    }
+
+    /// Pages of a group and those below it that are dirty, and that are being written, as the
+    /// throttling of writers knows them.
+    pub(crate) fn known_dirty(&self, cpu: &Cpu, writeback: &Writeback, group: usize) -> [u64; 2] {
+        match cpu.rules.stats_lag {
+            true => self[group].stats.dirty,
+            false => self.dirty_below(writeback, group),
+        }
+    }
+
+    fn dirty_below(&self, writeback: &Writeback, group: usize) -> [u64; 2] {
+        let below = (group..self.len()).filter(|&other| self.is_below(other, group));
+        below
+            .map(|other| writeback.groups.counts(other))
+            .fold([0; 2], |sum, own| [sum[0] + own[0], sum[1] + own[1]])
+    }
+
+    /// Pages on a list of a group and those below it.
+    pub(crate) fn list_below(&self, cpu: &Cpu, zones: &Zones, group: usize, lru: Lru) -> u64 {
+        if group == ROOT {
+            return zones.list(lru);
+        }
+        let below = (group..self.len()).filter(|&other| self.is_below(other, group));
+        below
+            .map(|other| self.list_of(cpu, zones, other, lru))
+            .sum()
+    }
+
+    /// Pages on a list of one group.
+    fn list_of(&self, cpu: &Cpu, zones: &Zones, group: usize, lru: Lru) -> u64 {
+        let lruvec = &self[group];
+        match cpu.rules.lru_gen.enabled {
+            true => (0..zones.len())
+                .map(|zone| lruvec.generations.list_sizes(zone)[lru as usize])
+                .sum(),
+            false => lruvec.lists[lru as usize].len(),
+        }
+    }
+
+    /// Whether `group` is `ancestor` or below it.
+    pub(crate) fn is_below(&self, group: usize, ancestor: usize) -> bool {
+        let mut at = Some(group);
+        while let Some(group) = at {
+            if group == ancestor {
+                return true;
+            }
+            at = self[group].parent;
+        }
+        false
+    }
+
+    /// Does something to a group and all above it.
+    pub(crate) fn upwards(&mut self, group: usize, mut change: impl FnMut(&mut Lruvec)) {
+        let mut at = Some(group);
+        while let Some(group) = at {
+            change(&mut self[group]);
+            at = self[group].parent;
+        }
+    }
+
+    /// Counts pages that were evicted or activated (`workingset_age_nonresident`).
+    pub(crate) fn age_nonresident(&mut self, group: usize, pages: u64) {
+        self.upwards(group, |lruvec| lruvec.nonresident_age += pages);
+    }
+
+    /// Puts a page on the head of a list of its group.
+    pub(crate) fn add_to_list(
+        &mut self,
+        cpu: &Cpu,
+        zones: &mut Zones,
+        folios: &mut Folios,
+        page: PageId,
+        lru: Lru,
+    ) {
+        if cpu.rules.lru_gen.enabled {
+            let place = folios.place_for(page, lru);
+            return self.add_to_generation(zones, folios, page, place);
+        }
+        self.enlist(zones, folios, page, lru, List::push_head);
+    }
+
+    /// Puts a page on the tail of a list: the next to be looked at.
+    pub(crate) fn add_to_tail(
+        &mut self,
+        cpu: &Cpu,
+        zones: &mut Zones,
+        folios: &mut Folios,
+        page: PageId,
+        lru: Lru,
+    ) {
+        if cpu.rules.lru_gen.enabled {
+            return self.add_to_generation(zones, folios, page, Place::Next);
+        }
+        self.enlist(zones, folios, page, lru, List::push_tail);
+    }
+
+    fn enlist(
+        &mut self,
+        zones: &mut Zones,
+        folios: &mut Folios,
+        page: PageId,
+        lru: Lru,
+        push: impl FnOnce(&mut List, &mut crate::mm::folio::Folios, PageId),
+    ) {
+        let group = folios.group(page);
+        folios.set_listed(page, lru.is_active());
+        push(&mut self[group].lists[lru as usize], folios, page);
+        zones[folios.zone(page)].lru[lru as usize] += 1;
+    }
+
+    /// Takes a page off the list that it is on.
+    pub(crate) fn take_from_list(
+        &mut self,
+        cpu: &Cpu,
+        zones: &mut Zones,
+        folios: &mut Folios,
+        page: PageId,
+    ) -> Lru {
+        if cpu.rules.lru_gen.enabled {
+            return self.take_from_generation(zones, folios, page);
+        }
+        let kind = folios.kind(page);
+        let lru = match folios.is_listed_active(page) {
+            true => kind.active(),
+            false => kind.inactive(),
+        };
+        let group = folios.group(page);
+        self[group].lists[lru as usize].remove(folios, page);
+        zones[folios.zone(page)].lru[lru as usize] -= 1;
+        lru
+    }
+
+    /// Puts a page that comes in on the list that it belongs to: a refault that should not have
+    /// been evicted on the active list, a new one on the inactive list. It may still be read.
+    pub(crate) fn add_new(
+        &mut self,
+        cpu: &Cpu,
+        zones: &mut Zones,
+        folios: &mut Folios,
+        page: PageId,
+    ) {
+        let kind = folios.kind(page);
+        let active = folios.is_reading(page) && folios.has(page, TO_ACTIVE);
+        if cpu.rules.lru_gen.enabled {
+            // What a fault brings in is young, and so is what it reads ahead.
+            let place = match active || kind == Kind::Anon {
+                true => Place::Youngest,
+                false => Place::Old,
+            };
+            return self.add_to_generation(zones, folios, page, place);
+        }
+        let lru = match active {
+            true => kind.active(),
+            false => kind.inactive(),
+        };
+        self.add_to_list(cpu, zones, folios, page, lru);
+    }
+
+    /// Moves an inactive page to the head of its active list.
+    pub(crate) fn activate(
+        &mut self,
+        cpu: &mut Cpu,
+        zones: &mut Zones,
+        folios: &mut Folios,
+        groups: &mut Groups,
+        page: PageId,
+    ) {
+        self.take_from_list(cpu, zones, folios, page);
+        let (group, active) = (folios.group(page), folios.kind(page).active());
+        self.add_to_list(cpu, zones, folios, page, active);
+        self.age_nonresident(group, 1);
+        cpu.events.pgactivate += 1;
+        groups.stat(group).pgactivate += 1;
+        cpu.spent += cpu.costs.activate_ps;
+    }
+
+    /// What a `read()` of a resident page-cache page does to it (`folio_mark_accessed`): the first
+    /// access marks it, the second activates it.
+    pub(crate) fn mark_accessed(
+        &mut self,
+        cpu: &mut Cpu,
+        zones: &mut Zones,
+        folios: &mut Folios,
+        groups: &mut Groups,
+        page: PageId,
+    ) {
+        if cpu.rules.lru_gen.enabled {
+            return note_use(folios, page);
+        }
+        if !folios.has(page, Flag::Referenced) {
+            folios.set(page, Flag::Referenced);
+        } else if folios.state(page) == State::Inactive {
+            self.activate(cpu, zones, folios, groups, page);
+            folios.clear(page, Flag::Referenced);
+        }
+    }
+}
+
+impl Folios {
+    /// The group whose lists hold the page.
+    pub(crate) fn group(&self, page: PageId) -> usize {
+        self.charge
+            .get(page as usize)
+            .map_or(ROOT, |group| usize::from(*group))
+    }
+
+    pub(crate) fn kind(&self, page: PageId) -> Kind {
+        match self.has(page, Flag::Anon) {
+            true => Kind::Anon,
+            false => Kind::File,
+        }
+    }
+
+    /// Whether a page table maps the page.
+    pub(crate) fn is_mapped(&self, page: PageId) -> bool {
+        match self.kind(page) {
+            Kind::Anon => !self.has(page, UNMAPPED),
+            Kind::File => self.has(page, MAPPED),
+        }
+    }
+}
+
+impl Zones {
+    /// Pages on a list of all groups.
+    pub(crate) fn list(&self, lru: Lru) -> u64 {
+        self.iter().map(|zone| zone.lru[lru as usize]).sum()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sched::timer::Clock;
+
+    #[test]
+    fn flushes_keep_to_the_timer_wheel_from_the_first_tick_on() {
+        // A trace of 6.12, whose ticks began at 100 ms, has flushes at these times after power-on.
+        let seen = [4_132_570, 6_148_570, 8_164_827, 10_180_603, 12_196_727].map(|us| us * 1000);
+        for uptime in [780_000_000, 4_000_000_000, 10_000_000_000] {
+            let clock = Clock::after(Nanos(uptime), Nanos(100_000_000));
+            let next = uptime + clock.next(Nanos::ZERO, FLUSH_PERIOD).0;
+            let after = (0..).map(|n| next + n * FLUSH_PERIOD.0);
+            let due: alloc::vec::Vec<u64> = after.take(8).collect();
+            for at in seen.into_iter().filter(|&at| at > next + TICK.0) {
+                assert!(due.iter().any(|due| at.abs_diff(*due) < TICK.0), "{at}");
+            }
+        }
+    }
+}

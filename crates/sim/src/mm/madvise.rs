@@ -1,0 +1,177 @@
+//! What a process says of its memory and its files: advice and locks (`mm/madvise.c`,
+//! `mm/fadvise.c`, `mm/mlock.c`).
+
+use mm::units::Nanos;
+use mm::workload::{Advice, Huge, Target};
+
+use crate::error::Error;
+use crate::machine::access::Stop;
+use crate::machine::system::{Flow, System, place};
+use crate::machine::task::{Area, Task};
+use crate::mm::filemap::Reader;
+use crate::mm::folio::Folios;
+use crate::mm::folio::{Flag, PageId, State, UNMAPPED};
+use crate::mm::lruvec::Lruvecs;
+use crate::mm::memory::{Held, Region};
+use crate::mm::page_alloc::zone::Zones;
+use crate::mm::parts::Memory;
+use crate::mm::readahead::{Limits, Readahead};
+use crate::sched::cpu::Cpu;
+
+impl<'a> System<'a> {
+    /// Follows an advice. Some say nothing that these kernels act on (`POSIX_FADV_NOREUSE`,
+    /// `MADV_SEQUENTIAL` and `MADV_RANDOM` of anonymous memory).
+    pub(crate) fn advise(
+        &mut self,
+        task: &mut Task<'a>,
+        target: &Target,
+        advice: Advice,
+    ) -> Result<(), Error> {
+        if let Area::File { index, .. } = self.area(task, target)? {
+            match advice {
+                Advice::DontNeed => self.files[index].drop_pages(&mut self.memory),
+                Advice::Sequential => task.set_readahead(index, Limits::SEQUENTIAL),
+                Advice::Random => task.set_readahead(index, Limits::RANDOM),
+                _ => {}
+            }
+            return Ok(());
+        }
+        let Target::Region(name) = target else {
+            return Ok(());
+        };
+        let Some((name, mut region)) = task.regions.remove_entry(name.as_str()) else {
+            return Ok(());
+        };
+        match advice {
+            Advice::DontNeed => self.drop_region(task, &mut region),
+            Advice::HugePage => region.advise(Huge::Advise),
+            Advice::NoHugePage => region.advise(Huge::Never),
+            Advice::Cold => self.memory.lruvecs.cool(
+                &mut self.memory.cpu,
+                &mut self.memory.zones,
+                &mut self.memory.folios,
+                &region,
+            ),
+            Advice::PageOut => self.memory.page_out_region(&region),
+            Advice::Mergeable => self.memory.ksm.make_mergeable(task.entity, &region),
+            Advice::Unmergeable => {
+                let parted = self.memory.unmerge_range(region.base, region.pages());
+                self.memory.ksm.leave_region(region.base);
+                parted.map_err(|_| too_little_to_part(task))?;
+            }
+            _ => {}
+        }
+        task.regions.insert(name, region);
+        Ok(())
+    }
+
+    /// Locks a region, or a file through a mapping, into memory.
+    pub(crate) fn lock(
+        &mut self,
+        task: &mut Task<'a>,
+        target: &Target,
+        now: Nanos,
+    ) -> Result<Flow, Error> {
+        let progress = match self.area(task, target)? {
+            Area::File { index, .. } => {
+                task.mapped.insert(index);
+                let mut reader = Reader {
+                    memory: &mut self.memory,
+                    file: &self.files[index],
+                    readahead: &mut Readahead::new(Limits::DEFAULT),
+                };
+                reader.lock()
+            }
+            Area::Region { .. } => {
+                let Target::Region(name) = target else {
+                    return Ok(Flow::Continue);
+                };
+                let Some((name, mut region)) = task.regions.remove_entry(name.as_str()) else {
+                    return Ok(Flow::Continue);
+                };
+                let mut held = Held::default();
+                let progress = self
+                    .memory
+                    .lock_region(&mut region, &self.tunables, &mut held);
+                task.regions.insert(name, region);
+                task.rss += held.pages;
+                task.page_tables += held.page_tables;
+                progress
+            }
+        };
+        match self.stop(task, progress, now)? {
+            None => {
+                task.go_past_step();
+                Ok(Flow::Continue)
+            }
+            Some(Stop::Wait(sleep)) => Ok(Flow::Blocked(sleep)),
+            Some(Stop::Killed) => {
+                self.end_task(task, self.memory.cpu.now(), &mm::outcome::Status::Killed(9));
+                Ok(Flow::Ended)
+            }
+            Some(_) => Ok(Flow::Continue),
+        }
+    }
+}
+
+/// Unmerging a region needs a page for each that is shared, without reclaim.
+fn too_little_to_part(task: &Task<'_>) -> Error {
+    Error::Unsupported {
+        what: "unmerging more than there is free memory for".into(),
+        place: place(task),
+    }
+}
+
+impl Lruvecs {
+    /// `MADV_COLD`: the region's pages were not used, whatever was noticed so far.
+    fn cool(&mut self, cpu: &mut Cpu, zones: &mut Zones, folios: &mut Folios, region: &Region) {
+        for page in region.base..region.base + region.pages() as PageId {
+            match folios.state(page) {
+                State::Inactive if cpu.rules.lru_gen.enabled => {
+                    self.take_from_list(cpu, zones, folios, page);
+                    self.add_to_list(cpu, zones, folios, page, folios.kind(page).inactive());
+                }
+                State::Active => {
+                    self.take_from_list(cpu, zones, folios, page);
+                    folios.set(page, Flag::Workingset);
+                    self.add_to_list(cpu, zones, folios, page, folios.kind(page).inactive());
+                }
+                State::Inactive => {}
+                _ => continue,
+            }
+            folios.clear(page, Flag::Accessed);
+            folios.clear(page, Flag::Referenced);
+        }
+    }
+}
+
+impl Memory {
+    /// `MADV_PAGEOUT`: the region's pages go to swap, as far as there is any.
+    fn page_out_region(&mut self, region: &Region) {
+        if !self.swap.can_swap() {
+            return;
+        }
+        for page in region.base..region.base + region.pages() as PageId {
+            if !matches!(self.folios.state(page), State::Inactive | State::Active)
+                || self.folios.has(page, UNMAPPED)
+            {
+                continue;
+            }
+            if let Some(first) = self.huge_first(page) {
+                self.folios
+                    .split_huge(&mut self.cpu, &mut self.objects, first);
+            }
+            let lru =
+                self.lruvecs
+                    .take_from_list(&self.cpu, &mut self.zones, &mut self.folios, page);
+            self.folios.clear(page, Flag::Accessed);
+            self.folios.clear(page, Flag::Referenced);
+            if self.reclaim_page(page) == crate::mm::vmscan::shrink_list::Fate::NoSlot {
+                self.lruvecs
+                    .add_to_list(&self.cpu, &mut self.zones, &mut self.folios, page, lru);
+            }
+        }
+        self.zones.free_batch(&self.cpu);
+        self.io.unplug(&mut self.cpu, &self.folios);
+    }
+}

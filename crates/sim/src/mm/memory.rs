@@ -1,0 +1,465 @@
+//! Anonymous regions and the faults that fill them (`mm/memory.c`, `mm/huge_memory.c`).
+
+pub(crate) mod swap_in;
+
+use alloc::vec::Vec;
+use core::ops::Range;
+
+use mm::contents::Contents;
+use mm::units::{Bytes, Nanos, PageSize};
+use mm::workload::Huge;
+
+use crate::machine::tunables::Tunables;
+use crate::mm::filemap::Progress;
+use crate::mm::folio::{Flag, Folios, PageId, State, UNMAPPED};
+use crate::mm::lruvec::Lruvecs;
+use crate::mm::memcontrol::GroupId;
+use crate::mm::objects::Objects;
+use crate::mm::page_alloc::NoPage;
+use crate::mm::page_alloc::zone::HUGE_PAGES;
+use crate::mm::page_alloc::zone::Zones;
+use crate::mm::parts::Memory;
+use crate::mm::swap_state::SwapReadahead;
+use crate::mm::swapfile::Swap;
+use crate::sched::cpu::Cpu;
+
+/// An anonymous region.
+#[derive(Clone, Debug)]
+pub(crate) struct Region {
+    pub(crate) base: PageId,
+    pub(crate) size: Bytes,
+    /// The control group that pays for its page tables.
+    pub(crate) group: GroupId,
+    huge: Huge,
+    /// What its pages hold, and since when: what is volatile changes.
+    pub(crate) contents: Contents,
+    pub(crate) mapped: Nanos,
+    /// What maps each 512 of its pages.
+    tables: Vec<Table>,
+    pub(crate) readahead: SwapReadahead,
+}
+
+/// What maps 512 pages of a region.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Table {
+    /// Nothing yet.
+    None,
+    /// A page table, page by page.
+    Base,
+    /// One page of the hugetlb pool.
+    Hugetlb,
+    /// One huge page, unless reclaim has split it; its page table is kept in reserve.
+    Huge,
+}
+
+/// What a fault, or the freeing of a region, changed for the process.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Held {
+    /// Pages, resident or in swap.
+    pub(crate) pages: u64,
+    pub(crate) page_tables: u64,
+}
+
+impl Memory {
+    /// Makes a page of a region present and used; the first try counts as a fault.
+    pub(crate) fn fault(
+        &mut self,
+        region: &mut Region,
+        index: u64,
+        write: bool,
+        first_try: bool,
+        tunables: &Tunables,
+        held: &mut Held,
+    ) -> Progress {
+        let page = region.entry(index, self);
+        let result = match self.folios.state(page) {
+            State::Reading => return Progress::Waits(page),
+            State::Shadow => {
+                if !write {
+                    return Progress::Complete;
+                }
+                self.groups.count_fault(&mut self.cpu, first_try);
+                self.copy_shared(page)
+            }
+            State::Absent => {
+                self.groups.count_fault(&mut self.cpu, first_try);
+                match region.huge {
+                    Huge::Hugetlb => self.zones.fault_hugetlb(&mut self.cpu, region, index),
+                    _ => self.fault_anon(region, index, tunables, held),
+                }
+            }
+            State::Swapped => {
+                self.groups.count_fault(&mut self.cpu, first_try);
+                match self.swap_in(region, index) {
+                    Ok(()) if self.folios.is_reading(page) => return Progress::Waits(page),
+                    result => result,
+                }
+            }
+            _ => {
+                self.use_page(region, page, index, write, first_try);
+                Ok(())
+            }
+        };
+        result.map_or_else(Progress::NoPage, |()| Progress::Complete)
+    }
+
+    /// A fault on page `index` of a region that holds nothing there: a huge page where the setting
+    /// and the region allow one and there is one, else a base page.
+    ///
+    /// # Errors
+    /// There is no page, or not yet; what was done so far stays.
+    fn fault_anon(
+        &mut self,
+        region: &mut Region,
+        index: u64,
+        tunables: &Tunables,
+        held: &mut Held,
+    ) -> Result<(), NoPage> {
+        if !region.has_table(index) {
+            self.objects
+                .take_page_table(&mut self.cpu, &mut self.zones, &mut self.groups)?;
+            region.note(index, Table::Base);
+            held.page_tables += 1;
+            let wanted = tunables.gives_huge_pages(region.huge);
+            if let Some(first) = region.huge_range(index).filter(|_| wanted) {
+                if self.fault_huge(first) {
+                    region.note(index, Table::Huge);
+                    held.pages += HUGE_PAGES;
+                    return Ok(());
+                }
+                self.cpu.events.thp_fault_fallback += 1;
+            }
+        }
+        let page = region.base + index as PageId;
+        self.folios.set(page, Flag::Anon);
+        self.allocate(page, State::Inactive)?;
+        self.folios
+            .add_anon(&self.cpu, &mut self.zones, &mut self.lruvecs, page);
+        held.pages += 1;
+        let cost = self.cpu.costs.anon_fault_ps;
+        self.lruvecs.pay_for_new_page(&mut self.cpu, cost);
+        self.cpu.spent += self.zones.remote(&self.cpu, &self.folios, page, 2);
+        Ok(())
+    }
+
+    pub(crate) fn fault_huge(&mut self, first: PageId) -> bool {
+        let pages = first..first + HUGE_PAGES as PageId;
+        for page in pages.clone() {
+            self.folios.set(page, Flag::Anon);
+        }
+        if !self.zones.allocate_huge(
+            &mut self.cpu,
+            &mut self.folios,
+            &mut self.groups,
+            first,
+            State::Inactive,
+        ) {
+            return false;
+        }
+        pages.for_each(|page| {
+            self.folios
+                .add_anon(&self.cpu, &mut self.zones, &mut self.lruvecs, page)
+        });
+        self.objects.join(first);
+        self.cpu.events.thp_fault_alloc += 1;
+        self.groups.stat(self.cpu.current.group).thp_fault_alloc += 1;
+        self.folios.anon_huge_pages += HUGE_PAGES;
+        self.cpu.spent += self.cpu.costs.huge_fault_ps;
+        true
+    }
+
+    /// The first page of the huge page that a page is part of, if it is.
+    pub(crate) fn huge_first(&self, page: PageId) -> Option<PageId> {
+        self.objects.huge_first(page)
+    }
+
+    /// Frees what a region holds. Its page tables stay, but those in reserve for huge pages go with
+    /// them, and the next fault may take a huge page again.
+    pub(crate) fn drop_region(&mut self, region: &mut Region) -> Held {
+        self.drop_tables(region, &mut 0, u64::MAX)
+    }
+
+    /// As [`Self::drop_region`], from the page table `next` on until so much CPU time is spent.
+    pub(crate) fn drop_tables(
+        &mut self,
+        region: &mut Region,
+        next: &mut usize,
+        budget: u64,
+    ) -> Held {
+        let mut held = Held::default();
+        while *next < region.tables.len() && self.cpu.spent < budget {
+            self.drop_table(region, *next, &mut held);
+            *next += 1;
+        }
+        self.objects.give_page_tables(
+            &mut self.zones,
+            &mut self.groups,
+            held.page_tables,
+            region.group,
+        );
+        held
+    }
+
+    fn drop_table(&mut self, region: &mut Region, index: usize, held: &mut Held) {
+        let first = region.base + index as PageId * HUGE_PAGES as PageId;
+        let end = (first + HUGE_PAGES as PageId).min(region.base + region.pages() as PageId);
+        let table = &mut region.tables[index];
+        let frees = match *table {
+            Table::None => 0,
+            Table::Hugetlb => {
+                self.zones.hugetlb.untake();
+                *table = Table::None;
+                0
+            }
+            Table::Huge if self.huge_first(first).is_some() => {
+                self.drop_huge(first);
+                held.pages += HUGE_PAGES;
+                held.page_tables += 1;
+                *table = Table::None;
+                1
+            }
+            Table::Huge | Table::Base => {
+                let dropped = self.drop_pages(first..end);
+                held.pages += dropped;
+                dropped
+            }
+        };
+        self.cpu.spent += frees * self.cpu.costs.anon_free_ps;
+    }
+
+    fn drop_huge(&mut self, first: PageId) {
+        self.objects.split(first);
+        self.folios.anon_huge_pages -= HUGE_PAGES;
+        self.zones
+            .free_huge(&mut self.cpu, &self.folios, &mut self.groups, first);
+        self.folios.anon_pages -= HUGE_PAGES;
+        for page in first..first + HUGE_PAGES as PageId {
+            self.folios.take_off(
+                &self.cpu,
+                &mut self.zones,
+                &mut self.lruvecs,
+                &mut self.swap,
+                page,
+            );
+            self.folios.forget(page);
+        }
+    }
+
+    /// Frees the pages under one page table, resident or in swap; returns how many.
+    fn drop_pages(&mut self, pages: Range<PageId>) -> u64 {
+        let mut dropped = 0;
+        for page in pages {
+            match self.folios.state(page) {
+                State::Absent => continue,
+                State::Shadow => self.drop_shared(page),
+                State::Swapped => self.give_slot(self.folios.slot(page), page),
+                _ => self.drop_resident(page),
+            }
+            self.folios.forget(page);
+            dropped += 1;
+        }
+        dropped
+    }
+
+    pub(crate) fn drop_resident(&mut self, page: PageId) {
+        self.folios.take_off(
+            &self.cpu,
+            &mut self.zones,
+            &mut self.lruvecs,
+            &mut self.swap,
+            page,
+        );
+        if self.folios.has(page, Flag::Slot) {
+            self.leave_swap_cache(page);
+        }
+        if !self.folios.has(page, UNMAPPED) {
+            self.folios.anon_pages -= 1;
+        }
+        self.zones.free(
+            &mut self.cpu,
+            &self.folios,
+            &mut self.groups,
+            &mut self.objects,
+            page,
+        );
+    }
+}
+
+impl Zones {
+    /// The pool has a page for each that a region reserved.
+    fn fault_hugetlb(
+        &mut self,
+        cpu: &mut Cpu,
+        region: &mut Region,
+        index: u64,
+    ) -> Result<(), NoPage> {
+        region.note(index, Table::Hugetlb);
+        self.hugetlb.take();
+        cpu.spent += cpu.costs.huge_fault_ps;
+        Ok(())
+    }
+}
+
+impl Folios {
+    /// A new page is mapped, used and dirty.
+    pub(crate) fn add_anon(
+        &mut self,
+        cpu: &Cpu,
+        zones: &mut Zones,
+        lruvecs: &mut Lruvecs,
+        page: PageId,
+    ) {
+        self.set(page, Flag::Accessed);
+        self.set(page, Flag::Dirty);
+        lruvecs.add_new(cpu, zones, self, page);
+        self.anon_pages += 1;
+    }
+
+    /// Whether a huge page was used since it was last asked: one entry of a page table maps all of
+    /// it, so an access to any of its pages counts.
+    pub(crate) fn take_accessed_huge(&mut self, first: PageId) -> bool {
+        (first..first + HUGE_PAGES as PageId)
+            .fold(false, |used, page| self.take(page, Flag::Accessed) | used)
+    }
+
+    /// Makes base pages of a huge page.
+    pub(crate) fn split_huge(&mut self, cpu: &mut Cpu, objects: &mut Objects, first: PageId) {
+        objects.split(first);
+        self.anon_huge_pages -= HUGE_PAGES;
+        cpu.events.thp_split_page += 1;
+    }
+
+    /// Takes a resident page off its list, or out of the hands of a disk.
+    fn take_off(
+        &mut self,
+        cpu: &Cpu,
+        zones: &mut Zones,
+        lruvecs: &mut Lruvecs,
+        swap: &mut Swap,
+        page: PageId,
+    ) {
+        match self.state(page) {
+            State::Writing => swap.writing -= 1,
+            State::Unevictable => zones[self.zone(page)].unevictable -= 1,
+            _ => {
+                lruvecs.take_from_list(cpu, zones, self, page);
+            }
+        }
+    }
+}
+
+impl Region {
+    pub(crate) fn new(base: PageId, size: Bytes, huge: Huge, group: GroupId) -> Self {
+        let tables = size.pages_ceil(PageSize::FOUR_KIB).0.div_ceil(HUGE_PAGES) as usize;
+        Self {
+            base,
+            size,
+            group,
+            huge,
+            contents: Contents::default(),
+            mapped: Nanos::ZERO,
+            tables: alloc::vec![Table::None; tables],
+            readahead: SwapReadahead::default(),
+        }
+    }
+
+    /// Page tables that it may have, one for each 512 pages.
+    pub(crate) fn table_count(&self) -> usize {
+        self.tables.len()
+    }
+
+    pub(crate) fn pages(&self) -> u64 {
+        self.size.pages_ceil(PageSize::FOUR_KIB).0
+    }
+
+    fn has_table(&self, index: u64) -> bool {
+        self.tables[(index / HUGE_PAGES) as usize] != Table::None
+    }
+
+    fn note(&mut self, index: u64, table: Table) {
+        self.tables[(index / HUGE_PAGES) as usize] = table;
+    }
+
+    /// The pages that one page table maps, around a page; as indices.
+    pub(crate) fn under_one_table(&self, index: u64) -> Range<u64> {
+        let first = index / HUGE_PAGES * HUGE_PAGES;
+        first..(first + HUGE_PAGES).min(self.pages())
+    }
+
+    /// The first page of the huge page that could hold a page, if it lies inside the region.
+    fn huge_range(&self, index: u64) -> Option<PageId> {
+        let first = index / HUGE_PAGES * HUGE_PAGES;
+        (first + HUGE_PAGES <= self.pages()).then_some(self.base + first as PageId)
+    }
+
+    /// Whether it never held this page.
+    pub(crate) fn is_empty(&self, index: u64, memory: &Memory) -> bool {
+        memory.folios.state(self.entry(index, memory)) == State::Absent
+    }
+
+    /// Whether a touch of a page changes nothing.
+    pub(crate) fn is_touched(&self, index: u64, write: bool, memory: &Memory) -> bool {
+        self.is_hugetlb(index)
+            || Folios::is_touched(memory.folios.raw(self.entry(index, memory)), write)
+    }
+
+    /// Whether a touch of each of these pages changes nothing.
+    pub(crate) fn are_touched(&self, pages: Range<u64>, write: bool, memory: &Memory) -> bool {
+        let mut index = pages.start;
+        while index < pages.end {
+            if !self.is_touched(index, write, memory) {
+                return false;
+            }
+            index += self.alike(index, memory);
+        }
+        true
+    }
+
+    /// How many pages, from this one on, have their use noted in one place: those of a huge page.
+    pub(crate) fn alike(&self, index: u64, memory: &Memory) -> u64 {
+        let one = match self.tables[(index / HUGE_PAGES) as usize] {
+            Table::Huge => memory.huge_first(self.base + index as PageId).is_none(),
+            table => table != Table::Hugetlb,
+        };
+        if one {
+            1
+        } else {
+            HUGE_PAGES - index % HUGE_PAGES
+        }
+    }
+
+    /// Whether a page of the hugetlb pool is there.
+    pub(crate) fn is_hugetlb(&self, index: u64) -> bool {
+        self.tables[(index / HUGE_PAGES) as usize] == Table::Hugetlb
+    }
+
+    /// Pages of the hugetlb pool that it uses or has reserved.
+    pub(crate) fn hugetlb_pages(&self) -> u64 {
+        match self.huge {
+            Huge::Hugetlb => self.tables.len() as u64,
+            _ => 0,
+        }
+    }
+
+    /// `MADV_HUGEPAGE` and `MADV_NOHUGEPAGE`: for the faults to come.
+    pub(crate) fn advise(&mut self, huge: Huge) {
+        self.huge = huge;
+    }
+
+    /// The page whose flags tell of a page's use: the first one of a huge page.
+    pub(crate) fn entry(&self, index: u64, memory: &Memory) -> PageId {
+        let page = self.base + index as PageId;
+        match self.tables[(index / HUGE_PAGES) as usize] {
+            Table::Huge => memory.huge_first(page).unwrap_or(page),
+            _ => page,
+        }
+    }
+
+    /// Page-table pages that it holds.
+    pub(crate) fn tables_held(&self) -> u64 {
+        self.tables
+            .iter()
+            .filter(|table| matches!(table, Table::Base | Table::Huge))
+            .count() as u64
+    }
+}

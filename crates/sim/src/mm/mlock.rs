@@ -1,0 +1,90 @@
+//! Pages that are locked into memory (`mm/mlock.c`): on no list that reclaim looks at.
+
+use crate::machine::tunables::Tunables;
+use crate::mm::filemap::{Progress, Reader};
+use crate::mm::folio::Folios;
+use crate::mm::folio::{Flag, PageId, State};
+use crate::mm::lruvec::Lruvecs;
+use crate::mm::memory::{Held, Region};
+use crate::mm::page_alloc::zone::HUGE_PAGES;
+use crate::mm::page_alloc::zone::Zones;
+use crate::mm::parts::Memory;
+use crate::sched::cpu::Cpu;
+
+impl Memory {
+    /// Faults the whole region in and locks it. What is locked when it has to wait stays so; it
+    /// goes on where it is called again.
+    pub(crate) fn lock_region(
+        &mut self,
+        region: &mut Region,
+        tunables: &Tunables,
+        held: &mut Held,
+    ) -> Progress {
+        for index in 0..region.pages() {
+            let page = region.base + index as PageId;
+            if self.folios.state(page) == State::Unevictable || region.is_hugetlb(index) {
+                continue;
+            }
+            let progress = self.fault(region, index, true, true, tunables, held);
+            if progress != Progress::Complete {
+                return progress;
+            }
+            if self.folios.is_resident(page) {
+                self.lock_page(page);
+            }
+        }
+        Progress::Complete
+    }
+
+    /// Moves a resident page off its list for good. One that is being written to swap will be
+    /// locked when it is used next.
+    pub(crate) fn lock_page(&mut self, page: PageId) {
+        if let Some(first) = self.huge_first(page) {
+            return (first..first + HUGE_PAGES as PageId).for_each(|page| {
+                self.lruvecs
+                    .set_aside(&self.cpu, &mut self.zones, &mut self.folios, page)
+            });
+        }
+        if self.folios.has(page, Flag::Slot) && self.folios.has(page, Flag::Anon) {
+            self.leave_swap_cache(page);
+            self.folios.set(page, Flag::Dirty);
+        }
+        self.lruvecs
+            .set_aside(&self.cpu, &mut self.zones, &mut self.folios, page);
+    }
+}
+
+impl Lruvecs {
+    fn set_aside(&mut self, cpu: &Cpu, zones: &mut Zones, folios: &mut Folios, page: PageId) {
+        if matches!(folios.state(page), State::Inactive | State::Active) {
+            self.take_from_list(cpu, zones, folios, page);
+            folios.set_state(page, State::Unevictable);
+            zones[folios.zone(page)].unevictable += 1;
+        }
+    }
+}
+
+impl Zones {
+    /// Pages that are locked.
+    pub(crate) fn unevictable(&self) -> u64 {
+        self.iter().map(|zone| zone.unevictable).sum()
+    }
+}
+
+impl Reader<'_> {
+    /// Reads and maps the whole file and locks it.
+    pub(crate) fn lock(&mut self) -> Progress {
+        for index in 0..self.file.pages {
+            let page = self.file.base + index as PageId;
+            if self.memory.folios.state(page) == State::Unevictable {
+                continue;
+            }
+            let progress = self.touch(&mut { index }, index + 1, false, &mut false);
+            if progress != Progress::Complete {
+                return progress;
+            }
+            self.memory.lock_page(page);
+        }
+        Progress::Complete
+    }
+}

@@ -1,0 +1,430 @@
+//! Per-CPU page lists: pages pass through them on their way to and from a zone, and those that lie
+//! on them are not counted as free (`mm/page_alloc.c`).
+//!
+//! Up to 6.6 the limit of the lists is fixed by the zone's low watermark. Since 6.7 the kernel
+//! tunes it between that and an eighth of the zone, and draws ever larger batches of single pages
+//! while nothing is freed, whatever they are for.
+
+use alloc::collections::VecDeque;
+use alloc::vec::Vec;
+use core::ops::Range;
+
+use mm::release::is_since;
+
+use crate::mm::page_alloc::buddy::{Buddy, Frame, Migrate};
+use crate::mm::page_alloc::zone::HUGE_ORDER;
+
+/// A batch grows by this many doublings at most (`CONFIG_PCP_BATCH_SCALE_MAX`).
+const SCALE_MAX: u32 = 5;
+
+/// Lists that the kernel fills for itself while it boots, by a trace of 6.1 and 6.12: single pages,
+/// unmovable and reclaimable; two and four contiguous ones of both kinds; eight unmovable ones.
+const KERNEL_LISTS: u64 = 7;
+
+/// What a block of pages is for: each migrate type and order has a list of its own. These are those
+/// that matter, in the kernel's order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum List {
+    /// Single pages of the kernel's own, such as those of page tables.
+    Unmovable,
+    /// Users' base pages.
+    Users,
+    /// Slabs of buffer heads: single pages of what can be reclaimed.
+    Heads,
+    /// Slabs of two pages that lay in one of the kernel's blocks, and in one of users'.
+    UnmovablePairs,
+    UsersPairs,
+    /// Slabs of the page cache's tree nodes.
+    Slab,
+    /// Users' huge pages.
+    Huge,
+}
+
+impl List {
+    const ALL: [Self; 7] = [
+        Self::Unmovable,
+        Self::Users,
+        Self::Heads,
+        Self::UnmovablePairs,
+        Self::UsersPairs,
+        Self::Slab,
+        Self::Huge,
+    ];
+
+    /// The list of 2^order pages that lie in a block of this type.
+    pub(crate) fn of(order: usize, kind: Migrate) -> Self {
+        match order {
+            0 | 1 => Self::ALL[order * Migrate::ALL.len() + kind as usize],
+            _ => Self::Huge,
+        }
+    }
+
+    /// The order of its blocks.
+    pub(crate) const fn order(self) -> usize {
+        match self {
+            Self::Unmovable | Self::Users | Self::Heads => 0,
+            Self::UnmovablePairs | Self::UsersPairs | Self::Slab => 1,
+            Self::Huge => HUGE_ORDER,
+        }
+    }
+
+    /// Whether its blocks are larger than a page, and smaller than a huge one.
+    const fn is_pair(self) -> bool {
+        self.order() == 1
+    }
+
+    /// Pages of a block.
+    pub(crate) const fn block(self) -> u64 {
+        1 << self.order()
+    }
+
+    /// The migrate type that it draws.
+    pub(crate) const fn kind(self) -> Migrate {
+        match self {
+            Self::Unmovable | Self::UnmovablePairs => Migrate::Unmovable,
+            Self::Users | Self::UsersPairs | Self::Huge => Migrate::Movable,
+            Self::Heads | Self::Slab => Migrate::Reclaimable,
+        }
+    }
+}
+
+/// The per-CPU lists of a zone.
+#[derive(Clone, Debug)]
+pub(crate) struct Pcp {
+    /// Blocks on each list: taken from the front, given back to the zone from the end.
+    lists: [VecDeque<Frame>; List::ALL.len()],
+    /// Pages on lists of other migrate types and orders, as boot has left them: they stay there
+    /// until all is given back.
+    rest: Vec<Frame>,
+    /// Pages on the lists.
+    count: u64,
+    /// Pages moved at a time.
+    batch: u64,
+    /// Pages at which a batch goes back to the zone.
+    high: u64,
+    tuning: Tuning,
+    /// Until 6.9: pages go back to the free ones of their list's type, not of their block's.
+    pub(crate) remembers_type: bool,
+}
+
+/// How a kernel sizes limit and batches.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Tuning {
+    /// Up to 6.6: each batch given back in a row is twice the one before.
+    Fixed { free_factor: u32 },
+    /// Since 6.7.
+    Auto(Auto),
+}
+
+/// The state of a limit that tunes itself.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Auto {
+    /// Bounds of the limit.
+    min: u64,
+    max: u64,
+    /// Doublings of the next batch drawn.
+    alloc_factor: u32,
+    /// Pages freed of late: what goes back at once.
+    free_count: u64,
+    /// The last block that was freed was of two pages.
+    freed_pair: bool,
+}
+
+/// What the zone is going through.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct ZoneState {
+    /// kswapd works: only four batches may stay on the lists.
+    pub(crate) reclaiming: bool,
+    /// The zone is not above its high watermark.
+    pub(crate) below_high: bool,
+}
+
+impl Tuning {
+    /// The rule of a kernel release, as in `6.12.117+deb12-cloud-amd64`.
+    pub(crate) fn of(release: &str) -> Self {
+        match is_since(release, 6, 7) {
+            true => Self::Auto(Auto::default()),
+            false => Self::Fixed { free_factor: 0 },
+        }
+    }
+}
+
+impl Pcp {
+    /// Empty lists.
+    pub(crate) fn new(batch: u64, high: u64, tuning: Tuning) -> Self {
+        Self {
+            lists: [const { VecDeque::new() }; List::ALL.len()],
+            rest: Vec::new(),
+            count: 0,
+            batch: batch.max(1),
+            high,
+            tuning,
+            remembers_type: false,
+        }
+    }
+
+    /// Lists as boot leaves them, with these frames: of its last draw half a batch, on average, is
+    /// still on each of the kernel's own lists, and the other pages are those that boot has freed
+    /// for users.
+    pub(crate) fn fill(&mut self, mut frames: Range<Frame>) {
+        self.count = u64::from(frames.end - frames.start);
+        let half = self.batch / 2;
+        let pairs = half - half % List::Slab.block();
+        if half > 0 && self.count >= half * KERNEL_LISTS {
+            // A pair begins at an even frame.
+            let odd = u64::from(frames.start % 2);
+            self.rest.extend(frames.by_ref().take(odd as usize));
+            for (list, pages) in [
+                (List::UnmovablePairs, pairs),
+                (List::Slab, pairs),
+                (List::Unmovable, half),
+                (List::Heads, half),
+            ] {
+                let blocks = frames.by_ref().take(pages as usize);
+                self.lists[list as usize].extend(blocks.step_by(list.block() as usize));
+            }
+            let rest = half * KERNEL_LISTS - 2 * half - 2 * pairs - odd;
+            self.rest.extend(frames.by_ref().take(rest as usize));
+        }
+        self.lists[List::Users as usize].extend(frames);
+    }
+
+    /// The lists of a zone with a scale-th of the pages, still empty.
+    pub(crate) fn part(&self, scale: u64, low: u64, managed: u64) -> Self {
+        let mut part = Self::new(self.batch / scale, self.high / scale, self.tuning);
+        part.set_limits(low, managed);
+        part
+    }
+
+    /// Pages on the lists.
+    pub(crate) fn count(&self) -> u64 {
+        self.count
+    }
+
+    pub(crate) fn high(&self) -> u64 {
+        self.high
+    }
+
+    /// The limit follows the zone's low watermark and its size (`zone_highsize`).
+    pub(crate) fn set_limits(&mut self, low: u64, managed: u64) {
+        let least = self.batch * 4;
+        match &mut self.tuning {
+            Tuning::Fixed { .. } => self.high = low.max(least),
+            Tuning::Auto(auto) => {
+                auto.min = low.max(least);
+                auto.max = (managed / 8).max(auto.min);
+            }
+        }
+    }
+
+    /// Hands out a block of a list, if it has one.
+    pub(crate) fn take(&mut self, list: List) -> Option<Frame> {
+        let frame = self.lists[list as usize].pop_front()?;
+        self.count -= list.block();
+        Some(frame)
+    }
+
+    /// A block is asked for: how many an empty list draws (`rmqueue_pcplist`).
+    pub(crate) fn wanted(&mut self, list: List, zone: ZoneState) -> u64 {
+        match &mut self.tuning {
+            Tuning::Fixed { free_factor } => *free_factor >>= 1,
+            Tuning::Auto(auto) => auto.free_count >>= 1,
+        }
+        match self.lists[list as usize].is_empty() {
+            true => self.drawn_blocks(list, zone),
+            false => 0,
+        }
+    }
+
+    /// Single pages that were drawn, and lie side by side, come to the end of their list.
+    pub(crate) fn put_run(&mut self, list: List, first: Frame, pages: u64) {
+        self.lists[list as usize].extend(first..first + pages as Frame);
+        self.count += pages;
+    }
+
+    /// A block that was drawn comes to the end of its list.
+    pub(crate) fn put(&mut self, list: List, frame: Frame) {
+        self.lists[list as usize].push_back(frame);
+        self.count += list.block();
+    }
+
+    /// Takes a block back; returns how many pages are to go on to the zone
+    /// (`free_unref_page_commit`).
+    pub(crate) fn free(&mut self, list: List, frame: Frame, zone: ZoneState) -> u64 {
+        self.lists[list as usize].push_front(frame);
+        self.count += list.block();
+        self.overflow(list, zone)
+    }
+
+    /// Gives everything back.
+    pub(crate) fn drain(&mut self, to: &mut Buddy) {
+        while self.give(List::Unmovable, to, u64::MAX).is_some() {}
+        self.count = 0;
+        self.rest.drain(..).for_each(|frame| to.give(frame, 0));
+    }
+
+    /// Lowers a limit that tunes itself, once a second; returns how many pages are to go on to the
+    /// zone (`decay_pcp_high`).
+    pub(crate) fn decay(&mut self) -> u64 {
+        let (count, batch) = (self.count(), self.batch);
+        let Tuning::Auto(auto) = self.tuning else {
+            return 0;
+        };
+        if self.high > auto.min {
+            let by_count = count.saturating_sub(batch << SCALE_MAX);
+            self.high = by_count.max(self.high - self.high / 8).max(auto.min);
+        }
+        count.saturating_sub(self.high)
+    }
+
+    /// How many blocks an empty list draws: single pages by `nr_pcp_alloc`, else what holds a batch
+    /// of pages, two at least.
+    fn drawn_blocks(&mut self, list: List, zone: ZoneState) -> u64 {
+        if list.block() == 1 {
+            return self.drawn_singles(zone);
+        }
+        self.raise_limit(self.batch, zone);
+        match self.batch {
+            1 => 1,
+            batch => (batch / list.block()).max(2),
+        }
+    }
+
+    fn drawn_singles(&mut self, zone: ZoneState) -> u64 {
+        let (count, batch) = (self.count(), self.batch);
+        let Tuning::Auto(auto) = self.tuning else {
+            return batch;
+        };
+        let wanted = batch << auto.alloc_factor;
+        self.raise_limit(wanted, zone);
+        let most = self.high.saturating_sub(count + batch).max(batch);
+        if let Tuning::Auto(auto) = &mut self.tuning
+            && wanted <= most
+            && auto.alloc_factor < SCALE_MAX
+        {
+            auto.alloc_factor += 1;
+        }
+        wanted.min(most)
+    }
+
+    /// Drawing so many pages raises a limit that tunes itself, unless the zone is low on pages.
+    fn raise_limit(&mut self, drawn: u64, zone: ZoneState) {
+        let Tuning::Auto(auto) = self.tuning else {
+            return;
+        };
+        self.high = self.high.clamp(auto.min, auto.max);
+        if !zone.below_high {
+            self.high = (self.high + drawn).min(auto.max);
+        }
+    }
+
+    /// What goes back because the lists are full, or all, as larger blocks are not to stay where
+    /// more is freed than taken.
+    fn overflow(&mut self, list: List, zone: ZoneState) -> u64 {
+        let count = self.count();
+        let batch = self.batch;
+        match &mut self.tuning {
+            Tuning::Fixed { free_factor } => {
+                if list.is_pair() && *free_factor > 0 {
+                    return count;
+                }
+                let four = if zone.reclaiming { batch * 4 } else { u64::MAX };
+                let high = self.high.min(four);
+                if count < high {
+                    return 0;
+                }
+                let most = high.saturating_sub(batch).max(batch);
+                let wanted = batch << *free_factor;
+                if wanted < most {
+                    *free_factor += 1;
+                }
+                wanted.clamp(batch, most)
+            }
+            Tuning::Auto(auto) => {
+                auto.alloc_factor >>= 1;
+                let was_pair = core::mem::replace(&mut auto.freed_pair, list.is_pair());
+                let gives_all = was_pair && list.is_pair() && auto.free_count >= batch;
+                if auto.free_count < batch << SCALE_MAX {
+                    auto.free_count += list.block();
+                }
+                if gives_all {
+                    let most = batch << SCALE_MAX;
+                    self.high = self.high.saturating_sub(most).max(auto.min);
+                    return count.min(most);
+                }
+                let of_late = auto.free_count;
+                let high = self.tuned_high(zone);
+                if count < high {
+                    return 0;
+                }
+                let most = high.saturating_sub(batch).max(batch);
+                of_late.clamp(batch, most)
+            }
+        }
+    }
+
+    /// The limit at a free, and its tuning (`nr_pcp_high`).
+    fn tuned_high(&mut self, zone: ZoneState) -> u64 {
+        let count = self.count();
+        let Tuning::Auto(auto) = &self.tuning else {
+            return self.high;
+        };
+        self.high = self.high.clamp(auto.min, auto.max);
+        let lowered = self
+            .high
+            .saturating_sub(auto.free_count.max(self.batch))
+            .max(auto.min);
+        if zone.reclaiming {
+            self.high = lowered;
+            return self.high.min(self.batch * 4);
+        }
+        let high = self.high;
+        if zone.below_high {
+            self.high = lowered;
+            return count.max(auto.min);
+        }
+        let needed = auto.free_count + self.batch;
+        if count >= high && self.high < needed {
+            self.high = needed.clamp(auto.min, auto.max);
+        }
+        high
+    }
+
+    /// Gives a block of this list, or of the first that follows and is not empty
+    /// (`free_pcppages_bulk`), and with it the blocks that it would give next, at most so many pages
+    /// in all, if they lie behind it side by side; whose they were, and the pages.
+    pub(crate) fn give(&mut self, first: List, to: &mut Buddy, most: u64) -> Option<(List, u64)> {
+        let mut lists = (0..List::ALL.len()).map(|step| (first as usize + step) % List::ALL.len());
+        let list = match self.lists[first as usize].is_empty() {
+            true => List::ALL[lists.find(|&list| !self.lists[list].is_empty())?],
+            false => first,
+        };
+        let kind = self.remembers_type.then_some(list.kind());
+        let blocks = &mut self.lists[list as usize];
+        let frame = *blocks.back()?;
+        let pages = match list.order() {
+            0 => run_at_end(blocks, most),
+            _ => list.block(),
+        };
+        blocks.truncate(blocks.len() - (pages / list.block()) as usize);
+        match list.order() {
+            0 => to.give_run(frame, pages, kind),
+            order => to.give_as(frame, order, kind.unwrap_or(to.block(frame))),
+        }
+        self.count -= pages;
+        Some((list, pages))
+    }
+}
+
+/// How many frames at the end of a list lie side by side, the last one first; at most so many.
+fn run_at_end(frames: &VecDeque<Frame>, most: u64) -> u64 {
+    let mut last = frames.iter().rev();
+    let Some(&first) = last.next() else {
+        return 0;
+    };
+    let wanted = (first + 1..).zip(last).take(most.max(1) as usize - 1);
+    1 + wanted.take_while(|(next, frame)| next == *frame).count() as u64
+}
+
+#[cfg(test)]
+mod tests;

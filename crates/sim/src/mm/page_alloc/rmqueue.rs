@@ -1,0 +1,189 @@
+//! Blocks of pages on their way out of a zone and back, by way of its per-CPU lists (`rmqueue`,
+//! `free_unref_page`).
+
+use mm::formula::vmstat;
+use mm::pagetypeinfo::Pagetypeinfo;
+use mm::units::Pages;
+
+#[cfg(test)]
+use crate::mm::page_alloc::buddy::Migrate;
+use crate::mm::page_alloc::buddy::{Buddy, Frame};
+use crate::mm::page_alloc::fallback::Draw;
+use crate::mm::page_alloc::pcp::{List, ZoneState};
+use crate::mm::page_alloc::pieces::Pieces;
+use crate::mm::page_alloc::zone::Zones;
+use crate::mm::page_alloc::zone::{HUGE_ORDER, Zone};
+use crate::sched::cpu::Cpu;
+
+impl Zone {
+    /// Lays the zone's pages out as boot leaves them, where so many frames are present: what is in
+    /// use first, then what lies on the per-CPU lists, then what is free, and that in these pieces.
+    pub(crate) fn lay_out(&mut self, present: u64, block_order: usize, pieces: &Pieces) {
+        let frames = present.max(self.managed);
+        self.buddy = Buddy::new(frames, block_order, self.free, pieces);
+        let end = self.buddy.first_free();
+        self.boot_end = end - self.on_lists as Frame;
+        self.pcp.fill(self.boot_end..end);
+    }
+
+    /// Takes a frame of those that boot left in use.
+    pub(crate) fn take_boot_frame(&mut self) -> Frame {
+        self.boot_end -= 1;
+        self.boot_end
+    }
+
+    fn take_block(&mut self, list: List, state: ZoneState, draw: &mut Draw) -> Option<Frame> {
+        let mut wanted = self.pcp.wanted(list, state);
+        while wanted > 0
+            && let Some(blocks) = self.draw(list, wanted, draw)
+        {
+            draw.blocks += blocks;
+            wanted -= blocks;
+        }
+        self.count_at(self.buddy.free());
+        self.pcp.take(list)
+    }
+
+    /// Draws a block for a list, or several that lie side by side; how many.
+    fn draw(&mut self, list: List, most: u64, draw: &mut Draw) -> Option<u64> {
+        let free = self.buddy.free();
+        let run = match list.order() {
+            0 if draw.takes_own() => self.buddy.take_run(list.kind(), most),
+            _ => None,
+        };
+        if let Some((first, pages)) = run {
+            self.pcp.put_run(list, first, pages);
+            if !draw.takes_pages_with_the_block {
+                (1..=pages).for_each(|taken| self.count_at(free - taken));
+            }
+            return Some(pages);
+        }
+        let frame = self.buddy.draw(list.order(), list.kind(), draw)?;
+        self.pcp.put(list, frame);
+        if !draw.takes_pages_with_the_block {
+            self.count_at(self.buddy.free());
+        }
+        Some(1)
+    }
+
+    fn give_block(&mut self, frame: Frame, order: usize, state: ZoneState) {
+        let list = List::of(order, self.buddy.block(frame));
+        let wanted = self.pcp.free(list, frame, state);
+        self.give_back(list, wanted);
+    }
+
+    /// So many pages of the lists go back to the free ones.
+    pub(crate) fn give_back(&mut self, first: List, wanted: u64) {
+        let (mut given, mut free) = (0, self.buddy.free());
+        while given < wanted
+            && let Some((list, pages)) = self.pcp.give(first, &mut self.buddy, wanted - given)
+        {
+            given += pages;
+            for _ in 0..pages / list.block() {
+                free += list.block();
+                self.count_at(free);
+            }
+        }
+    }
+
+    /// So many pages are free by now; the CPU tells the zone once they are enough more or less than
+    /// it knows of (`__mod_zone_page_state`).
+    fn count_at(&mut self, free: u64) {
+        self.untold = free as i64 - self.free as i64;
+        if self.untold.unsigned_abs() > self.tells_above {
+            (self.free, self.untold) = (free, 0);
+        }
+    }
+
+    /// The zone is told all that it was not.
+    pub(crate) fn count_free(&mut self) {
+        (self.free, self.untold) = (self.buddy.free(), 0);
+    }
+
+    /// So do all.
+    pub(crate) fn drain(&mut self) {
+        self.pcp.drain(&mut self.buddy);
+        self.count_free();
+    }
+}
+
+impl Zones {
+    /// Lays all zones out as boot leaves them, by the kernel's rules: in the pieces that
+    /// /proc/pagetypeinfo showed.
+    pub(crate) fn lay_out_zones(&mut self, cpu: &Cpu, free: &Pagetypeinfo) {
+        let halvings = cpu.scale.ilog2() as usize;
+        let block_order = HUGE_ORDER.saturating_sub(halvings);
+        for (zone, layout) in self.listed() {
+            let present = layout.present.0 / cpu.scale;
+            let pieces = free.zone(layout.node, layout.kind).map(Pieces::of);
+            let pieces = pieces.unwrap_or_default().part(halvings);
+            zone.lay_out(present, block_order, &pieces);
+            zone.pcp.remembers_type = cpu.rules.takes_pages_with_the_block;
+            let managed = Pages(zone.managed.saturating_mul(cpu.scale));
+            zone.tells_above = vmstat::threshold(managed, cpu.cpus) / cpu.scale;
+        }
+    }
+
+    /// Takes a block of pages out of a zone; none where nothing that large is free.
+    pub(crate) fn take_block(&mut self, cpu: &mut Cpu, zone: usize, list: List) -> Option<Frame> {
+        let state = self.zone_state(zone);
+        let mut draw = Draw::new(cpu.rules.takes_pages_with_the_block);
+        let frame = self[zone].take_block(list, state, &mut draw);
+        if list != List::Huge {
+            cpu.spent += draw.blocks * cpu.costs.draw_ps;
+        }
+        if draw.boosts > 0 {
+            self.boost_watermarks(cpu, zone, draw.boosts);
+        }
+        frame
+    }
+
+    /// Gives 2^order pages back to a zone.
+    pub(crate) fn give_block(&mut self, zone: usize, frame: Frame, order: usize) {
+        let state = self.zone_state(zone);
+        self[zone].give_block(frame, order, state);
+    }
+}
+
+#[cfg(test)]
+impl Zone {
+    /// Takes pages out of the zone, or adds some to it, until so many are free.
+    pub(crate) fn set_free(&mut self, free: u64) {
+        while self.buddy.free() > free {
+            let mut draw = Draw::default();
+            self.buddy.draw(0, Migrate::Movable, &mut draw);
+        }
+        self.buddy.add_frames(free - self.buddy.free());
+        self.count_free();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+
+    use crate::mm::folio::State;
+    use crate::mm::parts::Memory;
+
+    #[test]
+    fn who_makes_a_list_draw_pays_for_all_that_it_draws() {
+        let mut memory = Memory::with_zone(1000, 10);
+        memory.cpu.costs.draw_ps = 7;
+        let batch = 32;
+        memory.zones[0].pcp = crate::mm::page_alloc::pcp::Pcp::new(
+            batch,
+            4 * batch,
+            crate::mm::page_alloc::pcp::Tuning::of("6.1"),
+        );
+        let base = memory.take_range(64).expect("there is room");
+        let mut paid = |index: u32| {
+            let before = memory.cpu.spent;
+            memory
+                .allocate(base + index, State::Inactive)
+                .expect("it fits");
+            memory.cpu.spent - before
+        };
+        assert_eq!(paid(0), batch * 7);
+        assert!((1..32).all(|index| paid(index) == 0));
+        assert_eq!(paid(32), batch * 7);
+    }
+}

@@ -1,0 +1,176 @@
+//! Control groups in the throttling of writers: what a group's memory may hold dirty follows from
+//! its file pages and what it may still take (`mdtc` of `balance_dirty_pages`).
+//!
+//! A disk has one flusher and one estimate for all groups, where a kernel has them for each.
+
+use alloc::vec::Vec;
+
+use mm::formula::dirty::{self, Thresholds};
+use mm::formula::throttle::share::{Bounds, Completed, Completions};
+use mm::formula::throttle::{Device as Part, Domain as Whole, Limit};
+use mm::units::{PageSize, Pages};
+
+use super::balance_dirty_pages::{Limits, View};
+use crate::mm::lru::Lru;
+use crate::mm::lruvec::Lruvecs;
+use crate::mm::memcontrol::{self, GroupId, ROOT};
+use crate::mm::page_alloc::zone::Zones;
+use crate::mm::page_writeback::Writeback;
+use crate::mm::parts::Memory;
+use crate::sched::cpu::Cpu;
+
+/// A group's dirty pages and what they share (`memcg->cgwb_domain`).
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Group {
+    /// Its own pages of files that are dirty, and that are being written.
+    pub(super) dirty: u64,
+    pub(super) writing: u64,
+    pub(super) limit: Limit,
+    completions: Completions,
+    /// Each disk's part of them; none before the group dirties its first page there.
+    completed: Vec<Option<Completed>>,
+}
+
+/// The dirty pages of all groups but the root.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Groups(Vec<Group>);
+
+impl Group {
+    /// Pages of it were written to a disk.
+    pub(super) fn complete(&mut self, disk: usize, pages: u64, bounds: Bounds, now: u64) {
+        self.completions.tick(now);
+        let device = self.completed[disk].get_or_insert_default();
+        self.completions.add(device, Pages(pages), bounds, now);
+    }
+
+    /// A page of it became dirty; whether that was the first on this disk.
+    fn dirty_one(&mut self, disk: usize) -> bool {
+        self.dirty += 1;
+        let is_first = self.completed[disk].is_none();
+        self.completed[disk].get_or_insert_default();
+        is_first
+    }
+}
+
+impl Groups {
+    pub(super) fn begin(&mut self, groups: usize, disks: usize, cpus: u64) {
+        let group = Group {
+            completions: Completions::new(cpus),
+            completed: alloc::vec![None; disks],
+            ..Group::default()
+        };
+        self.0 = alloc::vec![group; groups - 1];
+    }
+
+    /// None of the root, which is the machine.
+    pub(super) fn get_mut(&mut self, group: GroupId) -> Option<&mut Group> {
+        self.0.get_mut(group.checked_sub(1)?)
+    }
+
+    /// Pages that are dirty, and that are being written.
+    pub(crate) fn counts(&self, group: GroupId) -> [u64; 2] {
+        let group = group.checked_sub(1).and_then(|index| self.0.get(index));
+        group.map_or([0; 2], |group| [group.dirty, group.writing])
+    }
+}
+
+impl Writeback {
+    /// A page of a group became dirty. With the first on a disk a kernel begins a new estimate for
+    /// the group there; here the disk's own begins anew, if it has rested.
+    pub(super) fn group_dirties(&mut self, cpu: &Cpu, group: GroupId, disk: usize) {
+        let own = self.groups.get_mut(group);
+        if own.is_some_and(|own| own.dirty_one(disk)) {
+            self.begin_estimate(cpu, disk);
+        }
+    }
+
+    /// How the running task's group sees its dirty pages and those of a disk.
+    pub(super) fn group_view(
+        &mut self,
+        cpu: &Cpu,
+        zones: &Zones,
+        lruvecs: &Lruvecs,
+        groups: &memcontrol::Groups,
+        disk: usize,
+        machine: &Whole,
+    ) -> Option<View> {
+        let group = cpu.current.group;
+        if group == ROOT {
+            return None;
+        }
+        let [dirty, writing] = lruvecs.known_dirty(cpu, self, group);
+        let thresholds = self.group_thresholds(cpu, zones, lruvecs, groups, group, machine.dirty);
+        let (now, reserved) = (cpu.ticks(), self.reserved());
+        let throttle = &self.devices[disk].throttle;
+        let (bounded, bandwidth) = (throttle.bounded, throttle.bandwidth());
+        let own = self.groups.get_mut(group)?;
+        own.completions.tick(now);
+        let completed = own.completed[disk].get_or_insert_default();
+        let share = own.completions.share(completed);
+        Some(View {
+            domain: Whole {
+                thresholds,
+                dirty: Pages(dirty + writing),
+                limit: own.limit.pages,
+            },
+            device: Part {
+                thresholds: share.thresholds(thresholds, bounded.share, reserved),
+                dirty: Pages(own.dirty + own.writing),
+                bandwidth,
+                is_strict: bounded.is_strict,
+            },
+        })
+    }
+
+    /// The thresholds of a group, where so much of the machine's is dirty (`mdtc_calc_avail`).
+    fn group_thresholds(
+        &self,
+        cpu: &Cpu,
+        zones: &Zones,
+        lruvecs: &Lruvecs,
+        groups: &memcontrol::Groups,
+        group: GroupId,
+        dirty: Pages,
+    ) -> Thresholds {
+        let files = [Lru::InactiveFile, Lru::ActiveFile];
+        let file: u64 = files
+            .map(|lru| lruvecs.known_list(cpu, zones, group, lru))
+            .iter()
+            .sum();
+        let held: u64 = lruvecs.known_dirty(cpu, self, group).iter().sum();
+        let machine = zones.dirtyable(cpu);
+        let clean = machine.saturating_sub(dirty);
+        let headroom = Pages(groups.headroom(group));
+        let own = dirty::group_dirtyable(Pages(file), Pages(held), headroom, clean);
+        let Limits {
+            background, dirty, ..
+        } = self.limits;
+        dirty::group_thresholds(background, dirty, machine, own, PageSize::FOUR_KIB)
+    }
+}
+
+impl Memory {
+    /// Whether a group has more dirty than its background threshold.
+    pub(super) fn is_group_over_background(&self) -> bool {
+        let machine = self
+            .cpu
+            .real(self.writeback.dirty + self.writeback.under_writeback(&self.swap));
+        self.groups.all().any(|group| {
+            let [own, _] = self.writeback.groups.counts(group);
+            let [dirty, _] = self.lruvecs.known_dirty(&self.cpu, &self.writeback, group);
+            own > 0
+                && Pages(dirty)
+                    > self
+                        .writeback
+                        .group_thresholds(
+                            &self.cpu,
+                            &self.zones,
+                            &self.lruvecs,
+                            &self.groups,
+                            group,
+                            machine,
+                        )
+                        .background
+        })
+    }
+}

@@ -1,0 +1,54 @@
+//! New pages wait in a batch before they come to their list (`folio_add_lru`). Who fills the batch
+//! puts all of its pages on their lists and pays for it, or who reclaims before it is full
+//! (`lru_add_drain`).
+//!
+//! Only the cost is modelled: a page counts on its list from the beginning, and all CPUs share one
+//! batch, where a kernel has one for each.
+
+use crate::mm::lruvec::Lruvecs;
+use crate::sched::cpu::Cpu;
+
+impl Lruvecs {
+    /// Pays for a new page, without what drawing it from its zone and putting it on its list take:
+    /// who does that pays for it.
+    pub(crate) fn pay_for_new_page(&mut self, cpu: &mut Cpu, cost_ps: u64) {
+        let costs = &cpu.costs;
+        cpu.spent += cost_ps.saturating_sub(costs.draw_ps + costs.lru_add_ps);
+        self.batched += 1;
+        if self.batched >= cpu.sampled(cpu.rules.folio_batch).max(1) {
+            self.drain_folio_batch(cpu);
+        }
+    }
+
+    /// Puts the pages of the batch on their lists.
+    pub(crate) fn drain_folio_batch(&mut self, cpu: &mut Cpu) {
+        cpu.spent += core::mem::take(&mut self.batched) * cpu.costs.lru_add_ps;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+
+    use crate::mm::parts::Memory;
+
+    #[test]
+    fn who_fills_the_batch_or_reclaims_pays_for_its_pages() {
+        let mut memory = Memory::with_zone(1000, 10);
+        memory.cpu.rules.folio_batch = 15;
+        (memory.cpu.costs.draw_ps, memory.cpu.costs.lru_add_ps) = (7, 3);
+        let paid = |memory: &mut Memory, act: fn(&mut Memory)| {
+            let before = memory.cpu.spent;
+            act(memory);
+            memory.cpu.spent - before
+        };
+        let new_page = |memory: &mut Memory| memory.lruvecs.pay_for_new_page(&mut memory.cpu, 100);
+        assert!((0..14).all(|_| paid(&mut memory, new_page) == 90));
+        assert_eq!(paid(&mut memory, new_page), 90 + 15 * 3);
+        assert_eq!(paid(&mut memory, new_page), 90);
+        let drain = |memory: &mut Memory| memory.lruvecs.drain_folio_batch(&mut memory.cpu);
+        assert_eq!(paid(&mut memory, drain), 3);
+        assert_eq!(paid(&mut memory, drain), 0, "it is empty");
+        let own = |memory: &mut Memory| memory.lruvecs.pay_for_new_page(&mut memory.cpu, 5);
+        assert_eq!(paid(&mut memory, own), 0, "a cost of one's own");
+    }
+}

@@ -1,0 +1,474 @@
+//! kswapd: woken when an allocation finds every zone under low, it reclaims until some zone is
+//! above high (`balance_pgdat`), then naps and looks again before it sleeps for good.
+
+use alloc::boxed::Box;
+use alloc::vec::Vec;
+
+use mm::units::Nanos;
+
+use crate::mm::lruvec::Lruvecs;
+use crate::mm::lruvec::ROOT;
+use crate::mm::page_alloc::zone::Mark;
+use crate::mm::page_alloc::zone::Zones;
+use crate::mm::parts::Memory;
+use crate::mm::vmscan::{BATCH, Control, DEF_PRIORITY, Pass, Progress, Reclaimer};
+use crate::rules::Rules;
+use crate::sched::cpu::Cpu;
+use crate::sched::timer::HZ;
+
+/// Runs without a reclaimed page after which kswapd stays asleep (`MAX_RECLAIM_RETRIES`).
+const FAILURES: u32 = 16;
+
+/// Ticks of the nap after a run (`kswapd_try_to_sleep`).
+pub(crate) const NAP: u64 = HZ / 10;
+
+/// The priority at which a run stays that only makes room for boosts.
+const BOOST_PRIORITY: u32 = DEF_PRIORITY - 2;
+
+/// kswapd's progress through one run.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Kswapd {
+    /// Its run, unless a step has it in hand.
+    run: Option<Box<Balancing>>,
+    awake: bool,
+    /// It was woken and the scheduler does not know yet.
+    wants_cpu: bool,
+    /// The highest zone that those who woke it since its last run began could use.
+    asked_for: Option<usize>,
+    /// The highest zone of its last run, which counts where nobody asks for one.
+    highest: usize,
+    /// It has begun a run.
+    reclaims: bool,
+    /// It naps after a run.
+    pub(crate) nap: Option<Nap>,
+    failures: u32,
+    /// No group may be reclaimed from: the OOM killer is wanted (`min_ttl_ms`).
+    pub(crate) wants_kill: bool,
+    /// 6.1: the next pass ages groups of generations that need it.
+    pub(crate) ages: bool,
+    /// CPU time that it has used.
+    pub(crate) cpu_time: Nanos,
+}
+
+/// The nap after a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Nap {
+    /// It has just begun; its timer is not set yet.
+    Begins,
+    /// Its timer goes off at this time.
+    Until(Nanos),
+}
+
+#[derive(Clone, Debug)]
+struct Balancing {
+    /// The zones up to this one are reclaimed and have to be balanced.
+    highest: usize,
+    /// What each zone was boosted by when the run began, taken back at its end.
+    boosts: Vec<u64>,
+    /// Pages that are still to be reclaimed for boosts alone.
+    for_boosts: u64,
+    priority: u32,
+    /// No pass has begun yet.
+    is_new: bool,
+    reclaimed: u64,
+    /// A pass that went for the page cache alone got nothing; and that was reason to begin anew.
+    trim_failed: bool,
+    no_cache_trim: bool,
+    pass: Option<Box<Pass>>,
+}
+
+impl Kswapd {
+    /// Whether it is in a run: it was not only woken (`ZONE_RECLAIM_ACTIVE`).
+    pub(crate) fn reclaims(&self) -> bool {
+        self.reclaims
+    }
+
+    pub(crate) fn is_awake(&self) -> bool {
+        self.awake
+    }
+
+    /// Whether it was woken since the scheduler was last told.
+    pub(crate) fn wants_cpu(&self) -> bool {
+        self.wants_cpu
+    }
+
+    /// The scheduler knows.
+    pub(crate) fn is_told(&mut self) {
+        self.wants_cpu = false;
+    }
+}
+
+impl Zones {
+    /// Wakes kswapd for a request that can use all zones.
+    pub(crate) fn wake_kswapd_for_user(&mut self, cpu: &mut Cpu) {
+        self.wake_kswapd(cpu, self.len() - 1);
+    }
+
+    /// Wakes kswapd, for a request that can use the zones up to `highest`, unless one of them is
+    /// above high already and none is boosted, or kswapd has given up (`wakeup_kswapd`).
+    pub(crate) fn wake_kswapd(&mut self, cpu: &mut Cpu, highest: usize) {
+        self.kswapd.asked_for = self.kswapd.asked_for.max(Some(highest));
+        let hopeless = self.kswapd.failures >= FAILURES;
+        let content = || self.is_balanced(cpu, highest) && self.boosts(highest) == 0;
+        if !self.kswapd.is_awake() && !hopeless && !content() {
+            let was_napping = self.kswapd.nap.take().is_some();
+            cpu.events.kswapd_low_wmark_hit_quickly += u64::from(was_napping);
+            self.run_kswapd(cpu);
+        }
+    }
+
+    /// Ends a nap that nobody disturbed: kswapd runs again if no zone is above high any more, else
+    /// it sleeps until it is woken.
+    pub(crate) fn kswapd_nap_ends(&mut self, cpu: &mut Cpu) {
+        self.kswapd.nap = None;
+        if !self.kswapd_may_sleep(cpu) {
+            self.run_kswapd_again(cpu);
+        }
+    }
+
+    /// Whether kswapd has nothing to do, or no hope (`prepare_kswapd_sleep`).
+    fn kswapd_may_sleep(&self, cpu: &Cpu) -> bool {
+        let highest = self.kswapd.asked_for.unwrap_or(self.kswapd.highest);
+        self.kswapd.failures >= FAILURES || self.is_balanced(cpu, highest)
+    }
+
+    fn run_kswapd_again(&mut self, cpu: &mut Cpu) {
+        cpu.events.kswapd_high_wmark_hit_quickly += 1;
+        self.run_kswapd(cpu);
+    }
+
+    fn run_kswapd(&mut self, cpu: &mut Cpu) {
+        (self.kswapd.awake, self.kswapd.wants_cpu) = (true, true);
+        cpu.events.pageoutrun += 1;
+    }
+
+    fn begin_balancing(&mut self) -> Balancing {
+        let kswapd = &mut self.kswapd;
+        kswapd.reclaims = true;
+        kswapd.highest = kswapd.asked_for.take().unwrap_or(kswapd.highest);
+        let highest = kswapd.highest;
+        let zones = &self[..=highest];
+        Balancing {
+            highest,
+            boosts: zones.iter().map(|zone| zone.boost).collect(),
+            for_boosts: self.boosts(highest),
+            priority: DEF_PRIORITY,
+            is_new: true,
+            reclaimed: 0,
+            trim_failed: false,
+            no_cache_trim: false,
+            pass: None,
+        }
+    }
+
+    /// Allows kswapd to try again: a direct reclaimer has freed something.
+    pub(crate) fn forgive_kswapd(&mut self) {
+        self.kswapd.failures = 0;
+    }
+
+    /// What one pass aims at: the high watermarks of the zones (`kswapd_shrink_node`).
+    fn kswapd_goal(&self, highest: usize) -> u64 {
+        let zones = self[..=highest].iter();
+        zones.map(|zone| zone.mark(Mark::High).max(BATCH)).sum()
+    }
+
+    fn kswapd_ends(&mut self, cpu: &mut Cpu, lruvecs: &mut Lruvecs, run: &Balancing) -> Progress {
+        (self.kswapd.awake, self.kswapd.reclaims) = (false, false);
+        for (zone, boost) in self.iter_mut().zip(&run.boosts) {
+            zone.boost = zone.boost.saturating_sub(*boost);
+        }
+        lruvecs.snapshot_refaults(cpu, ROOT);
+        self.kswapd.failures = if run.reclaimed > 0 {
+            0
+        } else {
+            self.kswapd.failures + 1
+        };
+        match self.kswapd_may_sleep(cpu) {
+            true => self.kswapd.nap = Some(Nap::Begins),
+            false => self.run_kswapd_again(cpu),
+        }
+        Progress::Done
+    }
+}
+
+impl Memory {
+    /// Does the next piece of kswapd's work: a batch of pages, or the decision between two passes.
+    /// It is asleep afterwards when it has nothing left to do.
+    pub(crate) fn kswapd_step(&mut self) -> Progress {
+        if !self.zones.kswapd.awake {
+            return Progress::Done;
+        }
+        let mut run = match self.zones.kswapd.run.take() {
+            Some(run) => run,
+            None => Box::new(self.zones.begin_balancing()),
+        };
+        let mut progress = Progress::More;
+        match run.pass.take() {
+            None if run.ends(self.zones.is_balanced(&self.cpu, run.highest)) => {
+                return self
+                    .zones
+                    .kswapd_ends(&mut self.cpu, &mut self.lruvecs, &run);
+            }
+            None => {
+                let pass = self.begin_kswapd_pass(&run);
+                run.priority = pass.control.priority;
+                run.is_new = false;
+                run.pass = Some(Box::new(pass));
+            }
+            Some(mut pass) => {
+                progress = self.pass_step(&mut pass);
+                if progress != Progress::Done {
+                    run.pass = Some(pass);
+                } else if let Some(disk) = self
+                    .zones
+                    .waits_for_writes(&self.swap, &self.io)
+                    .filter(|_| pass.reclaimed == 0)
+                {
+                    progress = Progress::Congested { disk };
+                } else if !run.finish_pass(&pass, &self.cpu.rules) {
+                    return self
+                        .zones
+                        .kswapd_ends(&mut self.cpu, &mut self.lruvecs, &run);
+                }
+            }
+        }
+        self.zones.kswapd.run = Some(run);
+        progress
+    }
+
+    fn begin_kswapd_pass(&mut self, run: &Balancing) -> Pass {
+        let goal = self.zones.kswapd_goal(run.highest);
+        let mut control = Control::new(Reclaimer::Kswapd, goal, self.cpu.rules.swappiness);
+        control.priority = run.priority;
+        control.highest = run.highest;
+        control.may_swap = run.for_boosts == 0;
+        control.no_cache_trim = run.no_cache_trim;
+        for group in 0..self.lruvecs.len() {
+            self.age_active_anon(group, &control);
+        }
+        self.prepare_generations(&mut control, run.is_new);
+        self.begin_pass(control)
+    }
+}
+
+impl Balancing {
+    /// Whether the run is over, now that the zones are balanced or not. Boosts alone are worth a
+    /// gentle run; where the zones are not balanced it begins anew as any other.
+    fn ends(&mut self, is_balanced: bool) -> bool {
+        if !is_balanced && self.for_boosts > 0 {
+            (self.for_boosts, self.priority) = (0, DEF_PRIORITY);
+        }
+        is_balanced && self.for_boosts == 0
+    }
+
+    /// Accounts a pass and chooses the next priority; false when the last one is done. The priority
+    /// falls when this pass scanned less than the goal, or freed nothing; before 3.11 it always
+    /// did.
+    fn finish_pass(&mut self, pass: &Pass, rules: &Rules) -> bool {
+        let stays = self.for_boosts > 0 && self.priority == BOOST_PRIORITY;
+        self.reclaimed += pass.reclaimed;
+        self.trim_failed |= pass.reclaimed == 0 && pass.trims_cache();
+        self.for_boosts = self.for_boosts.saturating_sub(pass.reclaimed);
+        if self.for_boosts > 0 && pass.reclaimed == 0 {
+            return false;
+        }
+        let falls = pass.scanned < pass.control.goal && !stays || !rules.kswapd_stops_at_goal;
+        if falls || pass.reclaimed == 0 {
+            self.priority -= 1;
+        }
+        self.priority >= 1 || rules.kswapd_retries && self.begins_anew()
+    }
+
+    /// Whether a run that went through all priorities in vain begins anew, as it went for the page
+    /// cache alone.
+    fn begins_anew(&mut self) -> bool {
+        let anew = self.reclaimed == 0 && self.trim_failed && !self.no_cache_trim;
+        if anew {
+            (self.priority, self.no_cache_trim) = (DEF_PRIORITY, true);
+        }
+        anew
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn run(memory: &mut Memory) {
+        while memory.zones.kswapd.is_awake() {
+            memory.kswapd_step();
+        }
+    }
+
+    #[test]
+    fn it_stops_once_the_zone_is_above_high() {
+        let mut memory = Memory::with_cache(10_000, 1000, 8740, 0);
+        assert!(!memory.zones.is_balanced(&memory.cpu, 0));
+        memory.zones.wake_kswapd(&mut memory.cpu, 0);
+        run(&mut memory);
+        assert!(memory.zones.is_balanced(&memory.cpu, 0));
+        assert_eq!(memory.cpu.events.pageoutrun, 1);
+        assert!(memory.zones[0].free > 1500);
+        let stolen = memory.cpu.events.pgsteal_kswapd;
+        memory.zones.wake_kswapd(&mut memory.cpu, 0);
+        assert!(!memory.zones.kswapd.is_awake(), "there is nothing to do");
+        assert_eq!(memory.cpu.events.pgsteal_kswapd, stolen);
+    }
+
+    #[test]
+    fn the_priority_falls_while_a_pass_is_short_of_its_goal_or_fruitless() {
+        let mut memory = Memory::with_cache(1000, 10, 500, 0);
+        let pass = |scanned, reclaimed, memory: &mut Memory| {
+            let mut pass = memory.begin_pass(Control::new(Reclaimer::Kswapd, 100, 60));
+            (pass.scanned, pass.reclaimed) = (scanned, reclaimed);
+            pass
+        };
+        let mut run = memory.zones.begin_balancing();
+        assert!(run.finish_pass(&pass(40, 40, &mut memory), &Rules::default()));
+        assert_eq!(run.priority, 11);
+        assert!(run.finish_pass(&pass(100, 60, &mut memory), &Rules::default()));
+        assert_eq!(
+            run.priority, 11,
+            "a pass that scans the goal and frees something is enough"
+        );
+        assert!(run.finish_pass(&pass(100, 0, &mut memory), &Rules::default()));
+        assert_eq!(run.priority, 10);
+        run.priority = 1;
+        assert!(
+            !run.finish_pass(&pass(0, 0, &mut memory), &Rules::default()),
+            "the last"
+        );
+    }
+
+    #[test]
+    fn a_run_that_trims_the_cache_in_vain_begins_anew_once_and_tries_the_rest() {
+        let mut memory = Memory::with_cache(1000, 10, 500, 0);
+        let mut control = Control::new(Reclaimer::Kswapd, 100, 60);
+        control.priority = 1;
+        let trims = memory.begin_pass(control);
+        assert!(trims.trims_cache());
+        control.no_cache_trim = true;
+        assert!(!memory.begin_pass(control).trims_cache());
+        let rules = Rules::default();
+        let mut run = memory.zones.begin_balancing();
+        run.priority = 1;
+        assert!(run.finish_pass(&trims, &rules));
+        assert_eq!((run.priority, run.no_cache_trim), (DEF_PRIORITY, true));
+        run.priority = 1;
+        assert!(!run.finish_pass(&trims, &rules), "once is enough");
+        let mut run = memory.zones.begin_balancing();
+        run.priority = 1;
+        let before = Rules::of("6.1.0");
+        assert!(!run.finish_pass(&trims, &before), "a kernel before 6.10");
+    }
+
+    #[test]
+    fn it_gives_up_after_sixteen_fruitless_runs_until_it_is_forgiven() {
+        let mut memory = Memory::with_zone(1000, 100);
+        memory.zones[0].set_free(50);
+        memory.zones.wake_kswapd(&mut memory.cpu, 0);
+        run(&mut memory);
+        assert_eq!(memory.cpu.events.pageoutrun, u64::from(FAILURES));
+        memory.zones.wake_kswapd(&mut memory.cpu, 0);
+        assert!(!memory.zones.kswapd.is_awake());
+        memory.zones.forgive_kswapd();
+        memory.zones.wake_kswapd(&mut memory.cpu, 0);
+        assert!(memory.zones.kswapd.is_awake());
+    }
+
+    #[test]
+    fn after_a_run_it_naps_and_runs_again_where_no_zone_is_above_high_any_more() {
+        let mut memory = Memory::with_cache(10_000, 1000, 8740, 0);
+        memory.zones.wake_kswapd(&mut memory.cpu, 0);
+        run(&mut memory);
+        assert_eq!(memory.zones.kswapd.nap, Some(Nap::Begins));
+        memory.zones.kswapd_nap_ends(&mut memory.cpu);
+        assert!(!memory.zones.kswapd.is_awake(), "it is balanced: it sleeps");
+        memory.zones[0].set_free(1400);
+        memory.zones.wake_kswapd(&mut memory.cpu, 0);
+        run(&mut memory);
+        memory.zones[0].set_free(1400);
+        memory.zones.kswapd_nap_ends(&mut memory.cpu);
+        assert!(memory.zones.kswapd.is_awake());
+        run(&mut memory);
+        memory.zones[0].set_free(1400);
+        memory.zones.wake_kswapd(&mut memory.cpu, 0);
+        assert_eq!(
+            (memory.zones.kswapd.is_awake(), memory.zones.kswapd.nap),
+            (true, None)
+        );
+        let events = memory.cpu.events;
+        let quickly = (
+            events.kswapd_low_wmark_hit_quickly,
+            events.kswapd_high_wmark_hit_quickly,
+        );
+        assert_eq!((quickly, events.pageoutrun), ((1, 1), 4));
+    }
+
+    #[test]
+    fn a_boost_alone_is_worth_a_gentle_run_and_is_taken_back() {
+        let mut memory = Memory::with_cache(10_000, 100, 8000, 0);
+        memory.zones[0].boost = 512;
+        assert!(memory.zones.is_balanced(&memory.cpu, 0));
+        memory.zones.wake_kswapd(&mut memory.cpu, 0);
+        assert!(memory.zones.kswapd.is_awake());
+        run(&mut memory);
+        let stolen = memory.cpu.events.pgsteal_kswapd;
+        assert!((1..1024).contains(&stolen), "{stolen}");
+        assert_eq!(
+            (memory.zones[0].boost, memory.cpu.events.pageoutrun),
+            (0, 1)
+        );
+    }
+
+    #[test]
+    fn a_zone_that_a_boost_leaves_unbalanced_is_reclaimed_as_any_other() {
+        let mut memory = Memory::with_cache(10_000, 1000, 8300, 0);
+        memory.zones[0].boost = 512;
+        assert!(memory.zones[0].free > memory.zones[0].high);
+        memory.zones.wake_kswapd(&mut memory.cpu, 0);
+        run(&mut memory);
+        assert!(memory.zones[0].free > memory.zones[0].high + 512);
+        assert_eq!(memory.zones[0].boost, 0);
+    }
+
+    #[test]
+    fn for_a_request_of_the_lower_zone_only_its_pages_are_reclaimed() {
+        let mut memory = Memory::with_two_zones(2000, 20);
+        let base = memory.take_range(200).expect("there is room");
+        for page in base..base + 200 {
+            memory.zones[1].set_free(if page < base + 100 { 2000 } else { 0 });
+            memory
+                .allocate(page, crate::mm::folio::State::Inactive)
+                .expect("it fits");
+            memory
+                .objects
+                .tree_insert(
+                    &mut memory.cpu,
+                    &mut memory.zones,
+                    &memory.folios,
+                    &mut memory.groups,
+                    page,
+                )
+                .expect("it fits");
+            memory.lruvecs.add_to_list(
+                &memory.cpu,
+                &mut memory.zones,
+                &mut memory.folios,
+                page,
+                crate::mm::lru::Lru::InactiveFile,
+            );
+        }
+        assert_eq!([0, 1].map(|zone| memory.zones[zone].lru[2]), [100, 100]);
+        memory.zones[0].set_free(10);
+        memory.zones.wake_kswapd(&mut memory.cpu, 0);
+        run(&mut memory);
+        assert!(memory.zones.is_balanced(&memory.cpu, 0));
+        assert_eq!(memory.zones[1].lru[2], 100);
+        let skipped = memory.cpu.events.pgscan_kswapd - memory.cpu.events.pgsteal_kswapd;
+        assert!(
+            skipped >= 100,
+            "those of the higher zone are passed over, and counted: {skipped}"
+        );
+    }
+}

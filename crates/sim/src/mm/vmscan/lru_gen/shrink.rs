@@ -1,0 +1,474 @@
+//! Reclaim from generations: how far a group's scan goes, what becomes of the pages that eviction
+//! took, and when it is enough.
+
+use alloc::vec::Vec;
+
+use mm::units::Nanos;
+
+use crate::mm::folio::Folios;
+use crate::mm::folio::{Flag, PageId, State};
+use crate::mm::lru_gen::{BATCH, Batch, Place, Wanted};
+use crate::mm::lruvec::Lruvecs;
+use crate::mm::lruvec::{Kind, ROOT};
+use crate::mm::memcontrol::Groups;
+use crate::mm::objects::Objects;
+use crate::mm::page_alloc::zone::Zones;
+use crate::mm::page_alloc::zone::{HUGE_PAGES, Mark};
+use crate::mm::parts::Memory;
+use crate::mm::swapfile::Swap;
+use crate::mm::vmscan::shrink_list::{Fate, Shrunk};
+use crate::mm::vmscan::{Control, DEF_PRIORITY, Pass, Progress, Reclaimer};
+use crate::sched::cpu::Cpu;
+
+/// The scan of one group's generations (`try_to_shrink_lruvec`).
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct GenerationScan {
+    group: usize,
+    /// Pages looked at so far.
+    looked_at: u64,
+    /// The last batch was anonymous: the next may be, too.
+    writes: bool,
+    /// A new generation was wanted when the pass last asked.
+    needs_aging: bool,
+    /// Pages of files that were taken, and those of them that nobody has begun to write.
+    files: u64,
+    unqueued_dirty: u64,
+}
+
+/// What comes after a batch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Next {
+    Batch,
+    Group,
+    /// The pass is over: there is enough.
+    Enough,
+}
+
+impl Memory {
+    /// Evicts the next batch of the pass.
+    pub(crate) fn generations_step(&mut self, pass: &mut Pass) -> Progress {
+        // kswapd that only makes room for boosts may not write, so it leaves generations alone
+        // (`lru_gen_shrink_node`, since 6.3).
+        let for_boosts = pass.control.reclaimer == Reclaimer::Kswapd && !pass.control.may_swap;
+        if for_boosts && !self.cpu.rules.lru_gen_is_early {
+            return Progress::Done;
+        }
+        let Some(mut scan) = pass.generations.take().or_else(|| {
+            self.lruvecs
+                .next_generations(&mut self.cpu, &mut self.groups, pass)
+        }) else {
+            return Progress::Done;
+        };
+        let congested = self
+            .swap
+            .congested_swap(&self.cpu, &self.io, pass.control.reclaimer);
+        if let Some(disk) = congested.filter(|_| scan.writes) {
+            self.io.unplug(&mut self.cpu, &self.folios);
+            pass.generations = Some(scan);
+            return Progress::Congested { disk };
+        }
+        self.cpu.current.reclaiming = pass.control.target;
+        let next = self.evict_step(pass, &mut scan);
+        if next == Next::Batch {
+            pass.generations = Some(scan);
+            return Progress::More;
+        }
+        self.io.unplug(&mut self.cpu, &self.folios);
+        self.shrink_shadow_nodes(scan.group, pass.control.priority);
+        let only_dirty = scan.unqueued_dirty > 0 && scan.unqueued_dirty == scan.files;
+        if only_dirty && !self.cpu.rules.aging_wakes_flushers {
+            self.writeback.wake_flushers();
+        }
+        match next {
+            Next::Enough => Progress::Done,
+            _ => Progress::More,
+        }
+    }
+
+    fn evict_step(&mut self, pass: &mut Pass, scan: &mut GenerationScan) -> Next {
+        let swappiness = self.swap.eviction_swappiness(&self.cpu, &pass.control);
+        if pass.floors.clean_min && swappiness == 0 {
+            return Next::Group;
+        }
+        let Some(goal) = self.scan_goal(&pass.control, scan, swappiness > 0) else {
+            return Next::Group;
+        };
+        let looked_at = self.evict_batch(pass, scan, swappiness);
+        scan.looked_at += looked_at;
+        if looked_at == 0 {
+            return Next::Group;
+        }
+        let enough = scan.looked_at < goal && self.zones.has_enough(&self.cpu, pass, scan);
+        self.zones.note_success(pass, scan);
+        if scan.looked_at >= goal {
+            Next::Group
+        } else if enough {
+            Next::Enough
+        } else {
+            Next::Batch
+        }
+    }
+
+    /// How many pages of a group the pass looks at (`get_nr_to_scan`). A group that needs a new
+    /// generation gets it, and is left for this pass; but the first priority gets by with what
+    /// there is.
+    fn scan_goal(
+        &mut self,
+        control: &Control,
+        scan: &mut GenerationScan,
+        swaps: bool,
+    ) -> Option<u64> {
+        let group = scan.group;
+        let budget = self.lruvecs[group].generations.budget(swaps);
+        scan.needs_aging = budget.needs_aging;
+        let mut goal = budget.scan(control.priority);
+        if budget.needs_aging && control.priority < DEF_PRIORITY {
+            let early = self.cpu.rules.lru_gen_is_early;
+            if early && control.reclaimer == Reclaimer::Kswapd {
+                return None;
+            }
+            self.age_group(group, swaps);
+            goal = match early {
+                true => budget.total >> control.priority,
+                false => 0,
+            };
+        }
+        (goal > 0).then_some(goal)
+    }
+
+    /// Evicts up to 64 pages of a group; gives back the progress.
+    fn evict_batch(&mut self, pass: &mut Pass, scan: &mut GenerationScan, swappiness: u32) -> u64 {
+        let mut batch = Batch::EMPTY;
+        let wanted = Wanted {
+            swappiness,
+            forced: forced_kind(pass, swappiness),
+            highest: pass.control.highest,
+            // A run for boosts may not write (`may_writepage`).
+            writes: pass.control.may_swap,
+        };
+        let moves_locked = self.cpu.rules.lru_gen_is_early;
+        let writeback = core::mem::take(&mut self.writeback);
+        let isolated = self.lruvecs.with_generations(
+            &mut self.zones,
+            &mut self.folios,
+            scan.group,
+            |generations, folios| {
+                generations.isolate(folios, &mut batch, wanted, |folios, page| {
+                    moves_locked && (folios.is_reading(page) || writeback.waits_for(folios, page))
+                })
+            },
+        );
+        self.writeback = writeback;
+        if self.cpu.current.reclaiming == ROOT {
+            self.cpu.events.pgrefill += isolated.sorted;
+        }
+        for kind in Kind::BOTH.into_iter().filter(|_| moves_locked) {
+            *self.cpu.count_activation(kind) += isolated.protected[kind as usize];
+        }
+        self.cpu.spent += isolated.sorted * self.cpu.costs.deactivate_ps;
+        scan.writes = isolated.kind == Kind::Anon && !batch.pages().is_empty();
+        let done = self.shrink_batch(scan.group, batch.pages());
+        self.groups.count_reclaim(
+            &mut self.cpu,
+            pass.control.reclaimer,
+            scan.group,
+            isolated.kind,
+            done,
+        );
+        scan.files += u64::from(isolated.kind == Kind::File) * done.scanned;
+        scan.unqueued_dirty += done.unqueued_dirty;
+        pass.scanned += done.weighed();
+        pass.reclaimed += done.reclaimed;
+        isolated.progress
+    }
+
+    fn shrink_batch(&mut self, group: usize, pages: &[PageId]) -> Shrunk {
+        let mut done = Shrunk::default();
+        let is_locked = |page: &&PageId| self.folios.is_reading(**page);
+        let (locked, pages): (Vec<PageId>, Vec<PageId>) = pages.iter().partition(is_locked);
+        for page in locked {
+            self.lruvecs.put_back_locked(
+                &mut self.cpu,
+                &mut self.zones,
+                &mut self.folios,
+                page,
+                &mut done,
+            );
+        }
+        for &page in &pages {
+            self.folios.set_state(page, State::Unevictable);
+        }
+        let mut kept: Vec<PageId> = Vec::new();
+        for page in pages {
+            let huge = self.huge_first(page);
+            match huge {
+                Some(first) if kept.contains(&first) => {
+                    self.lruvecs
+                        .put_back(&mut self.cpu, &mut self.zones, &mut self.folios, page)
+                }
+                Some(first)
+                    if self.objects.keeps_huge(
+                        &mut self.cpu,
+                        &mut self.folios,
+                        &self.swap,
+                        first,
+                    ) =>
+                {
+                    kept.push(first);
+                    self.lruvecs
+                        .put_back(&mut self.cpu, &mut self.zones, &mut self.folios, page);
+                    done.scanned += HUGE_PAGES;
+                }
+                _ => self.shrink_isolated(group, page, &mut done),
+            }
+        }
+        self.zones.free_batch(&self.cpu);
+        self.promote(group, &kept);
+        done
+    }
+
+    pub(super) fn shrink_isolated(&mut self, group: usize, page: PageId, done: &mut Shrunk) {
+        done.scanned += 1;
+        if self.folios.is_mapped(page) && self.folios.take(page, Flag::Referenced) {
+            return self
+                .lruvecs
+                .put_back(&mut self.cpu, &mut self.zones, &mut self.folios, page);
+        }
+        self.writeback.note_dirty(&self.folios, page, done);
+        if self.folios.is_mapped(page) && self.folios.has(page, Flag::Accessed) {
+            let users = self.look_around(group, page);
+            self.cpu.events.pgactivate += u64::from(users > 1);
+            return self
+                .lruvecs
+                .put_back(&mut self.cpu, &mut self.zones, &mut self.folios, page);
+        }
+        if self
+            .writeback
+            .waits_for_writeback(&mut self.cpu, &mut self.folios, page)
+        {
+            self.cpu.events.pgactivate += 1;
+            return self
+                .lruvecs
+                .put_back(&mut self.cpu, &mut self.zones, &mut self.folios, page);
+        }
+        match self.reclaim_page(page) {
+            Fate::Freed => done.reclaimed += 1,
+            Fate::Written => done.written += 1,
+            Fate::NoSlot => {
+                self.cpu.events.pgactivate += 1;
+                self.lruvecs
+                    .put_back(&mut self.cpu, &mut self.zones, &mut self.folios, page);
+            }
+        }
+    }
+
+    /// Before kswapd's pass: the priority to begin with, so that the pass comes to its goal, and
+    /// whether there is anything that may be evicted (`lru_gen_age_node`). At a run's `first` pass
+    /// that is asked before the goal is known, at the default priority.
+    pub(crate) fn prepare_generations(&mut self, control: &mut Control, first: bool) {
+        if !self.cpu.rules.lru_gen.enabled {
+            return;
+        }
+        if self.cpu.rules.lru_gen_is_early {
+            return self.age_all(control);
+        }
+        let asked_at = control.priority;
+        self.zones.set_initial_priority(&self.swap, control);
+        let priority = if first { asked_at } else { control.priority };
+        let min_ttl = self.cpu.rules.lru_gen.min_ttl;
+        let swaps = self.swap.eviction_swappiness(&self.cpu, control) > 0;
+        let groups = 0..self.lruvecs.len();
+        let mut any = groups.map(|group| {
+            self.lruvecs
+                .is_reclaimable(&self.cpu, group, swaps, priority)
+        });
+        if min_ttl > Nanos::ZERO && !any.any(|reclaimable| reclaimable) {
+            self.zones.kswapd.wants_kill = true;
+        }
+    }
+
+    /// 6.1: kswapd ages every group that needs it before it evicts, unless its last pass went well
+    /// without; where no group may be touched, it calls the OOM killer.
+    fn age_all(&mut self, control: &Control) {
+        if !core::mem::replace(&mut self.zones.kswapd.ages, true) {
+            return;
+        }
+        let min_ttl = self.cpu.rules.lru_gen.min_ttl;
+        let swaps = self.swap.eviction_swappiness(&self.cpu, control) > 0;
+        let mut any = false;
+        for group in 0..self.lruvecs.len() {
+            let generations = &self.lruvecs[group].generations;
+            let budget = generations.budget(swaps);
+            let old = self.cpu.now().0 > generations.oldest_born(Kind::File) + min_ttl.0;
+            let sizable = budget.total >> control.priority > 0 || control.priority == DEF_PRIORITY;
+            if min_ttl > Nanos::ZERO && !(old && sizable) {
+                continue;
+            }
+            any = true;
+            if budget.needs_aging {
+                self.age_group(group, swaps);
+            }
+        }
+        if min_ttl > Nanos::ZERO && !any {
+            self.zones.kswapd.wants_kill = true;
+        }
+    }
+}
+
+impl Lruvecs {
+    fn next_generations(
+        &mut self,
+        cpu: &mut Cpu,
+        groups: &mut Groups,
+        pass: &mut Pass,
+    ) -> Option<GenerationScan> {
+        let group = groups.next_group(cpu, pass)?;
+        self.drain_folio_batch(cpu);
+        Some(GenerationScan {
+            group,
+            looked_at: 0,
+            writes: false,
+            needs_aging: false,
+            files: 0,
+            unqueued_dirty: 0,
+        })
+    }
+
+    /// A page that is being read cannot be evicted; that readahead should go on at it is forgotten,
+    /// for the mark is the bit by which reclaim tells pages that it writes (`PG_reclaim`).
+    fn put_back_locked(
+        &mut self,
+        cpu: &mut Cpu,
+        zones: &mut Zones,
+        folios: &mut Folios,
+        page: PageId,
+        done: &mut Shrunk,
+    ) {
+        done.scanned += 1;
+        done.locked += 1;
+        if folios.kind(page) == Kind::File {
+            folios.clear(page, Flag::Readahead);
+        }
+        self.put_back(cpu, zones, folios, page);
+    }
+
+    /// What cannot be evicted joins the youngest generation.
+    fn put_back(&mut self, cpu: &mut Cpu, zones: &mut Zones, folios: &mut Folios, page: PageId) {
+        cpu.spent += cpu.costs.rotate_ps;
+        folios.forget_uses(page);
+        self.add_to_generation(zones, folios, page, Place::Youngest);
+    }
+
+    /// Whether a group has pages to look at, and its oldest generation is old enough
+    /// (`lruvec_is_reclaimable`).
+    fn is_reclaimable(&self, cpu: &Cpu, group: usize, swaps: bool, priority: u32) -> bool {
+        let generations = &self[group].generations;
+        let born = generations.oldest_born(Kind::File);
+        let is_old = cpu.now().0 > born + cpu.rules.lru_gen.min_ttl.0;
+        generations.budget(swaps).total >> priority > 0 && is_old
+    }
+}
+
+impl Swap {
+    /// The swappiness that eviction goes by: 0 where nothing may be swapped, or swap has no room
+    /// for a batch.
+    pub(super) fn eviction_swappiness(&self, cpu: &Cpu, control: &Control) -> u32 {
+        // 6.1 only turns a run for boosts to the page cache.
+        let early = cpu.rules.lru_gen_is_early && control.target == ROOT;
+        match control.may_swap {
+            _ if self.free() < BATCH as u64 => 0,
+            true => control.swappiness as u32,
+            false => u32::from(early && control.swappiness > 0),
+        }
+    }
+}
+
+impl Objects {
+    /// Whether a huge page stays whole: it was used, or cannot be swapped. Else it is split.
+    fn keeps_huge(
+        &mut self,
+        cpu: &mut Cpu,
+        folios: &mut Folios,
+        swap: &Swap,
+        first: PageId,
+    ) -> bool {
+        if folios.take_accessed_huge(first) || !swap.can_swap() {
+            return true;
+        }
+        folios.split_huge(cpu, self, first);
+        false
+    }
+}
+
+impl Zones {
+    /// Whether the reclaimer may stop, by the zones that it is for (`should_abort_scan`); reclaim
+    /// of a group never does, for fairness.
+    fn has_enough(&self, cpu: &Cpu, pass: &mut Pass, scan: &GenerationScan) -> bool {
+        let control = pass.control;
+        if control.target != ROOT {
+            return false;
+        }
+        let kswapd = control.reclaimer == Reclaimer::Kswapd;
+        if cpu.rules.lru_gen_is_early {
+            return self.has_enough_early(pass, scan);
+        }
+        let highest = control.highest.min(self.len() - 1);
+        pass.reclaimed >= control.goal || kswapd && self.are_safe(cpu, highest, BATCH as u64)
+    }
+
+    /// 6.1: kswapd once it has its goal, a task at any time, if all zones have pages enough; a task
+    /// that swaps stops at its goal.
+    fn has_enough_early(&self, pass: &mut Pass, scan: &GenerationScan) -> bool {
+        let Control {
+            reclaimer,
+            priority,
+            goal,
+            highest,
+            ..
+        } = pass.control;
+        let kswapd = reclaimer == Reclaimer::Kswapd;
+        let done = pass.reclaimed >= goal;
+        if !kswapd && done && scan.writes {
+            return true;
+        }
+        let mark = if kswapd { Mark::High } else { Mark::Low };
+        let mut zones = self.iter().take(highest.saturating_add(1));
+        let above = zones.all(|zone| zone.free >= zone.mark(mark));
+        let enough = (done || !kswapd) && priority <= DEF_PRIORITY - 2 && above;
+        pass.reclaimed += if enough { BATCH as u64 } else { 0 };
+        enough
+    }
+
+    /// 6.1: kswapd ages no group in its next pass if this one went well without.
+    fn note_success(&mut self, pass: &Pass, scan: &GenerationScan) {
+        let kswapd = pass.control.reclaimer == Reclaimer::Kswapd;
+        if kswapd && pass.reclaimed >= BATCH as u64 && !scan.needs_aging {
+            self.kswapd.ages = false;
+        }
+    }
+
+    fn set_initial_priority(&self, swap: &Swap, control: &mut Control) {
+        if control.priority != DEF_PRIORITY || control.goal < BATCH as u64 {
+            return;
+        }
+        let mut reclaimable = self.list(Kind::File.inactive());
+        if swap.can_swap() {
+            reclaimable += self.list(Kind::Anon.inactive());
+        }
+        let log = |pages: u64| pages.checked_ilog2().map_or(-1, i64::from);
+        let priority = log(reclaimable) - log(control.goal - 1) - 1;
+        control.priority = priority.clamp(6, 12) as u32;
+    }
+}
+
+/// The kind that le9uo's floors ask for.
+fn forced_kind(pass: &Pass, swappiness: u32) -> Option<Kind> {
+    let floors = pass.floors;
+    match swappiness {
+        0 => None,
+        _ if floors.clean_min => Some(Kind::Anon),
+        _ if floors.anon_min => Some(Kind::File),
+        _ if floors.clean_low => Some(Kind::Anon),
+        _ => None,
+    }
+}

@@ -1,0 +1,547 @@
+//! What becomes of the pages that reclaim looks at (`shrink_inactive_list`, `shrink_folio_list`,
+//! `shrink_active_list`).
+
+use crate::block::disk::{Direction, Request};
+use crate::mm::folio::Folios;
+use crate::mm::folio::{Flag, MAPPED, PageId, READ_AHEAD, State, UNMAPPED};
+use crate::mm::lru::Lru;
+use crate::mm::lruvec::Lruvecs;
+use crate::mm::lruvec::{Kind, ROOT};
+use crate::mm::memcontrol::Groups;
+use crate::mm::page_alloc::zone::HUGE_PAGES;
+use crate::mm::page_alloc::zone::Zones;
+use crate::mm::page_writeback::RECLAIM;
+use crate::mm::page_writeback::Writeback;
+use crate::mm::parts::Memory;
+use crate::mm::swapfile::Backing;
+use crate::mm::vmscan::{Control, Reclaimer};
+use crate::sched::cpu::Cpu;
+
+/// What a batch came to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Shrunk {
+    pub(crate) scanned: u64,
+    /// Pages of zones that are not reclaimed; the counters of scans have them too.
+    pub(crate) skipped: u64,
+    pub(crate) reclaimed: u64,
+    /// Pages on their way to swap.
+    pub(crate) written: u64,
+    /// Those of the scanned pages that were being read.
+    pub(crate) locked: u64,
+    /// Pages of files that are dirty, and that nobody has begun to write.
+    pub(crate) unqueued_dirty: u64,
+}
+
+impl Shrunk {
+    /// The pages that count when reclaim chooses its next priority (`sc->nr_scanned`): not those
+    /// whose lock it did not get.
+    pub(crate) fn weighed(self) -> u64 {
+        self.scanned - self.locked
+    }
+}
+
+/// What is to be done with a page that reclaim looks at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Verdict {
+    /// It was used, or is being read: another round on the inactive list.
+    Keep,
+    /// It was used again: to the active list.
+    Activate,
+    /// Nobody used it.
+    Reclaim,
+}
+
+/// What came of reclaiming a page that nobody used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Fate {
+    Freed,
+    /// It is being written to swap and will be at the list's tail afterwards.
+    Written,
+    /// There is no slot for it.
+    NoSlot,
+}
+
+impl Memory {
+    /// Looks at pages from the tail of an inactive list and reclaims those that were not used.
+    pub(crate) fn shrink_inactive(
+        &mut self,
+        control: &Control,
+        group: usize,
+        kind: Kind,
+        pages: u64,
+    ) -> Shrunk {
+        let lru = kind.inactive();
+        let mut done = Shrunk::default();
+        let all = self.lruvecs[group].lists[lru as usize].len();
+        let pages = pages.min(all);
+        while done.scanned < pages && done.scanned + done.skipped < all {
+            let Some(page) = self.lruvecs[group].lists[lru as usize].tail() else {
+                break;
+            };
+            if self.folios.zone(page) > control.highest {
+                self.lruvecs.skip(&mut self.folios, group, lru, page);
+                done.skipped += 1;
+                continue;
+            }
+            match self.huge_first(page) {
+                Some(first) => self.shrink_huge(first, &mut done),
+                None => self.shrink_page(page, &mut done),
+            }
+        }
+        self.zones.free_batch(&self.cpu);
+        if done.unqueued_dirty > 0 && done.unqueued_dirty == done.scanned {
+            self.writeback.wake_flushers();
+        }
+        let scanned = done.scanned + done.skipped;
+        self.lruvecs.note_cost(
+            &self.cpu,
+            &self.zones,
+            group,
+            kind,
+            done.written,
+            scanned - done.reclaimed,
+        );
+        self.groups
+            .count_reclaim(&mut self.cpu, control.reclaimer, group, kind, done);
+        done
+    }
+
+    /// Moves pages from the tail of an active list to the head of the inactive one, whether they
+    /// were used or not; that they were is forgotten.
+    pub(crate) fn shrink_active(&mut self, group: usize, lru: Lru, pages: u64, highest: usize) {
+        let mut done = 0;
+        let mut left = self.lruvecs[group].lists[lru as usize].len();
+        while done < pages && left > 0 {
+            let Some(page) = self.lruvecs[group].lists[lru as usize].tail() else {
+                break;
+            };
+            left -= 1;
+            if self.folios.zone(page) > highest {
+                self.lruvecs.skip(&mut self.folios, group, lru, page);
+                continue;
+            }
+            self.cpu.spent += self.cpu.costs.deactivate_ps;
+            match self.huge_first(page) {
+                Some(first) => {
+                    (first..first + HUGE_PAGES as PageId).for_each(|page| {
+                        self.lruvecs
+                            .deactivate(&self.cpu, &mut self.zones, &mut self.folios, page)
+                    });
+                    done += HUGE_PAGES;
+                }
+                None => {
+                    self.lruvecs
+                        .deactivate(&self.cpu, &mut self.zones, &mut self.folios, page);
+                    done += 1;
+                }
+            }
+        }
+        // As scans are: not in reclaim for a group's limit.
+        if self.cpu.current.reclaiming == ROOT {
+            self.cpu.events.pgrefill += done;
+        }
+        self.cpu.events.pgdeactivate += done;
+        let stat = self.groups.stat(group);
+        stat.pgrefill += done;
+        stat.pgdeactivate += done;
+    }
+
+    /// Whether a page was used since it was last looked at (`folio_check_references`): a mapped
+    /// page needs two rounds to become active.
+    pub(crate) fn check_references(&mut self, page: PageId) -> Verdict {
+        let was_referenced = self.folios.take(page, Flag::Referenced);
+        let used = match self.huge_first(page) {
+            Some(first) => self.folios.take_accessed_huge(first),
+            None if self.folios.is_in_swap_cache_alone(page) => false,
+            None => self.folios.take(page, Flag::Accessed),
+        };
+        if !used {
+            return Verdict::Reclaim;
+        }
+        self.folios.set(page, Flag::Referenced);
+        let several = self.folios.has(page, MAPPED) && self.folios.kind(page) == Kind::File;
+        match was_referenced || several && self.rmap.users(page) > 1 {
+            true => Verdict::Activate,
+            false => Verdict::Keep,
+        }
+    }
+
+    /// Reclaims a page that is on no list: an anonymous one goes to swap first.
+    pub(crate) fn reclaim_page(&mut self, page: PageId) -> Fate {
+        if self.folios.kind(page) == Kind::File {
+            self.rmap
+                .unmap_everywhere(&mut self.cpu, &mut self.folios, page);
+            self.cpu.spent += self.cpu.clean_page_ps();
+            self.evict(page);
+            return Fate::Freed;
+        }
+        let has_slot = self.folios.has(page, Flag::Slot);
+        if !has_slot && !self.add_to_swap(page) {
+            return Fate::NoSlot;
+        }
+        if !has_slot || self.folios.has(page, Flag::Dirty) {
+            if self.page_out(page) {
+                return Fate::Written;
+            }
+        } else if self.folios.is_mapped(page) {
+            self.cpu.spent += self.cpu.clean_page_ps();
+        }
+        self.folios.unmap(page);
+        self.evict(page);
+        Fate::Freed
+    }
+
+    fn shrink_page(&mut self, page: PageId, done: &mut Shrunk) {
+        done.scanned += 1;
+        self.lruvecs
+            .take_from_list(&self.cpu, &mut self.zones, &mut self.folios, page);
+        let verdict = match self.folios.is_reading(page) {
+            true => {
+                done.locked += 1;
+                Verdict::Keep
+            }
+            false => self.check_page(page, done),
+        };
+        match verdict {
+            Verdict::Keep => {
+                self.cpu.spent += self.cpu.costs.rotate_ps;
+                let list = self.folios.kind(page).inactive();
+                self.lruvecs
+                    .add_to_list(&self.cpu, &mut self.zones, &mut self.folios, page, list);
+            }
+            Verdict::Activate => {
+                self.cpu.spent += self.cpu.costs.rotate_ps;
+                self.lruvecs.put_back_active(
+                    &mut self.cpu,
+                    &mut self.zones,
+                    &mut self.folios,
+                    &mut self.groups,
+                    page,
+                );
+            }
+            Verdict::Reclaim => self.reclaim_or_activate(page, done),
+        }
+    }
+
+    /// What is to be done with a page that is not locked: one that is being written, and one of a
+    /// file that is dirty, is left to whoever writes it, and reclaimed as soon as it is written.
+    fn check_page(&mut self, page: PageId, done: &mut Shrunk) -> Verdict {
+        self.writeback.note_dirty(&self.folios, page, done);
+        if self.writeback.is_writing(page) {
+            self.writeback
+                .waits_for_writeback(&mut self.cpu, &mut self.folios, page);
+            return Verdict::Activate;
+        }
+        match self.check_references(page) {
+            Verdict::Reclaim
+                if self
+                    .writeback
+                    .waits_for_writeback(&mut self.cpu, &mut self.folios, page) =>
+            {
+                Verdict::Activate
+            }
+            verdict => verdict,
+        }
+    }
+
+    /// A huge page is one entry of its list: it is kept or activated as a whole. One that goes to
+    /// swap is split, and its pages go there with the same batch.
+    fn shrink_huge(&mut self, first: PageId, done: &mut Shrunk) {
+        done.scanned += HUGE_PAGES;
+        self.cpu.spent += self.cpu.costs.rotate_ps;
+        let pages = first..first + HUGE_PAGES as PageId;
+        for page in pages.clone() {
+            self.lruvecs
+                .take_from_list(&self.cpu, &mut self.zones, &mut self.folios, page);
+        }
+        match self.check_references(first) {
+            Verdict::Reclaim
+                if self
+                    .groups
+                    .can_swap_in(&self.swap, self.folios.group(first)) =>
+            {
+                self.folios
+                    .split_huge(&mut self.cpu, &mut self.objects, first);
+                pages.for_each(|page| self.reclaim_or_activate(page, done));
+            }
+            Verdict::Keep => pages.for_each(|page| {
+                self.lruvecs.add_to_list(
+                    &self.cpu,
+                    &mut self.zones,
+                    &mut self.folios,
+                    page,
+                    Lru::InactiveAnon,
+                )
+            }),
+            _ => pages.for_each(|page| {
+                self.lruvecs.put_back_active(
+                    &mut self.cpu,
+                    &mut self.zones,
+                    &mut self.folios,
+                    &mut self.groups,
+                    page,
+                )
+            }),
+        }
+    }
+
+    /// Reclaims a page that is on no list; one for which swap has no room becomes active.
+    fn reclaim_or_activate(&mut self, page: PageId, done: &mut Shrunk) {
+        match self.reclaim_page(page) {
+            Fate::Freed => done.reclaimed += 1,
+            Fate::Written => done.written += 1,
+            Fate::NoSlot => {
+                self.cpu.spent += self.cpu.costs.rotate_ps;
+                self.lruvecs.put_back_active(
+                    &mut self.cpu,
+                    &mut self.zones,
+                    &mut self.folios,
+                    &mut self.groups,
+                    page,
+                );
+            }
+        }
+    }
+
+    /// Gives an anonymous page a swap slot, and the slot an entry in its tree.
+    fn add_to_swap(&mut self, page: PageId) -> bool {
+        let group = self.folios.group(page);
+        if self.swap.free() == 0 || !self.groups.charge_swap(group) {
+            return false;
+        }
+        self.swap.take_slot(page);
+        // The entry of a page that has been in swap before may still be there: it is one of 64.
+        if self
+            .objects
+            .tree_insert(
+                &mut self.cpu,
+                &mut self.zones,
+                &self.folios,
+                &mut self.groups,
+                page,
+            )
+            .is_err()
+        {
+            self.swap.free_slot(self.swap.slot_of(page));
+            self.groups.uncharge_swap(group);
+            return false;
+        }
+        self.folios.set(page, Flag::Slot);
+        self.folios.set(page, Flag::Dirty);
+        self.folios.swap_cached += 1;
+        true
+    }
+
+    /// Writes a page to its slot; false where that is done at once.
+    fn page_out(&mut self, page: PageId) -> bool {
+        self.folios.unmap(page);
+        self.folios.clear(page, Flag::Dirty);
+        self.cpu.events.pswpout += 1;
+        self.cpu.events.nr_vmscan_write += 1;
+        match self.swap.place(self.swap.slot_of(page)) {
+            (Backing::Zram { .. }, _) => {
+                self.cpu.spent += self.cpu.costs.zram_out_ps;
+                self.swap
+                    .follow_zram(&mut self.cpu, &mut self.zones, &mut self.objects);
+                false
+            }
+            (Backing::Disk { disk, .. }, offset) => {
+                self.cpu.spent += self.cpu.costs.swap_out_ps;
+                self.folios.set_state(page, State::Writing);
+                self.swap.writing += 1;
+                self.io.plug_swap(
+                    &mut self.cpu,
+                    &mut self.zones,
+                    &self.folios,
+                    &mut self.objects,
+                    disk,
+                    Request::page(Direction::Write, offset, page),
+                );
+                true
+            }
+        }
+    }
+}
+
+impl Lruvecs {
+    /// Moves the oldest page of a list, which is of a zone that is not reclaimed, to the list's
+    /// young end (`isolate_lru_folios`).
+    fn skip(&mut self, folios: &mut Folios, group: usize, lru: Lru, page: PageId) {
+        let list = &mut self[group].lists[lru as usize];
+        list.remove(folios, page);
+        list.push_head(folios, page);
+    }
+
+    fn put_back_active(
+        &mut self,
+        cpu: &mut Cpu,
+        zones: &mut Zones,
+        folios: &mut Folios,
+        groups: &mut Groups,
+        page: PageId,
+    ) {
+        let (group, kind) = (folios.group(page), folios.kind(page));
+        self.add_to_list(cpu, zones, folios, page, kind.active());
+        self.age_nonresident(group, 1);
+        cpu.events.pgactivate += 1;
+        groups.stat(group).pgactivate += 1;
+    }
+
+    fn deactivate(&mut self, cpu: &Cpu, zones: &mut Zones, folios: &mut Folios, page: PageId) {
+        folios.clear(page, Flag::Accessed);
+        self.take_from_list(cpu, zones, folios, page);
+        folios.set(page, Flag::Workingset);
+        self.add_to_list(cpu, zones, folios, page, folios.kind(page).inactive());
+    }
+}
+
+impl Cpu {
+    /// What reclaiming a clean page takes, in picoseconds.
+    fn clean_page_ps(&self) -> u64 {
+        match self.rules.lru_gen.enabled {
+            true => self.costs.evict_file_ps,
+            false => self.costs.reclaim_file_ps,
+        }
+    }
+}
+
+impl Folios {
+    fn is_in_swap_cache_alone(&self, page: PageId) -> bool {
+        self.kind(page) == Kind::Anon && self.has(page, UNMAPPED)
+    }
+
+    /// Takes a page out of the page table that maps it.
+    fn unmap(&mut self, page: PageId) {
+        if self.kind(page) == Kind::Anon && !self.has(page, UNMAPPED) {
+            self.set(page, UNMAPPED);
+            self.clear(page, READ_AHEAD);
+            self.anon_pages -= 1;
+        }
+    }
+}
+
+impl Writeback {
+    /// Counts a page that nobody has begun to write, used or not.
+    pub(crate) fn note_dirty(&self, folios: &Folios, page: PageId, done: &mut Shrunk) {
+        let unqueued = self.is_dirty_file(folios, page) && !self.is_writing(page);
+        done.unqueued_dirty += u64::from(unqueued);
+    }
+
+    /// Whether a page that nobody used is one of a file that has to be written first, or is being
+    /// written: it will be the next to be reclaimed once that is done.
+    pub(crate) fn waits_for_writeback(
+        &self,
+        cpu: &mut Cpu,
+        folios: &mut Folios,
+        page: PageId,
+    ) -> bool {
+        let is_dirty = self.is_dirty_file(folios, page);
+        if !is_dirty && !self.is_writing(page) {
+            return false;
+        }
+        cpu.events.nr_vmscan_immediate_reclaim += u64::from(is_dirty);
+        folios.set(page, RECLAIM);
+        true
+    }
+}
+
+impl Groups {
+    pub(crate) fn count_reclaim(
+        &mut self,
+        cpu: &mut Cpu,
+        reclaimer: Reclaimer,
+        group: usize,
+        kind: Kind,
+        done: Shrunk,
+    ) {
+        let (events, stat) = (&mut cpu.events, self.stat(group));
+        let (scan, steal, of_group) = match reclaimer {
+            Reclaimer::Kswapd => (
+                &mut events.pgscan_kswapd,
+                &mut events.pgsteal_kswapd,
+                (&mut stat.pgscan_kswapd, &mut stat.pgsteal_kswapd),
+            ),
+            Reclaimer::Direct => (
+                &mut events.pgscan_direct,
+                &mut events.pgsteal_direct,
+                (&mut stat.pgscan_direct, &mut stat.pgsteal_direct),
+            ),
+        };
+        let scanned = done.scanned + done.skipped;
+        *of_group.0 += scanned;
+        *of_group.1 += done.reclaimed;
+        // Reclaim for a group's limit is counted by kind, but not by who did it.
+        if cpu.current.reclaiming == ROOT {
+            *scan += scanned;
+            *steal += done.reclaimed;
+        }
+        let (scan, steal) = match kind {
+            Kind::Anon => (&mut events.pgscan_anon, &mut events.pgsteal_anon),
+            Kind::File => (&mut events.pgscan_file, &mut events.pgsteal_file),
+        };
+        *scan += scanned;
+        *steal += done.reclaimed;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const BATCH: u64 = 32;
+
+    /// A huge page that was used when it was first written, and so much swap space.
+    fn with_huge(swap: u64) -> (Memory, PageId) {
+        let mut memory = Memory::with_zone(20_000, 10);
+        memory.swap.add(Backing::Zram { ratio_milli: 4000 }, swap);
+        let first = memory.take_range(HUGE_PAGES).expect("there is room");
+        assert!(memory.fault_huge(first));
+        (memory, first)
+    }
+
+    fn look(memory: &mut Memory) -> Shrunk {
+        let control = Control::new(Reclaimer::Direct, BATCH, 60);
+        memory.shrink_inactive(&control, ROOT, Kind::Anon, BATCH)
+    }
+
+    #[test]
+    fn deactivation_for_a_groups_limit_is_no_refill_of_the_machines() {
+        for (target, refilled) in [(ROOT, 32), (ROOT + 1, 0)] {
+            let mut memory = Memory::with_cache(10_000, 10, 0, 100);
+            memory.cpu.current.reclaiming = target;
+            memory.shrink_active(ROOT, Lru::ActiveFile, BATCH, 0);
+            let events = &memory.cpu.events;
+            assert_eq!((events.pgdeactivate, events.pgrefill), (32, refilled));
+        }
+    }
+
+    #[test]
+    fn a_huge_page_is_young_if_any_of_its_pages_was_used() {
+        let (mut memory, first) = with_huge(1000);
+        assert_eq!(look(&mut memory).scanned, HUGE_PAGES);
+        memory.folios.set(first + 300, Flag::Accessed);
+        assert_eq!(look(&mut memory).reclaimed, 0);
+        assert_eq!(memory.zones.list(Lru::ActiveAnon), HUGE_PAGES, "used twice");
+        crate::machine::invariants::conservation(&memory);
+    }
+
+    #[test]
+    fn a_huge_page_that_nobody_used_goes_to_swap_with_one_batch() {
+        let (mut memory, first) = with_huge(1000);
+        look(&mut memory);
+        assert_eq!(look(&mut memory).reclaimed, HUGE_PAGES);
+        assert_eq!(memory.huge_first(first), None);
+        assert_eq!(memory.cpu.events.pswpout, HUGE_PAGES);
+        crate::machine::invariants::conservation(&memory);
+    }
+
+    #[test]
+    fn what_swap_has_no_room_for_becomes_active() {
+        let (mut memory, _) = with_huge(500);
+        let room = memory.swap.free();
+        look(&mut memory);
+        assert_eq!(look(&mut memory).reclaimed, room);
+        assert_eq!(memory.zones.list(Lru::ActiveAnon), HUGE_PAGES - room);
+        crate::machine::invariants::conservation(&memory);
+    }
+}

@@ -1,0 +1,178 @@
+//! Tree nodes of the page cache that hold nothing but shadow entries: while a group is reclaimed
+//! those beyond an eighth of its pages are dropped, oldest first, and with them what is known of
+//! the pages that were evicted (the shrinker of `mm/workingset.c`).
+
+use alloc::collections::VecDeque;
+use alloc::vec::Vec;
+
+use mm::units::PageSize;
+
+use crate::mm::folio::Folios;
+use crate::mm::folio::{NODE_PAGES, PageId, State};
+use crate::mm::lruvec::Kind;
+use crate::mm::lruvec::Lruvecs;
+use crate::mm::memcontrol::Groups;
+use crate::mm::memcontrol::NODE_BYTES;
+use crate::mm::objects::Objects;
+use crate::mm::page_writeback::Tags;
+use crate::mm::parts::Memory;
+
+/// Nodes that are dropped at a time (`SHRINK_BATCH`).
+const BATCH: u64 = 128;
+
+/// The nodes of all groups; empty where there is no group but the root, which never has too many.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct ShadowNodes {
+    /// Which nodes hold nothing but shadows.
+    listed: Tags,
+    /// A page is about to come into this one.
+    held: Option<u32>,
+    of_group: Vec<Listed>,
+}
+
+/// A group's nodes.
+#[derive(Clone, Debug, Default)]
+struct Listed {
+    /// Oldest first; those that are not listed any more are passed over.
+    nodes: VecDeque<u32>,
+    count: u64,
+    /// Nodes that earlier reclaim was to scan and did not (`nr_deferred`).
+    deferred: u64,
+}
+
+impl Listed {
+    /// How many of so many nodes too many are scanned now (`do_shrink_slab`): half of them, as they
+    /// cost no I/O, in whole batches unless that is all.
+    fn due(&mut self, freeable: u64, priority: u32) -> u64 {
+        let delta = freeable / 2;
+        let total = ((self.deferred >> priority) + delta).min(2 * freeable);
+        let due = match total < BATCH && total >= freeable {
+            true => total,
+            false => total - total % BATCH,
+        };
+        self.deferred = (self.deferred + delta)
+            .saturating_sub(due)
+            .min(2 * freeable);
+        due
+    }
+}
+
+impl Lruvecs {
+    /// A page of a file was evicted: where its node holds no page any more, it is listed.
+    pub(crate) fn list_shadow_node(
+        &mut self,
+        folios: &Folios,
+        groups: &Groups,
+        objects: &Objects,
+        page: PageId,
+    ) {
+        if !groups.any() {
+            return;
+        }
+        let node = page / NODE_PAGES;
+        let is_held = self.shadow_nodes.held == Some(node);
+        if folios.kind(page) != Kind::File || is_held {
+            return;
+        }
+        let mut pages = node * NODE_PAGES..(node + 1) * NODE_PAGES;
+        if pages.any(|page| folios.is_resident(page)) {
+            return;
+        }
+        let group = objects.group_of_node(node);
+        let shadows = &mut self.shadow_nodes;
+        if shadows.of_group.len() <= group {
+            shadows.of_group.resize_with(group + 1, Listed::default);
+        }
+        shadows.listed.set(node);
+        shadows.of_group[group].nodes.push_back(node);
+        shadows.of_group[group].count += 1;
+    }
+
+    /// A page is about to come into a node: reclaim for it must not drop that.
+    pub(crate) fn hold_shadow_node(&mut self, groups: &Groups, objects: &Objects, page: PageId) {
+        if !groups.any() {
+            return;
+        }
+        let node = page / NODE_PAGES;
+        self.shadow_nodes.held = Some(node);
+        if self.shadow_nodes.listed.has(node) {
+            let group = objects.group_of_node(node);
+            self.shadow_nodes.listed.clear(node);
+            self.shadow_nodes.of_group[group].count -= 1;
+        }
+    }
+
+    /// The page has come, or there was no room for it.
+    pub(crate) fn let_go_shadow_node(
+        &mut self,
+        folios: &Folios,
+        groups: &Groups,
+        objects: &Objects,
+        page: PageId,
+        has_come: bool,
+    ) {
+        self.shadow_nodes.held = None;
+        if !has_come && objects.has_entries(page / NODE_PAGES) {
+            self.list_shadow_node(folios, groups, objects, page);
+        }
+    }
+}
+
+impl Memory {
+    /// Reclaim at a priority has been through a group: it drops nodes that are too many.
+    pub(crate) fn shrink_shadow_nodes(&mut self, group: usize, priority: u32) {
+        let Some(listed) = self.lruvecs.shadow_nodes.of_group.get(group) else {
+            return;
+        };
+        let slab = listed.count * NODE_BYTES / PageSize::FOUR_KIB.bytes();
+        let most = (self.lruvecs.known_own_pages(&self.cpu, &self.zones, group) + slab) / 8;
+        let freeable = listed.count.saturating_sub(most);
+        if freeable == 0 {
+            return;
+        }
+        let due = self.lruvecs.shadow_nodes.of_group[group].due(freeable, priority);
+        for _ in 0..due.min(freeable) {
+            self.drop_shadow_node(group);
+        }
+    }
+
+    fn drop_shadow_node(&mut self, group: usize) {
+        let shadows = &mut self.lruvecs.shadow_nodes;
+        let listed = &mut shadows.of_group[group];
+        while let Some(node) = listed.nodes.pop_front() {
+            if !shadows.listed.has(node) {
+                continue;
+            }
+            shadows.listed.clear(node);
+            listed.count -= 1;
+            let pages = node * NODE_PAGES..(node + 1) * NODE_PAGES;
+            for page in pages {
+                if self.folios.state(page) == State::Shadow {
+                    self.folios.forget(page);
+                    self.objects
+                        .tree_remove(&mut self.zones, &mut self.groups, page);
+                }
+            }
+            return;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn half_of_what_is_too_much_goes_in_batches_and_the_rest_is_deferred() {
+        let mut listed = Listed::default();
+        assert_eq!((listed.due(100, 12), listed.deferred), (0, 50));
+        assert_eq!((listed.due(100, 12), listed.deferred), (0, 100));
+        assert_eq!(listed.due(100, 1), 100, "all that there is");
+        let mut listed = Listed::default();
+        assert_eq!((listed.due(600, 12), listed.deferred), (256, 44));
+        for _ in 0..10 {
+            listed.due(200, 12);
+        }
+        assert_eq!(listed.deferred, 400, "twice what is too much at most");
+    }
+}
