@@ -43,7 +43,7 @@ const COMMANDS: &[Command] = &[
     },
     Command {
         name: "docs",
-        about: "write the man pages, completions and references anew",
+        about: "rewrite the man pages, completions and references",
         run: docs::run,
     },
     Command {

@@ -4,7 +4,7 @@
 //! The runs take long. They are kept in a folder that is named after the binary, beside a copy of
 //! it that makes them all, so that an interrupted call resumes, a build in between changes nothing,
 //! and records of different binaries never meet. A study takes the place of the committed one only
-//! when all of its runs are there, on both kernels. Then the score is written anew.
+//! when all of its runs are there, on both kernels. Then the score is rewritten.
 
 mod size;
 

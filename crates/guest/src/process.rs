@@ -19,6 +19,7 @@ use crate::place::{Place, noise};
 use crate::plan::{Node, Plan, is_reported};
 use crate::region::Regions;
 use crate::settings::{self, Prepared};
+use crate::write::write_cgroup;
 
 /// A process at work.
 #[derive(Debug)]
@@ -117,7 +118,7 @@ impl<'a> Process<'a> {
             Action::ApplyDefaults => settings::apply_defaults(self.place, self.prepared)?,
             Action::Set(list) => settings::apply(self.place, list)?,
             Action::SetCgroup { cgroup, file } => {
-                super::write::write_cgroup(self.place, cgroup, &file.0, &file.1)?;
+                write_cgroup(self.place, cgroup, &file.0, &file.1)?;
             }
             Action::Reclaim {
                 cgroup,
@@ -321,7 +322,7 @@ pub(crate) fn settle(
     let name = std::ffi::CString::new(name).map_err(|_| Errno::INVAL)?;
     rustix::thread::set_name(&name)?;
     if let Some(cgroup) = &process.cgroup {
-        super::write::write_cgroup(place, cgroup, "cgroup.procs", "0")?;
+        write_cgroup(place, cgroup, "cgroup.procs", "0")?;
     }
     settings::oom_score_adj(place, process.oom_score_adj)?;
     if let Some(limit) = process.address_space {

@@ -86,7 +86,7 @@ pub(crate) struct Record {
 }
 
 impl Shared {
-    /// Room for so many instances whose labelled steps nest at most `levels` deep.
+    /// Room for this many instances whose labelled steps nest at most `levels` deep.
     pub(crate) fn new(instances: usize, levels: usize) -> Result<Self, Errno> {
         Ok(Self {
             desks: SharedSlice::new(instances)?,

@@ -60,7 +60,7 @@ fn available(place: &Place) -> Result<Bytes, Error> {
     Ok(Bytes(available.0 << 10))
 }
 
-/// Memory of so many pages, which is there until it is dropped; nothing for none.
+/// Memory of this many pages, which is there until it is dropped; nothing for none.
 fn hold(pages: u64) -> Result<Option<Mapping>, Error> {
     if pages == 0 {
         return Ok(None);

@@ -168,7 +168,7 @@ impl Groups {
         }
         self.refusals += 1;
         if self.refusals <= REFUSALS {
-            let reason = super::root::reason(&error);
+            let reason = crate::root::reason(&error);
             self.refused.push((path.to_owned(), reason));
         }
         None

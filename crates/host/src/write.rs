@@ -37,7 +37,7 @@ pub enum WriteError {
     /// The file could not be read or written.
     #[error(
         "{setting}: /{path}: {}: {}",
-        super::root::reason(error),
+        crate::root::reason(error),
         way_out(error)
     )]
     Refused {

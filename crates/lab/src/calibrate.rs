@@ -6,6 +6,7 @@
 
 mod draw;
 mod elementary;
+mod error;
 mod figures;
 mod ksm;
 mod mapped;
@@ -23,8 +24,9 @@ use mm::units::{Bytes, Nanos};
 
 use crate::bench::{Bench, BenchError, Progress, Run};
 use crate::study::Study;
-
 use figures::Figures;
+
+pub use error::CalibrateError;
 
 const COSTS: &str = include_str!("../../../calibration/costs.toml");
 const MAPPED: &str = include_str!("../../../calibration/mapped.toml");
@@ -45,17 +47,6 @@ const BOOT_MEMORY: &str = "memory = \"512 MiB\"";
 
 /// Sizes of RAM whose state after boot is recorded, in MiB: the founding study's among them.
 pub const SIZES: [u64; 5] = [512, 1024, 2048, 3840, 8192];
-
-/// Why a bench could not be calibrated.
-#[derive(Debug, thiserror::Error)]
-pub enum CalibrateError {
-    /// A run failed.
-    #[error("calibration: {0}")]
-    Bench(#[from] BenchError),
-    /// A run lacks a figure that a cost is computed from.
-    #[error("calibration: the run has no usable {0}; the kernel's console may say why")]
-    Missing(String),
-}
 
 /// Measures the costs and the states after boot of the sizes, in MiB.
 ///

@@ -31,8 +31,8 @@ use mm::units::{Bytes, Pages};
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+use crate::hash::sha256;
 use crate::quantity::{self, QuantityError};
-use crate::record::sha256;
 use crate::suggest;
 
 /// The file with the costs.

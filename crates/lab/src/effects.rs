@@ -6,10 +6,10 @@
 
 use std::fmt::Write as _;
 
+use crate::compare::{Row, row_of};
 use crate::judge::{Judgement, judge};
 use crate::record::{Store, StoreError};
 use crate::report::Pair;
-use crate::report::compare::{Row, row_of};
 use crate::report::gather::{gather, proofs};
 use crate::study::{Arm, Study};
 use crate::verdict::{Finding, percent};

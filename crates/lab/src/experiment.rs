@@ -1,5 +1,8 @@
 //! Running a study on a bench: which runs, in which order, each recorded at once, none run twice.
 
+mod more;
+mod side_by_side;
+
 use std::num::NonZeroUsize;
 use std::thread;
 use std::time::SystemTime;
@@ -8,13 +11,10 @@ use mm::outcome::Outcome;
 use mm::prng::Prng;
 use mm::scenario::Scenario;
 
+use super::hash;
 use crate::bench::{Bench, BenchError, Progress, Run};
 use crate::record::{self, Provenance, Record, Store, StoreError};
 use crate::study::{NoSuchArm, Study};
-
-mod more;
-mod side_by_side;
-
 use side_by_side::side_by_side;
 
 /// Which runs of a study are wanted, and how.
@@ -278,8 +278,8 @@ fn provenance(study: &Study, scenario: &Scenario, bench: &dyn Bench) -> Provenan
         base: record::pairs(&scenario.base),
         details,
         version: env!("CARGO_PKG_VERSION").to_owned(),
-        program: record::this_program().to_owned(),
-        study_sha256: record::sha256(study.text.as_bytes()),
+        program: hash::this_program().to_owned(),
+        study_sha256: hash::sha256(study.text.as_bytes()),
         study_text: study.text.clone(),
         date: String::new(),
     }

@@ -6,6 +6,7 @@
 pub mod bench;
 pub mod calibrate;
 pub mod calibration;
+pub mod compare;
 pub mod coverage;
 pub mod csv;
 pub mod effects;
@@ -13,6 +14,7 @@ pub mod evidence;
 pub mod experiment;
 pub mod fidelity;
 mod folder;
+pub mod hash;
 pub mod judge;
 pub mod measure;
 pub mod model_bench;

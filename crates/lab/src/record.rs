@@ -4,6 +4,10 @@
 //! `zcat RECORD | head -1` shows its provenance. It appears under its name at once and whole, or
 //! not at all. The name is made from what was run; a run whose record is there is not run again.
 
+mod date;
+mod machine;
+mod store;
+
 use std::io::{BufRead as _, BufReader, ErrorKind, Read as _, Write as _};
 
 use flate2::Compression;
@@ -14,16 +18,11 @@ use mm::outcome::{Outcome, OutcomeError};
 use mm::scenario::Scenario;
 use serde::{Deserialize, Serialize};
 
+use crate::hash::sha256;
 use crate::study;
 use crate::verdict::Repeatability;
 
-mod date;
-mod hash;
-mod machine;
-mod store;
-
 pub use date::utc;
-pub use hash::{sha256, this_program};
 pub use machine::MachineView;
 pub use store::{Loaded, Store, StoreError};
 
@@ -209,7 +208,7 @@ impl Provenance {
         sha256(text.as_bytes())[..16].to_owned()
     }
 
-    /// SHA-256 of what the study asked of this arm (see [`study::asked`]). It is found anew in the
+    /// SHA-256 of what the study asked of this arm (see [`study::asked`]). It is found again in the
     /// study's text, so that all records have it, whenever they were made. Of a text that cannot be
     /// read any more it is that of the text.
     #[must_use]

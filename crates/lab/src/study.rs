@@ -5,17 +5,8 @@
 //! `except`). Every error is one line with its place and the way out; `docs/study.md` describes
 //! the format.
 
-use std::collections::BTreeSet;
-use std::path::Path;
-
-use mm::machine::Machine;
-use mm::scenario::Scenario;
-use mm::settings::Settings;
-use mm::units::{Bytes, Nanos};
-use mm::workload::Workload;
-use toml::de::DeTable;
-
 mod access;
+mod arm;
 mod arms;
 mod asked;
 mod built_in;
@@ -38,6 +29,24 @@ mod words;
 mod work;
 mod workload;
 
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use mm::scenario::Scenario;
+use mm::settings::Settings;
+use mm::units::{Bytes, Nanos};
+use toml::de::DeTable;
+
+use crate::measure::Measure;
+use crate::suggest;
+use arm::{read_arm, root, sample};
+use arms::ArmPlan;
+use names::Names;
+use node::{Node, Scope};
+use source::Source;
+use table::Table;
+
+pub use arm::Arm;
 pub use asked::asked;
 pub use built_in::{BUILT_IN, FindError};
 pub use cost::{Cost, memory, roughly};
@@ -45,14 +54,6 @@ pub use fitted::{AtHand, DiskKind, SwapAtHand};
 pub use shown::{ArmTable, Chart, Distribution, Effect, Shown};
 pub use source::StudyError;
 pub use work::Work;
-
-use self::arms::ArmPlan;
-use self::names::{Kind, Names};
-use self::node::{Node, Scope};
-use self::source::Source;
-use self::table::Table;
-use crate::measure::Measure;
-use crate::suggest;
 
 /// A study that was read and found consistent.
 #[derive(Clone, Debug, PartialEq)]
@@ -83,27 +84,6 @@ pub struct Study {
     pub shown: Shown,
 }
 
-/// One arm of a study: everything of a scenario but the seed.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Arm {
-    /// Unique within the study.
-    pub name: String,
-    /// What it is about, in the author's words.
-    pub about: String,
-    /// What it asks of the administrator, where it is a remedy.
-    pub asks: Option<String>,
-    /// It shows a kernel that cannot be booted any more: the model runs it, no real kernel does.
-    pub model_only: bool,
-    /// What it sets.
-    pub settings: Settings,
-    /// What is set on every arm before the run.
-    pub base: Settings,
-    /// What has memory.
-    pub machine: Machine,
-    /// What asks for it.
-    pub workload: Workload,
-}
-
 /// An arm that the study lacks.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("study {study} has no arm `{arm}`; {way_out}")]
@@ -125,28 +105,6 @@ pub struct ArmError {
     /// What to do about it.
     pub way_out: String,
 }
-
-const ROOT: &[&str] = &[
-    "name",
-    "title",
-    "question",
-    "answer",
-    "publication",
-    "sample",
-    "repetitions",
-    "deadline",
-    "machine",
-    "base",
-    "parameters",
-    "arm",
-    "sweep",
-    "cgroup",
-    "process",
-    "measure",
-    "table",
-    "chart",
-    "distribution",
-];
 
 impl Study {
     /// Reads a study's text; `file` is what errors call it.
@@ -281,48 +239,6 @@ impl Study {
     }
 }
 
-fn root<'a>(
-    scope: &'a Scope<'a>,
-    document: &'a toml::Spanned<toml::de::DeValue<'a>>,
-) -> Result<Table<'a>, StudyError> {
-    Node::new(scope, "the study".to_owned(), document)?.table(ROOT)
-}
-
-fn read_arm<'a>(
-    source: Source<'a>,
-    document: &'a toml::Spanned<toml::de::DeValue<'a>>,
-    plans: &'a [ArmPlan<'a>],
-    plan: &'a ArmPlan<'a>,
-    labels: &mut Names,
-) -> Result<Arm, StudyError> {
-    let scope = Scope::of_arm(source, plans, plan);
-    // The values of this arm live as long as the scope, not as long as the document.
-    let root = root(&scope, document)?;
-    let mut names = Names::default();
-    let table = root
-        .need("machine")?
-        .placed("[machine]")
-        .table(machine::MACHINE)?;
-    let machine = machine::machine(&table, &mut names, plan.model_only)?;
-    let workload = workload::workload(&root, &mut names)?;
-    let arm = Arm {
-        name: plan.name.clone(),
-        about: plan.about.clone(),
-        asks: plan.asks.clone(),
-        model_only: plan.model_only,
-        settings: plan.settings(&scope, &names)?,
-        base: root.or("base", Settings::default(), |n| {
-            settings::settings(&n.clone().placed("[base]"), &names)
-        })?,
-        machine,
-        workload,
-    };
-    labels.join(Kind::Label, &names);
-    labels.join(Kind::Snapshot, &names);
-    labels.join(Kind::Process, &names);
-    Ok(arm)
-}
-
 fn head(
     root: &Table<'_>,
     arms: Vec<Arm>,
@@ -351,11 +267,6 @@ fn head(
         measures,
         shown,
     })
-}
-
-/// The time between two samples.
-fn sample(root: &Table<'_>) -> Result<Nanos, StudyError> {
-    root.or("sample", Nanos::SECOND, |n| n.some_duration())
 }
 
 /// It names folders and files, so it is kept plain.

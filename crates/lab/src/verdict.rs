@@ -348,7 +348,7 @@ mod tests {
         let (base, noisy) = ([10.0, 10.1, 10.2, 10.3, 10.4], Repeatability::Noisy);
         // Below the noise floor, though not by chance.
         let near = base.map(|n| n * 1.01 + 0.1);
-        // By chance, though far apart in the mean.
+        // By chance, though far apart on average.
         let wild = [10.0, 10.1, 10.9, 10.2, 10.3];
         for arm in [near, wild] {
             assert_eq!(

@@ -13,17 +13,20 @@ mod cache;
 mod console;
 pub mod debian;
 mod elf;
+mod failed;
 mod image;
 mod initramfs;
 mod interrupt;
 mod kernel;
 mod kvm;
 mod module;
+mod options;
 mod outbox;
 mod packages;
 mod process;
 mod programs;
 mod qemu;
+mod release;
 mod tools;
 
 use std::fs;
@@ -33,55 +36,19 @@ use std::time::Duration;
 use mm::capture::Capture;
 
 use crate::bench::{Bench, BenchError, Progress, Run};
+use failed::failed;
 use kernel::Kernel;
 use module::Module;
 use qemu::{Timing, Vm};
 
-pub use kernel::{KernelChoice, Stock};
-pub use programs::{Programs, Release};
+pub use kernel::KernelChoice;
+pub use options::{Clock, VmOptions};
+pub use packages::Stock;
+pub use programs::Programs;
+pub use release::Release;
 
 /// Path of the guest's note of what went wrong, in the last frame of its capture.
 const ERROR: &str = "plimsoll/error";
-
-/// Whose time the guest's clock shows.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Clock {
-    /// The guest's own: one nanosecond an instruction, one CPU, the same in every run.
-    #[default]
-    Virtual,
-    /// The host's: KVM where it works, else QEMU's TCG; as noisy as the host is busy.
-    Wall,
-}
-
-/// What kind of VM.
-#[derive(Clone, Debug)]
-pub struct VmOptions {
-    /// The kernel to boot.
-    pub kernel: KernelChoice,
-    /// Its modules (`…/lib/modules/RELEASE`) where they are not found beside the image.
-    pub modules: Option<PathBuf>,
-    /// Whose time the guest's clock shows.
-    pub clock: Clock,
-    /// Time of the host after which a VM that has not ended counts as hung.
-    pub deadline: Duration,
-    /// The static `plimsoll` that becomes the guest's `/init`; `None` is the running one.
-    pub binary: Option<PathBuf>,
-    /// Where fetched kernels and built modules are kept; `None` is `plimsoll` in the user's cache.
-    pub cache: Option<PathBuf>,
-}
-
-impl Default for VmOptions {
-    fn default() -> Self {
-        Self {
-            kernel: KernelChoice::default(),
-            modules: None,
-            clock: Clock::default(),
-            deadline: Duration::from_secs(3600),
-            binary: None,
-            cache: None,
-        }
-    }
-}
 
 /// A VM with one kernel, ready to run any scenario.
 #[derive(Debug)]
@@ -261,9 +228,4 @@ fn modules(
         modules.push(module::disk(kernel, cache, progress)?);
     }
     Ok(modules)
-}
-
-/// What could not be done with a file of the host's.
-fn failed(path: &Path, error: &std::io::Error) -> BenchError {
-    BenchError::Failed(format!("{}: {error}", path.display()))
 }

@@ -5,12 +5,12 @@ use std::path::{Path, PathBuf};
 
 use mm::outcome::{Outcome, STEPS};
 use plimsoll_lab::calibration;
+use plimsoll_lab::compare::Row;
 use plimsoll_lab::experiment::Experiment;
 use plimsoll_lab::fidelity::score::{self, Scores};
 use plimsoll_lab::fidelity::{Against, Gathered, Scored, of_study};
 use plimsoll_lab::model_bench::ModelBench;
 use plimsoll_lab::record::{Record, Store, StoreError};
-use plimsoll_lab::report::compare::Row;
 use plimsoll_lab::study::{BUILT_IN, Study};
 use tempfile::TempDir;
 
@@ -89,7 +89,7 @@ fn the_model_is_no_worse_than_its_committed_score() {
     let worse = change.worse.join("\n");
     assert!(
         worse.is_empty(),
-        "{worse}\nif the records were made anew, `cargo xtask score` writes the file; the misses:\n\
+        "{worse}\nif the records were made again, `cargo xtask score` writes the file; the misses:\n\
          {misses}"
     );
     if !change.better.is_empty() {
@@ -194,7 +194,7 @@ fn row<'a>(scored: &'a Scored, measure: &str, arm: &str) -> &'a Row {
         .expect("a row")
 }
 
-/// As if the step had taken so many percent of its time.
+/// As if the step had taken this percentage of its time.
 fn slower(record: &mut Record, label: &str, percent: u64) {
     let outcome = &mut record.outcome;
     let mut text = String::new();

@@ -1,14 +1,14 @@
 //! The study `file-copy` against what was published: 24 operations on a machine of 250 GiB.
 //!
 //! The run with 20 GB gave the costs; the other three are predicted, but for the nodes on which their
-//! tasks ran. WRENCH-cache, the simulator of the publication, is off by 31.5 % in the mean and by
+//! tasks ran. WRENCH-cache, the simulator of the publication, is off by 31.5 % on average and by
 //! 55.3 % at worst.
 
 use plimsoll_lab::calibration;
+use plimsoll_lab::compare::{PublishedError, Row};
 use plimsoll_lab::experiment::Experiment;
 use plimsoll_lab::model_bench::ModelBench;
 use plimsoll_lab::report::Pair;
-use plimsoll_lab::report::compare::{PublishedError, Row};
 use plimsoll_lab::study::Study;
 
 /// Every operation on every arm, at the scale that the study's size asks for.

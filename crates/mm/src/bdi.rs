@@ -16,9 +16,9 @@ pub const FIRST_GUESS: Kib = Kib(100 << 10);
 /// One device. A field is `None` where its file is missing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Bdi {
-    /// The device is given at least so many percent of the threshold; 0 by default.
+    /// The device is given at least this percentage of the threshold; 0 by default.
     pub min_ratio: Option<u64>,
-    /// And at most so many; 100 by default.
+    /// And at most this percentage; 100 by default.
     pub max_ratio: Option<u64>,
     /// The most in bytes; since Linux 6.2, where it may be set in place of the percent.
     pub max_bytes: Option<Bytes>,

@@ -20,7 +20,7 @@ const TRIES: u64 = 100;
 struct Population(Vec<u64>);
 
 impl Population {
-    /// `(contents, copies)`: so many contents of so many pages each, scattered over the memory.
+    /// `(contents, copies)`: this many contents of this many pages each, scattered over the memory.
     fn scattered(groups: &[(u64, u64)], zeros: u64) -> Self {
         let mut pages = vec![ZERO_PAGE; zeros as usize];
         let mut prng = Prng::new(99);

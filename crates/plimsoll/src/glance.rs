@@ -1,9 +1,9 @@
 //! What a study asks to be shown first, as text for a terminal: its charts and its table of arms.
 
+use lab::compare::{Figure, Row, row_of};
 use lab::measure::Unit;
 use lab::report::Pair;
 use lab::report::arms::{ArmRow, Arms};
-use lab::report::compare::{Figure, Row, row_of};
 use lab::stats;
 use lab::study::{Chart, Study};
 

@@ -2,13 +2,12 @@
 
 pub(crate) mod data;
 
+use lab::compare::{Figure, PublishedError, Row, row_of};
 use lab::fidelity::{self, Fidelity};
 use lab::judge::{Judgement, judge, sum_up};
 use lab::measure::Unit;
-use lab::report::Pair;
 use lab::report::arms::arms;
-use lab::report::compare::{Figure, PublishedError, Row, row_of};
-use lab::report::{prose, template};
+use lab::report::{Pair, prose, template};
 use lab::stats;
 use lab::study::Study;
 use lab::verdict::{Finding, Thresholds};

@@ -3,7 +3,7 @@
 //! `fixtures/reclaim`, which swap, have control groups and lose part of their working set, and of those
 //! in `fixtures/writeback`, where a slow device holds what all may hold.
 //!
-//! `UPDATE_EXPECT=1 cargo test -p plimsoll --test hosts` writes the expected files anew.
+//! `UPDATE_EXPECT=1 cargo test -p plimsoll --test hosts` rewrites the expected files.
 
 use std::fs;
 use std::path::{Path, PathBuf};

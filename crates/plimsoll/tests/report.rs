@@ -5,7 +5,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use lab::record::{MachineView, Provenance, Record, SCHEMA, Store, sha256};
+use lab::hash::sha256;
+use lab::record::{MachineView, Provenance, Record, SCHEMA, Store};
 use lab::study::Study;
 use mm::capture::{Capture, Frame};
 use mm::outcome::Outcome;

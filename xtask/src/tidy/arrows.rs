@@ -35,11 +35,6 @@ const CRATES: &[Crate] = &[
         reach: Reach::Pure(&["libm", "thiserror"]),
     },
     Crate {
-        name: "guard",
-        may_use: &["mm"],
-        reach: Reach::Pure(&["libm", "thiserror"]),
-    },
-    Crate {
         name: "conf",
         may_use: &["mm"],
         reach: Reach::Pure(&["libm", "thiserror"]),
@@ -66,9 +61,7 @@ const CRATES: &[Crate] = &[
     },
     Crate {
         name: "plimsoll",
-        may_use: &[
-            "mm", "sim", "guard", "change", "conf", "host", "guest", "lab",
-        ],
+        may_use: &["mm", "sim", "change", "conf", "host", "guest", "lab"],
         reach: Reach::Without(&[]),
     },
 ];

@@ -190,6 +190,8 @@ fn read(tokens: &[String]) -> (Module, Vec<String>) {
             }
             "mod" if tokens.get(at + 2).is_some_and(|sign| sign == ";") => {
                 declared.push(next.to_owned());
+                // To declare a name is not to use it.
+                at += 2;
             }
             "{" => depth += 1,
             "}" => depth = depth.saturating_sub(1),

@@ -26,9 +26,25 @@ const WORDS: &[(&str, &str)] = &[
     ("leverages", "uses"),
 ];
 
+/// Phrases of comments with a plain one in their place.
+const PHRASES: &[(&str, &str)] = &[
+    ("so many", "this many"),
+    ("in the mean", "on average"),
+    ("anew", "again"),
+];
+
+/// Code whose comments still have them; the list only ever shrinks.
+const NOT_YET: &[&str] = &[
+    "crates/sim/",
+    "crates/mm/src/access.rs",
+    "crates/lab/src/experiment/",
+    "xtask/src/bench/",
+];
+
 /// The rule.
 pub(super) fn check(sources: &[Source]) -> Vec<Violation> {
     let mut found: Vec<Violation> = sources.iter().flat_map(paths).collect();
+    found.extend(sources.iter().flat_map(comments));
     for document in sources.iter().filter(|source| source.is_markdown()) {
         found.extend(words(document));
         found.extend(titles(document));
@@ -48,6 +64,26 @@ fn paths(source: &Source) -> Vec<Violation> {
     lines
         .filter_map(|(at, line)| Some((at, banned().find(|path| line.contains(**path))?)))
         .map(|(at, path)| Violation::at(source, at + 1, format!("{path} is one machine's path")))
+        .collect()
+}
+
+/// Phrases in the comments of Rust files.
+fn comments(source: &Source) -> Vec<Violation> {
+    if !source.is_rust() || NOT_YET.iter().any(|path| source.path.starts_with(path)) {
+        return Vec::new();
+    }
+    let commented = source.text.lines().enumerate();
+    let commented = commented.filter(|(_, line)| line.trim_start().starts_with("//"));
+    commented
+        .flat_map(|(at, line)| {
+            let padded = format!(" {} ", line.replace(|c: char| !c.is_alphanumeric(), " "));
+            let has = move |phrase: &str| padded.contains(&format!(" {phrase} "));
+            let found = PHRASES.iter().filter(move |(phrase, _)| has(phrase));
+            found.map(move |(phrase, better)| {
+                let what = format!("\"{phrase}\": say \"{better}\"");
+                Violation::at(source, at + 1, what)
+            })
+        })
         .collect()
 }
 
@@ -140,6 +176,16 @@ mod tests {
             run(check, &[("a.md", "# A\na \u{2014} b \u{2014} c\n")]).len(),
             1
         );
+    }
+
+    #[test]
+    fn comments_are_in_plain_english() {
+        let said = run(
+            check,
+            &[("a.rs", "/// Of so many pages.\nlet a = \"anew\";\n")],
+        );
+        assert_eq!(said, ["a.rs:1: \"so many\": say \"this many\""]);
+        assert!(run(check, &[("a.rs", "// In the meantime.\n")]).is_empty());
     }
 
     #[test]

@@ -28,7 +28,7 @@ pub fn visit_cost(root: &Root, page: PageSize) -> VisitCost {
     }
 }
 
-/// What one of so many took, in the best round.
+/// What one of `count` took, in the best round.
 fn least(mut work: impl FnMut() -> usize) -> Nanos {
     let round = |_| {
         let start = cpu_time();

@@ -5,7 +5,7 @@ use mm::calibration::Costs;
 use mm::release::is_since;
 use mm::zoneinfo::Zoneinfo;
 
-use super::CalibrateError;
+use super::error::CalibrateError;
 use super::figures::{Figures, positive, ps};
 
 pub(super) const STUDY: &str = include_str!("../../../../calibration/draw.toml");

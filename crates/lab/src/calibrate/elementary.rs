@@ -2,7 +2,7 @@
 
 use mm::calibration::Costs;
 
-use super::CalibrateError;
+use super::error::CalibrateError;
 use super::figures::{Figures, positive, ps};
 use super::sleep;
 

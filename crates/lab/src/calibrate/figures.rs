@@ -5,7 +5,7 @@ use mm::diskstats::{self, Diskstats};
 use mm::outcome::{Latency, OBSERVER, Outcome};
 use mm::vmstat::Vmstat;
 
-use super::CalibrateError;
+use super::error::CalibrateError;
 use crate::stats;
 
 /// What the costs are computed from.

@@ -3,7 +3,7 @@
 use mm::calibration::Costs;
 use mm::formula::ksm;
 
-use super::CalibrateError;
+use super::error::CalibrateError;
 use super::figures::{Figures, positive, ps};
 
 /// Pages of a region, and of the small one.
@@ -166,13 +166,13 @@ impl Passes {
     }
 }
 
-/// Levels of a search, log2(n + 1), in the mean over a tree that grows from nothing to so many.
+/// Levels of a search, log2(n + 1), on average over a tree that grows from nothing to n.
 fn levels(pages: f64) -> f64 {
     let sum: f64 = (1..=pages as u64).map(|n| (n as f64).log2()).sum();
     sum / pages
 }
 
-/// Levels of a search that finds, in the mean over a tree that shrinks from so many to one.
+/// Levels of a search that finds, on average over a tree that shrinks from n to one.
 fn levels_to_hits(pages: f64) -> f64 {
     let hit = |n: f64| (n + 1.0).log2() * (1.0 + 1.0 / n) - 1.0;
     let sum: f64 = (1..=pages as u64).map(|n| hit(n as f64)).sum();

@@ -2,7 +2,7 @@
 
 use mm::calibration::Costs;
 
-use super::CalibrateError;
+use super::error::CalibrateError;
 use super::figures::{Figures, ps, two_costs};
 
 /// What the interrupts take is what a task beside them lacks: `interrupt` a request and `read_done`

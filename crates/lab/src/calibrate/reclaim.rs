@@ -3,7 +3,7 @@
 use mm::calibration::Costs;
 use mm::release::is_since;
 
-use super::CalibrateError;
+use super::error::CalibrateError;
 use super::figures::{Figures, nanos, positive, ps, two_costs};
 
 pub(super) const STUDY: &str = include_str!("../../../../calibration/reclaim.toml");
@@ -65,7 +65,7 @@ fn interval(figures: &Figures, from: &str, to: &str) -> Result<(f64, f64, f64), 
 }
 
 /// Runs of kswapd that find next to nothing: 12 passes each, one at each priority. Since 6.10 a run
-/// begins anew that went for the page cache alone, in vain, as it does where there is any: the
+/// begins again that went for the page cache alone, in vain, as it does where there is any: the
 /// blocks that a file system keeps.
 fn one_pass(figures: &Figures, costs: &Costs) -> Result<f64, CalibrateError> {
     let (before, after) = ("before fruitless", "after fruitless");

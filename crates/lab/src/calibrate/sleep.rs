@@ -1,6 +1,6 @@
 //! What a pause costs, and waiting for a disk, from `calibration/sleep.toml`.
 
-use super::CalibrateError;
+use super::error::CalibrateError;
 use super::figures::Figures;
 
 pub(super) const STUDY: &str = include_str!("../../../../calibration/sleep.toml");

@@ -3,7 +3,7 @@
 use mm::calibration::Costs;
 use mm::release::is_since;
 
-use super::CalibrateError;
+use super::error::CalibrateError;
 use super::figures::{Figures, nanos, positive, ps, two_costs};
 
 /// Pages that a fault on a mapped file maps at most: `fault_around_bytes` is 64 KiB.

@@ -2,7 +2,7 @@
 
 use mm::calibration::Costs;
 
-use super::CalibrateError;
+use super::error::CalibrateError;
 use super::figures::{Figures, nanos, ps};
 
 /// Pages of a `write()` of 128 KiB, and of the file.

@@ -3,7 +3,8 @@
 
 use std::io::Read;
 
-use super::{EvidenceError, Intake, Place, folder};
+use super::folder;
+use super::intake::{EvidenceError, Intake, Place};
 
 /// Members that are looked at.
 const MOST: usize = 200_000;

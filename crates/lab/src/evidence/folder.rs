@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use mm::evidence::command::Hint;
 use mm::evidence::{self, Reading, clean, heading, path};
 
-use super::{EvidenceError, Intake, LONGEST_FILE, LONGEST_LOG, Place};
+use super::intake::{EvidenceError, Intake, LONGEST_FILE, LONGEST_LOG, Place};
 
 /// Entries that are looked at.
 const MOST: usize = 200_000;
@@ -170,5 +170,7 @@ fn is_evidence(head: &[u8], name: &str) -> bool {
     }
     let (text, _) = clean::decode(head);
     let hinted = !matches!(heading::of_name(name), Hint::None | Hint::Other);
-    hinted || super::capture_in(&text).is_some() || !evidence::split(&text, name).pieces.is_empty()
+    hinted
+        || super::intake::capture_in(&text).is_some()
+        || !evidence::split(&text, name).pieces.is_empty()
 }

@@ -2,7 +2,8 @@
 
 use std::io::{self, Cursor, Read};
 
-use super::EXPANDED;
+/// Bytes to which one piece of evidence may expand, whether they are kept or not.
+pub const EXPANDED: u64 = 2 << 30;
 
 /// What is behind the compression.
 #[derive(Clone, Copy, PartialEq, Eq)]

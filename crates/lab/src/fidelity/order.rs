@@ -8,8 +8,8 @@
 use std::cmp::Ordering;
 
 use super::{FACTOR, REACH, SCAN, SHARE, SIZE, TIME};
+use crate::compare::{Figure, Row};
 use crate::measure::{Better, Kind, Measure};
-use crate::report::compare::{Figure, Row};
 use crate::stats::{self, Concordance};
 use crate::verdict::Thresholds;
 
@@ -102,8 +102,8 @@ fn allowed(kind: Kind) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::compare::Curves;
     use crate::measure::Unit;
-    use crate::report::compare::Curves;
 
     fn row(arm: &str, model: &[f64], kernel: &[f64]) -> Row {
         let figure = |values: &[f64]| match values {

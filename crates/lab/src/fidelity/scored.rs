@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use mm::outcome::Outcome;
 use rayon::prelude::*;
 
 use super::order::{self, Order};
@@ -9,13 +10,11 @@ use super::score::Score;
 use super::{Fidelity, Judged};
 use crate::bench::{Bench as _, Run};
 use crate::calibration;
+use crate::compare::{self, Reading, Row};
 use crate::model_bench::ModelBench;
 use crate::record::{Record, Store, StoreError};
-use crate::report::Pair;
-use crate::report::compare::{self, Reading, Row};
-use crate::report::gather;
+use crate::report::{Pair, gather};
 use crate::study::Study;
-use mm::outcome::Outcome;
 
 /// The figures of a study on all kernels that it was proved on.
 #[derive(Clone, Debug, Default)]

@@ -11,7 +11,7 @@ pub(super) struct Shares {
 }
 
 impl Shares {
-    /// Whether so many runs could show any difference at all.
+    /// Whether this many runs could show any difference at all.
     pub(super) fn can_tell(model: usize, kernel: usize) -> bool {
         stats::least_p(model, kernel) <= P
     }

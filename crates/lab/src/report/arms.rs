@@ -1,9 +1,9 @@
 //! The table of arms: what each one is worth, what it does besides, and what it asks for.
 
-use super::Pair;
-use super::compare::{Figure, Row, row_of};
 use super::html::Escaped;
+use super::pair::Pair;
 use super::prose;
+use crate::compare::{Figure, Row, row_of};
 use crate::judge::Judgement;
 use crate::measure::{Better, Class, Unit};
 use crate::stats;

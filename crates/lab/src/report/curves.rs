@@ -1,10 +1,10 @@
 //! The measures over time, arm by arm.
 
-use super::Pair;
 use super::chart::{Ink, OverTime, Width, Words, both};
-use super::compare::Row;
 use super::html::Escaped;
 use super::legend::{broad, key, legend, line};
+use super::pair::Pair;
+use crate::compare::Row;
 use crate::measure::Curve;
 use crate::study::Study;
 

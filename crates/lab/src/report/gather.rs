@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use super::Pair;
+use super::pair::Pair;
 use crate::calibration;
 use crate::experiment::{AtATime, Experiment, Results, RunId};
 use crate::model_bench::ModelBench;

@@ -1,6 +1,6 @@
 //! Which figures of two kernels differ, so that they are not told as the same.
 
-use super::compare::{Row, row_of};
+use crate::compare::{Row, row_of};
 use crate::stats;
 use crate::study::Study;
 
@@ -45,8 +45,8 @@ fn distance(one: &Row, other: &Row) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::compare::{Curves, Figure};
     use crate::measure::{Kind, Unit};
-    use crate::report::compare::{Curves, Figure};
 
     fn kept(arm: &str, share: f64) -> Row {
         Row {

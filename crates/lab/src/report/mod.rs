@@ -6,7 +6,6 @@
 
 pub mod arms;
 mod chart;
-pub mod compare;
 mod curves;
 mod figures;
 pub mod gather;
@@ -14,6 +13,7 @@ mod html;
 mod kernels;
 mod legend;
 mod page;
+mod pair;
 pub mod prose;
 mod repeat;
 mod series;
@@ -28,47 +28,9 @@ use std::io::{self, Write as _};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
-use self::compare::{Reading, Row};
 use crate::folder;
-use crate::measure::Measure;
-use crate::record::Record;
-use crate::study::Study;
 
-/// The page's style sheet.
-const STYLE: &str = include_str!("style.css");
-
-/// What a report is made of.
-#[derive(Clone, Debug)]
-pub struct Report<'a> {
-    /// The study.
-    pub study: &'a Study,
-    /// The runs, by kernel; the answer speaks of the first kernel that was really run.
-    pub pairs: Vec<Pair>,
-    /// What could not be used, one line each.
-    pub problems: Vec<String>,
-    /// On which machine and kernel the study was asked, and why, one line each.
-    pub notes: Vec<String>,
-    /// The arguments that asked for another machine or an arm more, as they are typed; each begins
-    /// with a blank.
-    pub arguments: String,
-    /// The program's version.
-    pub version: String,
-}
-
-/// The runs of one kernel: as the model foretold them, and as they were.
-#[derive(Clone, Debug)]
-pub struct Pair {
-    /// The kernel for people: "Linux 6.1".
-    pub kernel: String,
-    /// Its release, as `uname -r` prints it.
-    pub release: String,
-    /// The bench of the proofs in its own words; empty without proofs.
-    pub bench: String,
-    /// Runs of the model.
-    pub model: Vec<Record>,
-    /// Runs of the kernel itself.
-    pub proofs: Vec<Record>,
-}
+pub use pair::{Pair, Report};
 
 /// Makes the folder of a report and tries to write into it, so that runs are not begun whose report
 /// could not be kept.
@@ -103,13 +65,6 @@ impl Report<'_> {
         page::page(self)
     }
 
-    /// The pair that the answer speaks of: the first kernel that was really run, else the first.
-    #[must_use]
-    pub fn spoken_of(&self) -> Option<&Pair> {
-        let proved = self.pairs.iter().find(|pair| pair.is_proved());
-        proved.or_else(|| self.pairs.first())
-    }
-
     /// Writes the page into a file: beside its place first, so that a full disk leaves no half page
     /// and an older report stays as it was.
     ///
@@ -120,40 +75,6 @@ impl Report<'_> {
             path: path.display().to_string(),
             why,
         })
-    }
-}
-
-impl Pair {
-    /// A kernel that was not run.
-    fn unproved(version: &str) -> Self {
-        Self {
-            kernel: format!("Linux {version}"),
-            release: version.to_owned(),
-            bench: String::new(),
-            model: Vec::new(),
-            proofs: Vec::new(),
-        }
-    }
-
-    /// Model against kernel, measure by measure.
-    #[must_use]
-    pub fn rows(&self, study: &Study) -> Vec<Row> {
-        let arms: Vec<String> = study.arms.iter().map(|arm| arm.name.clone()).collect();
-        let read = |records| readings(&study.measures, records);
-        let (model, kernel) = (read(&self.model), read(&self.proofs));
-        compare::compare(&study.measures, &arms, &model, &kernel)
-    }
-
-    /// Whether there is neither a prediction nor a proof.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.model.is_empty() && self.proofs.is_empty()
-    }
-
-    /// Whether the kernel itself was run.
-    #[must_use]
-    pub fn is_proved(&self) -> bool {
-        !self.proofs.is_empty()
     }
 }
 
@@ -176,15 +97,4 @@ fn folder_of(path: &Path) -> &Path {
     let folder = path.parent();
     let folder = folder.filter(|folder| !folder.as_os_str().is_empty());
     folder.unwrap_or(Path::new("."))
-}
-
-fn readings(measures: &[Measure], records: &[Record]) -> Vec<Reading> {
-    let read = |record: &Record| Reading::of(measures, &record.provenance.arm, &record.outcome);
-    records.iter().map(read).collect()
-}
-
-/// The first run of an arm: the one that charts show.
-fn first<'a>(records: &'a [Record], arm: &str) -> Option<&'a Record> {
-    let of_arm = records.iter().filter(|record| record.provenance.arm == arm);
-    of_arm.min_by_key(|record| record.provenance.seed)
 }

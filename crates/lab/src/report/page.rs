@@ -1,11 +1,14 @@
 //! The page: its sections in order.
 
-use super::compare::Row;
-use super::html::Escaped;
-use super::{Pair, Report, STYLE, arms, curves, figures, kernels, prose, repeat, shown, survivors};
-use super::{table, template, verdicts};
+use super::html::{Escaped, paragraphs};
+use super::pair::{Pair, Report};
+use super::{arms, curves, figures, kernels, repeat, shown, survivors, table, template, verdicts};
+use crate::compare::Row;
 use crate::judge::{Judgement, judge};
 use crate::study::Study;
+
+/// The page's style sheet.
+pub(super) const STYLE: &str = include_str!("style.css");
 
 /// Most arms whose figures are shown unfolded.
 const UNFOLDED: usize = 6;
@@ -314,29 +317,4 @@ fn limits() -> String {
 fn foot(report: &Report<'_>) -> String {
     let version = Escaped(&report.version);
     format!("<footer>Written by plimsoll {version}.</footer>\n</main>\n</body>\n</html>\n")
-}
-
-/// An author's text as paragraphs: an empty line ends one, backticks enclose what is typed.
-pub(super) fn paragraphs(text: &str) -> String {
-    let paragraph = |words: &Vec<String>| {
-        let text = prose::unbroken(&words.join(" "));
-        format!("<p>{}</p>\n", code(&text))
-    };
-    prose::paragraphs(text).iter().map(paragraph).collect()
-}
-
-/// Every second piece between backticks is code; an odd last backtick stays what it is.
-fn code(text: &str) -> String {
-    let pieces: Vec<&str> = text.split('`').collect();
-    let last = pieces.len() - 1;
-    let mut out = String::new();
-    for (index, piece) in pieces.iter().enumerate() {
-        let escaped = Escaped(piece);
-        out += &match index % 2 {
-            1 if index < last => format!("<code>{escaped}</code>"),
-            1 => format!("`{escaped}"),
-            _ => escaped.to_string(),
-        };
-    }
-    out
 }

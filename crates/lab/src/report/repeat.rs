@@ -1,7 +1,7 @@
 //! How to repeat a report: the commands, the machine, and where every run came from.
 
 use super::html::Escaped;
-use super::{Pair, Report};
+use super::pair::{Pair, Report};
 use crate::record::{Provenance, Record};
 use crate::study::Study;
 use crate::vm::KernelChoice;

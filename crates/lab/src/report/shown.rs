@@ -5,17 +5,16 @@ use std::collections::BTreeSet;
 
 use mm::outcome::Status;
 
-use super::Pair;
 use super::chart::{Dot, Ink, Strip, Strips, Sweep, Words, both, one};
-use super::compare::{Figure, Row, row_of};
 use super::html::Escaped;
 use super::legend::{bar, broad, key, legend, line};
+use super::pair::Pair;
 use super::prose;
-use crate::csv;
+use crate::compare::{Figure, Row, row_of};
 use crate::measure::Unit;
 use crate::record::Record;
-use crate::stats;
 use crate::study::{Chart, Distribution, Study};
+use crate::{csv, stats};
 
 /// A kernel's runs and its figures.
 pub(super) type OfKernel<'a> = (&'a Pair, &'a [Row]);

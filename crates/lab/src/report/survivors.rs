@@ -4,7 +4,7 @@ use mm::outcome::Status;
 use mm::workload::{Action, Process, Step};
 
 use super::html::Escaped;
-use super::{Pair, first};
+use super::pair::{Pair, first};
 use crate::record::Record;
 use crate::study::{Arm, Study};
 

@@ -1,8 +1,8 @@
 //! The tables: predicted against measured, and published beside ours.
 
-use super::Pair;
-use super::compare::{Figure, PublishedError, Row};
 use super::html::Escaped;
+use super::pair::Pair;
+use crate::compare::{Figure, PublishedError, Row};
 use crate::fidelity::{self, Fidelity};
 use crate::measure::{Class, Kind, Unit};
 use crate::stats;
@@ -236,7 +236,7 @@ pub(super) fn published(study: &Study, pair: &Pair, rows: &[Row]) -> Option<Stri
     let source = study
         .publication
         .as_deref()
-        .map(super::page::paragraphs)
+        .map(super::html::paragraphs)
         .unwrap_or_default();
     let kind = if pair.is_proved() {
         "measured"

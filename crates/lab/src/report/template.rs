@@ -6,7 +6,7 @@
 //! The number is the kernel's where a kernel was measured, else the model's; where the kernel gave
 //! others but not this one, it says "(predicted)".
 
-use super::compare::{Figure, Row, row_of};
+use crate::compare::{Figure, Row, row_of};
 use crate::measure::{Class, Unit};
 use crate::stats;
 
@@ -246,8 +246,8 @@ impl Amount {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::compare::Curves;
     use crate::measure::Kind;
-    use crate::report::compare::Curves;
 
     fn rows() -> Vec<Row> {
         let known = Figure::known;

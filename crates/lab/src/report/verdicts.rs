@@ -1,8 +1,8 @@
 //! What differs between the arms: every measure of every arm against the first arm.
 
-use super::Pair;
-use super::compare::{Row, row_of};
 use super::html::Escaped;
+use super::pair::Pair;
+use crate::compare::{Row, row_of};
 use crate::judge::{Judgement, sum_up};
 use crate::study::Study;
 use crate::verdict::Finding;

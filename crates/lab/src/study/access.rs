@@ -4,7 +4,7 @@ use mm::units::{Bytes, Nanos};
 use mm::workload::{Access, Pattern, Size, Target, Via};
 
 use super::names::{Kind, Names};
-use super::node::Node;
+use super::node::{Node, thousandths};
 use super::source::StudyError;
 use super::table::Table;
 use crate::quantity;
@@ -127,16 +127,6 @@ fn pattern(node: &Node<'_>) -> Result<Pattern, StudyError> {
         }
         _ => Err(node.expected("\"sequential\", \"random\" or \"zipf 0.99\"")),
     }
-}
-
-/// A decimal with at most three places, in thousandths.
-pub(super) fn thousandths(text: &str) -> Option<u32> {
-    let (whole, fraction) = text.split_once('.').unwrap_or((text, "0"));
-    let digits = |part: &str| !part.is_empty() && part.bytes().all(|b| b.is_ascii_digit());
-    if !digits(whole) || !digits(fraction) || fraction.len() > 3 || whole.len() > 6 {
-        return None;
-    }
-    format!("{whole}{fraction:0<3}").parse().ok()
 }
 
 fn block(

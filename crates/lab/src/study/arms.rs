@@ -90,7 +90,7 @@ pub(super) fn plans<'a>(
     document: &'a Spanned<DeValue<'a>>,
 ) -> Result<Vec<ArmPlan<'a>>, StudyError> {
     let scope = Scope::of_study(source);
-    let root = super::root(&scope, document)?;
+    let root = super::arm::root(&scope, document)?;
     let document = document.get_ref();
     let defaults = parameters(document.get("parameters"));
     let mut plans = Vec::new();

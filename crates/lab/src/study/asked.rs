@@ -4,11 +4,12 @@ use mm::units::Nanos;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
+use super::arm::{Arm, read_arm, root, sample};
 use super::names::Names;
 use super::node::Scope;
 use super::source::{Source, StudyError};
-use super::{Arm, Study, arms, read_arm, root, sample};
-use crate::record::sha256;
+use super::{Study, arms};
+use crate::hash::sha256;
 
 /// SHA-256 of what a study's text asks of an arm: machine, workload with its deadline, settings of
 /// all arms and of this one, and the time between two samples. Two texts that ask for the same give
@@ -47,7 +48,7 @@ fn read(text: &str, arm: &str) -> Result<Option<String>, StudyError> {
 }
 
 /// Every field counts without being named here. The text has the form of this version's types;
-/// since it is made anew from the studies' texts, only texts of one version are compared.
+/// since it is made again from the studies' texts, only texts of one version are compared.
 fn of(arm: &Arm, sample_every: Nanos) -> String {
     let Arm {
         name: _,

@@ -2,7 +2,8 @@
 
 use mm::settings::Settings;
 
-use super::{Arm, Study};
+use super::Study;
+use super::arm::Arm;
 
 /// A limit as it is set: a share of the dirtyable memory in percent, or bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -9,7 +9,6 @@ use mm::workload::Size;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use super::access::thousandths;
 use super::source::{Source, StudyError};
 use super::table::Table;
 use crate::quantity::{self, QuantityError};
@@ -329,4 +328,14 @@ impl<'a> Node<'a> {
         self.place = place.into();
         self
     }
+}
+
+/// A decimal with at most three places, in thousandths.
+pub(super) fn thousandths(text: &str) -> Option<u32> {
+    let (whole, fraction) = text.split_once('.').unwrap_or((text, "0"));
+    let digits = |part: &str| !part.is_empty() && part.bytes().all(|b| b.is_ascii_digit());
+    if !digits(whole) || !digits(fraction) || fraction.len() > 3 || whole.len() > 6 {
+        return None;
+    }
+    format!("{whole}{fraction:0<3}").parse().ok()
 }

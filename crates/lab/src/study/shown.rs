@@ -1,7 +1,7 @@
 //! `[table]`, `[[chart]]` and `[[distribution]]`: what of a study is shown first, on a page and
 //! in a terminal. No record depends on it.
 
-use super::Arm;
+use super::arm::Arm;
 use super::node::Node;
 use super::source::StudyError;
 use super::table::Table;

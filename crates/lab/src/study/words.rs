@@ -1,11 +1,12 @@
 //! The author's words for the report, with placeholders that must name what the study measures.
 
+use super::arm::Arm;
+use super::measures;
 use super::node::Node;
 use super::source::StudyError;
 use super::table::Table;
-use super::{Arm, measures};
+use crate::compare::{Row, compare};
 use crate::measure::Measure;
-use crate::report::compare::{Row, compare};
 use crate::report::template;
 
 /// What is said about the study as a whole.

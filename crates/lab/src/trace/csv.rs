@@ -11,9 +11,11 @@ mod columns;
 
 use std::io::BufRead;
 
-use super::{BATCH, Problem};
-pub use columns::Column;
+use super::problem::Problem;
+use super::records::BATCH;
 use columns::{Columns, listed, shown};
+
+pub use columns::Column;
 
 /// Longest line that is read, so that a file of another kind cannot fill memory.
 const LINE_MAX: u64 = 1 << 16;

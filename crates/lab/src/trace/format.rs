@@ -2,7 +2,8 @@
 
 use std::path::Path;
 
-use super::{Problem, oracle_general, vscsi};
+use super::problem::Problem;
+use super::{oracle_general, vscsi};
 
 /// How a trace file is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

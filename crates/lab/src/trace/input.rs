@@ -5,7 +5,8 @@ use std::io::{self, Cursor, Read};
 use std::os::unix::fs::FileTypeExt as _;
 use std::path::Path;
 
-use super::{Problem, records};
+use super::problem::Problem;
+use super::records;
 
 /// Bytes at which a file is looked to recognise it.
 const HEAD: usize = 1024;

@@ -7,7 +7,8 @@
 use std::collections::BTreeMap;
 use std::io::{self, Read, Write};
 
-use super::{Problem, records};
+use super::problem::Problem;
+use super::records;
 
 const RECORD: usize = 24;
 

@@ -2,7 +2,10 @@
 
 use std::io::{self, ErrorKind, Read};
 
-use super::{BATCH, Problem};
+use super::problem::Problem;
+
+/// Objects or page indices that are handed over at once.
+pub(super) const BATCH: usize = 1 << 16;
 
 /// Gives the objects of records of `N` bytes to `each`, and back how many records were passed over:
 /// those of which `object` makes nothing. `of` names the format where the file ends in a record.

@@ -12,7 +12,8 @@
 
 use std::io::Read;
 
-use super::{Problem, records};
+use super::problem::Problem;
+use super::records;
 
 const VERSION_1: usize = 32;
 const VERSION_2: usize = 40;

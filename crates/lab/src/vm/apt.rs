@@ -5,7 +5,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use super::{Release, failed, tools};
+use super::failed::failed;
+use super::{Release, tools};
 use crate::bench::BenchError;
 
 const KEYRING: &str = "/usr/share/keyrings/debian-archive-keyring.gpg";

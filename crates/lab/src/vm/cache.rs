@@ -1,12 +1,11 @@
 //! Where fetched kernels, built modules and the files of running VMs lie.
 
-use std::env;
-use std::fs;
 use std::path::{Path, PathBuf};
+use std::{env, fs};
 
 use tempfile::TempDir;
 
-use super::failed;
+use super::failed::failed;
 use crate::bench::BenchError;
 
 /// The cache directory, made if it is not there.

@@ -16,11 +16,13 @@ use std::time::Duration;
 use mm::machine::{Disk, FileSystem, Machine};
 use mm::units::{Bytes, Nanos};
 
+use super::failed::failed;
 use super::initramfs::Archive;
 use super::kernel::{self, Kernel};
 use super::module::{self, Module};
+use super::options::VmOptions;
 use super::qemu::{self, Timing};
-use super::{Release, VmOptions, cache, elf, failed, image, interrupt, process, tools};
+use super::{Release, cache, elf, image, interrupt, process, tools};
 use crate::bench::{BenchError, Progress};
 
 pub use answers::{Answer, Answers};

@@ -4,7 +4,7 @@
 use std::fs;
 use std::path::Path;
 
-use super::failed;
+use super::failed::failed;
 use crate::bench::BenchError;
 
 const MACHINE_X86_64: u16 = 62;

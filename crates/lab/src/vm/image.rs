@@ -12,7 +12,8 @@ use std::process::Command;
 use mm::machine::{Disk, Machine, SwapBacking};
 use mm::units::Bytes;
 
-use super::{failed, tools};
+use super::failed::failed;
+use super::tools;
 use crate::bench::BenchError;
 
 const BLOCK: u64 = 4096;

@@ -5,7 +5,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
-use super::{VmOptions, failed, packages};
+use super::failed::failed;
+use super::options::VmOptions;
+use super::packages::{self, Stock};
 use crate::bench::{BenchError, Progress};
 
 /// What `--kernel` takes.
@@ -23,15 +25,6 @@ pub enum KernelChoice {
     Stock(Stock),
     /// The path of a bzImage.
     Image(PathBuf),
-}
-
-/// A stock kernel of Debian 12.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Stock {
-    /// Linux 6.1, with the classic LRU.
-    Linux6_1,
-    /// Linux 6.12, with the multi-generational LRU.
-    Linux6_12,
 }
 
 impl FromStr for KernelChoice {

@@ -9,9 +9,10 @@ use std::process::Command;
 use mm::machine::{Disk, Machine, SwapBacking};
 use mm::units::{Bytes, Nanos};
 
+use super::failed::failed;
 use super::kernel::Kernel;
 use super::qemu::Timing;
-use super::{failed, outbox, tools};
+use super::{outbox, tools};
 use crate::bench::{BenchError, Progress};
 
 const SOURCE: &str = include_str!("../../../../disk-module/plimsoll_disk.c");

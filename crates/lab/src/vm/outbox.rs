@@ -8,7 +8,7 @@ use std::path::Path;
 
 use mm::capture::Capture;
 
-use super::failed;
+use super::failed::failed;
 use crate::bench::BenchError;
 
 /// Bytes of the disk; a power of two, as the size of every PCI memory is.

@@ -7,9 +7,18 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use super::apt::Apt;
-use super::kernel::Stock;
-use super::{Release, failed, tools};
+use super::failed::failed;
+use super::{Release, tools};
 use crate::bench::{BenchError, Progress};
+
+/// A stock kernel of Debian 12.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stock {
+    /// Linux 6.1, with the classic LRU.
+    Linux6_1,
+    /// Linux 6.12, with the multi-generational LRU.
+    Linux6_12,
+}
 
 impl Stock {
     /// Its directory in the cache.

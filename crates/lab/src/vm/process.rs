@@ -10,7 +10,8 @@ use std::time::{Duration, Instant};
 use rustix::process::{Signal, set_parent_process_death_signal};
 
 use super::console::Console;
-use super::{failed, interrupt};
+use super::failed::failed;
+use super::interrupt;
 use crate::bench::{BenchError, Progress};
 
 const POLL: Duration = Duration::from_millis(50);

@@ -4,71 +4,16 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::{cache, failed, packages};
+use super::failed::failed;
+use super::release::Release;
+use super::{cache, packages};
 use crate::bench::{BenchError, Progress};
-
-/// A release of Debian.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Release {
-    /// Debian 12: systemd 252, procps 4.0.2.
-    Debian12,
-    /// Debian 13: systemd 257, procps 4.0.4.
-    Debian13,
-}
 
 /// An unpacked root with the programs that set tunables at boot.
 #[derive(Clone, Debug)]
 pub struct Programs {
     /// The directory that stands for `/`.
     pub root: PathBuf,
-}
-
-/// What both releases call the same.
-const PACKAGES: &[&str] = &[
-    "systemd",
-    "libsystemd-shared",
-    "libsystemd0",
-    "procps",
-    "busybox",
-    "libproc2-0",
-    "libc6",
-    "libacl1",
-    "libaudit1",
-    "libblkid1",
-    "libcap-ng0",
-    "libcap2",
-    "libcrypt1",
-    "libgcc-s1",
-    "libgcrypt20",
-    "libgpg-error0",
-    "libip4tc2",
-    "libkmod2",
-    "liblz4-1",
-    "liblzma5",
-    "libmount1",
-    "libpcre2-8-0",
-    "libseccomp2",
-    "libselinux1",
-    "libzstd1",
-    "zlib1g",
-];
-
-impl Release {
-    /// Its name in the archive.
-    pub(super) fn suite(self) -> &'static str {
-        match self {
-            Self::Debian12 => "bookworm",
-            Self::Debian13 => "trixie",
-        }
-    }
-
-    fn packages(self) -> Vec<&'static str> {
-        let own: &[&str] = match self {
-            Self::Debian12 => &["libpam0g", "libssl3"],
-            Self::Debian13 => &["libpam0g", "libssl3t64"],
-        };
-        PACKAGES.iter().chain(own).copied().collect()
-    }
 }
 
 impl Programs {

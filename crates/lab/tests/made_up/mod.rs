@@ -3,7 +3,8 @@
 use mm::capture::{Capture, Frame};
 use mm::outcome::{Latency, Outcome, Status, StepOutcome};
 use mm::units::{Bytes, Nanos};
-use plimsoll_lab::record::{MachineView, Provenance, Record, SCHEMA, sha256};
+use plimsoll_lab::hash::sha256;
+use plimsoll_lab::record::{MachineView, Provenance, Record, SCHEMA};
 use plimsoll_lab::report::{Pair, Report};
 use plimsoll_lab::study::Study;
 

@@ -59,7 +59,7 @@ impl Default for Bounds {
 }
 
 impl Bounds {
-    /// The `pages_to_scan` at which the advisor arrives after many full scans of so many
+    /// The `pages_to_scan` at which the advisor arrives after many full scans of this many
     /// candidates, each of whose visits takes `visit`. Where a scan takes much less than a second
     /// that is the most that it may choose, whatever the target.
     #[must_use]

@@ -76,7 +76,7 @@ impl Pace {
         busy / (busy + self.sleep.0 as f64).max(1.0)
     }
 
-    /// How long a full scan of so many candidates takes, with the sleep after each of its batches;
+    /// How long a full scan of n candidates takes, with the sleep after each of its batches;
     /// `None` where ksmd visits none.
     #[must_use]
     pub fn scan(self, candidates: u64, visit: Nanos) -> Option<Nanos> {

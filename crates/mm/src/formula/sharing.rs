@@ -3,7 +3,7 @@
 //! Duplicates cannot be counted in a plain sample of pages: of two equal pages a sample of one in
 //! ten sees both one time in a hundred. So the sample is by content: a page is kept where the hash
 //! of what it holds falls into one part in `one_in` of the hash space, and with it all its copies.
-//! Contents with so many copies that one of them would decide the result ([`Sample::common`]) are
+//! Contents with enough copies that one of them would decide the result ([`Sample::common`]) are
 //! sampled by page frame instead. Either way each kept page stands for `one_in`.
 //!
 //! Where only a part of the memory could be read, how many contents the rest adds is not known but

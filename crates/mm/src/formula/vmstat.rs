@@ -9,7 +9,7 @@ const STEP: u64 = 1 << 15;
 /// The most that a CPU keeps to itself.
 const MOST: u64 = 125;
 
-/// What each of so many CPUs may have changed without telling a zone that manages so many pages
+/// What each of `cpus` CPUs may have changed without telling a zone with `managed` pages
 /// (`vm stats threshold` in `/proc/zoneinfo`): `calculate_normal_threshold` in `mm/vmstat.c`,
 /// compared with 6.1 and 6.12.
 #[must_use]

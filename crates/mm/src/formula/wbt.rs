@@ -92,7 +92,7 @@ impl Window {
 }
 
 impl Throttle {
-    /// The limits on a device whose scheduler has so many requests, at least 2
+    /// The limits on a device whose scheduler has this many requests, at least 2
     /// (`queue/nr_requests`; `calc_wb_limits`).
     #[must_use]
     pub fn limits(self, requests: u64) -> Limits {

@@ -8,16 +8,15 @@ use std::path::PathBuf;
 
 use anyhow::{Context as _, anyhow, bail};
 use lab::bench::Progress;
+use lab::compare::Row;
 use lab::fidelity::{self, Against, Scored};
 use lab::record::Store;
-use lab::report::compare::Row;
 use lab::study::{BUILT_IN, Study};
 
 use super::report::no_record;
 use crate::exit::ExitCode;
 use crate::progress::{Bar, Elsewhere};
-use crate::results;
-use crate::term;
+use crate::{results, term};
 
 /// Compare the model with every recorded kernel, study by study, and list what it misses
 ///

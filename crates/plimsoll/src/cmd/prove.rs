@@ -1,5 +1,7 @@
 //! `plimsoll prove`: a whole study on a real kernel in a throwaway VM, beside the prediction.
 
+mod jobs;
+
 use std::io::Write as _;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
@@ -7,10 +9,10 @@ use std::time::Duration;
 
 use lab::bench::{Bench as _, BenchError};
 use lab::calibration::{self, CalibrationError};
+use lab::compare::Row;
 use lab::experiment::{AtATime, Experiment, ExperimentError, Results};
 use lab::model_bench::ModelBench;
 use lab::record::Store;
-use lab::report::compare::Row;
 use lab::report::{Pair, Report};
 use lab::study::{Cost, Study, roughly};
 use lab::vm::{Clock, KernelChoice, VmBench, VmOptions};
@@ -24,8 +26,6 @@ use crate::exit::ExitCode;
 use crate::progress::{self, Bar, Elsewhere, talk};
 use crate::results::{self, Detail, View};
 use crate::term::{self, dim};
-
-mod jobs;
 
 /// Prove a study on a real kernel in a throwaway VM, and compare with the prediction
 ///

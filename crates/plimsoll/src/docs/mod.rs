@@ -1,6 +1,6 @@
 //! The documents that are made from the code: a test that they are fresh, and how they are made.
 //!
-//! `cargo xtask docs` runs the test with `UPDATE_EXPECT=1`, which writes them anew.
+//! `cargo xtask docs` runs the test with `UPDATE_EXPECT=1`, which writes them again.
 #![cfg(test)]
 
 mod cli_reference;

@@ -1,11 +1,11 @@
 //! What a study came to, as JSON and as CSV.
 
 use anyhow::Context as _;
+use lab::compare::{Figure, Row};
 use lab::judge::{Judgement, judge};
 use lab::measure::Unit;
 use lab::report::Pair;
 use lab::report::arms::arms;
-use lab::report::compare::{Figure, Row};
 use lab::stats;
 use lab::study::Study;
 use lab::verdict::{Basis, Finding};

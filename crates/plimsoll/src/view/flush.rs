@@ -385,7 +385,7 @@ mod tests {
         expiry: Some(30.0),
     };
 
-    /// A device that holds so many KiB of a limit of 1 GiB.
+    /// A device that holds this many KiB of a limit of 1 GiB.
     fn device(held: u64, part: u64, bandwidth: u64, wrote: Option<Wrote>) -> Device {
         let stats = Stats {
             writeback: Some(Kib(0)),

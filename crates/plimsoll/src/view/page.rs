@@ -82,7 +82,7 @@ impl Page {
         }
     }
 
-    /// A row whose value is so many bytes.
+    /// A row whose value is in bytes.
     pub(crate) fn amount(&mut self, name: &str, bytes: u64, about: &str) {
         self.row(name, Bytes(bytes), about);
     }

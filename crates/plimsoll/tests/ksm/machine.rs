@@ -82,7 +82,7 @@ impl Ksm {
         fs::write(format!("{DIR}/{name}"), format!("{value}\n")).expect(name);
     }
 
-    /// Merges for so many full scans; how long that took.
+    /// Merges for this many full scans; how long that took.
     pub(crate) fn merge(&self, scans: u64) -> Duration {
         let (start, until) = (Instant::now(), number("full_scans") + scans);
         self.set("run", 1);

@@ -104,7 +104,7 @@ fn a_share_is_of_the_same_figure_of_another_step() {
     );
 }
 
-/// `/proc/diskstats` with so many writes and sectors written of the second disk.
+/// `/proc/diskstats` with this many writes and sectors written of the second disk.
 fn diskstats(kind: &str, writes: u64, sectors: u64) -> String {
     let line = |letter: char, writes: u64, sectors: u64| {
         format!("259 0 {kind}{letter} 7 0 50 2 {writes} 3 {sectors} 9 0 4 11 0 0 0 0 0 0\n")

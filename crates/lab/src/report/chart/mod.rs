@@ -10,18 +10,18 @@ mod lines;
 mod strips;
 mod sweep;
 
-pub(crate) use bars::{Bar, Bars};
-pub(crate) use curve::OverTime;
-pub(crate) use lines::LoadLineChart;
-pub(crate) use strips::{Strip, Strips};
-pub(crate) use sweep::{Dot, Sweep};
-
 use plotters::coord::Shift;
 use plotters::prelude::{DrawingArea, IntoDrawingArea, RGBColor, SVGBackend, TextStyle};
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 use plotters::style::{Color, IntoFont};
 
 use super::html::Escaped;
+
+pub(crate) use bars::{Bar, Bars};
+pub(crate) use curve::OverTime;
+pub(crate) use lines::LoadLineChart;
+pub(crate) use strips::{Strip, Strips};
+pub(crate) use sweep::{Dot, Sweep};
 
 /// Drawing goes into a string and cannot fail; the type is the backend's.
 type Drawn = Result<(), plotters::drawing::DrawingAreaErrorKind<std::io::Error>>;
@@ -186,7 +186,7 @@ mod tests {
         for ink in Ink::ALL {
             for attribute in ["fill", "stroke"] {
                 let selector = format!("[{attribute}=\"{}\"]", ink.hex());
-                let styled = crate::report::STYLE.contains(&selector);
+                let styled = crate::report::page::STYLE.contains(&selector);
                 assert!(styled, "{ink:?}: style.css has no rule for {selector}");
             }
         }

@@ -15,8 +15,9 @@ use tar::EntryType;
 
 use crate::bench::{BenchError, Progress};
 use crate::vm::apt::Apt;
+use crate::vm::failed::failed;
 use crate::vm::initramfs::Archive;
-use crate::vm::{Release, failed, tools};
+use crate::vm::{Release, tools};
 
 /// What is asked for; apt adds what it depends on.
 const PACKAGES: &[&str] = &[

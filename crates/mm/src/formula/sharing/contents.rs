@@ -158,7 +158,7 @@ impl Totals {
 }
 
 impl Moments {
-    /// Adds a content whose pages came into the sample in so many draws.
+    /// Adds a content whose pages came into the sample in this many draws.
     pub(super) fn add(&mut self, figure: f64, pages: f64, draws: f64) {
         let draws = draws.max(1.0);
         self.figure += square(figure) / draws;

@@ -31,7 +31,7 @@ impl Default for Bandwidth {
 }
 
 impl Bandwidth {
-    /// Takes in that pages were `written` in so many ticks, 1 or more
+    /// Takes in that pages were `written` in this many ticks, 1 or more
     /// (`wb_update_write_bandwidth`). The average goes an eighth of its way to the previous
     /// estimate, only while the estimate itself moves on in that direction or stands.
     pub fn update(&mut self, written: Pages, elapsed: u64) {
@@ -53,7 +53,7 @@ impl Bandwidth {
     }
 }
 
-/// Pages a second, from pages in so many ticks.
+/// Pages a second, from pages in this many ticks.
 #[must_use]
 pub fn per_second(pages: Pages, ticks: u64) -> u64 {
     mul_div(pages.0, HZ, ticks)

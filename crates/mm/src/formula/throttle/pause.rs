@@ -63,7 +63,7 @@ pub struct Pause {
     pub pause: i64,
     /// How long the task sleeps: 0 where it goes on at once.
     pub sleep: u64,
-    /// After the sleep it is not let go, but judged anew with the same pages: the device is at its
+    /// After the sleep it is not let go, but judged again with the same pages: the device is at its
     /// limit. (A caller leaves all the same where the device has hardly a dirty page, see
     /// `wb_stat_error`, or the task is killed.)
     pub again: bool,
@@ -108,7 +108,7 @@ impl Cpu {
 }
 
 impl Writer {
-    /// In the free run: the task goes on until it has dirtied so many more (`interval`: of
+    /// In the free run: the task goes on until it has dirtied this many more (`interval`: of
     /// [`poll_interval`], the smaller of both domains').
     pub fn run_free(&mut self, now: u64, interval: Pages) {
         *self = Self {
@@ -118,7 +118,7 @@ impl Writer {
         };
     }
 
-    /// Decides the pause of a task that is looked at with so many `dirtied` pages, and keeps what
+    /// Decides the pause of a task that is looked at with that many `dirtied` pages, and keeps what
     /// follows from it, as though the pause were over (`balance_dirty_pages`).
     pub fn throttle(&mut self, now: u64, dirtied: Pages, outlook: &Outlook) -> Pause {
         let task = outlook.ratelimit.task(outlook.position);

@@ -77,7 +77,7 @@ pub fn is_below(domain: &Domain, device: &Device) -> bool {
 mod tests {
     use super::*;
 
-    /// Where the base comes to with so many tasks that dirty what they may, at the position ratio
+    /// Where the base comes to with this many tasks that dirty what they may, at the position ratio
     /// that holds the pages where they are.
     fn settle(tasks: u64, bandwidth: u64) -> Ratelimit {
         let mut limit = Ratelimit::default();

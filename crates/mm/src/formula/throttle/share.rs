@@ -119,7 +119,7 @@ impl Default for Completions {
 }
 
 impl Completions {
-    /// Of a machine with so many CPUs, of which nothing was written yet.
+    /// Of a machine with this many CPUs, of which nothing was written yet.
     #[must_use]
     pub fn new(cpus: u64) -> Self {
         Self {
@@ -128,7 +128,7 @@ impl Completions {
         }
     }
 
-    /// Takes in that writing of so many `pages` of a device ended (`wb_domain_writeout_add`). A
+    /// Takes in that writing of that many `pages` of a device ended (`wb_domain_writeout_add`). A
     /// device with a `max` below all is not counted beyond it, so that its share leaves room.
     pub fn add(&mut self, device: &mut Completed, pages: Pages, bounds: Bounds, now: u64) {
         let share = self.share(device);
@@ -254,7 +254,7 @@ mod tests {
     use super::*;
     use alloc::vec::Vec;
 
-    /// Two devices that write in this proportion a second, for so many seconds.
+    /// Two devices that write in this proportion a second, for this many seconds.
     fn write(fast: u64, slow: u64, seconds: u64, max: u64) -> (Completions, [Completed; 2]) {
         let mut all = Completions::default();
         let mut devices = [Completed::default(); 2];

@@ -1,8 +1,8 @@
 //! The score as JSON.
 
+use lab::compare::{Figure, Row, worst_first};
 use lab::fidelity::{Fidelity, Scored};
 use lab::measure::Unit;
-use lab::report::compare::{Figure, Row, worst_first};
 use serde::Serialize;
 
 /// Version of the shape in docs/schemas/fidelity.json. A new field is no new version.

@@ -1,8 +1,8 @@
 //! The score as text: a summary of each study with its kernels across, and a list of figures.
 
+use lab::compare::{Row, worst_first};
 use lab::fidelity::{Fidelity, Scored};
 use lab::measure::Kind;
-use lab::report::compare::{Row, worst_first};
 use lab::stats::Concordance;
 
 use crate::table::{Cell, Mood, Table};

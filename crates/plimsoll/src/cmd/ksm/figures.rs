@@ -283,7 +283,7 @@ impl Looked<'_> {
         for candidate in sample.candidates {
             candidates[reading.owners()[candidate.unit as usize] as usize] += 1;
         }
-        // A kept page stands for so many that were read.
+        // A kept page stands for `weight` pages that were read.
         let weight = reading.read.0 as f64 / reading.kept().max(1) as f64;
         let whole = reading.read == reading.all;
         let stands_for = reading.all.0 as f64 / reading.kept().max(1) as f64;

@@ -3,6 +3,7 @@
 //! One form a file. A reader never fails: lines that it does not understand are strays, and whether
 //! they matter is for the rules to say.
 
+mod line;
 pub(crate) mod name;
 mod sysctl;
 mod tmpfiles;
@@ -10,7 +11,7 @@ mod tuned;
 mod udev;
 mod yaml;
 
-use super::setting::Setting;
+pub(crate) use line::{Line, Read};
 
 /// How a text is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,28 +30,6 @@ pub(crate) enum Form {
     Told,
     /// A kernel file as it is now.
     Live,
-}
-
-/// A line of a text.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Line {
-    /// Which text of the scope.
-    pub(crate) text: usize,
-    /// Its number, from 1.
-    pub(crate) number: usize,
-    /// What stands there.
-    pub(crate) what: String,
-}
-
-/// What a text holds.
-#[derive(Debug, Default)]
-pub(crate) struct Read {
-    /// Its settings, in order.
-    pub(crate) settings: Vec<Setting>,
-    /// Lines that are no setting and no comment.
-    pub(crate) strays: Vec<Line>,
-    /// The line from which on it could not be read, and why.
-    pub(crate) breaks_off: Option<Line>,
 }
 
 /// Reads a text; `index` is its number in the scope.
@@ -91,17 +70,6 @@ pub(super) fn sniffed(text: &str) -> Option<Form> {
         _ if sysctl::is_setting(first) => Some(Form::Sysctl),
         _ if tmpfiles::is_setting(first) => Some(Form::Tmpfiles),
         _ => None,
-    }
-}
-
-#[cfg(test)]
-impl Read {
-    /// The name, value and line of each setting.
-    fn shown(&self) -> Vec<(&str, &str, usize)> {
-        let settings = self.settings.iter();
-        settings
-            .map(|s| (s.name.as_str(), s.value.as_str(), s.line))
-            .collect()
     }
 }
 

@@ -2,7 +2,8 @@
 
 use conf::sysctl_d::{Loader, Says, lines};
 
-use super::{Line, Read, name};
+use super::line::{Line, Read};
+use super::name;
 use crate::lint::setting::{Setting, Writer};
 
 /// Roots of keys by which a text is known.

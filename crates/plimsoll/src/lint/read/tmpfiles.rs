@@ -1,6 +1,7 @@
 //! tmpfiles.d(5): the lines that write into files of `/sys` and `/proc/sys`.
 
-use super::{Read, name};
+use super::line::Read;
+use super::name;
 use crate::lint::setting::{Setting, Writer};
 
 /// Reads a text.

@@ -1,7 +1,8 @@
 //! A profile of TuneD, tuned.conf(5): the plug-ins sysctl, sysfs and vm. Variables and included
 //! profiles are not resolved: a value that holds one is passed over.
 
-use super::{Read, name};
+use super::line::Read;
+use super::name;
 use crate::lint::setting::{Setting, Writer};
 
 /// Reads a text.

@@ -1,6 +1,7 @@
 //! udev(7): rules that write tunables at a device's event.
 
-use super::{Read, name};
+use super::line::Read;
+use super::name;
 use crate::lint::setting::{Setting, Writer};
 
 /// Reads a text.

@@ -3,7 +3,8 @@
 
 use saphyr_parser::{Event, Parser, ScalarStyle};
 
-use super::{Form, Line, Read, name, sysctl};
+use super::line::{Line, Read};
+use super::{Form, name, sysctl};
 use crate::lint::setting::{Setting, Writer};
 
 /// How deep mappings and lists are followed.

@@ -8,8 +8,8 @@ use mm::capture::Frame;
 use mm::recompute::Chooser;
 use serde::Serialize;
 
-use super::Looked;
 use super::default::Default;
+use super::looked::Looked;
 use crate::view::page::Page;
 
 /// What the files say.

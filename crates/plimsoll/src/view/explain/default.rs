@@ -5,7 +5,7 @@ use mm::recompute::{Chooser, Chosen};
 use mm::units::Kib;
 use serde::Serialize;
 
-use super::Looked;
+use super::looked::Looked;
 use super::value::{Values, upper, words};
 
 /// What the kernel chooses.

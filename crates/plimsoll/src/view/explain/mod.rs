@@ -11,6 +11,7 @@ pub(crate) mod boot;
 mod default;
 mod found;
 mod here;
+mod looked;
 mod notes;
 pub(crate) mod overview;
 mod page;
@@ -18,19 +19,18 @@ mod relations;
 mod title;
 mod value;
 
-use conf::Tree;
-use mm::capture::Frame;
-use mm::catalogue::{Named, Of, Risk, Scope, Standing};
-use mm::snapshot::Snapshot;
+use mm::catalogue::{Of, Risk, Scope, Standing};
 use serde::Serialize;
 
-use self::boot::Boot;
-use self::default::Default;
-use self::found::Found;
-use self::here::Row;
-use self::notes::Note;
-use self::relations::Relation;
-use self::value::Values;
+use boot::Boot;
+use default::Default;
+use found::Found;
+use here::Row;
+use notes::Note;
+use relations::Relation;
+use value::Values;
+
+pub(crate) use looked::Looked;
 
 /// Version of the shape in docs/schemas/explain.json. A new field is no new version.
 const VERSION: u32 = 1;
@@ -69,21 +69,6 @@ pub(crate) struct Explanation {
     /// Arms of built-in studies that set it.
     found: Vec<Found>,
     next: Vec<String>,
-}
-
-/// What is looked at.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Looked<'a> {
-    /// The machine's files.
-    pub(crate) frame: &'a Frame,
-    /// The same, parsed.
-    pub(crate) snapshot: &'a Snapshot,
-    /// The tunable.
-    pub(crate) named: Named<'a>,
-    /// The evidence as the command line names it; nothing for this machine.
-    pub(crate) evidence: &'a str,
-    /// The machine's files of configuration, where there are any.
-    pub(crate) configuration: Option<&'a Tree>,
 }
 
 impl Explanation {

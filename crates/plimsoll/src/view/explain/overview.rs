@@ -9,8 +9,8 @@ use mm::snapshot::Snapshot;
 use mm::units::Bytes;
 use serde::Serialize;
 
-use super::Looked;
 use super::default::partner_rules;
+use super::looked::Looked;
 use super::value;
 use crate::term::Canvas;
 use crate::view::page::Page;

@@ -3,7 +3,7 @@
 use mm::catalogue::{Cell, Named, all, of_page_sizes, resolve};
 use serde::Serialize;
 
-use super::Looked;
+use super::looked::Looked;
 use super::notes::Note;
 use super::value::{read, words};
 

@@ -2,8 +2,8 @@
 
 use mm::catalogue::{Of, Scope, Standing};
 
-use super::Looked;
 use super::default::{Default, partner_rules};
+use super::looked::Looked;
 use super::value::{Values, words};
 
 /// The value here and what there is to say of it, in one sentence without its period.

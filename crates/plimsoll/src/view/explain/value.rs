@@ -6,7 +6,7 @@ use mm::text::shown;
 use mm::units::{Bytes, Kib};
 use serde::Serialize;
 
-use super::Looked;
+use super::looked::Looked;
 
 /// What the files hold of one tunable.
 #[derive(Debug, Serialize)]

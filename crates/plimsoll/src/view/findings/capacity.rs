@@ -3,7 +3,7 @@
 use mm::snapshot::Snapshot;
 use mm::units::{Bytes, Kib, Pages};
 
-use super::{Finding, Looked, Severity};
+use super::finding::{Finding, Looked, Severity};
 use crate::view::share::percent;
 
 /// Part of a whole in percent, rounded down.

@@ -4,7 +4,7 @@ use mm::hierarchy::Protection;
 use mm::memcg::{Limit, Memcg};
 use mm::units::Bytes;
 
-use super::{Finding, Looked, Severity};
+use super::finding::{Finding, Looked, Severity};
 
 const NEXT: &str = "plimsoll inspect --section control-groups";
 

@@ -5,6 +5,7 @@
 //! that are missing are named instead.
 
 mod capacity;
+mod finding;
 mod groups;
 mod movement;
 mod reserve;
@@ -12,46 +13,13 @@ mod reserve;
 use mm::snapshot::Snapshot;
 use serde::Serialize;
 
-use super::interval::Interval;
 use super::page::Page;
-use crate::term::{bad, good};
+use crate::term::good;
+
+pub(crate) use finding::{Finding, Looked, Severity};
 
 /// Findings that are shown; the worst come first.
 const SHOWN: usize = 5;
-
-/// How much a finding matters. Later ones are worse.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub(crate) enum Severity {
-    /// Worth knowing; it costs nothing now.
-    Note,
-    /// It costs now, or will under load.
-    Warning,
-    /// Processes are killed, stalled or refused memory, or are about to be.
-    Critical,
-}
-
-/// What a rule says about the machine.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub(crate) struct Finding {
-    pub(crate) id: &'static str,
-    pub(crate) severity: Severity,
-    /// What is the case, with its number.
-    pub(crate) what: String,
-    /// The kernel's rule behind it.
-    pub(crate) rule: String,
-    /// The command that goes on from here.
-    pub(crate) next: String,
-}
-
-/// What the rules look at.
-#[derive(Debug)]
-pub(crate) struct Looked<'a> {
-    /// The state.
-    pub(crate) snapshot: &'a Snapshot,
-    /// What happened since an earlier moment.
-    pub(crate) interval: Option<&'a Interval>,
-}
 
 /// All findings, worst first, and what could not be looked at.
 #[derive(Debug, Serialize)]
@@ -151,18 +119,6 @@ impl Findings {
                 &format!("Not in this evidence: {}.", self.without.join(", ")),
             );
         }
-    }
-}
-
-impl Finding {
-    fn write(&self, number: usize, page: &mut Page) {
-        let mark = format!("{number}. ");
-        match self.severity {
-            Severity::Critical => page.styled_item(2, &mark, &self.what, bad),
-            Severity::Warning | Severity::Note => page.item(2, &mark, &self.what),
-        }
-        page.item(5, "Rule: ", &self.rule);
-        page.item(5, "Next: ", &self.next);
     }
 }
 

@@ -2,7 +2,7 @@
 
 use mm::units::{Bytes, Pages};
 
-use super::{Finding, Looked, Severity};
+use super::finding::{Finding, Looked, Severity};
 
 /// Pages a second from which swapping or refaulting counts: 4 MiB/s with 4 KiB pages.
 const PAGES_PER_SECOND: f64 = 1024.0;

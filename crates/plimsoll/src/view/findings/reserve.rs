@@ -3,7 +3,7 @@
 use mm::recompute::{Kswapd, Place, Standing};
 use mm::units::Pages;
 
-use super::{Finding, Looked, Severity};
+use super::finding::{Finding, Looked, Severity};
 use crate::view::share::percent;
 
 /// Every zone of a node that a request could use is below low: kswapd is at work, or allocations

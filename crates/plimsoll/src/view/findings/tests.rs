@@ -1,6 +1,7 @@
 //! Each rule on the smallest evidence that triggers it, and on the one beside it that does not.
 
 use super::*;
+use crate::view::interval::Interval;
 use mm::capture::Frame;
 use mm::units::Nanos;
 

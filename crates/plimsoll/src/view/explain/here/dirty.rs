@@ -3,9 +3,9 @@
 use mm::bdi::Stats;
 use mm::units::{Bytes, Kib, Pages};
 
-use super::super::Looked;
 use super::super::value::{Values, words};
-use super::Row;
+use super::row::Row;
+use crate::view::explain::looked::Looked;
 use crate::view::share::percent;
 
 /// Devices that are shown.

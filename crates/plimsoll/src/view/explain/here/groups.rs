@@ -3,9 +3,9 @@
 use mm::capture::Frame;
 use mm::units::Bytes;
 
-use super::super::Looked;
 use super::super::value::Values;
-use super::Row;
+use super::row::Row;
+use crate::view::explain::looked::Looked;
 
 /// Groups that are shown.
 const SHOWN: usize = 12;

@@ -3,9 +3,9 @@
 use mm::units::{Bytes, Pages};
 use mm::zoneinfo::{Zone, Zoneinfo};
 
-use super::super::Looked;
 use super::super::value::Values;
-use super::Row;
+use super::row::Row;
+use crate::view::explain::looked::Looked;
 use crate::view::share::percent;
 
 fn zones(looked: Looked<'_>) -> impl Iterator<Item = &'_ Zone> {

@@ -2,9 +2,9 @@
 
 use mm::units::{Bytes, Pages};
 
-use super::super::Looked;
 use super::super::value::Values;
-use super::Row;
+use super::row::Row;
+use crate::view::explain::looked::Looked;
 
 /// Saved pages, the kernel's own balance, and the rate of scanning.
 pub(super) fn merging(looked: Looked<'_>, _values: &Values) -> Vec<Row> {

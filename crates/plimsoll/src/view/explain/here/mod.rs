@@ -8,51 +8,12 @@ mod marks;
 mod merging;
 mod promise;
 mod reclaim;
+mod row;
 
-use mm::units::Bytes;
-use serde::Serialize;
-
-use super::Looked;
+use super::looked::Looked;
 use super::value::Values;
-use crate::view::page::Page;
 
-/// One line.
-#[derive(Debug, Serialize)]
-pub(crate) struct Row {
-    name: String,
-    value: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    bytes: Option<u64>,
-    #[serde(skip_serializing_if = "String::is_empty")]
-    about: String,
-}
-
-impl Row {
-    /// An amount.
-    fn amount(name: impl Into<String>, bytes: Bytes, about: impl Into<String>) -> Self {
-        Self {
-            name: name.into(),
-            value: bytes.to_string(),
-            bytes: Some(bytes.0),
-            about: about.into(),
-        }
-    }
-
-    /// Something else.
-    fn word(name: impl Into<String>, value: impl ToString, about: impl Into<String>) -> Self {
-        Self {
-            name: name.into(),
-            value: value.to_string(),
-            bytes: None,
-            about: about.into(),
-        }
-    }
-
-    /// Writes it.
-    pub(crate) fn write(&self, page: &mut Page) {
-        page.row(&self.name, &self.value, &self.about);
-    }
-}
+pub(crate) use row::Row;
 
 /// What a kind of tunables comes to.
 type Of = fn(Looked<'_>, &Values) -> Vec<Row>;

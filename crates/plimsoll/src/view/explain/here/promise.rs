@@ -2,9 +2,9 @@
 
 use mm::units::Bytes;
 
-use super::super::Looked;
 use super::super::value::Values;
-use super::Row;
+use super::row::Row;
+use crate::view::explain::looked::Looked;
 use crate::view::share::percent;
 
 /// The commit limit and what is committed.

@@ -3,9 +3,9 @@
 use mm::meminfo::Meminfo;
 use mm::units::{Bytes, Kib};
 
-use super::super::Looked;
 use super::super::value::Values;
-use super::Row;
+use super::row::Row;
+use crate::view::explain::looked::Looked;
 use crate::view::share::percent;
 use crate::view::swap::effect;
 

@@ -1,6 +1,6 @@
 //! Reserves, overcommit, huge pages and merging.
 
-use super::{Note, myth};
+use super::note::{Note, myth};
 
 pub(super) const NOTES: &[Note] = &[
     Note {

@@ -1,37 +1,12 @@
 //! What the files of a machine do not show: which other tunables count, what a change costs, and
-//! what
-//! people expect of it that it does not do, each with where that is known from.
+//! what people expect of it that it does not do, each with where that is known from.
 
 mod memory;
+mod note;
 mod reclaim;
 mod writeback;
 
-use serde::Serialize;
-
-/// What there is to know about some tunables.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Note {
-    /// The tunables, by the catalogue's names.
-    of: &'static [&'static str],
-    /// Others that count: the key, and how.
-    pub(crate) with: &'static [(&'static str, &'static str)],
-    /// What changing it costs.
-    pub(crate) costs: &'static [&'static str],
-    /// What it does not do.
-    pub(crate) does_not: &'static [Myth],
-}
-
-/// A thing that people expect of a tunable and that it does not do.
-#[derive(Clone, Copy, Debug, Serialize)]
-pub(crate) struct Myth {
-    pub(crate) text: &'static str,
-    /// Where that is known from.
-    pub(crate) source: &'static str,
-}
-
-const fn myth(text: &'static str, source: &'static str) -> Myth {
-    Myth { text, source }
-}
+pub(crate) use note::{Myth, Note};
 
 impl Note {
     /// What there is to know about a tunable.

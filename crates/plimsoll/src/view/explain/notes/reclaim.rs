@@ -1,6 +1,6 @@
 //! What decides which pages go, and the tunables that only act.
 
-use super::{Note, myth};
+use super::note::{Note, myth};
 
 pub(super) const NOTES: &[Note] = &[
     Note {

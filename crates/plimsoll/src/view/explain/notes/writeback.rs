@@ -1,6 +1,6 @@
 //! The dirty limits, of the machine and of devices.
 
-use super::{Myth, Note, myth};
+use super::note::{Myth, Note, myth};
 
 const OF_WHAT: Myth = myth(
     "The ratio is not one of RAM: it is of free and file pages, which a full machine has few of.",

@@ -58,7 +58,7 @@ pub enum Figure {
     NoRun,
     /// The kernel lacks what the arm asks for; what, as in "vm.clean_low_ratio".
     Unavailable(String),
-    /// There were so many runs, but no number in them; why, for the first of them.
+    /// There were this many runs, but no number in them; why, for the first of them.
     Missing(String, usize),
     /// What the runs had.
     Known {

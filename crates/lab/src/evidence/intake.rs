@@ -1,0 +1,243 @@
+//! What of a piece of evidence is taken, and how much of it.
+
+use std::fs::{self, File};
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+
+use mm::capture::{self, Capture, Frame};
+use mm::evidence::{self, Reading, clean, gather};
+use mm::units::Bytes;
+
+use super::{archive, folder, packed};
+
+/// What one argument held.
+#[derive(Clone, Debug, Default)]
+pub struct Found {
+    /// Its name, for messages.
+    pub name: String,
+    /// Its frames, the note of what was taken in the first.
+    pub frames: Vec<Frame>,
+}
+
+/// Bytes of text that are kept of one piece of evidence.
+pub const KEPT: u64 = 256 << 20;
+
+/// How a file came.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Place {
+    /// As an argument: it is evidence, whatever it is called.
+    Alone,
+    /// Among others: it may have nothing to do with memory.
+    Among,
+}
+
+/// What comes nearest to a reason, where nothing is known.
+pub(super) fn nearest(readings: &[Reading]) -> String {
+    let passed = readings.iter().flat_map(|reading| &reading.passed).next();
+    match passed {
+        Some(passed) if passed.line > 0 => format!("line {}: {}", passed.line, passed.why),
+        Some(passed) => passed.why.clone(),
+        None => "no file of memory and no log".to_owned(),
+    }
+}
+
+/// A file's name with the last of its folders.
+pub(super) fn short(name: &str) -> String {
+    let path = PathBuf::from(name);
+    match path.file_name() {
+        Some(file) => file.to_string_lossy().into_owned(),
+        None => name.to_owned(),
+    }
+}
+
+/// Files of `/proc/sys/vm` that do something when they are read.
+pub(super) fn acts(path: &Path) -> bool {
+    let acting = [
+        "lowmem_reserve_ratio",
+        "compact_memory",
+        "drop_caches",
+        "stat_refresh",
+    ];
+    path.file_name()
+        .is_some_and(|name| acting.iter().any(|acting| name == *acting))
+}
+
+/// The longest kernel file or text of configuration within a folder or an archive.
+pub(super) const LONGEST_FILE: u64 = 16 << 20;
+
+/// The longest text without a known path there: a log.
+pub(super) const LONGEST_LOG: u64 = 64 << 20;
+
+/// Why a piece of evidence could not be read at all.
+#[derive(Debug, thiserror::Error)]
+pub enum EvidenceError {
+    /// The system refused it, or an archive is damaged from its beginning.
+    #[error("cannot be read: {0}")]
+    Io(#[from] io::Error),
+    /// It has no end, or one too far away.
+    #[error("longer than any evidence: over {}", Bytes(*.0))]
+    TooLong(u64),
+    /// A file that acts when it is read.
+    #[error("not read: reading it acts on this machine; give a copy of it, or inspect without it")]
+    Acts,
+    /// A folder that the kernel makes.
+    #[error("this machine's own {0}: inspect without an argument reads it")]
+    Live(&'static str),
+    /// Nothing of it is known.
+    #[error(
+        "nothing here is known: {0}; known are captures and records, folders and archives with \
+         files of /proc and /sys, texts of such files, and kernel logs"
+    )]
+    Nothing(String),
+    /// A record of another version, or a damaged one.
+    #[error(transparent)]
+    Capture(#[from] capture::CaptureError),
+}
+
+/// What was read so far.
+#[derive(Default)]
+pub(super) struct Intake {
+    pub(super) readings: Vec<Reading>,
+    captures: Vec<Frame>,
+    /// Bytes kept.
+    kept: u64,
+    /// Files in which nothing is known.
+    pub(super) unknown: usize,
+}
+
+impl Intake {
+    pub(super) fn path(&mut self, path: &Path) -> Result<(), EvidenceError> {
+        let kind = fs::metadata(path)?;
+        let full = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+        if kind.is_dir() {
+            return folder::read(self, path, &full);
+        }
+        if folder::is_live(&full).is_some() && acts(&full) {
+            return Err(EvidenceError::Acts);
+        }
+        // The folders that the file lies in may say what it is; a pipe has none.
+        let name = match kind.is_file() {
+            true => full,
+            false => path.to_owned(),
+        };
+        self.stream(File::open(path)?, &name.to_string_lossy())
+    }
+
+    /// A file that is an argument, or standard input.
+    pub(super) fn stream(&mut self, reader: impl Read, name: &str) -> Result<(), EvidenceError> {
+        self.unpack(Box::new(reader), name, Place::Alone, 0)
+    }
+
+    /// Takes what is in a stream, compressed and packed as it may be.
+    pub(super) fn unpack<'a>(
+        &mut self,
+        reader: Box<dyn Read + 'a>,
+        name: &str,
+        place: Place,
+        depth: usize,
+    ) -> Result<(), EvidenceError> {
+        let (reader, form) = packed::open(reader)?;
+        match form {
+            packed::Form::Tar => archive::read(self, reader, depth),
+            packed::Form::Foreign(what) if place == Place::Alone => Err(EvidenceError::Nothing(
+                format!("{what}, which is not unpacked here"),
+            )),
+            packed::Form::Foreign(_) => Ok(()),
+            packed::Form::Plain => self.plain(reader, name, place),
+        }
+    }
+
+    pub(super) fn plain(
+        &mut self,
+        reader: impl Read,
+        name: &str,
+        place: Place,
+    ) -> Result<(), EvidenceError> {
+        let left = KEPT.saturating_sub(self.kept);
+        let mut bytes = Vec::new();
+        let end = reader.take(left + 1).read_to_end(&mut bytes);
+        if bytes.len() as u64 > left {
+            return Err(EvidenceError::TooLong(KEPT));
+        }
+        let cut = match end {
+            Ok(_) => None,
+            // What a damaged archive gave before it broke is evidence all the same.
+            Err(error) if !bytes.is_empty() => Some(format!("it breaks off: {error}")),
+            Err(error) => return Err(error.into()),
+        };
+        self.kept += bytes.len() as u64;
+        self.text(&bytes, name, place, cut)
+    }
+
+    /// Takes the text of one file.
+    fn text(
+        &mut self,
+        bytes: &[u8],
+        name: &str,
+        place: Place,
+        cut: Option<String>,
+    ) -> Result<(), EvidenceError> {
+        if place == Place::Alone && !bytes.is_empty() && !clean::is_text(bytes) {
+            return Err(EvidenceError::Nothing("it is no text".to_owned()));
+        }
+        let (text, strange) = clean::decode(bytes);
+        let mut reading = match capture_in(&text) {
+            Some(capture) => self.capture(&capture, name)?,
+            None => evidence::split(&text, name),
+        };
+        reading.source = short(name);
+        cut.into_iter()
+            .chain(strange)
+            .for_each(|why| reading.pass(why));
+        if place == Place::Alone {
+            reading.tree.clear();
+        }
+        match reading.pieces.is_empty() && place == Place::Among && capture_in(&text).is_none() {
+            true => self.unknown += 1,
+            false => self.readings.push(reading),
+        }
+        Ok(())
+    }
+
+    fn capture(&mut self, text: &str, name: &str) -> Result<Reading, EvidenceError> {
+        let recovered = Capture::recover(text)?;
+        self.captures.extend(recovered.capture.frames);
+        let mut reading = Reading::of(name);
+        recovered
+            .faults
+            .into_iter()
+            .for_each(|fault| reading.pass(fault.to_string()));
+        Ok(reading)
+    }
+
+    pub(super) fn found(mut self, name: String) -> Result<Found, EvidenceError> {
+        self.captures.sort_by_key(|frame| frame.at);
+        let mut frames = gather::frames(&self.readings);
+        if self.unknown > 0 && !(frames.is_empty() && self.captures.is_empty()) {
+            let mut rest = Reading::of(&short(&name));
+            rest.pass(format!("{} other files", self.unknown));
+            self.readings.push(rest);
+        }
+        let note = gather::note(&short(&name), &self.readings);
+        frames.append(&mut self.captures);
+        if frames.is_empty() {
+            return Err(EvidenceError::Nothing(nearest(&self.readings)));
+        }
+        gather::add_note(&mut frames, &note);
+        Ok(Found { name, frames })
+    }
+}
+
+/// The capture that a text is, or that a record has behind its first line.
+pub(super) fn capture_in(text: &str) -> Option<String> {
+    let text = text.trim_start_matches(['\0', '\n', '\r', ' ']);
+    let behind = || {
+        let (first, rest) = text.split_once('\n')?;
+        first.starts_with('{').then_some(rest)
+    };
+    let is = |text: &&str| text.starts_with(capture::MAGIC);
+    Some(text)
+        .filter(is)
+        .or_else(|| behind().filter(is))
+        .map(str::to_owned)
+}

@@ -1,0 +1,93 @@
+//! What a report is made of.
+
+use crate::compare::{self, Reading, Row};
+use crate::measure::Measure;
+use crate::record::Record;
+use crate::study::Study;
+
+/// What a report is made of.
+#[derive(Clone, Debug)]
+pub struct Report<'a> {
+    /// The study.
+    pub study: &'a Study,
+    /// The runs, by kernel; the answer speaks of the first kernel that was really run.
+    pub pairs: Vec<Pair>,
+    /// What could not be used, one line each.
+    pub problems: Vec<String>,
+    /// On which machine and kernel the study was asked, and why, one line each.
+    pub notes: Vec<String>,
+    /// The arguments that asked for another machine or an arm more, as they are typed; each begins
+    /// with a blank.
+    pub arguments: String,
+    /// The program's version.
+    pub version: String,
+}
+
+/// The runs of one kernel: as the model foretold them, and as they were.
+#[derive(Clone, Debug)]
+pub struct Pair {
+    /// The kernel for people: "Linux 6.1".
+    pub kernel: String,
+    /// Its release, as `uname -r` prints it.
+    pub release: String,
+    /// The bench of the proofs in its own words; empty without proofs.
+    pub bench: String,
+    /// Runs of the model.
+    pub model: Vec<Record>,
+    /// Runs of the kernel itself.
+    pub proofs: Vec<Record>,
+}
+
+impl Report<'_> {
+    /// The pair that the answer speaks of: the first kernel that was really run, else the first.
+    #[must_use]
+    pub fn spoken_of(&self) -> Option<&Pair> {
+        let proved = self.pairs.iter().find(|pair| pair.is_proved());
+        proved.or_else(|| self.pairs.first())
+    }
+}
+
+impl Pair {
+    /// A kernel that was not run.
+    pub(super) fn unproved(version: &str) -> Self {
+        Self {
+            kernel: format!("Linux {version}"),
+            release: version.to_owned(),
+            bench: String::new(),
+            model: Vec::new(),
+            proofs: Vec::new(),
+        }
+    }
+
+    /// Model against kernel, measure by measure.
+    #[must_use]
+    pub fn rows(&self, study: &Study) -> Vec<Row> {
+        let arms: Vec<String> = study.arms.iter().map(|arm| arm.name.clone()).collect();
+        let read = |records| readings(&study.measures, records);
+        let (model, kernel) = (read(&self.model), read(&self.proofs));
+        compare::compare(&study.measures, &arms, &model, &kernel)
+    }
+
+    /// Whether there is neither a prediction nor a proof.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.model.is_empty() && self.proofs.is_empty()
+    }
+
+    /// Whether the kernel itself was run.
+    #[must_use]
+    pub fn is_proved(&self) -> bool {
+        !self.proofs.is_empty()
+    }
+}
+
+/// The first run of an arm: the one that charts show.
+pub(super) fn first<'a>(records: &'a [Record], arm: &str) -> Option<&'a Record> {
+    let of_arm = records.iter().filter(|record| record.provenance.arm == arm);
+    of_arm.min_by_key(|record| record.provenance.seed)
+}
+
+pub(super) fn readings(measures: &[Measure], records: &[Record]) -> Vec<Reading> {
+    let read = |record: &Record| Reading::of(measures, &record.provenance.arm, &record.outcome);
+    records.iter().map(read).collect()
+}
