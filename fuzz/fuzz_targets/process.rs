@@ -1,4 +1,5 @@
-//! The parsers of a process's own files: the first byte chooses the file, the rest is what it holds.
+//! The parsers of a process's own files: the first byte chooses the file, the rest is what it
+//! holds.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

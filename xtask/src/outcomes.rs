@@ -1,5 +1,5 @@
-//! `cargo xtask outcomes`: a hash of every run of the model, and the runs whose hash another state of
-//! the source does not share.
+//! `cargo xtask outcomes`: a hash of every run of the model, and the runs whose hash another state
+//! of the source does not share.
 
 use std::collections::BTreeMap;
 

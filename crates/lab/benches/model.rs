@@ -1,8 +1,8 @@
 //! How many page accesses a second the whole model makes: zones, reclaim, readahead, swap, disks,
 //! scheduler and pressure included.
 //!
-//! `cargo bench -p plimsoll-lab --bench model` prints a Markdown table; `cargo xtask bench` uses it. An
-//! argument is the number of rounds.
+//! `cargo bench -p plimsoll-lab --bench model` prints a Markdown table; `cargo xtask bench` uses
+//! it. An argument is the number of rounds.
 
 mod clock;
 

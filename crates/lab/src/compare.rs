@@ -153,7 +153,7 @@ impl PublishedError {
         match self.figures {
             1 => format!("The prediction is off by {worst:.1} %, in one published figure."),
             figures => format!(
-                "The prediction is off by {mean:.1} % in the mean and {worst:.1} % at worst, over \
+                "The prediction is off by {mean:.1} % on average and {worst:.1} % at worst, over \
                  {figures} published figures."
             ),
         }

@@ -1,7 +1,7 @@
 //! `records/effects.tsv`, which `explain` answers from, against the records.
 //!
-//! `UPDATE_EXPECT=1 cargo test -p plimsoll-lab --test effects` writes it: after new records, and when
-//! the model changed.
+//! `UPDATE_EXPECT=1 cargo test -p plimsoll-lab --test effects` writes it: after new records, and
+//! when the model changed.
 
 use std::path::{Path, PathBuf};
 

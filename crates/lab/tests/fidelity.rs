@@ -1,5 +1,6 @@
 //! The calibration error, held without a VM: every figure of the committed records against the
-//! model as it is now with the same seeds, and against the same experiment made with other programs.
+//! model as it is now with the same seeds, and against the same experiment made with other
+//! programs.
 
 use std::path::{Path, PathBuf};
 

@@ -1,7 +1,8 @@
 //! The study `file-copy` against what was published: 24 operations on a machine of 250 GiB.
 //!
-//! The run with 20 GB gave the costs; the other three are predicted, but for the nodes on which their
-//! tasks ran. WRENCH-cache, the simulator of the publication, is off by 31.5 % on average and by
+//! The run with 20 GB gave the costs; the other three are predicted, but for the nodes on which
+//! their tasks ran. WRENCH-cache, the simulator of the publication, is off by 31.5 % on average and
+//! by
 //! 55.3 % at worst.
 
 use plimsoll_lab::calibration;

@@ -1,10 +1,11 @@
 //! The models of boot-time loaders against the real programs, on generated trees.
 //!
 //! The programs are those of Debian 12 and 13, fetched once and run in a mount namespace of their
-//! own: a tmpfs is their root and another one their `/proc/sys`, so nothing of this machine changes.
-//! What they write is seen with strace: values and order must equal the model's. `PLIMSOLL_TREES`
-//! says how many trees each test tries, `PLIMSOLL_SEED` with which the first one is made; a failure
-//! names the seed of its tree. Where the programs cannot be had or run, the test says `skipped: WHY`.
+//! own: a tmpfs is their root and another one their `/proc/sys`, so nothing of this machine
+//! changes. What they write is seen with strace: values and order must equal the model's.
+//! `PLIMSOLL_TREES` says how many trees each test tries, `PLIMSOLL_SEED` with which the first one
+//! is made; a failure names the seed of its tree. Where the programs cannot be had or run, the test
+//! says `skipped: WHY`.
 
 #[path = "loaders/compare.rs"]
 mod compare;

@@ -11,8 +11,8 @@ use plimsoll_lab::record::{Record, Store};
 use plimsoll_lab::study::Study;
 
 /// The largest relative error of a total allowed: while a file is read, and when hogs and kswapd
-/// have shared the CPU too (on 6.12 over a third less than a kernel's; `docs/model.md`, "PSI"). What
-/// stalled less than a tenth of a second is left to the boot.
+/// have shared the CPU too (on 6.12 over a third less than a kernel's; `docs/model.md`, "PSI").
+/// What stalled less than a tenth of a second is left to the boot.
 const LABELS: [(&str, f64); 4] = [
     ("read once", 0.13),
     ("read thrice", 0.12),

@@ -1,5 +1,5 @@
-//! Bad `[table]`, `[[chart]]` and `[[distribution]]`: each is refused in one line with the place, what
-//! is wrong and the way out.
+//! Bad `[table]`, `[[chart]]` and `[[distribution]]`: each is refused in one line with the place,
+//! what is wrong and the way out.
 
 use expect_test::{Expect, expect};
 use plimsoll_lab::study::Study;

@@ -3,7 +3,7 @@
 //!
 //! The access of a step is one endless stream for the whole life of its process instance: the next
 //! round of a repetition goes on where the last one stopped, in sequential order too. An instance
-//! that is started a second time begins anew, with the same stream.
+//! that is started a second time begins again, with the same stream.
 
 mod ahead;
 

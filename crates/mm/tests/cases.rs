@@ -1,5 +1,5 @@
-//! Published evidence of old and of vendors' kernels (`fixtures/cases`): what is computed by the rule
-//! of each release equals what its kernel printed, to the page.
+//! Published evidence of old and of vendors' kernels (`fixtures/cases`): what is computed by the
+//! rule of each release equals what its kernel printed, to the page.
 
 use std::fs;
 use std::path::Path;

@@ -29,9 +29,9 @@ fn captures() -> Vec<(PathBuf, Capture)> {
 
 /// The captures of kernels of 32 bits: with high memory, or with huge pages of 4 MiB.
 ///
-/// Not held there: the default of `vm.min_free_kbytes`. khugepaged asks for 5 % of memory beyond the
-/// high marks before the pages of the initial RAM disk come, and `capture.txt` does not tell how many
-/// these were.
+/// Not held there: the default of `vm.min_free_kbytes`. khugepaged asks for 5 % of memory beyond
+/// the high marks before the pages of the initial RAM disk come, and `capture.txt` does not tell
+/// how many these were.
 fn captures_of_32_bits() -> Vec<(PathBuf, Capture)> {
     let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/kernels");
     let folders = folders(&fixtures).filter(|folder| has_32_bits(folder));
@@ -148,8 +148,8 @@ fn dirty_thresholds_are_the_kernels_own() {
     });
 }
 
-/// What nothing has read `vm.lowmem_reserve_ratio` of: reserves are not above those of now, marks are
-/// those of fewer pages, and what depends on both as they are is the kernel's own.
+/// What nothing has read `vm.lowmem_reserve_ratio` of: reserves are not above those of now, marks
+/// are those of fewer pages, and what depends on both as they are is the kernel's own.
 #[test]
 fn as_booted_marks_and_reserves_are_of_fewer_pages_and_the_rest_is_the_kernels_own() {
     let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/kernels");

@@ -7,7 +7,8 @@ use plimsoll_mm::snapshot::Snapshot;
 use plimsoll_mm::units::Pages;
 use plimsoll_mm::zoneinfo::ZoneKind;
 
-/// A machine with DMA32 and Normal, marks 100/125/150 and 200/250/300, and a reserve of 40 in DMA32.
+/// A machine with DMA32 and Normal, marks 100/125/150 and 200/250/300, and a reserve of 40 in
+/// DMA32.
 fn machine(release: &str, free: [u64; 2], items: &str) -> Snapshot {
     let zone = |name: &str, free: u64, marks: [u64; 3], kept: u64| {
         format!(

@@ -4,8 +4,8 @@
 //! other in one region: `identical` (each page another content, the same in every tenant), `one`
 //! (one content), `pairs` (each content twice, its own), `unique`, `zero`, `volatile` (written all
 //! the time). `mergeable` asks for merging of the region, `all` for that of the whole process,
-//! `huge` for huge pages; `fork` leaves a child that shares everything. It says `ready`, the child's
-//! number behind it where there is one, and lives until its input ends.
+//! `huge` for huge pages; `fork` leaves a child that shares everything. It says `ready`, the
+//! child's number behind it where there is one, and lives until its input ends.
 
 use std::error::Error;
 use std::io::Read as _;

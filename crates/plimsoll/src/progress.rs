@@ -102,7 +102,7 @@ pub(crate) struct Firsts<'a> {
 }
 
 impl<'a> Firsts<'a> {
-    /// Those of so many runs of a study.
+    /// Those of this many runs of a study.
     pub(crate) fn of(study: &'a Study, runs: usize) -> Self {
         Self {
             study,

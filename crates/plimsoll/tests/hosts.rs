@@ -1,7 +1,7 @@
-//! Golden captures: what `inspect` says of each machine in `fixtures/hosts`, as text and as JSON, and of
-//! those in `fixtures/inspect`, whose numbers are not all as the tunables give them, of those in
-//! `fixtures/reclaim`, which swap, have control groups and lose part of their working set, and of those
-//! in `fixtures/writeback`, where a slow device holds what all may hold.
+//! Golden captures: what `inspect` says of each machine in `fixtures/hosts`, as text and as JSON,
+//! and of those in `fixtures/inspect`, whose numbers are not all as the tunables give them, of
+//! those in `fixtures/reclaim`, which swap, have control groups and lose part of their working set,
+//! and of those in `fixtures/writeback`, where a slow device holds what all may hold.
 //!
 //! `UPDATE_EXPECT=1 cargo test -p plimsoll --test hosts` rewrites the expected files.
 

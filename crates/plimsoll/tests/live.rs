@@ -1,5 +1,5 @@
-//! On this very machine, under the kernel that runs the test, what is computed equals what the kernel
-//! says.
+//! On this very machine, under the kernel that runs the test, what is computed equals what the
+//! kernel says.
 
 use host::Root;
 use mm::capture::Frame;

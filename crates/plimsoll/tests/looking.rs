@@ -1,5 +1,5 @@
-//! What `inspect` opens on this very machine, as the kernel sees it: every file of /proc and /sys is
-//! on the list of those that may be read.
+//! What `inspect` opens on this very machine, as the kernel sees it: every file of /proc and /sys
+//! is on the list of those that may be read.
 
 use std::collections::BTreeSet;
 use std::process::Command;

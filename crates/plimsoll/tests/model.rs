@@ -41,8 +41,8 @@ fn a_simulated_machine_is_shown_and_its_numbers_are_the_formulas() {
     for name in names {
         let output = inspect(&path, &["--at", name, "--check"]);
         let shown = String::from_utf8(output.stdout).expect("UTF-8");
-        // As booted the marks are those of a zone without the initial RAM disk's pages, as on a real
-        // kernel; once the tunables were written they are made again.
+        // As booted the marks are those of a zone without the initial RAM disk's pages, as on a
+        // real kernel; once the tunables were written they are made again.
         let as_booted = name == "idle" && shown.contains("less, as at boot");
         assert!(output.status.success() || as_booted, "{name}: {shown}");
         for section in [

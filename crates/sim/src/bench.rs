@@ -2,3 +2,4 @@
 
 pub(crate) mod observer;
 pub(crate) mod own;
+pub(crate) mod state;

@@ -47,12 +47,30 @@ pub fn run_sampled(
     calibration: &Calibration,
     scale: u64,
 ) -> Result<Capture, Error> {
+    simulate(scenario, calibration, scale, true)
+}
+
+/// Runs `scenario` on a machine where nobody measures: without the bench's own pages, its
+/// supervisor and the time that its looks take.
+///
+/// # Errors
+/// As [`run`].
+pub fn run_unmeasured(scenario: &Scenario, calibration: &Calibration) -> Result<Capture, Error> {
+    simulate(scenario, calibration, 1, false)
+}
+
+fn simulate(
+    scenario: &Scenario,
+    calibration: &Calibration,
+    scale: u64,
+    measured: bool,
+) -> Result<Capture, Error> {
     machine::refusals::check(scenario)?;
     let scenario = sampling::miniature(scenario, scale)?;
     let mut boot = machine::boot::state(&calibration.boots, &scenario.machine)?;
     boot.uptime = scenario.begins(boot.ready);
     let costs = sampling::costs(&calibration.costs.on(&scenario.machine), scale);
-    let mut system = machine::system::System::new(&scenario, &costs, &boot, scale)?;
+    let mut system = machine::system::System::new(&scenario, &costs, &boot, scale, measured)?;
     system.run()?;
     Ok(system.into_capture())
 }

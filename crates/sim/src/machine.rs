@@ -17,6 +17,7 @@ pub(crate) mod recorder;
 pub(crate) mod refusals;
 pub(crate) mod roles;
 pub(crate) mod settled;
+pub(crate) mod state;
 pub(crate) mod steps;
 pub(crate) mod system;
 pub(crate) mod task;

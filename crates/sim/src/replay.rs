@@ -13,7 +13,8 @@ use alloc::boxed::Box;
 use mm::units::{PageSize, Pages};
 
 use crate::mm::folio::{Folios, PageId};
-use crate::mm::vmscan::state::{BATCH, DEF_PRIORITY};
+use crate::mm::vmscan::scan_control::DEF_PRIORITY;
+use crate::mm::vmscan::state::BATCH;
 use classic::Classic;
 use mglru::MultiGeneration;
 

@@ -19,7 +19,7 @@ pub(crate) struct Rules {
     pub(crate) reclaims_in_quarters: bool,
     /// `memory.reclaim` knows `swappiness=` (since 6.9).
     pub(crate) reclaim_knows_swappiness: bool,
-    /// A direct reclaim that got nothing begins anew, with a walk through all groups (since 6.11;
+    /// A direct reclaim that got nothing begins again, with a walk through all groups (since 6.11;
     /// before, each walk goes through all).
     pub(crate) walks_twice: bool,
     /// Reclaim decides by statistics of the control groups that are brought up to date every two
@@ -34,7 +34,7 @@ pub(crate) struct Rules {
     /// missing (until 6.17, of which 6.12 has the correction).
     pub(crate) next_miss_is_the_last: bool,
     /// A run of kswapd that got nothing, and at some priority went for the page cache alone, begins
-    /// anew without doing so (since 6.10).
+    /// again without doing so (since 6.10).
     pub(crate) kswapd_retries: bool,
     /// `vm.watermark_boost_factor`, in 1/10000 of a high watermark.
     pub(crate) boost_factor: u64,

@@ -257,12 +257,12 @@ impl Zones {
 }
 
 impl Cpu {
-    /// The real pages that so many stand for.
+    /// The real pages that this many stand for.
     pub(crate) fn real(&self, pages: u64) -> Pages {
         Pages(pages.saturating_mul(self.scale))
     }
 
-    /// The simulated pages, rounded, that stand for so many real ones.
+    /// The simulated pages, rounded, that stand for this many real ones.
     pub(crate) fn sampled(&self, pages: u64) -> u64 {
         match self.scale {
             1 => pages,

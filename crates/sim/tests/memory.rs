@@ -6,6 +6,7 @@ use common::*;
 use mm::machine::Cost;
 use mm::meminfo::Meminfo;
 use mm::outcome::{Outcome, Status};
+use mm::scenario::Scenario;
 use mm::settings::Settings;
 use mm::units::{Bytes, Nanos};
 use mm::vmstat::Vmstat;
@@ -48,6 +49,31 @@ fn a_region_takes_huge_pages_where_they_fit_and_base_pages_at_its_end() {
     assert_eq!(count("touched", "pgfault"), OWN_PAGES + 2 + 256);
     assert_eq!(page_tables(&outcome, "touched"), OWN_TABLE + 3);
     assert_eq!(count("touched", "nr_inactive_anon"), OWN_PAGES + 1280);
+}
+
+#[test]
+fn a_machine_where_nobody_measures_has_nothing_of_the_bench() {
+    let steps = vec![
+        map("heap", 5, Huge::Never),
+        step(Action::Access(touch("heap"))),
+        snapshot("touched"),
+    ];
+    let mut asked = scenario(&[], vec![process("a", steps)]);
+    let touched = |asked: &Scenario| {
+        let capture = plimsoll_sim::run_unmeasured(asked, &calibration());
+        let outcome =
+            Outcome::from_capture(capture.expect("the model runs it")).expect("well-formed");
+        counter(&outcome, "touched", "nr_inactive_anon")
+    };
+    assert_eq!(
+        touched(&asked),
+        1280,
+        "the pages of its region, and no other"
+    );
+    let short = plimsoll_sim::run_unmeasured(&asked, &calibration());
+    asked.text_length = Bytes(50_000);
+    let long = plimsoll_sim::run_unmeasured(&asked, &calibration());
+    assert_eq!(short, long, "how a study is worded changes nothing");
 }
 
 #[test]

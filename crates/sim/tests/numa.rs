@@ -10,7 +10,7 @@ use mm::units::{Bytes, Nanos};
 use mm::workload::{Access, Action, Content, ContentShare, Huge, Map, Process, Start, Step};
 use mm::zoneinfo::{Zone, Zoneinfo};
 
-/// Half a gigabyte on so many nodes, and a file that is read twice. The other node's pages take
+/// Half a gigabyte on this many nodes, and a file that is read twice. The other node's pages take
 /// half a microsecond longer.
 fn twice(nodes: u32, mib: u64) -> Scenario {
     let read = |label| labelled(label, Action::Access(read(0)));

@@ -66,7 +66,7 @@ fn waiting_until_an_operation_is_due_takes_the_cpu_what_thinking_does() {
     assert!(apart <= sleeps / 20, "{thinking} and {waiting}");
 }
 
-/// A page at a time, so many of them.
+/// A page at a time, this many of them.
 fn touch_often(region: &str, pages: u64) -> Access {
     Access {
         block: Bytes(4 << 10),

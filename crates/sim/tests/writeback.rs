@@ -1,5 +1,5 @@
-//! What becomes of pages that are written to: when they go to their disk, who waits for it, and what
-//! limits them.
+//! What becomes of pages that are written to: when they go to their disk, who waits for it, and
+//! what limits them.
 
 mod common;
 

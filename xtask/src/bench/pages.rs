@@ -43,7 +43,7 @@ fn tenant(plimsoll: &Path) -> Result<PathBuf> {
     Ok(folder.join("examples/tenant"))
 }
 
-/// CPU seconds of the command on a process with so many pages.
+/// CPU seconds of the command on a process with this many pages.
 fn seconds(plimsoll: &Path, tenant: &Path, pages: u64, keep: &str) -> Result<f64> {
     let mut tenant = process::program(tenant);
     let place = process::describe(&tenant);

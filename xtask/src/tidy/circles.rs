@@ -13,9 +13,6 @@ use crate::tree::Source;
 /// The most files that a circle may have.
 const FILES_MAX: usize = 3;
 
-/// Crates that still have a larger one, and its files; a number only ever shrinks.
-const NOT_YET: &[(&str, usize)] = &[("sim", 53)];
-
 /// From a file to another, by the names that it takes from it.
 type Arrows = BTreeMap<(usize, usize), BTreeSet<String>>;
 
@@ -31,11 +28,9 @@ pub(super) struct Circle {
 
 /// The rule.
 pub(super) fn check(sources: &[Source]) -> Vec<Violation> {
-    let broken = all(sources).into_iter().filter(|circle| {
-        let exception = NOT_YET.iter().find(|(name, _)| *name == circle.name);
-        circle.files.len() > exception.map_or(FILES_MAX, |(_, files)| *files)
-    });
+    let broken = all(sources).into_iter();
     broken
+        .filter(|circle| circle.files.len() > FILES_MAX)
         .map(|circle| Violation::of(&circle.files[0], circle.to_string()))
         .collect()
 }

@@ -1,6 +1,6 @@
-//! Every state of a change, with every cut: a command is killed before, in and after each thing that
-//! it does to the world, and then the timer fires, the machine reboots, or the user goes on; and every
-//! order of commands, reboots, passing time and an administrator's own writes.
+//! Every state of a change, with every cut: a command is killed before, in and after each thing
+//! that it does to the world, and then the timer fires, the machine reboots, or the user goes on;
+//! and every order of commands, reboots, passing time and an administrator's own writes.
 
 mod orders;
 mod world;
@@ -34,7 +34,8 @@ pub(crate) fn request(settings: &[(&str, &str)]) -> Request {
     }
 }
 
-/// Two sysctls, one of them the side of a pair that does not count, and huge pages, which move a third.
+/// Two sysctls, one of them the side of a pair that does not count, and huge pages, which move a
+/// third.
 fn everything() -> Request {
     request(&[
         ("vm.swappiness", "10"),

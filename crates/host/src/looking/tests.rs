@@ -9,7 +9,8 @@ use crate::read::{UNREADABLE, full, sample};
 use crate::root::testing::{opened, root};
 
 /// Everything that a kernel from 2.6.32 to 7.x, or a vendor's, has in `/proc/sys/vm` and is not on
-/// the list: what acts when it is read, what cannot be read, what logs, what says nothing of memory.
+/// the list: what acts when it is read, what cannot be read, what logs, what says nothing of
+/// memory.
 const OTHER_SYSCTLS: &[&str] = &[
     "block_dump",
     "compact_memory",

@@ -26,8 +26,8 @@ mod tests {
 
     use super::*;
 
-    /// 2.0 us a page for one that is mapped; the two intervals differ in length. Mapping again takes
-    /// 6 us for a fault, beside 0.1 us for a page and 1 us for an operation.
+    /// 2.0 us a page for one that is mapped; the two intervals differ in length. Mapping again
+    /// takes 6 us for a fault, beside 0.1 us for a page and 1 us for an operation.
     #[test]
     fn what_made_up_mappings_cost_is_found() {
         let snapshot = |label: &str, stolen: u64| {

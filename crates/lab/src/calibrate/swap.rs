@@ -330,7 +330,8 @@ mod tests {
         );
     }
 
-    /// An entry 50 ns, an accessed one 150 more; of all but "mixed" a walk goes by twice since 6.12.
+    /// An entry 50 ns, an accessed one 150 more; of all but "mixed" a walk goes by twice since
+    /// 6.12.
     #[test]
     fn a_walk_costs_what_the_larger_region_takes_longer() {
         for (release, walks) in [("6.1.0", 1), ("6.12.117", 2)] {

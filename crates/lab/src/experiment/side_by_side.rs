@@ -3,8 +3,8 @@
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 
-/// Does `one` with each thing, so many at a time; they begin in their order. The first error keeps
-/// further ones from beginning.
+/// Does `one` with each thing, this many at a time; they begin in their order. The first error
+/// keeps further ones from beginning.
 pub(super) fn side_by_side<T: Sync, R: Send, E: Send>(
     things: &[T],
     at_a_time: usize,

@@ -109,7 +109,8 @@ mod tests {
     }
 
     /// Counted by hand: of the C(6, 3) = 20 dealings of 2, 2 and 2, those that put a whole pair and
-    /// one more to the left have 2 ways each and there are 6 of them, so 12 of 20; one of each has 8.
+    /// one more to the left have 2 ways each and there are 6 of them, so 12 of 20; one of each has
+    /// 8.
     #[test]
     fn more_than_two_modes() {
         close(fisher_p(&[2, 1, 0], &[0, 1, 2]), 12.0 / 20.0);

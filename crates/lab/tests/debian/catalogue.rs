@@ -1,7 +1,7 @@
 //! Every tunable of the catalogue that a kernel has: applied, read back, taken back.
 //!
-//! One machine a kernel, with a shell alone. Tunables are applied many at a time, a pair of partners
-//! or two files of one value never together; `PLIMSOLL_BATCH` says how many.
+//! One machine a kernel, with a shell alone. Tunables are applied many at a time, a pair of
+//! partners or two files of one value never together; `PLIMSOLL_BATCH` says how many.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;

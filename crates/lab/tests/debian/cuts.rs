@@ -82,8 +82,8 @@ fn a_power_cut_leaves_the_old_or_the_new_state() {
     println!("{cuts} power cuts: {seen:?}");
 }
 
-/// When the power goes: within a second and a half, in which changes are made and taken back several
-/// times; not before the shell has begun with it.
+/// When the power goes: within a second and a half, in which changes are made and taken back
+/// several times; not before the shell has begun with it.
 fn moment(prng: &mut Prng) -> Nanos {
     Nanos(50_000_000 + prng.below(1_450_000_000))
 }

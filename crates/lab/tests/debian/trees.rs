@@ -1,8 +1,8 @@
 //! Generated configurations: what a Debian has after it booted with them, against `conf`.
 //!
-//! One boot a tree. The guest hands back its configuration as it lies there, the packages' own files
-//! too, and every value below `/proc/sys`, once before systemd starts and once when all is up; from
-//! the first two `conf` says what the third must be.
+//! One boot a tree. The guest hands back its configuration as it lies there, the packages' own
+//! files too, and every value below `/proc/sys`, once before systemd starts and once when all is
+//! up; from the first two `conf` says what the third must be.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;

@@ -55,7 +55,8 @@ const NAMES: &[&str] = &[
     ".conf",
 ];
 
-/// What Alpine's start script does: which files, in which order, and that each is handed over apart.
+/// What Alpine's start script does: which files, in which order, and that each is handed over
+/// apart.
 const ALPINE: &str = r#"
 apply() {
     for file in "$1"/*.conf; do

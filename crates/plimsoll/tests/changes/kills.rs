@@ -1,5 +1,5 @@
-//! `apply`, `confirm` and `undo`, killed (`kill -9`) at a system call that changes something: at each
-//! of them (`PLIMSOLL_KILLS=all`), or at a share of them in the usual check.
+//! `apply`, `confirm` and `undo`, killed (`kill -9`) at a system call that changes something: at
+//! each of them (`PLIMSOLL_KILLS=all`), or at a share of them in the usual check.
 
 use crate::place::{Place, State};
 

@@ -1,7 +1,7 @@
 //! `apply`, `confirm`, `undo`, `status` and `history` as a user has them.
 //!
-//! They run in a mount namespace of their own, with files in the place of `/proc/sys`, `/run`, `/etc` and
-//! `/var/lib`, so that nothing of this machine is touched. Root and strace are needed.
+//! They run in a mount namespace of their own, with files in the place of `/proc/sys`, `/run`,
+//! `/etc` and `/var/lib`, so that nothing of this machine is touched. Root and strace are needed.
 
 mod kills;
 mod place;

@@ -1,8 +1,8 @@
 //! The part of JSON Schema (draft 2020-12) that docs/schemas uses: `$ref` into `$defs`, `type`,
 //! `const`, `enum`, `anyOf`, `required`, `properties`, `additionalProperties`, `items`, `minItems`,
 //! `maxItems` and `minimum`; and what the schema of SARIF uses beside them: `oneOf`, `uniqueItems`,
-//! `maximum`, `format` of references, `definitions`. Any other keyword is an error, and so is a property that no schema
-//! names: readers may pass over new fields, but these tests do not.
+//! `maximum`, `format` of references, `definitions`. Any other keyword is an error, and so is a
+//! property that no schema names: readers may pass over new fields, but these tests do not.
 
 use std::fs;
 use std::path::Path;

@@ -23,7 +23,7 @@ impl System<'_> {
     /// and one that misses a tick stays behind. Elsewhere a look takes no time.
     pub(crate) fn observe(&mut self, cost: u64, now: Nanos) -> bool {
         let cost = Nanos(cost / 1000);
-        if cost == Nanos::ZERO || !self.recorder.reads_merging() {
+        if !self.measured || cost == Nanos::ZERO || !self.recorder.reads_merging() {
             return false;
         }
         self.scheduler.wake(OBSERVER, now);

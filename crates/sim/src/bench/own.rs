@@ -6,16 +6,17 @@
 //! The figures are those of the VM's guest, by `/proc/vmstat` of its records before and after its
 //! processes start.
 
-use alloc::vec::Vec;
 use core::ops::Range;
 
 use mm::access;
 use mm::units::{Bytes, Nanos, PageSize};
 use mm::workload::{Access, Huge, Pattern, Via};
 
+use crate::bench::state::{Part, Touch};
 use crate::error::Error;
-use crate::machine::access::Stop;
-use crate::machine::system::{Flow, System};
+use crate::machine::state::Flow;
+use crate::machine::state::Stop;
+use crate::machine::system::System;
 use crate::machine::task::{Area, Running, Task};
 use crate::mm::filemap::state::Progress;
 use crate::mm::memory::state::{Held, Region};
@@ -35,40 +36,6 @@ const KERNEL_PAGES: u64 = 15;
 
 /// Pages that a disk with its file system takes: 60 to 81, by studies with none, one and two.
 const DISK_PAGES: u64 = 70;
-
-/// Its parts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Part {
-    /// What it is started with.
-    Image,
-    Tables,
-    Buffer,
-}
-
-impl Part {
-    const ALL: [Self; 3] = [Self::Image, Self::Tables, Self::Buffer];
-}
-
-/// What a process has beside the regions of its workload.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Own {
-    /// By [`Part`].
-    parts: [Option<Region>; 3],
-    /// What is to be touched before it goes on, last first.
-    touches: Vec<Touch>,
-    /// Pages that the kernel has for it.
-    pub(crate) kernel_pages: u64,
-}
-
-/// Pages of a part that are to be touched.
-#[derive(Clone, Debug)]
-struct Touch {
-    part: Part,
-    pages: Range<u64>,
-    write: bool,
-    /// The fault on the first of them has been counted.
-    faulting: bool,
-}
 
 /// Pages of a process's own of which each operation uses the next.
 struct Turn<'t> {
@@ -101,26 +68,6 @@ impl Turns<'_> {
     }
 }
 
-impl Own {
-    fn has(&self, part: Part, pages: u64) -> bool {
-        self.region(part)
-            .is_some_and(|region| region.pages() >= pages)
-    }
-
-    fn region(&self, part: Part) -> Option<&Region> {
-        self.parts[part as usize].as_ref()
-    }
-
-    fn touch(&mut self, part: Part, pages: Range<u64>, write: bool) {
-        self.touches.push(Touch {
-            part,
-            pages,
-            write,
-            faulting: false,
-        });
-    }
-}
-
 /// Pages that the bench's supervisor keeps of a study's text once it has read it: 112 of 17609
 /// bytes, 14 of 10074, 7 or none of less than 9000. A process has a quarter as many more of its
 /// own, which the one long study shows.
@@ -132,6 +79,9 @@ impl<'a> System<'a> {
     /// Takes what the bench has beyond that of the run that the state after boot was captured in,
     /// which had one disk, one process and a short study, and what it holds as the seed says.
     pub(crate) fn begin_supervisor(&mut self) {
+        if !self.measured {
+            return;
+        }
         let disks = self.scenario.machine.disks.len() as u64;
         let more = disks.saturating_sub(1) * DISK_PAGES;
         let disks = self.memory.cpu.sampled(more);
@@ -154,6 +104,9 @@ impl<'a> System<'a> {
 
     /// Gives a process that starts what it has then.
     pub(crate) fn begin_own(&mut self, task: &mut Task<'a>) -> Result<(), Error> {
+        if !self.measured {
+            return Ok(());
+        }
         let pages = self.memory.cpu.sampled(KERNEL_PAGES);
         task.own.kernel_pages = self.memory.objects.hold(
             &mut self.memory.cpu,
@@ -193,7 +146,7 @@ impl<'a> System<'a> {
         task.tables
             .make(access::blocks(size, access.block), exponent_milli);
         let pages = task.tables.size().pages_ceil(PageSize::FOUR_KIB).0;
-        if task.own.has(Part::Tables, pages) {
+        if !self.measured || task.own.has(Part::Tables, pages) {
             return Ok(false);
         }
         self.map_own(task, Part::Tables, pages)?;
@@ -207,7 +160,7 @@ impl<'a> System<'a> {
         access: &Access,
         area: Area,
     ) -> Result<(), Error> {
-        if !uses_buffer(access, area) {
+        if !self.measured || !uses_buffer(access, area) {
             return Ok(());
         }
         let pages = self.buffer_pages(access.block);
@@ -349,7 +302,7 @@ impl<'a> System<'a> {
         Progress::Complete
     }
 
-    /// Maps a part anew; its pages are touched before the task goes on.
+    /// Maps a part again; its pages are touched before the task goes on.
     fn map_own(&mut self, task: &mut Task<'a>, part: Part, pages: u64) -> Result<(), Error> {
         self.unmap_own(task, part);
         if pages == 0 {

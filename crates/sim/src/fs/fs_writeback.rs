@@ -35,7 +35,7 @@ impl Writeback {
         self.orders.push(Order::WakeFlusher { disk });
     }
 
-    /// The time that a flusher's timer was set to has come; false where it was set anew since.
+    /// The time that a flusher's timer was set to has come; false where it was set again since.
     pub(crate) fn flush_timer(&mut self, disk: usize, at: Nanos) -> bool {
         let flusher = &mut self.devices[disk].flusher;
         let due = flusher.timer == Some(at);

@@ -10,7 +10,9 @@ use mm::workload::{Access, Target, Via};
 use crate::block::disk::{Direction, Request};
 use crate::error::Error;
 use crate::machine::roles::WaitsFor;
-use crate::machine::system::{Flow, System};
+use crate::machine::state::Flow;
+use crate::machine::state::Stop;
+use crate::machine::system::System;
 use crate::machine::task::{Area, Running, Task, Underway};
 use crate::mm::filemap::Reader;
 use crate::mm::filemap::state::Progress;
@@ -25,19 +27,6 @@ const CHUNK: u64 = 32;
 
 /// Pages of a request of direct I/O (`BIO_MAX_VECS`).
 const DIRECT_PAGES: u64 = 256;
-
-/// What stops the operations of an access for now.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Stop {
-    /// Its budget: it can go on.
-    Budget,
-    /// It will be woken.
-    Wait(Sleep),
-    /// The access is complete.
-    Done,
-    /// The OOM killer chose this task.
-    Killed,
-}
 
 impl<'a> System<'a> {
     pub(crate) fn begin_access(

@@ -6,9 +6,10 @@ use mm::units::Nanos;
 
 use crate::error::Error;
 use crate::machine::roles::WaitsFor;
-use crate::machine::system::{Flow, System, place};
+use crate::machine::state::Flow;
+use crate::machine::system::{System, place};
 use crate::machine::task::{Area, Task, TaskState};
-use crate::mm::memcontrol::state::ROOT;
+use crate::mm::memcontrol::group_id::ROOT;
 use crate::mm::memcontrol::{Came, Errand, Limit, Written};
 use crate::mm::page_alloc::state::NoPage;
 use crate::sched::core::Sleep;

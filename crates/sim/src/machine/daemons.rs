@@ -1,17 +1,11 @@
 //! Daemons that an administrator runs: each decides by what the kernel's files say.
 
 use mm::meminfo::Meminfo;
-use mm::policy::{Host, Ksmtuned, Policy};
+use mm::policy::{Host, Policy};
 use mm::units::Kib;
 
 use crate::error::Error;
 use crate::machine::system::System;
-
-/// The daemons of the machine, with what they remember.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Daemons {
-    ksmtuned: Ksmtuned,
-}
 
 impl System<'_> {
     /// Lets a daemon decide and writes what it decides.

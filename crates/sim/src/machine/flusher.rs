@@ -3,29 +3,20 @@
 
 use alloc::boxed::Box;
 
-use mm::outcome::{Latency, Status, StepOutcome};
-use mm::units::{Bytes, Nanos};
+use mm::units::Nanos;
 
 use crate::error::Error;
 use crate::fs::fs_writeback::state::Syncing;
-use crate::machine::access::Stop;
 use crate::machine::roles::{Role, WaitsFor};
-use crate::machine::system::{Flow, System};
+use crate::machine::state::Durable;
+use crate::machine::state::Flow;
+use crate::machine::state::Stop;
+use crate::machine::system::System;
 use crate::machine::task::Task;
 use crate::mm::filemap;
 use crate::mm::page_writeback::state::Order;
 use crate::mm::vmscan::state::Progress;
 use crate::sched::core::{Event, Sleep};
-
-/// A task that makes files durable.
-#[derive(Clone, Debug)]
-pub(crate) struct Durable<'a> {
-    syncing: Syncing,
-    label: Option<&'a str>,
-    began: Nanos,
-    /// The page cache is dropped afterwards.
-    drops: bool,
-}
 
 impl<'a> System<'a> {
     /// Lets a flusher work, until it has to wait or something happens.
@@ -186,20 +177,5 @@ impl<'a> System<'a> {
         self.recorder
             .step(durable.outcome(&task.name, self.local_time(now)));
         task.go_past_step();
-    }
-}
-
-impl Durable<'_> {
-    fn outcome(&self, task: &str, end: Nanos) -> Option<StepOutcome> {
-        Some(StepOutcome {
-            process: task.into(),
-            label: self.label?.into(),
-            start: self.began,
-            end,
-            operations: 1,
-            bytes: Bytes::ZERO,
-            status: Status::Done,
-            latency: Latency::default(),
-        })
     }
 }

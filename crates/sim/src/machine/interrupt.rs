@@ -1,6 +1,5 @@
 //! Interrupts of disks: requests end, and those who waited for them wake.
 
-use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 
 use mm::units::Nanos;
@@ -8,15 +7,6 @@ use mm::units::Nanos;
 use crate::machine::roles::{KSMD, KSWAPD};
 use crate::machine::system::System;
 use crate::sched::core::Event;
-
-/// Interrupts under way, one after the other: they share the CPU that they interrupt.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Interrupts {
-    /// When the last of them is over.
-    until: Nanos,
-    /// Whom each wakes at its end.
-    wakes: VecDeque<Vec<usize>>,
-}
 
 impl System<'_> {
     /// A disk has done a request: what its interrupt takes passes before those who waited wake.

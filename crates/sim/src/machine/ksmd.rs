@@ -5,7 +5,8 @@ use mm::units::Nanos;
 use mm::workload::Action;
 
 use crate::machine::roles::{KSMD, WaitsFor};
-use crate::machine::system::{BUDGET, Flow, System};
+use crate::machine::state::Flow;
+use crate::machine::system::{BUDGET, System};
 use crate::mm::ksm::Scan;
 use crate::sched::core::{Event, Sleep};
 use crate::sched::timer::TICK;

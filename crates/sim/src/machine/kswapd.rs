@@ -3,7 +3,8 @@
 use mm::units::Nanos;
 
 use crate::machine::roles::{KSWAPD, WaitsFor};
-use crate::machine::system::{Flow, System};
+use crate::machine::state::Flow;
+use crate::machine::system::System;
 use crate::mm::vmscan::state::Progress;
 use crate::mm::vmscan::state::{NAP, Nap};
 use crate::sched::core::{Event, Sleep};

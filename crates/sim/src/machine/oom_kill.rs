@@ -6,11 +6,11 @@ use alloc::boxed::Box;
 use mm::units::Nanos;
 
 use crate::error::Error;
-use crate::machine::access::Stop;
+use crate::machine::state::Stop;
 use crate::machine::system::System;
 use crate::machine::task::{Task, TaskState};
 use crate::mm::memcontrol::Event;
-use crate::mm::memcontrol::state::{GroupId, ROOT};
+use crate::mm::memcontrol::group_id::{GroupId, ROOT};
 use crate::mm::oom_kill;
 use crate::sched::core::Sleep;
 

@@ -7,9 +7,10 @@ use mm::outcome::Status;
 use mm::units::Nanos;
 
 use crate::error::Error;
-use crate::machine::system::{Flow, System, place};
+use crate::machine::state::Flow;
+use crate::machine::system::{System, place};
 use crate::machine::task::{Task, TaskState};
-use crate::mm::memcontrol::state::ROOT;
+use crate::mm::memcontrol::group_id::ROOT;
 
 impl<'a> System<'a> {
     /// Starts the instances of a process that are not running.

@@ -45,7 +45,7 @@ pub(crate) enum WaitsFor {
 }
 
 impl Role {
-    /// Its entity, where there are so many flushers, and journals.
+    /// Its entity, where there are this many flushers, and journals.
     pub(crate) fn entity(self, flushers: usize) -> usize {
         match self {
             Self::Kswapd => KSWAPD,

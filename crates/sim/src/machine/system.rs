@@ -16,13 +16,14 @@ use mm::workload::Start;
 use crate::block::disk::Disk;
 use crate::error::Error;
 use crate::machine::boot;
-use crate::machine::daemons::Daemons;
-use crate::machine::interrupt::Interrupts;
 use crate::machine::invariants;
 use crate::machine::placing::{add_swap, files, list_boot_pages};
 use crate::machine::recorder::Recorder;
 use crate::machine::refusals::writes_files;
 use crate::machine::roles::{KSMD, KSWAPD, OBSERVER, Role, WaitsFor};
+use crate::machine::state::Daemons;
+use crate::machine::state::Flow;
+use crate::machine::state::Interrupts;
 use crate::machine::task::{Task, TaskState};
 use crate::machine::tunables::Tunables;
 use crate::mm::filemap::state::File;
@@ -67,19 +68,10 @@ pub(crate) struct System<'a> {
     pub(crate) flushers: usize,
     /// Pages that a read copies between two of its looks at the scheduler.
     pub(crate) batch: u64,
+    /// The machine is measured: the bench is there too ([`crate::bench`]).
+    pub(crate) measured: bool,
     frames: u64,
     over: bool,
-}
-
-/// How a step of a task left it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Flow {
-    /// It can go on.
-    Continue,
-    /// It waits to be woken.
-    Blocked(Sleep),
-    /// It has ended.
-    Ended,
 }
 
 impl<'a> System<'a> {
@@ -88,6 +80,7 @@ impl<'a> System<'a> {
         costs: &Costs,
         boot: &boot::State,
         scale: u64,
+        measured: bool,
     ) -> Result<Self, Error> {
         let mut memory = Memory::new(boot.zones.clone(), boot.layout.clone(), *costs);
         memory.cpu.cpus = u64::from(scenario.machine.cpus.max(1));
@@ -126,6 +119,7 @@ impl<'a> System<'a> {
                 false => 0,
             },
             batch: filemap::folio_batch(&boot.release()),
+            measured,
             frames: 0,
             over: false,
         };

@@ -11,10 +11,10 @@ use mm::outcome::{Latency, Status, StepOutcome};
 use mm::units::{Bytes, Nanos};
 use mm::workload::{Access, Action, Process, Start, Step, Until};
 
-use crate::bench::own::Own;
-use crate::machine::flusher::Durable;
+use crate::bench::state::Own;
+use crate::machine::state::Durable;
 use crate::mm::memcontrol::Errand;
-use crate::mm::memcontrol::state::{GroupId, ROOT};
+use crate::mm::memcontrol::group_id::{GroupId, ROOT};
 use crate::mm::memory::state::Region;
 use crate::mm::page_alloc::state::Allocation;
 use crate::mm::page_writeback::Throttled;

@@ -223,7 +223,7 @@ impl Tunables {
         }
     }
 
-    /// What the kernel computes anew when this tunable is written.
+    /// What the kernel computes again when this tunable is written.
     fn take_effect(&self, name: &str, memory: &mut Memory) {
         if name == MIN_FREE || name == SCALE_FACTOR {
             let min_free = Kib(self.number(MIN_FREE).unwrap_or(0));

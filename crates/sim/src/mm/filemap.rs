@@ -275,7 +275,7 @@ impl Reader<'_> {
 }
 
 impl File {
-    /// The first of so many pages behind `index` that is not there (`page_cache_next_miss`). Some
+    /// The first of this many pages behind `index` that is not there (`page_cache_next_miss`). Some
     /// kernels name the last of them where all are.
     fn next_miss(&self, memory: &Memory, index: u64, most: u64) -> Option<u64> {
         let mut behind = index + 1..=index + most;
@@ -341,8 +341,9 @@ mod tests {
 
     use super::*;
     use crate::block::disk::Disk;
+    use crate::mm::lru::Kind;
     use crate::mm::lru::Lru;
-    use crate::mm::lruvec::state::{Kind, ROOT};
+    use crate::mm::lruvec::state::ROOT;
     use crate::mm::readahead::Limits;
     use crate::mm::vmscan::{Control, Reclaimer};
 
@@ -351,7 +352,7 @@ mod tests {
         read_within(10_000, cached)
     }
 
-    /// As [`read_with`], in a zone of so many pages.
+    /// As [`read_with`], in a zone of this many pages.
     fn read_within(managed: u64, cached: &[PageId]) -> (Memory, Progress) {
         let mut memory = Memory::with_zone(managed, 10);
         let base = memory.take_range(64).expect("there is room");

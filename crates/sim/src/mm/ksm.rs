@@ -28,8 +28,8 @@ use crate::mm::page_alloc::pcp::List;
 use crate::mm::page_alloc::zone::Zones;
 use crate::sched::cpu::Cpu;
 
-/// Candidates that share a page of the kernel's (`struct ksm_rmap_item`); and merged pages, of which
-/// it remembers as much (`struct ksm_stable_node`).
+/// Candidates that share a page of the kernel's (`struct ksm_rmap_item`); and merged pages, of
+/// which it remembers as much (`struct ksm_stable_node`).
 const PER_SLAB: u64 = PageSize::FOUR_KIB.bytes() / RMAP_ITEM.0;
 
 /// Empty slabs of a cache that are kept.

@@ -2,6 +2,38 @@
 
 use crate::mm::folio::{Folios, NIL, PageId};
 
+/// The two kinds of evictable pages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Anon = 0,
+    File = 1,
+}
+
+impl Kind {
+    pub(crate) const BOTH: [Self; 2] = [Self::Anon, Self::File];
+
+    pub(crate) fn other(self) -> Self {
+        match self {
+            Self::Anon => Self::File,
+            Self::File => Self::Anon,
+        }
+    }
+
+    pub(crate) fn inactive(self) -> Lru {
+        match self {
+            Self::Anon => Lru::InactiveAnon,
+            Self::File => Lru::InactiveFile,
+        }
+    }
+
+    pub(crate) fn active(self) -> Lru {
+        match self {
+            Self::Anon => Lru::ActiveAnon,
+            Self::File => Lru::ActiveFile,
+        }
+    }
+}
+
 /// One of the four evictable lists, in the order in which reclaim goes through them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Lru {

@@ -18,8 +18,8 @@ use control::Control;
 use ends::Ends;
 
 use crate::mm::folio::{Flag, Folios, PageId};
+pub(crate) use crate::mm::lru::Kind;
 use crate::mm::lru::Lru;
-pub(crate) use crate::mm::lruvec::state::Kind;
 
 /// The fewest generations (`MIN_NR_GENS`): the two youngest count as active.
 pub(crate) const LEAST: u64 = 2;

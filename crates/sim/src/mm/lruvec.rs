@@ -4,9 +4,10 @@ pub(crate) mod state;
 
 use crate::mm::folio::Folios;
 use crate::mm::folio::{Flag, MAPPED, PageId, State, TO_ACTIVE, UNMAPPED};
+use crate::mm::lru::Kind;
 use crate::mm::lru::{List, Lru};
 use crate::mm::lru_gen::{Place, note_use};
-use crate::mm::lruvec::state::{Kind, Lruvecs, ROOT, Stats};
+use crate::mm::lruvec::state::{Lruvecs, ROOT, Stats};
 use crate::mm::memcontrol::state::Groups;
 use crate::mm::page_alloc::zone::Zones;
 use crate::mm::page_writeback::state::Writeback;

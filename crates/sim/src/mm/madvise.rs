@@ -5,8 +5,9 @@ use mm::units::Nanos;
 use mm::workload::{Advice, Huge, Target};
 
 use crate::error::Error;
-use crate::machine::access::Stop;
-use crate::machine::system::{Flow, System, place};
+use crate::machine::state::Flow;
+use crate::machine::state::Stop;
+use crate::machine::system::{System, place};
 use crate::machine::task::{Area, Task};
 use crate::mm::filemap::Reader;
 use crate::mm::folio::Folios;

@@ -7,8 +7,8 @@ use alloc::vec::Vec;
 
 use crate::mm::folio::Folios;
 use crate::mm::folio::{NODE_PAGES, PageId};
-use crate::mm::lruvec::state::Kind;
-use crate::mm::memcontrol::state::GroupId;
+use crate::mm::lru::Kind;
+use crate::mm::memcontrol::group_id::GroupId;
 use crate::mm::memcontrol::state::Groups;
 use crate::mm::objects::state::Objects;
 use crate::mm::page_alloc::buddy::Frame;
@@ -101,7 +101,7 @@ impl Objects {
         }
     }
 
-    /// Takes what the kernel allocates for a swap area of so many slots when it is switched on: a
+    /// Takes what the kernel allocates for a swap area of this many slots when it is switched on: a
     /// byte of use count and two of owning group a slot.
     pub(crate) fn hold_for_swap(&mut self, cpu: &mut Cpu, zones: &mut Zones, slots: u64) {
         self.hold(cpu, zones, List::Unmovable, (slots * 3).div_ceil(4096));
@@ -161,7 +161,7 @@ impl Zones {
     /// or may use the reserve, and are small. Returns the zone and the block's first frame.
     ///
     /// # Errors
-    /// No zone has so many free pages.
+    /// No zone has this many free pages.
     pub(crate) fn draw_for_kernel(
         &mut self,
         cpu: &mut Cpu,

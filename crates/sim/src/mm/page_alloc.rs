@@ -266,7 +266,7 @@ impl Zones {
         zones.any(|zone| self.is_above_high(cpu, zone, highest, 0))
     }
 
-    /// Whether all zones up to `highest` are so many pages above high for requests that can use
+    /// Whether all zones up to `highest` are this many pages above high for requests that can use
     /// these.
     pub(crate) fn are_safe(&self, cpu: &Cpu, highest: usize, pages: u64) -> bool {
         let mut zones = self[..=highest].iter();

@@ -8,7 +8,7 @@ use mm::units::Nanos;
 use crate::block::disk::{Direction, Request};
 use crate::mm::folio::Folios;
 use crate::mm::folio::{PageId, State};
-use crate::mm::lruvec::state::Kind;
+use crate::mm::lru::Kind;
 use crate::mm::lruvec::state::Lruvecs;
 use crate::mm::objects::state::Objects;
 use crate::mm::page_alloc::zone::Zones;

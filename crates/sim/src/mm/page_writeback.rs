@@ -7,7 +7,7 @@ pub(crate) mod groups_state;
 pub(crate) mod state;
 
 use crate::mm::folio::{Flag, Folios, MAPPED, PageId};
-use crate::mm::lruvec::state::Kind;
+use crate::mm::lru::Kind;
 use crate::mm::lruvec::state::Lruvecs;
 use crate::mm::objects::state::Objects;
 use crate::mm::page_alloc::zone::Zones;

@@ -117,7 +117,7 @@ impl Memory {
         )
     }
 
-    /// A zone with so many pages of a file on the inactive and on the active list.
+    /// A zone with this many pages of a file on the inactive and on the active list.
     #[cfg(test)]
     pub(crate) fn with_cache(managed: u64, min: u64, inactive: u64, active: u64) -> Self {
         let mut memory = Self::with_zone(managed, min);

@@ -123,7 +123,7 @@ impl Readahead {
 
     /// The window that is due when the marked page is reached. Where the mark is not this reader's
     /// last, the window begins with the first page behind it that is not there, unless as many as
-    /// may be read at a time are: `next_miss` looks for it among so many.
+    /// may be read at a time are: `next_miss` looks for it among this many.
     pub(crate) fn on_mark(
         &mut self,
         page: u64,
@@ -196,7 +196,7 @@ impl Readahead {
     }
 }
 
-/// So many pages, and none ahead.
+/// This many pages, and none ahead.
 fn exactly(page: u64, pages: u64) -> Window {
     Window {
         start: page,

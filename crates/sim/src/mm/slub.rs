@@ -47,7 +47,7 @@ enum Place {
 }
 
 impl Cache {
-    /// A cache of so many objects a slab, of which the CPU holds room for twice `reserve`
+    /// A cache of this many objects a slab, of which the CPU holds room for twice `reserve`
     /// (`cpu_partial`).
     pub(crate) const fn new(objects: u8, reserve: usize) -> Self {
         Self {
@@ -164,7 +164,7 @@ impl Cache {
 mod tests {
     use super::*;
 
-    /// A cache of four objects a slab, of which the CPU holds two, with so many full slabs.
+    /// A cache of four objects a slab, of which the CPU holds two, with this many full slabs.
     fn full(slabs: usize) -> Cache {
         let mut cache = Cache::new(4, 4);
         for _ in 0..slabs {
@@ -175,7 +175,7 @@ mod tests {
         cache
     }
 
-    /// How many slabs go back where so many objects of a slab are given.
+    /// How many slabs go back where this many objects of a slab are given.
     fn give(cache: &mut Cache, slab: SlabId, objects: usize) -> usize {
         let mut freed = Vec::new();
         (0..objects).for_each(|_| cache.give(slab, &mut freed));

@@ -62,7 +62,7 @@ impl Default for Swap {
 }
 
 impl Swap {
-    /// Adds an area of so many slots; the first holds its header. False where slots can no longer
+    /// Adds an area of this many slots; the first holds its header. False where slots can no longer
     /// be numbered.
     pub(crate) fn add(&mut self, backing: Backing, slots: u64) -> bool {
         let first = self.areas.last().map_or(0, Area::end_slot);

@@ -12,9 +12,10 @@ use mm::formula::scan_balance::{Balance, Both, Inputs, Reason};
 use mm::units::{PageSize, Pages};
 
 use crate::block::disk::Writer;
+use crate::mm::lru::Kind;
 use crate::mm::lru::Lru;
 use crate::mm::lruvec::state::Lruvecs;
-use crate::mm::lruvec::state::{Kind, ROOT};
+use crate::mm::lruvec::state::ROOT;
 use crate::mm::memcontrol::state::Groups;
 use crate::mm::memcontrol::{self, Standing};
 use crate::mm::page_alloc::zone::Mark;
@@ -22,8 +23,9 @@ use crate::mm::page_alloc::zone::Zones;
 use crate::mm::page_io::state::PageIo;
 use crate::mm::parts::Memory;
 use crate::mm::swapfile::Swap;
+use crate::mm::vmscan::scan_control::DEF_PRIORITY;
 pub(crate) use crate::mm::vmscan::scan_control::{Control, Reclaimer};
-use crate::mm::vmscan::state::{BATCH, Broken, DEF_PRIORITY, Pass, Progress, Scan};
+use crate::mm::vmscan::state::{BATCH, Broken, Pass, Progress, Scan};
 use crate::sched::cpu::Cpu;
 
 impl Memory {

@@ -5,9 +5,10 @@ pub(crate) mod state;
 
 use crate::mm::folio::Folios;
 use crate::mm::folio::{Flag, PageId, State, TO_ACTIVE};
+use crate::mm::lru::Kind;
 use crate::mm::lru::Lru;
 use crate::mm::lruvec::state::Lruvecs;
-use crate::mm::lruvec::state::{Kind, ROOT};
+use crate::mm::lruvec::state::ROOT;
 use crate::mm::memcontrol::state::Groups;
 use crate::mm::page_alloc::zone::Zones;
 use crate::mm::parts::Memory;

@@ -3,7 +3,7 @@
 use super::{Counters, Policy};
 use crate::mm::folio::{Flag, Folios, PageId, State};
 use crate::mm::lru_gen::{Batch, Generations, Place, Shadow, Wanted, note_use};
-use crate::mm::vmscan::state::DEF_PRIORITY;
+use crate::mm::vmscan::scan_control::DEF_PRIORITY;
 
 /// Memory with generations.
 #[derive(Clone, Debug)]

@@ -27,7 +27,7 @@ pub(crate) enum Event {
     Second,
     /// The control groups' statistics are brought up to date.
     FlushStats,
-    /// The flusher of a disk looks again, unless its timer was set anew.
+    /// The flusher of a disk looks again, unless its timer was set again.
     Flush { disk: usize, at: Nanos },
     /// A window of the throttling of a disk's writes ends.
     WriteWindow { disk: usize },
@@ -170,7 +170,7 @@ impl Scheduler {
         }
     }
 
-    /// That of a kernel that booted on so many CPUs.
+    /// That of a kernel that booted on this many CPUs.
     pub(crate) fn after(boot: &boot::State, cpus: u32) -> Self {
         let rule = Rule::of(&boot.release());
         Self {

@@ -8,7 +8,7 @@ use alloc::vec::Vec;
 use mm::calibration::Costs;
 use mm::units::Nanos;
 
-use crate::mm::memcontrol::state::GroupId;
+use crate::mm::memcontrol::group_id::GroupId;
 use crate::mm::page_writeback::Throttled;
 use crate::mm::vmstat::Events;
 use crate::rules::Rules;

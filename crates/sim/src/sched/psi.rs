@@ -76,7 +76,7 @@ struct Group {
 }
 
 impl Pressure {
-    /// A machine with so many CPUs, which was booted that long before time 0.
+    /// A machine with this many CPUs, which was booted that long before time 0.
     pub(crate) fn new(cpus: u32, booted: Nanos) -> Self {
         let mut system = Group::new(None, 0);
         system.until = booted.0;

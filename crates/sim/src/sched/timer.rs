@@ -28,7 +28,7 @@ impl Clock {
         INITIAL_JIFFIES + (self.before + now).0 / TICK.0
     }
 
-    /// The first time after `now` that is so many times `period` after the first tick.
+    /// The first time after `now` that is this many times `period` after the first tick.
     pub(crate) fn next(self, now: Nanos, period: Nanos) -> Nanos {
         let ticking = self.before + now;
         Nanos(now.0 + period.0 - ticking.0 % period.0)
@@ -40,7 +40,7 @@ impl Clock {
         self.expiry(now, ticks + HZ - over)
     }
 
-    /// When a timer of so many ticks that is set at `now` goes off (`calc_wheel_index`): never
+    /// When a timer of this many ticks that is set at `now` goes off (`calc_wheel_index`): never
     /// early, so up to one step of its level late.
     pub(crate) fn expiry(self, now: Nanos, ticks: u64) -> Nanos {
         let level = LEVELS.iter().find(|(start, _)| ticks >= *start);

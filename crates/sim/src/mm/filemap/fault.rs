@@ -6,7 +6,7 @@ use crate::mm::filemap::Reader;
 use crate::mm::filemap::state::{File, Progress};
 use crate::mm::folio::Folios;
 use crate::mm::folio::{Flag, PageId, State};
-use crate::mm::lruvec::state::Kind;
+use crate::mm::lru::Kind;
 use crate::mm::parts::Memory;
 use crate::mm::readahead::Window;
 use crate::mm::rmap::state::Mapping;

@@ -26,7 +26,7 @@ pub(crate) enum Progress {
     Submitted,
     /// There is no memory for the page at the cursor, or not yet.
     NoPage(NoPage),
-    /// It has dirtied so much that it pauses for so many ticks.
+    /// It has dirtied so much that it pauses for this many ticks.
     Pauses(u64),
     /// The journal of a disk commits a transaction.
     Commits { disk: usize, transaction: u64 },

@@ -7,7 +7,8 @@ use super::tree::{Node, NodeId};
 use crate::mm::folio::Folios;
 use crate::mm::folio::{NODE_PAGES, PageId, State};
 use crate::mm::ksm::state::Ksm;
-use crate::mm::ksm::state::{AreaId, Place};
+use crate::mm::ksm::tree::UNIT;
+use crate::mm::ksm::tree::{AreaId, Place};
 use crate::mm::page_alloc::zone::HUGE_PAGES;
 use crate::mm::page_alloc::zone::Zones;
 use crate::mm::parts::Memory;
@@ -15,9 +16,6 @@ use crate::sched::cpu::Cpu;
 
 /// Pages for which indices are set aside at a time, as some become merged ones.
 const INDICES: u64 = 64 * NODE_PAGES as u64;
-
-/// The unit of a level of a tree.
-pub(super) const UNIT: u64 = 1024;
 
 impl Memory {
     /// Looks at a page of a region: it is merged with a merged one, or with one that found no twin
@@ -268,8 +266,8 @@ impl Ksm {
     }
 }
 
-/// Levels of a search among so many pages, in units of 1/1024. One that finds ends where the page
-/// is: in a full tree of n pages after k - 1 + k / n levels in the mean, k being its log2(n + 1).
+/// Levels of a search among this many pages, in units of 1/1024. One that finds ends where the page
+/// is: in a full tree of n pages after k - 1 + k / n levels on average, k being its log2(n + 1).
 fn levels_of(pages: Pages, finds: bool) -> u64 {
     let all = levels(pages);
     match finds {
@@ -278,7 +276,8 @@ fn levels_of(pages: Pages, finds: bool) -> u64 {
     }
 }
 
-/// Levels to the end of a tree of so many pages, in units of 1/1024: log2(n + 1), to within 0.002.
+/// Levels to the end of a tree of this many pages, in units of 1/1024: log2(n + 1), to within
+/// 0.002.
 fn levels(pages: Pages) -> u64 {
     let number = pages.0.saturating_add(1);
     let whole = u64::from(number.ilog2());

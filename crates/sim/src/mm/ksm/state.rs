@@ -3,6 +3,7 @@
 use crate::mm::folio::PageId;
 use crate::mm::ksm::candidate::Candidate;
 use crate::mm::ksm::tree::Trees;
+use crate::mm::ksm::tree::{AreaId, Place};
 use crate::mm::memory::state::Region;
 use alloc::vec::Vec;
 use mm::contents::Contents;
@@ -49,9 +50,6 @@ pub(crate) struct Space {
     pub(crate) exited: bool,
 }
 
-/// A mergeable region's index.
-pub(crate) type AreaId = u32;
-
 /// A mergeable region.
 #[derive(Clone, Debug)]
 pub(crate) struct Area {
@@ -77,13 +75,6 @@ pub(crate) struct Counts {
     pub(crate) scanned: u64,
     pub(crate) skipped: u64,
     pub(crate) full_scans: u64,
-}
-
-/// A page of a mergeable region.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Place {
-    pub(crate) area: AreaId,
-    pub(crate) index: u32,
 }
 
 impl Ksm {

@@ -12,7 +12,7 @@ use mm::workload::{Content, ContentShare, Huge, Map};
 
 use super::*;
 use crate::machine::tunables::Tunables;
-use crate::mm::memcontrol::state::ROOT;
+use crate::mm::memcontrol::group_id::ROOT;
 use crate::mm::memory::state::Held;
 use crate::mm::parts::Memory;
 
@@ -37,7 +37,7 @@ impl Machine {
         }
     }
 
-    /// Another process with so many pages that hold this, all touched.
+    /// Another process with this many pages that hold this, all touched.
     fn process(&mut self, pages: u64, contents: &[(Content, u8)]) -> &mut Self {
         self.process_of(Huge::Never, pages, contents)
     }

@@ -3,9 +3,20 @@
 use alloc::collections::{BTreeMap, VecDeque};
 use alloc::vec::Vec;
 
-use super::merge::UNIT;
 use crate::mm::folio::PageId;
-use crate::mm::ksm::state::Place;
+
+/// The unit of a level of a tree.
+pub(crate) const UNIT: u64 = 1024;
+
+/// A mergeable region's index.
+pub(crate) type AreaId = u32;
+
+/// A page of a mergeable region.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Place {
+    pub(crate) area: AreaId,
+    pub(crate) index: u32,
+}
 
 /// A merged page's index.
 pub(super) type NodeId = u32;
@@ -84,8 +95,8 @@ impl Trees {
         self.stale[nid].push_back(id);
     }
 
-    /// A search through so many levels, in units of 1/1024, takes the nodes out of the tree whose
-    /// pages it finds freed, and begins anew after each. Which ones lie on its path is not known:
+    /// A search through this many levels, in units of 1/1024, takes the nodes out of the tree whose
+    /// pages it finds freed, and begins again after each. Which ones lie on its path is not known:
     /// they are as many as their share of the tree lets expect, the oldest first.
     pub(super) fn meet_stale(&mut self, nid: usize, levels: u64) -> Option<Node> {
         let all = self.stable[nid].len().max(1) as u64;
@@ -206,7 +217,7 @@ impl Trees {
         })
     }
 
-    /// A new full scan begins: the unstable tree begins anew.
+    /// A new full scan begins: the unstable tree begins again.
     pub(super) fn begin_scan(&mut self) {
         self.unstable.iter_mut().for_each(BTreeMap::clear);
     }

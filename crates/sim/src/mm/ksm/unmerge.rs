@@ -3,7 +3,8 @@
 use super::state::Cursor;
 use super::tree::NodeId;
 use crate::mm::folio::{PageId, State};
-use crate::mm::ksm::state::{Area, AreaId, Ksm, Place};
+use crate::mm::ksm::state::{Area, Ksm};
+use crate::mm::ksm::tree::{AreaId, Place};
 use crate::mm::page_alloc::state::NoPage;
 use crate::mm::parts::Memory;
 

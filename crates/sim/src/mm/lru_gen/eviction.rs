@@ -189,9 +189,9 @@ impl Generations {
         if got_nowhere { 0 } else { looked_at }
     }
 
-    /// Goes through at most so many pages of the oldest generation in one zone, until the batch is
-    /// full; gives back how many. They leave their list together, at the end; those that would have
-    /// to be written, and may not, come back to its young end.
+    /// Goes through at most this many pages of the oldest generation in one zone, until the batch
+    /// is full; gives back how many. They leave their list together, at the end; those that would
+    /// have to be written, and may not, come back to its young end.
     fn scan_zone(
         &mut self,
         folios: &mut Folios,

@@ -1,9 +1,7 @@
 //! The lists of each group, and what reclaim remembers of them.
 
 use crate::mm::lru::List;
-use crate::mm::lru::Lru;
 use crate::mm::lru_gen::Generations;
-use crate::mm::vmscan::state::Walked;
 use crate::mm::workingset::state::ShadowNodes;
 use crate::sched::timer::TICK;
 use alloc::vec;
@@ -14,44 +12,47 @@ use core::slice;
 use mm::formula::scan_balance::Costs;
 use mm::units::Nanos;
 
+use crate::mm::folio::PageId;
+use alloc::collections::BTreeSet;
+
+/// Stands for the process that maps a page of anonymous memory: there is but one.
+pub(crate) const ANON: usize = usize::MAX;
+
+/// The page tables that the next walk goes through, by place and process: those that had used
+/// entries enough when they were last seen (the Bloom filter of `lru_gen_mm_state`). Before the
+/// first walk there is none, and all are walked.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Walked {
+    pub(crate) tables: Option<BTreeSet<(PageId, usize)>>,
+    /// The last walk left the accessed bits of the entries above the tables as they were.
+    pub(crate) left_bits: bool,
+}
+
+impl Walked {
+    pub(crate) fn has(&self, table: PageId, owner: usize) -> bool {
+        let of = |tables: &BTreeSet<_>| tables.contains(&(table, owner));
+        self.tables.as_ref().is_none_or(of)
+    }
+
+    /// Whether it has the table of any process.
+    pub(crate) fn has_any(&self, table: PageId) -> bool {
+        let of = |tables: &BTreeSet<_>| tables.range((table, 0)..=(table, ANON)).next().is_some();
+        self.tables.as_ref().is_none_or(of)
+    }
+
+    pub(crate) fn add(&mut self, table: PageId, owner: usize) {
+        if let Some(tables) = &mut self.tables {
+            tables.insert((table, owner));
+        }
+    }
+}
+
 /// The group that holds what no control group does, and in whose terms global reclaim thinks.
 pub(crate) const ROOT: usize = 0;
 
 /// Time between two flushes of the groups' statistics: `FLUSH_TIME` is two seconds, 500 ticks; the
 /// timer wheel keeps a timer of that length to eight ticks, so that it takes 504.
 pub(crate) const FLUSH_PERIOD: Nanos = Nanos(504 * TICK.0);
-
-/// The two kinds of evictable pages.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
-    Anon = 0,
-    File = 1,
-}
-
-impl Kind {
-    pub(crate) const BOTH: [Self; 2] = [Self::Anon, Self::File];
-
-    pub(crate) fn other(self) -> Self {
-        match self {
-            Self::Anon => Self::File,
-            Self::File => Self::Anon,
-        }
-    }
-
-    pub(crate) fn inactive(self) -> Lru {
-        match self {
-            Self::Anon => Lru::InactiveAnon,
-            Self::File => Lru::InactiveFile,
-        }
-    }
-
-    pub(crate) fn active(self) -> Lru {
-        match self {
-            Self::Anon => Lru::ActiveAnon,
-            Self::File => Lru::ActiveFile,
-        }
-    }
-}
 
 /// One group's lists.
 #[derive(Clone, Debug, Default)]

@@ -3,10 +3,11 @@
 use super::{Event, RETRIES};
 use crate::mm::folio::Folios;
 use crate::mm::folio::{PageId, State};
+use crate::mm::memcontrol::group_id::{GroupId, ROOT};
 use crate::mm::memcontrol::state::Groups;
-use crate::mm::memcontrol::state::{Charging, NODE_BYTES};
-use crate::mm::memcontrol::state::{GroupId, ROOT};
+use crate::mm::memcontrol::state::NODE_BYTES;
 use crate::mm::page_alloc::state::Allocation;
+use crate::mm::page_alloc::state::Charging;
 use crate::mm::page_alloc::state::DirectReclaim;
 use crate::mm::page_alloc::state::NoPage;
 use crate::mm::page_alloc::zone::HUGE_PAGES;

@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 use mm::units::Nanos;
 
 use super::{Event, RETRIES};
-use crate::mm::memcontrol::state::GroupId;
+use crate::mm::memcontrol::group_id::GroupId;
 use crate::mm::memcontrol::state::Groups;
 use crate::mm::page_alloc::state::DirectReclaim;
 use crate::mm::page_alloc::state::NoPage;

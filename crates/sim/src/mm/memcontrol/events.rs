@@ -3,35 +3,9 @@
 use alloc::string::String;
 use core::fmt::Write as _;
 
-use crate::mm::memcontrol::state::{GroupId, Groups, ROOT};
-
-/// What `memory.events` counts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Event {
-    /// It was reclaimed although it was below its low limit.
-    Low = 0,
-    /// Its tasks were sent to reclaim because it was above its high limit.
-    High = 1,
-    /// A charge met its maximum.
-    Max = 2,
-    /// A charge failed after all retries.
-    Oom = 3,
-    /// A process of it was killed.
-    OomKill = 4,
-    /// All its processes were killed together.
-    OomGroupKill = 5,
-}
-
-impl Event {
-    pub(super) const ALL: [(Self, &'static str); 6] = [
-        (Self::Low, "low"),
-        (Self::High, "high"),
-        (Self::Max, "max"),
-        (Self::Oom, "oom"),
-        (Self::OomKill, "oom_kill"),
-        (Self::OomGroupKill, "oom_group_kill"),
-    ];
-}
+use crate::mm::memcontrol::group_id::{GroupId, ROOT};
+use crate::mm::memcontrol::state::Event;
+use crate::mm::memcontrol::state::Groups;
 
 impl Groups {
     /// Counts an event in the group and its ancestors.

@@ -4,7 +4,8 @@ use alloc::format;
 use alloc::string::{String, ToString};
 
 use crate::error::Error;
-use crate::mm::memcontrol::state::{GroupId, Groups, NO_LIMIT};
+use crate::mm::memcontrol::group_id::GroupId;
+use crate::mm::memcontrol::state::{Groups, NO_LIMIT};
 
 /// Bytes of a page: limits are kept in pages.
 const PAGE: u64 = 4096;
@@ -18,7 +19,7 @@ pub(crate) enum Written {
     LoweredHigh,
     /// The group must come down to `memory.max`, by killing in the end.
     LoweredMax,
-    /// Proactive reclaim of so many pages.
+    /// Proactive reclaim of this many pages.
     Reclaim {
         pages: u64,
         /// In place of `vm.swappiness`.
@@ -120,7 +121,7 @@ impl Groups {
     pub(crate) fn oom_group(&self, victim: GroupId, domain: GroupId) -> Option<GroupId> {
         let above = self
             .upwards(victim)
-            .take_while(|&id| id != crate::mm::memcontrol::state::ROOT);
+            .take_while(|&id| id != crate::mm::memcontrol::group_id::ROOT);
         let mut highest = None;
         for id in above {
             if self.get(id).oom_group {

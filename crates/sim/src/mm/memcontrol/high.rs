@@ -4,7 +4,8 @@
 use mm::formula::high_delay::{Excess, ticks};
 use mm::units::{Nanos, Pages};
 
-use crate::mm::memcontrol::state::{Counter, GroupId, Groups, ROOT};
+use crate::mm::memcontrol::group_id::{GroupId, ROOT};
+use crate::mm::memcontrol::state::{Counter, Groups};
 use crate::sched::timer::HZ;
 
 impl Groups {

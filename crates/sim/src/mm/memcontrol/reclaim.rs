@@ -3,11 +3,8 @@
 use mm::formula::protection::{Inputs, effective, open_to_scan};
 use mm::units::Pages;
 
-use crate::mm::memcontrol::state::{GroupId, Groups, Protection, ROOT};
-
-/// Fruitless rounds of reclaim after which a charge, a lowered limit or proactive reclaim gives up
-/// (`MAX_RECLAIM_RETRIES`).
-pub(crate) const RETRIES: u32 = 16;
+use crate::mm::memcontrol::group_id::{GroupId, ROOT};
+use crate::mm::memcontrol::state::{Groups, Protection};
 
 /// How a group stands to reclaim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

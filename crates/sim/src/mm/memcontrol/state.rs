@@ -1,28 +1,48 @@
 //! The groups, what is charged to them and what they may use.
 
 use crate::error::Error;
-use crate::mm::memcontrol::Event;
-use crate::mm::memcontrol::RETRIES;
+use crate::mm::memcontrol::group_id::{GroupId, LAST, ROOT};
 use crate::mm::memcontrol::stat::Stat;
 use crate::mm::memcontrol::stock::BATCH;
 use crate::mm::memcontrol::stock::ByteStock;
 use crate::mm::memcontrol::stock::Stock;
-use crate::mm::page_alloc::state::DirectReclaim;
 use alloc::string::String;
 use alloc::string::ToString;
 use alloc::vec::Vec;
 use mm::formula::protection::Unclaimed;
 use mm::workload::Cgroup;
 
-/// The highest number: a byte for each page holds it.
-const LAST: GroupId = u8::MAX as usize;
+/// Fruitless rounds of reclaim after which a charge, a lowered limit or proactive reclaim gives up
+/// (`MAX_RECLAIM_RETRIES`).
+pub(crate) const RETRIES: u32 = 16;
 
-/// A group's number: its place among the groups, and among their lists.
-pub(crate) type GroupId = usize;
+/// What `memory.events` counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Event {
+    /// It was reclaimed although it was below its low limit.
+    Low = 0,
+    /// Its tasks were sent to reclaim because it was above its high limit.
+    High = 1,
+    /// A charge met its maximum.
+    Max = 2,
+    /// A charge failed after all retries.
+    Oom = 3,
+    /// A process of it was killed.
+    OomKill = 4,
+    /// All its processes were killed together.
+    OomGroupKill = 5,
+}
 
-/// The root of the hierarchy: everything that belongs to no group of the workload. It has no
-/// limits, and its counter is not kept.
-pub(crate) const ROOT: GroupId = 0;
+impl Event {
+    pub(super) const ALL: [(Self, &'static str); 6] = [
+        (Self::Low, "low"),
+        (Self::High, "high"),
+        (Self::Max, "max"),
+        (Self::Oom, "oom"),
+        (Self::OomKill, "oom_kill"),
+        (Self::OomGroupKill, "oom_group_kill"),
+    ];
+}
 
 /// No limit (`PAGE_COUNTER_MAX`).
 pub(crate) const NO_LIMIT: u64 = u64::MAX;
@@ -413,27 +433,3 @@ pub(crate) struct Charged(pub(crate) u64);
 
 /// A node of a file's tree, and the pointer by which its group is known.
 pub(crate) const NODE_BYTES: u64 = 576 + 8;
-
-/// A charge that has not succeeded yet, kept from one attempt to the next.
-#[derive(Clone, Debug)]
-pub(crate) struct Charging {
-    /// The group that has paid for a page which is not there yet.
-    pub(crate) paid: Option<GroupId>,
-    /// Reclaim under way, and the group whose limit it is for.
-    pub(crate) reclaim: Option<(GroupId, DirectReclaim)>,
-    /// What the stock held has been given back.
-    pub(crate) drained: bool,
-    /// Fruitless rounds that are left.
-    pub(crate) retries: u32,
-}
-
-impl Default for Charging {
-    fn default() -> Self {
-        Self {
-            paid: None,
-            reclaim: None,
-            drained: false,
-            retries: RETRIES,
-        }
-    }
-}

@@ -2,7 +2,7 @@
 //!
 //! A kernel keeps one stock for each CPU; the model keeps one.
 
-use crate::mm::memcontrol::state::GroupId;
+use crate::mm::memcontrol::group_id::GroupId;
 
 /// Pages that are charged at a time (`MEMCG_CHARGE_BATCH`).
 pub(super) const BATCH: u64 = 64;
@@ -70,14 +70,14 @@ impl ByteStock {
         self.used.div_ceil(Self::PAGE)
     }
 
-    /// The stock with so many bytes more.
+    /// The stock with this many bytes more.
     pub(super) fn with(self, bytes: u64) -> Self {
         Self {
             used: self.used + bytes,
         }
     }
 
-    /// The stock with so many bytes less.
+    /// The stock with this many bytes less.
     pub(super) fn without(self, bytes: u64) -> Self {
         Self {
             used: self.used - bytes,

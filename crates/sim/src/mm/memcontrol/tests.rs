@@ -1,8 +1,8 @@
 //! What the hierarchy promises.
 
+use crate::mm::memcontrol::group_id::ROOT;
 use crate::mm::memcontrol::state::Charged;
 use crate::mm::memcontrol::state::Groups;
-use crate::mm::memcontrol::state::ROOT;
 use alloc::string::ToString as _;
 use alloc::vec;
 use alloc::vec::Vec;

@@ -1,7 +1,7 @@
 //! A mapped region (`struct vm_area_struct`).
 
 use crate::mm::folio::PageId;
-use crate::mm::memcontrol::state::GroupId;
+use crate::mm::memcontrol::group_id::GroupId;
 use crate::mm::page_alloc::zone::HUGE_PAGES;
 use crate::mm::swap_state::SwapReadahead;
 use alloc::vec::Vec;

@@ -4,7 +4,7 @@ use crate::fs::buffer::Buffers;
 use crate::mm::folio::NIL;
 use crate::mm::folio::NODE_PAGES;
 use crate::mm::folio::PageId;
-use crate::mm::memcontrol::state::GroupId;
+use crate::mm::memcontrol::group_id::GroupId;
 use crate::mm::page_alloc::pcp::List;
 use crate::mm::page_alloc::zone::HUGE_PAGES;
 use crate::mm::slub::Cache;

@@ -9,7 +9,7 @@ use crate::mm::page_alloc::zone::Zones;
 use crate::sched::cpu::Cpu;
 
 impl Zones {
-    /// Raises a zone's watermarks so many times by a block, and wakes kswapd for that.
+    /// Raises a zone's watermarks this many times by a block, and wakes kswapd for that.
     pub(crate) fn boost_watermarks(&mut self, cpu: &mut Cpu, zone: usize, times: u32) {
         let (block, factor) = (Pages(cpu.block()), cpu.rules.boost_factor);
         let raised = &mut self[zone];
@@ -44,7 +44,7 @@ mod tests {
     use crate::mm::page_alloc::pcp::List;
     use crate::mm::parts::Memory;
 
-    /// A lower zone, of whose only block with free pages so many are free.
+    /// A lower zone, of whose only block with free pages this many are free.
     fn memory(free: u64) -> Memory {
         let mut memory = Memory::with_two_zones(4096, 20);
         memory.zones[0].set_free(free);

@@ -74,7 +74,7 @@ enum Mark {
 }
 
 impl Buddy {
-    /// A zone of so many frames at least, in blocks of 2^`block_order`, of which the last `free`
+    /// A zone of this many frames at least, in blocks of 2^`block_order`, of which the last `free`
     /// are free, in these pieces as far as they are as many. A block of smaller pieces has at most
     /// one of each order, the smaller before the larger, as the kernel leaves a block that it uses
     /// from its beginning. What is in use comes first.
@@ -181,9 +181,9 @@ impl Buddy {
         Some(frame)
     }
 
-    /// Takes single pages off the smallest piece of a type, as many as it has and at most so many:
-    /// what as many calls of [`Self::take`] would take, for there is no smaller piece and the rest
-    /// of this one is the next. The first page, and how many follow it side by side.
+    /// Takes single pages off the smallest piece of a type, as many as it has and at most this
+    /// many: what as many calls of [`Self::take`] would take, for there is no smaller piece and the
+    /// rest of this one is the next. The first page, and how many follow it side by side.
     pub(crate) fn take_run(&mut self, kind: Migrate, most: u64) -> Option<(Frame, u64)> {
         let from = (0..=MAX_ORDER).find(|&order| self.first(order, kind).is_some())?;
         let frame = self.first(from, kind)?;
@@ -199,8 +199,8 @@ impl Buddy {
         Some((frame, u64::from(taken)))
     }
 
-    /// Gives so many pages that lie side by side back, one after the other, to a type's list or to
-    /// that of their block: those that fill a piece join to it whatever lies around it.
+    /// Gives this many pages that lie side by side back, one after the other, to a type's list or
+    /// to that of their block: those that fill a piece join to it whatever lies around it.
     pub(crate) fn give_run(&mut self, first: Frame, pages: u64, kind: Option<Migrate>) {
         let (mut at, end) = (first, first + pages as Frame);
         while at < end {
@@ -380,7 +380,7 @@ impl Buddy {
 
 #[cfg(test)]
 impl Buddy {
-    /// Adds so many free pages.
+    /// Adds this many free pages.
     pub(crate) fn add_frames(&mut self, pages: u64) {
         let first = self.marks.len();
         let size = (first + pages as usize).next_multiple_of(1 << MAX_ORDER);

@@ -115,7 +115,7 @@ mod tests {
     use Migrate::{Movable, Reclaimable, Unmovable};
     use alloc::vec::Vec;
 
-    /// A block of users', so many of whose pages are free.
+    /// A block of users', this many of whose pages are free.
     fn users_block(free: u64) -> Buddy {
         let mut buddy = Buddy::new(512, 9, free, &Pieces::default());
         let used = 512..1024 - free as Frame;
@@ -123,7 +123,7 @@ mod tests {
         buddy
     }
 
-    /// Draws so many pages; how many times that boosted.
+    /// Draws this many pages; how many times that boosted.
     fn draw(buddy: &mut Buddy, pages: u64, order: usize, kind: Migrate, early: bool) -> u32 {
         let mut draw = Draw::new(early);
         for _ in 0..pages {

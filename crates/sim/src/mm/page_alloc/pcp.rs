@@ -307,7 +307,7 @@ impl Pcp {
         wanted.min(most)
     }
 
-    /// Drawing so many pages raises a limit that tunes itself, unless the zone is low on pages.
+    /// Drawing this many pages raises a limit that tunes itself, unless the zone is low on pages.
     fn raise_limit(&mut self, drawn: u64, zone: ZoneState) {
         let Tuning::Auto(auto) = self.tuning else {
             return;
@@ -391,7 +391,7 @@ impl Pcp {
     }
 
     /// Gives a block of this list, or of the first that follows and is not empty
-    /// (`free_pcppages_bulk`), and with it the blocks that it would give next, at most so many
+    /// (`free_pcppages_bulk`), and with it the blocks that it would give next, at most this many
     /// pages in all, if they lie behind it side by side; whose they were, and the pages.
     pub(crate) fn give(&mut self, first: List, to: &mut Buddy, most: u64) -> Option<(List, u64)> {
         let mut lists = (0..List::ALL.len()).map(|step| (first as usize + step) % List::ALL.len());
@@ -416,7 +416,7 @@ impl Pcp {
     }
 }
 
-/// How many frames at the end of a list lie side by side, the last one first; at most so many.
+/// How many frames at the end of a list lie side by side, the last one first; at most this many.
 fn run_at_end(frames: &VecDeque<Frame>, most: u64) -> u64 {
     let mut last = frames.iter().rev();
     let Some(&first) = last.next() else {

@@ -44,7 +44,7 @@ impl Pieces {
         part
     }
 
-    /// As many of them as make up so many pages: users' pieces make up for what there is more or
+    /// As many of them as make up this many pages: users' pieces make up for what there is more or
     /// less, as large as possible. All are users' where the kernel's types alone have more.
     pub(crate) fn fitted(mut self, free: u64, largest: usize) -> Self {
         let kernel = self.pages(Migrate::Unmovable) + self.pages(Migrate::Reclaimable);

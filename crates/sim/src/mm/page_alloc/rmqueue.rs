@@ -16,8 +16,9 @@ use crate::mm::page_alloc::zone::{HUGE_ORDER, Zone};
 use crate::sched::cpu::Cpu;
 
 impl Zone {
-    /// Lays the zone's pages out as boot leaves them, where so many frames are present: what is in
-    /// use first, then what lies on the per-CPU lists, then what is free, and that in these pieces.
+    /// Lays the zone's pages out as boot leaves them, where this many frames are present: what is
+    /// in use first, then what lies on the per-CPU lists, then what is free, and that in these
+    /// pieces.
     pub(crate) fn lay_out(&mut self, present: u64, block_order: usize, pieces: &Pieces) {
         let frames = present.max(self.managed);
         self.buddy = Buddy::new(frames, block_order, self.free, pieces);
@@ -72,7 +73,7 @@ impl Zone {
         self.give_back(list, wanted);
     }
 
-    /// So many pages of the lists go back to the free ones.
+    /// This many pages of the lists go back to the free ones.
     pub(crate) fn give_back(&mut self, first: List, wanted: u64) {
         let (mut given, mut free) = (0, self.buddy.free());
         while given < wanted
@@ -86,8 +87,8 @@ impl Zone {
         }
     }
 
-    /// So many pages are free by now; the CPU tells the zone once they are enough more or less than
-    /// it knows of (`__mod_zone_page_state`).
+    /// This many pages are free by now; the CPU tells the zone once they are enough more or less
+    /// than it knows of (`__mod_zone_page_state`).
     fn count_at(&mut self, free: u64) {
         self.untold = free as i64 - self.free as i64;
         if self.untold.unsigned_abs() > self.tells_above {
@@ -147,7 +148,7 @@ impl Zones {
 
 #[cfg(test)]
 impl Zone {
-    /// Takes pages out of the zone, or adds some to it, until so many are free.
+    /// Takes pages out of the zone, or adds some to it, until this many are free.
     pub(crate) fn set_free(&mut self, free: u64) {
         while self.buddy.free() > free {
             let mut draw = Draw::default();

@@ -1,10 +1,36 @@
 //! What an allocation in hand keeps from one attempt to the next.
 
-use crate::mm::memcontrol::Charging;
 use crate::mm::vmscan::Control;
-use crate::mm::vmscan::state::DEF_PRIORITY;
+use crate::mm::vmscan::scan_control::DEF_PRIORITY;
 use crate::mm::vmscan::state::Pass;
 use alloc::boxed::Box;
+
+use crate::mm::memcontrol::group_id::GroupId;
+use crate::mm::memcontrol::state::RETRIES;
+
+/// A charge that has not succeeded yet, kept from one attempt to the next.
+#[derive(Clone, Debug)]
+pub(crate) struct Charging {
+    /// The group that has paid for a page which is not there yet.
+    pub(crate) paid: Option<GroupId>,
+    /// Reclaim under way, and the group whose limit it is for.
+    pub(crate) reclaim: Option<(GroupId, DirectReclaim)>,
+    /// What the stock held has been given back.
+    pub(crate) drained: bool,
+    /// Fruitless rounds that are left.
+    pub(crate) retries: u32,
+}
+
+impl Default for Charging {
+    fn default() -> Self {
+        Self {
+            paid: None,
+            reclaim: None,
+            drained: false,
+            retries: RETRIES,
+        }
+    }
+}
 
 /// How much a request for a page is worth.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,7 +84,7 @@ pub(crate) struct DirectReclaim {
     /// It is a stall for memory.
     pub(crate) is_stall: bool,
     pub(crate) begun: bool,
-    /// It has begun anew, with all groups (`memcg_full_walk`).
+    /// It has begun again, with all groups (`memcg_full_walk`).
     walked_fully: bool,
     pub(crate) over: bool,
 }

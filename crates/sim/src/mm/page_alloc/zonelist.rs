@@ -144,7 +144,7 @@ impl Zones {
         self.nodes.node(folios.zone(page))
     }
 
-    /// The time that going over the bytes of a page so many times takes longer where it lies on
+    /// The time that going over the bytes of a page this many times takes longer where it lies on
     /// the other node. Reading goes over them once; writing twice, as lines are fetched first.
     pub(crate) fn remote(&self, cpu: &Cpu, folios: &Folios, page: PageId, times: u64) -> u64 {
         match self.is_remote(folios, page) {

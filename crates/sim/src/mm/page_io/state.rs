@@ -59,7 +59,7 @@ impl PageIo {
 }
 
 /// Pages one after the other, in their file, on its disk and, as memory is taken to be contiguous,
-/// in memory: so many segments as a bio may have hold any of them.
+/// in memory: this many segments as a bio may have hold any of them.
 #[derive(Clone, Debug)]
 pub(crate) struct Bio {
     pub(crate) disk: usize,

@@ -48,7 +48,7 @@ impl Writeback {
         self.set_ratelimit(cpu, early.unwrap_or(threshold).min(threshold));
     }
 
-    /// The dirty threshold was set anew (`writeback_set_ratelimit`).
+    /// The dirty threshold was set again (`writeback_set_ratelimit`).
     pub(crate) fn set_dirty_ratelimit(&mut self, cpu: &Cpu, zones: &Zones) {
         self.set_ratelimit(cpu, self.dirty_thresholds(cpu, zones).dirty);
     }

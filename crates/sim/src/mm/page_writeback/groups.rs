@@ -9,7 +9,7 @@ use mm::units::{PageSize, Pages};
 
 use crate::mm::lru::Lru;
 use crate::mm::lruvec::state::Lruvecs;
-use crate::mm::memcontrol::state::{GroupId, ROOT};
+use crate::mm::memcontrol::group_id::{GroupId, ROOT};
 use crate::mm::memcontrol::{self};
 use crate::mm::page_alloc::zone::Zones;
 use crate::mm::page_writeback::state::Writeback;
@@ -19,7 +19,7 @@ use crate::sched::cpu::Cpu;
 
 impl Writeback {
     /// A page of a group became dirty. With the first on a disk a kernel begins a new estimate for
-    /// the group there; here the disk's own begins anew, if it has rested.
+    /// the group there; here the disk's own begins again, if it has rested.
     pub(super) fn group_dirties(&mut self, cpu: &Cpu, group: GroupId, disk: usize) {
         let own = self.groups.get_mut(group);
         if own.is_some_and(|own| own.dirty_one(disk)) {

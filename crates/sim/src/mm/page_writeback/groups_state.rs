@@ -1,6 +1,6 @@
 //! What the groups have dirty.
 
-use crate::mm::memcontrol::state::GroupId;
+use crate::mm::memcontrol::group_id::GroupId;
 use alloc::vec::Vec;
 use mm::formula::throttle::Limit;
 use mm::formula::throttle::share::Bounds;

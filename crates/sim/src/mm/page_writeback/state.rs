@@ -192,7 +192,7 @@ pub(crate) struct Throttle {
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Throttled {
     pub(super) writer: Writer,
-    /// After its pause it is judged again for so many pages.
+    /// After its pause it is judged again for this many pages.
     pub(crate) again: Option<Pages>,
 }
 

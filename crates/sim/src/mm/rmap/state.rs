@@ -1,7 +1,7 @@
 //! Which page tables there are, and who uses them.
 
 use crate::mm::folio::PageId;
-use crate::mm::memcontrol::state::GroupId;
+use crate::mm::memcontrol::group_id::GroupId;
 use crate::mm::page_writeback::Tags;
 use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
@@ -26,9 +26,10 @@ pub(crate) struct Table {
     pub(crate) writable: Tags,
     /// Used since somebody last looked; right while the page's [`Flag::Accessed`] is set.
     pub(crate) young: Tags,
-    /// Its page-table pages, each for so many pages of the file, and the group that pays for them.
+    /// Its page-table pages, each for this many pages of the file, and the group that pays for
+    /// them.
     pub(crate) tables: Tags,
-    /// Places of so many pages in memory that it touched since a walk last went by: the accessed
+    /// Places of this many pages in memory that it touched since a walk last went by: the accessed
     /// bit of the entries above its page tables (`pmd_young`).
     pub(crate) used: Tags,
     pub(crate) group: GroupId,

@@ -7,9 +7,9 @@ mod shrink;
 mod walk;
 
 use crate::mm::folio::{Flag, Folios, PageId, State, TO_ACTIVE};
+use crate::mm::lru::Kind;
 use crate::mm::lru::Lru;
 use crate::mm::lru_gen::{Generations, Place, Shadow};
-use crate::mm::lruvec::state::Kind;
 use crate::mm::lruvec::state::Lruvecs;
 use crate::mm::page_alloc::zone::Zones;
 use crate::mm::workingset::GROUP_BITS;

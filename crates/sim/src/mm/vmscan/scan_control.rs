@@ -1,7 +1,9 @@
 //! What a reclaim is about: who asked for it, for which group and zones, and how hard it tries.
 
 use crate::mm::lruvec::state::ROOT;
-use crate::mm::vmscan::state::DEF_PRIORITY;
+
+/// The priority at which a scan begins (`DEF_PRIORITY`): a 4096th of each list.
+pub(crate) const DEF_PRIORITY: u32 = 12;
 
 /// Who reclaims: it decides the counters and how a scan ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -4,9 +4,10 @@
 use crate::block::disk::{Direction, Request};
 use crate::mm::folio::Folios;
 use crate::mm::folio::{Flag, MAPPED, PageId, READ_AHEAD, State, UNMAPPED};
+use crate::mm::lru::Kind;
 use crate::mm::lru::Lru;
 use crate::mm::lruvec::state::Lruvecs;
-use crate::mm::lruvec::state::{Kind, ROOT};
+use crate::mm::lruvec::state::ROOT;
 use crate::mm::memcontrol::state::Groups;
 use crate::mm::page_alloc::zone::HUGE_PAGES;
 use crate::mm::page_alloc::zone::Zones;

@@ -1,22 +1,18 @@
 //! What reclaim keeps: a pass under way, a scan, and kswapd.
 
-use crate::mm::folio::PageId;
+use crate::mm::lru::Kind;
 use crate::mm::lru::Lru;
-use crate::mm::lruvec::state::Kind;
 use crate::mm::vmscan::Control;
+use crate::mm::vmscan::scan_control::DEF_PRIORITY;
 use crate::rules::Rules;
 use crate::sched::timer::HZ;
 use alloc::boxed::Box;
-use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
 use mm::formula::scan_balance::Inputs;
 use mm::units::Nanos;
 
 /// Pages handled at a time (`SWAP_CLUSTER_MAX`).
 pub(crate) const BATCH: u64 = 32;
-
-/// The priority at which a scan begins (`DEF_PRIORITY`): a 4096th of each list.
-pub(crate) const DEF_PRIORITY: u32 = 12;
 
 /// One pass over the groups of a node at one priority (`shrink_node`).
 #[derive(Clone, Debug)]
@@ -168,7 +164,7 @@ pub(crate) struct Balancing {
     /// No pass has begun yet.
     pub(crate) is_new: bool,
     pub(crate) reclaimed: u64,
-    /// A pass that went for the page cache alone got nothing; and that was reason to begin anew.
+    /// A pass that went for the page cache alone got nothing; and that was reason to begin again.
     pub(crate) trim_failed: bool,
     pub(crate) no_cache_trim: bool,
     pub(crate) pass: Option<Box<Pass>>,
@@ -197,7 +193,7 @@ impl Kswapd {
 
 impl Balancing {
     /// Whether the run is over, now that the zones are balanced or not. Boosts alone are worth a
-    /// gentle run; where the zones are not balanced it begins anew as any other.
+    /// gentle run; where the zones are not balanced it begins again as any other.
     pub(crate) fn ends(&mut self, is_balanced: bool) -> bool {
         if !is_balanced && self.for_boosts > 0 {
             (self.for_boosts, self.priority) = (0, DEF_PRIORITY);
@@ -223,7 +219,7 @@ impl Balancing {
         self.priority >= 1 || rules.kswapd_retries && self.begins_anew()
     }
 
-    /// Whether a run that went through all priorities in vain begins anew, as it went for the page
+    /// Whether a run that went through all priorities in vain begins again, as it went for the page
     /// cache alone.
     fn begins_anew(&mut self) -> bool {
         let anew = self.reclaimed == 0 && self.trim_failed && !self.no_cache_trim;
@@ -247,36 +243,4 @@ pub(crate) struct GenerationScan {
     /// Pages of files that were taken, and those of them that nobody has begun to write.
     pub(crate) files: u64,
     pub(crate) unqueued_dirty: u64,
-}
-
-/// Stands for the process that maps a page of anonymous memory: there is but one.
-pub(crate) const ANON: usize = usize::MAX;
-
-/// The page tables that the next walk goes through, by place and process: those that had used
-/// entries enough when they were last seen (the Bloom filter of `lru_gen_mm_state`). Before the
-/// first walk there is none, and all are walked.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Walked {
-    pub(crate) tables: Option<BTreeSet<(PageId, usize)>>,
-    /// The last walk left the accessed bits of the entries above the tables as they were.
-    pub(crate) left_bits: bool,
-}
-
-impl Walked {
-    pub(crate) fn has(&self, table: PageId, owner: usize) -> bool {
-        let of = |tables: &BTreeSet<_>| tables.contains(&(table, owner));
-        self.tables.as_ref().is_none_or(of)
-    }
-
-    /// Whether it has the table of any process.
-    pub(crate) fn has_any(&self, table: PageId) -> bool {
-        let of = |tables: &BTreeSet<_>| tables.range((table, 0)..=(table, ANON)).next().is_some();
-        self.tables.as_ref().is_none_or(of)
-    }
-
-    pub(crate) fn add(&mut self, table: PageId, owner: usize) {
-        if let Some(tables) = &mut self.tables {
-            tables.insert((table, owner));
-        }
-    }
 }

@@ -6,7 +6,7 @@ use mm::units::PageSize;
 
 use crate::mm::folio::Folios;
 use crate::mm::folio::{NODE_PAGES, PageId, State};
-use crate::mm::lruvec::state::Kind;
+use crate::mm::lru::Kind;
 use crate::mm::lruvec::state::Lruvecs;
 use crate::mm::memcontrol::NODE_BYTES;
 use crate::mm::memcontrol::state::Groups;

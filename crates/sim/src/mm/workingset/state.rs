@@ -28,8 +28,8 @@ pub(crate) struct Listed {
 }
 
 impl Listed {
-    /// How many of so many nodes too many are scanned now (`do_shrink_slab`): half of them, as they
-    /// cost no I/O, in whole batches unless that is all.
+    /// How many of this many nodes too many are scanned now (`do_shrink_slab`): half of them, as
+    /// they cost no I/O, in whole batches unless that is all.
     pub(crate) fn due(&mut self, freeable: u64, priority: u32) -> u64 {
         let delta = freeable / 2;
         let total = ((self.deferred >> priority) + delta).min(2 * freeable);

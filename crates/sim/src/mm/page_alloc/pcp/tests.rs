@@ -14,7 +14,7 @@ const FIXED: Tuning = Tuning::Fixed { free_factor: 0 };
 struct Lists(Pcp, Buddy);
 
 impl Lists {
-    /// With so many pages of users' that boot has freed.
+    /// With this many pages of users' that boot has freed.
     fn new(count: u32, batch: u64, high: u64, tuning: Tuning) -> Self {
         let mut pcp = Pcp::new(batch, high, tuning);
         (0..count).for_each(|frame| pcp.put(List::Users, frame));

@@ -7,18 +7,20 @@ use mm::units::Nanos;
 
 use crate::mm::folio::Folios;
 use crate::mm::folio::{Flag, PageId, State};
+use crate::mm::lru::Kind;
 use crate::mm::lru_gen::{BATCH, Batch, Place, Wanted};
 use crate::mm::lruvec::state::Lruvecs;
-use crate::mm::lruvec::state::{Kind, ROOT};
+use crate::mm::lruvec::state::ROOT;
 use crate::mm::memcontrol::state::Groups;
 use crate::mm::objects::state::Objects;
 use crate::mm::page_alloc::zone::Zones;
 use crate::mm::page_alloc::zone::{HUGE_PAGES, Mark};
 use crate::mm::parts::Memory;
 use crate::mm::swapfile::Swap;
+use crate::mm::vmscan::scan_control::DEF_PRIORITY;
 use crate::mm::vmscan::shrink_list::{Fate, Shrunk};
 use crate::mm::vmscan::state::GenerationScan;
-use crate::mm::vmscan::state::{DEF_PRIORITY, Pass, Progress};
+use crate::mm::vmscan::state::{Pass, Progress};
 use crate::mm::vmscan::{Control, Reclaimer};
 use crate::sched::cpu::Cpu;
 

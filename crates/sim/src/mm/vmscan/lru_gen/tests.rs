@@ -9,11 +9,11 @@ use crate::mm::lru_gen::{BATCH, Batch, Place, Wanted};
 use crate::mm::lruvec::state::ROOT;
 use crate::mm::parts::Memory;
 use crate::mm::swapfile::Backing;
+use crate::mm::vmscan::scan_control::DEF_PRIORITY;
 use crate::mm::vmscan::shrink_list::Shrunk;
-use crate::mm::vmscan::state::DEF_PRIORITY;
 use crate::mm::vmscan::{Control, Reclaimer};
 
-/// A zone with so many anonymous pages, on the inactive list, used or not, and room in zram.
+/// A zone with this many anonymous pages, on the inactive list, used or not, and room in zram.
 fn with_anon(pages: u64) -> (Memory, PageId) {
     let mut memory = Memory::with_zone(20_000, 10);
     memory.swap.add(Backing::Zram { ratio_milli: 4000 }, 10_000);

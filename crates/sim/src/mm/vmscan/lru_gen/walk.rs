@@ -7,11 +7,12 @@ use core::ops::Range;
 
 use crate::mm::folio::Folios;
 use crate::mm::folio::{Flag, PageId, State};
-use crate::mm::lruvec::state::Kind;
+use crate::mm::lru::Kind;
+use crate::mm::lruvec::state::ANON;
+use crate::mm::lruvec::state::Walked;
 use crate::mm::page_alloc::zone::HUGE_PAGES;
 use crate::mm::parts::Memory;
 use crate::mm::rmap::state::Rmap;
-use crate::mm::vmscan::state::{ANON, Walked};
 use crate::sched::cpu::Cpu;
 
 /// Pages that one page table maps; tables are taken to begin at multiples of it.
@@ -21,7 +22,7 @@ const AROUND: PageId = 64;
 /// Entries that a walk goes through between two looks at the scheduler: those of a page-upper
 /// entry, which maps a gibibyte.
 const STRETCH: u64 = 1 << 18;
-/// A page table is worth a walk where one entry in so many was used: one of each cache line.
+/// A page table is worth a walk where one entry in this many was used: one of each cache line.
 const DENSE: u64 = 8;
 
 impl Memory {

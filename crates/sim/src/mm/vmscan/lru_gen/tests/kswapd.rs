@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// Two zones of generations with so many pages of a file in each.
+/// Two zones of generations with this many pages of a file in each.
 fn with_zones(pages: u64) -> Memory {
     let mut memory = Memory::with_two_zones(2000, 20);
     memory.lruvecs.set_lru_gen_enabled(

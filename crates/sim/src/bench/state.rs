@@ -1,0 +1,59 @@
+//! What a process of the bench has beside the regions of its workload.
+
+use crate::mm::memory::state::Region;
+use alloc::vec::Vec;
+use core::ops::Range;
+
+/// Its parts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Part {
+    /// What it is started with.
+    Image,
+    Tables,
+    Buffer,
+}
+
+impl Part {
+    pub(crate) const ALL: [Self; 3] = [Self::Image, Self::Tables, Self::Buffer];
+}
+
+/// What a process has beside the regions of its workload.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Own {
+    /// By [`Part`].
+    pub(crate) parts: [Option<Region>; 3],
+    /// What is to be touched before it goes on, last first.
+    pub(crate) touches: Vec<Touch>,
+    /// Pages that the kernel has for it.
+    pub(crate) kernel_pages: u64,
+}
+
+/// Pages of a part that are to be touched.
+#[derive(Clone, Debug)]
+pub(crate) struct Touch {
+    pub(crate) part: Part,
+    pub(crate) pages: Range<u64>,
+    pub(crate) write: bool,
+    /// The fault on the first of them has been counted.
+    pub(crate) faulting: bool,
+}
+
+impl Own {
+    pub(crate) fn has(&self, part: Part, pages: u64) -> bool {
+        self.region(part)
+            .is_some_and(|region| region.pages() >= pages)
+    }
+
+    pub(crate) fn region(&self, part: Part) -> Option<&Region> {
+        self.parts[part as usize].as_ref()
+    }
+
+    pub(crate) fn touch(&mut self, part: Part, pages: Range<u64>, write: bool) {
+        self.touches.push(Touch {
+            part,
+            pages,
+            write,
+            faulting: false,
+        });
+    }
+}

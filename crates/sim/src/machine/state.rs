@@ -1,0 +1,76 @@
+//! What the parts of a machine keep, and what a step of a task comes to.
+
+use crate::fs::fs_writeback::state::Syncing;
+use crate::sched::core::Sleep;
+use alloc::collections::VecDeque;
+use alloc::vec::Vec;
+use mm::outcome::Latency;
+use mm::outcome::Status;
+use mm::outcome::StepOutcome;
+use mm::policy::Ksmtuned;
+use mm::units::Bytes;
+use mm::units::Nanos;
+
+/// What stops the operations of an access for now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Stop {
+    /// Its budget: it can go on.
+    Budget,
+    /// It will be woken.
+    Wait(Sleep),
+    /// The access is complete.
+    Done,
+    /// The OOM killer chose this task.
+    Killed,
+}
+
+/// The daemons of the machine, with what they remember.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Daemons {
+    pub(crate) ksmtuned: Ksmtuned,
+}
+
+/// Interrupts under way, one after the other: they share the CPU that they interrupt.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Interrupts {
+    /// When the last of them is over.
+    pub(crate) until: Nanos,
+    /// Whom each wakes at its end.
+    pub(crate) wakes: VecDeque<Vec<usize>>,
+}
+
+/// A task that makes files durable.
+#[derive(Clone, Debug)]
+pub(crate) struct Durable<'a> {
+    pub(crate) syncing: Syncing,
+    pub(crate) label: Option<&'a str>,
+    pub(crate) began: Nanos,
+    /// The page cache is dropped afterwards.
+    pub(crate) drops: bool,
+}
+
+impl Durable<'_> {
+    pub(crate) fn outcome(&self, task: &str, end: Nanos) -> Option<StepOutcome> {
+        Some(StepOutcome {
+            process: task.into(),
+            label: self.label?.into(),
+            start: self.began,
+            end,
+            operations: 1,
+            bytes: Bytes::ZERO,
+            status: Status::Done,
+            latency: Latency::default(),
+        })
+    }
+}
+
+/// How a step of a task left it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Flow {
+    /// It can go on.
+    Continue,
+    /// It waits to be woken.
+    Blocked(Sleep),
+    /// It has ended.
+    Ended,
+}
