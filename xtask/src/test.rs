@@ -3,6 +3,7 @@
 mod tally;
 
 use std::io::{BufRead, BufReader};
+use std::num::NonZero;
 use std::process::{Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -132,7 +133,14 @@ fn workspace_tests() -> Command {
         "--",
         "--show-output",
     ];
-    with(process::cargo(), &arguments)
+    let mut cargo = with(process::cargo(), &arguments);
+    cargo.env("RUST_TEST_THREADS", threads().to_string());
+    cargo
+}
+
+/// More than there are CPUs: half of the longest tests wait for a process and leave the CPU idle.
+fn threads() -> usize {
+    4 * thread::available_parallelism().map_or(1, NonZero::get)
 }
 
 fn documentation() -> Command {
