@@ -26,7 +26,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
 /// time: each has one CPU, and none measures the host's time.
 pub(crate) fn tests() -> Command {
     let mut cargo = process::cargo();
-    cargo.args(["test", "--package", "plimsoll-lab", "--test", "debian"]);
+    cargo.args(["test", "--workspace", "--test", "debian"]);
     cargo.args(["--no-fail-fast", "--", "--nocapture", "--test-threads=2"]);
     cargo
 }

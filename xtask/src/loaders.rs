@@ -22,7 +22,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
 /// The tests; the few trees that the check tries where nobody says how many.
 pub(crate) fn tests() -> Command {
     let mut cargo = process::cargo();
-    cargo.args(["test", "--package", "plimsoll-lab", "--test", "loaders"]);
+    cargo.args(["test", "--workspace", "--test", "loaders"]);
     cargo.args(["--no-fail-fast", "--", "--nocapture"]);
     cargo
 }

@@ -3,12 +3,14 @@
 mod tally;
 
 use std::io::{BufRead, BufReader};
+use std::num::NonZero;
 use std::process::{Command, Stdio};
+use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 
-use crate::{debian, loaders, packages, process, tidy};
+use crate::{binary, debian, loaders, packages, process, tidy};
 use tally::Tally;
 
 /// Whether a test that could not run fails the whole.
@@ -17,6 +19,9 @@ enum Skips {
     Allowed,
     Refused,
 }
+
+/// The tests that only run when they are named.
+const NAMED: [&str; 6] = ["--test", "vm", "--test", "debian", "--test", "loaders"];
 
 /// A check that ran.
 struct Done {
@@ -36,26 +41,56 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
     for line in &missing {
         eprintln!("{line}");
     }
-    let done = vec![
+    let mut done = vec![
         check("rustfmt", || passes(&mut rustfmt())),
+        check("tidy", || Ok(Tally::of(tidy::run(&[])))),
         check("clippy", || passes(&mut clippy())),
         check("clippy, named tests", || {
             passes(&mut clippy_of_named_tests())
         }),
-        check("tidy", || Ok(Tally::of(tidy::run(&[])))),
-        check("unit and integration tests", || {
-            tests(&mut workspace_tests())
-        }),
         check("documentation", || passes(&mut documentation())),
-        check("boot-time loaders", || tests(&mut loaders::tests())),
-        check("tests on a real kernel", || {
-            tests(booting(&mut vm_tests(), skips))
-        }),
-        check("tests on a real Debian", || {
-            tests(booting(&mut debian::tests(), skips))
-        }),
+        check("building the tests", build_tests),
     ];
+    let (tests, machines) = beside(programs, || machines(skips));
+    done.extend(tests);
+    done.extend(machines);
     summarise(&done, skips)
+}
+
+/// A machine of the tests has one CPU: what needs none keeps the others busy meanwhile.
+fn beside<A: Send, B: Send>(this: impl FnOnce() -> A, other: impl FnOnce() -> B + Send) -> (A, B) {
+    thread::scope(|scope| {
+        let other = scope.spawn(other);
+        (this(), other.join().expect("a check that fails returns"))
+    })
+}
+
+/// What runs on this machine.
+fn programs() -> Vec<Done> {
+    vec![
+        check("unit and integration tests", || {
+            tests("", &mut workspace_tests())
+        }),
+        check("boot-time loaders", || tests("", &mut loaders::tests())),
+    ]
+}
+
+/// What boots machines; all run the command, as a user has it, which is built once.
+fn machines(skips: Skips) -> Vec<Done> {
+    let mut command = None;
+    let built = check("building the command", || {
+        command = Some(binary::release()?);
+        Ok(Tally::of(Ok(())))
+    });
+    let boot = |mut cargo: Command| {
+        cargo.envs(command.iter().map(|path| ("PLIMSOLL_BINARY", path)));
+        tests("VM: ", booting(&mut cargo, skips))
+    };
+    vec![
+        built,
+        check("tests on a real kernel", || boot(vm_tests())),
+        check("tests on a real Debian", || boot(debian::tests())),
+    ]
 }
 
 fn rustfmt() -> Command {
@@ -76,22 +111,16 @@ fn clippy() -> Command {
 
 /// `--all-targets` passes over a test that only runs when it is named.
 fn clippy_of_named_tests() -> Command {
-    let arguments = [
-        "clippy",
-        "--quiet",
-        "--package",
-        "plimsoll-lab",
-        "--test",
-        "vm",
-        "--test",
-        "debian",
-        "--test",
-        "loaders",
-    ];
-    with(
-        process::cargo(),
-        &[&arguments[..], &["--", "-Dwarnings"]].concat(),
-    )
+    let clippy = ["clippy", "--quiet", "--workspace"];
+    let arguments = [&clippy[..], &NAMED, &["--", "-Dwarnings"]].concat();
+    with(process::cargo(), &arguments)
+}
+
+/// Those that only run when they are named too, so that nothing is built beside tests that run.
+fn build_tests() -> Result<Tally> {
+    let workspace = ["test", "--quiet", "--workspace", "--no-run"];
+    process::succeed(&mut with(process::cargo(), &workspace))?;
+    passes(with(process::cargo(), &workspace).args(NAMED))
 }
 
 /// The output of tests that passed is shown too: it says what was skipped.
@@ -104,7 +133,14 @@ fn workspace_tests() -> Command {
         "--",
         "--show-output",
     ];
-    with(process::cargo(), &arguments)
+    let mut cargo = with(process::cargo(), &arguments);
+    cargo.env("RUST_TEST_THREADS", threads().to_string());
+    cargo
+}
+
+/// More than there are CPUs: half of the longest tests wait for a process and leave the CPU idle.
+fn threads() -> usize {
+    4 * thread::available_parallelism().map_or(1, NonZero::get)
 }
 
 fn documentation() -> Command {
@@ -118,14 +154,7 @@ fn documentation() -> Command {
 
 /// One at a time: some measure the host's time. Their output is shown, for they take minutes.
 fn vm_tests() -> Command {
-    let arguments = [
-        "test",
-        "--package",
-        "plimsoll-lab",
-        "--test",
-        "vm",
-        "--no-fail-fast",
-    ];
+    let arguments = ["test", "--workspace", "--test", "vm", "--no-fail-fast"];
     let mut cargo = with(process::cargo(), &arguments);
     cargo.args(["--", "--nocapture", "--test-threads=1"]);
     cargo
@@ -160,8 +189,8 @@ fn passes(command: &mut Command) -> Result<Tally> {
     Ok(Tally::of(process::succeed(command)))
 }
 
-/// Runs `cargo test`, shows what it says, and counts.
-fn tests(command: &mut Command) -> Result<Tally> {
+/// Runs `cargo test`, shows what it says, each line after `prefix`, and counts.
+fn tests(prefix: &str, command: &mut Command) -> Result<Tally> {
     let mut child = command
         .stdout(Stdio::piped())
         .spawn()
@@ -171,7 +200,7 @@ fn tests(command: &mut Command) -> Result<Tally> {
     for line in BufReader::new(output).lines() {
         let line = line?;
         tally.read(&line);
-        println!("{line}");
+        println!("{prefix}{line}");
     }
     let status = child.wait()?;
     tally.end(status.success());

@@ -9,6 +9,7 @@ use plimsoll_lab::calibration;
 use plimsoll_lab::model_bench::ModelBench;
 use plimsoll_lab::record::{Record, Store};
 use plimsoll_lab::study::Study;
+use rayon::prelude::*;
 
 /// The largest relative error of a total allowed: while a file is read, and when hogs and kswapd
 /// have shared the CPU too (on 6.12 over a third less than a kernel's; `docs/model.md`, "PSI").
@@ -44,38 +45,46 @@ fn records() -> Vec<Record> {
     loaded.expect("records/ can be read")
 }
 
+/// The model's run of what was recorded.
+fn predicted(study: &Study, record: &Record) -> Capture {
+    let from = &record.provenance;
+    let scenario = study.scenario(&from.arm, from.seed);
+    let scenario = scenario.expect("the arm is in the study");
+    let known = calibration::built_in(&from.kernel).expect("a calibrated kernel");
+    let run = Run {
+        study_text: &study.text,
+        scenario: &scenario,
+    };
+    let model = ModelBench::new(known).run(run, &mut |_| ());
+    model.expect("the model runs it")
+}
+
+/// How many totals were compared.
+fn compare(record: &Record, model: &Capture) -> usize {
+    let (from, kernel) = (&record.provenance, &record.outcome.capture);
+    let mut compared = 0;
+    for (label, error) in LABELS {
+        for (kernel, model) in stalls(kernel, label).into_iter().zip(stalls(model, label)) {
+            assert!(
+                (model - kernel).abs() <= (kernel * error).max(LEAST),
+                "{} {} {label}: predicted {model:.3} s, measured {kernel:.3} s",
+                from.kernel,
+                from.arm
+            );
+            compared += 1;
+        }
+    }
+    compared
+}
+
 #[test]
 fn stalls_for_memory_and_io_are_the_kernels() {
     let study = Study::find("min-free-kbytes").expect("a built-in study");
-    let mut compared = 0;
-    for Record {
-        provenance,
-        outcome,
-    } in records()
-    {
-        let scenario = study.scenario(&provenance.arm, provenance.seed);
-        let scenario = scenario.expect("the arm is in the study");
-        let known = calibration::built_in(&provenance.kernel).expect("a calibrated kernel");
-        let run = Run {
-            study_text: &study.text,
-            scenario: &scenario,
-        };
-        let model = ModelBench::new(known.clone()).run(run, &mut |_| ());
-        let model = model.expect("the model runs it");
-        for (label, error) in LABELS {
-            let kernel = stalls(&outcome.capture, label);
-            for (kernel, model) in kernel.into_iter().zip(stalls(&model, label)) {
-                let place = format!("{} {} {label}", provenance.kernel, provenance.arm);
-                assert!(
-                    (model - kernel).abs() <= (kernel * error).max(LEAST),
-                    "{place}: predicted {model:.3} s, measured {kernel:.3} s"
-                );
-                compared += 1;
-            }
-        }
-    }
+    let records = records();
+    let compared = records.par_iter();
+    let compared = compared.map(|record| compare(record, &predicted(&study, record)));
     assert_eq!(
-        compared,
+        compared.sum::<usize>(),
         2 * 2 * 5 * 4 * 4,
         "two arms on two kernels, five seeds each"
     );
