@@ -109,7 +109,7 @@ impl Cpu {
 
 impl Writer {
     /// In the free run: the task goes on until it has dirtied this many more (`interval`: of
-    /// [`poll_interval`], the smaller of both domains').
+    /// [`poll_interval`](super::poll_interval), the smaller of both domains').
     pub fn run_free(&mut self, now: u64, interval: Pages) {
         *self = Self {
             dirtied: Pages::ZERO,
