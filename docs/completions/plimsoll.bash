@@ -264,13 +264,17 @@ _plimsoll() {
             return 0
             ;;
         plimsoll__subcmd__fidelity)
-            opts="-h --records --against --all --json --help"
+            opts="-h --records --starts --against --all --json --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
                 --records)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --starts)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

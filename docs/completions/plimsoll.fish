@@ -193,6 +193,7 @@ complete -c plimsoll -n "__fish_plimsoll_using_subcommand calibrate" -l json -d 
 complete -c plimsoll -n "__fish_plimsoll_using_subcommand calibrate" -l csv -d 'Write the costs as CSV too, one a line'
 complete -c plimsoll -n "__fish_plimsoll_using_subcommand calibrate" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c plimsoll -n "__fish_plimsoll_using_subcommand fidelity" -l records -d 'The folder below which `prove` wrote its records' -r -F
+complete -c plimsoll -n "__fish_plimsoll_using_subcommand fidelity" -l starts -d 'The folder below which there are records of further starts of the same kernels, arms and seeds; what a kernel does is what all its starts did [default: `starts` below the records]' -r -F
 complete -c plimsoll -n "__fish_plimsoll_using_subcommand fidelity" -l against -d 'Hold the records below this folder against them in place of the model: other runs of the same kernels. What a kernel misses of itself no model could be asked for' -r -F
 complete -c plimsoll -n "__fish_plimsoll_using_subcommand fidelity" -l all -d 'List every figure, not only those that miss'
 complete -c plimsoll -n "__fish_plimsoll_using_subcommand fidelity" -l json -d 'Write JSON, one document in a line'

@@ -44,7 +44,8 @@ fn records() -> PathBuf {
 /// The figures of a study on every kernel; every record must be usable.
 fn scored(name: &str) -> Vec<Scored> {
     let study = Study::find(name).expect("a built-in study");
-    let gathered = of_study(&study, &Store::new(records()), Against::Model);
+    let records = Store::new(records());
+    let gathered = of_study(&study, &records, Some(&records.starts()), Against::Model);
     let gathered = gathered.expect("records/ can be read");
     assert!(
         gathered.problems.is_empty(),
@@ -163,14 +164,14 @@ fn proofs(first_seed: u64) -> Vec<Record> {
 /// The score over these proofs, on the one kernel that they are of.
 fn score_of(proofs: &[Record]) -> Scored {
     let (_folder, store) = stored(proofs);
-    only(of_study(&seeds(), &store, Against::Model))
+    only(of_study(&seeds(), &store, None, Against::Model))
 }
 
 /// The score of these proofs by others of the kernel.
 fn score_by(others: &[Record], proofs: &[Record]) -> Scored {
     let (_folder, store) = stored(proofs);
     let (_others_folder, others) = stored(others);
-    only(of_study(&seeds(), &store, Against::Records(&others)))
+    only(of_study(&seeds(), &store, None, Against::Records(&others)))
 }
 
 fn stored(proofs: &[Record]) -> (TempDir, Store) {
@@ -245,6 +246,23 @@ fn records_are_held_against_others_of_the_same_arms_in_place_of_the_model() {
         1 + 5,
         "what nothing is held against misses"
     );
+}
+
+#[test]
+fn further_starts_of_the_kernel_widen_what_it_does() {
+    let (mut first, mut further) = (proofs(1), proofs(1));
+    for proof in &mut first {
+        slower(proof, "serve", 80);
+    }
+    for proof in &mut further {
+        slower(proof, "serve", 130);
+    }
+    let (_folder, store) = stored(&first);
+    let (_starts_folder, starts) = stored(&further);
+    let held = |starts| only(of_study(&seeds(), &store, starts, Against::Model)).score();
+    assert_eq!((held(None).records, held(None).held), (10, 8));
+    let both = held(Some(&starts));
+    assert_eq!((both.records, both.held, both.figures), (20, 10, 10));
 }
 
 #[test]

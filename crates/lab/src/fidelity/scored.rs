@@ -64,16 +64,22 @@ pub enum Against<'a> {
     Records(&'a Store),
 }
 
-/// Reads a study's records and holds them against something else.
+/// Reads a study's records and holds them against something else. Records of `starts` are of the
+/// same kernels, arms and seeds, begun otherwise after boot: what a kernel does is what all of its
+/// starts did.
 ///
 /// # Errors
-/// The folder of the records, or of those that they are held against, cannot be read.
+/// The folder of the records, of the starts, or of those that they are held against, cannot be
+/// read.
 pub fn of_study(
     study: &Study,
     store: &Store,
+    starts: Option<&Store>,
     against: Against<'_>,
 ) -> Result<Gathered, StoreError> {
     let mut proofs = Proofs::read(study, store)?;
+    let starts = starts.map(|starts| Proofs::read(study, starts));
+    let starts = starts.transpose()?;
     let others = match against {
         Against::Model => None,
         Against::Records(others) => Some(Proofs::read(study, others)?),
@@ -83,12 +89,13 @@ pub fn of_study(
             None => predict(study, pair),
             Some(others) => others.instead_of(pair),
         };
-        scored(study, pair, &proofs.readings(pair), held)
+        let mut kernel = proofs.readings(pair);
+        kernel.extend(starts.iter().flat_map(|starts| starts.of_same(pair)));
+        scored(study, pair, &kernel, held)
     };
     let scored = proofs.pairs.iter().map(score).collect();
-    proofs
-        .problems
-        .extend(others.into_iter().flat_map(|others| others.problems));
+    let further = starts.into_iter().chain(others);
+    proofs.problems.extend(further.flat_map(|it| it.problems));
     Ok(Gathered {
         scored,
         problems: proofs.problems,
@@ -128,13 +135,16 @@ impl Proofs {
         readings.cloned().collect()
     }
 
-    /// What these have of the kernel and bench of a pair, and the arms of it that they lack.
-    fn instead_of(&self, pair: &Pair) -> (Vec<Reading>, Vec<Absent>) {
+    /// What these have of the kernel and bench of a pair.
+    fn of_same(&self, pair: &Pair) -> Vec<Reading> {
         let same = |other: &&Pair| (&other.release, &other.bench) == (&pair.release, &pair.bench);
-        let readings = self.pairs.iter().find(same);
-        let readings = readings
-            .map(|other| self.readings(other))
-            .unwrap_or_default();
+        let same = self.pairs.iter().find(same);
+        same.map(|same| self.readings(same)).unwrap_or_default()
+    }
+
+    /// The same, and the arms of the pair that they lack.
+    fn instead_of(&self, pair: &Pair) -> (Vec<Reading>, Vec<Absent>) {
+        let readings = self.of_same(pair);
         let proved = pair.proofs.iter().map(|record| &record.provenance.arm);
         let proved: BTreeSet<&String> = proved.collect();
         let lacks = |arm: &&&String| readings.iter().all(|reading| reading.arm != ***arm);

@@ -134,6 +134,31 @@ fn counters_are_within_a_factor() {
     );
 }
 
+/// A start that did the same is no miss, however wide the kernel's starts lie apart; and a kernel
+/// that spreads asks for no more than one that does not.
+#[test]
+fn what_a_start_of_the_kernel_did_holds() {
+    let starts = [500.0, 700.0, 1000.0, 1300.0, 1800.0];
+    check(
+        Kind::Events,
+        &[1700.0; 5],
+        &starts,
+        "inside the range",
+        Holds,
+    );
+    check(
+        Kind::Events,
+        &[1900.0; 5],
+        &starts,
+        "1.90 times too many",
+        Misses,
+    );
+    let starts = [1000.0, 1001.0, 1002.0, 1040.0, 1080.0];
+    check(Kind::Time, &[970.0; 5], &starts, "-3.19 %", Holds);
+    let starts = [20.0, 20.5, 21.0, 21.5, 24.0];
+    check(Kind::Share, &[18.5; 5], &starts, "-2.5 points", Holds);
+}
+
 #[test]
 fn a_few_pages_are_as_good_as_none() {
     let holds = |model, kernel| judged(Kind::Pages, 64.0, &[model], &[kernel]).fidelity() == Holds;

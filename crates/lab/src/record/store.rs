@@ -55,6 +55,12 @@ impl Store {
         &self.root
     }
 
+    /// Further starts of the same runs, in a folder of their own; often there are none.
+    #[must_use]
+    pub fn starts(&self) -> Self {
+        Self::new(self.root.join("starts"))
+    }
+
     /// Where the record of this run lies, or would.
     #[must_use]
     pub fn path_of(&self, provenance: &Provenance) -> PathBuf {

@@ -21,10 +21,10 @@ use crate::{results, term};
 /// Compare the model with every recorded kernel, study by study, and list what it misses
 ///
 /// The model runs each arm with the seeds that the kernel ran. Watermarks must be equal, sizes
-/// within 1 %, times within 5 % (or inside the kernel's own range, where that is wider), counters
-/// within a factor of 1.5, survivors alike by Fisher's exact test; arms that a kernel tells apart
-/// must come in the same order. The misses stand below, the worst first. The exit code is 1 when
-/// there is one.
+/// within 1 %, times within 5 %, counters within a factor of 1.5 (or inside the range of the
+/// kernel's own starts, where that is wider), survivors alike by Fisher's exact test; arms that a
+/// kernel tells apart must come in the same order. The misses stand below, the worst first. The
+/// exit code is 1 when there is one.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// Studies by name or path [default: all built-in ones]
@@ -32,6 +32,10 @@ pub(crate) struct Args {
     /// The folder below which `prove` wrote its records
     #[arg(long, value_name = "DIR", default_value = "records")]
     records: PathBuf,
+    /// The folder below which there are records of further starts of the same kernels, arms and
+    /// seeds; what a kernel does is what all its starts did [default: `starts` below the records]
+    #[arg(long, value_name = "DIR")]
+    starts: Option<PathBuf>,
     /// Hold the records below this folder against them in place of the model: other runs of the
     /// same kernels. What a kernel misses of itself no model could be asked for
     #[arg(long, value_name = "DIR")]
@@ -47,6 +51,10 @@ pub(crate) struct Args {
 /// Compares.
 pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     let store = Store::new(&args.records);
+    let starts = args
+        .starts
+        .as_ref()
+        .map_or_else(|| store.starts(), Store::new);
     let others = args.against.as_ref().map(Store::new);
     let against = others.as_ref().map_or(Against::Model, Against::Records);
     let (mut scored, mut unproved, mut problems) = (Vec::new(), Vec::new(), Vec::new());
@@ -55,7 +63,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     for name in names {
         let study = Study::find(&name)?;
         bar.say("", &Progress::Stage(study.name.clone()));
-        let gathered = fidelity::of_study(&study, &store, against)?;
+        let gathered = fidelity::of_study(&study, &store, Some(&starts), against)?;
         for problem in &gathered.problems {
             bar.aside(&format!("plimsoll: not used: {problem}"));
         }
