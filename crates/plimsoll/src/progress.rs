@@ -7,12 +7,18 @@ use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressStyle};
 use lab::bench::Progress;
-use lab::experiment::{Event, RunId};
-use lab::record::Record;
+use lab::experiment::Event;
+use lab::measure::Measure;
 use lab::study::Study;
+use mm::outcome::Outcome;
 
-/// The figures of a run that fit into a line.
-const MOST_FIGURES: usize = 4;
+use crate::term;
+
+/// Above the arms, left of the measures.
+const FIRST_RUNS: &str = "first run of";
+/// Columns that a figure takes, and those before it.
+const FIGURE: usize = 9;
+const GAP: usize = 2;
 
 /// A bar over some runs.
 #[derive(Debug)]
@@ -90,50 +96,89 @@ impl Bar {
     }
 }
 
-/// The first figures of an experiment's runs, as lines above the bar where somebody watches: they
+/// The first figures of an experiment's runs, as a table above the bar where somebody watches: they
 /// are there long before all of them are.
 #[derive(Debug)]
 pub(crate) struct Firsts<'a> {
-    study: &'a Study,
-    /// Several runs are to come.
-    are_worth_it: bool,
+    table: Option<Table<'a>>,
     /// The arms whose first run has ended.
     shown: Mutex<BTreeSet<String>>,
 }
 
 impl<'a> Firsts<'a> {
-    /// Those of this many runs of a study.
+    /// Those of this many runs of a study; none where there is one run an arm, or nobody watches.
     pub(crate) fn of(study: &'a Study, runs: usize) -> Self {
+        let several = runs > study.arms.len().max(1);
+        let watched = several && std::io::stderr().is_terminal();
         Self {
-            study,
-            are_worth_it: runs > study.arms.len().max(1) && std::io::stderr().is_terminal(),
+            table: watched.then(|| Table::new(study, term::columns())),
             shown: Mutex::default(),
         }
     }
 
-    /// The line of an arm whose first run this is.
-    pub(crate) fn line(&self, event: &Event<'_>) -> Option<String> {
-        let Event::Done(id, record) = event else {
+    /// The lines of an arm whose first run this is; the first arm's have the heading before them.
+    pub(crate) fn lines(&self, event: &Event<'_>) -> Option<String> {
+        let (Event::Done(id, record), Some(table)) = (event, &self.table) else {
             return None;
         };
-        let is_first = || {
-            self.shown
-                .lock()
-                .is_ok_and(|mut it| it.insert(id.arm.clone()))
-        };
-        (self.are_worth_it && is_first()).then(|| line(self.study, id, record))
+        let mut shown = self.shown.lock().ok()?;
+        let is_first = shown.is_empty();
+        let is_new = shown.insert(id.arm.clone());
+        let row = table.row(&id.arm, &record.outcome);
+        match (is_new, is_first) {
+            (false, _) => None,
+            (true, true) => Some(format!("{}\n{row}", table.heading())),
+            (true, false) => Some(row),
+        }
     }
 }
 
-/// An arm's figures in one run.
-fn line(study: &Study, id: &RunId, record: &Record) -> String {
-    let figures = study.headline().into_iter().take(MOST_FIGURES);
-    let figures = figures.filter_map(|measure| {
-        let amount = measure.read(&record.outcome).ok()?;
-        Some(format!("{} {}", measure.name, measure.unit.show(amount)))
-    });
-    let figures: Vec<String> = figures.collect();
-    format!("arm {}, seed {}: {}", id.arm, id.seed, figures.join(", "))
+/// The measures of a study that fit into a line, and where their figures stand in it.
+#[derive(Debug)]
+struct Table<'a> {
+    /// Columns of the longest arm.
+    arm: usize,
+    measures: Vec<&'a Measure>,
+}
+
+impl<'a> Table<'a> {
+    fn new(study: &'a Study, width: usize) -> Self {
+        let arms = study.arms.iter().map(|arm| arm.name.chars().count());
+        let arm = arms.chain([FIRST_RUNS.len()]).max().unwrap_or_default();
+        let mut end = arm;
+        let fits = |measure: &&Measure| {
+            end += GAP + figure_width(measure);
+            end <= width
+        };
+        let measures = study.headline().into_iter().take_while(fits).collect();
+        Self { arm, measures }
+    }
+
+    fn heading(&self) -> String {
+        let names = self.measures.iter().map(|measure| measure.name.clone());
+        self.line(FIRST_RUNS, names)
+    }
+
+    fn row(&self, arm: &str, outcome: &Outcome) -> String {
+        let figure = |measure: &&Measure| {
+            let amount = measure.read(outcome);
+            amount.map_or_else(|_| "-".to_owned(), |it| measure.unit.show(it))
+        };
+        self.line(arm, self.measures.iter().map(figure))
+    }
+
+    fn line(&self, arm: &str, cells: impl Iterator<Item = String>) -> String {
+        let mut line = format!("{arm:width$}", width = self.arm);
+        for (measure, cell) in self.measures.iter().zip(cells) {
+            line += &format!("{cell:>width$}", width = GAP + figure_width(measure));
+        }
+        line
+    }
+}
+
+/// Columns of a measure's figures below its name.
+fn figure_width(measure: &Measure) -> usize {
+    measure.name.chars().count().max(FIGURE)
 }
 
 /// A line of talk where somebody watches.
@@ -146,4 +191,23 @@ pub(crate) fn up_front(text: &str) {
 /// A line of talk; that nobody can hear it is no reason to stop.
 pub(crate) fn talk(text: &str) {
     let _ = writeln!(anstream::stderr(), "{text}");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_figures_of_first_runs_stand_below_their_measures_as_far_as_they_fit() {
+        let study = Study::find("memory-hogs").expect("a built-in study");
+        for width in [40, 80, 160] {
+            let table = Table::new(&study, width);
+            let cells = || table.measures.iter().map(|_| "9546 /s".to_owned());
+            let lines = [table.heading(), table.line("mglru", cells())];
+            let ends = lines.map(|line| line.chars().count());
+            assert_eq!(ends[0], ends[1], "{table:?}");
+            assert!(ends[0] <= width, "{table:?}");
+        }
+        assert!(!Table::new(&study, 80).measures.is_empty());
+    }
 }

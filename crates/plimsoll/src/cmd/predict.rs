@@ -188,8 +188,8 @@ fn watched(
     let firsts = Firsts::of(experiment.study, runs);
     let tell = |event: Event<'_>| {
         bar.tell(&event);
-        if let Some(line) = firsts.line(&event) {
-            bar.aside(&line);
+        if let Some(lines) = firsts.lines(&event) {
+            bar.aside(&lines);
         }
     };
     let results = experiment.run_until_clear(bench, None, time, &tell);
