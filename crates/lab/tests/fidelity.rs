@@ -252,10 +252,10 @@ fn records_are_held_against_others_of_the_same_arms_in_place_of_the_model() {
 fn further_starts_of_the_kernel_widen_what_it_does() {
     let (mut first, mut further) = (proofs(1), proofs(1));
     for proof in &mut first {
-        slower(proof, "serve", 80);
+        slower(proof, "serve", 90);
     }
     for proof in &mut further {
-        slower(proof, "serve", 130);
+        slower(proof, "serve", 115);
     }
     let (_folder, store) = stored(&first);
     let (_starts_folder, starts) = stored(&further);
