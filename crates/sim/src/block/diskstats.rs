@@ -61,8 +61,10 @@ impl Stats {
         }
     }
 
-    /// The disk's line; each simulated request stands for `scale` of them.
-    pub(crate) fn line(&self, index: usize, scale: u64) -> String {
+    /// The disk's line at `now`; each simulated request stands for `scale` of them. The time with a
+    /// request under way goes up to now, that of requests to those that are done
+    /// (`diskstats_show`).
+    pub(crate) fn line(&self, index: usize, scale: u64, now: Nanos) -> String {
         let letter = char::from(b'a' + (index % 26) as u8);
         let mut text = alloc::format!("{:>4} {index:>7} pd{letter}", 259);
         for side in [self.reads, self.writes] {
@@ -77,7 +79,12 @@ impl Stats {
             let millis = time.0 / Nanos::MILLI.0;
             let _ = write!(text, " {completed} {merged} {sectors} {millis}");
         }
-        let (busy, all) = (self.busy.0, self.reads.time.0 + self.writes.time.0);
+        let under_way = match self.in_flight {
+            0 => Nanos::ZERO,
+            _ => now.saturating_sub(self.busy_since),
+        };
+        let busy = self.busy.0 + under_way.0;
+        let all = self.reads.time.0 + self.writes.time.0;
         let [busy, all] = [busy, all].map(|nanos| nanos / Nanos::MILLI.0);
         let _ = writeln!(text, " {} {busy} {all} 0 0 0 0 0 0", self.in_flight);
         text
@@ -97,10 +104,26 @@ mod tests {
         stats.begin(request.submitted);
         stats.merge(Direction::Write);
         stats.end(&request, Nanos(4 * Nanos::MILLI.0));
-        let line = stats.line(1, 2);
+        let line = stats.line(1, 2, Nanos(9 * Nanos::MILLI.0));
         assert_eq!(
             line,
             " 259       1 pdb 0 0 0 0 2 2 16 3 0 3 3 0 0 0 0 0 0\n"
         );
+    }
+
+    #[test]
+    fn a_disk_that_is_at_work_has_been_busy_up_to_now() {
+        let mut stats = Stats::default();
+        let mut request = Request::page(Direction::Read, 0, 7);
+        request.submitted = Nanos(Nanos::MILLI.0);
+        stats.begin(request.submitted);
+        let busy = |stats: &Stats, millis: u64| {
+            let line = stats.line(0, 1, Nanos(millis * Nanos::MILLI.0));
+            line.split_whitespace().nth(12).map(String::from)
+        };
+        assert_eq!(busy(&stats, 3).as_deref(), Some("2"));
+        assert_eq!(busy(&stats, 5).as_deref(), Some("4"));
+        stats.end(&request, Nanos(6 * Nanos::MILLI.0));
+        assert_eq!(busy(&stats, 9).as_deref(), Some("5"));
     }
 }

@@ -72,6 +72,9 @@ impl<'a> System<'a> {
         task: &mut Task<'a>,
         now: Nanos,
     ) -> Result<Option<Flow>, Error> {
+        if task.errand.is_none() {
+            self.record_ordered(task, now);
+        }
         if task.errand.is_none() && self.memory.cpu.current.over_high > 0 && task.is_in_user_space()
         {
             let pages = core::mem::take(&mut self.memory.cpu.current.over_high);
@@ -82,9 +85,7 @@ impl<'a> System<'a> {
         };
         let flow = match self.memory.run_errand(&mut errand) {
             Came::Done => {
-                if let Some((label, began)) = task.ordered.take() {
-                    self.record_step(task, Some(label), began, self.local_time(now));
-                }
+                self.record_ordered(task, now);
                 return Ok(Some(Flow::Continue));
             }
             Came::Sleep(span) => {
@@ -107,6 +108,13 @@ impl<'a> System<'a> {
         };
         task.errand = Some(errand);
         Ok(Some(flow))
+    }
+
+    /// The step before is over, if it was not yet.
+    fn record_ordered(&mut self, task: &mut Task<'a>, now: Nanos) {
+        if let Some((label, began)) = task.ordered.take() {
+            self.record_step(task, Some(label), began, self.local_time(now));
+        }
     }
 }
 

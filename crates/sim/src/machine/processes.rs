@@ -10,7 +10,9 @@ use crate::error::Error;
 use crate::machine::state::Flow;
 use crate::machine::system::{System, place};
 use crate::machine::task::{Task, TaskState};
+use crate::mm::filemap::Reader;
 use crate::mm::memcontrol::group_id::ROOT;
+use crate::mm::mlock::Locking;
 
 impl<'a> System<'a> {
     /// Starts the instances of a process that are not running.
@@ -75,6 +77,7 @@ impl<'a> System<'a> {
             self.recorder
                 .step(running.outcome(&task.name, now, status.clone()));
         }
+        self.send_rests(task);
         for frame in task.frames.split_off(0).iter().rev() {
             if let Some(repeat) = &frame.repeat {
                 self.recorder
@@ -84,9 +87,24 @@ impl<'a> System<'a> {
         self.end_own(task);
         task.state = TaskState::Ended;
         (task.errand, task.ordered) = (None, None);
+        task.locking = Locking::default();
         task.exiting = None;
         self.scheduler.end(task.entity, now);
         self.wake_all(now);
+    }
+
+    /// Sends the requests for the pages of interrupted windows that are locked already.
+    fn send_rests(&mut self, task: &mut Task<'a>) {
+        for (index, mut readahead) in task.take_readaheads() {
+            if let Some(rest) = readahead.take_rest() {
+                let mut reader = Reader {
+                    memory: &mut self.memory,
+                    file: &self.files[index],
+                    readahead: &mut readahead,
+                };
+                reader.request(rest.gap, rest.window.start);
+            }
+        }
     }
 
     pub(crate) fn kill(&mut self, index: usize, now: Nanos, status: &Status) {

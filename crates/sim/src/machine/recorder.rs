@@ -207,7 +207,7 @@ impl Recorder {
         files.insert("proc/vmstat".to_string(), self.procfs.vmstat(memory));
         files.insert("proc/zoneinfo".to_string(), self.procfs.zoneinfo(memory));
         let disks = memory.io.disks.iter().enumerate();
-        let disks = disks.map(|(index, disk)| disk.stats.line(index, memory.cpu.scale));
+        let disks = disks.map(|(index, disk)| disk.stats.line(index, memory.cpu.scale, at));
         files.insert(DISKSTATS.to_string(), disks.collect());
         let threads = [
             (KSWAPD, memory.zones.kswapd.cpu_time),

@@ -110,7 +110,12 @@ impl<'a> System<'a> {
                 task.begin_repeat(*until, steps, label, now);
                 return Ok(self.next_round(task, now));
             }
-            Action::Wait { process } => return self.wait(task, process),
+            Action::Wait { process } => {
+                if self.has_to_wait(task, process)? {
+                    task.began = Some(began);
+                    return Ok(Flow::Blocked(Sleep::Idle));
+                }
+            }
             Action::Sync { file } => {
                 let file = Some(self.file(task, file)?);
                 self.begin_sync(task, file, label, now);
@@ -120,10 +125,16 @@ impl<'a> System<'a> {
                 self.begin_sync(task, None, label, now);
                 return Ok(Flow::Continue);
             }
-            Action::Lock { target } => return self.lock(task, target, now),
+            Action::Lock { target } => {
+                if let Some(flow) = self.lock(task, target, now)? {
+                    task.began = Some(began);
+                    return Ok(flow);
+                }
+            }
             Action::Sleep(span) => {
                 let now = now + Nanos(self.memory.cpu.spent / 1000);
                 self.sleep_for(task, *span, now);
+                task.ordered = label.map(|label| (label, began));
                 task.go_past_step();
                 return Ok(Flow::Blocked(Sleep::Idle));
             }
@@ -256,15 +267,12 @@ impl<'a> System<'a> {
         Ok(own)
     }
 
-    fn wait(&mut self, task: &mut Task<'a>, process: &str) -> Result<Flow, Error> {
+    /// Whether a process that a task waits for has not ended.
+    fn has_to_wait(&self, task: &Task<'a>, process: &str) -> Result<bool, Error> {
         let index = self
             .process(process)
             .ok_or_else(|| no_process(process, task))?;
-        if !self.has_ended(index) {
-            return Ok(Flow::Blocked(Sleep::Idle));
-        }
-        task.go_past_step();
-        Ok(Flow::Continue)
+        Ok(!self.has_ended(index))
     }
 
     fn end_of_steps(&mut self, task: &mut Task<'a>, now: Nanos) -> Flow {

@@ -16,6 +16,7 @@ use crate::machine::state::Durable;
 use crate::mm::memcontrol::Errand;
 use crate::mm::memcontrol::group_id::{GroupId, ROOT};
 use crate::mm::memory::state::Region;
+use crate::mm::mlock::Locking;
 use crate::mm::page_alloc::state::Allocation;
 use crate::mm::page_writeback::Throttled;
 use crate::mm::readahead::{Limits, Readahead};
@@ -56,6 +57,8 @@ pub(crate) struct Task<'a> {
     pub(crate) page_tables: u64,
     /// Files that it reaches through a mapping, by index.
     pub(crate) mapped: BTreeSet<usize>,
+    /// How far the lock of a file has come that it is in the middle of.
+    pub(crate) locking: Locking,
     /// The allocation it is in the middle of.
     pub(crate) allocation: Allocation,
     /// How fast it dirties pages, as the kernel knows it.
@@ -74,7 +77,8 @@ pub(crate) struct Task<'a> {
     pub(crate) exiting: Option<usize>,
     /// Reclaim that it has to do for a group before it goes on.
     pub(crate) errand: Option<Errand>,
-    /// The step that asked for it, and when it began: it is over when that is done.
+    /// The step before, and when it began, where it is over only when the task goes on: it asked for
+    /// such reclaim, or slept.
     pub(crate) ordered: Option<(&'a str, Nanos)>,
     /// CPU time below a nanosecond that is still to be paid, in picoseconds.
     pub(crate) owed_ps: u64,
@@ -188,6 +192,7 @@ impl<'a> Task<'a> {
             rss: 0,
             page_tables: 0,
             mapped: BTreeSet::new(),
+            locking: Locking::default(),
             allocation: Allocation::default(),
             throttled: Throttled::default(),
             durable: None,
@@ -319,6 +324,17 @@ impl<'a> Task<'a> {
     /// Sets how far a file is read ahead, for the accesses to come.
     pub(crate) fn set_readahead(&mut self, file: usize, limits: Limits) {
         self.readaheads.insert(file, Readahead::new(limits));
+    }
+
+    /// Readahead of a file that it has open.
+    pub(crate) fn readahead(&mut self, file: usize) -> &mut Readahead {
+        let new = || Readahead::new(Limits::DEFAULT);
+        self.readaheads.entry(file).or_insert_with(new)
+    }
+
+    /// Readahead of all files that it has open, by the file's index.
+    pub(crate) fn take_readaheads(&mut self) -> BTreeMap<usize, Readahead> {
+        core::mem::take(&mut self.readaheads)
     }
 
     /// Begins a repetition.

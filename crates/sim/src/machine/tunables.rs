@@ -119,8 +119,7 @@ impl Tunables {
                 // The kernel refuses it for the time being: the present one stays.
                 continue;
             }
-            self.values.insert(name, value);
-            self.take_effect(name, memory);
+            self.change(name, value, memory);
         }
         let bounds = self.bounds_before.take().unwrap_or_default();
         for (device, bounded) in memory.writeback.devices.iter_mut().zip(bounds) {
@@ -197,13 +196,24 @@ impl Tunables {
         {
             return refuse(why);
         }
-        self.values.insert(name, value.to_string());
         self.drop_partner(name, value);
         if name == THP && value != "never" {
             self.raise_min_free(memory);
         }
-        self.take_effect(name, memory);
+        self.change(name, value.to_string(), memory);
         Ok(())
+    }
+
+    /// Gives a tunable this value. The dirty limits set the rate limit again only where the value
+    /// is another one (`dirty_ratio_handler`, `dirty_bytes_handler`).
+    fn change(&mut self, name: &'static str, value: String, memory: &mut Memory) {
+        let is_another = self.values.get(name) != Some(&value);
+        self.values.insert(name, value);
+        self.take_effect(name, memory);
+        if is_another && [DIRTY, DIRTY_BYTES].contains(&name) {
+            let (cpu, zones) = (&memory.cpu, &memory.zones);
+            memory.writeback.set_dirty_ratelimit(cpu, zones);
+        }
     }
 
     /// khugepaged starts when huge pages are allowed, and raises the memory that is kept free
@@ -237,11 +247,6 @@ impl Tunables {
             memory.resize_hugetlb(self.number(NR_HUGEPAGES).unwrap_or(0));
         }
         self.limit_dirty_pages(memory);
-        if [DIRTY, DIRTY_BYTES].contains(&name) {
-            memory
-                .writeback
-                .set_dirty_ratelimit(&memory.cpu, &memory.zones);
-        }
         memory.zones.hugetlb.overcommit = self.number(OVERCOMMIT_HUGEPAGES).unwrap_or(0);
         let number = |name, default| self.number(name).unwrap_or(default);
         memory.cpu.rules.swappiness = number(SWAPPINESS, 60);

@@ -16,7 +16,7 @@ use crate::mm::lruvec::state::Lruvecs;
 use crate::mm::memory::state::{Held, Region};
 use crate::mm::page_alloc::zone::Zones;
 use crate::mm::parts::Memory;
-use crate::mm::readahead::{Limits, Readahead};
+use crate::mm::readahead::Limits;
 use crate::sched::cpu::Cpu;
 
 impl<'a> System<'a> {
@@ -66,29 +66,32 @@ impl<'a> System<'a> {
         Ok(())
     }
 
-    /// Locks a region, or a file through a mapping, into memory.
+    /// Locks a region, or a file through a mapping, into memory; `None` where that is done.
     pub(crate) fn lock(
         &mut self,
         task: &mut Task<'a>,
         target: &Target,
         now: Nanos,
-    ) -> Result<Flow, Error> {
+    ) -> Result<Option<Flow>, Error> {
         let progress = match self.area(task, target)? {
             Area::File { index, .. } => {
                 task.mapped.insert(index);
+                let mut locking = task.locking;
                 let mut reader = Reader {
                     memory: &mut self.memory,
                     file: &self.files[index],
-                    readahead: &mut Readahead::new(Limits::DEFAULT),
+                    readahead: task.readahead(index),
                 };
-                reader.lock()
+                let progress = reader.lock(&mut locking);
+                task.locking = locking;
+                progress
             }
             Area::Region { .. } => {
                 let Target::Region(name) = target else {
-                    return Ok(Flow::Continue);
+                    return Ok(None);
                 };
                 let Some((name, mut region)) = task.regions.remove_entry(name.as_str()) else {
-                    return Ok(Flow::Continue);
+                    return Ok(None);
                 };
                 let mut held = Held::default();
                 let progress = self
@@ -101,16 +104,13 @@ impl<'a> System<'a> {
             }
         };
         match self.stop(task, progress, now)? {
-            None => {
-                task.go_past_step();
-                Ok(Flow::Continue)
-            }
-            Some(Stop::Wait(sleep)) => Ok(Flow::Blocked(sleep)),
+            None => Ok(None),
+            Some(Stop::Wait(sleep)) => Ok(Some(Flow::Blocked(sleep))),
             Some(Stop::Killed) => {
                 self.end_task(task, self.memory.cpu.now(), &mm::outcome::Status::Killed(9));
-                Ok(Flow::Ended)
+                Ok(Some(Flow::Ended))
             }
-            Some(_) => Ok(Flow::Continue),
+            Some(_) => Ok(Some(Flow::Continue)),
         }
     }
 }

@@ -72,20 +72,32 @@ impl Zones {
     }
 }
 
+/// How far the lock of a file has come.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Locking {
+    /// The next page, as an index.
+    cursor: u64,
+    /// Its fault has been counted.
+    faulting: bool,
+}
+
 impl Reader<'_> {
-    /// Reads and maps the whole file and locks it.
-    pub(crate) fn lock(&mut self) -> Progress {
-        for index in 0..self.file.pages {
+    /// Reads and maps the whole file and locks it. It goes on where it is called again after a
+    /// wait.
+    pub(crate) fn lock(&mut self, locking: &mut Locking) -> Progress {
+        while locking.cursor < self.file.pages {
+            let index = locking.cursor;
             let page = self.file.base + index as PageId;
-            if self.memory.folios.state(page) == State::Unevictable {
-                continue;
+            if self.memory.folios.state(page) != State::Unevictable {
+                let progress = self.touch(&mut { index }, index + 1, false, &mut locking.faulting);
+                if progress != Progress::Complete {
+                    return progress;
+                }
+                self.memory.lock_page(page);
             }
-            let progress = self.touch(&mut { index }, index + 1, false, &mut false);
-            if progress != Progress::Complete {
-                return progress;
-            }
-            self.memory.lock_page(page);
+            locking.cursor += 1;
         }
+        *locking = Locking::default();
         Progress::Complete
     }
 }

@@ -331,7 +331,7 @@ impl Groups {
         if pages == 0 {
             return;
         }
-        if let Some((owner, returned)) = self.stock.put(group, pages) {
+        for (owner, returned) in self.stock.put(group, pages) {
             self.sub_usage(owner, returned);
         }
     }

@@ -24,16 +24,18 @@ impl Stock {
         fits
     }
 
-    /// Keeps pages for a group; returns whose and how many must be given back: those kept for
-    /// another group, or all where it would be more than a batch.
-    pub(super) fn put(&mut self, group: GroupId, pages: u64) -> Option<(GroupId, u64)> {
+    /// Keeps pages for a group (`refill_stock`); returns whose and how many must be given back:
+    /// those kept for another group, and all where it would be more than a batch.
+    pub(super) fn put(
+        &mut self,
+        group: GroupId,
+        pages: u64,
+    ) -> impl Iterator<Item = (GroupId, u64)> + use<> {
         let others = (self.group != group).then(|| self.empty()).flatten();
         self.group = group;
         self.pages += pages;
-        match self.pages > BATCH {
-            true => self.empty(),
-            false => others,
-        }
+        let beyond = (self.pages > BATCH).then(|| self.empty()).flatten();
+        others.into_iter().chain(beyond)
     }
 
     /// Pages that are kept for the group.

@@ -50,6 +50,16 @@ fn what_is_kept_for_a_group_goes_back_when_another_one_charges() {
 }
 
 #[test]
+fn more_than_a_batch_beside_what_another_group_kept_gives_both_back() {
+    let mut groups = groups(&[("a", "", ""), ("b", "", "")]);
+    groups.charge_kernel(2, 65);
+    groups.charge(1, 1).expect("no limit");
+    assert_eq!(usage(&groups), [64, 65]);
+    groups.uncharge_kernel(2, 65);
+    assert_eq!(usage(&groups), [1, 0]);
+}
+
+#[test]
 fn a_limit_is_reached_to_the_page_and_the_group_that_sets_it_is_named() {
     let mut groups = groups(&[("a", "memory.max", "40K"), ("a/b", "memory.max", "1M")]);
     for _ in 0..10 {

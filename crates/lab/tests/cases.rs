@@ -1,0 +1,102 @@
+//! Studies of `fixtures/cases` that need no kernel to be seen as wrong: each must run, and its
+//! figures must agree with one another.
+
+use std::path::Path;
+
+use mm::outcome::Outcome;
+use plimsoll_lab::bench::{Bench as _, Run};
+use plimsoll_lab::calibration;
+use plimsoll_lab::model_bench::ModelBench;
+use plimsoll_lab::study::Study;
+
+fn study(case: &str) -> Study {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/cases");
+    let path = folder.join(case).join("study.toml");
+    Study::find(&path.to_string_lossy()).expect("a study")
+}
+
+fn outcome(study: &Study, kernel: &str, arm: &str) -> Outcome {
+    let scenario = study.scenario(arm, 1).expect("a scenario");
+    let bench = ModelBench::new(calibration::built_in(kernel).expect("it is built in"));
+    let run = Run {
+        study_text: &study.text,
+        scenario: &scenario,
+    };
+    let capture = bench.run(run, &mut |_| ()).expect("it runs");
+    Outcome::from_capture(capture).expect("an outcome")
+}
+
+/// The figures of an arm, by measure, in the measures' base units.
+fn figures(study: &Study, kernel: &str, arm: &str) -> Vec<(String, f64)> {
+    let outcome = outcome(study, kernel, arm);
+    let figure = |measure: &plimsoll_lab::measure::Measure| {
+        let value = measure.read(&outcome);
+        let value = value.unwrap_or_else(|why| panic!("{}: {why:?}", measure.name));
+        (measure.name.clone(), value)
+    };
+    study.measures.iter().map(figure).collect()
+}
+
+fn figure(figures: &[(String, f64)], measure: &str) -> f64 {
+    let mut all = figures.iter();
+    all.find(|(name, _)| name == measure)
+        .expect("the measure")
+        .1
+}
+
+#[test]
+fn two_groups_whose_processes_end_give_all_charges_back() {
+    let study = study("16-two-groups-panic");
+    for kernel in calibration::kernels() {
+        assert_eq!(outcome(&study, kernel, "x").steps.len(), 0, "it ends");
+    }
+}
+
+#[test]
+fn a_tunable_that_is_set_to_what_it_is_changes_nothing() {
+    let study = study("19-a-tunable-written-as-it-is");
+    for kernel in calibration::kernels() {
+        let default = figures(&study, kernel, "default");
+        for arm in ["the same", "background the same"] {
+            assert_eq!(figures(&study, kernel, arm), default, "{kernel}, {arm}");
+        }
+    }
+}
+
+/// Bytes moved are never more than the busy time allows.
+#[test]
+fn a_disk_that_is_at_work_at_a_snapshot_was_busy_until_then() {
+    let study = study("20-busy-ends-with-the-last-request");
+    for kernel in calibration::kernels() {
+        for arm in ["the whole file", "for 2 s"] {
+            let found = figures(&study, kernel, arm);
+            let (read, busy) = (figure(&found, "read"), figure(&found, "busy"));
+            let least = read / 20e6;
+            assert!(busy >= least * 0.99, "{kernel}, {arm}: {found:?}");
+            assert!(busy <= figure(&found, "duration") * 1.01, "{found:?}");
+        }
+    }
+}
+
+#[test]
+fn a_file_that_is_not_cached_is_read_and_locked() {
+    let study = study("21-lock-of-a-file-never-ends");
+    for kernel in calibration::kernels() {
+        let found = figures(&study, kernel, "x");
+        let lock = figure(&found, "lock");
+        assert!((0.64..0.72).contains(&lock), "{kernel}: {found:?}");
+        assert!(figure(&found, "then") < 0.03, "{kernel}: {found:?}");
+    }
+}
+
+#[test]
+fn a_labelled_step_that_waits_has_a_duration() {
+    let study = study("22-labels-of-steps-that-wait");
+    for kernel in calibration::kernels() {
+        let found = figures(&study, kernel, "x");
+        let near = |measure, right: f64| (figure(&found, measure) / right - 1.0).abs() < 0.02;
+        assert!(near("wait", figure(&found, "backup")), "{found:?}");
+        assert!(near("sleep", 1.0), "{found:?}");
+        assert!((0.02..0.1).contains(&figure(&found, "lock")), "{found:?}");
+    }
+}
