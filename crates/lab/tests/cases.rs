@@ -26,7 +26,7 @@ fn outcome(study: &Study, kernel: &str, arm: &str) -> Outcome {
     Outcome::from_capture(capture).expect("an outcome")
 }
 
-/// The figures of an arm, by measure, in the measures' base units.
+/// The figures of an arm, by measure, each in its unit.
 fn figures(study: &Study, kernel: &str, arm: &str) -> Vec<(String, f64)> {
     let outcome = outcome(study, kernel, arm);
     let figure = |measure: &plimsoll_lab::measure::Measure| {
@@ -49,6 +49,50 @@ fn two_groups_whose_processes_end_give_all_charges_back() {
     let study = study("16-two-groups-panic");
     for kernel in calibration::kernels() {
         assert_eq!(outcome(&study, kernel, "x").steps.len(), 0, "it ends");
+    }
+}
+
+/// The figures of one measure over the arms of a sweep, in order.
+fn over_arms(study: &Study, kernel: &str, measure: &str) -> Vec<f64> {
+    let arms = study.arms.iter();
+    let figures = arms.map(|arm| figure(&figures(study, kernel, &arm.name), measure));
+    figures.collect()
+}
+
+/// Huge pages are on from 512 MiB of managed memory on, and khugepaged then asks for 5 % of it; what
+/// is free grows with the memory.
+#[test]
+fn between_two_calibrated_sizes_there_is_no_step_but_the_kernels() {
+    let study = study("17-between-two-calibrated-sizes");
+    for kernel in calibration::kernels() {
+        let kept = over_arms(&study, kernel, "min_free_kbytes");
+        assert!(kept[0] < 3000.0, "{kernel}: {kept:?}");
+        for (mib, kept) in [640.0, 768.0, 769.0].into_iter().zip(&kept[1..]) {
+            let share = kept / 1024.0 / mib;
+            assert!((0.04..0.05).contains(&share), "{kernel}, {mib}: {kept}");
+        }
+        for (measure, mib) in [("free at the begin", 256.0), ("available", 1.0)] {
+            let free = over_arms(&study, kernel, measure);
+            // From the second size on, as huge pages come between it and the first.
+            assert!(free[1..].is_sorted(), "{kernel}, {measure}: {free:?}");
+            for (below, above) in [(2, 3), (5, 6), (7, 8)] {
+                let step = free[above] - free[below];
+                assert!(
+                    (0.0..2.0 * mib).contains(&step),
+                    "{kernel}, {measure}: {free:?}"
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn two_nodes_run_at_every_size() {
+    let study = study("18-two-nodes-by-size");
+    for kernel in calibration::kernels() {
+        for arm in &study.arms {
+            outcome(&study, kernel, &arm.name);
+        }
     }
 }
 

@@ -21,8 +21,9 @@ pub(crate) struct Procfs {
     meminfo: String,
     vmstat: String,
     zoneinfo: String,
-    /// Free pages after boot, and the pages that a machine of another size has more.
+    /// Free pages after boot, and those that a machine of another size has more, and of all pages.
     boot_free: i64,
+    free_delta: i64,
     managed_delta: i64,
     /// `MemFree` less the zones' free pages, and the same for what `MemAvailable` counts.
     boot_meminfo: BTreeMap<String, i64>,
@@ -42,6 +43,7 @@ impl Procfs {
             vmstat: text("proc/vmstat"),
             zoneinfo: text("proc/zoneinfo"),
             boot_free: boot.zones.iter().map(|zone| zone.free as i64).sum(),
+            free_delta: boot.free_delta,
             managed_delta: boot.managed_delta,
         }
     }
@@ -128,9 +130,9 @@ impl Procfs {
     }
 
     /// On a machine of another size the zones' free pages after boot are already the new ones,
-    /// while the template still has the old figure: the managed pages it has more are free.
+    /// while the template still has the old figure.
     fn free_change(&self, memory: &Memory) -> i64 {
-        memory.cpu.real(memory.zones.free_pages()).0 as i64 - self.boot_free + self.managed_delta
+        memory.cpu.real(memory.zones.free_pages()).0 as i64 - self.boot_free + self.free_delta
     }
 
     /// Pages by which the model moved each item of /proc/meminfo.

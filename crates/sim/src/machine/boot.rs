@@ -1,8 +1,10 @@
 //! The machine after boot: its zones and how much of them the kernel has taken, from a calibration.
 //!
 //! A size of RAM that was calibrated is taken over to the page. Another one is laid out as the
-//! firmware of QEMU's `pc` machine lays it out, and the kernel's own use follows the nearest
-//! calibrated size: a page structure of 64 bytes for each page more.
+//! firmware of QEMU's `pc` machine lays it out, and the kernel's own use lies between those of the
+//! two calibrated sizes around it, each with a page structure of 64 bytes for each page more; what
+//! else a kernel has is that of the nearest. What a kernel decides by a threshold, such as huge
+//! pages from 512 MiB on, is decided at the new size.
 
 use alloc::format;
 use alloc::string::{String, ToString};
@@ -35,6 +37,11 @@ const RESERVE_RATIOS: [u64; 4] = [256, 256, 32, 0];
 const HOLE: u64 = 3584 << 20;
 const BELOW_HOLE: u64 = 3072 << 20;
 
+const HUGE_PAGES_ENABLED: &str = "sys/kernel/mm/transparent_hugepage/enabled";
+
+/// Pages of a machine on which a kernel has huge pages: 512 MiB.
+const LEAST_FOR_HUGE_PAGES: u64 = (512 << 20) / 4096;
+
 /// Pages whose structures one page holds: 64 bytes each.
 const STRUCTS_PER_PAGE: u64 = 64;
 
@@ -60,8 +67,9 @@ pub(crate) struct State {
     pub(crate) dirty_limit: Option<Pages>,
     /// Inodes that something uses; none where the calibration does not say.
     pub(crate) inodes_in_use: u64,
-    /// Pages that the allocator owns beyond those in the frame's files.
+    /// Pages that the allocator owns beyond those in the frame's files, and free ones.
     pub(crate) managed_delta: i64,
+    pub(crate) free_delta: i64,
 }
 
 impl State {
@@ -99,6 +107,7 @@ pub(crate) fn state(boots: &[Boot], machine: &Machine) -> Result<State, Error> {
 
 fn of_two_nodes(mut state: State, memory: Bytes) -> Result<State, Error> {
     zonelist::split(&mut state, memory)?;
+    set_reserves(&mut state.layout);
     state.zones = populated(&state.layout, tuning(&state.frame));
     set_min_free(&mut state);
     Ok(state)
@@ -113,11 +122,60 @@ fn of_one_node(boots: &[Boot], memory: Bytes) -> Result<State, Error> {
     };
     let nearest = boots.iter().min_by_key(distance);
     let boot = nearest.ok_or_else(|| unusable(memory, "there is none".to_string()))?;
-    let state = as_captured(boot)?;
+    let mut state = as_captured(boot)?;
     if boot.memory == memory {
-        Ok(state)
-    } else {
-        resized(state, boot.memory, memory)
+        return Ok(state);
+    }
+    resize_to(&mut state, boot.memory, memory)?;
+    let other_side_of_it = |other: &&Boot| {
+        let between = boot.memory.min(other.memory)..boot.memory.max(other.memory);
+        beyond(other.memory) == beyond(boot.memory) && between.contains(&memory)
+    };
+    let farther = boots.iter().filter(other_side_of_it).min_by_key(distance);
+    if let Some(other) = farther {
+        let mut towards = as_captured(other)?;
+        resize_to(&mut towards, other.memory, memory)?;
+        let [near, far] = [boot, other].map(|boot| boot.memory.0.abs_diff(memory.0));
+        mix(&mut state, &towards, near, near + far);
+    }
+    decide_on_huge_pages(&mut state, boots);
+    set_reserves(&mut state.layout);
+    state.zones = populated(&state.layout, tuning(&state.frame));
+    set_min_free(&mut state);
+    Ok(state)
+}
+
+/// Goes `near` of `whole` steps towards another state of a machine of this size, as far as pages
+/// that the allocator owns and free ones are concerned.
+fn mix(state: &mut State, towards: &State, near: u64, whole: u64) {
+    let share = |pages: u64, other: u64| {
+        let apart = i128::from(other) - i128::from(pages);
+        (i128::from(pages) + apart * i128::from(near) / i128::from(whole)) as u64
+    };
+    for (zone, other) in state.layout.iter_mut().zip(&towards.layout) {
+        let managed = share(zone.managed.0, other.managed.0);
+        let free = share(zone.free.0, other.free.0);
+        state.managed_delta += managed as i64 - zone.managed.0 as i64;
+        state.free_delta += free as i64 - zone.free.0 as i64;
+        (zone.managed, zone.free) = (Pages(managed), Pages(free));
+        for (set, other) in zone.pagesets.iter_mut().zip(&other.pagesets) {
+            set.count = share(set.count, other.count);
+        }
+    }
+}
+
+/// A kernel has huge pages off where it boots with less than 512 MiB (`hugepage_init`), as a
+/// calibrated one of its side has or has not.
+fn decide_on_huge_pages(state: &mut State, boots: &[Boot]) {
+    let managed: u64 = state.layout.iter().map(|zone| zone.managed.0).sum();
+    let has_them = managed >= LEAST_FOR_HUGE_PAGES;
+    let choices = boots.iter().filter_map(|boot| {
+        let text = boot.capture.frames.first()?.file(HUGE_PAGES_ENABLED)?;
+        (!text.contains("[never]") == has_them).then_some(text)
+    });
+    if let Some(text) = choices.last() {
+        let path = HUGE_PAGES_ENABLED.to_string();
+        state.frame.files.insert(path, text.to_string());
     }
 }
 
@@ -148,6 +206,7 @@ fn as_captured(boot: &Boot) -> Result<State, Error> {
         disks: boot.disks,
         dirty_limit: boot.dirty_limit,
         managed_delta: 0,
+        free_delta: 0,
     })
 }
 
@@ -158,14 +217,21 @@ fn tuning(frame: &Frame) -> Tuning {
 
 fn populated(layout: &[Layout], tuning: Tuning) -> Vec<Zone> {
     // The place within its node; zones of a second node stand behind those of the first.
-    let of_first = |zone: &Layout| zone.is_populated() && zone.node == 0;
-    let highest = layout.iter().rposition(of_first).unwrap_or(0);
+    let place = |zone: &Layout| {
+        let mut of_first = layout.iter().filter(|other| other.node == 0);
+        of_first.position(|other| other.kind == zone.kind)
+    };
+    let highest = |node| {
+        let of_node = layout.iter().filter(|zone| zone.node == node);
+        let of_node = of_node.filter(|zone| zone.is_populated());
+        of_node.filter_map(place).max().unwrap_or(0)
+    };
     let zones = layout
         .iter()
         .enumerate()
         .filter(|(_, zone)| zone.is_populated());
     zones
-        .map(|(index, zone)| hot(zone, index, highest, tuning))
+        .map(|(index, zone)| hot(zone, index, highest(zone.node), tuning))
         .collect()
 }
 
@@ -205,8 +271,8 @@ fn hot(zone: &Layout, index: usize, highest: usize, tuning: Tuning) -> Zone {
     }
 }
 
-/// The same kernel on a machine of another size.
-fn resized(mut state: State, from: Bytes, to: Bytes) -> Result<State, Error> {
+/// Gives the zones the pages of a machine of another size.
+fn resize_to(state: &mut State, from: Bytes, to: Bytes) -> Result<(), Error> {
     let more = to.pages_floor(PAGE).0 as i64 - from.pages_floor(PAGE).0 as i64;
     // What the kernel needs more; the highest zone that changes and has the room pays.
     let structs = more / STRUCTS_PER_PAGE as i64;
@@ -216,17 +282,15 @@ fn resized(mut state: State, from: Bytes, to: Bytes) -> Result<State, Error> {
     };
     let too_small = Error::TooSmall { memory: to };
     for zone in state.layout.iter_mut().rev() {
-        let managed = zone.managed.0 as i64;
+        let before = [zone.managed, zone.free];
         resize(zone, to, &mut owed).ok_or_else(|| too_small.clone())?;
-        state.managed_delta += zone.managed.0 as i64 - managed;
+        state.managed_delta += zone.managed.0 as i64 - before[0].0 as i64;
+        state.free_delta += zone.free.0 as i64 - before[1].0 as i64;
     }
-    if owed != Owed::default() {
-        return Err(too_small);
+    match owed == Owed::default() {
+        true => Ok(()),
+        false => Err(too_small),
     }
-    set_reserves(&mut state.layout);
-    state.zones = populated(&state.layout, tuning(&state.frame));
-    set_min_free(&mut state);
-    Ok(state)
 }
 
 /// Pages that zones have still to give up: of those that the allocator owns, and of the free ones.
@@ -278,10 +342,22 @@ fn present(kind: ZoneKind, memory: Bytes) -> Option<u64> {
     }
 }
 
+/// What each zone keeps back from requests that could use a higher one of its node.
 fn set_reserves(layout: &mut [Layout]) {
-    let managed: Vec<Pages> = layout.iter().map(|zone| zone.managed).collect();
-    for (zone, protection) in layout.iter_mut().zip(protection(&managed, &RESERVE_RATIOS)) {
-        zone.protection = protection;
+    let kinds = layout.iter().filter(|zone| zone.node == 0);
+    let kinds: Vec<ZoneKind> = kinds.map(|zone| zone.kind).collect();
+    for node in [0, 1] {
+        let of_kind = |kind: &ZoneKind| {
+            let mut of_node = layout.iter().filter(|zone| zone.node == node);
+            let zone = of_node.find(|zone| zone.kind == *kind);
+            zone.map_or(Pages(0), |zone| zone.managed)
+        };
+        let managed: Vec<Pages> = kinds.iter().map(of_kind).collect();
+        let protection = protection(&managed, &RESERVE_RATIOS);
+        for zone in layout.iter_mut().filter(|zone| zone.node == node) {
+            let place = kinds.iter().position(|kind| *kind == zone.kind);
+            zone.protection = place.map_or(Vec::new(), |place| protection[place].clone());
+        }
     }
 }
 
@@ -289,10 +365,7 @@ fn set_reserves(layout: &mut [Layout]) {
 fn set_min_free(state: &mut State) {
     let populated = || state.layout.iter().filter(|zone| zone.is_populated());
     let lowmem = populated().map(|zone| zone.managed).sum();
-    let thp = state
-        .frame
-        .file("sys/kernel/mm/transparent_hugepage/enabled")
-        .unwrap_or_default();
+    let thp = state.frame.file(HUGE_PAGES_ENABLED).unwrap_or_default();
     let huge = match thp.contains("[never]") || !thp.contains('[') {
         true => Kib(0),
         false => min_free::for_huge_pages(populated().count() as u64, Pages(512), lowmem, PAGE),

@@ -2,11 +2,12 @@
 //! the other's (the zonelists of `mm/page_alloc.c`), whose bytes take longer to reach. Huge pages
 //! come from the own node only (`alloc_pages_vma`).
 //!
-//! A task begins on the last node, which has memory of the highest zone alone, and stays on its
+//! A task begins on the last node, which has the highest addresses, and stays on its
 //! node until it goes to another. Both nodes share lists and kswapd.
 
 use alloc::format;
 use alloc::string::String;
+use alloc::vec::Vec;
 
 use mm::formula::dirty::{self, Amount};
 use mm::units::{Bytes, PageSize, Pages};
@@ -22,31 +23,61 @@ use crate::mm::page_alloc::zone::{Mark, Zone};
 use crate::mm::page_writeback::state::Writeback;
 use crate::sched::cpu::Cpu;
 
-/// Gives the second node half of the memory: the pages of the highest zone.
+/// Gives the second node the upper half of the memory, as nodes are ranges of addresses: the
+/// highest zone, or its upper part, and that of the one below where this is not enough.
 ///
 /// # Errors
-/// The highest zone has less than half of it.
+/// The zones have less than that.
 pub(crate) fn split(state: &mut State, memory: Bytes) -> Result<(), Error> {
-    let own = memory.0 / 2 / 4096;
-    let highest = state.layout.iter().rposition(Layout::is_populated);
-    let highest = highest.filter(|&index| state.layout[index].managed.0 > own);
-    let index = highest.ok_or(Error::TooSmall { memory })?;
-    let zone = &mut state.layout[index];
+    let mut missing = memory.0 / 2 / 4096;
+    let mut upper = Vec::new();
+    for index in (0..state.layout.len()).rev() {
+        let zone = &mut state.layout[index];
+        let own = missing.min(zone.managed.0);
+        if own > 0 {
+            missing -= own;
+            upper.push((index, upper_part(zone, Pages(own))));
+        }
+    }
+    if missing > 0 {
+        return Err(Error::TooSmall { memory });
+    }
+    for (index, zone) in upper.into_iter().rev() {
+        list(state, index);
+        state.layout.push(zone);
+    }
+    Ok(())
+}
+
+/// Takes the upper part of a zone, which manages this many pages, away for the second node. It has
+/// its share of the free pages; what lies on per-CPU lists stays, unless all goes.
+fn upper_part(zone: &mut Layout, managed: Pages) -> Layout {
     let mut other = zone.clone();
-    let part = |pages: &mut Pages, left: &mut Pages| {
-        *left = Pages(own.min(pages.0));
+    other.node = 1;
+    if managed == zone.managed {
+        zone.pagesets.clear();
+        for pages in [&mut zone.spanned, &mut zone.present, &mut zone.managed] {
+            *pages = Pages(0);
+        }
+        zone.free = Pages(0);
+        return other;
+    }
+    let free = u128::from(zone.free.0) * u128::from(managed.0) / u128::from(zone.managed.0);
+    let part = |pages: &mut Pages, left: &mut Pages, own: Pages| {
+        *left = own.min(*pages);
         pages.0 -= left.0;
     };
-    part(&mut zone.present, &mut other.present);
-    part(&mut zone.spanned, &mut other.spanned);
-    part(&mut zone.managed, &mut other.managed);
-    part(&mut zone.free, &mut other.free);
-    other.node = 1;
+    part(&mut zone.spanned, &mut other.spanned, managed);
+    part(&mut zone.present, &mut other.present, managed);
+    part(&mut zone.managed, &mut other.managed, managed);
+    part(&mut zone.free, &mut other.free, Pages(free as u64));
     other.pagesets.iter_mut().for_each(|set| set.count = 0);
-    other.protection.fill(Pages(0));
-    list(state, index);
-    state.layout.push(other);
-    Ok(())
+    let mut held = zone.managed.0 - zone.free.0;
+    for set in &mut zone.pagesets {
+        set.count = set.count.min(held);
+        held -= set.count;
+    }
+    other
 }
 
 /// Adds the second node's zone to the text of zoneinfo.
