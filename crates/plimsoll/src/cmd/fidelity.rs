@@ -22,8 +22,8 @@ use crate::{results, term};
 ///
 /// The model runs each arm with the seeds that the kernel ran. Watermarks must be equal, sizes
 /// within 1 %, times within 5 %, counters within a factor of 1.5 (or inside the range of the
-/// kernel's own starts, where that is wider), survivors alike by Fisher's exact test; arms that a
-/// kernel tells apart must come in the same order. The misses stand below, the worst first. The
+/// kernel's own starts, where that is wider), survivors alike by Fisher's exact test; arms that
+/// differ on a kernel must come in the same order. Misses are listed below, the worst first. The
 /// exit code is 1 when there is one.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
@@ -32,12 +32,12 @@ pub(crate) struct Args {
     /// The folder below which `prove` wrote its records
     #[arg(long, value_name = "DIR", default_value = "records")]
     records: PathBuf,
-    /// The folder below which there are records of further starts of the same kernels, arms and
-    /// seeds; what a kernel does is what all its starts did [default: `starts` below the records]
+    /// The folder with records of further starts of the same kernels, arms and seeds; the range of
+    /// a kernel covers all its starts [default: `starts` below the records]
     #[arg(long, value_name = "DIR")]
     starts: Option<PathBuf>,
-    /// Hold the records below this folder against them in place of the model: other runs of the
-    /// same kernels. What a kernel misses of itself no model could be asked for
+    /// Compare the records with those below this folder, other runs of the same kernels, instead
+    /// of with the model: no model can be better than a kernel is against itself
     #[arg(long, value_name = "DIR")]
     against: Option<PathBuf>,
     /// List every figure, not only those that miss

@@ -15,7 +15,7 @@ use crate::exit::ExitCode;
 use crate::results::{self, Detail, View};
 use crate::term::{self, bold};
 
-/// Put prediction and proof side by side, with the calibration error of every measure
+/// Show prediction and proof side by side, with the calibration error of every figure
 ///
 /// The model predicts every kernel that a record was made on; without records the report holds the
 /// prediction alone and says so. A record that cannot be used is named, and the others are used.
