@@ -113,7 +113,7 @@ fn nothing(args: &Args, unproved: &[String], problems: &[String]) -> anyhow::Err
              predict {example}`"
         );
     };
-    let records = no_record(&args.records, problems);
+    let records = no_record(&args.records, !problems.is_empty());
     let study = match unproved {
         [_] => study.as_str(),
         _ => "STUDY",

@@ -6,7 +6,7 @@ mod events;
 mod settings;
 mod words;
 
-use mm::kernel_log::{Cause, Group, Holders, Judged, Killed, PATH, Process, Report};
+use mm::kernel_log::{Cause, Group, Holders, Judged, Killed, Killer, PATH, Process, Report};
 use mm::snapshot::Snapshot;
 use mm::units::{Bytes, Kib, Pages};
 use serde::Serialize;
@@ -28,6 +28,8 @@ const SHOWN: usize = 10;
 #[derive(Debug, Serialize)]
 pub(crate) struct KernelLog {
     event: &'static str,
+    #[serde(skip)]
+    is_bare_exit: bool,
     whose: &'static str,
     refusals: Vec<&'static str>,
     diagnosis: Vec<String>,
@@ -144,6 +146,7 @@ impl KernelLog {
         let group = Some(&report.group).filter(|group| group.is_told());
         Self {
             event: words::event(report.event),
+            is_bare_exit: report.event == mm::kernel_log::Event::UserSpace(Killer::Exit137),
             whose: words::whose(cause.whose),
             refusals: cause.refusals.iter().copied().map(words::refusal).collect(),
             diagnosis: diagnosis::sentences(report, &cause, &holders, &settings),
@@ -169,7 +172,7 @@ impl KernelLog {
     pub(crate) fn finding(&self) -> Option<Finding> {
         let severity = match self.event {
             "hung_task" | "lockup" => return None,
-            "user_space_kill" if self.message.contains("137") => return None,
+            "user_space_kill" if self.is_bare_exit => return None,
             "allocation_failure" | "allocation_stall" | "cma_failure" => Severity::Warning,
             _ => Severity::Critical,
         };
