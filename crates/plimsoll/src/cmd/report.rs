@@ -91,7 +91,7 @@ fn show(report: &Report<'_>, detail: Detail, no_record: &str) -> anyhow::Result<
         let view = View::new(study, arms, pair, width);
         writeln!(out, "{}\n", bold(whence(pair)))?;
         write!(out, "{}", view.body(detail))?;
-        if view.rows.iter().any(|row| row.judged().is_some()) {
+        if view.rows.iter().any(|row| row.score().is_some()) {
             write!(
                 out,
                 "{}",
