@@ -3,8 +3,8 @@
 use super::{CURVE, Gap, MERGING, Score};
 use crate::measure::{Curve, Kind};
 
-/// The score of a curve: the mean of the model's runs against the mean of the kernel's. `None` where
-/// neither has one. A distance of at most `floor`, in the measure's unit, is none.
+/// The score of a curve: the mean of the model's runs against the mean of the kernel's. `None`
+/// where neither has one. A distance of at most `floor`, in the measure's unit, is none.
 #[must_use]
 pub fn score(kind: Kind, floor: f64, model: &[Curve], kernel: &[Curve]) -> Option<Score> {
     let tolerance = match kind {

@@ -101,8 +101,8 @@ pub enum Gap {
     OneSided,
 }
 
-/// The score of a figure; `None` where neither side has a number. Numbers of either side up to `floor`
-/// are as good as zero.
+/// The score of a figure; `None` where neither side has a number. Numbers of either side up to
+/// `floor` are as good as zero.
 #[must_use]
 pub fn score(kind: Kind, floor: f64, model: Runs<'_>, kernel: Runs<'_>) -> Option<Score> {
     let present = match (model.values, kernel.values) {

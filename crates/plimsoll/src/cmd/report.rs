@@ -103,7 +103,8 @@ fn show(report: &Report<'_>, detail: Detail, no_record: &str) -> anyhow::Result<
     if !report.pairs.iter().any(Pair::is_proved) && !study.is_for_the_model() {
         let name = &study.file;
         let line = format!(
-            "Nothing was proved yet ({no_record}): `plimsoll prove {name}` runs it on a real kernel."
+            "Nothing was proved yet ({no_record}): `plimsoll prove {name}` runs it on a real \
+             kernel."
         );
         write!(out, "{}", results::wrapped(&line, width))?;
     }
