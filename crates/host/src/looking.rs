@@ -162,6 +162,7 @@ const SYSCTLS: &[&str] = &[
     "laptop_mode",
     "legacy_va_layout",
     "max_map_count",
+    "mem_profiling",
     "memfd_noexec",
     "memory_failure_early_kill",
     "memory_failure_recovery",
