@@ -166,6 +166,13 @@ impl Snapshot {
         self.thresholds_by().map(|computed| computed.thresholds)
     }
 
+    /// What counts against the dirty thresholds: what is dirty or under writeback.
+    #[must_use]
+    pub fn unwritten(&self) -> Option<Pages> {
+        let pages = |item| self.vmstat(item).map(Pages);
+        Some(pages("nr_dirty")?.saturating_add(pages("nr_writeback")?))
+    }
+
     /// The dirty thresholds by the rules that give the kernel's, else by those of its release.
     ///
     /// Free pages are counted twice, in vmstat and in meminfo. On a stock kernel it is one counter,
