@@ -6,6 +6,7 @@ mod arrows;
 mod circles;
 mod lines;
 mod modules;
+mod paths;
 mod reference;
 mod rust;
 mod structs;
@@ -26,6 +27,7 @@ const RULES: &[(&str, Rule)] = &[
     ("circles of files", circles::check),
     ("lengths and widths", lines::check),
     ("Rust files", rust::check),
+    ("paths of tunables", paths::check),
     ("words and links", words::check),
     ("the study reference", reference::check),
 ];

@@ -7,7 +7,7 @@ use anyhow::{Context as _, bail};
 use conf::Tree;
 use host::Root;
 use mm::capture::{Capture, Frame};
-use mm::catalogue::{self, KeyError};
+use mm::catalogue::{self, KeyError, folder};
 use mm::snapshot::Snapshot;
 
 use super::inspect::evidence::{self, Facts, Read};
@@ -19,12 +19,12 @@ use crate::view::explain::{Explanation, Looked, boot};
 
 /// Folders of which each file should be a tunable or a counter that is known.
 const FOLDERS: [&str; 6] = [
-    "proc/sys/vm",
-    "sys/kernel/mm/ksm",
-    "sys/kernel/mm/lru_gen",
-    "sys/kernel/mm/transparent_hugepage",
-    "sys/kernel/mm/transparent_hugepage/khugepaged",
-    "sys/module/zswap/parameters",
+    folder::VM,
+    folder::KSM,
+    folder::LRU_GEN,
+    folder::THP,
+    folder::KHUGEPAGED,
+    folder::ZSWAP,
 ];
 
 /// Explain a tunable: its value in bytes here, the kernel's own choice, what goes with it
