@@ -1,8 +1,8 @@
 //! PID 1 inside the VM: mounts, settings, workload, sampling.
 //!
-//! [`init()`] is the life of PID 1: it sets the machine up, performs the workload with real processes
-//! and real system calls, hands back a capture, and powers off whatever happens. [`perform`] is the
-//! part that needs no VM; tests call it with directories of their own.
+//! [`init()`] is the life of PID 1: it sets the machine up, performs the workload with real
+//! processes and real system calls, hands back a capture, and powers off whatever happens.
+//! [`perform`] is the part that needs no VM; tests call it with directories of their own.
 //!
 //! # Who does what
 //!

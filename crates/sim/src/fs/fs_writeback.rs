@@ -5,6 +5,7 @@ pub(crate) mod inodes;
 pub(crate) mod metadata;
 pub(crate) mod state;
 pub(crate) mod sync;
+pub(crate) mod thread;
 
 use mm::formula::throttle::chunk_size;
 use mm::units::{Nanos, Pages};

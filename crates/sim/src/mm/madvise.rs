@@ -5,9 +5,8 @@ use mm::units::Nanos;
 use mm::workload::{Advice, Huge, Target};
 
 use crate::error::Error;
-use crate::machine::state::Flow;
 use crate::machine::state::Stop;
-use crate::machine::system::{System, place};
+use crate::machine::system::System;
 use crate::machine::task::{Area, Task};
 use crate::mm::filemap::Reader;
 use crate::mm::folio::Folios;
@@ -17,6 +16,7 @@ use crate::mm::memory::state::{Held, Region};
 use crate::mm::page_alloc::zone::Zones;
 use crate::mm::parts::Memory;
 use crate::mm::readahead::{Limits, Readahead};
+use crate::sched::core::Flow;
 use crate::sched::cpu::Cpu;
 
 impl<'a> System<'a> {
@@ -44,7 +44,7 @@ impl<'a> System<'a> {
             return Ok(());
         };
         match advice {
-            Advice::DontNeed => self.drop_region(task, &mut region),
+            Advice::DontNeed => task.drop_region(&mut self.memory, &mut region),
             Advice::HugePage => region.advise(Huge::Advise),
             Advice::NoHugePage => region.advise(Huge::Never),
             Advice::Cold => self.memory.lruvecs.cool(
@@ -119,7 +119,7 @@ impl<'a> System<'a> {
 fn too_little_to_part(task: &Task<'_>) -> Error {
     Error::Unsupported {
         what: "unmerging more than there is free memory for".into(),
-        place: place(task),
+        place: task.place(),
     }
 }
 
