@@ -3,7 +3,7 @@
 pub(crate) mod state;
 
 use crate::mm::folio::Folios;
-use crate::mm::folio::{Flag, MAPPED, PageId, State, TO_ACTIVE, UNMAPPED};
+use crate::mm::folio::{Flag, PageId, State};
 use crate::mm::lru::Kind;
 use crate::mm::lru::{List, Lru};
 use crate::mm::lru_gen::{Place, note_use};
@@ -174,7 +174,7 @@ impl Lruvecs {
         page: PageId,
     ) {
         let kind = folios.kind(page);
-        let active = folios.is_reading(page) && folios.has(page, TO_ACTIVE);
+        let active = folios.is_reading(page) && folios.has(page, Flag::Active);
         if cpu.rules.lru_gen.enabled {
             // What a fault brings in is young, and so is what it reads ahead.
             let place = match active || kind == Kind::Anon {
@@ -248,8 +248,8 @@ impl Folios {
     /// Whether a page table maps the page.
     pub(crate) fn is_mapped(&self, page: PageId) -> bool {
         match self.kind(page) {
-            Kind::Anon => !self.has(page, UNMAPPED),
-            Kind::File => self.has(page, MAPPED),
+            Kind::Anon => !self.has(page, Flag::Unmapped),
+            Kind::File => self.has(page, Flag::Mapped),
         }
     }
 }

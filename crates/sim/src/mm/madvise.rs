@@ -10,7 +10,7 @@ use crate::machine::system::System;
 use crate::machine::task::{Area, Task};
 use crate::mm::filemap::Reader;
 use crate::mm::folio::Folios;
-use crate::mm::folio::{Flag, PageId, State, UNMAPPED};
+use crate::mm::folio::{Flag, PageId, State};
 use crate::mm::lruvec::state::Lruvecs;
 use crate::mm::memory::state::{Held, Region};
 use crate::mm::page_alloc::zone::Zones;
@@ -154,7 +154,7 @@ impl Memory {
         }
         for page in region.base..region.base + region.pages() as PageId {
             if !matches!(self.folios.state(page), State::Inactive | State::Active)
-                || self.folios.has(page, UNMAPPED)
+                || self.folios.has(page, Flag::Unmapped)
             {
                 continue;
             }

@@ -9,7 +9,7 @@ use mm::workload::Huge;
 
 use crate::machine::tunables::Tunables;
 use crate::mm::filemap::state::Progress;
-use crate::mm::folio::{Flag, Folios, PageId, State, UNMAPPED};
+use crate::mm::folio::{Flag, Folios, PageId, State};
 use crate::mm::lruvec::state::Lruvecs;
 use crate::mm::memory::state::{Held, Region, Table};
 use crate::mm::objects::state::Objects;
@@ -229,10 +229,10 @@ impl Memory {
             &mut self.swap,
             page,
         );
-        if self.folios.has(page, Flag::Slot) {
+        if self.folios.has(page, Flag::Swapcache) {
             self.leave_swap_cache(page);
         }
-        if !self.folios.has(page, UNMAPPED) {
+        if !self.folios.has(page, Flag::Unmapped) {
             self.folios.anon_pages -= 1;
         }
         self.zones.free(

@@ -46,7 +46,7 @@ impl Memory {
                     .set_aside(&self.cpu, &mut self.zones, &mut self.folios, page)
             });
         }
-        if self.folios.has(page, Flag::Slot) && self.folios.has(page, Flag::Anon) {
+        if self.folios.has(page, Flag::Anon) && self.folios.has(page, Flag::Swapcache) {
             self.leave_swap_cache(page);
             self.folios.set(page, Flag::Dirty);
         }

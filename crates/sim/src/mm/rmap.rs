@@ -6,7 +6,7 @@ pub(crate) mod state;
 use alloc::vec::Vec;
 
 use crate::mm::folio::Folios;
-use crate::mm::folio::{Flag, MAPPED, PageId};
+use crate::mm::folio::{Flag, PageId};
 use crate::mm::memcontrol::state::Groups;
 use crate::mm::objects::state::Objects;
 use crate::mm::page_alloc::zone::Zones;
@@ -78,8 +78,8 @@ impl Rmap {
             table.writable.set(index);
         }
         table.present.set(index);
-        if !folios.has(page, MAPPED) {
-            folios.set(page, MAPPED);
+        if !folios.has(page, Flag::Mapped) {
+            folios.set(page, Flag::Mapped);
             folios.file_mapped += 1;
         }
     }
@@ -151,7 +151,7 @@ impl Rmap {
 
     /// Takes a page of a file out of all page tables (`try_to_unmap`).
     pub(crate) fn unmap_everywhere(&mut self, cpu: &mut Cpu, folios: &mut Folios, page: PageId) {
-        if folios.take(page, MAPPED) {
+        if folios.take(page, Flag::Mapped) {
             folios.file_mapped -= 1;
             let (index, tables) = self.tables_mut(page);
             for table in tables {
@@ -166,7 +166,7 @@ impl Rmap {
 
     /// Nobody may write to a page without a fault any longer (`page_mkclean`).
     pub(crate) fn write_protect(&mut self, folios: &Folios, page: PageId) {
-        if folios.has(page, MAPPED) {
+        if folios.has(page, Flag::Mapped) {
             let (index, tables) = self.tables_mut(page);
             tables
                 .iter_mut()
@@ -195,7 +195,7 @@ impl Memory {
             }
             let mut others = tables.iter().filter(|table| table.present.has(index));
             if others.clone().next().is_none() {
-                self.folios.clear(page, MAPPED);
+                self.folios.clear(page, Flag::Mapped);
                 self.folios.file_mapped -= 1;
             }
             // Its own use has gone over to the page.

@@ -100,7 +100,7 @@ impl Memory {
         if self.folios.kind(page) == Kind::Anon {
             stat.anon += u64::from(self.folios.is_mapped(page));
             stat.anon_thp += u64::from(self.huge_first(page).is_some());
-            stat.swap_cached += has(Flag::Slot);
+            stat.swap_cached += has(Flag::Swapcache);
         } else {
             stat.file += 1;
             stat.file_mapped += u64::from(self.folios.is_mapped(page));

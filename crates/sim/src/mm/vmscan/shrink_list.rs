@@ -3,7 +3,7 @@
 
 use crate::block::disk::{Direction, Request};
 use crate::mm::folio::Folios;
-use crate::mm::folio::{Flag, MAPPED, PageId, READ_AHEAD, State, UNMAPPED};
+use crate::mm::folio::{Flag, PageId, State};
 use crate::mm::lru::Kind;
 use crate::mm::lru::Lru;
 use crate::mm::lruvec::state::Lruvecs;
@@ -11,7 +11,6 @@ use crate::mm::lruvec::state::ROOT;
 use crate::mm::memcontrol::state::Groups;
 use crate::mm::page_alloc::zone::HUGE_PAGES;
 use crate::mm::page_alloc::zone::Zones;
-use crate::mm::page_writeback::state::RECLAIM;
 use crate::mm::page_writeback::state::Writeback;
 use crate::mm::parts::Memory;
 use crate::mm::swapfile::Backing;
@@ -160,7 +159,7 @@ impl Memory {
             return Verdict::Reclaim;
         }
         self.folios.set(page, Flag::Referenced);
-        let several = self.folios.has(page, MAPPED) && self.folios.kind(page) == Kind::File;
+        let several = self.folios.kind(page) == Kind::File && self.folios.has(page, Flag::Mapped);
         match was_referenced || several && self.rmap.users(page) > 1 {
             true => Verdict::Activate,
             false => Verdict::Keep,
@@ -176,7 +175,7 @@ impl Memory {
             self.evict(page);
             return Fate::Freed;
         }
-        let has_slot = self.folios.has(page, Flag::Slot);
+        let has_slot = self.folios.has(page, Flag::Swapcache);
         if !has_slot && !self.add_to_swap(page) {
             return Fate::NoSlot;
         }
@@ -327,7 +326,7 @@ impl Memory {
             self.groups.uncharge_swap(group);
             return false;
         }
-        self.folios.set(page, Flag::Slot);
+        self.folios.set(page, Flag::Swapcache);
         self.folios.set(page, Flag::Dirty);
         self.folios.swap_cached += 1;
         true
@@ -408,14 +407,14 @@ impl Cpu {
 
 impl Folios {
     fn is_in_swap_cache_alone(&self, page: PageId) -> bool {
-        self.kind(page) == Kind::Anon && self.has(page, UNMAPPED)
+        self.kind(page) == Kind::Anon && self.has(page, Flag::Unmapped)
     }
 
     /// Takes a page out of the page table that maps it.
     fn unmap(&mut self, page: PageId) {
-        if self.kind(page) == Kind::Anon && !self.has(page, UNMAPPED) {
-            self.set(page, UNMAPPED);
-            self.clear(page, READ_AHEAD);
+        if self.kind(page) == Kind::Anon && !self.has(page, Flag::Unmapped) {
+            self.set(page, Flag::Unmapped);
+            self.clear(page, Flag::SwapReadahead);
             self.anon_pages -= 1;
         }
     }
@@ -441,7 +440,7 @@ impl Writeback {
             return false;
         }
         cpu.events.nr_vmscan_immediate_reclaim += u64::from(is_dirty);
-        folios.set(page, RECLAIM);
+        folios.set(page, Flag::Reclaim);
         true
     }
 }
