@@ -155,7 +155,8 @@ impl Memory {
                 let is_first = journal.committed == 0;
                 journal.committed = journal.begun - u64::from(journal.is_running);
                 self.cpu.spent += self.cpu.costs.commit_ps * ENDING / 10;
-                self.dirty_metadata(disk, is_first);
+                self.writeback
+                    .dirty_inode_block(&mut self.cpu, &self.objects, disk, is_first);
                 return None;
             }
         }

@@ -60,7 +60,13 @@ impl<'a> System<'a> {
         mut durable: Box<Durable<'a>>,
         now: Nanos,
     ) -> Result<Flow, Error> {
-        let progress = self.memory.sync_step(&mut durable.syncing);
+        let progress = self.memory.writeback.sync_step(
+            &mut self.memory.cpu,
+            &mut self.memory.folios,
+            &mut self.memory.rmap,
+            &mut self.memory.io,
+            &mut durable.syncing,
+        );
         if progress == Progress::Complete {
             if durable.drops {
                 drop_caches(&mut self.memory, &self.files);

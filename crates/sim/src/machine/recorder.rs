@@ -229,7 +229,9 @@ impl Recorder {
             files.insert(path.to_string(), self.schedstat(path, cpu_time));
         }
         let like = self.boot.get("sys/fs/cgroup/memory.stat");
-        files.extend(memory.group_files(like.map_or("", String::as_str)));
+        let like = like.map_or("", String::as_str);
+        let (folios, lruvecs, objects) = (&memory.folios, &memory.lruvecs, &memory.objects);
+        files.extend((memory.groups).group_files(folios, lruvecs, objects, like));
         let table = memory
             .lruvecs
             .generations_table(&memory.cpu, &memory.groups, at);

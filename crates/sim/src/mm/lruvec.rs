@@ -3,12 +3,11 @@
 pub(crate) mod state;
 
 use crate::mm::folio::Folios;
-use crate::mm::folio::{Flag, PageId, State};
+use crate::mm::folio::{Flag, PageId};
 use crate::mm::lru::Kind;
 use crate::mm::lru::{List, Lru};
-use crate::mm::lru_gen::{Place, note_use};
+use crate::mm::lru_gen::Place;
 use crate::mm::lruvec::state::{Lruvecs, ROOT, Stats};
-use crate::mm::memcontrol::state::Groups;
 use crate::mm::page_alloc::zone::Zones;
 use crate::mm::page_writeback::state::Writeback;
 use crate::sched::cpu::Cpu;
@@ -188,45 +187,6 @@ impl Lruvecs {
             false => kind.inactive(),
         };
         self.add_to_list(cpu, zones, folios, page, lru);
-    }
-
-    /// Moves an inactive page to the head of its active list.
-    pub(crate) fn activate(
-        &mut self,
-        cpu: &mut Cpu,
-        zones: &mut Zones,
-        folios: &mut Folios,
-        groups: &mut Groups,
-        page: PageId,
-    ) {
-        self.take_from_list(cpu, zones, folios, page);
-        let (group, active) = (folios.group(page), folios.kind(page).active());
-        self.add_to_list(cpu, zones, folios, page, active);
-        self.age_nonresident(group, 1);
-        cpu.events.pgactivate += 1;
-        groups.stat(group).pgactivate += 1;
-        cpu.spent += cpu.costs.activate_ps;
-    }
-
-    /// What a `read()` of a resident page-cache page does to it (`folio_mark_accessed`): the first
-    /// access marks it, the second activates it.
-    pub(crate) fn mark_accessed(
-        &mut self,
-        cpu: &mut Cpu,
-        zones: &mut Zones,
-        folios: &mut Folios,
-        groups: &mut Groups,
-        page: PageId,
-    ) {
-        if cpu.rules.lru_gen.enabled {
-            return note_use(folios, page);
-        }
-        if !folios.has(page, Flag::Referenced) {
-            folios.set(page, Flag::Referenced);
-        } else if folios.state(page) == State::Inactive {
-            self.activate(cpu, zones, folios, groups, page);
-            folios.clear(page, Flag::Referenced);
-        }
     }
 }
 

@@ -158,7 +158,7 @@ impl Memory {
             {
                 continue;
             }
-            if let Some(first) = self.huge_first(page) {
+            if let Some(first) = self.objects.huge_first(page) {
                 self.folios
                     .split_huge(&mut self.cpu, &mut self.objects, first);
             }

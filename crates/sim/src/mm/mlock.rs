@@ -40,7 +40,7 @@ impl Memory {
     /// Moves a resident page off its list for good. One that is being written to swap will be
     /// locked when it is used next.
     pub(crate) fn lock_page(&mut self, page: PageId) {
-        if let Some(first) = self.huge_first(page) {
+        if let Some(first) = self.objects.huge_first(page) {
             return (first..first + HUGE_PAGES as PageId).for_each(|page| {
                 self.lruvecs
                     .set_aside(&self.cpu, &mut self.zones, &mut self.folios, page)

@@ -33,8 +33,8 @@ pub(crate) enum History {
 }
 
 impl Memory {
-    /// Evicts a page that is on no list and mapped nowhere: frees it and leaves its shadow entry;
-    /// an anonymous page stays in its slot.
+    /// Evicts a page that is on no list and mapped nowhere: frees it and leaves its shadow entry
+    /// (`workingset_eviction`); an anonymous page stays in its slot.
     pub(crate) fn evict(&mut self, page: PageId) {
         self.zones.free_with_batch(
             &mut self.cpu,
