@@ -6,6 +6,7 @@ mod arrows;
 mod circles;
 mod lines;
 mod modules;
+mod paths;
 mod reference;
 mod rust;
 mod structs;
@@ -27,6 +28,7 @@ const RULES: &[(&str, Rule)] = &[
     ("lengths and widths", lines::check),
     ("Rust files", rust::check),
     ("words and links", words::check),
+    ("paths that prose names", paths::check),
     ("the study reference", reference::check),
 ];
 
