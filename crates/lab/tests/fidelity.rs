@@ -259,7 +259,7 @@ fn further_starts_of_the_kernel_widen_what_it_does() {
     }
     let (_folder, store) = stored(&first);
     let (_starts_folder, starts) = stored(&further);
-    let held = |starts| only(of_study(&seeds(), &store, starts, Against::Model)).score();
+    let held = |starts| only(of_study(&seeds(), &store, starts, Against::Model)).total();
     assert_eq!((held(None).records, held(None).held), (10, 8));
     let both = held(Some(&starts));
     assert_eq!((both.records, both.held, both.figures), (20, 10, 10));

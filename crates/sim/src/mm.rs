@@ -15,6 +15,7 @@ pub(crate) mod madvise;
 pub(crate) mod memcontrol;
 pub(crate) mod memory;
 pub(crate) mod mlock;
+pub(crate) mod mmap;
 pub(crate) mod objects;
 pub(crate) mod oom_kill;
 pub(crate) mod page_alloc;

@@ -1,57 +1,94 @@
-//! Paths of tunables stand in the catalogue and nowhere else.
+//! Files that documents and comments name exist, and a mechanism is where `ARCHITECTURE.md` says.
 
 use super::violation::Violation;
-use crate::tree::Source;
+use crate::tree::{self, Source};
 
-/// Where they stand.
-const CATALOGUE: &str = "crates/mm/src/catalogue/";
-/// The file that has the folders, a constant each.
-const FOLDERS: &str = "crates/mm/src/catalogue/folder.rs";
-/// The model's table of what it simulates has them too, until it asks the catalogue.
-const MODEL: &str = "crates/sim/";
+/// Folders of the checkout, at whose root a path in backticks begins.
+const FOLDERS: &[&str] = &[
+    "calibration/",
+    "crates/",
+    "disk-module/",
+    "docs/",
+    "fixtures/",
+    "fuzz/",
+    "packaging/",
+    "python/",
+    "records/",
+    "studies/",
+    "xtask/",
+];
 
-/// The rule: outside tests no text of the code has a folder of tunables in it.
+/// The document with the table of mechanisms.
+const MAP: &str = "ARCHITECTURE.md";
+
+/// The rule.
 pub(super) fn check(sources: &[Source]) -> Vec<Violation> {
-    let folders = folders(sources);
-    let elsewhere = sources.iter().filter(|source| {
-        let home = [CATALOGUE, MODEL];
-        source.is_rust() && !home.iter().any(|home| source.path.starts_with(home))
-    });
-    elsewhere
-        .flat_map(|source| {
-            let code = source.text.lines().take(source.tests_begin()).enumerate();
-            let code = code.filter(|(_, line)| !line.trim_start().starts_with("//"));
-            let named = code.filter_map(|(at, line)| {
-                let folder = folders.iter().find(|folder| has(line, folder))?;
-                Some((at, folder))
-            });
-            named.map(|(at, folder)| {
-                let what = format!("{folder} is the catalogue's: ask mm::catalogue for the path");
-                Violation::at(source, at + 1, what)
-            })
+    let mut found: Vec<Violation> = sources.iter().flat_map(|s| stale(s, sources)).collect();
+    let maps = sources.iter().filter(|source| source.path == MAP);
+    found.extend(maps.flat_map(|map| misplaced(map, sources)));
+    found
+}
+
+/// Paths in backticks that lead nowhere, in prose.
+fn stale(source: &Source, sources: &[Source]) -> Vec<Violation> {
+    let is_prose = |line: &str| match source.is_rust() {
+        true => line.trim_start().starts_with("//"),
+        false => source.is_markdown(),
+    };
+    let lines = source.text.lines().enumerate();
+    let prose = lines.filter(|(_, line)| is_prose(line));
+    prose
+        .flat_map(|(at, line)| {
+            let gone = quoted(line).filter(|path| names_no_file(path, sources));
+            gone.map(move |path| Violation::at(source, at + 1, format!("{path} does not exist")))
         })
         .collect()
 }
 
-/// The values of the constants.
-fn folders(sources: &[Source]) -> Vec<&str> {
-    let source = sources.iter().find(|source| source.path == FOLDERS);
-    let lines = source
-        .map(|source| source.text.lines())
-        .into_iter()
-        .flatten();
-    let constants = lines.filter(|line| line.starts_with("pub const ") && !line.contains("fn "));
-    constants
-        .filter_map(|line| line.split('"').nth(1))
-        .collect()
+/// What stands in backticks, where these come in pairs.
+fn quoted(line: &str) -> impl Iterator<Item = &str> {
+    let parts: Vec<&str> = line.split('`').collect();
+    let paired = parts.len() % 2 == 1;
+    let quoted = parts.into_iter().enumerate();
+    quoted.filter_map(move |(at, part)| (paired && at % 2 == 1).then_some(part))
 }
 
-/// Whether a line has the folder, and no longer name that begins as it does.
-fn has(line: &str, folder: &str) -> bool {
-    let mut behind = line
-        .match_indices(folder)
-        .map(|(at, _)| &line[at + folder.len()..]);
-    behind.any(|rest| !rest.starts_with(|c: char| c.is_alphanumeric() || c == '_'))
+/// Whether it reads as the path of a file of ours, and there is none: a Rust file may be named by
+/// the end of its path.
+fn names_no_file(path: &str, sources: &[Source]) -> bool {
+    let in_path = |c: char| c.is_ascii_alphanumeric() || "_-./".contains(c);
+    if !path.chars().all(in_path) {
+        return false;
+    }
+    let ends = |source: &Source| {
+        let rest = source.path.strip_suffix(path);
+        rest.is_some_and(|rest| rest.is_empty() || rest.ends_with('/'))
+    };
+    let is_rust = path.ends_with(".rs");
+    let begins = FOLDERS.iter().any(|folder| path.starts_with(folder));
+    match (is_rust, begins) {
+        (false, false) => false,
+        (_, true) => !sources.iter().any(ends) && !tree::root().join(path).exists(),
+        (true, false) => !sources.iter().any(ends),
+    }
+}
+
+/// Rows of the table of mechanisms whose function is not in the file beside it.
+fn misplaced(map: &Source, sources: &[Source]) -> Vec<Violation> {
+    let rows = map.text.lines().enumerate();
+    let rows = rows.filter(|(_, line)| line.starts_with('|'));
+    rows.filter_map(|(at, row)| {
+        let names: Vec<&str> = quoted(row).collect();
+        let (file, functions) = names
+            .split_last()
+            .filter(|(file, _)| file.ends_with(".rs"))?;
+        let text = sources.iter().find(|source| source.path == *file)?;
+        let lacks = |function: &&&str| !text.text.contains(**function);
+        let function = functions.iter().find(lacks)?;
+        let what = format!("{function} is not in {file}");
+        Some(Violation::at(map, at + 1, what))
+    })
+    .collect()
 }
 
 #[cfg(test)]
@@ -59,39 +96,31 @@ mod tests {
     use super::super::tests::check as run;
     use super::*;
 
-    const VM: &str = "pub const VM: &str = \"proc/sys/vm\";\n";
-
     #[test]
-    fn a_path_outside_the_catalogue_is_found() {
-        let code = "let a = \"/proc/sys/vm/swappiness\";\n";
-        let said = run(check, &[(FOLDERS, VM), ("crates/conf/src/a.rs", code)]);
-        let what = "proc/sys/vm is the catalogue's: ask mm::catalogue for the path";
-        assert_eq!(said, [format!("crates/conf/src/a.rs:1: {what}")]);
+    fn a_file_that_prose_names_exists() {
+        let there = ("crates/x/src/vm/debian.rs", "fn a() {}\n");
+        let said =
+            "// In `vm/debian.rs`, not in `vm/fedora.rs`; `*.rs` and `a b.rs` are no paths.\n";
+        assert_eq!(
+            run(check, &[("a.rs", said), there]),
+            ["a.rs:1: vm/fedora.rs does not exist"]
+        );
+        assert!(run(check, &[("a.rs", "let a = \"`b.rs`\";\n")]).is_empty());
+        let said = "# A\n`xtask/src/main.rs` and `docs/no-such.md`, `mm/vmscan.c`\n";
+        assert_eq!(
+            run(check, &[("a.md", said)]),
+            ["a.md:2: docs/no-such.md does not exist"]
+        );
     }
 
     #[test]
-    fn comments_tests_the_catalogue_and_longer_names_are_let_be() {
-        let path = "\"proc/sys/vm/swappiness\"";
-        for (file, code) in [
-            ("crates/conf/src/a.rs", format!("// {path}\n")),
-            (
-                "crates/conf/src/a.rs",
-                format!("#[cfg(test)]\nlet a = {path};\n"),
-            ),
-            ("crates/conf/tests/a.rs", format!("let a = {path};\n")),
-            (
-                "crates/mm/src/catalogue/vm.rs",
-                format!("let a = {path};\n"),
-            ),
-            (
-                "crates/conf/src/a.rs",
-                "let a = \"proc/sys/vmware\";\n".to_owned(),
-            ),
-        ] {
-            assert!(
-                run(check, &[(FOLDERS, VM), (file, &code)]).is_empty(),
-                "{code}"
-            );
-        }
+    fn a_mechanism_is_in_the_file_that_the_map_names() {
+        let map =
+            "# A\n| a | `here` | `crates/x/src/b.rs` |\n| b | `there` | `crates/x/src/b.rs` |\n";
+        let file = ("crates/x/src/b.rs", "/// `here`\nfn a() {}\n");
+        assert_eq!(
+            run(check, &[(MAP, map), file]),
+            ["ARCHITECTURE.md:3: there is not in crates/x/src/b.rs"]
+        );
     }
 }

@@ -10,6 +10,7 @@ use alloc::vec::Vec;
 
 use mm::calibration::Boot;
 use mm::capture::Frame;
+use mm::catalogue::path_of;
 use mm::formula::min_free;
 use mm::formula::reserve::protection;
 use mm::inode_nr;
@@ -34,6 +35,9 @@ const RESERVE_RATIOS: [u64; 4] = [256, 256, 32, 0];
 /// Where the PCI hole begins: RAM beyond goes above 4 GiB, and then only 3 GiB stay below.
 const HOLE: u64 = 3584 << 20;
 const BELOW_HOLE: u64 = 3072 << 20;
+
+const HUGE_PAGES_ENABLED: &str = path_of("thp.enabled");
+const MIN_FREE: &str = path_of("vm.min_free_kbytes");
 
 /// Pages whose structures one page holds: 64 bytes each.
 const STRUCTS_PER_PAGE: u64 = 64;
@@ -289,20 +293,14 @@ fn set_reserves(layout: &mut [Layout]) {
 fn set_min_free(state: &mut State) {
     let populated = || state.layout.iter().filter(|zone| zone.is_populated());
     let lowmem = populated().map(|zone| zone.managed).sum();
-    let thp = state
-        .frame
-        .file("sys/kernel/mm/transparent_hugepage/enabled")
-        .unwrap_or_default();
+    let thp = state.frame.file(HUGE_PAGES_ENABLED).unwrap_or_default();
     let huge = match thp.contains("[never]") || !thp.contains('[') {
         true => Kib(0),
         false => min_free::for_huge_pages(populated().count() as u64, Pages(512), lowmem, PAGE),
     };
     let min_free = min_free::by_square_root(lowmem, PAGE).max(huge);
     let text: String = format!("{}\n", min_free.0);
-    state
-        .frame
-        .files
-        .insert("proc/sys/vm/min_free_kbytes".to_string(), text);
+    state.frame.files.insert(MIN_FREE.to_string(), text);
     let costs = mm::calibration::Costs::default();
     let mut memory =
         crate::mm::parts::Memory::new(state.zones.clone(), state.layout.clone(), costs);

@@ -8,7 +8,7 @@ use mm::release::is_since;
 
 use crate::block::disk::{Direction, Request};
 use crate::mm::filemap::state::{File, Progress};
-use crate::mm::folio::{Flag, Folios, MAPPED, PageId, State};
+use crate::mm::folio::{Flag, Folios, PageId, State};
 use crate::mm::page_alloc::state::{Effort, NoPage};
 use crate::mm::parts::Memory;
 use crate::mm::readahead::{Readahead, Rest, Window};
@@ -294,7 +294,7 @@ impl File {
     /// Drops every clean page that is not in use (`POSIX_FADV_DONTNEED`, `vm.drop_caches`).
     pub(crate) fn drop_pages(&self, memory: &mut Memory) {
         for page in self.base..self.base + self.pages as PageId {
-            if memory.folios.has(page, MAPPED)
+            if memory.folios.has(page, Flag::Mapped)
                 || !memory.writeback.is_clean_file(&memory.folios, page)
             {
                 continue;

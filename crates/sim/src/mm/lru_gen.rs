@@ -316,7 +316,7 @@ fn kind_of(folios: &Folios, page: PageId) -> Kind {
 }
 
 fn kind_in(raw: u16) -> Kind {
-    match raw & Flag::Anon as u16 {
+    match raw & Flag::Anon.bit() {
         0 => Kind::File,
         _ => Kind::Anon,
     }

@@ -1,6 +1,7 @@
 //! What becomes of single pages.
 
 use super::*;
+use crate::mm::swapfile::Backing;
 
 const BATCH: u64 = 32;
 
@@ -44,7 +45,7 @@ fn a_huge_page_that_nobody_used_goes_to_swap_with_one_batch() {
     let (mut memory, first) = with_huge(1000);
     look(&mut memory);
     assert_eq!(look(&mut memory).reclaimed, HUGE_PAGES);
-    assert_eq!(memory.huge_first(first), None);
+    assert_eq!(memory.objects.huge_first(first), None);
     assert_eq!(memory.cpu.events.pswpout, HUGE_PAGES);
     crate::machine::invariants::conservation(&memory);
 }
