@@ -240,8 +240,8 @@ impl<'a> System<'a> {
             ),
             _ => return None,
         };
-        let is_touched = |page| region.is_touched(page, write, &self.memory);
-        (!pages.clone().all(is_touched)).then_some((pages, write))
+        let are_touched = region.are_touched(pages.clone(), write, &self.memory);
+        (!are_touched).then_some((pages, write))
     }
 
     /// Touches what is to be touched before a task goes on; `None` where that is nothing.

@@ -2,6 +2,7 @@
 
 pub(crate) mod fault;
 pub(crate) mod state;
+mod together;
 pub(crate) mod write;
 
 use mm::release::is_since;
@@ -30,6 +31,11 @@ impl Reader<'_> {
         self.memory.cpu.unbroken = 0;
         while *cursor < stop {
             let read = self.copy_read(*cursor, stop);
+            if read > 0 {
+                *cursor += read;
+                continue;
+            }
+            let read = self.read_first(*cursor, stop);
             if read > 0 {
                 *cursor += read;
                 continue;
@@ -75,6 +81,30 @@ impl Reader<'_> {
             let copying = read * self.memory.cpu.costs.cached_read_ps;
             self.memory.cpu.spent += copying;
             self.memory.cpu.unbroken += copying;
+            self.readahead.note_read(start + read - 1);
+        }
+        read
+    }
+
+    /// Reads the pages from `start` on that are there and were not used yet, where all memory is as
+    /// near and no window is interrupted: each is marked as used; how many.
+    fn read_first(&mut self, start: u64, stop: u64) -> u64 {
+        if self.memory.zones.nodes.are_several() || self.readahead.is_interrupted() {
+            return 0;
+        }
+        let pages = self.file.base + start as PageId..self.file.base + stop as PageId;
+        let mut read = 0;
+        for raw in self.memory.folios.raws_mut(pages) {
+            if !Folios::is_new(*raw) {
+                break;
+            }
+            *raw |= Flag::Referenced as u16;
+            read += 1;
+        }
+        if read > 0 {
+            let copying = self.memory.cpu.costs.cached_read_ps;
+            self.memory.cpu.spent += read * copying;
+            self.memory.cpu.unbroken = copying;
             self.readahead.note_read(start + read - 1);
         }
         read
@@ -176,17 +206,20 @@ impl Reader<'_> {
             window, mut gap, ..
         } = rest;
         let end = window.end.min(self.file.pages);
-        for index in window.start..end {
+        let costs = &self.memory.cpu.costs;
+        let read_in = costs.read_in_ps - costs.read_done_ps;
+        let mut index = window.start;
+        while index < end {
             let page = self.file.base + index as PageId;
             if self.memory.folios.is_resident(page) {
                 self.request(gap.take(), index);
+                index += 1;
                 continue;
             }
-            let inserted = match self.memory.cpu.spent >= self.memory.cpu.budget {
-                true => Err(NoPage::Again),
-                false => self.insert(page, rest.effort),
-            };
-            if let Err(why) = inserted {
+            let together = self.insert_together(index..end, read_in);
+            if together == 0
+                && let Err(why) = self.insert_next(page, rest.effort, read_in)
+            {
                 if why.is_over_soon() || rest.effort == Effort::Full {
                     let start = index;
                     let window = Window { start, ..window };
@@ -200,17 +233,27 @@ impl Reader<'_> {
                 }
                 return Err(why);
             }
-            let costs = &self.memory.cpu.costs;
-            let read_in = costs.read_in_ps - costs.read_done_ps;
-            self.memory
-                .lruvecs
-                .pay_for_new_page(&mut self.memory.cpu, read_in);
-            if window.mark == Some(index) {
+            gap = gap.or(Some(index));
+            let come = index..index + together.max(1);
+            if let Some(mark) = window.mark.filter(|mark| come.contains(mark)) {
+                let page = self.file.base + mark as PageId;
                 self.memory.folios.set(page, Flag::Readahead);
             }
-            gap = gap.or(Some(index));
+            index = come.end;
         }
         self.request(gap, end);
+        Ok(())
+    }
+
+    /// Inserts the next page of a window, unless the time is over, and pays for it.
+    fn insert_next(&mut self, page: PageId, effort: Effort, cost_ps: u64) -> Result<(), NoPage> {
+        if self.memory.cpu.spent >= self.memory.cpu.budget {
+            return Err(NoPage::Again);
+        }
+        self.insert(page, effort)?;
+        self.memory
+            .lruvecs
+            .pay_for_new_page(&mut self.memory.cpu, cost_ps);
         Ok(())
     }
 

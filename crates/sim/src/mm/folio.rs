@@ -176,6 +176,29 @@ impl Folios {
         &self.flags[pages.start as usize..pages.end as usize]
     }
 
+    /// The same, to be changed.
+    pub(crate) fn raws_mut(&mut self, pages: Range<PageId>) -> &mut [u16] {
+        &mut self.flags[pages.start as usize..pages.end as usize]
+    }
+
+    /// Whether the page is one of a file on an inactive list, clean, mapped nowhere and used by a
+    /// `read()` at most.
+    pub(crate) fn is_unused(raw: u16) -> bool {
+        let used = Flag::Accessed as u16 | MAPPED as u16;
+        let looked_at = STATE | Flag::Anon as u16 | Flag::Dirty as u16 | used;
+        raw & looked_at == State::Inactive as u16
+    }
+
+    /// Whether the page, of a file, is there and read, and no `read()` has used it yet.
+    pub(crate) fn is_new(raw: u16) -> bool {
+        Self::is_calm(raw) && raw & Flag::Referenced as u16 == 0
+    }
+
+    /// Where the page, of a file, is while it is not resident.
+    pub(crate) fn state_in(raw: u16) -> State {
+        State::ALL[usize::from(raw & STATE)]
+    }
+
     /// Loads the flags of pages that will be needed soon; the first page of an empty region may be
     /// none. The loads do not depend on each other, so the processor waits for all of them at once.
     pub(crate) fn fetch(&self, pages: impl Iterator<Item = PageId>) {
@@ -217,12 +240,18 @@ impl Folios {
     /// for a write, known to differ from swap.
     pub(crate) fn is_touched(raw: u16, write: bool) -> bool {
         let state = raw & STATE;
-        let present = state >= State::Inactive as u16 && state != State::Reading as u16;
+        let present = (state >= State::Inactive as u16) & (state != State::Reading as u16);
         let wanted = match write {
             true => Flag::Accessed as u16 | Flag::Dirty as u16,
             false => Flag::Accessed as u16,
         };
-        present && raw & (wanted | UNMAPPED as u16) == wanted
+        present & (raw & (wanted | UNMAPPED as u16) == wanted)
+    }
+
+    /// Whether that is so of all: as one sum, for most are.
+    pub(crate) fn are_touched(raws: &[u16], write: bool) -> bool {
+        raws.iter()
+            .fold(true, |all, &raw| all & Self::is_touched(raw, write))
     }
 
     /// Whether a `read()` of the page changes nothing: in a generation, its uses at their most, no

@@ -211,6 +211,18 @@ impl Buddy {
         }
     }
 
+    /// As [`Self::give_run`], the last page first: pages that fill a piece join to it in whatever
+    /// order they come.
+    pub(crate) fn give_run_down(&mut self, last: Frame, pages: u64, kind: Option<Migrate>) {
+        let (begin, mut end) = (last + 1 - pages as Frame, last + 1);
+        while begin < end {
+            let fits = (end - begin).ilog2().min(self.block_order as u32);
+            let order = end.trailing_zeros().min(fits) as usize;
+            end -= 1 << order;
+            self.give_as(end, order, kind.unwrap_or(self.block(end)));
+        }
+    }
+
     /// Gives 2^order pages back, which join their free neighbours (`__free_one_page`).
     pub(crate) fn give(&mut self, frame: Frame, order: usize) {
         self.give_as(frame, order, self.block(frame));

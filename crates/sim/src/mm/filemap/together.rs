@@ -1,0 +1,122 @@
+//! Pages of a window that come in together: what each of them does is what it would do alone, as
+//! nothing can come between two of them.
+
+use core::ops::Range;
+
+use crate::mm::filemap::Reader;
+use crate::mm::folio::{Folios, NODE_PAGES, PageId, State};
+use crate::mm::lru::{Kind, Lru};
+use crate::mm::lruvec::state::ROOT;
+use crate::mm::page_alloc::zone::Mark;
+use crate::mm::parts::Memory;
+
+impl Reader<'_> {
+    /// Inserts the pages of a gap from its first on that are alike, and pays for them, where there
+    /// are frames for them at once and time is left; how many.
+    pub(super) fn insert_together(&mut self, gap: Range<u64>, cost_ps: u64) -> u64 {
+        let memory = &mut *self.memory;
+        let yields = memory.cpu.may_yield && memory.zones.kswapd.wants_cpu();
+        if memory.groups.any() || memory.allocation.reclaim.is_some() || yields {
+            return 0;
+        }
+        let first = self.file.base + gap.start as PageId;
+        let in_node = u64::from(NODE_PAGES - first % NODE_PAGES);
+        let most = in_node
+            .min(gap.end - gap.start)
+            .min(memory.pages_in_budget(cost_ps));
+        let come_in = memory.alike(first..first + most as PageId);
+        if come_in.is_empty() {
+            return 0;
+        }
+        let Some(zone) = memory.zones.find_zone(&memory.cpu, Mark::Low, 1) else {
+            return 0;
+        };
+        let taken = memory.zones.settle_listed(zone, come_in);
+        if taken > 0 {
+            memory.zones.count_allocation(&mut memory.cpu, zone, taken);
+            memory.bring_in(first..first + taken as PageId, zone);
+            for _ in 0..taken {
+                memory.lruvecs.pay_for_new_page(&mut memory.cpu, cost_ps);
+            }
+        }
+        taken
+    }
+}
+
+impl Memory {
+    /// How many new pages can be paid for within the budget, whatever they find.
+    fn pages_in_budget(&self, cost_ps: u64) -> u64 {
+        let listing = self.cpu.costs.lru_add_ps;
+        let spent = self.cpu.spent + self.lruvecs.batched * listing;
+        self.cpu.budget.saturating_sub(spent) / (cost_ps + listing).max(1)
+    }
+
+    /// Those of the pages, all of one node, that the node needs nothing new for, and that are alike:
+    /// never seen, or evicted so long ago that they are not activated.
+    fn alike(&self, pages: Range<PageId>) -> Range<PageId> {
+        let raws = self.folios.raws(pages.clone());
+        let count = match raws.first().map(|&raw| Folios::state_in(raw)) {
+            Some(State::Absent) if self.objects.has_entries(pages.start / NODE_PAGES) => {
+                let is_absent = |raw: &&u16| Folios::state_in(**raw) == State::Absent;
+                raws.iter().take_while(is_absent).count()
+            }
+            Some(State::Shadow) => {
+                let is_old = self.is_too_old();
+                let mut evicted = raws.iter().zip(pages.clone());
+                let other = evicted.position(|(&raw, page)| {
+                    Folios::state_in(raw) != State::Shadow || !is_old(self.folios.shadow(page))
+                });
+                other.unwrap_or(raws.len())
+            }
+            _ => 0,
+        };
+        pages.start..pages.start + count as PageId
+    }
+
+    /// Whether a page of a file, by its shadow entry, is no refault that is activated; every page
+    /// comes in alike where the generations judge that themselves.
+    fn is_too_old(&self) -> impl Fn(u32) -> bool {
+        let is_classic = !self.cpu.rules.lru_gen.enabled;
+        let now = self.lruvecs[ROOT].nonresident_age as u32;
+        let size = self.lruvecs.workingset_size(
+            &self.cpu,
+            &self.zones,
+            &self.groups,
+            &self.swap,
+            ROOT,
+            Kind::File,
+        );
+        move |shadow| !is_classic || u64::from(now.wrapping_sub(shadow)) > size
+    }
+
+    /// Pages that are alike, and have their frames, become resident, locked and listed.
+    fn bring_in(&mut self, pages: Range<PageId>, zone: usize) {
+        let is_new = self.folios.state(pages.start) == State::Absent;
+        if is_new {
+            let node = (pages.start / NODE_PAGES) as usize;
+            self.objects.node_entries[node] += pages.len() as u8;
+        }
+        if self.cpu.rules.lru_gen.enabled {
+            return pages.for_each(|page| self.bring_into_generation(page, zone));
+        }
+        if !is_new {
+            let count = pages.len() as u64;
+            self.cpu.events.workingset_refault_file += count;
+            self.groups.stat(ROOT).workingset_refault_file += count;
+        }
+        let raw = Folios::placed(0, zone, State::Reading);
+        self.folios.raws_mut(pages.clone()).fill(raw);
+        self.zones[zone].lru[Lru::InactiveFile as usize] += pages.len() as u64;
+        let list = &mut self.lruvecs[ROOT].lists[Lru::InactiveFile as usize];
+        list.push_heads(&mut self.folios, pages);
+    }
+
+    fn bring_into_generation(&mut self, page: PageId, zone: usize) {
+        let history = self.folios.history(page);
+        self.folios.place(page, zone, State::Reading);
+        self.admit(page, history);
+        self.folios.note_fault(&self.cpu, page);
+        self.lruvecs
+            .add_new(&self.cpu, &mut self.zones, &mut self.folios, page);
+    }
+}
