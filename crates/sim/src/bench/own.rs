@@ -56,6 +56,17 @@ impl Turns<'_> {
         turns.all(|turn| turn.region.is_touched(turn.at, turn.write, memory))
     }
 
+    /// Whether the pages for this many operations are.
+    pub(crate) fn stay_mapped(&self, operations: u64, memory: &Memory) -> bool {
+        self.0.iter().flatten().all(|turn| {
+            let end = turn.at + operations;
+            let behind = turn.at..end.min(turn.of);
+            let again = 0..end.saturating_sub(turn.of).min(turn.of);
+            let are_touched = |pages| turn.region.are_touched(pages, turn.write, memory);
+            are_touched(behind) && are_touched(again)
+        })
+    }
+
     /// Goes on to those for the one after it.
     #[inline]
     pub(crate) fn go_on(&mut self) {

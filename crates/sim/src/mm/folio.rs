@@ -201,9 +201,16 @@ impl Folios {
 
     /// Loads the flags of pages that will be needed soon; the first page of an empty region may be
     /// none. The loads do not depend on each other, so the processor waits for all of them at once.
-    pub(crate) fn fetch(&self, pages: impl Iterator<Item = PageId>) {
+    /// So are, after that, the links of those that a `read()` activates and takes off their list.
+    pub(crate) fn fetch(&self, pages: impl Iterator<Item = PageId> + Clone) {
         let flags = |page: PageId| self.flags.get(page as usize).copied().unwrap_or(0);
-        black_box(pages.fold(0, |sum, page| sum ^ flags(page)));
+        black_box(pages.clone().fold(0, |sum, page| sum ^ flags(page)));
+        let moves = pages.filter(|&page| {
+            let looked_at = STATE | Flag::Referenced as u16 | Flag::Anon as u16;
+            flags(page) & looked_at == State::Inactive as u16 | Flag::Referenced as u16
+        });
+        let links = moves.map(|page| self.links[page as usize]);
+        black_box(links.fold(0, |sum, [previous, next]| sum ^ previous ^ next));
     }
 
     /// Writes all flags at once.
