@@ -86,30 +86,6 @@ impl Reader<'_> {
         read
     }
 
-    /// Reads the pages from `start` on that are there and were not used yet, where all memory is as
-    /// near and no window is interrupted: each is marked as used; how many.
-    fn read_first(&mut self, start: u64, stop: u64) -> u64 {
-        if self.memory.zones.nodes.are_several() || self.readahead.is_interrupted() {
-            return 0;
-        }
-        let pages = self.file.base + start as PageId..self.file.base + stop as PageId;
-        let mut read = 0;
-        for raw in self.memory.folios.raws_mut(pages) {
-            if !Folios::is_new(*raw) {
-                break;
-            }
-            *raw |= Flag::Referenced as u16;
-            read += 1;
-        }
-        if read > 0 {
-            let copying = self.memory.cpu.costs.cached_read_ps;
-            self.memory.cpu.spent += read * copying;
-            self.memory.cpu.unbroken = copying;
-            self.readahead.note_read(start + read - 1);
-        }
-        read
-    }
-
     /// Sees to it that the page at `cursor` is there: reads it on a miss, reads on where it is
     /// marked.
     fn prepare(&mut self, cursor: u64, end: u64) -> Progress {

@@ -13,6 +13,9 @@ use crate::mm::page_alloc::zone::HUGE_PAGES;
 
 const PAGE: u64 = PageSize::FOUR_KIB.bytes();
 
+/// Operations between two looks at what the bench has of its own: as many as are drawn at a time.
+const TOGETHER: u64 = 64;
+
 /// What operations of a page each go to, and their costs in picoseconds.
 struct Hits<'t> {
     place: Place<'t>,
@@ -53,7 +56,7 @@ impl<'a> System<'a> {
         let least_ps = start_ps + hits.page_ps[0].min(hits.page_ps[1]);
         let fit = 1 + (budget - self.memory.cpu.spent) / least_ps.max(1);
         let left = running.amount.saturating_sub(running.bytes).div_ceil(PAGE);
-        let most = fit.min(left);
+        let most = fit.min(left).min(TOGETHER);
         let turns = self.turns(task, running);
         if turns.is_none_or(|turns| !turns.stay_mapped(most, &self.memory)) {
             return false;
@@ -100,8 +103,8 @@ impl<'a> System<'a> {
 }
 
 impl System<'_> {
-    /// What the operations of an access come to, if they are of a page each and follow each other at
-    /// once, all of memory being near.
+    /// What the operations of an access come to, if they are of a page each and follow each other
+    /// at once, all of memory being near.
     fn hits<'t>(&self, task: &'t Task<'_>, running: &Running<'_>) -> Option<Hits<'t>> {
         let (access, memory) = (running.access, &self.memory);
         let size = running.target.size().0;

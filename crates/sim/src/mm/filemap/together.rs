@@ -1,16 +1,40 @@
-//! Pages of a window that come in together: what each of them does is what it would do alone, as
-//! nothing can come between two of them.
+//! Pages of a file that come in, or are read, together: what each of them does is what it would do
+//! alone, as nothing can come between two of them.
 
 use core::ops::Range;
 
 use crate::mm::filemap::Reader;
-use crate::mm::folio::{Folios, NODE_PAGES, PageId, State};
+use crate::mm::folio::{Flag, Folios, NODE_PAGES, PageId, State};
 use crate::mm::lru::{Kind, Lru};
 use crate::mm::lruvec::state::ROOT;
 use crate::mm::page_alloc::zone::Mark;
 use crate::mm::parts::Memory;
 
 impl Reader<'_> {
+    /// Reads the pages from `start` on that are there and were not used yet, where all memory is as
+    /// near and no window is interrupted: each is marked as used; how many.
+    pub(super) fn read_first(&mut self, start: u64, stop: u64) -> u64 {
+        if self.memory.zones.nodes.are_several() || self.readahead.is_interrupted() {
+            return 0;
+        }
+        let pages = self.file.base + start as PageId..self.file.base + stop as PageId;
+        let mut read = 0;
+        for raw in self.memory.folios.raws_mut(pages) {
+            if !Folios::is_new(*raw) {
+                break;
+            }
+            *raw |= Flag::Referenced as u16;
+            read += 1;
+        }
+        if read > 0 {
+            let copying = self.memory.cpu.costs.cached_read_ps;
+            self.memory.cpu.spent += read * copying;
+            self.memory.cpu.unbroken = copying;
+            self.readahead.note_read(start + read - 1);
+        }
+        read
+    }
+
     /// Inserts the pages of a gap from its first on that are alike, and pays for them, where there
     /// are frames for them at once and time is left; how many.
     pub(super) fn insert_together(&mut self, gap: Range<u64>, cost_ps: u64) -> u64 {
@@ -51,7 +75,7 @@ impl Memory {
         self.cpu.budget.saturating_sub(spent) / (cost_ps + listing).max(1)
     }
 
-    /// Those of the pages, all of one node, that the node needs nothing new for, and that are alike:
+    /// Those of the pages, all of one node, that it needs nothing new for, and that are alike:
     /// never seen, or evicted so long ago that they are not activated.
     fn alike(&self, pages: Range<PageId>) -> Range<PageId> {
         let raws = self.folios.raws(pages.clone());

@@ -5,6 +5,8 @@
 //! tunes it between that and an eighth of the zone, and draws ever larger batches of single pages
 //! while nothing is freed, whatever they are for.
 
+mod run;
+
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 use core::ops::Range;
@@ -12,6 +14,7 @@ use core::ops::Range;
 use mm::release::is_since;
 
 use crate::mm::page_alloc::buddy::{Buddy, Frame, Migrate};
+use crate::mm::page_alloc::pcp::run::Run;
 use crate::mm::page_alloc::zone::HUGE_ORDER;
 
 /// A batch grows by this many doublings at most (`CONFIG_PCP_BATCH_SCALE_MAX`).
@@ -477,41 +480,6 @@ impl Pcp {
         }
         self.count -= pages;
         Some((list, pages))
-    }
-}
-
-/// Frames at the end of a list that lie side by side, the last one first.
-#[derive(Clone, Copy, Debug)]
-enum Run {
-    /// Each behind the one that is given before it.
-    Up(u64),
-    /// Each before it.
-    Down(u64),
-}
-
-impl Run {
-    /// Those of a list that has some; at most this many.
-    fn at_end(frames: &VecDeque<Frame>, most: u64) -> Self {
-        let last = frames.len() - 1;
-        let most = frames.len().min(most.max(1) as usize);
-        let first = frames[last];
-        let run = |frame: fn(Frame, Frame) -> Frame| {
-            let mut run = 1;
-            while run < most && frames[last - run] == frame(first, run as Frame) {
-                run += 1;
-            }
-            run as u64
-        };
-        match run(Frame::wrapping_add) {
-            1 => Self::Down(run(Frame::wrapping_sub)),
-            pages => Self::Up(pages),
-        }
-    }
-
-    fn pages(self) -> u64 {
-        match self {
-            Self::Up(pages) | Self::Down(pages) => pages,
-        }
     }
 }
 

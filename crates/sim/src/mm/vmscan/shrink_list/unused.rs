@@ -1,5 +1,5 @@
-//! Clean pages of files that nobody used, which most pages are that reclaim looks at: those that lie
-//! side by side on the list go together, each as it would alone.
+//! Clean pages of files that nobody used, which most pages are that reclaim looks at: those that
+//! lie side by side on the list go together, each as it would alone.
 
 use crate::mm::folio::Folios;
 use crate::mm::lru::Lru;
