@@ -184,9 +184,13 @@ impl Folios {
     /// Whether the page is one of a file on an inactive list, clean, mapped nowhere and used by a
     /// `read()` at most.
     pub(crate) fn is_unused(raw: u16) -> bool {
+        Self::is_clean(raw) && raw & STATE == State::Inactive as u16
+    }
+
+    /// Whether the page is one of a file, clean and mapped nowhere.
+    pub(crate) fn is_clean(raw: u16) -> bool {
         let used = Flag::Accessed as u16 | MAPPED as u16;
-        let looked_at = STATE | Flag::Anon as u16 | Flag::Dirty as u16 | used;
-        raw & looked_at == State::Inactive as u16
+        raw & (Flag::Anon as u16 | Flag::Dirty as u16 | used) == 0
     }
 
     /// Whether the page, of a file, is there and read, and no `read()` has used it yet.

@@ -1,7 +1,7 @@
 //! Clean pages of files that nobody used, which most pages are that reclaim looks at: those that
 //! lie side by side on the list go together, each as it would alone.
 
-use crate::mm::folio::Folios;
+use crate::mm::folio::{Folios, PageId};
 use crate::mm::lru::Lru;
 use crate::mm::lruvec::state::ROOT;
 use crate::mm::parts::Memory;
@@ -43,6 +43,23 @@ impl Memory {
         self.cpu.spent += pages * self.cpu.clean_page_ps();
         done.scanned += pages;
         done.reclaimed += pages;
+        true
+    }
+    /// Reclaims a page that was taken out of its generation, if it is a clean one of a file, mapped
+    /// nowhere, and no group but the root has any; whether it is.
+    pub(in crate::mm::vmscan) fn evict_clean(&mut self, page: PageId, done: &mut Shrunk) -> bool {
+        let raw = self.folios.raw(page);
+        let is_plain = Folios::is_clean(raw) && !self.groups.any();
+        if !is_plain || self.writeback.is_writing(page) || self.objects.has_buffers(page) {
+            return false;
+        }
+        self.zones.free_in_batch(page, Folios::zone_in(raw));
+        let shadow = self.lruvecs.generation_shadow(&self.folios, page);
+        self.folios.leave_shadow(page, shadow, None);
+        self.cpu.events.pgfree += 1;
+        self.cpu.spent += self.cpu.clean_page_ps();
+        done.scanned += 1;
+        done.reclaimed += 1;
         true
     }
 }
