@@ -40,7 +40,10 @@ impl Reader<'_> {
     pub(super) fn insert_together(&mut self, gap: Range<u64>, cost_ps: u64) -> u64 {
         let memory = &mut *self.memory;
         let yields = memory.cpu.may_yield && memory.zones.kswapd.wants_cpu();
-        if memory.groups.any() || memory.allocation.reclaim.is_some() || yields {
+        let reclaims = memory.allocation.reclaim.is_some();
+        // What a fault brings into a generation is young.
+        let is_young = memory.cpu.rules.lru_gen.enabled && memory.cpu.current.in_fault;
+        if memory.groups.any() || reclaims || yields || is_young {
             return 0;
         }
         let first = self.file.base + gap.start as PageId;
@@ -121,7 +124,7 @@ impl Memory {
             self.objects.node_entries[node] += pages.len() as u8;
         }
         if self.cpu.rules.lru_gen.enabled {
-            return pages.for_each(|page| self.bring_into_generation(page, zone));
+            return self.bring_into_generation(pages, zone);
         }
         if !is_new {
             let count = pages.len() as u64;
@@ -135,12 +138,16 @@ impl Memory {
         list.push_heads(&mut self.folios, pages);
     }
 
-    fn bring_into_generation(&mut self, page: PageId, zone: usize) {
-        let history = self.folios.history(page);
-        self.folios.place(page, zone, State::Reading);
-        self.admit(page, history);
-        self.folios.note_fault(&self.cpu, page);
-        self.lruvecs
-            .add_new(&self.cpu, &mut self.zones, &mut self.folios, page);
+    fn bring_into_generation(&mut self, pages: Range<PageId>, zone: usize) {
+        for page in pages.clone() {
+            let history = self.folios.history(page);
+            self.folios.place(page, zone, State::Reading);
+            self.admit(page, history);
+        }
+        let generations = &mut self.lruvecs[ROOT].generations;
+        let count = pages.len() as u64;
+        let generation = generations.add_old(&mut self.folios, pages, zone);
+        let lru = generations.list_of(generation, Kind::File);
+        self.zones[zone].lru[lru as usize] += count;
     }
 }
