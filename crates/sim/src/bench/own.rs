@@ -58,6 +58,17 @@ impl Turns<'_> {
         turns.all(|turn| turn.region.is_touched(turn.at, turn.write, memory))
     }
 
+    /// Whether the pages for this many operations are.
+    pub(crate) fn stay_mapped(&self, operations: u64, memory: &Memory) -> bool {
+        self.0.iter().flatten().all(|turn| {
+            let end = turn.at + operations;
+            let behind = turn.at..end.min(turn.of);
+            let again = 0..end.saturating_sub(turn.of).min(turn.of);
+            let are_touched = |pages| turn.region.are_touched(pages, turn.write, memory);
+            are_touched(behind) && are_touched(again)
+        })
+    }
+
     /// Goes on to those for the one after it.
     #[inline]
     pub(crate) fn go_on(&mut self) {
@@ -206,8 +217,8 @@ impl<'a> Task<'a> {
             ),
             _ => return None,
         };
-        let is_touched = |page| region.is_touched(page, write, memory);
-        (!pages.clone().all(is_touched)).then_some((pages, write))
+        let are_touched = region.are_touched(pages.clone(), write, memory);
+        (!are_touched).then_some((pages, write))
     }
 
     /// Maps a part again; its pages are touched before the task goes on.

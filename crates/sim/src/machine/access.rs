@@ -99,7 +99,7 @@ impl<'a> System<'a> {
                 return Ok(Stop::Budget);
             }
             let Some(mut operation) = running.operation.take() else {
-                if self.run_settled(task, running, began) {
+                if self.run_hits(task, running, began) || self.run_settled(task, running, began) {
                     continue;
                 }
                 if let Some(stop) = self.begin_operation(task, running, now) {
@@ -212,7 +212,7 @@ impl<'a> System<'a> {
     }
 
     /// What reads and writes the file with this index for an access.
-    pub(super) fn reader<'r>(
+    pub(crate) fn reader<'r>(
         &'r mut self,
         running: &'r mut Running<'a>,
         index: usize,

@@ -2,6 +2,7 @@
 
 pub(crate) mod fault;
 pub(crate) mod state;
+mod together;
 pub(crate) mod write;
 
 use mm::release::is_since;
@@ -30,6 +31,11 @@ impl Reader<'_> {
         self.memory.cpu.unbroken = 0;
         while *cursor < stop {
             let read = self.copy_read(*cursor, stop);
+            if read > 0 {
+                *cursor += read;
+                continue;
+            }
+            let read = self.read_first(*cursor, stop);
             if read > 0 {
                 *cursor += read;
                 continue;
@@ -176,17 +182,20 @@ impl Reader<'_> {
             window, mut gap, ..
         } = rest;
         let end = window.end.min(self.file.pages);
-        for index in window.start..end {
+        let costs = &self.memory.cpu.costs;
+        let read_in = costs.read_in_ps - costs.read_done_ps;
+        let mut index = window.start;
+        while index < end {
             let page = self.file.base + index as PageId;
             if self.memory.folios.is_resident(page) {
                 self.request(gap.take(), index);
+                index += 1;
                 continue;
             }
-            let inserted = match self.memory.cpu.spent >= self.memory.cpu.budget {
-                true => Err(NoPage::Again),
-                false => self.insert(page, rest.effort),
-            };
-            if let Err(why) = inserted {
+            let together = self.insert_together(index..end, read_in);
+            if together == 0
+                && let Err(why) = self.insert_next(page, rest.effort, read_in)
+            {
                 if why.is_over_soon() || rest.effort == Effort::Full {
                     let start = index;
                     let window = Window { start, ..window };
@@ -200,17 +209,27 @@ impl Reader<'_> {
                 }
                 return Err(why);
             }
-            let costs = &self.memory.cpu.costs;
-            let read_in = costs.read_in_ps - costs.read_done_ps;
-            self.memory
-                .lruvecs
-                .pay_for_new_page(&mut self.memory.cpu, read_in);
-            if window.mark == Some(index) {
+            gap = gap.or(Some(index));
+            let come = index..index + together.max(1);
+            if let Some(mark) = window.mark.filter(|mark| come.contains(mark)) {
+                let page = self.file.base + mark as PageId;
                 self.memory.folios.set(page, Flag::Readahead);
             }
-            gap = gap.or(Some(index));
+            index = come.end;
         }
         self.request(gap, end);
+        Ok(())
+    }
+
+    /// Inserts the next page of a window, unless the time is over, and pays for it.
+    fn insert_next(&mut self, page: PageId, effort: Effort, cost_ps: u64) -> Result<(), NoPage> {
+        if self.memory.cpu.spent >= self.memory.cpu.budget {
+            return Err(NoPage::Again);
+        }
+        self.insert(page, effort)?;
+        self.memory
+            .lruvecs
+            .pay_for_new_page(&mut self.memory.cpu, cost_ps);
         Ok(())
     }
 

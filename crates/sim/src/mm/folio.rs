@@ -203,11 +203,45 @@ impl Folios {
         &self.flags[pages.start as usize..pages.end as usize]
     }
 
+    /// The same, to be changed.
+    pub(crate) fn raws_mut(&mut self, pages: Range<PageId>) -> &mut [u16] {
+        &mut self.flags[pages.start as usize..pages.end as usize]
+    }
+
+    /// Whether the page is one of a file on an inactive list, clean, mapped nowhere and used by a
+    /// `read()` at most.
+    pub(crate) fn is_unused(raw: u16) -> bool {
+        Self::is_clean(raw) && raw & STATE == State::Inactive as u16
+    }
+
+    /// Whether the page is one of a file, clean and mapped nowhere.
+    pub(crate) fn is_clean(raw: u16) -> bool {
+        let used = Flag::Accessed.bit() | Flag::Mapped.bit();
+        raw & (Flag::Anon.bit() | Flag::Dirty.bit() | used) == 0
+    }
+
+    /// Whether the page, of a file, is there and read, and no `read()` has used it yet.
+    pub(crate) fn is_new(raw: u16) -> bool {
+        Self::is_calm(raw) && raw & Flag::Referenced.bit() == 0
+    }
+
+    /// Where the page, of a file, is while it is not resident.
+    pub(crate) fn state_in(raw: u16) -> State {
+        State::ALL[usize::from(raw & STATE)]
+    }
+
     /// Loads the flags of pages that will be needed soon; the first page of an empty region may be
     /// none. The loads do not depend on each other, so the processor waits for all of them at once.
-    pub(crate) fn fetch(&self, pages: impl Iterator<Item = PageId>) {
+    /// So are, after that, the links of those that a `read()` activates and takes off their list.
+    pub(crate) fn fetch(&self, pages: impl Iterator<Item = PageId> + Clone) {
         let flags = |page: PageId| self.flags.get(page as usize).copied().unwrap_or(0);
-        black_box(pages.fold(0, |sum, page| sum ^ flags(page)));
+        black_box(pages.clone().fold(0, |sum, page| sum ^ flags(page)));
+        let moves = pages.filter(|&page| {
+            let looked_at = STATE | Flag::Referenced.bit() | Flag::Anon.bit();
+            flags(page) & looked_at == State::Inactive as u16 | Flag::Referenced.bit()
+        });
+        let links = moves.map(|page| self.links[page as usize]);
+        black_box(links.fold(0, |sum, [previous, next]| sum ^ previous ^ next));
     }
 
     /// Writes all flags at once.
@@ -244,12 +278,18 @@ impl Folios {
     /// for a write, known to differ from swap.
     pub(crate) fn is_touched(raw: u16, write: bool) -> bool {
         let state = raw & STATE;
-        let present = state >= State::Inactive as u16 && state != State::Reading as u16;
+        let present = (state >= State::Inactive as u16) & (state != State::Reading as u16);
         let wanted = match write {
             true => Flag::Accessed.bit() | Flag::Dirty.bit(),
             false => Flag::Accessed.bit(),
         };
-        present && raw & (wanted | Flag::Unmapped.bit()) == wanted
+        present & (raw & (wanted | Flag::Unmapped.bit()) == wanted)
+    }
+
+    /// Whether that is so of all: as one sum, for most are.
+    pub(crate) fn are_touched(raws: &[u16], write: bool) -> bool {
+        raws.iter()
+            .fold(true, |all, &raw| all & Self::is_touched(raw, write))
     }
 
     /// Whether a `read()` of the page changes nothing: in a generation, its uses at their most, no

@@ -319,10 +319,23 @@ impl Region {
     pub(crate) fn are_touched(&self, pages: Range<u64>, write: bool, memory: &Memory) -> bool {
         let mut index = pages.start;
         while index < pages.end {
-            if !self.is_touched(index, write, memory) {
-                return false;
-            }
-            index += self.alike(index, memory);
+            let table = (index / HUGE_PAGES) as usize;
+            index = match self.tables[table] {
+                Table::None | Table::Base => {
+                    let end = pages.end.min((table as u64 + 1) * HUGE_PAGES);
+                    let pages = self.base + index as PageId..self.base + end as PageId;
+                    if !Folios::are_touched(memory.folios.raws(pages), write) {
+                        return false;
+                    }
+                    end
+                }
+                Table::Huge | Table::Hugetlb => {
+                    if !self.is_touched(index, write, memory) {
+                        return false;
+                    }
+                    index + self.alike(index, memory)
+                }
+            };
         }
         true
     }

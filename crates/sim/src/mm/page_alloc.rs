@@ -137,6 +137,13 @@ impl Zones {
         self.freed.push(place);
     }
 
+    /// A page that nothing else is kept for leaves its frame, which comes with the others of its
+    /// batch.
+    pub(crate) fn free_in_batch(&mut self, page: PageId, zone: usize) {
+        let frame = self.leave(page, zone);
+        self.freed.push((zone, frame));
+    }
+
     /// Frees the pages of a batch of reclaim: until 6.8 the last one first
     /// (`free_unref_page_list`).
     pub(crate) fn free_batch(&mut self, cpu: &Cpu) {
@@ -144,9 +151,8 @@ impl Zones {
         if cpu.rules.frees_last_first {
             freed.reverse();
         }
-        for (zone, frame) in freed.drain(..) {
-            self.give_block(zone, frame, 0);
-        }
+        self.give_pages(&freed);
+        freed.clear();
         self.freed = freed;
     }
 
@@ -305,7 +311,7 @@ impl Zones {
         zone.is_above(mark, zone.free, pages) && has_block
     }
 
-    fn count_allocation(&self, cpu: &mut Cpu, zone: usize, pages: u64) {
+    pub(crate) fn count_allocation(&self, cpu: &mut Cpu, zone: usize, pages: u64) {
         match self[zone].kind {
             ZoneKind::Dma => cpu.events.pgalloc_dma += pages,
             ZoneKind::Dma32 => cpu.events.pgalloc_dma32 += pages,

@@ -95,6 +95,10 @@ impl Memory {
                 self.cpu.costs.interrupt_ps + pages * self.cpu.costs.read_done_ps;
         }
         for page in request.pages.iter().cloned().flatten() {
+            if self.writeback.writing == 0 && self.folios.is_reading(page) {
+                self.folios.unlock(page);
+                continue;
+            }
             match self.writeback.is_writing(page) {
                 true => self.writeback.end_writeback(
                     &mut self.cpu,

@@ -129,7 +129,7 @@ impl Folios {
 impl Lruvecs {
     /// The memory that a refault competes for: the active page cache, for anonymous pages all of
     /// the page cache, and with swap the anonymous pages too.
-    fn workingset_size(
+    pub(crate) fn workingset_size(
         &self,
         cpu: &Cpu,
         zones: &Zones,

@@ -1,6 +1,8 @@
 //! What becomes of the pages that reclaim looks at (`shrink_inactive_list`, `shrink_folio_list`,
 //! `shrink_active_list`).
 
+mod unused;
+
 use crate::mm::folio::Folios;
 use crate::mm::folio::{Flag, PageId};
 use crate::mm::lru::Kind;
@@ -75,6 +77,10 @@ impl Memory {
         let all = self.lruvecs[group].lists[lru as usize].len();
         let pages = pages.min(all);
         while done.scanned < pages && done.scanned + done.skipped < all {
+            let most = (pages - done.scanned).min(all - done.scanned - done.skipped);
+            if kind == Kind::File && self.reclaim_unused(most, control.highest, &mut done) {
+                continue;
+            }
             let Some(page) = self.lruvecs[group].lists[lru as usize].tail() else {
                 break;
             };

@@ -189,6 +189,9 @@ impl Memory {
         }
         let mut kept: Vec<PageId> = Vec::new();
         for page in pages {
+            if self.evict_clean(page, &mut done) {
+                continue;
+            }
             let huge = self.objects.huge_first(page);
             match huge {
                 Some(first) if kept.contains(&first) => {
