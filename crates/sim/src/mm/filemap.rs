@@ -171,7 +171,8 @@ impl Reader<'_> {
         }
     }
 
-    /// Reads the pages of a window that are not there, one request for each gap.
+    /// Reads the pages of a window that are not there, one request for each gap
+    /// (`page_cache_ra_unbounded`).
     ///
     /// # Errors
     /// There is no page for one of them, or somebody else may want the CPU first: each allocation

@@ -279,6 +279,8 @@ impl Zones {
         zones.all(|zone| self.is_above_high(cpu, zone, highest, pages))
     }
 
+    /// Whether a zone has so much above its high watermark (`zone_watermark_ok_safe`, as
+    /// `pgdat_balanced` asks it).
     fn is_above_high(&self, cpu: &Cpu, zone: &Zone, highest: usize, pages: u64) -> bool {
         zone.free > zone.mark(Mark::High) + self.reserve(cpu, zone, highest) + pages
     }
@@ -296,7 +298,8 @@ impl Zones {
         }
     }
 
-    /// The first zone of the zonelist that keeps its watermark after giving `pages` pages.
+    /// The first zone of the zonelist that keeps its watermark after giving `pages` pages (the
+    /// choice of `get_page_from_freelist`).
     pub(crate) fn find_zone(&self, cpu: &Cpu, mark: Mark, pages: u64) -> Option<usize> {
         self.nodes
             .find(self.len(), |zone| self.has_room(cpu, zone, mark, pages))

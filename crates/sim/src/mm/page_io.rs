@@ -131,7 +131,8 @@ impl Folios {
 }
 
 impl Lruvecs {
-    /// A page has been read, or written to swap. One that was freed meanwhile is left alone.
+    /// A page has been read, or written to swap (`end_swap_bio_read`, `end_swap_bio_write`). One
+    /// that was freed meanwhile is left alone.
     fn unlock(
         &mut self,
         cpu: &mut Cpu,

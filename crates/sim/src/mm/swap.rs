@@ -49,8 +49,9 @@ impl Lruvecs {
         cpu.spent += cpu.costs.activate_ps;
     }
 
-    /// What a `read()` of a resident page-cache page does to it (`folio_mark_accessed`): the first
-    /// access marks it, the second activates it.
+    /// A page was used other than through a page table (`folio_mark_accessed`): by a `read()`, by
+    /// the journal, or when a mapping that used it ends. The first use marks it, the second
+    /// activates it.
     pub(crate) fn mark_accessed(
         &mut self,
         cpu: &mut Cpu,

@@ -66,8 +66,8 @@ impl Writeback {
         }
     }
 
-    /// The limits and the rate of one task are renewed, where that is due: for the machine, and
-    /// again for the task's group.
+    /// The limits and the rate of one task are renewed, where that is due
+    /// (`__wb_update_bandwidth`): for the machine, and again for the task's group.
     fn renew_rates(
         &mut self,
         cpu: &Cpu,
@@ -253,8 +253,8 @@ impl Memory {
         pause
     }
 
-    /// Looks at a task that has dirtied pages: its pause, and for how many pages it is to be judged
-    /// again afterwards.
+    /// Looks at a task that has dirtied pages (`balance_dirty_pages`): its pause, and for how many
+    /// pages it is to be judged again afterwards.
     fn judge(
         &mut self,
         disk: usize,

@@ -304,6 +304,8 @@ impl Lruvecs {
         list.push_head(folios, page);
     }
 
+    /// Puts a page that was used at the head of the active list (`folio_set_active` of
+    /// `shrink_folio_list`).
     fn put_back_active(
         &mut self,
         cpu: &mut Cpu,

@@ -285,8 +285,8 @@ impl Memory {
         }
     }
 
-    /// 6.1: kswapd ages every group that needs it before it evicts, unless its last pass went well
-    /// without; where no group may be touched, it calls the OOM killer.
+    /// 6.1: kswapd ages every group that needs it before it evicts (`lru_gen_age_node`), unless its
+    /// last pass went well without; where no group may be touched, it calls the OOM killer.
     fn age_all(&mut self, control: &Control) {
         if !core::mem::replace(&mut self.zones.kswapd.ages, true) {
             return;
