@@ -108,7 +108,7 @@ impl System<'_> {
     fn hits<'t>(&self, task: &'t Task<'_>, running: &Running<'_>) -> Option<Hits<'t>> {
         let (access, memory) = (running.access, &self.memory);
         let size = running.target.size().0;
-        let is_paged = access.block.0 == PAGE && size % PAGE == 0;
+        let is_paged = access.block.0 == PAGE && size.is_multiple_of(PAGE);
         let at_once = access.rate == 0 && access.think == Nanos::ZERO;
         let is_plain = memory.cpu.scale == 1 && !memory.zones.nodes.are_several();
         if !is_paged || !at_once || !is_plain || task.dying || memory.cpu.current.over_high > 0 {
