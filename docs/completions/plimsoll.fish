@@ -27,19 +27,19 @@ end
 complete -c plimsoll -n "__fish_plimsoll_needs_command" -s h -l help -d 'Print help'
 complete -c plimsoll -n "__fish_plimsoll_needs_command" -s V -l version -d 'Print version'
 complete -c plimsoll -n "__fish_plimsoll_needs_command" -f -a "inspect" -d 'Show the state of this machine\'s memory in the kernel\'s own terms'
-complete -c plimsoll -n "__fish_plimsoll_needs_command" -f -a "explain" -d 'Explain a tunable: its value here in bytes, the kernel\'s own choice, what goes with it'
+complete -c plimsoll -n "__fish_plimsoll_needs_command" -f -a "explain" -d 'Explain a tunable: its value in bytes here, the kernel\'s own choice, what goes with it'
 complete -c plimsoll -n "__fish_plimsoll_needs_command" -f -a "lint" -d 'Find what is wrong with settings: units, pairs, dead keys, values that kill'
-complete -c plimsoll -n "__fish_plimsoll_needs_command" -f -a "apply" -d 'Change this machine\'s settings so that they can be taken back'
+complete -c plimsoll -n "__fish_plimsoll_needs_command" -f -a "apply" -d 'Change this machine\'s settings so that the change can be undone'
 complete -c plimsoll -n "__fish_plimsoll_needs_command" -f -a "confirm" -d 'Confirm a change, so that it is not taken back'
 complete -c plimsoll -n "__fish_plimsoll_needs_command" -f -a "undo" -d 'Undo a change: restore every old value and remove its lines from native files'
-complete -c plimsoll -n "__fish_plimsoll_needs_command" -f -a "status" -d 'Show the changes that stand, and whether each value is still so; needs no root'
+complete -c plimsoll -n "__fish_plimsoll_needs_command" -f -a "status" -d 'Show the changes that stand, and whether their values still hold; needs no root'
 complete -c plimsoll -n "__fish_plimsoll_needs_command" -f -a "history" -d 'Show every change of this boot and those that outlived a reboot, and what became of each; needs no root'
 complete -c plimsoll -n "__fish_plimsoll_needs_command" -f -a "watch" -d 'Take a change back unless it is confirmed: `apply` starts this'
 complete -c plimsoll -n "__fish_plimsoll_needs_command" -f -a "ksm" -d 'Kernel samepage merging: what it would save here, before it is switched on'
 complete -c plimsoll -n "__fish_plimsoll_needs_command" -f -a "studies" -d 'List the built-in studies: the question each answers, the time and memory it takes, and what can run it'
 complete -c plimsoll -n "__fish_plimsoll_needs_command" -f -a "predict" -d 'Predict what a study\'s settings will do, on the model: no root, no VM, in seconds'
 complete -c plimsoll -n "__fish_plimsoll_needs_command" -f -a "prove" -d 'Prove a study on a real kernel in a throwaway VM, and compare with the prediction'
-complete -c plimsoll -n "__fish_plimsoll_needs_command" -f -a "report" -d 'Put prediction and proof side by side, with the calibration error of every measure'
+complete -c plimsoll -n "__fish_plimsoll_needs_command" -f -a "report" -d 'Show prediction and proof side by side, with the calibration error of every figure'
 complete -c plimsoll -n "__fish_plimsoll_needs_command" -f -a "calibrate" -d 'Measure what elementary operations cost on a kernel, and how it leaves the memory after boot'
 complete -c plimsoll -n "__fish_plimsoll_needs_command" -f -a "fidelity" -d 'Compare the model with every recorded kernel, study by study, and list what it misses'
 complete -c plimsoll -n "__fish_plimsoll_needs_command" -f -a "replay" -d 'Replay a trace of accesses through the kernel\'s LRU and print its miss ratio'
@@ -49,9 +49,9 @@ complete -c plimsoll -n "__fish_plimsoll_using_subcommand inspect" -l at -d 'Sho
 complete -c plimsoll -n "__fish_plimsoll_using_subcommand inspect" -l kernel -d 'The kernel of the evidence, where it does not say: what uname -r prints' -r
 complete -c plimsoll -n "__fish_plimsoll_using_subcommand inspect" -l page-size -d 'Its page size in bytes, or as in 64K, where it does not say' -r
 complete -c plimsoll -n "__fish_plimsoll_using_subcommand inspect" -l cpus -d 'Its number of CPUs, where it does not say' -r
-complete -c plimsoll -n "__fish_plimsoll_using_subcommand inspect" -l save -d 'Save what was read as a capture, for --from, a bug report or a colleague' -r -F
+complete -c plimsoll -n "__fish_plimsoll_using_subcommand inspect" -l save -d 'Save what was read as a capture, to show later, for a bug report or for a colleague' -r -F
 complete -c plimsoll -n "__fish_plimsoll_using_subcommand inspect" -l interval -d 'Seconds over which rates are taken; 0 takes none' -r
-complete -c plimsoll -n "__fish_plimsoll_using_subcommand inspect" -l section -d 'Show these sections alone [default: all, the diagnosis first]' -r -f -a "kernel-log\t'OOM kills and failed allocations'
+complete -c plimsoll -n "__fish_plimsoll_using_subcommand inspect" -l section -d 'Show only these sections [default: all, the diagnosis first]' -r -f -a "kernel-log\t'OOM kills and failed allocations'
 diagnosis\t'What is wrong, worst first'
 timeline\t'What happened over time'
 tools\t'What top, ps and slabtop list'
@@ -74,12 +74,12 @@ complete -c plimsoll -n "__fish_plimsoll_using_subcommand inspect" -l charset -d
 ascii\t'Seven bits'"
 complete -c plimsoll -n "__fish_plimsoll_using_subcommand inspect" -l redact -d 'Save it without command lines and the names of processes, control groups, hosts and files'
 complete -c plimsoll -n "__fish_plimsoll_using_subcommand inspect" -l watch -d 'Show the state again after every interval, until interrupted'
-complete -c plimsoll -n "__fish_plimsoll_using_subcommand inspect" -l brief -d 'Show the diagnosis alone'
-complete -c plimsoll -n "__fish_plimsoll_using_subcommand inspect" -l quiet -d 'Show nothing: the exit code of --check answers'
+complete -c plimsoll -n "__fish_plimsoll_using_subcommand inspect" -l brief -d 'Show only the diagnosis'
+complete -c plimsoll -n "__fish_plimsoll_using_subcommand inspect" -l quiet -d 'Show nothing; only the exit code of --check answers'
 complete -c plimsoll -n "__fish_plimsoll_using_subcommand inspect" -l json -d 'Write JSON, one document in a line'
 complete -c plimsoll -n "__fish_plimsoll_using_subcommand inspect" -l check -d 'Answer by the exit code whether every recomputed number equals the kernel\'s: 0 yes, 1 no, 2 nothing could be recomputed'
 complete -c plimsoll -n "__fish_plimsoll_using_subcommand inspect" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c plimsoll -n "__fish_plimsoll_using_subcommand explain" -l of -d 'Explain it on the machine that this is of, in place of this machine: whatever `inspect` reads; - is standard input' -r -F
+complete -c plimsoll -n "__fish_plimsoll_using_subcommand explain" -l of -d 'Explain it for the machine that this evidence comes from: whatever `inspect` reads; - is standard input' -r -F
 complete -c plimsoll -n "__fish_plimsoll_using_subcommand explain" -l kernel -d 'The kernel of the evidence, where it does not say: what uname -r prints' -r
 complete -c plimsoll -n "__fish_plimsoll_using_subcommand explain" -l page-size -d 'Its page size in bytes, or as in 64K, where it does not say' -r
 complete -c plimsoll -n "__fish_plimsoll_using_subcommand explain" -l cpus -d 'Its number of CPUs, where it does not say' -r
@@ -87,11 +87,11 @@ complete -c plimsoll -n "__fish_plimsoll_using_subcommand explain" -l charset -d
 ascii\t'Seven bits'"
 complete -c plimsoll -n "__fish_plimsoll_using_subcommand explain" -l json -d 'Write JSON, one document in a line'
 complete -c plimsoll -n "__fish_plimsoll_using_subcommand explain" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c plimsoll -n "__fish_plimsoll_using_subcommand lint" -l of -d 'Take the numbers of this machine for files: evidence as for inspect, or "this"' -r -F
-complete -c plimsoll -n "__fish_plimsoll_using_subcommand lint" -l at -d 'Look at the snapshot of this name in a capture [default: the last]' -r
-complete -c plimsoll -n "__fish_plimsoll_using_subcommand lint" -l select -d 'Ask these rules alone' -r
-complete -c plimsoll -n "__fish_plimsoll_using_subcommand lint" -l ignore -d 'Do not ask these rules' -r
-complete -c plimsoll -n "__fish_plimsoll_using_subcommand lint" -l fail-on -d 'The severity from which on the exit code is 1 [default: warning]' -r -f -a "note\t'Worth knowing; it does no harm'
+complete -c plimsoll -n "__fish_plimsoll_using_subcommand lint" -l of -d 'The machine whose numbers are used for files: evidence as for inspect, or "this"' -r -F
+complete -c plimsoll -n "__fish_plimsoll_using_subcommand lint" -l at -d 'Check the snapshot of this name in a capture [default: the last]' -r
+complete -c plimsoll -n "__fish_plimsoll_using_subcommand lint" -l select -d 'Check only these rules' -r
+complete -c plimsoll -n "__fish_plimsoll_using_subcommand lint" -l ignore -d 'Do not check these rules' -r
+complete -c plimsoll -n "__fish_plimsoll_using_subcommand lint" -l fail-on -d 'The lowest severity for which the exit code is 1 [default: warning]' -r -f -a "note\t'Worth knowing; it does no harm'
 warning\t'It costs, or does not do what it says'
 error\t'The kernel refuses it, or it kills processes or the machine'"
 complete -c plimsoll -n "__fish_plimsoll_using_subcommand lint" -l format -d 'How to write what was found' -r -f -a "human\t'Text for a terminal'
@@ -100,18 +100,18 @@ sarif\t'SARIF 2.1.0, with the list of all rules'
 github\t'Annotations of a GitHub workflow'"
 complete -c plimsoll -n "__fish_plimsoll_using_subcommand lint" -l explain -d 'Show the page of a rule; without a name all rules' -r
 complete -c plimsoll -n "__fish_plimsoll_using_subcommand lint" -l json -d 'Write JSON, one document in a line: as --format json'
-complete -c plimsoll -n "__fish_plimsoll_using_subcommand lint" -l fix -d 'Write the changes that are certain to be right, keep what was there beside each file (NAME.plimsoll-old), show the changes, and lint again'
-complete -c plimsoll -n "__fish_plimsoll_using_subcommand lint" -l undo -d 'Put back what --fix kept'
+complete -c plimsoll -n "__fish_plimsoll_using_subcommand lint" -l fix -d 'Make the changes that are certain to be right, keep each old file as NAME.plimsoll-old, show the changes, and lint again'
+complete -c plimsoll -n "__fish_plimsoll_using_subcommand lint" -l undo -d 'Restore the files that --fix kept'
 complete -c plimsoll -n "__fish_plimsoll_using_subcommand lint" -l diff -d 'Show what --fix would change, and change nothing'
 complete -c plimsoll -n "__fish_plimsoll_using_subcommand lint" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c plimsoll -n "__fish_plimsoll_using_subcommand apply" -l confirm -d 'Take it back after this time unless it is confirmed [default: 10m for what has a risk]' -r
-complete -c plimsoll -n "__fish_plimsoll_using_subcommand apply" -l watch -d 'Watch stalls, refaults, swap-ins and kills for this time, against the minute before the write, and take the change back when one is far above' -r
-complete -c plimsoll -n "__fish_plimsoll_using_subcommand apply" -l baseline -d 'Seconds before the write that are the measure for --watch' -r
-complete -c plimsoll -n "__fish_plimsoll_using_subcommand apply" -l why -d 'Why; it stands in the history and in the native file' -r
-complete -c plimsoll -n "__fish_plimsoll_using_subcommand apply" -l dry-run -d 'Show the plan, write nothing'
+complete -c plimsoll -n "__fish_plimsoll_using_subcommand apply" -l confirm -d 'Undo it after this time unless it is confirmed [default: 10m for what has a risk]' -r
+complete -c plimsoll -n "__fish_plimsoll_using_subcommand apply" -l watch -d 'Watch stalls, refaults, swap-ins and kills for this time, and undo the change when one is far above what it was in the minute before the write' -r
+complete -c plimsoll -n "__fish_plimsoll_using_subcommand apply" -l baseline -d 'Seconds before the write that --watch compares with' -r
+complete -c plimsoll -n "__fish_plimsoll_using_subcommand apply" -l why -d 'The reason, for the history and the native file' -r
+complete -c plimsoll -n "__fish_plimsoll_using_subcommand apply" -l dry-run -d 'Show the plan and write nothing'
 complete -c plimsoll -n "__fish_plimsoll_using_subcommand apply" -l now -d 'Confirm it at once, whatever its risk'
 complete -c plimsoll -n "__fish_plimsoll_using_subcommand apply" -l persist -d 'Keep it over reboots once it is confirmed, in a file of sysctl.d or tmpfiles.d'
-complete -c plimsoll -n "__fish_plimsoll_using_subcommand apply" -l even-so -d 'Write even what the formulas say kills this machine'
+complete -c plimsoll -n "__fish_plimsoll_using_subcommand apply" -l even-so -d 'Write even what by the formulas kills this machine'
 complete -c plimsoll -n "__fish_plimsoll_using_subcommand apply" -l json -d 'Write JSON, one document in a line'
 complete -c plimsoll -n "__fish_plimsoll_using_subcommand apply" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c plimsoll -n "__fish_plimsoll_using_subcommand confirm" -l persist -d 'Keep it over reboots, in a file of sysctl.d or tmpfiles.d'
@@ -128,8 +128,8 @@ complete -c plimsoll -n "__fish_plimsoll_using_subcommand watch" -s h -l help -d
 complete -c plimsoll -n "__fish_plimsoll_using_subcommand ksm; and not __fish_seen_subcommand_from estimate help" -s h -l help -d 'Print help'
 complete -c plimsoll -n "__fish_plimsoll_using_subcommand ksm; and not __fish_seen_subcommand_from estimate help" -f -a "estimate" -d 'Estimate what merging equal pages would save in running processes, before it is switched on'
 complete -c plimsoll -n "__fish_plimsoll_using_subcommand ksm; and not __fish_seen_subcommand_from estimate help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
-complete -c plimsoll -n "__fish_plimsoll_using_subcommand ksm; and __fish_seen_subcommand_from estimate" -l pid -d 'Look at these processes, with commas between them (repeatable) [default: all]' -r
-complete -c plimsoll -n "__fish_plimsoll_using_subcommand ksm; and __fish_seen_subcommand_from estimate" -l cgroup -d 'Look at the processes of this control group and of those below it' -r
+complete -c plimsoll -n "__fish_plimsoll_using_subcommand ksm; and __fish_seen_subcommand_from estimate" -l pid -d 'Look at these processes, separated by commas (repeatable) [default: all]' -r
+complete -c plimsoll -n "__fish_plimsoll_using_subcommand ksm; and __fish_seen_subcommand_from estimate" -l cgroup -d 'Look at the processes of this control group and of its descendants' -r
 complete -c plimsoll -n "__fish_plimsoll_using_subcommand ksm; and __fish_seen_subcommand_from estimate" -l sample-time -d 'Seconds from the first look at the pages to the second; what changes meanwhile does not merge' -r
 complete -c plimsoll -n "__fish_plimsoll_using_subcommand ksm; and __fish_seen_subcommand_from estimate" -l cpu-limit -d 'Seconds of CPU time that the estimate may take; what is not reached by then widens the interval' -r
 complete -c plimsoll -n "__fish_plimsoll_using_subcommand ksm; and __fish_seen_subcommand_from estimate" -l keep -d 'Pages kept for comparison, at 24 bytes each; where there are more, one content in 2, 4, … is kept and the interval says what that costs' -r
@@ -193,8 +193,8 @@ complete -c plimsoll -n "__fish_plimsoll_using_subcommand calibrate" -l json -d 
 complete -c plimsoll -n "__fish_plimsoll_using_subcommand calibrate" -l csv -d 'Write the costs as CSV too, one a line'
 complete -c plimsoll -n "__fish_plimsoll_using_subcommand calibrate" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c plimsoll -n "__fish_plimsoll_using_subcommand fidelity" -l records -d 'The folder below which `prove` wrote its records' -r -F
-complete -c plimsoll -n "__fish_plimsoll_using_subcommand fidelity" -l starts -d 'The folder below which there are records of further starts of the same kernels, arms and seeds; what a kernel does is what all its starts did [default: `starts` below the records]' -r -F
-complete -c plimsoll -n "__fish_plimsoll_using_subcommand fidelity" -l against -d 'Hold the records below this folder against them in place of the model: other runs of the same kernels. What a kernel misses of itself no model could be asked for' -r -F
+complete -c plimsoll -n "__fish_plimsoll_using_subcommand fidelity" -l starts -d 'The folder with records of further starts of the same kernels, arms and seeds; the range of a kernel covers all its starts [default: `starts` below the records]' -r -F
+complete -c plimsoll -n "__fish_plimsoll_using_subcommand fidelity" -l against -d 'Compare the records with those below this folder, other runs of the same kernels, instead of with the model: no model can be better than a kernel is against itself' -r -F
 complete -c plimsoll -n "__fish_plimsoll_using_subcommand fidelity" -l all -d 'List every figure, not only those that miss'
 complete -c plimsoll -n "__fish_plimsoll_using_subcommand fidelity" -l json -d 'Write JSON, one document in a line'
 complete -c plimsoll -n "__fish_plimsoll_using_subcommand fidelity" -s h -l help -d 'Print help (see more with \'--help\')'
@@ -209,19 +209,19 @@ complete -c plimsoll -n "__fish_plimsoll_using_subcommand replay" -l object -d '
 complete -c plimsoll -n "__fish_plimsoll_using_subcommand replay" -l json -d 'Print JSON'
 complete -c plimsoll -n "__fish_plimsoll_using_subcommand replay" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c plimsoll -n "__fish_plimsoll_using_subcommand help; and not __fish_seen_subcommand_from inspect explain lint apply confirm undo status history watch ksm studies predict prove report calibrate fidelity replay help" -f -a "inspect" -d 'Show the state of this machine\'s memory in the kernel\'s own terms'
-complete -c plimsoll -n "__fish_plimsoll_using_subcommand help; and not __fish_seen_subcommand_from inspect explain lint apply confirm undo status history watch ksm studies predict prove report calibrate fidelity replay help" -f -a "explain" -d 'Explain a tunable: its value here in bytes, the kernel\'s own choice, what goes with it'
+complete -c plimsoll -n "__fish_plimsoll_using_subcommand help; and not __fish_seen_subcommand_from inspect explain lint apply confirm undo status history watch ksm studies predict prove report calibrate fidelity replay help" -f -a "explain" -d 'Explain a tunable: its value in bytes here, the kernel\'s own choice, what goes with it'
 complete -c plimsoll -n "__fish_plimsoll_using_subcommand help; and not __fish_seen_subcommand_from inspect explain lint apply confirm undo status history watch ksm studies predict prove report calibrate fidelity replay help" -f -a "lint" -d 'Find what is wrong with settings: units, pairs, dead keys, values that kill'
-complete -c plimsoll -n "__fish_plimsoll_using_subcommand help; and not __fish_seen_subcommand_from inspect explain lint apply confirm undo status history watch ksm studies predict prove report calibrate fidelity replay help" -f -a "apply" -d 'Change this machine\'s settings so that they can be taken back'
+complete -c plimsoll -n "__fish_plimsoll_using_subcommand help; and not __fish_seen_subcommand_from inspect explain lint apply confirm undo status history watch ksm studies predict prove report calibrate fidelity replay help" -f -a "apply" -d 'Change this machine\'s settings so that the change can be undone'
 complete -c plimsoll -n "__fish_plimsoll_using_subcommand help; and not __fish_seen_subcommand_from inspect explain lint apply confirm undo status history watch ksm studies predict prove report calibrate fidelity replay help" -f -a "confirm" -d 'Confirm a change, so that it is not taken back'
 complete -c plimsoll -n "__fish_plimsoll_using_subcommand help; and not __fish_seen_subcommand_from inspect explain lint apply confirm undo status history watch ksm studies predict prove report calibrate fidelity replay help" -f -a "undo" -d 'Undo a change: restore every old value and remove its lines from native files'
-complete -c plimsoll -n "__fish_plimsoll_using_subcommand help; and not __fish_seen_subcommand_from inspect explain lint apply confirm undo status history watch ksm studies predict prove report calibrate fidelity replay help" -f -a "status" -d 'Show the changes that stand, and whether each value is still so; needs no root'
+complete -c plimsoll -n "__fish_plimsoll_using_subcommand help; and not __fish_seen_subcommand_from inspect explain lint apply confirm undo status history watch ksm studies predict prove report calibrate fidelity replay help" -f -a "status" -d 'Show the changes that stand, and whether their values still hold; needs no root'
 complete -c plimsoll -n "__fish_plimsoll_using_subcommand help; and not __fish_seen_subcommand_from inspect explain lint apply confirm undo status history watch ksm studies predict prove report calibrate fidelity replay help" -f -a "history" -d 'Show every change of this boot and those that outlived a reboot, and what became of each; needs no root'
 complete -c plimsoll -n "__fish_plimsoll_using_subcommand help; and not __fish_seen_subcommand_from inspect explain lint apply confirm undo status history watch ksm studies predict prove report calibrate fidelity replay help" -f -a "watch" -d 'Take a change back unless it is confirmed: `apply` starts this'
 complete -c plimsoll -n "__fish_plimsoll_using_subcommand help; and not __fish_seen_subcommand_from inspect explain lint apply confirm undo status history watch ksm studies predict prove report calibrate fidelity replay help" -f -a "ksm" -d 'Kernel samepage merging: what it would save here, before it is switched on'
 complete -c plimsoll -n "__fish_plimsoll_using_subcommand help; and not __fish_seen_subcommand_from inspect explain lint apply confirm undo status history watch ksm studies predict prove report calibrate fidelity replay help" -f -a "studies" -d 'List the built-in studies: the question each answers, the time and memory it takes, and what can run it'
 complete -c plimsoll -n "__fish_plimsoll_using_subcommand help; and not __fish_seen_subcommand_from inspect explain lint apply confirm undo status history watch ksm studies predict prove report calibrate fidelity replay help" -f -a "predict" -d 'Predict what a study\'s settings will do, on the model: no root, no VM, in seconds'
 complete -c plimsoll -n "__fish_plimsoll_using_subcommand help; and not __fish_seen_subcommand_from inspect explain lint apply confirm undo status history watch ksm studies predict prove report calibrate fidelity replay help" -f -a "prove" -d 'Prove a study on a real kernel in a throwaway VM, and compare with the prediction'
-complete -c plimsoll -n "__fish_plimsoll_using_subcommand help; and not __fish_seen_subcommand_from inspect explain lint apply confirm undo status history watch ksm studies predict prove report calibrate fidelity replay help" -f -a "report" -d 'Put prediction and proof side by side, with the calibration error of every measure'
+complete -c plimsoll -n "__fish_plimsoll_using_subcommand help; and not __fish_seen_subcommand_from inspect explain lint apply confirm undo status history watch ksm studies predict prove report calibrate fidelity replay help" -f -a "report" -d 'Show prediction and proof side by side, with the calibration error of every figure'
 complete -c plimsoll -n "__fish_plimsoll_using_subcommand help; and not __fish_seen_subcommand_from inspect explain lint apply confirm undo status history watch ksm studies predict prove report calibrate fidelity replay help" -f -a "calibrate" -d 'Measure what elementary operations cost on a kernel, and how it leaves the memory after boot'
 complete -c plimsoll -n "__fish_plimsoll_using_subcommand help; and not __fish_seen_subcommand_from inspect explain lint apply confirm undo status history watch ksm studies predict prove report calibrate fidelity replay help" -f -a "fidelity" -d 'Compare the model with every recorded kernel, study by study, and list what it misses'
 complete -c plimsoll -n "__fish_plimsoll_using_subcommand help; and not __fish_seen_subcommand_from inspect explain lint apply confirm undo status history watch ksm studies predict prove report calibrate fidelity replay help" -f -a "replay" -d 'Replay a trace of accesses through the kernel\'s LRU and print its miss ratio'

@@ -9,7 +9,7 @@ use alloc::collections::BTreeMap;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use mm::catalogue::{self, DefaultRule, Tunable};
+use mm::catalogue::{self, DefaultRule, Tunable, path_of};
 
 use crate::live::Live;
 use crate::load::{Load, Lost, Source, Write};
@@ -203,7 +203,7 @@ fn default_of(tunable: &Tunable) -> Option<&'static str> {
 /// and so does nothing.
 fn switches_off(write: &Write) -> bool {
     let zero = value::integer(&write.value) == Some(0);
-    !(zero && write.path == "proc/sys/vm/dirty_ratio")
+    !(zero && write.path == const { path_of("vm.dirty_ratio") })
 }
 
 /// A tree of files with these texts; for tests.

@@ -8,6 +8,8 @@ use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
+use mm::catalogue::{folder, path_of};
+
 use crate::load::{Fate, Load, Source, Write};
 use crate::origin::Origin;
 use crate::tree::{Found, Tree};
@@ -36,14 +38,10 @@ const fn plain(
 }
 
 const PLAIN: &[Plain] = &[
-    plain(
-        "transparent_hugepage",
-        "sys/kernel/mm/transparent_hugepage/enabled",
-        &[],
-    ),
+    plain("transparent_hugepage", path_of("thp.enabled"), &[]),
     plain(
         "transparent_hugepage_shmem",
-        "sys/kernel/mm/transparent_hugepage/shmem_enabled",
+        path_of("thp.shmem_enabled"),
         &[],
     ),
     plain(
@@ -97,15 +95,12 @@ fn setting(key: &str, value: &str, size: Option<u64>) -> Option<(String, String)
         ));
     }
     if let Some(parameter) = name.strip_prefix("zswap.") {
-        return Some((
-            format!("sys/module/zswap/parameters/{parameter}"),
-            value.to_owned(),
-        ));
+        return Some((format!("{}/{parameter}", folder::ZSWAP), value.to_owned()));
     }
     if name == "hugepages" {
         let path =
-            size.map(|size| format!("sys/kernel/mm/hugepages/hugepages-{size}kB/nr_hugepages"));
-        let path = path.unwrap_or_else(|| "proc/sys/vm/nr_hugepages".to_owned());
+            size.map(|size| format!("{}/hugepages-{size}kB/nr_hugepages", folder::HUGEPAGES));
+        let path = path.unwrap_or_else(|| path_of("vm.nr_hugepages").to_owned());
         return Some((path, value.to_owned()));
     }
     let plain = PLAIN.iter().find(|plain| plain.parameter == name)?;

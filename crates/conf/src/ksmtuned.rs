@@ -3,6 +3,8 @@
 use alloc::borrow::ToOwned;
 use alloc::vec::Vec;
 
+use mm::catalogue::path_of;
+
 use crate::drop_ins::opened;
 use crate::load::{Load, Lost, Why};
 use crate::origin::Origin;
@@ -11,21 +13,28 @@ use crate::tree::{Found, Tree};
 /// ksmtuned's configuration.
 pub const CONFIGURATION: &str = "etc/ksmtuned.conf";
 
+/// The files that ksmtuned writes.
+const WRITTEN: [&str; 3] = [
+    path_of("ksm.run"),
+    path_of("ksm.pages_to_scan"),
+    path_of("ksm.sleep_millisecs"),
+];
+
 /// What ksmtuned does: it writes by itself while the machine runs; the file sets nothing at boot.
 #[must_use]
 pub fn load(tree: &Tree) -> Load {
     let Found::File { .. } = tree.find(CONFIGURATION) else {
         return Load::default();
     };
-    let lost = |name: &str| Lost {
+    let lost = |path: &str| Lost {
         origin: Origin::new(CONFIGURATION, 0),
-        path: ["sys/kernel/mm/ksm/", name].concat(),
+        path: path.to_owned(),
         value: None,
         why: Why::AtRunTime("ksmtuned sets it by free memory"),
     };
     Load {
         writes: Vec::new(),
-        lost: ["run", "pages_to_scan", "sleep_millisecs"].map(lost).into(),
+        lost: WRITTEN.map(lost).into(),
         sources: [opened(tree, CONFIGURATION.to_owned())].into(),
     }
 }

@@ -5,6 +5,8 @@ use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
+use mm::catalogue::path_of;
+
 use crate::drop_ins::opened;
 use crate::ini::{Assignment, assignments, unquoted};
 use crate::load::{Load, Write};
@@ -48,8 +50,8 @@ pub fn load(tree: &Tree) -> Load {
 fn in_note(option: &Assignment<'_>, path: &str) -> Option<Write> {
     let file = match (option.section, option.key) {
         ("sysctl", key) => sysctl_d::path_of(key, Loader::Procps),
-        ("vm", "THP") => "sys/kernel/mm/transparent_hugepage/enabled".to_owned(),
-        ("vm", "KSM") => "sys/kernel/mm/ksm/run".to_owned(),
+        ("vm", "THP") => const { path_of("thp.enabled") }.to_owned(),
+        ("vm", "KSM") => const { path_of("ksm.run") }.to_owned(),
         ("sys", key) => ["sys/", &key.replace('.', "/")].concat(),
         _ => return None,
     };

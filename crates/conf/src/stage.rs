@@ -4,6 +4,8 @@ use alloc::format;
 use alloc::string::String;
 use core::fmt;
 
+use mm::catalogue::path_of;
+
 use crate::live::Live;
 use crate::load::Load;
 use crate::sysctl_d::{self, Loader};
@@ -155,7 +157,7 @@ impl fmt::Display for Stage {
 pub fn at_run_time(path: &str) -> Option<&'static str> {
     let raised = "khugepaged raises it where transparent huge pages are on, and a block of memory \
                   that is plugged has it computed again; a written value stays where it is higher";
-    (path == "proc/sys/vm/min_free_kbytes").then_some(raised)
+    (path == const { path_of("vm.min_free_kbytes") }).then_some(raised)
 }
 
 #[cfg(test)]

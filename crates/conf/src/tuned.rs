@@ -12,6 +12,8 @@ use alloc::collections::BTreeMap;
 use alloc::string::String;
 use alloc::vec::Vec;
 
+use mm::catalogue::folder;
+
 use crate::command_line;
 use crate::drop_ins::{Names, sources};
 use crate::ini::{Assignment, assignments, unquoted};
@@ -223,14 +225,15 @@ impl Setting {
 
     /// The file that an option of a plugin sets.
     fn path(&self, plugin: &str) -> Option<String> {
-        let vm = |name: &str| ["proc/sys/vm/", name].concat();
-        let thp = |name: &str| ["sys/kernel/mm/transparent_hugepage/", name].concat();
+        let below = |folder: &str, name: &str| [folder, "/", name].concat();
         match (plugin, self.key.as_str()) {
             ("sysctl", key) => Some(["proc/sys/", &key.replace('.', "/")].concat()),
             ("sysfs", key) => key.strip_prefix('/').map(str::to_owned),
-            ("vm", "transparent_hugepages" | "transparent_hugepage") => Some(thp("enabled")),
-            ("vm", "transparent_hugepage.defrag") => Some(thp("defrag")),
-            ("vm", key) if key.starts_with("dirty_") => Some(vm(key)),
+            ("vm", "transparent_hugepages" | "transparent_hugepage") => {
+                Some(below(folder::THP, "enabled"))
+            }
+            ("vm", "transparent_hugepage.defrag") => Some(below(folder::THP, "defrag")),
+            ("vm", key) if key.starts_with("dirty_") => Some(below(folder::VM, key)),
             _ => None,
         }
     }

@@ -1,7 +1,7 @@
 //! What an administrator does: settings, and files of control groups and processes.
 
 use host::write::WriteError;
-use mm::catalogue::{self, Named, Tunable};
+use mm::catalogue::{self, Named, Tunable, path_of};
 use mm::scenario::Scenario;
 use mm::settings::Setting;
 use mm::units::Bytes;
@@ -107,7 +107,7 @@ pub(crate) fn reclaim(
 /// `sync`, then drops the page cache and reclaimable slab.
 pub(crate) fn drop_caches(place: &Place) -> Result<(), Why> {
     rustix::fs::sync();
-    put(place, "proc/sys/vm/drop_caches", "3")
+    put(place, const { path_of("vm.drop_caches") }, "3")
 }
 
 /// Lets this process run on the CPUs of a NUMA node alone.

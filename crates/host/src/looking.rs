@@ -13,6 +13,8 @@
 //!
 //! [`Root::look`]: crate::Root::look
 
+use mm::catalogue::{folder, path_of};
+
 /// Why a file that acts when it is read is not in a capture, as its note says it.
 pub const READING_ACTS: &str = "left out: reading it changes the machine";
 
@@ -72,31 +74,23 @@ pub const READABLE: &[Readable] = &[
     row("proc/pressure", &["memory", "io", "cpu"], AVERAGES),
     row("proc/sys/fs", &["inode-nr"], SUMS),
     row("proc/sys/kernel", &["osrelease", "numa_balancing"], PRINTS),
-    row("proc/sys/vm", SYSCTLS, HANDLER),
+    row(folder::VM, SYSCTLS, HANDLER),
     row(
-        "proc/sys/vm",
+        folder::VM,
         &["dirty_writeback_centisecs"],
         "prints; before 3.7 its handler starts a timer again (left out there)",
     ),
     row("sys/devices/system/node", &["online"], PRINTS),
     row("sys/devices/system/cpu", &["modalias"], PRINTS),
-    row("sys/kernel/mm/ksm", KSM, PRINTS),
-    row("sys/kernel/mm/lru_gen", &["enabled", "min_ttl_ms"], PRINTS),
-    row("sys/kernel/mm/numa", &["demotion_enabled"], PRINTS),
-    row("sys/kernel/mm/swap", &["vma_ra_enabled"], PRINTS),
-    row("sys/kernel/mm/transparent_hugepage", THP, PRINTS),
+    row(folder::KSM, KSM, PRINTS),
+    row(folder::LRU_GEN, &["enabled", "min_ttl_ms"], PRINTS),
+    row(folder::NUMA, &["demotion_enabled"], PRINTS),
+    row(folder::SWAP, &["vma_ra_enabled"], PRINTS),
+    row(folder::THP, THP, PRINTS),
+    row(folder::THP_EACH, &["enabled", "shmem_enabled"], PRINTS),
+    row(folder::KHUGEPAGED, KHUGEPAGED, PRINTS),
     row(
-        "sys/kernel/mm/transparent_hugepage/*",
-        &["enabled", "shmem_enabled"],
-        PRINTS,
-    ),
-    row(
-        "sys/kernel/mm/transparent_hugepage/khugepaged",
-        KHUGEPAGED,
-        PRINTS,
-    ),
-    row(
-        "sys/kernel/mm/hugepages/*",
+        folder::HUGEPAGES_EACH,
         &[
             "nr_hugepages",
             "nr_overcommit_hugepages",
@@ -105,7 +99,7 @@ pub const READABLE: &[Readable] = &[
         ],
         PRINTS,
     ),
-    row("sys/module/zswap/parameters", ZSWAP, PRINTS),
+    row(folder::ZSWAP, ZSWAP, PRINTS),
     row(
         "sys/block/*",
         &["size", "dev", "disksize", "comp_algorithm"],
@@ -168,6 +162,7 @@ const SYSCTLS: &[&str] = &[
     "laptop_mode",
     "legacy_va_layout",
     "max_map_count",
+    "mem_profiling",
     "memfd_noexec",
     "memory_failure_early_kill",
     "memory_failure_recovery",
@@ -314,26 +309,26 @@ const CGROUP_SUMS: &[&str] = &[
 /// Files that hold something worth knowing and act when they are read.
 pub const ACTING: &[Acting] = &[
     Acting {
-        path: "proc/sys/vm/lowmem_reserve_ratio",
+        path: path_of("vm.lowmem_reserve_ratio"),
         harmless_from: None,
         effect: "computes the lowmem reserves again from what the zones manage now, and with them \
             what MemAvailable and the dirty thresholds leave out \
             (lowmem_reserve_ratio_sysctl_handler)",
     },
     Acting {
-        path: "proc/sys/vm/min_unmapped_ratio",
+        path: path_of("vm.min_unmapped_ratio"),
         harmless_from: None,
         effect: "computes again from how many unmapped pages on a node reclaims its own \
             (sysctl_min_unmapped_ratio_sysctl_handler)",
     },
     Acting {
-        path: "proc/sys/vm/min_slab_ratio",
+        path: path_of("vm.min_slab_ratio"),
         harmless_from: None,
         effect: "computes again from how many slab pages on a node reclaims its own \
             (sysctl_min_slab_ratio_sysctl_handler)",
     },
     Acting {
-        path: "proc/sys/vm/dirty_writeback_centisecs",
+        path: path_of("vm.dirty_writeback_centisecs"),
         harmless_from: Some((3, 7)),
         effect: "starts the timer of the superblocks again, so that reading it often puts their \
             writing off (bdi_arm_supers_timer)",

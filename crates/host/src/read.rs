@@ -12,6 +12,7 @@ use std::io;
 
 use mm::bdi::DEBUGFS;
 use mm::capture::Frame;
+use mm::catalogue::{folder, path_of};
 use mm::units::Nanos;
 
 use crate::Root;
@@ -52,19 +53,19 @@ const OPTIONAL: [&str; 9] = [
     "proc/sys/fs/inode-nr",
     "proc/sys/kernel/numa_balancing",
     "sys/devices/system/node/online",
-    "sys/kernel/mm/numa/demotion_enabled",
-    "sys/kernel/mm/swap/vma_ra_enabled",
-    "sys/module/zswap/parameters/enabled",
-    "sys/module/zswap/parameters/max_pool_percent",
+    path_of("numa.demotion_enabled"),
+    path_of("swap.vma_ra_enabled"),
+    path_of("zswap.enabled"),
+    path_of("zswap.max_pool_percent"),
 ];
 
 /// Directories of which every file is read that may be.
 const DIRECTORIES: [&str; 5] = [
-    "proc/sys/vm",
-    "sys/kernel/mm/ksm",
-    "sys/kernel/mm/lru_gen",
-    "sys/kernel/mm/transparent_hugepage",
-    "sys/kernel/mm/transparent_hugepage/khugepaged",
+    folder::VM,
+    folder::KSM,
+    folder::LRU_GEN,
+    folder::THP,
+    folder::KHUGEPAGED,
 ];
 
 /// Facts of a block device, below `sys/block/NAME`.
@@ -210,7 +211,7 @@ impl<'a> Reading<'a> {
 
     /// The sizes of transparent huge pages (Linux 6.8), and the pools of reserved ones.
     fn huge_page_sizes(&mut self) {
-        let thp = "sys/kernel/mm/transparent_hugepage";
+        let thp = folder::THP;
         let sizes = self
             .root
             .names(thp)
@@ -221,7 +222,7 @@ impl<'a> Reading<'a> {
                 self.try_file(&format!("{thp}/{name}/{file}"));
             }
         }
-        let pools = "sys/kernel/mm/hugepages";
+        let pools = folder::HUGEPAGES;
         for name in self.root.names(pools) {
             for file in [
                 "nr_hugepages",

@@ -4,7 +4,7 @@
 
 use mm::outcome::Outcome;
 
-use crate::fidelity::{self, Fidelity, Judged, Runs};
+use crate::fidelity::{self, Runs, Score};
 use crate::measure::{Curve, Kind, Measure, Published, ReadError, Unit};
 use crate::stats::{self, TwoOutcomes};
 
@@ -114,8 +114,8 @@ fn curves(index: usize, arm: &str, runs: &[Reading]) -> Vec<Curve> {
 /// Sorts by how much of what is allowed each row uses up, the worst first; what was measured but
 /// not predicted before all, rows without a figure last.
 pub fn worst_first<T>(things: &mut [T], row: impl Fn(&T) -> &Row) {
-    let badness = |thing: &T| match (row(thing).judged(), row(thing).is_figure()) {
-        (Some(judged), _) => judged.excess,
+    let badness = |thing: &T| match (row(thing).score(), row(thing).is_figure()) {
+        (Some(score), _) => score.excess,
         (None, true) => f64::INFINITY,
         (None, false) => -1.0,
     };
@@ -294,26 +294,26 @@ impl Row {
 
     /// How far apart the two are; `None` where there is nothing to compare.
     #[must_use]
-    pub fn judged(&self) -> Option<Judged> {
+    pub fn score(&self) -> Option<Score> {
         let (model, kernel) = (self.model.runs()?, self.kernel.runs()?);
         if self.kind.is_curve() {
             let Curves { model, kernel } = &self.curves;
-            return fidelity::judge_curves(self.kind, self.floor, model, kernel);
+            return fidelity::score_curves(self.kind, self.floor, model, kernel);
         }
-        fidelity::judge(self.kind, self.floor, model, kernel)
+        fidelity::score(self.kind, self.floor, model, kernel)
     }
 
     /// Whether the gap is within what is allowed; `None` where there is nothing to compare.
     #[must_use]
-    pub fn fidelity(&self) -> Option<Fidelity> {
-        self.judged().map(Judged::fidelity)
+    pub fn holds(&self) -> Option<bool> {
+        self.score().map(Score::holds)
     }
 
     /// Whether it counts in a score: there is something to compare, or the kernel has a number that
     /// nothing predicts.
     #[must_use]
     pub fn is_figure(&self) -> bool {
-        self.kernel.median().is_some() || self.judged().is_some()
+        self.kernel.median().is_some() || self.score().is_some()
     }
 }
 
@@ -343,10 +343,10 @@ mod tests {
     #[test]
     fn a_number_on_one_side_only_is_a_miss_and_none_is_nothing() {
         let one_sided = row(Kind::Size, Figure::known(1.0), missing());
-        assert_eq!(one_sided.fidelity(), Some(Fidelity::Misses));
-        assert_eq!(row(Kind::Size, missing(), missing()).fidelity(), None);
+        assert_eq!(one_sided.holds(), Some(false));
+        assert_eq!(row(Kind::Size, missing(), missing()).holds(), None);
         let unproved = row(Kind::Size, Figure::known(1.0), Figure::NoRun);
-        assert_eq!((unproved.fidelity(), unproved.is_figure()), (None, false));
+        assert_eq!((unproved.holds(), unproved.is_figure()), (None, false));
     }
 
     #[test]
@@ -358,17 +358,14 @@ mod tests {
         };
         let lacking = row(Kind::Size, Figure::known(1.0), Figure::of(0, "a", &[run]));
         assert_eq!(lacking.kernel.unavailable(), Some("vm.x"));
-        assert_eq!((lacking.fidelity(), lacking.is_figure()), (None, false));
+        assert_eq!((lacking.holds(), lacking.is_figure()), (None, false));
         assert_eq!(lacking.kernel.show(Unit::Mib), "not available");
     }
 
     #[test]
     fn what_nothing_predicts_is_a_figure_and_the_worst() {
         let unpredicted = row(Kind::Size, Figure::NoRun, Figure::known(1.0));
-        assert_eq!(
-            (unpredicted.fidelity(), unpredicted.is_figure()),
-            (None, true)
-        );
+        assert_eq!((unpredicted.holds(), unpredicted.is_figure()), (None, true));
         let mut rows = [
             row(Kind::Size, Figure::known(1.0), Figure::NoRun),
             row(Kind::Time, Figure::known(1.04), Figure::known(1.0)),

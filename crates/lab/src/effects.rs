@@ -7,19 +7,19 @@
 use std::fmt::Write as _;
 
 use crate::compare::{Row, row_of};
-use crate::judge::{Judgement, judge};
 use crate::record::{Store, StoreError};
 use crate::report::Pair;
 use crate::report::gather::{gather, proofs};
 use crate::study::{Arm, Study};
-use crate::verdict::{Finding, percent};
+use crate::verdict::{Verdict, percent};
+use crate::verdicts::{self, ArmVerdict};
 
 /// The table that is kept with the records.
 pub const TABLE: &str = include_str!("../../../records/effects.tsv");
 
 /// The table's first line.
 const HEAD: &str = concat!(
-    "study\tkernel\tarm\tbaseline\tsettings\tmeasure\tfigure\tof_baseline\tfinding\tby\truns\t",
+    "study\tkernel\tarm\tbaseline\tsettings\tmeasure\tfigure\tof_baseline\tverdict\tby\truns\t",
     "model\tmodel_error\tholds"
 );
 
@@ -44,7 +44,7 @@ pub struct Effect {
     pub of_baseline: String,
     /// The verdict: "better", "worse", "differs", "not decided", "no difference shown", "too few
     /// runs".
-    pub finding: String,
+    pub verdict: String,
     /// How far it is from the baseline: "-59 %".
     pub by: String,
     /// Runs of the smaller arm.
@@ -79,13 +79,13 @@ pub fn of_records(study: &Study, store: &Store) -> Result<Vec<Effect>, StoreErro
 }
 
 fn of_pair(study: &Study, pair: &Pair) -> Vec<Effect> {
-    let (rows, judgements) = (pair.rows(study), judge(study, &pair.proofs));
+    let (rows, verdicts) = (pair.rows(study), verdicts::of_arms(study, &pair.proofs));
     let mut effects = Vec::new();
     for arm in &study.arms {
         for measure in shown(study) {
-            let same = |it: &&Judgement| it.arm == arm.name && it.measure == *measure;
-            let judgement = judgements.iter().find(same);
-            effects.extend(judgement.and_then(|it| effect(study, pair, arm, it, &rows)));
+            let same = |it: &&ArmVerdict| it.arm == arm.name && it.measure == *measure;
+            let verdict = verdicts.iter().find(same);
+            effects.extend(verdict.and_then(|it| effect(study, pair, arm, it, &rows)));
         }
     }
     effects
@@ -110,30 +110,30 @@ fn effect(
     study: &Study,
     pair: &Pair,
     arm: &Arm,
-    judgement: &Judgement,
+    verdict: &ArmVerdict,
     rows: &[Row],
 ) -> Option<Effect> {
-    let baseline = study.arm(&judgement.baseline).ok()?;
+    let baseline = study.arm(&verdict.baseline).ok()?;
     let settings = differing(arm, baseline);
-    let row = row_of(rows, &judgement.measure, &arm.name)?;
-    let other = row_of(rows, &judgement.measure, &judgement.baseline)?;
-    let judged = row.judged();
+    let row = row_of(rows, &verdict.measure, &arm.name)?;
+    let other = row_of(rows, &verdict.measure, &verdict.baseline)?;
+    let score = row.score();
     (!settings.is_empty()).then(|| Effect {
         study: study.name.clone(),
         kernel: pair.kernel.clone(),
         arm: arm.name.clone(),
-        baseline: judgement.baseline.clone(),
+        baseline: verdict.baseline.clone(),
         settings,
-        measure: judgement.measure.clone(),
+        measure: verdict.measure.clone(),
         figure: row.kernel.show(row.unit),
         of_baseline: other.kernel.show(row.unit),
-        finding: word(judgement.verdict.finding).to_owned(),
-        by: judgement.by(),
-        runs: judgement.verdict.basis.runs().to_string(),
+        verdict: word(verdict.difference.verdict).to_owned(),
+        by: verdict.by(),
+        runs: verdict.difference.basis.runs().to_string(),
         model: row.model.show(row.unit),
         model_error: error(row).unwrap_or_default(),
-        holds: match judged {
-            Some(judged) if judged.excess <= 1.0 => "yes".to_owned(),
+        holds: match score {
+            Some(score) if score.holds() => "yes".to_owned(),
             Some(_) => "no".to_owned(),
             None => String::new(),
         },
@@ -159,14 +159,14 @@ fn differing(arm: &Arm, baseline: &Arm) -> String {
     settings.collect::<Vec<_>>().join(", ")
 }
 
-fn word(finding: Finding) -> &'static str {
-    match finding {
-        Finding::Better => "better",
-        Finding::Worse => "worse",
-        Finding::Differs => "differs",
-        Finding::NotDecided => "not decided",
-        Finding::NoDifferenceShown => "no difference shown",
-        Finding::TooFewRuns => "too few runs",
+fn word(verdict: Verdict) -> &'static str {
+    match verdict {
+        Verdict::Better => "better",
+        Verdict::Worse => "worse",
+        Verdict::Differs => "differs",
+        Verdict::NotDecided => "not decided",
+        Verdict::NoDifferenceShown => "no difference shown",
+        Verdict::TooFewRuns => "too few runs",
     }
 }
 
@@ -200,7 +200,7 @@ impl Effect {
             &self.measure,
             &self.figure,
             &self.of_baseline,
-            &self.finding,
+            &self.verdict,
             &self.by,
             &self.runs,
             &self.model,
@@ -221,7 +221,7 @@ impl Effect {
             measure,
             figure,
             of_baseline,
-            finding,
+            verdict,
             by,
             runs,
             model,
@@ -237,7 +237,7 @@ impl Effect {
             measure,
             figure,
             of_baseline,
-            finding,
+            verdict,
             by,
             runs,
             model,

@@ -120,9 +120,7 @@ fn is_lacking_in_the_model(why: &sim::Error) -> bool {
 /// ends the same way.
 fn lacking(why: &sim::Error) -> Option<&str> {
     match why {
-        sim::Error::Setting { tunable, why, .. } if why.contains("no such tunable") => {
-            Some(tunable)
-        }
+        sim::Error::NoTunable { tunable, .. } => Some(tunable),
         _ => None,
     }
 }

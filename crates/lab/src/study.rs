@@ -2,8 +2,8 @@
 //!
 //! The file is read once per arm, because an arm can do more than set tunables: it fills in
 //! `$parameters`, and machines, processes and steps can be meant for some arms only (`arms`,
-//! `except`). Every error is one line with its place and the way out; `docs/study.md` describes
-//! the format.
+//! `except`). Every error is one line with its place and the way out; `docs/studies.md`
+//! describes the format.
 
 mod access;
 mod arm;

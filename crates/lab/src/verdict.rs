@@ -90,7 +90,7 @@ pub enum Repeatability {
 
 /// What can be said of an arm against the baseline.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Finding {
+pub enum Verdict {
     /// It is better.
     Better,
     /// It is worse.
@@ -105,11 +105,11 @@ pub enum Finding {
     TooFewRuns,
 }
 
-/// A finding and what it rests on.
+/// How an arm differs from the baseline, the verdict on it, and what this rests on.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Verdict {
+pub struct Difference {
     /// What can be said.
-    pub finding: Finding,
+    pub verdict: Verdict,
     /// Why it can be said.
     pub basis: Basis,
     /// The shift from the baseline (Hodges and Lehmann), in the measure's unit.
@@ -142,15 +142,15 @@ pub enum Basis {
     },
 }
 
-/// Judges `arm` against `baseline`; `None` if one of them has no number at all.
+/// How `arm` differs from `baseline`; `None` if one of them has no number at all.
 #[must_use]
-pub fn verdict(
+pub fn difference(
     baseline: &[OfSeed],
     arm: &[OfSeed],
     better: Option<Better>,
     repeatability: Repeatability,
     thresholds: Thresholds,
-) -> Option<Verdict> {
+) -> Option<Difference> {
     let by_seed = BySeed::of(baseline, arm, thresholds);
     let (baseline, arm) = (numbers(baseline), numbers(arm));
     let shift = stats::hodges_lehmann(&baseline, &arm)?;
@@ -159,28 +159,28 @@ pub fn verdict(
     let runs = baseline.len().min(arm.len());
     let matters = thresholds.matters(shift, middle);
     let exact = repeatability == Repeatability::Exact && agree(&baseline) && agree(&arm);
-    let (basis, finding) = if exact {
-        let finding = match matters {
+    let (basis, verdict) = if exact {
+        let verdict = match matters {
             true => direction(shift, better),
-            false => Finding::NoDifferenceShown,
+            false => Verdict::NoDifferenceShown,
         };
-        (Basis::Deterministic { runs }, finding)
+        (Basis::Deterministic { runs }, verdict)
     } else {
         let p = stats::permutation_p(&baseline, &arm);
         let shown = p <= thresholds.p && effect.abs() >= thresholds.effect && matters;
-        let finding = if stats::least_p(baseline.len(), arm.len()) > thresholds.p {
-            Finding::TooFewRuns
+        let verdict = if stats::least_p(baseline.len(), arm.len()) > thresholds.p {
+            Verdict::TooFewRuns
         } else if by_seed.are_both() && (shown || is_scattered(&baseline) || is_scattered(&arm)) {
-            Finding::NotDecided
+            Verdict::NotDecided
         } else if shown {
             direction(shift, better)
         } else {
-            Finding::NoDifferenceShown
+            Verdict::NoDifferenceShown
         };
-        (Basis::Statistics { p, effect, runs }, finding)
+        (Basis::Statistics { p, effect, runs }, verdict)
     };
-    Some(Verdict {
-        finding,
+    Some(Difference {
+        verdict,
         basis,
         shift,
         relative: relative(shift, middle),
@@ -249,29 +249,29 @@ fn agree(numbers: &[f64]) -> bool {
     stats::spread(numbers).is_some_and(|(min, max)| min.total_cmp(&max).is_eq())
 }
 
-fn direction(shift: f64, better: Option<Better>) -> Finding {
+fn direction(shift: f64, better: Option<Better>) -> Verdict {
     match better {
-        None => Finding::Differs,
-        Some(Better::Lower) if shift < 0.0 => Finding::Better,
-        Some(Better::Higher) if shift > 0.0 => Finding::Better,
-        Some(_) => Finding::Worse,
+        None => Verdict::Differs,
+        Some(Better::Lower) if shift < 0.0 => Verdict::Better,
+        Some(Better::Higher) if shift > 0.0 => Verdict::Better,
+        Some(_) => Verdict::Worse,
     }
 }
 
-impl Verdict {
+impl Difference {
     /// In words, with how far it is from the baseline: "differs: -59 % (deterministic bench, one
     /// run)".
     #[must_use]
     pub fn words(&self, by: &str) -> String {
-        let finding = match self.finding {
-            Finding::Better => format!("better: {by}"),
-            Finding::Worse => format!("worse: {by}"),
-            Finding::Differs => format!("differs: {by}"),
-            Finding::NotDecided => format!("not decided, {}", self.by_seed.words(self.better)),
-            Finding::NoDifferenceShown => "no difference shown".to_owned(),
-            Finding::TooFewRuns => "too few runs".to_owned(),
+        let verdict = match self.verdict {
+            Verdict::Better => format!("better: {by}"),
+            Verdict::Worse => format!("worse: {by}"),
+            Verdict::Differs => format!("differs: {by}"),
+            Verdict::NotDecided => format!("not decided, {}", self.by_seed.words(self.better)),
+            Verdict::NoDifferenceShown => "no difference shown".to_owned(),
+            Verdict::TooFewRuns => "too few runs".to_owned(),
         };
-        format!("{finding} ({})", self.basis.words())
+        format!("{verdict} ({})", self.basis.words())
     }
 }
 
@@ -318,25 +318,25 @@ mod tests {
         runs.collect()
     }
 
-    fn judge(baseline: &[f64], arm: &[f64], repeatability: Repeatability) -> Verdict {
+    fn compared(baseline: &[f64], arm: &[f64], repeatability: Repeatability) -> Difference {
         let (baseline, arm) = (runs(baseline), runs(arm));
         let thresholds = Thresholds::default();
         let better = Some(Better::Lower);
-        verdict(&baseline, &arm, better, repeatability, thresholds).unwrap()
+        difference(&baseline, &arm, better, repeatability, thresholds).unwrap()
     }
 
-    fn words(verdict: Verdict) -> String {
-        verdict.words(&percent(verdict.relative))
+    fn words(difference: Difference) -> String {
+        difference.words(&percent(difference.relative))
     }
 
     #[test]
     fn a_clear_gain_over_five_runs_is_better() {
-        let found = judge(
+        let found = compared(
             &[10.0, 10.1, 9.9, 10.2, 10.0],
             &[5.0, 5.1, 4.9, 5.2, 5.3],
             Repeatability::Noisy,
         );
-        assert_eq!(found.finding, Finding::Better);
+        assert_eq!(found.verdict, Verdict::Better);
         assert_eq!(
             words(found),
             "better: -49 % (p 0.008, effect -1.00, 5 runs an arm)"
@@ -352,8 +352,8 @@ mod tests {
         let wild = [10.0, 10.1, 10.9, 10.2, 10.3];
         for arm in [near, wild] {
             assert_eq!(
-                judge(&base, &arm, noisy).finding,
-                Finding::NoDifferenceShown,
+                compared(&base, &arm, noisy).verdict,
+                Verdict::NoDifferenceShown,
                 "{arm:?}"
             );
         }
@@ -361,41 +361,41 @@ mod tests {
 
     #[test]
     fn three_runs_of_a_noisy_bench_are_too_few() {
-        let found = judge(&[1.0, 1.1, 1.2], &[5.0, 5.1, 5.2], Repeatability::Noisy);
-        assert_eq!(found.finding, Finding::TooFewRuns);
+        let found = compared(&[1.0, 1.1, 1.2], &[5.0, 5.1, 5.2], Repeatability::Noisy);
+        assert_eq!(found.verdict, Verdict::TooFewRuns);
     }
 
     #[test]
     fn one_run_of_an_exact_bench_differs_and_says_so() {
-        let found = judge(&[10.0], &[20.0], Repeatability::Exact);
-        assert_eq!(found.finding, Finding::Worse);
+        let found = compared(&[10.0], &[20.0], Repeatability::Exact);
+        assert_eq!(found.verdict, Verdict::Worse);
         assert_eq!(words(found), "worse: +100 % (deterministic bench, one run)");
-        let same = judge(&[10.0], &[10.0], Repeatability::Exact);
-        assert_eq!(same.finding, Finding::NoDifferenceShown);
-        let noisy = judge(&[10.0], &[20.0], Repeatability::Noisy);
-        assert_eq!(noisy.finding, Finding::TooFewRuns);
+        let same = compared(&[10.0], &[10.0], Repeatability::Exact);
+        assert_eq!(same.verdict, Verdict::NoDifferenceShown);
+        let noisy = compared(&[10.0], &[20.0], Repeatability::Noisy);
+        assert_eq!(noisy.verdict, Verdict::TooFewRuns);
     }
 
     #[test]
     fn seeds_that_spread_on_an_exact_bench_need_statistics() {
-        let found = judge(&[10.0, 11.0], &[20.0, 21.0], Repeatability::Exact);
-        assert_eq!(found.finding, Finding::TooFewRuns);
+        let found = compared(&[10.0, 11.0], &[20.0, 21.0], Repeatability::Exact);
+        assert_eq!(found.verdict, Verdict::TooFewRuns);
     }
 
     #[test]
     fn a_change_from_zero_is_no_division_by_it() {
-        let found = judge(&[0.0], &[3.0], Repeatability::Exact);
+        let found = compared(&[0.0], &[3.0], Repeatability::Exact);
         assert_eq!(
             words(found),
             "worse: from zero (deterministic bench, one run)"
         );
-        assert_eq!(judge(&[0.0], &[0.0], Repeatability::Exact).relative, 0.0);
+        assert_eq!(compared(&[0.0], &[0.0], Repeatability::Exact).relative, 0.0);
     }
 
     #[test]
     fn without_a_direction_it_only_differs() {
         let exact = Repeatability::Exact;
-        let found = verdict(
+        let found = difference(
             &runs(&[1.0]),
             &runs(&[2.0]),
             None,
@@ -403,9 +403,9 @@ mod tests {
             Thresholds::default(),
         )
         .unwrap();
-        assert_eq!(found.finding, Finding::Differs);
+        assert_eq!(found.verdict, Verdict::Differs);
         assert_eq!(
-            verdict(&[], &runs(&[2.0]), None, exact, Thresholds::default()),
+            difference(&[], &runs(&[2.0]), None, exact, Thresholds::default()),
             None
         );
     }
@@ -414,8 +414,8 @@ mod tests {
     fn an_arm_that_is_better_with_one_seed_and_worse_with_another_is_not_decided() {
         let thrashes = [90.0, 54.0, 91.0, 53.0, 92.0, 55.0, 90.0, 54.0];
         let mostly = [54.0, 91.0, 91.0, 90.0, 92.0, 91.0, 92.0, 93.0];
-        let found = judge(&thrashes, &mostly, Repeatability::Exact);
-        assert_eq!(found.finding, Finding::NotDecided);
+        let found = compared(&thrashes, &mostly, Repeatability::Exact);
+        assert_eq!(found.verdict, Verdict::NotDecided);
         let words = words(found);
         let said = "not decided, both outcomes occur: better with 1 of 8 seeds, worse with 5";
         assert!(words.starts_with(said), "{words}");
@@ -427,19 +427,19 @@ mod tests {
     fn an_arm_that_no_seed_speaks_against_is_decided() {
         let baseline = [10.0, 20.0, 30.0, 40.0, 50.0, 60.0, 70.0, 80.0];
         let arm = baseline.map(|number| number * 0.3);
-        let found = judge(&baseline, &arm, Repeatability::Exact);
-        assert_eq!(found.finding, Finding::Better);
+        let found = compared(&baseline, &arm, Repeatability::Exact);
+        assert_eq!(found.verdict, Verdict::Better);
     }
 
     #[test]
     fn ten_gibibytes_matter_on_a_machine_where_they_are_one_percent() {
         let (baseline, arm) = (runs(&[1000.0]), runs(&[990.0]));
-        let judged = |unit| {
+        let of = |unit| {
             let thresholds = Thresholds::of(unit, None);
-            verdict(&baseline, &arm, None, Repeatability::Exact, thresholds).unwrap()
+            difference(&baseline, &arm, None, Repeatability::Exact, thresholds).unwrap()
         };
-        assert_eq!(judged(Unit::Gib).finding, Finding::Differs);
-        assert_eq!(judged(Unit::Mib).finding, Finding::NoDifferenceShown);
-        assert_eq!(judged(Unit::Seconds).finding, Finding::NoDifferenceShown);
+        assert_eq!(of(Unit::Gib).verdict, Verdict::Differs);
+        assert_eq!(of(Unit::Mib).verdict, Verdict::NoDifferenceShown);
+        assert_eq!(of(Unit::Seconds).verdict, Verdict::NoDifferenceShown);
     }
 }

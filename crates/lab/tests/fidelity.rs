@@ -8,8 +8,8 @@ use mm::outcome::{Outcome, STEPS};
 use plimsoll_lab::calibration;
 use plimsoll_lab::compare::Row;
 use plimsoll_lab::experiment::Experiment;
-use plimsoll_lab::fidelity::score::{self, Scores};
-use plimsoll_lab::fidelity::{Against, Gathered, Scored, of_study};
+use plimsoll_lab::fidelity::total::{self, Totals};
+use plimsoll_lab::fidelity::{Against, Gathered, StudyScore, of_study};
 use plimsoll_lab::model_bench::ModelBench;
 use plimsoll_lab::record::{Record, Store, StoreError};
 use plimsoll_lab::study::{BUILT_IN, Study};
@@ -42,7 +42,7 @@ fn records() -> PathBuf {
 }
 
 /// The figures of a study on every kernel; every record must be usable.
-fn scored(name: &str) -> Vec<Scored> {
+fn scores(name: &str) -> Vec<StudyScore> {
     let study = Study::find(name).expect("a built-in study");
     let records = Store::new(records());
     let gathered = of_study(&study, &records, Some(&records.starts()), Against::Model);
@@ -52,40 +52,40 @@ fn scored(name: &str) -> Vec<Scored> {
         "{}",
         gathered.problems.join("\n")
     );
-    gathered.scored
+    gathered.scores
 }
 
-fn shown(scored: &Scored) -> String {
+fn shown(score: &StudyScore) -> String {
     let miss = |row: &Row| {
         let (model, kernel) = (row.model.show(row.unit), row.kernel.show(row.unit));
-        let gap = row.judged().map(|judged| judged.gap.show());
+        let gap = row.score().map(|score| score.gap.show());
         let gap = gap.unwrap_or_else(|| "not predicted".to_owned());
         format!(
             "{} on {}, {}, {}: predicted {model}, measured {kernel}: {gap}\n",
-            scored.study, scored.kernel, row.measure, row.arm
+            score.study, score.kernel, row.measure, row.arm
         )
     };
-    scored.misses().map(miss).collect()
+    score.misses().map(miss).collect()
 }
 
-fn committed() -> Scores {
-    let text = std::fs::read_to_string(records().join(score::FILE)).expect("records/score.toml");
-    Scores::parse(&text).expect("scores")
+fn committed() -> Totals {
+    let text = std::fs::read_to_string(records().join(total::FILE)).expect("records/score.toml");
+    Totals::parse(&text).expect("scores")
 }
 
 /// `records/score.toml` says how much of each study holds on each kernel; less is a step back.
 #[test]
 fn the_model_is_no_worse_than_its_committed_score() {
-    let (mut now, mut misses) = (Scores::default(), String::new());
+    let (mut now, mut misses) = (Totals::default(), String::new());
     for (name, _) in BUILT_IN {
-        for scored in scored(name) {
-            misses += &shown(&scored);
-            now.score.push(scored.score());
+        for score in scores(name) {
+            misses += &shown(&score);
+            now.score.push(score.total());
         }
     }
     if std::env::var_os("UPDATE_EXPECT").is_some() {
         let text = now.to_text().expect("scores are TOML");
-        std::fs::write(records().join(score::FILE), text).expect("records/ can be written");
+        std::fs::write(records().join(total::FILE), text).expect("records/ can be written");
     }
     let change = committed().change(&now);
     let worse = change.worse.join("\n");
@@ -106,7 +106,7 @@ fn every_study_that_was_proved_was_proved_on_both_kernels() {
     assert!(!committed.is_empty());
     for one in &committed {
         for kernel in KERNELS {
-            let of = |other: &score::Score| other.study == one.study && other.kernel == kernel;
+            let of = |other: &total::Total| other.study == one.study && other.kernel == kernel;
             let study = &one.study;
             assert!(committed.iter().any(of), "{study}: no record on {kernel}");
         }
@@ -116,12 +116,12 @@ fn every_study_that_was_proved_was_proved_on_both_kernels() {
 #[test]
 fn the_vm_agrees_with_the_same_experiment_made_with_other_programs() {
     let mut apart = Vec::new();
-    for scored in scored("min-free-kbytes") {
-        let Some(kernel) = KERNELS.iter().position(|kernel| *kernel == scored.kernel) else {
+    for score in scores("min-free-kbytes") {
+        let Some(kernel) = KERNELS.iter().position(|kernel| *kernel == score.kernel) else {
             continue;
         };
         for (measure, truth) in GROUND_TRUTH {
-            let row = scored
+            let row = score
                 .rows
                 .iter()
                 .find(|row| row.measure == measure && row.arm == "raised");
@@ -131,7 +131,7 @@ fn the_vm_agrees_with_the_same_experiment_made_with_other_programs() {
             if (ours / truth[kernel] - 1.0).abs() > APART {
                 apart.push(format!(
                     "{}, {measure}: {ours:.1}, not {}",
-                    scored.kernel, truth[kernel]
+                    score.kernel, truth[kernel]
                 ));
             }
         }
@@ -162,13 +162,13 @@ fn proofs(first_seed: u64) -> Vec<Record> {
 }
 
 /// The score over these proofs, on the one kernel that they are of.
-fn score_of(proofs: &[Record]) -> Scored {
+fn score_of(proofs: &[Record]) -> StudyScore {
     let (_folder, store) = stored(proofs);
     only(of_study(&seeds(), &store, None, Against::Model))
 }
 
 /// The score of these proofs by others of the kernel.
-fn score_by(others: &[Record], proofs: &[Record]) -> Scored {
+fn score_by(others: &[Record], proofs: &[Record]) -> StudyScore {
     let (_folder, store) = stored(proofs);
     let (_others_folder, others) = stored(others);
     only(of_study(&seeds(), &store, None, Against::Records(&others)))
@@ -183,15 +183,15 @@ fn stored(proofs: &[Record]) -> (TempDir, Store) {
     (folder, store)
 }
 
-fn only(gathered: Result<Gathered, StoreError>) -> Scored {
+fn only(gathered: Result<Gathered, StoreError>) -> StudyScore {
     let mut gathered = gathered.expect("records");
     assert!(gathered.problems.is_empty(), "{:?}", gathered.problems);
-    assert_eq!(gathered.scored.len(), 1);
-    gathered.scored.remove(0)
+    assert_eq!(gathered.scores.len(), 1);
+    gathered.scores.remove(0)
 }
 
-fn row<'a>(scored: &'a Scored, measure: &str, arm: &str) -> &'a Row {
-    let mut rows = scored.rows.iter();
+fn row<'a>(score: &'a StudyScore, measure: &str, arm: &str) -> &'a Row {
+    let mut rows = score.rows.iter();
     rows.find(|row| row.measure == measure && row.arm == arm)
         .expect("a row")
 }
@@ -216,16 +216,16 @@ fn slower(record: &mut Record, label: &str, percent: u64) {
 
 #[test]
 fn the_model_runs_each_arm_with_the_seeds_of_its_records() {
-    let scored = score_of(&proofs(3));
-    assert_eq!((scored.records, scored.seeds), (10, [5, 5]));
-    let served = row(&scored, "serve", "default");
+    let score = score_of(&proofs(3));
+    assert_eq!((score.records, score.seeds), (10, [5, 5]));
+    let served = row(&score, "serve", "default");
     assert_eq!(served.model, served.kernel);
     let values = served.kernel.values();
     assert!(values[0] < values[4], "each seed has its own: {values:?}");
     let others = score_of(&proofs(103));
     assert_ne!(row(&others, "serve", "default").model, served.model);
-    let score = scored.score();
-    assert_eq!((score.held, score.figures), (10, 10));
+    let total = score.total();
+    assert_eq!((total.held, total.figures), (10, 10));
 }
 
 #[test]
@@ -234,15 +234,15 @@ fn records_are_held_against_others_of_the_same_arms_in_place_of_the_model() {
     for other in &mut others {
         slower(other, "serve", 120);
     }
-    let scored = score_by(&others, &proofs(1));
-    let missed: Vec<&str> = scored.misses().map(|row| row.measure.as_str()).collect();
+    let score = score_by(&others, &proofs(1));
+    let missed: Vec<&str> = score.misses().map(|row| row.measure.as_str()).collect();
     assert_eq!(missed, ["serve", "serve"]);
     others.retain(|other| other.provenance.arm == "default");
-    let scored = score_by(&others, &proofs(1));
-    let absent: Vec<&str> = scored.absent.iter().map(|it| it.arm.as_str()).collect();
+    let score = score_by(&others, &proofs(1));
+    let absent: Vec<&str> = score.absent.iter().map(|it| it.arm.as_str()).collect();
     assert_eq!(absent, ["reserve"]);
     assert_eq!(
-        scored.misses().count(),
+        score.misses().count(),
         1 + 5,
         "what nothing is held against misses"
     );
@@ -259,7 +259,7 @@ fn further_starts_of_the_kernel_widen_what_it_does() {
     }
     let (_folder, store) = stored(&first);
     let (_starts_folder, starts) = stored(&further);
-    let held = |starts| only(of_study(&seeds(), &store, starts, Against::Model)).score();
+    let held = |starts| only(of_study(&seeds(), &store, starts, Against::Model)).total();
     assert_eq!((held(None).records, held(None).held), (10, 8));
     let both = held(Some(&starts));
     assert_eq!((both.records, both.held, both.figures), (20, 10, 10));
@@ -269,11 +269,11 @@ fn further_starts_of_the_kernel_widen_what_it_does() {
 fn an_arm_without_a_record_is_named_and_its_figures_do_not_count() {
     let mut proofs = proofs(1);
     proofs.retain(|proof| proof.provenance.arm == "default");
-    let scored = score_of(&proofs);
-    assert_eq!(scored.score().figures, 5);
-    let absent: Vec<&str> = scored.absent.iter().map(|it| it.arm.as_str()).collect();
+    let score = score_of(&proofs);
+    assert_eq!(score.total().figures, 5);
+    let absent: Vec<&str> = score.absent.iter().map(|it| it.arm.as_str()).collect();
     assert_eq!(absent, ["reserve"]);
-    assert!(scored.absent[0].why.contains("no record"));
+    assert!(score.absent[0].why.contains("no record"));
 }
 
 #[test]
@@ -282,12 +282,12 @@ fn what_the_model_cannot_predict_is_missed_and_named() {
     for proof in &mut proofs {
         proof.provenance.kernel = "2.4.37".to_owned();
     }
-    let scored = score_of(&proofs);
-    let score = scored.score();
-    assert_eq!((score.held, score.figures), (0, 10));
-    assert_eq!(scored.absent.len(), 2);
+    let score = score_of(&proofs);
+    let total = score.total();
+    assert_eq!((total.held, total.figures), (0, 10));
+    assert_eq!(score.absent.len(), 2);
     assert!(
-        scored.absent[0]
+        score.absent[0]
             .why
             .contains("no calibration for kernel 2.4.37")
     );
@@ -296,17 +296,17 @@ fn what_the_model_cannot_predict_is_missed_and_named() {
 #[test]
 fn a_kernel_that_does_otherwise_lowers_the_score_of_its_measure_alone() {
     let mut proofs = proofs(1);
-    let committed = Scores {
-        score: vec![score_of(&proofs).score()],
+    let committed = Totals {
+        score: vec![score_of(&proofs).total()],
     };
     for proof in &mut proofs {
         slower(proof, "serve", 120);
     }
-    let scored = score_of(&proofs);
-    let missed: Vec<&str> = scored.misses().map(|row| row.measure.as_str()).collect();
+    let score = score_of(&proofs);
+    let missed: Vec<&str> = score.misses().map(|row| row.measure.as_str()).collect();
     assert_eq!(missed, ["serve", "serve"]);
-    let now = vec![scored.score()];
-    let change = committed.change(&Scores { score: now });
+    let now = vec![score.total()];
+    let change = committed.change(&Totals { score: now });
     let line = "seeds on Linux 6.1: holds 8 of 10 figures, not 10 of 10 figures";
     assert_eq!(change.worse, [line]);
 }
@@ -314,25 +314,25 @@ fn a_kernel_that_does_otherwise_lowers_the_score_of_its_measure_alone() {
 #[test]
 fn the_other_order_of_arms_lowers_tau() {
     let mut proofs = proofs(1);
-    assert_eq!(score_of(&proofs).score().tau, Some(1.0));
+    assert_eq!(score_of(&proofs).total().tau, Some(1.0));
     for proof in &mut proofs {
         if proof.provenance.arm == "default" {
             slower(proof, "serve", 100_000);
         }
     }
-    let score = score_of(&proofs).score();
+    let score = score_of(&proofs).total();
     assert_eq!((score.pairs, score.tau), (1, Some(-1.0)));
 }
 
 #[test]
 fn a_record_that_vanishes_is_seen_though_all_figures_hold() {
     let mut proofs = proofs(1);
-    let committed = Scores {
-        score: vec![score_of(&proofs).score()],
+    let committed = Totals {
+        score: vec![score_of(&proofs).total()],
     };
     proofs.pop();
-    let now = score_of(&proofs).score();
+    let now = score_of(&proofs).total();
     assert_eq!(now.held, now.figures);
-    let change = committed.change(&Scores { score: vec![now] });
+    let change = committed.change(&Totals { score: vec![now] });
     assert!(change.worse[0].contains("made of 9 records"), "{change:?}");
 }

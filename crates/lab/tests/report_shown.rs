@@ -3,11 +3,11 @@
 
 use expect_test::expect;
 use mm::outcome::UNAVAILABLE;
-use plimsoll_lab::judge::judge;
 use plimsoll_lab::record::Record;
 use plimsoll_lab::report::Pair;
 use plimsoll_lab::report::arms::{Arms, arms};
 use plimsoll_lab::study::Study;
+use plimsoll_lab::verdicts;
 
 mod made_up;
 
@@ -91,8 +91,8 @@ fn pair(study: &Study, kernel: &str) -> Pair {
 
 fn table(study: &Study, pair: &Pair) -> Arms {
     let names: Vec<&str> = study.arms.iter().map(|arm| arm.name.as_str()).collect();
-    let judgements = judge(study, &pair.proofs);
-    arms(study, &names, pair, &pair.rows(study), &judgements).expect("the study has a table")
+    let verdicts = verdicts::of_arms(study, &pair.proofs);
+    arms(study, &names, pair, &pair.rows(study), &verdicts).expect("the study has a table")
 }
 
 #[test]
@@ -116,9 +116,9 @@ fn the_best_arm_comes_first_and_what_was_not_measured_last() {
 fn arms_that_were_not_asked_for_are_not_in_the_table() {
     let study = shown_study();
     let pair = pair(&study, "Linux 6.1");
-    let judgements = judge(&study, &pair.proofs);
+    let verdicts = verdicts::of_arms(&study, &pair.proofs);
     let wanted = ["raised", "patched"];
-    let table = arms(&study, &wanted, &pair, &pair.rows(&study), &judgements);
+    let table = arms(&study, &wanted, &pair, &pair.rows(&study), &verdicts);
     let names: Vec<String> = table
         .expect("a table")
         .rows

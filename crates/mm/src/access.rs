@@ -41,6 +41,7 @@ pub fn blocks(size: Bytes, block: Bytes) -> u64 {
 }
 
 /// Where a block of a target lies: offset and length, shorter at the target's end.
+#[inline]
 #[must_use]
 pub fn extent(index: u64, size: Bytes, block: Bytes) -> (u64, u64) {
     let offset = index.saturating_mul(block.0).min(size.0);
@@ -250,7 +251,8 @@ impl Zipf {
 struct Scatter {
     size: u64,
     half_bits: u32,
-    key: u64,
+    /// Of each round.
+    keys: [u64; 4],
 }
 
 impl Scatter {
@@ -259,11 +261,12 @@ impl Scatter {
         Self {
             size,
             half_bits: bits.div_ceil(2).max(1),
-            key,
+            keys: [0, 16, 32, 48].map(|bits| key.rotate_left(bits)),
         }
     }
 
     /// Ends: a permutation's walk comes back to a value below `size`, where it began.
+    #[inline]
     fn apply(&self, value: u64) -> u64 {
         let mut value = self.round_trip(value);
         while value >= self.size {
@@ -277,12 +280,12 @@ impl Scatter {
         (1_u64 << (2 * self.half_bits).min(63)) / self.size.max(1)
     }
 
+    #[inline]
     fn round_trip(&self, value: u64) -> u64 {
         let mask = (1_u64 << self.half_bits) - 1;
         let (mut left, mut right) = (value >> self.half_bits, value & mask);
-        for round in 0..4 {
-            let mixed =
-                (right ^ self.key.rotate_left(round * 16)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        for key in self.keys {
+            let mixed = (right ^ key).wrapping_mul(0x9e37_79b9_7f4a_7c15);
             (left, right) = (right, left ^ ((mixed >> 32) & mask));
         }
         (left << self.half_bits) | right

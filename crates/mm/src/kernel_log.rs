@@ -19,7 +19,6 @@ mod gfp;
 mod group;
 mod holders;
 mod journal;
-mod judge;
 mod message;
 mod nodes;
 mod prefix;
@@ -28,6 +27,7 @@ mod tasks;
 mod text;
 mod user_space;
 mod zone;
+mod zone_check;
 
 use alloc::format;
 use alloc::vec::Vec;
@@ -38,12 +38,12 @@ pub use self::cause::{Cause, Refusal, Whose, has_high_memory};
 pub use self::gfp::{Gfp, Table};
 pub use self::group::{Counter, Group};
 pub use self::holders::{Holder, Holders};
-pub use self::judge::{Answer, COSTLY_ORDER, Judged};
 pub use self::nodes::NodeSet;
 pub use self::report::{Event, Refused, Report};
 pub use self::tasks::{Killed, Process, Processes};
 pub use self::user_space::Killer;
 pub use self::zone::{Blocks, HugePages, Node, Zone};
+pub use self::zone_check::{Answer, COSTLY_ORDER, ZoneCheck};
 
 /// Path of an event's messages in its frame.
 pub const PATH: &str = "dev/kmsg";

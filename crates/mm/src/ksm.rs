@@ -3,12 +3,13 @@
 use alloc::format;
 use alloc::string::String;
 
+use crate::catalogue::folder;
 use crate::choice::Choice;
 use crate::items::named_numbers;
 use crate::text::{ParseError, number};
 
 /// Folder without the leading slash.
-pub const DIR: &str = "sys/kernel/mm/ksm";
+pub const DIR: &str = folder::KSM;
 
 named_numbers!(
     /// The numbers of the folder, by file name.

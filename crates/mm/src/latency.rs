@@ -16,6 +16,7 @@ const FIRST_BIT: usize = 4;
 const LAST_BIT: usize = 42;
 
 /// The bucket of a latency.
+#[inline]
 #[must_use]
 pub const fn bucket(latency: Nanos) -> usize {
     let value = latency.0;

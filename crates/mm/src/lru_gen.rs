@@ -3,13 +3,14 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 
+use crate::catalogue::path_of;
 use crate::text::{Line, ParseError, lines, number};
 use crate::units::{Nanos, Pages};
 
 /// `enabled`, without the leading slash.
-pub const ENABLED: &str = "sys/kernel/mm/lru_gen/enabled";
+pub const ENABLED: &str = path_of("lru_gen.enabled");
 /// `min_ttl_ms`, without the leading slash.
-pub const MIN_TTL_MS: &str = "sys/kernel/mm/lru_gen/min_ttl_ms";
+pub const MIN_TTL_MS: &str = path_of("lru_gen.min_ttl_ms");
 /// The table, without the leading slash.
 pub const TABLE: &str = "sys/kernel/debug/lru_gen";
 

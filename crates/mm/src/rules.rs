@@ -65,6 +65,9 @@ pub enum Print {
     TunedLists,
     /// The square-root rule of `vm.min_free_kbytes` ends at 65536.
     SmallLargestRoot,
+    /// What an NFS server was sent and has not committed is `nr_unstable`, and counts against the
+    /// dirty thresholds; since then it stays under writeback, and the item is always 0.
+    Unstable,
 }
 
 /// A row: a rule, the releases that have it, and where that is known from.
@@ -267,6 +270,12 @@ pub const TABLE: &[Row] = &[
         FIRST,
         to(5, 7),
         "calculate_min_free_kbytes, 5.8",
+    ),
+    row(
+        Rule::Prints(Print::Unstable),
+        FIRST,
+        to(5, 7),
+        "NR_UNSTABLE_NFS, discarded in 5.8",
     ),
 ];
 

@@ -10,7 +10,7 @@ use alloc::vec::Vec;
 use crate::bdi::{self, Bdi};
 use crate::buddyinfo::{self, Buddyinfo};
 use crate::capture::Frame;
-use crate::catalogue;
+use crate::catalogue::{self, folder};
 use crate::diskstats::{self, Diskstats};
 use crate::inode_nr;
 use crate::kernel_log::{self, Report};
@@ -36,9 +36,6 @@ pub const FACTS: &str = "plimsoll/facts";
 
 /// Path of the note of what could not be read, which a reader of a live machine leaves.
 const UNREADABLE: &str = "plimsoll/unreadable";
-
-/// Folder of the pools of huge pages.
-const POOLS: &str = "sys/kernel/mm/hugepages/hugepages-";
 
 /// The state of a machine at one moment. What the frame did not hold is `None` or empty.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -289,7 +286,8 @@ impl Snapshot {
         if path.starts_with(thp::DIR) {
             return self.thp.get_or_insert_default().read(path, text);
         }
-        if let Some(rest) = path.strip_prefix(POOLS) {
+        let pool = path.strip_prefix(folder::HUGEPAGES);
+        if let Some(rest) = pool.and_then(|pool| pool.strip_prefix("/hugepages-")) {
             return self.read_pool(path, rest, text);
         }
         if path.starts_with(ksm::DIR) {

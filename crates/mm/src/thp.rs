@@ -4,13 +4,14 @@ use alloc::collections::BTreeMap;
 use alloc::format;
 use alloc::string::String;
 
+use crate::catalogue::folder;
 use crate::choice::Choice;
 use crate::items::Items;
 use crate::text::{ParseError, number};
 use crate::units::Bytes;
 
 /// Folder without the leading slash.
-pub const DIR: &str = "sys/kernel/mm/transparent_hugepage";
+pub const DIR: &str = folder::THP;
 
 /// The THP settings. A field is `None` where the file is missing.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -43,8 +43,8 @@ pub enum Event {
     Work(Work),
     /// `writeback_single_inode`: the flusher was done with a file for this turn.
     Inode(Inode),
-    /// `wbt_timer`: the throttling of a device's writes judged a window.
-    Window(Judged),
+    /// `wbt_timer`: the throttling of a device's writes ends a window.
+    Window(Window),
     /// `wbt_step`: it took a step.
     Step(Step),
     /// Probe `share`: a device's share of a threshold is to be computed.
@@ -164,7 +164,7 @@ pub struct Inode {
 
 /// A window of the throttling of a device's writes (`wbt_timer`).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Judged {
+pub struct Window {
     /// Device, as "259:0".
     pub device: String,
     /// What came of it ([`crate::formula::wbt::Status`]).

@@ -1,7 +1,7 @@
 //! Logs of all kernels in all forms: the cause that their own numbers give.
 
 use plimsoll_mm::kernel_log::{
-    self, Answer, Cause, Event, Holders, Judged, PATH, Refusal, Report, Whose,
+    self, Answer, Cause, Event, Holders, PATH, Refusal, Report, Whose, ZoneCheck,
 };
 use plimsoll_mm::units::{Kib, Nanos, Pages};
 use plimsoll_mm::zoneinfo::ZoneKind;
@@ -39,8 +39,8 @@ fn read(name: &str) -> (Report, Cause) {
     (report, cause)
 }
 
-fn zone(cause: &Cause, node: u32, kind: ZoneKind) -> Judged {
-    let same = |zone: &&Judged| zone.node == node && zone.kind == kind;
+fn zone(cause: &Cause, node: u32, kind: ZoneKind) -> ZoneCheck {
+    let same = |zone: &&ZoneCheck| zone.node == node && zone.kind == kind;
     *cause
         .zones
         .iter()

@@ -3,14 +3,14 @@
 pub(crate) mod data;
 
 use lab::compare::{Figure, PublishedError, Row, row_of};
-use lab::fidelity::{self, Fidelity};
-use lab::judge::{Judgement, judge, sum_up};
+use lab::fidelity;
 use lab::measure::Unit;
 use lab::report::arms::arms;
 use lab::report::{Pair, prose, template};
 use lab::stats;
 use lab::study::Study;
-use lab::verdict::{Finding, Thresholds};
+use lab::verdict::{Thresholds, Verdict};
+use lab::verdicts::{self, ArmVerdict, sum_up};
 
 use crate::glance;
 use crate::table::{Cell, Mood, Table};
@@ -61,7 +61,7 @@ pub(crate) struct View<'a> {
     /// Every measure on every arm.
     pub(crate) rows: Vec<Row>,
     /// Each arm against the first, by the kernel's runs, or the model's where there are none.
-    pub(crate) judgements: Vec<Judgement>,
+    pub(crate) verdicts: Vec<ArmVerdict>,
     /// The columns of the terminal.
     pub(crate) width: usize,
 }
@@ -77,7 +77,7 @@ impl<'a> View<'a> {
             arms,
             pair,
             rows: pair.rows(study),
-            judgements: judge(study, records),
+            verdicts: verdicts::of_arms(study, records),
             width,
         }
     }
@@ -113,7 +113,7 @@ impl<'a> View<'a> {
             width,
             ..
         } = self;
-        let Some(table) = arms(study, &self.arms, pair, rows, &self.judgements) else {
+        let Some(table) = arms(study, &self.arms, pair, rows, &self.verdicts) else {
             return self.every_figure();
         };
         let is_shown = |row: &&Row| table.columns.contains(&row.measure);
@@ -147,16 +147,16 @@ impl<'a> View<'a> {
         let Self {
             study,
             rows,
-            judgements,
+            verdicts,
             width,
             ..
         } = self;
         let table = match self.pair.is_proved() {
             true => proved(study, &self.arms, rows, *width),
-            false => predicted(study, &self.arms, rows, judgements, *width),
+            false => predicted(study, &self.arms, rows, verdicts, *width),
         };
-        let findings = findings(&self.arms, judgements, rows);
-        table + "\n" + &paragraphs(self.limits().chain(findings), *width)
+        let remarks = remarks(&self.arms, verdicts, rows);
+        table + "\n" + &paragraphs(self.limits().chain(remarks), *width)
     }
 
     /// What the dirty limits of the wanted arms come to where they are not what they say.
@@ -189,19 +189,19 @@ fn predicted(
     study: &Study,
     arms: &[&str],
     rows: &[Row],
-    judgements: &[Judgement],
+    verdicts: &[ArmVerdict],
     width: usize,
 ) -> String {
-    let table = across(study, arms, rows, judgements);
+    let table = across(study, arms, rows, verdicts);
     if table.width() <= width {
         return table.to_string();
     }
-    down(study, arms, rows, judgements)
+    down(study, arms, rows, verdicts)
         .without_empty_columns()
         .to_text(width)
 }
 
-fn across(study: &Study, arms: &[&str], rows: &[Row], judgements: &[Judgement]) -> Table {
+fn across(study: &Study, arms: &[&str], rows: &[Row], verdicts: &[ArmVerdict]) -> Table {
     let mut head: Vec<Cell> = vec!["".into()];
     head.extend(arms.iter().map(Cell::from));
     if arms.len() == 2 {
@@ -214,7 +214,7 @@ fn across(study: &Study, arms: &[&str], rows: &[Row], judgements: &[Judgement]) 
         let mut cells: Vec<Cell> = vec![(&measure.name).into()];
         cells.extend(arms.iter().map(|arm| Cell::from(figure(of_arm(arm)))));
         if arms.len() == 2 {
-            cells.push(change(judgements, &measure.name, arms[1]));
+            cells.push(change(verdicts, &measure.name, arms[1]));
         }
         table.row(cells);
         let ranges = arms.iter().map(|arm| {
@@ -240,7 +240,7 @@ fn across(study: &Study, arms: &[&str], rows: &[Row], judgements: &[Judgement]) 
     table
 }
 
-fn down(study: &Study, arms: &[&str], rows: &[Row], judgements: &[Judgement]) -> Table {
+fn down(study: &Study, arms: &[&str], rows: &[Row], verdicts: &[ArmVerdict]) -> Table {
     let head = ["", "predicted", "min to max", "published", "change"];
     let mut table = Table::new(head.into_iter().map(Cell::from).collect());
     for measure in &study.measures {
@@ -255,7 +255,7 @@ fn down(study: &Study, arms: &[&str], rows: &[Row], judgements: &[Judgement]) ->
                 row.model.show(row.unit).into(),
                 range(Some((&row.model, row.unit))).into(),
                 published.into(),
-                change(judgements, &measure.name, arm),
+                change(verdicts, &measure.name, arm),
             ]);
         }
     }
@@ -305,8 +305,8 @@ fn proved(study: &Study, arms: &[&str], rows: &[Row], width: usize) -> String {
 
 /// How many figures are within their tolerance, and which tolerances hold.
 pub(crate) fn fidelity(rows: &[Row]) -> String {
-    let compared: Vec<Fidelity> = rows.iter().filter_map(Row::fidelity).collect();
-    let held = compared.iter().filter(|f| **f == Fidelity::Holds).count();
+    let compared: Vec<bool> = rows.iter().filter_map(Row::holds).collect();
+    let held = compared.iter().filter(|holds| **holds).count();
     format!(
         "the prediction holds in {held} of {} figures ({})",
         compared.len(),
@@ -316,15 +316,13 @@ pub(crate) fn fidelity(rows: &[Row]) -> String {
 
 /// Whether every figure that can be compared is within its tolerance.
 pub(crate) fn holds(rows: &[Row]) -> bool {
-    rows.iter()
-        .filter_map(Row::fidelity)
-        .all(|fidelity| fidelity == Fidelity::Holds)
+    rows.iter().filter_map(Row::holds).all(|holds| holds)
 }
 
 /// What is to be said below a table: how each arm compares with the first, and why figures are
 /// missing.
-fn findings(arms: &[&str], judgements: &[Judgement], rows: &[Row]) -> Vec<String> {
-    let verdicts = arms.iter().filter_map(|arm| sum_up(judgements, arm));
+fn remarks(arms: &[&str], verdicts: &[ArmVerdict], rows: &[Row]) -> Vec<String> {
+    let verdicts = arms.iter().filter_map(|arm| sum_up(verdicts, arm));
     let gaps = missing(rows).into_iter();
     verdicts
         .chain(unavailable(rows))
@@ -375,35 +373,34 @@ fn range(figure: Option<(&Figure, Unit)>) -> String {
     range.unwrap_or_default()
 }
 
-fn change(judgements: &[Judgement], measure: &str, arm: &str) -> Cell {
-    let found = judgements
+fn change(verdicts: &[ArmVerdict], measure: &str, arm: &str) -> Cell {
+    let found = verdicts
         .iter()
-        .find(|j| j.measure == measure && j.arm == arm);
-    let Some(judgement) = found else {
+        .find(|it| it.measure == measure && it.arm == arm);
+    let Some(verdict) = found else {
         return Cell::default();
     };
-    let by = judgement.by();
-    match judgement.verdict.finding {
-        Finding::Better => Cell::new(format!("{by}, better"), Mood::Good),
-        Finding::Worse => Cell::new(format!("{by}, worse"), Mood::Bad),
-        Finding::Differs => by.into(),
-        Finding::NotDecided => "not decided".into(),
-        Finding::NoDifferenceShown if judgement.verdict.shift == 0.0 => "same".into(),
-        Finding::NoDifferenceShown => "no difference shown".into(),
-        Finding::TooFewRuns => "too few runs".into(),
+    let by = verdict.by();
+    match verdict.difference.verdict {
+        Verdict::Better => Cell::new(format!("{by}, better"), Mood::Good),
+        Verdict::Worse => Cell::new(format!("{by}, worse"), Mood::Bad),
+        Verdict::Differs => by.into(),
+        Verdict::NotDecided => "not decided".into(),
+        Verdict::NoDifferenceShown if verdict.difference.shift == 0.0 => "same".into(),
+        Verdict::NoDifferenceShown => "no difference shown".into(),
+        Verdict::TooFewRuns => "too few runs".into(),
     }
 }
 
 fn gap(row: &Row) -> [Cell; 2] {
-    let Some(judged) = row.judged() else {
+    let Some(score) = row.score() else {
         return [Cell::default(), Cell::default()];
     };
-    let fidelity = judged.fidelity();
-    let mood = match fidelity {
-        Fidelity::Holds => Mood::Good,
-        Fidelity::Misses => Mood::Bad,
+    let mood = match score.holds() {
+        true => Mood::Good,
+        false => Mood::Bad,
     };
-    [judged.gap.show().into(), Cell::new(fidelity.word(), mood)]
+    [score.gap.show().into(), Cell::new(score.word(), mood)]
 }
 
 fn dash() -> String {

@@ -9,7 +9,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// The folders below `fixtures/KIND`, sorted.
+/// The folders of one kind below `fixtures`, sorted.
 fn captures(kind: &str) -> Vec<PathBuf> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("../../fixtures")

@@ -58,6 +58,14 @@ pub enum Error {
         /// What is wrong with it.
         why: String,
     },
+    /// The calibrated kernel has no file for the tunable.
+    #[error("{tunable} = {value}: the calibrated kernel has no such tunable")]
+    NoTunable {
+        /// The tunable.
+        tunable: String,
+        /// The value.
+        value: String,
+    },
     /// The machine is too small for its kernel.
     #[error(
         "{memory} of RAM is too little for the kernel of this calibration; give the machine more"

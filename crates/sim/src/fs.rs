@@ -5,3 +5,4 @@ pub(crate) mod buffer;
 pub(crate) mod fs_writeback;
 pub(crate) mod jbd2;
 pub(crate) mod proc;
+pub(crate) mod sync;

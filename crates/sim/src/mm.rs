@@ -6,6 +6,7 @@
 
 pub(crate) mod filemap;
 pub(crate) mod folio;
+mod hits;
 pub(crate) mod hugetlb;
 pub(crate) mod ksm;
 pub(crate) mod lru;
@@ -15,6 +16,7 @@ pub(crate) mod madvise;
 pub(crate) mod memcontrol;
 pub(crate) mod memory;
 pub(crate) mod mlock;
+pub(crate) mod mmap;
 pub(crate) mod objects;
 pub(crate) mod oom_kill;
 pub(crate) mod page_alloc;

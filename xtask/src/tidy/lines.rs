@@ -7,9 +7,6 @@ const WIDTH_MAX: usize = 100;
 const FUNCTION_LINES_MAX: usize = 70;
 const FILE_LINES_MAX: usize = 500;
 
-/// Files that are one ordered table; a reader looks things up in them and does not read them.
-const TABLES: &[&str] = &["crates/mm/src/catalogue.rs"];
-
 /// The rule.
 pub(super) fn check(sources: &[Source]) -> Vec<Violation> {
     let rust = sources.iter().filter(|source| source.is_rust());
@@ -70,8 +67,7 @@ fn function_name(line: &str) -> Option<&str> {
 fn long_file(source: &Source) -> Option<Violation> {
     let length = source.text.lines().count();
     let what = format!("{length} lines, {FILE_LINES_MAX} at most: one subject a file");
-    (length > FILE_LINES_MAX && !TABLES.contains(&source.path.as_str()))
-        .then(|| Violation::of(&source.path, what))
+    (length > FILE_LINES_MAX).then(|| Violation::of(&source.path, what))
 }
 
 fn loose_ends(source: &Source) -> Vec<Violation> {
@@ -134,10 +130,9 @@ mod tests {
     }
 
     #[test]
-    fn a_long_file_is_found_unless_it_is_a_table() {
+    fn a_long_file_is_found() {
         let long = "\n".repeat(FILE_LINES_MAX + 1);
         assert_eq!(run(check, &[("a.rs", &long)]).len(), 1);
-        assert!(run(check, &[(TABLES[0], &long)]).is_empty());
     }
 
     #[test]

@@ -6,10 +6,12 @@ mod arrows;
 mod circles;
 mod lines;
 mod modules;
+mod paths;
 mod reference;
 mod rust;
 mod structs;
 mod tokens;
+mod tunables;
 mod violation;
 mod words;
 
@@ -26,7 +28,9 @@ const RULES: &[(&str, Rule)] = &[
     ("circles of files", circles::check),
     ("lengths and widths", lines::check),
     ("Rust files", rust::check),
+    ("paths of tunables", tunables::check),
     ("words and links", words::check),
+    ("paths that prose names", paths::check),
     ("the study reference", reference::check),
 ];
 

@@ -11,7 +11,6 @@ const PAGES: f64 = 8192.0;
 const FEW: f64 = 512.0;
 /// Batches of one page each.
 const BATCHES: f64 = 200.0;
-const FULL_SCANS: &str = "sys/kernel/mm/ksm/full_scans";
 /// Half of a region: one of each twin.
 const HALF: f64 = PAGES / 2.0;
 
@@ -63,7 +62,7 @@ pub(super) fn going_on(
     nine: &Figures,
 ) -> Result<(), CalibrateError> {
     let scan = |figures: &Figures| {
-        let scans = figures.growth_in(FULL_SCANS, "scan 0", "scan n")?;
+        let scans = figures.growth_in(&mm::ksm::path("full_scans"), "scan 0", "scan n")?;
         let time = figures.thread("ksmd", "scan 0", "scan n")?;
         Ok::<_, CalibrateError>(time / positive(scans, "full scan")?)
     };

@@ -1,12 +1,12 @@
 //! Curves over time: how far the model's lies from the kernel's.
 
-use super::{CURVE, Gap, Judged, MERGING};
+use super::{CURVE, Gap, MERGING, Score};
 use crate::measure::{Curve, Kind};
 
-/// Judges a curve: the mean of the model's runs against the mean of the kernel's. `None` where
-/// neither has one. A distance of at most `floor`, in the measure's unit, is none.
+/// The score of a curve: the mean of the model's runs against the mean of the kernel's. `None`
+/// where neither has one. A distance of at most `floor`, in the measure's unit, is none.
 #[must_use]
-pub fn judge(kind: Kind, floor: f64, model: &[Curve], kernel: &[Curve]) -> Option<Judged> {
+pub fn score(kind: Kind, floor: f64, model: &[Curve], kernel: &[Curve]) -> Option<Score> {
     let tolerance = match kind {
         Kind::Merging => MERGING,
         _ => CURVE,
@@ -14,7 +14,7 @@ pub fn judge(kind: Kind, floor: f64, model: &[Curve], kernel: &[Curve]) -> Optio
     let (model, mean) = match (Curve::mean_of(model), Curve::mean_of(kernel)) {
         (None, None) => return None,
         (Some(model), Some(kernel)) => (model, kernel),
-        _ => return Some(Judged::ONE_SIDED),
+        _ => return Some(Score::ONE_SIDED),
     };
     let distance = model.distance(&mean)?;
     let own = kernel.iter().filter_map(|run| run.distance(&mean));
@@ -23,7 +23,7 @@ pub fn judge(kind: Kind, floor: f64, model: &[Curve], kernel: &[Curve]) -> Optio
         true => (0.0, 0.0),
         false => (distance / mean.peak(), distance / allowed),
     };
-    Some(Judged {
+    Some(Score {
         gap: Gap::Apart(gap),
         excess,
     })
@@ -32,7 +32,6 @@ pub fn judge(kind: Kind, floor: f64, model: &[Curve], kernel: &[Curve]) -> Optio
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fidelity::Fidelity;
 
     fn flat(height: f64) -> Curve {
         Curve(vec![(0.0, height), (30.0, height)])
@@ -43,18 +42,18 @@ mod tests {
     }
 
     #[track_caller]
-    fn judged(model: &[Curve], kernel: &[Curve], expected: Fidelity) {
-        let judged = judge(Kind::Curve, 1.0, model, kernel).unwrap();
-        assert_eq!(judged.fidelity(), expected, "{judged:?}");
+    fn holds(model: &[Curve], kernel: &[Curve], expected: bool) {
+        let score = score(Kind::Curve, 1.0, model, kernel).unwrap();
+        assert_eq!(score.holds(), expected, "{score:?}");
     }
 
     #[test]
     fn a_tenth_of_the_kernels_highest_holds_and_more_misses() {
-        judged(&[flat(109.0)], &[flat(100.0)], Fidelity::Holds);
-        judged(&[flat(111.0)], &[flat(100.0)], Fidelity::Misses);
+        holds(&[flat(109.0)], &[flat(100.0)], true);
+        holds(&[flat(111.0)], &[flat(100.0)], false);
         // The same mean over time, at other times.
-        judged(&[flat(50.0)], &[rising(100.0)], Fidelity::Misses);
-        let said = judge(Kind::Curve, 1.0, &[flat(111.0)], &[flat(100.0)])
+        holds(&[flat(50.0)], &[rising(100.0)], false);
+        let said = score(Kind::Curve, 1.0, &[flat(111.0)], &[flat(100.0)])
             .unwrap()
             .gap
             .show();
@@ -64,7 +63,7 @@ mod tests {
     #[test]
     fn merged_pages_are_held_to_half_of_that() {
         let excess = |kind, height| {
-            judge(kind, 1.0, &[flat(height)], &[flat(100.0)])
+            score(kind, 1.0, &[flat(height)], &[flat(100.0)])
                 .unwrap()
                 .excess
         };
@@ -75,17 +74,17 @@ mod tests {
     #[test]
     fn what_the_kernels_own_seeds_lie_apart_is_allowed() {
         let kernel = [flat(80.0), flat(120.0)];
-        judged(&[flat(119.0)], &kernel, Fidelity::Holds);
-        judged(&[flat(121.0)], &kernel, Fidelity::Misses);
+        holds(&[flat(119.0)], &kernel, true);
+        holds(&[flat(121.0)], &kernel, false);
         let around = [flat(60.0), flat(140.0)];
-        judged(&around, &[flat(100.0)], Fidelity::Holds);
+        holds(&around, &[flat(100.0)], true);
     }
 
     #[test]
     fn a_curve_on_one_side_only_misses_and_next_to_nothing_is_equal() {
-        judged(&[flat(1.0)], &[], Fidelity::Misses);
-        judged(&[], &[flat(1.0)], Fidelity::Misses);
-        assert_eq!(judge(Kind::Curve, 1.0, &[], &[]), None);
-        judged(&[flat(0.9)], &[flat(0.0)], Fidelity::Holds);
+        holds(&[flat(1.0)], &[], false);
+        holds(&[], &[flat(1.0)], false);
+        assert_eq!(score(Kind::Curve, 1.0, &[], &[]), None);
+        holds(&[flat(0.9)], &[flat(0.0)], true);
     }
 }

@@ -27,12 +27,12 @@ use crate::stats;
 mod curve;
 pub mod modes;
 pub mod order;
-pub mod score;
-mod scored;
 mod shares;
+mod study;
+pub mod total;
 
-pub use curve::judge as judge_curves;
-pub use scored::{Absent, Against, Gathered, Scored, of_study};
+pub use curve::score as score_curves;
+pub use study::{Absent, Against, Gathered, StudyScore, of_study};
 
 use modes::Modes;
 use shares::Shares;
@@ -67,9 +67,9 @@ pub struct Runs<'a> {
     pub without: usize,
 }
 
-/// A figure and its rule's answer.
+/// How far a figure is off, by its rule.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Judged {
+pub struct Score {
     /// The distance in its own terms.
     pub gap: Gap,
     /// The distance over what is allowed: at most 1 holds.
@@ -100,27 +100,18 @@ pub enum Gap {
     OneSided,
 }
 
-/// Whether a gap is within what is allowed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fidelity {
-    /// It is.
-    Holds,
-    /// It is not.
-    Misses,
-}
-
-/// Judges a figure; `None` where neither side has a number. Numbers of either side up to `floor`
-/// are as good as zero.
+/// The score of a figure; `None` where neither side has a number. Numbers of either side up to
+/// `floor` are as good as zero.
 #[must_use]
-pub fn judge(kind: Kind, floor: f64, model: Runs<'_>, kernel: Runs<'_>) -> Option<Judged> {
+pub fn score(kind: Kind, floor: f64, model: Runs<'_>, kernel: Runs<'_>) -> Option<Score> {
     let present = match (model.values, kernel.values) {
         ([], []) => return None,
-        ([], _) if kernel.without == 0 => return Some(Judged::ONE_SIDED),
-        (_, []) if model.without == 0 => return Some(Judged::ONE_SIDED),
-        _ => Shares::of_presence(model, kernel).judge(),
+        ([], _) if kernel.without == 0 => return Some(Score::ONE_SIDED),
+        (_, []) if model.without == 0 => return Some(Score::ONE_SIDED),
+        _ => Shares::of_presence(model, kernel).score(),
     };
     let numbers = (!model.values.is_empty() && !kernel.values.is_empty())
-        .then(|| judge_numbers(kind, floor, model.values, kernel.values));
+        .then(|| score_numbers(kind, floor, model.values, kernel.values));
     let complete = model.without == 0 && kernel.without == 0;
     match numbers {
         Some(numbers) if complete => Some(numbers),
@@ -129,7 +120,7 @@ pub fn judge(kind: Kind, floor: f64, model: Runs<'_>, kernel: Runs<'_>) -> Optio
     }
 }
 
-fn judge_numbers(kind: Kind, floor: f64, model: &[f64], kernel: &[f64]) -> Judged {
+fn score_numbers(kind: Kind, floor: f64, model: &[f64], kernel: &[f64]) -> Score {
     let apart = match kind {
         Kind::Line => return equal(middle(model), middle(kernel)),
         Kind::Fate if kernel[0] <= MOST_FATES => return fates(model, kernel),
@@ -141,7 +132,7 @@ fn judge_numbers(kind: Kind, floor: f64, model: &[f64], kernel: &[f64]) -> Judge
         return one_mode(kind, floor, model, kernel);
     };
     let ([model_low, model_high], [low, high]) = (modes.split(model), modes.split(kernel));
-    let mut worst = Shares::of_modes([model_low, model_high], [low, high]).judge();
+    let mut worst = Shares::of_modes([model_low, model_high], [low, high]).score();
     for (model, kernel) in [(model_low, low), (model_high, high)] {
         // A mode of one run has no spread to hold anything against.
         if !model.is_empty() && kernel.len() > 1 {
@@ -152,7 +143,7 @@ fn judge_numbers(kind: Kind, floor: f64, model: &[f64], kernel: &[f64]) -> Judge
 }
 
 /// By the medians, as if all runs did alike.
-fn one_mode(kind: Kind, floor: f64, model: &[f64], kernel: &[f64]) -> Judged {
+fn one_mode(kind: Kind, floor: f64, model: &[f64], kernel: &[f64]) -> Score {
     match kind {
         Kind::Size | Kind::Curve | Kind::Merging => near(SIZE, floor, model, kernel),
         Kind::Time => near(TIME, floor, model, kernel),
@@ -163,69 +154,69 @@ fn one_mode(kind: Kind, floor: f64, model: &[f64], kernel: &[f64]) -> Judged {
     }
 }
 
-fn fates(model: &[f64], kernel: &[f64]) -> Judged {
+fn fates(model: &[f64], kernel: &[f64]) -> Score {
     match Shares::can_tell(model.len(), kernel.len()) {
-        true => Shares::of_values(model, kernel).judge(),
+        true => Shares::of_values(model, kernel).score(),
         false => equal(middle(model), middle(kernel)),
     }
 }
 
-fn equal(model: f64, kernel: f64) -> Judged {
+fn equal(model: f64, kernel: f64) -> Score {
     let difference = model - kernel;
     let excess = match difference == 0.0 {
         true => 0.0,
         // The least difference is a miss; what is 1 % off is as bad as a size twice its tolerance.
         false => 1.0 + f64::EPSILON + (difference / SIZE).abs() / kernel.abs().max(SIZE),
     };
-    Judged {
+    Score {
         gap: Gap::Difference(difference),
         excess,
     }
 }
 
-fn near(tolerance: f64, floor: f64, model: &[f64], kernel: &[f64]) -> Judged {
+fn near(tolerance: f64, floor: f64, model: &[f64], kernel: &[f64]) -> Score {
     let (median, [min, max]) = (middle(kernel), ends(kernel));
     let model = middle(model);
     if model.abs() <= floor && median.abs() <= floor {
-        return Judged::relative(0.0, tolerance);
+        return Score::relative(0.0, tolerance);
     }
     let gap = match model == median {
         true => 0.0,
         false => (model - median) / median.abs(),
     };
     match spread(kernel) < tolerance || gap.abs() <= tolerance {
-        true => Judged::relative(gap, tolerance),
-        false => Judged::outside(model, min, max),
+        true => Score::relative(gap, tolerance),
+        false => Score::outside(model, min, max),
     }
 }
 
-fn shares_near(model: &[f64], kernel: &[f64]) -> Judged {
+fn shares_near(model: &[f64], kernel: &[f64]) -> Score {
     let (model, [min, max]) = (middle(model), ends(kernel));
     let points = model - middle(kernel);
     match max - min < SHARE || points.abs() <= SHARE {
-        true => Judged {
+        true => Score {
             gap: Gap::Points(points),
             excess: points.abs() / SHARE,
         },
-        false => Judged::outside(model, min, max),
+        false => Score::outside(model, min, max),
     }
 }
 
 /// By the ratio of the medians; one that misses may still be what one of the kernel's starts did.
-fn factor_near(floor: f64, model: &[f64], kernel: &[f64]) -> Judged {
+fn factor_near(floor: f64, model: &[f64], kernel: &[f64]) -> Score {
     let (model, [min, max]) = (middle(model), ends(kernel));
     let by_ratio = factor(floor, model, middle(kernel));
-    match by_ratio.fidelity() {
-        Fidelity::Misses if (min..=max).contains(&model) => Judged::outside(model, min, max),
-        _ => by_ratio,
+    match !by_ratio.holds() && (min..=max).contains(&model) {
+        true => Score::outside(model, min, max),
+        false => by_ratio,
     }
 }
 
-fn factor(floor: f64, model: f64, kernel: f64) -> Judged {
+fn factor(floor: f64, model: f64, kernel: f64) -> Score {
     let (model, kernel) = (model.max(floor), kernel.max(floor));
     if model == kernel {
         let gap = Gap::Factor(1.0);
-        return Judged { gap, excess: 0.0 };
+        return Score { gap, excess: 0.0 };
     }
     let ratio = model / kernel;
     let gap = match ratio < 1.0 {
@@ -236,7 +227,7 @@ fn factor(floor: f64, model: f64, kernel: f64) -> Judged {
     // A ratio of exactly 1.5 holds, whatever the logarithms' last digit says.
     let exact = (excess - 1.0).abs() < 1e-9;
     let excess = if exact { 1.0 } else { excess };
-    Judged { gap, excess }
+    Score { gap, excess }
 }
 
 /// The width of the range over the median; 0 of equal numbers, infinite around zero.
@@ -258,7 +249,7 @@ fn ends(sorted: &[f64]) -> [f64; 2] {
     [end(0.0), end(1.0)]
 }
 
-impl Judged {
+impl Score {
     const ONE_SIDED: Self = Self {
         gap: Gap::OneSided,
         excess: f64::INFINITY,
@@ -291,7 +282,7 @@ impl Judged {
 
     /// What misses by more; where nothing does, this.
     fn or_worse(self, other: Self) -> Self {
-        match other.excess > self.excess && other.fidelity() == Fidelity::Misses {
+        match other.excess > self.excess && !other.holds() {
             true => other,
             false => self,
         }
@@ -299,10 +290,16 @@ impl Judged {
 
     /// Whether it is within what is allowed.
     #[must_use]
-    pub fn fidelity(self) -> Fidelity {
-        match self.excess <= 1.0 {
-            true => Fidelity::Holds,
-            false => Fidelity::Misses,
+    pub fn holds(self) -> bool {
+        self.excess <= 1.0
+    }
+
+    /// The word for it.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self.holds() {
+            true => "holds",
+            false => "misses",
         }
     }
 }
@@ -342,17 +339,6 @@ impl Gap {
             Self::Shares(p) => format!("other shares, p {p:.3}"),
             Self::OtherMode => "another mode".to_owned(),
             Self::OneSided => "only one of them".to_owned(),
-        }
-    }
-}
-
-impl Fidelity {
-    /// The word for it.
-    #[must_use]
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Holds => "holds",
-            Self::Misses => "misses",
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Shares over the seeds: how many runs of each side are in which mode.
 
-use super::{Gap, Judged, P, Runs};
+use super::{Gap, P, Runs, Score};
 use crate::stats;
 
 /// Runs by mode: of the model, of the kernel.
@@ -50,11 +50,11 @@ impl Shares {
     }
 
     /// By Fisher's exact test; where no test could tell, by the mode that most runs are in.
-    pub(super) fn judge(&self) -> Judged {
+    pub(super) fn score(&self) -> Score {
         let runs = |counts: &[u32]| counts.iter().sum::<u32>() as usize;
         if Self::can_tell(runs(&self.model), runs(&self.kernel)) {
             let p = stats::fisher_p(&self.model, &self.kernel);
-            return Judged {
+            return Score {
                 gap: Gap::Shares(p),
                 excess: if p > P {
                     P / p
@@ -64,11 +64,11 @@ impl Shares {
             };
         }
         match most(&self.model) == most(&self.kernel) {
-            true => Judged {
+            true => Score {
                 gap: Gap::Shares(1.0),
                 excess: P,
             },
-            false => Judged {
+            false => Score {
                 gap: Gap::OtherMode,
                 excess: 2.0,
             },

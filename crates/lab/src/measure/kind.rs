@@ -210,6 +210,22 @@ impl Item {
         }
     }
 
+    /// Whether the kernel counts it in bytes, whatever unit it is shown in: samepage merging's
+    /// profit, the files of a control group and the amounts in its `memory.stat`.
+    pub(super) fn is_in_bytes(&self) -> bool {
+        let (Self::Number { file, .. } | Self::Field { file, .. }) = self else {
+            return false;
+        };
+        let name = file.rsplit('/').next().unwrap_or(file);
+        match self {
+            Self::Field { field, .. } => {
+                let counts = field == "workingset_nodes" || begins(field, &STAT_COUNTERS);
+                name == "memory.stat" && !counts
+            }
+            _ => name == "general_profit" || name.starts_with("memory."),
+        }
+    }
+
     fn kind(&self, unit: Unit) -> Kind {
         match self {
             Self::Pressure { .. } => Kind::Time,
@@ -228,12 +244,13 @@ impl Item {
 }
 
 fn of_field(file: &str, field: &str, unit: Unit) -> Kind {
-    let begins = |beginnings: &[&str]| beginnings.iter().any(|word| field.starts_with(word));
     let name = file.rsplit('/').next().unwrap_or(file);
     match name {
         "meminfo" => Kind::Size,
         "vmstat" => of_vmstat_or(field, of_counter(field)),
-        "memory.stat" if field != "workingset_nodes" && begins(&STAT_COUNTERS) => of_counter(field),
+        "memory.stat" if field != "workingset_nodes" && begins(field, &STAT_COUNTERS) => {
+            of_counter(field)
+        }
         "memory.stat" => Kind::Size,
         "memory.events" | "memory.events.local" => match KILLS.contains(&field) {
             true => Kind::Fate,
@@ -241,6 +258,10 @@ fn of_field(file: &str, field: &str, unit: Unit) -> Kind {
         },
         _ => of_unit(unit),
     }
+}
+
+fn begins(field: &str, beginnings: &[&str]) -> bool {
+    beginnings.iter().any(|word| field.starts_with(word))
 }
 
 /// A state of `/proc/vmstat` is an amount of memory; `otherwise` it is what is said.

@@ -321,13 +321,19 @@ impl Item {
     #[must_use]
     pub fn read(&self, frame: &Frame, unit: Unit) -> Option<f64> {
         match self {
-            Self::Field { file, field } => field_of(frame.file(file)?, field, unit),
+            Self::Field { file, field } => {
+                let worth = if self.is_in_bytes() {
+                    1.0
+                } else {
+                    unit.worth()
+                };
+                field_of(frame.file(file)?, field, worth)
+            }
             Self::Number { file, unit: own } => {
                 let word = frame.file(file)?.split_whitespace().next()?;
-                let worth = match file.rsplit('/').next() {
-                    // Nanoseconds of CPU time and bytes, whatever unit they are shown in.
-                    Some("schedstat" | "general_profit") => 1.0,
-                    _ => own.unwrap_or(unit).worth(),
+                let worth = match self.is_in_bytes() || file.ends_with("/schedstat") {
+                    true => 1.0,
+                    false => own.unwrap_or(unit).worth(),
                 };
                 Some(word.parse::<f64>().ok()? * worth)
             }
@@ -412,7 +418,7 @@ fn progress(text: &str, process: &str) -> Option<f64> {
 }
 
 /// "MemFree:  3718 kB" or "pgfault 42" or "some avg10=…"; a "kB" behind the number counts.
-fn field_of(text: &str, field: &str, unit: Unit) -> Option<f64> {
+fn field_of(text: &str, field: &str, worth: f64) -> Option<f64> {
     let line = text.lines().find_map(|line| {
         let mut words = line.split_whitespace();
         let word = words.next()?;
@@ -422,7 +428,7 @@ fn field_of(text: &str, field: &str, unit: Unit) -> Option<f64> {
     let number: f64 = words.next()?.parse().ok()?;
     let worth = match words.next() {
         Some("kB") => Unit::Kib.worth(),
-        _ => unit.worth(),
+        _ => worth,
     };
     Some(number * worth)
 }

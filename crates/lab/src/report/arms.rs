@@ -4,11 +4,11 @@ use super::html::Escaped;
 use super::pair::Pair;
 use super::prose;
 use crate::compare::{Figure, Row, row_of};
-use crate::judge::Judgement;
 use crate::measure::{Better, Class, Unit};
 use crate::stats;
 use crate::study::{Arm, ArmTable, Effect, Study};
-use crate::verdict::{BySeed, Finding};
+use crate::verdict::{BySeed, Verdict};
+use crate::verdicts::ArmVerdict;
 
 /// A table of arms with its figures, for a page or a terminal.
 #[derive(Clone, Debug, PartialEq)]
@@ -47,7 +47,7 @@ pub struct ArmRow {
     pub asks: String,
 }
 
-/// The study's table of those `arms` for one kernel; `None` where the study has none. `judgements`
+/// The study's table of those `arms` for one kernel; `None` where the study has none. `verdicts`
 /// are of the kernel's runs, or of the model's where no kernel was run.
 #[must_use]
 pub fn arms(
@@ -55,7 +55,7 @@ pub fn arms(
     arms: &[&str],
     pair: &Pair,
     rows: &[Row],
-    judgements: &[Judgement],
+    verdicts: &[ArmVerdict],
 ) -> Option<Arms> {
     let asked = study.shown.table.as_ref()?;
     let is_wanted =
@@ -67,7 +67,7 @@ pub fn arms(
         let cells: Vec<Row> = cells.collect();
         ArmRow {
             note: note(arm.model_only, pair, &cells),
-            effects: effects(asked, &arm.name, rows, judgements),
+            effects: effects(asked, &arm.name, rows, verdicts),
             arm: arm.name.clone(),
             asks: arm.asks.clone().unwrap_or_default(),
             rank: String::new(),
@@ -78,7 +78,7 @@ pub fn arms(
     let mut lines: Vec<ArmRow> = wanted.map(line).collect();
     sort(&mut lines, study, asked, rows);
     rank(&mut lines, study, asked, (pair, rows));
-    let baseline = judgements.first().map(|judgement| &judgement.baseline);
+    let baseline = verdicts.first().map(|verdict| &verdict.baseline);
     let baseline = baseline.filter(|_| !asked.effects.is_empty());
     Some(Arms {
         title: asked.title.clone(),
@@ -175,26 +175,25 @@ fn rank(lines: &mut [ArmRow], study: &Study, asked: &ArmTable, (pair, rows): (&P
 }
 
 /// What the verdicts of an arm say in the study's words, and what no run of it finished.
-fn effects(asked: &ArmTable, arm: &str, rows: &[Row], judgements: &[Judgement]) -> Vec<String> {
+fn effects(asked: &ArmTable, arm: &str, rows: &[Row], verdicts: &[ArmVerdict]) -> Vec<String> {
     let effects = asked.effects.iter();
     let said = effects.filter_map(|effect| {
-        let of =
-            |judgement: &&Judgement| judgement.arm == arm && judgement.measure == effect.measure;
+        let of = |verdict: &&ArmVerdict| verdict.arm == arm && verdict.measure == effect.measure;
         let row = row_of(rows, &effect.measure, arm)?;
-        unfinished(row).or_else(|| said(effect, row, judgements.iter().find(of)?))
+        unfinished(row).or_else(|| said(effect, row, verdicts.iter().find(of)?))
     });
     said.collect()
 }
 
-fn said(effect: &Effect, row: &Row, judgement: &Judgement) -> Option<String> {
-    let verdict = judgement.verdict;
-    let words = match verdict.finding {
-        Finding::NotDecided => return now_and_then(effect, verdict.by_seed),
-        Finding::NoDifferenceShown | Finding::TooFewRuns => return None,
-        _ if verdict.shift > 0.0 => effect.more.as_ref(),
+fn said(effect: &Effect, row: &Row, verdict: &ArmVerdict) -> Option<String> {
+    let difference = verdict.difference;
+    let words = match difference.verdict {
+        Verdict::NotDecided => return now_and_then(effect, difference.by_seed),
+        Verdict::NoDifferenceShown | Verdict::TooFewRuns => return None,
+        _ if difference.shift > 0.0 => effect.more.as_ref(),
         _ => effect.less.as_ref(),
     }?;
-    Some(match verdict.relative.abs() {
+    Some(match difference.relative.abs() {
         _ if row.unit.class() == Class::Count => format!("{words}: {}", figure(row)),
         by if by.is_infinite() => format!("{words}: {}", figure(row)),
         by if by >= 2.0 => format!("{words}, {:.1} times as much", by + 1.0),

@@ -40,10 +40,10 @@ fn figure(row: &Row, pair: &Pair, top: f64, id: &str) -> Option<String> {
     let mean = Curve::mean_of(&row.curves.kernel);
     let shown = mean.as_ref().or(model.as_ref())?;
     let peak = row.unit.show(shown.peak());
-    let description = match row.judged().filter(|_| pair.is_proved()) {
-        Some(judged) => format!(
+    let description = match row.score().filter(|_| pair.is_proved()) {
+        Some(score) => format!(
             "At most {peak}. Prediction and measurement: {}.",
-            judged.gap.show()
+            score.gap.show()
         ),
         None => format!("At most {peak}."),
     };

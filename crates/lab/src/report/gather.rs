@@ -17,6 +17,8 @@ pub struct Gathered {
     /// By kernel and bench, in the order of the kernels' versions; without any proof, the model of
     /// every kernel that is calibrated. None is without any run.
     pub pairs: Vec<Pair>,
+    /// Whether there are records that cannot be used.
+    pub has_useless: bool,
     /// One line for each record or prediction that is missing, with the reason.
     pub problems: Vec<String>,
 }
@@ -89,7 +91,11 @@ pub(crate) fn proofs(
         }
     }
     let pairs = pairs(proofs);
-    Ok(Gathered { pairs, problems })
+    Ok(Gathered {
+        pairs,
+        has_useless: !problems.is_empty(),
+        problems,
+    })
 }
 
 fn predict(study: &Study, pair: &Pair) -> Result<Results, String> {

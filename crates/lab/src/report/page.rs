@@ -4,8 +4,8 @@ use super::html::{Escaped, paragraphs};
 use super::pair::{Pair, Report};
 use super::{arms, curves, figures, kernels, repeat, shown, survivors, table, template, verdicts};
 use crate::compare::Row;
-use crate::judge::{Judgement, judge};
 use crate::study::Study;
+use crate::verdicts::{ArmVerdict, of_arms};
 
 /// The page's style sheet.
 pub(super) const STYLE: &str = include_str!("style.css");
@@ -17,7 +17,7 @@ const UNFOLDED: usize = 6;
 struct Read<'a> {
     pair: &'a Pair,
     rows: Vec<Row>,
-    judgements: Vec<Judgement>,
+    verdicts: Vec<ArmVerdict>,
 }
 
 impl<'a> Read<'a> {
@@ -29,7 +29,7 @@ impl<'a> Read<'a> {
         Self {
             pair,
             rows: pair.rows(study),
-            judgements: judge(study, records),
+            verdicts: of_arms(study, records),
         }
     }
 }
@@ -143,8 +143,8 @@ fn first_of_all(study: &Study, read: &[Read<'_>]) -> String {
     let mut text = shown::shown(study, &kernels.collect::<Vec<_>>());
     let names: Vec<&str> = study.arms.iter().map(|arm| arm.name.as_str()).collect();
     for read in read {
-        let (pair, judgements) = (read.pair, &read.judgements);
-        if let Some(table) = arms::arms(study, &names, pair, &read.rows, judgements) {
+        let (pair, verdicts) = (read.pair, &read.verdicts);
+        if let Some(table) = arms::arms(study, &names, pair, &read.rows, verdicts) {
             let (title, kernel) = (Escaped(&table.title), Escaped(&pair.kernel));
             text += &format!("<h2>{title}: {kernel}</h2>\n{}", table.to_html());
         }
@@ -251,9 +251,9 @@ fn verdicts(study: &Study, read: &[Read<'_>]) -> String {
         let Read {
             pair,
             rows,
-            judgements,
+            verdicts,
         } = read;
-        let table = verdicts::verdicts(study, pair, rows, judgements)?;
+        let table = verdicts::verdicts(study, pair, rows, verdicts)?;
         let whence = if pair.is_proved() {
             "measured"
         } else {

@@ -3,7 +3,7 @@
 use super::html::Escaped;
 use super::pair::Pair;
 use crate::compare::{Figure, PublishedError, Row};
-use crate::fidelity::{self, Fidelity};
+use crate::fidelity;
 use crate::measure::{Class, Kind, Unit};
 use crate::stats;
 use crate::study::Study;
@@ -152,12 +152,12 @@ fn over_time(tolerance: f64) -> String {
 }
 
 fn calibration_error(row: &Row) -> String {
-    match row.judged() {
-        Some(judged) => {
-            let (gap, word) = (Escaped(judged.gap.show()), judged.fidelity().word());
-            let class = match judged.fidelity() {
-                Fidelity::Holds => "good",
-                Fidelity::Misses => "bad",
+    match row.score() {
+        Some(score) => {
+            let (gap, word) = (Escaped(score.gap.show()), score.word());
+            let class = match score.holds() {
+                true => "good",
+                false => "bad",
             };
             format!("<span class=\"mark {class}\">{gap}, {word}</span>")
         }
@@ -167,17 +167,17 @@ fn calibration_error(row: &Row) -> String {
 
 /// How far the model is off, in a sentence.
 pub(super) fn calibration_summary(rows: &[Row]) -> String {
-    let compared: Vec<&Row> = rows.iter().filter(|row| row.judged().is_some()).collect();
+    let compared: Vec<&Row> = rows.iter().filter(|row| row.score().is_some()).collect();
     if compared.is_empty() {
         return "no figure has both a prediction and a measurement.".to_owned();
     }
     let holds = compared
         .iter()
-        .filter(|row| row.fidelity() == Some(Fidelity::Holds))
+        .filter(|row| row.holds() == Some(true))
         .count();
     let errors = |kind: Kind| {
         let gaps = compared.iter().filter(|row| row.kind == kind);
-        let gaps = gaps.filter_map(|row| row.judged()?.gap.relative().map(f64::abs));
+        let gaps = gaps.filter_map(|row| row.score()?.gap.relative().map(f64::abs));
         let mut gaps: Vec<f64> = gaps.map(|gap| gap * 100.0).collect();
         gaps.sort_by(f64::total_cmp);
         let shown = |share| Some(Unit::Percent.show(stats::quantile(&gaps, share)?));

@@ -3,36 +3,34 @@
 use super::html::Escaped;
 use super::pair::Pair;
 use crate::compare::{Row, row_of};
-use crate::judge::{Judgement, sum_up};
 use crate::study::Study;
-use crate::verdict::Finding;
+use crate::verdict::Verdict;
+use crate::verdicts::{ArmVerdict, sum_up};
 
 /// A table for each arm but the first; `None` where there is only one arm or no run.
 pub(super) fn verdicts(
     study: &Study,
     pair: &Pair,
     rows: &[Row],
-    judgements: &[Judgement],
+    verdicts: &[ArmVerdict],
 ) -> Option<String> {
     let mut text = String::new();
     for arm in &study.arms {
-        let Some(summary) = sum_up(judgements, &arm.name) else {
+        let Some(summary) = sum_up(verdicts, &arm.name) else {
             text += &unavailable(&arm.name, pair, rows).unwrap_or_default();
             continue;
         };
-        let of_arm = judgements
-            .iter()
-            .filter(|judgement| judgement.arm == arm.name);
-        let of_arm: Vec<&Judgement> = of_arm.collect();
-        let baseline = of_arm.first().map_or("", |judgement| &judgement.baseline);
+        let of_arm = verdicts.iter().filter(|verdict| verdict.arm == arm.name);
+        let of_arm: Vec<&ArmVerdict> = of_arm.collect();
+        let baseline = of_arm.first().map_or("", |verdict| &verdict.baseline);
         let lines: String = of_arm
             .iter()
-            .map(|judgement| line(judgement, pair, rows))
+            .map(|verdict| line(verdict, pair, rows))
             .collect();
         text += &format!(
             "<p>{}.</p>\n<table class=\"stack\"><thead><tr><th scope=\"col\">Measure</th>\
              <th scope=\"col\" class=\"number\">{}</th><th scope=\"col\" class=\"number\">{}</th>\
-             <th scope=\"col\">Finding</th></tr></thead>\n<tbody>\n{lines}</tbody></table>\n",
+             <th scope=\"col\">Verdict</th></tr></thead>\n<tbody>\n{lines}</tbody></table>\n",
             Escaped(summary),
             Escaped(baseline),
             Escaped(&arm.name),
@@ -52,14 +50,14 @@ fn unavailable(arm: &str, pair: &Pair, rows: &[Row]) -> Option<String> {
     Some(format!("<p>{arm}: not available here: {what}.</p>\n"))
 }
 
-fn line(judgement: &Judgement, pair: &Pair, rows: &[Row]) -> String {
-    let Judgement {
+fn line(verdict: &ArmVerdict, pair: &Pair, rows: &[Row]) -> String {
+    let ArmVerdict {
         measure,
         arm,
         baseline,
-        verdict,
+        difference,
         ..
-    } = judgement;
+    } = verdict;
     let figure = |arm: &str| {
         let figure = |row: &Row| match pair.is_proved() {
             true => row.kernel.show(row.unit),
@@ -67,23 +65,23 @@ fn line(judgement: &Judgement, pair: &Pair, rows: &[Row]) -> String {
         };
         row_of(rows, measure, arm).map(figure).unwrap_or_default()
     };
-    let class = match verdict.finding {
-        Finding::Better => "mark good",
-        Finding::Worse => "mark bad",
-        Finding::Differs
-        | Finding::NotDecided
-        | Finding::NoDifferenceShown
-        | Finding::TooFewRuns => "plain",
+    let class = match difference.verdict {
+        Verdict::Better => "mark good",
+        Verdict::Worse => "mark bad",
+        Verdict::Differs
+        | Verdict::NotDecided
+        | Verdict::NoDifferenceShown
+        | Verdict::TooFewRuns => "plain",
     };
     format!(
         "<tr><th scope=\"row\">{}</th><td data-name=\"{}\" class=\"number\">{}</td>\
          <td data-name=\"{}\" class=\"number\">{}</td>\
-         <td data-name=\"Finding\"><span class=\"{class}\">{}</span></td></tr>\n",
+         <td data-name=\"Verdict\"><span class=\"{class}\">{}</span></td></tr>\n",
         Escaped(measure),
         Escaped(baseline),
         Escaped(figure(baseline)),
         Escaped(arm),
         Escaped(figure(arm)),
-        Escaped(judgement.words()),
+        Escaped(verdict.words()),
     )
 }

@@ -8,7 +8,7 @@ use mm::machine::Disk;
 use super::kernel_names::{check_meminfo, check_vmstat, check_zone};
 use super::names::{Kind, Names};
 use super::node::Node;
-use super::settings::tunable_file;
+use super::settings::{tunable_file, unit_of};
 use super::source::StudyError;
 use super::table::Table;
 use crate::measure::{
@@ -322,7 +322,7 @@ fn item(
             if let Some(field) = field {
                 return Ok((Item::Field { file, field }, None));
             }
-            let unit = ksm_unit(&file);
+            let unit = ksm_unit(&file).or_else(|| unit_of(&file));
             Ok((Item::Number { file, unit }, unit))
         }
     }

@@ -71,6 +71,12 @@ pub(super) fn tunable_file(node: &Node<'_>) -> Result<(String, Option<Unit>), St
     Ok((tunable.path.to_owned(), unit(tunable.unit)))
 }
 
+/// The unit of the number in a file, where it is a tunable's.
+pub(super) fn unit_of(file: &str) -> Option<Unit> {
+    let tunable = catalogue::all().find(|tunable| tunable.path == file)?;
+    unit(tunable.unit)
+}
+
 fn refused(node: &Node<'_>, error: &SettingError) -> StudyError {
     match error {
         SettingError::Unknown { name, .. } => unknown(node, name),

@@ -6,6 +6,7 @@ use alloc::sync::Arc;
 use alloc::vec;
 use alloc::vec::Vec;
 use core::hint::black_box;
+use core::ops::Range;
 
 use super::{Operation, Operations, Order, Scatter, Tables};
 
@@ -124,6 +125,10 @@ impl Scattered {
 #[derive(Clone, Debug)]
 pub(super) struct Guide {
     ranks: Arc<[u32]>,
+    /// The upper bits of the cumulative weights, half as large to load as these.
+    tops: Arc<[u32]>,
+    /// Bits of a weight that are no part of its upper ones.
+    lower: u32,
     /// Bits of a weight that do not tell its part.
     shift: u32,
     /// The whole weight.
@@ -131,11 +136,13 @@ pub(super) struct Guide {
 }
 
 impl Guide {
-    /// One to four parts for each rank.
+    /// Up to two parts for each rank, or half a part.
     pub(super) fn new(cumulative: &[u64]) -> Self {
         let total = cumulative.last().copied().unwrap_or(0);
         let bits = u64::BITS - total.leading_zeros();
-        let shift = bits.saturating_sub(cumulative.len().max(1).ilog2() + 1);
+        let shift = bits.saturating_sub(cumulative.len().max(1).ilog2());
+        let lower = bits.saturating_sub(u32::BITS);
+        let tops = cumulative.iter().map(|sum| (sum >> lower) as u32);
         let (mut ranks, mut rank) = (vec![0], 0);
         for part in 1..(total >> shift) + 2 {
             let is_before = |sum: &&u64| **sum <= part << shift;
@@ -144,6 +151,8 @@ impl Guide {
         }
         Self {
             ranks: ranks.into(),
+            tops: tops.collect(),
+            lower,
             shift,
             total,
         }
@@ -168,19 +177,31 @@ impl Guide {
             let part = (operation.block >> self.shift) as usize;
             *range = (self.ranks[part], self.ranks[part + 1]);
         }
-        let weights = ranges
-            .iter()
-            .map(|&(first, _)| zipf.cumulative[first as usize]);
+        let weights = ranges.iter().map(|&(first, _)| self.tops[first as usize]);
         black_box(weights.fold(0, |sum, weight| sum ^ weight));
         for ((first, last), operation) in ranges.into_iter().zip(drawn.iter_mut()) {
-            let between = &zipf.cumulative[first as usize..last as usize];
-            let place = operation.block;
-            operation.block =
-                u64::from(first) + between.partition_point(|&sum| sum <= place) as u64;
+            let range = first as usize..last as usize;
+            operation.block = self.rank(&zipf.cumulative, range, operation.block) as u64;
         }
         for operation in drawn {
             operation.block = scattered.apply(operation.block, &zipf.scatter);
         }
+    }
+}
+
+impl Guide {
+    /// The first rank of a range whose cumulative weight is above a place, or the range's end: by
+    /// the upper bits, but where these are the same.
+    #[inline]
+    fn rank(&self, cumulative: &[u64], range: Range<usize>, place: u64) -> usize {
+        let top = (place >> self.lower) as u32;
+        let tops = &self.tops[range.clone()];
+        let below = tops.partition_point(|&sum| sum < top);
+        let rank = range.start + below;
+        if tops.get(below) != Some(&top) {
+            return rank;
+        }
+        rank + cumulative[rank..range.end].partition_point(|&sum| sum <= place)
     }
 }
 

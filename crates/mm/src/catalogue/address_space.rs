@@ -62,6 +62,13 @@ pub(super) const TABLE: &[Tunable] = &[
         .fixed("1")
         .since(4, 16)
         .effect("Counts NUMA hits and misses on each allocation; 0 saves a little time."),
+    vm!("mem_profiling", SWITCH)
+        .rule("as the kernel was built: 1 or 0")
+        .since(6, 10)
+        .effect(
+            "Counts memory by the line of code that asked for it, in /proc/allocinfo; only where \
+             the kernel was built with it (CONFIG_MEM_ALLOC_PROFILING).",
+        ),
     vm!("numa_zonelist_order", Values::Word)
         .rule("Node")
         .ignored(4, 14)

@@ -10,6 +10,7 @@ mod bdi;
 mod cell;
 mod cgroup;
 mod check;
+pub mod folder;
 mod kernels;
 mod ksm;
 mod lru_gen;
@@ -28,6 +29,7 @@ mod zswap;
 
 pub use cell::Cell;
 pub use check::{SettingError, check};
+pub use folder::path_of;
 pub use kernels::{Kernels, Standing};
 pub use names::{Named, Of, Scope, all, find, named, of_devices, of_groups, of_page_sizes};
 pub use spelling::{KeyError, nearest, resolve};

@@ -40,20 +40,22 @@ pub struct Named<'a> {
     pub of: Of<'a>,
 }
 
+/// The tunables of the machine by group.
+pub(super) const GROUPS: [&[Tunable]; 9] = [
+    vm::TABLE,
+    address_space::TABLE,
+    removed::TABLE,
+    thp::TABLE,
+    thp::KHUGEPAGED,
+    lru_gen::TABLE,
+    ksm::TABLE,
+    zswap::TABLE,
+    migration::TABLE,
+];
+
 /// Every tunable of the machine, group by group.
 pub fn all() -> impl Iterator<Item = &'static Tunable> {
-    let groups = [
-        vm::TABLE,
-        address_space::TABLE,
-        removed::TABLE,
-        thp::TABLE,
-        thp::KHUGEPAGED,
-        lru_gen::TABLE,
-        ksm::TABLE,
-        zswap::TABLE,
-        migration::TABLE,
-    ];
-    groups.into_iter().flatten()
+    GROUPS.into_iter().flatten()
 }
 
 /// Every tunable that each block device has for itself.

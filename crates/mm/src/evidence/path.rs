@@ -3,7 +3,7 @@
 use alloc::format;
 use alloc::string::{String, ToString};
 
-use crate::catalogue;
+use crate::catalogue::{self, folder, path_of};
 
 /// Files below `proc` that a frame keeps.
 const PROC: &[&str] = &[
@@ -73,17 +73,17 @@ const SYS: &[&str] = &[
     "sys/devices/system/cpu/present",
 ];
 
-/// Folders below `proc/sys` of which a frame keeps files.
-const SETTINGS: &[&str] = &["proc/sys/vm/", "proc/sys/kernel/", "proc/sys/fs/"];
+/// Folders below `proc/sys` of which a frame keeps files, beside that of `vm`.
+const SETTINGS: &[&str] = &["proc/sys/kernel/", "proc/sys/fs/"];
 
 /// Names that tell whose machine it is; never kept.
 const PRIVATE: &[&str] = &["proc/sys/kernel/hostname", "proc/sys/kernel/domainname"];
 
 /// Files that act when they are read on a live machine and say nothing in a saved one.
 const ACTING: &[&str] = &[
-    "proc/sys/vm/compact_memory",
-    "proc/sys/vm/drop_caches",
-    "proc/sys/vm/stat_refresh",
+    path_of("vm.compact_memory"),
+    path_of("vm.drop_caches"),
+    path_of("vm.stat_refresh"),
 ];
 
 /// The part of a name before a machine's `proc`, `sys` or the like, and from there on.
@@ -114,7 +114,7 @@ pub fn is_kept(path: &str) -> bool {
     let proc = path.strip_prefix("proc/").is_some_and(|file| {
         PROC.contains(&file) || file.starts_with("pressure/") || is_of_process(file)
     });
-    proc || below(SETTINGS) || below(SYS) || below(CONFIGURATION)
+    proc || folder::holds(folder::VM, path) || below(SETTINGS) || below(SYS) || below(CONFIGURATION)
 }
 
 /// Whether a path is a text of configuration.
@@ -178,7 +178,7 @@ pub fn bare(name: &str) -> Option<String> {
     }
     let tunable = |tunable: &&catalogue::Tunable| {
         let own = tunable.name.split_once('.').map(|(_, own)| own);
-        tunable.path.starts_with("proc/sys/vm/") && (tunable.name == name || own == Some(name))
+        folder::holds(folder::VM, tunable.path) && (tunable.name == name || own == Some(name))
     };
     catalogue::all()
         .filter(|tunable| is_kept(tunable.path))

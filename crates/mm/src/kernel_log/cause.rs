@@ -2,8 +2,8 @@
 
 use alloc::vec::Vec;
 
-use super::judge::{Answer, COSTLY_ORDER, Judged, Request, judge};
 use super::report::{Event, Refused, Report};
+use super::zone_check::{Answer, COSTLY_ORDER, Request, ZoneCheck, check};
 use crate::units::Kib;
 use crate::zoneinfo::ZoneKind;
 
@@ -73,7 +73,7 @@ pub struct Cause {
     /// Whose.
     pub whose: Whose,
     /// Each zone against the request; empty where zones do not matter.
-    pub zones: Vec<Judged>,
+    pub zones: Vec<ZoneCheck>,
     /// Why they refused, the main reason first; empty where zones do not matter.
     pub refusals: Vec<Refusal>,
     /// Whether the request is an assumption: an order-0 request of the kernel that may wait.
@@ -100,7 +100,7 @@ impl Cause {
             Whose::Machine | Whose::Policy | Whose::Cpuset | Whose::Unknown | Whose::PageFault
         );
         if by_zones {
-            cause.zones = judge(report, &request);
+            cause.zones = check(report, &request);
             cause.refusals = refusals(&cause.zones);
             cause.settle(report);
         }
@@ -109,7 +109,7 @@ impl Cause {
 
     /// The zone that tells a reason: of those that do the one with most of it.
     #[must_use]
-    pub fn telling(&self, refusal: Refusal) -> Option<&Judged> {
+    pub fn telling(&self, refusal: Refusal) -> Option<&ZoneCheck> {
         let telling = self.zones.iter().filter(|zone| tells(refusal, zone));
         telling.max_by_key(|zone| match refusal {
             Refusal::Cma => zone.cma,
@@ -176,7 +176,7 @@ fn says_zones(report: &Report) -> bool {
 }
 
 /// Whether a zone shows this reason.
-fn tells(refusal: Refusal, zone: &Judged) -> bool {
+fn tells(refusal: Refusal, zone: &ZoneCheck) -> bool {
     let refused = zone.answer == Answer::Refused;
     let needed = zone.needed();
     match refusal {
@@ -204,7 +204,7 @@ fn tells(refusal: Refusal, zone: &Judged) -> bool {
 }
 
 /// The reasons, those that explain more first.
-fn refusals(zones: &[Judged]) -> Vec<Refusal> {
+fn refusals(zones: &[ZoneCheck]) -> Vec<Refusal> {
     const ORDER: [Refusal; 8] = [
         Refusal::Fragmented,
         Refusal::Cma,
@@ -217,7 +217,7 @@ fn refusals(zones: &[Judged]) -> Vec<Refusal> {
     ];
     let any = |refusal| zones.iter().any(|zone| tells(refusal, zone));
     let may_serve =
-        |zone: &Judged| !matches!(zone.answer, Answer::AboveRequest | Answer::OtherNode);
+        |zone: &ZoneCheck| !matches!(zone.answer, Answer::AboveRequest | Answer::OtherNode);
     if zones.is_empty() {
         return alloc::vec![Refusal::NotShown];
     }
@@ -236,7 +236,7 @@ fn refusals(zones: &[Judged]) -> Vec<Refusal> {
 
 /// Whether what lower zones keep is much: a sixteenth of the zones that refused. Usual reserves are
 /// some 256th, and are part of every shortage.
-fn holds_much(zones: &[Judged]) -> bool {
+fn holds_much(zones: &[ZoneCheck]) -> bool {
     let refused = || zones.iter().filter(|zone| zone.answer == Answer::Refused);
     let held = refused()
         .filter(|zone| tells(Refusal::Reserve, zone))
@@ -247,7 +247,7 @@ fn holds_much(zones: &[Judged]) -> bool {
 
 /// Whether a machine has memory that its kernel does not map: a 32-bit one.
 #[must_use]
-pub fn has_high_memory(zones: &[Judged]) -> bool {
+pub fn has_high_memory(zones: &[ZoneCheck]) -> bool {
     zones.iter().any(|zone| zone.kind == ZoneKind::HighMem)
 }
 

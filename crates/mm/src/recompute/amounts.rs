@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 use crate::formula::available::{self, Available};
 use crate::formula::dirty::{self, Amount, Dirtyable, DirtyableRule, PercentRule, Thresholds};
 use crate::formula::reserve;
-use crate::rules::{Row, Rule, tried};
+use crate::rules::{Print, Row, Rule, prints, tried};
 use crate::snapshot::Snapshot;
 use crate::units::{Bytes, Kib, Pages};
 use crate::zoneinfo::{Zone, ZoneKind};
@@ -166,6 +166,19 @@ impl Snapshot {
         self.thresholds_by().map(|computed| computed.thresholds)
     }
 
+    /// What counts against the dirty thresholds: what is dirty or under writeback, and what an NFS
+    /// server has not committed where that is neither.
+    #[must_use]
+    pub fn unwritten(&self) -> Option<Pages> {
+        let pages = |item| self.vmstat(item).map(Pages);
+        let unstable = match prints(self.span(), Print::Unstable) {
+            Some(false) => Pages::ZERO,
+            _ => pages("nr_unstable").unwrap_or_default(),
+        };
+        let local = pages("nr_dirty")?.saturating_add(pages("nr_writeback")?);
+        Some(local.saturating_add(unstable))
+    }
+
     /// The dirty thresholds by the rules that give the kernel's, else by those of its release.
     ///
     /// Free pages are counted twice, in vmstat and in meminfo. On a stock kernel it is one counter,
@@ -313,5 +326,28 @@ fn percent(rule: Rule) -> Option<PercentRule> {
     match rule {
         Rule::Percent(rule) => Some(rule),
         _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::capture::Frame;
+
+    #[test]
+    fn what_an_nfs_server_has_not_committed_counts_until_5_7() {
+        let unwritten = |release: &str| {
+            let mut frame = Frame::default();
+            let vmstat = "nr_dirty 5\nnr_writeback 2\nnr_unstable 40\n";
+            for (path, text) in [
+                ("proc/vmstat", vmstat),
+                ("proc/sys/kernel/osrelease", release),
+            ] {
+                frame.files.insert(path.into(), text.into());
+            }
+            Snapshot::parse(&frame).unwritten()
+        };
+        assert_eq!(unwritten("5.7.0\n"), Some(Pages(47)));
+        assert_eq!(unwritten("5.8.0\n"), Some(Pages(7)));
     }
 }

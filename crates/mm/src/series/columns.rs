@@ -32,6 +32,8 @@ pub struct Series {
     pub columns: Vec<Column>,
     /// The rows, in order of time.
     pub rows: Vec<Row>,
+    /// Whether what was freed is halved: this sysstat counts it twice.
+    pub is_halved: bool,
     /// What was left out, assumed or inferred, a sentence each.
     pub notes: Vec<String>,
 }

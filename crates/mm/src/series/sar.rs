@@ -282,7 +282,7 @@ pub fn halve_steals(series: &mut Builder) {
     if !(0..series.len()).any(twice) {
         return;
     }
-    series.scale(|item| matches!(item, Item::Steal | Item::Efficiency), 0.5);
+    series.halve_freed();
     series.note(String::from(
         "pgsteal/s is halved: it exceeds the scans, since this sysstat adds up pgsteal_anon and \
          pgsteal_file, which are the same pages again (its issue 415); %vmeff likewise.",

@@ -12,6 +12,7 @@ pub struct Builder {
     columns: Vec<Column>,
     rows: Vec<Row>,
     left_out: usize,
+    is_halved: bool,
     notes: Vec<String>,
 }
 
@@ -76,6 +77,12 @@ impl Builder {
         values.flatten().for_each(|value| *value *= factor);
     }
 
+    /// Halves what was freed, which a sysstat counted twice.
+    pub fn halve_freed(&mut self) {
+        self.scale(|item| matches!(item, Item::Steal | Item::Efficiency), 0.5);
+        self.is_halved = true;
+    }
+
     /// All values of the columns that `which` chooses.
     pub fn values(&self, which: impl Fn(Item) -> bool) -> impl Iterator<Item = f64> {
         let chosen = self.columns.iter().filter(move |column| which(column.item));
@@ -107,6 +114,7 @@ impl Builder {
             release,
             columns: self.columns,
             rows: self.rows,
+            is_halved: self.is_halved,
             notes: self.notes,
         })
     }

@@ -3,7 +3,7 @@
 use alloc::string::String;
 use core::str::FromStr;
 
-use super::{Balance, Event, Inode, Judged, Period, Rates, Share, State, Step, Update, View, Work};
+use super::{Balance, Event, Inode, Period, Rates, Share, State, Step, Update, View, Window, Work};
 use crate::formula::dirty::Thresholds;
 use crate::formula::throttle::bandwidth::Bandwidth;
 use crate::formula::throttle::counter::Counter;
@@ -119,7 +119,7 @@ pub(super) fn inode(line: &Line<'_>, fields: &str) -> Result<Event, ParseError> 
 
 pub(super) fn window(line: &Line<'_>, fields: &str) -> Result<Event, ParseError> {
     let fields = &fields.replace(',', " ");
-    Ok(Event::Window(Judged {
+    Ok(Event::Window(Window {
         device: writes_to(fields),
         status: field(line, fields, "status")?,
         step: field(line, fields, "step")?,

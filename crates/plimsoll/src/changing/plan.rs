@@ -2,10 +2,10 @@
 
 use change::cell::Cell as Held;
 use change::danger::{Danger, dangers};
-use change::machine::Machine;
+use change::machine::{Failure, Kind, Machine};
 use conf::stage::at_run_time;
 use conf::{Live, Tree, who};
-use mm::catalogue::{self, Named, Risk, Unit};
+use mm::catalogue::{self, Named, Of, Risk, Scope, Unit};
 use mm::settings::Setting;
 use mm::snapshot::Snapshot;
 use mm::units::{Bytes, Kib, PageSize};
@@ -113,6 +113,9 @@ fn row(
     }
     let cell = Held::of(&setting.tunable);
     let cell = cell.ok_or_else(|| anyhow::anyhow!("{setting}: cannot be set"))?;
+    if let Some(device) = absent(named, machine) {
+        anyhow::bail!("{setting}: this machine has no block device {device}");
+    }
     let live = cell.read(|path| machine.read(path))?;
     let own = machine
         .read(&named.path())
@@ -138,6 +141,22 @@ fn row(
         effect: named.tunable.effect,
         setting: setting.clone(),
     }))
+}
+
+/// The device that is meant, where this machine has none of that name. Each device of every kernel
+/// has a `max_ratio`.
+fn absent<'a>(named: Named<'a>, machine: &mut impl Machine) -> Option<&'a str> {
+    let Of::One(device) = named.of else {
+        return None;
+    };
+    let path = named.path();
+    let (folder, _) = path.rsplit_once('/')?;
+    let missing = |failure: Failure| failure.kind == Kind::Missing;
+    let is_absent = machine
+        .read(&format!("{folder}/max_ratio"))
+        .err()
+        .is_some_and(missing);
+    (named.tunable.scope() == Scope::Device && is_absent).then_some(device)
 }
 
 /// A number as bytes, where the tunable is an amount of memory.

@@ -21,43 +21,43 @@ use crate::exit::ExitCode;
 use crate::results::wrapped;
 use crate::term;
 
-/// Change this machine's settings so that they can be taken back
+/// Change this machine's settings so that the change can be undone
 ///
-/// Shows the plan first: each value from and to, what the formulas say of this machine right after,
-/// and what they cannot know. What they say kills the machine is refused. A change of medium or
-/// high risk is taken back by itself unless `plimsoll confirm` comes in time: by a timer that
-/// depends neither on this command, nor on the terminal, nor on the network. Until a change is
-/// confirmed nothing lasting is written, so that a reboot takes it back too.
+/// Shows the plan first: each old and new value, what the formulas give for this machine right
+/// after, and what they cannot know. Refuses what by the formulas kills the machine. A change of
+/// medium or high risk is undone unless `plimsoll confirm` comes in time, by a timer that does not
+/// depend on this command, the terminal or the network. Nothing permanent is written until a
+/// change is confirmed, so a reboot undoes it too.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// KEY=VALUE in any spelling (a size may have a unit), a file of such lines as in sysctl.d, or
     /// STUDY:ARM
     #[arg(required = true, value_name = "SETTING")]
     settings: Vec<String>,
-    /// Show the plan, write nothing
+    /// Show the plan and write nothing
     #[arg(long)]
     dry_run: bool,
-    /// Take it back after this time unless it is confirmed [default: 10m for what has a risk]
+    /// Undo it after this time unless it is confirmed [default: 10m for what has a risk]
     #[arg(long, value_name = "TIME", value_parser = changing::time)]
     confirm: Option<Duration>,
     /// Confirm it at once, whatever its risk
     #[arg(long, conflicts_with_all = ["confirm", "watch"])]
     now: bool,
-    /// Watch stalls, refaults, swap-ins and kills for this time, against the minute before the
-    /// write, and take the change back when one is far above
+    /// Watch stalls, refaults, swap-ins and kills for this time, and undo the change when one is
+    /// far above what it was in the minute before the write
     #[arg(long, value_name = "TIME", value_parser = changing::time)]
     watch: Option<Duration>,
-    /// Seconds before the write that are the measure for --watch
+    /// Seconds before the write that --watch compares with
     #[arg(long, value_name = "SECONDS", default_value = "60", requires = "watch")]
     #[arg(value_parser = super::whole(10..=3600_u64))]
     baseline: u64,
     /// Keep it over reboots once it is confirmed, in a file of sysctl.d or tmpfiles.d
     #[arg(long)]
     persist: bool,
-    /// Why; it stands in the history and in the native file
+    /// The reason, for the history and the native file
     #[arg(long, value_name = "TEXT", default_value = "")]
     why: String,
-    /// Write even what the formulas say kills this machine
+    /// Write even what by the formulas kills this machine
     #[arg(long)]
     even_so: bool,
     /// Write JSON, one document in a line

@@ -7,7 +7,7 @@ use anyhow::{Context as _, bail};
 use conf::Tree;
 use host::Root;
 use mm::capture::{Capture, Frame};
-use mm::catalogue::{self, KeyError};
+use mm::catalogue::{self, KeyError, folder};
 use mm::snapshot::Snapshot;
 
 use super::inspect::evidence::{self, Facts, Read};
@@ -19,17 +19,17 @@ use crate::view::explain::{Explanation, Looked, boot};
 
 /// Folders of which each file should be a tunable or a counter that is known.
 const FOLDERS: [&str; 6] = [
-    "proc/sys/vm",
-    "sys/kernel/mm/ksm",
-    "sys/kernel/mm/lru_gen",
-    "sys/kernel/mm/transparent_hugepage",
-    "sys/kernel/mm/transparent_hugepage/khugepaged",
-    "sys/module/zswap/parameters",
+    folder::VM,
+    folder::KSM,
+    folder::LRU_GEN,
+    folder::THP,
+    folder::KHUGEPAGED,
+    folder::ZSWAP,
 ];
 
-/// Explain a tunable: its value here in bytes, the kernel's own choice, what goes with it
+/// Explain a tunable: its value in bytes here, the kernel's own choice, what goes with it
 ///
-/// KEY is taken in every spelling: vm.swappiness, vm/swappiness, /proc/sys/vm/swappiness,
+/// KEY may be written in any spelling: vm.swappiness, vm/swappiness, /proc/sys/vm/swappiness,
 /// swappiness, ksm.run, /sys/kernel/mm/lru_gen/min_ttl_ms, bdi.sda.max_ratio,
 /// system.slice/memory.high, MemoryHigh. Without KEY it lists the tunables that differ from what
 /// this kernel chooses on this machine, the largest effect first. Needs no root and changes
@@ -39,8 +39,8 @@ pub(crate) struct Args {
     /// The tunable [default: all that differ from the kernel's own choice]
     #[arg(value_name = "KEY")]
     key: Option<String>,
-    /// Explain it on the machine that this is of, in place of this machine: whatever `inspect`
-    /// reads; - is standard input
+    /// Explain it for the machine that this evidence comes from: whatever `inspect` reads; - is
+    /// standard input
     #[arg(long = "of", value_name = "EVIDENCE")]
     evidence: Vec<PathBuf>,
     #[command(flatten)]

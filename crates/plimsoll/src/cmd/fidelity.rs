@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use anyhow::{Context as _, anyhow, bail};
 use lab::bench::Progress;
 use lab::compare::Row;
-use lab::fidelity::{self, Against, Scored};
+use lab::fidelity::{self, Against, StudyScore};
 use lab::record::Store;
 use lab::study::{BUILT_IN, Study};
 
@@ -22,8 +22,8 @@ use crate::{results, term};
 ///
 /// The model runs each arm with the seeds that the kernel ran. Watermarks must be equal, sizes
 /// within 1 %, times within 5 %, counters within a factor of 1.5 (or inside the range of the
-/// kernel's own starts, where that is wider), survivors alike by Fisher's exact test; arms that a
-/// kernel tells apart must come in the same order. The misses stand below, the worst first. The
+/// kernel's own starts, where that is wider), survivors alike by Fisher's exact test; arms that
+/// differ on a kernel must come in the same order. Misses are listed below, the worst first. The
 /// exit code is 1 when there is one.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
@@ -32,12 +32,12 @@ pub(crate) struct Args {
     /// The folder below which `prove` wrote its records
     #[arg(long, value_name = "DIR", default_value = "records")]
     records: PathBuf,
-    /// The folder below which there are records of further starts of the same kernels, arms and
-    /// seeds; what a kernel does is what all its starts did [default: `starts` below the records]
+    /// The folder with records of further starts of the same kernels, arms and seeds; the range of
+    /// a kernel covers all its starts [default: `starts` below the records]
     #[arg(long, value_name = "DIR")]
     starts: Option<PathBuf>,
-    /// Hold the records below this folder against them in place of the model: other runs of the
-    /// same kernels. What a kernel misses of itself no model could be asked for
+    /// Compare the records with those below this folder, other runs of the same kernels, instead
+    /// of with the model: no model can be better than a kernel is against itself
     #[arg(long, value_name = "DIR")]
     against: Option<PathBuf>,
     /// List every figure, not only those that miss
@@ -57,7 +57,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
         .map_or_else(|| store.starts(), Store::new);
     let others = args.against.as_ref().map(Store::new);
     let against = others.as_ref().map_or(Against::Model, Against::Records);
-    let (mut scored, mut unproved, mut problems) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut scores, mut unproved, mut problems) = (Vec::new(), Vec::new(), Vec::new());
     let names = studies(&args.studies);
     let bar = Bar::new(names.len(), Elsewhere::Nothing);
     for name in names {
@@ -67,22 +67,22 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
         for problem in &gathered.problems {
             bar.aside(&format!("plimsoll: not used: {problem}"));
         }
-        match gathered.scored.is_empty() {
+        match gathered.scores.is_empty() {
             true if study.is_for_the_model() => {}
             true => unproved.push(study.name),
-            false => scored.push(gathered.scored),
+            false => scores.push(gathered.scores),
         }
         problems.extend(gathered.problems);
         bar.step();
     }
     bar.finish();
-    let all = || scored.iter().flatten();
+    let all = || scores.iter().flatten();
     if all().next().is_none() {
         return Err(nothing(&args, &unproved, &problems));
     }
     if all()
-        .flat_map(Scored::figures)
-        .all(|row| row.judged().is_none())
+        .flat_map(StudyScore::figures)
+        .all(|row| row.score().is_none())
     {
         match &args.against {
             None => {
@@ -96,14 +96,14 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
             ),
         }
     }
-    scored.sort_by_key(|of_study| of_study.iter().map(thousandth).min());
-    let missed = scored
+    scores.sort_by_key(|of_study| of_study.iter().map(thousandth).min());
+    let missed = scores
         .iter()
         .flatten()
         .any(|one| one.misses().next().is_some());
     match args.json {
-        true => write_json(&scored, &unproved)?,
-        false => show(&scored, &unproved, &args)?,
+        true => write_json(&scores, &unproved)?,
+        false => show(&scores, &unproved, &args)?,
     }
     match missed {
         true => Ok(ExitCode::No),
@@ -121,7 +121,7 @@ fn nothing(args: &Args, unproved: &[String], problems: &[String]) -> anyhow::Err
              predict {example}`"
         );
     };
-    let records = no_record(&args.records, problems);
+    let records = no_record(&args.records, !problems.is_empty());
     let study = match unproved {
         [_] => study.as_str(),
         _ => "STUDY",
@@ -140,14 +140,14 @@ fn studies(named: &[String]) -> Vec<String> {
 }
 
 /// The share of figures that hold, in thousandths; the study with the least comes first.
-fn thousandth(scored: &Scored) -> usize {
-    let score = scored.score();
-    score.held * 1000 / score.figures.max(1)
+fn thousandth(score: &StudyScore) -> usize {
+    let total = score.total();
+    total.held * 1000 / total.figures.max(1)
 }
 
-fn show(scored: &[Vec<Scored>], unproved: &[String], args: &Args) -> anyhow::Result<()> {
+fn show(scores: &[Vec<StudyScore>], unproved: &[String], args: &Args) -> anyhow::Result<()> {
     let (mut out, width) = (term::out(), term::columns());
-    for of_study in scored {
+    for of_study in scores {
         writeln!(out, "{}", tables::summary(of_study))?;
         for line in tables::absent(of_study) {
             write!(out, "{}", results::wrapped(&line, width))?;
@@ -158,7 +158,7 @@ fn show(scored: &[Vec<Scored>], unproved: &[String], args: &Args) -> anyhow::Res
             format!("not compared: {study} has no record; `plimsoll prove {study}` makes them");
         write!(out, "{}", results::wrapped(&line, width))?;
     }
-    let listed = |one: &'_ Scored| -> Vec<Row> {
+    let listed = |one: &'_ StudyScore| -> Vec<Row> {
         match args.all {
             true => one.figures().cloned().collect(),
             false => one.misses().cloned().collect(),
@@ -168,7 +168,7 @@ fn show(scored: &[Vec<Scored>], unproved: &[String], args: &Args) -> anyhow::Res
         None => "predicted",
         Some(_) => "others",
     };
-    match tables::figures(scored.iter().flatten(), held, listed) {
+    match tables::figures(scores.iter().flatten(), held, listed) {
         Some(table) if args.all => writeln!(out, "every figure, the worst first:\n{table}")?,
         Some(table) => writeln!(out, "what misses, the worst first:\n{table}")?,
         None => writeln!(out, "nothing misses")?,
@@ -177,8 +177,8 @@ fn show(scored: &[Vec<Scored>], unproved: &[String], args: &Args) -> anyhow::Res
     Ok(())
 }
 
-fn write_json(scored: &[Vec<Scored>], unproved: &[String]) -> anyhow::Result<()> {
-    let document = json::Document::of(scored.iter().flatten(), unproved);
+fn write_json(scores: &[Vec<StudyScore>], unproved: &[String]) -> anyhow::Result<()> {
+    let document = json::Document::of(scores.iter().flatten(), unproved);
     let text = serde_json::to_string(&document).context("cannot write JSON")?;
     writeln!(term::out(), "{text}")?;
     Ok(())

@@ -22,15 +22,16 @@ use crate::view::{Section, View};
 
 /// Show the state of this machine's memory in the kernel's own terms
 ///
-/// Per zone the free pages on a line between the watermarks, how MemAvailable comes about, the
-/// dirty thresholds, the page lists and what the next pass of reclaim scans, reclaim, refaults and
-/// pressure over an interval, swap, huge pages, LRU, KSM, and the control groups that bind memory
-/// with the ancestor that takes a protection away. What the kernel computes is computed again and
-/// compared. Needs no root; what is hidden is named at the end. Files of one machine are shown
-/// together; of two pieces of evidence with the same kernel file it shows what changed.
+/// Shows what is wrong first. Then for each zone the free pages against the watermarks, the terms
+/// of MemAvailable, the dirty thresholds, the page lists and what the next pass of reclaim scans,
+/// reclaim, refaults and pressure over an interval, swap, huge pages, LRU, KSM, and the control
+/// groups that bind memory, with the ancestor that cuts a protection. Computes again what the
+/// kernel computes, and compares. Needs no root; what could not be read is listed at the end.
+/// Files of one machine are shown together; two pieces of evidence with the same kernel file are
+/// compared.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Show this in place of this machine: a capture or record, a folder or archive with files of
+    /// Show this instead of this machine: a capture or record, a folder or archive with files of
     /// /proc and /sys, a text of such files, a kernel log; - is standard input
     #[arg(value_name = "EVIDENCE", conflicts_with = "watch")]
     evidence: Vec<PathBuf>,
@@ -42,7 +43,7 @@ pub(crate) struct Args {
     at: Option<String>,
     #[command(flatten)]
     facts: evidence::Facts,
-    /// Save what was read as a capture, for --from, a bug report or a colleague
+    /// Save what was read as a capture, to show later, for a bug report or for a colleague
     #[arg(long, value_name = "FILE", conflicts_with = "watch")]
     save: Option<PathBuf>,
     /// Save it without command lines and the names of processes, control groups, hosts and files
@@ -54,7 +55,7 @@ pub(crate) struct Args {
     /// Show the state again after every interval, until interrupted
     #[arg(long)]
     watch: bool,
-    /// Show these sections alone [default: all, the diagnosis first]
+    /// Show only these sections [default: all, the diagnosis first]
     #[arg(
         long,
         value_name = "NAME",
@@ -62,10 +63,10 @@ pub(crate) struct Args {
         conflicts_with = "json"
     )]
     section: Vec<Section>,
-    /// Show the diagnosis alone
+    /// Show only the diagnosis
     #[arg(long, conflicts_with_all = ["section", "json"])]
     brief: bool,
-    /// Show nothing: the exit code of --check answers
+    /// Show nothing; only the exit code of --check answers
     #[arg(long, conflicts_with_all = ["section", "brief", "json", "watch"], requires = "check")]
     quiet: bool,
     /// Write JSON, one document in a line

@@ -20,28 +20,29 @@ use self::targets::Targets;
 
 /// Find what is wrong with settings: units, pairs, dead keys, values that kill
 ///
-/// Reads sysctl.d, tmpfiles.d, udev rules, profiles of TuneD and YAML with literal keys; of this
-/// machine by default, with the values that its kernel has now. What is missing to tell is counted
-/// as unknown. Answers by the exit code: 0 nothing at --fail-on or above, 1 findings, 2 not run.
+/// Reads sysctl.d, tmpfiles.d, udev rules, TuneD profiles and YAML with literal keys; by default
+/// those of this machine, with the present values of its kernel. Questions that lack a fact are
+/// counted as unknown. Answers by the exit code: 0 nothing at --fail-on or above, 1 findings, 2
+/// not run.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Look at this in place of this machine: a root directory, a folder of configuration or YAML,
+    /// Check this instead of this machine: a root directory, a folder of configuration or YAML,
     /// a file, or evidence as for inspect; - is standard input
     #[arg(value_name = "DIR|FILE|EVIDENCE")]
     what: Vec<PathBuf>,
-    /// Take the numbers of this machine for files: evidence as for inspect, or "this"
+    /// The machine whose numbers are used for files: evidence as for inspect, or "this"
     #[arg(long, value_name = "EVIDENCE")]
     of: Option<PathBuf>,
-    /// Look at the snapshot of this name in a capture [default: the last]
+    /// Check the snapshot of this name in a capture [default: the last]
     #[arg(long, value_name = "NAME")]
     at: Option<String>,
-    /// Ask these rules alone
+    /// Check only these rules
     #[arg(long, value_name = "RULE", value_delimiter = ',')]
     select: Vec<String>,
-    /// Do not ask these rules
+    /// Do not check these rules
     #[arg(long, value_name = "RULE", value_delimiter = ',')]
     ignore: Vec<String>,
-    /// The severity from which on the exit code is 1 [default: warning]
+    /// The lowest severity for which the exit code is 1 [default: warning]
     #[arg(long, value_name = "SEVERITY")]
     fail_on: Option<Severity>,
     /// How to write what was found
@@ -50,11 +51,11 @@ pub(crate) struct Args {
     /// Write JSON, one document in a line: as --format json
     #[arg(long, conflicts_with = "format")]
     json: bool,
-    /// Write the changes that are certain to be right, keep what was there beside each file
-    /// (NAME.plimsoll-old), show the changes, and lint again
+    /// Make the changes that are certain to be right, keep each old file as NAME.plimsoll-old, show
+    /// the changes, and lint again
     #[arg(long)]
     fix: bool,
-    /// Put back what --fix kept
+    /// Restore the files that --fix kept
     #[arg(long, requires = "fix")]
     undo: bool,
     /// Show what --fix would change, and change nothing

@@ -284,7 +284,7 @@ fn predicted(model: &anyhow::Result<Results>, rows: &[Row]) -> Vec<String> {
         Ok(results) => problems(results, "no prediction for "),
         Err(why) => vec![format!("no prediction to compare with: {why:#}")],
     };
-    if rows.iter().any(|row| row.judged().is_some()) {
+    if rows.iter().any(|row| row.score().is_some()) {
         lines.push(results::fidelity(rows));
     }
     lines

@@ -15,7 +15,7 @@ use crate::exit::ExitCode;
 use crate::results::{self, Detail, View};
 use crate::term::{self, bold};
 
-/// Put prediction and proof side by side, with the calibration error of every measure
+/// Show prediction and proof side by side, with the calibration error of every figure
 ///
 /// The model predicts every kernel that a record was made on; without records the report holds the
 /// prediction alone and says so. A record that cannot be used is named, and the others are used.
@@ -43,8 +43,9 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     for problem in &gathered.problems {
         anstream::eprintln!("plimsoll: not used: {problem}");
     }
+    let none = no_record(&args.records, gathered.has_useless);
     if gathered.pairs.is_empty() {
-        let (name, records) = (&study.file, no_record(&args.records, &gathered.problems));
+        let (name, records) = (&study.file, &none);
         bail!("nothing to report: {records}, and no prediction; try `plimsoll prove {name}`");
     }
     let report = Report {
@@ -57,7 +58,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     };
     report.write(&path)?;
     if data(&report, args.detail)? == Shown::Nothing {
-        show(&report, args.detail, &args.records)?;
+        show(&report, args.detail, &none)?;
         writeln!(term::out(), "report: {}", path.display())?;
     }
     Ok(ExitCode::Done)
@@ -71,18 +72,17 @@ fn check(study: &Study) -> anyhow::Result<()> {
     checked.context("its predictions; ask for less in the study")
 }
 
-/// Why the folder gave no record.
-pub(crate) fn no_record(folder: &Path, problems: &[String]) -> String {
-    let shown = folder.display().to_string();
-    let about_records = |problem: &String| problem.starts_with(&shown);
-    match problems.iter().any(about_records) {
+/// Why the folder gave no record: it has some that are of no use, which was said, or none.
+pub(crate) fn no_record(folder: &Path, has_useless: bool) -> String {
+    let shown = folder.display();
+    match has_useless {
         _ if !folder.exists() => format!("there is no folder {shown}"),
         true => format!("no record in {shown} can be used, as said above"),
         false => format!("no record in {shown}"),
     }
 }
 
-fn show(report: &Report<'_>, detail: Detail, records: &Path) -> anyhow::Result<()> {
+fn show(report: &Report<'_>, detail: Detail, no_record: &str) -> anyhow::Result<()> {
     let (study, width) = (report.study, term::columns());
     let mut out = term::out();
     writeln!(out, "{}", results::heading(study, width))?;
@@ -91,7 +91,7 @@ fn show(report: &Report<'_>, detail: Detail, records: &Path) -> anyhow::Result<(
         let view = View::new(study, arms, pair, width);
         writeln!(out, "{}\n", bold(whence(pair)))?;
         write!(out, "{}", view.body(detail))?;
-        if view.rows.iter().any(|row| row.judged().is_some()) {
+        if view.rows.iter().any(|row| row.score().is_some()) {
             write!(
                 out,
                 "{}",
@@ -101,9 +101,10 @@ fn show(report: &Report<'_>, detail: Detail, records: &Path) -> anyhow::Result<(
         writeln!(out)?;
     }
     if !report.pairs.iter().any(Pair::is_proved) && !study.is_for_the_model() {
-        let (name, records) = (&study.file, no_record(records, &report.problems));
+        let name = &study.file;
         let line = format!(
-            "Nothing was proved yet ({records}): `plimsoll prove {name}` runs it on a real kernel."
+            "Nothing was proved yet ({no_record}): `plimsoll prove {name}` runs it on a real \
+             kernel."
         );
         write!(out, "{}", results::wrapped(&line, width))?;
     }

@@ -14,10 +14,10 @@ use crate::changing::{native, told};
 use crate::exit::ExitCode;
 use crate::term::{self, bad};
 
-/// Show the changes that stand, and whether each value is still so; needs no root
+/// Show the changes that stand, and whether their values still hold; needs no root
 ///
-/// The exit code is 1 where a value is not as a change left it, where a change waits that nothing
-/// would take back, or where another file wins at the next boot.
+/// The exit code is 1 where a value was changed since, where a change waits for confirmation
+/// without a timer, or where another file wins at the next boot.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// Write JSON, one document in a line

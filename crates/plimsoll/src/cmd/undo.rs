@@ -14,7 +14,8 @@ use crate::term;
 
 /// Undo a change: restore every old value and remove its lines from native files
 ///
-/// What somebody else set since stays, and is named. Changes may be taken back in any order.
+/// A value that was set by somebody else since stays, and is named. Changes may be undone in any
+/// order.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// The change [default: the latest that stands]

@@ -6,7 +6,6 @@ use mm::suggest;
 
 /// Keys of kernels that run today and that are not in the catalogue.
 const ALIVE: &[&str] = &[
-    "vm.mem_profiling",
     "vm.nr_trim_pages",
     "vm.vdso_enabled",
     // By patches.

@@ -2,17 +2,17 @@
 
 use anyhow::Context as _;
 use lab::compare::{Figure, Row};
-use lab::judge::{Judgement, judge};
 use lab::measure::Unit;
 use lab::report::Pair;
 use lab::report::arms::arms;
 use lab::stats;
 use lab::study::Study;
-use lab::verdict::{Basis, Finding};
+use lab::verdict::{self, Basis};
+use lab::verdicts::{ArmVerdict, of_arms};
 use serde::Serialize;
 
 /// Version of the shape in docs/schemas/study.json. A new field is no new version.
-const VERSION: u32 = 2;
+const VERSION: u32 = 3;
 
 /// What is printed.
 #[derive(Debug, Serialize)]
@@ -76,7 +76,7 @@ struct Verdict {
     measure: String,
     arm: String,
     baseline: String,
-    finding: &'static str,
+    verdict: &'static str,
     shift: f64,
     /// Absent where the baseline is zero.
     relative: Option<f64>,
@@ -122,10 +122,10 @@ pub(crate) fn csv(study: &Study, pairs: &[Pair]) -> String {
         .to_vec();
     head.extend(figure("predicted"));
     head.extend(figure("measured"));
-    head.extend(["published", "finding"].map(str::to_owned));
+    head.extend(["published", "verdict"].map(str::to_owned));
     let mut text = lab::csv::line(&head);
     for pair in pairs {
-        let judgements = judgements(study, pair);
+        let verdicts = verdicts(study, pair);
         for row in pair.rows(study) {
             let mut cells = vec![study.name.clone(), pair.kernel.clone()];
             cells.extend([
@@ -137,9 +137,13 @@ pub(crate) fn csv(study: &Study, pairs: &[Pair]) -> String {
             cells.extend(cells_of(&row.kernel));
             let published = row.published.as_ref().map(|published| published.amount);
             cells.push(number(published));
-            let of_row = |it: &&Judgement| it.measure == row.measure && it.arm == row.arm;
-            let found = judgements.iter().find(of_row);
-            cells.push(found.map_or("", |it| word(it.verdict.finding)).to_owned());
+            let of_row = |it: &&ArmVerdict| it.measure == row.measure && it.arm == row.arm;
+            let found = verdicts.iter().find(of_row);
+            cells.push(
+                found
+                    .map_or("", |it| word(it.difference.verdict))
+                    .to_owned(),
+            );
             text += &lab::csv::line(&cells);
         }
     }
@@ -148,9 +152,9 @@ pub(crate) fn csv(study: &Study, pairs: &[Pair]) -> String {
 
 impl Kernel {
     fn of(study: &Study, pair: &Pair) -> Self {
-        let (rows, judgements) = (pair.rows(study), judgements(study, pair));
+        let (rows, verdicts) = (pair.rows(study), verdicts(study, pair));
         let names: Vec<&str> = study.arms.iter().map(|arm| arm.name.as_str()).collect();
-        let table = arms(study, &names, pair, &rows, &judgements);
+        let table = arms(study, &names, pair, &rows, &verdicts);
         let ranks = table.into_iter().flat_map(|table| table.rows);
         let ranks = ranks.map(|row| Rank {
             arm: row.arm,
@@ -161,7 +165,7 @@ impl Kernel {
             release: pair.release.clone(),
             bench: pair.is_proved().then(|| pair.bench.clone()),
             figures: rows.iter().map(Line::of).collect(),
-            verdicts: judgements.iter().map(Verdict::of).collect(),
+            verdicts: verdicts.iter().map(Verdict::of).collect(),
             ranks: ranks.filter(|rank| !rank.rank.is_empty()).collect(),
         }
     }
@@ -176,9 +180,7 @@ impl Line {
             predicted: Runs::of(&row.model),
             measured: Runs::of(&row.kernel),
             published: row.published.as_ref().map(|published| published.amount),
-            holds: row
-                .fidelity()
-                .map(|fidelity| fidelity == lab::fidelity::Fidelity::Holds),
+            holds: row.holds(),
         }
     }
 }
@@ -208,43 +210,43 @@ impl Runs {
 }
 
 impl Verdict {
-    fn of(judgement: &Judgement) -> Self {
-        let verdict = &judgement.verdict;
-        let (p, effect) = match verdict.basis {
+    fn of(verdict: &ArmVerdict) -> Self {
+        let difference = &verdict.difference;
+        let (p, effect) = match difference.basis {
             Basis::Deterministic { .. } => (None, None),
             Basis::Statistics { p, effect, .. } => (Some(p), Some(effect)),
         };
         Self {
-            measure: judgement.measure.clone(),
-            arm: judgement.arm.clone(),
-            baseline: judgement.baseline.clone(),
-            finding: word(verdict.finding),
-            shift: verdict.shift,
-            relative: Some(verdict.relative).filter(|relative| relative.is_finite()),
-            seeds: verdict.by_seed.seeds,
-            seeds_lower: verdict.by_seed.lower,
-            seeds_higher: verdict.by_seed.higher,
+            measure: verdict.measure.clone(),
+            arm: verdict.arm.clone(),
+            baseline: verdict.baseline.clone(),
+            verdict: word(difference.verdict),
+            shift: difference.shift,
+            relative: Some(difference.relative).filter(|relative| relative.is_finite()),
+            seeds: difference.by_seed.seeds,
+            seeds_lower: difference.by_seed.lower,
+            seeds_higher: difference.by_seed.higher,
             p,
             effect,
         }
     }
 }
 
-fn judgements(study: &Study, pair: &Pair) -> Vec<Judgement> {
+fn verdicts(study: &Study, pair: &Pair) -> Vec<ArmVerdict> {
     match pair.is_proved() {
-        true => judge(study, &pair.proofs),
-        false => judge(study, &pair.model),
+        true => of_arms(study, &pair.proofs),
+        false => of_arms(study, &pair.model),
     }
 }
 
-fn word(finding: Finding) -> &'static str {
-    match finding {
-        Finding::Better => "better",
-        Finding::Worse => "worse",
-        Finding::Differs => "differs",
-        Finding::NotDecided => "not_decided",
-        Finding::NoDifferenceShown => "no_difference_shown",
-        Finding::TooFewRuns => "too_few_runs",
+fn word(verdict: verdict::Verdict) -> &'static str {
+    match verdict {
+        verdict::Verdict::Better => "better",
+        verdict::Verdict::Worse => "worse",
+        verdict::Verdict::Differs => "differs",
+        verdict::Verdict::NotDecided => "not_decided",
+        verdict::Verdict::NoDifferenceShown => "no_difference_shown",
+        verdict::Verdict::TooFewRuns => "too_few_runs",
     }
 }
 

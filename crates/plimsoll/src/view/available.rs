@@ -124,10 +124,10 @@ impl Available {
             let about = format!("{:>9}  {about}", Kib(kib).to_string());
             page.row(name, kib, &about);
         }
-        self.write_verdict(page);
+        self.write_comparison(page);
     }
 
-    fn write_verdict(&self, page: &mut Page) {
+    fn write_comparison(&self, page: &mut Page) {
         let Some(kernel) = self.kernel_kib else {
             let why = match self.never_printed {
                 true => "This kernel prints no MemAvailable, which came with Linux 3.14.",
@@ -140,12 +140,12 @@ impl Available {
             );
             return;
         };
-        let verdict = match kernel == self.computed_kib {
+        let says = match kernel == self.computed_kib {
             true if self.by.is_empty() => "equal",
             true => &self.by,
             false => "differs, see below",
         };
-        let about = format!("{:>9}  {verdict}", Kib(kernel).to_string());
+        let about = format!("{:>9}  {says}", Kib(kernel).to_string());
         page.row("  the kernel says", kernel, &about);
     }
 }

@@ -19,6 +19,8 @@ pub(crate) struct Dirty {
     limit: Threshold,
     dirty_pages: u64,
     writeback_pages: u64,
+    #[serde(skip)]
+    unwritten: Pages,
     #[serde(skip_serializing_if = "Option::is_none")]
     expire_centisecs: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -110,6 +112,7 @@ impl Dirty {
             limit: threshold(pair("dirty")?, computed.dirty, "nr_dirty_threshold"),
             dirty_pages: vmstat.get("nr_dirty")?,
             writeback_pages: vmstat.get("nr_writeback")?,
+            unwritten: snapshot.unwritten()?,
             expire_centisecs: snapshot.number("vm.dirty_expire_centisecs"),
             writeback_centisecs: snapshot.number("vm.dirty_writeback_centisecs"),
             flush: Flush::of(first, snapshot, note),
@@ -171,10 +174,7 @@ impl Dirty {
             at: at.0,
             amount: self.amount(at.0),
         });
-        page.load_line(
-            &marks,
-            self.dirty_pages.saturating_add(self.writeback_pages),
-        );
+        page.load_line(&marks, self.unwritten.0);
     }
 
     fn amount(&self, pages: u64) -> String {

@@ -7,7 +7,7 @@ use std::cmp::Reverse;
 
 use mm::bdi::{DEBUGFS, Stats};
 use mm::snapshot::Snapshot;
-use mm::units::{Bytes, Kib, Nanos, Pages};
+use mm::units::{Bytes, Kib, Nanos};
 use serde::Serialize;
 
 use super::page::Page;
@@ -149,8 +149,7 @@ impl Flush {
         let devices: Vec<Device> = devices.take(SHOWN).collect();
         let paces = devices.iter().filter_map(|device| device.wrote?.pace());
         let pace: f64 = paces.sum();
-        let pages = |item| last.vmstat(item).unwrap_or(0);
-        let held = last.page.bytes() * (pages("nr_dirty") + pages("nr_writeback"));
+        let held = last.unwritten().unwrap_or_default().bytes(last.page).0;
         Self {
             source: "diskstats",
             reason: reason.map(|(_, reason)| format!("{reason}{}", way_out(reason))),
@@ -294,8 +293,7 @@ impl Held {
 
 impl Rules {
     fn of(snapshot: &Snapshot) -> Self {
-        let pages = |item| Pages(snapshot.vmstat(item).unwrap_or(0));
-        let held = pages("nr_dirty").saturating_add(pages("nr_writeback"));
+        let held = snapshot.unwritten().unwrap_or_default();
         let expiry = snapshot.number("vm.dirty_expire_centisecs");
         Self {
             throttled: snapshot

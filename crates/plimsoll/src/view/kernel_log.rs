@@ -6,7 +6,7 @@ mod events;
 mod settings;
 mod words;
 
-use mm::kernel_log::{Cause, Group, Holders, Judged, Killed, PATH, Process, Report};
+use mm::kernel_log::{Cause, Group, Holders, Killed, Killer, PATH, Process, Report, ZoneCheck};
 use mm::snapshot::Snapshot;
 use mm::units::{Bytes, Kib, Pages};
 use serde::Serialize;
@@ -28,6 +28,8 @@ const SHOWN: usize = 10;
 #[derive(Debug, Serialize)]
 pub(crate) struct KernelLog {
     event: &'static str,
+    #[serde(skip)]
+    is_bare_exit: bool,
     whose: &'static str,
     refusals: Vec<&'static str>,
     diagnosis: Vec<String>,
@@ -88,7 +90,7 @@ struct Zone {
     reserve_bytes: u64,
     needed_bytes: u64,
     #[serde(skip)]
-    judged: Judged,
+    check: ZoneCheck,
 }
 
 /// The control group's counters.
@@ -144,6 +146,7 @@ impl KernelLog {
         let group = Some(&report.group).filter(|group| group.is_told());
         Self {
             event: words::event(report.event),
+            is_bare_exit: report.event == mm::kernel_log::Event::UserSpace(Killer::Exit137),
             whose: words::whose(cause.whose),
             refusals: cause.refusals.iter().copied().map(words::refusal).collect(),
             diagnosis: diagnosis::sentences(report, &cause, &holders, &settings),
@@ -169,7 +172,7 @@ impl KernelLog {
     pub(crate) fn finding(&self) -> Option<Finding> {
         let severity = match self.event {
             "hung_task" | "lockup" => return None,
-            "user_space_kill" if self.message.contains("137") => return None,
+            "user_space_kill" if self.is_bare_exit => return None,
             "allocation_failure" | "allocation_stall" | "cma_failure" => Severity::Warning,
             _ => Severity::Critical,
         };
@@ -338,51 +341,47 @@ impl Request {
 }
 
 impl Zone {
-    fn of(judged: &Judged) -> Self {
+    fn of(check: &ZoneCheck) -> Self {
         let bytes = |kib: Kib| kib.bytes().0;
         Self {
-            node: judged.node,
-            name: judged.kind.name(),
-            answer: words::answer(judged.answer),
-            free_bytes: bytes(judged.free),
-            cma_bytes: bytes(judged.cma),
-            highatomic_bytes: bytes(judged.highatomic),
-            usable_bytes: bytes(judged.usable),
-            boost_bytes: bytes(judged.boost),
-            min_bytes: bytes(judged.min),
-            low_bytes: bytes(judged.low),
-            high_bytes: bytes(judged.high),
-            reserve_bytes: bytes(judged.reserve),
-            needed_bytes: bytes(judged.needed()),
-            judged: *judged,
+            node: check.node,
+            name: check.kind.name(),
+            answer: words::answer(check.answer),
+            free_bytes: bytes(check.free),
+            cma_bytes: bytes(check.cma),
+            highatomic_bytes: bytes(check.highatomic),
+            usable_bytes: bytes(check.usable),
+            boost_bytes: bytes(check.boost),
+            min_bytes: bytes(check.min),
+            low_bytes: bytes(check.low),
+            high_bytes: bytes(check.high),
+            reserve_bytes: bytes(check.reserve),
+            needed_bytes: bytes(check.needed()),
+            check: *check,
         }
     }
 
     fn write(&self, page: &mut Page) {
-        let judged = &self.judged;
+        let check = &self.check;
         page.line("");
         let head = format!(
             "{} (node {}): {} kB free, {} kB count against {} kB: {}",
             self.name,
             self.node,
-            judged.free.0,
-            judged.usable.0,
-            judged.needed().0,
-            words::about_answer(judged.answer),
+            check.free.0,
+            check.usable.0,
+            check.needed().0,
+            words::about_answer(check.answer),
         );
         page.paragraph(2, &head);
-        let marks = [
-            ("min", judged.min),
-            ("low", judged.low),
-            ("high", judged.high),
-        ];
+        let marks = [("min", check.min), ("low", check.low), ("high", check.high)];
         let marks = marks.map(|(name, at)| Mark {
             name,
             at: at.0,
             amount: format!("{} kB", at.0),
         });
-        page.load_line(&marks, judged.usable.0);
-        let extras = words::zone_extras(judged);
+        page.load_line(&marks, check.usable.0);
+        let extras = words::zone_extras(check);
         if !extras.is_empty() {
             page.paragraph(2, &extras);
         }

@@ -178,15 +178,19 @@ impl Absent {
         }
     }
 
-    fn words(self) -> &'static str {
-        match self {
+    fn words(self) -> String {
+        let words = match self {
+            Self::LeftOut => {
+                let folder = mm::catalogue::folder::LRU_GEN;
+                return format!("not in this capture: nothing below /{folder} was given");
+            }
             Self::NotGiven => "not in this capture: nothing below /sys/kernel/mm was given",
-            Self::LeftOut => "not in this capture: nothing below /sys/kernel/mm/lru_gen was given",
             Self::NotThere => {
                 "classic: this kernel has no multi-generation LRU (or hides /sys/kernel/mm)"
             }
             Self::TooOld => "classic: the multi-generation LRU came with Linux 6.1",
-        }
+        };
+        words.to_owned()
     }
 }
 
@@ -195,7 +199,7 @@ pub(crate) fn write(lru_gen: Option<&LruGen>, absent: Absent, page: &mut Page) {
     page.heading("LRU");
     match lru_gen {
         Some(lru_gen) => lru_gen.write(page),
-        None => page.paragraph(2, absent.words()),
+        None => page.paragraph(2, &absent.words()),
     }
 }
 

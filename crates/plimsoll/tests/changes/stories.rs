@@ -221,6 +221,11 @@ pub(crate) fn nothing_is_written_without_root_from_a_container_or_where_it_is_re
         let (code, said) = place.ends(by, &["apply", "swappiness=10", "--dry-run"]);
         assert_eq!(code, 0, "a plan needs nothing: {said}");
     }
+    let (code, said) = place.ends(&nobody, &["apply", "usb-copy:stick 5 %", "--dry-run"]);
+    assert!(
+        code == 2 && said.contains("this machine has no block device stick"),
+        "{code}: {said}"
+    );
     place.run(&["apply", "swappiness=10", "--confirm", "1h"]);
     let (code, said) = place.ends(&nobody, &["status"]);
     assert!(

@@ -2,34 +2,50 @@
 
 use mm::units::Nanos;
 
-use crate::machine::roles::OBSERVER;
+use crate::bench::state::Bench;
+use crate::machine::recorder::Recorder;
 use crate::machine::system::System;
-use crate::machine::task::TaskState;
-use crate::sched::core::Sleep;
+use crate::machine::tasks::Tasks;
+use crate::sched::core::{Scheduler, Sleep};
+use crate::sched::cpu::Cpu;
+use crate::sched::kthread::OBSERVER;
 
-impl System<'_> {
-    /// What a snapshot takes, in picoseconds; it holds files of each process. Who asks for it is
-    /// not in the table.
-    pub(crate) fn snapshot_cost(&self) -> u64 {
-        let tasks = self.tasks.iter().flatten();
-        let others = tasks.filter(|task| task.state == TaskState::Alive).count() as u64;
-        let costs = &self.memory.cpu.costs;
-        costs.snapshot_ps + others * costs.watch_ps
-    }
+/// What a snapshot takes, in picoseconds; it holds files of each process. Who asks for it is not in
+/// the table.
+fn snapshot_cost(cpu: &Cpu, tasks: &Tasks<'_>) -> u64 {
+    let others = tasks.alive().count() as u64;
+    cpu.costs.snapshot_ps + others * cpu.costs.watch_ps
+}
 
+impl Bench {
     /// Lets the observer work for so long, in picoseconds, from `now` on; whether it has to.
     ///
     /// Its time counts only where pages are offered for merging: ksmd's batches begin with ticks,
     /// and one that misses a tick stays behind. Elsewhere a look takes no time.
-    pub(crate) fn observe(&mut self, cost: u64, now: Nanos) -> bool {
+    pub(crate) fn observe(
+        self,
+        recorder: &Recorder,
+        scheduler: &mut Scheduler,
+        cost: u64,
+        now: Nanos,
+    ) -> bool {
         let cost = Nanos(cost / 1000);
-        if !self.measured || cost == Nanos::ZERO || !self.recorder.reads_merging() {
+        if !self.measures || cost == Nanos::ZERO || !recorder.reads_merging() {
             return false;
         }
-        self.scheduler.wake(OBSERVER, now);
-        let owed = self.scheduler.owed(OBSERVER);
-        self.scheduler.owe(OBSERVER, owed.saturating_add(cost));
-        self.scheduler.block(OBSERVER, now, Sleep::Idle);
+        scheduler.wake(OBSERVER, now);
+        let owed = scheduler.owed(OBSERVER);
+        scheduler.owe(OBSERVER, owed.saturating_add(cost));
+        scheduler.block(OBSERVER, now, Sleep::Idle);
         true
+    }
+}
+
+impl System<'_> {
+    /// Lets the observer take a snapshot; whether the task that asks has to wait for it.
+    pub(crate) fn observe_snapshot(&mut self, now: Nanos) -> bool {
+        let cost = snapshot_cost(&self.memory.cpu, &self.tasks);
+        self.bench
+            .observe(&self.recorder, &mut self.scheduler, cost, now)
     }
 }

@@ -9,12 +9,12 @@
 use core::ops::Range;
 
 use mm::access;
+use mm::scenario::Scenario;
 use mm::units::{Bytes, Nanos, PageSize};
 use mm::workload::{Access, Huge, Pattern, Via};
 
-use crate::bench::state::{Part, Touch};
+use crate::bench::state::{Bench, Part, Touch};
 use crate::error::Error;
-use crate::machine::state::Flow;
 use crate::machine::state::Stop;
 use crate::machine::system::System;
 use crate::machine::task::{Area, Running, Task};
@@ -22,6 +22,8 @@ use crate::mm::filemap::state::Progress;
 use crate::mm::memory::state::{Held, Region};
 use crate::mm::page_alloc::pcp::List;
 use crate::mm::parts::Memory;
+use crate::sched::core::Flow;
+use crate::sched::cpu::Cpu;
 
 /// Anonymous pages that a process of the bench has beside its buffer and its tables: copies of its
 /// parent's that it has written to. 38 to 45 where the study's text is short.
@@ -56,6 +58,17 @@ impl Turns<'_> {
         turns.all(|turn| turn.region.is_touched(turn.at, turn.write, memory))
     }
 
+    /// Whether the pages for this many operations are.
+    pub(crate) fn stay_mapped(&self, operations: u64, memory: &Memory) -> bool {
+        self.0.iter().flatten().all(|turn| {
+            let end = turn.at + operations;
+            let behind = turn.at..end.min(turn.of);
+            let again = 0..end.saturating_sub(turn.of).min(turn.of);
+            let are_touched = |pages| turn.region.are_touched(pages, turn.write, memory);
+            are_touched(behind) && are_touched(again)
+        })
+    }
+
     /// Goes on to those for the one after it.
     #[inline]
     pub(crate) fn go_on(&mut self) {
@@ -75,130 +88,94 @@ fn pages_of_text(length: Bytes) -> u64 {
     length.0.saturating_sub(9000) * 13 / 1000
 }
 
-impl<'a> System<'a> {
+impl Bench {
     /// Takes what the bench has beyond that of the run that the state after boot was captured in,
     /// which had one disk, one process and a short study, and what it holds as the seed says.
-    pub(crate) fn begin_supervisor(&mut self) {
-        if !self.measured {
+    pub(crate) fn begin(self, memory: &mut Memory, scenario: &Scenario) {
+        if !self.measures {
             return;
         }
-        let disks = self.scenario.machine.disks.len() as u64;
+        let (cpu, zones) = (&mut memory.cpu, &mut memory.zones);
+        let disks = scenario.machine.disks.len() as u64;
         let more = disks.saturating_sub(1) * DISK_PAGES;
-        let disks = self.memory.cpu.sampled(more);
-        self.memory.objects.hold(
-            &mut self.memory.cpu,
-            &mut self.memory.zones,
-            List::Unmovable,
-            disks,
-        );
-        let text = pages_of_text(self.scenario.text_length);
-        let held = self.scenario.held_pages();
-        let pages = self.memory.cpu.sampled(text + held);
-        self.memory.objects.hold(
-            &mut self.memory.cpu,
-            &mut self.memory.zones,
-            List::Users,
-            pages,
-        );
+        let disks = cpu.sampled(more);
+        memory.objects.hold(cpu, zones, List::Unmovable, disks);
+        let text = pages_of_text(self.text_length);
+        let held = scenario.held_pages();
+        let pages = cpu.sampled(text + held);
+        memory.objects.hold(cpu, zones, List::Users, pages);
     }
 
     /// Gives a process that starts what it has then.
-    pub(crate) fn begin_own(&mut self, task: &mut Task<'a>) -> Result<(), Error> {
-        if !self.measured {
+    pub(crate) fn begin_own(self, memory: &mut Memory, task: &mut Task<'_>) -> Result<(), Error> {
+        if !self.measures {
             return Ok(());
         }
-        let pages = self.memory.cpu.sampled(KERNEL_PAGES);
-        task.own.kernel_pages = self.memory.objects.hold(
-            &mut self.memory.cpu,
-            &mut self.memory.zones,
-            List::Unmovable,
-            pages,
-        );
-        let anon = ANON_PAGES + pages_of_text(self.scenario.text_length) / 4;
-        let pages = self.memory.cpu.sampled(anon);
-        self.map_own(task, Part::Image, pages)
+        let (cpu, zones) = (&mut memory.cpu, &mut memory.zones);
+        let pages = cpu.sampled(KERNEL_PAGES);
+        task.own.kernel_pages = memory.objects.hold(cpu, zones, List::Unmovable, pages);
+        let anon = ANON_PAGES + pages_of_text(self.text_length) / 4;
+        let pages = memory.cpu.sampled(anon);
+        task.map_own(memory, Part::Image, pages)
     }
 
-    /// Takes all of it back.
-    pub(crate) fn end_own(&mut self, task: &mut Task<'a>) {
-        for part in Part::ALL {
-            self.unmap_own(task, part);
-        }
-        task.own.touches.clear();
-        let pages = core::mem::take(&mut task.own.kernel_pages);
-        self.memory
-            .objects
-            .let_go(&mut self.memory.zones, List::Unmovable, pages);
-    }
-
-    /// Makes the table of weights that an access draws from; whether its pages are still to be
-    /// filled.
-    pub(crate) fn make_tables(
-        &mut self,
-        task: &mut Task<'a>,
-        access: &Access,
+    /// Gives a process room for its tables of weights; whether its pages are still to be filled.
+    pub(crate) fn make_room_for_tables(
+        self,
+        memory: &mut Memory,
+        task: &mut Task<'_>,
     ) -> Result<bool, Error> {
-        let Pattern::Zipf { exponent_milli } = access.pattern else {
-            return Ok(false);
-        };
-        let size = self.area(task, &access.target)?.size();
-        task.tables.stand_for(self.memory.cpu.scale);
-        task.tables
-            .make(access::blocks(size, access.block), exponent_milli);
         let pages = task.tables.size().pages_ceil(PageSize::FOUR_KIB).0;
-        if !self.measured || task.own.has(Part::Tables, pages) {
+        if !self.measures || task.own.has(Part::Tables, pages) {
             return Ok(false);
         }
-        self.map_own(task, Part::Tables, pages)?;
+        task.map_own(memory, Part::Tables, pages)?;
         Ok(true)
     }
 
     /// Makes a buffer of one block, unless the process has come across a larger one.
     pub(crate) fn make_buffer(
-        &mut self,
-        task: &mut Task<'a>,
+        self,
+        memory: &mut Memory,
+        task: &mut Task<'_>,
         access: &Access,
         area: Area,
     ) -> Result<(), Error> {
-        if !self.measured || !uses_buffer(access, area) {
+        if !self.measures || !uses_buffer(access, area) {
             return Ok(());
         }
-        let pages = self.buffer_pages(access.block);
+        let pages = buffer_pages(&memory.cpu, access.block);
         match task.own.has(Part::Buffer, pages) {
             true => Ok(()),
-            false => self.map_own(task, Part::Buffer, pages),
+            false => task.map_own(memory, Part::Buffer, pages),
         }
     }
+}
 
-    fn buffer_pages(&self, block: Bytes) -> u64 {
-        self.memory
-            .cpu
-            .sampled(block.pages_ceil(PageSize::FOUR_KIB).0)
-    }
-
+impl<'a> Task<'a> {
     /// Whether the next operation uses a page that is not mapped, in a part that was not touched
     /// for it yet: it is touched first then.
-    pub(crate) fn misses_own(&self, task: &mut Task<'a>, running: &mut Running<'a>) -> bool {
+    pub(crate) fn misses_own(&mut self, memory: &Memory, running: &mut Running<'a>) -> bool {
         let missing = Part::ALL
             .into_iter()
             .filter(|&part| !running.touched[part as usize])
-            .find_map(|part| self.missed(task, running, part).map(|pages| (part, pages)));
+            .find_map(|part| Some((part, self.missed(memory, running, part)?)));
         let Some((part, (pages, write))) = missing else {
             return false;
         };
         running.touched[part as usize] = true;
-        task.own.touch(part, pages, write);
+        self.own.touch(part, pages, write);
         true
     }
 
     /// What the operations to come use of the process's own, where the pages of its buffer are
     /// mapped; `None` where one is not, or a part was touched for the next of them.
-    pub(crate) fn turns<'t>(&self, task: &'t Task<'a>, running: &Running<'a>) -> Option<Turns<'t>> {
-        let (own, access) = (&task.own, running.access);
-        if running.touched != [false; 3] || self.missed(task, running, Part::Buffer).is_some() {
+    pub(crate) fn turns(&self, memory: &Memory, running: &Running<'a>) -> Option<Turns<'_>> {
+        let (own, access) = (&self.own, running.access);
+        if running.touched != [false; 3] || self.missed(memory, running, Part::Buffer).is_some() {
             return None;
         }
-        let turn = |region: &'t Region, of: u64, write| Turn {
+        let turn = |region, of: u64, write| Turn {
             region,
             at: running.operations % of,
             of,
@@ -217,12 +194,12 @@ impl<'a> System<'a> {
     /// them is not mapped.
     fn missed(
         &self,
-        task: &Task<'a>,
+        memory: &Memory,
         running: &Running<'a>,
         part: Part,
     ) -> Option<(Range<u64>, bool)> {
-        let region = task.own.region(part)?;
-        let turn = running.operations / self.memory.cpu.scale;
+        let region = self.own.region(part)?;
+        let turn = running.operations / memory.cpu.scale;
         let access = running.access;
         let (pages, write) = match (part, access.pattern) {
             (Part::Image, _) => {
@@ -235,13 +212,63 @@ impl<'a> System<'a> {
                 (page..page + 1, false)
             }
             (Part::Buffer, _) if uses_buffer(access, running.target) => (
-                0..self.buffer_pages(access.block),
+                0..buffer_pages(&memory.cpu, access.block),
                 access.write_percent == 0,
             ),
             _ => return None,
         };
-        let is_touched = |page| region.is_touched(page, write, &self.memory);
-        (!pages.clone().all(is_touched)).then_some((pages, write))
+        let are_touched = region.are_touched(pages.clone(), write, memory);
+        (!are_touched).then_some((pages, write))
+    }
+
+    /// Maps a part again; its pages are touched before the task goes on.
+    fn map_own(&mut self, memory: &mut Memory, part: Part, pages: u64) -> Result<(), Error> {
+        self.unmap_own(memory, part);
+        if pages == 0 {
+            // Where a page stands for many.
+            return Ok(());
+        }
+        let size = Bytes(pages * PageSize::FOUR_KIB.bytes());
+        self.own.parts[part as usize] = Some(self.new_region(memory, size, Huge::System)?);
+        self.own.touch(part, 0..pages, true);
+        Ok(())
+    }
+
+    fn unmap_own(&mut self, memory: &mut Memory, part: Part) {
+        if let Some(region) = self.own.parts[part as usize].take() {
+            self.free_region(memory, region);
+        }
+    }
+
+    /// Takes all that it has beside its regions.
+    pub(crate) fn end_own(&mut self, memory: &mut Memory) {
+        for part in Part::ALL {
+            self.unmap_own(memory, part);
+        }
+        self.own.touches.clear();
+        let pages = core::mem::take(&mut self.own.kernel_pages);
+        memory
+            .objects
+            .let_go(&mut memory.zones, List::Unmovable, pages);
+    }
+}
+
+impl<'a> System<'a> {
+    /// Makes the table of weights that an access draws from; whether its pages are still to be
+    /// filled.
+    pub(crate) fn make_tables(
+        &mut self,
+        task: &mut Task<'a>,
+        access: &Access,
+    ) -> Result<bool, Error> {
+        let Pattern::Zipf { exponent_milli } = access.pattern else {
+            return Ok(false);
+        };
+        let size = self.area(task, &access.target)?.size();
+        task.tables.stand_for(self.memory.cpu.scale);
+        task.tables
+            .make(access::blocks(size, access.block), exponent_milli);
+        self.bench.make_room_for_tables(&mut self.memory, task)
     }
 
     /// Touches what is to be touched before a task goes on; `None` where that is nothing.
@@ -301,25 +328,11 @@ impl<'a> System<'a> {
         touch.pages.start += 1;
         Progress::Complete
     }
+}
 
-    /// Maps a part again; its pages are touched before the task goes on.
-    fn map_own(&mut self, task: &mut Task<'a>, part: Part, pages: u64) -> Result<(), Error> {
-        self.unmap_own(task, part);
-        if pages == 0 {
-            // Where a page stands for many.
-            return Ok(());
-        }
-        let size = Bytes(pages * PageSize::FOUR_KIB.bytes());
-        task.own.parts[part as usize] = Some(self.new_region(task, size, Huge::System)?);
-        task.own.touch(part, 0..pages, true);
-        Ok(())
-    }
-
-    fn unmap_own(&mut self, task: &mut Task<'a>, part: Part) {
-        if let Some(region) = task.own.parts[part as usize].take() {
-            self.free_region(task, region);
-        }
-    }
+/// Pages of a buffer of one block.
+fn buffer_pages(cpu: &Cpu, block: Bytes) -> u64 {
+    cpu.sampled(block.pages_ceil(PageSize::FOUR_KIB).0)
 }
 
 /// Whether an access copies from or to a buffer.

@@ -1,8 +1,18 @@
-//! What a process of the bench has beside the regions of its workload.
+//! The bench, and what a process of it has beside the regions of its workload.
 
 use crate::mm::memory::state::Region;
 use alloc::vec::Vec;
 use core::ops::Range;
+use mm::units::Bytes;
+
+/// The bench of a run.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Bench {
+    /// It is there: the machine is measured.
+    pub(crate) measures: bool,
+    /// Length of the study's text.
+    pub(crate) text_length: Bytes,
+}
 
 /// Its parts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -66,6 +66,11 @@ impl Objects {
         slabs[page as usize] = slab;
     }
 
+    /// Whether a page's block has a buffer head.
+    pub(crate) fn has_buffers(&self, page: PageId) -> bool {
+        self.buffers.slab(page) != NONE
+    }
+
     /// A page is freed, and with it its buffer head (`try_to_free_buffers`).
     pub(crate) fn free_buffers(&mut self, zones: &mut Zones, page: PageId) {
         let buffers = &mut self.buffers;

@@ -5,6 +5,7 @@ pub(crate) mod inodes;
 pub(crate) mod metadata;
 pub(crate) mod state;
 pub(crate) mod sync;
+pub(crate) mod thread;
 
 use mm::formula::throttle::chunk_size;
 use mm::units::{Nanos, Pages};
@@ -153,7 +154,18 @@ impl Memory {
                     flusher.last_old = jiffies;
                     all
                 }
-                Reason::Background if self.is_over_background(disk) => u64::MAX,
+                Reason::Background
+                    if self.writeback.is_over_background(
+                        &self.cpu,
+                        &self.zones,
+                        &self.lruvecs,
+                        &self.groups,
+                        &self.swap,
+                        disk,
+                    ) =>
+                {
+                    u64::MAX
+                }
                 Reason::Done => return None,
                 _ => continue,
             };
@@ -207,7 +219,15 @@ impl Memory {
 
     /// Whether there is a reason to go on, and what is to be written now.
     fn begin_round(&mut self, disk: usize, work: &mut Work) -> Option<Round> {
-        let is_enough = work.reason == Reason::Background && !self.is_over_background(disk);
+        let is_enough = work.reason == Reason::Background
+            && !self.writeback.is_over_background(
+                &self.cpu,
+                &self.zones,
+                &self.lruvecs,
+                &self.groups,
+                &self.swap,
+                disk,
+            );
         if work.left == 0 || is_enough {
             return None;
         }

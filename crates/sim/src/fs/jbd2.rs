@@ -5,7 +5,7 @@
 pub(crate) mod blocks;
 pub(crate) mod state;
 
-use mm::units::Bytes;
+use mm::units::{Bytes, Nanos};
 
 use crate::block::disk::{Direction, Request};
 use crate::fs::jbd2::state::Stage;
@@ -16,9 +16,11 @@ use crate::mm::page_io::state::PageIo;
 use crate::mm::page_writeback::state::Writeback;
 use crate::mm::page_writeback::state::{BLOCK, Order};
 use crate::mm::parts::Memory;
-use crate::sched::core::Sleep;
+use crate::sched::core::{Flow, Scheduler, Sleep};
 use crate::sched::cpu::Cpu;
+use crate::sched::events::Events;
 use crate::sched::timer::HZ;
+use crate::sched::wait::WaitsFor;
 
 /// Ticks after which a transaction commits by itself (`JBD2_DEFAULT_MAX_COMMIT_AGE`).
 const COMMIT_AGE: u64 = 5 * HZ;
@@ -153,7 +155,8 @@ impl Memory {
                 let is_first = journal.committed == 0;
                 journal.committed = journal.begun - u64::from(journal.is_running);
                 self.cpu.spent += self.cpu.costs.commit_ps * ENDING / 10;
-                self.dirty_metadata(disk, is_first);
+                self.writeback
+                    .dirty_inode_block(&mut self.cpu, &self.objects, disk, is_first);
                 return None;
             }
         }
@@ -168,4 +171,27 @@ impl Memory {
         self.writeback
             .write_journal(&mut self.cpu, &self.folios, &mut self.io, disk, length);
     }
+}
+
+/// Lets a journal's thread go on until it has to wait: for the disk, or for more to commit. Those
+/// who waited for it wake.
+pub(crate) fn kjournald2(
+    memory: &mut Memory,
+    scheduler: &mut Scheduler,
+    events: &mut Events,
+    disk: usize,
+    from: Nanos,
+) -> (Nanos, Flow) {
+    (memory.cpu.began, memory.cpu.unbroken) = (from, 0);
+    let sleep = memory.journal_step(disk);
+    let now = from + Nanos(memory.cpu.take_spent() / 1000 + 1);
+    memory.io.expect_disks(events);
+    let (writeback, objects) = (&memory.writeback, &memory.objects);
+    let woken = scheduler.queue.take(|waits| match waits {
+        WaitsFor::Commit { disk, transaction } => writeback.has_committed(disk, transaction),
+        WaitsFor::Shadow { disk } => !writeback.is_shadowed(objects, disk),
+        _ => false,
+    });
+    scheduler.wake_up(woken, now);
+    (now, sleep.map_or(Flow::Continue, Flow::Blocked))
 }

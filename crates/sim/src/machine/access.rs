@@ -9,8 +9,6 @@ use mm::workload::{Access, Target, Via};
 
 use crate::block::disk::{Direction, Request};
 use crate::error::Error;
-use crate::machine::roles::WaitsFor;
-use crate::machine::state::Flow;
 use crate::machine::state::Stop;
 use crate::machine::system::System;
 use crate::machine::task::{Area, Running, Task, Underway};
@@ -20,7 +18,8 @@ use crate::mm::folio::{Flag, PageId};
 use crate::mm::memory::state::{Held, Region};
 use crate::mm::page_alloc::state::NoPage;
 use crate::sampling;
-use crate::sched::core::Sleep;
+use crate::sched::core::{Flow, Sleep};
+use crate::sched::wait::WaitsFor;
 
 /// Pages that are handled between two looks at the clock.
 const CHUNK: u64 = 32;
@@ -47,7 +46,8 @@ impl<'a> System<'a> {
             _ => sampling::reachable(access, amount),
         };
         task.begin_access(access, label, area, amount, now, self.scenario.seed);
-        self.make_buffer(task, access, area)?;
+        self.bench
+            .make_buffer(&mut self.memory, task, access, area)?;
         Ok(Flow::Continue)
     }
 
@@ -99,7 +99,7 @@ impl<'a> System<'a> {
                 return Ok(Stop::Budget);
             }
             let Some(mut operation) = running.operation.take() else {
-                if self.run_settled(task, running, began) {
+                if self.run_hits(task, running, began) || self.run_settled(task, running, began) {
                     continue;
                 }
                 if let Some(stop) = self.begin_operation(task, running, now) {
@@ -161,7 +161,7 @@ impl<'a> System<'a> {
             self.sleep_until(task, due);
             return Some(Stop::Wait(Sleep::Idle));
         }
-        if self.misses_own(task, running) {
+        if task.misses_own(&self.memory, running) {
             return Some(Stop::Budget);
         }
         running.touched = [false; 3];
@@ -212,7 +212,7 @@ impl<'a> System<'a> {
     }
 
     /// What reads and writes the file with this index for an access.
-    pub(super) fn reader<'r>(
+    pub(crate) fn reader<'r>(
         &'r mut self,
         running: &'r mut Running<'a>,
         index: usize,
@@ -338,7 +338,7 @@ impl<'a> System<'a> {
             }
             Progress::Waits(page) => {
                 self.memory.cpu.spent += self.memory.cpu.costs.wait_ps;
-                self.waiters.push((WaitsFor::Page(page), task.entity));
+                self.scheduler.queue.add(WaitsFor::Page(page), task.entity);
                 Ok(Some(Stop::Wait(self.wait_for(page))))
             }
             Progress::Pauses(ticks) => {
@@ -348,15 +348,17 @@ impl<'a> System<'a> {
             }
             Progress::Commits { disk, transaction } => {
                 let waits = WaitsFor::Commit { disk, transaction };
-                self.waiters.push((waits, task.entity));
+                self.scheduler.queue.add(waits, task.entity);
                 Ok(Some(Stop::Wait(Sleep::Idle)))
             }
             Progress::Shadowed { disk } => {
-                self.waiters.push((WaitsFor::Shadow { disk }, task.entity));
+                self.scheduler
+                    .queue
+                    .add(WaitsFor::Shadow { disk }, task.entity);
                 Ok(Some(Stop::Wait(Sleep::Io)))
             }
             Progress::NoPage(NoPage::Congested { disk }) => {
-                self.waiters.push((WaitsFor::Disk(disk), task.entity));
+                self.scheduler.queue.add(WaitsFor::Disk(disk), task.entity);
                 Ok(Some(Stop::Wait(Sleep::Io)))
             }
             Progress::NoPage(NoPage::Again) => Ok(Some(Stop::Budget)),

@@ -12,6 +12,7 @@ use alloc::vec::Vec;
 
 use mm::calibration::Boot;
 use mm::capture::Frame;
+use mm::catalogue::path_of;
 use mm::formula::min_free;
 use mm::formula::reserve::protection;
 use mm::inode_nr;
@@ -37,7 +38,8 @@ const RESERVE_RATIOS: [u64; 4] = [256, 256, 32, 0];
 const HOLE: u64 = 3584 << 20;
 const BELOW_HOLE: u64 = 3072 << 20;
 
-const HUGE_PAGES_ENABLED: &str = "sys/kernel/mm/transparent_hugepage/enabled";
+const HUGE_PAGES_ENABLED: &str = path_of("thp.enabled");
+const MIN_FREE: &str = path_of("vm.min_free_kbytes");
 
 /// Pages of a machine on which a kernel has huge pages: 512 MiB.
 const LEAST_FOR_HUGE_PAGES: u64 = (512 << 20) / 4096;
@@ -372,10 +374,7 @@ fn set_min_free(state: &mut State) {
     };
     let min_free = min_free::by_square_root(lowmem, PAGE).max(huge);
     let text: String = format!("{}\n", min_free.0);
-    state
-        .frame
-        .files
-        .insert("proc/sys/vm/min_free_kbytes".to_string(), text);
+    state.frame.files.insert(MIN_FREE.to_string(), text);
     let costs = mm::calibration::Costs::default();
     let mut memory =
         crate::mm::parts::Memory::new(state.zones.clone(), state.layout.clone(), costs);

@@ -5,28 +5,36 @@ use mm::policy::{Host, Policy};
 use mm::units::Kib;
 
 use crate::error::Error;
-use crate::machine::system::System;
+use crate::machine::recorder::Recorder;
+use crate::machine::state::Daemons;
+use crate::machine::tasks::Tasks;
+use crate::machine::tunables::Tunables;
+use crate::mm::parts::Memory;
 
-impl System<'_> {
+impl Daemons {
     /// Lets a daemon decide and writes what it decides.
-    pub(crate) fn decide(&mut self, policy: Policy) -> Result<(), Error> {
+    pub(crate) fn decide(
+        &mut self,
+        policy: Policy,
+        memory: &mut Memory,
+        tunables: &mut Tunables,
+        recorder: &Recorder,
+        tasks: &Tasks<'_>,
+    ) -> Result<(), Error> {
         let settings = match policy {
-            Policy::Ksmtuned => {
-                let host = self.host();
-                self.daemons.ksmtuned.decide(host)
-            }
+            Policy::Ksmtuned => self.ksmtuned.decide(host(memory, recorder, tasks)),
         };
         let mut settings = settings.iter();
-        settings.try_for_each(|setting| self.tunables.write(setting, &mut self.memory))
+        settings.try_for_each(|setting| tunables.write(setting, memory))
     }
+}
 
-    /// The machine as ksmtuned sees it: the guests are the processes with mergeable memory.
-    fn host(&self) -> Host {
-        let text = self.recorder.meminfo(&self.memory);
-        let meminfo = Meminfo::parse(&text).unwrap_or_default();
-        let tasks = self.tasks.iter().flatten();
-        let guests = tasks.filter(|task| self.memory.ksm.is_merging(task.entity));
-        let resident = guests.map(|task| task.rss + task.own.kernel_pages).sum();
-        Host::of(&meminfo, Kib(self.memory.cpu.real(resident).0 * 4))
-    }
+/// The machine as ksmtuned sees it: the guests are the processes with mergeable memory.
+fn host(memory: &Memory, recorder: &Recorder, tasks: &Tasks<'_>) -> Host {
+    let text = recorder.meminfo(memory);
+    let meminfo = Meminfo::parse(&text).unwrap_or_default();
+    let guests = tasks.iter();
+    let guests = guests.filter(|task| memory.ksm.is_merging(task.entity));
+    let resident = guests.map(|task| task.rss + task.own.kernel_pages).sum();
+    Host::of(&meminfo, Kib(memory.cpu.real(resident).0 * 4))
 }

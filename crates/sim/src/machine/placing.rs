@@ -10,7 +10,7 @@ use mm::units::PageSize;
 
 use crate::error::Error;
 use crate::mm::filemap::state::File;
-use crate::mm::folio::{Flag, PageId, State, UNMAPPED};
+use crate::mm::folio::{Flag, PageId, State};
 use crate::mm::lru::Lru;
 use crate::mm::parts::Memory;
 use crate::mm::swapfile::Backing;
@@ -99,7 +99,7 @@ pub(crate) fn list_boot_pages(memory: &mut Memory) -> Result<(), Error> {
                 memory.zones.settle_in(page, zone, frame);
                 memory.folios.place(page, zone, State::Inactive);
                 memory.folios.set(page, Flag::Anon);
-                memory.folios.set(page, UNMAPPED);
+                memory.folios.set(page, Flag::Unmapped);
                 memory.lruvecs.add_to_list(
                     &memory.cpu,
                     &mut memory.zones,

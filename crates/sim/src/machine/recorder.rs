@@ -1,6 +1,5 @@
 //! What a run leaves: snapshots, samples and the figures of its steps.
 
-use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
@@ -13,9 +12,10 @@ use mm::psi::PATHS;
 use mm::units::{Bytes, Nanos};
 use mm::workload::Workload;
 
+use crate::error::Error;
 use crate::fs::proc::Procfs;
 use crate::machine::boot;
-use crate::machine::task::{Task, TaskState};
+use crate::machine::tasks::Tasks;
 use crate::machine::tunables::Tunables;
 use crate::mm::ksm::Template;
 use crate::mm::parts::Memory;
@@ -26,6 +26,9 @@ const KSWAPD: &str = "proc/kswapd0/schedstat";
 const KSMD: &str = "proc/ksmd/schedstat";
 const DISKSTATS: &str = mm::diskstats::PATH;
 
+/// Samples and snapshots after which a run is given up: at 8 KiB each they fill most of a gigabyte.
+const FRAMES: u64 = 100_000;
+
 /// Collects a run's capture.
 #[derive(Clone, Debug)]
 pub(crate) struct Recorder {
@@ -35,6 +38,8 @@ pub(crate) struct Recorder {
     boot: BTreeMap<String, String>,
     capture: Capture,
     steps: Vec<StepOutcome>,
+    /// Samples and snapshots so far.
+    frames: u64,
 }
 
 impl Recorder {
@@ -50,6 +55,18 @@ impl Recorder {
             boot: boot.frame.files.clone(),
             capture,
             steps,
+            frames: 0,
+        }
+    }
+
+    /// Notes that a sample or a snapshot is taken; they are bounded, as they stay in memory.
+    pub(crate) fn count_frame(&mut self) -> Result<(), Error> {
+        self.frames += 1;
+        match self.frames > FRAMES {
+            true => Err(Error::Endless {
+                limit: "100000 samples and snapshots",
+            }),
+            false => Ok(()),
         }
     }
 
@@ -75,7 +92,7 @@ impl Recorder {
         label: Option<&str>,
         memory: &Memory,
         tunables: &Tunables,
-        tasks: &[Option<Box<Task<'_>>>],
+        tasks: &Tasks<'_>,
         pressure: &mut Pressure,
     ) {
         let mut files = self.all_files(at, memory, tunables);
@@ -89,7 +106,7 @@ impl Recorder {
         &mut self,
         at: Nanos,
         memory: &Memory,
-        tasks: &[Option<Box<Task<'_>>>],
+        tasks: &Tasks<'_>,
         pressure: &mut Pressure,
     ) {
         let mut files = BTreeMap::new();
@@ -113,7 +130,7 @@ impl Recorder {
         at: Nanos,
         memory: &Memory,
         tunables: &Tunables,
-        tasks: &[Option<Box<Task<'_>>>],
+        tasks: &Tasks<'_>,
         pressure: &mut Pressure,
     ) {
         let mut files = self.all_files(at, memory, tunables);
@@ -126,14 +143,9 @@ impl Recorder {
     }
 
     /// What the kernel says of each process that runs, where the workload has something to merge.
-    fn merging_of_tasks(
-        &self,
-        memory: &Memory,
-        tasks: &[Option<Box<Task<'_>>>],
-    ) -> Vec<(String, String)> {
-        let tasks = tasks.iter().flatten();
-        let alive = tasks.filter(|task| task.state == TaskState::Alive);
-        alive
+    fn merging_of_tasks(&self, memory: &Memory, tasks: &Tasks<'_>) -> Vec<(String, String)> {
+        tasks
+            .alive()
             .flat_map(|task| self.merging.files_of(&task.name, task.entity, memory))
             .collect()
     }
@@ -217,7 +229,9 @@ impl Recorder {
             files.insert(path.to_string(), self.schedstat(path, cpu_time));
         }
         let like = self.boot.get("sys/fs/cgroup/memory.stat");
-        files.extend(memory.group_files(like.map_or("", String::as_str)));
+        let like = like.map_or("", String::as_str);
+        let (folios, lruvecs, objects) = (&memory.folios, &memory.lruvecs, &memory.objects);
+        files.extend((memory.groups).group_files(folios, lruvecs, objects, like));
         let table = memory
             .lruvecs
             .generations_table(&memory.cpu, &memory.groups, at);
@@ -232,9 +246,9 @@ impl Recorder {
     }
 }
 
-fn progress(tasks: &[Option<Box<Task<'_>>>]) -> String {
+fn progress(tasks: &Tasks<'_>) -> String {
     let mut text = String::new();
-    for task in tasks.iter().flatten() {
+    for task in tasks.iter() {
         let _ = writeln!(text, "{} {} {}", task.name, task.operations, task.bytes);
     }
     text

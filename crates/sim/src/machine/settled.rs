@@ -70,7 +70,7 @@ impl<'a> System<'a> {
         if next.is_none() {
             return false;
         }
-        let Some(mut turns) = self.turns(task, running) else {
+        let Some(mut turns) = task.turns(&self.memory, running) else {
             return false;
         };
         let (operations, bytes) = (running.operations, running.bytes);

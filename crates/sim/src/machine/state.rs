@@ -2,8 +2,6 @@
 
 use crate::fs::fs_writeback::state::Syncing;
 use crate::sched::core::Sleep;
-use alloc::collections::VecDeque;
-use alloc::vec::Vec;
 use mm::outcome::Latency;
 use mm::outcome::Status;
 use mm::outcome::StepOutcome;
@@ -30,15 +28,6 @@ pub(crate) struct Daemons {
     pub(crate) ksmtuned: Ksmtuned,
 }
 
-/// Interrupts under way, one after the other: they share the CPU that they interrupt.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Interrupts {
-    /// When the last of them is over.
-    pub(crate) until: Nanos,
-    /// Whom each wakes at its end.
-    pub(crate) wakes: VecDeque<Vec<usize>>,
-}
-
 /// A task that makes files durable.
 #[derive(Clone, Debug)]
 pub(crate) struct Durable<'a> {
@@ -62,15 +51,4 @@ impl Durable<'_> {
             latency: Latency::default(),
         })
     }
-}
-
-/// How a step of a task left it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Flow {
-    /// It can go on.
-    Continue,
-    /// It waits to be woken.
-    Blocked(Sleep),
-    /// It has ended.
-    Ended,
 }

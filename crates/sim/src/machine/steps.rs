@@ -8,14 +8,11 @@ use mm::units::{Bytes, Nanos, PageSize};
 use mm::workload::{Action, Huge, Map, Step, Target, Until};
 
 use crate::error::Error;
-use crate::machine::placing::too_large;
-use crate::machine::roles::WaitsFor;
-use crate::machine::state::Flow;
-use crate::machine::system::{System, place};
+use crate::machine::system::System;
 use crate::machine::task::{Area, Task};
-use crate::mm::memory::state::Region;
 use crate::mm::page_alloc::zone::HUGE_PAGES;
-use crate::sched::core::Sleep;
+use crate::sched::core::{Flow, Sleep};
+use crate::sched::wait::WaitsFor;
 
 /// `ENOMEM`.
 const NO_MEMORY: i32 = 12;
@@ -48,30 +45,6 @@ impl<'a> System<'a> {
         }
     }
 
-    /// Unmaps a region and frees its pages; `None` where there is none of that name.
-    pub(crate) fn unmap(&mut self, task: &mut Task<'a>, name: &str) -> Option<()> {
-        let region = task.regions.remove(name)?;
-        self.free_region(task, region);
-        Some(())
-    }
-
-    /// Frees the pages of a region that was unmapped.
-    pub(crate) fn free_region(&mut self, task: &mut Task<'a>, mut region: Region) {
-        self.drop_region(task, &mut region);
-        self.memory
-            .zones
-            .give_hugetlb(&mut self.memory.cpu, region.hugetlb_pages());
-        task.page_tables -= region.tables_held();
-        self.memory.objects.give_page_tables(
-            &mut self.memory.zones,
-            &mut self.memory.groups,
-            region.tables_held(),
-            region.group,
-        );
-        self.memory.ksm.leave_region(region.base);
-        self.memory.folios.give_range(region.base, region.pages());
-    }
-
     /// The time that writing them takes.
     fn pay_for(&mut self, settings: &[Setting]) {
         self.memory.cpu.spent += self.memory.cpu.costs.set_ps * settings.len() as u64;
@@ -97,8 +70,8 @@ impl<'a> System<'a> {
             return Ok(Flow::Continue);
         }
         let began = *task.began.get_or_insert(now);
-        if self.waits_for_ksmd(&step.action) {
-            self.waiters.push((WaitsFor::Ksmd, task.entity));
+        if self.memory.ksm.holds_mutex(&step.action, self.scenario) {
+            self.scheduler.queue.add(WaitsFor::Ksmd, task.entity);
             return Ok(Flow::Blocked(Sleep::Idle));
         }
         task.began = None;
@@ -153,8 +126,8 @@ impl<'a> System<'a> {
         }
         let end = self.local_time(now);
         if matches!(step.action, Action::Snapshot) {
-            if self.observe(self.snapshot_cost(), end) {
-                self.waiters.push((WaitsFor::Observer, task.entity));
+            if self.observe_snapshot(end) {
+                self.scheduler.queue.add(WaitsFor::Observer, task.entity);
                 task.go_past_step();
                 return Ok(Flow::Blocked(Sleep::Idle));
             }
@@ -195,7 +168,7 @@ impl<'a> System<'a> {
                     &self.memory.zones,
                     &self.memory.writeback,
                 );
-                self.count_frame()?;
+                self.recorder.count_frame()?;
                 let pressure = &mut self.scheduler.pressure;
                 self.recorder.snapshot(
                     now,
@@ -222,21 +195,19 @@ impl<'a> System<'a> {
             }
             Action::RunOnNode { node } => self.run_on_node(task, *node)?,
             Action::Unmap { region } => {
-                let unmapped = self.unmap(task, region);
+                let unmapped = task.unmap(&mut self.memory, region);
                 unmapped.ok_or_else(|| no_region(region, task))?;
             }
-            Action::Start { process } => {
-                self.memory.cpu.spent += self.memory.cpu.costs.spawn_ps;
-                self.memory.allocate_in_passing();
-                let process = self
-                    .process(process)
-                    .ok_or_else(|| no_process(process, task))?;
-                self.start_process(process, now)?;
+            Action::Start { process } => self.start_process(task, process, now)?,
+            Action::Policy(policy) => {
+                let (memory, tunables) = (&mut self.memory, &mut self.tunables);
+                self.daemons
+                    .decide(*policy, memory, tunables, &self.recorder, &self.tasks)?;
             }
-            Action::Policy(policy) => self.decide(*policy)?,
             Action::Advise { target, advice } => self.advise(task, target, *advice)?,
             Action::SetCgroup { cgroup, file } => {
-                self.write_cgroup(task, cgroup, &file.0, &file.1)?;
+                let (groups, rules) = (&mut self.memory.groups, &self.memory.cpu.rules);
+                task.write_cgroup(groups, rules, cgroup, &file.0, &file.1)?;
             }
             Action::Reclaim {
                 cgroup,
@@ -244,7 +215,8 @@ impl<'a> System<'a> {
                 swappiness,
             } => {
                 let text = reclaim_text(amount.0, *swappiness);
-                self.write_cgroup(task, cgroup, "memory.reclaim", &text)?;
+                let (groups, rules) = (&mut self.memory.groups, &self.memory.cpu.rules);
+                task.write_cgroup(groups, rules, cgroup, "memory.reclaim", &text)?;
             }
             _ => {}
         }
@@ -254,6 +226,15 @@ impl<'a> System<'a> {
     fn run_on_node(&mut self, task: &Task<'a>, node: u32) -> Result<(), Error> {
         let is_there = self.memory.zones.run_on_node(node);
         is_there.then_some(()).ok_or_else(|| no_node(node, task))
+    }
+
+    fn start_process(&mut self, task: &Task<'a>, name: &str, now: Nanos) -> Result<(), Error> {
+        self.memory.cpu.spent += self.memory.cpu.costs.spawn_ps;
+        self.memory.allocate_in_passing();
+        let process = self.process(name).ok_or_else(|| no_process(name, task))?;
+        let (memory, scheduler) = (&mut self.memory, &mut self.scheduler);
+        self.tasks
+            .start(memory, scheduler, &self.bench, process, now)
     }
 
     /// Kills a process; true if the task that asks is of it and has ended with it.
@@ -272,7 +253,7 @@ impl<'a> System<'a> {
         let index = self
             .process(process)
             .ok_or_else(|| no_process(process, task))?;
-        Ok(!self.has_ended(index))
+        Ok(!self.tasks.has_ended(index))
     }
 
     fn end_of_steps(&mut self, task: &mut Task<'a>, now: Nanos) -> Flow {
@@ -312,7 +293,7 @@ impl<'a> System<'a> {
     /// Maps a region, in place of one of its name; false where the process's address space is too
     /// small.
     fn map(&mut self, task: &mut Task<'a>, map: &'a Map) -> Result<bool, Error> {
-        self.unmap(task, &map.region);
+        task.unmap(&mut self.memory, &map.region);
         let size = map.size.at(self.available);
         let held: u64 = task.regions.values().map(|region| region.size.0).sum();
         let size = self.memory.cpu.sampled_size(size);
@@ -329,35 +310,13 @@ impl<'a> System<'a> {
         if !self.memory.reserve_hugetlb(hugetlb) {
             return Ok(false);
         }
-        let mut region = self.new_region(task, size, map.huge)?;
+        let mut region = task.new_region(&mut self.memory, size, map.huge)?;
         region.contents = Contents::new(map, &task.name, pages);
         if map.mergeable {
             self.memory.ksm.make_mergeable(task.entity, &region);
         }
         task.regions.insert(&map.region, region);
         Ok(true)
-    }
-
-    /// A region of a task's, still empty.
-    pub(crate) fn new_region(
-        &mut self,
-        task: &Task<'a>,
-        size: Bytes,
-        huge: Huge,
-    ) -> Result<Region, Error> {
-        let base = self
-            .memory
-            .take_range(size.pages_ceil(PageSize::FOUR_KIB).0);
-        let base = base.ok_or_else(|| too_large(place(task)))?;
-        let mut region = Region::new(base, size, huge, task.group);
-        region.mapped = self.memory.cpu.now();
-        Ok(region)
-    }
-
-    pub(crate) fn drop_region(&mut self, task: &mut Task<'a>, region: &mut Region) {
-        let held = self.memory.drop_region(region);
-        task.rss -= held.pages;
-        task.page_tables -= held.page_tables;
     }
 
     fn file(&self, task: &Task<'a>, name: &str) -> Result<usize, Error> {
@@ -420,6 +379,6 @@ fn no_node(node: u32, task: &Task<'_>) -> Error {
 fn unknown(kind: &str, name: &str, task: &Task<'_>) -> Error {
     Error::Unknown {
         what: alloc::format!("{kind} {name}"),
-        place: place(task),
+        place: task.place(),
     }
 }

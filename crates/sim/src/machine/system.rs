@@ -1,7 +1,6 @@
 //! The machine as a whole: it runs the workload's tasks and the kernel's threads on its CPUs, in
 //! virtual time.
 
-use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::vec::Vec;
 
@@ -13,35 +12,35 @@ use mm::scenario::Scenario;
 use mm::units::{Bytes, Nanos};
 use mm::workload::Start;
 
+use crate::bench::state::Bench;
+use crate::block::blk_mq::complete_request;
 use crate::block::disk::Disk;
 use crate::error::Error;
+use crate::fs::fs_writeback::thread::wb_workfn;
+use crate::fs::jbd2::kjournald2;
 use crate::machine::boot;
 use crate::machine::invariants;
 use crate::machine::placing::{add_swap, files, list_boot_pages};
 use crate::machine::recorder::Recorder;
-use crate::machine::refusals::writes_files;
-use crate::machine::roles::{KSMD, KSWAPD, OBSERVER, Role, WaitsFor};
+use crate::machine::refusals::{applies_arm, writes_files};
 use crate::machine::state::Daemons;
-use crate::machine::state::Flow;
-use crate::machine::state::Interrupts;
 use crate::machine::task::{Task, TaskState};
+use crate::machine::tasks::Tasks;
 use crate::machine::tunables::Tunables;
+use crate::mm::filemap;
 use crate::mm::filemap::state::File;
-use crate::mm::filemap::{self};
+use crate::mm::ksm::thread::ksm_scan_thread;
 use crate::mm::lruvec::state::FLUSH_PERIOD;
 use crate::mm::parts::Memory;
+use crate::mm::vmscan::kswapd::kswapd;
 use crate::rules::Rules;
-use crate::sched::core::{Event, Events, Pick, Scheduler, Sleep};
-use crate::sched::timer::TICK;
-
-/// The most CPU time between two looks at the clock, in picoseconds: 30 microseconds.
-pub(crate) const BUDGET: u64 = 30_000_000;
+use crate::sched::core::{Flow, Pick, Scheduler, Sleep};
+use crate::sched::cpu::BUDGET;
+use crate::sched::events::{Event, Events};
+use crate::sched::kthread::{KSWAPD, Kthreads, Role};
 
 /// Decisions of the scheduler after which a run is given up.
 const STEPS: u64 = 1 << 32;
-
-/// Samples and snapshots after which a run is given up: at 8 KiB each they fill most of a gigabyte.
-const FRAMES: u64 = 100_000;
 
 /// The time at which a run is given up: 146 years, so that sums of two times do not overflow.
 const END_OF_TIME: Nanos = Nanos(1 << 62);
@@ -49,28 +48,24 @@ const END_OF_TIME: Nanos = Nanos(1 << 62);
 /// A machine under a scenario.
 #[derive(Debug)]
 pub(crate) struct System<'a> {
+    /// What is run, on these files.
     pub(crate) scenario: &'a Scenario,
-    pub(crate) memory: Memory,
     pub(crate) files: Vec<File>,
-    /// A task is taken out while it runs; boxed, so that this moves a pointer.
-    pub(crate) tasks: Vec<Option<Box<Task<'a>>>>,
+    /// `MemAvailable` when the run began: sizes may be shares of it.
+    pub(crate) available: Bytes,
+    /// The kernel.
+    pub(crate) memory: Memory,
     pub(crate) scheduler: Scheduler,
     pub(crate) events: Events,
     pub(crate) tunables: Tunables,
-    pub(crate) recorder: Recorder,
-    pub(crate) daemons: Daemons,
-    /// `MemAvailable` when the run began: sizes may be shares of it.
-    pub(crate) available: Bytes,
-    /// Who waits for what somebody else does, as entities of the scheduler.
-    pub(crate) waiters: Vec<(WaitsFor, usize)>,
-    pub(crate) interrupts: Interrupts,
-    /// How many flushers there are, and journals: one for each disk, where files are written to.
-    pub(crate) flushers: usize,
     /// Pages that a read copies between two of its looks at the scheduler.
     pub(crate) batch: u64,
-    /// The machine is measured: the bench is there too ([`crate::bench`]).
-    pub(crate) measured: bool,
-    frames: u64,
+    /// What uses it.
+    pub(crate) tasks: Tasks<'a>,
+    pub(crate) daemons: Daemons,
+    /// What looks at it.
+    pub(crate) bench: Bench,
+    pub(crate) recorder: Recorder,
     over: bool,
 }
 
@@ -80,7 +75,7 @@ impl<'a> System<'a> {
         costs: &Costs,
         boot: &boot::State,
         scale: u64,
-        measured: bool,
+        measures: bool,
     ) -> Result<Self, Error> {
         let mut memory = Memory::new(boot.zones.clone(), boot.layout.clone(), *costs);
         memory.cpu.cpus = u64::from(scenario.machine.cpus.max(1));
@@ -101,26 +96,28 @@ impl<'a> System<'a> {
         memory.set_groups(&scenario.workload.cgroups)?;
         let files = files(scenario, &mut memory)?;
         add_swap(scenario, &files, &mut memory)?;
+        let kthreads = Kthreads::new(match writes_files(&scenario.workload) {
+            true => scenario.machine.disks.len(),
+            false => 0,
+        });
+        let mut scheduler = Scheduler::after(boot, scenario.machine.cpus, kthreads);
+        let tasks = Tasks::new(scenario, &memory.groups, &mut scheduler)?;
         let mut system = Self {
             scenario,
-            memory,
             files,
-            tasks: Vec::new(),
-            scheduler: Scheduler::after(boot, scenario.machine.cpus),
+            available: Bytes::ZERO,
+            memory,
+            scheduler,
             events: Events::default(),
             tunables: Tunables::new(&boot.frame, disk_names(scenario)),
-            recorder: Recorder::new(boot, &scenario.workload),
-            daemons: Daemons::default(),
-            available: Bytes::ZERO,
-            waiters: Vec::new(),
-            interrupts: Interrupts::default(),
-            flushers: match writes_files(&scenario.workload) {
-                true => scenario.machine.disks.len(),
-                false => 0,
-            },
             batch: filemap::folio_batch(&boot.release()),
-            measured,
-            frames: 0,
+            tasks,
+            daemons: Daemons::default(),
+            bench: Bench {
+                measures,
+                text_length: scenario.text_length,
+            },
+            recorder: Recorder::new(boot, &scenario.workload),
             over: false,
         };
         system.tunables.begin(&mut system.memory);
@@ -129,11 +126,6 @@ impl<'a> System<'a> {
         let came = boot.disks_came();
         system.memory.writeback.begin(files, disks, came);
         system.memory.place_journals();
-        (0..Role::Task { index: 0 }.entity(system.flushers)).for_each(|_| {
-            system.scheduler.add_kernel_thread();
-        });
-        system.scheduler.be_nice(KSMD);
-        system.make_tasks()?;
         system.memory.writeback.begin_throttling(
             &system.memory.cpu,
             &system.memory.zones,
@@ -157,7 +149,7 @@ impl<'a> System<'a> {
                 return Err(endless("146 years"));
             }
             self.fire_events(now)?;
-            if self.over || self.is_finished() {
+            if self.over || self.tasks.are_over() {
                 self.finish(now);
                 return Ok(());
             }
@@ -166,7 +158,7 @@ impl<'a> System<'a> {
             };
             match self.scheduler.pick(cpu, now) {
                 Pick::Run { entity } => self.run_on(cpu, entity, now)?,
-                Pick::Idle { until } => self.idle(cpu, now, until),
+                Pick::Idle { until } => self.scheduler.idle(cpu, now, until, self.next_event()),
             }
         }
         Err(endless("2^32 steps of the scheduler"))
@@ -174,15 +166,6 @@ impl<'a> System<'a> {
 
     pub(crate) fn into_capture(self) -> Capture {
         self.recorder.into_capture()
-    }
-
-    /// Notes that a sample or a snapshot is taken; they are bounded, as they stay in memory.
-    pub(crate) fn count_frame(&mut self) -> Result<(), Error> {
-        self.frames += 1;
-        match self.frames > FRAMES {
-            true => Err(endless("100000 samples and snapshots")),
-            false => Ok(()),
-        }
     }
 
     /// Lets a task that goes to sleep at `now` wake that much later. What it takes to set the timer
@@ -210,22 +193,27 @@ impl<'a> System<'a> {
 
     /// Wakes a task at a time, should it still live.
     pub(crate) fn wake_at(&mut self, task: &Task<'a>, at: Nanos) {
-        let (entity, life) = (task.entity, task.life);
-        self.events.add(at, Event::Wake { entity, life });
+        self.scheduler.wake_at(&mut self.events, task.entity, at);
+    }
+
+    /// Index of a process by name.
+    pub(crate) fn process(&self, name: &str) -> Option<usize> {
+        let mut processes = self.scenario.workload.processes.iter();
+        processes.position(|process| process.name == name)
     }
 
     fn write_initial_settings(&mut self) -> Result<(), Error> {
         for setting in &self.scenario.base.0 {
             self.tunables.write_base(setting, &mut self.memory)?;
         }
-        if !crate::machine::refusals::applies_arm(&self.scenario.workload) {
+        if !applies_arm(&self.scenario.workload) {
             self.apply_arm()?;
         }
         Ok(())
     }
 
     fn begin(&mut self) -> Result<(), Error> {
-        self.begin_supervisor();
+        self.bench.begin(&mut self.memory, self.scenario);
         if let Some(deadline) = self.scenario.workload.deadline {
             self.events.add(deadline, Event::Deadline);
         }
@@ -250,17 +238,10 @@ impl<'a> System<'a> {
         Ok(())
     }
 
-    fn is_finished(&self) -> bool {
-        let to_come = |state| matches!(state, TaskState::Alive | TaskState::Due);
-        !self.tasks.iter().flatten().any(|task| to_come(task.state))
-    }
-
     fn finish(&mut self, now: Nanos) {
         for index in 0..self.tasks.len() {
-            if self.tasks[index]
-                .as_ref()
-                .is_some_and(|task| task.state == TaskState::Alive)
-            {
+            let task = self.tasks.get(index);
+            if task.is_some_and(|task| task.state == TaskState::Alive) {
                 self.kill(index, now, &Status::Done);
             }
         }
@@ -276,8 +257,11 @@ impl<'a> System<'a> {
         while let Some((at, event)) = self.events.take_due(now) {
             self.memory.cpu.began = at;
             match event {
-                Event::DiskDone { disk } => self.disk_done(disk, at),
-                Event::Wake { entity, life } => self.wake_sleeper(entity, life, at),
+                Event::DiskDone { disk } => {
+                    let (scheduler, events) = (&mut self.scheduler, &mut self.events);
+                    complete_request(&mut self.memory, scheduler, events, disk, at);
+                }
+                Event::Wake { entity, life } => self.scheduler.timer_goes_off(entity, life, at),
                 Event::Start { process } => self.start_due(process, at)?,
                 Event::FlushStats => {
                     self.memory.lruvecs.flush_stats(
@@ -291,44 +275,48 @@ impl<'a> System<'a> {
                     self.memory.zones.tick();
                     self.events.add(at + Nanos::SECOND, Event::Second);
                 }
-                Event::Flush { disk, at } => self.flush_is_due(disk, at),
-                Event::WriteWindow { disk } => self.window_ends(disk, at),
-                Event::EstimateBandwidth { disk } => self
-                    .memory
-                    .writeback
-                    .renew_bandwidth(&self.memory.cpu, disk),
-                Event::KsmScan { at } => self.ksm_scan_is_due(at),
-                Event::NapEnds { at } => self.kswapd_nap_ends(at),
-                Event::InterruptEnds => self.interrupt_ends(at),
-                Event::Commit { disk, transaction } => {
-                    self.memory.writeback.commit_old(disk, transaction)
-                }
                 Event::Sample => self.sample(at)?,
                 Event::Deadline => self.over = true,
+                Event::InterruptEnds => self.scheduler.interrupt_ends(at),
+                event => self.fire_timer(event, at),
             }
             self.follow_orders(at);
         }
         Ok(())
     }
 
+    /// A timer of a thread, a disk or a journal goes off.
+    fn fire_timer(&mut self, event: Event, now: Nanos) {
+        let (memory, scheduler) = (&mut self.memory, &mut self.scheduler);
+        match event {
+            Event::Flush { disk, at } => memory.writeback.flush_is_due(scheduler, disk, at),
+            Event::WriteWindow { disk } => {
+                memory
+                    .io
+                    .window_ends(scheduler, &mut self.events, disk, now);
+            }
+            Event::EstimateBandwidth { disk } => {
+                memory.writeback.renew_bandwidth(&memory.cpu, disk);
+            }
+            Event::KsmScan { at } => memory.ksm.timer(&memory.cpu, scheduler, at),
+            Event::NapEnds { at } => memory.zones.kswapd_timer(&mut memory.cpu, scheduler, at),
+            Event::Commit { disk, transaction } => memory.writeback.commit_old(disk, transaction),
+            _ => {}
+        }
+    }
+
     fn sample(&mut self, now: Nanos) -> Result<(), Error> {
-        self.count_frame()?;
+        self.recorder.count_frame()?;
         invariants::conservation(&self.memory);
         let pressure = &mut self.scheduler.pressure;
         self.recorder
             .sample(now, &self.memory, &self.tasks, pressure);
         let next = now.saturating_add(self.scenario.sample_every.max(Nanos(1)));
         self.events.add(next, Event::Sample);
-        self.observe(self.memory.cpu.costs.sample_ps, now);
+        let cost = self.memory.cpu.costs.sample_ps;
+        self.bench
+            .observe(&self.recorder, &mut self.scheduler, cost, now);
         Ok(())
-    }
-
-    fn idle(&mut self, cpu: usize, now: Nanos, until: Option<Nanos>) {
-        let Some(until) = until else {
-            return self.scheduler.park(cpu);
-        };
-        let next = until.min(self.next_event());
-        self.scheduler.set_time(cpu, next.max(now + Nanos(1)));
     }
 
     fn next_event(&self) -> Nanos {
@@ -337,20 +325,12 @@ impl<'a> System<'a> {
     }
 
     fn run_on(&mut self, cpu: usize, entity: usize, from: Nanos) -> Result<(), Error> {
-        let owed = self.scheduler.owed(entity);
-        if owed > Nanos::ZERO {
-            self.pay(cpu, entity, from, owed);
+        if self.scheduler.owed(entity) > Nanos::ZERO {
+            let limit = self.limit(from);
+            self.scheduler.pay(cpu, entity, from, limit);
             return Ok(());
         }
-        let (to, flow) = match self.role(entity) {
-            Role::Kswapd => self.run_kswapd(from),
-            Role::Ksmd => self.run_ksmd(from),
-            // It has paid what it owed.
-            Role::Observer => (from, Flow::Blocked(Sleep::Idle)),
-            Role::Flusher { disk } => self.run_flusher(disk, from),
-            Role::Journal { disk } => self.run_journal(disk, from),
-            Role::Task { index } => self.run_task(entity, index, from)?,
-        };
+        let (to, flow) = self.run_entity(entity, from)?;
         let cut = match flow {
             Flow::Ended => to,
             _ => self.interrupted_at(from, to),
@@ -361,26 +341,34 @@ impl<'a> System<'a> {
             self.scheduler.block(entity, cut, sleep);
         }
         if entity == KSWAPD && flow == Flow::Blocked(Sleep::Idle) {
-            self.kswapd_sleeps(to);
+            let clock = self.memory.cpu.clock;
+            let kswapd = &mut self.memory.zones.kswapd;
+            kswapd.falls_asleep(clock, &mut self.events, to);
         }
-        self.wake_kswapd_if_due(cut);
-        self.wake_ksmd_if_due(cut);
+        self.memory
+            .zones
+            .kswapd
+            .wake_if_due(&mut self.scheduler, cut);
+        self.memory
+            .ksm
+            .wake_if_due(&self.memory.cpu, &mut self.scheduler, cut);
         self.follow_orders(cut);
         Ok(())
     }
 
-    /// Lets a task use the CPU for what it has done already.
-    fn pay(&mut self, cpu: usize, entity: usize, from: Nanos, owed: Nanos) {
-        let end = from.saturating_add(owed);
-        let to = end.min(self.limit(from)).max(from + Nanos(1));
-        self.scheduler.account(cpu, entity, from, to);
-        self.scheduler.owe(entity, end.saturating_sub(to));
-        if to >= end {
-            self.scheduler.has_paid(entity, to);
-            if entity == OBSERVER {
-                self.wake_waiters(WaitsFor::Observer, to);
-            }
-        }
+    fn run_entity(&mut self, entity: usize, from: Nanos) -> Result<(Nanos, Flow), Error> {
+        let role = self.scheduler.kthreads.role(entity);
+        let (memory, scheduler) = (&mut self.memory, &mut self.scheduler);
+        let events = &mut self.events;
+        Ok(match role {
+            Role::Kswapd => kswapd(memory, scheduler, events, &mut self.tasks, from),
+            Role::Ksmd => ksm_scan_thread(memory, scheduler, events, from),
+            // It has paid what it owed.
+            Role::Observer => (from, Flow::Blocked(Sleep::Idle)),
+            Role::Flusher { disk } => wb_workfn(memory, scheduler, events, disk, from),
+            Role::Journal { disk } => kjournald2(memory, scheduler, events, disk, from),
+            Role::Task { index } => self.run_task(entity, index, from)?,
+        })
     }
 
     /// What a task does between two looks at the clock comes at once, its time does not: where
@@ -401,49 +389,51 @@ impl<'a> System<'a> {
         index: usize,
         from: Nanos,
     ) -> Result<(Nanos, Flow), Error> {
-        let mut task = self.take_in_hand(index);
+        let memory = &mut self.memory;
+        let mut task = self.tasks.switch_to(
+            &mut memory.cpu,
+            &mut memory.zones,
+            &mut memory.allocation,
+            index,
+        );
         let (mut now, mut flow) = (from, Flow::Continue);
         while flow == Flow::Continue && now < self.limit(from) && !self.wakes_a_thread() {
             self.memory.cpu.unbroken = 0;
             self.memory.cpu.began = now;
             self.memory.cpu.budget = BUDGET.min(self.limit(from).saturating_sub(now).0 * 1000);
             flow = self.step(&mut task, now)?;
-            self.note_stalls(entity);
+            self.scheduler
+                .note_stalls(entity, self.memory.cpu.stalls.drain(..));
             now += task.pay(self.memory.cpu.take_spent());
-            self.expect_disks();
+            self.memory.io.expect_disks(&mut self.events);
         }
-        self.put_away(index, task);
+        self.tasks.switch_from(&mut self.memory, index, task);
         Ok((now, flow))
-    }
-
-    fn note_stalls(&mut self, entity: usize) {
-        self.scheduler
-            .note_stalls(entity, self.memory.cpu.stalls.drain(..));
     }
 
     /// Whether a thread of the kernel was woken that may take the CPU at once.
     pub(crate) fn wakes_a_thread(&self) -> bool {
-        let wakes = self.memory.writeback.wakes_someone();
-        wakes || self.kswapd_was_woken() || self.ksmd_was_woken()
+        let (memory, scheduler) = (&self.memory, &self.scheduler);
+        let wakes = memory.writeback.wakes_someone();
+        wakes || memory.zones.kswapd.was_woken(scheduler) || memory.ksm.was_woken(scheduler)
     }
 
-    /// Until when a task that began at `from` may run: the next tick, or the next event.
-    pub(crate) fn limit(&self, from: Nanos) -> Nanos {
-        let tick = self.memory.cpu.clock.next(from, TICK);
-        let event = self.events.next_time();
-        event.map_or(tick, |event| event.min(tick))
+    /// Until when a task that began at `from` may run.
+    fn limit(&self, from: Nanos) -> Nanos {
+        self.events.limit(self.memory.cpu.clock, from)
     }
 
-    /// Expects what the disks began to serve.
-    pub(crate) fn expect_disks(&mut self) {
-        for (done, disk) in self.memory.io.dispatched.drain(..) {
-            self.events.add(done, Event::DiskDone { disk });
-        }
-        for (disk, device) in self.memory.io.disks.iter_mut().enumerate() {
-            if let Some(ends) = device.take_window() {
-                self.events.add(ends, Event::WriteWindow { disk });
-            }
-        }
+    /// Wakes the threads and sets the timers that writeback has asked for.
+    fn follow_orders(&mut self, now: Nanos) {
+        self.memory
+            .writeback
+            .follow_orders(&mut self.scheduler, &mut self.events, now);
+    }
+
+    fn start_due(&mut self, process: usize, now: Nanos) -> Result<(), Error> {
+        let (memory, scheduler) = (&mut self.memory, &mut self.scheduler);
+        self.tasks
+            .start_due(memory, scheduler, &self.bench, process, now)
     }
 }
 
@@ -463,9 +453,4 @@ impl Task<'_> {
         self.owed_ps = owed % 1000;
         Nanos(owed / 1000)
     }
-}
-
-/// The name of a place in a scenario, for errors.
-pub(crate) fn place(task: &Task<'_>) -> String {
-    alloc::format!("process {}", task.name)
 }

@@ -31,8 +31,6 @@ pub(crate) struct Task<'a> {
     pub(crate) name: String,
     pub(crate) spec: &'a Process,
     pub(crate) state: TaskState,
-    /// How often it was started.
-    pub(crate) life: u32,
     /// When it began the step that it waits to perform.
     pub(crate) began: Option<Nanos>,
     /// Steps it is inside of, outermost first.
@@ -177,7 +175,6 @@ impl<'a> Task<'a> {
             name,
             spec,
             state,
-            life: 0,
             began: None,
             frames: Vec::new(),
             access: None,
@@ -207,10 +204,14 @@ impl<'a> Task<'a> {
         }
     }
 
+    /// Its name as a place in a scenario, for errors.
+    pub(crate) fn place(&self) -> String {
+        alloc::format!("process {}", self.name)
+    }
+
     /// Puts it before its first step; a second life begins as the first one did.
     pub(crate) fn start(&mut self) {
         self.state = TaskState::Alive;
-        self.life += 1;
         self.on_first_node = false;
         self.dying = false;
         self.exiting = None;

@@ -97,10 +97,9 @@ impl Tunables {
         }
         let name = known(setting)?;
         if !self.values.contains_key(name) {
-            return Err(Error::Setting {
+            return Err(Error::NoTunable {
                 tunable: setting.tunable.clone(),
                 value: setting.value.clone(),
-                why: String::from("the calibrated kernel has no such tunable"),
             });
         }
         self.remember(name);
@@ -419,7 +418,7 @@ mod tests {
         let refused = tunables
             .write(&lacking, &mut memory)
             .expect_err("it is not there");
-        assert!(refused.to_string().contains("no such tunable"), "{refused}");
+        assert!(matches!(refused, Error::NoTunable { .. }), "{refused}");
     }
 
     #[test]

@@ -2,13 +2,14 @@
 
 pub(crate) mod fault;
 pub(crate) mod state;
+mod together;
 pub(crate) mod write;
 
 use mm::release::is_since;
 
 use crate::block::disk::{Direction, Request};
 use crate::mm::filemap::state::{File, Progress};
-use crate::mm::folio::{Flag, Folios, MAPPED, PageId, State};
+use crate::mm::folio::{Flag, Folios, PageId, State};
 use crate::mm::page_alloc::state::{Effort, NoPage};
 use crate::mm::parts::Memory;
 use crate::mm::readahead::{Readahead, Rest, Window};
@@ -30,6 +31,11 @@ impl Reader<'_> {
         self.memory.cpu.unbroken = 0;
         while *cursor < stop {
             let read = self.copy_read(*cursor, stop);
+            if read > 0 {
+                *cursor += read;
+                continue;
+            }
+            let read = self.read_first(*cursor, stop);
             if read > 0 {
                 *cursor += read;
                 continue;
@@ -165,7 +171,8 @@ impl Reader<'_> {
         }
     }
 
-    /// Reads the pages of a window that are not there, one request for each gap.
+    /// Reads the pages of a window that are not there, one request for each gap
+    /// (`page_cache_ra_unbounded`).
     ///
     /// # Errors
     /// There is no page for one of them, or somebody else may want the CPU first: each allocation
@@ -176,17 +183,20 @@ impl Reader<'_> {
             window, mut gap, ..
         } = rest;
         let end = window.end.min(self.file.pages);
-        for index in window.start..end {
+        let costs = &self.memory.cpu.costs;
+        let read_in = costs.read_in_ps - costs.read_done_ps;
+        let mut index = window.start;
+        while index < end {
             let page = self.file.base + index as PageId;
             if self.memory.folios.is_resident(page) {
                 self.request(gap.take(), index);
+                index += 1;
                 continue;
             }
-            let inserted = match self.memory.cpu.spent >= self.memory.cpu.budget {
-                true => Err(NoPage::Again),
-                false => self.insert(page, rest.effort),
-            };
-            if let Err(why) = inserted {
+            let together = self.insert_together(index..end, read_in);
+            if together == 0
+                && let Err(why) = self.insert_next(page, rest.effort, read_in)
+            {
                 if why.is_over_soon() || rest.effort == Effort::Full {
                     let start = index;
                     let window = Window { start, ..window };
@@ -200,17 +210,27 @@ impl Reader<'_> {
                 }
                 return Err(why);
             }
-            let costs = &self.memory.cpu.costs;
-            let read_in = costs.read_in_ps - costs.read_done_ps;
-            self.memory
-                .lruvecs
-                .pay_for_new_page(&mut self.memory.cpu, read_in);
-            if window.mark == Some(index) {
+            gap = gap.or(Some(index));
+            let come = index..index + together.max(1);
+            if let Some(mark) = window.mark.filter(|mark| come.contains(mark)) {
+                let page = self.file.base + mark as PageId;
                 self.memory.folios.set(page, Flag::Readahead);
             }
-            gap = gap.or(Some(index));
+            index = come.end;
         }
         self.request(gap, end);
+        Ok(())
+    }
+
+    /// Inserts the next page of a window, unless the time is over, and pays for it.
+    fn insert_next(&mut self, page: PageId, effort: Effort, cost_ps: u64) -> Result<(), NoPage> {
+        if self.memory.cpu.spent >= self.memory.cpu.budget {
+            return Err(NoPage::Again);
+        }
+        self.insert(page, effort)?;
+        self.memory
+            .lruvecs
+            .pay_for_new_page(&mut self.memory.cpu, cost_ps);
         Ok(())
     }
 
@@ -294,7 +314,7 @@ impl File {
     /// Drops every clean page that is not in use (`POSIX_FADV_DONTNEED`, `vm.drop_caches`).
     pub(crate) fn drop_pages(&self, memory: &mut Memory) {
         for page in self.base..self.base + self.pages as PageId {
-            if memory.folios.has(page, MAPPED)
+            if memory.folios.has(page, Flag::Mapped)
                 || !memory.writeback.is_clean_file(&memory.folios, page)
             {
                 continue;

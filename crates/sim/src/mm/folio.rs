@@ -24,40 +24,67 @@ const GENERATION: u16 = 0b11 << GENERATION_SHIFT;
 const USES_SHIFT: u32 = 7;
 const USES: u16 = 0b11 << USES_SHIFT;
 
-/// A flag of a page.
+/// A flag of a page (`enum pageflags`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(u16)]
 pub(crate) enum Flag {
     /// Used once since it was last looked at (`PG_referenced`).
-    Referenced = 1 << 9,
+    Referenced,
     /// It was active when it was deactivated or evicted (`PG_workingset`).
-    Workingset = 1 << 10,
+    Workingset,
     /// Readahead goes on when this page of a file is used (`PG_readahead`).
-    Readahead = 1 << 11,
-    /// Anonymous: it goes to swap, not back to a file.
-    Anon = 1 << 12,
+    Readahead,
+    /// A page of a file that is to be reclaimed as soon as it is written (`PG_reclaim`).
+    Reclaim,
+    /// Anonymous: it goes to swap, not back to a file (`PAGE_MAPPING_ANON`).
+    Anon,
+    /// An anonymous page in the swap cache: it has a slot (`PG_swapcache`).
+    Swapcache,
+    /// An anonymous page that no page table maps: it is in the swap cache alone.
+    Unmapped,
+    /// Such a page was read ahead of its use (`PG_readahead`).
+    SwapReadahead,
+    /// A page of a file that a page table maps.
+    Mapped,
     /// A page table that maps it was used (the accessed bit of the entry).
-    Accessed = 1 << 13,
-    /// It differs from what swap or the file holds.
-    Dirty = 1 << 14,
-    /// An anonymous page in the swap cache: it has a slot.
-    Slot = 1 << 15,
+    Accessed,
+    /// It differs from what swap or the file holds (`PG_dirty`).
+    Dirty,
+    /// A page that is being read is on its active list, a refault that reclaim should not have
+    /// evicted (`PG_active`); one that has been read says so by its [`State`].
+    Active,
 }
 
-/// A file's page that a page table maps: the bit that is an anonymous page's [`Flag::Slot`].
-pub(crate) const MAPPED: Flag = Flag::Slot;
+impl Flag {
+    /// Its bit, of which there are seven: those that no page has at one time share one.
+    pub(crate) const fn bit(self) -> u16 {
+        match self {
+            Self::Referenced => 1 << 9,
+            Self::Workingset => 1 << 10,
+            // The first two share one in the kernel, too: one is asked of pages that are read, the
+            // other of pages that are written. The third is anonymous memory's.
+            Self::Readahead | Self::Reclaim | Self::Unmapped => 1 << 11,
+            Self::Anon => 1 << 12,
+            // Nothing uses a page through a page table that does not map it.
+            Self::Accessed | Self::SwapReadahead => 1 << 13,
+            // What is being read is as it is on the disk.
+            Self::Dirty | Self::Active => 1 << 14,
+            // A file's page and an anonymous one.
+            Self::Mapped | Self::Swapcache => 1 << 15,
+        }
+    }
 
-/// An anonymous page that is in the swap cache alone, mapped by no page table: the bit that is
-/// [`Flag::Readahead`] of a file's page.
-pub(crate) const UNMAPPED: Flag = Flag::Readahead;
-
-/// Such a page was read ahead (`PG_readahead`): the bit that tells of a mapped page that it was
-/// used.
-pub(crate) const READ_AHEAD: Flag = Flag::Accessed;
-
-/// A page that is being read is on its active list: a refault that reclaim should not have
-/// evicted. Such a page cannot be [`Flag::Dirty`], whose bit it is.
-pub(crate) const TO_ACTIVE: Flag = Flag::Dirty;
+    /// Whether a page can have it.
+    fn suits(self, raw: u16) -> bool {
+        let is_anon = raw & Self::Anon.bit() != 0;
+        match self {
+            Self::Readahead | Self::Reclaim | Self::Mapped => !is_anon,
+            Self::Swapcache | Self::Unmapped => is_anon,
+            Self::SwapReadahead => is_anon && raw & Self::Unmapped.bit() != 0,
+            Self::Active => raw & STATE == State::Reading as u16,
+            _ => true,
+        }
+    }
+}
 
 /// Where a page is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -74,7 +101,7 @@ pub(crate) enum State {
     Inactive = 3,
     /// On an active list.
     Active = 4,
-    /// Resident, being read: locked, and on a list already; [`TO_ACTIVE`] tells which.
+    /// Resident, being read: locked, and on a list already; [`Flag::Active`] tells which.
     Reading = 5,
     /// Resident, being written to swap, on no list until that is done.
     Writing = 6,
@@ -141,8 +168,8 @@ impl Folios {
     /// Notes which list the page is on; one that is being read stays so.
     pub(crate) fn set_listed(&mut self, page: PageId, active: bool) {
         match (self.is_reading(page), active) {
-            (true, true) => self.set(page, TO_ACTIVE),
-            (true, false) => self.clear(page, TO_ACTIVE),
+            (true, true) => self.set(page, Flag::Active),
+            (true, false) => self.clear(page, Flag::Active),
             (false, true) => self.set_state(page, State::Active),
             (false, false) => self.set_state(page, State::Inactive),
         }
@@ -151,7 +178,7 @@ impl Folios {
     /// Whether the page, which is on a list, is on its active one.
     pub(crate) fn is_listed_active(&self, page: PageId) -> bool {
         match self.state(page) {
-            State::Reading => self.has(page, TO_ACTIVE),
+            State::Reading => self.has(page, Flag::Active),
             state => state == State::Active,
         }
     }
@@ -159,11 +186,11 @@ impl Folios {
     /// The page has been read: it is on the list where it is, unlocked.
     pub(crate) fn unlock(&mut self, page: PageId) {
         let flags = &mut self.flags[page as usize];
-        let state = match *flags & TO_ACTIVE as u16 {
+        let state = match *flags & Flag::Active.bit() {
             0 => State::Inactive,
             _ => State::Active,
         };
-        *flags = (*flags & !(STATE | TO_ACTIVE as u16)) | state as u16;
+        *flags = (*flags & !(STATE | Flag::Active.bit())) | state as u16;
     }
 
     /// The flags as they are: for loops that decide on several bits at once.
@@ -176,11 +203,45 @@ impl Folios {
         &self.flags[pages.start as usize..pages.end as usize]
     }
 
+    /// The same, to be changed.
+    pub(crate) fn raws_mut(&mut self, pages: Range<PageId>) -> &mut [u16] {
+        &mut self.flags[pages.start as usize..pages.end as usize]
+    }
+
+    /// Whether the page is one of a file on an inactive list, clean, mapped nowhere and used by a
+    /// `read()` at most.
+    pub(crate) fn is_unused(raw: u16) -> bool {
+        Self::is_clean(raw) && raw & STATE == State::Inactive as u16
+    }
+
+    /// Whether the page is one of a file, clean and mapped nowhere.
+    pub(crate) fn is_clean(raw: u16) -> bool {
+        let used = Flag::Accessed.bit() | Flag::Mapped.bit();
+        raw & (Flag::Anon.bit() | Flag::Dirty.bit() | used) == 0
+    }
+
+    /// Whether the page, of a file, is there and read, and no `read()` has used it yet.
+    pub(crate) fn is_new(raw: u16) -> bool {
+        Self::is_calm(raw) && raw & Flag::Referenced.bit() == 0
+    }
+
+    /// Where the page, of a file, is while it is not resident.
+    pub(crate) fn state_in(raw: u16) -> State {
+        State::ALL[usize::from(raw & STATE)]
+    }
+
     /// Loads the flags of pages that will be needed soon; the first page of an empty region may be
     /// none. The loads do not depend on each other, so the processor waits for all of them at once.
-    pub(crate) fn fetch(&self, pages: impl Iterator<Item = PageId>) {
+    /// So are, after that, the links of those that a `read()` activates and takes off their list.
+    pub(crate) fn fetch(&self, pages: impl Iterator<Item = PageId> + Clone) {
         let flags = |page: PageId| self.flags.get(page as usize).copied().unwrap_or(0);
-        black_box(pages.fold(0, |sum, page| sum ^ flags(page)));
+        black_box(pages.clone().fold(0, |sum, page| sum ^ flags(page)));
+        let moves = pages.filter(|&page| {
+            let looked_at = STATE | Flag::Referenced.bit() | Flag::Anon.bit();
+            flags(page) & looked_at == State::Inactive as u16 | Flag::Referenced.bit()
+        });
+        let links = moves.map(|page| self.links[page as usize]);
+        black_box(links.fold(0, |sum, [previous, next]| sum ^ previous ^ next));
     }
 
     /// Writes all flags at once.
@@ -195,8 +256,8 @@ impl Folios {
 
     /// Whether a `read()` of the page changes nothing: active, referenced, no readahead mark.
     pub(crate) fn is_settled(raw: u16) -> bool {
-        let looked_at = STATE | Flag::Referenced as u16 | Flag::Readahead as u16;
-        raw & looked_at == State::Active as u16 | Flag::Referenced as u16
+        let looked_at = STATE | Flag::Referenced.bit() | Flag::Readahead.bit();
+        raw & looked_at == State::Active as u16 | Flag::Referenced.bit()
     }
 
     /// Whether a `read()` of the page changes nothing, on whatever lists it is.
@@ -210,39 +271,48 @@ impl Folios {
     pub(crate) fn is_calm(raw: u16) -> bool {
         let state = raw & STATE;
         let is_there = state >= State::Inactive as u16 && state != State::Reading as u16;
-        is_there && raw & Flag::Readahead as u16 == 0
+        is_there && raw & Flag::Readahead.bit() == 0
     }
 
     /// Whether a touch of an anonymous page changes nothing: it is mapped, known to be used and,
     /// for a write, known to differ from swap.
     pub(crate) fn is_touched(raw: u16, write: bool) -> bool {
         let state = raw & STATE;
-        let present = state >= State::Inactive as u16 && state != State::Reading as u16;
+        let present = (state >= State::Inactive as u16) & (state != State::Reading as u16);
         let wanted = match write {
-            true => Flag::Accessed as u16 | Flag::Dirty as u16,
-            false => Flag::Accessed as u16,
+            true => Flag::Accessed.bit() | Flag::Dirty.bit(),
+            false => Flag::Accessed.bit(),
         };
-        present && raw & (wanted | UNMAPPED as u16) == wanted
+        present & (raw & (wanted | Flag::Unmapped.bit()) == wanted)
+    }
+
+    /// Whether that is so of all: as one sum, for most are.
+    pub(crate) fn are_touched(raws: &[u16], write: bool) -> bool {
+        raws.iter()
+            .fold(true, |all, &raw| all & Self::is_touched(raw, write))
     }
 
     /// Whether a `read()` of the page changes nothing: in a generation, its uses at their most, no
     /// readahead mark.
     pub(crate) fn is_saturated(raw: u16) -> bool {
-        let used = USES | Flag::Referenced as u16 | Flag::Workingset as u16;
-        let looked_at = STATE | used | Flag::Readahead as u16;
+        let used = USES | Flag::Referenced.bit() | Flag::Workingset.bit();
+        let looked_at = STATE | used | Flag::Readahead.bit();
         raw & looked_at == State::Inactive as u16 | used
     }
 
     pub(crate) fn has(&self, page: PageId, flag: Flag) -> bool {
-        self.flags[page as usize] & flag as u16 != 0
+        debug_assert!(flag.suits(self.raw(page)), "{flag:?} of page {page}");
+        self.flags[page as usize] & flag.bit() != 0
     }
 
     pub(crate) fn set(&mut self, page: PageId, flag: Flag) {
-        self.flags[page as usize] |= flag as u16;
+        debug_assert!(flag.suits(self.raw(page)), "{flag:?} of page {page}");
+        self.flags[page as usize] |= flag.bit();
     }
 
     pub(crate) fn clear(&mut self, page: PageId, flag: Flag) {
-        self.flags[page as usize] &= !(flag as u16);
+        debug_assert!(flag.suits(self.raw(page)), "{flag:?} of page {page}");
+        self.flags[page as usize] &= !flag.bit();
     }
 
     /// Takes the flag off the page; true where it was set.
@@ -283,13 +353,13 @@ impl Folios {
 
     /// Whether the page is in this generation and was used at most once.
     pub(crate) fn is_cold(raw: u16, generation: usize) -> bool {
-        let looked_at = GENERATION | USES | Flag::Workingset as u16;
+        let looked_at = GENERATION | USES | Flag::Workingset.bit();
         raw & looked_at == ((generation & 3) as u16) << GENERATION_SHIFT
     }
 
     /// Forgets how often the page was used.
     pub(crate) fn forget_uses(&mut self, page: PageId) {
-        let used = USES | Flag::Referenced as u16 | Flag::Workingset as u16;
+        let used = USES | Flag::Referenced.bit() | Flag::Workingset.bit();
         self.flags[page as usize] &= !used;
     }
 
@@ -301,13 +371,13 @@ impl Folios {
     /// The flags of a page that becomes resident.
     pub(crate) fn placed(raw: u16, zone: usize, state: State) -> u16 {
         debug_assert!(zone < 4, "two bits hold the zone");
-        (raw & Flag::Anon as u16) | ((zone as u16) << ZONE_SHIFT) | state as u16
+        (raw & Flag::Anon.bit()) | ((zone as u16) << ZONE_SHIFT) | state as u16
     }
 
     /// The flags of a page that enters a generation; one that is being read stays so.
     pub(crate) fn entered(raw: u16, generation: usize) -> u16 {
         let listed = match raw & STATE == State::Reading as u16 {
-            true => raw & !(TO_ACTIVE as u16),
+            true => raw & !(Flag::Active.bit()),
             false => (raw & !STATE) | State::Inactive as u16,
         };
         Self::in_generation(listed, generation)
@@ -329,7 +399,7 @@ impl Folios {
             Some(_) => State::Swapped,
             None => State::Shadow,
         };
-        let kept = Flag::Workingset as u16 | Flag::Anon as u16;
+        let kept = Flag::Workingset.bit() | Flag::Anon.bit();
         let flags = &mut self.flags[page as usize];
         *flags = (*flags & kept) | state as u16;
         self.links[page as usize] = [slot.unwrap_or(NIL), shadow];
@@ -347,8 +417,8 @@ impl Folios {
 
     /// Whether the place shares a merged page (or, by merging, the zero page) and has none itself.
     pub(crate) fn is_merged(&self, page: PageId) -> bool {
-        let looked_at = STATE | Flag::Anon as u16;
-        self.raw(page) & looked_at == State::Shadow as u16 | Flag::Anon as u16
+        let looked_at = STATE | Flag::Anon.bit();
+        self.raw(page) & looked_at == State::Shadow as u16 | Flag::Anon.bit()
     }
 
     /// Whether what a merged place shares is the zero page.
@@ -364,7 +434,7 @@ impl Folios {
 
     /// The place shares the page of a node from now on, or the zero page.
     pub(crate) fn set_merged(&mut self, page: PageId, node: Option<u32>) {
-        self.flags[page as usize] = State::Shadow as u16 | Flag::Anon as u16;
+        self.flags[page as usize] = State::Shadow as u16 | Flag::Anon.bit();
         self.links[page as usize] = [node.unwrap_or(NIL), NIL];
     }
 

@@ -12,6 +12,7 @@ mod settings;
 pub(crate) mod state;
 #[cfg(test)]
 mod tests;
+pub(crate) mod thread;
 mod tree;
 mod unmerge;
 
@@ -22,7 +23,6 @@ use crate::mm::ksm::candidate::Candidate;
 pub(crate) use crate::mm::ksm::files::Template;
 use crate::mm::ksm::state::Ksm;
 pub(crate) use crate::mm::ksm::state::PREFIX;
-pub(crate) use crate::mm::ksm::state::Scan;
 use crate::mm::objects::state::Objects;
 use crate::mm::page_alloc::pcp::List;
 use crate::mm::page_alloc::zone::Zones;

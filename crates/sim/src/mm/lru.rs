@@ -1,5 +1,7 @@
 //! The LRU lists of one node (a kernel `lruvec`): two for anonymous memory, two for the page cache.
 
+use core::ops::Range;
+
 use crate::mm::folio::{Folios, NIL, PageId};
 
 /// The two kinds of evictable pages.
@@ -92,6 +94,32 @@ impl List {
         }
         self.head = page;
         self.len += 1;
+    }
+
+    /// As [`Self::push_head`] of pages that lie side by side, one after the other.
+    pub(crate) fn push_heads(&mut self, folios: &mut Folios, pages: Range<PageId>) {
+        let (first, last) = (pages.start, pages.end - 1);
+        for page in first..last {
+            folios.set_links(page, [page + 1, page.wrapping_sub(1)]);
+        }
+        folios.set_links(last, [NIL, last.wrapping_sub(1)]);
+        folios.set_next(first, self.head);
+        match self.head {
+            NIL => self.tail = first,
+            head => folios.set_previous(head, first),
+        }
+        self.head = last;
+        self.len += pages.len() as u64;
+    }
+
+    /// All pages up to this one, none where there is none, are off the list's tail, and that many.
+    pub(crate) fn cut_tail(&mut self, folios: &mut Folios, tail: Option<PageId>, pages: u64) {
+        self.tail = tail.unwrap_or(NIL);
+        match tail {
+            Some(tail) => folios.set_next(tail, NIL),
+            None => self.head = NIL,
+        }
+        self.len -= pages;
     }
 
     pub(crate) fn push_tail(&mut self, folios: &mut Folios, page: PageId) {

@@ -14,6 +14,8 @@ mod ends;
 
 pub(crate) use eviction::{Batch, Wanted};
 
+use core::ops::Range;
+
 use control::Control;
 use ends::Ends;
 
@@ -191,6 +193,25 @@ impl Generations {
         }
     }
 
+    /// Adds pages of a file that lie side by side, and in one zone, where old pages belong, one
+    /// after the other; gives back the generation.
+    pub(crate) fn add_old(
+        &mut self,
+        folios: &mut Folios,
+        pages: Range<PageId>,
+        zone: usize,
+    ) -> usize {
+        let kind = Kind::File;
+        let generation = slot(self.seq_for(kind, Place::Old));
+        self.pages[generation][kind as usize][zone] += pages.len() as u64;
+        let list = &mut self.lists[generation][kind as usize][zone];
+        for page in pages {
+            folios.set_raw(page, Folios::entered(folios.raw(page), generation));
+            list.push_head(folios, page);
+        }
+        generation
+    }
+
     fn seq_for(&self, kind: Kind, place: Place) -> u64 {
         let oldest = self.min_seq[kind as usize];
         match place {
@@ -316,7 +337,7 @@ fn kind_of(folios: &Folios, page: PageId) -> Kind {
 }
 
 fn kind_in(raw: u16) -> Kind {
-    match raw & Flag::Anon as u16 {
+    match raw & Flag::Anon.bit() {
         0 => Kind::File,
         _ => Kind::Anon,
     }

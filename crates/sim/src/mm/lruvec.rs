@@ -3,12 +3,11 @@
 pub(crate) mod state;
 
 use crate::mm::folio::Folios;
-use crate::mm::folio::{Flag, MAPPED, PageId, State, TO_ACTIVE, UNMAPPED};
+use crate::mm::folio::{Flag, PageId};
 use crate::mm::lru::Kind;
 use crate::mm::lru::{List, Lru};
-use crate::mm::lru_gen::{Place, note_use};
+use crate::mm::lru_gen::Place;
 use crate::mm::lruvec::state::{Lruvecs, ROOT, Stats};
-use crate::mm::memcontrol::state::Groups;
 use crate::mm::page_alloc::zone::Zones;
 use crate::mm::page_writeback::state::Writeback;
 use crate::sched::cpu::Cpu;
@@ -174,7 +173,7 @@ impl Lruvecs {
         page: PageId,
     ) {
         let kind = folios.kind(page);
-        let active = folios.is_reading(page) && folios.has(page, TO_ACTIVE);
+        let active = folios.is_reading(page) && folios.has(page, Flag::Active);
         if cpu.rules.lru_gen.enabled {
             // What a fault brings in is young, and so is what it reads ahead.
             let place = match active || kind == Kind::Anon {
@@ -188,45 +187,6 @@ impl Lruvecs {
             false => kind.inactive(),
         };
         self.add_to_list(cpu, zones, folios, page, lru);
-    }
-
-    /// Moves an inactive page to the head of its active list.
-    pub(crate) fn activate(
-        &mut self,
-        cpu: &mut Cpu,
-        zones: &mut Zones,
-        folios: &mut Folios,
-        groups: &mut Groups,
-        page: PageId,
-    ) {
-        self.take_from_list(cpu, zones, folios, page);
-        let (group, active) = (folios.group(page), folios.kind(page).active());
-        self.add_to_list(cpu, zones, folios, page, active);
-        self.age_nonresident(group, 1);
-        cpu.events.pgactivate += 1;
-        groups.stat(group).pgactivate += 1;
-        cpu.spent += cpu.costs.activate_ps;
-    }
-
-    /// What a `read()` of a resident page-cache page does to it (`folio_mark_accessed`): the first
-    /// access marks it, the second activates it.
-    pub(crate) fn mark_accessed(
-        &mut self,
-        cpu: &mut Cpu,
-        zones: &mut Zones,
-        folios: &mut Folios,
-        groups: &mut Groups,
-        page: PageId,
-    ) {
-        if cpu.rules.lru_gen.enabled {
-            return note_use(folios, page);
-        }
-        if !folios.has(page, Flag::Referenced) {
-            folios.set(page, Flag::Referenced);
-        } else if folios.state(page) == State::Inactive {
-            self.activate(cpu, zones, folios, groups, page);
-            folios.clear(page, Flag::Referenced);
-        }
     }
 }
 
@@ -248,8 +208,8 @@ impl Folios {
     /// Whether a page table maps the page.
     pub(crate) fn is_mapped(&self, page: PageId) -> bool {
         match self.kind(page) {
-            Kind::Anon => !self.has(page, UNMAPPED),
-            Kind::File => self.has(page, MAPPED),
+            Kind::Anon => !self.has(page, Flag::Unmapped),
+            Kind::File => self.has(page, Flag::Mapped),
         }
     }
 }

@@ -5,18 +5,18 @@ use mm::units::Nanos;
 use mm::workload::{Advice, Huge, Target};
 
 use crate::error::Error;
-use crate::machine::state::Flow;
 use crate::machine::state::Stop;
-use crate::machine::system::{System, place};
+use crate::machine::system::System;
 use crate::machine::task::{Area, Task};
 use crate::mm::filemap::Reader;
 use crate::mm::folio::Folios;
-use crate::mm::folio::{Flag, PageId, State, UNMAPPED};
+use crate::mm::folio::{Flag, PageId, State};
 use crate::mm::lruvec::state::Lruvecs;
 use crate::mm::memory::state::{Held, Region};
 use crate::mm::page_alloc::zone::Zones;
 use crate::mm::parts::Memory;
 use crate::mm::readahead::Limits;
+use crate::sched::core::Flow;
 use crate::sched::cpu::Cpu;
 
 impl<'a> System<'a> {
@@ -44,7 +44,7 @@ impl<'a> System<'a> {
             return Ok(());
         };
         match advice {
-            Advice::DontNeed => self.drop_region(task, &mut region),
+            Advice::DontNeed => task.drop_region(&mut self.memory, &mut region),
             Advice::HugePage => region.advise(Huge::Advise),
             Advice::NoHugePage => region.advise(Huge::Never),
             Advice::Cold => self.memory.lruvecs.cool(
@@ -119,7 +119,7 @@ impl<'a> System<'a> {
 fn too_little_to_part(task: &Task<'_>) -> Error {
     Error::Unsupported {
         what: "unmerging more than there is free memory for".into(),
-        place: place(task),
+        place: task.place(),
     }
 }
 
@@ -154,11 +154,11 @@ impl Memory {
         }
         for page in region.base..region.base + region.pages() as PageId {
             if !matches!(self.folios.state(page), State::Inactive | State::Active)
-                || self.folios.has(page, UNMAPPED)
+                || self.folios.has(page, Flag::Unmapped)
             {
                 continue;
             }
-            if let Some(first) = self.huge_first(page) {
+            if let Some(first) = self.objects.huge_first(page) {
                 self.folios
                     .split_huge(&mut self.cpu, &mut self.objects, first);
             }

@@ -9,7 +9,7 @@ use mm::workload::Huge;
 
 use crate::machine::tunables::Tunables;
 use crate::mm::filemap::state::Progress;
-use crate::mm::folio::{Flag, Folios, PageId, State, UNMAPPED};
+use crate::mm::folio::{Flag, Folios, PageId, State};
 use crate::mm::lruvec::state::Lruvecs;
 use crate::mm::memory::state::{Held, Region, Table};
 use crate::mm::objects::state::Objects;
@@ -63,8 +63,8 @@ impl Memory {
         result.map_or_else(Progress::NoPage, |()| Progress::Complete)
     }
 
-    /// A fault on page `index` of a region that holds nothing there: a huge page where the setting
-    /// and the region allow one and there is one, else a base page.
+    /// A fault on page `index` of a region that holds nothing there (`do_anonymous_page`): a huge
+    /// page where the setting and the region allow one and there is one, else a base page.
     ///
     /// # Errors
     /// There is no page, or not yet; what was done so far stays.
@@ -128,11 +128,6 @@ impl Memory {
         true
     }
 
-    /// The first page of the huge page that a page is part of, if it is.
-    pub(crate) fn huge_first(&self, page: PageId) -> Option<PageId> {
-        self.objects.huge_first(page)
-    }
-
     /// Frees what a region holds. Its page tables stay, but those in reserve for huge pages go with
     /// them, and the next fault may take a huge page again.
     pub(crate) fn drop_region(&mut self, region: &mut Region) -> Held {
@@ -171,7 +166,7 @@ impl Memory {
                 *table = Table::None;
                 0
             }
-            Table::Huge if self.huge_first(first).is_some() => {
+            Table::Huge if self.objects.huge_first(first).is_some() => {
                 self.drop_huge(first);
                 held.pages += HUGE_PAGES;
                 held.page_tables += 1;
@@ -229,10 +224,10 @@ impl Memory {
             &mut self.swap,
             page,
         );
-        if self.folios.has(page, Flag::Slot) {
+        if self.folios.has(page, Flag::Swapcache) {
             self.leave_swap_cache(page);
         }
-        if !self.folios.has(page, UNMAPPED) {
+        if !self.folios.has(page, Flag::Unmapped) {
             self.folios.anon_pages -= 1;
         }
         self.zones.free(
@@ -324,10 +319,23 @@ impl Region {
     pub(crate) fn are_touched(&self, pages: Range<u64>, write: bool, memory: &Memory) -> bool {
         let mut index = pages.start;
         while index < pages.end {
-            if !self.is_touched(index, write, memory) {
-                return false;
-            }
-            index += self.alike(index, memory);
+            let table = (index / HUGE_PAGES) as usize;
+            index = match self.tables[table] {
+                Table::None | Table::Base => {
+                    let end = pages.end.min((table as u64 + 1) * HUGE_PAGES);
+                    let pages = self.base + index as PageId..self.base + end as PageId;
+                    if !Folios::are_touched(memory.folios.raws(pages), write) {
+                        return false;
+                    }
+                    end
+                }
+                Table::Huge | Table::Hugetlb => {
+                    if !self.is_touched(index, write, memory) {
+                        return false;
+                    }
+                    index + self.alike(index, memory)
+                }
+            };
         }
         true
     }
@@ -335,7 +343,10 @@ impl Region {
     /// How many pages, from this one on, have their use noted in one place: those of a huge page.
     pub(crate) fn alike(&self, index: u64, memory: &Memory) -> u64 {
         let one = match self.tables[(index / HUGE_PAGES) as usize] {
-            Table::Huge => memory.huge_first(self.base + index as PageId).is_none(),
+            Table::Huge => memory
+                .objects
+                .huge_first(self.base + index as PageId)
+                .is_none(),
             table => table != Table::Hugetlb,
         };
         if one {
@@ -349,7 +360,7 @@ impl Region {
     pub(crate) fn entry(&self, index: u64, memory: &Memory) -> PageId {
         let page = self.base + index as PageId;
         match self.tables[(index / HUGE_PAGES) as usize] {
-            Table::Huge => memory.huge_first(page).unwrap_or(page),
+            Table::Huge => memory.objects.huge_first(page).unwrap_or(page),
             _ => page,
         }
     }

@@ -40,13 +40,13 @@ impl Memory {
     /// Moves a resident page off its list for good. One that is being written to swap will be
     /// locked when it is used next.
     pub(crate) fn lock_page(&mut self, page: PageId) {
-        if let Some(first) = self.huge_first(page) {
+        if let Some(first) = self.objects.huge_first(page) {
             return (first..first + HUGE_PAGES as PageId).for_each(|page| {
                 self.lruvecs
                     .set_aside(&self.cpu, &mut self.zones, &mut self.folios, page)
             });
         }
-        if self.folios.has(page, Flag::Slot) && self.folios.has(page, Flag::Anon) {
+        if self.folios.has(page, Flag::Anon) && self.folios.has(page, Flag::Swapcache) {
             self.leave_swap_cache(page);
             self.folios.set(page, Flag::Dirty);
         }

@@ -137,6 +137,13 @@ impl Zones {
         self.freed.push(place);
     }
 
+    /// A page that nothing else is kept for leaves its frame, which comes with the others of its
+    /// batch.
+    pub(crate) fn free_in_batch(&mut self, page: PageId, zone: usize) {
+        let frame = self.leave(page, zone);
+        self.freed.push((zone, frame));
+    }
+
     /// Frees the pages of a batch of reclaim: until 6.8 the last one first
     /// (`free_unref_page_list`).
     pub(crate) fn free_batch(&mut self, cpu: &Cpu) {
@@ -144,9 +151,8 @@ impl Zones {
         if cpu.rules.frees_last_first {
             freed.reverse();
         }
-        for (zone, frame) in freed.drain(..) {
-            self.give_block(zone, frame, 0);
-        }
+        self.give_pages(&freed);
+        freed.clear();
         self.freed = freed;
     }
 
@@ -273,6 +279,8 @@ impl Zones {
         zones.all(|zone| self.is_above_high(cpu, zone, highest, pages))
     }
 
+    /// Whether a zone has so much above its high watermark (`zone_watermark_ok_safe`, as
+    /// `pgdat_balanced` asks it).
     fn is_above_high(&self, cpu: &Cpu, zone: &Zone, highest: usize, pages: u64) -> bool {
         zone.free > zone.mark(Mark::High) + self.reserve(cpu, zone, highest) + pages
     }
@@ -290,7 +298,8 @@ impl Zones {
         }
     }
 
-    /// The first zone of the zonelist that keeps its watermark after giving `pages` pages.
+    /// The first zone of the zonelist that keeps its watermark after giving `pages` pages (the
+    /// choice of `get_page_from_freelist`).
     pub(crate) fn find_zone(&self, cpu: &Cpu, mark: Mark, pages: u64) -> Option<usize> {
         self.nodes
             .find(self.len(), |zone| self.has_room(cpu, zone, mark, pages))
@@ -305,7 +314,7 @@ impl Zones {
         zone.is_above(mark, zone.free, pages) && has_block
     }
 
-    fn count_allocation(&self, cpu: &mut Cpu, zone: usize, pages: u64) {
+    pub(crate) fn count_allocation(&self, cpu: &mut Cpu, zone: usize, pages: u64) {
         match self[zone].kind {
             ZoneKind::Dma => cpu.events.pgalloc_dma += pages,
             ZoneKind::Dma32 => cpu.events.pgalloc_dma32 += pages,

@@ -7,14 +7,14 @@ use mm::units::Nanos;
 
 use crate::block::disk::{Direction, Request};
 use crate::mm::folio::Folios;
-use crate::mm::folio::{PageId, State};
+use crate::mm::folio::{Flag, PageId, State};
 use crate::mm::lru::Kind;
 use crate::mm::lruvec::state::Lruvecs;
 use crate::mm::objects::state::Objects;
 use crate::mm::page_alloc::zone::Zones;
 use crate::mm::page_io::state::PageIo;
 use crate::mm::parts::Memory;
-use crate::mm::swapfile::Swap;
+use crate::mm::swapfile::{Backing, Swap};
 use crate::sched::cpu::Cpu;
 
 /// Requests that a plug holds back at most (`BLK_MAX_REQUEST_COUNT`).
@@ -95,6 +95,10 @@ impl Memory {
                 self.cpu.costs.interrupt_ps + pages * self.cpu.costs.read_done_ps;
         }
         for page in request.pages.iter().cloned().flatten() {
+            if self.writeback.writing == 0 && self.folios.is_reading(page) {
+                self.folios.unlock(page);
+                continue;
+            }
             match self.writeback.is_writing(page) {
                 true => self.writeback.end_writeback(
                     &mut self.cpu,
@@ -127,7 +131,8 @@ impl Folios {
 }
 
 impl Lruvecs {
-    /// A page has been read, or written to swap. One that was freed meanwhile is left alone.
+    /// A page has been read, or written to swap (`end_swap_bio_read`, `end_swap_bio_write`). One
+    /// that was freed meanwhile is left alone.
     fn unlock(
         &mut self,
         cpu: &mut Cpu,
@@ -145,6 +150,39 @@ impl Lruvecs {
                 cpu.events.pgrotated += 1;
             }
             _ => {}
+        }
+    }
+}
+
+impl Swap {
+    /// Writes a page to its slot (`swap_writepage`); false where that is done at once.
+    pub(crate) fn writepage(
+        &mut self,
+        cpu: &mut Cpu,
+        zones: &mut Zones,
+        folios: &mut Folios,
+        objects: &mut Objects,
+        io: &mut PageIo,
+        page: PageId,
+    ) -> bool {
+        folios.unmap(page);
+        folios.clear(page, Flag::Dirty);
+        cpu.events.pswpout += 1;
+        cpu.events.nr_vmscan_write += 1;
+        match self.place(self.slot_of(page)) {
+            (Backing::Zram { .. }, _) => {
+                cpu.spent += cpu.costs.zram_out_ps;
+                self.follow_zram(cpu, zones, objects);
+                false
+            }
+            (Backing::Disk { disk, .. }, offset) => {
+                cpu.spent += cpu.costs.swap_out_ps;
+                folios.set_state(page, State::Writing);
+                self.writing += 1;
+                let request = Request::page(Direction::Write, offset, page);
+                io.plug_swap(cpu, zones, folios, objects, disk, request);
+                true
+            }
         }
     }
 }

@@ -6,12 +6,12 @@ pub(crate) mod bdi;
 pub(crate) mod groups_state;
 pub(crate) mod state;
 
-use crate::mm::folio::{Flag, Folios, MAPPED, PageId};
+use crate::mm::folio::{Flag, Folios, PageId};
 use crate::mm::lru::Kind;
 use crate::mm::lruvec::state::Lruvecs;
 use crate::mm::objects::state::Objects;
 use crate::mm::page_alloc::zone::Zones;
-use crate::mm::page_writeback::state::{RECLAIM, Writeback};
+use crate::mm::page_writeback::state::Writeback;
 use crate::mm::rmap::state::Rmap;
 use crate::mm::swapfile::Swap;
 use crate::sched::cpu::Cpu;
@@ -65,7 +65,7 @@ impl Writeback {
         cpu.spent += cpu.costs.dirty_ps;
         objects.create_buffers(cpu, zones, page);
         folios.set(page, Flag::Dirty);
-        folios.clear(page, RECLAIM);
+        folios.clear(page, Flag::Reclaim);
         let inode = self.inode_of(page);
         self.dirty_pages.set(page);
         self.dirty += 1;
@@ -104,7 +104,7 @@ impl Writeback {
         device.reclaimable -= 1;
         device.writing += 1;
         cpu.spent += cpu.costs.writeback_ps;
-        cpu.spent += u64::from(folios.has(page, MAPPED)) * cpu.costs.mkclean_ps;
+        cpu.spent += u64::from(folios.has(page, Flag::Mapped)) * cpu.costs.mkclean_ps;
         rmap.write_protect(folios, page);
     }
 
@@ -128,10 +128,10 @@ impl Writeback {
         cpu.in_interrupt += cpu.costs.written_ps;
         zones.node_cleans(folios, page);
         self.count_completion(cpu, folios, page, disk);
-        if !folios.has(page, RECLAIM) {
+        if !folios.has(page, Flag::Reclaim) {
             return;
         }
-        folios.clear(page, RECLAIM);
+        folios.clear(page, Flag::Reclaim);
         if !folios.has(page, Flag::Dirty) && folios.is_on_list(page) {
             lruvecs.take_from_list(cpu, zones, folios, page);
             lruvecs.add_to_tail(cpu, zones, folios, page, Kind::File.inactive());

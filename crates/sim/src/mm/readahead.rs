@@ -103,7 +103,8 @@ impl Readahead {
         self.previous = Some(page);
     }
 
-    /// The window for a miss at `page` within a `read()` of `request` more pages.
+    /// The window for a miss at `page` within a `read()` of `request` more pages
+    /// (`page_cache_sync_ra`).
     pub(crate) fn on_miss(&mut self, page: u64, request: u64) -> Window {
         let max = self.max(request);
         if max == 0 {
@@ -121,9 +122,10 @@ impl Readahead {
         }
     }
 
-    /// The window that is due when the marked page is reached. Where the mark is not this reader's
-    /// last, the window begins with the first page behind it that is not there, unless as many as
-    /// may be read at a time are: `next_miss` looks for it among this many.
+    /// The window that is due when the marked page is reached (`page_cache_async_ra`). Where the
+    /// mark is not this reader's last, the window begins with the first page behind it that is not
+    /// there, unless as many as may be read at a time are: `next_miss` looks for it among this
+    /// many.
     pub(crate) fn on_mark(
         &mut self,
         page: u64,

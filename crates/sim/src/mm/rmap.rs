@@ -6,11 +6,10 @@ pub(crate) mod state;
 use alloc::vec::Vec;
 
 use crate::mm::folio::Folios;
-use crate::mm::folio::{Flag, MAPPED, PageId};
+use crate::mm::folio::{Flag, PageId};
 use crate::mm::memcontrol::state::Groups;
 use crate::mm::objects::state::Objects;
 use crate::mm::page_alloc::zone::Zones;
-use crate::mm::parts::Memory;
 use crate::mm::rmap::state::{ENTRIES, Mapping, Rmap, Table};
 use crate::sched::cpu::Cpu;
 
@@ -78,8 +77,8 @@ impl Rmap {
             table.writable.set(index);
         }
         table.present.set(index);
-        if !folios.has(page, MAPPED) {
-            folios.set(page, MAPPED);
+        if !folios.has(page, Flag::Mapped) {
+            folios.set(page, Flag::Mapped);
             folios.file_mapped += 1;
         }
     }
@@ -151,7 +150,7 @@ impl Rmap {
 
     /// Takes a page of a file out of all page tables (`try_to_unmap`).
     pub(crate) fn unmap_everywhere(&mut self, cpu: &mut Cpu, folios: &mut Folios, page: PageId) {
-        if folios.take(page, MAPPED) {
+        if folios.take(page, Flag::Mapped) {
             folios.file_mapped -= 1;
             let (index, tables) = self.tables_mut(page);
             for table in tables {
@@ -166,20 +165,26 @@ impl Rmap {
 
     /// Nobody may write to a page without a fault any longer (`page_mkclean`).
     pub(crate) fn write_protect(&mut self, folios: &Folios, page: PageId) {
-        if folios.has(page, MAPPED) {
+        if folios.has(page, Flag::Mapped) {
             let (index, tables) = self.tables_mut(page);
             tables
                 .iter_mut()
                 .for_each(|table| table.writable.clear(index));
         }
     }
-}
 
-impl Memory {
     /// A process that maps the file's pages from `base` on ends: the pages that only it maps are no
     /// longer mapped. Those that it used, and that are still there.
-    pub(crate) fn end_mapping(&mut self, owner: usize, base: PageId) -> Vec<PageId> {
-        let mut files = self.rmap.files.iter_mut();
+    pub(crate) fn end_mapping(
+        &mut self,
+        zones: &mut Zones,
+        folios: &mut Folios,
+        groups: &mut Groups,
+        objects: &mut Objects,
+        owner: usize,
+        base: PageId,
+    ) -> Vec<PageId> {
+        let mut files = self.files.iter_mut();
         let Some((_, tables)) = files.find(|(of, _)| *of == base) else {
             return Vec::new();
         };
@@ -190,25 +195,20 @@ impl Memory {
         let mut used = Vec::new();
         for index in gone.present.iter() {
             let page = base + index;
-            if gone.young.has(index) && self.folios.has(page, Flag::Accessed) {
+            if gone.young.has(index) && folios.has(page, Flag::Accessed) {
                 used.push(page);
             }
             let mut others = tables.iter().filter(|table| table.present.has(index));
             if others.clone().next().is_none() {
-                self.folios.clear(page, MAPPED);
-                self.folios.file_mapped -= 1;
+                folios.clear(page, Flag::Mapped);
+                folios.file_mapped -= 1;
             }
             // Its own use has gone over to the page.
             if !others.any(|table| table.young.has(index)) {
-                self.folios.clear(page, Flag::Accessed);
+                folios.clear(page, Flag::Accessed);
             }
         }
-        self.objects.give_page_tables(
-            &mut self.zones,
-            &mut self.groups,
-            gone.tables.len(),
-            gone.group,
-        );
+        objects.give_page_tables(zones, groups, gone.tables.len(), gone.group);
         used
     }
 }
@@ -216,6 +216,7 @@ impl Memory {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::mm::parts::Memory;
 
     #[test]
     fn each_process_faults_for_itself_and_a_written_page_is_protected_from_all() {
@@ -238,7 +239,17 @@ mod tests {
                 .rmap
                 .is_mapped_and_used(&memory.folios, second, 5, true)
         );
-        assert_eq!(memory.end_mapping(7, 0), [5]);
+        assert_eq!(
+            memory.rmap.end_mapping(
+                &mut memory.zones,
+                &mut memory.folios,
+                &mut memory.groups,
+                &mut memory.objects,
+                7,
+                0
+            ),
+            [5]
+        );
         assert_eq!(memory.folios.file_mapped, 1, "the first process maps it");
         memory
             .rmap
@@ -295,7 +306,14 @@ mod tests {
             5,
         );
         assert_eq!((tables(&memory), memory.zones[0].kernel - slabs), (3, 3));
-        memory.end_mapping(7, 0);
+        memory.rmap.end_mapping(
+            &mut memory.zones,
+            &mut memory.folios,
+            &mut memory.groups,
+            &mut memory.objects,
+            7,
+            0,
+        );
         assert_eq!(tables(&memory), 2);
     }
 
@@ -308,7 +326,18 @@ mod tests {
         memory.cpu.current.space = 7;
         let second = memory.rmap.mapping(&memory.cpu, 0);
         memory.rmap.map_page(&mut memory.folios, second, 5, false);
-        assert_eq!(memory.end_mapping(7, 0), [5], "to be marked as accessed");
+        assert_eq!(
+            memory.rmap.end_mapping(
+                &mut memory.zones,
+                &mut memory.folios,
+                &mut memory.groups,
+                &mut memory.objects,
+                7,
+                0
+            ),
+            [5],
+            "to be marked as accessed"
+        );
         assert!(!memory.folios.has(5, Flag::Accessed), "no entry says so");
         assert!(memory.rmap.maps(first, 5));
     }

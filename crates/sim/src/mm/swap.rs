@@ -1,3 +1,5 @@
+//! Pages come to their lists, and become active when they are used (`mm/swap.c`).
+//!
 //! New pages wait in a batch before they come to their list (`folio_add_lru`). Who fills the batch
 //! puts all of its pages on their lists and pays for it, or who reclaims before it is full
 //! (`lru_add_drain`).
@@ -5,7 +7,11 @@
 //! Only the cost is modelled: a page counts on its list from the beginning, and all CPUs share one
 //! batch, where a kernel has one for each.
 
+use crate::mm::folio::{Flag, Folios, PageId, State};
+use crate::mm::lru_gen::note_use;
 use crate::mm::lruvec::state::Lruvecs;
+use crate::mm::memcontrol::state::Groups;
+use crate::mm::page_alloc::zone::Zones;
 use crate::sched::cpu::Cpu;
 
 impl Lruvecs {
@@ -23,6 +29,46 @@ impl Lruvecs {
     /// Puts the pages of the batch on their lists.
     pub(crate) fn drain_folio_batch(&mut self, cpu: &mut Cpu) {
         cpu.spent += core::mem::take(&mut self.batched) * cpu.costs.lru_add_ps;
+    }
+
+    /// Moves an inactive page to the head of its active list (`folio_activate`).
+    pub(crate) fn activate(
+        &mut self,
+        cpu: &mut Cpu,
+        zones: &mut Zones,
+        folios: &mut Folios,
+        groups: &mut Groups,
+        page: PageId,
+    ) {
+        self.take_from_list(cpu, zones, folios, page);
+        let (group, active) = (folios.group(page), folios.kind(page).active());
+        self.add_to_list(cpu, zones, folios, page, active);
+        self.age_nonresident(group, 1);
+        cpu.events.pgactivate += 1;
+        groups.stat(group).pgactivate += 1;
+        cpu.spent += cpu.costs.activate_ps;
+    }
+
+    /// A page was used other than through a page table (`folio_mark_accessed`): by a `read()`, by
+    /// the journal, or when a mapping that used it ends. The first use marks it, the second
+    /// activates it.
+    pub(crate) fn mark_accessed(
+        &mut self,
+        cpu: &mut Cpu,
+        zones: &mut Zones,
+        folios: &mut Folios,
+        groups: &mut Groups,
+        page: PageId,
+    ) {
+        if cpu.rules.lru_gen.enabled {
+            return note_use(folios, page);
+        }
+        if !folios.has(page, Flag::Referenced) {
+            folios.set(page, Flag::Referenced);
+        } else if folios.state(page) == State::Inactive {
+            self.activate(cpu, zones, folios, groups, page);
+            folios.clear(page, Flag::Referenced);
+        }
     }
 }
 

@@ -1,4 +1,11 @@
-//! How far a swap-in reads ahead (`mm/swap_state.c`).
+//! The swap cache, and how far a swap-in reads ahead (`mm/swap_state.c`).
+
+use crate::mm::folio::{Flag, Folios, PageId};
+use crate::mm::memcontrol::state::Groups;
+use crate::mm::objects::state::Objects;
+use crate::mm::page_alloc::zone::Zones;
+use crate::mm::swapfile::Swap;
+use crate::sched::cpu::Cpu;
 
 /// Hits that are remembered at most (`SWAP_RA_HITS_MAX`).
 const MOST_HITS: u32 = 63;
@@ -78,6 +85,38 @@ impl SwapReadahead {
         let size = size.min(most).max((self.window / 2).min(most)).max(1);
         (self.previous, self.window, self.hits) = (at, size, 0);
         size
+    }
+}
+
+impl Swap {
+    /// Gives an anonymous page a swap slot, and the slot an entry in its tree (`add_to_swap`).
+    pub(crate) fn add_to_swap(
+        &mut self,
+        cpu: &mut Cpu,
+        zones: &mut Zones,
+        folios: &mut Folios,
+        groups: &mut Groups,
+        objects: &mut Objects,
+        page: PageId,
+    ) -> bool {
+        let group = folios.group(page);
+        if self.free() == 0 || !groups.charge_swap(group) {
+            return false;
+        }
+        self.take_slot(page);
+        // The entry of a page that has been in swap before may still be there: it is one of 64.
+        if objects
+            .tree_insert(cpu, zones, folios, groups, page)
+            .is_err()
+        {
+            self.free_slot(self.slot_of(page));
+            groups.uncharge_swap(group);
+            return false;
+        }
+        folios.set(page, Flag::Swapcache);
+        folios.set(page, Flag::Dirty);
+        folios.swap_cached += 1;
+        true
     }
 }
 

@@ -4,7 +4,7 @@ pub(crate) mod shadow_nodes;
 pub(crate) mod state;
 
 use crate::mm::folio::Folios;
-use crate::mm::folio::{Flag, PageId, State, TO_ACTIVE};
+use crate::mm::folio::{Flag, PageId, State};
 use crate::mm::lru::Kind;
 use crate::mm::lru::Lru;
 use crate::mm::lruvec::state::Lruvecs;
@@ -33,8 +33,8 @@ pub(crate) enum History {
 }
 
 impl Memory {
-    /// Evicts a page that is on no list and mapped nowhere: frees it and leaves its shadow entry;
-    /// an anonymous page stays in its slot.
+    /// Evicts a page that is on no list and mapped nowhere: frees it and leaves its shadow entry
+    /// (`workingset_eviction`); an anonymous page stays in its slot.
     pub(crate) fn evict(&mut self, page: PageId) {
         self.zones.free_with_batch(
             &mut self.cpu,
@@ -43,7 +43,7 @@ impl Memory {
             &mut self.objects,
             page,
         );
-        let slot = self.folios.has(page, Flag::Slot) && self.folios.kind(page) == Kind::Anon;
+        let slot = self.folios.kind(page) == Kind::Anon && self.folios.has(page, Flag::Swapcache);
         let slot = slot.then(|| self.swap.slot_of(page));
         self.folios.swap_cached -= u64::from(slot.is_some());
         if self.cpu.rules.lru_gen.enabled {
@@ -102,7 +102,7 @@ impl Memory {
         self.lruvecs.upwards(group, |lruvec| {
             lruvec.activated_refaults[kind as usize] += 1
         });
-        self.folios.set(page, TO_ACTIVE);
+        self.folios.set(page, Flag::Active);
         if workingset {
             self.folios.set(page, Flag::Workingset);
             *self.cpu.count_restore(kind) += 1;
@@ -129,7 +129,7 @@ impl Folios {
 impl Lruvecs {
     /// The memory that a refault competes for: the active page cache, for anonymous pages all of
     /// the page cache, and with swap the anonymous pages too.
-    fn workingset_size(
+    pub(crate) fn workingset_size(
         &self,
         cpu: &Cpu,
         zones: &Zones,
@@ -231,10 +231,10 @@ mod tests {
     #[test]
     fn a_refault_within_the_active_lists_size_is_activated_and_one_beyond_is_not() {
         let (memory, page) = refault(100, 99, false);
-        assert!(memory.folios.has(page, TO_ACTIVE));
+        assert!(memory.folios.has(page, Flag::Active));
         assert_eq!(memory.cpu.events.workingset_activate_file, 1);
         let (memory, page) = refault(100, 100, false);
-        assert!(!memory.folios.has(page, TO_ACTIVE));
+        assert!(!memory.folios.has(page, Flag::Active));
         assert_eq!(memory.cpu.events.workingset_refault_file, 1);
         assert_eq!(memory.cpu.events.workingset_activate_file, 0);
     }

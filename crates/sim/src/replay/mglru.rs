@@ -92,7 +92,7 @@ impl MultiGeneration {
     fn bring_in(&mut self, page: PageId) {
         self.make_room();
         let raw = Folios::placed(self.folios.raw(page), 0, State::Inactive);
-        let raw = raw | Flag::Referenced as u16;
+        let raw = raw | Flag::Referenced.bit();
         self.generations
             .add_as(&mut self.folios, page, raw, Place::Old);
     }

@@ -1,105 +1,19 @@
-//! Events in virtual time, and the CPUs: which task has one, and until when.
+//! The CPUs (`kernel/sched/core.c`): which task has one and until when, which are asleep, and who
+//! wakes them.
 
-use alloc::collections::BinaryHeap;
 use alloc::vec;
 use alloc::vec::Vec;
-use core::cmp::{Ordering, Reverse};
 
 use mm::units::Nanos;
 
 use crate::machine::boot;
+use crate::sched::events::{Event, Events};
 use crate::sched::fair::{Fair, Rule};
+use crate::sched::kthread::{KSMD, Kthreads, OBSERVER};
 use crate::sched::psi::{Doing, Pressure, SYSTEM};
+use crate::sched::softirq::Interrupts;
 use crate::sched::timer::Clock;
-
-/// Something that happens at a time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Event {
-    /// A disk has done a request.
-    DiskDone { disk: usize },
-    /// A sleeping task wakes, if it still lives the life in which it fell asleep.
-    Wake { entity: usize, life: u32 },
-    /// A process that starts later starts, unless it was killed before.
-    Start { process: usize },
-    /// A sample is due.
-    Sample,
-    /// A second has passed.
-    Second,
-    /// The control groups' statistics are brought up to date.
-    FlushStats,
-    /// The flusher of a disk looks again, unless its timer was set again.
-    Flush { disk: usize, at: Nanos },
-    /// A window of the throttling of a disk's writes ends.
-    WriteWindow { disk: usize },
-    /// The bandwidth of a disk is estimated.
-    EstimateBandwidth { disk: usize },
-    /// ksmd goes on to its next batch, unless it was woken before.
-    KsmScan { at: Nanos },
-    /// kswapd's nap ends, unless it was woken before.
-    NapEnds { at: Nanos },
-    /// A disk's interrupt is over.
-    InterruptEnds,
-    /// A transaction of a disk's journal is old.
-    Commit { disk: usize, transaction: u64 },
-    /// The workload's deadline.
-    Deadline,
-}
-
-/// Events by time; those of one time in the order in which they were added.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Events {
-    heap: BinaryHeap<Reverse<ToCome>>,
-    added: u64,
-}
-
-/// An event that is to come, with its number among those that were added.
-#[derive(Clone, Debug)]
-struct ToCome {
-    at: Nanos,
-    added: u64,
-    event: Event,
-}
-
-impl Ord for ToCome {
-    fn cmp(&self, other: &Self) -> Ordering {
-        (self.at, self.added).cmp(&(other.at, other.added))
-    }
-}
-
-impl PartialOrd for ToCome {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl PartialEq for ToCome {
-    fn eq(&self, other: &Self) -> bool {
-        self.cmp(other) == Ordering::Equal
-    }
-}
-
-impl Eq for ToCome {}
-
-impl Events {
-    pub(crate) fn add(&mut self, at: Nanos, event: Event) {
-        let added = self.added;
-        self.heap.push(Reverse(ToCome { at, added, event }));
-        self.added += 1;
-    }
-
-    pub(crate) fn next_time(&self) -> Option<Nanos> {
-        self.heap.peek().map(|Reverse(next)| next.at)
-    }
-
-    /// Takes the next event if it is due at `now`.
-    pub(crate) fn take_due(&mut self, now: Nanos) -> Option<(Nanos, Event)> {
-        if self.next_time()? > now {
-            return None;
-        }
-        let Reverse(next) = self.heap.pop()?;
-        Some((next.at, next.event))
-    }
-}
+use crate::sched::wait::{WaitQueue, WaitsFor};
 
 /// CPUs and the tasks that want them.
 #[derive(Clone, Debug)]
@@ -110,6 +24,10 @@ pub(crate) struct Scheduler {
     fair: Fair,
     waits: Vec<Wait>,
     clock: Clock,
+    pub(crate) kthreads: Kthreads,
+    /// Who waits for what somebody else does.
+    pub(crate) queue: WaitQueue,
+    interrupts: Interrupts,
     /// What the tasks' states mean for pressure.
     pub(crate) pressure: Pressure,
 }
@@ -135,6 +53,9 @@ struct Wait {
     then: Option<Sleep>,
     /// Its stall for a page that was read back lasts until it has a CPU again.
     refaults: bool,
+    /// It has begun and has not ended, and how often it has begun.
+    is_alive: bool,
+    life: u32,
 }
 
 /// What a task waits for in its sleep.
@@ -146,6 +67,17 @@ pub(crate) enum Sleep {
     Refault,
     /// A timer, another process, more work.
     Idle,
+}
+
+/// How a step of a task left it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Flow {
+    /// It can go on.
+    Continue,
+    /// It waits to be woken.
+    Blocked(Sleep),
+    /// It has ended.
+    Ended,
 }
 
 /// What a CPU does next.
@@ -166,17 +98,24 @@ impl Scheduler {
             fair: Fair::new(rule),
             waits: Vec::new(),
             clock: Clock::default(),
+            kthreads: Kthreads::default(),
+            queue: WaitQueue::default(),
+            interrupts: Interrupts::default(),
             pressure,
         }
     }
 
-    /// That of a kernel that booted on this many CPUs.
-    pub(crate) fn after(boot: &boot::State, cpus: u32) -> Self {
+    /// That of a kernel that booted on this many CPUs, with its threads.
+    pub(crate) fn after(boot: &boot::State, cpus: u32, kthreads: Kthreads) -> Self {
         let rule = Rule::of(&boot.release());
-        Self {
+        let mut scheduler = Self {
             clock: boot.clock(),
+            kthreads,
             ..Self::new(cpus, rule, Pressure::after(boot, cpus))
-        }
+        };
+        (0..kthreads.len()).for_each(|_| scheduler.add_kernel_thread());
+        scheduler.fair.be_nice(KSMD);
+        scheduler
     }
 
     /// Adds a task that is not runnable yet.
@@ -187,15 +126,13 @@ impl Scheduler {
     }
 
     /// Adds a thread of the kernel, asleep since boot.
-    pub(crate) fn add_kernel_thread(&mut self) -> usize {
-        self.waits.push(Wait::default());
+    fn add_kernel_thread(&mut self) {
+        self.waits.push(Wait {
+            is_alive: true,
+            ..Wait::default()
+        });
         self.pressure.add_task(SYSTEM);
-        self.fair.add_old()
-    }
-
-    /// Puts a thread of the kernel at nice 5.
-    pub(crate) fn be_nice(&mut self, entity: usize) {
-        self.fair.be_nice(entity);
+        self.fair.add_old();
     }
 
     /// The CPU whose time is least far of those that are not parked, and that time.
@@ -205,12 +142,12 @@ impl Scheduler {
         times.min_by_key(|(_, now)| *now)
     }
 
-    pub(crate) fn set_time(&mut self, cpu: usize, now: Nanos) {
+    fn set_time(&mut self, cpu: usize, now: Nanos) {
         self.cpus[cpu].now = now;
     }
 
     /// Lets a CPU stand until a task wakes.
-    pub(crate) fn park(&mut self, cpu: usize) {
+    fn park(&mut self, cpu: usize) {
         self.busy.retain(|&busy| busy != cpu);
     }
 
@@ -221,6 +158,61 @@ impl Scheduler {
             self.busy.insert(parked, parked);
             self.cpus[parked].now = self.cpus[parked].now.max(now);
         }
+    }
+
+    /// Lets a CPU that finds nothing to run stand: until this time at least, until something
+    /// happens, or until a task wakes.
+    pub(crate) fn idle(&mut self, cpu: usize, now: Nanos, until: Option<Nanos>, next: Nanos) {
+        match until {
+            Some(until) => self.set_time(cpu, until.min(next).max(now + Nanos(1))),
+            None => self.park(cpu),
+        }
+    }
+
+    /// A task that begins is woken; if it has lived before, what was to wake it then does not.
+    pub(crate) fn begin(&mut self, entity: usize, now: Nanos, owed: Nanos) {
+        let wait = &mut self.waits[entity];
+        (wait.is_alive, wait.owed) = (true, owed);
+        wait.life += 1;
+        self.wake(entity, now);
+    }
+
+    /// Wakes a task, unless it has ended (`try_to_wake_up`).
+    pub(crate) fn try_to_wake_up(&mut self, entity: usize, now: Nanos) {
+        if self.waits[entity].is_alive {
+            self.wake(entity, now);
+        }
+    }
+
+    /// A task's timer has gone off: it wakes if it still lives the life in which it set it.
+    pub(crate) fn timer_goes_off(&mut self, entity: usize, life: u32, now: Nanos) {
+        if self.waits[entity].life == life {
+            self.try_to_wake_up(entity, now);
+        }
+    }
+
+    /// Wakes a task at a time, should it still live.
+    pub(crate) fn wake_at(&self, events: &mut Events, entity: usize, at: Nanos) {
+        let life = self.waits[entity].life;
+        events.add(at, Event::Wake { entity, life });
+    }
+
+    /// Those who waited for this go on (`wake_up_all`).
+    pub(crate) fn wake_waiters(&mut self, over: WaitsFor, now: Nanos) {
+        let woken = self.queue.take(|waits| waits == over);
+        self.wake_up(woken, now);
+    }
+
+    pub(crate) fn wake_up(&mut self, woken: Vec<usize>, now: Nanos) {
+        for entity in woken {
+            self.try_to_wake_up(entity, now);
+        }
+    }
+
+    /// Whatever a task waits for, it is not woken for it.
+    pub(crate) fn wait_no_more(&mut self, entity: usize) {
+        self.queue.remove(entity);
+        self.interrupts.wake_no_more(entity);
     }
 
     /// Makes a task runnable from `now` on; one that was to fall asleep does not.
@@ -278,6 +270,7 @@ impl Scheduler {
     /// A task ends; if it begins again, it is a new one.
     pub(crate) fn end(&mut self, entity: usize, now: Nanos) {
         self.waits[entity].owed = Nanos::ZERO;
+        self.waits[entity].is_alive = false;
         self.block(entity, now, Sleep::Idle);
         self.pressure
             .change(entity, now, |doing| *doing = Doing::default());
@@ -335,23 +328,47 @@ impl Scheduler {
         self.waits[entity].owed = time;
     }
 
-    /// An interrupt takes time from the task that runs, which is told; an idle CPU has it to spare.
-    /// Disks interrupt the first CPU.
-    pub(crate) fn interrupt(&mut self, time: Nanos) -> Option<usize> {
+    /// A disk's interrupt takes time from the task that runs, which is told; an idle CPU has it to
+    /// spare. Disks interrupt the first CPU. Those whom it wakes go on at its end.
+    pub(crate) fn interrupt(
+        &mut self,
+        events: &mut Events,
+        time: Nanos,
+        woken: Vec<usize>,
+        now: Nanos,
+    ) -> Option<usize> {
+        let ends = self.interrupts.begin(time, woken, now);
+        events.add(ends, Event::InterruptEnds);
         let current = self.cpus[0].current?;
         self.waits[current].owed += time;
         Some(current)
+    }
+
+    /// The first interrupt under way is over.
+    pub(crate) fn interrupt_ends(&mut self, now: Nanos) {
+        let woken = self.interrupts.end();
+        self.wake_up(woken, now);
     }
 
     pub(crate) fn owed(&self, entity: usize) -> Nanos {
         self.waits[entity].owed
     }
 
-    /// Lets a task that has paid what it owed fall asleep, if it was to.
-    pub(crate) fn has_paid(&mut self, entity: usize, now: Nanos) {
-        self.waits[entity].owed = Nanos::ZERO;
+    /// Lets a task use the CPU for what it has done already, until `limit` at most; one that has
+    /// paid all of it falls asleep, if it was to.
+    pub(crate) fn pay(&mut self, cpu: usize, entity: usize, from: Nanos, limit: Nanos) {
+        let end = from.saturating_add(self.owed(entity));
+        let to = end.min(limit).max(from + Nanos(1));
+        self.account(cpu, entity, from, to);
+        self.owe(entity, end.saturating_sub(to));
+        if to < end {
+            return;
+        }
         if let Some(sleep) = self.waits[entity].then.take() {
-            self.block(entity, now, sleep);
+            self.block(entity, to, sleep);
+        }
+        if entity == OBSERVER {
+            self.wake_waiters(WaitsFor::Observer, to);
         }
     }
 
@@ -400,24 +417,5 @@ impl Scheduler {
         if let Some(cpu) = self.waits[entity].on.take() {
             (self.cpus[cpu].current, self.cpus[cpu].yields) = (None, false);
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn events_come_in_order_of_time_then_of_addition() {
-        let mut events = Events::default();
-        events.add(Nanos(20), Event::Sample);
-        let wake = |entity| Event::Wake { entity, life: 1 };
-        events.add(Nanos(10), wake(1));
-        events.add(Nanos(10), wake(2));
-        assert_eq!(events.take_due(Nanos(9)), None);
-        assert_eq!(events.take_due(Nanos(30)), Some((Nanos(10), wake(1))));
-        assert_eq!(events.take_due(Nanos(30)), Some((Nanos(10), wake(2))));
-        assert_eq!(events.take_due(Nanos(30)), Some((Nanos(20), Event::Sample)));
-        assert_eq!(events.next_time(), None);
     }
 }

@@ -14,6 +14,9 @@ use crate::mm::vmstat::Events;
 use crate::rules::Rules;
 use crate::sched::timer::Clock;
 
+/// The most CPU time between two looks at the clock, in picoseconds: 30 microseconds.
+pub(crate) const BUDGET: u64 = 30_000_000;
+
 /// The CPU, as what runs on it sees it.
 #[derive(Clone, Debug)]
 pub(crate) struct Cpu {

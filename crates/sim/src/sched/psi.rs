@@ -135,7 +135,7 @@ impl Pressure {
         self.change(task, now, |now_doing| *now_doing = doing);
     }
 
-    /// Changes what a task does, in its group and in those above.
+    /// Changes what a task does, in its group and in those above (`psi_task_change`).
     pub(crate) fn change(&mut self, task: usize, now: Nanos, change: impl FnOnce(&mut Doing)) {
         let now = self.booted.0 + now.0;
         let (group, doing) = &mut self.tasks[task];
@@ -211,8 +211,8 @@ impl Group {
         self.averages[state] = [stall.avg10, stall.avg60, stall.avg300].map(fixed);
     }
 
-    /// Accounts the time up to `now`; averages that fall due on the way are taken by a work item,
-    /// which comes with the tick after.
+    /// Accounts the time up to `now` (`record_times`); averages that fall due on the way are taken
+    /// by a work item, which comes with the tick after.
     fn advance(&mut self, now: u64, cpus: u64) {
         while self.due + JIFFY <= now {
             let worker = self.due + JIFFY;

@@ -364,3 +364,32 @@ fn a_step_that_never_finished_has_no_duration() {
     let lifetime = read(&text.replace("duration", "lifetime"), &outcome);
     assert_eq!(lifetime, Ok(1.0), "but a life it had");
 }
+
+#[test]
+fn a_groups_bytes_are_bytes_in_whatever_unit_they_are_shown() {
+    let mut frame = Frame::default();
+    let path = |name: &str| format!("sys/fs/cgroup/a/{name}");
+    let files = [
+        ("memory.current", "67108864\n"),
+        ("memory.stat", "anon 67108864\npgsteal 64\n"),
+    ];
+    for (name, text) in files {
+        frame.files.insert(path(name), text.to_owned());
+    }
+    let number = |file: &str| Item::Number {
+        file: path(file),
+        unit: None,
+    };
+    let field = |field: &str| Item::Field {
+        file: path("memory.stat"),
+        field: field.to_owned(),
+    };
+    let read = |item: Item, unit| item.read(&frame, unit);
+    assert_eq!(
+        read(number("memory.current"), Unit::Mib),
+        Some(67_108_864.0)
+    );
+    assert_eq!(read(field("anon"), Unit::Mib), Some(67_108_864.0));
+    assert_eq!(read(field("anon"), Unit::Count), Some(67_108_864.0));
+    assert_eq!(read(field("pgsteal"), Unit::Pages), Some(262_144.0));
+}

@@ -1,7 +1,7 @@
 //! The score as JSON.
 
 use lab::compare::{Figure, Row, worst_first};
-use lab::fidelity::{Fidelity, Scored};
+use lab::fidelity::StudyScore;
 use lab::measure::Unit;
 use serde::Serialize;
 
@@ -73,39 +73,39 @@ struct Runs {
 }
 
 impl<'a> Document<'a> {
-    pub(super) fn of(scored: impl Iterator<Item = &'a Scored>, unproved: &'a [String]) -> Self {
+    pub(super) fn of(scores: impl Iterator<Item = &'a StudyScore>, unproved: &'a [String]) -> Self {
         Self {
             schema: "plimsoll-fidelity",
             version: VERSION,
-            scores: scored.map(Score::of).collect(),
+            scores: scores.map(Score::of).collect(),
             unproved,
         }
     }
 }
 
 impl<'a> Score<'a> {
-    fn of(scored: &'a Scored) -> Self {
-        let score = scored.score();
-        let mut rows: Vec<&Row> = scored.figures().collect();
+    fn of(of_study: &'a StudyScore) -> Self {
+        let total = of_study.total();
+        let mut rows: Vec<&Row> = of_study.figures().collect();
         worst_first(&mut rows, |row| row);
-        let orders = scored.orders.iter().map(|order| Order {
+        let orders = of_study.orders.iter().map(|order| Order {
             measure: &order.measure,
             tau: order.pairs.tau(),
             pairs: order.pairs.pairs(),
         });
-        let absent = scored.absent.iter().map(|it| Absent {
+        let absent = of_study.absent.iter().map(|it| Absent {
             arm: &it.arm,
             reason: &it.why,
         });
         Self {
-            study: &scored.study,
-            kernel: &scored.kernel,
-            bench: &scored.bench,
-            records: score.records,
-            held: score.held,
-            figures: score.figures,
-            tau: score.tau,
-            pairs: score.pairs,
+            study: &of_study.study,
+            kernel: &of_study.kernel,
+            bench: &of_study.bench,
+            records: total.records,
+            held: total.held,
+            figures: total.figures,
+            tau: total.tau,
+            pairs: total.pairs,
             orders: orders.collect(),
             absent: absent.collect(),
             rows: rows.into_iter().map(Line::of).collect(),
@@ -115,8 +115,8 @@ impl<'a> Score<'a> {
 
 impl Line {
     fn of(row: &Row) -> Self {
-        let judged = row.judged();
-        let words = judged.map(|judged| judged.gap.show());
+        let score = row.score();
+        let words = score.map(|score| score.gap.show());
         Self {
             measure: row.measure.clone(),
             arm: row.arm.clone(),
@@ -124,9 +124,9 @@ impl Line {
             unit: unit(row.unit),
             predicted: Runs::of(&row.model),
             measured: Runs::of(&row.kernel),
-            holds: row.fidelity() == Some(Fidelity::Holds),
+            holds: row.holds() == Some(true),
             distance: words.unwrap_or_else(|| "not predicted".to_owned()),
-            excess: judged
+            excess: score
                 .map(|it| it.excess)
                 .filter(|excess| excess.is_finite()),
         }

@@ -1,7 +1,7 @@
 //! The score as text: a summary of each study with its kernels across, and a list of figures.
 
 use lab::compare::{Row, worst_first};
-use lab::fidelity::{Fidelity, Scored};
+use lab::fidelity::StudyScore;
 use lab::measure::Kind;
 use lab::stats::Concordance;
 
@@ -11,47 +11,47 @@ use crate::table::{Cell, Mood, Table};
 const GOOD_TAU: f64 = 0.9;
 
 /// One study: figures that hold, by kind, and the order of its arms; a column for each kernel.
-pub(super) fn summary(scored: &[Scored]) -> Table {
-    let name = scored.first().map_or("", |one| &one.study);
+pub(super) fn summary(scores: &[StudyScore]) -> Table {
+    let name = scores.first().map_or("", |one| &one.study);
     let mut head: Vec<Cell> = vec![name.into()];
-    head.extend(scored.iter().map(|one| Cell::from(&one.kernel)));
+    head.extend(scores.iter().map(|one| Cell::from(&one.kernel)));
     let mut table = Table::new(head);
-    line(&mut table, "records", scored, |one| records(one).into());
-    line(&mut table, "figures that hold", scored, |one| {
+    line(&mut table, "records", scores, |one| records(one).into());
+    line(&mut table, "figures that hold", scores, |one| {
         held(one, |_| true)
     });
     for kind in Kind::ALL {
-        let has = |one: &Scored| one.figures().any(|row| row.kind == kind);
-        if scored.iter().any(has) {
+        let has = |one: &StudyScore| one.figures().any(|row| row.kind == kind);
+        if scores.iter().any(has) {
             let label = format!("  {}", kind.word());
-            line(&mut table, &label, scored, |one| {
+            line(&mut table, &label, scores, |one| {
                 held(one, |row| row.kind == kind)
             });
         }
     }
-    if scored.iter().flat_map(Scored::figures).any(by_scatter) {
-        line(&mut table, "  by range or modes", scored, |one| {
+    if scores.iter().flat_map(StudyScore::figures).any(by_scatter) {
+        line(&mut table, "  by range or modes", scores, |one| {
             held(one, by_scatter)
         });
     }
-    order(&mut table, scored);
+    order(&mut table, scores);
     table
 }
 
 /// Whether the kernel's own scatter decided what holds, and not a fixed tolerance.
 fn by_scatter(row: &Row) -> bool {
     use lab::fidelity::Gap::{OtherMode, Outside, Shares};
-    let gap = row.judged().map(|judged| judged.gap);
+    let gap = row.score().map(|score| score.gap);
     matches!(gap, Some(Outside(_) | Shares(_) | OtherMode))
 }
 
-fn line(table: &mut Table, label: &str, scored: &[Scored], of: impl Fn(&Scored) -> Cell) {
+fn line(table: &mut Table, label: &str, scores: &[StudyScore], of: impl Fn(&StudyScore) -> Cell) {
     let mut cells: Vec<Cell> = vec![label.into()];
-    cells.extend(scored.iter().map(of));
+    cells.extend(scores.iter().map(of));
     table.row(cells);
 }
 
-fn records(one: &Scored) -> String {
+fn records(one: &StudyScore) -> String {
     match one.seeds {
         [1, 1] => format!("{}, 1 seed", one.records),
         [least, most] if least == most => format!("{}, {most} seeds", one.records),
@@ -59,7 +59,7 @@ fn records(one: &Scored) -> String {
     }
 }
 
-fn held(one: &Scored, counts: impl Fn(&Row) -> bool) -> Cell {
+fn held(one: &StudyScore, counts: impl Fn(&Row) -> bool) -> Cell {
     let all = one.figures().filter(|row| counts(row)).count();
     let missed = one.misses().filter(|row| counts(row)).count();
     let text = format!("{} of {all}", all - missed);
@@ -70,20 +70,20 @@ fn held(one: &Scored, counts: impl Fn(&Row) -> bool) -> Cell {
     }
 }
 
-fn order(table: &mut Table, scored: &[Scored]) {
-    let pairs = |one: &Scored, measure: &str| {
+fn order(table: &mut Table, scores: &[StudyScore]) {
+    let pairs = |one: &StudyScore, measure: &str| {
         let order = one.orders.iter().find(|order| order.measure == measure);
         order.map(|order| order.pairs).unwrap_or_default()
     };
-    line(table, "order of arms, tau", scored, |one| {
+    line(table, "order of arms, tau", scores, |one| {
         let mut all = Concordance::default();
         one.orders.iter().for_each(|order| all.add(order.pairs));
         tau(all)
     });
-    for order in scored.first().map_or(&[][..], |one| &one.orders) {
+    for order in scores.first().map_or(&[][..], |one| &one.orders) {
         let measure = order.measure.as_str();
-        if scored.iter().any(|one| pairs(one, measure).pairs() > 0) {
-            line(table, &format!("  {measure}"), scored, |one| {
+        if scores.iter().any(|one| pairs(one, measure).pairs() > 0) {
+            line(table, &format!("  {measure}"), scores, |one| {
                 tau(pairs(one, measure))
             });
         }
@@ -109,9 +109,9 @@ fn tau(pairs: Concordance) -> Cell {
 }
 
 /// The arms that are not compared, one line each.
-pub(super) fn absent(scored: &[Scored]) -> Vec<String> {
+pub(super) fn absent(scores: &[StudyScore]) -> Vec<String> {
     let mut lines = Vec::new();
-    for one in scored {
+    for one in scores {
         lines.extend(one.absent.iter().map(|absent| {
             let (study, kernel) = (&one.study, &one.kernel);
             format!(
@@ -126,23 +126,23 @@ pub(super) fn absent(scored: &[Scored]) -> Vec<String> {
 /// The listed figures, the worst first; `None` where there are none. `held` names what the measured
 /// figures are held against.
 pub(super) fn figures<'a>(
-    scored: impl Iterator<Item = &'a Scored>,
+    scores: impl Iterator<Item = &'a StudyScore>,
     held: &str,
-    listed: impl Fn(&Scored) -> Vec<Row>,
+    listed: impl Fn(&StudyScore) -> Vec<Row>,
 ) -> Option<Table> {
-    let rows = |one: &'a Scored| listed(one).into_iter().map(move |row| (one, row));
-    let mut figures: Vec<(&Scored, Row)> = scored.flat_map(rows).collect();
+    let rows = |one: &'a StudyScore| listed(one).into_iter().map(move |row| (one, row));
+    let mut figures: Vec<(&StudyScore, Row)> = scores.flat_map(rows).collect();
     worst_first(&mut figures, |(_, row)| row);
     let head = [
         "study", "kernel", "arm", "measure", held, "measured", "range", "distance", "",
     ];
     let mut table = Table::new(head.map(Cell::from).into());
     for (one, row) in &figures {
-        let (verdict, mood) = match row.fidelity() {
-            Some(Fidelity::Holds) => (Fidelity::Holds.word(), Mood::Good),
-            _ => (Fidelity::Misses.word(), Mood::Bad),
+        let (word, mood) = match row.holds() {
+            Some(true) => ("holds", Mood::Good),
+            _ => ("misses", Mood::Bad),
         };
-        let gap = row.judged().map(|judged| judged.gap.show());
+        let gap = row.score().map(|score| score.gap.show());
         table.row(vec![
             one.study.as_str().into(),
             one.kernel.as_str().into(),
@@ -152,7 +152,7 @@ pub(super) fn figures<'a>(
             row.kernel.show(row.unit).into(),
             row.kernel.range(row.unit).unwrap_or_default().into(),
             gap.unwrap_or_else(|| "not predicted".to_owned()).into(),
-            Cell::new(verdict, mood),
+            Cell::new(word, mood),
         ]);
     }
     (!figures.is_empty()).then_some(table)

@@ -20,16 +20,16 @@ use crate::term::{self, Canvas};
 
 /// Estimate what merging equal pages would save in running processes, before it is switched on
 ///
-/// The anonymous pages in memory of the processes are read and compared by hash, twice, so that
-/// pages that keep changing do not count. The processes are neither stopped nor changed, nothing
-/// is swapped in, and no content is kept; but every page that is read counts as accessed from then
-/// on, so that reclaim and idle page tracking take it for younger than it is. A process that may
-/// not be read, as others' without root, gives an upper bound. How long ksmd would need, and how
-/// much of a CPU, follows from costs that are measured on this machine. See docs/ksm.md for what
-/// each figure means.
+/// Reads the anonymous pages of the processes that are in memory, and compares them by hash,
+/// twice, so that pages that keep changing do not count. It neither stops nor changes the
+/// processes, swaps nothing in and keeps no content. But every page that it reads is marked
+/// accessed, so reclaim and idle page tracking take it for used. A process that may not be read,
+/// as those of other users without root, gives an upper bound. The time and the share of a CPU
+/// that ksmd would need follow from costs measured on this machine. docs/ksm.md says what each
+/// figure means.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Look at these processes, with commas between them (repeatable) [default: all]
+    /// Look at these processes, separated by commas (repeatable) [default: all]
     #[arg(
         long,
         value_name = "PID",
@@ -39,7 +39,7 @@ pub(crate) struct Args {
         conflicts_with = "cgroup"
     )]
     pid: Vec<u32>,
-    /// Look at the processes of this control group and of those below it
+    /// Look at the processes of this control group and of its descendants
     #[arg(long, value_name = "PATH", value_parser = cgroup)]
     cgroup: Option<String>,
     /// Seconds from the first look at the pages to the second; what changes meanwhile does not

@@ -26,7 +26,7 @@ struct Measured {
     measure: String,
     figure: String,
     of_baseline: String,
-    finding: String,
+    verdict: String,
     by: String,
     runs: String,
     model: String,
@@ -75,7 +75,7 @@ impl Measured {
             measure: effect.measure,
             figure: effect.figure,
             of_baseline: effect.of_baseline,
-            finding: effect.finding,
+            verdict: effect.verdict,
             by: effect.by,
             runs: effect.runs,
             model: effect.model,
@@ -84,7 +84,7 @@ impl Measured {
     }
 
     fn is_decided(&self) -> bool {
-        ["better", "worse"].contains(&self.finding.as_str())
+        ["better", "worse"].contains(&self.verdict.as_str())
     }
 
     /// "served 4321 against 3900: better, +11 % (5 runs; the model says 4300, -0.5 %)".
@@ -93,7 +93,7 @@ impl Measured {
             measure,
             figure,
             of_baseline,
-            finding,
+            verdict,
             by,
             ..
         } = self;
@@ -109,7 +109,7 @@ impl Measured {
             (error, _) => format!("; the model says {}, {error}", self.model),
         };
         format!(
-            "{measure} {figure} against {of_baseline}: {finding}{by} ({} runs{model})",
+            "{measure} {figure} against {of_baseline}: {verdict}{by} ({} runs{model})",
             self.runs
         )
     }

@@ -33,7 +33,7 @@ use value::Values;
 pub(crate) use looked::Looked;
 
 /// Version of the shape in docs/schemas/explain.json. A new field is no new version.
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 
 /// What is known about one tunable on one machine.
 #[derive(Debug, Serialize)]

@@ -10,6 +10,7 @@ mod groups;
 mod movement;
 mod reserve;
 
+use mm::catalogue::folder;
 use mm::snapshot::Snapshot;
 use serde::Serialize;
 
@@ -27,7 +28,7 @@ pub(crate) struct Findings {
     findings: Vec<Finding>,
     /// The core files that are not there.
     #[serde(rename = "findings_without")]
-    without: Vec<&'static str>,
+    without: Vec<String>,
     /// What it means that nothing was found.
     #[serde(skip)]
     nothing: &'static str,
@@ -141,16 +142,16 @@ fn nothing(snapshot: &Snapshot) -> &'static str {
 const CORE: usize = 5;
 
 /// The files that most rules need and that are not there.
-fn without(snapshot: &Snapshot) -> Vec<&'static str> {
+fn without(snapshot: &Snapshot) -> Vec<String> {
     let missing: [_; CORE] = [
-        ("/proc/meminfo", snapshot.meminfo.is_none()),
-        ("/proc/vmstat", snapshot.vmstat.is_none()),
-        ("/proc/zoneinfo", snapshot.zoneinfo.is_none()),
-        ("/proc/pressure/memory", snapshot.pressure.memory.is_none()),
-        ("/proc/sys/vm", snapshot.tunables.is_empty()),
+        ("proc/meminfo", snapshot.meminfo.is_none()),
+        ("proc/vmstat", snapshot.vmstat.is_none()),
+        ("proc/zoneinfo", snapshot.zoneinfo.is_none()),
+        ("proc/pressure/memory", snapshot.pressure.memory.is_none()),
+        (folder::VM, snapshot.tunables.is_empty()),
     ];
     let missing = missing.into_iter().filter(|&(_, missing)| missing);
-    missing.map(|(path, _)| path).collect()
+    missing.map(|(path, _)| format!("/{path}")).collect()
 }
 
 #[cfg(test)]

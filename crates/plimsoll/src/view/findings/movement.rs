@@ -112,10 +112,9 @@ pub(super) fn refaults(looked: &Looked<'_>) -> Option<Finding> {
 /// So much is dirty that writers are slowed.
 pub(super) fn writers_wait(looked: &Looked<'_>) -> Option<Finding> {
     let limits = looked.snapshot.thresholds()?;
-    let dirty = looked.snapshot.vmstat("nr_dirty")?;
-    let dirty = dirty.saturating_add(looked.snapshot.vmstat("nr_writeback")?);
+    let dirty = looked.snapshot.unwritten()?;
     let slowed = limits.freerun();
-    if Pages(dirty) < slowed || dirty == 0 {
+    if dirty < slowed || dirty == Pages(0) {
         return None;
     }
     let bytes = |pages: Pages| -> Bytes { pages.bytes(looked.snapshot.page) };
@@ -124,7 +123,7 @@ pub(super) fn writers_wait(looked: &Looked<'_>) -> Option<Finding> {
         severity: Severity::Warning,
         what: format!(
             "Writers are slowed: {} is dirty or being written, and above {} each write waits.",
-            bytes(Pages(dirty)),
+            bytes(dirty),
             bytes(slowed)
         ),
         rule: "balance_dirty_pages throttles above the mean of both thresholds".to_owned(),

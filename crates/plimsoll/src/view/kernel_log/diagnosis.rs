@@ -2,7 +2,7 @@
 //! the memory, what would have let it pass.
 
 use mm::kernel_log::{
-    Answer, Cause, Counter, Event, Gfp, Group, Holders, Judged, Refusal, Refused, Report, Whose,
+    Answer, Cause, Counter, Event, Gfp, Group, Holders, Refusal, Refused, Report, Whose, ZoneCheck,
     has_high_memory,
 };
 use mm::units::{Bytes, Kib, Pages};
@@ -333,7 +333,7 @@ fn reason(report: &Report, cause: &Cause, refusal: Refusal) -> String {
 }
 
 /// "the min mark of 10428 kB", with the reserve where there is one.
-fn mark(zone: &Judged) -> String {
+fn mark(zone: &ZoneCheck) -> String {
     match zone.reserve {
         Kib::ZERO if zone.mark == zone.min => format!("the min mark of {} kB", zone.min.0),
         Kib::ZERO => format!("the {} kB that the min mark leaves to it", zone.mark.0),
@@ -370,7 +370,7 @@ fn free_on(cause: &Cause, node: u32) -> Bytes {
     zones.map(|zone| zone.free.bytes()).sum()
 }
 
-fn fragmented(report: &Report, cause: &Cause, zone: &Judged, name: &str) -> String {
+fn fragmented(report: &Report, cause: &Cause, zone: &ZoneCheck, name: &str) -> String {
     let zones = report.zones.iter();
     let same = |other: &&mm::kernel_log::Zone| other.node == zone.node && other.kind == zone.kind;
     let blocks = zones.filter(same).flat_map(|zone| zone.blocks.iter());
@@ -395,7 +395,7 @@ fn fragmented(report: &Report, cause: &Cause, zone: &Judged, name: &str) -> Stri
     )
 }
 
-fn higher(report: &Report, cause: &Cause, zone: &Judged, name: &str) -> String {
+fn higher(report: &Report, cause: &Cause, zone: &ZoneCheck, name: &str) -> String {
     let gfp = report.gfp.as_ref();
     let why = match gfp {
         Some(gfp) if gfp.dma => "the request is for zone DMA alone (__GFP_DMA)",

@@ -1,6 +1,6 @@
 //! Which settings would have let the request pass, and which would not.
 
-use mm::kernel_log::{Answer, Cause, Event, Gfp, Holders, Judged, Refusal, Report, Whose};
+use mm::kernel_log::{Answer, Cause, Event, Gfp, Holders, Refusal, Report, Whose, ZoneCheck};
 use mm::units::{Bytes, Kib};
 
 use super::words;
@@ -169,7 +169,7 @@ impl Settings {
         }
     }
 
-    fn of_higher(&mut self, report: &Report, zone: &Judged) {
+    fn of_higher(&mut self, report: &Report, zone: &ZoneCheck) {
         match report.gfp.as_ref() {
             Some(gfp) if gfp.dma || gfp.dma32 => self.would(
                 "a driver whose device reaches more \
@@ -229,7 +229,7 @@ impl Settings {
             .zones
             .iter()
             .filter(|zone| zone.answer == Answer::Refused);
-        let lack = |zone: &&Judged| zone.needed().saturating_sub(zone.usable).0;
+        let lack = |zone: &&ZoneCheck| zone.needed().saturating_sub(zone.usable).0;
         let nearest = refused
             .filter(|zone| zone.reserve == Kib::ZERO)
             .min_by_key(lack);
@@ -263,7 +263,7 @@ impl Settings {
 }
 
 /// How much CMA there is, or at least what of it is free.
-fn cma(report: &Report, zone: &Judged) -> String {
+fn cma(report: &Report, zone: &ZoneCheck) -> String {
     match report.cma {
         Some(pages) => pages.bytes(report.page).to_string(),
         None => format!("{} of it free", zone.cma),

@@ -1,6 +1,6 @@
 //! Words of a report: its kinds, its zones' answers, the parts of memory.
 
-use mm::kernel_log::{Answer, Event, Judged, Refusal, Report, Whose};
+use mm::kernel_log::{Answer, Event, Refusal, Report, Whose, ZoneCheck};
 use mm::units::{Bytes, Kib};
 
 /// The kind of an event, in the JSON.
@@ -107,29 +107,29 @@ pub(super) fn about_part(name: &str) -> &'static str {
 }
 
 /// What was taken off, and what the marks are made of.
-pub(super) fn zone_extras(judged: &Judged) -> String {
+pub(super) fn zone_extras(check: &ZoneCheck) -> String {
     let mut parts = Vec::new();
     let mut say = |amount: Kib, words: &str| {
         if amount > Kib::ZERO {
             parts.push(format!("{} kB {words}", amount.0));
         }
     };
-    say(judged.cma, "of the free are CMA's, for movable pages only");
+    say(check.cma, "of the free are CMA's, for movable pages only");
     say(
-        judged.highatomic,
+        check.highatomic,
         "are kept for atomic requests of higher orders",
     );
-    say(judged.boost, "of the marks are boost");
+    say(check.boost, "of the marks are boost");
     say(
-        judged.reserve,
+        check.reserve,
         "more must stay: the request could use a higher zone (lowmem reserve)",
     );
-    if judged.reserve == Kib::ZERO {
+    if check.reserve == Kib::ZERO {
         let words = "more must stay for a request that could use a higher zone";
-        say(judged.largest_reserve, words);
+        say(check.largest_reserve, words);
     }
-    if judged.mark != judged.min {
-        say(judged.mark, "of the min mark hold for this request");
+    if check.mark != check.min {
+        say(check.mark, "of the min mark hold for this request");
     }
     match parts.is_empty() {
         true => String::new(),

@@ -180,9 +180,8 @@ fn direct(rows: usize) -> Option<Severity> {
 
 /// What may be wrong with the efficiency of a sar that does not show whether it counts twice.
 fn doubled(series: &Series) -> &'static str {
-    let halved = series.notes.iter().any(|note| note.contains("is halved"));
     match series.source {
-        Source::Sar | Source::Sadf if !halved => {
+        Source::Sar | Source::Sadf if !series.is_halved => {
             "; half of it if this sysstat is older than May 2026 and the kernel 5.8 or newer, \
              which together count what is freed twice"
         }

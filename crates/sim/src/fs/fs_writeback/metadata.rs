@@ -12,7 +12,6 @@ use crate::mm::folio::PageId;
 use crate::mm::objects::state::Objects;
 use crate::mm::page_io::state::PageIo;
 use crate::mm::page_writeback::state::{BLOCK, Writeback};
-use crate::mm::parts::Memory;
 use crate::mm::vmscan::state::Progress;
 use crate::sched::cpu::Cpu;
 
@@ -39,9 +38,7 @@ impl Writeback {
         let dirty = self.devices.iter().filter(|device| device.metadata);
         dirty.count() as u64
     }
-}
 
-impl Writeback {
     /// Whether an inode is a disk's own.
     pub(super) fn is_of_disk(&self, inode: usize) -> bool {
         self.inodes[inode].file.base == PageId::MAX
@@ -99,25 +96,29 @@ impl Writeback {
         cpu.spent += cpu.costs.writeback_ps;
         Progress::Done
     }
-}
 
-impl Memory {
     /// A transaction has been committed: its block is dirty, unless it was, or the next transaction
     /// has taken it in already. The first one has the superblock too, which no other takes. A
     /// miniature leaves it out, as a page of it stands for many.
-    pub(crate) fn dirty_metadata(&mut self, disk: usize, is_first: bool) {
-        let is_ext4 = !self.objects.buffers.none;
-        let inode = self.writeback.inode_of_disk(disk);
-        let device = &mut self.writeback.devices[disk];
+    pub(crate) fn dirty_inode_block(
+        &mut self,
+        cpu: &mut Cpu,
+        objects: &Objects,
+        disk: usize,
+        is_first: bool,
+    ) {
+        let is_ext4 = !objects.buffers.none;
+        let inode = self.inode_of_disk(disk);
+        let device = &mut self.devices[disk];
         let is_taken = device.journal.is_running() && !is_first;
-        if device.metadata || is_taken || !is_ext4 || self.cpu.scale > 1 {
+        if device.metadata || is_taken || !is_ext4 || cpu.scale > 1 {
             return;
         }
         device.metadata = true;
         device.reclaimable += 1;
         device.dirtied += 1;
-        self.writeback.dirty += 1;
-        self.cpu.events.nr_dirtied += 1;
-        self.writeback.mark_inode_dirty(&self.cpu, inode);
+        self.dirty += 1;
+        cpu.events.nr_dirtied += 1;
+        self.mark_inode_dirty(cpu, inode);
     }
 }

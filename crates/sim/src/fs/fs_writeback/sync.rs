@@ -8,40 +8,47 @@ use crate::mm::folio::Folios;
 use crate::mm::page_alloc::state::NoPage;
 use crate::mm::page_io::state::PageIo;
 use crate::mm::page_writeback::state::Writeback;
-use crate::mm::parts::Memory;
+use crate::mm::rmap::state::Rmap;
 use crate::sched::cpu::Cpu;
 
 /// Pages that are written between two looks at the clock.
 const BATCH: u64 = 32;
 
-impl Memory {
+impl Writeback {
     /// Goes on making files durable (`ext4_sync_file`).
-    pub(crate) fn sync_step(&mut self, syncing: &mut Syncing) -> Progress {
-        let plug = self.io.exchange_plug(core::mem::take(&mut syncing.plug));
-        let progress = self.sync_files(syncing);
+    pub(crate) fn sync_step(
+        &mut self,
+        cpu: &mut Cpu,
+        folios: &mut Folios,
+        rmap: &mut Rmap,
+        io: &mut PageIo,
+        syncing: &mut Syncing,
+    ) -> Progress {
+        let plug = io.exchange_plug(core::mem::take(&mut syncing.plug));
+        let progress = self.sync_files(cpu, folios, rmap, io, syncing);
         if progress != Progress::NoPage(NoPage::Again) {
-            self.io.unplug(&mut self.cpu, &self.folios);
+            io.unplug(cpu, folios);
         }
-        syncing.plug = self.io.exchange_plug(plug);
+        syncing.plug = io.exchange_plug(plug);
         progress
     }
 
-    fn sync_files(&mut self, syncing: &mut Syncing) -> Progress {
+    fn sync_files(
+        &mut self,
+        cpu: &mut Cpu,
+        folios: &mut Folios,
+        rmap: &mut Rmap,
+        io: &mut PageIo,
+        syncing: &mut Syncing,
+    ) -> Progress {
         while let Some(&inode) = syncing.files.front() {
             let progress = match syncing.stage {
-                Stage::Write(next) => self.write_for_sync(inode, next, &mut syncing.stage),
-                Stage::Submit => self.writeback.submit_for_sync(
-                    &mut self.cpu,
-                    &self.folios,
-                    &mut self.io,
-                    inode,
-                    &mut syncing.stage,
-                ),
-                Stage::Wait(next) => {
-                    self.writeback
-                        .wait_for_written(inode, next, &mut syncing.stage)
+                Stage::Write(_) => {
+                    self.write_for_sync(cpu, folios, rmap, io, inode, &mut syncing.stage)
                 }
-                Stage::Commit(transaction) => self.writeback.wait_for_commit(inode, transaction),
+                Stage::Submit => self.submit_for_sync(cpu, folios, io, inode, &mut syncing.stage),
+                Stage::Wait(next) => self.wait_for_written(inode, next, &mut syncing.stage),
+                Stage::Commit(transaction) => self.wait_for_commit(inode, transaction),
             };
             if progress != Progress::Complete {
                 return progress;
@@ -55,50 +62,48 @@ impl Memory {
     }
 
     /// Writes the next pages; complete when it goes on with the next stage, or the same.
-    fn write_for_sync(&mut self, inode: usize, next: u64, stage: &mut Stage) -> Progress {
-        let file = &self.writeback.inodes[inode].file;
+    fn write_for_sync(
+        &mut self,
+        cpu: &mut Cpu,
+        folios: &mut Folios,
+        rmap: &mut Rmap,
+        io: &mut PageIo,
+        inode: usize,
+        stage: &mut Stage,
+    ) -> Progress {
+        let Stage::Write(mut next) = *stage else {
+            return Progress::Complete;
+        };
+        let file = &self.inodes[inode].file;
         let (base, end, disk) = (file.base, file.base + file.pages as u32, file.disk);
-        let mut next = next;
         for _ in 0..BATCH {
-            let Some(page) = self.writeback.dirty_pages.next(base + next as u32, end) else {
+            let Some(page) = self.dirty_pages.next(base + next as u32, end) else {
                 *stage = Stage::Submit;
                 return Progress::Complete;
             };
             *stage = Stage::Write(u64::from(page - base));
-            if self.writeback.is_writing(page) {
+            if self.is_writing(page) {
                 return Progress::Waits(page);
             }
-            let offset = self.writeback.offset_of(inode, page);
-            if !self.io.bio_takes(disk, offset, page)
-                && !self
-                    .io
-                    .submit_bio(&mut self.cpu, &self.folios, Writer::Task)
-            {
+            let offset = self.offset_of(inode, page);
+            if !io.bio_takes(disk, offset, page) && !io.submit_bio(cpu, folios, Writer::Task) {
                 return Progress::NoPage(NoPage::Congested { disk });
             }
             if next == 0 {
-                self.writeback.begin_estimate(&self.cpu, disk);
+                self.begin_estimate(cpu, disk);
             }
-            self.writeback.start_writeback(
-                &mut self.cpu,
-                &mut self.folios,
-                &mut self.rmap,
-                page,
-                disk,
-            );
-            self.cpu.spent += self.cpu.costs.fsync_ps;
-            self.io.add_to_bio(disk, offset, page);
+            self.start_writeback(cpu, folios, rmap, page, disk);
+            cpu.spent += cpu.costs.fsync_ps;
+            io.add_to_bio(disk, offset, page);
             next = u64::from(page - base) + 1;
             *stage = Stage::Write(next);
         }
-        match self.cpu.spent >= self.cpu.budget {
+        match cpu.spent >= cpu.budget {
             true => Progress::NoPage(NoPage::Again),
             false => Progress::Complete,
         }
     }
-}
 
-impl Writeback {
     fn submit_for_sync(
         &mut self,
         cpu: &mut Cpu,

@@ -1,5 +1,7 @@
 //! The names of what the model has a mechanism for, and the kernel's files.
 
+use mm::catalogue::path_of;
+
 pub(super) const MIN_FREE: &str = "vm.min_free_kbytes";
 pub(super) const SCALE_FACTOR: &str = "vm.watermark_scale_factor";
 pub(super) const BOOST_FACTOR: &str = "vm.watermark_boost_factor";
@@ -25,52 +27,47 @@ pub(super) const KSWAPD: &str = "model.kswapd";
 pub(super) const ADVISOR: &str = "ksm.advisor_mode";
 
 /// What the model has a mechanism for, and the file.
-pub(super) const KNOWN: [(&str, &str); 29] = [
-    (MIN_FREE, "proc/sys/vm/min_free_kbytes"),
-    (SCALE_FACTOR, "proc/sys/vm/watermark_scale_factor"),
-    (BOOST_FACTOR, "proc/sys/vm/watermark_boost_factor"),
-    (SWAPPINESS, "proc/sys/vm/swappiness"),
-    (OVERCOMMIT_HUGEPAGES, "proc/sys/vm/nr_overcommit_hugepages"),
-    (NR_HUGEPAGES, "proc/sys/vm/nr_hugepages"),
-    (PAGE_CLUSTER, "proc/sys/vm/page-cluster"),
-    (DIRTY, "proc/sys/vm/dirty_ratio"),
-    (DIRTY_BYTES, "proc/sys/vm/dirty_bytes"),
-    (BACKGROUND, "proc/sys/vm/dirty_background_ratio"),
-    (BACKGROUND_BYTES, "proc/sys/vm/dirty_background_bytes"),
-    (EXPIRE, "proc/sys/vm/dirty_expire_centisecs"),
-    (INTERVAL, "proc/sys/vm/dirty_writeback_centisecs"),
-    (MGLRU, "sys/kernel/mm/lru_gen/enabled"),
-    (MIN_TTL, "sys/kernel/mm/lru_gen/min_ttl_ms"),
-    (THP, "sys/kernel/mm/transparent_hugepage/enabled"),
-    ("ksm.run", "sys/kernel/mm/ksm/run"),
-    ("ksm.pages_to_scan", "sys/kernel/mm/ksm/pages_to_scan"),
-    ("ksm.sleep_millisecs", "sys/kernel/mm/ksm/sleep_millisecs"),
-    ("ksm.smart_scan", "sys/kernel/mm/ksm/smart_scan"),
-    (
-        "ksm.merge_across_nodes",
-        "sys/kernel/mm/ksm/merge_across_nodes",
-    ),
-    ("ksm.use_zero_pages", "sys/kernel/mm/ksm/use_zero_pages"),
-    ("ksm.max_page_sharing", "sys/kernel/mm/ksm/max_page_sharing"),
-    (
-        "ksm.stable_node_chains_prune_millisecs",
-        "sys/kernel/mm/ksm/stable_node_chains_prune_millisecs",
-    ),
-    (
-        "ksm.advisor_target_scan_time",
-        "sys/kernel/mm/ksm/advisor_target_scan_time",
-    ),
-    ("ksm.advisor_max_cpu", "sys/kernel/mm/ksm/advisor_max_cpu"),
-    (
-        "ksm.advisor_min_pages_to_scan",
-        "sys/kernel/mm/ksm/advisor_min_pages_to_scan",
-    ),
-    (
-        "ksm.advisor_max_pages_to_scan",
-        "sys/kernel/mm/ksm/advisor_max_pages_to_scan",
-    ),
-    (ADVISOR, "sys/kernel/mm/ksm/advisor_mode"),
-];
+pub(super) const KNOWN: [(&str, &str); 29] = with_files([
+    MIN_FREE,
+    SCALE_FACTOR,
+    BOOST_FACTOR,
+    SWAPPINESS,
+    OVERCOMMIT_HUGEPAGES,
+    NR_HUGEPAGES,
+    PAGE_CLUSTER,
+    DIRTY,
+    DIRTY_BYTES,
+    BACKGROUND,
+    BACKGROUND_BYTES,
+    EXPIRE,
+    INTERVAL,
+    MGLRU,
+    MIN_TTL,
+    THP,
+    "ksm.run",
+    "ksm.pages_to_scan",
+    "ksm.sleep_millisecs",
+    "ksm.smart_scan",
+    "ksm.merge_across_nodes",
+    "ksm.use_zero_pages",
+    "ksm.max_page_sharing",
+    "ksm.stable_node_chains_prune_millisecs",
+    "ksm.advisor_target_scan_time",
+    "ksm.advisor_max_cpu",
+    "ksm.advisor_min_pages_to_scan",
+    "ksm.advisor_max_pages_to_scan",
+    ADVISOR,
+]);
+
+const fn with_files<const N: usize>(names: [&'static str; N]) -> [(&'static str, &'static str); N] {
+    let mut known = [("", ""); N];
+    let mut at = 0;
+    while at < N {
+        known[at] = (names[at], path_of(names[at]));
+        at += 1;
+    }
+    known
+}
 
 /// What the model has whatever the calibrated kernel lacks, and the value that changes nothing:
 /// le9uo's floors, and kswapd as it was before 3.11.

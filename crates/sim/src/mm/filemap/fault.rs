@@ -180,7 +180,14 @@ impl File {
     /// Takes the file's pages out of the page tables of a process that ends: those that were used
     /// through them count as accessed once more (`zap_pte_range`).
     pub(crate) fn unmap(&self, owner: usize, memory: &mut Memory) {
-        for page in memory.end_mapping(owner, self.base) {
+        for page in memory.rmap.end_mapping(
+            &mut memory.zones,
+            &mut memory.folios,
+            &mut memory.groups,
+            &mut memory.objects,
+            owner,
+            self.base,
+        ) {
             if matches!(memory.folios.state(page), State::Inactive | State::Active) {
                 memory.lruvecs.mark_accessed(
                     &mut memory.cpu,

@@ -91,8 +91,8 @@ impl Memory {
             self.cpu.spent += self.cpu.costs.ksm_insert_ps;
             return;
         };
-        let of_one = self.huge_first(self.ksm.page(place));
-        let together = of_one.is_some() && of_one == self.huge_first(self.ksm.page(twin));
+        let of_one = self.objects.huge_first(self.ksm.page(place));
+        let together = of_one.is_some() && of_one == self.objects.huge_first(self.ksm.page(twin));
         if !self.prepare(place) || together || !self.prepare(twin) {
             // Two parts of one huge page are merged another time, now that it is split.
             return;
@@ -110,7 +110,7 @@ impl Memory {
     /// Since 6.12 a split leaves the zero page in place of empty ones (`RMP_USE_SHARED_ZEROPAGE`).
     fn prepare(&mut self, place: Place) -> bool {
         let page = self.ksm.page(place);
-        if let Some(first) = self.huge_first(page) {
+        if let Some(first) = self.objects.huge_first(page) {
             self.folios
                 .split_huge(&mut self.cpu, &mut self.objects, first);
             self.cpu.spent += self.cpu.costs.ksm_split_ps;

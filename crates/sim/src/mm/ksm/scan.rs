@@ -82,8 +82,8 @@ impl Ksm {
 }
 
 impl Memory {
-    /// Lets ksmd scan until its batch or its time slice is over.
-    pub(crate) fn ksm_step(&mut self) -> Scan {
+    /// Lets ksmd scan until its batch or its time slice is over (`ksm_do_scan`).
+    pub(crate) fn ksm_do_scan(&mut self) -> Scan {
         if !self.ksm.is_in_batch && !self.ksm.has_work() {
             return Scan::Waits;
         }
@@ -124,7 +124,7 @@ impl Ksm {
         ksm.left = ksm.settings.pages_to_scan.saturating_add(rest);
     }
 
-    /// The next page that ksmd looks at.
+    /// The next page that ksmd looks at (`scan_get_next_rmap_item`).
     fn next_page(
         &mut self,
         cpu: &mut Cpu,

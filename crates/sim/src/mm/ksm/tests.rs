@@ -10,8 +10,8 @@ use mm::units::Bytes;
 use mm::units::Nanos;
 use mm::workload::{Content, ContentShare, Huge, Map};
 
-use super::*;
 use crate::machine::tunables::Tunables;
+use crate::mm::ksm::state::Scan;
 use crate::mm::memcontrol::group_id::ROOT;
 use crate::mm::memory::state::Held;
 use crate::mm::parts::Memory;
@@ -85,7 +85,7 @@ impl Machine {
     /// One full scan; what the counters say then: shared, sharing, unshared, volatile.
     fn scan(&mut self) -> [u64; 4] {
         self.memory.ksm.left = u64::MAX;
-        assert_eq!(self.memory.ksm_step(), Scan::Sleeps);
+        assert_eq!(self.memory.ksm_do_scan(), Scan::Sleeps);
         let Counts {
             items,
             shared,
@@ -354,7 +354,7 @@ impl Machine {
             }
             _ => {
                 self.memory.ksm.left = prng.next_u64() % 200;
-                self.memory.ksm_step();
+                self.memory.ksm_do_scan();
             }
         }
     }

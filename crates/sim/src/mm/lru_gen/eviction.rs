@@ -7,7 +7,6 @@ use crate::mm::lru_gen::{
     BATCH, BATCH_MAX, Generations, Kind, LEAST, REFS_MAX, SWAPPINESS_MAX, ZONES, aging, refs, slot,
     tier,
 };
-use crate::mm::page_writeback::state::RECLAIM;
 
 /// Pages taken off their lists, the oldest first.
 #[derive(Clone, Debug)]
@@ -263,7 +262,7 @@ impl Generations {
             let next = next_generation(self, folios, page, kind);
             // On a page that is being read it passes for a mark of readahead.
             if kind == Kind::File {
-                folios.set(page, RECLAIM);
+                folios.set(page, Flag::Reclaim);
             }
             self.lists[next][kind as usize][zone].push_head(folios, page);
             return true;
@@ -293,7 +292,7 @@ pub(super) fn next_generation(
 /// Anonymous memory that has no copy in swap, and what is dirty (`isolate_folio`).
 fn has_to_be_written(folios: &Folios, page: PageId) -> bool {
     match folios.has(page, Flag::Anon) {
-        true => !folios.has(page, Flag::Slot),
+        true => !folios.has(page, Flag::Swapcache),
         false => folios.has(page, Flag::Dirty) && !folios.is_reading(page),
     }
 }

@@ -44,6 +44,7 @@ impl Memory {
         Ok(())
     }
 
+    /// Charges a group as its limits allow, or reclaims for them (`try_charge_memcg`).
     fn charge_within_limits(&mut self, group: GroupId) -> Result<(), NoPage> {
         loop {
             if let Some((limiting, mut reclaim)) = self.allocation.charging.reclaim.take() {
@@ -67,18 +68,12 @@ impl Memory {
                 }
                 Err(limiting) => {
                     self.groups.count(limiting, Event::Max);
-                    let reclaim = self.reclaim_of(limiting, BATCH, self.cpu.rules.swappiness);
+                    let reclaim =
+                        DirectReclaim::of_group(limiting, BATCH, self.cpu.rules.swappiness);
                     self.allocation.charging.reclaim = Some((limiting, reclaim));
                 }
             }
         }
-    }
-
-    /// Reclaim of a group and those below it, for a limit.
-    pub(crate) fn reclaim_of(&self, target: GroupId, goal: u64, swappiness: u64) -> DirectReclaim {
-        let mut control = Control::new(Reclaimer::Direct, goal.max(BATCH), swappiness);
-        control.target = target;
-        DirectReclaim::new(control)
     }
 }
 
@@ -186,5 +181,14 @@ impl Groups {
         if charged > 0 && self.is_above_high(group) {
             cpu.current.over_high += charged;
         }
+    }
+}
+
+impl DirectReclaim {
+    /// Reclaim of a group and those below it, for a limit.
+    pub(super) fn of_group(target: GroupId, goal: u64, swappiness: u64) -> Self {
+        let mut control = Control::new(Reclaimer::Direct, goal.max(BATCH), swappiness);
+        control.target = target;
+        Self::new(control)
     }
 }

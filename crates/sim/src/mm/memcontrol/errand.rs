@@ -12,6 +12,7 @@ use crate::mm::page_alloc::state::DirectReclaim;
 use crate::mm::page_alloc::state::NoPage;
 use crate::mm::parts::Memory;
 use crate::mm::vmscan::state::BATCH;
+use crate::sched::cpu::Cpu;
 
 /// Reclaim that a task has to do before it goes on.
 #[derive(Clone, Debug)]
@@ -119,99 +120,15 @@ impl Memory {
                 }
             }
             let next = match errand.purpose {
-                Purpose::AboveHigh { .. } => self.come_below_high(errand),
-                Purpose::Lower { .. } => self.come_down(errand),
-                Purpose::Proactive { .. } => self.reclaim_proactively(errand),
+                Purpose::AboveHigh { .. } => errand.come_below_high(&self.cpu, &mut self.groups),
+                Purpose::Lower { .. } => errand.come_down(&self.cpu, &mut self.groups),
+                Purpose::Proactive { .. } => errand.reclaim_proactively(&self.cpu),
             };
             match next {
                 Ok(reclaim) => errand.reclaim = Some(reclaim),
                 Err(came) => return came,
             }
         }
-    }
-
-    /// Each group above its limit is reclaimed, the task's own first; then again, in batches, as
-    /// long as it would have to sleep and reclaim finds something (`mem_cgroup_handle_over_high`).
-    fn come_below_high(&mut self, errand: &mut Errand) -> Result<DirectReclaim, Came> {
-        let retries = &mut errand.retries;
-        let Purpose::AboveHigh {
-            group,
-            pages,
-            round,
-            got,
-            again,
-        } = &mut errand.purpose
-        else {
-            return Err(Came::Done);
-        };
-        if round.is_empty() && *again {
-            let Some(penalty) = self.groups.high_penalty(*group, *pages) else {
-                return Err(Came::Done);
-            };
-            if *got == 0 {
-                if *retries == 0 {
-                    return Err(Came::Sleep(penalty));
-                }
-                *retries -= 1;
-            }
-        }
-        if round.is_empty() {
-            round.extend(self.groups.above_high(*group));
-            round.reverse();
-            *got = 0;
-        }
-        let goal = if *again { BATCH } else { *pages };
-        match round.pop() {
-            Some(target) => {
-                *again |= round.is_empty();
-                self.groups.count(target, Event::High);
-                Ok(self.reclaim_of(target, goal, self.cpu.rules.swappiness))
-            }
-            None => self.groups.held_up_for_swap(*group, *pages),
-        }
-    }
-
-    /// Reclaims what is above a limit that was written (`memory_high_write`, `memory_max_write`).
-    fn come_down(&mut self, errand: &mut Errand) -> Result<DirectReclaim, Came> {
-        let Purpose::Lower {
-            group,
-            limit,
-            drained,
-        } = &mut errand.purpose
-        else {
-            return Err(Came::Done);
-        };
-        if !core::mem::replace(drained, true) && self.groups.above(*group, *limit) > 0 {
-            self.groups.drain_stock();
-        }
-        match (self.groups.above(*group, *limit), *limit, errand.retries) {
-            (0, ..) | (_, Limit::High, 0) => Err(Came::Done),
-            (_, Limit::Max, 0) => Err(Came::Kill(*group)),
-            (above, ..) => {
-                let reclaim = self.reclaim_of(*group, above, self.cpu.rules.swappiness);
-                Ok(reclaim.on_order())
-            }
-        }
-    }
-
-    /// Until as much was reclaimed as was asked for: since 6.8 a quarter of it at a time.
-    fn reclaim_proactively(&mut self, errand: &mut Errand) -> Result<DirectReclaim, Came> {
-        let Purpose::Proactive {
-            group,
-            left,
-            swappiness,
-        } = errand.purpose
-        else {
-            return Err(Came::Done);
-        };
-        if left == 0 || errand.retries == 0 {
-            return Err(Came::Done);
-        }
-        let goal = match self.cpu.rules.reclaims_in_quarters {
-            true => (left / 4).max(BATCH),
-            false => left,
-        };
-        Ok(self.reclaim_of(group, goal, swappiness).on_order())
     }
 }
 
@@ -245,5 +162,91 @@ impl Errand {
                 self.retries -= u32::from(reclaimed == 0);
             }
         }
+    }
+}
+
+impl Errand {
+    /// Each group above its limit is reclaimed, the task's own first; then again, in batches, as
+    /// long as it would have to sleep and reclaim finds something (`mem_cgroup_handle_over_high`).
+    fn come_below_high(&mut self, cpu: &Cpu, groups: &mut Groups) -> Result<DirectReclaim, Came> {
+        let retries = &mut self.retries;
+        let Purpose::AboveHigh {
+            group,
+            pages,
+            round,
+            got,
+            again,
+        } = &mut self.purpose
+        else {
+            return Err(Came::Done);
+        };
+        if round.is_empty() && *again {
+            let Some(penalty) = groups.high_penalty(*group, *pages) else {
+                return Err(Came::Done);
+            };
+            if *got == 0 {
+                if *retries == 0 {
+                    return Err(Came::Sleep(penalty));
+                }
+                *retries -= 1;
+            }
+        }
+        if round.is_empty() {
+            round.extend(groups.above_high(*group));
+            round.reverse();
+            *got = 0;
+        }
+        let goal = if *again { BATCH } else { *pages };
+        match round.pop() {
+            Some(target) => {
+                *again |= round.is_empty();
+                groups.count(target, Event::High);
+                Ok(DirectReclaim::of_group(target, goal, cpu.rules.swappiness))
+            }
+            None => groups.held_up_for_swap(*group, *pages),
+        }
+    }
+
+    /// Reclaims what is above a limit that was written (`memory_high_write`, `memory_max_write`).
+    fn come_down(&mut self, cpu: &Cpu, groups: &mut Groups) -> Result<DirectReclaim, Came> {
+        let Purpose::Lower {
+            group,
+            limit,
+            drained,
+        } = &mut self.purpose
+        else {
+            return Err(Came::Done);
+        };
+        if !core::mem::replace(drained, true) && groups.above(*group, *limit) > 0 {
+            groups.drain_stock();
+        }
+        match (groups.above(*group, *limit), *limit, self.retries) {
+            (0, ..) | (_, Limit::High, 0) => Err(Came::Done),
+            (_, Limit::Max, 0) => Err(Came::Kill(*group)),
+            (above, ..) => {
+                let reclaim = DirectReclaim::of_group(*group, above, cpu.rules.swappiness);
+                Ok(reclaim.on_order())
+            }
+        }
+    }
+
+    /// Until as much was reclaimed as was asked for: since 6.8 a quarter of it at a time.
+    fn reclaim_proactively(&mut self, cpu: &Cpu) -> Result<DirectReclaim, Came> {
+        let Purpose::Proactive {
+            group,
+            left,
+            swappiness,
+        } = self.purpose
+        else {
+            return Err(Came::Done);
+        };
+        if left == 0 || self.retries == 0 {
+            return Err(Came::Done);
+        }
+        let goal = match cpu.rules.reclaims_in_quarters {
+            true => (left / 4).max(BATCH),
+            false => left,
+        };
+        Ok(DirectReclaim::of_group(group, goal, swappiness).on_order())
     }
 }

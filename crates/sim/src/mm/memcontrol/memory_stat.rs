@@ -1,13 +1,13 @@
 //! The text of `memory.stat`: what a group and those below it hold, and what was done to them
 //! (`memory_stat_format`).
 
-use crate::mm::folio::{Flag, PageId, State};
+use crate::mm::folio::{Flag, Folios, PageId, State};
 use crate::mm::lru::Kind;
-use crate::mm::lruvec::state::Lruvec;
+use crate::mm::lruvec::state::{Lruvec, Lruvecs};
 use crate::mm::memcontrol::group_id::GroupId;
 use crate::mm::memcontrol::stat::{PAGES, Stat};
 use crate::mm::memcontrol::state::Groups;
-use crate::mm::parts::Memory;
+use crate::mm::objects::state::Objects;
 use alloc::collections::BTreeMap;
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -61,51 +61,56 @@ pub(super) struct Levels {
     pub(super) lists: [u64; 4],
 }
 
-impl Memory {
+impl Groups {
     /// The files of the control groups, by path; `like` is the root's `memory.stat` on this kernel.
-    pub(crate) fn group_files(&self, like: &str) -> Vec<(String, String)> {
-        if !self.groups.any() {
+    pub(crate) fn group_files(
+        &self,
+        folios: &Folios,
+        lruvecs: &Lruvecs,
+        objects: &Objects,
+        like: &str,
+    ) -> Vec<(String, String)> {
+        if !self.any() {
             return Vec::new();
         }
-        let levels = self.group_levels();
-        let files = self.groups.all().flat_map(|group| {
-            let stat = self.groups.stat_text(group, like, &levels);
-            self.groups.snapshot(group, stat)
+        let levels = levels(folios, lruvecs, objects);
+        let files = self.all().flat_map(|group| {
+            let stat = self.stat_text(group, like, &levels);
+            self.snapshot(group, stat)
         });
         files.collect()
     }
+}
 
-    /// What each group holds, page by page.
-    fn group_levels(&self) -> Vec<Levels> {
-        let lists = |lruvec: &Lruvec| lruvec.lists.map(|list| list.len());
-        let mut levels: Vec<Levels> = self
-            .lruvecs
-            .iter()
-            .map(|lruvec| Levels {
-                lists: lists(lruvec),
-                ..Levels::default()
-            })
-            .collect();
-        for page in 0..self.folios.len() as PageId {
-            if self.folios.is_resident(page) {
-                self.add_level(page, &mut levels[self.folios.group(page)].stat);
-            }
+/// What each group holds, page by page.
+fn levels(folios: &Folios, lruvecs: &Lruvecs, objects: &Objects) -> Vec<Levels> {
+    let lists = |lruvec: &Lruvec| lruvec.lists.map(|list| list.len());
+    let mut levels: Vec<Levels> = lruvecs
+        .iter()
+        .map(|lruvec| Levels {
+            lists: lists(lruvec),
+            ..Levels::default()
+        })
+        .collect();
+    for page in 0..folios.len() as PageId {
+        if folios.is_resident(page) {
+            add_level(folios, objects, page, &mut levels[folios.group(page)].stat);
         }
-        levels
     }
+    levels
+}
 
-    fn add_level(&self, page: PageId, stat: &mut Stat) {
-        let has = |flag| u64::from(self.folios.has(page, flag));
-        stat.unevictable += u64::from(self.folios.state(page) == State::Unevictable);
-        if self.folios.kind(page) == Kind::Anon {
-            stat.anon += u64::from(self.folios.is_mapped(page));
-            stat.anon_thp += u64::from(self.huge_first(page).is_some());
-            stat.swap_cached += has(Flag::Slot);
-        } else {
-            stat.file += 1;
-            stat.file_mapped += u64::from(self.folios.is_mapped(page));
-            stat.file_dirty += has(Flag::Dirty);
-        }
+fn add_level(folios: &Folios, objects: &Objects, page: PageId, stat: &mut Stat) {
+    let has = |flag| u64::from(folios.has(page, flag));
+    stat.unevictable += u64::from(folios.state(page) == State::Unevictable);
+    if folios.kind(page) == Kind::Anon {
+        stat.anon += u64::from(folios.is_mapped(page));
+        stat.anon_thp += u64::from(objects.huge_first(page).is_some());
+        stat.swap_cached += has(Flag::Swapcache);
+    } else {
+        stat.file += 1;
+        stat.file_mapped += u64::from(folios.is_mapped(page));
+        stat.file_dirty += has(Flag::Dirty);
     }
 }
 

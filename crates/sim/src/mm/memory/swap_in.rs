@@ -5,7 +5,7 @@ use core::ops::Range;
 
 use crate::block::disk::{Direction, Request};
 use crate::mm::folio::Folios;
-use crate::mm::folio::{Flag, PageId, READ_AHEAD, State, UNMAPPED};
+use crate::mm::folio::{Flag, PageId, State};
 use crate::mm::memory::state::Region;
 use crate::mm::objects::state::Objects;
 use crate::mm::page_alloc::state::NoPage;
@@ -51,8 +51,8 @@ impl Memory {
         write: bool,
         first_try: bool,
     ) {
-        let in_cache_alone = self.folios.has(page, UNMAPPED);
-        let first_write = write && self.folios.has(page, Flag::Slot);
+        let in_cache_alone = self.folios.has(page, Flag::Unmapped);
+        let first_write = write && self.folios.has(page, Flag::Swapcache);
         let faults = u64::from(first_try && (in_cache_alone || first_write));
         self.cpu.events.pgfault += faults;
         self.groups.stat(self.cpu.current.group).pgfault += faults;
@@ -76,7 +76,7 @@ impl Memory {
 
     /// Maps a resident page that is in the swap cache alone, for a process that reads or writes it.
     pub(crate) fn map_from_swap_cache(&mut self, page: PageId, write: bool) {
-        self.folios.clear(page, UNMAPPED);
+        self.folios.clear(page, Flag::Unmapped);
         self.folios.anon_pages += 1;
         self.folios.set(page, Flag::Accessed);
         let cost = self.cpu.costs.swap_in_ps;
@@ -92,7 +92,7 @@ impl Memory {
 
     /// A resident page gives its slot up.
     pub(crate) fn leave_swap_cache(&mut self, page: PageId) {
-        self.folios.clear(page, Flag::Slot);
+        self.folios.clear(page, Flag::Swapcache);
         self.folios.swap_cached -= 1;
         self.give_slot(self.swap.slot_of(page), page);
     }
@@ -131,9 +131,9 @@ impl Memory {
         self.allocate(page, State::Reading)?;
         self.admit(page, history);
         self.swap.set_slot(page, slot);
-        self.folios.set(page, Flag::Slot);
-        self.folios.set(page, UNMAPPED);
-        self.folios.clear(page, READ_AHEAD);
+        self.folios.set(page, Flag::Swapcache);
+        self.folios.set(page, Flag::Unmapped);
+        self.folios.clear(page, Flag::SwapReadahead);
         self.folios.swap_cached += 1;
         self.lruvecs
             .add_new(&self.cpu, &mut self.zones, &mut self.folios, page);
@@ -148,7 +148,7 @@ impl Memory {
         }
         let read = self.read_into_swap_cache(page, self.folios.slot(page));
         if read.is_ok() {
-            self.folios.set(page, READ_AHEAD);
+            self.folios.set(page, Flag::SwapReadahead);
             self.cpu.events.swap_ra += 1;
         }
         read.is_ok()
@@ -227,7 +227,7 @@ impl Swap {
     ) {
         readahead.found(index);
         let is_writing = folios.state(page) == State::Writing;
-        if folios.take(page, READ_AHEAD) || is_writing {
+        if folios.take(page, Flag::SwapReadahead) || is_writing {
             cpu.events.swap_ra_hit += 1;
             readahead.hit();
             self.readahead.hit();
@@ -243,6 +243,8 @@ mod tests {
     fn a_page_that_is_found_in_the_swap_cache_is_a_hit_only_if_it_was_read_ahead() {
         let mut memory = Memory::with_zone(1000, 10);
         let page = memory.take_range(64).expect("there is room");
+        memory.folios.set(page, Flag::Anon);
+        memory.folios.set(page, Flag::Unmapped);
         let mut readahead = SwapReadahead::default();
         let mut hits = |change: fn(&mut Memory, PageId)| {
             change(&mut memory, page);
@@ -252,7 +254,10 @@ mod tests {
             memory.cpu.events.swap_ra_hit
         };
         assert_eq!(hits(|_, _| ()), 0, "it was written and stayed");
-        assert_eq!(hits(|memory, page| memory.folios.set(page, READ_AHEAD)), 1);
+        assert_eq!(
+            hits(|memory, page| memory.folios.set(page, Flag::SwapReadahead)),
+            1
+        );
         assert_eq!(hits(|_, _| ()), 1, "the bit is gone");
         let writes = |memory: &mut Memory, page| memory.folios.set_state(page, State::Writing);
         assert_eq!(hits(writes), 2, "PG_reclaim is the same bit");

@@ -136,8 +136,7 @@ impl Buddy {
     /// The first free frame of a zone that is as boot leaves it.
     pub(crate) fn first_free(&self) -> Frame {
         let of_free = |mark: &Mark| matches!(mark, Mark::Free { .. });
-        let first = self.marks.iter().position(of_free);
-        first.unwrap_or(self.marks.len()) as Frame
+        (self.marks.iter().position(of_free)).unwrap_or(self.marks.len()) as Frame
     }
 
     /// Free pages.
@@ -208,6 +207,17 @@ impl Buddy {
             let order = at.trailing_zeros().min(fits) as usize;
             self.give_as(at, order, kind.unwrap_or(self.block(at)));
             at += 1 << order;
+        }
+    }
+
+    /// As [`Self::give_run`], the last page first: all orders of a piece's pages come to the same.
+    pub(crate) fn give_run_down(&mut self, last: Frame, pages: u64, kind: Option<Migrate>) {
+        let (mut end, begin) = (last + 1, last + 1 - pages as Frame);
+        while begin < end {
+            let fits = (end - begin).ilog2().min(self.block_order as u32);
+            let order = end.trailing_zeros().min(fits) as usize;
+            end -= 1 << order;
+            self.give_as(end, order, kind.unwrap_or(self.block(end)));
         }
     }
 

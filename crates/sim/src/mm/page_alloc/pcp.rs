@@ -5,6 +5,8 @@
 //! tunes it between that and an eighth of the zone, and draws ever larger batches of single pages
 //! while nothing is freed, whatever they are for.
 
+mod run;
+
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 use core::ops::Range;
@@ -12,6 +14,7 @@ use core::ops::Range;
 use mm::release::is_since;
 
 use crate::mm::page_alloc::buddy::{Buddy, Frame, Migrate};
+use crate::mm::page_alloc::pcp::run::Run;
 use crate::mm::page_alloc::zone::HUGE_ORDER;
 
 /// A batch grows by this many doublings at most (`CONFIG_PCP_BATCH_SCALE_MAX`).
@@ -224,6 +227,27 @@ impl Pcp {
         Some(frame)
     }
 
+    /// Hands out single pages of a list, as many as it has and at most those that fit: what as many
+    /// calls of [`Self::wanted`] and [`Self::take`] would, none of which draws.
+    pub(crate) fn take_listed(&mut self, list: List, into: &mut [Frame]) -> usize {
+        let blocks = &mut self.lists[list as usize];
+        let taken = blocks.len().min(into.len());
+        for (to, frame) in into.iter_mut().zip(blocks.drain(..taken)) {
+            *to = frame;
+        }
+        self.count -= taken as u64;
+        let halvings = taken as u32;
+        match &mut self.tuning {
+            Tuning::Fixed { free_factor } => {
+                *free_factor = free_factor.checked_shr(halvings).unwrap_or(0);
+            }
+            Tuning::Auto(auto) => {
+                auto.free_count = auto.free_count.checked_shr(halvings).unwrap_or(0);
+            }
+        }
+        taken
+    }
+
     /// A block is asked for: how many an empty list draws (`rmqueue_pcplist`).
     pub(crate) fn wanted(&mut self, list: List, zone: ZoneState) -> u64 {
         match &mut self.tuning {
@@ -254,6 +278,41 @@ impl Pcp {
         self.lists[list as usize].push_front(frame);
         self.count += list.block();
         self.overflow(list, zone)
+    }
+
+    /// How many single pages can be freed one after the other before something goes back, where the
+    /// limits are what they will be then.
+    pub(crate) fn room(&self, zone: ZoneState) -> u64 {
+        let four = self.batch * 4;
+        let high = match &self.tuning {
+            Tuning::Fixed { .. } if zone.reclaiming => self.high.min(four),
+            Tuning::Fixed { .. } => self.high,
+            Tuning::Auto(auto) => {
+                let falls = zone.reclaiming || zone.below_high;
+                let is_settled = self.high == auto.min || !falls && self.high <= auto.max;
+                if auto.alloc_factor > 0 || auto.freed_pair || !is_settled || self.high < auto.min {
+                    return 0;
+                }
+                match zone.reclaiming {
+                    true => self.high.min(four),
+                    false => self.high,
+                }
+            }
+        };
+        high.saturating_sub(self.count + 1)
+    }
+
+    /// Takes single pages back for which there is [room](Self::room).
+    pub(crate) fn free_pages(&mut self, pages: impl Iterator<Item = (List, Frame)>) {
+        let before = self.count;
+        for (list, frame) in pages {
+            self.lists[list as usize].push_front(frame);
+            self.count += 1;
+        }
+        if let Tuning::Auto(auto) = &mut self.tuning {
+            let most = (self.batch << SCALE_MAX).max(auto.free_count);
+            auto.free_count = (auto.free_count + self.count - before).min(most);
+        }
     }
 
     /// Gives everything back.
@@ -390,40 +449,38 @@ impl Pcp {
         high
     }
 
+    /// The first list behind this one that is not empty.
+    fn next_list(&self, first: List) -> Option<List> {
+        let mut lists = (1..List::ALL.len()).map(|step| (first as usize + step) % List::ALL.len());
+        let list = lists.find(|&list| !self.lists[list].is_empty())?;
+        Some(List::ALL[list])
+    }
+
     /// Gives a block of this list, or of the first that follows and is not empty
     /// (`free_pcppages_bulk`), and with it the blocks that it would give next, at most this many
     /// pages in all, if they lie behind it side by side; whose they were, and the pages.
     pub(crate) fn give(&mut self, first: List, to: &mut Buddy, most: u64) -> Option<(List, u64)> {
-        let mut lists = (0..List::ALL.len()).map(|step| (first as usize + step) % List::ALL.len());
         let list = match self.lists[first as usize].is_empty() {
-            true => List::ALL[lists.find(|&list| !self.lists[list].is_empty())?],
+            true => self.next_list(first)?,
             false => first,
         };
         let kind = self.remembers_type.then_some(list.kind());
         let blocks = &mut self.lists[list as usize];
         let frame = *blocks.back()?;
-        let pages = match list.order() {
-            0 => run_at_end(blocks, most),
-            _ => list.block(),
+        let run = match list.order() {
+            0 => Run::at_end(blocks, most),
+            _ => Run::Up(list.block()),
         };
+        let pages = run.pages();
         blocks.truncate(blocks.len() - (pages / list.block()) as usize);
-        match list.order() {
-            0 => to.give_run(frame, pages, kind),
-            order => to.give_as(frame, order, kind.unwrap_or(to.block(frame))),
+        match (list.order(), run) {
+            (0, Run::Up(pages)) => to.give_run(frame, pages, kind),
+            (0, Run::Down(pages)) => to.give_run_down(frame, pages, kind),
+            (order, _) => to.give_as(frame, order, kind.unwrap_or(to.block(frame))),
         }
         self.count -= pages;
         Some((list, pages))
     }
-}
-
-/// How many frames at the end of a list lie side by side, the last one first; at most this many.
-fn run_at_end(frames: &VecDeque<Frame>, most: u64) -> u64 {
-    let mut last = frames.iter().rev();
-    let Some(&first) = last.next() else {
-        return 0;
-    };
-    let wanted = (first + 1..).zip(last).take(most.max(1) as usize - 1);
-    1 + wanted.take_while(|(next, frame)| next == *frame).count() as u64
 }
 
 #[cfg(test)]

@@ -1,10 +1,13 @@
 //! Blocks of pages on their way out of a zone and back, by way of its per-CPU lists (`rmqueue`,
 //! `free_unref_page`).
 
+use core::ops::Range;
+
 use mm::formula::vmstat;
 use mm::pagetypeinfo::Pagetypeinfo;
 use mm::units::Pages;
 
+use crate::mm::folio::PageId;
 #[cfg(test)]
 use crate::mm::page_alloc::buddy::Migrate;
 use crate::mm::page_alloc::buddy::{Buddy, Frame};
@@ -12,7 +15,7 @@ use crate::mm::page_alloc::fallback::Draw;
 use crate::mm::page_alloc::pcp::{List, ZoneState};
 use crate::mm::page_alloc::pieces::Pieces;
 use crate::mm::page_alloc::zone::Zones;
-use crate::mm::page_alloc::zone::{HUGE_ORDER, Zone};
+use crate::mm::page_alloc::zone::{HUGE_ORDER, Mark, Zone};
 use crate::sched::cpu::Cpu;
 
 impl Zone {
@@ -71,6 +74,27 @@ impl Zone {
         let list = List::of(order, self.buddy.block(frame));
         let wanted = self.pcp.free(list, frame, state);
         self.give_back(list, wanted);
+    }
+
+    /// As [`Self::give_block`] of each of these single pages.
+    fn give_pages(&mut self, mut pages: &[(usize, Frame)], is_reclaiming: bool) {
+        while let Some(&(_, frame)) = pages.first() {
+            let state = ZoneState {
+                reclaiming: is_reclaiming,
+                below_high: !self.is_above(Mark::High, self.free, 1),
+            };
+            let room = self.pcp.room(state).min(pages.len() as u64) as usize;
+            if room == 0 {
+                self.give_block(frame, 0, state);
+                pages = &pages[1..];
+                continue;
+            }
+            let (now, later) = pages.split_at(room);
+            let buddy = &self.buddy;
+            let listed = |&(_, frame): &(_, Frame)| (List::of(0, buddy.block(frame)), frame);
+            self.pcp.free_pages(now.iter().map(listed));
+            pages = later;
+        }
     }
 
     /// This many pages of the lists go back to the free ones.
@@ -139,6 +163,29 @@ impl Zones {
         frame
     }
 
+    /// Pages side by side get frames that lie on the users' list of a zone, as far as these go: what
+    /// that many calls of [`Self::take_block`] would hand out; how many.
+    pub(crate) fn settle_listed(&mut self, zone: usize, pages: Range<PageId>) -> u64 {
+        let (from, frames) = self.with_frames(zone);
+        let frames = &mut frames[pages.start as usize..pages.end as usize];
+        let taken = from.pcp.take_listed(List::Users, frames);
+        for &frame in &frames[..taken] {
+            from.buddy.set_user(frame, true);
+        }
+        taken as u64
+    }
+
+    /// Gives single pages back to their zones, one after the other.
+    pub(crate) fn give_pages(&mut self, mut pages: &[(usize, Frame)]) {
+        while let Some(&(zone, _)) = pages.first() {
+            let state = self.zone_state(zone);
+            let of_zone = pages.iter().take_while(|(of, _)| *of == zone).count();
+            let (now, later) = pages.split_at(of_zone);
+            self[zone].give_pages(now, state.reclaiming);
+            pages = later;
+        }
+    }
+
     /// Gives 2^order pages back to a zone.
     pub(crate) fn give_block(&mut self, zone: usize, frame: Frame, order: usize) {
         let state = self.zone_state(zone);
@@ -196,13 +243,13 @@ mod tests {
     proptest! {
         #[test]
         fn pages_that_come_and_go_together_leave_the_zone_as_one_by_one(
-            steps in proptest::collection::vec((1_usize..70, any::<bool>(), 0_usize..3), 1..60)
+            steps in proptest::collection::vec((1_usize..70, 0_u8..4, 0_usize..3), 1..60)
         ) {
             let mut together = Buddy::new(4096, 9, 3000, &Pieces::default());
             let (mut alone, mut taken) = (together.clone(), Vec::new());
-            for (most, takes, kind) in steps {
+            for (most, does, kind) in steps {
                 let kind = Migrate::ALL[kind];
-                if takes {
+                if does < 2 {
                     let (first, pages) = together.take_run(kind, most as u64).unwrap_or((0, 0));
                     for frame in first..first + pages as Frame {
                         prop_assert_eq!(alone.take(0, kind), Some(frame));
@@ -212,8 +259,15 @@ mod tests {
                     taken.sort_unstable();
                     let behind = (first..).zip(&taken).take_while(|(next, frame)| next == *frame);
                     let pages = behind.count().min(most);
-                    together.give_run(first, pages as u64, None);
-                    taken.drain(..pages).for_each(|frame| alone.give(frame, 0));
+                    let run = taken.drain(..pages);
+                    if does == 2 {
+                        together.give_run(first, pages as u64, None);
+                        run.for_each(|frame| alone.give(frame, 0));
+                    } else {
+                        let last = first + pages as Frame - 1;
+                        together.give_run_down(last, pages as u64, None);
+                        run.rev().for_each(|frame| alone.give(frame, 0));
+                    }
                 }
                 prop_assert_eq!(together.pieces(), alone.pieces());
                 prop_assert_eq!(together.free(), alone.free());

@@ -52,7 +52,8 @@ impl Memory {
         }
     }
 
-    /// Reclaims 32 pages, or goes on doing so; returns how many it got.
+    /// Reclaims 32 pages, or goes on doing so (`__alloc_pages_direct_reclaim`); returns how many it
+    /// got.
     ///
     /// # Errors
     /// It is not done: it waits for a disk, or has used its time.
@@ -65,7 +66,7 @@ impl Memory {
         got
     }
 
-    /// Goes on with a reclaim to its end; returns how many pages it got.
+    /// Goes on with a reclaim to its end (`try_to_free_pages`); returns how many pages it got.
     ///
     /// # Errors
     /// It is not done: it waits for a disk, or has used its time.

@@ -110,9 +110,9 @@ impl DirectReclaim {
         }
     }
 
-    /// Larger shares until there is a batch; where even the whole lists gave nothing, once more
-    /// if it `walks_twice`, then with active pages deactivated whatever the lists look like, and
-    /// then with the groups that are below their low limit.
+    /// The loop of `do_try_to_free_pages`: larger shares until there is a batch; where even the
+    /// whole lists gave nothing, once more if it `walks_twice`, then with active pages deactivated
+    /// whatever the lists look like, and then with the groups that are below their low limit.
     pub(crate) fn finish_pass(&mut self, pass: &Pass, walks_twice: bool) {
         self.reclaimed += pass.reclaimed;
         self.control.skipped_deactivate |= pass.control.skipped_deactivate;

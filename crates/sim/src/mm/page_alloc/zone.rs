@@ -157,6 +157,11 @@ impl Zones {
     pub(crate) fn iter_mut(&mut self) -> IterMut<'_, Zone> {
         self.of.iter_mut()
     }
+
+    /// A zone, and the frames of all pages.
+    pub(crate) fn with_frames(&mut self, zone: usize) -> (&mut Zone, &mut [Frame]) {
+        (&mut self.of[zone], &mut self.frames)
+    }
 }
 
 impl<I: SliceIndex<[Zone]>> Index<I> for Zones {

@@ -10,6 +10,7 @@ use mm::units::{PageSize, Pages};
 
 use crate::mm::folio::Folios;
 use crate::mm::folio::PageId;
+use crate::mm::lruvec::state::Lruvecs;
 use crate::mm::memcontrol::state::Groups;
 use crate::mm::page_alloc::zone::Zones;
 use crate::mm::page_writeback::state::Order;
@@ -65,8 +66,8 @@ impl Writeback {
         }
     }
 
-    /// The limits and the rate of one task are renewed, where that is due: for the machine, and
-    /// again for the task's group.
+    /// The limits and the rate of one task are renewed, where that is due
+    /// (`__wb_update_bandwidth`): for the machine, and again for the task's group.
     fn renew_rates(
         &mut self,
         cpu: &Cpu,
@@ -200,6 +201,25 @@ impl Writeback {
         let least = devices.map(|device| device.throttle.bounded.share.min);
         least.sum::<u64>().min(WHOLE)
     }
+
+    /// Whether a flusher has something to do for the background threshold (`wb_over_bg_thresh`).
+    pub(crate) fn is_over_background(
+        &mut self,
+        cpu: &Cpu,
+        zones: &Zones,
+        lruvecs: &Lruvecs,
+        groups: &Groups,
+        swap: &Swap,
+        disk: usize,
+    ) -> bool {
+        let background = self.dirty_thresholds(cpu, zones).background;
+        let share = self.share(cpu, disk);
+        let throttle = &self.devices[disk].throttle;
+        let own = share.threshold(background, throttle.bounded.share, self.reserved());
+        cpu.real(self.dirty) > background
+            || cpu.real(self.devices[disk].reclaimable) > own
+            || self.is_group_over_background(cpu, zones, lruvecs, groups, swap)
+    }
 }
 
 impl Zones {
@@ -233,8 +253,8 @@ impl Memory {
         pause
     }
 
-    /// Looks at a task that has dirtied pages: its pause, and for how many pages it is to be judged
-    /// again afterwards.
+    /// Looks at a task that has dirtied pages (`balance_dirty_pages`): its pause, and for how many
+    /// pages it is to be judged again afterwards.
     fn judge(
         &mut self,
         disk: usize,
@@ -292,24 +312,6 @@ impl Memory {
         let sleep = pause.period.saturating_sub(thought).max(pause.sleep);
         writer.paused_when = now + sleep;
         Some((sleep, None))
-    }
-
-    /// Whether a flusher has something to do for the background threshold (`wb_over_bg_thresh`).
-    pub(crate) fn is_over_background(&mut self, disk: usize) -> bool {
-        let background = self
-            .writeback
-            .dirty_thresholds(&self.cpu, &self.zones)
-            .background;
-        let share = self.writeback.share(&self.cpu, disk);
-        let throttle = &self.writeback.devices[disk].throttle;
-        let own = share.threshold(
-            background,
-            throttle.bounded.share,
-            self.writeback.reserved(),
-        );
-        self.cpu.real(self.writeback.dirty) > background
-            || self.cpu.real(self.writeback.devices[disk].reclaimable) > own
-            || self.is_group_over_background()
     }
 }
 

@@ -10,11 +10,12 @@ use mm::units::{PageSize, Pages};
 use crate::mm::lru::Lru;
 use crate::mm::lruvec::state::Lruvecs;
 use crate::mm::memcontrol::group_id::{GroupId, ROOT};
+use crate::mm::memcontrol::state::Groups;
 use crate::mm::memcontrol::{self};
 use crate::mm::page_alloc::zone::Zones;
 use crate::mm::page_writeback::state::Writeback;
 use crate::mm::page_writeback::state::{Limits, View};
-use crate::mm::parts::Memory;
+use crate::mm::swapfile::Swap;
 use crate::sched::cpu::Cpu;
 
 impl Writeback {
@@ -90,29 +91,24 @@ impl Writeback {
         } = self.limits;
         dirty::group_thresholds(background, dirty, machine, own, PageSize::FOUR_KIB)
     }
-}
 
-impl Memory {
     /// Whether a group has more dirty than its background threshold.
-    pub(super) fn is_group_over_background(&self) -> bool {
-        let machine = self
-            .cpu
-            .real(self.writeback.dirty + self.writeback.under_writeback(&self.swap));
-        self.groups.all().any(|group| {
-            let [own, _] = self.writeback.groups.counts(group);
-            let [dirty, _] = self.lruvecs.known_dirty(&self.cpu, &self.writeback, group);
+    pub(super) fn is_group_over_background(
+        &self,
+        cpu: &Cpu,
+        zones: &Zones,
+        lruvecs: &Lruvecs,
+        groups: &Groups,
+        swap: &Swap,
+    ) -> bool {
+        let machine = cpu.real(self.dirty + self.under_writeback(swap));
+        groups.all().any(|group| {
+            let [own, _] = self.groups.counts(group);
+            let [dirty, _] = lruvecs.known_dirty(cpu, self, group);
             own > 0
                 && Pages(dirty)
                     > self
-                        .writeback
-                        .group_thresholds(
-                            &self.cpu,
-                            &self.zones,
-                            &self.lruvecs,
-                            &self.groups,
-                            group,
-                            machine,
-                        )
+                        .group_thresholds(cpu, zones, lruvecs, groups, group, machine)
                         .background
         })
     }

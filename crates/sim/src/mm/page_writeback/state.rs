@@ -5,7 +5,6 @@ use crate::fs::fs_writeback::state::Inode;
 use crate::fs::fs_writeback::state::Queues;
 use crate::fs::jbd2::state::Journal;
 use crate::mm::filemap::state::File;
-use crate::mm::folio::Flag;
 use crate::mm::folio::PageId;
 use crate::mm::page_writeback::Bounded;
 use crate::mm::page_writeback::groups_state::DirtyGroups;
@@ -25,10 +24,6 @@ use mm::formula::throttle::{self};
 use mm::units::Nanos;
 use mm::units::PageSize;
 use mm::units::Pages;
-
-/// A page's flag for "to be reclaimed as soon as it is written" (`PG_reclaim`): as in the kernel
-/// the bit that marks readahead on a clean page.
-pub(crate) const RECLAIM: Flag = Flag::Readahead;
 
 /// A block of a disk, in bytes: as large as a page.
 pub(crate) const BLOCK: u64 = 4096;

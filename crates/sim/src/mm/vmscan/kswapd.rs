@@ -3,16 +3,24 @@
 
 use alloc::boxed::Box;
 
+use mm::units::Nanos;
+
+use crate::machine::tasks::Tasks;
 use crate::mm::lruvec::state::Lruvecs;
 use crate::mm::lruvec::state::ROOT;
+use crate::mm::oom_kill::OomControl;
 use crate::mm::page_alloc::zone::Mark;
 use crate::mm::page_alloc::zone::Zones;
 use crate::mm::parts::Memory;
 use crate::mm::vmscan::scan_control::DEF_PRIORITY;
-use crate::mm::vmscan::state::{BATCH, Pass, Progress};
-use crate::mm::vmscan::state::{Balancing, Nap};
+use crate::mm::vmscan::state::{BATCH, Balancing, Kswapd, NAP, Nap, Pass, Progress};
 use crate::mm::vmscan::{Control, Reclaimer};
+use crate::sched::core::{Flow, Scheduler, Sleep};
 use crate::sched::cpu::Cpu;
+use crate::sched::events::{Event, Events};
+use crate::sched::kthread::KSWAPD;
+use crate::sched::timer::Clock;
+use crate::sched::wait::WaitsFor;
 
 /// Runs without a reclaimed page after which kswapd stays asleep (`MAX_RECLAIM_RETRIES`).
 const FAILURES: u32 = 16;
@@ -167,6 +175,76 @@ impl Memory {
         }
         self.prepare_generations(&mut control, run.is_new);
         self.begin_pass(control)
+    }
+}
+
+/// kswapd as a thread, until it has to wait or something happens. It stalls for memory from when it
+/// has the CPU, not from when it was woken.
+pub(crate) fn kswapd(
+    memory: &mut Memory,
+    scheduler: &mut Scheduler,
+    events: &mut Events,
+    tasks: &mut Tasks<'_>,
+    from: Nanos,
+) -> (Nanos, Flow) {
+    scheduler.note_stalls(KSWAPD, [(from, true)].into_iter());
+    let mut now = from;
+    while memory.zones.kswapd.is_awake() {
+        memory.cpu.began = now;
+        memory.cpu.unbroken = 0;
+        let progress = memory.kswapd_step();
+        let ran = Nanos(memory.cpu.take_spent() / 1000 + 1);
+        now += ran;
+        memory.zones.kswapd.cpu_time += ran;
+        if core::mem::take(&mut memory.zones.kswapd.wants_kill) {
+            OomControl::new(tasks, scheduler, memory, ROOT).out_of_memory_for_kswapd(now);
+        }
+        memory.io.expect_disks(events);
+        if let Progress::Congested { disk } = progress {
+            scheduler.queue.add(WaitsFor::Disk(disk), KSWAPD);
+            return (now, Flow::Blocked(Sleep::Io));
+        }
+        if now >= events.limit(memory.cpu.clock, from) {
+            return (now, Flow::Continue);
+        }
+    }
+    scheduler.note_stalls(KSWAPD, [(now, false)].into_iter());
+    // To fall asleep with a timer and to wake costs it what it costs any task.
+    let pause = Nanos(memory.cpu.costs.sleep_ps / 1000);
+    memory.zones.kswapd.cpu_time += pause;
+    (now + pause, Flow::Blocked(Sleep::Idle))
+}
+
+impl Kswapd {
+    pub(crate) fn wake_if_due(&mut self, scheduler: &mut Scheduler, now: Nanos) {
+        self.is_told();
+        if self.was_woken(scheduler) {
+            scheduler.wake(KSWAPD, now);
+        }
+    }
+
+    /// Whether it was woken and the scheduler does not know yet.
+    pub(crate) fn was_woken(&self, scheduler: &Scheduler) -> bool {
+        self.is_awake() && !scheduler.is_runnable(KSWAPD) && !scheduler.queue.holds(KSWAPD)
+    }
+
+    /// After a run its nap begins (`kswapd_try_to_sleep`).
+    pub(crate) fn falls_asleep(&mut self, clock: Clock, events: &mut Events, now: Nanos) {
+        if self.nap == Some(Nap::Begins) {
+            let at = clock.expiry(now, NAP);
+            self.nap = Some(Nap::Until(at));
+            events.add(at, Event::NapEnds { at });
+        }
+    }
+}
+
+impl Zones {
+    /// kswapd's timer went off.
+    pub(crate) fn kswapd_timer(&mut self, cpu: &mut Cpu, scheduler: &mut Scheduler, at: Nanos) {
+        if self.kswapd.nap == Some(Nap::Until(at)) {
+            self.kswapd_nap_ends(cpu);
+            self.kswapd.wake_if_due(scheduler, at);
+        }
     }
 }
 

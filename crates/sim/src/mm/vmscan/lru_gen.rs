@@ -6,7 +6,7 @@ pub(crate) mod debugfs;
 mod shrink;
 mod walk;
 
-use crate::mm::folio::{Flag, Folios, PageId, State, TO_ACTIVE};
+use crate::mm::folio::{Flag, Folios, PageId, State};
 use crate::mm::lru::Kind;
 use crate::mm::lru::Lru;
 use crate::mm::lru_gen::{Generations, Place, Shadow};
@@ -182,7 +182,7 @@ impl Folios {
     pub(crate) fn place_for(&self, page: PageId, lru: Lru) -> Place {
         match lru {
             Lru::ActiveAnon | Lru::ActiveFile => Place::Youngest,
-            Lru::InactiveAnon if !self.has(page, Flag::Slot) => Place::SecondYoungest,
+            Lru::InactiveAnon if !self.has(page, Flag::Swapcache) => Place::SecondYoungest,
             _ => Place::Old,
         }
     }
@@ -190,7 +190,7 @@ impl Folios {
     /// Marks a page that a fault on a mapped file reads: it will be young.
     pub(crate) fn note_fault(&mut self, cpu: &Cpu, page: PageId) {
         if cpu.rules.lru_gen.enabled && cpu.current.in_fault {
-            self.set(page, TO_ACTIVE);
+            self.set(page, Flag::Active);
         }
     }
 

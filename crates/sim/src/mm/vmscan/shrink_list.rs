@@ -1,20 +1,21 @@
 //! What becomes of the pages that reclaim looks at (`shrink_inactive_list`, `shrink_folio_list`,
 //! `shrink_active_list`).
 
-use crate::block::disk::{Direction, Request};
+mod unused;
+
 use crate::mm::folio::Folios;
-use crate::mm::folio::{Flag, MAPPED, PageId, READ_AHEAD, State, UNMAPPED};
+use crate::mm::folio::{Flag, PageId};
 use crate::mm::lru::Kind;
 use crate::mm::lru::Lru;
 use crate::mm::lruvec::state::Lruvecs;
 use crate::mm::lruvec::state::ROOT;
 use crate::mm::memcontrol::state::Groups;
+use crate::mm::objects::state::Objects;
 use crate::mm::page_alloc::zone::HUGE_PAGES;
 use crate::mm::page_alloc::zone::Zones;
-use crate::mm::page_writeback::state::RECLAIM;
 use crate::mm::page_writeback::state::Writeback;
 use crate::mm::parts::Memory;
-use crate::mm::swapfile::Backing;
+use crate::mm::rmap::state::Rmap;
 use crate::mm::vmscan::{Control, Reclaimer};
 use crate::sched::cpu::Cpu;
 
@@ -76,6 +77,10 @@ impl Memory {
         let all = self.lruvecs[group].lists[lru as usize].len();
         let pages = pages.min(all);
         while done.scanned < pages && done.scanned + done.skipped < all {
+            let most = (pages - done.scanned).min(all - done.scanned - done.skipped);
+            if kind == Kind::File && self.reclaim_unused(most, control.highest, &mut done) {
+                continue;
+            }
             let Some(page) = self.lruvecs[group].lists[lru as usize].tail() else {
                 break;
             };
@@ -84,7 +89,7 @@ impl Memory {
                 done.skipped += 1;
                 continue;
             }
-            match self.huge_first(page) {
+            match self.objects.huge_first(page) {
                 Some(first) => self.shrink_huge(first, &mut done),
                 None => self.shrink_page(page, &mut done),
             }
@@ -122,7 +127,7 @@ impl Memory {
                 continue;
             }
             self.cpu.spent += self.cpu.costs.deactivate_ps;
-            match self.huge_first(page) {
+            match self.objects.huge_first(page) {
                 Some(first) => {
                     (first..first + HUGE_PAGES as PageId).for_each(|page| {
                         self.lruvecs
@@ -147,26 +152,6 @@ impl Memory {
         stat.pgdeactivate += done;
     }
 
-    /// Whether a page was used since it was last looked at (`folio_check_references`): a mapped
-    /// page needs two rounds to become active.
-    pub(crate) fn check_references(&mut self, page: PageId) -> Verdict {
-        let was_referenced = self.folios.take(page, Flag::Referenced);
-        let used = match self.huge_first(page) {
-            Some(first) => self.folios.take_accessed_huge(first),
-            None if self.folios.is_in_swap_cache_alone(page) => false,
-            None => self.folios.take(page, Flag::Accessed),
-        };
-        if !used {
-            return Verdict::Reclaim;
-        }
-        self.folios.set(page, Flag::Referenced);
-        let several = self.folios.has(page, MAPPED) && self.folios.kind(page) == Kind::File;
-        match was_referenced || several && self.rmap.users(page) > 1 {
-            true => Verdict::Activate,
-            false => Verdict::Keep,
-        }
-    }
-
     /// Reclaims a page that is on no list: an anonymous one goes to swap first.
     pub(crate) fn reclaim_page(&mut self, page: PageId) -> Fate {
         if self.folios.kind(page) == Kind::File {
@@ -176,12 +161,28 @@ impl Memory {
             self.evict(page);
             return Fate::Freed;
         }
-        let has_slot = self.folios.has(page, Flag::Slot);
-        if !has_slot && !self.add_to_swap(page) {
+        let has_slot = self.folios.has(page, Flag::Swapcache);
+        if !has_slot
+            && !self.swap.add_to_swap(
+                &mut self.cpu,
+                &mut self.zones,
+                &mut self.folios,
+                &mut self.groups,
+                &mut self.objects,
+                page,
+            )
+        {
             return Fate::NoSlot;
         }
         if !has_slot || self.folios.has(page, Flag::Dirty) {
-            if self.page_out(page) {
+            if self.swap.writepage(
+                &mut self.cpu,
+                &mut self.zones,
+                &mut self.folios,
+                &mut self.objects,
+                &mut self.io,
+                page,
+            ) {
                 return Fate::Written;
             }
         } else if self.folios.is_mapped(page) {
@@ -201,7 +202,14 @@ impl Memory {
                 done.locked += 1;
                 Verdict::Keep
             }
-            false => self.check_page(page, done),
+            false => self.folios.check_page(
+                &mut self.cpu,
+                &self.objects,
+                &self.rmap,
+                &mut self.writeback,
+                page,
+                done,
+            ),
         };
         match verdict {
             Verdict::Keep => {
@@ -224,27 +232,6 @@ impl Memory {
         }
     }
 
-    /// What is to be done with a page that is not locked: one that is being written, and one of a
-    /// file that is dirty, is left to whoever writes it, and reclaimed as soon as it is written.
-    fn check_page(&mut self, page: PageId, done: &mut Shrunk) -> Verdict {
-        self.writeback.note_dirty(&self.folios, page, done);
-        if self.writeback.is_writing(page) {
-            self.writeback
-                .waits_for_writeback(&mut self.cpu, &mut self.folios, page);
-            return Verdict::Activate;
-        }
-        match self.check_references(page) {
-            Verdict::Reclaim
-                if self
-                    .writeback
-                    .waits_for_writeback(&mut self.cpu, &mut self.folios, page) =>
-            {
-                Verdict::Activate
-            }
-            verdict => verdict,
-        }
-    }
-
     /// A huge page is one entry of its list: it is kept or activated as a whole. One that goes to
     /// swap is split, and its pages go there with the same batch.
     fn shrink_huge(&mut self, first: PageId, done: &mut Shrunk) {
@@ -255,7 +242,10 @@ impl Memory {
             self.lruvecs
                 .take_from_list(&self.cpu, &mut self.zones, &mut self.folios, page);
         }
-        match self.check_references(first) {
+        match self
+            .folios
+            .check_references(&self.objects, &self.rmap, first)
+        {
             Verdict::Reclaim
                 if self
                     .groups
@@ -303,65 +293,6 @@ impl Memory {
             }
         }
     }
-
-    /// Gives an anonymous page a swap slot, and the slot an entry in its tree.
-    fn add_to_swap(&mut self, page: PageId) -> bool {
-        let group = self.folios.group(page);
-        if self.swap.free() == 0 || !self.groups.charge_swap(group) {
-            return false;
-        }
-        self.swap.take_slot(page);
-        // The entry of a page that has been in swap before may still be there: it is one of 64.
-        if self
-            .objects
-            .tree_insert(
-                &mut self.cpu,
-                &mut self.zones,
-                &self.folios,
-                &mut self.groups,
-                page,
-            )
-            .is_err()
-        {
-            self.swap.free_slot(self.swap.slot_of(page));
-            self.groups.uncharge_swap(group);
-            return false;
-        }
-        self.folios.set(page, Flag::Slot);
-        self.folios.set(page, Flag::Dirty);
-        self.folios.swap_cached += 1;
-        true
-    }
-
-    /// Writes a page to its slot; false where that is done at once.
-    fn page_out(&mut self, page: PageId) -> bool {
-        self.folios.unmap(page);
-        self.folios.clear(page, Flag::Dirty);
-        self.cpu.events.pswpout += 1;
-        self.cpu.events.nr_vmscan_write += 1;
-        match self.swap.place(self.swap.slot_of(page)) {
-            (Backing::Zram { .. }, _) => {
-                self.cpu.spent += self.cpu.costs.zram_out_ps;
-                self.swap
-                    .follow_zram(&mut self.cpu, &mut self.zones, &mut self.objects);
-                false
-            }
-            (Backing::Disk { disk, .. }, offset) => {
-                self.cpu.spent += self.cpu.costs.swap_out_ps;
-                self.folios.set_state(page, State::Writing);
-                self.swap.writing += 1;
-                self.io.plug_swap(
-                    &mut self.cpu,
-                    &mut self.zones,
-                    &self.folios,
-                    &mut self.objects,
-                    disk,
-                    Request::page(Direction::Write, offset, page),
-                );
-                true
-            }
-        }
-    }
 }
 
 impl Lruvecs {
@@ -373,6 +304,8 @@ impl Lruvecs {
         list.push_head(folios, page);
     }
 
+    /// Puts a page that was used at the head of the active list (`folio_set_active` of
+    /// `shrink_folio_list`).
     fn put_back_active(
         &mut self,
         cpu: &mut Cpu,
@@ -408,15 +341,62 @@ impl Cpu {
 
 impl Folios {
     fn is_in_swap_cache_alone(&self, page: PageId) -> bool {
-        self.kind(page) == Kind::Anon && self.has(page, UNMAPPED)
+        self.kind(page) == Kind::Anon && self.has(page, Flag::Unmapped)
     }
 
     /// Takes a page out of the page table that maps it.
-    fn unmap(&mut self, page: PageId) {
-        if self.kind(page) == Kind::Anon && !self.has(page, UNMAPPED) {
-            self.set(page, UNMAPPED);
-            self.clear(page, READ_AHEAD);
+    pub(crate) fn unmap(&mut self, page: PageId) {
+        if self.kind(page) == Kind::Anon && !self.has(page, Flag::Unmapped) {
+            self.set(page, Flag::Unmapped);
+            self.clear(page, Flag::SwapReadahead);
             self.anon_pages -= 1;
+        }
+    }
+
+    /// Whether a page was used since it was last looked at (`folio_check_references`): a mapped
+    /// page needs two rounds to become active.
+    pub(crate) fn check_references(
+        &mut self,
+        objects: &Objects,
+        rmap: &Rmap,
+        page: PageId,
+    ) -> Verdict {
+        let was_referenced = self.take(page, Flag::Referenced);
+        let used = match objects.huge_first(page) {
+            Some(first) => self.take_accessed_huge(first),
+            None if self.is_in_swap_cache_alone(page) => false,
+            None => self.take(page, Flag::Accessed),
+        };
+        if !used {
+            return Verdict::Reclaim;
+        }
+        self.set(page, Flag::Referenced);
+        let several = self.kind(page) == Kind::File && self.has(page, Flag::Mapped);
+        match was_referenced || several && rmap.users(page) > 1 {
+            true => Verdict::Activate,
+            false => Verdict::Keep,
+        }
+    }
+
+    /// What is to be done with a page that is not locked: one that is being written, and one of a
+    /// file that is dirty, is left to whoever writes it, and reclaimed as soon as it is written.
+    fn check_page(
+        &mut self,
+        cpu: &mut Cpu,
+        objects: &Objects,
+        rmap: &Rmap,
+        writeback: &mut Writeback,
+        page: PageId,
+        done: &mut Shrunk,
+    ) -> Verdict {
+        writeback.note_dirty(self, page, done);
+        if writeback.is_writing(page) {
+            writeback.waits_for_writeback(cpu, self, page);
+            return Verdict::Activate;
+        }
+        match self.check_references(objects, rmap, page) {
+            Verdict::Reclaim if writeback.waits_for_writeback(cpu, self, page) => Verdict::Activate,
+            verdict => verdict,
         }
     }
 }
@@ -441,7 +421,7 @@ impl Writeback {
             return false;
         }
         cpu.events.nr_vmscan_immediate_reclaim += u64::from(is_dirty);
-        folios.set(page, RECLAIM);
+        folios.set(page, Flag::Reclaim);
         true
     }
 }

@@ -201,9 +201,9 @@ impl Balancing {
         is_balanced && self.for_boosts == 0
     }
 
-    /// Accounts a pass and chooses the next priority; false when the last one is done. The priority
-    /// falls when this pass scanned less than the goal, or freed nothing; before 3.11 it always
-    /// did.
+    /// Accounts a pass and chooses the next priority (the loop of `balance_pgdat`); false when the
+    /// last one is done. The priority falls when this pass scanned less than the goal, or freed
+    /// nothing; before 3.11 it always did.
     pub(crate) fn finish_pass(&mut self, pass: &Pass, rules: &Rules) -> bool {
         let stays = self.for_boosts > 0 && self.priority == BOOST_PRIORITY;
         self.reclaimed += pass.reclaimed;

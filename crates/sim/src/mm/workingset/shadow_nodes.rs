@@ -11,6 +11,7 @@ use crate::mm::lruvec::state::Lruvecs;
 use crate::mm::memcontrol::NODE_BYTES;
 use crate::mm::memcontrol::state::Groups;
 use crate::mm::objects::state::Objects;
+use crate::mm::page_alloc::zone::Zones;
 use crate::mm::parts::Memory;
 use crate::mm::workingset::state::Listed;
 
@@ -73,6 +74,33 @@ impl Lruvecs {
             self.list_shadow_node(folios, groups, objects, page);
         }
     }
+
+    fn drop_shadow_node(
+        &mut self,
+        zones: &mut Zones,
+        folios: &mut Folios,
+        groups: &mut Groups,
+        objects: &mut Objects,
+        group: usize,
+    ) {
+        let shadows = &mut self.shadow_nodes;
+        let listed = &mut shadows.of_group[group];
+        while let Some(node) = listed.nodes.pop_front() {
+            if !shadows.listed.has(node) {
+                continue;
+            }
+            shadows.listed.clear(node);
+            listed.count -= 1;
+            let pages = node * NODE_PAGES..(node + 1) * NODE_PAGES;
+            for page in pages {
+                if folios.state(page) == State::Shadow {
+                    folios.forget(page);
+                    objects.tree_remove(zones, groups, page);
+                }
+            }
+            return;
+        }
+    }
 }
 
 impl Memory {
@@ -89,28 +117,13 @@ impl Memory {
         }
         let due = self.lruvecs.shadow_nodes.of_group[group].due(freeable, priority);
         for _ in 0..due.min(freeable) {
-            self.drop_shadow_node(group);
-        }
-    }
-
-    fn drop_shadow_node(&mut self, group: usize) {
-        let shadows = &mut self.lruvecs.shadow_nodes;
-        let listed = &mut shadows.of_group[group];
-        while let Some(node) = listed.nodes.pop_front() {
-            if !shadows.listed.has(node) {
-                continue;
-            }
-            shadows.listed.clear(node);
-            listed.count -= 1;
-            let pages = node * NODE_PAGES..(node + 1) * NODE_PAGES;
-            for page in pages {
-                if self.folios.state(page) == State::Shadow {
-                    self.folios.forget(page);
-                    self.objects
-                        .tree_remove(&mut self.zones, &mut self.groups, page);
-                }
-            }
-            return;
+            self.lruvecs.drop_shadow_node(
+                &mut self.zones,
+                &mut self.folios,
+                &mut self.groups,
+                &mut self.objects,
+                group,
+            );
         }
     }
 }

@@ -8,7 +8,8 @@ pub(super) const NOTES: &[Note] = &[
         with: &[
             (
                 "lru_gen.enabled",
-                "with the multi-generation LRU values from 2 to 199 weigh little",
+                "with the multi-generation LRU it weighs kinds of one age; the older kind goes \
+                 first whatever it says",
             ),
             (
                 "vm.min_free_kbytes",
@@ -130,11 +131,15 @@ pub(super) const NOTES: &[Note] = &[
         of: &["lru_gen.enabled"],
         with: &[
             ("lru_gen.min_ttl_ms", "works with it alone"),
-            ("vm.swappiness", "weighs less with it"),
+            (
+                "vm.swappiness",
+                "weighs kinds of one age then; the older kind goes first whatever it says",
+            ),
         ],
         costs: &["What was learned about pages is lost when it is switched."],
         does_not: &[myth(
-            "It does not ignore swappiness: 0, 1 and 200 choose a type of pages.",
+            "It does not ignore swappiness: that weighs the refaults of kinds of one age; 0 takes \
+             page cache alone, and 1 and 200 choose between kinds of one age.",
             "working-set study",
         )],
     },

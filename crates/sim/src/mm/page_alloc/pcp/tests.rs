@@ -2,7 +2,10 @@
 
 use super::*;
 use crate::mm::page_alloc::pieces::Pieces;
+use alloc::vec;
 use alloc::vec::Vec;
+
+use proptest::prelude::*;
 
 const QUIET: ZoneState = ZoneState {
     reclaiming: false,
@@ -38,6 +41,22 @@ impl Lists {
         let frame = frame.expect("enough is free");
         let wanted = self.0.free(list, frame, zone);
         self.give(list, wanted)
+    }
+
+    /// Gives single pages back, those together for which there is room.
+    fn free_together(&mut self, pages: usize, zone: ZoneState) {
+        let mut left = pages;
+        while left > 0 {
+            let room = left.min(self.0.room(zone) as usize);
+            let mut take = || self.1.take(0, Migrate::Movable).expect("enough is free");
+            let frames: Vec<Frame> = (0..room).map(|_| take()).collect();
+            self.0
+                .free_pages(frames.into_iter().map(|frame| (List::Users, frame)));
+            if room == 0 {
+                self.free(List::Users, zone);
+            }
+            left -= room.max(1);
+        }
     }
 
     fn give(&mut self, list: List, wanted: u64) -> u64 {
@@ -181,4 +200,36 @@ fn a_small_zone_gives_page_by_page() {
     let mut lists = Lists::new(0, 1, 0, FIXED);
     assert_eq!(lists.allocate(List::Slab), 2);
     assert_eq!(lists.allocate(List::Unmovable), 1);
+}
+
+proptest! {
+    #[test]
+    fn pages_that_come_and_go_together_leave_the_lists_as_one_by_one(
+        tuning in prop::sample::select(vec![FIXED, Tuning::of("6.12")]),
+        steps in prop::collection::vec((1_usize..80, any::<bool>(), any::<[bool; 2]>()), 1..60),
+    ) {
+        let mut together = Lists::new(0, 8, 40, tuning);
+        together.0.set_limits(40, 2000);
+        let mut alone = Lists(together.0.clone(), together.1.clone());
+        for (pages, takes, [reclaiming, below_high]) in steps {
+            let zone = ZoneState { reclaiming, below_high };
+            if takes {
+                let mut frames = vec![0; pages];
+                let taken = together.0.take_listed(List::Users, &mut frames);
+                for &frame in &frames[..taken] {
+                    prop_assert_eq!(alone.0.wanted(List::Users, zone), 0);
+                    prop_assert_eq!(alone.0.take(List::Users), Some(frame));
+                }
+            } else {
+                together.free_together(pages, zone);
+                (0..pages).for_each(|_| {
+                    alone.free(List::Users, zone);
+                });
+            }
+            prop_assert_eq!(&together.0.lists, &alone.0.lists);
+            prop_assert_eq!(together.0.tuning, alone.0.tuning);
+            let numbers = |lists: &Lists| (lists.0.count, lists.0.high, lists.1.free());
+            prop_assert_eq!(numbers(&together), numbers(&alone));
+        }
+    }
 }

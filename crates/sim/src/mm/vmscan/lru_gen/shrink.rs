@@ -116,7 +116,7 @@ impl Memory {
             if early && control.reclaimer == Reclaimer::Kswapd {
                 return None;
             }
-            self.age_group(group, swaps);
+            self.walk().age_group(group, swaps);
             goal = match early {
                 true => budget.total >> control.priority,
                 false => 0,
@@ -125,7 +125,7 @@ impl Memory {
         (goal > 0).then_some(goal)
     }
 
-    /// Evicts up to 64 pages of a group; gives back the progress.
+    /// Evicts up to 64 pages of a group (`evict_folios`); gives back the progress.
     fn evict_batch(&mut self, pass: &mut Pass, scan: &mut GenerationScan, swappiness: u32) -> u64 {
         let mut batch = Batch::EMPTY;
         let wanted = Wanted {
@@ -189,7 +189,10 @@ impl Memory {
         }
         let mut kept: Vec<PageId> = Vec::new();
         for page in pages {
-            let huge = self.huge_first(page);
+            if self.evict_clean(page, &mut done) {
+                continue;
+            }
+            let huge = self.objects.huge_first(page);
             match huge {
                 Some(first) if kept.contains(&first) => {
                     self.lruvecs
@@ -212,7 +215,13 @@ impl Memory {
             }
         }
         self.zones.free_batch(&self.cpu);
-        self.promote(group, &kept);
+        self.lruvecs.promote(
+            &mut self.zones,
+            &mut self.folios,
+            &self.objects,
+            group,
+            &kept,
+        );
         done
     }
 
@@ -225,7 +234,7 @@ impl Memory {
         }
         self.writeback.note_dirty(&self.folios, page, done);
         if self.folios.is_mapped(page) && self.folios.has(page, Flag::Accessed) {
-            let users = self.look_around(group, page);
+            let users = self.walk().look_around(group, page);
             self.cpu.events.pgactivate += u64::from(users > 1);
             return self
                 .lruvecs
@@ -276,8 +285,8 @@ impl Memory {
         }
     }
 
-    /// 6.1: kswapd ages every group that needs it before it evicts, unless its last pass went well
-    /// without; where no group may be touched, it calls the OOM killer.
+    /// 6.1: kswapd ages every group that needs it before it evicts (`lru_gen_age_node`), unless its
+    /// last pass went well without; where no group may be touched, it calls the OOM killer.
     fn age_all(&mut self, control: &Control) {
         if !core::mem::replace(&mut self.zones.kswapd.ages, true) {
             return;
@@ -295,7 +304,7 @@ impl Memory {
             }
             any = true;
             if budget.needs_aging {
-                self.age_group(group, swaps);
+                self.walk().age_group(group, swaps);
             }
         }
         if min_ttl > Nanos::ZERO && !any {

@@ -128,7 +128,7 @@ fn the_entries_around_a_used_page_are_looked_at_too() {
         base + 100,
     );
     memory.folios.set_state(base + 100, State::Unevictable);
-    assert_eq!(memory.look_around(ROOT, base + 100), 1);
+    assert_eq!(memory.walk().look_around(ROOT, base + 100), 1);
     let noticed = pages.filter(|&page| !memory.folios.has(page, Flag::Accessed));
     assert_eq!(noticed.count(), 64);
 }
@@ -151,11 +151,11 @@ fn what_another_process_used_is_not_noticed_by_a_look_at_ones_own_entries() {
                 .map_page(&mut memory.folios, mapping, page, false);
         });
     }
-    assert_eq!(memory.look_around(ROOT, 0), 1);
+    assert_eq!(memory.walk().look_around(ROOT, 0), 1);
     let used = |page| memory.folios.has(page, Flag::Accessed);
     assert_eq!([0, 1, 2, 3, 4].map(used), [false, false, false, true, true]);
     assert_eq!(memory.rmap.users_of(&memory.folios, 3), [7]);
-    assert_eq!(memory.look_around(ROOT, 3), 1, "the other's");
+    assert_eq!(memory.walk().look_around(ROOT, 3), 1, "the other's");
 }
 
 /// A file's page cache in generations, with walks.
@@ -190,7 +190,7 @@ fn each_process_has_its_own_page_tables_walked_if_an_eighth_of_all_their_entries
     let mut memory = with_walks(1024);
     use_as(&mut memory, 3, 0..64);
     use_as(&mut memory, 7, 512..575);
-    memory.age_group(ROOT, false);
+    memory.walk().age_group(ROOT, false);
     let young = |memory: &Memory| {
         let used = |page: &PageId| memory.folios.has(*page, Flag::Accessed);
         (0..1024).filter(used).count()
@@ -199,7 +199,7 @@ fn each_process_has_its_own_page_tables_walked_if_an_eighth_of_all_their_entries
     use_as(&mut memory, 3, 0..64);
     use_as(&mut memory, 7, 0..64);
     use_as(&mut memory, 7, 512..1024);
-    memory.age_group(ROOT, false);
+    memory.walk().age_group(ROOT, false);
     assert_eq!(
         memory.rmap.users_of(&memory.folios, 0),
         [7],
@@ -212,11 +212,11 @@ fn each_process_has_its_own_page_tables_walked_if_an_eighth_of_all_their_entries
 fn page_tables_that_a_process_has_not_touched_since_a_walk_are_passed_over() {
     let mut memory = with_walks(1024);
     use_as(&mut memory, 3, 0..1024);
-    memory.age_group(ROOT, false);
+    memory.walk().age_group(ROOT, false);
     let mapping = memory.rmap.mapping(&memory.cpu, 0);
     (0..1024).for_each(|page| memory.rmap.use_mapped(&mut memory.folios, mapping, page));
     memory.rmap.use_tables(mapping, 0..1);
-    memory.age_group(ROOT, false);
+    memory.walk().age_group(ROOT, false);
     let noticed = |page: &PageId| !memory.folios.has(*page, Flag::Accessed);
     assert_eq!((0..512).filter(noticed).count(), 512);
     assert_eq!((512..1024).filter(noticed).count(), 0);
@@ -243,7 +243,7 @@ fn since_6_12_the_second_walk_goes_through_what_the_first_did() {
         memory.cpu.costs.walk_ps = 1;
         let mut entries = || {
             memory.cpu.spent = 0;
-            memory.age_group(ROOT, true);
+            memory.walk().age_group(ROOT, true);
             memory.cpu.spent
         };
         let second = if leaves_bits { 2000 } else { 0 };

@@ -9,8 +9,12 @@ use crate::mm::folio::Folios;
 use crate::mm::folio::{Flag, PageId, State};
 use crate::mm::lru::Kind;
 use crate::mm::lruvec::state::ANON;
+use crate::mm::lruvec::state::Lruvecs;
 use crate::mm::lruvec::state::Walked;
+use crate::mm::objects::state::Objects;
 use crate::mm::page_alloc::zone::HUGE_PAGES;
+use crate::mm::page_alloc::zone::Zones;
+use crate::mm::page_writeback::state::Writeback;
 use crate::mm::parts::Memory;
 use crate::mm::rmap::state::Rmap;
 use crate::sched::cpu::Cpu;
@@ -25,7 +29,33 @@ const STRETCH: u64 = 1 << 18;
 /// A page table is worth a walk where one entry in this many was used: one of each cache line.
 const DENSE: u64 = 8;
 
+/// A walk through page tables (`struct lru_gen_mm_walk`): the parts that it touches.
+pub(super) struct Walk<'m> {
+    cpu: &'m mut Cpu,
+    zones: &'m mut Zones,
+    folios: &'m mut Folios,
+    lruvecs: &'m mut Lruvecs,
+    objects: &'m Objects,
+    rmap: &'m mut Rmap,
+    /// A new generation wakes its flushers.
+    writeback: &'m mut Writeback,
+}
+
 impl Memory {
+    pub(super) fn walk(&mut self) -> Walk<'_> {
+        Walk {
+            cpu: &mut self.cpu,
+            zones: &mut self.zones,
+            folios: &mut self.folios,
+            lruvecs: &mut self.lruvecs,
+            objects: &self.objects,
+            rmap: &mut self.rmap,
+            writeback: &mut self.writeback,
+        }
+    }
+}
+
+impl Walk<'_> {
     /// Makes a new generation of a group. Before, the pages that page tables show as used come to
     /// the youngest there is (`try_to_inc_max_seq`).
     pub(super) fn age_group(&mut self, group: usize, swaps: bool) {
@@ -33,14 +63,10 @@ impl Memory {
             self.walk_page_tables(group, swaps);
         }
         let now = self.cpu.now().0;
-        self.lruvecs.with_generations(
-            &mut self.zones,
-            &mut self.folios,
-            group,
-            |generations, folios| {
+        self.lruvecs
+            .with_generations(self.zones, self.folios, group, |generations, folios| {
                 generations.age(folios, swaps, now);
-            },
-        );
+            });
         if self.cpu.rules.aging_wakes_flushers {
             self.writeback.wake_flushers();
         }
@@ -49,7 +75,8 @@ impl Memory {
     /// Goes through the page tables, each process's own, that were worth it when last seen and that
     /// were used since a walk went by; those of anonymous memory are passed over where it cannot be
     /// swapped. Which were used the accessed bit of the entry above tells: it is not looked at
-    /// without bit 4 of `lru_gen.enabled`, nor since 6.12 in the first walk, which leaves it.
+    /// without bit 4 of `lru_gen.enabled`, nor since 6.12 in the first walk, which leaves it
+    /// (`walk_mm`).
     fn walk_page_tables(&mut self, group: usize, swaps: bool) {
         let began = self.cpu.spent;
         let filter = core::mem::take(&mut self.lruvecs[group].walked);
@@ -69,7 +96,7 @@ impl Memory {
             for owner in owners {
                 let is_unused = passes_over
                     && owner == ANON
-                    && !self.rmap.is_table_used(&self.folios, group, table);
+                    && !self.rmap.is_table_used(self.folios, group, table);
                 if !is_unused && self.walk_table(group, table, owner) {
                     next.add(table, owner);
                 }
@@ -91,64 +118,20 @@ impl Memory {
         let mut entries = 0;
         for page in pages.clone() {
             if self.folios.group(page) == group
-                && let Some(young) = self.take_entry(page, owner)
+                && let Some(young) = self.folios.take_entry(self.objects, self.rmap, page, owner)
             {
                 entries += 1;
                 used.extend(young.then_some(page));
             }
         }
         self.cpu.pay_for_entries(entries, used.len() as u64);
-        self.promote(group, &used);
+        self.lruvecs
+            .promote(self.zones, self.folios, self.objects, group, &used);
         let all = match owner {
             ANON => entries,
             _ => pages.len() as u64,
         };
         used.len() as u64 * DENSE >= all && !used.is_empty()
-    }
-
-    /// Whether a process has used a page that it maps and that is in a generation, which is
-    /// forgotten; none where it does not map the page.
-    fn take_entry(&mut self, page: PageId, owner: usize) -> Option<bool> {
-        if self.folios.has(page, Flag::Anon) != (owner == ANON) {
-            return None;
-        }
-        if owner != ANON {
-            let young = self.rmap.has_used(&self.folios, page, owner)?
-                && self.folios.state(page) == State::Inactive;
-            if young {
-                self.rmap.forget_use(&mut self.folios, page, owner);
-            }
-            return Some(young);
-        }
-        match self.huge_first(page) {
-            Some(first) if first != page => None,
-            Some(first) => Some(self.folios.take_accessed_huge(first)),
-            None => Some(self.folios.is_young(page) && self.folios.take(page, Flag::Accessed)),
-        }
-    }
-
-    /// The pages join the youngest generation; of a huge page all of it does.
-    pub(super) fn promote(&mut self, group: usize, pages: &[PageId]) {
-        if pages.is_empty() {
-            return;
-        }
-        let whole = |&page: &PageId| match self.huge_first(page) {
-            Some(first) => first..first + TABLE,
-            None => page..page + 1,
-        };
-        let ranges: Vec<_> = pages.iter().map(whole).collect();
-        self.lruvecs.with_generations(
-            &mut self.zones,
-            &mut self.folios,
-            group,
-            |generations, folios| {
-                for page in ranges.into_iter().flatten() {
-                    if folios.state(page) == State::Inactive {
-                        generations.promote(folios, page);
-                    }
-                }
-            },
-        );
     }
 
     /// A page that eviction holds was used: so may have been those around it, by the same process.
@@ -157,7 +140,7 @@ impl Memory {
     pub(super) fn look_around(&mut self, group: usize, page: PageId) -> usize {
         let users = match self.folios.kind(page) {
             Kind::Anon => alloc::vec![ANON],
-            Kind::File => self.rmap.users_of(&self.folios, page),
+            Kind::File => self.rmap.users_of(self.folios, page),
         };
         for &owner in &users {
             self.look_around_in(group, page, owner);
@@ -179,23 +162,24 @@ impl Memory {
         let mut young = 1;
         for other in around {
             let is_candidate = other != page && self.folios.group(other) == group;
-            if !is_candidate || !self.rmap.is_used_by(&self.folios, other, owner) {
+            if !is_candidate || !self.rmap.is_used_by(self.folios, other, owner) {
                 continue;
             }
             match self.folios.state(other) {
-                State::Inactive if self.huge_first(other).is_none() => used.push(other),
+                State::Inactive if self.objects.huge_first(other).is_none() => used.push(other),
                 // In the same batch: it is kept when its turn comes.
                 State::Unevictable => self.folios.set(other, Flag::Referenced),
                 _ => continue,
             }
             match owner {
                 ANON => self.folios.clear(other, Flag::Accessed),
-                _ => self.rmap.forget_use(&mut self.folios, other, owner),
+                _ => self.rmap.forget_use(self.folios, other, owner),
             }
             young += 1;
         }
         self.cpu.pay_for_entries(u64::from(entries), young);
-        self.promote(group, &used);
+        self.lruvecs
+            .promote(self.zones, self.folios, self.objects, group, &used);
         if young * DENSE >= u64::from(entries) {
             self.lruvecs[group].walked.add(table, owner);
         }
@@ -226,10 +210,64 @@ impl Folios {
         let first = table * TABLE;
         first..(first + TABLE).min(self.len() as PageId)
     }
+
+    /// Whether a process has used a page that it maps and that is in a generation, which is
+    /// forgotten; none where it does not map the page.
+    fn take_entry(
+        &mut self,
+        objects: &Objects,
+        rmap: &mut Rmap,
+        page: PageId,
+        owner: usize,
+    ) -> Option<bool> {
+        if self.has(page, Flag::Anon) != (owner == ANON) {
+            return None;
+        }
+        if owner != ANON {
+            let young = rmap.has_used(self, page, owner)? && self.state(page) == State::Inactive;
+            if young {
+                rmap.forget_use(self, page, owner);
+            }
+            return Some(young);
+        }
+        match objects.huge_first(page) {
+            Some(first) if first != page => None,
+            Some(first) => Some(self.take_accessed_huge(first)),
+            None => Some(self.is_young(page) && self.take(page, Flag::Accessed)),
+        }
+    }
 }
 
 impl Cpu {
     fn pay_for_entries(&mut self, entries: u64, young: u64) {
         self.spent += entries * self.costs.walk_ps + young * self.costs.walk_young_ps;
+    }
+}
+
+impl Lruvecs {
+    /// The pages join the youngest generation; of a huge page all of it does.
+    pub(super) fn promote(
+        &mut self,
+        zones: &mut Zones,
+        folios: &mut Folios,
+        objects: &Objects,
+        group: usize,
+        pages: &[PageId],
+    ) {
+        if pages.is_empty() {
+            return;
+        }
+        let whole = |&page: &PageId| match objects.huge_first(page) {
+            Some(first) => first..first + TABLE,
+            None => page..page + 1,
+        };
+        let ranges: Vec<_> = pages.iter().map(whole).collect();
+        self.with_generations(zones, folios, group, |generations, folios| {
+            for page in ranges.into_iter().flatten() {
+                if folios.state(page) == State::Inactive {
+                    generations.promote(folios, page);
+                }
+            }
+        });
     }
 }

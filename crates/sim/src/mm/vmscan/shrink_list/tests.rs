@@ -1,6 +1,8 @@
 //! What becomes of single pages.
 
 use super::*;
+use crate::mm::lru::List;
+use crate::mm::swapfile::Backing;
 
 const BATCH: u64 = 32;
 
@@ -44,7 +46,7 @@ fn a_huge_page_that_nobody_used_goes_to_swap_with_one_batch() {
     let (mut memory, first) = with_huge(1000);
     look(&mut memory);
     assert_eq!(look(&mut memory).reclaimed, HUGE_PAGES);
-    assert_eq!(memory.huge_first(first), None);
+    assert_eq!(memory.objects.huge_first(first), None);
     assert_eq!(memory.cpu.events.pswpout, HUGE_PAGES);
     crate::machine::invariants::conservation(&memory);
 }
@@ -57,4 +59,29 @@ fn what_swap_has_no_room_for_becomes_active() {
     assert_eq!(look(&mut memory).reclaimed, room);
     assert_eq!(memory.zones.list(Lru::ActiveAnon), HUGE_PAGES - room);
     crate::machine::invariants::conservation(&memory);
+}
+
+#[test]
+fn pages_that_enter_and_leave_a_list_together_leave_it_as_one_by_one() {
+    let mut together = (Folios::default(), List::default());
+    together.0.grow(100);
+    let mut alone = together.clone();
+    let pushed = [40..60, 0..1, 5..9, 70..100];
+    for pages in pushed.clone() {
+        together.1.push_heads(&mut together.0, pages.clone());
+        pages.for_each(|page| alone.1.push_head(&mut alone.0, page));
+    }
+    for leave in [3_u64, 17, 1, 34] {
+        let mut tail = together.1.tail();
+        for _ in 0..leave {
+            tail = tail.and_then(|page| together.0.previous(page));
+            let last = alone.1.tail().expect("it is not empty");
+            alone.1.remove(&mut alone.0, last);
+        }
+        together.1.cut_tail(&mut together.0, tail, leave);
+        let ends = |list: &List| (list.len(), list.tail());
+        assert_eq!(ends(&together.1), ends(&alone.1));
+    }
+    together.1.push_head(&mut together.0, 7);
+    assert_eq!((together.1.len(), together.1.tail()), (1, Some(7)));
 }

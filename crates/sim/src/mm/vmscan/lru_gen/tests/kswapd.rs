@@ -159,7 +159,7 @@ fn a_walk_through_page_tables_is_not_interrupted() {
     );
     memory.cpu.rules.lru_gen.walks = true;
     memory.cpu.costs.walk_ps = 190_000;
-    memory.age_group(ROOT, true);
+    memory.walk().age_group(ROOT, true);
     assert_eq!(memory.cpu.unbroken, 2000 * 190_000);
 }
 

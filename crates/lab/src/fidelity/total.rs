@@ -17,7 +17,7 @@ const SAME_TAU: f64 = 1e-9;
 /// How far the model is off, on one study and kernel.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Score {
+pub struct Total {
     /// The study's name.
     pub study: String,
     /// The kernel for people: "Linux 6.1".
@@ -37,10 +37,10 @@ pub struct Score {
 /// The file.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Scores {
+pub struct Totals {
     /// By study and kernel.
     #[serde(default)]
-    pub score: Vec<Score>,
+    pub score: Vec<Total>,
 }
 
 /// What the scores of today say to the committed ones, one line each.
@@ -52,7 +52,7 @@ pub struct Change {
     pub better: Vec<String>,
 }
 
-impl Scores {
+impl Totals {
     /// Reads the file's text.
     ///
     /// # Errors
@@ -96,7 +96,7 @@ impl Scores {
     }
 }
 
-impl Score {
+impl Total {
     fn is_of_same(&self, other: &Self) -> bool {
         (&self.study, &self.kernel) == (&other.study, &other.kernel)
     }
@@ -140,8 +140,8 @@ impl Score {
 mod tests {
     use super::*;
 
-    fn score(held: usize, figures: usize, tau: f64) -> Score {
-        Score {
+    fn score(held: usize, figures: usize, tau: f64) -> Total {
+        Total {
             study: "s".to_owned(),
             kernel: "Linux 6.1".to_owned(),
             records: 10,
@@ -152,16 +152,16 @@ mod tests {
         }
     }
 
-    fn change(now: &[Score]) -> Change {
-        let committed = Scores {
+    fn change(now: &[Total]) -> Change {
+        let committed = Totals {
             score: vec![score(20, 28, 0.75)],
         };
-        committed.change(&Scores {
+        committed.change(&Totals {
             score: now.to_vec(),
         })
     }
 
-    fn worse(now: &[Score]) -> String {
+    fn worse(now: &[Total]) -> String {
         let Change { worse, better } = change(now);
         assert!(better.is_empty(), "{better:?}");
         worse.join("\n")
@@ -212,12 +212,12 @@ mod tests {
     fn the_file_comes_back_as_it_was() {
         let mut without = score(1, 2, 0.0);
         without.tau = None;
-        let scores = Scores {
+        let scores = Totals {
             score: vec![score(20, 28, 0.75), without],
         };
         let text = scores.to_text().unwrap();
-        assert_eq!(Scores::parse(&text).unwrap(), scores);
-        assert!(Scores::parse("[[score]]\nstudy = 1").is_err());
-        assert_eq!(Scores::parse("").unwrap(), Scores::default());
+        assert_eq!(Totals::parse(&text).unwrap(), scores);
+        assert!(Totals::parse("[[score]]\nstudy = 1").is_err());
+        assert_eq!(Totals::parse("").unwrap(), Totals::default());
     }
 }

@@ -6,8 +6,7 @@ use mm::outcome::Outcome;
 use rayon::prelude::*;
 
 use super::order::{self, Order};
-use super::score::Score;
-use super::{Fidelity, Judged};
+use super::total::Total;
 use crate::bench::{Bench as _, Run};
 use crate::calibration;
 use crate::compare::{self, Reading, Row};
@@ -20,14 +19,14 @@ use crate::study::Study;
 #[derive(Clone, Debug, Default)]
 pub struct Gathered {
     /// One for each kernel and bench; none where there are no records.
-    pub scored: Vec<Scored>,
+    pub scores: Vec<StudyScore>,
     /// One line for each record that could not be used.
     pub problems: Vec<String>,
 }
 
 /// The figures of one study on one kernel.
 #[derive(Clone, Debug)]
-pub struct Scored {
+pub struct StudyScore {
     /// The study's name.
     pub study: String,
     /// The kernel for people: "Linux 6.1".
@@ -84,20 +83,20 @@ pub fn of_study(
         Against::Model => None,
         Against::Records(others) => Some(Proofs::read(study, others)?),
     };
-    let score = |pair: &Pair| {
+    let of_pair = |pair: &Pair| {
         let held = match &others {
             None => predict(study, pair),
             Some(others) => others.instead_of(pair),
         };
         let mut kernel = proofs.readings(pair);
         kernel.extend(starts.iter().flat_map(|starts| starts.of_same(pair)));
-        scored(study, pair, &kernel, held)
+        study_score(study, pair, &kernel, held)
     };
-    let scored = proofs.pairs.iter().map(score).collect();
+    let scores = proofs.pairs.iter().map(of_pair).collect();
     let further = starts.into_iter().chain(others);
     proofs.problems.extend(further.flat_map(|it| it.problems));
     Ok(Gathered {
-        scored,
+        scores,
         problems: proofs.problems,
     })
 }
@@ -169,12 +168,12 @@ fn run(record: &Record) -> RunOf {
     )
 }
 
-fn scored(
+fn study_score(
     study: &Study,
     pair: &Pair,
     kernel: &[Reading],
     (other, missing): (Vec<Reading>, Vec<Absent>),
-) -> Scored {
+) -> StudyScore {
     let arms: Vec<String> = study.arms.iter().map(|arm| arm.name.clone()).collect();
     let rows = compare::compare(&study.measures, &arms, &other, kernel);
     let of_arm = |arm: &String| kernel.iter().filter(|run| run.arm == *arm).count();
@@ -184,7 +183,7 @@ fn scored(
         arm: arm.clone(),
         why: "no record: not available on this kernel, or not run".to_owned(),
     });
-    Scored {
+    StudyScore {
         study: study.name.clone(),
         kernel: pair.kernel.clone(),
         bench: pair.bench.clone(),
@@ -238,7 +237,7 @@ fn outcome(study: &Study, bench: &ModelBench, arm: &str, seed: u64) -> Result<Ou
     Outcome::from_capture(capture).map_err(|why| why.to_string())
 }
 
-impl Scored {
+impl StudyScore {
     /// The rows that count.
     pub fn figures(&self) -> impl Iterator<Item = &Row> {
         self.rows.iter().filter(|row| row.is_figure())
@@ -246,16 +245,15 @@ impl Scored {
 
     /// The rows that count and do not hold.
     pub fn misses(&self) -> impl Iterator<Item = &Row> {
-        self.figures()
-            .filter(|row| row.judged().map(Judged::fidelity) != Some(Fidelity::Holds))
+        self.figures().filter(|row| row.holds() != Some(true))
     }
 
     /// The score in one line.
     #[must_use]
-    pub fn score(&self) -> Score {
+    pub fn total(&self) -> Total {
         let figures = self.figures().count();
         let pairs = order::together(&self.orders);
-        Score {
+        Total {
             study: self.study.clone(),
             kernel: self.kernel.clone(),
             records: self.records,

@@ -33,7 +33,7 @@ pub enum Answer {
 
 /// A zone against the request, in kB.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Judged {
+pub struct ZoneCheck {
     /// Its node.
     pub node: u32,
     /// Which zone.
@@ -66,7 +66,7 @@ pub struct Judged {
     pub managed: Kib,
 }
 
-impl Judged {
+impl ZoneCheck {
     /// What must be exceeded.
     #[must_use]
     pub fn needed(&self) -> Kib {
@@ -113,7 +113,7 @@ impl Request {
 }
 
 /// All zones with memory, in the report's order.
-pub(super) fn judge(report: &Report, request: &Request) -> Vec<Judged> {
+pub(super) fn check(report: &Report, request: &Request) -> Vec<ZoneCheck> {
     let length = report.zones.iter().map(|zone| zone.reserve.len()).max();
     let layout = layout(report, length.unwrap_or(0));
     let zones = report.zones.iter().filter(|zone| zone.is_populated());
@@ -122,7 +122,7 @@ pub(super) fn judge(report: &Report, request: &Request) -> Vec<Judged> {
         .collect()
 }
 
-fn one(report: &Report, request: &Request, layout: &[ZoneKind], zone: &Zone) -> Judged {
+fn one(report: &Report, request: &Request, layout: &[ZoneKind], zone: &Zone) -> ZoneCheck {
     let gfp = &request.gfp;
     let highest = gfp.highest_zone();
     let atomic = gfp.is_atomic() && gfp.high;
@@ -137,7 +137,7 @@ fn one(report: &Report, request: &Request, layout: &[ZoneKind], zone: &Zone) -> 
         .saturating_sub(highatomic)
         .saturating_sub(rest);
     let min = zone.kib("min");
-    let mut judged = Judged {
+    let mut check = ZoneCheck {
         node: zone.node,
         kind: zone.kind,
         answer: Answer::Refused,
@@ -163,8 +163,8 @@ fn one(report: &Report, request: &Request, layout: &[ZoneKind], zone: &Zone) -> 
             .get("managed")
             .map_or_else(|| zone.kib("present"), Kib),
     };
-    judged.answer = answer(report, request, zone, &judged);
-    judged
+    check.answer = answer(report, request, zone, &check);
+    check
 }
 
 /// Since 6.13 what is free of it is printed, and that is what the allocator takes off; before, the
@@ -174,7 +174,7 @@ fn held_for_atomic(zone: &Zone) -> Kib {
     free.map_or_else(|| zone.kib("reserved_highatomic"), Kib)
 }
 
-fn answer(report: &Report, request: &Request, zone: &Zone, judged: &Judged) -> Answer {
+fn answer(report: &Report, request: &Request, zone: &Zone, check: &ZoneCheck) -> Answer {
     let allowed = [&report.nodemask, &report.mems_allowed];
     let mut sets = allowed.into_iter().flatten();
     if !sets.all(|nodes| nodes.contains(zone.node)) {
@@ -183,13 +183,13 @@ fn answer(report: &Report, request: &Request, zone: &Zone, judged: &Judged) -> A
     if zone.kind > request.gfp.highest_zone() {
         return Answer::AboveRequest;
     }
-    if judged.usable <= judged.needed() {
+    if check.usable <= check.needed() {
         return Answer::Refused;
     }
     match request.order {
         0 => Answer::Serves,
         _ if zone.blocks.is_empty() => Answer::Unknown,
-        order if by_orders(report) && !spread(order, zone, judged) => Answer::NoBlock,
+        order if by_orders(report) && !spread(order, zone, check) => Answer::NoBlock,
         order if has_block(zone, &request.gfp, order) => Answer::Serves,
         _ => Answer::NoBlock,
     }
@@ -200,8 +200,8 @@ fn by_orders(report: &Report) -> bool {
     report.version().is_some_and(|version| version < (4, 4))
 }
 
-fn spread(order: u32, zone: &Zone, judged: &Judged) -> bool {
-    let (mut free, mut mark) = (judged.usable.0, judged.mark.0);
+fn spread(order: u32, zone: &Zone, check: &ZoneCheck) -> bool {
+    let (mut free, mut mark) = (check.usable.0, check.mark.0);
     zone.blocks.iter().take(order as usize).all(|block| {
         free = free.saturating_sub(block.count.saturating_mul(block.size));
         mark /= 2;

@@ -3,27 +3,27 @@
 use crate::measure::Unit;
 use crate::record::Record;
 use crate::study::Study;
-use crate::verdict::{Finding, OfSeed, Repeatability, Thresholds, Verdict, percent, verdict};
+use crate::verdict::{Difference, OfSeed, Repeatability, Thresholds, Verdict, difference, percent};
 
 /// A verdict on one measure of one arm.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Judgement {
+pub struct ArmVerdict {
     /// The measure's name.
     pub measure: String,
-    /// The arm that is judged.
+    /// The arm that it is on.
     pub arm: String,
-    /// The arm it is judged against.
+    /// The arm that it is held against.
     pub baseline: String,
     /// The unit of the shift.
     pub unit: Unit,
     /// What was found.
-    pub verdict: Verdict,
+    pub difference: Difference,
 }
 
-/// Judges every arm that was run against the first one that was, in the study's order; an arm that
+/// Compares every arm that was run with the first one that was, in the study's order; an arm that
 /// the kernel lacks something for was not. Records of several kernels or benches must not be mixed.
 #[must_use]
-pub fn judge(study: &Study, records: &[Record]) -> Vec<Judgement> {
+pub fn of_arms(study: &Study, records: &[Record]) -> Vec<ArmVerdict> {
     let of_arm = |arm: &str| -> Vec<&Record> {
         records
             .iter()
@@ -39,7 +39,7 @@ pub fn judge(study: &Study, records: &[Record]) -> Vec<Judgement> {
         return Vec::new();
     };
     let arms: Vec<_> = arms.collect();
-    let mut judgements = Vec::new();
+    let mut verdicts = Vec::new();
     for measure in &study.measures {
         let numbers = |records: &[&Record]| -> Vec<OfSeed> {
             let of_seed = |record: &&Record| {
@@ -52,23 +52,23 @@ pub fn judge(study: &Study, records: &[Record]) -> Vec<Judgement> {
         let thresholds = Thresholds::of(measure.unit, measure.noise_floor);
         let base_numbers = numbers(&base_records);
         for (arm, records) in &arms {
-            let verdict = verdict(
+            let difference = difference(
                 &base_numbers,
                 &numbers(records),
                 measure.better,
                 repeatability(&base_records, records),
                 thresholds,
             );
-            judgements.extend(verdict.map(|verdict| Judgement {
+            verdicts.extend(difference.map(|difference| ArmVerdict {
                 measure: measure.name.clone(),
                 arm: (*arm).to_owned(),
                 baseline: baseline.to_owned(),
                 unit: measure.unit,
-                verdict,
+                difference,
             }));
         }
     }
-    judgements
+    verdicts
 }
 
 fn repeatability(left: &[&Record], right: &[&Record]) -> Repeatability {
@@ -79,14 +79,14 @@ fn repeatability(left: &[&Record], right: &[&Record]) -> Repeatability {
     }
 }
 
-impl Judgement {
+impl ArmVerdict {
     /// How far the arm is from the baseline: "-59 %", or, where so small a part of a large machine
     /// counts, "-10.0 GiB (-1.9 %)".
     #[must_use]
     pub fn by(&self) -> String {
-        let Verdict {
+        let Difference {
             shift, relative, ..
-        } = self.verdict;
+        } = self.difference;
         let usual = Thresholds::default().noise_floor;
         let share = percent(relative);
         match relative.abs() < usual && shift != 0.0 {
@@ -101,27 +101,27 @@ impl Judgement {
     /// In words: "better: -59 % (deterministic bench, one run)".
     #[must_use]
     pub fn words(&self) -> String {
-        self.verdict.words(&self.by())
+        self.difference.words(&self.by())
     }
 }
 
 /// One line on an arm: "raised against default: better in 1, worse in 4, no difference shown in 6".
 #[must_use]
-pub fn sum_up(judgements: &[Judgement], arm: &str) -> Option<String> {
-    let of_arm: Vec<&Judgement> = judgements.iter().filter(|j| j.arm == arm).collect();
+pub fn sum_up(verdicts: &[ArmVerdict], arm: &str) -> Option<String> {
+    let of_arm: Vec<&ArmVerdict> = verdicts.iter().filter(|it| it.arm == arm).collect();
     let first = of_arm.first()?;
-    let findings = [
-        (Finding::Better, "better in"),
-        (Finding::Worse, "worse in"),
-        (Finding::Differs, "different in"),
-        (Finding::NotDecided, "not decided in"),
-        (Finding::NoDifferenceShown, "no difference shown in"),
-        (Finding::TooFewRuns, "too few runs for"),
+    let verdicts = [
+        (Verdict::Better, "better in"),
+        (Verdict::Worse, "worse in"),
+        (Verdict::Differs, "different in"),
+        (Verdict::NotDecided, "not decided in"),
+        (Verdict::NoDifferenceShown, "no difference shown in"),
+        (Verdict::TooFewRuns, "too few runs for"),
     ];
-    let counts = findings.iter().filter_map(|(finding, words)| {
+    let counts = verdicts.iter().filter_map(|(verdict, words)| {
         let count = of_arm
             .iter()
-            .filter(|j| j.verdict.finding == *finding)
+            .filter(|it| it.difference.verdict == *verdict)
             .count();
         (count > 0).then(|| format!("{words} {count}"))
     });
@@ -136,16 +136,16 @@ pub fn sum_up(judgements: &[Judgement], arm: &str) -> Option<String> {
 }
 
 /// What the verdicts rest on: in words where it is the same for all of them.
-fn basis(judgements: &[&Judgement]) -> String {
+fn basis(verdicts: &[&ArmVerdict]) -> String {
     use crate::verdict::Basis;
-    let fewest = judgements
+    let fewest = verdicts
         .iter()
-        .map(|j| j.verdict.basis.runs())
+        .map(|it| it.difference.basis.runs())
         .min()
         .unwrap_or(0);
-    let exact = judgements
+    let exact = verdicts
         .iter()
-        .all(|j| matches!(j.verdict.basis, Basis::Deterministic { .. }));
+        .all(|it| matches!(it.difference.basis, Basis::Deterministic { .. }));
     match (exact, fewest) {
         (true, 1) => "deterministic bench, one run an arm".to_owned(),
         (true, runs) => format!("deterministic bench, {runs} equal runs an arm"),
@@ -181,15 +181,15 @@ mod tests {
     }
 
     #[test]
-    fn an_arm_is_judged_against_the_first_where_both_have_numbers() {
+    fn an_arm_is_held_against_the_first_where_both_have_numbers() {
         let records = [run("raised", 1, 20), run("default", 1, 2)];
-        let found = judge(&study(), &records);
+        let found = of_arms(&study(), &records);
         assert_eq!(found.len(), 1, "only one measure has numbers");
         assert_eq!(
             (found[0].arm.as_str(), found[0].baseline.as_str()),
             ("raised", "default")
         );
-        assert!((found[0].verdict.shift - 18.0).abs() < 1e-9);
+        assert!((found[0].difference.shift - 18.0).abs() < 1e-9);
         let line = sum_up(&found, "raised").unwrap();
         assert!(line.starts_with("raised against default: "), "{line}");
         assert!(
@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn an_arm_that_is_not_available_is_neither_judged_nor_judged_against() {
+    fn an_arm_that_is_not_available_has_no_verdict_and_none_is_against_it() {
         let study = Study::parse(
             &study().text.replace(
                 "[[process]]\nname = \"administrator\"",
@@ -220,7 +220,7 @@ mod tests {
             run("raised", 1, 20),
             run("third", 1, 10),
         ];
-        let found = judge(&study.unwrap(), &records);
+        let found = of_arms(&study.unwrap(), &records);
         assert_eq!(found.len(), 1);
         assert_eq!(
             (found[0].arm.as_str(), found[0].baseline.as_str()),
@@ -234,9 +234,9 @@ mod tests {
         for record in &mut records {
             record.provenance.bench = "VM, Linux 6.1, wall-clock time, KVM".to_owned();
         }
-        let found = judge(&study(), &records);
-        assert_eq!(found[0].verdict.finding, Finding::TooFewRuns);
-        assert_eq!(judge(&study(), &records[..1]), []);
+        let found = of_arms(&study(), &records);
+        assert_eq!(found[0].difference.verdict, Verdict::TooFewRuns);
+        assert_eq!(of_arms(&study(), &records[..1]), []);
         assert_eq!(sum_up(&[], "raised"), None);
     }
 }

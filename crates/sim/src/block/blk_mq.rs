@@ -1,0 +1,84 @@
+//! Requests end (`block/blk-mq.c`): a disk interrupts, and those who waited for it wake.
+
+use mm::units::Nanos;
+
+use crate::block::disk::Request;
+use crate::mm::page_io::state::PageIo;
+use crate::mm::parts::Memory;
+use crate::sched::core::Scheduler;
+use crate::sched::events::{Event, Events};
+use crate::sched::kthread::{KSMD, KSWAPD, OBSERVER};
+use crate::sched::wait::WaitsFor;
+
+/// A disk has done a request (`blk_mq_complete_request`): what its interrupt takes passes before
+/// those who waited wake.
+pub(crate) fn complete_request(
+    memory: &mut Memory,
+    scheduler: &mut Scheduler,
+    events: &mut Events,
+    disk: usize,
+    now: Nanos,
+) {
+    let Some(request) = memory.complete(disk, now) else {
+        return;
+    };
+    memory.io.expect_disks(events);
+    let observes = scheduler.is_runnable(OBSERVER);
+    let is_over = |waits| match waits {
+        WaitsFor::Observer => !observes,
+        waits => is_done(memory, waits, disk, &request),
+    };
+    let mut woken = scheduler.queue.take(is_over);
+    woken.extend(request.waiter);
+    woken.extend(request.is_journal.then(|| scheduler.kthreads.journal(disk)));
+    match Nanos(core::mem::take(&mut memory.cpu.in_interrupt) / 1000) {
+        Nanos::ZERO => scheduler.wake_up(woken, now),
+        // The kernel counts it as CPU time of the task that it interrupts
+        // (`/proc/PID/schedstat`).
+        time => match scheduler.interrupt(events, time, woken, now) {
+            Some(KSWAPD) => memory.zones.kswapd.cpu_time += time,
+            Some(KSMD) => memory.ksm.cpu_time += time,
+            _ => {}
+        },
+    }
+}
+
+/// Whether the end of a request is what somebody waits for.
+fn is_done(memory: &Memory, waits: WaitsFor, disk: usize, request: &Request) -> bool {
+    match waits {
+        WaitsFor::Page(page) => request.pages.iter().any(|range| range.contains(&page)),
+        WaitsFor::Disk(of) => of == disk && memory.io.disks[disk].wakes_writers(),
+        WaitsFor::Ksmd => !memory.ksm.is_in_batch,
+        // The journal's thread wakes them, and the observer.
+        WaitsFor::Commit { .. } | WaitsFor::Shadow { .. } | WaitsFor::Observer => false,
+    }
+}
+
+impl PageIo {
+    /// Expects what the disks began to serve.
+    pub(crate) fn expect_disks(&mut self, events: &mut Events) {
+        for (done, disk) in self.dispatched.drain(..) {
+            events.add(done, Event::DiskDone { disk });
+        }
+        for (disk, device) in self.disks.iter_mut().enumerate() {
+            if let Some(ends) = device.take_window() {
+                events.add(ends, Event::WriteWindow { disk });
+            }
+        }
+    }
+
+    /// A window of the throttling of a disk's writes ends (`wb_timer_fn`): if more may be under way
+    /// now, those who wait may try again.
+    pub(crate) fn window_ends(
+        &mut self,
+        scheduler: &mut Scheduler,
+        events: &mut Events,
+        disk: usize,
+        now: Nanos,
+    ) {
+        if self.disks[disk].end_window(now) {
+            scheduler.wake_waiters(WaitsFor::Disk(disk), now);
+        }
+        self.expect_disks(events);
+    }
+}

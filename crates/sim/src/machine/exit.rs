@@ -1,0 +1,123 @@
+//! How tasks end (`kernel/exit.c`): by themselves, killed, or by the OOM killer.
+
+use alloc::vec::Vec;
+
+use mm::outcome::Status;
+use mm::units::Nanos;
+
+use crate::machine::system::System;
+use crate::machine::task::{Task, TaskState};
+use crate::mm::filemap::Reader;
+use crate::mm::filemap::state::File;
+use crate::mm::mlock::Locking;
+use crate::mm::parts::Memory;
+use crate::sched::core::Flow;
+
+impl Task<'_> {
+    /// Frees the memory that a task holds (`exit_mm`).
+    fn exit_mm(&mut self, memory: &mut Memory, files: &[File]) {
+        for name in self.regions.keys().copied().collect::<Vec<_>>() {
+            self.unmap(memory, name);
+        }
+        memory.ksm.leave_process(self.entity);
+        for file in core::mem::take(&mut self.mapped) {
+            files[file].unmap(self.entity, memory);
+        }
+    }
+
+    /// Sends the requests for the pages of interrupted windows that are locked already.
+    fn send_rests(&mut self, memory: &mut Memory, files: &[File]) {
+        for (index, mut readahead) in self.take_readaheads() {
+            if let Some(rest) = readahead.take_rest() {
+                let mut reader = Reader {
+                    memory,
+                    file: &files[index],
+                    readahead: &mut readahead,
+                };
+                reader.request(rest.gap, rest.window.start);
+            }
+        }
+    }
+
+    /// Frees a part of a killed task's regions, as much as the CPU time of a step allows
+    /// (`exit_mmap`); whether that was the last one.
+    fn exit_mmap(&mut self, memory: &mut Memory) -> bool {
+        let budget = memory.cpu.budget;
+        while let Some(mut entry) = self.regions.first_entry() {
+            let (name, region) = (*entry.key(), entry.get_mut());
+            let next = self.exiting.get_or_insert(0);
+            let held = memory.drop_tables(region, next, budget);
+            let is_free = *next == region.table_count();
+            self.rss -= held.pages;
+            self.page_tables -= held.page_tables;
+            if !is_free {
+                return false;
+            }
+            self.unmap(memory, name);
+            self.exiting = Some(0);
+        }
+        true
+    }
+}
+
+impl<'a> System<'a> {
+    /// Frees what a task holds and reports how it ended (`do_exit`).
+    pub(crate) fn end_task(&mut self, task: &mut Task<'a>, now: Nanos, status: &Status) {
+        task.exit_mm(&mut self.memory, &self.files);
+        if let Some(mut running) = task.access.take() {
+            self.send_rest(&mut running);
+            self.recorder
+                .step(running.outcome(&task.name, now, status.clone()));
+        }
+        for frame in task.frames.split_off(0).iter().rev() {
+            if let Some(repeat) = &frame.repeat {
+                self.recorder
+                    .step(task.repetition_outcome(repeat, now, status.clone()));
+            }
+        }
+        task.send_rests(&mut self.memory, &self.files);
+        task.end_own(&mut self.memory);
+        task.locking = Locking::default();
+        task.state = TaskState::Ended;
+        (task.errand, task.ordered) = (None, None);
+        task.exiting = None;
+        self.scheduler.end(task.entity, now);
+        self.tasks.wake_parents(&mut self.scheduler, now);
+    }
+
+    /// A task that was killed goes on to free its memory; with the last of it, it ends.
+    pub(crate) fn exit(&mut self, task: &mut Task<'a>, now: Nanos) -> Flow {
+        if !task.exit_mmap(&mut self.memory) {
+            return Flow::Continue;
+        }
+        self.end_task(task, self.local_time(now), &Status::Killed(9));
+        Flow::Ended
+    }
+
+    /// Ends a task, unless it is the one that runs.
+    pub(crate) fn kill(&mut self, index: usize, now: Nanos, status: &Status) {
+        let Some(mut task) = self.tasks.take(index) else {
+            return;
+        };
+        self.scheduler.wait_no_more(task.entity);
+        task.give_up(&mut self.memory.groups);
+        self.end_task(&mut task, now, status);
+        self.tasks.put(index, task);
+    }
+
+    /// Kills all instances of a process but the one that asks, which is not in the table. One that
+    /// is not started yet never will be by itself.
+    pub(crate) fn kill_process(&mut self, process: usize, now: Nanos) {
+        for index in 0..self.tasks.len() {
+            let task = self.tasks.get_mut(index);
+            match task.filter(|task| task.process == process) {
+                Some(task) if task.state == TaskState::Due => task.state = TaskState::Ended,
+                Some(task) if task.state == TaskState::Alive => {
+                    self.kill(index, now, &Status::Done);
+                }
+                _ => {}
+            }
+        }
+        self.tasks.wake_parents(&mut self.scheduler, now);
+    }
+}

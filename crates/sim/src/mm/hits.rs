@@ -1,0 +1,161 @@
+//! Operations of one page each that is there: touches that change nothing, and `read()`s that do no
+//! more than note its use. As [`System::run_settled`] does them, without its loop over pages.
+
+use mm::access::Operation;
+use mm::units::{Nanos, PageSize};
+use mm::workload::{Target, Via};
+
+use crate::machine::system::System;
+use crate::machine::task::{Area, Running, Task};
+use crate::mm::folio::{Folios, PageId};
+use crate::mm::memory::state::{Region, Table};
+use crate::mm::page_alloc::zone::HUGE_PAGES;
+
+const PAGE: u64 = PageSize::FOUR_KIB.bytes();
+
+/// Operations between two looks at what the bench has of its own: as many as are drawn at a time.
+const TOGETHER: u64 = 64;
+
+/// What operations of a page each go to, and their costs in picoseconds.
+struct Hits<'t> {
+    place: Place<'t>,
+    /// Before the time of an operation is taken, and at its beginning.
+    loop_ps: u64,
+    begin_ps: u64,
+    /// For a page that is read, and for one that is written.
+    page_ps: [u64; 2],
+}
+
+/// Where the pages are.
+#[derive(Clone, Copy)]
+enum Place<'t> {
+    File { index: usize, base: PageId },
+    Region(&'t Region),
+}
+
+impl<'a> System<'a> {
+    /// Performs operations that hit a page, as many as are drawn already and begin within the
+    /// budget; whether there was one.
+    pub(crate) fn run_hits(
+        &mut self,
+        task: &mut Task<'a>,
+        running: &mut Running<'a>,
+        began: Nanos,
+    ) -> bool {
+        let Some(hits) = self.hits(task, running) else {
+            return false;
+        };
+        let start_ps = hits.loop_ps + hits.begin_ps;
+        let budget = self.memory.cpu.budget.saturating_sub(start_ps);
+        let next = running.operations_to_do.drawn();
+        if self.memory.cpu.spent >= budget
+            || next.is_none_or(|next| hits.is_settled(next, &self.memory.folios).is_none())
+        {
+            return false;
+        }
+        let least_ps = start_ps + hits.page_ps[0].min(hits.page_ps[1]);
+        let fit = 1 + (budget - self.memory.cpu.spent) / least_ps.max(1);
+        let left = running.amount.saturating_sub(running.bytes).div_ceil(PAGE);
+        let most = fit.min(left).min(TOGETHER);
+        let turns = task.turns(&self.memory, running);
+        if turns.is_none_or(|turns| !turns.stay_mapped(most, &self.memory)) {
+            return false;
+        }
+        let mut done = 0;
+        let mut noted = None;
+        while done < most
+            && self.memory.cpu.spent < budget
+            && !running.is_done(self.local_time(began))
+            && let Some(next) = running.operations_to_do.drawn()
+            && let Some(is_settled) = hits.is_settled(next, &self.memory.folios)
+        {
+            self.memory.cpu.spent += hits.loop_ps;
+            let from = self.memory.cpu.now();
+            self.memory.cpu.spent += hits.begin_ps;
+            match (hits.place, is_settled) {
+                (Place::File { index, .. }, false) => {
+                    let mut cursor = next.block;
+                    let mut reader = self.reader(running, index);
+                    reader.read(&mut cursor, next.block + 1, next.block + 1);
+                    noted = None;
+                }
+                _ => {
+                    self.memory.cpu.spent += hits.page_ps[usize::from(next.write)];
+                    noted = Some(next.block);
+                }
+            }
+            running.count_latency(self.local_time(began).saturating_sub(from));
+            running.operations_to_do.go_past();
+            done += 1;
+        }
+        let is_file = matches!(hits.place, Place::File { .. });
+        let copying = hits.page_ps[0];
+        running.operations += done;
+        running.bytes += done * PAGE;
+        task.operations += done;
+        task.bytes += done * PAGE;
+        if let Some(block) = noted.filter(|_| is_file) {
+            self.memory.cpu.unbroken = copying;
+            running.readahead.note_read(block);
+        }
+        done > 0
+    }
+}
+
+impl System<'_> {
+    /// What the operations of an access come to, if they are of a page each and follow each other
+    /// at once, all of memory being near.
+    fn hits<'t>(&self, task: &'t Task<'_>, running: &Running<'_>) -> Option<Hits<'t>> {
+        let (access, memory) = (running.access, &self.memory);
+        let size = running.target.size().0;
+        let is_paged = access.block.0 == PAGE && size.is_multiple_of(PAGE);
+        let at_once = access.rate == 0 && access.think == Nanos::ZERO;
+        let is_plain = memory.cpu.scale == 1 && !memory.zones.nodes.are_several();
+        if !is_paged || !at_once || !is_plain || task.dying || memory.cpu.current.over_high > 0 {
+            return None;
+        }
+        let costs = &memory.cpu.costs;
+        let (place, begin_ps, page_ps) = match (running.target, &access.target) {
+            (Area::File { index, .. }, _)
+                if access.via == Via::Syscall && !running.readahead.is_interrupted() =>
+            {
+                let base = self.files[index].base;
+                let read = costs.cached_read_ps;
+                (Place::File { index, base }, costs.syscall_ps, [read; 2])
+            }
+            (Area::Region { .. }, Target::Region(name)) => {
+                let region = task.regions.get(name.as_str())?;
+                let touch = [costs.load_ps, costs.touch_ps];
+                (Place::Region(region), costs.operation_ps, touch)
+            }
+            _ => return None,
+        };
+        Some(Hits {
+            place,
+            loop_ps: costs.loop_ps,
+            begin_ps,
+            page_ps,
+        })
+    }
+}
+
+impl Hits<'_> {
+    /// Whether an operation changes nothing; `None` where its page is to be waited for, or more is
+    /// to be done than to note its use.
+    #[inline]
+    fn is_settled(&self, operation: Operation, folios: &Folios) -> Option<bool> {
+        let Operation { block, write } = operation;
+        match self.place {
+            Place::File { base, .. } => {
+                let raw = folios.raw(base + block as PageId);
+                (!write && Folios::is_calm(raw)).then_some(Folios::is_read(raw))
+            }
+            Place::Region(region) => {
+                let table = region.tables[(block / HUGE_PAGES) as usize];
+                let raw = folios.raw(region.base + block as PageId);
+                let is_paged = matches!(table, Table::None | Table::Base);
+                (is_paged && Folios::is_touched(raw, write)).then_some(true)
+            }
+        }
+    }
+}

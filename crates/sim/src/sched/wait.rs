@@ -1,0 +1,53 @@
+//! The wait queue (`kernel/sched/wait.c`): who waits for what somebody else does.
+
+use alloc::vec::Vec;
+
+use crate::mm::folio::PageId;
+
+/// What has to be done before a waiter can go on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum WaitsFor {
+    /// This page is being read.
+    Page(PageId),
+    /// This disk has too much to write.
+    Disk(usize),
+    /// ksmd is to end its batch.
+    Ksmd,
+    /// The observer is to have its snapshot.
+    Observer,
+    /// The journal of this disk is to commit a transaction.
+    Commit { disk: usize, transaction: u64 },
+    /// The blocks of a transaction are to be in the journal of this disk.
+    Shadow { disk: usize },
+}
+
+/// Those who wait, as entities of the scheduler, the first first.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct WaitQueue(Vec<(WaitsFor, usize)>);
+
+impl WaitQueue {
+    /// Lets one wait (`prepare_to_wait`).
+    pub(crate) fn add(&mut self, waits: WaitsFor, entity: usize) {
+        self.0.push((waits, entity));
+    }
+
+    pub(crate) fn holds(&self, entity: usize) -> bool {
+        self.0.iter().any(|(_, waiting)| *waiting == entity)
+    }
+
+    /// Lets one wait no more, whatever it waits for (`finish_wait`).
+    pub(crate) fn remove(&mut self, entity: usize) {
+        self.0.retain(|(_, waiting)| *waiting != entity);
+    }
+
+    /// Takes out those whose waiting is over.
+    pub(crate) fn take(&mut self, mut is_over: impl FnMut(WaitsFor) -> bool) -> Vec<usize> {
+        let mut over = Vec::new();
+        self.0.retain(|&(waits, entity)| {
+            let is_over = is_over(waits);
+            over.extend(is_over.then_some(entity));
+            !is_over
+        });
+        over
+    }
+}
