@@ -83,12 +83,6 @@ impl<'a> System<'a> {
                 task.begin_repeat(*until, steps, label, now);
                 return Ok(self.next_round(task, now));
             }
-            Action::Wait { process } => {
-                if self.has_to_wait(task, process)? {
-                    task.began = Some(began);
-                    return Ok(Flow::Blocked(Sleep::Idle));
-                }
-            }
             Action::Sync { file } => {
                 let file = Some(self.file(task, file)?);
                 self.begin_sync(task, file, label, now);
@@ -98,18 +92,10 @@ impl<'a> System<'a> {
                 self.begin_sync(task, None, label, now);
                 return Ok(Flow::Continue);
             }
-            Action::Lock { target } => {
-                if let Some(flow) = self.lock(task, target, now)? {
-                    task.began = Some(began);
+            Action::Wait { .. } | Action::Lock { .. } | Action::Sleep(_) => {
+                if let Some(flow) = self.block(task, step, began, now)? {
                     return Ok(flow);
                 }
-            }
-            Action::Sleep(span) => {
-                let now = now + Nanos(self.memory.cpu.spent / 1000);
-                self.sleep_for(task, *span, now);
-                task.ordered = label.map(|label| (label, began));
-                task.go_past_step();
-                return Ok(Flow::Blocked(Sleep::Idle));
             }
             Action::Map(map) => {
                 if !self.map(task, map)? {
@@ -138,6 +124,32 @@ impl<'a> System<'a> {
         }
         task.go_past_step();
         Ok(Flow::Continue)
+    }
+
+    /// Performs a step that may block; how it left the task, or `None` where it is over.
+    fn block(
+        &mut self,
+        task: &mut Task<'a>,
+        step: &'a Step,
+        began: Nanos,
+        now: Nanos,
+    ) -> Result<Option<Flow>, Error> {
+        let flow = match &step.action {
+            Action::Wait { process } if self.has_to_wait(task, process)? => {
+                Some(Flow::Blocked(Sleep::Idle))
+            }
+            Action::Lock { target } => self.lock(task, target, now)?,
+            Action::Sleep(span) => {
+                self.sleep_for(task, *span, self.local_time(now));
+                task.ordered = step.label.as_deref().map(|label| (label, began));
+                task.go_past_step();
+                return Ok(Some(Flow::Blocked(Sleep::Idle)));
+            }
+            _ => None,
+        };
+        // It comes back to the same step.
+        task.began = flow.is_some().then_some(began);
+        Ok(flow)
     }
 
     /// A step without operations is over.

@@ -75,8 +75,8 @@ pub(crate) struct Task<'a> {
     pub(crate) exiting: Option<usize>,
     /// Reclaim that it has to do for a group before it goes on.
     pub(crate) errand: Option<Errand>,
-    /// The step before, and when it began, where it is over only when the task goes on: it asked for
-    /// such reclaim, or slept.
+    /// The step before, and when it began, where it is over only when the task goes on: it asked
+    /// for such reclaim, or slept.
     pub(crate) ordered: Option<(&'a str, Nanos)>,
     /// CPU time below a nanosecond that is still to be paid, in picoseconds.
     pub(crate) owed_ps: u64,
