@@ -45,6 +45,7 @@ impl Memory {
         done.reclaimed += pages;
         true
     }
+
     /// Reclaims a page that was taken out of its generation, if it is a clean one of a file, mapped
     /// nowhere, and no group but the root has any; whether it is.
     pub(in crate::mm::vmscan) fn evict_clean(&mut self, page: PageId, done: &mut Shrunk) -> bool {
