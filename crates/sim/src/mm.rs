@@ -29,6 +29,7 @@ pub(crate) mod slub;
 pub(crate) mod swap;
 pub(crate) mod swap_state;
 pub(crate) mod swapfile;
+mod truncate;
 pub(crate) mod vmscan;
 pub(crate) mod vmstat;
 pub(crate) mod workingset;

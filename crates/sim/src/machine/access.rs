@@ -7,7 +7,6 @@ use mm::outcome::Status;
 use mm::units::{Bytes, Nanos, PageSize};
 use mm::workload::{Access, Target, Via};
 
-use crate::block::disk::{Direction, Request};
 use crate::error::Error;
 use crate::machine::state::Stop;
 use crate::machine::system::System;
@@ -23,9 +22,6 @@ use crate::sched::wait::WaitsFor;
 
 /// Pages that are handled between two looks at the clock.
 const CHUNK: u64 = 32;
-
-/// Pages of a request of direct I/O (`BIO_MAX_VECS`).
-const DIRECT_PAGES: u64 = 256;
 
 impl<'a> System<'a> {
     pub(crate) fn begin_access(
@@ -117,7 +113,7 @@ impl<'a> System<'a> {
                     }
                     Via::Syscall => self.read_file(running, &mut operation, index),
                     Via::Mmap => self.touch_file(task, running, &mut operation, index),
-                    Via::Direct => self.transfer_directly(task, &mut operation, index),
+                    Via::Direct => self.transfer_directly(task, running, &mut operation, index),
                 },
                 Area::Region { .. } => self.touch(task, running, &mut operation),
             };
@@ -187,6 +183,7 @@ impl<'a> System<'a> {
             bytes,
             write: next.write,
             changes_time: next.write && running.access.via != Via::Mmap,
+            meets_cache: running.access.via == Via::Direct,
             is_whole: (offset | bytes) % PageSize::FOUR_KIB.bytes() == 0,
             faulting: false,
         });
@@ -286,41 +283,6 @@ impl<'a> System<'a> {
             operation.write,
             &mut operation.faulting,
         )
-    }
-
-    /// Reads or writes the pages of an operation past the page cache (`O_DIRECT`): one request
-    /// after the other, each waited for.
-    fn transfer_directly(
-        &mut self,
-        task: &Task<'a>,
-        operation: &mut Underway,
-        index: usize,
-    ) -> Progress {
-        let file = &self.files[index];
-        let end = operation.end.min(operation.cursor + DIRECT_PAGES);
-        if operation.faulting {
-            operation.faulting = false;
-            operation.cursor = end;
-            return Progress::Complete;
-        }
-        operation.faulting = true;
-        let pages = end - operation.cursor;
-        self.memory.cpu.spent += pages * self.memory.cpu.costs.direct_ps;
-        let direction = match operation.write {
-            true => Direction::Write,
-            false => Direction::Read,
-        };
-        let page = PageSize::FOUR_KIB.bytes();
-        let offset = file.offset + operation.cursor * page;
-        let mut request = Request::new(direction, offset, pages * page);
-        request.waiter = Some(task.entity);
-        self.memory.io.submit(
-            &mut self.memory.cpu,
-            &self.memory.folios,
-            file.disk,
-            request,
-        );
-        Progress::Submitted
     }
 
     /// What an access that came so far has to wait for.

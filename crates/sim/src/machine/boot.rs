@@ -171,11 +171,11 @@ fn mix(state: &mut State, towards: &State, near: u64, whole: u64) {
 fn decide_on_huge_pages(state: &mut State, boots: &[Boot]) {
     let managed: u64 = state.layout.iter().map(|zone| zone.managed.0).sum();
     let has_them = managed >= LEAST_FOR_HUGE_PAGES;
-    let choices = boots.iter().filter_map(|boot| {
+    let mut choices = boots.iter().filter_map(|boot| {
         let text = boot.capture.frames.first()?.file(HUGE_PAGES_ENABLED)?;
-        (!text.contains("[never]") == has_them).then_some(text)
+        (text.contains("[never]") != has_them).then_some(text)
     });
-    if let Some(text) = choices.last() {
+    if let Some(text) = choices.next_back() {
         let path = HUGE_PAGES_ENABLED.to_string();
         state.frame.files.insert(path, text.to_string());
     }

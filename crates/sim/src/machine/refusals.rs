@@ -5,7 +5,7 @@ use alloc::string::{String, ToString};
 
 use mm::scenario::Scenario;
 use mm::units::Bytes;
-use mm::workload::{Access, Action, Huge, Map, Process, Step, Target, Workload};
+use mm::workload::{Access, Action, Advice, Huge, Map, Process, Step, Target, Workload};
 
 use crate::error::Error;
 
@@ -48,6 +48,10 @@ fn check_steps(steps: &[Step], place: &str) -> Result<(), Error> {
             Action::Access(access) => check_access(access, &place)?,
             Action::Map(map) => check_map(map, &place)?,
             Action::Repeat { steps, .. } => check_steps(steps, &place)?,
+            Action::Advise {
+                target: Target::Region(_),
+                advice: Advice::WillNeed,
+            } => return Err(unsupported("willneed of a region", &place)),
             _ => {}
         }
     }

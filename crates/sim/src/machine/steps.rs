@@ -5,7 +5,7 @@ use mm::contents::Contents;
 use mm::outcome::{Latency, Status, StepOutcome};
 use mm::settings::Setting;
 use mm::units::{Bytes, Nanos, PageSize};
-use mm::workload::{Action, Huge, Map, Step, Target, Until};
+use mm::workload::{Action, Advice, Huge, Map, Step, Target, Until};
 
 use crate::error::Error;
 use crate::machine::system::System;
@@ -92,7 +92,7 @@ impl<'a> System<'a> {
                 self.begin_sync(task, None, label, now);
                 return Ok(Flow::Continue);
             }
-            Action::Wait { .. } | Action::Lock { .. } | Action::Sleep(_) => {
+            action if may_block(action) => {
                 if let Some(flow) = self.block(task, step, began, now)? {
                     return Ok(flow);
                 }
@@ -139,6 +139,7 @@ impl<'a> System<'a> {
                 Some(Flow::Blocked(Sleep::Idle))
             }
             Action::Lock { target } => self.lock(task, target, now)?,
+            Action::Advise { target, .. } => self.will_need(task, target, now)?,
             Action::Sleep(span) => {
                 self.sleep_for(task, *span, self.local_time(now));
                 task.ordered = step.label.as_deref().map(|label| (label, began));
@@ -351,6 +352,15 @@ impl<'a> System<'a> {
                 Ok(Area::Region { size: region.size })
             }
         }
+    }
+}
+
+/// Whether a step without operations may wait for something.
+fn may_block(action: &Action) -> bool {
+    match action {
+        Action::Wait { .. } | Action::Lock { .. } | Action::Sleep(_) => true,
+        Action::Advise { advice, .. } => *advice == Advice::WillNeed,
+        _ => false,
     }
 }
 

@@ -12,6 +12,7 @@ use mm::units::{Bytes, Nanos};
 use mm::workload::{Access, Action, Process, Start, Step, Until};
 
 use crate::bench::state::Own;
+use crate::fs::fs_writeback::state::Syncing;
 use crate::machine::state::Durable;
 use crate::mm::memcontrol::Errand;
 use crate::mm::memcontrol::group_id::{GroupId, ROOT};
@@ -134,6 +135,8 @@ pub(crate) struct Running<'a> {
     /// Which blocks are still to come.
     pub(crate) operations_to_do: Ahead,
     pub(crate) readahead: Readahead,
+    /// Dirty pages that a direct operation writes before it begins.
+    pub(crate) writing_out: Option<Syncing>,
     path: String,
     latencies: Vec<u32>,
     longest: Nanos,
@@ -150,6 +153,8 @@ pub(crate) struct Underway {
     pub(crate) write: bool,
     /// It has yet to change the time stamp of its file.
     pub(crate) changes_time: bool,
+    /// It is direct, and has yet to look at what the page cache has of its range.
+    pub(crate) meets_cache: bool,
     /// It covers whole pages only.
     pub(crate) is_whole: bool,
     /// The page at the cursor is being faulted in: the fault has been counted.
@@ -292,6 +297,7 @@ impl<'a> Task<'a> {
             touched: [false; 3],
             operations_to_do,
             readahead: readahead.unwrap_or_else(|| Readahead::new(Limits::DEFAULT)),
+            writing_out: None,
             path,
             latencies: Vec::new(),
             longest: Nanos::ZERO,

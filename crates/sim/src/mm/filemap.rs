@@ -1,5 +1,6 @@
 //! The page cache: files, reads through it, and what is being read (`mm/filemap.c`).
 
+mod direct;
 pub(crate) mod fault;
 pub(crate) mod state;
 mod together;
@@ -309,38 +310,6 @@ impl File {
             .next_miss_is_the_last
             .then_some(index + most);
         behind.find(is_missing).or(last)
-    }
-
-    /// Drops every clean page that is not in use (`POSIX_FADV_DONTNEED`, `vm.drop_caches`).
-    pub(crate) fn drop_pages(&self, memory: &mut Memory) {
-        for page in self.base..self.base + self.pages as PageId {
-            if memory.folios.has(page, Flag::Mapped)
-                || !memory.writeback.is_clean_file(&memory.folios, page)
-            {
-                continue;
-            }
-            match memory.folios.state(page) {
-                State::Inactive | State::Active => memory.lruvecs.take_from_list(
-                    &memory.cpu,
-                    &mut memory.zones,
-                    &mut memory.folios,
-                    page,
-                ),
-                _ => continue,
-            };
-            memory.zones.free(
-                &mut memory.cpu,
-                &memory.folios,
-                &mut memory.groups,
-                &mut memory.objects,
-                page,
-            );
-            memory.folios.forget(page);
-            memory
-                .objects
-                .tree_remove(&mut memory.zones, &mut memory.groups, page);
-            memory.cpu.spent += memory.cpu.costs.drop_ps;
-        }
     }
 }
 

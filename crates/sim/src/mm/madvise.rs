@@ -9,15 +9,20 @@ use crate::machine::state::Stop;
 use crate::machine::system::System;
 use crate::machine::task::{Area, Task};
 use crate::mm::filemap::Reader;
+use crate::mm::filemap::state::Progress;
 use crate::mm::folio::Folios;
 use crate::mm::folio::{Flag, PageId, State};
 use crate::mm::lruvec::state::Lruvecs;
 use crate::mm::memory::state::{Held, Region};
+use crate::mm::page_alloc::state::NoPage;
 use crate::mm::page_alloc::zone::Zones;
 use crate::mm::parts::Memory;
-use crate::mm::readahead::Limits;
+use crate::mm::readahead::{Limits, Window};
 use crate::sched::core::Flow;
 use crate::sched::cpu::Cpu;
+
+/// The largest request of a disk, `io_pages`: 1280 KiB (`BLK_DEF_MAX_SECTORS`).
+const OPTIMAL_IO_PAGES: u64 = 320;
 
 impl<'a> System<'a> {
     /// Follows an advice. Some say nothing that these kernels act on (`POSIX_FADV_NOREUSE`,
@@ -64,6 +69,31 @@ impl<'a> System<'a> {
         }
         task.regions.insert(name, region);
         Ok(())
+    }
+
+    /// Reads a file ahead (`POSIX_FADV_WILLNEED`); `None` where that is done.
+    pub(crate) fn will_need(
+        &mut self,
+        task: &mut Task<'a>,
+        target: &Target,
+        now: Nanos,
+    ) -> Result<Option<Flow>, Error> {
+        let Area::File { index, .. } = self.area(task, target)? else {
+            return Ok(None);
+        };
+        let mut reader = Reader {
+            memory: &mut self.memory,
+            file: &self.files[index],
+            readahead: task.readahead(index),
+        };
+        let Err(why) = reader.force_readahead() else {
+            return Ok(None);
+        };
+        let flow = match self.stop(task, Progress::NoPage(why), now)? {
+            Some(Stop::Wait(sleep)) => Flow::Blocked(sleep),
+            _ => Flow::Continue,
+        };
+        Ok(Some(flow))
     }
 
     /// Locks a region, or a file through a mapping, into memory; `None` where that is done.
@@ -120,6 +150,21 @@ fn too_little_to_part(task: &Task<'_>) -> Error {
     Error::Unsupported {
         what: "unmerging more than there is free memory for".into(),
         place: task.place(),
+    }
+}
+
+impl Reader<'_> {
+    /// Reads the first pages of a file ahead, as many as one request of its disk takes whatever was
+    /// asked for (`force_page_cache_ra`): on 6.1 1.25 of 64 MiB.
+    fn force_readahead(&mut self) -> Result<(), NoPage> {
+        let end = self.file.pages.min(OPTIMAL_IO_PAGES);
+        let base = self.file.base;
+        let is_missing = |at: &u64| !self.memory.folios.is_resident(base + *at as PageId);
+        let Some(start) = (0..end).find(is_missing) else {
+            return Ok(());
+        };
+        let mark = None;
+        self.fetch(start, |_| Window { start, end, mark })
     }
 }
 

@@ -3,6 +3,7 @@
 use crate::mm::filemap::state::File;
 use crate::mm::page_io::state::Plug;
 use alloc::collections::VecDeque;
+use core::ops::Range;
 use mm::units::Nanos;
 
 /// A flusher and what it is doing.
@@ -187,6 +188,8 @@ impl Queues {
 pub(crate) struct Syncing {
     /// The files that are still to be done; the first is being done.
     pub(crate) files: VecDeque<usize>,
+    /// Of the file only these pages, without its journal's commit.
+    pub(super) range: Option<Range<u64>>,
     pub(crate) stage: Stage,
     pub(crate) plug: Plug,
 }
@@ -201,14 +204,26 @@ pub(crate) enum Stage {
     Wait(u64),
     /// The journal is to commit this transaction.
     Commit(u64),
+    /// All of it, where the journal does not matter.
+    Written,
 }
 
 impl Syncing {
     pub(crate) fn new(files: impl IntoIterator<Item = usize>) -> Self {
         Self {
             files: files.into_iter().collect(),
+            range: None,
             stage: Stage::Write(0),
             plug: Plug::default(),
+        }
+    }
+
+    /// Of the data of these pages of a file alone (`filemap_write_and_wait_range`).
+    pub(crate) fn of_range(file: usize, range: Range<u64>) -> Self {
+        Self {
+            stage: Stage::Write(range.start),
+            range: Some(range),
+            ..Self::new([file])
         }
     }
 }

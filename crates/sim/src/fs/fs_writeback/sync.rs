@@ -1,10 +1,12 @@
 //! `fsync` and `sync`: a task writes the dirty pages of files itself and waits until they, and
 //! their time stamps, are durable.
 
+use core::ops::Range;
+
 use crate::block::disk::Writer;
 use crate::fs::fs_writeback::state::{Stage, Syncing};
-use crate::mm::filemap::state::Progress;
-use crate::mm::folio::Folios;
+use crate::mm::filemap::state::{File, Progress};
+use crate::mm::folio::{Folios, PageId};
 use crate::mm::page_alloc::state::NoPage;
 use crate::mm::page_io::state::PageIo;
 use crate::mm::page_writeback::state::Writeback;
@@ -13,6 +15,13 @@ use crate::sched::cpu::Cpu;
 
 /// Pages that are written between two looks at the clock.
 const BATCH: u64 = 32;
+
+/// The pages of a file that are to be written: its first, and the one behind the last.
+struct Place {
+    base: PageId,
+    end: PageId,
+    disk: usize,
+}
 
 impl Writeback {
     /// Goes on making files durable (`ext4_sync_file`).
@@ -43,17 +52,16 @@ impl Writeback {
     ) -> Progress {
         while let Some(&inode) = syncing.files.front() {
             let progress = match syncing.stage {
-                Stage::Write(_) => {
-                    self.write_for_sync(cpu, folios, rmap, io, inode, &mut syncing.stage)
-                }
-                Stage::Submit => self.submit_for_sync(cpu, folios, io, inode, &mut syncing.stage),
-                Stage::Wait(next) => self.wait_for_written(inode, next, &mut syncing.stage),
+                Stage::Write(_) => self.write_for_sync(cpu, folios, rmap, io, inode, syncing),
+                Stage::Submit => self.submit_for_sync(cpu, folios, io, inode, syncing),
+                Stage::Wait(next) => self.wait_for_written(inode, next, syncing),
                 Stage::Commit(transaction) => self.wait_for_commit(inode, transaction),
+                Stage::Written => Progress::Complete,
             };
             if progress != Progress::Complete {
                 return progress;
             }
-            if matches!(syncing.stage, Stage::Commit(_)) {
+            if matches!(syncing.stage, Stage::Commit(_) | Stage::Written) {
                 syncing.files.pop_front();
                 syncing.stage = Stage::Write(0);
             }
@@ -69,13 +77,13 @@ impl Writeback {
         rmap: &mut Rmap,
         io: &mut PageIo,
         inode: usize,
-        stage: &mut Stage,
+        syncing: &mut Syncing,
     ) -> Progress {
-        let Stage::Write(mut next) = *stage else {
+        let Stage::Write(mut next) = syncing.stage else {
             return Progress::Complete;
         };
-        let file = &self.inodes[inode].file;
-        let (base, end, disk) = (file.base, file.base + file.pages as u32, file.disk);
+        let Place { base, end, disk } = self.place(inode, syncing);
+        let stage = &mut syncing.stage;
         for _ in 0..BATCH {
             let Some(page) = self.dirty_pages.next(base + next as u32, end) else {
                 *stage = Stage::Submit;
@@ -110,7 +118,7 @@ impl Writeback {
         folios: &Folios,
         io: &mut PageIo,
         inode: usize,
-        stage: &mut Stage,
+        syncing: &mut Syncing,
     ) -> Progress {
         let disk = self.inodes[inode].file.disk;
         if !io.submit_bio(cpu, folios, Writer::Task) {
@@ -118,22 +126,45 @@ impl Writeback {
         }
         io.unplug(cpu, folios);
         self.requeue(cpu, disk, inode, false);
-        *stage = Stage::Wait(0);
+        let first = syncing.range.as_ref().map_or(0, |range| range.start);
+        syncing.stage = Stage::Wait(first);
         Progress::Complete
     }
 
-    fn wait_for_written(&mut self, inode: usize, next: u64, stage: &mut Stage) -> Progress {
-        let file = &self.inodes[inode].file;
-        let (base, end, disk) = (file.base, file.base + file.pages as u32, file.disk);
+    fn wait_for_written(&mut self, inode: usize, next: u64, syncing: &mut Syncing) -> Progress {
+        let Place { base, end, disk } = self.place(inode, syncing);
         let writing = &self.pages_being_written;
         if let Some(page) = writing.next(base + next as u32, end) {
-            *stage = Stage::Wait(u64::from(page - base));
+            syncing.stage = Stage::Wait(u64::from(page - base));
             return Progress::Waits(page);
+        }
+        if syncing.range.is_some() {
+            syncing.stage = Stage::Written;
+            return Progress::Complete;
         }
         let transaction = self.devices[disk].journal.latest();
         self.commit(disk);
-        *stage = Stage::Commit(transaction);
+        syncing.stage = Stage::Commit(transaction);
         self.wait_for_commit(inode, transaction)
+    }
+
+    /// Where the pages lie that are written of a file.
+    fn place(&self, inode: usize, syncing: &Syncing) -> Place {
+        let file = &self.inodes[inode].file;
+        let end = syncing.range.as_ref().map_or(file.pages, |range| range.end);
+        Place {
+            base: file.base,
+            end: file.base + end.min(file.pages) as u32,
+            disk: file.disk,
+        }
+    }
+
+    /// Whether pages of a file are dirty, or being written.
+    pub(crate) fn has_unwritten(&self, file: &File, range: &Range<u64>) -> bool {
+        let (first, end) = (file.base + range.start as u32, file.base + range.end as u32);
+        let tags = [&self.dirty_pages, &self.pages_being_written];
+        tags.into_iter()
+            .any(|pages| pages.next(first, end).is_some())
     }
 
     /// Whether the journal of a disk has committed a transaction.
