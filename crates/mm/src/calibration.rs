@@ -72,8 +72,8 @@ costs! {
         /// An allocation under the low watermark, beyond what one above it takes.
         slowpath_ps = "slowpath",
         /// A page's way from its zone to a per-CPU list: the part of the costs of making a page
-        /// (`anon-fault`, `read-in`, `write-in`, `swap-in`) that who makes the list draw pays for
-        /// all that it draws.
+        /// (`anon-fault`, `read-in`, `write-in`, `swap-in`) that the task that makes the list draw
+        /// pays for all that it draws.
         draw_ps = "draw",
         /// Putting a new page on its list.
         lru_add_ps = "lru-add",

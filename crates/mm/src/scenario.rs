@@ -45,8 +45,8 @@ impl Scenario {
     ///
     /// Ticks, timers and what a kernel does now and then come at multiples of their periods. Runs
     /// that all began at one moment of these would show a single draw as the kernel's figure. So
-    /// the seed draws the moment, as whoever starts a workload by hand does, and every bench keeps
-    /// to it, however long it took to be ready.
+    /// the seed draws the moment, as a person does who starts a workload by hand, and every bench
+    /// keeps to it, however long it took to be ready.
     #[must_use]
     pub fn begins(&self, ready: Nanos) -> Nanos {
         let moment = Prng::for_part(self.seed, "moment").below(PERIOD);

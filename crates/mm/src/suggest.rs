@@ -1,4 +1,4 @@
-//! What someone may have meant who typed a name that does not exist.
+//! What a person may have meant by a name that does not exist.
 
 use alloc::vec::Vec;
 

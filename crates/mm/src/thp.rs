@@ -18,7 +18,7 @@ pub const DIR: &str = folder::THP;
 pub struct Thp {
     /// `enabled`: where faults get huge pages (always, madvise, never).
     pub enabled: Option<Choice>,
-    /// `defrag`: who waits for compaction.
+    /// `defrag`: which faults wait for compaction.
     pub defrag: Option<Choice>,
     /// `shmem_enabled`: huge pages for shared memory.
     pub shmem_enabled: Option<Choice>,

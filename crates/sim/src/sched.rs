@@ -1,4 +1,5 @@
-//! Who runs, and what is waited for: the CPUs, the fair class, pressure, timers, wait queues.
+//! Which task runs, and what is waited for: the CPUs, the fair class, pressure, timers, wait
+//! queues.
 
 pub(crate) mod core;
 pub(crate) mod cpu;

@@ -110,7 +110,7 @@ impl Space<'_> {
         let missing = self.taken.saturating_sub(self.size);
         let disk = self.table.need("name")?.name()?;
         let things = self.too_much.join(", ");
-        // Rounded up, so that who follows the advice has enough.
+        // Rounded up, so that following the advice is enough.
         let enough = self.taken.0.div_ceil(1 << 20);
         Err(self.table.need("size")?.error(
             format!("disk `{disk}` is too small for {things}: {missing} are missing"),

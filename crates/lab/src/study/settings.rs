@@ -94,7 +94,7 @@ fn refused(node: &Node<'_>, error: &SettingError) -> StudyError {
 /// Why a tunable takes no other values, where that is not plain.
 fn because(name: &str) -> &'static str {
     match name {
-        // Linux 6.1 and 6.12 answer EINVAL; who writes it without looking at that sees nothing.
+        // Linux 6.1 and 6.12 answer EINVAL, which a script that does not look misses.
         "vm.dirty_bytes" => ": the kernel takes no limit below two pages and keeps the old one",
         _ => "",
     }

@@ -47,8 +47,8 @@ pub(super) const TABLE: &[Tunable] = &[
     .rule("madvise; never on machines below 512 MB")
     .risk(Risk::Medium)
     .effect(
-        "Decides who waits for reclaim and compaction when no huge page is free: always stalls \
-         every fault, never stalls none.",
+        "Decides which faults wait for reclaim and compaction when no huge page is free: always \
+         stalls every fault, never stalls none.",
     ),
     thp!(
         "shmem_enabled",

@@ -1,4 +1,4 @@
-//! Changes whose time is over: whoever writes next takes them back first.
+//! Changes whose time is over: the next command that writes takes them back first.
 
 use change::undo::{self, Left, Undone};
 use host::Root;

@@ -74,7 +74,7 @@ fn trouble(standing: &Status, root: &Root, now: Nanos) -> Vec<String> {
         ));
     }
     if change.is_pending() && !change.is_written() {
-        lines.push("it is not all written: whoever applied it was stopped".to_owned());
+        lines.push("it is not all written: the command that applied it was stopped".to_owned());
     }
     if !change.files.is_empty() && !change.is_pending() {
         let asked = change.steps.iter().any(|step| step.role != Role::Aside);

@@ -48,7 +48,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     let _held = hold(&root, id)?;
     let bell = Bell::new(&root)?;
     if pending(&root, id)?.is_some() {
-        // Whoever is not started by systemd has nobody to tell.
+        // A process that systemd did not start has nothing to tell.
         sd_notify::notify(&[sd_notify::NotifyState::Ready]).ok();
     }
     let mut samples = vec![];

@@ -51,7 +51,7 @@ impl HugePages {
         };
         page.row("enabled", &self.enabled, about);
         if let Some(defrag) = &self.defrag {
-            page.row("defrag", defrag, "who waits for compaction");
+            page.row("defrag", defrag, "which faults wait for compaction");
         }
         page.amount("anonymous", self.anonymous_bytes, "");
         let others = [

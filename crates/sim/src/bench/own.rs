@@ -321,7 +321,7 @@ impl<'a> System<'a> {
             wait => return wait,
         }
         if is_new {
-            // Who starts a process has paid for that.
+            // The process that starts it has paid for that.
             let paid = self.memory.cpu.costs.anon_fault_ps;
             self.memory.cpu.spent = self.memory.cpu.spent.saturating_sub(paid);
         }

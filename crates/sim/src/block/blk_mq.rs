@@ -1,4 +1,4 @@
-//! Requests end (`block/blk-mq.c`): a disk interrupts, and those who waited for it wake.
+//! Requests end (`block/blk-mq.c`): a disk interrupts, and the tasks that waited for it wake.
 
 use mm::units::Nanos;
 
@@ -11,7 +11,7 @@ use crate::sched::kthread::{KSMD, KSWAPD, OBSERVER};
 use crate::sched::wait::WaitsFor;
 
 /// A disk has done a request (`blk_mq_complete_request`): what its interrupt takes passes before
-/// those who waited wake.
+/// the tasks that waited wake.
 pub(crate) fn complete_request(
     memory: &mut Memory,
     scheduler: &mut Scheduler,
@@ -68,7 +68,7 @@ impl PageIo {
     }
 
     /// A window of the throttling of a disk's writes ends (`wb_timer_fn`): if more may be under way
-    /// now, those who wait may try again.
+    /// now, the tasks that wait may try again.
     pub(crate) fn window_ends(
         &mut self,
         scheduler: &mut Scheduler,

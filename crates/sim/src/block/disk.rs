@@ -52,7 +52,7 @@ pub(crate) enum Direction {
 /// How long a read counts as one of late (`HZ` / 10).
 const LATELY: Nanos = Nanos(100 * Nanos::MILLI.0);
 
-/// Who writes: to swap, or what is dirty.
+/// What is written: pages to swap, or dirty ones of files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Writer {
     Kswapd,
@@ -287,14 +287,15 @@ impl Disk {
         ends.filter(|_| is_new)
     }
 
-    /// A window may have ended: whether those who wait to write may try again (`rwb_wake_all`).
+    /// A window may have ended: whether the tasks that wait to write may try again
+    /// (`rwb_wake_all`).
     pub(crate) fn end_window(&mut self, now: Nanos) -> bool {
         self.judge_windows(now);
         self.wbt.take_growth()
     }
 
-    /// Whether the end of a request wakes those who wait to write: only when fewer are under way
-    /// than tasks may have, by half of what the background may (`wbt_rqw_done`).
+    /// Whether the end of a request wakes the tasks that wait to write: only when fewer are under
+    /// way than tasks may have, by half of what the background may (`wbt_rqw_done`).
     pub(crate) fn wakes_writers(&self) -> bool {
         let limits = self.wbt.limits(self.requests());
         let under_way = self.writes.len() as u64 + u64::from(self.writes_serving);

@@ -174,7 +174,7 @@ impl Memory {
 }
 
 /// Lets a journal's thread go on until it has to wait: for the disk, or for more to commit. Those
-/// who waited for it wake.
+/// that waited for it wake.
 pub(crate) fn kjournald2(
     memory: &mut Memory,
     scheduler: &mut Scheduler,

@@ -175,7 +175,7 @@ impl<'a> System<'a> {
     ) -> Result<(), Error> {
         match action {
             Action::Snapshot => {
-                // It holds the groups' memory.stat, and who reads that gets it fresh.
+                // It holds the groups' memory.stat, which is fresh for every reader.
                 self.memory.lruvecs.flush_stats(
                     &self.memory.cpu,
                     &self.memory.zones,

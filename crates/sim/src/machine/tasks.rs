@@ -102,8 +102,8 @@ impl<'a> Tasks<'a> {
         }
     }
 
-    /// A task begins to run (`context_switch`): what it has in hand, and who pays for what it asks
-    /// for.
+    /// A task begins to run (`context_switch`): what it has in hand, and which group pays for
+    /// what it asks for.
     pub(crate) fn switch_to(
         &mut self,
         cpu: &mut Cpu,

@@ -75,7 +75,7 @@ pub(crate) struct Refault {
     pub(crate) restored: bool,
 }
 
-/// One generation, for whoever looks on.
+/// One generation, for the file that shows them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Row {
     pub(crate) seq: u64,

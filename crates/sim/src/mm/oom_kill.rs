@@ -1,5 +1,5 @@
-//! The OOM killer (`mm/oom_kill.c`): who has to go when the machine or a group is out of memory
-//! (`out_of_memory`, `oom_kill_process`).
+//! The OOM killer (`mm/oom_kill.c`): which process has to go when the machine or a group is out of
+//! memory (`out_of_memory`, `oom_kill_process`).
 
 use mm::units::Nanos;
 
@@ -13,7 +13,7 @@ use crate::mm::parts::Memory;
 use crate::sched::core::Scheduler;
 use crate::sched::cpu::Cpu;
 
-/// Whom the OOM killer took.
+/// The process that the OOM killer took.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Victim {
     /// The task that asked for memory; it still has to exit.
@@ -163,7 +163,7 @@ impl<'c, 'a> OomControl<'c, 'a> {
 /// The `oom_score_adj` of a process that is never killed.
 const EXEMPT: i16 = -1000;
 
-/// What decides who is killed, in pages.
+/// What decides which process is killed, in pages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Candidate {
     rss: u64,

@@ -37,7 +37,7 @@ struct Slab {
     place: Place,
 }
 
-/// Who keeps a slab.
+/// What keeps a slab.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Place {
     /// Nobody: it is full.

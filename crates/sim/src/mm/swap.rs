@@ -1,8 +1,8 @@
 //! Pages come to their lists, and become active when they are used (`mm/swap.c`).
 //!
-//! New pages wait in a batch before they come to their list (`folio_add_lru`). Who fills the batch
-//! puts all of its pages on their lists and pays for it, or who reclaims before it is full
-//! (`lru_add_drain`).
+//! New pages wait in a batch before they come to their list (`folio_add_lru`). The task that
+//! fills the batch puts all of its pages on their lists and pays for it, or the one that reclaims
+//! before it is full (`lru_add_drain`).
 //!
 //! Only the cost is modelled: a page counts on its list from the beginning, and all CPUs share one
 //! batch, where a kernel has one for each.
@@ -16,7 +16,7 @@ use crate::sched::cpu::Cpu;
 
 impl Lruvecs {
     /// Pays for a new page, without what drawing it from its zone and putting it on its list take:
-    /// who does that pays for it.
+    /// the task that does that pays for it.
     pub(crate) fn pay_for_new_page(&mut self, cpu: &mut Cpu, cost_ps: u64) {
         let costs = &cpu.costs;
         cpu.spent += cost_ps.saturating_sub(costs.draw_ps + costs.lru_add_ps);

@@ -25,7 +25,7 @@ pub(crate) struct Scheduler {
     waits: Vec<Wait>,
     clock: Clock,
     pub(crate) kthreads: Kthreads,
-    /// Who waits for what somebody else does.
+    /// Which tasks wait, and for what.
     pub(crate) queue: WaitQueue,
     interrupts: Interrupts,
     /// What the tasks' states mean for pressure.
@@ -197,7 +197,7 @@ impl Scheduler {
         events.add(at, Event::Wake { entity, life });
     }
 
-    /// Those who waited for this go on (`wake_up_all`).
+    /// The tasks that waited for this go on (`wake_up_all`).
     pub(crate) fn wake_waiters(&mut self, over: WaitsFor, now: Nanos) {
         let woken = self.queue.take(|waits| waits == over);
         self.wake_up(woken, now);
@@ -329,7 +329,7 @@ impl Scheduler {
     }
 
     /// A disk's interrupt takes time from the task that runs, which is told; an idle CPU has it to
-    /// spare. Disks interrupt the first CPU. Those whom it wakes go on at its end.
+    /// spare. Disks interrupt the first CPU. The tasks that it wakes go on at its end.
     pub(crate) fn interrupt(
         &mut self,
         events: &mut Events,

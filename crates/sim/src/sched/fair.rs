@@ -24,7 +24,7 @@ const SLICE: i64 = 750_000;
 /// The most that a sleeper keeps of its claim: a tick.
 const MOST_LAG: i64 = 4_000_000;
 
-/// Who comes first.
+/// Which task comes first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Rule {
     /// The completely fair scheduler, until 6.5: least run time first; sleepers get a credit.

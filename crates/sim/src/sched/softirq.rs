@@ -10,7 +10,7 @@ use mm::units::Nanos;
 pub(crate) struct Interrupts {
     /// When the last of them is over.
     until: Nanos,
-    /// Whom each wakes at its end.
+    /// The tasks that each wakes at its end.
     wakes: VecDeque<Vec<usize>>,
 }
 
@@ -22,7 +22,7 @@ impl Interrupts {
         self.until
     }
 
-    /// Ends the first one: whom it wakes.
+    /// Ends the first one: the tasks that it wakes.
     pub(super) fn end(&mut self) -> Vec<usize> {
         self.wakes.pop_front().unwrap_or_default()
     }

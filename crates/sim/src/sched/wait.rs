@@ -1,4 +1,4 @@
-//! The wait queue (`kernel/sched/wait.c`): who waits for what somebody else does.
+//! The wait queue (`kernel/sched/wait.c`): which tasks wait, and for what.
 
 use alloc::vec::Vec;
 
@@ -21,7 +21,7 @@ pub(crate) enum WaitsFor {
     Shadow { disk: usize },
 }
 
-/// Those who wait, as entities of the scheduler, the first first.
+/// The tasks that wait, as entities of the scheduler, in the order in which they came.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct WaitQueue(Vec<(WaitsFor, usize)>);
 

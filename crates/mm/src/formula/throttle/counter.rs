@@ -27,13 +27,13 @@ impl Counter {
         }
     }
 
-    /// What a reader sees, who takes less than nothing for nothing.
+    /// What a reader sees: less than nothing counts as nothing.
     #[must_use]
     pub fn read(&self) -> u64 {
         u64::try_from(self.whole).unwrap_or(0)
     }
 
-    /// What it comes to, for who asks all CPUs.
+    /// What it comes to when all CPUs are asked.
     #[must_use]
     pub fn sum(&self) -> i64 {
         self.whole.saturating_add(self.rest)

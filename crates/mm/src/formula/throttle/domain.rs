@@ -55,8 +55,8 @@ impl Domain {
         Pages(freerun.saturating_add(self.hard_limit()).0 / 2)
     }
 
-    /// Whether nobody is slowed who writes to the device (`domain_dirty_freerun`, and for a strict
-    /// device its own share).
+    /// Whether no task that writes to the device is slowed (`domain_dirty_freerun`, and for a
+    /// strict device its own share).
     #[must_use]
     pub fn is_free(&self, device: &Device) -> bool {
         let (dirty, thresholds) = self.ruling(device);

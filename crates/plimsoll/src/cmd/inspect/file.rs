@@ -8,7 +8,7 @@ use std::path::Path;
 use anyhow::Context as _;
 use mm::capture::Capture;
 
-/// Writes a capture: whoever looks finds the old file or the whole new one.
+/// Writes a capture: a reader finds the old file or the whole new one.
 ///
 /// # Errors
 /// Which file it is, and what the system says.
@@ -24,7 +24,7 @@ pub(super) fn save(capture: &Capture, path: &Path) -> anyhow::Result<()> {
     saved.with_context(|| format!("{}: cannot be saved", path.display()))
 }
 
-/// Writes beside the target and renames: whoever looks finds the old file or the whole new one.
+/// Writes beside the target and renames: a reader finds the old file or the whole new one.
 fn replace(target: &Path, text: &str) -> io::Result<()> {
     let folder = match target.parent() {
         Some(folder) if folder != Path::new("") => folder,

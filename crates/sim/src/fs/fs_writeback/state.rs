@@ -11,7 +11,7 @@ use mm::units::Nanos;
 pub(crate) struct Flusher {
     pub(crate) awake: bool,
     /// Everything is to be written: reclaim finds only dirty pages (`WB_start_all`). It stands
-    /// until that is done, so that who asks meanwhile is not heard.
+    /// until that is done, so that a second request meanwhile is not heard.
     pub(crate) wants_all: bool,
     /// When it looks again by itself.
     pub(super) timer: Option<Nanos>,

@@ -31,7 +31,7 @@ pub(crate) struct Ksm {
     pub(crate) slabs: [u64; 2],
     /// Indices for pages that become merged ones.
     pub(crate) indices: Vec<PageId>,
-    /// A batch is under way: who writes `run` or what the trees depend on waits for its end.
+    /// A batch is under way: a write to `run`, or to what the trees depend on, waits for its end.
     pub(crate) is_in_batch: bool,
     /// It was woken and the scheduler does not know yet.
     pub(crate) wants_cpu: bool,

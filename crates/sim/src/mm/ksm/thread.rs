@@ -49,7 +49,7 @@ pub(crate) fn ksm_scan_thread(
 }
 
 impl Ksm {
-    /// Whether an action has to wait until ksmd's batch is over: who writes one of these tunables
+    /// Whether an action has to wait until ksmd's batch is over: a write to one of these tunables
     /// waits for the mutex that ksmd holds in a batch (`ksm_thread_mutex`).
     pub(crate) fn holds_mutex(&self, action: &Action, scenario: &Scenario) -> bool {
         let waits = |settings: &[Setting]| {

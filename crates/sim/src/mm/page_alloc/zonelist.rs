@@ -131,7 +131,7 @@ impl Zones {
     }
 
     /// The zone for a page that is to be written: of a node that has not its share of dirty pages
-    /// yet (`node_dirty_ok`). On one node those who dirty pages are slowed before.
+    /// yet (`node_dirty_ok`). On one node the tasks that dirty pages are slowed before.
     pub(crate) fn find_zone_for_write(&self, cpu: &Cpu, writeback: &Writeback) -> Option<usize> {
         if self.nodes.of_first == 0 {
             return self.find_zone(cpu, Mark::Low, 1);

@@ -30,7 +30,7 @@ pub(crate) struct Plug {
 }
 
 impl PageIo {
-    /// Whether whoever writes to a disk has to wait.
+    /// Whether a task that writes to a disk has to wait.
     pub(crate) fn is_congested(&self, now: Nanos, disk: usize, writer: Writer) -> bool {
         let plugged = self
             .plug

@@ -172,7 +172,7 @@ pub(crate) struct Domain {
     pub(crate) ratelimit: Pages,
 }
 
-/// What the kernel keeps of a device for those who write to it.
+/// What the kernel keeps of a device for the tasks that write to it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Throttle {
     pub(crate) pace: Pace,

@@ -1,4 +1,4 @@
-//! Which page tables there are, and who uses them.
+//! Which page tables there are, and which processes use them.
 
 use crate::mm::folio::PageId;
 use crate::mm::memcontrol::group_id::GroupId;
@@ -11,7 +11,7 @@ use core::ops::Range;
 pub(crate) const ENTRIES: PageId = 512;
 
 /// The page tables of files' mappings: of each file that is mapped its first page, in order, and
-/// the tables of those who map it.
+/// the tables of the processes that map it.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Rmap {
     pub(crate) files: Vec<(PageId, Vec<Table>)>,

@@ -379,7 +379,7 @@ impl Folios {
     }
 
     /// What is to be done with a page that is not locked: one that is being written, and one of a
-    /// file that is dirty, is left to whoever writes it, and reclaimed as soon as it is written.
+    /// file that is dirty, is left to its writer, and reclaimed as soon as it is written.
     fn check_page(
         &mut self,
         cpu: &mut Cpu,
@@ -451,7 +451,7 @@ impl Groups {
         let scanned = done.scanned + done.skipped;
         *of_group.0 += scanned;
         *of_group.1 += done.reclaimed;
-        // Reclaim for a group's limit is counted by kind, but not by who did it.
+        // Reclaim for a group's limit is counted by kind, but not by the task.
         if cpu.current.reclaiming == ROOT {
             *scan += scanned;
             *steal += done.reclaimed;

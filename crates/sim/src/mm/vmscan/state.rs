@@ -126,7 +126,7 @@ pub(crate) struct Kswapd {
     pub(crate) awake: bool,
     /// It was woken and the scheduler does not know yet.
     pub(crate) wants_cpu: bool,
-    /// The highest zone that those who woke it since its last run began could use.
+    /// The highest zone that the tasks that woke it since its last run began could use.
     pub(crate) asked_for: Option<usize>,
     /// The highest zone of its last run, which counts where nobody asks for one.
     pub(crate) highest: usize,

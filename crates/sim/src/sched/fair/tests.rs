@@ -1,4 +1,4 @@
-//! Tests of the fair class: who comes first, and for how long.
+//! Tests of the fair class: which task comes first, and for how long.
 
 use super::*;
 

@@ -90,7 +90,7 @@ pub(super) const NOTES: &[Note] = &[
             "weighs directory entries and inodes all the time",
         )],
         costs: &[
-            "What is dropped is read again from disk by those who use it; meanwhile the machine is \
+            "What is dropped is read again from disk when it is used; meanwhile the machine is \
              slower, not faster.",
         ],
         does_not: &[

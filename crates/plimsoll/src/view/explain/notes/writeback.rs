@@ -22,7 +22,7 @@ pub(super) const NOTES: &[Note] = &[
             ("bdi.DEVICE.max_ratio", "bounds a slow device alone"),
         ],
         costs: &[
-            "High: one flush of all that takes the device that long, and everyone who writes waits \
+            "High: one flush of all that takes the device that long, and every writer waits \
              for it.",
             "Low: writers run at the device's speed, and short-lived files are written that could \
              have died in memory.",
