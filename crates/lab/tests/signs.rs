@@ -86,7 +86,7 @@ fn mglru_takes_less_cpu_time_of_kswapd_beside_a_stream() {
 }
 
 /// Published: the 99th percentile of direct reclaim is 22 % shorter. What a direct reclaimer has to
-/// scan is what it waits for. The slowest operations are not asked of 6.1, whose own records show
+/// scan is what it waits for. The slowest operations are so on 6.12 alone: 6.1's own records show
 /// 0.14 us with the two lists and 2.5 us with MGLRU.
 #[test]
 fn mglru_has_direct_reclaim_scan_less() {
@@ -97,8 +97,8 @@ fn mglru_has_direct_reclaim_scan_less() {
             scanned[1] < 0.78 * scanned[0],
             "{kernel}: {scanned:?} pages"
         );
-        let shown = kernel == "6.1" || slowest[1] <= slowest[0];
-        assert!(shown, "{kernel}: {slowest:?} us");
+        let is_shorter = slowest[1] <= slowest[0];
+        assert_eq!(is_shorter, kernel == "6.12", "{kernel}: {slowest:?} us");
     }
 }
 
