@@ -6,7 +6,6 @@
 
 pub(crate) mod filemap;
 pub(crate) mod folio;
-mod hits;
 pub(crate) mod hugetlb;
 pub(crate) mod ksm;
 pub(crate) mod lru;

@@ -16,15 +16,15 @@ use crate::mm::memory::state::Region;
 use crate::mm::parts::Memory;
 
 /// What the operations of an access go to, and their costs in picoseconds.
-struct Settled<'t> {
-    place: Place<'t>,
+pub(super) struct Settled<'t> {
+    pub(super) place: Place<'t>,
     size: Bytes,
     block: Bytes,
     /// Before the time of an operation is taken, and at its beginning.
-    loop_ps: u64,
-    begin_ps: u64,
+    pub(super) loop_ps: u64,
+    pub(super) begin_ps: u64,
     /// For each page that is read, and for each that is written.
-    page_ps: [u64; 2],
+    pub(super) page_ps: [u64; 2],
     /// For each page that becomes active.
     activate_ps: u64,
 }
@@ -45,7 +45,7 @@ struct Hit {
 
 /// Where the pages are.
 #[derive(Clone, Copy)]
-enum Place<'t> {
+pub(super) enum Place<'t> {
     /// In the page cache: a file that is read, and its first page.
     File {
         index: usize,
@@ -146,7 +146,11 @@ impl<'a> System<'a> {
 
     /// What the operations of an access come to, if some of them may need not wait: `read()`s of a
     /// file and touches of a region, which follow each other at once, all of memory being near.
-    fn settled<'t>(&self, task: &'t Task<'a>, running: &Running<'a>) -> Option<Settled<'t>> {
+    pub(super) fn settled<'t>(
+        &self,
+        task: &'t Task<'a>,
+        running: &Running<'a>,
+    ) -> Option<Settled<'t>> {
         let (access, memory) = (running.access, &self.memory);
         let at_once = access.rate == 0 && access.think == Nanos::ZERO;
         let is_plain = memory.cpu.scale == 1 && !memory.zones.nodes.are_several();

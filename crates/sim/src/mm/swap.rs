@@ -41,12 +41,25 @@ impl Lruvecs {
         page: PageId,
     ) {
         self.take_from_list(cpu, zones, folios, page);
+        self.add_active(cpu, zones, folios, groups, page);
+        cpu.spent += cpu.costs.activate_ps;
+    }
+
+    /// Puts a page that is on no list at the head of its active one (`folio_set_active` and
+    /// `workingset_age_nonresident`).
+    pub(crate) fn add_active(
+        &mut self,
+        cpu: &mut Cpu,
+        zones: &mut Zones,
+        folios: &mut Folios,
+        groups: &mut Groups,
+        page: PageId,
+    ) {
         let (group, active) = (folios.group(page), folios.kind(page).active());
         self.add_to_list(cpu, zones, folios, page, active);
         self.age_nonresident(group, 1);
         cpu.events.pgactivate += 1;
         groups.stat(group).pgactivate += 1;
-        cpu.spent += cpu.costs.activate_ps;
     }
 
     /// A page was used other than through a page table (`folio_mark_accessed`): by a `read()`, by
@@ -78,7 +91,7 @@ mod tests {
     use crate::mm::parts::Memory;
 
     #[test]
-    fn who_fills_the_batch_or_reclaims_pays_for_its_pages() {
+    fn the_task_that_fills_the_batch_or_reclaims_pays_for_its_pages() {
         let mut memory = Memory::with_zone(1000, 10);
         memory.cpu.rules.folio_batch = 15;
         (memory.cpu.costs.draw_ps, memory.cpu.costs.lru_add_ps) = (7, 3);

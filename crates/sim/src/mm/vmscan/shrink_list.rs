@@ -220,7 +220,7 @@ impl Memory {
             }
             Verdict::Activate => {
                 self.cpu.spent += self.cpu.costs.rotate_ps;
-                self.lruvecs.put_back_active(
+                self.lruvecs.add_active(
                     &mut self.cpu,
                     &mut self.zones,
                     &mut self.folios,
@@ -265,7 +265,7 @@ impl Memory {
                 )
             }),
             _ => pages.for_each(|page| {
-                self.lruvecs.put_back_active(
+                self.lruvecs.add_active(
                     &mut self.cpu,
                     &mut self.zones,
                     &mut self.folios,
@@ -283,7 +283,7 @@ impl Memory {
             Fate::Written => done.written += 1,
             Fate::NoSlot => {
                 self.cpu.spent += self.cpu.costs.rotate_ps;
-                self.lruvecs.put_back_active(
+                self.lruvecs.add_active(
                     &mut self.cpu,
                     &mut self.zones,
                     &mut self.folios,
@@ -302,23 +302,6 @@ impl Lruvecs {
         let list = &mut self[group].lists[lru as usize];
         list.remove(folios, page);
         list.push_head(folios, page);
-    }
-
-    /// Puts a page that was used at the head of the active list (`folio_set_active` of
-    /// `shrink_folio_list`).
-    fn put_back_active(
-        &mut self,
-        cpu: &mut Cpu,
-        zones: &mut Zones,
-        folios: &mut Folios,
-        groups: &mut Groups,
-        page: PageId,
-    ) {
-        let (group, kind) = (folios.group(page), folios.kind(page));
-        self.add_to_list(cpu, zones, folios, page, kind.active());
-        self.age_nonresident(group, 1);
-        cpu.events.pgactivate += 1;
-        groups.stat(group).pgactivate += 1;
     }
 
     fn deactivate(&mut self, cpu: &Cpu, zones: &mut Zones, folios: &mut Folios, page: PageId) {

@@ -3,35 +3,18 @@
 
 use mm::access::Operation;
 use mm::units::{Nanos, PageSize};
-use mm::workload::{Target, Via};
 
+use crate::machine::settled::{Place, Settled};
 use crate::machine::system::System;
-use crate::machine::task::{Area, Running, Task};
+use crate::machine::task::{Running, Task};
 use crate::mm::folio::{Folios, PageId};
-use crate::mm::memory::state::{Region, Table};
+use crate::mm::memory::state::Table;
 use crate::mm::page_alloc::zone::HUGE_PAGES;
 
 const PAGE: u64 = PageSize::FOUR_KIB.bytes();
 
 /// Operations between two looks at what the bench has of its own: as many as are drawn at a time.
 const TOGETHER: u64 = 64;
-
-/// What operations of a page each go to, and their costs in picoseconds.
-struct Hits<'t> {
-    place: Place<'t>,
-    /// Before the time of an operation is taken, and at its beginning.
-    loop_ps: u64,
-    begin_ps: u64,
-    /// For a page that is read, and for one that is written.
-    page_ps: [u64; 2],
-}
-
-/// Where the pages are.
-#[derive(Clone, Copy)]
-enum Place<'t> {
-    File { index: usize, base: PageId },
-    Region(&'t Region),
-}
 
 impl<'a> System<'a> {
     /// Performs operations that hit a page, as many as are drawn already and begin within the
@@ -42,7 +25,11 @@ impl<'a> System<'a> {
         running: &mut Running<'a>,
         began: Nanos,
     ) -> bool {
-        let Some(hits) = self.hits(task, running) else {
+        let is_paged = running.access.block.0 == PAGE;
+        if !is_paged || !running.target.size().0.is_multiple_of(PAGE) {
+            return false;
+        }
+        let Some(hits) = self.settled(task, running) else {
             return false;
         };
         let start_ps = hits.loop_ps + hits.begin_ps;
@@ -102,44 +89,7 @@ impl<'a> System<'a> {
     }
 }
 
-impl System<'_> {
-    /// What the operations of an access come to, if they are of a page each and follow each other
-    /// at once, all of memory being near.
-    fn hits<'t>(&self, task: &'t Task<'_>, running: &Running<'_>) -> Option<Hits<'t>> {
-        let (access, memory) = (running.access, &self.memory);
-        let size = running.target.size().0;
-        let is_paged = access.block.0 == PAGE && size.is_multiple_of(PAGE);
-        let at_once = access.rate == 0 && access.think == Nanos::ZERO;
-        let is_plain = memory.cpu.scale == 1 && !memory.zones.nodes.are_several();
-        if !is_paged || !at_once || !is_plain || task.dying || memory.cpu.current.over_high > 0 {
-            return None;
-        }
-        let costs = &memory.cpu.costs;
-        let (place, begin_ps, page_ps) = match (running.target, &access.target) {
-            (Area::File { index, .. }, _)
-                if access.via == Via::Syscall && !running.readahead.is_interrupted() =>
-            {
-                let base = self.files[index].base;
-                let read = costs.cached_read_ps;
-                (Place::File { index, base }, costs.syscall_ps, [read; 2])
-            }
-            (Area::Region { .. }, Target::Region(name)) => {
-                let region = task.regions.get(name.as_str())?;
-                let touch = [costs.load_ps, costs.touch_ps];
-                (Place::Region(region), costs.operation_ps, touch)
-            }
-            _ => return None,
-        };
-        Some(Hits {
-            place,
-            loop_ps: costs.loop_ps,
-            begin_ps,
-            page_ps,
-        })
-    }
-}
-
-impl Hits<'_> {
+impl Settled<'_> {
     /// Whether an operation changes nothing; `None` where its page is to be waited for, or more is
     /// to be done than to note its use.
     #[inline]
