@@ -233,7 +233,8 @@ impl Folios {
     /// Loads the flags of pages that will be needed soon; the first page of an empty region may be
     /// none. The loads do not depend on each other, so the processor waits for all of them at once.
     /// So are, after that, the links of those that a `read()` activates and takes off their list. A
-    /// page in a generation stays where it is, and most of those that are read again show their uses.
+    /// page in a generation stays where it is, and most of those that are read again show their
+    /// uses.
     pub(crate) fn fetch(&self, pages: impl Iterator<Item = PageId> + Clone) {
         let flags = |page: PageId| self.flags.get(page as usize).copied().unwrap_or(0);
         black_box(pages.clone().fold(0, |sum, page| sum ^ flags(page)));
