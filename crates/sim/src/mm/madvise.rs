@@ -25,8 +25,9 @@ use crate::sched::cpu::Cpu;
 const OPTIMAL_IO_PAGES: u64 = 320;
 
 impl<'a> System<'a> {
-    /// Follows an advice. Some say nothing that these kernels act on (`POSIX_FADV_NOREUSE`,
-    /// `MADV_SEQUENTIAL` and `MADV_RANDOM` of anonymous memory).
+    /// Follows an advice. Some say nothing that these kernels act on (`MADV_SEQUENTIAL` and
+    /// `MADV_RANDOM` of anonymous memory); that `POSIX_FADV_NOREUSE` does since 6.3, for accesses
+    /// through a mapping, is left out.
     pub(crate) fn advise(
         &mut self,
         task: &mut Task<'a>,
