@@ -1,18 +1,24 @@
 //! The life of PID 1.
 
-use std::fs;
+use std::fmt::Display;
+use std::fs::{self, File};
+use std::os::fd::AsFd as _;
 use std::path::Path;
 
 use mm::scenario::Scenario;
-use rustix::mm::MlockAllFlags;
+use rustix::mm::{Advice, MlockAllFlags};
 
 use crate::cgroups::make_cgroups;
 use crate::error::Error;
+use crate::mapping::Mapping;
 use crate::orders::{DIRECTORY, Orders};
 use crate::outbox;
 use crate::place::Place;
 use crate::recorder::{Recorder, report};
 use crate::{clock, mount, settings, supervisor};
+
+/// A file as large as the program falls short of the room that a VM has for it.
+const ROOM: &str = "/plimsoll/room";
 
 /// Whether this process is the first of a VM that a bench booted, and not of a container.
 #[must_use]
@@ -58,6 +64,7 @@ fn run(
         recorder.abandon();
         return Ok(());
     }
+    let _room = hold_room()?;
     stay_in_memory(place)?;
     supervisor::perform(&scenario, place, &prepared, recorder)
 }
@@ -65,6 +72,23 @@ fn run(
 fn text(name: &str) -> Result<String, Error> {
     let path = format!("{DIRECTORY}/{name}");
     fs::read_to_string(&path).map_err(|error| Error::new(path, error))
+}
+
+/// Locks what fills the program's room: its pages must be as fixed as the program's own.
+fn hold_room() -> Result<Option<Mapping>, Error> {
+    let failed = |why: &dyn Display| Error::new(ROOM, why);
+    let file = File::options().read(true).write(true).open(ROOM);
+    let file = file.map_err(|error| failed(&error))?;
+    let length = file.metadata().map_err(|error| failed(&error))?.len();
+    if length == 0 {
+        return Ok(None);
+    }
+    let room = Mapping::file(file.as_fd(), length as usize).map_err(|errno| failed(&errno))?;
+    let held = room
+        .advise(Advice::LinuxDontFork)
+        .and_then(|()| room.lock());
+    held.map_err(|errno| failed(&errno))?;
+    Ok(Some(room))
 }
 
 /// The observer must not be killed, swapped out, or be slow for want of its own pages.

@@ -208,6 +208,13 @@ impl Provenance {
         sha256(text.as_bytes())[..16].to_owned()
     }
 
+    /// What the bench says under this name.
+    #[must_use]
+    pub fn detail(&self, name: &str) -> Option<&str> {
+        let found = self.details.iter().find(|(detail, _)| detail == name);
+        found.map(|(_, value)| value.as_str())
+    }
+
     /// SHA-256 of what the study asked of this arm (see [`study::asked`]). It is found again in the
     /// study's text, so that all records have it, whenever they were made. Of a text that cannot be
     /// read any more it is that of the text.

@@ -202,7 +202,7 @@ fn predict(study: &Study, pair: &Pair) -> (Vec<Reading>, Vec<Absent>) {
         .iter()
         .map(|record| (record.provenance.arm.as_str(), record.provenance.seed))
         .collect();
-    let bench = calibration::built_in(&pair.release).map(ModelBench::new);
+    let bench = calibration::of_records(&pair.release, &pair.proofs).map(ModelBench::new);
     let bench = bench.map_err(|error| error.to_string());
     let run = |(arm, seed)| {
         let bench = bench.as_ref().map_err(Clone::clone);

@@ -99,7 +99,8 @@ pub(crate) fn proofs(
 }
 
 fn predict(study: &Study, pair: &Pair) -> Result<Results, String> {
-    let calibration = calibration::built_in(&pair.release).map_err(|error| error.to_string())?;
+    let calibration = calibration::of_records(&pair.release, &pair.proofs);
+    let calibration = calibration.map_err(|error| error.to_string())?;
     let mut experiment = Experiment::new(study);
     experiment.at_a_time = AtATime::EveryCpu;
     let bench = ModelBench::new(calibration);
