@@ -20,6 +20,7 @@ mod map;
 mod measures;
 mod names;
 mod node;
+pub(crate) mod room;
 mod settings;
 mod shown;
 mod source;
