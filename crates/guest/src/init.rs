@@ -1,17 +1,16 @@
 //! The life of PID 1.
 
 use std::fmt::Display;
-use std::fs::{self, File};
+use std::fs::File;
 use std::os::fd::AsFd as _;
 use std::path::Path;
 
-use mm::scenario::Scenario;
 use rustix::mm::{Advice, MlockAllFlags};
 
 use crate::cgroups::make_cgroups;
 use crate::error::Error;
 use crate::mapping::Mapping;
-use crate::orders::{DIRECTORY, Orders};
+use crate::orders::{ORDERS, Orders};
 use crate::outbox;
 use crate::place::Place;
 use crate::recorder::{Recorder, report};
@@ -23,19 +22,19 @@ const ROOM: &str = "/plimsoll/room";
 /// Whether this process is the first of a VM that a bench booted, and not of a container.
 #[must_use]
 pub fn is_init() -> bool {
-    std::process::id() == 1 && Path::new(DIRECTORY).join("run").exists()
+    std::process::id() == 1 && Path::new(ORDERS).exists()
 }
 
 /// The life of PID 1: performs what the bench ordered, hands back the capture, and switches the
-/// machine off. `read` makes a scenario of the study's text; its error is one line.
+/// machine off.
 ///
 /// Whatever happens, a panic included, it ends in power-off, and what went wrong is on the console
 /// and in the last frame.
-pub fn init(read: impl FnOnce(&str, &Orders) -> Result<Scenario, String>) -> ! {
+pub fn init() -> ! {
     power_off_on_panic();
     let mut place = Place::default();
     let mut recorder = Recorder::new(&place);
-    if let Err(error) = run(&mut place, &mut recorder, read) {
+    if let Err(error) = run(&mut place, &mut recorder) {
         recorder.error(&error.to_string());
         recorder.abandon();
     }
@@ -44,18 +43,12 @@ pub fn init(read: impl FnOnce(&str, &Orders) -> Result<Scenario, String>) -> ! {
 }
 
 /// Everything, step by step.
-fn run(
-    place: &mut Place,
-    recorder: &mut Recorder,
-    read: impl FnOnce(&str, &Orders) -> Result<Scenario, String>,
-) -> Result<(), Error> {
-    let orders = Orders::parse(&text("run")?)?;
-    let scenario = read(&text("study.toml")?, &orders);
+fn run(place: &mut Place, recorder: &mut Recorder) -> Result<(), Error> {
+    let Orders { clock, scenario } = Orders::take()?;
     mount::kernel_files()?;
     mount::modules()?;
     recorder.disks = clock::monotonic();
-    let scenario = scenario.map_err(|why| Error::new("the study", why))?;
-    mount::disks(&scenario.machine, orders.clock, place)?;
+    mount::disks(&scenario.machine, clock, place)?;
     mount::swap(&scenario.machine, place)?;
     make_cgroups(place, &scenario.workload.cgroups, recorder)?;
     recorder.watch(&scenario.workload);
@@ -67,11 +60,6 @@ fn run(
     let _room = hold_room()?;
     stay_in_memory(place)?;
     supervisor::perform(&scenario, place, &prepared, recorder)
-}
-
-fn text(name: &str) -> Result<String, Error> {
-    let path = format!("{DIRECTORY}/{name}");
-    fs::read_to_string(&path).map_err(|error| Error::new(path, error))
 }
 
 /// Locks what fills the program's room: its pages must be as fixed as the program's own.

@@ -50,7 +50,7 @@ mod write;
 pub use cgroups::make_cgroups;
 pub use error::Error;
 pub use init::{init, is_init};
-pub use orders::{Clock, Orders};
+pub use orders::Clock;
 pub use place::Place;
 pub use recorder::{ERROR, Recorder, SKIPPED};
 pub use settings::{Prepared, prepare};

@@ -1,19 +1,23 @@
-//! What the VM is told: which arm of the study, with which seed, under which clock.
+//! What the VM is told: what to perform, under which clock.
+
+use std::fs::{self, File};
+use std::io::{self, Read as _};
+
+use mm::scenario::Scenario;
 
 use crate::error::Error;
 
-/// The directory into which the bench puts what it tells the VM.
+/// The directory into which the bench puts what the VM needs.
 pub(crate) const DIRECTORY: &str = "/plimsoll";
+/// The file in which the bench tells it: a byte for the clock, the length of the scenario's bytes
+/// as a little-endian 32-bit number, these bytes, and zeros to a size that is always the same.
+pub(crate) const ORDERS: &str = "/plimsoll/orders";
 
-/// The text of `/plimsoll/run`, one word and its value a line.
+/// What the VM is told.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Orders {
-    /// `arm NAME`.
-    pub arm: String,
-    /// `seed N`.
-    pub seed: u64,
-    /// `clock virtual` or `clock wall`.
-    pub clock: Clock,
+pub(crate) struct Orders {
+    pub(crate) clock: Clock,
+    pub(crate) scenario: Scenario,
 }
 
 /// What the VM's time follows, and with it which disks it has.
@@ -26,29 +30,29 @@ pub enum Clock {
 }
 
 impl Orders {
-    /// Reads the orders' text.
-    ///
-    /// # Errors
-    /// What is missing or no value.
-    pub fn parse(text: &str) -> Result<Self, Error> {
-        let value = |key: &str| {
-            let mut lines = text.lines().filter_map(|line| line.split_once(' '));
-            let found = lines.find(|(word, _)| *word == key);
-            found
-                .map(|(_, value)| value)
-                .ok_or_else(|| wrong(&format!("no line \"{key} …\"")))
-        };
-        let seed = value("seed")?;
+    /// Reads the file and removes it: its pages are the machine's again.
+    pub(crate) fn take() -> Result<Self, Error> {
+        let read = File::open(ORDERS).and_then(Self::read);
+        let orders = read.map_err(|error| Error::new(ORDERS, error))?;
+        fs::remove_file(ORDERS).map_err(|error| Error::new(ORDERS, error))?;
+        Ok(orders)
+    }
+
+    fn read(mut file: impl io::Read) -> io::Result<Self> {
+        let wrong = || io::Error::new(io::ErrorKind::InvalidData, "not what a bench writes");
+        let mut head = [0; 5];
+        file.read_exact(&mut head)?;
+        let [clock, length @ ..] = head;
+        let mut bytes = Vec::new();
+        file.take(u64::from(u32::from_le_bytes(length)))
+            .read_to_end(&mut bytes)?;
         Ok(Self {
-            arm: value("arm")?.to_owned(),
-            seed: seed
-                .parse()
-                .map_err(|_| wrong(&format!("seed {seed}: not a number")))?,
-            clock: match value("clock")? {
-                "virtual" => Clock::Virtual,
-                "wall" => Clock::Wall,
-                other => return Err(wrong(&format!("clock {other}: neither virtual nor wall"))),
+            clock: match clock {
+                b'v' => Clock::Virtual,
+                b'w' => Clock::Wall,
+                _ => return Err(wrong()),
             },
+            scenario: Scenario::from_bytes(&bytes).ok_or_else(wrong)?,
         })
     }
 }
@@ -64,34 +68,21 @@ impl Clock {
     }
 }
 
-fn wrong(why: &str) -> Error {
-    Error::new(format!("{DIRECTORY}/run"), why)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn orders_are_read_in_any_order() {
-        let orders = Orders::parse("seed 7\nclock virtual\narm raised a lot\n");
-        let wanted = Orders {
-            arm: "raised a lot".into(),
-            seed: 7,
-            clock: Clock::Virtual,
-        };
-        assert_eq!(orders, Ok(wanted));
-        assert_eq!(Clock::Wall.device(2), "/dev/vdc");
-        for (text, why) in [
-            ("seed 7\nclock wall\n", "no line \"arm …\""),
-            ("arm a\nseed x\nclock wall\n", "seed x: not a number"),
-            (
-                "arm a\nseed 7\nclock sun\n",
-                "clock sun: neither virtual nor wall",
-            ),
+    fn what_is_cut_short_or_of_another_make_is_refused_in_a_line() {
+        for bytes in [
+            &b""[..],
+            b"v\x02\0\0\0ab",
+            b"x\0\0\0\0",
+            b"v\xff\xff\xff\xff",
         ] {
-            let error = Orders::parse(text).expect_err(why).to_string();
-            assert_eq!(error, format!("/plimsoll/run: {why}"));
+            let why = Orders::read(bytes).expect_err("no orders").to_string();
+            assert!(!why.contains('\n'), "{why}");
         }
+        assert_eq!(Clock::Wall.device(2), "/dev/vdc");
     }
 }

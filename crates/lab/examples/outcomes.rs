@@ -70,10 +70,7 @@ fn show(name: &str) -> Result<(), Box<dyn std::error::Error>> {
 /// The hash of the run's capture, or why there is none.
 fn outcome(kernel: &str, scenario: &Scenario) -> String {
     let calibration = calibration::built_in(kernel).expect("it is one of those the binary carries");
-    let run = Run {
-        study_text: "",
-        scenario,
-    };
+    let run = Run { scenario };
     match ModelBench::new(calibration).run(run, &mut |_| {}) {
         Ok(capture) => {
             let hash = Sha256::digest(capture.to_text());

@@ -6,8 +6,6 @@ use mm::scenario::Scenario;
 /// One run that is asked of a bench.
 #[derive(Clone, Copy, Debug)]
 pub struct Run<'a> {
-    /// The study's text, as its author wrote it; a VM's guest reads it again.
-    pub study_text: &'a str,
     /// One arm of the study with one seed.
     pub scenario: &'a Scenario,
 }

@@ -169,7 +169,6 @@ fn run(
     progress: &mut dyn FnMut(Progress),
 ) -> Result<Capture, CalibrateError> {
     let run = Run {
-        study_text: text,
         scenario: &scenario(text, arm)?,
     };
     Ok(bench.run(run, progress)?)

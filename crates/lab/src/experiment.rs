@@ -221,7 +221,6 @@ impl<'a> Experiment<'a> {
         }
         tell(Event::Begins(id));
         let run = Run {
-            study_text: &self.study.text,
             scenario: &scenario,
         };
         let outcome = match outcome(bench, run, &mut |news| tell(Event::Progress(id, news))) {

@@ -3,7 +3,7 @@
 use mm::calibration::Calibration;
 use mm::capture::{Capture, Frame};
 use mm::outcome::UNAVAILABLE;
-use mm::scenario::Scenario;
+use mm::scenario::{Names, Scenario};
 use mm::settings::Setting;
 use mm::units::Nanos;
 use mm::workload::{Action, Step};
@@ -46,8 +46,9 @@ impl ModelBench {
     /// # Errors
     /// What the model lacks. What only shows while the workload runs is not found.
     pub fn check(&self, scenario: &Scenario) -> Result<(), BenchError> {
-        match self.simulate(&cut_short(scenario)) {
-            Err(why) if is_lacking_in_the_model(&why) => Err(BenchError::Failed(why.to_string())),
+        let (nameless, names) = cut_short(scenario).nameless();
+        match self.simulate(&nameless) {
+            Err(why) if is_lacking_in_the_model(&why) => Err(failed(&why, &names)),
             _ => Ok(()),
         }
     }
@@ -76,14 +77,23 @@ impl Bench for ModelBench {
     }
 
     fn run(&self, run: Run<'_>, _: &mut dyn FnMut(Progress)) -> Result<Capture, BenchError> {
-        match self.simulate(run.scenario) {
-            Ok(capture) => Ok(capture),
+        let (nameless, names) = run.scenario.nameless();
+        match self.simulate(&nameless) {
+            Ok(mut capture) => {
+                names.give_back(&mut capture);
+                Ok(capture)
+            }
             Err(why) => match lacking(&why) {
-                Some(tunable) => Ok(unavailable(tunable)),
-                None => Err(BenchError::Failed(why.to_string())),
+                Some(tunable) => Ok(unavailable(&names.in_text(tunable))),
+                None => Err(failed(&why, &names)),
             },
         }
     }
+}
+
+/// An error of the model with the study's own names.
+fn failed(why: &sim::Error, names: &Names) -> BenchError {
+    BenchError::Failed(names.in_text(&why.to_string()))
 }
 
 /// The scenario with all settings before the run, which ends as soon as it has begun. Of the base
@@ -163,10 +173,7 @@ mod tests {
         }
         let bench = ModelBench::new(calibration);
         let run = |scenario: &Scenario| {
-            let run = Run {
-                study_text: &study.text,
-                scenario,
-            };
+            let run = Run { scenario };
             bench.run(run, &mut |_| ())
         };
         let lacking = run(&scenario("vm.swappiness", "1")).unwrap();

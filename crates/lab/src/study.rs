@@ -20,6 +20,7 @@ mod map;
 mod measures;
 mod names;
 mod node;
+pub(crate) mod room;
 mod settings;
 mod shown;
 mod source;
@@ -34,7 +35,7 @@ use std::path::Path;
 
 use mm::scenario::Scenario;
 use mm::settings::Settings;
-use mm::units::{Bytes, Nanos};
+use mm::units::Nanos;
 use toml::de::DeTable;
 
 use crate::measure::Measure;
@@ -144,7 +145,7 @@ impl Study {
         Ok(Scenario {
             study: self.name.clone(),
             arm: arm.name.clone(),
-            text_length: Bytes(self.text.len() as u64),
+            process_numbers: arm.process_numbers.clone(),
             machine: arm.machine.clone(),
             workload: arm.workload.clone(),
             base: arm.base.clone(),
@@ -170,7 +171,7 @@ impl Study {
     }
 
     /// The study with one more arm, which sets `settings`; the text says so too, so that a record
-    /// or a VM's guest can read it again. Where all arms are for the model only, so is this one.
+    /// can be read again. Where all arms are for the model only, so is this one.
     ///
     /// # Errors
     /// A setting that does not exist, is out of range, or is of a disk that the machine lacks.

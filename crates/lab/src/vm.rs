@@ -1,6 +1,6 @@
 //! The real kernel as a bench: a throwaway VM in QEMU.
 //!
-//! The running binary is packed into an initramfs as `/init`, beside the study's text. The guest
+//! The running binary is packed into an initramfs as `/init`, beside the scenario. The guest
 //! performs the workload with real processes and real system calls, writes its capture to the last
 //! disk, the outbox, and powers off. Nothing else passes between guest and host.
 //!
@@ -34,6 +34,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use mm::capture::Capture;
+use mm::scenario::{Names, Scenario};
 use mm::units::Bytes;
 
 use crate::bench::{Bench, BenchError, Progress, Run};
@@ -57,6 +58,9 @@ const PROGRAM_ROOM: usize = 16 << 20;
 const PAGE: usize = 4096;
 /// What a record calls it.
 pub(crate) const ROOM: &str = "program-room";
+
+/// Size of what the guest is told; the largest arm of the built-in studies takes a tenth.
+const ORDERS: usize = 64 << 10;
 
 /// A VM with one kernel, ready to run any scenario.
 #[derive(Debug)]
@@ -104,8 +108,8 @@ impl VmBench {
         })
     }
 
-    fn lay_out(&self, run: Run<'_>, directory: &Path) -> Result<Vm, BenchError> {
-        let machine = &run.scenario.machine;
+    fn lay_out(&self, scenario: &Scenario, directory: &Path) -> Result<Vm, BenchError> {
+        let machine = &scenario.machine;
         qemu::check(machine, self.timing)?;
         let vm = Vm {
             kernel: self.kernel.image.clone(),
@@ -115,27 +119,21 @@ impl VmBench {
             outbox: directory.join("outbox"),
         };
         outbox::make(&vm.outbox)?;
-        let archive = self.initramfs(run)?;
+        let archive = self.initramfs(scenario)?;
         fs::write(&vm.initramfs, archive).map_err(|error| failed(&vm.initramfs, &error))?;
         Ok(vm)
     }
 
-    fn initramfs(&self, run: Run<'_>) -> Result<Vec<u8>, BenchError> {
-        let scenario = run.scenario;
+    fn initramfs(&self, scenario: &Scenario) -> Result<Vec<u8>, BenchError> {
         let clock = match self.timing {
-            Timing::Virtual => "virtual",
-            Timing::Wall(_) => "wall",
+            Timing::Virtual => b'v',
+            Timing::Wall(_) => b'w',
         };
-        let note = format!(
-            "arm {}\nseed {}\nclock {clock}\n",
-            scenario.arm, scenario.seed
-        );
         let mut archive = initramfs::Archive::new();
         archive.skeleton();
         archive.program("init", &self.init);
         archive.file("plimsoll/room", &vec![0; room_left(self.init.len())]);
-        archive.file("plimsoll/study.toml", run.study_text.as_bytes());
-        archive.file("plimsoll/run", note.as_bytes());
+        archive.file("plimsoll/orders", &orders(scenario, clock)?);
         let mut order = String::new();
         for module in module::wanted_by(&self.modules, &scenario.machine) {
             archive.file(
@@ -190,12 +188,13 @@ impl Bench for VmBench {
 
     fn run(&self, run: Run<'_>, progress: &mut dyn FnMut(Progress)) -> Result<Capture, BenchError> {
         let directory = cache::run_directory(&self.cache)?;
-        let vm = self.lay_out(run, directory.path())?;
+        let (scenario, names) = run.scenario.nameless();
+        let vm = self.lay_out(&scenario, directory.path())?;
         progress(Progress::Stage(format!(
             "boots Linux {}",
             self.kernel.release
         )));
-        let arguments = qemu::arguments(&vm, &run.scenario.machine, self.timing);
+        let arguments = qemu::arguments(&vm, &scenario.machine, self.timing);
         let guest = process::Guest {
             program: &self.qemu,
             arguments: &arguments,
@@ -203,9 +202,41 @@ impl Bench for VmBench {
             console: &vm.console,
             deadline: self.deadline,
         };
-        let end = process::run(&guest, progress)?;
-        outcome(outbox::read(&vm.outbox)?, &end)
+        let end = process::run(&guest, &mut |news| progress(named(news, &names)))?;
+        let mut capture = outcome(outbox::read(&vm.outbox)?, &end).map_err(|why| match why {
+            BenchError::Failed(why) => BenchError::Failed(names.in_text(&why)),
+            other => other,
+        })?;
+        names.give_back(&mut capture);
+        Ok(capture)
     }
+}
+
+/// What the kernel says of the workload, with the study's own names.
+fn named(news: Progress, names: &Names) -> Progress {
+    match news {
+        Progress::Console(line) => Progress::Console(names.in_text(&line)),
+        stage @ Progress::Stage(_) => stage,
+    }
+}
+
+/// What the guest is told, of one size whatever it is told (`guest::orders` says the form).
+fn orders(scenario: &Scenario, clock: u8) -> Result<Vec<u8>, BenchError> {
+    let bytes = scenario.to_bytes();
+    let length = u32::try_from(bytes.len()).unwrap_or(u32::MAX);
+    let mut orders = vec![clock];
+    orders.extend(length.to_le_bytes());
+    orders.extend(bytes);
+    if orders.len() > ORDERS {
+        let (taken, room) = (Bytes(orders.len() as u64), Bytes(ORDERS as u64));
+        let text = format!(
+            "the arm's machine and workload take {taken} and a VM is told {room} at most; \
+             give it fewer processes and steps (`count` and `repeat` make many of one)"
+        );
+        return Err(BenchError::Failed(text));
+    }
+    orders.resize(ORDERS, 0);
+    Ok(orders)
 }
 
 /// The capture, unless the guest itself says that it is worth nothing.

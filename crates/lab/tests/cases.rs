@@ -19,7 +19,6 @@ fn outcome(study: &Study, kernel: &str, arm: &str) -> Outcome {
     let scenario = study.scenario(arm, 1).expect("a scenario");
     let bench = ModelBench::new(calibration::built_in(kernel).expect("it is built in"));
     let run = Run {
-        study_text: &study.text,
         scenario: &scenario,
     };
     let capture = bench.run(run, &mut |_| ()).expect("it runs");

@@ -22,7 +22,7 @@ fn idle(memory: Bytes) -> Scenario {
     Scenario {
         study: "sizes".to_owned(),
         arm: "only".to_owned(),
-        text_length: Bytes(0),
+        process_numbers: vec![],
         machine: Machine {
             memory,
             cpus: 1,
@@ -118,7 +118,6 @@ fn a_database_host_of_4_tib_under_a_backup_is_sampled_with_sane_figures() {
     assert_eq!(sim::sampling::automatic(&scenario), 2048);
     let calibration = calibration::built_in("6.1").expect("a calibration");
     let run = Run {
-        study_text: &study.text,
         scenario: &scenario,
     };
     let capture = ModelBench::new(calibration).run(run, &mut |_| ());

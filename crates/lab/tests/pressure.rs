@@ -52,7 +52,6 @@ fn predicted(study: &Study, record: &Record) -> Capture {
     let scenario = scenario.expect("the arm is in the study");
     let known = calibration::built_in(&from.kernel).expect("a calibrated kernel");
     let run = Run {
-        study_text: &study.text,
         scenario: &scenario,
     };
     let model = ModelBench::new(known).run(run, &mut |_| ());

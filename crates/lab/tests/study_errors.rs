@@ -339,8 +339,8 @@ fn a_disk_too_small_says_how_much_is_missing() {
         "size = \"256 MiB\"",
         expect![[r#"
             10:8
-            disk `disk` is too small for `file` (line 13): 256 MiB are missing
-            make its size 512 MiB or more
+            disk `disk` is too small for `file` (line 13): 264 MiB are missing
+            make its size 529 MiB or more
         "#]],
     );
 }

@@ -79,7 +79,6 @@ fn run(bench: &VmBench, study: &str) -> Result<Capture, BenchError> {
     let read = Study::parse(study, "small.toml").expect("the test's study is right");
     let scenario = read.scenario("default", 1).expect("it has this arm");
     let run = Run {
-        study_text: study,
         scenario: &scenario,
     };
     bench.run(run, &mut show)
@@ -135,6 +134,48 @@ fn virtual_time_is_bit_exact_under_load() {
     let differs = quiet.lines().zip(busy.lines()).find(|(a, b)| a != b);
     assert_eq!(differs, None);
     assert!(quiet == busy);
+}
+
+/// What a study's author calls things, and what the text says besides, reaches no VM.
+#[test]
+fn a_studys_wording_changes_no_byte_but_its_names() {
+    let Some(bench) = bench(stock(Stock::Linux6_12)) else {
+        return;
+    };
+    let text = SMALL.replace(
+        "{ snapshot = \"end\" }",
+        "{ label = \"some\", read = { file = \"big\", pattern = \"random\", amount = \"4 MiB\" } }, \
+         { snapshot = \"end\" }",
+    );
+    let names = ["disk", "big", "reader", "idle", "first read", "some"];
+    let names = names.map(|name| (name, format!("{name} {}", "x".repeat(60))));
+    let quoted = |name: &str| format!("\"{name}\"");
+    let renamed = names.iter().fold(text.clone(), |text, (name, long)| {
+        text.replace(&quoted(name), &quoted(long))
+    });
+    let worded = format!("{renamed}\n{}", "# why this is so\n".repeat(1200));
+    let plain = run(&bench, &text).unwrap();
+    let mut other = run(&bench, &worded).unwrap();
+    assert!(other.labelled(&names[3].1).is_some(), "its own name");
+    take_back(&mut other, &names);
+    let (plain, other) = (plain.to_text(), other.to_text());
+    let differs = plain.lines().zip(other.lines()).find(|(a, b)| a != b);
+    assert_eq!(differs, None);
+    assert!(plain == other);
+}
+
+/// Replaces the long names in labels and in the bench's notes.
+fn take_back(capture: &mut Capture, names: &[(&str, String)]) {
+    let short = |text: &str| {
+        let replaced = |text: String, (name, long): &(&str, String)| text.replace(long, name);
+        names.iter().fold(text.to_owned(), replaced)
+    };
+    for frame in &mut capture.frames {
+        frame.label = frame.label.as_deref().map(short);
+        let notes = frame.files.iter_mut();
+        let notes = notes.filter(|(path, _)| path.starts_with("plimsoll/"));
+        notes.for_each(|(_, text)| *text = short(text));
+    }
 }
 
 fn beside_busy_threads<T>(work: impl FnOnce() -> T) -> T {

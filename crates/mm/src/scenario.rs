@@ -1,12 +1,18 @@
 //! One run, fully said: machine, workload, settings and seed. A bench turns it into an outcome.
 
+mod names;
+mod wire;
+
 use alloc::string::String;
+use alloc::vec::Vec;
 
 use crate::machine::Machine;
 use crate::prng::Prng;
 use crate::settings::Settings;
-use crate::units::{Bytes, Nanos};
+use crate::units::Nanos;
 use crate::workload::Workload;
+
+pub use names::Names;
 
 /// What a bench runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -15,12 +21,14 @@ pub struct Scenario {
     pub study: String,
     /// The arm's name.
     pub arm: String,
-    /// Length of the study's text, which a VM's supervisor reads; 0 where there is none.
-    pub text_length: Bytes,
     /// What has memory.
     pub machine: Machine,
     /// What asks for it.
     pub workload: Workload,
+    /// The place of each process of the workload among all of the study, from 0: its random
+    /// accesses are the same in all arms, whichever other processes these have. By their order
+    /// where it says nothing.
+    pub process_numbers: Vec<u32>,
     /// Written on every arm before the run begins; skipped where the kernel lacks the tunable.
     pub base: Settings,
     /// The arm's settings. They are written when the workload says

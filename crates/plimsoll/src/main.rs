@@ -17,20 +17,9 @@ mod table;
 mod term;
 mod view;
 
-use guest::Orders;
-use lab::study::Study;
-use mm::scenario::Scenario;
-
 fn main() -> std::process::ExitCode {
     if guest::is_init() {
-        guest::init(ordered);
+        guest::init();
     }
     exit::finish(cli::parse().and_then(cli::run))
-}
-
-/// What the first process of a VM is to perform.
-fn ordered(study: &str, orders: &Orders) -> Result<Scenario, String> {
-    let study = Study::parse(study, "study.toml").map_err(|error| error.to_string())?;
-    let scenario = study.scenario(&orders.arm, orders.seed);
-    scenario.map_err(|error| error.to_string())
 }

@@ -27,7 +27,6 @@ fn a_simulated_machine_is_shown_and_its_numbers_are_the_formulas() {
     let bench = ModelBench::new(calibration::built_in("6.1").expect("a calibration"));
     let scenario = study.scenario("raised", 1).expect("the arm");
     let run = Run {
-        study_text: "",
         scenario: &scenario,
     };
     let capture = bench.run(run, &mut |_| {}).expect("the model runs");

@@ -77,7 +77,7 @@ pub(crate) fn scenario(processes: Vec<Process>) -> Scenario {
     Scenario {
         study: "test".into(),
         arm: "only".into(),
-        text_length: Bytes(0),
+        process_numbers: vec![],
         machine: Machine {
             memory: Bytes::GIB,
             cpus: 1,

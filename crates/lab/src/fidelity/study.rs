@@ -230,7 +230,6 @@ fn predict(study: &Study, pair: &Pair) -> (Vec<Reading>, Vec<Absent>) {
 fn outcome(study: &Study, bench: &ModelBench, arm: &str, seed: u64) -> Result<Outcome, String> {
     let scenario = study.scenario(arm, seed).map_err(|why| why.to_string())?;
     let run = Run {
-        study_text: &study.text,
         scenario: &scenario,
     };
     let capture = bench.run(run, &mut |_| ()).map_err(|why| why.to_string())?;

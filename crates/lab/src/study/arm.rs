@@ -31,6 +31,8 @@ pub struct Arm {
     pub machine: Machine,
     /// What asks for it.
     pub workload: Workload,
+    /// The place of each of its processes among all of the study.
+    pub process_numbers: Vec<u32>,
 }
 
 pub(super) const ROOT: &[&str] = &[
@@ -78,7 +80,7 @@ pub(super) fn read_arm<'a>(
         .placed("[machine]")
         .table(machine::MACHINE)?;
     let machine = machine::machine(&table, &mut names, plan.model_only)?;
-    let workload = workload::workload(&root, &mut names)?;
+    let (workload, process_numbers) = workload::workload(&root, &mut names)?;
     let arm = Arm {
         name: plan.name.clone(),
         about: plan.about.clone(),
@@ -90,6 +92,7 @@ pub(super) fn read_arm<'a>(
         })?,
         machine,
         workload,
+        process_numbers,
     };
     labels.join(Kind::Label, &names);
     labels.join(Kind::Snapshot, &names);

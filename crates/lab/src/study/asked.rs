@@ -59,7 +59,9 @@ fn of(arm: &Arm, sample_every: Nanos) -> String {
         base,
         machine,
         workload,
+        process_numbers,
     } = arm;
-    let text = format!("{:?}", (sample_every, settings, base, machine, workload));
+    let run = (sample_every, settings, base, machine);
+    let text = format!("{:?}", (run, workload, process_numbers));
     sha256(text.as_bytes())
 }

@@ -6,6 +6,7 @@ use mm::units::{Bytes, Nanos};
 
 use super::names::{Kind, Names};
 use super::node::Node;
+use super::room;
 use super::source::StudyError;
 use super::table::Table;
 use crate::suggest;
@@ -48,7 +49,11 @@ pub(super) fn machine(
         let disk = disk(&table, names)?;
         space.push(Space {
             table,
-            size: disk.size,
+            room: match model_only {
+                true => disk.size,
+                false => room::room(disk.size),
+            },
+            model_only,
             taken: Bytes::ZERO,
             too_much: Vec::new(),
         });
@@ -86,7 +91,9 @@ pub(super) fn machine(
 /// What lies on a disk.
 struct Space<'a> {
     table: Table<'a>,
-    size: Bytes,
+    /// What a VM's file system leaves of it; no VM has the disk of the model alone.
+    room: Bytes,
+    model_only: bool,
     taken: Bytes,
     /// What does not fit, with its line.
     too_much: Vec<String>,
@@ -95,8 +102,11 @@ struct Space<'a> {
 impl Space<'_> {
     /// Takes `size` for `what`, which `table` describes.
     fn take(&mut self, table: &Table<'_>, what: &str, size: Bytes) {
-        self.taken = self.taken.saturating_add(size);
-        if self.taken > self.size {
+        self.taken = self.taken.saturating_add(match self.model_only {
+            true => size,
+            false => room::taken(size),
+        });
+        if self.taken > self.room {
             let line = table.node().line();
             self.too_much.push(format!("`{what}` (line {line})"));
         }
@@ -107,11 +117,14 @@ impl Space<'_> {
         if self.too_much.is_empty() {
             return Ok(());
         }
-        let missing = self.taken.saturating_sub(self.size);
+        let missing = self.taken.saturating_sub(self.room);
         let disk = self.table.need("name")?.name()?;
         let things = self.too_much.join(", ");
         // Rounded up, so that following the advice is enough.
-        let enough = self.taken.0.div_ceil(1 << 20);
+        let enough = match self.model_only {
+            true => self.taken.0.div_ceil(1 << 20),
+            false => room::enough_mib(self.taken),
+        };
         Err(self.table.need("size")?.error(
             format!("disk `{disk}` is too small for {things}: {missing} are missing"),
             format!("make its size {enough} MiB or more"),
@@ -283,14 +296,14 @@ mod tests {
         let expected = "disk `disk` is too small for `big` (line ";
         assert!(error.contains(expected), "{error}");
         assert!(
-            error.ends_with("307 MiB are missing; make its size 4403 MiB or more"),
+            error.ends_with("435 MiB are missing; make its size 4539 MiB or more"),
             "{error}"
         );
         let text = text.replace("\"2 GiB\"", "\"5 GiB\"");
         let error = Study::parse(&text, "s").unwrap_err().to_string();
         assert!(error.contains("too small for `swap` (line "), "{error}");
         assert!(error.contains(", `big` (line "), "{error}");
-        let advice = "make its size 7475 MiB or more";
+        let advice = "make its size 7660 MiB or more";
         assert!(error.ends_with(advice), "{error}");
         let (_, size) = error.split_once("its size ").unwrap();
         let enough = size.trim_end_matches(" or more");

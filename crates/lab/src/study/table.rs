@@ -17,6 +17,8 @@ pub(super) struct Table<'a> {
     node: Node<'a>,
     entries: &'a DeTable<'a>,
     known: &'static [&'static str],
+    /// Its place in its array of tables, from 0.
+    number: u32,
 }
 
 impl<'a> Table<'a> {
@@ -26,6 +28,7 @@ impl<'a> Table<'a> {
             node,
             entries,
             known,
+            number: 0,
         };
         let unknown = entries
             .keys()
@@ -91,8 +94,9 @@ impl<'a> Table<'a> {
             return Ok(Vec::new());
         };
         let mut tables = Vec::new();
-        for node in list.list()? {
-            let table = node.placed(place).table(known)?;
+        for (number, node) in (0..).zip(list.list()?) {
+            let mut table = node.placed(place).table(known)?;
+            table.number = number;
             if table.is_for_this_arm()? {
                 tables.push(table);
             }
@@ -163,6 +167,11 @@ impl<'a> Table<'a> {
             }
             _ => Ok(()),
         }
+    }
+
+    /// Its place in its array of tables, whichever arms these are meant for.
+    pub(super) fn number(&self) -> u32 {
+        self.number
     }
 
     pub(super) fn scope(&self) -> &'a Scope<'a> {

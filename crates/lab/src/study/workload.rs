@@ -26,8 +26,12 @@ pub(super) const PROCESS: &[&str] = &[
 /// More processes than any study needs and few enough for a table of them.
 const MOST_PROCESSES: u32 = 10_000;
 
-/// Reads the workload of an arm; `root` is the whole study, `names` holds disks and files.
-pub(super) fn workload(root: &Table<'_>, names: &mut Names) -> Result<Workload, StudyError> {
+/// Reads the workload of an arm, and the place of each of its processes among all of the study;
+/// `root` is the whole study, `names` holds disks and files.
+pub(super) fn workload(
+    root: &Table<'_>,
+    names: &mut Names,
+) -> Result<(Workload, Vec<u32>), StudyError> {
     let mut cgroups = Vec::new();
     for table in root.tables("cgroup", "[[cgroup]]", CGROUP)? {
         cgroups.push(cgroup(&table, names)?);
@@ -50,7 +54,8 @@ pub(super) fn workload(root: &Table<'_>, names: &mut Names) -> Result<Workload, 
         deadline: root.maybe("deadline", |n| n.some_duration())?,
     };
     check(root, &tables, &workload, &links)?;
-    Ok(workload)
+    let numbers = tables.iter().map(Table::number).collect();
+    Ok((workload, numbers))
 }
 
 fn cgroup(table: &Table<'_>, names: &mut Names) -> Result<Cgroup, StudyError> {

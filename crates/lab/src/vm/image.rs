@@ -15,6 +15,7 @@ use mm::units::Bytes;
 use super::failed::failed;
 use super::tools;
 use crate::bench::BenchError;
+use crate::study::room;
 
 const BLOCK: u64 = 4096;
 
@@ -129,7 +130,7 @@ fn check_room(disk: &Disk, contents: &[Content], room: u64) -> Result<(), BenchE
 
 fn format(disk: &Disk, path: &Path) -> Result<Command, BenchError> {
     let blocks = disk.size.0 / BLOCK;
-    let journal_mib = (disk.size.0 >> 26).clamp(4, 64);
+    let journal_mib = room::journal_mib(disk.size);
     let journal_start = blocks.saturating_sub((journal_mib << 20) / BLOCK);
     let journal = format!("size={journal_mib},location={journal_start}");
     let extended = "lazy_itable_init=0,lazy_journal_init=0,num_backup_sb=0,root_owner=0:0,\
@@ -359,6 +360,24 @@ mod tests {
         for (disk, file) in [(12, 1), (300, 200), (1000, 900), (200_000, 150_000)] {
             let directory = tempfile::tempdir().unwrap();
             make_all(&machine(disk, &[file]), directory.path()).unwrap();
+        }
+    }
+
+    /// So a study is refused where no VM could make its disk, before one boots.
+    #[test]
+    fn what_a_study_counts_as_room_is_what_the_file_system_has() {
+        for mib in [
+            9, 12, 64, 128, 129, 130, 300, 512, 513, 1000, 4096, 10_000, 65_536,
+        ] {
+            let directory = tempfile::tempdir().unwrap();
+            let machine = machine(mib, &[]);
+            let path = directory.path().join("disk");
+            let disk = &machine.disks[0];
+            make(disk, &[], &path).unwrap();
+            let counted = room::room(disk.size);
+            assert_eq!(counted, Bytes(free_bytes(&path).unwrap()), "{mib} MiB");
+            let enough = room::enough_mib(counted);
+            assert!(enough <= mib + 1 && room::room(Bytes(enough << 20)) >= counted);
         }
     }
 

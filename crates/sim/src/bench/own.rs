@@ -81,16 +81,9 @@ impl Turns<'_> {
     }
 }
 
-/// Pages that the bench's supervisor keeps of a study's text once it has read it: 112 of 17609
-/// bytes, 14 of 10074, 7 or none of less than 9000. A process has a quarter as many more of its
-/// own, which the one long study shows.
-fn pages_of_text(length: Bytes) -> u64 {
-    length.0.saturating_sub(9000) * 13 / 1000
-}
-
 impl Bench {
     /// Takes what the bench has beyond that of the run that the state after boot was captured in,
-    /// which had one disk, one process and a short study, and what it holds as the seed says.
+    /// which had one disk and one process, and what it holds as the seed says.
     pub(crate) fn begin(self, memory: &mut Memory, scenario: &Scenario) {
         if !self.measures {
             return;
@@ -100,9 +93,7 @@ impl Bench {
         let more = disks.saturating_sub(1) * DISK_PAGES;
         let disks = cpu.sampled(more);
         memory.objects.hold(cpu, zones, List::Unmovable, disks);
-        let text = pages_of_text(self.text_length);
-        let held = scenario.held_pages();
-        let pages = cpu.sampled(text + held);
+        let pages = cpu.sampled(scenario.held_pages());
         memory.objects.hold(cpu, zones, List::Users, pages);
     }
 
@@ -114,8 +105,7 @@ impl Bench {
         let (cpu, zones) = (&mut memory.cpu, &mut memory.zones);
         let pages = cpu.sampled(KERNEL_PAGES);
         task.own.kernel_pages = memory.objects.hold(cpu, zones, List::Unmovable, pages);
-        let anon = ANON_PAGES + pages_of_text(self.text_length) / 4;
-        let pages = memory.cpu.sampled(anon);
+        let pages = memory.cpu.sampled(ANON_PAGES);
         task.map_own(memory, Part::Image, pages)
     }
 
@@ -338,20 +328,4 @@ fn buffer_pages(cpu: &Cpu, block: Bytes) -> u64 {
 /// Whether an access copies from or to a buffer.
 fn uses_buffer(access: &Access, area: Area) -> bool {
     matches!(area, Area::File { .. }) && access.via != Via::Mmap
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// `nr_anon_pages` of the first frame of records, less what a short study has.
-    #[test]
-    fn a_long_study_takes_memory_of_the_supervisor() {
-        for (length, pages) in [(17_609, 112), (10_074, 14), (8751, 0), (0, 0)] {
-            assert!(
-                pages_of_text(Bytes(length)).abs_diff(pages) <= 1,
-                "{length}"
-            );
-        }
-    }
 }

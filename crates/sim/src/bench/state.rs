@@ -3,15 +3,12 @@
 use crate::mm::memory::state::Region;
 use alloc::vec::Vec;
 use core::ops::Range;
-use mm::units::Bytes;
 
 /// The bench of a run.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Bench {
     /// It is there: the machine is measured.
     pub(crate) measures: bool,
-    /// Length of the study's text.
-    pub(crate) text_length: Bytes,
 }
 
 /// Its parts.

@@ -113,10 +113,7 @@ impl<'a> System<'a> {
             batch: filemap::folio_batch(&boot.release()),
             tasks,
             daemons: Daemons::default(),
-            bench: Bench {
-                measures,
-                text_length: scenario.text_length,
-            },
+            bench: Bench { measures },
             recorder: Recorder::new(boot, &scenario.workload),
             over: false,
         };

@@ -299,7 +299,7 @@ pub fn scenario(files: &[u64], processes: Vec<Process>) -> Scenario {
     Scenario {
         study: "test".to_owned(),
         arm: "only".to_owned(),
-        text_length: Bytes(0),
+        process_numbers: vec![],
         machine: Machine {
             memory: MEMORY,
             cpus: 1,
