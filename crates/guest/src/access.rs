@@ -56,7 +56,7 @@ pub(crate) fn perform(
         meter.count(length);
         done += length;
         begun += 1;
-        clock::sleep(access.think);
+        clock::sleep(operations.next_pause());
     }
     Ok(())
 }

@@ -209,8 +209,9 @@ pub enum Over {
     Maximum,
     /// The mean over time; prediction and measurement are compared at every moment.
     Time,
-    /// How long it takes until 90 % of the last number is reached, from the span's begin.
-    NinetyPercent,
+    /// How long it takes until this share of the last number is reached, from the span's begin, in
+    /// percent (1 to 99).
+    TimeTo(u8),
 }
 
 /// Which direction is an improvement.

@@ -5,7 +5,7 @@
 //! share of the memory that is available: `"95 % of available"`.
 
 use mm::units::{Bytes, Nanos};
-use mm::workload::Size;
+use mm::workload::{Size, Think};
 
 use crate::suggest;
 
@@ -62,6 +62,9 @@ pub enum QuantityError {
     /// A share that is none, or too fine.
     #[error("\"{0}\" is no share of what is available")]
     Share(String),
+    /// A range that is none, or ends before it begins.
+    #[error("\"{0}\" is no range of times")]
+    Range(String),
     /// It is larger than anything that makes sense.
     #[error("\"{text}\" is too large; the most is {most}")]
     TooLarge {
@@ -111,6 +114,26 @@ pub fn workload_size(text: &str) -> Result<Size, QuantityError> {
 /// No number, no unit of time, or more than [`LONGEST_TIME`].
 pub fn duration(text: &str) -> Result<Nanos, QuantityError> {
     amount(text, text, "time", TIMES, LONGEST_TIME, "100 h").map(Nanos)
+}
+
+/// Reads a time to think: `"5 ms"`, `"exponential 5 ms"` or `"uniform 1 ms to 9 ms"`.
+///
+/// # Errors
+/// What [`duration`] says, or two times that are no range.
+pub fn think(text: &str) -> Result<Think, QuantityError> {
+    if let Some(mean) = text.strip_prefix("exponential ") {
+        return duration(mean).map(|mean| Think::Exponential { mean });
+    }
+    let Some(range) = text.strip_prefix("uniform ") else {
+        return duration(text).map(Think::Constant);
+    };
+    let no_range = || QuantityError::Range(shortened(range));
+    let (from, to) = range.split_once(" to ").ok_or_else(no_range)?;
+    let (from, to) = (duration(from)?, duration(to)?);
+    match from <= to {
+        true => Ok(Think::Uniform { from, to }),
+        false => Err(no_range()),
+    }
 }
 
 /// Reads bytes per second: `"118000 KiB/s"`.
@@ -259,6 +282,41 @@ mod tests {
     }
 
     #[test]
+    fn a_time_to_think_may_be_drawn() {
+        let ms = |count: u64| Nanos(count * 1_000_000);
+        let known = [
+            ("5 ms", Think::Constant(ms(5))),
+            ("0 s", Think::NONE),
+            ("exponential 5ms", Think::Exponential { mean: ms(5) }),
+            (
+                "uniform 1 ms to 0.009 s",
+                Think::Uniform {
+                    from: ms(1),
+                    to: ms(9),
+                },
+            ),
+        ];
+        for (text, expected) in known {
+            assert_eq!(think(text), Ok(expected), "{text}");
+        }
+        for (text, why) in [
+            (
+                "exponential",
+                "\"exponential\" does not begin with a number",
+            ),
+            ("uniform 5 ms", "\"5 ms\" is no range of times"),
+            (
+                "uniform 9 ms to 1 ms",
+                "\"9 ms to 1 ms\" is no range of times",
+            ),
+            ("exponential x ms", "\"x ms\" does not begin with a number"),
+        ] {
+            assert_eq!(think(text).expect_err(text).to_string(), why);
+        }
+        assert!(think("uniform 1 to 9 ms").is_err() && think("normal 5 ms").is_err());
+    }
+
+    #[test]
     fn a_workload_may_take_a_share_of_what_is_available() {
         let share = |thousandths| Ok(Size::OfAvailable { thousandths });
         assert_eq!(workload_size("95 % of available"), share(950));
@@ -290,6 +348,7 @@ mod tests {
         #[test]
         fn no_text_panics_the_reader(text in ".{0,60}") {
             let _ = (size(&text), duration(&text), bandwidth(&text));
+            let _ = (think(&text), think(&format!("uniform {text} to {text}")));
             let _ = (workload_size(&text), workload_size(&format!("{text}% of available")));
         }
 

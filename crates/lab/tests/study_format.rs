@@ -4,7 +4,7 @@ use mm::machine::SwapBacking;
 use mm::policy::Policy;
 use mm::units::{Bytes, Nanos};
 use mm::workload::{
-    Action, Advice, Content, Huge, Pattern, Process, Size, Start, Step, Target, Until, Via,
+    Action, Advice, Content, Huge, Pattern, Process, Size, Start, Step, Target, Think, Until, Via,
     Workload,
 };
 use plimsoll_lab::measure::Class;
@@ -91,7 +91,10 @@ fn memory_hogs_is_read_as_meant() {
         (Via::Direct, Via::Mmap)
     );
     let beside = access("default", "server", "beside the backup");
-    assert_eq!((beside.write_percent, beside.think), (30, Nanos(100_000)));
+    assert_eq!(
+        (beside.write_percent, beside.think),
+        (30, Think::Constant(Nanos(100_000)))
+    );
 
     let arm = |name: &str| study.scenario(name, 1).unwrap();
     let locks = |step: &Step| {

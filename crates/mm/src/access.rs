@@ -6,6 +6,7 @@
 //! that is started a second time begins again, with the same stream.
 
 mod ahead;
+mod pauses;
 
 pub use ahead::Ahead;
 
@@ -14,9 +15,10 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use crate::prng::Prng;
-use crate::units::Bytes;
+use crate::units::{Bytes, Nanos};
 use crate::workload::{Access, Pattern, Target};
 use ahead::Guide;
+use pauses::Pauses;
 
 /// The stream of one step of one process instance. The step's path is its index among its process's
 /// steps, from 0, and so on inward with points between: `"3"`, or `"7.0"` for the first step of the
@@ -65,6 +67,7 @@ pub struct Operations {
     next: u64,
     order: Order,
     write_percent: u8,
+    pauses: Pauses,
 }
 
 #[derive(Clone, Debug)]
@@ -93,6 +96,7 @@ impl Operations {
             }
         };
         Self {
+            pauses: Pauses::new(access.think, &prng),
             prng,
             blocks: blocks.max(1),
             next: 0,
@@ -112,6 +116,11 @@ impl Operations {
             block,
             write: self.draw_write(),
         }
+    }
+
+    /// How long the process sleeps after the operation; drawn apart from the operations.
+    pub fn next_pause(&mut self) -> Nanos {
+        self.pauses.next()
     }
 
     fn next_in_line(&mut self) -> u64 {

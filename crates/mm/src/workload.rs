@@ -198,10 +198,29 @@ pub struct Access {
     /// Operations that write rather than read, in percent (0 to 100).
     pub write_percent: u8,
     /// Sleep after every operation.
-    pub think: Nanos,
+    pub think: Think,
     /// Operations due per second, counted from the first: one that was late is made up for; 0 for
     /// as fast as it goes.
     pub rate: u32,
+}
+
+/// How long a process sleeps after each operation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Think {
+    /// That long.
+    Constant(Nanos),
+    /// Each time from the shortest to the longest equally likely.
+    Uniform {
+        /// The shortest.
+        from: Nanos,
+        /// The longest.
+        to: Nanos,
+    },
+    /// Exponentially distributed, as between independent requests.
+    Exponential {
+        /// The mean.
+        mean: Nanos,
+    },
 }
 
 /// What an access, an advice or a lock is about.
@@ -326,6 +345,21 @@ pub enum Advice {
     Mergeable,
     /// `MADV_UNMERGEABLE`.
     Unmergeable,
+}
+
+impl Think {
+    /// It goes on at once.
+    pub const NONE: Self = Self::Constant(Nanos::ZERO);
+
+    /// How long on average.
+    #[must_use]
+    pub fn mean(self) -> Nanos {
+        match self {
+            Self::Constant(pause) => pause,
+            Self::Uniform { from, to } => Nanos(from.0.midpoint(to.0)),
+            Self::Exponential { mean } => mean,
+        }
+    }
 }
 
 impl Size {

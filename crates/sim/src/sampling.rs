@@ -16,6 +16,7 @@
 use alloc::format;
 use alloc::string::{String, ToString};
 
+use mm::access::Ahead;
 use mm::calibration::Costs;
 use mm::machine::{Disk, Machine};
 use mm::scenario::Scenario;
@@ -280,10 +281,11 @@ impl Cpu {
 
     /// The pause after a simulated operation: the pauses after all those it stands for, and what
     /// falling asleep and waking takes in all but one.
-    pub(crate) fn pause(&self, think: Nanos) -> Nanos {
+    pub(crate) fn pause(&self, operations: &mut Ahead) -> Nanos {
         let each = (self.costs.sleep_ps + self.costs.switch_ps) / 1000;
         let others = Nanos(each.saturating_mul(self.scale - 1));
-        times(think, self.scale).saturating_add(others)
+        let pauses = (0..self.scale).map(|_| operations.next_pause());
+        pauses.fold(others, Nanos::saturating_add)
     }
 
     /// Events so far. A run of kswapd, and a kill, are what they are; anything else happens to each

@@ -5,7 +5,7 @@ mod common;
 use common::*;
 use mm::outcome::Status;
 use mm::units::{Bytes, Nanos};
-use mm::workload::{Access, Action, Advice, Huge, Process, Start, Target, Until};
+use mm::workload::{Access, Action, Advice, Huge, Process, Start, Target, Think, Until};
 
 #[test]
 fn operations_keep_to_a_rate() {
@@ -27,7 +27,7 @@ fn operations_keep_to_a_rate() {
 #[test]
 fn a_process_thinks_after_every_operation() {
     let access = Access {
-        think: Nanos(10_000_000),
+        think: Think::Constant(Nanos(10_000_000)),
         amount: Some(Bytes(20 * (128 << 10)).into()),
         ..touch("heap")
     };
@@ -53,7 +53,7 @@ fn waiting_until_an_operation_is_due_takes_the_cpu_what_thinking_does() {
     let hundred = touch_often("own", 100);
     let unslept = spins(hundred.clone());
     let thinking = spins(Access {
-        think: Nanos::MILLI,
+        think: Think::Constant(Nanos::MILLI),
         ..hundred.clone()
     });
     let waiting = spins(Access {

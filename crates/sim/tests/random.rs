@@ -13,7 +13,7 @@ use mm::settings::Settings;
 use mm::units::{Bytes, Nanos};
 use mm::vmstat::Vmstat;
 use mm::workload::{
-    Access, Action, Advice, Huge, Pattern, Process, Start, Step, Target, Until, Via,
+    Access, Action, Advice, Huge, Pattern, Process, Start, Step, Target, Think, Until, Via,
 };
 use mm::zoneinfo::Zoneinfo;
 use proptest::prelude::*;
@@ -35,6 +35,16 @@ fn target() -> impl Strategy<Value = Target> {
     ]
 }
 
+fn think() -> impl Strategy<Value = Think> {
+    let pause = || (0..100_000_u64).prop_map(Nanos);
+    prop_oneof![
+        8 => Just(Think::NONE),
+        1 => pause().prop_map(Think::Constant),
+        1 => pause().prop_map(|mean| Think::Exponential { mean }),
+        1 => (pause(), pause()).prop_map(|(from, more)| Think::Uniform { from, to: from + more }),
+    ]
+}
+
 prop_compose! {
     fn access()(
         target in target(),
@@ -42,7 +52,7 @@ prop_compose! {
         amount in prop::option::of(0..8 * MIB),
         time_limit in prop::option::of(0..200_000_000_u64),
         block in 1..300_000_u64,
-        think in prop_oneof![4 => Just(0), 1 => 0..100_000_u64],
+        think in think(),
         rate in prop_oneof![4 => Just(0), 1 => 1000..100_000_u32],
         via in prop_oneof![Just(Via::Syscall), Just(Via::Mmap), Just(Via::Direct)],
         writes in prop_oneof![Just(0), Just(30), Just(100_u8)],
@@ -53,7 +63,7 @@ prop_compose! {
             via, write_percent: writes, target, pattern, block, rate,
             amount: amount.map(|bytes| Bytes(bytes).into()),
             time_limit: time_limit.map(Nanos),
-            think: Nanos(think),
+            think,
         })
     }
 }

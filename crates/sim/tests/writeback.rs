@@ -8,7 +8,7 @@ use mm::machine::{Disk, File};
 use mm::outcome::Outcome;
 use mm::scenario::Scenario;
 use mm::units::{Bytes, Nanos};
-use mm::workload::{Access, Action, Cgroup, Huge, Pattern, Process, Step, Until, Via};
+use mm::workload::{Access, Action, Cgroup, Huge, Pattern, Process, Step, Think, Until, Via};
 
 /// The block with the disk's inodes: a page of the disk that a commit leaves dirty.
 const INODES: u64 = 1;
@@ -264,7 +264,7 @@ fn a_writer_waits_while_the_block_with_its_inode_goes_to_the_journal() {
     let slowest = |seconds| {
         let page = Access {
             block: Bytes(4096),
-            think: Nanos(10_000_000),
+            think: Think::Constant(Nanos(10_000_000)),
             ..for_seconds(seconds, write(0))
         };
         let filler = Access {

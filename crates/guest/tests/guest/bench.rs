@@ -11,7 +11,7 @@ use mm::scenario::Scenario;
 use mm::settings::Settings;
 use mm::units::{Bytes, Nanos};
 use mm::workload::{
-    Access, Action, Huge, Map, Pattern, Process, Start, Step, Target, Via, Workload,
+    Access, Action, Huge, Map, Pattern, Process, Start, Step, Target, Think, Via, Workload,
 };
 use plimsoll_guest as guest;
 use plimsoll_guest::{Place, Recorder};
@@ -142,7 +142,7 @@ pub(crate) fn access(target: Target) -> Access {
         time_limit: None,
         block: Bytes(4096),
         write_percent: 0,
-        think: Nanos::ZERO,
+        think: Think::NONE,
         rate: 0,
     }
 }

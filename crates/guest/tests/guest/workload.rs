@@ -7,7 +7,7 @@ use mm::outcome::FAILED;
 use mm::outcome::{PROGRESS, Status};
 use mm::units::{Bytes, Nanos};
 use mm::workload::{
-    Access, Action, Advice, Content, ContentShare, Map, Pattern, Start, Target, Until, Via,
+    Access, Action, Advice, Content, ContentShare, Map, Pattern, Start, Target, Think, Until, Via,
 };
 use plimsoll_guest as guest;
 
@@ -317,7 +317,7 @@ fn limits_bind_a_process() {
     let timed = Access {
         amount: Some(Bytes(1 << 50).into()),
         time_limit: Some(Nanos(50 * MILLI)),
-        think: Nanos(MILLI),
+        think: Think::Constant(Nanos(MILLI)),
         ..file("data")
     };
     let timed = at_once("timed", vec![labelled("timed", Action::Access(timed))]);

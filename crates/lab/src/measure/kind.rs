@@ -134,7 +134,7 @@ impl Measure {
                 ..
             } => item.curve(),
             Source::During {
-                over: Over::NinetyPercent,
+                over: Over::TimeTo(_),
                 ..
             } => Kind::Reach,
             // A quotient of two counters is the size or the cost of one thing.

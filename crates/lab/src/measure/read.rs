@@ -130,13 +130,14 @@ impl Measure {
         over: Over,
     ) -> Result<f64, ReadError> {
         let samples = self.samples(outcome, span, item)?;
-        if over == Over::NinetyPercent && samples.last().is_some_and(|(_, last)| *last <= 0.0) {
+        let is_time = matches!(over, Over::TimeTo(_));
+        if is_time && samples.last().is_some_and(|(_, last)| *last <= 0.0) {
             return Err(ReadError::NothingToReach(span.word()));
         }
         let number = match over {
             Over::Time => Curve(samples).mean(),
-            Over::NinetyPercent => Curve(samples)
-                .reaches(0.9)
+            Over::TimeTo(percent) => Curve(samples)
+                .reaches(f64::from(percent) / 100.0)
                 .map(|at| at * Unit::Seconds.worth()),
             over => over.of(samples.into_iter().map(|(_, number)| number).collect()),
         };
@@ -222,7 +223,7 @@ impl Over {
             Self::Median => stats::quantile(&numbers, 0.5),
             Self::P90 => stats::quantile(&numbers, 0.9),
             Self::P99 => stats::quantile(&numbers, 0.99),
-            Self::Time | Self::NinetyPercent => None,
+            Self::Time | Self::TimeTo(_) => None,
         }
     }
 }

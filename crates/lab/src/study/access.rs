@@ -1,7 +1,7 @@
 //! `read`, `write`, `touch` and `access`: a run of accesses to a file or a region.
 
-use mm::units::{Bytes, Nanos};
-use mm::workload::{Access, Pattern, Size, Target, Via};
+use mm::units::Bytes;
+use mm::workload::{Access, Pattern, Size, Target, Think, Via};
 
 use super::names::{Kind, Names};
 use super::node::{Node, thousandths};
@@ -78,7 +78,7 @@ pub(super) fn access(key: &str, node: &Node<'_>, names: &Names) -> Result<Access
         amount: amount.or(time_limit.map(|_| NO_END)),
         time_limit,
         write_percent,
-        think: table.or("think", Nanos::ZERO, |n| n.duration())?,
+        think: table.or("think", Think::NONE, |n| n.think())?,
         rate: table.or("rate", 0, |n| n.count(0, i64::from(u32::MAX)))?,
     })
 }

@@ -81,8 +81,10 @@ const OVER_SAMPLES: &[(&str, Over)] = &[
     ("p99", Over::P99),
     ("maximum", Over::Maximum),
     ("time", Over::Time),
-    ("time to 90 %", Over::NinetyPercent),
+    ("time to 90 %", Over::TimeTo(90)),
 ];
+/// Around the share of the last number in [`Over::TimeTo`].
+const TIME_TO: (&str, &str) = ("time to ", " %");
 /// What several numbers become: one, without the two that a time stands for.
 const OVER: &[(&str, Over)] = OVER_SAMPLES.split_at(OVER_SAMPLES.len() - 2).0;
 
@@ -176,11 +178,27 @@ fn source(
         _ => Source::During {
             span: span(&node, labels)?,
             item,
-            over: table.or("over", Over::Mean, |n| n.choice(OVER_SAMPLES))?,
+            over: table.or("over", Over::Mean, over_samples)?,
         },
     };
     let unit = own_unit(&source).or(unit);
     Ok((source, unit))
+}
+
+/// One of [`OVER_SAMPLES`], or `"time to 90 %"` with any whole share from 1 to 99.
+fn over_samples(node: &Node<'_>) -> Result<Over, StudyError> {
+    let text = node.text()?;
+    let Some(share) = text.strip_prefix(TIME_TO.0) else {
+        return node.choice(OVER_SAMPLES);
+    };
+    let percent = share.strip_suffix(TIME_TO.1).and_then(|percent| {
+        let is_plain = percent.bytes().all(|byte| byte.is_ascii_digit());
+        percent.parse().ok().filter(|_| is_plain)
+    });
+    match percent {
+        Some(percent @ 1..=99) => Ok(Over::TimeTo(percent)),
+        _ => Err(node.expected("a whole share from 1 to 99, as in \"time to 90 %\"")),
+    }
 }
 
 /// What the growth is divided by, or a share with.
@@ -204,7 +222,7 @@ fn own_unit(source: &Source) -> Option<Unit> {
             ..
         } => Some(Unit::Percent),
         Source::During {
-            over: Over::NinetyPercent,
+            over: Over::TimeTo(_),
             ..
         } => Some(Unit::Seconds),
         _ => None,

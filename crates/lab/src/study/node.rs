@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::ops::{Range, RangeInclusive};
 
 use mm::units::{Bytes, Nanos};
-use mm::workload::Size;
+use mm::workload::{Size, Think};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
@@ -204,6 +204,14 @@ impl<'a> Node<'a> {
         (duration.0 > 0)
             .then_some(duration)
             .ok_or_else(|| self.expected("a time above zero"))
+    }
+
+    /// How long a process thinks, as it is or drawn.
+    pub(super) fn think(&self) -> Result<Think, StudyError> {
+        self.quantity(
+            quantity::think,
+            "a time as in \"5 ms\", \"exponential 5 ms\" or \"uniform 1 ms to 9 ms\"",
+        )
     }
 
     /// Bytes per second, above zero.

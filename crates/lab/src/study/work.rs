@@ -292,7 +292,8 @@ impl<'a> Reader<'a> {
         let amount = access.amount.map_or(size, |amount| self.at(amount)).0 as f64;
         let block = access.block.0.max(1) as f64;
         let pages = (block / PageSize::FOUR_KIB.bytes() as f64).ceil();
-        let least = pages * FASTEST + access.think.seconds() + self.read_from_disk(access, size);
+        let least =
+            pages * FASTEST + access.think.mean().seconds() + self.read_from_disk(access, size);
         let each = self.scale * least;
         let each = match access.rate {
             0 => each,

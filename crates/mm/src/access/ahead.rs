@@ -9,6 +9,7 @@ use core::hint::black_box;
 use core::ops::Range;
 
 use super::{Operation, Operations, Order, Scatter, Tables};
+use crate::units::Nanos;
 
 /// Operations drawn at a time: as many loads can be under way together.
 const AHEAD: usize = 64;
@@ -76,6 +77,11 @@ impl Ahead {
     #[must_use]
     pub fn just_drawn(&self) -> Option<&[Operation]> {
         (self.next == 1).then_some(&self.drawn)
+    }
+
+    /// How long the process sleeps after the operation.
+    pub fn next_pause(&mut self) -> Nanos {
+        self.operations.next_pause()
     }
 
     fn draw(&mut self) {
@@ -210,7 +216,7 @@ mod tests {
     use super::*;
     use crate::prng::Prng;
     use crate::units::Bytes;
-    use crate::workload::{Access, Pattern, Target, Via};
+    use crate::workload::{Access, Pattern, Target, Think, Via};
 
     fn access(pattern: Pattern, write_percent: u8) -> Access {
         Access {
@@ -221,7 +227,7 @@ mod tests {
             time_limit: None,
             block: Bytes(4096),
             rate: 0,
-            think: crate::units::Nanos::ZERO,
+            think: Think::NONE,
             via: Via::Syscall,
         }
     }

@@ -5,7 +5,7 @@ use alloc::boxed::Box;
 use mm::access::{self, Operation};
 use mm::outcome::Status;
 use mm::units::{Bytes, Nanos, PageSize};
-use mm::workload::{Access, Target, Via};
+use mm::workload::{Access, Target, Think, Via};
 
 use crate::error::Error;
 use crate::machine::state::Stop;
@@ -127,8 +127,8 @@ impl<'a> System<'a> {
                 running.finish_operation(operation, end, scale);
                 task.operations += scale;
                 task.bytes += operation.bytes * scale;
-                if running.access.think > Nanos::ZERO {
-                    let pause = self.memory.cpu.pause(running.access.think);
+                if running.access.think != Think::NONE {
+                    let pause = self.memory.cpu.pause(&mut running.operations_to_do);
                     self.sleep_for(task, pause, end);
                     return Ok(Stop::Wait(Sleep::Idle));
                 }

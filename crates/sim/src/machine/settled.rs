@@ -6,7 +6,7 @@
 
 use mm::access::{self, Operation};
 use mm::units::{Bytes, Nanos, PageSize};
-use mm::workload::{Target, Via};
+use mm::workload::{Target, Think, Via};
 
 use crate::machine::system::System;
 use crate::machine::task::{Area, Running, Task, Underway};
@@ -152,7 +152,7 @@ impl<'a> System<'a> {
         running: &Running<'a>,
     ) -> Option<Settled<'t>> {
         let (access, memory) = (running.access, &self.memory);
-        let at_once = access.rate == 0 && access.think == Nanos::ZERO;
+        let at_once = access.rate == 0 && access.think == Think::NONE;
         let is_plain = memory.cpu.scale == 1 && !memory.zones.nodes.are_several();
         if !at_once || !is_plain || task.dying || memory.cpu.current.over_high > 0 {
             return None;

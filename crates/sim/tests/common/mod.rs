@@ -15,7 +15,7 @@ use mm::settings::{Setting, Settings};
 use mm::units::{Bytes, Nanos};
 use mm::vmstat::Vmstat;
 use mm::workload::{
-    Access, Action, Huge, Map, Pattern, Process, Start, Step, Target, Until, Via, Workload,
+    Access, Action, Huge, Map, Pattern, Process, Start, Step, Target, Think, Until, Via, Workload,
 };
 
 pub const MIB: u64 = 1 << 20;
@@ -409,7 +409,7 @@ pub fn touch(region: &str) -> Access {
         time_limit: None,
         block: Bytes(128 << 10),
         write_percent: 0,
-        think: Nanos::ZERO,
+        think: Think::NONE,
         rate: 0,
     }
 }

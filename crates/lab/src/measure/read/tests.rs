@@ -314,6 +314,8 @@ fn a_share_of_two_counters_and_a_time_to_nearly_all_are_read() {
                    file = \"sys/kernel/mm/ksm/pages_skipped\"\nover = \"time to 90 %\"";
     let at = read(reached, &outcome).expect("it rises");
     assert!((at - (2.0 + 2.0 * 26.0 / 30.0)).abs() < 1e-6, "{at}");
+    let half = read(&reached.replace("90 %", "50 %"), &outcome).expect("it rises");
+    assert!((half - (2.0 + 2.0 * 10.0 / 30.0)).abs() < 1e-6, "{half}");
     let never = reached.replace("pages_skipped", "pages_shared");
     let why = "there is nothing to reach: it is 0 at the end of \"from … to\"";
     assert_eq!(read(&never, &outcome), Err(why.to_owned()));
