@@ -13,7 +13,7 @@ use crate::settings::{Setting, Settings};
 use crate::units::{Bytes, Nanos};
 use crate::workload::{
     Access, Action, Advice, Cgroup, Content, ContentShare, Huge, Map, Pattern, Process, Size,
-    Start, Step, Target, Until, Via, Workload,
+    Start, Step, Target, Think, Until, Via, Workload,
 };
 
 /// What can be told a VM.
@@ -157,6 +157,7 @@ choices! {
     Until { 0 Times(times), 1 Elapsed(span), 2 Forever }
     Target { 0 File(name), 1 Region(name) }
     Via { 0 Syscall, 1 Mmap, 2 Direct }
+    Think { 0 Constant(time), 1 Uniform { from, to }, 2 Exponential { mean } }
     Pattern { 0 Sequential, 1 Random, 2 Zipf { exponent_milli } }
     Huge { 0 System, 1 Advise, 2 Never, 3 Hugetlb }
     Content {
