@@ -14,6 +14,7 @@ mod outcomes;
 mod packages;
 mod process;
 mod records;
+mod relations;
 mod score;
 mod test;
 mod tidy;
@@ -70,6 +71,12 @@ const COMMANDS: &[Command] = &[
         name: "debian",
         about: "a Debian with systemd: booted trees, power cuts (--trees N, --cuts N, --seed S)",
         run: debian::run,
+    },
+    Command {
+        name: "relations",
+        about: "pairs of drawn studies whose outcomes must be the same or in a known order \
+                (--seeds A..B, RELATION...)",
+        run: relations::run,
     },
     Command {
         name: "bench",
