@@ -33,8 +33,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::hash::sha256;
 use crate::quantity::{self, QuantityError};
-use crate::record::Record;
-use crate::{suggest, vm};
+use crate::suggest;
 
 /// The file with the costs.
 pub const FILE: &str = "calibration.toml";
@@ -89,17 +88,9 @@ pub fn built_in(kernel: &str) -> Result<Calibration, CalibrationError> {
     embedded(BUILT_IN, kernel)
 }
 
-/// The built-in calibration by which what was measured in a VM is predicted: that of a machine with
-/// the same room for the program in it.
-///
-/// # Errors
-/// There is none.
-pub fn of_records(kernel: &str, records: &[Record]) -> Result<Calibration, CalibrationError> {
-    let is_new = |record: &Record| record.provenance.detail(vm::ROOM).is_some();
-    match records.iter().all(is_new) {
-        true => built_in(kernel),
-        false => embedded(OF_RECORDS, kernel),
-    }
+/// The same of the VM that records were made in which do not name the room of their program.
+pub(crate) fn of_records(kernel: &str) -> Result<Calibration, CalibrationError> {
+    embedded(OF_RECORDS, kernel)
 }
 
 fn embedded(all: &Embedded, kernel: &str) -> Result<Calibration, CalibrationError> {

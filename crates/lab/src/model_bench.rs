@@ -9,8 +9,9 @@ use mm::units::Nanos;
 use mm::workload::{Action, Step};
 
 use crate::bench::{Bench, BenchError, Progress, Run};
-use crate::calibration;
+use crate::calibration::{self, CalibrationError};
 use crate::coverage;
+use crate::record::Record;
 
 /// Runs scenarios on the model of one calibrated kernel.
 #[derive(Clone, Debug)]
@@ -18,6 +19,8 @@ pub struct ModelBench {
     calibration: Calibration,
     hash: String,
     scale: Option<u64>,
+    /// Whether random streams are named by the study, not by numbers.
+    is_named: bool,
 }
 
 impl ModelBench {
@@ -25,12 +28,27 @@ impl ModelBench {
     #[must_use]
     pub fn new(calibration: Calibration) -> Self {
         let hash = calibration::hash(&calibration);
-        let scale = None;
         Self {
             calibration,
             hash,
-            scale,
+            scale: None,
+            is_named: false,
         }
+    }
+
+    /// The model of what these records of a kernel were measured on: where they do not name the room
+    /// of their program, it was smaller, and the study's names chose the random accesses.
+    ///
+    /// # Errors
+    /// No calibration of that kernel is built in.
+    pub fn of_records(kernel: &str, records: &[Record]) -> Result<Self, CalibrationError> {
+        let is_named = !records.iter().all(Record::names_its_room);
+        let calibration = match is_named {
+            true => calibration::of_records(kernel),
+            false => calibration::built_in(kernel),
+        };
+        let bench = Self::new(calibration?);
+        Ok(Self { is_named, ..bench })
     }
 
     /// The same with `scale` real pages for each simulated one; `None` lets the size of each run's
@@ -50,6 +68,14 @@ impl ModelBench {
         match self.simulate(&nameless) {
             Err(why) if is_lacking_in_the_model(&why) => Err(failed(&why, &names)),
             _ => Ok(()),
+        }
+    }
+
+    /// The scenario as it is run, and the names that what comes back lacks.
+    fn asked(&self, scenario: &Scenario) -> (Scenario, Names) {
+        match self.is_named {
+            true => (scenario.clone(), Names::default()),
+            false => scenario.nameless(),
         }
     }
 
@@ -77,8 +103,8 @@ impl Bench for ModelBench {
     }
 
     fn run(&self, run: Run<'_>, _: &mut dyn FnMut(Progress)) -> Result<Capture, BenchError> {
-        let (nameless, names) = run.scenario.nameless();
-        match self.simulate(&nameless) {
+        let (scenario, names) = self.asked(run.scenario);
+        match self.simulate(&scenario) {
             Ok(mut capture) => {
                 names.give_back(&mut capture);
                 Ok(capture)

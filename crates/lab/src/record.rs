@@ -26,6 +26,8 @@ pub use date::utc;
 pub use machine::MachineView;
 pub use store::{Loaded, Store, StoreError};
 
+/// The detail that says how much memory the program has in the VM, whatever its own size.
+pub const ROOM: &str = "program-room";
 /// The version of the record's JSON; a reader refuses others.
 pub const SCHEMA: u32 = 1;
 /// A record is refused beyond this size, unpacked or not: a broken or hostile file must not fill
@@ -128,6 +130,12 @@ impl RecordError {
 }
 
 impl Record {
+    /// Whether it says how much memory the program had in the VM.
+    pub(crate) fn names_its_room(&self) -> bool {
+        let mut details = self.provenance.details.iter();
+        details.any(|(name, _)| name == ROOM)
+    }
+
     /// The record's bytes.
     ///
     /// # Errors
@@ -206,13 +214,6 @@ impl Provenance {
             text += &format!("{name}={value}\n");
         }
         sha256(text.as_bytes())[..16].to_owned()
-    }
-
-    /// What the bench says under this name.
-    #[must_use]
-    pub fn detail(&self, name: &str) -> Option<&str> {
-        let found = self.details.iter().find(|(detail, _)| detail == name);
-        found.map(|(_, value)| value.as_str())
     }
 
     /// SHA-256 of what the study asked of this arm (see [`study::asked`]). It is found again in the

@@ -38,6 +38,7 @@ use mm::scenario::{Names, Scenario};
 use mm::units::Bytes;
 
 use crate::bench::{Bench, BenchError, Progress, Run};
+use crate::record;
 use failed::failed;
 use kernel::Kernel;
 use module::Module;
@@ -56,8 +57,6 @@ const ERROR: &str = "plimsoll/error";
 /// leaves a study as much as this one. The states after boot were measured with it.
 const PROGRAM_ROOM: usize = 16 << 20;
 const PAGE: usize = 4096;
-/// What a record calls it.
-pub(crate) const ROOM: &str = "program-room";
 
 /// Size of what the guest is told; the largest arm of the built-in studies takes a tenth.
 const ORDERS: usize = 64 << 10;

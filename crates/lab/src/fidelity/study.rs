@@ -8,7 +8,6 @@ use rayon::prelude::*;
 use super::order::{self, Order};
 use super::total::Total;
 use crate::bench::{Bench as _, Run};
-use crate::calibration;
 use crate::compare::{self, Reading, Row};
 use crate::model_bench::ModelBench;
 use crate::record::{Record, Store, StoreError};
@@ -202,7 +201,7 @@ fn predict(study: &Study, pair: &Pair) -> (Vec<Reading>, Vec<Absent>) {
         .iter()
         .map(|record| (record.provenance.arm.as_str(), record.provenance.seed))
         .collect();
-    let bench = calibration::of_records(&pair.release, &pair.proofs).map(ModelBench::new);
+    let bench = ModelBench::of_records(&pair.release, &pair.proofs);
     let bench = bench.map_err(|error| error.to_string());
     let run = |(arm, seed)| {
         let bench = bench.as_ref().map_err(Clone::clone);

@@ -99,11 +99,10 @@ pub(crate) fn proofs(
 }
 
 fn predict(study: &Study, pair: &Pair) -> Result<Results, String> {
-    let calibration = calibration::of_records(&pair.release, &pair.proofs);
-    let calibration = calibration.map_err(|error| error.to_string())?;
+    let bench = ModelBench::of_records(&pair.release, &pair.proofs);
+    let bench = bench.map_err(|error| error.to_string())?;
     let mut experiment = Experiment::new(study);
     experiment.at_a_time = AtATime::EveryCpu;
-    let bench = ModelBench::new(calibration);
     let results = match pair.is_proved() {
         true => experiment.run_these(the_same(study, &pair.proofs), &bench, None, &|_| ()),
         false => experiment.run(&bench, None, &|_| ()),
