@@ -235,7 +235,8 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// Allocates a page and puts it into the file's tree, locked.
+    /// Allocates a page and puts it into the file's tree, locked. One that is to be written is no
+    /// refault, whatever is known of it (`filemap_add_folio`).
     pub(crate) fn insert(&mut self, page: PageId, effort: Effort) -> Result<(), NoPage> {
         let history = self.memory.folios.history(page);
         self.memory
@@ -269,7 +270,9 @@ impl Reader<'_> {
             self.memory.folios.forget(page);
             return Err(why);
         }
-        self.memory.admit(page, history);
+        if effort != Effort::Write {
+            self.memory.admit(page, history);
+        }
         self.memory.folios.note_fault(&self.memory.cpu, page);
         self.memory.lruvecs.add_new(
             &self.memory.cpu,

@@ -232,6 +232,19 @@ impl Zones {
     pub(crate) fn give_kernel_page(&mut self) {
         self.give_held(List::Unmovable);
     }
+
+    /// Takes a page of the kernel's own that it could move: it comes out of users' blocks, so it
+    /// boosts no watermarks.
+    ///
+    /// # Errors
+    /// There is no page left at all.
+    pub(crate) fn take_movable_page(&mut self, cpu: &mut Cpu) -> Result<(), NoPage> {
+        self.take_held(cpu, List::Users)
+    }
+
+    pub(crate) fn give_movable_page(&mut self) {
+        self.give_held(List::Users);
+    }
 }
 
 #[cfg(test)]

@@ -4,7 +4,6 @@ use crate::mm::filemap::Reader;
 use crate::mm::filemap::state::Progress;
 use crate::mm::folio::PageId;
 use crate::mm::page_alloc::state::{Effort, NoPage};
-use crate::mm::readahead::Window;
 use crate::mm::rmap::state::Mapping;
 
 impl Reader<'_> {
@@ -57,7 +56,7 @@ impl Reader<'_> {
         }
         let made = match is_whole {
             true => self.insert_written(page),
-            false => self.fetch(index, |_| Window::of_page(index)),
+            false => self.insert_part_written(index, page),
         };
         match made {
             Err(why) => Progress::NoPage(why),
@@ -74,6 +73,15 @@ impl Reader<'_> {
             .lruvecs
             .pay_for_new_page(&mut self.memory.cpu, cost);
         self.memory.folios.unlock(page);
+        Ok(())
+    }
+
+    /// Allocates a page that is written in part, and reads it first (`ext4_block_write_begin`).
+    fn insert_part_written(&mut self, index: u64, page: PageId) -> Result<(), NoPage> {
+        let costs = &self.memory.cpu.costs;
+        let read_in = costs.read_in_ps - costs.read_done_ps;
+        self.insert_next(page, Effort::Write, read_in)?;
+        self.request(Some(index), index + 1);
         Ok(())
     }
 
@@ -99,5 +107,51 @@ impl Reader<'_> {
             page,
         );
         self.pause_if(true)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::mm::filemap::state::File;
+    use crate::mm::lru::Lru;
+    use crate::mm::lruvec::state::ROOT;
+    use crate::mm::parts::Memory;
+    use crate::mm::readahead::{Limits, Readahead};
+
+    /// The oldest of eight inactive pages is evicted and comes back at once: how many refaults and
+    /// activations that makes.
+    fn come_back(bring: fn(&mut Reader<'_>, PageId) -> Result<(), NoPage>) -> [u64; 2] {
+        let mut memory = Memory::with_cache(1000, 10, 8, 8);
+        let list = &memory.lruvecs[ROOT].lists[Lru::InactiveFile as usize];
+        let page = list.tail().expect("a page");
+        let (cpu, zones, folios) = (&memory.cpu, &mut memory.zones, &mut memory.folios);
+        memory.lruvecs.take_from_list(cpu, zones, folios, page);
+        memory.evict(page);
+        let file = File {
+            base: 0,
+            pages: 16,
+            disk: 0,
+            offset: 0,
+        };
+        let mut reader = Reader {
+            memory: &mut memory,
+            file: &file,
+            readahead: &mut Readahead::new(Limits::DEFAULT),
+        };
+        bring(&mut reader, page).expect("it fits");
+        let events = &memory.cpu.events;
+        [
+            events.workingset_refault_file,
+            events.workingset_activate_file,
+        ]
+    }
+
+    #[test]
+    fn a_page_that_comes_back_to_be_written_is_no_refault_and_one_to_be_read_is() {
+        let read = |reader: &mut Reader<'_>, page| reader.insert(page, Effort::Full);
+        assert_eq!(come_back(read), [1, 1]);
+        let write = |reader: &mut Reader<'_>, page| reader.insert_written(page);
+        assert_eq!(come_back(write), [0, 0]);
     }
 }

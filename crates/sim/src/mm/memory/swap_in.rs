@@ -174,14 +174,14 @@ impl Memory {
 
 impl Swap {
     /// Compressed swap takes the pages that what lies in it needs: from the reserves if it must, as
-    /// reclaim may.
+    /// reclaim may, and movable ones (`zs_malloc` with `__GFP_MOVABLE`).
     pub(crate) fn follow_zram(&self, cpu: &mut Cpu, zones: &mut Zones, objects: &mut Objects) {
         let wanted = self.zram_pages();
-        while objects.zram_pages < wanted && zones.take_kernel_page(cpu).is_ok() {
+        while objects.zram_pages < wanted && zones.take_movable_page(cpu).is_ok() {
             objects.zram_pages += 1;
         }
         while objects.zram_pages > wanted {
-            zones.give_kernel_page();
+            zones.give_movable_page();
             objects.zram_pages -= 1;
         }
     }
@@ -261,5 +261,22 @@ mod tests {
         assert_eq!(hits(|_, _| ()), 1, "the bit is gone");
         let writes = |memory: &mut Memory, page| memory.folios.set_state(page, State::Writing);
         assert_eq!(hits(writes), 2, "PG_reclaim is the same bit");
+    }
+
+    #[test]
+    fn compressed_swap_grows_into_users_blocks_and_boosts_nothing() {
+        let mut memory = Memory::with_zone(4096, 20);
+        assert!(memory.swap.add(Backing::Zram { ratio_milli: 2000 }, 101));
+        memory.zones[0].set_free(300);
+        (0..100).for_each(|page| assert!(memory.swap.take_slot(page)));
+        let (cpu, zones, objects) = (&mut memory.cpu, &mut memory.zones, &mut memory.objects);
+        memory.swap.follow_zram(cpu, zones, objects);
+        assert_eq!((objects.zram_pages, zones.boosts(0)), (50, 0));
+        zones.take_kernel_page(cpu).expect("there are free ones");
+        assert!(zones.boosts(0) > 0, "the kernel's own claim a block");
+        (0..100).for_each(|slot| memory.swap.free_slot(slot));
+        memory.swap.follow_zram(cpu, zones, objects);
+        zones.drain();
+        assert_eq!((objects.zram_pages, zones[0].free), (0, 299));
     }
 }
