@@ -67,6 +67,9 @@ pub(crate) struct Rules {
     /// The multi-generation LRU as 6.1 has it: kswapd ages in a step of its own, and every group
     /// is visited (the groups' own LRU came with 6.3).
     pub(crate) lru_gen_is_early: bool,
+    /// The throttling of writeback lets whatever is written to swap have as much under way as
+    /// kswapd (since 6.11; before, kswapd alone).
+    pub(crate) hurries_swap: bool,
     /// A page that joins the youngest generation as it is faulted in is not protected from
     /// eviction for having come back: its uses are forgotten (6.12.117 does so, 6.1 does not).
     pub(crate) activation_forgets_uses: bool,
@@ -125,6 +128,7 @@ impl Default for Rules {
             aging_wakes_flushers: false,
             first_walk_leaves_bits: true,
             lru_gen_is_early: false,
+            hurries_swap: true,
             activation_forgets_uses: true,
         }
     }
@@ -158,6 +162,7 @@ impl Rules {
             aging_wakes_flushers: !is_since(release, 6, 12),
             first_walk_leaves_bits: is_since(release, 6, 12),
             lru_gen_is_early: !is_since(release, 6, 3),
+            hurries_swap: is_since(release, 6, 11),
             activation_forgets_uses: is_since(release, 6, 12),
             ..Self::default()
         }

@@ -32,12 +32,11 @@ impl PageIo {
     /// Submits the bio that is held back, in requests of the disk's size; false where the writer
     /// has to wait before it can go on (`blk_mq_submit_bio`).
     pub(crate) fn submit_bio(&mut self, cpu: &mut Cpu, folios: &Folios, writer: Writer) -> bool {
-        let now = cpu.now();
         while let Some(mut bio) = self.plug.bio.take() {
             let (piece, mut request) = (bio.piece(), bio.request());
             bio.rest = Some(piece.start);
             let disk = bio.disk;
-            if !self.grows(disk, &request) && self.is_congested(now, disk, writer) {
+            if !self.grows(disk, &request) && self.is_congested(cpu, disk, writer) {
                 self.plug.bio = Some(bio);
                 return false;
             }

@@ -24,8 +24,11 @@ pub(crate) fn complete_request(
     };
     memory.io.expect_disks(events);
     let observes = scheduler.is_runnable(OBSERVER);
-    let is_over = |waits| match waits {
+    let tagged = memory.io.disks[disk].take_tagged();
+    let is_over = |waits, entity| match waits {
         WaitsFor::Observer => !observes,
+        WaitsFor::Disk(of) if of == disk && tagged.contains(&entity) => true,
+        WaitsFor::Disk(of) if memory.io.disks[of].holds_up(entity) => false,
         waits => is_done(memory, waits, disk, &request),
     };
     let mut woken = scheduler.queue.take(is_over);

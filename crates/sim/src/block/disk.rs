@@ -1,12 +1,14 @@
 //! A disk behind the block layer: a scheduler that prefers reads, a device with channels.
 //!
 //! The device takes up to `queue_depth` requests; each waits for a channel and takes latency, seek
-//! and transfer time. Requests beyond wait in the scheduler (`block/mq-deadline.c`), where one that
-//! continues the last of its kind is merged with it.
+//! and transfer time. As many wait in the scheduler, where one that continues the last of its kind
+//! is merged with it; what finds no tag there waits in line (`block/blk-mq-tag.c`).
 #![expect(
     clippy::single_range_in_vec_init,
     reason = "a request is made of ranges of pages, often of one"
 )]
+
+mod mq_deadline;
 
 use alloc::collections::VecDeque;
 use alloc::vec;
@@ -17,17 +19,12 @@ use mm::formula::wbt::Limits;
 use mm::machine;
 use mm::units::{Bytes, Nanos};
 
+use crate::block::disk::mq_deadline::BATCH;
 use crate::block::diskstats::Stats;
 use crate::block::wbt::{UnderWay, Wbt};
 use crate::mm::folio::PageId;
 use crate::mm::slub::SlabId;
 use crate::sched::timer::Clock;
-
-/// Requests of one direction in a row (`fifo_batch`).
-const BATCH: u32 = 16;
-
-/// Batches of reads after which waiting writes get one (`writes_starved`).
-const STARVED: u32 = 2;
 
 /// Bytes of a request at most (`queue/max_sectors_kb`).
 pub(crate) const MOST_BYTES: u64 = 1280 << 10;
@@ -37,7 +34,7 @@ pub(crate) const MOST_BYTES: u64 = 1280 << 10;
 const MOST_SEGMENTS: u64 = 256;
 const SEGMENT_BYTES: u64 = 64 << 10;
 
-/// Requests that may wait in the scheduler for each that the device takes, and the most that count
+/// Tags of the scheduler for each request that the device takes, and the most of these that count
 /// (`blk_mq_init_sched`).
 const QUEUED_PER_TAG: u32 = 2;
 const MOST_TAGS: u32 = 128;
@@ -55,8 +52,11 @@ const LATELY: Nanos = Nanos(100 * Nanos::MILLI.0);
 /// What is written: pages to swap, or dirty ones of files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Writer {
-    Kswapd,
+    /// kswapd, and since 6.11 whatever goes to swap (`REQ_SWAP`).
+    Swap,
     Task,
+    /// What a task waits for (`REQ_SYNC`).
+    Sync,
     Flusher {
         /// A task has paused for it within the last second.
         waited_for: bool,
@@ -70,7 +70,8 @@ impl Writer {
     /// lately (`get_limit`).
     fn most_requests(self, limits: Limits, was_read: bool) -> u64 {
         match self {
-            Self::Kswapd
+            Self::Swap
+            | Self::Sync
             | Self::Flusher {
                 waited_for: true, ..
             } => limits.most,
@@ -100,6 +101,8 @@ pub(crate) struct Request {
     pub(crate) waiter: Option<usize>,
     /// It belongs to the journal of the disk's file system.
     pub(crate) is_journal: bool,
+    /// The throttling of writeback counts it apart from writes to files (`WBT_RWQ_SWAP`).
+    pub(crate) is_swap: bool,
     /// When it came to the disk.
     pub(crate) submitted: Nanos,
     /// When the device took it.
@@ -118,11 +121,22 @@ pub(crate) struct Disk {
     serving: VecDeque<(Nanos, Request)>,
     reads: VecDeque<Request>,
     writes: VecDeque<Request>,
+    /// What waits for a tag, each with the task, as an entity of the scheduler, that sleeps until
+    /// it has one (`blk_mq_get_tag`).
+    line: VecDeque<(usize, Request)>,
+    /// Tasks whose request has got its tag since this was last taken.
+    tagged: Vec<usize>,
     /// The direction of the present batch, and requests in it so far.
     batch: (Direction, u32),
+    /// Where the last request of each direction began that was taken from the scheduler.
+    latest: [u64; 2],
     /// Batches of reads since writes were waiting.
     starved: u32,
     writes_serving: u32,
+    /// Writes under way, those to files and those to swap.
+    writing: [u64; 2],
+    /// Of which of the two the last write was that ended.
+    ended: usize,
     wbt: Wbt,
     /// When a read last came or ended.
     last_read: Option<Nanos>,
@@ -145,9 +159,14 @@ impl Request {
             bios: Vec::new(),
             waiter: None,
             is_journal: false,
+            is_swap: false,
             submitted: Nanos::ZERO,
             issued: Nanos::ZERO,
         }
+    }
+
+    fn is_read(&self) -> bool {
+        self.direction == Direction::Read
     }
 
     /// A request for one page.
@@ -172,17 +191,31 @@ impl Request {
         if !self.grows_by(next) {
             return false;
         }
-        self.length += next.length;
-        self.segments += next.segments;
-        self.chains.extend(&next.chains);
-        self.bios.extend(&next.bios);
-        for range in &next.pages {
+        self.take_in(next);
+        true
+    }
+
+    /// Takes in `previous` if it goes on where that ends.
+    fn merge_front(&mut self, previous: &Self) -> bool {
+        if !previous.grows_by(self) {
+            return false;
+        }
+        self.offset = previous.offset;
+        self.take_in(previous);
+        true
+    }
+
+    fn take_in(&mut self, other: &Self) {
+        self.length += other.length;
+        self.segments += other.segments;
+        self.chains.extend(&other.chains);
+        self.bios.extend(&other.bios);
+        for range in &other.pages {
             match self.pages.last_mut() {
                 Some(last) if last.end == range.start => last.end = range.end,
                 _ => self.pages.push(range.clone()),
             }
         }
-        true
     }
 }
 
@@ -197,9 +230,14 @@ impl Disk {
             serving: VecDeque::new(),
             reads: VecDeque::new(),
             writes: VecDeque::new(),
+            line: VecDeque::new(),
+            tagged: Vec::new(),
             batch: (Direction::Read, BATCH),
+            latest: [0; 2],
             starved: 0,
             writes_serving: 0,
+            writing: [0; 2],
+            ended: 0,
             wbt: Wbt::new(clock),
             last_read: None,
             window: None,
@@ -216,8 +254,14 @@ impl Disk {
         self.spec.rotational
     }
 
-    /// Queues a request. Where the device takes it at once, the time at which it is done.
-    pub(crate) fn submit(&mut self, now: Nanos, mut request: Request) -> Option<Nanos> {
+    /// Queues a request of a task's, an entity of the scheduler. Where the device takes it at once,
+    /// the time at which it is done.
+    pub(crate) fn submit(
+        &mut self,
+        now: Nanos,
+        entity: usize,
+        mut request: Request,
+    ) -> Option<Nanos> {
         request.submitted = now;
         self.judge_windows(now);
         match request.direction {
@@ -225,16 +269,84 @@ impl Disk {
             Direction::Write => self.wbt.note_write(now),
         }
         self.stats.begin(now);
+        if self.merges(&request) {
+            return None;
+        }
+        *self.writing_of(&request) += u64::from(request.direction == Direction::Write);
+        if !self.has_tag(0) {
+            self.line.push_back((entity, request));
+            return None;
+        }
+        self.enqueue(now, request)
+    }
+
+    /// Whether a request, with `plugged` others that a task holds back, gets a tag at once.
+    pub(crate) fn has_tag(&self, plugged: usize) -> bool {
+        let used = self.serving.len() + self.reads.len() + self.writes.len();
+        self.line.is_empty() && ((used + plugged) as u64) < self.requests()
+    }
+
+    /// Whether a task sleeps as a request of its has no tag.
+    pub(crate) fn holds_up(&self, entity: usize) -> bool {
+        self.line.iter().any(|(of, _)| *of == entity)
+    }
+
+    /// The tasks whose requests have got tags since this was last asked.
+    pub(crate) fn take_tagged(&mut self) -> Vec<usize> {
+        core::mem::take(&mut self.tagged)
+    }
+
+    /// Whether a request becomes part of the last one of its direction in the scheduler.
+    fn merges(&mut self, request: &Request) -> bool {
+        let queue = self.queue(request.direction);
+        let merged = queue.back_mut().is_some_and(|last| last.merge(request));
+        if merged {
+            self.stats.merge(request.direction);
+        }
+        merged
+    }
+
+    /// A request that has a tag goes to the device, if that has room, else to the scheduler.
+    fn enqueue(&mut self, now: Nanos, request: Request) -> Option<Nanos> {
         if self.serving.len() < self.spec.queue_depth.max(1) as usize {
             return Some(self.serve(now, request));
         }
-        let queue = self.queue(request.direction);
-        let merged = queue.back_mut().is_some_and(|last| last.merge(&request));
-        match merged {
-            true => self.stats.merge(request.direction),
-            false => queue.push_back(request),
-        }
+        self.queue(request.direction).push_back(request);
         None
+    }
+
+    /// The tags that are free go to those that have waited longest. The device has taken what it
+    /// can from the scheduler before they wake.
+    fn give_tags(&mut self) {
+        let requests = self.requests();
+        while let Some((entity, request)) = self.line.pop_front() {
+            let used = self.serving.len() + self.reads.len() + self.writes.len();
+            if used as u64 >= requests {
+                self.line.push_front((entity, request));
+                return;
+            }
+            self.tagged.push(entity);
+            match self.merges(&request) {
+                true => *self.writing_of(&request) -= u64::from(!request.is_read()),
+                false => self.queue(request.direction).push_back(request),
+            }
+        }
+    }
+
+    fn writing_of(&mut self, request: &Request) -> &mut u64 {
+        &mut self.writing[usize::from(request.is_swap)]
+    }
+
+    /// Takes a write in as a part of one that waits in the scheduler and ends where it begins, or
+    /// begins where it ends (`blk_mq_sched_bio_merge`).
+    pub(crate) fn merge_bio(&mut self, now: Nanos, bio: &Request) -> bool {
+        let mut waiting = self.writes.iter_mut();
+        let merged = waiting.any(|request| request.merge(bio) || request.merge_front(bio));
+        if merged {
+            self.stats.begin(now);
+            self.stats.merge(Direction::Write);
+        }
+        merged
     }
 
     /// Ends the request that is done at `now`, and takes the next one from the scheduler: when that
@@ -251,10 +363,13 @@ impl Disk {
             Direction::Write => {
                 self.wbt.count_write();
                 self.writes_serving -= 1;
+                *self.writing_of(&request) -= 1;
+                self.ended = usize::from(request.is_swap);
             }
         }
-        let next = self.dispatch();
-        Some((request, next.map(|next| self.serve(now, next))))
+        let next = self.dispatch(now).map(|next| self.serve(now, next));
+        self.give_tags();
+        Some((request, next))
     }
 
     /// Requests that the scheduler has (`queue/nr_requests`).
@@ -271,7 +386,7 @@ impl Disk {
         let serving = self.serving.iter().map(|(_, request)| request);
         let reads = serving.filter(|request| request.direction == Direction::Read);
         let under_way = UnderWay {
-            is_writing: self.writes_serving > 0 || !self.writes.is_empty(),
+            is_writing: self.writing != [0; 2],
             oldest_read: reads.map(|request| request.issued).min(),
             requests: self.requests(),
             is_rotational: self.spec.rotational,
@@ -298,7 +413,7 @@ impl Disk {
     /// way than tasks may have, by half of what the background may (`wbt_rqw_done`).
     pub(crate) fn wakes_writers(&self) -> bool {
         let limits = self.wbt.limits(self.requests());
-        let under_way = self.writes.len() as u64 + u64::from(self.writes_serving);
+        let under_way = self.writing[self.ended];
         let room = limits.normal.saturating_sub(under_way);
         under_way == 0 || room > 0 && room >= limits.background / 2
     }
@@ -315,15 +430,11 @@ impl Disk {
     }
 
     /// Whether a writer has to wait until a request is done, with `plugged` requests of its own
-    /// held back: writes may hold three quarters of the scheduler's requests (`async_depth`), and
-    /// of those as few as keep reads quick (`block/blk-wbt.c`).
+    /// held back: as few writes may be under way as keep reads quick (`block/blk-wbt.c`).
     pub(crate) fn is_congested(&self, now: Nanos, writer: Writer, plugged: usize) -> bool {
-        let requests = self.requests();
-        let limits = self.wbt.limits(requests);
-        let throttled = writer.most_requests(limits, self.was_read(now));
-        let most = (requests * 3 / 4).max(1).min(throttled);
-        let writes = self.writes.len() + plugged;
-        writes as u64 + u64::from(self.writes_serving) >= most
+        let limits = self.wbt.limits(self.requests());
+        let under_way = self.writing[usize::from(writer == Writer::Swap)] + plugged as u64;
+        under_way >= writer.most_requests(limits, self.was_read(now))
     }
 
     fn queue(&mut self, direction: Direction) -> &mut VecDeque<Request> {
@@ -331,28 +442,6 @@ impl Disk {
             Direction::Read => &mut self.reads,
             Direction::Write => &mut self.writes,
         }
-    }
-
-    /// The next request for the device (`dd_dispatch_request`): the batch goes on, else reads come
-    /// first unless writes have waited for two batches.
-    fn dispatch(&mut self) -> Option<Request> {
-        let (direction, done) = self.batch;
-        if done < BATCH && !self.queue(direction).is_empty() {
-            self.batch.1 += 1;
-            return self.queue(direction).pop_front();
-        }
-        let writes_wait = !self.writes.is_empty();
-        let direction = match self.reads.is_empty() {
-            false if !writes_wait || self.starved < STARVED => Direction::Read,
-            true if !writes_wait => return None,
-            _ => Direction::Write,
-        };
-        self.starved = match direction {
-            Direction::Read => self.starved + u32::from(writes_wait),
-            Direction::Write => 0,
-        };
-        self.batch = (direction, 1);
-        self.queue(direction).pop_front()
     }
 
     fn serve(&mut self, now: Nanos, mut request: Request) -> Nanos {

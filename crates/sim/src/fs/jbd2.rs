@@ -187,7 +187,7 @@ pub(crate) fn kjournald2(
     let now = from + Nanos(memory.cpu.take_spent() / 1000 + 1);
     memory.io.expect_disks(events);
     let (writeback, objects) = (&memory.writeback, &memory.objects);
-    let woken = scheduler.queue.take(|waits| match waits {
+    let woken = scheduler.queue.take(|waits, _| match waits {
         WaitsFor::Commit { disk, transaction } => writeback.has_committed(disk, transaction),
         WaitsFor::Shadow { disk } => !writeback.is_shadowed(objects, disk),
         _ => false,

@@ -63,6 +63,10 @@ impl Task<'_> {
 impl<'a> System<'a> {
     /// Frees what a task holds and reports how it ended (`do_exit`).
     pub(crate) fn end_task(&mut self, task: &mut Task<'a>, now: Nanos, status: &Status) {
+        let memory = &mut self.memory;
+        memory
+            .io
+            .forget(&mut memory.cpu, &memory.folios, task.entity);
         task.exit_mm(&mut self.memory, &self.files);
         if let Some(mut running) = task.access.take() {
             self.send_rest(&mut running);

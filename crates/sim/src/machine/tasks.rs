@@ -118,7 +118,7 @@ impl<'a> Tasks<'a> {
         cpu.current.throttled = task.throttled;
         cpu.current.group = task.group;
         zones.nodes.on_first = task.on_first_node;
-        cpu.current.space = task.entity;
+        (cpu.current.entity, cpu.current.space) = (task.entity, task.entity);
         task
     }
 

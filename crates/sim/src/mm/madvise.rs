@@ -217,6 +217,8 @@ impl Memory {
                 self.lruvecs
                     .add_to_list(&self.cpu, &mut self.zones, &mut self.folios, page, lru);
             }
+            let entity = self.cpu.current.entity;
+            self.io.forget(&mut self.cpu, &self.folios, entity);
         }
         self.zones.free_batch(&self.cpu);
         self.io.unplug(&mut self.cpu, &self.folios);

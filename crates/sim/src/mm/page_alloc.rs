@@ -377,6 +377,8 @@ impl Memory {
             }
             let allocation = core::mem::take(&mut self.allocation);
             self.groups.refund(allocation.charging);
+            let entity = self.cpu.current.entity;
+            self.io.forget(&mut self.cpu, &self.folios, entity);
             self.zones.drain();
         }
     }

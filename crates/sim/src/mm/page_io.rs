@@ -5,17 +5,18 @@ pub(crate) mod state;
 
 use mm::units::Nanos;
 
-use crate::block::disk::{Direction, Request};
+use crate::block::disk::{Direction, Request, Writer};
 use crate::mm::folio::Folios;
 use crate::mm::folio::{Flag, PageId, State};
 use crate::mm::lru::Kind;
 use crate::mm::lruvec::state::Lruvecs;
 use crate::mm::objects::state::Objects;
 use crate::mm::page_alloc::zone::Zones;
-use crate::mm::page_io::state::PageIo;
+use crate::mm::page_io::state::{PageIo, Stuck};
 use crate::mm::parts::Memory;
 use crate::mm::swapfile::{Backing, Swap};
 use crate::sched::cpu::Cpu;
+use crate::sched::kthread::KSWAPD;
 
 /// Requests that a plug holds back at most (`BLK_MAX_REQUEST_COUNT`).
 const PLUGGED: usize = 32;
@@ -37,9 +38,18 @@ impl PageIo {
             Direction::Write => cpu.events.pgpgout += kib,
         }
         let now = cpu.now();
-        if let Some(done) = self.disks[disk].submit(now, request) {
+        let entity = cpu.current.entity;
+        if let Some(done) = self.disks[disk].submit(now, entity, request) {
             self.dispatched.push((done, disk));
         }
+    }
+
+    /// Whether a task that writes to a disk has to wait: for others' writes to end, or for a tag
+    /// for its own.
+    pub(crate) fn is_congested(&self, cpu: &Cpu, disk: usize, writer: Writer) -> bool {
+        let device = &self.disks[disk];
+        device.holds_up(cpu.current.entity)
+            || device.is_congested(cpu.now(), writer, self.plugged(disk))
     }
 
     /// Adds a request to the plug: one that goes on where the last one ends becomes part of it.
@@ -53,11 +63,17 @@ impl PageIo {
         if held.len() >= PLUGGED || held.last().is_some_and(is_long) {
             self.unplug(cpu, folios);
         }
-        self.plug.requests.push((disk, request));
+        if self.disks[disk].has_tag(self.plugged(disk)) {
+            return self.plug.requests.push((disk, request));
+        }
+        // It waits for a tag, and holds nothing back meanwhile.
+        self.unplug(cpu, folios);
+        self.submit(cpu, folios, disk, request);
     }
 
-    /// Adds the request for a page of swap to the plug. Its bio is an object of the kernel's until
-    /// the request has ended (`bio_alloc`); where nothing at all is free it comes out of a reserve.
+    /// Adds the request for a page of swap to the plug, or a write to where it can go. Its bio is
+    /// an object of the kernel's until the request has ended (`bio_alloc`); where nothing at all is
+    /// free it comes out of a reserve.
     pub(crate) fn plug_swap(
         &mut self,
         cpu: &mut Cpu,
@@ -68,7 +84,66 @@ impl PageIo {
         mut request: Request,
     ) {
         request.bios.extend(objects.take_bio(cpu, zones));
-        self.plug(cpu, folios, disk, request);
+        match request.direction {
+            Direction::Read => self.plug(cpu, folios, disk, request),
+            Direction::Write => self.submit_swap_bio(cpu, folios, disk, request),
+        }
+    }
+
+    /// Submits the write of a page to swap (`blk_mq_submit_bio`): it becomes part of a request that
+    /// the task holds back, or of one that waits in the scheduler, or gets a request of its own.
+    /// Where enough is under way, its reclaimer is stuck.
+    fn submit_swap_bio(
+        &mut self,
+        cpu: &mut Cpu,
+        folios: &Folios,
+        disk: usize,
+        mut request: Request,
+    ) {
+        request.is_swap = cpu.as_swap_writer() == Writer::Swap;
+        if self.grows(disk, &request) {
+            return self.plug(cpu, folios, disk, request);
+        }
+        if self.disks[disk].merge_bio(cpu.now(), &request) {
+            cpu.events.pgpgout += request.length / 1024;
+            return;
+        }
+        match self.is_congested(cpu, disk, cpu.as_swap_writer()) {
+            true => self.stuck.push(Stuck {
+                entity: cpu.current.entity,
+                disk,
+                request,
+            }),
+            false => self.plug(cpu, folios, disk, request),
+        }
+    }
+
+    /// A reclaimer that was stuck tries again: the disk that it still has to wait for.
+    pub(crate) fn retry(&mut self, cpu: &mut Cpu, folios: &Folios) -> Option<usize> {
+        let disk = self.is_stuck_at(cpu.current.entity)?;
+        if self.is_congested(cpu, disk, cpu.as_swap_writer()) {
+            return Some(disk);
+        }
+        self.let_go(cpu, folios, cpu.current.entity, Self::plug);
+        None
+    }
+
+    /// A task ends: what it was stuck with is written without it.
+    pub(crate) fn forget(&mut self, cpu: &mut Cpu, folios: &Folios, entity: usize) {
+        self.let_go(cpu, folios, entity, Self::submit);
+    }
+
+    fn let_go(
+        &mut self,
+        cpu: &mut Cpu,
+        folios: &Folios,
+        entity: usize,
+        send: fn(&mut Self, &mut Cpu, &Folios, usize, Request),
+    ) {
+        let at = self.stuck.iter().position(|stuck| stuck.entity == entity);
+        if let Some(Stuck { disk, request, .. }) = at.map(|at| self.stuck.remove(at)) {
+            send(self, cpu, folios, disk, request);
+        }
     }
 
     /// Sends the requests that the plug holds back.
@@ -118,6 +193,16 @@ impl Memory {
             }
         }
         Some(request)
+    }
+}
+
+impl Cpu {
+    /// How much the task that runs may have under way to swap.
+    fn as_swap_writer(&self) -> Writer {
+        match self.rules.hurries_swap || self.current.entity == KSWAPD {
+            true => Writer::Swap,
+            false => Writer::Task,
+        }
     }
 }
 

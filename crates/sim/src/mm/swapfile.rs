@@ -139,14 +139,6 @@ impl Swap {
         }
     }
 
-    /// The disk that the next page goes to, if it is one.
-    pub(crate) fn next_disk(&self) -> Option<usize> {
-        match self.areas.iter().find(|area| area.free > 0)?.backing {
-            Backing::Disk { disk, .. } => Some(disk),
-            Backing::Zram { .. } => None,
-        }
-    }
-
     /// What keeps a slot, and where on the disk it lies.
     pub(crate) fn place(&self, slot: u32) -> (Backing, u64) {
         let area = self.area(slot);

@@ -11,7 +11,6 @@ use mm::formula::inactive::inactive_is_low;
 use mm::formula::scan_balance::{Balance, Both, Inputs, Reason};
 use mm::units::{PageSize, Pages};
 
-use crate::block::disk::Writer;
 use crate::mm::lru::Kind;
 use crate::mm::lru::Lru;
 use crate::mm::lruvec::state::Lruvecs;
@@ -67,21 +66,27 @@ impl Memory {
         }) else {
             return Progress::Done;
         };
-        if let Some(disk) =
-            self.swap
-                .swap_is_congested(&self.cpu, &self.io, pass.control.reclaimer, &scan)
-        {
-            self.io.unplug(&mut self.cpu, &self.folios);
-            pass.scan = Some(scan);
-            return Progress::Congested { disk };
+        let mut stuck = self.io.retry(&mut self.cpu, &self.folios);
+        let mut goes_on = true;
+        if stuck.is_none() {
+            self.cpu.current.reclaiming = pass.control.target;
+            goes_on = self.scan_batch(pass, &mut scan);
+            stuck = self.io.is_stuck_at(self.cpu.current.entity);
         }
-        self.cpu.current.reclaiming = pass.control.target;
-        if self.scan_batch(pass, &mut scan) {
-            pass.scan = Some(scan);
-        } else {
-            self.end_scan(pass, &scan);
+        match goes_on {
+            true => pass.scan = Some(scan),
+            false => self.end_scan(pass, &scan),
         }
-        Progress::More
+        self.wait_if_stuck(stuck)
+    }
+
+    /// A reclaimer that sleeps holds nothing back (`sched_submit_work`).
+    fn wait_if_stuck(&mut self, stuck: Option<usize>) -> Progress {
+        let Some(disk) = stuck else {
+            return Progress::More;
+        };
+        self.io.unplug(&mut self.cpu, &self.folios);
+        Progress::Congested { disk }
     }
 
     /// Lets old active anonymous pages go to the inactive list while that is short, so that their
@@ -128,6 +133,10 @@ impl Memory {
         };
         if !lru.is_active() {
             let done = self.shrink_inactive(&pass.control, scan.group, kind, pages);
+            if self.io.is_stuck_at(self.cpu.current.entity).is_some() {
+                scan.left[lru as usize] += pages.saturating_sub(done.scanned);
+                scan.next -= 1;
+            }
             scan.scanned += done.weighed();
             scan.reclaimed += done.reclaimed;
         } else if pass.may_deactivate(kind) {
@@ -316,35 +325,6 @@ impl Swap {
     /// Whether anonymous pages can go anywhere.
     pub(crate) fn can_swap(&self) -> bool {
         self.free() > 0
-    }
-
-    /// The disk that has to be waited for before more anonymous pages are written.
-    fn swap_is_congested(
-        &self,
-        cpu: &Cpu,
-        io: &PageIo,
-        reclaimer: Reclaimer,
-        scan: &Scan,
-    ) -> Option<usize> {
-        match scan.left[Lru::InactiveAnon as usize] {
-            0 => None,
-            _ => self.congested_swap(cpu, io, reclaimer),
-        }
-    }
-
-    /// The disk that the next page to be swapped goes to, if a reclaimer has to wait for it.
-    pub(crate) fn congested_swap(
-        &self,
-        cpu: &Cpu,
-        io: &PageIo,
-        reclaimer: Reclaimer,
-    ) -> Option<usize> {
-        let disk = self.next_disk()?;
-        let writer = match reclaimer {
-            Reclaimer::Kswapd => Writer::Kswapd,
-            Reclaimer::Direct => Writer::Task,
-        };
-        io.is_congested(cpu.now(), disk, writer).then_some(disk)
     }
 }
 

@@ -199,7 +199,7 @@ impl Scheduler {
 
     /// The tasks that waited for this go on (`wake_up_all`).
     pub(crate) fn wake_waiters(&mut self, over: WaitsFor, now: Nanos) {
-        let woken = self.queue.take(|waits| waits == over);
+        let woken = self.queue.take(|waits, _| waits == over);
         self.wake_up(woken, now);
     }
 

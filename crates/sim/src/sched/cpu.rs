@@ -57,6 +57,8 @@ pub(crate) struct Current {
     pub(crate) over_high: u64,
     /// What is known of it as one that dirties pages.
     pub(crate) throttled: Throttled,
+    /// The entity of the scheduler that it is.
+    pub(crate) entity: usize,
     /// Its process, as an entity of the scheduler: whose page tables are used.
     pub(crate) space: usize,
     /// A fault on a mapped file is reading.

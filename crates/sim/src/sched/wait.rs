@@ -41,10 +41,10 @@ impl WaitQueue {
     }
 
     /// Takes out those whose waiting is over.
-    pub(crate) fn take(&mut self, mut is_over: impl FnMut(WaitsFor) -> bool) -> Vec<usize> {
+    pub(crate) fn take(&mut self, mut is_over: impl FnMut(WaitsFor, usize) -> bool) -> Vec<usize> {
         let mut over = Vec::new();
         self.0.retain(|&(waits, entity)| {
-            let is_over = is_over(waits);
+            let is_over = is_over(waits, entity);
             over.extend(is_over.then_some(entity));
             !is_over
         });

@@ -76,7 +76,7 @@ impl Writeback {
         }
         if !self.devices[disk].journal.is_running() {
             let writer = self.flusher_as_writer(cpu, objects, disk);
-            if io.is_congested(cpu.now(), disk, writer) {
+            if io.is_congested(cpu, disk, writer) {
                 return Progress::Congested { disk };
             }
             let Bytes(behind) = io.disks[disk].size();

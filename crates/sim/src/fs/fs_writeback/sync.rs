@@ -94,7 +94,7 @@ impl Writeback {
                 return Progress::Waits(page);
             }
             let offset = self.offset_of(inode, page);
-            if !io.bio_takes(disk, offset, page) && !io.submit_bio(cpu, folios, Writer::Task) {
+            if !io.bio_takes(disk, offset, page) && !io.submit_bio(cpu, folios, Writer::Sync) {
                 return Progress::NoPage(NoPage::Congested { disk });
             }
             if next == 0 {
@@ -121,7 +121,7 @@ impl Writeback {
         syncing: &mut Syncing,
     ) -> Progress {
         let disk = self.inodes[inode].file.disk;
-        if !io.submit_bio(cpu, folios, Writer::Task) {
+        if !io.submit_bio(cpu, folios, Writer::Sync) {
             return Progress::NoPage(NoPage::Congested { disk });
         }
         io.unplug(cpu, folios);

@@ -18,6 +18,7 @@ pub(crate) fn wb_workfn(
     from: Nanos,
 ) -> (Nanos, Flow) {
     let mut now = from;
+    memory.cpu.current.entity = scheduler.kthreads.flusher(disk);
     while memory.writeback.devices[disk].flusher.is_awake() {
         memory.cpu.began = now;
         memory.cpu.unbroken = 0;

@@ -4,7 +4,6 @@ use crate::block::disk::Direction;
 use crate::block::disk::Disk;
 use crate::block::disk::MOST_BYTES;
 use crate::block::disk::Request;
-use crate::block::disk::Writer;
 use crate::mm::folio::PageId;
 use alloc::vec::Vec;
 use core::ops::Range;
@@ -17,8 +16,19 @@ pub(crate) struct PageIo {
     pub(crate) disks: Vec<Disk>,
     pub(crate) plug: Plug,
     pub(crate) chains: Chains,
+    /// Writes to swap that the throttling of writeback holds up, each with its reclaimer.
+    pub(crate) stuck: Vec<Stuck>,
     /// Requests that a device began to serve since this was last emptied: when they are done.
     pub(crate) dispatched: Vec<(Nanos, usize)>,
+}
+
+/// A write to swap beside which enough is under way: its reclaimer, an entity of the scheduler,
+/// sleeps until it may be submitted (`wbt_wait`).
+#[derive(Clone, Debug)]
+pub(crate) struct Stuck {
+    pub(crate) entity: usize,
+    pub(crate) disk: usize,
+    pub(crate) request: Request,
 }
 
 /// What a task holds back so that it can grow: requests, with their disks, and pages that will be
@@ -30,21 +40,25 @@ pub(crate) struct Plug {
 }
 
 impl PageIo {
-    /// Whether a task that writes to a disk has to wait.
-    pub(crate) fn is_congested(&self, now: Nanos, disk: usize, writer: Writer) -> bool {
-        let plugged = self
-            .plug
-            .requests
-            .iter()
-            .filter(|(of, _)| *of == disk)
-            .count();
-        self.disks[disk].is_congested(now, writer, plugged)
+    /// Requests for a disk that are held back.
+    pub(crate) fn plugged(&self, disk: usize) -> usize {
+        let requests = self.plug.requests.iter();
+        requests.filter(|(of, _)| *of == disk).count()
     }
 
     /// Whether a request would become part of the last one that is held back.
     pub(crate) fn grows(&self, disk: usize, request: &Request) -> bool {
         let last = self.plug.requests.last().filter(|(of, _)| *of == disk);
         last.is_some_and(|(_, last)| last.grows_by(request))
+    }
+
+    /// The disk that a reclaimer has to wait for, with a write to swap in its hand or for its tag.
+    pub(crate) fn is_stuck_at(&self, entity: usize) -> Option<usize> {
+        let mut stuck = self.stuck.iter();
+        let stuck = stuck.find(|stuck| stuck.entity == entity);
+        let mut disks = self.disks.iter();
+        let held_up = || disks.position(|disk| disk.holds_up(entity));
+        stuck.map(|stuck| stuck.disk).or_else(held_up)
     }
 
     /// Puts what one task holds back in place of another's.

@@ -188,6 +188,7 @@ pub(crate) fn kswapd(
     from: Nanos,
 ) -> (Nanos, Flow) {
     scheduler.note_stalls(KSWAPD, [(from, true)].into_iter());
+    memory.cpu.current.entity = KSWAPD;
     let mut now = from;
     while memory.zones.kswapd.is_awake() {
         memory.cpu.began = now;

@@ -93,6 +93,9 @@ impl Memory {
                 Some(first) => self.shrink_huge(first, &mut done),
                 None => self.shrink_page(page, &mut done),
             }
+            if self.io.is_stuck_at(self.cpu.current.entity).is_some() {
+                break;
+            }
         }
         self.zones.free_batch(&self.cpu);
         if done.unqueued_dirty > 0 && done.unqueued_dirty == done.scanned {

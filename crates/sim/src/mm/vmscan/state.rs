@@ -239,6 +239,10 @@ pub(crate) struct GenerationScan {
     pub(crate) group: usize,
     /// Pages looked at so far.
     pub(crate) looked_at: u64,
+    /// How many it is to look at.
+    pub(crate) goal: u64,
+    /// Pages that are left of the batch that it is in the middle of.
+    pub(crate) batch: Option<u64>,
     /// The last batch was anonymous: the next may be, too.
     pub(crate) writes: bool,
     /// A new generation was wanted when the pass last asked.

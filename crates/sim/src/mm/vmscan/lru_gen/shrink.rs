@@ -48,19 +48,16 @@ impl Memory {
         }) else {
             return Progress::Done;
         };
-        let congested = self
-            .swap
-            .congested_swap(&self.cpu, &self.io, pass.control.reclaimer);
-        if let Some(disk) = congested.filter(|_| scan.writes) {
-            self.io.unplug(&mut self.cpu, &self.folios);
-            pass.generations = Some(scan);
-            return Progress::Congested { disk };
+        let mut stuck = self.io.retry(&mut self.cpu, &self.folios);
+        let mut next = Next::Batch;
+        if stuck.is_none() {
+            self.cpu.current.reclaiming = pass.control.target;
+            next = self.evict_step(pass, &mut scan);
+            stuck = self.io.is_stuck_at(self.cpu.current.entity);
         }
-        self.cpu.current.reclaiming = pass.control.target;
-        let next = self.evict_step(pass, &mut scan);
-        if next == Next::Batch {
+        if next == Next::Batch || stuck.is_some() {
             pass.generations = Some(scan);
-            return Progress::More;
+            return self.wait_if_stuck(stuck);
         }
         self.io.unplug(&mut self.cpu, &self.folios);
         self.shrink_shadow_nodes(scan.group, pass.control.priority);
@@ -81,14 +78,20 @@ impl Memory {
         if pass.floors.clean_min && swappiness == 0 {
             return Next::Group;
         }
-        let Some(goal) = self.scan_goal(&pass.control, scan, swappiness > 0) else {
-            return Next::Group;
-        };
-        let looked_at = self.evict_batch(pass, scan, swappiness);
-        scan.looked_at += looked_at;
-        if looked_at == 0 {
+        if scan.batch.is_none() {
+            let Some(goal) = self.scan_goal(&pass.control, scan, swappiness > 0) else {
+                return Next::Group;
+            };
+            (scan.goal, scan.batch) = (goal, Some(BATCH as u64));
+        }
+        if scan.batch != Some(0) && !self.evict_batch(pass, scan, swappiness) {
             return Next::Group;
         }
+        if self.io.is_stuck_at(self.cpu.current.entity).is_some() {
+            return Next::Batch;
+        }
+        scan.batch = None;
+        let goal = scan.goal;
         let enough = scan.looked_at < goal && self.zones.has_enough(&self.cpu, pass, scan);
         self.zones.note_success(pass, scan);
         if scan.looked_at >= goal {
@@ -128,8 +131,10 @@ impl Memory {
         (goal > 0).then_some(goal)
     }
 
-    /// Evicts up to 64 pages of a group (`evict_folios`); gives back the progress.
-    fn evict_batch(&mut self, pass: &mut Pass, scan: &mut GenerationScan, swappiness: u32) -> u64 {
+    /// Evicts up to 64 pages of a group (`evict_folios`); false where there are none. A reclaimer
+    /// that slept in the middle goes on with what is left of them, and frees what has been written
+    /// meanwhile (`retry` there), before it asks whether it has enough.
+    fn evict_batch(&mut self, pass: &mut Pass, scan: &mut GenerationScan, swappiness: u32) -> bool {
         let mut batch = Batch::EMPTY;
         let wanted = Wanted {
             swappiness,
@@ -159,7 +164,12 @@ impl Memory {
         }
         self.cpu.spent += isolated.sorted * self.cpu.costs.deactivate_ps;
         scan.writes = isolated.kind == Kind::Anon && !batch.pages().is_empty();
-        let done = self.shrink_batch(scan.group, batch.pages());
+        let most = scan.batch.unwrap_or(BATCH as u64);
+        let (done, left) = self.shrink_batch(scan.group, batch.pages(), most);
+        let in_vain = done.scanned - done.reclaimed;
+        let looked_at = isolated.progress - left;
+        scan.batch = (looked_at > 0).then(|| most.saturating_sub(in_vain));
+        scan.looked_at += looked_at;
         self.groups.count_reclaim(
             &mut self.cpu,
             pass.control.reclaimer,
@@ -171,10 +181,12 @@ impl Memory {
         scan.unqueued_dirty += done.unqueued_dirty;
         pass.scanned += done.weighed();
         pass.reclaimed += done.reclaimed;
-        isolated.progress
+        looked_at > 0
     }
 
-    fn shrink_batch(&mut self, group: usize, pages: &[PageId]) -> Shrunk {
+    /// Gives back what came of the batch, and of how many pages nothing did, as the reclaimer is
+    /// stuck with another or `most` were not freed: these go back to where they were.
+    fn shrink_batch(&mut self, group: usize, pages: &[PageId], most: u64) -> (Shrunk, u64) {
         let mut done = Shrunk::default();
         let is_locked = |page: &&PageId| self.folios.is_reading(**page);
         let (locked, pages): (Vec<PageId>, Vec<PageId>) = pages.iter().partition(is_locked);
@@ -191,7 +203,13 @@ impl Memory {
             self.folios.set_state(page, State::Unevictable);
         }
         let mut kept: Vec<PageId> = Vec::new();
-        for page in pages {
+        let mut left = 0;
+        for (at, &page) in pages.iter().enumerate() {
+            let is_stuck = self.io.is_stuck_at(self.cpu.current.entity).is_some();
+            if is_stuck || done.scanned - done.reclaimed >= most {
+                left = self.put_back_rest(&pages[at..]);
+                break;
+            }
             if self.evict_clean(page, &mut done) {
                 continue;
             }
@@ -225,7 +243,15 @@ impl Memory {
             group,
             &kept,
         );
-        done
+        (done, left)
+    }
+
+    fn put_back_rest(&mut self, pages: &[PageId]) -> u64 {
+        for &page in pages.iter().rev() {
+            self.lruvecs
+                .add_to_generation(&mut self.zones, &mut self.folios, page, Place::Next);
+        }
+        pages.len() as u64
     }
 
     pub(super) fn shrink_isolated(&mut self, group: usize, page: PageId, done: &mut Shrunk) {
@@ -331,6 +357,8 @@ impl Lruvecs {
         Some(GenerationScan {
             group,
             looked_at: 0,
+            goal: 0,
+            batch: None,
             writes: false,
             needs_aging: false,
             was_aged: false,
