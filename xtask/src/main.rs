@@ -1,6 +1,7 @@
 //! Developer commands. `cargo xtask` lists them.
 //!
-//! This package knows how the project is checked and generated, and nothing about memory.
+//! This package knows how the project is checked and generated. `truth` alone knows about memory: it
+//! draws studies and asks both benches.
 
 mod against;
 mod bench;
@@ -18,6 +19,7 @@ mod score;
 mod test;
 mod tidy;
 mod tree;
+mod truth;
 
 use std::process::ExitCode;
 
@@ -55,6 +57,11 @@ const COMMANDS: &[Command] = &[
         name: "score",
         about: "compare the model with the committed records and write records/score.toml",
         run: score::run,
+    },
+    Command {
+        name: "truth",
+        about: "drawn studies on the model and on real kernels (--text SEED, --small SEED)",
+        run: truth::run,
     },
     Command {
         name: "fuzz-evidence",
