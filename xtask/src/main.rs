@@ -1,7 +1,7 @@
 //! Developer commands. `cargo xtask` lists them.
 //!
-//! This package knows how the project is checked and generated. `truth` alone knows about memory: it
-//! draws studies and asks both benches.
+//! This package knows how the project is checked and generated. `truth` alone knows about
+//! memory: it draws studies and asks both benches.
 
 mod against;
 mod bench;
@@ -60,7 +60,8 @@ const COMMANDS: &[Command] = &[
     },
     Command {
         name: "truth",
-        about: "drawn studies on the model and on real kernels (--text SEED, --small SEED)",
+        about: "drawn studies on both benches: wrong decisions first (--seeds A..B, --starts N, \
+                --recorded; --shrink SEED; --errors; --text SEED)",
         run: truth::run,
     },
     Command {

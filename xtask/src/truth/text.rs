@@ -169,30 +169,38 @@ const MEASURES: &[(&str, &str)] = &[
     ("dirty", "snapshot = \"end\"\nmeminfo = \"Dirty\""),
 ];
 
+const BETWEEN: &str = "between = [\"warm\", \"end\"]\n";
+
 fn measures(drawn: &Drawn) -> String {
     let mut text = String::new();
-    for Consumer { name, .. } in &drawn.consumers {
+    for Consumer { name, kind, .. } in &drawn.consumers {
         let step = |what: &str, more: &str| {
             format!("\n[[measure]]\nname = \"{name} {what}\"\nstep = \"{name}\"\n{more}\n")
         };
-        text += &step(
-            "rate",
-            "take = \"rate\"\nover = \"mean\"\nbetter = \"higher\"",
-        );
+        text += &match kind {
+            // What it does is done by the processes that it starts.
+            Kind::Jobs => format!(
+                "\n[[measure]]\nname = \"{name} rate\"\n{BETWEEN}progress = \"{name}-run\"\n\
+                 better = \"higher\"\n"
+            ),
+            _ => step(
+                "rate",
+                "take = \"rate\"\nover = \"mean\"\nbetter = \"higher\"",
+            ),
+        };
         text += &step("survivors", "take = \"survivors\"\nbetter = \"higher\"");
     }
-    let between = "between = [\"warm\", \"end\"]\n";
     for (name, source) in MEASURES {
         let when = match source.contains("snapshot") || source.contains("during") {
             true => "",
-            false => between,
+            false => BETWEEN,
         };
         text += &format!("\n[[measure]]\nname = \"{name}\"\n{when}{source}\n");
     }
     for Disk { name, .. } in &drawn.disks {
         for counter in ["reads", "read", "writes", "written", "busy"] {
             text += &format!(
-                "\n[[measure]]\nname = \"{name} {counter}\"\n{between}\
+                "\n[[measure]]\nname = \"{name} {counter}\"\n{BETWEEN}\
                  diskstats = \"{name}.{counter}\"\n"
             );
         }
