@@ -1,6 +1,7 @@
 //! Developer commands. `cargo xtask` lists them.
 //!
-//! This package knows how the project is checked and generated, and nothing about memory.
+//! This package knows how the project is checked and generated. `truth` alone knows about
+//! memory: it draws studies and asks both benches.
 
 mod against;
 mod bench;
@@ -19,6 +20,7 @@ mod score;
 mod test;
 mod tidy;
 mod tree;
+mod truth;
 
 use std::process::ExitCode;
 
@@ -56,6 +58,12 @@ const COMMANDS: &[Command] = &[
         name: "score",
         about: "compare the model with the committed records and write records/score.toml",
         run: score::run,
+    },
+    Command {
+        name: "truth",
+        about: "drawn studies on both benches: wrong decisions first (--seeds A..B, --starts N, \
+                --recorded; --shrink SEED; --errors; --text SEED)",
+        run: truth::run,
     },
     Command {
         name: "fuzz-evidence",
