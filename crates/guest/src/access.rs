@@ -50,11 +50,15 @@ pub(crate) fn perform(
         let (offset, length) = extent(operation.block, size, access.block);
         let start = if timed { stopwatch.read() } else { 0 };
         reach.operate(operation.write, offset, length)?;
+        let mut bytes = length;
+        for _ in 1..access.blocks {
+            bytes += reach.operate_next(access, size, operations)?;
+        }
         if timed {
             meter.latency(stopwatch.span(start, stopwatch.read()));
         }
-        meter.count(length);
-        done += length;
+        meter.count(bytes);
+        done += bytes;
         begun += 1;
         clock::sleep(operations.next_pause());
     }
@@ -98,6 +102,19 @@ impl Pace {
 }
 
 impl Reach<'_> {
+    /// One more block of an operation, and its bytes.
+    fn operate_next(
+        &mut self,
+        access: &Access,
+        size: Bytes,
+        operations: &mut Operations,
+    ) -> Result<u64, Errno> {
+        let operation = operations.next_operation();
+        let (offset, length) = extent(operation.block, size, access.block);
+        self.operate(operation.write, offset, length)?;
+        Ok(length)
+    }
+
     fn operate(&mut self, write: bool, offset: u64, length: u64) -> Result<(), Errno> {
         match self {
             Self::Region(region) => region.touch(write, offset, length),

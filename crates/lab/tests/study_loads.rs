@@ -108,3 +108,21 @@ fn times_to_think_are_constant_or_drawn() {
         format!("{place}: \"normal 5 ms\" does not begin with a number; {way_out}")
     );
 }
+
+#[test]
+fn an_operation_may_be_of_several_blocks() {
+    assert_eq!(
+        (access("rate = 0").blocks, access("blocks = 8").blocks),
+        (1, 8)
+    );
+    let said = |blocks: &str| {
+        refused(
+            "for = \"1 s\"",
+            &format!("for = \"1 s\", blocks = {blocks}"),
+        )
+    };
+    for none in ["0", "10001", "-1", "\"8\""] {
+        let line = said(none);
+        assert!(line.contains("`blocks` in `touch`"), "{line}");
+    }
+}

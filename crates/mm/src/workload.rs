@@ -195,7 +195,10 @@ pub struct Access {
     pub time_limit: Option<Nanos>,
     /// Bytes per operation. Regions are touched one word per page of the block.
     pub block: Bytes,
-    /// Operations that write rather than read, in percent (0 to 100).
+    /// Blocks per operation, each drawn by the pattern and reached by a call of its own: the keys
+    /// of one request. 1 or more.
+    pub blocks: u32,
+    /// Blocks that are written rather than read, in percent (0 to 100).
     pub write_percent: u8,
     /// Sleep after every operation.
     pub think: Think,

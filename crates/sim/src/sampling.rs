@@ -306,7 +306,7 @@ pub(crate) fn reachable(access: &mm::workload::Access, amount: Bytes) -> Bytes {
         return amount;
     };
     let operations = u128::from(limit.0) * u128::from(access.rate) / 1_000_000_000 + 1;
-    let bytes = operations.saturating_mul(u128::from(access.block.0));
+    let bytes = operations.saturating_mul(u128::from(access.block.0) * u128::from(access.blocks));
     Bytes(u64::try_from(bytes).unwrap_or(u64::MAX).min(amount.0))
 }
 

@@ -5,7 +5,7 @@ mod common;
 use common::*;
 use mm::outcome::Status;
 use mm::units::{Bytes, Nanos};
-use mm::workload::{Access, Action, Advice, Huge, Process, Start, Target, Think, Until};
+use mm::workload::{Access, Action, Advice, Huge, Pattern, Process, Start, Target, Think, Until};
 
 #[test]
 fn operations_keep_to_a_rate() {
@@ -64,6 +64,42 @@ fn waiting_until_an_operation_is_due_takes_the_cpu_what_thinking_does() {
     assert!(thinking >= unslept + sleeps, "{unslept} to {thinking}");
     let apart = thinking.abs_diff(waiting);
     assert!(apart <= sleeps / 20, "{thinking} and {waiting}");
+}
+
+#[test]
+fn an_operation_of_several_blocks_is_one_request() {
+    let request = Access {
+        blocks: 8,
+        pattern: Pattern::Random,
+        think: Think::Constant(Nanos::MILLI),
+        ..touch_often("heap", 20 * 8)
+    };
+    let steps = vec![
+        map("heap", 4, Huge::Never),
+        step(Action::Access(touch("heap"))),
+        labelled("serve", Action::Access(request.clone())),
+        labelled(
+            "one by one",
+            Action::Access(Access {
+                blocks: 1,
+                think: Think::NONE,
+                ..request
+            }),
+        ),
+    ];
+    let outcome = run(&scenario(&[], vec![process("a", steps)]));
+    let (served, single) = (one(&outcome, "serve"), one(&outcome, "one by one"));
+    assert_eq!((served.operations, served.bytes.0), (20, 160 * 4096));
+    assert_eq!((single.operations, single.bytes.0), (160, 160 * 4096));
+    assert!(
+        (20..22).contains(&milliseconds(served)),
+        "it thinks 20 times"
+    );
+    let costs = calibration().costs;
+    let (each, pause) = (costs.operation_ps + costs.load_ps, costs.loop_ps);
+    assert!(served.latency.max.0 + 1 >= (8 * each + 7 * pause) / 1000);
+    assert!(served.latency.p50.0 > 4 * single.latency.p50.0);
+    assert!(single.latency.p50.0 < (2 * each + pause) / 1000);
 }
 
 /// A page at a time, this many of them.

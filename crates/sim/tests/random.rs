@@ -52,6 +52,7 @@ prop_compose! {
         amount in prop::option::of(0..8 * MIB),
         time_limit in prop::option::of(0..200_000_000_u64),
         block in 1..300_000_u64,
+        blocks in prop_oneof![4 => Just(1), 1 => 2..10_u32],
         think in think(),
         rate in prop_oneof![4 => Just(0), 1 => 1000..100_000_u32],
         via in prop_oneof![Just(Via::Syscall), Just(Via::Mmap), Just(Via::Direct)],
@@ -60,7 +61,7 @@ prop_compose! {
         // A tiny block over many bytes takes long, and shows nothing that a larger one does not.
         let block = Bytes(block.max(amount.unwrap_or(32 * MIB) / 2000));
         Action::Access(Access {
-            via, write_percent: writes, target, pattern, block, rate,
+            via, write_percent: writes, target, pattern, block, blocks, rate,
             amount: amount.map(|bytes| Bytes(bytes).into()),
             time_limit: time_limit.map(Nanos),
             think,

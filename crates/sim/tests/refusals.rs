@@ -95,6 +95,11 @@ fn sizes_beyond_the_model_are_refused() {
         ..read(0)
     };
     assert!(refused_step(Action::Access(none)).contains("blocks of 0 bytes"));
+    let none = Access {
+        blocks: 0,
+        ..touch("heap")
+    };
+    assert!(refused_step(Action::Access(none)).contains("operations of 0 blocks"));
 }
 
 #[test]

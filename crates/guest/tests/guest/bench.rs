@@ -141,6 +141,7 @@ pub(crate) fn access(target: Target) -> Access {
         amount: None,
         time_limit: None,
         block: Bytes(4096),
+        blocks: 1,
         write_percent: 0,
         think: Think::NONE,
         rate: 0,

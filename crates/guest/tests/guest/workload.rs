@@ -333,6 +333,26 @@ fn limits_bind_a_process() {
 }
 
 #[test]
+fn an_operation_of_several_blocks_is_one_request() {
+    let bench = Bench::new();
+    let request = Access {
+        amount: Some(Bytes(20 * 8 * 4096).into()),
+        blocks: 8,
+        pattern: Pattern::Random,
+        think: Think::Exponential { mean: Nanos(MILLI) },
+        ..file("data")
+    };
+    let steps = vec![labelled("serve", Action::Access(request))];
+    let outcome = bench.run(&scenario(vec![at_once("server", steps)]));
+    let served = only(&outcome, "serve");
+    assert_eq!(served.status, Status::Done);
+    // The file's last block is short, so that eight more may be needed.
+    assert!((20..=21).contains(&served.operations), "{served:?}");
+    assert!(served.bytes.0 >= 160 * 4096, "{served:?}");
+    assert!(served.duration().0 > 5 * MILLI, "it thinks: {served:?}");
+}
+
+#[test]
 fn regions_take_advice_locks_and_volatile_contents() {
     let bench = Bench::new();
     let target = || Target::Region("vm".into());

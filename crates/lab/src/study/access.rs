@@ -11,7 +11,7 @@ use crate::quantity;
 
 /// `read = {…}` and `write = {…}`: a file, all reads or all writes.
 const FILE_ACCESS: &[&str] = &[
-    "file", "via", "pattern", "amount", "for", "block", "think", "rate",
+    "file", "via", "pattern", "amount", "for", "block", "blocks", "think", "rate",
 ];
 /// `touch = {…}`: a region.
 const TOUCH: &[&str] = &[
@@ -20,6 +20,7 @@ const TOUCH: &[&str] = &[
     "amount",
     "for",
     "block",
+    "blocks",
     "write-percent",
     "think",
     "rate",
@@ -33,6 +34,7 @@ const ACCESS: &[&str] = &[
     "amount",
     "for",
     "block",
+    "blocks",
     "write-percent",
     "think",
     "rate",
@@ -44,6 +46,8 @@ const PAGE_BLOCK: Bytes = Bytes(4096);
 /// The amount of an access that has a time and no amount: the time alone ends it. Once the target's
 /// size, as where neither is given, would end it early without a word.
 const NO_END: Size = Size::Bytes(Bytes(quantity::LARGEST_SIZE));
+/// Blocks of an operation, at most.
+const MOST_BLOCKS: i64 = 10_000;
 /// Direct I/O must be aligned to the disk's sectors.
 const SECTOR: u64 = 512;
 
@@ -77,6 +81,7 @@ pub(super) fn access(key: &str, node: &Node<'_>, names: &Names) -> Result<Access
         pattern,
         amount: amount.or(time_limit.map(|_| NO_END)),
         time_limit,
+        blocks: table.or("blocks", 1, |n| n.count(1, MOST_BLOCKS))?,
         write_percent,
         think: table.or("think", Think::NONE, |n| n.think())?,
         rate: table.or("rate", 0, |n| n.count(0, i64::from(u32::MAX)))?,

@@ -292,19 +292,20 @@ impl<'a> Reader<'a> {
         let amount = access.amount.map_or(size, |amount| self.at(amount)).0 as f64;
         let block = access.block.0.max(1) as f64;
         let pages = (block / PageSize::FOUR_KIB.bytes() as f64).ceil();
-        let least =
-            pages * FASTEST + access.think.mean().seconds() + self.read_from_disk(access, size);
+        let blocks = f64::from(access.blocks);
+        let busy = blocks * (pages * FASTEST + self.read_from_disk(access, size));
+        let least = busy + access.think.mean().seconds();
         let each = self.scale * least;
         let each = match access.rate {
             0 => each,
             rate => each.max(1.0 / f64::from(rate)),
         };
-        let all = (amount / block / self.scale).ceil();
+        let all = (amount / block / blocks / self.scale).ceil();
         let limit = access.time_limit.map(Nanos::seconds);
         let operations = limit.map_or(all, |limit| all.min((limit / each).ceil()));
         let mut work = Work::default();
-        work.counts[OPERATIONS] = operations;
-        work.counts[PAGES] = operations * pages;
+        work.counts[OPERATIONS] = operations * blocks;
+        work.counts[PAGES] = operations * blocks * pages;
         if matches!(access.pattern, Pattern::Zipf { .. }) {
             let blocks = (size.0 as f64 / block / self.scale).ceil();
             work.counts[BLOCKS] = blocks;

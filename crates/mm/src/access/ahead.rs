@@ -226,6 +226,7 @@ mod tests {
             amount: None,
             time_limit: None,
             block: Bytes(4096),
+            blocks: 1,
             rate: 0,
             think: Think::NONE,
             via: Via::Syscall,

@@ -122,6 +122,9 @@ impl<'a> System<'a> {
                 return Ok(Stop::Killed);
             }
             if stop.is_none() && operation.cursor >= operation.end {
+                let Some(operation) = running.finish_block(operation) else {
+                    continue;
+                };
                 let end = self.local_time(began);
                 let scale = self.memory.cpu.scale;
                 running.finish_operation(operation, end, scale);
@@ -142,25 +145,19 @@ impl<'a> System<'a> {
         Ok(Stop::Budget)
     }
 
-    /// Begins the next operation, unless there is none or it is not due yet.
+    /// Begins the next block of an operation or the next operation, unless there is none or it is
+    /// not due yet.
     fn begin_operation(
         &mut self,
         task: &mut Task<'a>,
         running: &mut Running<'a>,
         now: Nanos,
     ) -> Option<Stop> {
-        if running.is_done(now) {
-            return Some(Stop::Done);
+        if running.begun.is_none()
+            && let Some(stop) = self.may_not_begin(task, running, now)
+        {
+            return Some(stop);
         }
-        let due = running.due();
-        if due > now {
-            self.sleep_until(task, due);
-            return Some(Stop::Wait(Sleep::Idle));
-        }
-        if task.misses_own(&self.memory, running) {
-            return Some(Stop::Budget);
-        }
-        running.touched = [false; 3];
         let next = running.operations_to_do.next_operation();
         if let Some(drawn) = running.operations_to_do.just_drawn() {
             self.fetch(task, running, drawn);
@@ -168,7 +165,9 @@ impl<'a> System<'a> {
         let (offset, bytes) =
             access::extent(next.block, running.target.size(), running.access.block);
         self.memory.cpu.spent += self.memory.cpu.costs.loop_ps;
-        let began = self.memory.cpu.now();
+        let began = running
+            .begun
+            .map_or(self.memory.cpu.now(), |begun| begun.began);
         self.memory.cpu.spent += match (running.target, running.access.via) {
             (Area::File { .. }, Via::Syscall) if next.write => self.memory.cpu.costs.write_call_ps,
             (Area::File { .. }, Via::Syscall | Via::Direct) => self.memory.cpu.costs.syscall_ps,
@@ -187,6 +186,28 @@ impl<'a> System<'a> {
             is_whole: (offset | bytes) % PageSize::FOUR_KIB.bytes() == 0,
             faulting: false,
         });
+        None
+    }
+
+    /// Why no operation may begin now.
+    fn may_not_begin(
+        &mut self,
+        task: &mut Task<'a>,
+        running: &mut Running<'a>,
+        now: Nanos,
+    ) -> Option<Stop> {
+        if running.is_done(now) {
+            return Some(Stop::Done);
+        }
+        let due = running.due();
+        if due > now {
+            self.sleep_until(task, due);
+            return Some(Stop::Wait(Sleep::Idle));
+        }
+        if task.misses_own(&self.memory, running) {
+            return Some(Stop::Budget);
+        }
+        running.touched = [false; 3];
         None
     }
 

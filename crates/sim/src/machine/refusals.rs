@@ -59,6 +59,7 @@ fn check_steps(steps: &[Step], place: &str) -> Result<(), Error> {
 }
 
 fn check_access(access: &Access, place: &str) -> Result<(), Error> {
+    refuse_if(access.blocks == 0, "operations of 0 blocks", place)?;
     refuse_if(access.block == Bytes::ZERO, "blocks of 0 bytes", place)
 }
 

@@ -152,7 +152,7 @@ impl<'a> System<'a> {
         running: &Running<'a>,
     ) -> Option<Settled<'t>> {
         let (access, memory) = (running.access, &self.memory);
-        let at_once = access.rate == 0 && access.think == Think::NONE;
+        let at_once = access.rate == 0 && access.think == Think::NONE && access.blocks == 1;
         let is_plain = memory.cpu.scale == 1 && !memory.zones.nodes.are_several();
         if !at_once || !is_plain || task.dying || memory.cpu.current.over_high > 0 {
             return None;

@@ -129,6 +129,8 @@ pub(crate) struct Running<'a> {
     pub(crate) bytes: u64,
     pub(crate) operations: u64,
     pub(crate) operation: Option<Underway>,
+    /// What an operation of several blocks has done, between two of them.
+    pub(crate) begun: Option<Begun>,
     /// The parts of the process's own memory that were touched for the next operation, which needs
     /// each page once, and not all at one time.
     pub(crate) touched: [bool; 3],
@@ -142,9 +144,18 @@ pub(crate) struct Running<'a> {
     longest: Nanos,
 }
 
-/// One operation of an access.
+/// The part of an operation that is done.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Begun {
+    pub(crate) began: Nanos,
+    bytes: u64,
+    blocks: u32,
+}
+
+/// A block of an operation of an access.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Underway {
+    /// When its operation began.
     pub(crate) began: Nanos,
     /// Pages, from the target's first: the next one and the end.
     pub(crate) cursor: u64,
@@ -294,6 +305,7 @@ impl<'a> Task<'a> {
             bytes: 0,
             operations: 0,
             operation: None,
+            begun: None,
             touched: [false; 3],
             operations_to_do,
             readahead: readahead.unwrap_or_else(|| Readahead::new(Limits::DEFAULT)),
@@ -395,6 +407,26 @@ impl<'a> Running<'a> {
         self.bytes += operation.bytes * scale;
         let took = now.saturating_sub(operation.began).0;
         self.count_latency(Nanos(if scale == 1 { took } else { took / scale }));
+    }
+
+    /// A block is done: the whole operation, if it was the last one of it.
+    pub(crate) fn finish_block(&mut self, block: Underway) -> Option<Underway> {
+        if self.access.blocks <= 1 {
+            return Some(block);
+        }
+        let begun = self.begun.take();
+        let (bytes, blocks) = begun.map_or((0, 0), |begun| (begun.bytes, begun.blocks));
+        let (bytes, blocks) = (bytes + block.bytes, blocks + 1);
+        if blocks < self.access.blocks {
+            let began = block.began;
+            self.begun = Some(Begun {
+                began,
+                bytes,
+                blocks,
+            });
+            return None;
+        }
+        Some(Underway { bytes, ..block })
     }
 
     /// Counts the latency of an operation.

@@ -408,6 +408,7 @@ pub fn touch(region: &str) -> Access {
         amount: None,
         time_limit: None,
         block: Bytes(128 << 10),
+        blocks: 1,
         write_percent: 0,
         think: Think::NONE,
         rate: 0,
