@@ -38,7 +38,7 @@ use mm::scenario::{Names, Scenario};
 use mm::units::Bytes;
 
 use crate::bench::{Bench, BenchError, Progress, Run};
-use crate::record;
+use crate::record::ROOM;
 use failed::failed;
 use kernel::Kernel;
 use module::Module;

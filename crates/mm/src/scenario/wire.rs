@@ -120,7 +120,7 @@ parts! {
     Process { name, start, count, cgroup, oom_score_adj, address_space, steps }
     Step { label, action }
     Access {
-        target, via, pattern, amount, time_limit, block, write_percent, think, rate
+        target, via, pattern, amount, time_limit, block, blocks, write_percent, think, rate
     }
     Map { region, size, huge, mergeable, contents }
     ContentShare { content, percent }
