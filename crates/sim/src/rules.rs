@@ -131,6 +131,11 @@ impl Default for Rules {
 }
 
 impl Rules {
+    /// Whether global reclaim goes by the groups' own LRU.
+    pub(crate) fn has_memcg_lru(&self) -> bool {
+        self.lru_gen.enabled && !self.lru_gen_is_early
+    }
+
     /// Those of a kernel with its tunables at their defaults, by its release as `uname -r` says it.
     pub(crate) fn of(release: &str) -> Self {
         Self {

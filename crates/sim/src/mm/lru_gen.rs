@@ -8,6 +8,7 @@
 
 pub(crate) mod aging;
 pub(crate) mod eviction;
+pub(crate) mod memcg_lru;
 
 mod control;
 mod ends;

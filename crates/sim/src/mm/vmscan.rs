@@ -42,6 +42,8 @@ impl Memory {
                 .inputs(&self.cpu, &self.zones, &self.groups, &self.swap, &control),
             floors: self.zones.broken_floors(&self.cpu),
             next: 0,
+            walk: (control.target == ROOT && self.cpu.rules.has_memcg_lru())
+                .then(|| self.lruvecs.memcg_lru.walk()),
             scan: None,
             generations: None,
             scanned: 0,
@@ -368,9 +370,7 @@ impl Groups {
                 Standing::BelowLow => self.count(group, memcontrol::Event::Low),
                 Standing::Bare => {}
             }
-            if group != ROOT {
-                cpu.spent += cpu.visit_ps();
-            }
+            cpu.pay_for_visit(group);
             return Some(group);
         }
     }
@@ -395,6 +395,11 @@ impl Cpu {
     /// node, the rest of which is its shrinkers. So it is in traces of 6.1 and 6.12.
     fn visit_ps(&self) -> u64 {
         self.costs.pass_ps / 3
+    }
+
+    /// Pays for a visit to a group; that to the root is part of the pass.
+    pub(crate) fn pay_for_visit(&mut self, group: usize) {
+        self.spent += if group == ROOT { 0 } else { self.visit_ps() };
     }
 
     /// What a batch that is not full takes beyond its pages, in picoseconds: a page's cost is

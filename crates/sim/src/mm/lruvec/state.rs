@@ -2,6 +2,7 @@
 
 use crate::mm::lru::List;
 use crate::mm::lru_gen::Generations;
+use crate::mm::lru_gen::memcg_lru::MemcgLru;
 use crate::mm::workingset::state::ShadowNodes;
 use crate::sched::timer::TICK;
 use alloc::vec;
@@ -79,6 +80,7 @@ pub(crate) struct Lruvec {
 #[derive(Clone, Debug)]
 pub(crate) struct Lruvecs {
     of: Vec<Lruvec>,
+    pub(crate) memcg_lru: MemcgLru,
     /// New pages that are still to come to their lists.
     pub(crate) batched: u64,
     pub(crate) shadow_nodes: ShadowNodes,
@@ -93,6 +95,7 @@ impl Default for Lruvecs {
 impl Lruvecs {
     pub(crate) fn new(of: Vec<Lruvec>) -> Self {
         Self {
+            memcg_lru: MemcgLru::new(of.len()),
             of,
             batched: 0,
             shadow_nodes: ShadowNodes::default(),

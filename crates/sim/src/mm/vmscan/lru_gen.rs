@@ -4,6 +4,7 @@
 pub(crate) mod debugfs;
 
 mod shrink;
+mod shrink_many;
 mod walk;
 
 use crate::mm::folio::{Flag, Folios, PageId, State};

@@ -2,6 +2,7 @@
 
 use crate::mm::lru::Kind;
 use crate::mm::lru::Lru;
+use crate::mm::lru_gen::memcg_lru::Walk;
 use crate::mm::vmscan::Control;
 use crate::mm::vmscan::scan_control::DEF_PRIORITY;
 use crate::rules::Rules;
@@ -23,6 +24,8 @@ pub(crate) struct Pass {
     pub(crate) floors: Broken,
     /// How many groups have had their turn.
     pub(crate) next: usize,
+    /// Where the groups' own LRU decides which has it.
+    pub(crate) walk: Option<Walk>,
     pub(crate) scan: Option<Scan>,
     /// The scan of a group's generations, where the multi-generation LRU is on.
     pub(crate) generations: Option<GenerationScan>,
@@ -240,6 +243,8 @@ pub(crate) struct GenerationScan {
     pub(crate) writes: bool,
     /// A new generation was wanted when the pass last asked.
     pub(crate) needs_aging: bool,
+    /// It got one.
+    pub(crate) was_aged: bool,
     /// Pages of files that were taken, and those of them that nobody has begun to write.
     pub(crate) files: u64,
     pub(crate) unqueued_dirty: u64,

@@ -68,9 +68,11 @@ impl Memory {
         if only_dirty && !self.cpu.rules.aging_wakes_flushers {
             self.writeback.wake_flushers();
         }
-        match next {
-            Next::Enough => Progress::Done,
-            _ => Progress::More,
+        let enough = self.ends_turn(pass, &scan) || next == Next::Enough;
+        if enough {
+            Progress::Done
+        } else {
+            Progress::More
         }
     }
 
@@ -117,6 +119,7 @@ impl Memory {
                 return None;
             }
             self.walk().age_group(group, swaps);
+            scan.was_aged = true;
             goal = match early {
                 true => budget.total >> control.priority,
                 false => 0,
@@ -320,13 +323,17 @@ impl Lruvecs {
         groups: &mut Groups,
         pass: &mut Pass,
     ) -> Option<GenerationScan> {
-        let group = groups.next_group(cpu, pass)?;
+        let group = match pass.walk {
+            Some(_) => self.next_of_walk(cpu, groups, pass)?,
+            None => groups.next_group(cpu, pass)?,
+        };
         self.drain_folio_batch(cpu);
         Some(GenerationScan {
             group,
             looked_at: 0,
             writes: false,
             needs_aging: false,
+            was_aged: false,
             files: 0,
             unqueued_dirty: 0,
         })
@@ -401,7 +408,7 @@ impl Objects {
 impl Zones {
     /// Whether the reclaimer may stop, by the zones that it is for (`should_abort_scan`); reclaim
     /// of a group never does, for fairness.
-    fn has_enough(&self, cpu: &Cpu, pass: &mut Pass, scan: &GenerationScan) -> bool {
+    pub(super) fn has_enough(&self, cpu: &Cpu, pass: &mut Pass, scan: &GenerationScan) -> bool {
         let control = pass.control;
         if control.target != ROOT {
             return false;
