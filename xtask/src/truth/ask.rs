@@ -153,7 +153,6 @@ fn model(study: &Study, release: &str, arm: &str, seed: u64) -> Result<(u64, Rea
     let calibration = calibration::built_in(release).map_err(|why| why.to_string())?;
     let scenario = study.scenario(arm, seed).map_err(|why| why.to_string())?;
     let run = Run {
-        study_text: &study.text,
         scenario: &scenario,
     };
     let bench = ModelBench::new(calibration);

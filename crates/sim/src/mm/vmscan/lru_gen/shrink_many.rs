@@ -55,8 +55,8 @@ impl Lruvecs {
         }
     }
 
-    /// Where a group goes after its turn: one that got a new generation to the youngest, one that is
-    /// too small to be of help has one more try first (`shrink_one`).
+    /// Where a group goes after its turn: one that was aged to the youngest generation; one that is
+    /// too small to help has one more try first (`shrink_one`).
     fn rotation(&self, priority: u32, scan: &GenerationScan, swaps: bool) -> Rotation {
         let total = self[scan.group].generations.budget(swaps).total;
         let is_sizable = total >> priority > 0;
