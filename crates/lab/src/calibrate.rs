@@ -72,6 +72,7 @@ pub fn calibrate(
         bench,
         costs,
         boots,
+        text_kept: Bytes(0),
     })
 }
 

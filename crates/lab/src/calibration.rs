@@ -192,6 +192,7 @@ fn from_files(
         bench: head.bench,
         costs: head.costs_ps.0,
         boots,
+        text_kept: Bytes(0),
     })
 }
 
@@ -320,6 +321,7 @@ mod tests {
                 boot(Bytes(512 << 20), Nanos(1_999)),
                 boot(Bytes((3840 << 20) + 4096), Nanos(2_034_716_603)),
             ],
+            text_kept: Bytes(0),
         }
     }
 

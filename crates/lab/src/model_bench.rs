@@ -5,13 +5,14 @@ use mm::capture::{Capture, Frame};
 use mm::outcome::UNAVAILABLE;
 use mm::scenario::{Names, Scenario};
 use mm::settings::Setting;
-use mm::units::Nanos;
+use mm::units::{Bytes, Nanos};
 use mm::workload::{Action, Step};
 
 use crate::bench::{Bench, BenchError, Progress, Run};
 use crate::calibration::{self, CalibrationError};
 use crate::coverage;
 use crate::record::Record;
+use crate::study::Study;
 
 /// Runs scenarios on the model of one calibrated kernel.
 #[derive(Clone, Debug)]
@@ -37,18 +38,25 @@ impl ModelBench {
     }
 
     /// The model of what these records of a kernel were measured on: where they do not name the room
-    /// of their program, it was smaller, and the study's names chose the random accesses.
+    /// of their program, it was smaller, its supervisor read the study's text, and the names in it
+    /// chose the random accesses.
     ///
     /// # Errors
     /// No calibration of that kernel is built in.
-    pub fn of_records(kernel: &str, records: &[Record]) -> Result<Self, CalibrationError> {
-        let is_named = !records.iter().all(Record::names_its_room);
-        let calibration = match is_named {
-            true => calibration::of_records(kernel),
-            false => calibration::built_in(kernel),
-        };
-        let bench = Self::new(calibration?);
-        Ok(Self { is_named, ..bench })
+    pub fn of_records(
+        kernel: &str,
+        study: &Study,
+        records: &[Record],
+    ) -> Result<Self, CalibrationError> {
+        if records.iter().all(Record::names_its_room) {
+            return calibration::built_in(kernel).map(Self::new);
+        }
+        let mut calibration = calibration::of_records(kernel)?;
+        calibration.text_kept = Bytes(study.text.len() as u64);
+        Ok(Self {
+            is_named: true,
+            ..Self::new(calibration)
+        })
     }
 
     /// The same with `scale` real pages for each simulated one; `None` lets the size of each run's

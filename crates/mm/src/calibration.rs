@@ -21,6 +21,9 @@ pub struct Calibration {
     pub costs: Costs,
     /// States after boot, by size of RAM, smallest first; at least one.
     pub boots: Vec<Boot>,
+    /// Length of the study's text of which the VM's supervisor keeps a part. It is told no text any
+    /// more: this is 0 but for the records that were made before.
+    pub text_kept: Bytes,
 }
 
 /// Declares the costs once: each with its field and the name by which files know it.

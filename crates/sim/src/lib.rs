@@ -70,7 +70,11 @@ fn simulate(
     let mut boot = machine::boot::state(&calibration.boots, &scenario.machine)?;
     boot.uptime = scenario.begins(boot.ready);
     let costs = sampling::costs(&calibration.costs.on(&scenario.machine), scale);
-    let mut system = machine::system::System::new(&scenario, &costs, &boot, scale, measured)?;
+    let bench = bench::state::Bench {
+        measures: measured,
+        text_kept: calibration.text_kept,
+    };
+    let mut system = machine::system::System::new(&scenario, &costs, &boot, scale, bench)?;
     system.run()?;
     Ok(system.into_capture())
 }

@@ -201,7 +201,7 @@ fn predict(study: &Study, pair: &Pair) -> (Vec<Reading>, Vec<Absent>) {
         .iter()
         .map(|record| (record.provenance.arm.as_str(), record.provenance.seed))
         .collect();
-    let bench = ModelBench::of_records(&pair.release, &pair.proofs);
+    let bench = ModelBench::of_records(&pair.release, study, &pair.proofs);
     let bench = bench.map_err(|error| error.to_string());
     let run = |(arm, seed)| {
         let bench = bench.as_ref().map_err(Clone::clone);

@@ -99,7 +99,7 @@ pub(crate) fn proofs(
 }
 
 fn predict(study: &Study, pair: &Pair) -> Result<Results, String> {
-    let bench = ModelBench::of_records(&pair.release, &pair.proofs);
+    let bench = ModelBench::of_records(&pair.release, study, &pair.proofs);
     let bench = bench.map_err(|error| error.to_string())?;
     let mut experiment = Experiment::new(study);
     experiment.at_a_time = AtATime::EveryCpu;

@@ -3,12 +3,15 @@
 use crate::mm::memory::state::Region;
 use alloc::vec::Vec;
 use core::ops::Range;
+use mm::units::Bytes;
 
 /// The bench of a run.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Bench {
     /// It is there: the machine is measured.
     pub(crate) measures: bool,
+    /// Length of the study's text of which the supervisor keeps a part.
+    pub(crate) text_kept: Bytes,
 }
 
 /// Its parts.

@@ -75,7 +75,7 @@ impl<'a> System<'a> {
         costs: &Costs,
         boot: &boot::State,
         scale: u64,
-        measures: bool,
+        bench: Bench,
     ) -> Result<Self, Error> {
         let mut memory = Memory::new(boot.zones.clone(), boot.layout.clone(), *costs);
         memory.cpu.cpus = u64::from(scenario.machine.cpus.max(1));
@@ -113,7 +113,7 @@ impl<'a> System<'a> {
             batch: filemap::folio_batch(&boot.release()),
             tasks,
             daemons: Daemons::default(),
-            bench: Bench { measures },
+            bench,
             recorder: Recorder::new(boot, &scenario.workload),
             over: false,
         };

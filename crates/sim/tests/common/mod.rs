@@ -285,6 +285,7 @@ pub fn calibration() -> Calibration {
             disks: Nanos(900_000_000),
             dirty_limit: None,
         }],
+        text_kept: Bytes(0),
     }
 }
 
