@@ -23,7 +23,7 @@ use mm::zoneinfo::{Zone as Layout, ZoneKind, Zoneinfo};
 
 use crate::error::Error;
 use crate::mm::page_alloc::buddy::Buddy;
-use crate::mm::page_alloc::pcp::{Pcp, Tuning};
+use crate::mm::page_alloc::pcp::{Pcp, Tuning, zone_batchsize};
 use crate::mm::page_alloc::pieces::Pieces;
 use crate::mm::page_alloc::zone::{HUGE_ORDER, Zone};
 use crate::mm::page_alloc::zonelist;
@@ -43,6 +43,9 @@ const MIN_FREE: &str = path_of("vm.min_free_kbytes");
 
 /// Pages of a machine on which a kernel has huge pages: 512 MiB.
 const LEAST_FOR_HUGE_PAGES: u64 = (512 << 20) / 4096;
+
+/// Pages that boot gives back at its end at most: 64 MiB.
+const MOST_GIVEN_BACK: u64 = (64 << 20) / 4096;
 
 /// Pages whose structures one page holds: 64 bytes each.
 const STRUCTS_PER_PAGE: u64 = 64;
@@ -141,6 +144,7 @@ fn of_one_node(boots: &[Boot], memory: Bytes) -> Result<State, Error> {
         mix(&mut state, &towards, near, near + far);
     }
     decide_on_huge_pages(&mut state, boots);
+    set_batches(&mut state, boots);
     set_reserves(&mut state.layout);
     state.zones = populated(&state.layout, tuning(&state.frame));
     set_min_free(&mut state);
@@ -178,6 +182,35 @@ fn decide_on_huge_pages(state: &mut State, boots: &[Boot]) {
     if let Some(text) = choices.next_back() {
         let path = HUGE_PAGES_ENABLED.to_string();
         state.frame.files.insert(path, text.to_string());
+    }
+}
+
+/// Each zone's batch follows from its size when boot sets it (`zone_batchsize`), before the memory
+/// of the initramfs and of the kernel's own initialisation is given back to the zone below 4 GiB.
+/// The captures do not say how much that is: it is the least that explains all of their batches.
+fn set_batches(state: &mut State, boots: &[Boot]) {
+    let zones = boots.iter().filter_map(|boot| {
+        let text = boot.capture.frames.first()?.file("proc/zoneinfo")?;
+        let zones = Zoneinfo::parse(text).ok()?.zones;
+        let zone = zones.into_iter().find(|it| it.kind == ZoneKind::Dma32)?;
+        Some((zone.managed.0, zone.pagesets.first()?.batch))
+    });
+    let zones: Vec<(u64, u64)> = zones.collect();
+    let explains = |given_back: &u64| {
+        let explained = |(managed, batch): &(u64, u64)| {
+            zone_batchsize(managed.saturating_sub(*given_back)) == *batch
+        };
+        zones.iter().all(explained)
+    };
+    let Some(given_back) = (0..MOST_GIVEN_BACK).find(explains) else {
+        return;
+    };
+    for zone in &mut state.layout {
+        let later = if zone.kind == ZoneKind::Dma32 { given_back } else { 0 };
+        let batch = zone_batchsize(zone.managed.0.saturating_sub(later));
+        for set in &mut zone.pagesets {
+            set.batch = batch;
+        }
     }
 }
 
