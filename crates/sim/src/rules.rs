@@ -10,6 +10,8 @@ pub(crate) struct Rules {
     pub(crate) swappiness: u64,
     /// `vm.page-cluster`: a swap-in reads at most 2 to this power pages.
     pub(crate) page_cluster: u32,
+    /// `vm.oom_kill_allocating_task`: the task that finds no memory is the victim.
+    pub(crate) oom_kill_allocating_task: bool,
     /// Pages scanned in vain weigh on their kind, and pages written 32 times as much (since 6.2).
     pub(crate) counts_rotations: bool,
     /// kswapd stops at its goal and trims the scan in proportion (since 3.11). Before, it scanned
@@ -105,6 +107,7 @@ impl Default for Rules {
         Self {
             swappiness: 60,
             page_cluster: 3,
+            oom_kill_allocating_task: false,
             counts_rotations: true,
             kswapd_stops_at_goal: true,
             reclaims_in_quarters: true,

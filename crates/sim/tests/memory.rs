@@ -133,6 +133,36 @@ fn the_largest_process_is_killed_and_the_others_live() {
 }
 
 #[test]
+fn the_task_that_asks_is_killed_where_that_is_set() {
+    let holder = vec![
+        map("heap", 30, Huge::Never),
+        step(Action::Access(touch("heap"))),
+        labelled("holder", Action::Sleep(Nanos(10 * Nanos::SECOND.0))),
+    ];
+    let killed = |value: &str| {
+        let mut machine = calibration();
+        let files = &mut machine.boots[0].capture.frames[0].files;
+        let path = "proc/sys/vm/oom_kill_allocating_task";
+        files.insert(path.to_owned(), "0\n".to_owned());
+        let asker = vec![
+            step(Action::Set(vec![setting(
+                "vm.oom_kill_allocating_task",
+                value,
+            )])),
+            sleep(2000),
+            map("heap", 20, Huge::Never),
+            labelled("asker", Action::Access(touch("heap"))),
+        ];
+        let processes = vec![process("holder", holder.clone()), process("asker", asker)];
+        let outcome = run_with(&scenario(&[], processes), &machine);
+        assert_eq!(counter(&outcome, "end", "oom_kill"), 1);
+        ["holder", "asker"].map(|label| statuses(&outcome, label) == [Status::Killed(9)])
+    };
+    assert_eq!(killed("0"), [true, false], "the largest");
+    assert_eq!(killed("1"), [false, true], "the one that asks");
+}
+
+#[test]
 fn a_victim_ends_when_it_has_freed_its_memory_and_nobody_dies_in_between() {
     let hog = |name: &str, mib| {
         let steps = vec![

@@ -206,7 +206,11 @@ fn set_batches(state: &mut State, boots: &[Boot]) {
         return;
     };
     for zone in &mut state.layout {
-        let later = if zone.kind == ZoneKind::Dma32 { given_back } else { 0 };
+        let later = if zone.kind == ZoneKind::Dma32 {
+            given_back
+        } else {
+            0
+        };
         let batch = zone_batchsize(zone.managed.0.saturating_sub(later));
         for set in &mut zone.pagesets {
             set.batch = batch;

@@ -21,7 +21,7 @@ impl<'a> System<'a> {
         task: &mut Task<'a>,
         now: Nanos,
     ) -> Result<Option<Flow>, Error> {
-        if task.errand.is_none() {
+        if task.errand.is_none() && task.exiting.is_none() {
             self.record_ordered(task, now);
         }
         if task.errand.is_none() && self.memory.cpu.current.over_high > 0 && task.is_in_user_space()

@@ -2,9 +2,10 @@
 
 use alloc::vec::Vec;
 
-use mm::outcome::Status;
+use mm::outcome::{Status, StepOutcome};
 use mm::units::Nanos;
 
+use crate::machine::steps::step_without_operations;
 use crate::machine::system::System;
 use crate::machine::task::{Task, TaskState};
 use crate::mm::filemap::Reader;
@@ -60,6 +61,15 @@ impl Task<'_> {
     }
 }
 
+impl<'a> Task<'a> {
+    /// The label of the step to whose end it comes back once it is woken, and when it began.
+    fn waits_in(&self) -> Option<(&'a str, Nanos)> {
+        let frame = self.frames.last()?;
+        let step = frame.steps.get(frame.at)?;
+        Some((step.label.as_deref()?, self.began?))
+    }
+}
+
 impl<'a> System<'a> {
     /// Frees what a task holds and reports how it ended (`do_exit`).
     pub(crate) fn end_task(&mut self, task: &mut Task<'a>, now: Nanos, status: &Status) {
@@ -68,6 +78,14 @@ impl<'a> System<'a> {
             .io
             .forget(&mut memory.cpu, &memory.folios, task.entity);
         task.exit_mm(&mut self.memory, &self.files);
+        let waiting = task.ordered.take().or_else(|| task.waits_in());
+        if let Some((label, began)) = waiting {
+            let step = step_without_operations(&task.name, label, began, now);
+            self.recorder.step(Some(StepOutcome {
+                status: status.clone(),
+                ..step
+            }));
+        }
         if let Some(mut running) = task.access.take() {
             self.send_rest(&mut running);
             self.recorder
@@ -83,7 +101,7 @@ impl<'a> System<'a> {
         task.end_own(&mut self.memory);
         task.locking = Locking::default();
         task.state = TaskState::Ended;
-        (task.errand, task.ordered) = (None, None);
+        (task.errand, task.began) = (None, None);
         task.exiting = None;
         self.scheduler.end(task.entity, now);
         self.tasks.wake_parents(&mut self.scheduler, now);

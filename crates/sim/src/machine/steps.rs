@@ -373,7 +373,12 @@ fn reclaim_text(bytes: u64, swappiness: Option<u8>) -> String {
 }
 
 /// The figures of a step that is no access.
-fn step_without_operations(process: &str, label: &str, start: Nanos, end: Nanos) -> StepOutcome {
+pub(super) fn step_without_operations(
+    process: &str,
+    label: &str,
+    start: Nanos,
+    end: Nanos,
+) -> StepOutcome {
     StepOutcome {
         process: process.into(),
         label: label.into(),

@@ -251,6 +251,7 @@ impl Tunables {
         memory.cpu.rules.swappiness = number(SWAPPINESS, 60);
         memory.cpu.rules.boost_factor = number(BOOST_FACTOR, 15_000);
         memory.cpu.rules.page_cluster = number(PAGE_CLUSTER, 3).min(31) as u32;
+        memory.cpu.rules.oom_kill_allocating_task = number(OOM_KILL_ALLOCATING, 0) != 0;
         memory.cpu.rules.kswapd_stops_at_goal =
             self.values.get(KSWAPD).map(String::as_str) != Some(OLD_KSWAPD);
         self.switch_lru_gen(memory);

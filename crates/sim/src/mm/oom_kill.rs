@@ -70,7 +70,9 @@ impl<'c, 'a> OomControl<'c, 'a> {
             self.cpu.spent += self.cpu.costs.syscall_ps;
             return Ok(Victim::Others);
         }
-        let Some(chosen) = self.select_bad_process(Some(current)) else {
+        let chosen = self.allocating_task(current);
+        let chosen = chosen.or_else(|| self.select_bad_process(Some(current)));
+        let Some(chosen) = chosen else {
             return match self.memcg {
                 ROOT => Err(Error::NoVictim),
                 _ => Ok(Victim::None),
@@ -107,6 +109,15 @@ impl<'c, 'a> OomControl<'c, 'a> {
     fn waits_for_exit(&self) -> bool {
         let mut tasks = self.tasks.iter();
         tasks.any(|task| task.exiting.is_some() && self.groups.is_within(task.group, self.memcg))
+    }
+
+    /// The task that asks, where it is to be killed whatever others take (`oom_kill_allocating_task`;
+    /// not for a control group's limit, and not if it is exempt).
+    fn allocating_task(&self, current: &Task<'a>) -> Option<usize> {
+        let is_asked = self.cpu.rules.oom_kill_allocating_task && self.memcg == ROOT;
+        let can_be = current.spec.oom_score_adj != EXEMPT;
+        let mut tasks = 0..self.tasks.len();
+        tasks.find(|&index| is_asked && can_be && self.tasks.get(index).is_none())
     }
 
     fn select_bad_process(&self, current: Option<&Task<'a>>) -> Option<usize> {
@@ -151,7 +162,7 @@ impl<'c, 'a> OomControl<'c, 'a> {
         };
         let entity = task.entity;
         task.exiting = Some(0);
-        (task.errand, task.ordered) = (None, None);
+        task.errand = None;
         task.give_up(self.groups);
         self.scheduler.wait_no_more(entity);
         self.scheduler

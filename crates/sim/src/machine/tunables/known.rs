@@ -17,6 +17,7 @@ pub(super) const INTERVAL: &str = "vm.dirty_writeback_centisecs";
 
 pub(super) const SWAPPINESS: &str = "vm.swappiness";
 pub(super) const PAGE_CLUSTER: &str = "vm.page-cluster";
+pub(super) const OOM_KILL_ALLOCATING: &str = "vm.oom_kill_allocating_task";
 pub(super) const PROTECTION: &str = "vm.workingset_protection";
 pub(super) const ANON_MIN: &str = "vm.anon_min_ratio";
 pub(super) const CLEAN_LOW: &str = "vm.clean_low_ratio";
@@ -27,7 +28,7 @@ pub(super) const KSWAPD: &str = "model.kswapd";
 pub(super) const ADVISOR: &str = "ksm.advisor_mode";
 
 /// What the model has a mechanism for, and the file.
-pub(super) const KNOWN: [(&str, &str); 29] = with_files([
+pub(super) const KNOWN: [(&str, &str); 30] = with_files([
     MIN_FREE,
     SCALE_FACTOR,
     BOOST_FACTOR,
@@ -35,6 +36,7 @@ pub(super) const KNOWN: [(&str, &str); 29] = with_files([
     OVERCOMMIT_HUGEPAGES,
     NR_HUGEPAGES,
     PAGE_CLUSTER,
+    OOM_KILL_ALLOCATING,
     DIRTY,
     DIRTY_BYTES,
     BACKGROUND,

@@ -3,6 +3,7 @@
 
 pub(crate) mod debugfs;
 
+mod enough;
 mod shrink;
 mod shrink_many;
 mod walk;
