@@ -38,8 +38,8 @@ impl ModelBench {
     }
 
     /// The model of what these records of a kernel were measured on. Where they do not name the
-    /// room of their program, it was smaller, its supervisor read the study's text, and the names in
-    /// it chose the random accesses.
+    /// room of their program, it was smaller, its supervisor read the study's text, and the names
+    /// in it chose the random accesses.
     ///
     /// # Errors
     /// No calibration of that kernel is built in.

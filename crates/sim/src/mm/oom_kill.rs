@@ -111,8 +111,8 @@ impl<'c, 'a> OomControl<'c, 'a> {
         tasks.any(|task| task.exiting.is_some() && self.groups.is_within(task.group, self.memcg))
     }
 
-    /// The task that asks, where it is to be killed whatever others take (`oom_kill_allocating_task`;
-    /// not for a control group's limit, and not if it is exempt).
+    /// The task that asks, where it is to be killed whatever others take
+    /// (`oom_kill_allocating_task`; not for a control group's limit, and not if it is exempt).
     fn allocating_task(&self, current: &Task<'a>) -> Option<usize> {
         let is_asked = self.cpu.rules.oom_kill_allocating_task && self.memcg == ROOT;
         let can_be = current.spec.oom_score_adj != EXEMPT;

@@ -1,5 +1,5 @@
-//! Reclaim from generations: how far a group's scan goes, and what becomes of the pages that eviction
-//! took.
+//! Reclaim from generations: how far a group's scan goes, and what becomes of the pages that
+//! eviction took.
 
 use alloc::vec::Vec;
 
