@@ -164,3 +164,14 @@ fn an_advice_and_direct_io_do_to_the_page_cache_what_a_kernel_does() {
         }
     }
 }
+
+#[test]
+fn progress_between_two_snapshots_counts_the_dead_and_the_one_that_takes_them() {
+    let study = study("25-progress-between-snapshots");
+    for kernel in calibration::kernels() {
+        let figures = figures(&study, kernel, "x");
+        let of = |measure| figure(&figures, measure);
+        assert_eq!(of("of short processes"), 3.0 * 1024.0, "{kernel}");
+        assert_eq!(of("of the one that takes the snapshot"), 256.0, "{kernel}");
+    }
+}

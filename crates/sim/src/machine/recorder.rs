@@ -15,6 +15,7 @@ use mm::workload::Workload;
 use crate::error::Error;
 use crate::fs::proc::Procfs;
 use crate::machine::boot;
+use crate::machine::task::Task;
 use crate::machine::tasks::Tasks;
 use crate::machine::tunables::Tunables;
 use crate::mm::ksm::Template;
@@ -101,6 +102,15 @@ impl Recorder {
         self.push(at, label, files);
     }
 
+    /// Adds to the snapshot just taken how far every task is, that of `current` included, which takes
+    /// it and is not in the table.
+    pub(crate) fn add_progress(&mut self, tasks: &Tasks<'_>, current: &Task<'_>) {
+        if let Some(frame) = self.capture.frames.last_mut() {
+            let text = progress(tasks, Some(current));
+            frame.files.insert(PROGRESS.to_string(), text);
+        }
+    }
+
     /// A periodic sample.
     pub(crate) fn sample(
         &mut self,
@@ -120,7 +130,7 @@ impl Recorder {
             let text = pressure.text(SYSTEM, Resource::Memory, at);
             files.insert(PATHS[0].to_string(), text);
         }
-        files.insert(PROGRESS.to_string(), progress(tasks));
+        files.insert(PROGRESS.to_string(), progress(tasks, None));
         self.push(at, None, files);
     }
 
@@ -135,7 +145,7 @@ impl Recorder {
     ) {
         let mut files = self.all_files(at, memory, tunables);
         self.add_pressure(&mut files, memory, pressure, at);
-        files.insert(PROGRESS.to_string(), progress(tasks));
+        files.insert(PROGRESS.to_string(), progress(tasks, None));
         let mut steps = String::new();
         self.steps.iter().for_each(|step| step.write(&mut steps));
         files.insert(STEPS.to_string(), steps);
@@ -246,9 +256,10 @@ impl Recorder {
     }
 }
 
-fn progress(tasks: &Tasks<'_>) -> String {
+/// Operations and bytes of every task so far, a line each.
+fn progress(tasks: &Tasks<'_>, current: Option<&Task<'_>>) -> String {
     let mut text = String::new();
-    for task in tasks.iter() {
+    for task in (0..tasks.len()).filter_map(|index| tasks.get(index).or(current)) {
         let _ = writeln!(text, "{} {} {}", task.name, task.operations, task.bytes);
     }
     text

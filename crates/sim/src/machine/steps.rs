@@ -191,6 +191,7 @@ impl<'a> System<'a> {
                     &self.tasks,
                     pressure,
                 );
+                self.recorder.add_progress(&self.tasks, task);
             }
             Action::ApplyArm => {
                 self.pay_for(&self.scenario.arm_settings.0);

@@ -167,7 +167,7 @@ impl Memory {
         let most = scan.batch.unwrap_or(BATCH as u64);
         let (done, left) = self.shrink_batch(scan.group, batch.pages(), most);
         let in_vain = done.scanned - done.reclaimed;
-        let looked_at = isolated.progress - left;
+        let looked_at = isolated.progress.saturating_sub(left);
         scan.batch = (looked_at > 0).then(|| most.saturating_sub(in_vain));
         scan.looked_at += looked_at;
         self.groups.count_reclaim(
