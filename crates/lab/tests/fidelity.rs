@@ -11,7 +11,7 @@ use plimsoll_lab::experiment::Experiment;
 use plimsoll_lab::fidelity::total::{self, Totals};
 use plimsoll_lab::fidelity::{Against, Gathered, StudyScore, of_study};
 use plimsoll_lab::model_bench::ModelBench;
-use plimsoll_lab::record::{Record, Store, StoreError};
+use plimsoll_lab::record::{ROOM, Record, Store, StoreError};
 use plimsoll_lab::study::{BUILT_IN, Study};
 use tempfile::TempDir;
 
@@ -157,6 +157,8 @@ fn proofs(first_seed: u64) -> Vec<Record> {
     for record in &mut results.records {
         record.provenance.bench = format!("VM, Linux {RELEASE}, virtual time");
         record.provenance.kernel = RELEASE.to_owned();
+        let room = (ROOM.to_owned(), "12 MiB".to_owned());
+        record.provenance.details.push(room);
     }
     results.records
 }

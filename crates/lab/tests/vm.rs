@@ -309,15 +309,10 @@ fn wait_for<T>(look: impl Fn() -> Option<T>) -> T {
 }
 
 #[test]
-fn a_disk_too_small_is_one_line() {
-    let Some(bench) = bench(stock(Stock::Linux6_1)) else {
-        return;
-    };
-    let error = run(&bench, &SMALL.replace("64 MiB", "255 MiB"))
-        .map(drop)
-        .unwrap_err()
-        .to_string();
-    assert!(error.starts_with("disk \"disk\" is too small"), "{error}");
+fn a_disk_too_small_is_refused_in_one_line_before_a_vm_boots() {
+    let small = SMALL.replace("64 MiB", "255 MiB");
+    let error = Study::parse(&small, "small.toml").unwrap_err().to_string();
+    assert!(error.contains("disk `disk` is too small"), "{error}");
     assert!(!error.contains('\n'));
 }
 
