@@ -102,8 +102,8 @@ impl Recorder {
         self.push(at, label, files);
     }
 
-    /// Adds to the snapshot just taken how far every task is, `current` included, which takes it and
-    /// is not in the table.
+    /// Adds how far every task is to the snapshot just taken. `current` takes it, and is not in the
+    /// table.
     pub(crate) fn add_progress(&mut self, tasks: &Tasks<'_>, current: &Task<'_>) {
         if let Some(frame) = self.capture.frames.last_mut() {
             let text = progress(tasks, Some(current));
