@@ -1,7 +1,6 @@
 //! Developer commands. `cargo xtask` lists them.
 //!
-//! This package knows how the project is checked and generated. `truth` alone knows about
-//! memory: it draws studies and asks both benches.
+//! This package knows how the project is checked and generated, and nothing about memory.
 
 mod against;
 mod bench;

@@ -5,6 +5,7 @@
 //! hold them against captures of real kernels.
 
 pub mod available;
+pub mod batch;
 pub mod dirty;
 pub mod high_delay;
 pub mod inactive;

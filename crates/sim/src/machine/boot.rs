@@ -13,6 +13,7 @@ use alloc::vec::Vec;
 use mm::calibration::Boot;
 use mm::capture::Frame;
 use mm::catalogue::path_of;
+use mm::formula::batch::zone_batchsize;
 use mm::formula::min_free;
 use mm::formula::reserve::protection;
 use mm::inode_nr;
@@ -23,7 +24,7 @@ use mm::zoneinfo::{Zone as Layout, ZoneKind, Zoneinfo};
 
 use crate::error::Error;
 use crate::mm::page_alloc::buddy::Buddy;
-use crate::mm::page_alloc::pcp::{Pcp, Tuning, zone_batchsize};
+use crate::mm::page_alloc::pcp::{Pcp, Tuning};
 use crate::mm::page_alloc::pieces::Pieces;
 use crate::mm::page_alloc::zone::{HUGE_ORDER, Zone};
 use crate::mm::page_alloc::zonelist;

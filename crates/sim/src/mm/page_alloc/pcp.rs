@@ -152,15 +152,6 @@ impl Tuning {
     }
 }
 
-/// Pages of a batch in a zone of that many pages: about a thousandth of it, a mebibyte at most, a
-/// quarter of that, and one less than a power of two (`zone_batchsize`).
-pub(crate) fn zone_batchsize(managed: u64) -> u64 {
-    let quarter = (managed >> 10).min((1 << 20) / 4096) / 4;
-    let batch = quarter.max(1);
-    let power = 1 << (batch + batch / 2).ilog2();
-    (power - 1).max(1)
-}
-
 impl Pcp {
     /// Empty lists.
     pub(crate) fn new(batch: u64, high: u64, tuning: Tuning) -> Self {

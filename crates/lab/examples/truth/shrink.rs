@@ -9,7 +9,7 @@ use super::decide::{Decision, Judgement, Sides};
 use super::draw;
 use super::drawn::{Drawn, Kind, Swap};
 use super::text;
-use crate::tree;
+use crate::root;
 
 /// Each try is a run of both arms on a kernel.
 const TRIES: usize = 24;
@@ -25,7 +25,7 @@ struct Kept<'a> {
 
 /// `cargo xtask truth --shrink SEED`: the worst decision of a seed, in a small study.
 pub(super) fn run(benches: &Benches, seed: u64) -> Result<()> {
-    let folder = tree::root().join("target/truth");
+    let folder = root().join("target/truth");
     let asked = benches.ask(draw::whole(seed))?;
     let asked = asked.with_context(|| format!("seed {seed}: no records, and nothing is run"))?;
     let Some(worst) = worst(&asked) else {
@@ -187,7 +187,7 @@ fn halved(drawn: &Drawn) -> Drawn {
 
 #[cfg(test)]
 mod tests {
-    use lab::study::Study;
+    use plimsoll_lab::study::Study;
 
     use super::*;
 

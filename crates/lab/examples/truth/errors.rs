@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 
 use anyhow::Result;
-use lab::compare::{self, Reading, Row};
-use lab::measure::{Item, Kind, Measure, Source};
-use lab::stats;
+use plimsoll_lab::compare::{self, Reading, Row};
+use plimsoll_lab::measure::{Item, Kind, Measure, Source};
+use plimsoll_lab::stats;
 
 use super::ask::{Asked, Benches};
 use super::draw;

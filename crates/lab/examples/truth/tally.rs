@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use lab::compare::Reading;
-use lab::measure::Kind;
-use lab::study::Study;
+use plimsoll_lab::compare::Reading;
+use plimsoll_lab::measure::Kind;
+use plimsoll_lab::study::Study;
 
 use super::ask::Asked;
 use super::decide::{Decision, Judgement, OFF, Sides};

@@ -4,23 +4,23 @@
 use std::collections::BTreeSet;
 use std::panic::{self, AssertUnwindSafe};
 use std::path::{Path, PathBuf};
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 use std::sync::mpsc;
 use std::time::Duration;
 use std::{fs, thread};
 
 use anyhow::{Context, Result, bail};
-use lab::bench::{Bench as _, Run};
-use lab::calibration;
-use lab::compare::Reading;
-use lab::model_bench::ModelBench;
-use lab::record::Store;
-use lab::study::Study;
 use mm::outcome::Outcome;
+use plimsoll_lab::bench::{Bench as _, Run};
+use plimsoll_lab::calibration;
+use plimsoll_lab::compare::Reading;
+use plimsoll_lab::model_bench::ModelBench;
+use plimsoll_lab::record::Store;
+use plimsoll_lab::study::Study;
 
 use super::drawn::Drawn;
 use super::text;
-use crate::process;
+use crate::root;
 
 /// The model takes a second or two; one that takes this long never ends.
 const LONGEST: Duration = Duration::from_secs(300);
@@ -87,11 +87,11 @@ impl Benches {
     }
 
     fn prove(&self, plimsoll: &Path, drawn: &Drawn, study: &Study) -> Result<()> {
-        let folder = crate::tree::root().join("target/truth");
+        let folder = root().join("target/truth");
         fs::create_dir_all(&folder).with_context(|| folder.display().to_string())?;
         let file = folder.join(format!("{}.toml", study.name));
         fs::write(&file, &study.text).with_context(|| file.display().to_string())?;
-        let mut prove = process::program(plimsoll);
+        let mut prove = Command::new(plimsoll);
         prove
             .arg("prove")
             .arg(&file)
@@ -100,7 +100,9 @@ impl Benches {
         prove.args(["--repetitions", &self.starts.to_string(), "--records"]);
         prove.arg(&self.records).arg("--out").arg(&folder);
         prove.stdout(Stdio::null()).stderr(Stdio::piped());
-        let output = prove.output().with_context(|| process::describe(&prove))?;
+        let output = prove
+            .output()
+            .with_context(|| plimsoll.display().to_string())?;
         match output.status.code() {
             Some(0 | 1) => Ok(()),
             // A refusal of the model comes after the records.

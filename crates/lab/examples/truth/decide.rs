@@ -1,9 +1,9 @@
 //! Whether a prediction decides as the kernel does: would its reader have chosen the same arm?
 
-use lab::compare::{Figure, Reading};
-use lab::measure::Kind;
-use lab::stats;
-use lab::study::Study;
+use plimsoll_lab::compare::{Figure, Reading};
+use plimsoll_lab::measure::Kind;
+use plimsoll_lab::stats;
+use plimsoll_lab::study::Study;
 
 /// A smaller difference of two arms is no effect.
 pub(super) const EFFECT: f64 = 0.05;
@@ -177,11 +177,12 @@ impl Sides<'_> {
             .map(|(place, _)| place)
     }
 
-    /// How many figures hold by the rules of `lab::fidelity`, of how many that say something: not
+    /// How many figures hold by the rules of `plimsoll_lab::fidelity`, of how many that say something: not
     /// as good as zero in both, no survivors, which are counted by themselves; by kind.
     pub(super) fn figures(&self) -> Vec<(Kind, bool)> {
         let arms: Vec<String> = self.study.arms.iter().map(|arm| arm.name.clone()).collect();
-        let rows = lab::compare::compare(&self.study.measures, &arms, self.model, self.kernel);
+        let rows =
+            plimsoll_lab::compare::compare(&self.study.measures, &arms, self.model, self.kernel);
         let says = rows.iter().filter(|row| {
             let zero = |figure: &Figure| figure.median().is_none_or(|it| it.abs() <= row.floor);
             let is_trivial = zero(&row.kernel) && zero(&row.model);
