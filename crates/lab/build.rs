@@ -1,4 +1,5 @@
-//! Lists the calibrations in the `calibration` folder, so that the binary carries them.
+//! Lists the calibrations in the `calibration` folder, and those of the records, so that the binary
+//! carries them.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -6,10 +7,22 @@ use std::{env, fs, io};
 
 fn main() -> io::Result<()> {
     let root = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").unwrap_or_default());
-    let folder = root.join("../../calibration");
+    let out = PathBuf::from(env::var_os("OUT_DIR").unwrap_or_default());
+    for (folder, file) in [
+        ("calibration", "calibrations.rs"),
+        ("records/calibration", "calibrations_of_records.rs"),
+    ] {
+        let folder = root.join("../..").join(folder);
+        fs::write(out.join(file), table(&folder)?)?;
+    }
+    Ok(())
+}
+
+/// A slice of every kernel's name and its files.
+fn table(folder: &Path) -> io::Result<String> {
     println!("cargo:rerun-if-changed={}", folder.display());
     let mut table = String::from("&[\n");
-    for kernel in entries(&folder)? {
+    for kernel in entries(folder)? {
         if !kernel.join("calibration.toml").is_file() {
             continue;
         }
@@ -27,8 +40,7 @@ fn main() -> io::Result<()> {
         table.push_str("    ]),\n");
     }
     table.push_str("]\n");
-    let out = PathBuf::from(env::var_os("OUT_DIR").unwrap_or_default());
-    fs::write(out.join("calibrations.rs"), table)
+    Ok(table)
 }
 
 /// The paths in a folder, sorted; none where there is no folder.

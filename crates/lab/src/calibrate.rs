@@ -46,7 +46,9 @@ const SEED: u64 = 0;
 const BOOT_MEMORY: &str = "memory = \"512 MiB\"";
 
 /// Sizes of RAM whose state after boot is recorded, in MiB: the founding study's among them.
-pub const SIZES: [u64; 5] = [512, 1024, 2048, 3840, 8192];
+pub const SIZES: [u64; 11] = [
+    256, 384, 512, 768, 1024, 1536, 2048, 3072, 3840, 8192, 16384,
+];
 
 /// Measures the costs and the states after boot of the sizes, in MiB.
 ///

@@ -43,6 +43,8 @@ const MOST_BYTES: u64 = 64 << 20;
 /// The calibrations in the binary: the kernel's name and its files.
 type Embedded = [(&'static str, &'static [(&'static str, &'static [u8])])];
 const BUILT_IN: &Embedded = include!(concat!(env!("OUT_DIR"), "/calibrations.rs"));
+/// Those by which records are predicted that do not name the room of their program: it took 7 MiB.
+const OF_RECORDS: &Embedded = include!(concat!(env!("OUT_DIR"), "/calibrations_of_records.rs"));
 
 /// Why there is no calibration.
 #[derive(Debug, thiserror::Error)]
@@ -83,12 +85,21 @@ pub fn kernels() -> impl Iterator<Item = &'static str> {
 /// # Errors
 /// There is none.
 pub fn built_in(kernel: &str) -> Result<Calibration, CalibrationError> {
+    embedded(BUILT_IN, kernel)
+}
+
+/// The same of the VM that records were made in which do not name the room of their program.
+pub(crate) fn of_records(kernel: &str) -> Result<Calibration, CalibrationError> {
+    embedded(OF_RECORDS, kernel)
+}
+
+fn embedded(all: &Embedded, kernel: &str) -> Result<Calibration, CalibrationError> {
     let serves = |name: &str| {
         kernel
             .strip_prefix(name)
             .is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '-']))
     };
-    let Some((name, files)) = BUILT_IN.iter().find(|(name, _)| serves(name)) else {
+    let Some((name, files)) = all.iter().find(|(name, _)| serves(name)) else {
         return Err(CalibrationError::Unknown {
             kernel: kernel.to_owned(),
             way_out: suggest::way_out(kernel, kernels()),

@@ -38,8 +38,8 @@ impl ModelBench {
     }
 
     /// The model of what these records of a kernel were measured on. Where they do not name the
-    /// room of their program, its supervisor read the study's text, and the names in it chose the
-    /// random accesses.
+    /// room of their program, it was smaller, its supervisor read the study's text, and the names
+    /// in it chose the random accesses.
     ///
     /// # Errors
     /// No calibration of that kernel is built in.
@@ -48,10 +48,10 @@ impl ModelBench {
         study: &Study,
         records: &[Record],
     ) -> Result<Self, CalibrationError> {
-        let mut calibration = calibration::built_in(kernel)?;
         if records.iter().all(Record::names_its_room) {
-            return Ok(Self::new(calibration));
+            return calibration::built_in(kernel).map(Self::new);
         }
+        let mut calibration = calibration::of_records(kernel)?;
         calibration.text_kept = Bytes(study.text.len() as u64);
         Ok(Self {
             is_named: true,

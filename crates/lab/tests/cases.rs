@@ -58,8 +58,9 @@ fn over_arms(study: &Study, kernel: &str, measure: &str) -> Vec<f64> {
     figures.collect()
 }
 
-/// Huge pages are on from 512 MiB of managed memory on, and khugepaged then asks for 5 % of it; what
-/// is free grows with the memory.
+/// Huge pages are on from 512 MiB of managed memory on, and khugepaged then asks for 5 % of it. What
+/// is free grows with the memory, but for page structures, which come with each 128 MiB. A VM of 6.12
+/// has 169094 free pages at 768 MiB and 168838 at 769.
 #[test]
 fn between_two_calibrated_sizes_there_is_no_step_but_the_kernels() {
     let study = study("17-between-two-calibrated-sizes");
@@ -73,13 +74,12 @@ fn between_two_calibrated_sizes_there_is_no_step_but_the_kernels() {
         for (measure, mib) in [("free at the begin", 256.0), ("available", 1.0)] {
             let free = over_arms(&study, kernel, measure);
             // From the second size on, as huge pages come between it and the first.
-            assert!(free[1..].is_sorted(), "{kernel}, {measure}: {free:?}");
-            for (below, above) in [(2, 3), (5, 6), (7, 8)] {
-                let step = free[above] - free[below];
-                assert!(
-                    (0.0..2.0 * mib).contains(&step),
-                    "{kernel}, {measure}: {free:?}"
-                );
+            let apart = |at: usize| free[at] - free[at - 1];
+            assert!([2, 4, 5, 7].map(apart).iter().all(|more| *more > 0.0));
+            // A mebibyte more begins a section, whose page structures take two.
+            for step in [3, 6, 8].map(apart) {
+                let less = (-1.1 * mib..-0.9 * mib).contains(&step);
+                assert!(less, "{kernel}, {measure}: {free:?}");
             }
         }
     }

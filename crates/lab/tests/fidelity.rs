@@ -157,7 +157,7 @@ fn proofs(first_seed: u64) -> Vec<Record> {
     for record in &mut results.records {
         record.provenance.bench = format!("VM, Linux {RELEASE}, virtual time");
         record.provenance.kernel = RELEASE.to_owned();
-        let room = (ROOM.to_owned(), "12 MiB".to_owned());
+        let room = (ROOM.to_owned(), "16 MiB".to_owned());
         record.provenance.details.push(room);
     }
     results.records

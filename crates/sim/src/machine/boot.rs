@@ -2,9 +2,11 @@
 //!
 //! A size of RAM that was calibrated is taken over to the page. Another one is laid out as the
 //! firmware of QEMU's `pc` machine lays it out, and the kernel's own use lies between those of the
-//! two calibrated sizes around it, each with a page structure of 64 bytes for each page more; what
+//! two calibrated sizes around it, each with the page structures and hash tables of this size; what
 //! else a kernel has is that of the nearest. What a kernel decides by a threshold, such as huge
 //! pages from 512 MiB on, is decided at the new size.
+
+mod late_pages;
 
 use alloc::format;
 use alloc::string::{String, ToString};
@@ -14,15 +16,19 @@ use mm::calibration::Boot;
 use mm::capture::Frame;
 use mm::catalogue::path_of;
 use mm::formula::batch::zone_batchsize;
-use mm::formula::min_free;
 use mm::formula::reserve::protection;
+use mm::formula::watermarks::{MovableRule, Rule, watermarks};
 use mm::inode_nr;
 use mm::machine::Machine;
 use mm::pagetypeinfo::{self, Pagetypeinfo};
-use mm::units::{Bytes, Kib, Nanos, PageSize, Pages};
+use mm::units::{Bytes, Nanos, PageSize, Pages};
 use mm::zoneinfo::{Zone as Layout, ZoneKind, Zoneinfo};
 
 use crate::error::Error;
+use crate::machine::boot::late_pages::{
+    SCALE_FACTOR, chosen_min_free, early_size, early_sizes, late_pages,
+};
+use crate::mm::lru::Lru;
 use crate::mm::page_alloc::buddy::Buddy;
 use crate::mm::page_alloc::pcp::{Pcp, Tuning};
 use crate::mm::page_alloc::pieces::Pieces;
@@ -45,11 +51,10 @@ const MIN_FREE: &str = path_of("vm.min_free_kbytes");
 /// Pages of a machine on which a kernel has huge pages: 512 MiB.
 const LEAST_FOR_HUGE_PAGES: u64 = (512 << 20) / 4096;
 
-/// Pages that boot gives back at its end at most: 64 MiB.
-const MOST_GIVEN_BACK: u64 = (64 << 20) / 4096;
-
-/// Pages whose structures one page holds: 64 bytes each.
-const STRUCTS_PER_PAGE: u64 = 64;
+/// Memory comes in sections, and a section has the structures of all its pages, 64 bytes each,
+/// where only a part of it is there (`section_activate`, `vmemmap_populate`).
+const SECTION: u64 = 128 << 20;
+const STRUCTS_PER_SECTION: u64 = SECTION / 4096 * 64 / 4096;
 
 /// A machine after boot.
 #[derive(Clone, Debug)]
@@ -107,15 +112,14 @@ pub(crate) fn state(boots: &[Boot], machine: &Machine) -> Result<State, Error> {
     let state = of_one_node(boots, machine.memory)?;
     match machine.nodes {
         0 | 1 => Ok(state),
-        _ => of_two_nodes(state, machine.memory),
+        _ => of_two_nodes(state, machine.memory, late_pages(boots)),
     }
 }
 
-fn of_two_nodes(mut state: State, memory: Bytes) -> Result<State, Error> {
+fn of_two_nodes(mut state: State, memory: Bytes, late: Pages) -> Result<State, Error> {
     zonelist::split(&mut state, memory)?;
     set_reserves(&mut state.layout);
-    state.zones = populated(&state.layout, tuning(&state.frame));
-    set_min_free(&mut state);
+    set_min_free(&mut state, late);
     Ok(state)
 }
 
@@ -145,10 +149,10 @@ fn of_one_node(boots: &[Boot], memory: Bytes) -> Result<State, Error> {
         mix(&mut state, &towards, near, near + far);
     }
     decide_on_huge_pages(&mut state, boots);
-    set_batches(&mut state, boots);
+    let late = late_pages(boots);
+    set_batches(&mut state.layout, late);
     set_reserves(&mut state.layout);
-    state.zones = populated(&state.layout, tuning(&state.frame));
-    set_min_free(&mut state);
+    set_min_free(&mut state, late);
     Ok(state)
 }
 
@@ -186,36 +190,11 @@ fn decide_on_huge_pages(state: &mut State, boots: &[Boot]) {
     }
 }
 
-/// Each zone's batch follows from its size when boot sets it (`zone_batchsize`), before the memory
-/// of the initramfs and of the kernel's own initialisation is given back to the zone below 4 GiB.
-/// The captures do not say how much that is: it is the least that explains all of their batches.
-fn set_batches(state: &mut State, boots: &[Boot]) {
-    let zones = boots.iter().filter_map(|boot| {
-        let text = boot.capture.frames.first()?.file("proc/zoneinfo")?;
-        let zones = Zoneinfo::parse(text).ok()?.zones;
-        let zone = zones.into_iter().find(|it| it.kind == ZoneKind::Dma32)?;
-        Some((zone.managed.0, zone.pagesets.first()?.batch))
-    });
-    let zones: Vec<(u64, u64)> = zones.collect();
-    let explains = |given_back: &u64| {
-        let explained = |(managed, batch): &(u64, u64)| {
-            zone_batchsize(managed.saturating_sub(*given_back)) == *batch
-        };
-        zones.iter().all(explained)
-    };
-    let Some(given_back) = (0..MOST_GIVEN_BACK).find(explains) else {
-        return;
-    };
-    for zone in &mut state.layout {
-        let later = if zone.kind == ZoneKind::Dma32 {
-            given_back
-        } else {
-            0
-        };
-        let batch = zone_batchsize(zone.managed.0.saturating_sub(later));
-        for set in &mut zone.pagesets {
-            set.batch = batch;
-        }
+/// Each zone's batch of its per-CPU lists (`zone_batchsize`).
+fn set_batches(layout: &mut [Layout], late: Pages) {
+    for zone in layout {
+        let batch = zone_batchsize(early_size(zone, late).0);
+        zone.pagesets.iter_mut().for_each(|set| set.batch = batch);
     }
 }
 
@@ -305,20 +284,32 @@ fn hot(zone: &Layout, index: usize, highest: usize, tuning: Tuning) -> Zone {
         unevictable: 0,
         kernel: 0,
         fixed: zone.managed.0.saturating_sub(zone.free.0 + count),
+        kept_blocks: kept_blocks(zone),
         of_boot: [0; 4],
         pcp,
         on_lists: count,
     }
 }
 
+/// What the file systems of the booted machine keep on each list.
+fn kept_blocks(zone: &Layout) -> [u64; 4] {
+    let mut kept = [0; 4];
+    for (lru, item) in [
+        (Lru::InactiveFile, "nr_zone_inactive_file"),
+        (Lru::ActiveFile, "nr_zone_active_file"),
+    ] {
+        kept[lru as usize] = zone.items.get(item).unwrap_or(0);
+    }
+    kept
+}
+
 /// Gives the zones the pages of a machine of another size.
 fn resize_to(state: &mut State, from: Bytes, to: Bytes) -> Result<(), Error> {
-    let more = to.pages_floor(PAGE).0 as i64 - from.pages_floor(PAGE).0 as i64;
     // What the kernel needs more; the highest zone that changes and has the room pays.
-    let structs = more / STRUCTS_PER_PAGE as i64;
+    let more = own_use(to) as i64 - own_use(from) as i64;
     let mut owed = Owed {
-        managed: structs,
-        free: structs,
+        managed: more,
+        free: more,
     };
     let too_small = Error::TooSmall { memory: to };
     for zone in state.layout.iter_mut().rev() {
@@ -369,17 +360,33 @@ fn resize(zone: &mut Layout, memory: Bytes, owed: &mut Owed) -> Option<()> {
 
 /// Pages of a zone that RAM of this size has; `None` where it does not depend on it.
 fn present(kind: ZoneKind, memory: Bytes) -> Option<u64> {
-    let below = if memory.0 <= HOLE {
-        memory.0
-    } else {
-        BELOW_HOLE
-    };
+    let [below, above] = around_the_hole(memory);
     match kind {
         // The first 16 MiB are the DMA zone's; the firmware keeps 32 pages at the end.
         ZoneKind::Dma32 => Some((below / 4096).saturating_sub(4096 + 32)),
-        ZoneKind::Normal => Some((memory.0 - below) / 4096),
+        ZoneKind::Normal => Some(above / 4096),
         _ => None,
     }
+}
+
+/// Pages that the kernel takes for itself by the size of the RAM: page structures, and the hash
+/// tables of dentries and inodes, with an entry of 8 bytes for two pages and for four
+/// (`alloc_large_system_hash`).
+fn own_use(memory: Bytes) -> u64 {
+    let sections = around_the_hole(memory).map(|bytes| bytes.div_ceil(SECTION));
+    let structs = sections.iter().sum::<u64>() * STRUCTS_PER_SECTION;
+    let pages = (memory.pages_floor(PAGE).0 - structs).next_multiple_of(256);
+    let tables = [2, 4].map(|per_entry| (pages / per_entry).next_power_of_two() * 8 / 4096);
+    structs + tables.iter().sum::<u64>()
+}
+
+/// Bytes of RAM below the PCI hole and above it.
+fn around_the_hole(memory: Bytes) -> [u64; 2] {
+    let below = match memory.0 <= HOLE {
+        true => memory.0,
+        false => BELOW_HOLE,
+    };
+    [below, memory.0 - below]
 }
 
 /// What each zone keeps back from requests that could use a higher one of its node.
@@ -402,22 +409,20 @@ fn set_reserves(layout: &mut [Layout]) {
 }
 
 /// `min_free_kbytes` of the new size, and the watermarks that follow.
-fn set_min_free(state: &mut State) {
-    let populated = || state.layout.iter().filter(|zone| zone.is_populated());
-    let lowmem = populated().map(|zone| zone.managed).sum();
-    let thp = state.frame.file(HUGE_PAGES_ENABLED).unwrap_or_default();
-    let huge = match thp.contains("[never]") || !thp.contains('[') {
-        true => Kib(0),
-        false => min_free::for_huge_pages(populated().count() as u64, Pages(512), lowmem, PAGE),
-    };
-    let min_free = min_free::by_square_root(lowmem, PAGE).max(huge);
+fn set_min_free(state: &mut State, late: Pages) {
+    let min_free = chosen_min_free(&state.layout, &state.frame, late);
     let text: String = format!("{}\n", min_free.0);
     state.frame.files.insert(MIN_FREE.to_string(), text);
-    let costs = mm::calibration::Costs::default();
-    let mut memory =
-        crate::mm::parts::Memory::new(state.zones.clone(), state.layout.clone(), costs);
-    memory.zones.set_watermarks(&memory.cpu, min_free, 10);
-    (state.zones, state.layout) = memory.zones.into_boot();
+    let rule = Rule {
+        min_free: min_free.pages_floor(PAGE),
+        scale_factor: SCALE_FACTOR,
+        movable: MovableRule::observed(&state.layout),
+    };
+    let marks = watermarks(&early_sizes(&state.layout, late), rule);
+    for (zone, marks) in state.layout.iter_mut().zip(marks) {
+        zone.watermarks = marks;
+    }
+    state.zones = populated(&state.layout, tuning(&state.frame));
 }
 
 fn unusable(memory: Bytes, why: String) -> Error {

@@ -188,12 +188,19 @@ impl Lruvecs {
         };
         let anon = cpu.real(self.list_below(cpu, zones, target, Lru::InactiveAnon));
         let file = cpu.real(self.known_list(cpu, zones, target, Lru::InactiveFile));
+        let kept = match target {
+            ROOT => zones.kept_blocks(Lru::InactiveFile),
+            _ => 0,
+        };
         Inputs {
             priority: control.priority,
             swappiness: control.swappiness,
             can_swap: control.may_swap && groups.can_swap_in(swap, target),
             global: target == ROOT,
-            inactive: Both { anon, file },
+            inactive: Both {
+                anon,
+                file: Pages(file.0 + kept),
+            },
             node_file: cpu.real(zones.list(Lru::InactiveFile) + zones.list(Lru::ActiveFile)),
             free: cpu.real(zones.free_pages()),
             high_watermarks: cpu.real(zones.iter().map(|zone| zone.mark(Mark::High)).sum()),

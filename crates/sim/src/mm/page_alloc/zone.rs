@@ -7,6 +7,7 @@ use core::slice::{Iter, IterMut, SliceIndex};
 use mm::zoneinfo::ZoneKind;
 
 use crate::mm::hugetlb::state::Hugetlb;
+use crate::mm::lru::Lru;
 use crate::mm::page_alloc::buddy::{Buddy, Frame};
 use crate::mm::page_alloc::pcp::Pcp;
 #[cfg(test)]
@@ -52,6 +53,9 @@ pub(crate) struct Zone {
     pub(crate) kernel: u64,
     /// Pages in use that no mechanism of the model touches: what boot left.
     pub(crate) fixed: u64,
+    /// Those of them on each file list: blocks that the file system keeps. Reclaim sees them and
+    /// gets none.
+    pub(crate) kept_blocks: [u64; 4],
     /// Pages that boot left on each LRU list, which the files of the boot state count.
     pub(crate) of_boot: [u64; 4],
     pub(crate) pcp: Pcp,
@@ -134,9 +138,12 @@ impl Zones {
         }
     }
 
-    /// The zones, and all of the node as /proc/zoneinfo lists them.
-    pub(crate) fn into_boot(self) -> (Vec<Zone>, Vec<mm::zoneinfo::Zone>) {
-        (self.of, self.layout)
+    /// Pages on a file list that file systems keep.
+    pub(crate) fn kept_blocks(&self, lru: Lru) -> u64 {
+        self.of
+            .iter()
+            .map(|zone| zone.kept_blocks[lru as usize])
+            .sum()
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -217,6 +224,7 @@ impl Zone {
             unevictable: 0,
             kernel: 0,
             fixed: 0,
+            kept_blocks: [0; 4],
             of_boot: [0; 4],
             pcp: Pcp::new(1, 4, crate::mm::page_alloc::pcp::Tuning::of("6.1")),
             on_lists: 0,

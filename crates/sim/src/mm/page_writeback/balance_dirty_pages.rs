@@ -10,6 +10,7 @@ use mm::units::{PageSize, Pages};
 
 use crate::mm::folio::Folios;
 use crate::mm::folio::PageId;
+use crate::mm::lru::Lru;
 use crate::mm::lruvec::state::Lruvecs;
 use crate::mm::memcontrol::state::Groups;
 use crate::mm::page_alloc::zone::Zones;
@@ -226,7 +227,8 @@ impl Zones {
     /// The memory that ratios are taken of, in real pages.
     pub(crate) fn dirtyable(&self, cpu: &Cpu) -> Pages {
         let free = cpu.real(self.free_pages());
-        let file = cpu.real(self.file_pages());
+        let kept = [Lru::InactiveFile, Lru::ActiveFile].map(|lru| self.kept_blocks(lru));
+        let file = Pages(cpu.real(self.file_pages()).0 + kept.iter().sum::<u64>());
         dirty::dirtyable(free, self.totalreserve(), file)
     }
 }
