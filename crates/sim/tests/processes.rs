@@ -66,6 +66,36 @@ fn waiting_until_an_operation_is_due_takes_the_cpu_what_thinking_does() {
     assert!(apart <= sleeps / 20, "{thinking} and {waiting}");
 }
 
+/// A VM of 6.1 in which processes of 63 MiB come and go keeps a reader beside them at 201
+/// operations a second, and at 202 alone.
+#[test]
+fn a_task_that_wakes_need_not_wait_until_another_has_freed_all_its_memory() {
+    let waker = Access {
+        think: Think::Constant(Nanos::MILLI),
+        ..touch_often("own", 400)
+    };
+    let waker = vec![
+        map("own", 1, Huge::Never),
+        labelled("wakes", Action::Access(waker)),
+    ];
+    let frees = |last: Vec<mm::workload::Step>| {
+        let mut steps = vec![
+            map("heap", 30, Huge::Never),
+            step(Action::Access(touch("heap"))),
+        ];
+        steps.extend(last);
+        let processes = vec![process("a", waker.clone()), process("b", steps)];
+        one(&run(&scenario(&[], processes)), "wakes").duration().0
+    };
+    let region = "heap".to_string();
+    let stays = frees(vec![sleep(1000)]);
+    let unmaps = frees(vec![step(Action::Unmap { region }), sleep(1000)]);
+    for took in [unmaps, frees(vec![])] {
+        let longer = took.saturating_sub(stays);
+        assert!(longer < 1_000_000, "{longer} ns, of 7.7 ms to free");
+    }
+}
+
 #[test]
 fn an_operation_of_several_blocks_is_one_request() {
     let request = Access {

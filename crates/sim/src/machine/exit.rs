@@ -15,8 +15,12 @@ use crate::mm::parts::Memory;
 use crate::sched::core::Flow;
 
 impl Task<'_> {
+    pub(crate) fn holds_memory(&self) -> bool {
+        !self.regions.is_empty() || !self.mapped.is_empty()
+    }
+
     /// Frees the memory that a task holds (`exit_mm`).
-    fn exit_mm(&mut self, memory: &mut Memory, files: &[File]) {
+    pub(crate) fn exit_mm(&mut self, memory: &mut Memory, files: &[File]) {
         for name in self.regions.keys().copied().collect::<Vec<_>>() {
             self.unmap(memory, name);
         }

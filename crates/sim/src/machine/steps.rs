@@ -278,6 +278,11 @@ impl<'a> System<'a> {
         {
             return self.next_round(task, now);
         }
+        if task.holds_memory() {
+            // It pays for this as for any step, and others that wake meanwhile run first.
+            task.exit_mm(&mut self.memory, &self.files);
+            return Flow::Continue;
+        }
         self.end_task(task, now, &Status::Done);
         Flow::Ended
     }
