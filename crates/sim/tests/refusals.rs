@@ -5,7 +5,7 @@ mod common;
 use common::*;
 use mm::settings::Settings;
 use mm::units::{Bytes, Nanos};
-use mm::workload::{Access, Action, Cgroup, Huge, Map, Target, Until};
+use mm::workload::{Access, Action, Huge, Map, Until};
 
 fn refused_step(action: Action) -> String {
     let inner = step(repeat(Until::Times(1), vec![sleep(1), step(action)]));
@@ -29,24 +29,6 @@ fn mergeable(huge: Huge) -> Action {
         mergeable: true,
         contents: Vec::new(),
     })
-}
-
-#[test]
-fn merged_pages_are_neither_locked_nor_limited() {
-    let merging = |more: Action| {
-        let steps = vec![step(mergeable(Huge::Never)), step(more)];
-        scenario(&[1], vec![process("a", steps)])
-    };
-    let lock = Action::Lock {
-        target: Target::Region("heap".to_owned()),
-    };
-    assert!(refusal(&merging(lock)).contains("with locked regions (workload)"));
-    let mut grouped = merging(Action::Snapshot);
-    grouped.workload.cgroups = vec![Cgroup {
-        path: "guests".to_owned(),
-        files: Vec::new(),
-    }];
-    assert!(refusal(&grouped).contains("with control groups (workload)"));
 }
 
 #[test]

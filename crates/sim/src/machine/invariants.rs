@@ -45,6 +45,7 @@ pub(crate) fn conservation(memory: &Memory) {
         memory.objects.pages() + memory.zones.hugetlb_pages(),
         "kernel pages have an owner"
     );
+    memory.ksm.shares.check(&memory.folios);
     memory.groups.check();
     memory.writeback.check();
 }

@@ -13,7 +13,6 @@ use crate::error::Error;
 pub(crate) fn check(scenario: &Scenario) -> Result<(), Error> {
     let machine = &scenario.machine;
     refuse_if(machine.nodes > 2, "more than two NUMA nodes", "machine")?;
-    check_merging(scenario)?;
     scenario
         .workload
         .processes
@@ -66,27 +65,6 @@ fn check_access(access: &Access, place: &str) -> Result<(), Error> {
 fn check_map(map: &Map, place: &str) -> Result<(), Error> {
     let merged = map.mergeable && map.huge == Huge::Hugetlb;
     refuse_if(merged, "samepage merging of hugetlb pages", place)
-}
-
-/// Merged pages stay in memory, and no control group pays for them.
-fn check_merging(scenario: &Scenario) -> Result<(), Error> {
-    if !scenario.workload.offers_pages() {
-        return Ok(());
-    }
-    let locks = |action: &Action| {
-        matches!(
-            action,
-            Action::Lock {
-                target: Target::Region(_)
-            }
-        )
-    };
-    let swaps = !scenario.machine.swaps.is_empty();
-    refuse_if(swaps, "samepage merging with swap", "machine")?;
-    let groups = !scenario.workload.cgroups.is_empty();
-    refuse_if(groups, "samepage merging with control groups", "workload")?;
-    let locks = scenario.workload.any_action(locks);
-    refuse_if(locks, "samepage merging with locked regions", "workload")
 }
 
 fn refuse_if(lacking: bool, what: &str, place: &str) -> Result<(), Error> {

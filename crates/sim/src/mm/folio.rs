@@ -39,6 +39,8 @@ pub(crate) enum Flag {
     Anon,
     /// An anonymous page in the swap cache: it has a slot (`PG_swapcache`).
     Swapcache,
+    /// A place that shares a page is in a locked region (`VM_LOCKED`).
+    Locked,
     /// An anonymous page that no page table maps: it is in the swap cache alone.
     Unmapped,
     /// Such a page was read ahead of its use (`PG_readahead`).
@@ -67,7 +69,8 @@ impl Flag {
             // Nothing uses a page through a page table that does not map it.
             Self::Accessed | Self::SwapReadahead => 1 << 13,
             // What is being read is as it is on the disk.
-            Self::Dirty | Self::Active => 1 << 14,
+            // A place that shares a page has none itself.
+            Self::Dirty | Self::Active | Self::Locked => 1 << 14,
             // A file's page and an anonymous one.
             Self::Mapped | Self::Swapcache => 1 << 15,
         }
@@ -81,6 +84,7 @@ impl Flag {
             Self::Swapcache | Self::Unmapped => is_anon,
             Self::SwapReadahead => is_anon && raw & Self::Unmapped.bit() != 0,
             Self::Active => raw & STATE == State::Reading as u16,
+            Self::Locked => is_anon && raw & STATE == State::Shadow as u16,
             _ => true,
         }
     }
@@ -92,8 +96,8 @@ impl Flag {
 pub(crate) enum State {
     /// Never seen, or forgotten.
     Absent = 0,
-    /// Evicted; a shadow entry is left. An anonymous page that is so is merged: its first link says
-    /// with what.
+    /// Evicted; a shadow entry is left. An anonymous page that is so shares another: its first link
+    /// says which, the second what it knows of it.
     Shadow = 1,
     /// Anonymous and evicted: in a swap slot, with a shadow entry.
     Swapped = 2,
@@ -417,32 +421,29 @@ impl Folios {
         self.links[page as usize][0]
     }
 
-    /// Whether the place shares a merged page (or, by merging, the zero page) and has none itself.
-    pub(crate) fn is_merged(&self, page: PageId) -> bool {
-        let looked_at = STATE | Flag::Anon.bit();
-        self.raw(page) & looked_at == State::Shadow as u16 | Flag::Anon.bit()
+    /// Whether the page, of a region, is in memory and mapped.
+    pub(crate) fn is_anon_mapped(&self, page: PageId) -> bool {
+        self.is_resident(page) && !self.has(page, Flag::Unmapped)
     }
 
-    /// Whether what a merged place shares is the zero page.
-    pub(crate) fn is_zero(&self, page: PageId) -> bool {
-        self.shared(page).is_none()
-    }
-
-    /// The merged page's node that a place shares; none where it is the zero page.
-    pub(crate) fn shared(&self, page: PageId) -> Option<u32> {
-        let [node, _] = self.links(page);
-        (node != NIL).then_some(node)
-    }
-
-    /// The place shares the page of a node from now on, or the zero page.
-    pub(crate) fn set_merged(&mut self, page: PageId, node: Option<u32>) {
-        self.flags[page as usize] = State::Shadow as u16 | Flag::Anon.bit();
-        self.links[page as usize] = [node.unwrap_or(NIL), NIL];
-    }
-
-    /// Gives a resident page, which is on no list, another index.
+    /// Gives a page another index, on its list and as the owner of what is charged for it, and
+    /// leaves nothing behind.
     pub(crate) fn move_to(&mut self, page: PageId, to: PageId) {
+        let [previous, next] = self.links(page);
+        if matches!(self.state(page), State::Inactive | State::Active) {
+            if previous != NIL {
+                self.set_next(previous, to);
+            }
+            if next != NIL {
+                self.set_previous(next, to);
+            }
+        }
         self.flags[to as usize] = self.flags[page as usize];
+        self.links[to as usize] = [previous, next];
+        if let Some(group) = self.charge.get(page as usize).copied() {
+            self.charge[to as usize] = group;
+        }
+        self.forget(page);
     }
 
     pub(crate) fn links(&self, page: PageId) -> [u32; 2] {

@@ -9,7 +9,9 @@ mod files;
 mod merge;
 mod scan;
 mod settings;
+pub(crate) mod share;
 pub(crate) mod state;
+mod swap;
 #[cfg(test)]
 mod tests;
 pub(crate) mod thread;

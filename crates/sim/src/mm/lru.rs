@@ -132,6 +132,15 @@ impl List {
         self.len += 1;
     }
 
+    /// A page of the list has another index from now on.
+    pub(crate) fn rename(&mut self, page: PageId, to: PageId) {
+        for end in [&mut self.head, &mut self.tail] {
+            if *end == page {
+                *end = to;
+            }
+        }
+    }
+
     pub(crate) fn remove(&mut self, folios: &mut Folios, page: PageId) {
         let [previous, next] = folios.links(page);
         match previous {

@@ -231,6 +231,14 @@ impl Generations {
         ends::remove(folios, page, lists);
     }
 
+    /// A page has another index from now on, in the place of its list where it was.
+    pub(crate) fn rename(&mut self, folios: &Folios, page: PageId, to: PageId) {
+        let (kind, zone) = (kind_of(folios, page) as usize, folios.zone(page));
+        for lists in &mut self.lists {
+            lists[kind][zone].rename(page, to);
+        }
+    }
+
     /// A page table says that the page was used: it names the youngest generation from now on
     /// (`folio_update_gen`). False where it did already.
     pub(crate) fn promote(&mut self, folios: &mut Folios, page: PageId) -> bool {

@@ -163,6 +163,21 @@ impl Lruvecs {
         lru
     }
 
+    /// Gives a page another index, in the place of its list where it was.
+    pub(crate) fn rename(&mut self, cpu: &Cpu, folios: &mut Folios, page: PageId, to: PageId) {
+        let (group, kind) = (folios.group(page), folios.kind(page));
+        if cpu.rules.lru_gen.enabled {
+            self[group].generations.rename(folios, page, to);
+        } else {
+            let lru = match folios.is_listed_active(page) {
+                true => kind.active(),
+                false => kind.inactive(),
+            };
+            self[group].lists[lru as usize].rename(page, to);
+        }
+        folios.move_to(page, to);
+    }
+
     /// Puts a page that comes in on the list that it belongs to: a refault that should not have
     /// been evicted on the active list, a new one on the inactive list. It may still be read.
     pub(crate) fn add_new(

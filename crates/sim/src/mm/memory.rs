@@ -35,11 +35,11 @@ impl Memory {
         let result = match self.folios.state(page) {
             State::Reading => return Progress::Waits(page),
             State::Shadow => {
-                if !write {
-                    return Progress::Complete;
-                }
-                self.groups.count_fault(&mut self.cpu, first_try);
-                self.copy_shared(page)
+                self.bring_home(page);
+                return match self.folios.is_merged(page) {
+                    true => self.fault_shared(region, index, write, first_try),
+                    false => self.fault(region, index, write, first_try, tunables, held),
+                };
             }
             State::Absent => {
                 self.groups.count_fault(&mut self.cpu, first_try);
@@ -50,7 +50,7 @@ impl Memory {
             }
             State::Swapped => {
                 self.groups.count_fault(&mut self.cpu, first_try);
-                match self.swap_in(region, index) {
+                match self.swap_in(region, index, page) {
                     Ok(()) if self.folios.is_reading(page) => return Progress::Waits(page),
                     result => result,
                 }

@@ -23,7 +23,9 @@ impl Memory {
     ) -> Progress {
         for index in 0..region.pages() {
             let page = region.base + index as PageId;
-            if self.folios.state(page) == State::Unevictable || region.is_hugetlb(index) {
+            let is_locked =
+                self.folios.state(page) == State::Unevictable || self.folios.is_locked(page);
+            if is_locked || region.is_hugetlb(index) {
                 continue;
             }
             let progress = self.fault(region, index, true, true, tunables, held);
@@ -56,7 +58,13 @@ impl Memory {
 }
 
 impl Lruvecs {
-    fn set_aside(&mut self, cpu: &Cpu, zones: &mut Zones, folios: &mut Folios, page: PageId) {
+    pub(crate) fn set_aside(
+        &mut self,
+        cpu: &Cpu,
+        zones: &mut Zones,
+        folios: &mut Folios,
+        page: PageId,
+    ) {
         if matches!(folios.state(page), State::Inactive | State::Active) {
             self.take_from_list(cpu, zones, folios, page);
             folios.set_state(page, State::Unevictable);

@@ -120,6 +120,13 @@ impl Swap {
         self.slot_of[page as usize] = slot;
     }
 
+    /// The page in a slot has another index from now on.
+    pub(crate) fn move_slot(&mut self, slot: u32, to: PageId) {
+        let area = self.area_mut(slot);
+        area.pages[(slot - area.first) as usize] = to;
+        self.set_slot(to, slot);
+    }
+
     /// The slot of a resident page that has one.
     pub(crate) fn slot_of(&self, page: PageId) -> u32 {
         self.slot_of[page as usize]

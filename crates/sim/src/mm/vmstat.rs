@@ -21,6 +21,7 @@ macro_rules! counters {
 counters! {
     allocstall_movable,
     cow_ksm,
+    ksm_swpin_copy,
     kswapd_high_wmark_hit_quickly,
     kswapd_low_wmark_hit_quickly,
     nr_dirtied,

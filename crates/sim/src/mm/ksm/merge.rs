@@ -3,9 +3,10 @@
 use mm::units::Pages;
 
 use super::candidate::Held;
+use super::share::{Entry, INDICES, ShareId};
 use super::tree::{Node, NodeId};
 use crate::mm::folio::Folios;
-use crate::mm::folio::{NODE_PAGES, PageId, State};
+use crate::mm::folio::{Flag, PageId, State};
 use crate::mm::ksm::state::Ksm;
 use crate::mm::ksm::tree::UNIT;
 use crate::mm::ksm::tree::{AreaId, Place};
@@ -14,22 +15,23 @@ use crate::mm::page_alloc::zone::Zones;
 use crate::mm::parts::Memory;
 use crate::sched::cpu::Cpu;
 
-/// Pages for which indices are set aside at a time, as some become merged ones.
-const INDICES: u64 = 64 * NODE_PAGES as u64;
-
 impl Memory {
     /// Looks at a page of a region: it is merged with a merged one, or with one that found no twin
     /// yet, or waits for a twin.
     pub(super) fn consider(&mut self, place: Place) {
         self.cpu.spent += self.cpu.costs.ksm_visit_ps;
-        if self.folios.is_merged(self.ksm.page(place)) {
-            return;
+        let page = self.ksm.page(place);
+        if let Some(node) = self.ksm.merged(&self.folios, page) {
+            return self.rejoin(place, node);
         }
+        self.bring_home(page);
         self.ksm.leave_tree(place);
         let word = self.ksm.word(place, self.cpu.now());
-        let nid = self
-            .ksm
-            .tree_of(&self.zones, &self.folios, self.ksm.page(place));
+        let nid = self.ksm.tree_of(
+            &self.zones,
+            &self.folios,
+            self.ksm.held_page(&self.folios, page),
+        );
         let is_done = match self.cpu.rules.ksm_checks_first {
             true => self.has_changed(place, word) || self.joins_stable(place, nid, word),
             false => self.joins_stable(place, nid, word) || self.has_changed(place, word),
@@ -37,6 +39,19 @@ impl Memory {
         if !is_done {
             self.search_unstable(place, nid, word);
         }
+    }
+
+    /// A place that maps a merged page is at its node; one that ksmd forgot while its page was on
+    /// its way to swap comes there again.
+    fn rejoin(&mut self, place: Place, node: NodeId) {
+        if self.ksm.candidate(place).held() == (Held::Stable { node }) {
+            return;
+        }
+        self.ksm.leave_tree(place);
+        let nid = usize::from(self.ksm.trees.node(node).nid);
+        let pages = self.cpu.real(self.ksm.trees.stable_len(nid));
+        self.cpu.spent += levels_of(pages, true) * self.cpu.costs.ksm_stable_level_ps / UNIT;
+        self.ksm.join(place, node);
     }
 
     /// Takes the page's checksum. One that has changed since last time is left alone; an empty page
@@ -48,9 +63,11 @@ impl Memory {
         }
         let is_zero = self.ksm.settings.use_zero_pages && word == 0;
         if is_zero && self.prepare(place) {
-            self.drop_copy(place);
+            let page = self.ksm.page(place);
+            let locked = self.is_locked(page);
+            self.give_up(page);
             self.cpu.spent += self.cpu.costs.ksm_merge_zero_ps;
-            self.folios.set_merged(self.ksm.page(place), None);
+            self.folios.set_merged(page, None, 0, locked);
             self.ksm.counts.zero_pages += 1;
         }
         is_zero
@@ -118,73 +135,77 @@ impl Memory {
                 self.drop_empty(place.area, first);
             }
         }
-        self.folios.is_resident(page)
+        let held = self.ksm.held_page(&self.folios, page);
+        self.folios.is_anon_mapped(held) && self.folios.state(held) != State::Writing
     }
 
     fn drop_empty(&mut self, area: AreaId, first: PageId) {
         let now = self.cpu.now();
         let base = self.ksm.area(area).base;
         for page in first..first + HUGE_PAGES as PageId {
-            let place = Place {
-                area,
-                index: page - base,
-            };
-            if self.ksm.word(place, now) == 0 {
-                self.drop_copy(place);
+            let index = page - base;
+            if self.ksm.word(Place { area, index }, now) == 0 {
+                self.give_up(page);
                 self.folios.forget(page);
             }
         }
     }
 
     /// The page becomes the one that others share; not where the model has no index left for it.
+    /// It counts as used, and is written before it is reclaimed (`try_to_merge_one_page`).
     fn become_shared(&mut self, place: Place, nid: usize, word: u64) -> Option<NodeId> {
         let page = self.ksm.page(place);
-        let shared = self.take_index()?;
-        let lru = self
-            .lruvecs
-            .take_from_list(&self.cpu, &mut self.zones, &mut self.folios, page);
-        self.folios.move_to(page, shared);
-        self.zones.frames[shared as usize] = self.zones.frames[page as usize];
-        if let Some(group) = self.folios.charge.get(page as usize).copied() {
-            self.folios.charge[shared as usize] = group;
-        }
+        let id = match self.ksm.shares.entry(&self.folios, page) {
+            Entry::Mapped(lent) => lent,
+            _ => self.share_page(page)?,
+        };
+        let shared = self.ksm.shares.get(id).page;
+        self.folios.set(shared, Flag::Dirty);
+        let (cpu, zones, folios) = (&mut self.cpu, &mut self.zones, &mut self.folios);
         self.lruvecs
-            .add_to_list(&self.cpu, &mut self.zones, &mut self.folios, shared, lru);
-        let node = self.ksm.trees.insert(nid, word, shared);
-        self.folios.set_merged(page, Some(node));
+            .mark_accessed(cpu, zones, folios, &mut self.groups, shared);
+        let node = self.ksm.trees.insert(nid, word, id);
+        self.ksm.shares.get_mut(id).node = Some(node);
         Some(node)
+    }
+
+    /// Makes a place's own page one that others may share, its swap slot included.
+    fn share_page(&mut self, page: PageId) -> Option<ShareId> {
+        let id = self.take_share()?;
+        let shared = self.ksm.shares.get(id).page;
+        let locked = self.is_locked(page);
+        if self.folios.has(page, Flag::Swapcache)
+            && !self.move_slot(self.swap.slot_of(page), page, shared)
+        {
+            self.leave_swap_cache(page);
+        }
+        self.move_page(page, shared);
+        self.ksm.shares.begin(&mut self.folios, page, id, locked);
+        Some(id)
     }
 
     /// The page is given up for a merged one.
     fn give_up_for(&mut self, place: Place, node: NodeId) {
-        self.drop_copy(place);
-        self.folios.set_merged(self.ksm.page(place), Some(node));
-        self.ksm.trees.node(node).mapped += 1;
+        let (page, id) = (self.ksm.page(place), self.ksm.trees.node(node).share);
+        let locked = self.is_locked(page);
+        self.give_up(page);
+        self.map_shared(page, id, locked);
         self.ksm.join(place, node);
     }
 
-    fn drop_copy(&mut self, place: Place) {
-        let page = self.ksm.page(place);
-        self.lruvecs
-            .take_from_list(&self.cpu, &mut self.zones, &mut self.folios, page);
-        self.folios.anon_pages -= 1;
-        self.zones.free(
-            &mut self.cpu,
-            &self.folios,
-            &mut self.groups,
-            &mut self.objects,
-            page,
-        );
+    /// Whether a place, with a page of its own or not, is in a locked region.
+    fn is_locked(&self, page: PageId) -> bool {
+        self.folios.is_locked(page) || self.folios.state(page) == State::Unevictable
     }
 
-    /// An index for a page that becomes a merged one.
-    fn take_index(&mut self) -> Option<PageId> {
-        if self.ksm.indices.is_empty() {
-            let base = self.take_range(INDICES)?;
-            let indices = base..base + INDICES as PageId;
-            self.ksm.indices.extend(indices.rev());
+    /// An index for a page that becomes a shared one.
+    fn take_share(&mut self) -> Option<ShareId> {
+        if let Some(id) = self.ksm.shares.take() {
+            return Some(id);
         }
-        self.ksm.indices.pop()
+        let base = self.take_range(u64::from(INDICES))?;
+        self.ksm.shares.extend(base);
+        self.ksm.shares.take()
     }
 }
 
@@ -196,8 +217,26 @@ impl Ksm {
         if !is_live {
             return false;
         }
-        let state = folios.state(self.page(place));
-        matches!(state, State::Inactive | State::Active) && self.word(place, cpu.now()) == word
+        let page = self.page(place);
+        let is_merged = self.merged(folios, page).is_some();
+        let held = self.held_page(folios, page);
+        !is_merged && folios.is_anon_mapped(held) && self.word(place, cpu.now()) == word
+    }
+
+    /// The page that a place maps: its own, or one that it shares.
+    fn held_page(&self, folios: &Folios, page: PageId) -> PageId {
+        match self.shares.entry(folios, page) {
+            Entry::Mapped(id) => self.shares.get(id).page,
+            _ => page,
+        }
+    }
+
+    /// The node of the merged page that a place maps.
+    pub(super) fn merged(&self, folios: &Folios, page: PageId) -> Option<NodeId> {
+        match self.shares.entry(folios, page) {
+            Entry::Mapped(id) => self.shares.get(id).node,
+            _ => None,
+        }
     }
 
     /// Notes that a candidate shares a merged page (`stable_tree_append`).
@@ -227,11 +266,15 @@ impl Ksm {
             }
             Held::Stable { node: id } => {
                 let node = *self.trees.node(id);
-                if node.is_listed {
-                    match node.len {
-                        1 => self.counts.shared -= 1,
-                        _ => self.counts.sharing -= 1,
+                match node.len {
+                    _ if !node.is_listed => {}
+                    // The first that finds its page freed uncounts all (`ksm_get_folio`).
+                    _ if node.is_freed => {
+                        self.uncount(node);
+                        self.trees.unlist(id);
                     }
+                    1 => self.counts.shared -= 1,
+                    _ => self.counts.sharing -= 1,
                 }
                 self.trees.leave(id);
             }

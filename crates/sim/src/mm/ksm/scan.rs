@@ -4,7 +4,7 @@ use mm::formula::ksm_advisor::FullScan;
 
 use super::Candidate;
 use crate::mm::folio::Folios;
-use crate::mm::folio::State;
+use crate::mm::ksm::share::Entry;
 use crate::mm::ksm::state::{Cursor, Scan};
 use crate::mm::ksm::state::{Ksm, Space};
 use crate::mm::ksm::tree::{AreaId, Place};
@@ -185,7 +185,7 @@ impl Ksm {
             cpu.spent += cpu.costs.ksm_item_ps;
             self.follow_candidates(cpu, zones, objects);
         }
-        let is_merged = folios.is_merged(self.page(place));
+        let is_merged = self.merged(folios, self.page(place)).is_some();
         if self.settings.smart_scan {
             if !is_merged && self.candidate(place).is_skipped() {
                 self.counts.skipped += 1;
@@ -200,12 +200,14 @@ impl Ksm {
         Some(Next::Page(place))
     }
 
-    /// Whether a page of anonymous memory is mapped there: the zero page is none.
+    /// Whether a page of anonymous memory is mapped there: the zero page is none, and ksmd brings
+    /// back nothing from swap.
     fn is_anon_mapped(&self, folios: &Folios, place: Place) -> bool {
         let page = self.page(place);
-        match folios.state(page) {
-            State::Inactive | State::Active => true,
-            _ => folios.is_merged(page) && !folios.is_zero(page),
+        match self.shares.entry(folios, page) {
+            Entry::Own => folios.is_anon_mapped(page),
+            Entry::Mapped(_) => true,
+            Entry::Zero | Entry::Swapped(_) => false,
         }
     }
 

@@ -2,8 +2,10 @@
 
 use crate::mm::folio::PageId;
 use crate::mm::ksm::candidate::Candidate;
+use crate::mm::ksm::share::Shares;
 use crate::mm::ksm::tree::Trees;
 use crate::mm::ksm::tree::{AreaId, Place};
+use crate::mm::memcontrol::group_id::GroupId;
 use crate::mm::memory::state::Region;
 use alloc::vec::Vec;
 use mm::contents::Contents;
@@ -29,8 +31,8 @@ pub(crate) struct Ksm {
     pub(crate) left: u64,
     /// Pages of the kernel's that hold the candidates, and the merged pages' nodes.
     pub(crate) slabs: [u64; 2],
-    /// Indices for pages that become merged ones.
-    pub(crate) indices: Vec<PageId>,
+    /// The merged pages, and what swap made of them.
+    pub(crate) shares: Shares,
     /// A batch is under way: a write to `run`, or to what the trees depend on, waits for its end.
     pub(crate) is_in_batch: bool,
     /// It was woken and the scheduler does not know yet.
@@ -54,6 +56,8 @@ pub(crate) struct Space {
 #[derive(Clone, Debug)]
 pub(crate) struct Area {
     pub(crate) base: PageId,
+    /// The control group of its process.
+    pub(super) group: GroupId,
     contents: Contents,
     /// When it was mapped: what is volatile changes since.
     mapped: Nanos,
@@ -87,6 +91,7 @@ impl Ksm {
         }
         let area = Area {
             base: region.base,
+            group: region.group,
             contents: region.contents.clone(),
             mapped: region.mapped,
             is_live: true,

@@ -1,5 +1,7 @@
 //! ksmd on pages of known content, pass by pass.
 
+mod swap;
+
 use crate::mm::folio::PageId;
 use crate::mm::ksm::state::Counts;
 use crate::mm::ksm::state::Run;
@@ -385,7 +387,7 @@ impl Machine {
         assert_eq!((ksm.counts.shared, ksm.counts.sharing), (shared, sharing));
         assert!(held(|held| matches!(held, Held::Stable { .. })) >= shared + sharing);
         let folios = &self.memory.folios;
-        let pages = (0..folios.len() as PageId).filter(|&page| folios.is_resident(page));
+        let pages = (0..folios.len() as PageId).filter(|&page| folios.is_anon_mapped(page));
         assert_eq!(
             self.memory.folios.anon_pages,
             pages.count() as u64,
@@ -398,12 +400,18 @@ impl Machine {
         let zero = places.filter(|&page| folios.is_merged(page) && folios.is_zero(page));
         assert_eq!(ksm.counts.zero_pages, zero.count() as u64, "zero pages");
         let zones = self.memory.zones.iter();
-        let used = zones
-            .map(|zone| zone.free + zone.pcp.count() + zone.kernel + zone.lru.iter().sum::<u64>());
+        let used = zones.map(|zone| {
+            zone.free
+                + zone.pcp.count()
+                + zone.kernel
+                + zone.lru.iter().sum::<u64>()
+                + zone.unevictable
+        });
         assert_eq!(
             used.sum::<u64>(),
             100_000,
             "pages are neither made nor lost"
         );
+        self.check_entries();
     }
 }

@@ -3,7 +3,7 @@
 use alloc::collections::{BTreeMap, VecDeque};
 use alloc::vec::Vec;
 
-use crate::mm::folio::PageId;
+use crate::mm::ksm::share::ShareId;
 
 /// The unit of a level of a tree.
 pub(crate) const UNIT: u64 = 1024;
@@ -32,6 +32,7 @@ pub(crate) struct Trees {
     /// Those in each tree whose pages were freed, and how much of one a search was short of meeting
     /// yet, in units of 1/1024.
     stale: [VecDeque<NodeId>; 2],
+    stale_len: [u64; 2],
     met: [u64; 2],
     /// Contents of which there are several copies, and the copies of those.
     pub(super) chains: u64,
@@ -49,15 +50,15 @@ enum Copies {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Node {
     pub(super) word: u64,
-    /// The page; meaningless where nobody maps it.
-    pub(super) page: PageId,
+    /// The page; meaningless where it was freed.
+    pub(super) share: ShareId,
     /// Candidates at it (`rmap_hlist_len`), those included that no longer share it and were not
     /// scanned since.
     pub(super) len: u32,
-    /// Mappings of the page; where there are none it has been freed.
-    pub(super) mapped: u32,
+    /// Its page has been freed: nobody maps it any longer, or it is in swap alone.
+    pub(super) is_freed: bool,
     /// The node of the machine whose tree it is in.
-    nid: u8,
+    pub(super) nid: u8,
     /// It is in the tree. One whose page was freed leaves it before the candidates at it know.
     pub(super) is_listed: bool,
 }
@@ -84,15 +85,23 @@ impl Trees {
         };
         let has_room = |id: &NodeId| {
             let node = &self.nodes[*id as usize];
-            node.mapped > 0 && node.len < most
+            !node.is_freed && node.len < most
         };
         ids.iter().rev().copied().find(has_room)
     }
 
-    /// A merged page has been freed, as nobody maps it any longer.
+    /// A merged page has been freed; the candidates at it do not know yet.
     pub(super) fn becomes_stale(&mut self, id: NodeId) {
-        let nid = usize::from(self.nodes[id as usize].nid);
-        self.stale[nid].push_back(id);
+        let node = &mut self.nodes[id as usize];
+        node.is_freed = true;
+        let (nid, is_empty) = (usize::from(node.nid), node.len == 0);
+        match is_empty {
+            true => self.discard(id),
+            false => {
+                self.stale_len[nid] += 1;
+                self.stale[nid].push_back(id);
+            }
+        }
     }
 
     /// A search through this many levels, in units of 1/1024, takes the nodes out of the tree whose
@@ -100,24 +109,29 @@ impl Trees {
     /// they are as many as their share of the tree lets expect, the oldest first.
     pub(super) fn meet_stale(&mut self, nid: usize, levels: u64) -> Option<Node> {
         let all = self.stable[nid].len().max(1) as u64;
-        self.met[nid] += levels * self.stale[nid].len() as u64 / all;
+        self.met[nid] += levels * self.stale_len[nid] / all;
         if self.met[nid] < UNIT {
             return None;
         }
         self.met[nid] = 0;
-        let id = self.stale[nid].pop_front()?;
-        let word = self.nodes[id as usize].word;
-        self.unlist(nid, word, id);
-        Some(self.nodes[id as usize])
+        loop {
+            // Some have left the tree since, or are others by now.
+            let id = self.stale[nid].pop_front()?;
+            let node = self.nodes[id as usize];
+            if node.is_freed && node.is_listed && usize::from(node.nid) == nid {
+                self.unlist(id);
+                return Some(node);
+            }
+        }
     }
 
     /// Adds a merged page that nobody shares yet.
-    pub(super) fn insert(&mut self, nid: usize, word: u64, page: PageId) -> NodeId {
+    pub(super) fn insert(&mut self, nid: usize, word: u64, share: ShareId) -> NodeId {
         let node = Node {
             word,
-            page,
+            share,
             len: 0,
-            mapped: 1,
+            is_freed: false,
             nid: nid as u8,
             is_listed: true,
         };
@@ -150,24 +164,29 @@ impl Trees {
         id
     }
 
-    /// A candidate left the node; with the last one it goes, if nobody maps its page.
+    /// A candidate left the node; with the last one it goes, if its page was freed.
     pub(super) fn leave(&mut self, id: NodeId) {
         let node = &mut self.nodes[id as usize];
         node.len -= 1;
-        if node.len > 0 || node.mapped > 0 {
-            return;
+        if node.len == 0 && node.is_freed {
+            self.discard(id);
         }
-        let (nid, word) = (usize::from(node.nid), node.word);
-        if node.is_listed {
-            self.stale[nid].retain(|&stale| stale != id);
-            self.unlist(nid, word, id);
+    }
+
+    /// Forgets a node that has neither candidates nor a page.
+    fn discard(&mut self, id: NodeId) {
+        if self.nodes[id as usize].is_listed {
+            self.unlist(id);
         }
         self.free.push(id);
     }
 
     /// Takes a merged page out of its tree.
-    fn unlist(&mut self, nid: usize, word: u64, gone: NodeId) {
-        self.nodes[gone as usize].is_listed = false;
+    pub(super) fn unlist(&mut self, gone: NodeId) {
+        let node = &mut self.nodes[gone as usize];
+        node.is_listed = false;
+        let (nid, word) = (usize::from(node.nid), node.word);
+        self.stale_len[nid] -= u64::from(node.is_freed && node.len > 0);
         let tree = &mut self.stable[nid];
         let Some(Copies::Chain(ids)) = tree.get_mut(&word) else {
             tree.remove(&word);

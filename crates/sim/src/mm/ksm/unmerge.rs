@@ -1,12 +1,32 @@
 //! How merged pages part again: by a write, with their region, or all at once.
 
+use super::share::{Entry, ShareId};
 use super::state::Cursor;
-use super::tree::NodeId;
-use crate::mm::folio::{PageId, State};
+use crate::mm::folio::{Folios, PageId, State};
 use crate::mm::ksm::state::{Area, Ksm};
 use crate::mm::ksm::tree::{AreaId, Place};
+use crate::mm::lru::Lru;
 use crate::mm::page_alloc::state::NoPage;
 use crate::mm::parts::Memory;
+
+/// What the entry of a place that shares a page knows.
+#[derive(Clone, Copy, Debug)]
+struct Link {
+    /// None where it is the zero page.
+    share: Option<ShareId>,
+    stamp: u32,
+    locked: bool,
+}
+
+impl Link {
+    fn of(folios: &Folios, place: PageId) -> Self {
+        Self {
+            share: folios.shared(place),
+            stamp: folios.stamp(place),
+            locked: folios.is_locked(place),
+        }
+    }
+}
 
 impl Memory {
     /// A process writes to a page that it shares: it gets a copy.
@@ -28,45 +48,61 @@ impl Memory {
     /// # Errors
     /// There is no page, or not yet.
     fn take_copy(&mut self, page: PageId) -> Result<(), NoPage> {
-        let node = self.folios.shared(page);
-        self.allocate(page, State::Inactive)?;
-        self.folios
-            .add_anon(&self.cpu, &mut self.zones, &mut self.lruvecs, page);
-        match node {
-            Some(node) => {
-                self.cpu.events.cow_ksm += 1;
-                if self.unmap_shared(node) {
-                    self.cpu.spent += self.cpu.costs.anon_free_ps;
-                }
-            }
-            None => self.ksm.counts.zero_pages -= 1,
+        let link = Link::of(&self.folios, page);
+        if let Some(id) = link.share {
+            let is_merged = self.ksm.shares.get(id).node.is_some();
+            self.take_page_instead(page)?;
+            self.cpu.events.cow_ksm += u64::from(is_merged);
+        } else {
+            self.take_page_instead(page)?;
+        }
+        if self.drop_link(link) {
+            self.cpu.spent += self.cpu.costs.anon_free_ps;
         }
         Ok(())
     }
 
-    /// A page that is shared, or the zero page in its place, is unmapped.
+    /// A place no longer leads to the page that it shares, or the zero page, in memory or in swap.
     pub(crate) fn drop_shared(&mut self, page: PageId) {
-        match self.folios.shared(page) {
-            Some(node) => {
-                self.unmap_shared(node);
-            }
-            None => self.ksm.counts.zero_pages -= 1,
+        self.drop_link(Link::of(&self.folios, page));
+    }
+
+    /// One entry less; with the last one the page is freed. Whether it was the last.
+    fn drop_link(&mut self, link: Link) -> bool {
+        let Some(id) = link.share else {
+            self.ksm.counts.zero_pages -= 1;
+            return false;
+        };
+        self.unlink(id, link);
+        self.free_unused(id)
+    }
+
+    /// An entry goes, whether it maps a shared page or names its slot.
+    fn unlink(&mut self, id: ShareId, link: Link) {
+        let shares = &mut self.ksm.shares;
+        if !shares.get(id).maps(link.stamp) {
+            shares.get_mut(id).swapped -= 1;
+            return;
+        }
+        let page = shares.get(id).page;
+        let unlocked = shares.unmap(&mut self.folios, id, link.stamp, link.locked);
+        if unlocked && self.folios.state(page) == State::Unevictable {
+            self.zones[self.folios.zone(page)].unevictable -= 1;
+            let (cpu, zones, folios) = (&self.cpu, &mut self.zones, &mut self.folios);
+            self.lruvecs
+                .add_to_list(cpu, zones, folios, page, Lru::InactiveAnon);
         }
     }
 
-    /// One mapping less; with the last one the page is freed, and its node is stale. Whether it was
-    /// the last.
-    fn unmap_shared(&mut self, id: NodeId) -> bool {
-        let node = self.ksm.trees.node(id);
-        node.mapped -= 1;
-        let (page, is_last) = (node.page, node.mapped == 0);
-        if is_last {
-            self.ksm.trees.becomes_stale(id);
-            self.drop_resident(page);
-            self.folios.forget(page);
-            self.ksm.indices.push(page);
+    /// A place gives its page up for one that it is to share, or for the zero page.
+    pub(super) fn give_up(&mut self, place: PageId) {
+        let link = Link::of(&self.folios, place);
+        match self.folios.is_merged(place) {
+            true => {
+                self.drop_link(link);
+            }
+            false => self.drop_resident(place),
         }
-        is_last
     }
 
     /// Breaks all sharing and forgets every candidate (`unmerge_and_remove_all_rmap_items`).
@@ -74,23 +110,35 @@ impl Memory {
     /// # Errors
     /// Too few pages are free; what was parted stays so.
     pub(crate) fn unmerge_all(&mut self) -> Result<(), NoPage> {
-        for area in 0..self.ksm.areas.len() as u32 {
-            let Some(Area { base, is_live, .. }) = &self.ksm.areas[area as usize] else {
+        for area in 0..self.ksm.areas.len() as AreaId {
+            let Some(group) = self.ksm.areas[area as usize]
+                .as_ref()
+                .map(|area| area.group)
+            else {
                 continue;
             };
-            let (base, is_live, pages) = (*base, *is_live, self.ksm.pages_of(area));
-            for index in 0..pages {
-                let parted = is_live && self.unmerge(base + index)?;
-                let cost = match parted {
-                    true => 0,
-                    false => self.cpu.costs.ksm_look_ps,
-                };
-                self.ksm.forget(&mut self.cpu, Place { area, index }, cost);
-            }
+            // The copies are its process's.
+            let writer = core::mem::replace(&mut self.cpu.current.group, group);
+            let parted = self.unmerge_area(area);
+            self.cpu.current.group = writer;
+            parted?;
         }
         self.ksm.end_everything();
         self.ksm
             .follow_candidates(&mut self.cpu, &mut self.zones, &mut self.objects);
+        Ok(())
+    }
+
+    fn unmerge_area(&mut self, area: AreaId) -> Result<(), NoPage> {
+        let Area { base, is_live, .. } = *self.ksm.area(area);
+        for index in 0..self.ksm.pages_of(area) {
+            let parted = is_live && self.unmerge(base + index)?;
+            let cost = match parted {
+                true => 0,
+                false => self.cpu.costs.ksm_look_ps,
+            };
+            self.ksm.forget(&mut self.cpu, Place { area, index }, cost);
+        }
         Ok(())
     }
 
@@ -105,13 +153,14 @@ impl Memory {
         Ok(())
     }
 
-    /// Gives a place a page of its own, if it shares one; whether it does. Kernels before 6.6 look
-    /// at the zero page and leave it.
+    /// Gives a place a page of its own, if it maps a merged one; whether it does. Kernels before
+    /// 6.6 look at the zero page and leave it.
     fn unmerge(&mut self, page: PageId) -> Result<bool, NoPage> {
-        if !self.folios.is_merged(page) {
-            return Ok(false);
-        }
-        let is_zero = self.folios.is_zero(page);
+        let is_zero = match self.ksm.shares.entry(&self.folios, page) {
+            Entry::Zero => true,
+            Entry::Mapped(id) if self.ksm.shares.get(id).node.is_some() => false,
+            _ => return Ok(false),
+        };
         self.cpu.spent += match is_zero {
             true => self.cpu.costs.ksm_unmerge_zero_ps,
             false => self.cpu.costs.ksm_unmerge_ps,
@@ -132,6 +181,7 @@ impl Ksm {
     /// Every candidate is forgotten: the trees are empty, and the next full scan is the first.
     fn end_everything(&mut self) {
         self.trees.clear();
+        self.shares.forget_nodes();
         self.counts.full_scans = 0;
         self.cursor = Cursor::default();
         let areas = &self.areas;

@@ -43,6 +43,15 @@ impl Ends {
         self.tail = page;
     }
 
+    /// A page, of this list or another, has another index from now on.
+    pub(super) fn rename(&mut self, page: PageId, to: PageId) {
+        for end in [&mut self.head, &mut self.tail] {
+            if *end == page {
+                *end = to;
+            }
+        }
+    }
+
     /// Takes the oldest page off.
     pub(super) fn pop_tail(&mut self, folios: &mut Folios) {
         self.cut(folios, folios.previous(self.tail));

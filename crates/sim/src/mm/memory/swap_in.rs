@@ -6,6 +6,7 @@ use core::ops::Range;
 use crate::block::disk::{Direction, Request};
 use crate::mm::folio::Folios;
 use crate::mm::folio::{Flag, PageId, State};
+use crate::mm::ksm::share::Shares;
 use crate::mm::memory::state::Region;
 use crate::mm::objects::state::Objects;
 use crate::mm::page_alloc::state::NoPage;
@@ -17,23 +18,34 @@ use crate::mm::swapfile::Swap;
 use crate::sched::cpu::Cpu;
 
 impl Memory {
-    /// A fault on a page that is in swap: one from zram is there at once, one from a disk is being
-    /// read afterwards, with its neighbours.
+    /// A fault on a place whose page is in swap: one from zram is there at once, one from a disk is
+    /// being read afterwards, with its neighbours. One that others share goes through the swap
+    /// cache from zram, too (`__swap_count`).
     ///
     /// # Errors
     /// There is no page, or not yet.
-    pub(crate) fn swap_in(&mut self, region: &mut Region, index: u64) -> Result<(), NoPage> {
-        let page = region.base + index as PageId;
+    pub(crate) fn swap_in(
+        &mut self,
+        region: &mut Region,
+        index: u64,
+        page: PageId,
+    ) -> Result<(), NoPage> {
         let slot = self.folios.slot(page);
-        let Backing::Disk { disk, .. } = self.swap.place(slot).0 else {
-            return self.swap_in_from_zram(page, slot);
+        let is_own = page == region.base + index as PageId;
+        let rotational = match self.swap.place(slot).0 {
+            Backing::Disk { disk, .. } => self.io.disk(disk).is_rotational(),
+            Backing::Zram { .. } if is_own => return self.swap_in_from_zram(page, slot),
+            Backing::Zram { .. } => false,
         };
-        let rotational = self.io.disk(disk).is_rotational();
         // The page that is wanted comes first: without it there is nothing to read around.
         self.read_into_swap_cache(page, slot)?;
         let mut pages = match rotational {
             true => self.swap.cluster_around(&self.cpu, slot),
-            false => self.swap.neighbours(&self.cpu, &self.folios, region, index),
+            false => {
+                let shares = &self.ksm.shares;
+                self.swap
+                    .neighbours(&self.cpu, &self.folios, shares, region, index)
+            }
         };
         self.cpu.events.pgmajfault += 1;
         self.groups.stat(self.cpu.current.group).pgmajfault += 1;
@@ -154,19 +166,23 @@ impl Memory {
         read.is_ok()
     }
 
-    /// Sends the reads of a window, those of neighbouring slots as one.
+    /// Sends the reads of a window, those of neighbouring slots as one; from zram they are done.
     fn send_reads(&mut self, pages: &[(u32, PageId)]) {
         for &(slot, page) in pages {
-            if let (Backing::Disk { disk, .. }, offset) = self.swap.place(slot) {
-                self.io.plug_swap(
-                    &mut self.cpu,
-                    &mut self.zones,
-                    &self.folios,
-                    &mut self.objects,
-                    disk,
-                    Request::page(Direction::Read, offset, page),
-                );
-            }
+            let (backing, offset) = self.swap.place(slot);
+            let Backing::Disk { disk, .. } = backing else {
+                self.folios.unlock(page);
+                self.cpu.spent += self.cpu.costs.zram_in_ps;
+                continue;
+            };
+            self.io.plug_swap(
+                &mut self.cpu,
+                &mut self.zones,
+                &self.folios,
+                &mut self.objects,
+                disk,
+                Request::page(Direction::Read, offset, page),
+            );
         }
         self.io.unplug(&mut self.cpu, &self.folios);
     }
@@ -191,21 +207,23 @@ impl Swap {
         &self,
         cpu: &Cpu,
         folios: &Folios,
+        shares: &Shares,
         region: &mut Region,
         index: u64,
     ) -> Vec<(u32, PageId)> {
         let window = region.readahead.around(index, cpu.rules.page_cluster);
         let table = region.under_one_table(index);
         let within: Range<u64> = window.start.max(table.start)..window.end.min(table.end);
-        let pages = within.map(|index| region.base + index as PageId);
-        let slot = |page| match folios.state(page) {
-            State::Swapped => Some((folios.slot(page), page)),
-            State::Reading if page == region.base + index as PageId => {
-                Some((self.slot_of(page), page))
+        let slot = |at: u64| {
+            let place = region.base + at as PageId;
+            let page = shares.swapped_page(folios, place).unwrap_or(place);
+            match folios.state(page) {
+                State::Swapped => Some((folios.slot(page), page)),
+                State::Reading if at == index => Some((self.slot_of(page), page)),
+                _ => None,
             }
-            _ => None,
         };
-        pages.filter_map(slot).collect()
+        within.filter_map(slot).collect()
     }
 
     /// The pages in the slots around one.
@@ -217,7 +235,7 @@ impl Swap {
 
     /// Notes that a fault found its page in the swap cache; a hit if it was read ahead, or is being
     /// written, for then it has the same bit, `PG_reclaim` (`lookup_swap_cache`).
-    fn note_found(
+    pub(crate) fn note_found(
         &mut self,
         cpu: &mut Cpu,
         folios: &mut Folios,
@@ -227,7 +245,8 @@ impl Swap {
     ) {
         readahead.found(index);
         let is_writing = folios.state(page) == State::Writing;
-        if folios.take(page, Flag::SwapReadahead) || is_writing {
+        let was_ahead = folios.has(page, Flag::Unmapped) && folios.take(page, Flag::SwapReadahead);
+        if was_ahead || is_writing {
             cpu.events.swap_ra_hit += 1;
             readahead.hit();
             self.readahead.hit();

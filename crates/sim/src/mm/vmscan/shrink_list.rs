@@ -5,6 +5,7 @@ mod unused;
 
 use crate::mm::folio::Folios;
 use crate::mm::folio::{Flag, PageId};
+use crate::mm::ksm::share::Shares;
 use crate::mm::lru::Kind;
 use crate::mm::lru::Lru;
 use crate::mm::lruvec::state::Lruvecs;
@@ -177,6 +178,8 @@ impl Memory {
         {
             return Fate::NoSlot;
         }
+        let entries = self.ksm.shares.unmap_all(page);
+        self.cpu.spent += u64::from(entries.saturating_sub(1)) * self.cpu.costs.unmap_ps;
         if !has_slot || self.folios.has(page, Flag::Dirty) {
             if self.swap.writepage(
                 &mut self.cpu,
@@ -193,6 +196,7 @@ impl Memory {
         }
         self.folios.unmap(page);
         self.evict(page);
+        self.note_evicted(page);
         Fate::Freed
     }
 
@@ -205,14 +209,7 @@ impl Memory {
                 done.locked += 1;
                 Verdict::Keep
             }
-            false => self.folios.check_page(
-                &mut self.cpu,
-                &self.objects,
-                &self.rmap,
-                &mut self.writeback,
-                page,
-                done,
-            ),
+            false => self.check_page(page, done),
         };
         match verdict {
             Verdict::Keep => {
@@ -235,6 +232,23 @@ impl Memory {
         }
     }
 
+    /// What is to be done with a page that is not locked: one that is being written, and one of a
+    /// file that is dirty, is left to its writer, and reclaimed as soon as it is written.
+    fn check_page(&mut self, page: PageId, done: &mut Shrunk) -> Verdict {
+        let (cpu, folios) = (&mut self.cpu, &mut self.folios);
+        self.writeback.note_dirty(folios, page, done);
+        if self.writeback.is_writing(page) {
+            self.writeback.waits_for_writeback(cpu, folios, page);
+            return Verdict::Activate;
+        }
+        match folios.check_references(&self.objects, &self.rmap, &self.ksm.shares, page) {
+            Verdict::Reclaim if self.writeback.waits_for_writeback(cpu, folios, page) => {
+                Verdict::Activate
+            }
+            verdict => verdict,
+        }
+    }
+
     /// A huge page is one entry of its list: it is kept or activated as a whole. One that goes to
     /// swap is split, and its pages go there with the same batch.
     fn shrink_huge(&mut self, first: PageId, done: &mut Shrunk) {
@@ -247,7 +261,7 @@ impl Memory {
         }
         match self
             .folios
-            .check_references(&self.objects, &self.rmap, first)
+            .check_references(&self.objects, &self.rmap, &self.ksm.shares, first)
         {
             Verdict::Reclaim
                 if self
@@ -345,6 +359,7 @@ impl Folios {
         &mut self,
         objects: &Objects,
         rmap: &Rmap,
+        shares: &Shares,
         page: PageId,
     ) -> Verdict {
         let was_referenced = self.take(page, Flag::Referenced);
@@ -357,32 +372,14 @@ impl Folios {
             return Verdict::Reclaim;
         }
         self.set(page, Flag::Referenced);
-        let several = self.kind(page) == Kind::File && self.has(page, Flag::Mapped);
-        match was_referenced || several && rmap.users(page) > 1 {
+        let users = match self.kind(page) {
+            Kind::File if self.has(page, Flag::Mapped) => rmap.users(page),
+            Kind::File => 0,
+            Kind::Anon => shares.users(page),
+        };
+        match was_referenced || users > 1 {
             true => Verdict::Activate,
             false => Verdict::Keep,
-        }
-    }
-
-    /// What is to be done with a page that is not locked: one that is being written, and one of a
-    /// file that is dirty, is left to its writer, and reclaimed as soon as it is written.
-    fn check_page(
-        &mut self,
-        cpu: &mut Cpu,
-        objects: &Objects,
-        rmap: &Rmap,
-        writeback: &mut Writeback,
-        page: PageId,
-        done: &mut Shrunk,
-    ) -> Verdict {
-        writeback.note_dirty(self, page, done);
-        if writeback.is_writing(page) {
-            writeback.waits_for_writeback(cpu, self, page);
-            return Verdict::Activate;
-        }
-        match self.check_references(objects, rmap, page) {
-            Verdict::Reclaim if writeback.waits_for_writeback(cpu, self, page) => Verdict::Activate,
-            verdict => verdict,
         }
     }
 }

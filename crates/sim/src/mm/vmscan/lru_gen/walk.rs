@@ -7,6 +7,7 @@ use core::ops::Range;
 
 use crate::mm::folio::Folios;
 use crate::mm::folio::{Flag, PageId, State};
+use crate::mm::ksm::share::Shares;
 use crate::mm::lru::Kind;
 use crate::mm::lruvec::state::ANON;
 use crate::mm::lruvec::state::Lruvecs;
@@ -37,6 +38,7 @@ pub(super) struct Walk<'m> {
     lruvecs: &'m mut Lruvecs,
     objects: &'m Objects,
     rmap: &'m mut Rmap,
+    shares: &'m Shares,
     /// A new generation wakes its flushers.
     writeback: &'m mut Writeback,
 }
@@ -50,6 +52,7 @@ impl Memory {
             lruvecs: &mut self.lruvecs,
             objects: &self.objects,
             rmap: &mut self.rmap,
+            shares: &self.ksm.shares,
             writeback: &mut self.writeback,
         }
     }
@@ -138,15 +141,19 @@ impl Walk<'_> {
     /// They join the youngest generation, and their page table is walked next time if many were
     /// (`lru_gen_look_around`). Returns how many processes had used the page, which is forgotten.
     pub(super) fn look_around(&mut self, group: usize, page: PageId) -> usize {
-        let users = match self.folios.kind(page) {
-            Kind::Anon => alloc::vec![ANON],
-            Kind::File => self.rmap.users_of(self.folios, page),
+        let (users, count) = match self.folios.kind(page) {
+            Kind::Anon => (alloc::vec![ANON], self.shares.users(page)),
+            Kind::File => {
+                let users = self.rmap.users_of(self.folios, page);
+                let count = users.len();
+                (users, count)
+            }
         };
         for &owner in &users {
             self.look_around_in(group, page, owner);
         }
         self.folios.clear(page, Flag::Accessed);
-        users.len()
+        count
     }
 
     /// Looks at the entries around a page's in the table of one process.
