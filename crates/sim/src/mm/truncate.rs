@@ -15,8 +15,8 @@ impl File {
         self.drop_range(0..self.pages, memory);
     }
 
-    /// Drops those of a range, in pages of the file. Nodes of the tree that are empty then are given
-    /// back together, after the pages: they wait until nobody can be looking at them (RCU).
+    /// Drops those of a range, in pages of the file. Nodes of the tree that are empty then are
+    /// given back together, after the pages: they wait until nobody can be looking (RCU).
     pub(crate) fn drop_range(&self, range: Range<u64>, memory: &mut Memory) {
         let mut nodes: Vec<SlabId> = Vec::new();
         for page in self.pages_of(range) {

@@ -168,8 +168,8 @@ impl Pcp {
 
     /// Lists as boot leaves them, with these frames: of its last draw half a batch, on average, is
     /// still on each of the kernel's own lists, and the other pages are those that boot has freed
-    /// for users. Where so many are not for users, those beyond the kernel's lists are pages of
-    /// blocks whose type boot did not set in time (`init_reserved_page`): single unmovable ones.
+    /// for users. Where more are known not to be for users, those beyond are pages of blocks whose
+    /// type boot did not set in time (`init_reserved_page`): single unmovable ones.
     pub(crate) fn fill(&mut self, mut frames: Range<Frame>, not_for_users: u64) {
         self.count = u64::from(frames.end - frames.start);
         let half = self.batch / 2;

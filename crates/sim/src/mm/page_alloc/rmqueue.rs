@@ -175,8 +175,8 @@ impl Zones {
         frame
     }
 
-    /// Pages side by side get frames that lie on the users' list of a zone, as far as these go: what
-    /// that many calls of [`Self::take_block`] would hand out; how many.
+    /// Pages side by side get frames that lie on the users' list of a zone, as far as these go:
+    /// what that many calls of [`Self::take_block`] would hand out; how many.
     pub(crate) fn settle_listed(&mut self, zone: usize, pages: Range<PageId>) -> u64 {
         let (from, frames) = self.with_frames(zone);
         let frames = &mut frames[pages.start as usize..pages.end as usize];
