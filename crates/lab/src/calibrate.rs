@@ -16,11 +16,15 @@ mod sleep;
 mod swap;
 mod write;
 
-use mm::calibration::{Boot, Calibration, Costs};
+use std::collections::BTreeMap;
+use std::iter;
+
+use mm::calibration::{Boot, Calibration, Costs, USERS_LISTS_USED_UP};
 use mm::capture::{Capture, Frame};
 use mm::outcome::BOOT as BOOT_NOTE;
 use mm::scenario::Scenario;
 use mm::units::{Bytes, Nanos};
+use mm::zoneinfo::{PATH as ZONEINFO, Zoneinfo};
 
 use crate::bench::{Bench, BenchError, Progress, Run};
 use crate::study::Study;
@@ -201,8 +205,28 @@ fn boot(
         // No file shows it: a kernel probe does (docs/calibration.md, "After boot").
         dirty_limit: None,
         capture: Capture {
-            frames: vec![kept(frame)],
+            frames: iter::once(kept(frame)).chain(used_up(&capture)).collect(),
         },
+    })
+}
+
+/// What is on the per-CPU lists when users have taken all that is for them: of the moments while
+/// they touched memory, the one with the fewest pages there.
+fn used_up(capture: &Capture) -> Option<Frame> {
+    let frames = capture.frames.iter();
+    let touched = frames.filter(|frame| frame.label.as_deref() == Some("touched"));
+    let listed = touched.filter_map(|frame| {
+        let text = frame.file(ZONEINFO)?;
+        let zones = Zoneinfo::parse(text).ok()?.zones;
+        let highest = zones.iter().rfind(|zone| zone.is_populated())?;
+        let counts = highest.pagesets.iter().map(|set| set.count);
+        Some((counts.sum::<u64>(), frame, text))
+    });
+    let (_, frame, text) = listed.min_by_key(|(count, ..)| *count)?;
+    Some(Frame {
+        at: frame.at,
+        label: Some(USERS_LISTS_USED_UP.to_owned()),
+        files: BTreeMap::from([(ZONEINFO.to_owned(), text.to_owned())]),
     })
 }
 

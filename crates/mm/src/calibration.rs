@@ -252,6 +252,10 @@ impl Costs {
     }
 }
 
+/// The frame of a boot's capture whose `/proc/zoneinfo` was read when users had taken all pages of
+/// the per-CPU lists that are for them: what is on the lists is the kernel's.
+pub const USERS_LISTS_USED_UP: &str = "users' lists are used up";
+
 /// The state of an idle machine after boot: the files of one capture, taken before any workload.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Boot {
@@ -259,7 +263,8 @@ pub struct Boot {
     pub memory: Bytes,
     /// Its first frame has `/proc/zoneinfo`, `/proc/meminfo`, `/proc/vmstat` and the tunables at
     /// that moment. `/proc/pagetypeinfo`, for the types of the free pages, may be in another, from
-    /// a later boot of the same kernel; where it is in none, all free pages are users'.
+    /// a later boot of the same kernel; where it is in none, all free pages are users'. So may the
+    /// one of [`USERS_LISTS_USED_UP`]; where there is none, what is on the per-CPU lists is users'.
     pub capture: Capture,
     /// When the machine was ready for a run, on its clock.
     pub ready: Nanos,

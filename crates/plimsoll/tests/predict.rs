@@ -333,3 +333,24 @@ fn a_study_goes_onto_the_machine_in_a_capture() {
         "--like /no/such",
     );
 }
+
+#[test]
+fn an_arm_about_dentries_is_said_to_have_hardly_any() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let one = [
+        "predict",
+        "min-free-kbytes",
+        "--repetitions",
+        "1",
+        "--json",
+        "--arm",
+        "default",
+    ];
+    let pressure = ["--set", "vm.vfs_cache_pressure=50"];
+    let found = json(&[&one[..], &pressure[..]].concat(), folder.path());
+    let notes = found["notes"].to_string();
+    assert!(notes.contains("unused dentries and inodes"), "{notes}");
+    let found = json(&one, folder.path());
+    let notes = found["notes"].to_string();
+    assert!(!notes.contains("dentries"), "{notes}");
+}

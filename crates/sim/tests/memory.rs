@@ -163,6 +163,38 @@ fn the_task_that_asks_is_killed_where_that_is_set() {
 }
 
 #[test]
+fn pressure_on_dentries_and_inodes_is_kept_in_mind_and_moves_no_page() {
+    let path = "proc/sys/vm/vfs_cache_pressure";
+    let mut machine = calibration();
+    let files = &mut machine.boots[0].capture.frames[0].files;
+    files.insert(path.to_owned(), "100\n".to_owned());
+    let ended = |value: &str| {
+        let pressure = setting("vm.vfs_cache_pressure", value);
+        let steps = vec![
+            step(Action::Set(vec![pressure])),
+            labelled("read", Action::Access(read(0))),
+            map("heap", 30, Huge::Never),
+            labelled("touch", Action::Access(touch("heap"))),
+            snapshot("full"),
+        ];
+        let outcome = run_with(&scenario(&[80], vec![process("a", steps)]), &machine);
+        let full = outcome.capture.labelled("full").expect("it was taken");
+        let mut files = full.files.clone();
+        let text = files.remove(path).expect("it was written");
+        assert_eq!(text, format!("{value}\n"));
+        let times = ["read", "touch"].map(|label| one(&outcome, label).duration());
+        (files, times)
+    };
+    assert_eq!(ended("10000"), ended("100"));
+    let finer = step(Action::Set(vec![setting(
+        "vm.vfs_cache_pressure_denom",
+        "1000",
+    )]));
+    let refused = refusal(&scenario(&[], vec![process("a", vec![finer])]));
+    assert!(refused.contains("vm.vfs_cache_pressure_denom"), "{refused}");
+}
+
+#[test]
 fn a_victim_ends_when_it_has_freed_its_memory_and_nobody_dies_in_between() {
     let hog = |name: &str, mib| {
         let steps = vec![

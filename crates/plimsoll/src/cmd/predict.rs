@@ -17,6 +17,7 @@ use lab::model_bench::ModelBench;
 use lab::report::{Pair, Report};
 use lab::study::{Cost, Study, roughly};
 use mm::calibration::Calibration;
+use mm::scenario::Scenario;
 use mm::settings::{Setting, Settings};
 
 use self::at_hand::{Cpus, Machine, Placed};
@@ -257,7 +258,8 @@ fn check(study: &Study, arms: &[&str], bench: &ModelBench) -> anyhow::Result<()>
     Ok(())
 }
 
-/// What of the prediction is extrapolated, or distorted by the scale.
+/// What of the prediction is extrapolated, distorted by the scale, or about what no model machine
+/// has.
 fn not_covered(
     study: &Study,
     arms: &[&str],
@@ -266,7 +268,20 @@ fn not_covered(
 ) -> anyhow::Result<Vec<String>> {
     let scenarios = arms.iter().map(|arm| study.scenario(arm, 1));
     let scenarios = scenarios.collect::<Result<Vec<_>, _>>()?;
-    Ok(coverage::notes(&scenarios, calibration, scale.pages()))
+    let mut notes = coverage::notes(&scenarios, calibration, scale.pages());
+    notes.extend(without_dentries(&scenarios));
+    Ok(notes)
+}
+
+/// An arm that is about dentries and inodes has hardly any here, where a host may have GiB of them.
+fn without_dentries(scenarios: &[Scenario]) -> Option<String> {
+    let mut settings = scenarios.iter().flat_map(|it| &it.arm_settings.0);
+    let found = settings.find(|it| it.tunable.starts_with("vm.vfs_cache_pressure"))?;
+    Some(format!(
+        "not covered: {} is about unused dentries and inodes; the model's machine has none, a VM \
+         that has just booted 0.1 MiB, and a host may have GiB of them",
+        found.tunable
+    ))
 }
 
 fn with_settings(study: Study, settings: &[Setting]) -> anyhow::Result<Study> {

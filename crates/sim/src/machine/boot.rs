@@ -12,7 +12,7 @@ use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
-use mm::calibration::Boot;
+use mm::calibration::{Boot, USERS_LISTS_USED_UP};
 use mm::capture::Frame;
 use mm::catalogue::path_of;
 use mm::formula::batch::zone_batchsize;
@@ -67,6 +67,8 @@ pub(crate) struct State {
     pub(crate) frame: Frame,
     /// The free pieces of each zone; none where the calibration does not say.
     pub(crate) free: Pagetypeinfo,
+    /// Pages on the highest zone's per-CPU lists that are not for users, where they are known.
+    pub(crate) not_for_users: u64,
     /// When it was ready for a run, and how long it has been up.
     pub(crate) ready: Nanos,
     pub(crate) uptime: Nanos,
@@ -118,6 +120,7 @@ pub(crate) fn state(boots: &[Boot], machine: &Machine) -> Result<State, Error> {
 
 fn of_two_nodes(mut state: State, memory: Bytes, late: Pages) -> Result<State, Error> {
     zonelist::split(&mut state, memory)?;
+    state.not_for_users = 0;
     set_reserves(&mut state.layout);
     set_min_free(&mut state, late);
     Ok(state)
@@ -215,6 +218,7 @@ fn as_captured(boot: &Boot) -> Result<State, Error> {
     let layout = zoneinfo.zones;
     Ok(State {
         free: free.map_err(|error| unusable(&error))?.unwrap_or_default(),
+        not_for_users: not_for_users(boot).map_err(|error| unusable(&error))?,
         inodes_in_use: inodes.unwrap_or(0),
         zones: populated(&layout, tuning(&frame)),
         layout,
@@ -227,6 +231,18 @@ fn as_captured(boot: &Boot) -> Result<State, Error> {
         managed_delta: 0,
         free_delta: 0,
     })
+}
+
+/// What is on the highest zone's per-CPU lists when users have taken all that is for them.
+fn not_for_users(boot: &Boot) -> Result<u64, mm::text::ParseError> {
+    let frame = boot.capture.labelled(USERS_LISTS_USED_UP);
+    let Some(text) = frame.and_then(|frame| frame.file("proc/zoneinfo")) else {
+        return Ok(0);
+    };
+    let zones = Zoneinfo::parse(text)?.zones;
+    let highest = zones.iter().rfind(|zone| zone.is_populated());
+    let sets = highest.into_iter().flat_map(|zone| &zone.pagesets);
+    Ok(sets.map(|set| set.count).sum())
 }
 
 /// How the kernel that booted sizes its per-CPU lists.

@@ -83,7 +83,9 @@ impl<'a> System<'a> {
             .zones
             .sample(&mut memory.cpu, &mut memory.objects, scale);
         memory.cpu.rules = Rules::of(&boot.release());
-        memory.zones.lay_out_zones(&memory.cpu, &boot.free);
+        memory
+            .zones
+            .lay_out_zones(&memory.cpu, &boot.free, boot.not_for_users);
         memory.cpu.clock = boot.clock();
         (0..boot.seconds_of_rest()).for_each(|_| memory.zones.tick());
         memory.cpu.may_yield = true;

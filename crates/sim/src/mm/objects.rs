@@ -55,14 +55,23 @@ impl Objects {
 
     /// A page or shadow left the tree for good.
     pub(crate) fn tree_remove(&mut self, zones: &mut Zones, groups: &mut Groups, page: PageId) {
-        let entries = &mut self.node_entries[(page / NODE_PAGES) as usize];
-        *entries -= 1;
-        if *entries == 0 {
-            let group = self.node_groups.get_mut((page / NODE_PAGES) as usize);
-            let group = group.map_or(0, core::mem::take);
-            groups.uncharge_node(GroupId::from(group));
-            self.give_tree_node(zones, page);
+        if let Some(node) = self.leave_tree(groups, page) {
+            self.give_tree_node(zones, node);
         }
+    }
+
+    /// A page or shadow left the tree for good; its node, where that holds nothing any more and is
+    /// to be given back.
+    pub(crate) fn leave_tree(&mut self, groups: &mut Groups, page: PageId) -> Option<SlabId> {
+        let node = (page / NODE_PAGES) as usize;
+        self.node_entries[node] -= 1;
+        if self.node_entries[node] > 0 {
+            return None;
+        }
+        let group = self.node_groups.get_mut(node);
+        let group = group.map_or(0, core::mem::take);
+        groups.uncharge_node(GroupId::from(group));
+        Some(self.node_slabs[node])
     }
 
     fn take_tree_node(&mut self, cpu: &mut Cpu, zones: &mut Zones) -> Result<SlabId, NoPage> {
@@ -73,8 +82,7 @@ impl Objects {
         Ok(self.tree_nodes.add(zone, frame))
     }
 
-    fn give_tree_node(&mut self, zones: &mut Zones, page: PageId) {
-        let slab = self.node_slabs[(page / NODE_PAGES) as usize];
+    pub(crate) fn give_tree_node(&mut self, zones: &mut Zones, slab: SlabId) {
         let mut freed = Vec::new();
         self.tree_nodes.give(slab, &mut freed);
         for (zone, frame) in freed {

@@ -105,6 +105,11 @@ impl Objects {
         self.bios.len()
     }
 
+    /// Whether a page or shadow is all that its node holds.
+    pub(crate) fn is_last_of_node(&self, page: PageId) -> bool {
+        self.node_entries[(page / NODE_PAGES) as usize] == 1
+    }
+
     /// Whether a node holds pages or shadows.
     pub(crate) fn has_entries(&self, node: u32) -> bool {
         self.node_entries[node as usize] > 0

@@ -168,19 +168,22 @@ impl Pcp {
 
     /// Lists as boot leaves them, with these frames: of its last draw half a batch, on average, is
     /// still on each of the kernel's own lists, and the other pages are those that boot has freed
-    /// for users.
-    pub(crate) fn fill(&mut self, mut frames: Range<Frame>) {
+    /// for users. Where more are known not to be for users, those beyond are pages of blocks whose
+    /// type boot did not set in time (`init_reserved_page`): single unmovable ones.
+    pub(crate) fn fill(&mut self, mut frames: Range<Frame>, not_for_users: u64) {
         self.count = u64::from(frames.end - frames.start);
         let half = self.batch / 2;
         let pairs = half - half % List::Slab.block();
         if half > 0 && self.count >= half * KERNEL_LISTS {
             // A pair begins at an even frame.
             let odd = u64::from(frames.start % 2);
+            let kernels = not_for_users.min(self.count);
+            let of_reserved = kernels.saturating_sub(half * KERNEL_LISTS);
             self.rest.extend(frames.by_ref().take(odd as usize));
             for (list, pages) in [
                 (List::UnmovablePairs, pairs),
                 (List::Slab, pairs),
-                (List::Unmovable, half),
+                (List::Unmovable, half + of_reserved),
                 (List::Heads, half),
             ] {
                 let blocks = frames.by_ref().take(pages as usize);
@@ -197,6 +200,11 @@ impl Pcp {
         let mut part = Self::new(self.batch / scale, self.high / scale, self.tuning);
         part.set_limits(low, managed);
         part
+    }
+
+    /// The blocks on a list.
+    pub(crate) fn frames(&self, list: List) -> impl Iterator<Item = Frame> {
+        self.lists[list as usize].iter().copied()
     }
 
     /// Pages on the lists.

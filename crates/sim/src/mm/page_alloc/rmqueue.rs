@@ -8,9 +8,7 @@ use mm::pagetypeinfo::Pagetypeinfo;
 use mm::units::Pages;
 
 use crate::mm::folio::PageId;
-#[cfg(test)]
-use crate::mm::page_alloc::buddy::Migrate;
-use crate::mm::page_alloc::buddy::{Buddy, Frame};
+use crate::mm::page_alloc::buddy::{Buddy, Frame, Migrate};
 use crate::mm::page_alloc::fallback::Draw;
 use crate::mm::page_alloc::pcp::{List, ZoneState};
 use crate::mm::page_alloc::pieces::Pieces;
@@ -21,13 +19,25 @@ use crate::sched::cpu::Cpu;
 impl Zone {
     /// Lays the zone's pages out as boot leaves them, where this many frames are present: what is
     /// in use first, then what lies on the per-CPU lists, then what is free, and that in these
-    /// pieces.
-    pub(crate) fn lay_out(&mut self, present: u64, block_order: usize, pieces: &Pieces) {
+    /// pieces. Of those on the lists that many are not for users.
+    pub(crate) fn lay_out(
+        &mut self,
+        present: u64,
+        block_order: usize,
+        pieces: &Pieces,
+        not_for_users: u64,
+    ) {
         let frames = present.max(self.managed);
         self.buddy = Buddy::new(frames, block_order, self.free, pieces);
         let end = self.buddy.first_free();
         self.boot_end = end - self.on_lists as Frame;
-        self.pcp.fill(self.boot_end..end);
+        self.pcp.fill(self.boot_end..end, not_for_users);
+        if not_for_users > 0 {
+            let firsts = self.pcp.frames(List::Unmovable);
+            for first in firsts.filter(|frame| frame % (1 << block_order) == 0) {
+                self.buddy.set_block(first, Migrate::Unmovable);
+            }
+        }
     }
 
     /// Takes a frame of those that boot left in use.
@@ -134,15 +144,17 @@ impl Zone {
 
 impl Zones {
     /// Lays all zones out as boot leaves them, by the kernel's rules: in the pieces that
-    /// /proc/pagetypeinfo showed.
-    pub(crate) fn lay_out_zones(&mut self, cpu: &Cpu, free: &Pagetypeinfo) {
+    /// /proc/pagetypeinfo showed. That many pages on the highest zone's lists are not for users.
+    pub(crate) fn lay_out_zones(&mut self, cpu: &Cpu, free: &Pagetypeinfo, not_for_users: u64) {
+        let highest = self.len() - 1;
         let halvings = cpu.scale.ilog2() as usize;
         let block_order = HUGE_ORDER.saturating_sub(halvings);
-        for (zone, layout) in self.listed() {
+        for (index, (zone, layout)) in self.listed().enumerate() {
+            let kernels = if index == highest { not_for_users } else { 0 };
             let present = layout.present.0 / cpu.scale;
             let pieces = free.zone(layout.node, layout.kind).map(Pieces::of);
             let pieces = pieces.unwrap_or_default().part(halvings);
-            zone.lay_out(present, block_order, &pieces);
+            zone.lay_out(present, block_order, &pieces, kernels / cpu.scale);
             zone.pcp.remembers_type = cpu.rules.takes_pages_with_the_block;
             let managed = Pages(zone.managed.saturating_mul(cpu.scale));
             zone.tells_above = vmstat::threshold(managed, cpu.cpus) / cpu.scale;
@@ -163,8 +175,8 @@ impl Zones {
         frame
     }
 
-    /// Pages side by side get frames that lie on the users' list of a zone, as far as these go: what
-    /// that many calls of [`Self::take_block`] would hand out; how many.
+    /// Pages side by side get frames that lie on the users' list of a zone, as far as these go:
+    /// what that many calls of [`Self::take_block`] would hand out; how many.
     pub(crate) fn settle_listed(&mut self, zone: usize, pages: Range<PageId>) -> u64 {
         let (from, frames) = self.with_frames(zone);
         let frames = &mut frames[pages.start as usize..pages.end as usize];

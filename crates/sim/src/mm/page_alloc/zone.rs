@@ -229,7 +229,7 @@ impl Zone {
             pcp: Pcp::new(1, 4, crate::mm::page_alloc::pcp::Tuning::of("6.1")),
             on_lists: 0,
         };
-        zone.lay_out(managed, HUGE_ORDER, &Pieces::default());
+        zone.lay_out(managed, HUGE_ORDER, &Pieces::default(), 0);
         zone
     }
 }

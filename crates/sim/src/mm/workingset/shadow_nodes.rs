@@ -51,9 +51,14 @@ impl Lruvecs {
         if !groups.any() {
             return;
         }
+        self.shadow_nodes.held = Some(page / NODE_PAGES);
+        self.unlist_shadow_node(groups, objects, page);
+    }
+
+    /// The node of a page does not hold shadows alone any more, or nothing.
+    pub(crate) fn unlist_shadow_node(&mut self, groups: &Groups, objects: &Objects, page: PageId) {
         let node = page / NODE_PAGES;
-        self.shadow_nodes.held = Some(node);
-        if self.shadow_nodes.listed.has(node) {
+        if groups.any() && self.shadow_nodes.listed.has(node) {
             let group = objects.group_of_node(node);
             self.shadow_nodes.listed.clear(node);
             self.shadow_nodes.of_group[group].count -= 1;

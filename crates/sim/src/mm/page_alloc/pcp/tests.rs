@@ -179,7 +179,7 @@ fn a_freed_pair_takes_all_others_along_where_more_is_freed_than_taken() {
 #[test]
 fn what_boot_has_left_on_other_lists_comes_back_when_all_does() {
     let mut lists = Lists::new(0, 31, 4000, FIXED);
-    lists.0.fill(0..452);
+    lists.0.fill(0..452, 0);
     assert_eq!(lists.lengths(), [15, 347, 15, 7, 0, 7, 0]);
     assert_eq!((lists.0.rest.len(), lists.0.count()), (47, 452));
     assert_eq!(lists.give(List::Users, 1000), 405);
@@ -187,12 +187,29 @@ fn what_boot_has_left_on_other_lists_comes_back_when_all_does() {
     lists.0.drain(&mut lists.1);
     assert_eq!((lists.1.free() - before, lists.0.count()), (47, 0));
     let mut odd = Lists::new(0, 63, 4000, FIXED);
-    odd.0.fill(1..453);
+    odd.0.fill(1..453, 0);
     assert_eq!(odd.lengths(), [31, 235, 31, 15, 0, 15, 0]);
     odd.0.drain(&mut odd.1);
     let mut few = Lists::new(0, 31, 4000, FIXED);
-    few.0.fill(0..5);
+    few.0.fill(0..5, 0);
     assert_eq!(few.lengths(), [0, 5, 0, 0, 0, 0, 0]);
+}
+
+#[test]
+fn what_boot_has_left_that_is_not_for_users_stays_when_they_take_all_theirs() {
+    let mut lists = Lists::new(0, 31, 4000, FIXED);
+    lists.0.fill(0..2000, 1500);
+    assert_eq!(lists.lengths(), [1410, 500, 15, 7, 0, 7, 0]);
+    let drawn: u64 = (0..500).map(|_| lists.allocate(List::Users)).sum();
+    assert_eq!((drawn, lists.0.count()), (0, 1500));
+    assert_eq!(lists.allocate(List::Users), 31);
+    let mut fewer = Lists::new(0, 31, 4000, FIXED);
+    fewer.0.fill(0..300, 1500);
+    assert_eq!(
+        fewer.lengths(),
+        [210, 0, 15, 7, 0, 7, 0],
+        "all that there are"
+    );
 }
 
 #[test]
