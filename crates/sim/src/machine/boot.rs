@@ -154,9 +154,39 @@ fn of_one_node(boots: &[Boot], memory: Bytes) -> Result<State, Error> {
     decide_on_huge_pages(&mut state, boots);
     let late = late_pages(boots);
     set_batches(&mut state.layout, late);
+    let mut nearest_first: Vec<&Boot> = boots.iter().collect();
+    nearest_first.sort_by_key(distance);
+    fill_lists(&mut state, &nearest_first)?;
     set_reserves(&mut state.layout);
     set_min_free(&mut state, late);
     Ok(state)
+}
+
+/// What boot leaves on the per-CPU lists follows from their batches and from whether there are huge
+/// pages, not from the size: it is that of the nearest machine with the same.
+fn fill_lists(state: &mut State, nearest_first: &[&Boot]) -> Result<(), Error> {
+    let batches = |of: &State| -> Vec<_> {
+        let first = |zone: &Layout| zone.pagesets.first().map(|set| set.batch);
+        of.layout.iter().map(first).collect()
+    };
+    let huge = |of: &State| of.frame.file(HUGE_PAGES_ENABLED).map(String::from);
+    for boot in nearest_first {
+        let other = as_captured(boot)?;
+        if huge(&other) != huge(state) || batches(&other) != batches(state) {
+            continue;
+        }
+        state.not_for_users = other.not_for_users;
+        for (zone, other) in state.layout.iter_mut().zip(&other.layout) {
+            for (set, other) in zone.pagesets.iter_mut().zip(&other.pagesets) {
+                let free = zone.free.0 + set.count;
+                set.count = other.count.min(free);
+                state.free_delta += (free - set.count) as i64 - zone.free.0 as i64;
+                zone.free = Pages(free - set.count);
+            }
+        }
+        break;
+    }
+    Ok(())
 }
 
 /// Goes `near` of `whole` steps towards another state of a machine of this size, as far as pages
