@@ -105,12 +105,12 @@ fn costs(bench: &dyn Bench, progress: &mut dyn FnMut(Progress)) -> Result<Costs,
         &Figures::new(run(bench, draw::STUDY, "stock", progress)?)?,
     )?;
     progress(Progress::Stage("measures the costs of swap".to_owned()));
-    swap::disk(
-        &mut costs,
-        &Figures::new(run(bench, SWAP, "disk", progress)?)?,
-    )?;
+    let disk = Figures::new(run(bench, SWAP, "disk", progress)?)?;
+    swap::disk(&mut costs, &disk)?;
     if let Some(capture) = where_there(bench, SWAP, "zram", progress)? {
-        swap::zram(&mut costs, &Figures::new(capture)?)?;
+        let zram = Figures::new(capture)?;
+        swap::zram(&mut costs, &zram)?;
+        swap::noise(&mut costs, &zram, &disk)?;
     }
     if let Some(capture) = where_there(bench, SWAP, "generations", progress)? {
         swap::generations(&mut costs, &Figures::new(capture)?)?;

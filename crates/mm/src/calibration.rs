@@ -225,6 +225,9 @@ costs! {
         set_ps = "set",
         /// Starting a process, and its end.
         spawn_ps = "spawn",
+        /// The bench's writing of eight bytes that do not compress: what is to fill a page of zram's
+        /// ratio is written with the page's first word.
+        noise_ps = "noise",
     }
 }
 

@@ -70,10 +70,7 @@ fn simulate(
     let mut boot = machine::boot::state(&calibration.boots, &scenario.machine)?;
     boot.uptime = scenario.begins(boot.ready);
     let costs = sampling::costs(&calibration.costs.on(&scenario.machine), scale);
-    let bench = bench::state::Bench {
-        measures: measured,
-        text_kept: calibration.text_kept,
-    };
+    let bench = bench::state::Bench::new(measured, calibration, &scenario.machine, &costs);
     let mut system = machine::system::System::new(&scenario, &costs, &boot, scale, bench)?;
     system.run()?;
     Ok(system.into_capture())

@@ -206,7 +206,7 @@ pub(crate) fn costs(costs: &Costs, scale: u64) -> Costs {
         ksm_unstable_level_ps ksm_stable_level_ps
         ksm_insert_ps ksm_merge_ps ksm_merge_two_ps ksm_merge_zero_ps ksm_split_ps ksm_skip_ps
         ksm_leave_ps ksm_forget_ps ksm_cow_ps ksm_cow_zero_ps ksm_unmerge_ps ksm_unmerge_zero_ps
-        ksm_look_ps;
+        ksm_look_ps noise_ps;
         not sample_ps snapshot_ps watch_ps set_ps ksm_batch_ps ksm_mm_ps fsync_call_ps commit_ps
         sleep_ps
         switch_ps spawn_ps read_done_ps interrupt_ps

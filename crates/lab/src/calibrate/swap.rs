@@ -8,6 +8,8 @@ use super::figures::{Figures, nanos, positive, ps, two_costs};
 
 /// Pages that a fault on a mapped file maps at most: `fault_around_bytes` is 64 KiB.
 const FAULT_AROUND: f64 = 16.0;
+/// Words of eight bytes in each page that do not compress, at the study's ratio of 3.
+const WORDS: f64 = 170.0;
 /// Steps of proactive reclaim, each between snapshots "before …" and "after …".
 const RECLAIMS: [&str; 3] = ["reclaim 1", "reclaim 2", "reclaim 3"];
 /// Intervals in which kswapd alone reclaims, named in the same way.
@@ -43,6 +45,17 @@ pub(super) fn disk(costs: &mut Costs, figures: &Figures) -> Result<(), Calibrate
     costs.swap_in_ps = ps(swap_in(costs, figures)? - read);
     costs.map_file_ps = ps(map_file(costs, figures, "map file")?);
     costs.direct_ps = ps(direct(figures)?);
+    Ok(())
+}
+
+/// Adds what both tell together: what the bench takes to fill pages so that they do not compress.
+pub(super) fn noise(
+    costs: &mut Costs,
+    zram: &Figures,
+    disk: &Figures,
+) -> Result<(), CalibrateError> {
+    let longer = zram.duration("fill")? - disk.duration("fill")?;
+    costs.noise_ps = ps(longer / zram.pages("fill")? / WORDS);
     Ok(())
 }
 
@@ -393,6 +406,20 @@ mod tests {
     }
 
     #[test]
+    fn calibrating_the_model_finds_what_filling_a_page_takes() {
+        let known = crate::calibration::built_in("6.1").expect("the binary carries 6.1");
+        let bench = ModelBench::new(known.clone());
+        let [zram, disk] = ["zram", "disk"].map(|arm| {
+            let capture = run(&bench, SWAP, arm, &mut |_| ()).expect(arm);
+            Figures::new(capture).expect("an outcome")
+        });
+        let mut found = Costs::default();
+        noise(&mut found, &zram, &disk).expect("figures");
+        assert!(known.costs.noise_ps > 0);
+        near(&found, &known.costs, &["noise"]);
+    }
+
+    #[test]
     fn calibrating_the_model_finds_its_costs_of_a_walk() {
         for kernel in ["6.1", "6.12"] {
             let known = crate::calibration::built_in(kernel).expect("the binary carries it");
@@ -414,6 +441,7 @@ mod tests {
             ("swap out", found.swap_out_ps, known.swap_out_ps),
             ("swap in", found.swap_in_ps, known.swap_in_ps),
             ("zram out", found.zram_out_ps, known.zram_out_ps),
+            ("noise", found.noise_ps, known.noise_ps),
             ("zram in", found.zram_in_ps, known.zram_in_ps),
             ("map file", found.map_file_ps, known.map_file_ps),
             ("walk", found.walk_ps, known.walk_ps),

@@ -3,7 +3,9 @@
 use crate::mm::memory::state::Region;
 use alloc::vec::Vec;
 use core::ops::Range;
-use mm::units::Bytes;
+use mm::calibration::{Calibration, Costs};
+use mm::machine::{Machine, SwapBacking};
+use mm::units::{Bytes, PageSize};
 
 /// The bench of a run.
 #[derive(Clone, Copy, Debug)]
@@ -12,6 +14,31 @@ pub(crate) struct Bench {
     pub(crate) measures: bool,
     /// Length of the study's text of which the supervisor keeps a part.
     pub(crate) text_kept: Bytes,
+    /// What filling a page takes when it is first written, so that zram reaches the study's ratio.
+    pub(crate) fill_ps: u64,
+}
+
+impl Bench {
+    /// That of a VM, or none.
+    pub(crate) fn new(
+        measures: bool,
+        calibration: &Calibration,
+        machine: &Machine,
+        costs: &Costs,
+    ) -> Self {
+        let mut ratios = machine.swaps.iter().filter_map(|swap| match swap.backing {
+            SwapBacking::Zram { ratio_milli } => Some(u64::from(ratio_milli.max(1000))),
+            SwapBacking::Disk(_) => None,
+        });
+        // The first zram's ratio holds for all.
+        let ratio = ratios.next().filter(|_| measures);
+        let bytes = ratio.map_or(0, |ratio| PageSize::FOUR_KIB.bytes() * 1000 / ratio);
+        Self {
+            measures,
+            text_kept: calibration.text_kept,
+            fill_ps: bytes / 8 * costs.noise_ps,
+        }
+    }
 }
 
 /// Its parts.

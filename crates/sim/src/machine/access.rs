@@ -392,12 +392,14 @@ impl<'a> System<'a> {
         held: &mut Held,
     ) -> Progress {
         let (index, write) = (operation.cursor, operation.write);
+        let before = held.pages;
         match self.fault_in(region, index, write, &mut operation.faulting, held) {
             Progress::Complete => {}
             wait => return wait,
         }
+        let fills = held.pages.saturating_sub(before) * self.bench.fill_ps;
         self.memory.cpu.spent += match write {
-            true => self.memory.cpu.costs.touch_ps,
+            true => self.memory.cpu.costs.touch_ps + fills,
             false => self.memory.cpu.costs.load_ps,
         };
         operation.cursor += 1;
