@@ -112,6 +112,14 @@ fn freed_huge_pages_wait_for_the_next_huge_fault() {
 }
 
 #[test]
+fn what_is_given_back_in_a_row_grows_to_32_batches() {
+    let mut lists = Lists::new(0, 63, 13_856, FIXED);
+    let given = (0..40_000).map(|_| lists.free(List::Users, QUIET));
+    let given: Vec<u64> = given.filter(|pages| *pages > 0).collect();
+    assert_eq!(given[..7], [63, 126, 252, 504, 1008, 2016, 2016]);
+}
+
+#[test]
 fn since_6_7_batches_grow_while_nothing_is_freed_and_the_limit_decays() {
     assert_eq!(Tuning::of("6.1.0-56-cloud-amd64"), FIXED);
     let auto = Tuning::of("6.12.117+deb12-cloud-amd64");
