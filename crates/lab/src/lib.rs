@@ -15,6 +15,7 @@ pub mod experiment;
 pub mod fidelity;
 mod folder;
 pub mod hash;
+pub mod likely_error;
 pub mod measure;
 pub mod model_bench;
 pub mod quantity;

@@ -6,7 +6,7 @@ use std::ops::RangeInclusive;
 
 use anyhow::Result;
 use plimsoll_lab::compare::{self, Reading, Row};
-use plimsoll_lab::measure::{Item, Kind, Measure, Source};
+use plimsoll_lab::likely_error::word;
 use plimsoll_lab::stats;
 
 use super::ask::{Asked, Benches};
@@ -14,14 +14,18 @@ use super::draw;
 
 /// `cargo xtask truth --errors`: a line for each kind.
 pub(super) fn run(benches: &Benches, seeds: RangeInclusive<u64>) -> Result<()> {
+    print!("{}", errors(benches, seeds)?);
+    Ok(())
+}
+
+fn errors(benches: &Benches, seeds: RangeInclusive<u64>) -> Result<String> {
     let mut ratios: BTreeMap<&'static str, Vec<f64>> = BTreeMap::new();
     for seed in seeds {
         if let Some(asked) = benches.ask(draw::whole(seed))? {
             gather(&asked, &mut ratios);
         }
     }
-    print!("{}", table(&ratios));
-    Ok(())
+    Ok(table(&ratios))
 }
 
 fn gather(asked: &Asked, ratios: &mut BTreeMap<&'static str, Vec<f64>>) {
@@ -48,29 +52,6 @@ fn gather(asked: &Asked, ratios: &mut BTreeMap<&'static str, Vec<f64>>) {
     }
 }
 
-/// What kind of figure a measure is; survivors have no ratio.
-fn word(measure: &Measure) -> Option<&'static str> {
-    match (&measure.source, measure.kind()) {
-        (_, Kind::Fate) => None,
-        (Source::Step { .. }, _) => Some("throughput"),
-        (
-            Source::Between {
-                item: Item::Progress { .. },
-                ..
-            },
-            _,
-        ) => Some("throughput"),
-        (
-            Source::Between {
-                item: Item::Pressure { .. },
-                ..
-            },
-            _,
-        ) => Some("pressure"),
-        (_, kind) => Some(kind.word()),
-    }
-}
-
 /// The model over the kernel; `None` where a number lacks or both are as good as zero.
 fn ratio(row: &Row) -> Option<f64> {
     let (model, kernel) = (row.model.median()?, row.kernel.median()?);
@@ -94,6 +75,24 @@ fn table(ratios: &BTreeMap<&'static str, Vec<f64>>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::root;
+    use plimsoll_lab::likely_error::TABLE;
+
+    /// `UPDATE_EXPECT=1 cargo test -p plimsoll-lab --example truth` writes it: after new records, and
+    /// when the model changed.
+    #[test]
+    fn the_errors_that_predictions_tell_are_those_of_the_records() {
+        let benches = Benches {
+            records: root().join("records/truth"),
+            plimsoll: None,
+            starts: 1,
+        };
+        let now = errors(&benches, 1..=60).expect("records/ can be read");
+        match std::env::var_os("UPDATE_EXPECT") {
+            Some(_) => std::fs::write(root().join("records/errors.tsv"), now).expect("a file"),
+            None => assert_eq!(now, TABLE, "new records, another model? see above"),
+        }
+    }
 
     #[test]
     fn a_line_has_the_quantiles_of_its_kind() {

@@ -13,9 +13,10 @@ use anyhow::{Context as _, anyhow, bail};
 use lab::calibration;
 use lab::coverage;
 use lab::experiment::{AtATime, Event, Experiment, Results};
+use lab::likely_error;
 use lab::model_bench::ModelBench;
 use lab::report::{Pair, Report};
-use lab::study::{Cost, Study, roughly};
+use lab::study::{BUILT_IN, Cost, Study, roughly};
 use mm::calibration::Calibration;
 use mm::scenario::Scenario;
 use mm::settings::{Setting, Settings};
@@ -270,6 +271,10 @@ fn not_covered(
     let scenarios = scenarios.collect::<Result<Vec<_>, _>>()?;
     let mut notes = coverage::notes(&scenarios, calibration, scale.pages());
     notes.extend(without_dentries(&scenarios));
+    // Those that are built in have records, and the report their own error.
+    if !BUILT_IN.iter().any(|(name, _)| *name == study.name) {
+        notes.push(likely_error::note(study, &scenarios));
+    }
     Ok(notes)
 }
 
