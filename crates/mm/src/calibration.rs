@@ -225,8 +225,8 @@ costs! {
         set_ps = "set",
         /// Starting a process, and its end.
         spawn_ps = "spawn",
-        /// The bench's writing of eight bytes that do not compress: what is to fill a page of zram's
-        /// ratio is written with the page's first word.
+        /// The bench's writing of eight bytes that do not compress: with a page's first word it
+        /// writes as many as zram's ratio asks for.
         noise_ps = "noise",
     }
 }

@@ -28,6 +28,8 @@ impl Task<'_> {
         for file in core::mem::take(&mut self.mapped) {
             files[file].unmap(self.entity, memory);
         }
+        self.end_own(memory);
+        memory.objects.pgd_free(&mut memory.zones, self.pgd.take());
     }
 
     /// Sends the requests for the pages of interrupted windows that are locked already.
@@ -102,7 +104,6 @@ impl<'a> System<'a> {
             }
         }
         task.send_rests(&mut self.memory, &self.files);
-        task.end_own(&mut self.memory);
         task.locking = Locking::default();
         task.state = TaskState::Ended;
         (task.errand, task.began) = (None, None);

@@ -281,7 +281,6 @@ impl<'a> System<'a> {
         if task.holds_memory() {
             // It pays for this as for any step, and others that wake meanwhile run first.
             task.exit_mm(&mut self.memory, &self.files);
-            task.end_own(&mut self.memory);
             return Flow::Continue;
         }
         self.end_task(task, now, &Status::Done);

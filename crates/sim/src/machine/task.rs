@@ -18,6 +18,7 @@ use crate::mm::memcontrol::Errand;
 use crate::mm::memcontrol::group_id::{GroupId, ROOT};
 use crate::mm::memory::state::Region;
 use crate::mm::mlock::Locking;
+use crate::mm::objects::Pgd;
 use crate::mm::page_alloc::state::Allocation;
 use crate::mm::page_writeback::Throttled;
 use crate::mm::readahead::{Limits, Readahead};
@@ -46,6 +47,8 @@ pub(crate) struct Task<'a> {
     overshoots: BTreeMap<String, u64>,
     /// What it has beside its regions.
     pub(crate) own: Own,
+    /// Its top page table.
+    pub(crate) pgd: Option<Pgd>,
     /// Readahead of the files it has open, by the file's index: as long as it lives.
     readaheads: BTreeMap<usize, Readahead>,
     /// Totals, for the progress note.
@@ -199,6 +202,7 @@ impl<'a> Task<'a> {
             tables: access::Tables::default(),
             overshoots: BTreeMap::new(),
             own: Own::default(),
+            pgd: None,
             readaheads: BTreeMap::new(),
             operations: 0,
             bytes: 0,

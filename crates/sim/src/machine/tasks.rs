@@ -181,6 +181,7 @@ impl<'a> Tasks<'a> {
                 continue;
             };
             task.start();
+            task.pgd = memory.objects.pgd_alloc(&mut memory.cpu, &mut memory.zones);
             bench.begin_own(memory, task)?;
             scheduler.begin(task.entity, now, owed);
         }

@@ -19,6 +19,9 @@ use crate::mm::page_alloc::zone::{Mark, Zone};
 use crate::mm::slub::SlabId;
 use crate::sched::cpu::Cpu;
 
+/// A process's top page table: its zone and its first frame.
+pub(crate) type Pgd = (usize, Frame);
+
 impl Zone {
     /// Frames of single pages that the kernel holds.
     fn held(&mut self, list: List) -> &mut Vec<Frame> {
@@ -127,6 +130,26 @@ impl Objects {
     pub(crate) fn let_go(&mut self, zones: &mut Zones, list: List, pages: u64) {
         (0..pages).for_each(|_| zones.give_held(list));
         self.held_pages -= pages;
+    }
+
+    /// Takes a process's top page table, a block of two: with page-table isolation built in there is
+    /// one for user mode too (`pgd_alloc`). Where a page stands for several it is too small to count.
+    pub(crate) fn pgd_alloc(&mut self, cpu: &mut Cpu, zones: &mut Zones) -> Option<Pgd> {
+        if cpu.scale > 1 {
+            return None;
+        }
+        let pgd = zones.draw_for_kernel(cpu, List::UnmovablePairs).ok();
+        self.held_pages += 2 * u64::from(pgd.is_some());
+        pgd
+    }
+
+    /// Gives it back. It is freed last, and where more was freed than taken of late the per-CPU list
+    /// goes with it.
+    pub(crate) fn pgd_free(&mut self, zones: &mut Zones, pgd: Option<Pgd>) {
+        if let Some((zone, frame)) = pgd {
+            zones.release_to(zone, List::UnmovablePairs, frame);
+            self.held_pages -= 2;
+        }
     }
 
     /// Takes the page-table page that maps another 512 pages of a region.
