@@ -75,7 +75,7 @@ fn files_in_memory_that_boot_left_are_the_first_to_be_swapped() {
         let item = "zone_inactive_anon";
         *zoneinfo = zoneinfo.replace(&format!("{item} 0"), &format!("{item} {left}"));
         // With the map of an area so large, memory is a few pages short.
-        let mut scenario = with_swap(scenario(&[], vec![process("a", fill(45))]), on_disk(), 700);
+        let mut scenario = with_swap(scenario(&[], vec![process("a", fill(45))]), on_disk(), 680);
         scenario.base = Settings(vec![setting("vm.watermark_boost_factor", "0")]);
         let capture = plimsoll_sim::run(&scenario, &calibration).expect("the model runs it");
         let outcome = Outcome::from_capture(capture).expect("it is whole");
