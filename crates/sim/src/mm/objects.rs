@@ -132,8 +132,9 @@ impl Objects {
         self.held_pages -= pages;
     }
 
-    /// Takes a process's top page table, a block of two: with page-table isolation built in there is
-    /// one for user mode too (`pgd_alloc`). Where a page stands for several it is too small to count.
+    /// Takes a process's top page table, a block of two: with page-table isolation built in there
+    /// is one for user mode too (`pgd_alloc`). Where a page stands for several it is too small to
+    /// count.
     pub(crate) fn pgd_alloc(&mut self, cpu: &mut Cpu, zones: &mut Zones) -> Option<Pgd> {
         if cpu.scale > 1 {
             return None;
@@ -143,8 +144,8 @@ impl Objects {
         pgd
     }
 
-    /// Gives it back. It is freed last, and where more was freed than taken of late the per-CPU list
-    /// goes with it.
+    /// Gives it back. It is freed last, and where more was freed than taken of late the per-CPU
+    /// list goes with it.
     pub(crate) fn pgd_free(&mut self, zones: &mut Zones, pgd: Option<Pgd>) {
         if let Some((zone, frame)) = pgd {
             zones.release_to(zone, List::UnmovablePairs, frame);
