@@ -156,46 +156,65 @@ fn of_one_node(boots: &[Boot], memory: Bytes) -> Result<State, Error> {
     set_batches(&mut state.layout, late);
     let mut nearest_first: Vec<&Boot> = boots.iter().collect();
     nearest_first.sort_by_key(distance);
-    fill_lists(&mut state, &nearest_first)?;
+    fill_lists(&mut state, memory, &nearest_first)?;
     set_reserves(&mut state.layout);
     set_min_free(&mut state, late);
     Ok(state)
 }
 
 /// What boot leaves on the per-CPU lists follows from their batches and from whether there are huge
-/// pages, not from the size: it is that of the nearest machine with the same.
-fn fill_lists(state: &mut State, nearest_first: &[&Boot]) -> Result<(), Error> {
+/// pages, more than from the size: it lies between those of the nearest machines with the same.
+fn fill_lists(state: &mut State, memory: Bytes, nearest_first: &[&Boot]) -> Result<(), Error> {
+    let mut alike = Vec::new();
+    for boot in nearest_first {
+        let other = as_captured(boot)?;
+        if has_lists_of(&other, state) {
+            alike.push((boot.memory, other));
+        }
+    }
+    let Some((size, near)) = alike.first() else {
+        return Ok(());
+    };
+    let farther = alike
+        .iter()
+        .find(|(other, _)| (*other < memory) != (*size < memory));
+    let (other_size, far) = farther.unwrap_or(&alike[0]);
+    let [to, from] = [size, other_size].map(|size| size.0.abs_diff(memory.0));
+    let between = |pages: u64, other: u64| share(pages, other, to, to + from);
+    state.not_for_users = between(near.not_for_users, far.not_for_users);
+    let zones = near.layout.iter().zip(&far.layout);
+    for (zone, (near, far)) in state.layout.iter_mut().zip(zones) {
+        let sets = near.pagesets.iter().zip(&far.pagesets);
+        for (set, (near, far)) in zone.pagesets.iter_mut().zip(sets) {
+            let free = zone.free.0 + set.count;
+            set.count = between(near.count, far.count).min(free);
+            state.free_delta += (free - set.count) as i64 - zone.free.0 as i64;
+            zone.free = Pages(free - set.count);
+        }
+    }
+    Ok(())
+}
+
+/// Whether boot leaves as much on the per-CPU lists of both.
+fn has_lists_of(one: &State, other: &State) -> bool {
     let batches = |of: &State| -> Vec<_> {
         let first = |zone: &Layout| zone.pagesets.first().map(|set| set.batch);
         of.layout.iter().map(first).collect()
     };
     let huge = |of: &State| of.frame.file(HUGE_PAGES_ENABLED).map(String::from);
-    for boot in nearest_first {
-        let other = as_captured(boot)?;
-        if huge(&other) != huge(state) || batches(&other) != batches(state) {
-            continue;
-        }
-        state.not_for_users = other.not_for_users;
-        for (zone, other) in state.layout.iter_mut().zip(&other.layout) {
-            for (set, other) in zone.pagesets.iter_mut().zip(&other.pagesets) {
-                let free = zone.free.0 + set.count;
-                set.count = other.count.min(free);
-                state.free_delta += (free - set.count) as i64 - zone.free.0 as i64;
-                zone.free = Pages(free - set.count);
-            }
-        }
-        break;
-    }
-    Ok(())
+    huge(one) == huge(other) && batches(one) == batches(other)
+}
+
+/// `pages`, and `near` of `whole` steps from them towards `other`.
+fn share(pages: u64, other: u64, near: u64, whole: u64) -> u64 {
+    let apart = i128::from(other) - i128::from(pages);
+    (i128::from(pages) + apart * i128::from(near) / i128::from(whole.max(1))) as u64
 }
 
 /// Goes `near` of `whole` steps towards another state of a machine of this size, as far as pages
 /// that the allocator owns and free ones are concerned.
 fn mix(state: &mut State, towards: &State, near: u64, whole: u64) {
-    let share = |pages: u64, other: u64| {
-        let apart = i128::from(other) - i128::from(pages);
-        (i128::from(pages) + apart * i128::from(near) / i128::from(whole)) as u64
-    };
+    let share = |pages: u64, other: u64| share(pages, other, near, whole);
     for (zone, other) in state.layout.iter_mut().zip(&towards.layout) {
         let managed = share(zone.managed.0, other.managed.0);
         let free = share(zone.free.0, other.free.0);
