@@ -1,5 +1,5 @@
 //! How far a prediction is likely to lie from what a kernel does: the gaps of studies that were
-//! drawn at random and to which nobody tuned the model, by kind of measure.
+//! drawn at random, by kind of measure.
 //!
 //! Computing them takes the records and the model; the answer is small. So it is kept as a table of
 //! text, `records/errors.tsv`, which a test of the example `truth` holds against the records.

@@ -5,11 +5,11 @@ mod common;
 
 use common::*;
 use mm::calibration::Calibration;
-use mm::machine::{Disk, Swap, SwapBacking};
+use mm::machine::SwapBacking;
 use mm::outcome::{Outcome, Status};
 use mm::scenario::Scenario;
 use mm::settings::Settings;
-use mm::units::{Bytes, Nanos};
+use mm::units::Bytes;
 use mm::workload::{
     Access, Action, Cgroup, Content, ContentShare, Huge, Map, Pattern, Process, Step, Target,
 };
@@ -72,25 +72,12 @@ fn guests(more: Vec<Step>) -> Process {
 }
 
 fn scenario_of(run: &str, guests: Process, backing: SwapBacking) -> Scenario {
-    let mut scenario = scenario(&[], vec![guests]);
-    scenario.machine.disks.push(Disk {
-        name: "swap disk".to_owned(),
-        seek: Nanos::ZERO,
-        rotational: false,
-        queue_depth: 64,
-        ..scenario.machine.disks[0].clone()
-    });
-    let size = Bytes(128 * MIB);
-    scenario.machine.swaps.push(Swap { backing, size });
+    let mut scenario = with_swap(scenario(&[], vec![guests]), backing, 128);
     scenario.arm_settings = Settings(vec![
         setting("ksm.run", run),
         setting("ksm.pages_to_scan", "5000"),
     ]);
     scenario
-}
-
-fn on_disk() -> SwapBacking {
-    SwapBacking::Disk("swap disk".to_owned())
 }
 
 fn zram() -> SwapBacking {

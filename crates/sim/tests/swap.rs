@@ -3,11 +3,9 @@
 mod common;
 
 use common::*;
-use mm::machine::{Disk, Swap, SwapBacking};
+use mm::machine::SwapBacking;
 use mm::outcome::{Outcome, Status};
-use mm::scenario::Scenario;
 use mm::settings::Settings;
-use mm::units::{Bytes, Nanos};
 use mm::workload::{Access, Action, Advice, Huge, Pattern, Step, Target, Via};
 
 fn counter(outcome: &Outcome, name: &str) -> u64 {
@@ -21,23 +19,6 @@ fn counter(outcome: &Outcome, name: &str) -> u64 {
 
 fn status(outcome: &Outcome, label: &str) -> Status {
     outcome.labelled(label).next().expect(label).status.clone()
-}
-
-fn with_swap(mut scenario: Scenario, backing: SwapBacking, mib: u64) -> Scenario {
-    scenario.machine.disks.push(Disk {
-        name: "swap disk".to_owned(),
-        seek: Nanos::ZERO,
-        rotational: false,
-        queue_depth: 64,
-        ..scenario.machine.disks[0].clone()
-    });
-    let size = Bytes(mib * MIB);
-    scenario.machine.swaps.push(Swap { backing, size });
-    scenario
-}
-
-fn on_disk() -> SwapBacking {
-    SwapBacking::Disk("swap disk".to_owned())
 }
 
 fn fill(mib: u64) -> Vec<Step> {

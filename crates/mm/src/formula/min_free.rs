@@ -4,6 +4,7 @@
 //! in `mm/khugepaged.c` as soon as transparent huge pages are on; compared with 6.1, 6.12 and 6.18.
 //! A value that an administrator wrote is only ever raised by the second.
 
+use crate::formula::watermarks::{MovableRule, Rule, SCALE_FACTOR, ZoneSize, watermarks};
 use crate::units::{Kib, PageSize, Pages};
 
 /// Smallest value that the kernel chooses.
@@ -28,6 +29,25 @@ pub fn by_square_root_to(largest: Kib, free_buffer: Pages, page: PageSize) -> Ki
     let lowmem = free_buffer.0.saturating_mul(page.kib());
     let root = Kib(lowmem.saturating_mul(16).isqrt());
     root.clamp(SMALLEST, largest)
+}
+
+/// The value that a kernel boots with, from the zones up to Normal that have memory: by their square
+/// root, and what huge pages want beyond the watermarks that follow from that, where they are on.
+#[must_use]
+pub fn at_boot(zones: &[ZoneSize], has_huge_pages: bool, pageblock: Pages, page: PageSize) -> Kib {
+    let managed: Pages = zones.iter().map(|zone| zone.managed).sum();
+    let by_root = by_square_root(managed, page);
+    if !has_huge_pages {
+        return by_root;
+    }
+    let rule = Rule {
+        min_free: by_root.pages_floor(page),
+        scale_factor: SCALE_FACTOR,
+        movable: MovableRule::default(),
+    };
+    let high: Pages = watermarks(zones, rule).iter().map(|it| it.high).sum();
+    let beyond = managed.saturating_sub(high);
+    by_root.max(for_huge_pages(zones.len() as u64, pageblock, beyond, page))
 }
 
 /// What khugepaged may have asked for, from the smallest to the largest value.

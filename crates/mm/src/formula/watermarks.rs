@@ -12,6 +12,9 @@ use crate::formula::mul_div;
 use crate::units::Pages;
 use crate::zoneinfo::{Watermarks, Zone, ZoneKind};
 
+/// `vm.watermark_scale_factor` as the kernel starts.
+pub const SCALE_FACTOR: u64 = 10;
+
 /// What the marks depend on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rule {

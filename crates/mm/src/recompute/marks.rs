@@ -3,15 +3,12 @@
 
 use alloc::vec::Vec;
 
-use crate::formula::watermarks::{self, MovableRule, Rule, Steps, ZoneSize};
+use crate::formula::watermarks::{self, MovableRule, Rule, SCALE_FACTOR, Steps, ZoneSize};
 use crate::release::Span;
 use crate::rules::{self, Print, Row};
 use crate::snapshot::Snapshot;
 use crate::units::{Kib, Pages};
 use crate::zoneinfo::{Watermarks, Zone, ZoneKind};
-
-/// The default of `vm.watermark_scale_factor`.
-const SCALE_FACTOR: u64 = 10;
 
 /// The default of `vm.watermark_boost_factor`, in 1/10000.
 const BOOST_FACTOR: u64 = 15_000;

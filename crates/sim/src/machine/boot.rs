@@ -17,7 +17,7 @@ use mm::capture::Frame;
 use mm::catalogue::path_of;
 use mm::formula::batch::zone_batchsize;
 use mm::formula::reserve::protection;
-use mm::formula::watermarks::{MovableRule, Rule, watermarks};
+use mm::formula::watermarks::{MovableRule, Rule, SCALE_FACTOR, watermarks};
 use mm::inode_nr;
 use mm::machine::Machine;
 use mm::pagetypeinfo::{self, Pagetypeinfo};
@@ -25,9 +25,7 @@ use mm::units::{Bytes, Nanos, PageSize, Pages};
 use mm::zoneinfo::{Zone as Layout, ZoneKind, Zoneinfo};
 
 use crate::error::Error;
-use crate::machine::boot::late_pages::{
-    SCALE_FACTOR, chosen_min_free, early_size, early_sizes, late_pages,
-};
+use crate::machine::boot::late_pages::{chosen_min_free, early_size, early_sizes, late_pages};
 use crate::mm::lru::Lru;
 use crate::mm::page_alloc::buddy::Buddy;
 use crate::mm::page_alloc::pcp::{Pcp, Tuning};

@@ -8,7 +8,7 @@
 
 use mm::calibration::{Boot, Calibration, Costs};
 use mm::capture::{Capture, Frame};
-use mm::machine::{Disk, File, Machine};
+use mm::machine::{Disk, File, Machine, Swap, SwapBacking};
 use mm::outcome::{Outcome, Status, StepOutcome};
 use mm::scenario::Scenario;
 use mm::settings::{Setting, Settings};
@@ -363,6 +363,24 @@ pub fn step(action: Action) -> Step {
 pub fn labelled(label: &str, action: Action) -> Step {
     let label = Some(label.to_owned());
     Step { label, action }
+}
+
+/// The machine with a disk for swap, and a swap area.
+pub fn with_swap(mut scenario: Scenario, backing: SwapBacking, mib: u64) -> Scenario {
+    scenario.machine.disks.push(Disk {
+        name: "swap disk".to_owned(),
+        seek: Nanos::ZERO,
+        rotational: false,
+        queue_depth: 64,
+        ..scenario.machine.disks[0].clone()
+    });
+    let size = Bytes(mib * MIB);
+    scenario.machine.swaps.push(Swap { backing, size });
+    scenario
+}
+
+pub fn on_disk() -> SwapBacking {
+    SwapBacking::Disk("swap disk".to_owned())
 }
 
 pub fn sleep(milliseconds: u64) -> Step {

@@ -1,5 +1,6 @@
 //! What is held back: `vm.min_free_kbytes` and the watermarks.
 
+use mm::formula::watermarks::SCALE_FACTOR;
 use mm::units::{Bytes, Kib};
 
 use crate::lint::machine::{Missing, Reserve};
@@ -7,9 +8,6 @@ use crate::lint::rule::{Answer, when};
 use crate::lint::scope::Scope;
 use crate::lint::setting::{Setting, Writer};
 use crate::view::share::percent;
-
-/// The default of `vm.watermark_scale_factor`.
-const SCALE_FACTOR: u64 = 10;
 
 /// From this on a step between two marks is 5 % of a zone.
 const LARGE_FACTOR: u64 = 500;

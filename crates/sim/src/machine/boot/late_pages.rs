@@ -9,7 +9,7 @@ use mm::capture::Frame;
 use mm::catalogue::path_of;
 use mm::formula::batch::zone_batchsize;
 use mm::formula::min_free;
-use mm::formula::watermarks::{MovableRule, Rule, ZoneSize, watermarks};
+use mm::formula::watermarks::ZoneSize;
 use mm::units::{Kib, PageSize, Pages};
 use mm::zoneinfo::{Zone as Layout, ZoneKind, Zoneinfo};
 
@@ -17,9 +17,6 @@ const PAGE: PageSize = PageSize::FOUR_KIB;
 const PAGEBLOCK: Pages = Pages(512);
 const HUGE_PAGES_ENABLED: &str = path_of("thp.enabled");
 const MIN_FREE: &str = path_of("vm.min_free_kbytes");
-
-/// `vm.watermark_scale_factor` as the kernel starts.
-pub(super) const SCALE_FACTOR: u64 = 10;
 
 /// More than any of the calibrated kernels: 64 MiB.
 const MOST: u64 = (64 << 20) / 4096;
@@ -49,31 +46,17 @@ pub(super) fn early_size(zone: &Layout, late: Pages) -> Pages {
     }
 }
 
-/// `min_free_kbytes` that a kernel chooses for these zones: by their square root, and what huge
-/// pages want beyond the watermarks that follow from that, where they are on.
+/// `min_free_kbytes` that a kernel chooses for these zones.
 pub(super) fn chosen_min_free(layout: &[Layout], frame: &Frame, late: Pages) -> Kib {
-    // The zones that the kernel's own requests may use (`nr_free_buffer_pages`).
+    // Those that the kernel's own requests may use (`nr_free_buffer_pages`).
     let zones: Vec<Layout> = layout
         .iter()
         .filter(|it| it.is_populated())
         .cloned()
         .collect();
-    let sizes = early_sizes(&zones, late);
-    let managed: Pages = sizes.iter().map(|zone| zone.managed).sum();
-    let by_root = min_free::by_square_root(managed, PAGE);
     let thp = frame.file(HUGE_PAGES_ENABLED).unwrap_or_default();
-    if thp.contains("[never]") || !thp.contains('[') {
-        return by_root;
-    }
-    let rule = Rule {
-        min_free: by_root.pages_floor(PAGE),
-        scale_factor: SCALE_FACTOR,
-        movable: MovableRule::observed(layout),
-    };
-    let high: Pages = watermarks(&sizes, rule).iter().map(|it| it.high).sum();
-    let free_buffer = Pages(managed.0.saturating_sub(high.0));
-    let huge = min_free::for_huge_pages(sizes.len() as u64, PAGEBLOCK, free_buffer, PAGE);
-    by_root.max(huge)
+    let has_huge_pages = thp.contains('[') && !thp.contains("[never]");
+    min_free::at_boot(&early_sizes(&zones, late), has_huge_pages, PAGEBLOCK, PAGE)
 }
 
 /// A calibrated machine, and what its kernel chose by the sizes of its zones.
