@@ -31,8 +31,9 @@ pub fn by_square_root_to(largest: Kib, free_buffer: Pages, page: PageSize) -> Ki
     root.clamp(SMALLEST, largest)
 }
 
-/// The value that a kernel boots with, from the zones up to Normal that have memory: by their square
-/// root, and what huge pages want beyond the watermarks that follow from that, where they are on.
+/// The value that a kernel boots with, from the zones up to Normal that have memory: by their
+/// square root, and what huge pages want beyond the watermarks that follow from that, where they
+/// are on.
 #[must_use]
 pub fn at_boot(zones: &[ZoneSize], has_huge_pages: bool, pageblock: Pages, page: PageSize) -> Kib {
     let managed: Pages = zones.iter().map(|zone| zone.managed).sum();
