@@ -1,10 +1,11 @@
 //! What of a scenario this kernel lacks, found out by trying and not by its version: whether a file
 //! is there, and whether it takes what is to be written.
 
+use guard::ksmtuned;
 use mm::catalogue;
 use mm::scenario::Scenario;
 use mm::settings::Setting;
-use mm::workload::Action;
+use mm::workload::{Action, Daemon};
 
 use crate::error::is_unknown;
 use crate::place::Place;
@@ -24,8 +25,8 @@ pub(crate) fn probe(scenario: &Scenario, place: &Place, recorder: &mut Recorder)
                 list.iter()
                     .for_each(|it| probe_setting(it, place, recorder));
             }
-            Action::Policy(policy) => {
-                let tunables = policy.tunables().iter();
+            Action::Daemon(Daemon::Ksmtuned) => {
+                let tunables = ksmtuned::TUNABLES.iter();
                 tunables.for_each(|tunable| probe_tunable(tunable, place, recorder));
             }
             Action::SetCgroup { cgroup, file } => probe_file(cgroup, &file.0, place, recorder),

@@ -1,5 +1,5 @@
-//! The files of the machine as a process has them open: each once, for as long as it lives, so that
-//! advice and the kernel's readahead state outlast a step.
+//! The files of the machine as a process has them open: each once, until it closes it or ends, so that advice
+//! and the kernel's readahead state outlast a step.
 
 use std::collections::BTreeMap;
 use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
@@ -87,6 +87,13 @@ impl<'a> Files<'a> {
             .mapping
             .as_ref()
             .map_or(Ok(()), |mapping| mapping.advise(advice))
+    }
+
+    /// Closes a file, as a program does that is done with it. One that is not open stays so.
+    pub(crate) fn close(&mut self, name: &str) -> Result<(), Errno> {
+        self.find(name)?;
+        self.open.remove(name);
+        Ok(())
     }
 
     fn entry(&mut self, name: &str) -> &mut OpenFile {

@@ -13,6 +13,7 @@ use crate::access::{self, Reach};
 use crate::clock;
 use crate::error::Why;
 use crate::files::Files;
+use crate::guard;
 use crate::mapping::Mapping;
 use crate::meter::Meter;
 use crate::place::{Place, noise};
@@ -108,7 +109,7 @@ impl<'a> Process<'a> {
     fn once(&mut self, number: u32, action: &Action) -> Result<(), Why> {
         match action {
             Action::Snapshot
-            | Action::Policy(_)
+            | Action::Daemon(_)
             | Action::Start { .. }
             | Action::Wait { .. }
             | Action::Kill { .. } => {
@@ -143,6 +144,8 @@ impl<'a> Process<'a> {
                 Target::Region(name) => self.regions.get(name)?.mapping().lock()?,
                 Target::File(name) => self.files.mapping(name)?.lock()?,
             },
+            Action::Guard(config) => guard::become_it(self.place, config)?,
+            Action::Close { file } => self.files.close(file)?,
             Action::Sync { file } => rustix::fs::fsync(self.files.cached(file)?)?,
             Action::RunOnNode { node } => settings::run_on_node(self.place, *node)?,
             Action::Sleep(span) => clock::sleep(*span),

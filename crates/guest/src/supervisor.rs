@@ -6,10 +6,9 @@ use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
 use mm::meminfo::Meminfo;
 use mm::outcome::Status;
-use mm::policy::Policy;
 use mm::scenario::Scenario;
 use mm::units::{Bytes, Nanos};
-use mm::workload::{Action, Start};
+use mm::workload::{Action, Daemon, Start};
 use rustix::event::{EventfdFlags, PollFd, PollFlags, eventfd, poll};
 use rustix::io::Errno;
 use rustix::mm::{Advice, MapFlags};
@@ -19,6 +18,7 @@ use rustix::process::{
 use rustix::thread::futex;
 
 use crate::clock::{Alarm, RunClock, Stopwatch, monotonic};
+use crate::daemons::Daemons;
 use crate::error::{Error, is_unknown};
 use crate::fork::fork;
 use crate::mapping::Mapping;
@@ -26,7 +26,6 @@ use crate::meter::{DONE, Meter};
 use crate::outcomes::Outcomes;
 use crate::place::Place;
 use crate::plan::Plan;
-use crate::policy::Daemons;
 use crate::process::{self, Process};
 use crate::recorder::{Recorder, report};
 use crate::settings::Prepared;
@@ -321,7 +320,7 @@ impl<'a> Supervisor<'a> {
         let plan = self.plan;
         match &plan.step(step).action {
             Action::Snapshot => self.snapshot(plan.label(step)),
-            Action::Policy(policy) => return Some(self.decide(*policy)),
+            Action::Daemon(daemon) => return Some(self.decide(*daemon)),
             Action::Start { process } => {
                 let mut instances = plan.instances_of(process);
                 return Some(instances.try_for_each(|instance| self.start_on_demand(instance)));
@@ -339,13 +338,13 @@ impl<'a> Supervisor<'a> {
     }
 
     /// Lets a daemon decide; why it cannot is noted.
-    fn decide(&mut self, policy: Policy) -> Result<(), Errno> {
+    fn decide(&mut self, daemon: Daemon) -> Result<(), Errno> {
         let instances = self.plan.instances.iter().zip(&self.states);
         let guests = instances.filter_map(|(instance, state)| match state {
             State::Running(running) if instance.process.offers_pages() => Some(running.number()),
             _ => None,
         });
-        let decided = self.daemons.decide(policy, self.place, guests);
+        let decided = self.daemons.decide(daemon, self.place, guests);
         decided.map_err(|why| {
             self.recorder.error(&why.text);
             why.errno
@@ -465,7 +464,9 @@ fn is_administration(action: &Action) -> bool {
         | Action::ApplyDefaults
         | Action::Set(_)
         | Action::SetCgroup { .. }
-        | Action::Policy(_)
+        | Action::Daemon(_)
+        | Action::Guard(_)
+        | Action::Close { .. }
         | Action::DropCaches
         | Action::RunOnNode { .. }
         | Action::Start { .. }

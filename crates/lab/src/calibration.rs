@@ -32,8 +32,8 @@ use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::hash::sha256;
-use crate::quantity::{self, QuantityError};
-use crate::suggest;
+use mm::quantity::{self, QuantityError};
+use mm::suggest;
 
 /// The file with the costs.
 pub const FILE: &str = "calibration.toml";

@@ -13,6 +13,7 @@ mod built_in;
 mod cgroup_file;
 mod cost;
 mod fitted;
+mod guard;
 mod kernel_names;
 mod limits;
 mod machine;
@@ -39,9 +40,9 @@ use mm::units::Nanos;
 use toml::de::DeTable;
 
 use crate::measure::Measure;
-use crate::suggest;
 use arm::{read_arm, root, sample};
 use arms::ArmPlan;
+use mm::suggest;
 use names::Names;
 use node::{Node, Scope};
 use source::Source;

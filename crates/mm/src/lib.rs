@@ -1,5 +1,5 @@
 //! The vocabulary of Linux memory: units, kernel-file parsers, kernel formulas, the tunable
-//! catalogue, rules of daemons, machines, workloads and captures.
+//! catalogue, machines, workloads and captures.
 //!
 //! Everything here is a value or a pure function of values. No file, clock, thread or random state
 //! can appear: the crate is `no_std` and forbids unsafe code. `inspect` explains a live kernel with
@@ -34,10 +34,10 @@ pub mod meminfo;
 pub mod outcome;
 pub mod pagemap;
 pub mod pagetypeinfo;
-pub mod policy;
 pub mod prng;
 pub mod process;
 pub mod psi;
+pub mod quantity;
 pub mod recompute;
 pub mod release;
 pub mod rules;

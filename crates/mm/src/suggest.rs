@@ -1,5 +1,7 @@
 //! What a person may have meant by a name that does not exist.
 
+use alloc::format;
+use alloc::string::String;
 use alloc::vec::Vec;
 
 /// The candidate nearest to `name`, if one is near: at most one edit for each three characters.
@@ -40,6 +42,39 @@ pub fn distance(a: &str, b: &str) -> usize {
     last.last().copied().unwrap_or(0)
 }
 
+/// The candidate that is meant most likely: the same but for case, or nearly the same.
+pub fn near<'a>(wanted: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let candidates: Vec<&str> = candidates.into_iter().collect();
+    let same = candidates
+        .iter()
+        .copied()
+        .find(|name| name.eq_ignore_ascii_case(wanted));
+    same.or_else(|| {
+        let lower: Vec<String> = candidates.iter().map(|n| n.to_ascii_lowercase()).collect();
+        let near = nearest(wanted, lower.iter().map(String::as_str))?;
+        let at = lower.iter().position(|name| name == near)?;
+        Some(candidates[at])
+    })
+}
+
+/// A way out for a name that is not among `candidates`: the nearest one, or all of them.
+pub fn way_out<'a>(wanted: &str, candidates: impl IntoIterator<Item = &'a str>) -> String {
+    let candidates: Vec<&str> = candidates.into_iter().collect();
+    match near(wanted, candidates.iter().copied()) {
+        Some(near) => format!("did you mean `{near}`?"),
+        None if candidates.is_empty() => "there is none".into(),
+        None => format!("there is {}", listed(&candidates)),
+    }
+}
+
+/// The names in backticks, at most twelve of them.
+#[must_use]
+pub fn listed(names: &[&str]) -> String {
+    let shown: Vec<String> = names.iter().take(12).map(|n| format!("`{n}`")).collect();
+    let rest = if names.len() > 12 { ", …" } else { "" };
+    format!("{}{rest}", shown.join(", "))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -59,5 +94,18 @@ mod tests {
         assert_eq!(nearest("VM.Dirty_Ratio", names), Some("vm.dirty_ratio"));
         assert_eq!(nearest("teapot", names), None);
         assert_eq!(nearest("", names), None);
+    }
+
+    #[test]
+    fn a_slip_finds_its_word_and_a_stranger_is_shown_them_all() {
+        let keys = ["bandwidth", "latency", "size"];
+        assert_eq!(way_out("bandwith", keys), "did you mean `bandwidth`?");
+        let kernels = ["MemTotal", "MemFree"];
+        assert_eq!(way_out("MemFre", kernels), "did you mean `MemFree`?");
+        assert_eq!(
+            way_out("colour", keys),
+            "there is `bandwidth`, `latency`, `size`"
+        );
+        assert_eq!(way_out("colour", []), "there is none");
     }
 }

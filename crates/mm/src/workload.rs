@@ -6,7 +6,6 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use crate::policy::Policy;
 use crate::settings::Setting;
 use crate::units::{Bytes, Nanos};
 
@@ -100,7 +99,15 @@ pub enum Action {
         file: (String, String),
     },
     /// Let a daemon decide once, and write what it decides. It remembers what it did before.
-    Policy(Policy),
+    Daemon(Daemon),
+    /// Be the guard with this configuration, until killed: keys and texts, as
+    /// `("floor.clean_min", "15 %")`.
+    Guard(Vec<(String, String)>),
+    /// Close a file. The next access opens it again.
+    Close {
+        /// The file.
+        file: String,
+    },
     /// Read, write or touch a file or a region.
     Access(Access),
     /// Make an anonymous region; it costs nothing until it is touched (or locked).
@@ -167,6 +174,13 @@ pub enum Action {
         /// What is repeated.
         steps: Vec<Step>,
     },
+}
+
+/// A daemon that an administrator runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Daemon {
+    /// The ksmtuned service.
+    Ksmtuned,
 }
 
 /// When a repetition ends; it is checked before each round.

@@ -30,8 +30,13 @@ const CRATES: &[Crate] = &[
         reach: Reach::Pure(&["libm", "thiserror"]),
     },
     Crate {
-        name: "sim",
+        name: "guard",
         may_use: &["mm"],
+        reach: Reach::Pure(&["libm", "thiserror"]),
+    },
+    Crate {
+        name: "sim",
+        may_use: &["mm", "guard"],
         reach: Reach::Pure(&["libm", "thiserror"]),
     },
     Crate {
@@ -51,17 +56,19 @@ const CRATES: &[Crate] = &[
     },
     Crate {
         name: "guest",
-        may_use: &["mm", "host"],
+        may_use: &["mm", "guard", "host"],
         reach: Reach::Without(EDGE),
     },
     Crate {
         name: "lab",
-        may_use: &["mm", "sim"],
+        may_use: &["mm", "guard", "sim"],
         reach: Reach::Without(&["clap", "anyhow"]),
     },
     Crate {
         name: "plimsoll",
-        may_use: &["mm", "sim", "change", "conf", "host", "guest", "lab"],
+        may_use: &[
+            "mm", "guard", "sim", "change", "conf", "host", "guest", "lab",
+        ],
         reach: Reach::Without(&[]),
     },
 ];

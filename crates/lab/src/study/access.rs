@@ -7,7 +7,7 @@ use super::names::{Kind, Names};
 use super::node::{Node, thousandths};
 use super::source::StudyError;
 use super::table::Table;
-use crate::quantity;
+use mm::quantity;
 
 /// `read = {…}` and `write = {…}`: a file, all reads or all writes.
 const FILE_ACCESS: &[&str] = &[

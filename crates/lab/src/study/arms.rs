@@ -11,7 +11,7 @@ use super::node::{Node, Scope};
 use super::settings;
 use super::source::{Source, StudyError};
 use super::table::Table;
-use crate::suggest;
+use mm::suggest;
 
 const ARM: &[&str] = &[
     "name",

@@ -4,7 +4,7 @@ use std::io;
 use std::path::Path;
 
 use super::{Study, StudyError};
-use crate::suggest;
+use mm::suggest;
 
 /// The built-in studies: name and text.
 pub const BUILT_IN: &[(&str, &str)] = &[

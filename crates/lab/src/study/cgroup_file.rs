@@ -2,8 +2,8 @@
 
 use super::node::Node;
 use super::source::StudyError;
-use crate::quantity;
-use crate::suggest;
+use mm::quantity;
+use mm::suggest;
 
 /// Files that take an amount of memory or `max`.
 const LIMITS: [&str; 7] = [

@@ -14,7 +14,7 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use super::{ArmError, Study};
-use crate::quantity;
+use mm::quantity;
 
 /// What of a machine a study takes over; what is not known stays as the study has it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -2,7 +2,7 @@
 
 use super::node::Node;
 use super::source::StudyError;
-use crate::suggest;
+use mm::suggest;
 
 /// Zones, on any machine.
 const ZONES: [&str; 6] = ["DMA", "DMA32", "Normal", "HighMem", "Movable", "Device"];

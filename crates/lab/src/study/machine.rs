@@ -9,7 +9,7 @@ use super::node::Node;
 use super::room;
 use super::source::StudyError;
 use super::table::Table;
-use crate::suggest;
+use mm::suggest;
 
 pub(super) const MACHINE: &[&str] = &[
     "memory",

@@ -14,8 +14,8 @@ use super::table::Table;
 use crate::measure::{
     Against, Better, DiskCounter, Item, Measure, Over, Published, Source, Span, Take, Unit,
 };
-use crate::quantity;
-use crate::suggest;
+use mm::quantity;
+use mm::suggest;
 
 pub(super) const MEASURE: &[&str] = &[
     "name",

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::node::Node;
 use super::source::StudyError;
-use crate::suggest;
+use mm::suggest;
 
 /// What a name stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -7,7 +7,7 @@ use super::names::{Kind, Names};
 use super::node::Node;
 use super::source::StudyError;
 use crate::measure::Unit;
-use crate::suggest;
+use mm::suggest;
 
 /// What the model has besides the kernel's tunables: name, and the values it takes. They choose a
 /// kernel that is no longer to be had.

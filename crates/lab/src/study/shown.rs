@@ -6,7 +6,7 @@ use super::node::Node;
 use super::source::StudyError;
 use super::table::Table;
 use crate::measure::{Measure, Source, Take};
-use crate::suggest;
+use mm::suggest;
 
 const TABLE: &[&str] = &["title", "row", "columns", "sort", "except", "effect"];
 const EFFECT: &[&str] = &["measure", "more", "less"];

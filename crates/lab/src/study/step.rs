@@ -2,11 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use mm::policy::Policy;
-use mm::workload::{Action, Advice, Step, Until};
+use mm::workload::{Action, Advice, Daemon, Step, Until};
 
 use super::access;
 use super::cgroup_file::cgroup_file;
+use super::guard;
 use super::map;
 use super::names::{Kind, Names};
 use super::node::Node;
@@ -23,6 +23,7 @@ const STEP: &[&str] = &[
     "set",
     "set-cgroup",
     "policy",
+    "guard",
     "read",
     "write",
     "touch",
@@ -32,6 +33,7 @@ const STEP: &[&str] = &[
     "advise",
     "lock",
     "fsync",
+    "close",
     "drop-caches",
     "reclaim",
     "run-on-node",
@@ -48,6 +50,8 @@ const SET_CGROUP: &[&str] = &["cgroup", "file", "value"];
 const RECLAIM: &[&str] = &["cgroup", "amount", "swappiness"];
 const ADVISE: &[&str] = &["file", "region", "advice"];
 const LOCK: &[&str] = &["file", "region"];
+
+const DAEMONS: &[(&str, Daemon)] = &[("ksmtuned", Daemon::Ksmtuned)];
 
 const ADVICE: &[(&str, Advice)] = &[
     ("dontneed", Advice::DontNeed),
@@ -183,7 +187,12 @@ impl Reader<'_> {
                 .names
                 .known(Kind::File, node)
                 .map(|file| Action::Sync { file }),
-            "policy" => node.choice(&Policy::WORDS).map(Action::Policy),
+            "policy" => node.choice(DAEMONS).map(Action::Daemon),
+            "close" => self
+                .names
+                .known(Kind::File, node)
+                .map(|file| Action::Close { file }),
+            "guard" => guard::guard(node).map(Action::Guard),
             "drop-caches" => only_true(node).map(|()| Action::DropCaches),
             "reclaim" => self.reclaim(&node.table(RECLAIM)?),
             "run-on-node" => self.run_on_node(node),

@@ -6,7 +6,7 @@ use toml::de::DeTable;
 
 use super::node::{Node, Scope};
 use super::source::StudyError;
-use crate::suggest;
+use mm::suggest;
 
 /// The keys that restrict a table to some arms.
 const FOR_ARMS: [&str; 2] = ["arms", "except"];

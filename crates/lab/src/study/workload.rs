@@ -9,7 +9,7 @@ use super::node::Node;
 use super::source::StudyError;
 use super::step::{self, Links};
 use super::table::Table;
-use crate::quantity;
+use mm::quantity;
 
 pub(super) const CGROUP: &[&str] = &["path", "files", "arms", "except"];
 pub(super) const PROCESS: &[&str] = &[

@@ -177,7 +177,7 @@ impl Kinds {
             Action::Map(map) => self.regions.rename(&mut map.region),
             Action::Unmap { region } => self.regions.rename(region),
             Action::Advise { target, .. } | Action::Lock { target } => self.rename_target(target),
-            Action::Sync { file } => self.files.rename(file),
+            Action::Sync { file } | Action::Close { file } => self.files.rename(file),
             Action::Start { process } | Action::Wait { process } | Action::Kill { process } => {
                 self.processes.rename(process);
             }
@@ -186,7 +186,8 @@ impl Kinds {
             | Action::ApplyArm
             | Action::ApplyDefaults
             | Action::SetCgroup { .. }
-            | Action::Policy(_)
+            | Action::Daemon(_)
+            | Action::Guard(_)
             | Action::DropCaches
             | Action::Reclaim { .. }
             | Action::RunOnNode { .. }

@@ -8,12 +8,11 @@ use alloc::vec::Vec;
 
 use super::Scenario;
 use crate::machine::{Cost, Disk, File, FileSystem, Machine, Swap, SwapBacking};
-use crate::policy::Policy;
 use crate::settings::{Setting, Settings};
 use crate::units::{Bytes, Nanos};
 use crate::workload::{
-    Access, Action, Advice, Cgroup, Content, ContentShare, Huge, Map, Pattern, Process, Size,
-    Start, Step, Target, Think, Until, Via, Workload,
+    Access, Action, Advice, Cgroup, Content, ContentShare, Daemon, Huge, Map, Pattern, Process,
+    Size, Start, Step, Target, Think, Until, Via, Workload,
 };
 
 /// What can be told a VM.
@@ -131,14 +130,14 @@ choices! {
     SwapBacking { 0 Disk(name), 1 Zram { ratio_milli } }
     Size { 0 Bytes(bytes), 1 OfAvailable { thousandths } }
     Start { 0 After(delay), 1 OnDemand }
-    Policy { 0 Ksmtuned }
+    Daemon { 0 Ksmtuned }
     Action {
         0 Snapshot,
         1 ApplyArm,
         2 ApplyDefaults,
         3 Set(settings),
         4 SetCgroup { cgroup, file },
-        5 Policy(policy),
+        5 Daemon(daemon),
         6 Access(access),
         7 Map(map),
         8 Unmap { region },
@@ -152,7 +151,9 @@ choices! {
         16 Start { process },
         17 Wait { process },
         18 Kill { process },
-        19 Repeat { until, steps }
+        19 Repeat { until, steps },
+        20 Guard(config),
+        21 Close { file }
     }
     Until { 0 Times(times), 1 Elapsed(span), 2 Forever }
     Target { 0 File(name), 1 Region(name) }

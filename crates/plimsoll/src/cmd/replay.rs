@@ -6,8 +6,8 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail};
-use lab::quantity;
 use lab::trace::{self, Column, Format, Layout, MissRatio, Trace};
+use mm::quantity;
 use mm::units::{Bytes, PageSize, Pages};
 use serde::Serialize;
 use sim::replay::Lru;

@@ -1,8 +1,8 @@
 //! `TUNABLE=VALUE`: names in every spelling, values as people write them, in the unit that the
 //! kernel's file has.
 
-use lab::quantity;
 use mm::catalogue::{self, Named, Of, Scope, Unit};
+use mm::quantity;
 use mm::settings::Setting;
 use mm::units::Bytes;
 

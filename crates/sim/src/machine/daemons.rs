@@ -1,8 +1,9 @@
 //! Daemons that an administrator runs: each decides by what the kernel's files say.
 
+use guard::ksmtuned::Host;
 use mm::meminfo::Meminfo;
-use mm::policy::{Host, Policy};
 use mm::units::Kib;
+use mm::workload::Daemon;
 
 use crate::error::Error;
 use crate::machine::recorder::Recorder;
@@ -15,14 +16,14 @@ impl Daemons {
     /// Lets a daemon decide and writes what it decides.
     pub(crate) fn decide(
         &mut self,
-        policy: Policy,
+        daemon: Daemon,
         memory: &mut Memory,
         tunables: &mut Tunables,
         recorder: &Recorder,
         tasks: &Tasks<'_>,
     ) -> Result<(), Error> {
-        let settings = match policy {
-            Policy::Ksmtuned => self.ksmtuned.decide(host(memory, recorder, tasks)),
+        let settings = match daemon {
+            Daemon::Ksmtuned => self.ksmtuned.decide(host(memory, recorder, tasks)),
         };
         let mut settings = settings.iter();
         settings.try_for_each(|setting| tunables.write(setting, memory))

@@ -2,10 +2,10 @@
 
 use crate::fs::fs_writeback::state::Syncing;
 use crate::sched::core::Sleep;
+use guard::ksmtuned::Ksmtuned;
 use mm::outcome::Latency;
 use mm::outcome::Status;
 use mm::outcome::StepOutcome;
-use mm::policy::Ksmtuned;
 use mm::units::Bytes;
 use mm::units::Nanos;
 

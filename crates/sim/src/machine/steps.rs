@@ -213,10 +213,10 @@ impl<'a> System<'a> {
                 unmapped.ok_or_else(|| no_region(region, task))?;
             }
             Action::Start { process } => self.start_process(task, process, now)?,
-            Action::Policy(policy) => {
+            Action::Daemon(daemon) => {
                 let (memory, tunables) = (&mut self.memory, &mut self.tunables);
                 self.daemons
-                    .decide(*policy, memory, tunables, &self.recorder, &self.tasks)?;
+                    .decide(*daemon, memory, tunables, &self.recorder, &self.tasks)?;
             }
             Action::Advise { target, advice } => self.advise(task, target, *advice)?,
             Action::SetCgroup { cgroup, file } => {

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use lab::quantity;
+use mm::quantity;
 use mm::units::{Bytes, PageSize, Pages};
 
 /// One `--memory`.

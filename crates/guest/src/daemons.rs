@@ -1,9 +1,10 @@
-//! Daemons that an administrator runs: each decides by the kernel's files, as `mm::policy` says.
+//! Daemons that an administrator runs: each decides by the kernel's files, as the crate `guard` says.
 
+use guard::ksmtuned::{Host, Ksmtuned};
 use host::Root;
 use mm::meminfo::{self, Meminfo};
-use mm::policy::{Host, Ksmtuned, Policy};
 use mm::units::{Kib, PageSize};
+use mm::workload::Daemon;
 use rustix::io::Errno;
 
 use crate::error::Why;
@@ -21,12 +22,12 @@ impl Daemons {
     /// that offer pages to be merged.
     pub(crate) fn decide(
         &mut self,
-        policy: Policy,
+        daemon: Daemon,
         place: &Place,
         guests: impl Iterator<Item = u32>,
     ) -> Result<(), Why> {
-        let decided = match policy {
-            Policy::Ksmtuned => self.ksmtuned.decide(host(&place.root, guests)?),
+        let decided = match daemon {
+            Daemon::Ksmtuned => self.ksmtuned.decide(host(&place.root, guests)?),
         };
         settings::apply(place, &decided)
     }

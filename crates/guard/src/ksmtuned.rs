@@ -1,34 +1,15 @@
-//! What daemons decide, as pure functions: a machine's numbers in, settings out.
-//!
-//! [`Ksmtuned`] is the rule of the ksmtuned service, which virtualisation hosts run beside KSM.
+//! The rule of the ksmtuned service, which virtualisation hosts run beside KSM.
 
 use alloc::format;
 use alloc::vec;
 use alloc::vec::Vec;
 
-use crate::meminfo::Meminfo;
-use crate::settings::Setting;
-use crate::units::Kib;
+use mm::meminfo::Meminfo;
+use mm::settings::Setting;
+use mm::units::Kib;
 
-/// A daemon's rule.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Policy {
-    /// [`Ksmtuned`].
-    Ksmtuned,
-}
-
-impl Policy {
-    /// Every policy by the word that a study uses for it.
-    pub const WORDS: [(&'static str, Self); 1] = [("ksmtuned", Self::Ksmtuned)];
-
-    /// The tunables that it sets.
-    #[must_use]
-    pub fn tunables(self) -> &'static [&'static str] {
-        match self {
-            Self::Ksmtuned => &["ksm.pages_to_scan", "ksm.sleep_millisecs", "ksm.run"],
-        }
-    }
-}
+/// The tunables that it sets.
+pub const TUNABLES: [&str; 3] = ["ksm.pages_to_scan", "ksm.sleep_millisecs", "ksm.run"];
 
 /// Share of the memory, in percent, that should be free.
 const THRESHOLD_PERCENT: u64 = 20;

@@ -1,11 +1,16 @@
-//! Amounts as people write them in a study: `"3840 MiB"`, `"118000 KiB/s"`, `"500 ms"`.
+//! Amounts as people write them in a study or a configuration: `"3840 MiB"`, `"118000 KiB/s"`, `"500 ms"`.
 //!
 //! Binary units (KiB, MiB, …) count in 1024, decimal ones (kB, MB, …) in 1000. Fractions are exact
 //! and rounded down to a whole byte or nanosecond: `"1.5 GiB"`. What a workload uses may also be a
 //! share of the memory that is available: `"95 % of available"`.
 
-use mm::units::{Bytes, Nanos};
-use mm::workload::{Size, Think};
+use alloc::borrow::ToOwned;
+use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use crate::units::{Bytes, Nanos};
+use crate::workload::{Size, Think};
 
 use crate::suggest;
 
@@ -106,6 +111,14 @@ pub fn workload_size(text: &str) -> Result<Size, QuantityError> {
     Ok(Size::OfAvailable {
         thousandths: thousandths.ok_or_else(no_share)?,
     })
+}
+
+/// Reads a number with at most one digit after the point, in tenths: `"12.5"` is 125.
+#[must_use]
+pub fn tenths(text: &str) -> Option<u32> {
+    let number = Decimal::parse(text)?;
+    let tenths = number.times(10).filter(|_| number.is_whole_times(10))?;
+    u32::try_from(tenths).ok()
 }
 
 /// Reads a span of time: `"250 ms"`.
@@ -238,6 +251,7 @@ fn shortened(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use alloc::string::ToString;
 
     #[test]
     fn amounts_are_read_as_people_write_them() {

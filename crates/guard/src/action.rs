@@ -1,0 +1,133 @@
+//! What a policy asks for, and why.
+
+use core::fmt;
+
+use mm::settings::Setting;
+use mm::units::Bytes;
+
+use crate::sample::File;
+
+/// The most that one action reclaims, so that no write to `memory.reclaim` takes long.
+pub const MOST_RECLAIMED: Bytes = Bytes(32 << 20);
+/// The most that one action reads in.
+pub const MOST_FILLED: Bytes = Bytes(16 << 20);
+
+/// A policy by its name in the configuration.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Policy {
+    /// What stays resident.
+    Floor,
+    /// How large the page cache may become.
+    Ceiling,
+}
+
+/// One thing to do.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Action {
+    /// Find out how large a file is, and whether it may be locked. Whoever acts samples again at
+    /// once.
+    Look(File),
+    /// Lock what is resident of the file's first `length` bytes. No page is read in for it.
+    Lock {
+        /// The file.
+        file: File,
+        /// From its beginning.
+        length: Bytes,
+    },
+    /// Read in and lock at most `most` of what is missing of the file's first `length` bytes.
+    Fill {
+        /// The file.
+        file: File,
+        /// From its beginning.
+        length: Bytes,
+        /// The most to read, at most [`MOST_FILLED`].
+        most: Bytes,
+    },
+    /// Let go of a file.
+    Unlock(File),
+    /// Reclaim file pages, and no others.
+    Reclaim {
+        /// Whose.
+        scope: Scope,
+        /// How much, at most [`MOST_RECLAIMED`].
+        amount: Bytes,
+    },
+    /// Write a tunable.
+    Set(Setting),
+}
+
+/// Whose memory is meant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Scope {
+    /// The machine's.
+    Machine,
+    /// That of a group of the configuration, by its place there.
+    Group(usize),
+}
+
+/// An action, whose it is and why.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Decision {
+    /// Which policy.
+    pub policy: Policy,
+    /// What is to be done.
+    pub action: Action,
+    /// Why.
+    pub why: Why,
+}
+
+/// The reason for an action, with its figure.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Why {
+    /// A file was used as often: uses, each halved after a minute.
+    Used(f64),
+    /// The configuration names the file.
+    Named,
+    /// The file was used less than one that needs the room.
+    UsedLess(f64),
+    /// The file is gone, or its file system is going.
+    Stale,
+    /// So much of a locked file is missing.
+    Missing(Bytes),
+    /// The page cache is so large, above or soon above so much.
+    Cache {
+        /// Its size.
+        size: Bytes,
+        /// The ceiling.
+        ceiling: Bytes,
+    },
+    /// Anonymous memory is below or above its floor.
+    Anon {
+        /// How much there is.
+        size: Bytes,
+        /// The floor.
+        floor: Bytes,
+    },
+}
+
+impl Policy {
+    /// Every policy, with its word in the configuration.
+    pub const WORDS: [(&'static str, Self); 2] =
+        [("floor", Self::Floor), ("ceiling", Self::Ceiling)];
+
+    /// Its word in the configuration.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        let found = Self::WORDS.iter().find(|(_, policy)| *policy == self);
+        found.map_or("", |(word, _)| word)
+    }
+}
+
+impl fmt::Display for Why {
+    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Used(score) => write!(to, "used {score:.1} times in the last minutes"),
+            Self::Named => write!(to, "named in the configuration"),
+            Self::UsedLess(score) => write!(to, "used only {score:.1} times in the last minutes"),
+            Self::Stale => write!(to, "the file or its file system goes"),
+            Self::Missing(bytes) => write!(to, "{bytes} of it are not in memory"),
+            Self::Cache { size, ceiling } => write!(to, "page cache {size}, ceiling {ceiling}"),
+            Self::Anon { size, floor } => write!(to, "anonymous memory {size}, floor {floor}"),
+        }
+    }
+}

@@ -1,0 +1,284 @@
+//! Which policies are on, and their limits.
+//!
+//! A configuration is a list of keys and texts, `("floor.clean_min", "15 %")`, as a TOML file with
+//! sections says it: whoever reads the file makes the list. A key that occurs several times is a list.
+
+use alloc::collections::BTreeMap;
+use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use mm::quantity::{self, QuantityError};
+use mm::suggest;
+use mm::units::Bytes;
+
+/// What the guard is to do. A policy that is `None` is off.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Config {
+    /// What stays resident.
+    pub floor: Option<Floor>,
+    /// How large the page cache may become.
+    pub ceiling: Option<Ceiling>,
+}
+
+/// What stays resident, as le9uo's ratios say it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Floor {
+    /// Files that are used are locked up to this amount.
+    pub clean_min: Amount,
+    /// Below this much anonymous memory nothing is swapped out.
+    pub anon_min: Amount,
+    /// Paths of files and folders that come first.
+    pub keep: Vec<String>,
+}
+
+/// How large the page cache may become.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Ceiling {
+    /// That of the whole machine.
+    pub total: Option<Amount>,
+    /// That of control groups, by path below the root of the hierarchy.
+    pub groups: Vec<(String, Amount)>,
+}
+
+/// An amount of memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Amount {
+    /// That many bytes.
+    Bytes(Bytes),
+    /// A share of `MemTotal`, in thousandths (0 to 1000).
+    OfTotal(u32),
+}
+
+/// Why a text is no configuration.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ConfigError {
+    /// There is no such key.
+    #[error("{key}: there is no such key; {way_out}")]
+    Key {
+        /// The key.
+        key: String,
+        /// A suggestion, or the keys there are.
+        way_out: String,
+    },
+    /// The value is no amount of memory.
+    #[error("{key}: {error}; write it as \"512 MiB\" or \"15 %\"")]
+    Amount {
+        /// The key.
+        key: String,
+        /// Why.
+        error: QuantityError,
+    },
+    /// A share of more than all, or finer than a tenth of a percent.
+    #[error("{key}: \"{text}\" is no share of the memory; write it as \"15 %\"")]
+    Share {
+        /// The key.
+        key: String,
+        /// The value.
+        text: String,
+    },
+}
+
+/// Every key; the one that ends in a point is followed by a group's path.
+pub const KEYS: [&str; 5] = [
+    "floor.clean_min",
+    "floor.anon_min",
+    "floor.keep",
+    "ceiling.total",
+    "ceiling.groups.",
+];
+
+impl Default for Amount {
+    fn default() -> Self {
+        Self::Bytes(Bytes::ZERO)
+    }
+}
+
+impl Amount {
+    /// Its bytes on a machine with `total` memory.
+    #[must_use]
+    pub fn of(self, total: Bytes) -> Bytes {
+        match self {
+            Self::Bytes(bytes) => bytes,
+            Self::OfTotal(thousandths) => Bytes(total.0 / 1000 * u64::from(thousandths)),
+        }
+    }
+
+    fn read(key: &str, text: &str) -> Result<Self, ConfigError> {
+        let Some(number) = text.trim().strip_suffix('%') else {
+            let size = quantity::size(text).map(Self::Bytes);
+            return size.map_err(|error| ConfigError::Amount {
+                key: key.into(),
+                error,
+            });
+        };
+        let share = quantity::tenths(number.trim()).filter(|&share| share <= 1000);
+        share.map(Self::OfTotal).ok_or_else(|| ConfigError::Share {
+            key: key.into(),
+            text: text.chars().take(40).collect(),
+        })
+    }
+}
+
+impl Config {
+    /// Reads keys and their texts.
+    ///
+    /// # Errors
+    /// The first key that there is not, or value that is none.
+    pub fn read<'a>(
+        pairs: impl IntoIterator<Item = (&'a str, &'a str)>,
+    ) -> Result<Self, ConfigError> {
+        let mut config = Self::default();
+        for (key, text) in pairs {
+            config.set(key, text)?;
+        }
+        Ok(config)
+    }
+
+    fn set(&mut self, key: &str, text: &str) -> Result<(), ConfigError> {
+        let floor = || self.floor.clone().unwrap_or_default();
+        let ceiling = || self.ceiling.clone().unwrap_or_default();
+        let amount = || Amount::read(key, text);
+        match key {
+            "floor.clean_min" => {
+                self.floor = Some(Floor {
+                    clean_min: amount()?,
+                    ..floor()
+                });
+            }
+            "floor.anon_min" => {
+                self.floor = Some(Floor {
+                    anon_min: amount()?,
+                    ..floor()
+                })
+            }
+            "floor.keep" => {
+                let mut floor = floor();
+                floor.keep.push(text.into());
+                self.floor = Some(floor);
+            }
+            "ceiling.total" => {
+                self.ceiling = Some(Ceiling {
+                    total: Some(amount()?),
+                    ..ceiling()
+                });
+            }
+            _ => {
+                let group = key.strip_prefix("ceiling.groups.");
+                let group = group.filter(|path| !path.is_empty());
+                let group = group.ok_or_else(|| no_key(key))?;
+                let mut ceiling = ceiling();
+                ceiling.groups.push((group.into(), amount()?));
+                self.ceiling = Some(ceiling);
+            }
+        }
+        Ok(())
+    }
+
+    /// The groups whose memory a sample has to hold, by path, in the order of
+    /// [`crate::Sample::groups`].
+    pub fn groups(&self) -> impl Iterator<Item = &str> {
+        let groups = self.ceiling.iter().flat_map(|ceiling| &ceiling.groups);
+        groups.map(|(path, _)| path.as_str())
+    }
+}
+
+/// The TOML file that says the same as keys and their texts.
+#[must_use]
+pub fn to_toml(pairs: &[(String, String)]) -> String {
+    let mut sections: BTreeMap<&str, BTreeMap<&str, Vec<&str>>> = BTreeMap::new();
+    for (key, text) in pairs {
+        let depth = if key.starts_with("ceiling.groups.") {
+            2
+        } else {
+            1
+        };
+        let end = key
+            .match_indices('.')
+            .nth(depth - 1)
+            .map_or(0, |(at, _)| at);
+        let (section, name) = (&key[..end], &key[(end + 1).min(key.len())..]);
+        let names = sections.entry(section).or_default();
+        names.entry(name).or_default().push(text);
+    }
+    let mut toml = String::new();
+    for (section, names) in sections {
+        toml += &format!("[{section}]\n");
+        for (name, texts) in names {
+            let texts: Vec<String> = texts.iter().map(|text| quoted(text)).collect();
+            let value = match &texts[..] {
+                [one] if name != "keep" => one.clone(),
+                several => format!("[{}]", several.join(", ")),
+            };
+            toml += &format!("{} = {value}\n", quoted(name));
+        }
+    }
+    toml
+}
+
+/// A text as TOML quotes it.
+fn quoted(text: &str) -> String {
+    let mut quoted = String::from("\"");
+    for c in text.chars() {
+        match c {
+            '"' | '\\' => quoted.extend(['\\', c]),
+            c if c.is_control() => quoted += &format!("\\u{:04X}", u32::from(c)),
+            c => quoted.push(c),
+        }
+    }
+    quoted.push('"');
+    quoted
+}
+
+fn no_key(key: &str) -> ConfigError {
+    let shown: String = key.chars().filter(|c| !c.is_control()).take(60).collect();
+    ConfigError::Key {
+        way_out: suggest::way_out(&shown, KEYS),
+        key: format!("`{shown}`"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::string::ToString;
+    use alloc::vec;
+
+    #[test]
+    fn a_configuration_is_read_with_its_shares_and_groups() {
+        let pairs = [
+            ("floor.clean_min", "15 %"),
+            ("floor.keep", "/usr/bin"),
+            ("floor.keep", "/srv"),
+            ("ceiling.total", "1.5 GiB"),
+            ("ceiling.groups.system.slice/backup.service", "12.5%"),
+        ];
+        let config = Config::read(pairs).unwrap();
+        let floor = config.floor.clone().unwrap();
+        assert_eq!(floor.keep, ["/usr/bin", "/srv"]);
+        assert_eq!(floor.clean_min.of(Bytes(1000)), Bytes(150));
+        let ceiling = config.ceiling.clone().unwrap();
+        assert_eq!(ceiling.total, Some(Amount::Bytes(Bytes(3 << 29))));
+        let group = ("system.slice/backup.service".into(), Amount::OfTotal(125));
+        assert_eq!(ceiling.groups, vec![group]);
+        assert_eq!(Config::read([]).unwrap(), Config::default());
+    }
+
+    #[test]
+    fn what_is_no_configuration_says_which_key_and_the_way_out() {
+        let error = |key, text| Config::read([(key, text)]).unwrap_err().to_string();
+        assert_eq!(
+            error("floor.clean_mn", "1 %"),
+            "`floor.clean_mn`: there is no such key; did you mean `floor.clean_min`?"
+        );
+        for share in ["101 %", "-1 %", "% %", "1.25 %"] {
+            let expected = "is no share of the memory; write it as \"15 %\"";
+            assert!(
+                error("floor.clean_min", share).ends_with(expected),
+                "{share}"
+            );
+        }
+        assert!(error("ceiling.total", "15").contains("no unit of size"));
+        assert!(error("ceiling.groups.", "1 MiB").contains("no such key"));
+    }
+}

@@ -1,0 +1,206 @@
+//! What stays resident: files that are used again and again are locked, up to a budget.
+//!
+//! A file counts by how often it is used, each use halved after a minute: its size cancels, because a
+//! use of all of it saves as much reading as it costs memory. A file that does not fit the budget is
+//! locked from its beginning, if a quarter of it fits; a stream of a huge one never is.
+
+mod anon;
+mod table;
+
+use alloc::vec::Vec;
+
+use mm::units::{Bytes, Nanos};
+
+use crate::action::{Action, Decision, MOST_FILLED, Policy, Why};
+use crate::config::{self, Amount};
+use crate::guard::TICK;
+use crate::sample::{Held, Looked, Sample, Touch, Use};
+use anon::Anon;
+use table::{Entry, Lock, Table};
+
+/// No more than this share of the memory is ever locked, in percent.
+const MOST_LOCKED_PERCENT: u64 = 25;
+/// Uses from which a file is locked, and one that is executed.
+const LOCK_SCORE: f64 = 1.4;
+const EXECUTED_SCORE: f64 = 0.9;
+/// A file takes another's place where it is used that many times as often.
+const DISPLACE_FACTOR: f64 = 1.5;
+/// A locked file is filled up as long as it is used that often.
+const FILL_SCORE: f64 = 1.2;
+/// The smallest share of a file that is worth locking, as its reciprocal.
+const PREFIX: u64 = 4;
+
+/// The policy, with what it remembers.
+#[derive(Clone, Debug)]
+pub(crate) struct Floor {
+    clean_min: Amount,
+    anon: Anon,
+    files: Table,
+}
+
+impl Floor {
+    pub(crate) fn new(config: &config::Floor) -> Self {
+        Self {
+            clean_min: config.clean_min,
+            anon: Anon::new(config.anon_min),
+            files: Table::new(),
+        }
+    }
+
+    pub(crate) fn decide(&mut self, sample: &Sample<'_>, to: &mut Vec<Decision>) -> Nanos {
+        self.anon.decide(sample, to);
+        let budget = self.budget(sample.memory.total);
+        sample.held.iter().for_each(|held| self.see(held, to));
+        self.shrink_to(budget, sample.at, to);
+        let mut looks = false;
+        for touch in sample.touches {
+            looks |= self.touched(*touch, sample.at, to);
+        }
+        for looked in sample.looked {
+            self.looked(*looked, budget, sample.at, to);
+        }
+        self.fill(sample, to);
+        if looks { Nanos::ZERO } else { TICK }
+    }
+
+    fn budget(&self, total: Bytes) -> Bytes {
+        let most = Bytes(total.0 / 100 * MOST_LOCKED_PERCENT);
+        self.clean_min.of(total).min(most)
+    }
+
+    /// What became of a locked file.
+    fn see(&mut self, held: &Held, to: &mut Vec<Decision>) {
+        if held.is_stale && self.files.forget(held.file).is_some() {
+            to.push(decision(Action::Unlock(held.file), Why::Stale));
+        }
+    }
+
+    /// Lets go of the least used files until the rest fits: memory may have been taken away.
+    fn shrink_to(&mut self, budget: Bytes, now: Nanos, to: &mut Vec<Decision>) {
+        while self.files.locked() > budget {
+            let Some(entry) = self.files.least_used_lock(now) else {
+                return;
+            };
+            unlock(entry, now, to);
+        }
+    }
+
+    /// A file was used; whether it is to be looked at.
+    fn touched(&mut self, touch: Touch, now: Nanos, to: &mut Vec<Decision>) -> bool {
+        let entry = self.files.touch(touch, now);
+        let score = entry.score(now);
+        if let Lock::Held(length) = entry.lock {
+            // What was read since is locked with the rest.
+            let file = entry.file;
+            to.push(decision(Action::Lock { file, length }, why(entry, now)));
+            return false;
+        }
+        let least = match touch.how {
+            Use::Executed => EXECUTED_SCORE,
+            Use::Closed | Use::Named => LOCK_SCORE,
+        };
+        let wanted = entry.is_named || score >= least;
+        if !wanted || entry.lock == Lock::Asked {
+            return false;
+        }
+        entry.lock = Lock::Asked;
+        to.push(decision(Action::Look(entry.file), why(entry, now)));
+        true
+    }
+
+    /// A file was looked at: it is locked if there is room or room can be made.
+    fn looked(&mut self, looked: Looked, budget: Bytes, now: Nanos, to: &mut Vec<Decision>) {
+        let Some(entry) = self.files.find(looked.file) else {
+            return;
+        };
+        if entry.lock != Lock::Asked {
+            return;
+        }
+        entry.lock = Lock::None;
+        let (file, because) = (entry.file, why(entry, now));
+        let rank = entry.rank(now);
+        // A tenth is left to smaller ones.
+        let largest = Bytes(budget.0 / 10 * 9);
+        let size = looked.size.unwrap_or(Bytes::ZERO);
+        let length = size.min(largest);
+        if length == Bytes::ZERO || length.0 < size.0 / PREFIX {
+            return;
+        }
+        if !self.make_room(length, budget, rank, now, to) {
+            return;
+        }
+        if let Some(entry) = self.files.find(file) {
+            entry.lock = Lock::Held(length);
+        }
+        to.push(decision(Action::Lock { file, length }, because));
+    }
+
+    /// Makes room by letting go of files that are used much less; false, and nothing is let go,
+    /// where that does not do.
+    fn make_room(
+        &mut self,
+        length: Bytes,
+        budget: Bytes,
+        rank: f64,
+        now: Nanos,
+        to: &mut Vec<Decision>,
+    ) -> bool {
+        let most = rank / DISPLACE_FACTOR;
+        let wanted = self.files.locked().saturating_add(length);
+        let over = wanted.saturating_sub(budget);
+        if self.files.locked_below(most, now) < over {
+            return false;
+        }
+        while self.files.locked().saturating_add(length) > budget {
+            match self.files.least_used_lock(now) {
+                Some(entry) => unlock(entry, now, to),
+                None => return false,
+            }
+        }
+        true
+    }
+
+    /// Reads in a part of what is missing of one locked file: the one that is used most.
+    fn fill(&mut self, sample: &Sample<'_>, to: &mut Vec<Decision>) {
+        let gaps = sample.held.iter().filter_map(|held| {
+            let entry = self.files.get(held.file)?;
+            let Lock::Held(length) = entry.lock else {
+                return None;
+            };
+            let missing = length.saturating_sub(held.locked);
+            let is_used = entry.rank(sample.at) > FILL_SCORE;
+            (is_used && missing > Bytes::ZERO).then_some((entry, length, missing))
+        });
+        let most_used = gaps
+            .max_by(|(one, ..), (other, ..)| one.rank(sample.at).total_cmp(&other.rank(sample.at)));
+        if let Some((entry, length, missing)) = most_used {
+            let most = missing.min(MOST_FILLED);
+            let file = entry.file;
+            to.push(decision(
+                Action::Fill { file, length, most },
+                Why::Missing(missing),
+            ));
+        }
+    }
+}
+
+fn unlock(entry: &mut Entry, now: Nanos, to: &mut Vec<Decision>) {
+    entry.lock = Lock::None;
+    let why = Why::UsedLess(entry.score(now));
+    to.push(decision(Action::Unlock(entry.file), why));
+}
+
+fn why(entry: &Entry, now: Nanos) -> Why {
+    match entry.is_named {
+        true => Why::Named,
+        false => Why::Used(entry.score(now)),
+    }
+}
+
+fn decision(action: Action, why: Why) -> Decision {
+    Decision {
+        policy: Policy::Floor,
+        action,
+        why,
+    }
+}

@@ -1,0 +1,144 @@
+//! The files that are known, and how often they are used.
+
+use alloc::vec::Vec;
+
+use mm::units::{Bytes, Nanos};
+
+use crate::sample::{File, Touch, Use};
+
+/// Files that are known at most; of more, the least used is forgotten.
+const MOST_FILES: usize = 1024;
+/// After this time a use counts half.
+const HALF_LIFE: Nanos = Nanos(60_000_000_000);
+
+/// The files that are known. It never grows after it was made.
+#[derive(Clone, Debug)]
+pub(super) struct Table {
+    entries: Vec<Entry>,
+}
+
+/// A file that is known.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Entry {
+    pub(super) file: File,
+    pub(super) lock: Lock,
+    /// The configuration names it: it goes before all others.
+    pub(super) is_named: bool,
+    /// Uses, as they counted at `at`.
+    uses: f64,
+    at: Nanos,
+}
+
+/// How a file stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Lock {
+    None,
+    /// It is to be looked at.
+    Asked,
+    /// So much is locked, from its beginning.
+    Held(Bytes),
+}
+
+impl Table {
+    pub(super) fn new() -> Self {
+        Self {
+            entries: Vec::with_capacity(MOST_FILES),
+        }
+    }
+
+    pub(super) fn get(&self, file: File) -> Option<&Entry> {
+        self.entries.iter().find(|entry| entry.file == file)
+    }
+
+    pub(super) fn find(&mut self, file: File) -> Option<&mut Entry> {
+        self.entries.iter_mut().find(|entry| entry.file == file)
+    }
+
+    /// Counts a use. A file that is new takes the place of the least used one that is not locked.
+    pub(super) fn touch(&mut self, touch: Touch, now: Nanos) -> &mut Entry {
+        let known = self
+            .entries
+            .iter()
+            .position(|entry| entry.file == touch.file);
+        let index = known.unwrap_or_else(|| self.add(touch.file, now));
+        let entry = &mut self.entries[index];
+        entry.uses = entry.score(now);
+        entry.at = now;
+        match touch.how {
+            Use::Named => entry.is_named = true,
+            Use::Closed | Use::Executed => entry.uses += 1.0,
+        }
+        entry
+    }
+
+    fn add(&mut self, file: File, now: Nanos) -> usize {
+        let new = Entry {
+            file,
+            lock: Lock::None,
+            is_named: false,
+            uses: 0.0,
+            at: now,
+        };
+        if self.entries.len() < MOST_FILES {
+            self.entries.push(new);
+            return self.entries.len() - 1;
+        }
+        let ranks = self.entries.iter().enumerate().map(|(index, entry)| {
+            let is_held = matches!(entry.lock, Lock::Held(_));
+            (is_held, entry.rank(now), index)
+        });
+        let least = ranks.min_by(|one, other| {
+            let by_lock = one.0.cmp(&other.0);
+            by_lock.then(one.1.total_cmp(&other.1))
+        });
+        let index = least.map_or(0, |(.., index)| index);
+        self.entries[index] = new;
+        index
+    }
+
+    /// Forgets a file; it is returned.
+    pub(super) fn forget(&mut self, file: File) -> Option<Entry> {
+        let index = self.entries.iter().position(|entry| entry.file == file)?;
+        Some(self.entries.swap_remove(index))
+    }
+
+    /// What is locked, or to be.
+    pub(super) fn locked(&self) -> Bytes {
+        self.entries.iter().map(Entry::locked).sum()
+    }
+
+    /// What is locked of files that rank below `rank`.
+    pub(super) fn locked_below(&self, rank: f64, now: Nanos) -> Bytes {
+        let below = self.entries.iter().filter(|entry| entry.rank(now) <= rank);
+        below.map(Entry::locked).sum()
+    }
+
+    pub(super) fn least_used_lock(&mut self, now: Nanos) -> Option<&mut Entry> {
+        let locked = self.entries.iter_mut();
+        let locked = locked.filter(|entry| matches!(entry.lock, Lock::Held(_)));
+        locked.min_by(|one, other| one.rank(now).total_cmp(&other.rank(now)))
+    }
+}
+
+impl Entry {
+    /// Uses, each halved after a minute.
+    pub(super) fn score(&self, now: Nanos) -> f64 {
+        let half_lives = now.saturating_sub(self.at).seconds() / HALF_LIFE.seconds();
+        self.uses * libm::exp2(-half_lives)
+    }
+
+    /// What it is compared with others by.
+    pub(super) fn rank(&self, now: Nanos) -> f64 {
+        match self.is_named {
+            true => f64::INFINITY,
+            false => self.score(now),
+        }
+    }
+
+    fn locked(&self) -> Bytes {
+        match self.lock {
+            Lock::Held(length) => length,
+            Lock::None | Lock::Asked => Bytes::ZERO,
+        }
+    }
+}

@@ -1,0 +1,47 @@
+//! All policies of a configuration.
+
+use alloc::vec::Vec;
+
+use mm::units::Nanos;
+
+use crate::action::Decision;
+use crate::ceiling::Ceiling;
+use crate::config::Config;
+use crate::floor::Floor;
+use crate::sample::Sample;
+
+/// The time between two samples of a machine on which nothing is urgent.
+pub(crate) const TICK: Nanos = Nanos(200_000_000);
+/// The shortest time between two samples.
+pub(crate) const SHORTEST: Nanos = Nanos(10_000_000);
+
+/// The policies of a configuration, with what they remember.
+#[derive(Clone, Debug)]
+pub struct Guard {
+    floor: Option<Floor>,
+    ceiling: Option<Ceiling>,
+}
+
+impl Guard {
+    /// Nothing is remembered yet.
+    #[must_use]
+    pub fn new(config: &Config) -> Self {
+        Self {
+            floor: config.floor.as_ref().map(Floor::new),
+            ceiling: config.ceiling.clone().map(Ceiling::new),
+        }
+    }
+
+    /// What is to be done now, in order, added to `decisions`. Returns when the next sample is to be
+    /// taken, after this one: 10 to 200 ms, or 0 where something is to be looked at first.
+    pub fn decide(&mut self, sample: &Sample<'_>, decisions: &mut Vec<Decision>) -> Nanos {
+        let mut next = TICK;
+        if let Some(ceiling) = &mut self.ceiling {
+            next = next.min(ceiling.decide(sample, decisions));
+        }
+        if let Some(floor) = &mut self.floor {
+            next = next.min(floor.decide(sample, decisions));
+        }
+        next
+    }
+}

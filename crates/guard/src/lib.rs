@@ -1,0 +1,22 @@
+//! Policies of the guard: a sample of the machine in, bounded actions out.
+//!
+//! A policy holds no file, clock or thread. The daemon `plimsoll-guard` runs it on a live machine, a
+//! study's arm runs it on the model: by the same code. Whoever runs it makes a [`Sample`], gives it to
+//! [`Guard::decide`] and carries out the [`Decision`]s.
+#![no_std]
+#![forbid(unsafe_code)]
+
+extern crate alloc;
+
+pub mod action;
+mod ceiling;
+pub mod config;
+mod floor;
+mod guard;
+pub mod ksmtuned;
+pub mod sample;
+
+pub use action::{Action, Decision, Policy, Scope, Why};
+pub use config::{Config, ConfigError};
+pub use guard::Guard;
+pub use sample::{File, Group, Held, Looked, Memory, Sample, Touch};
