@@ -6,6 +6,7 @@ pub(crate) mod boot;
 pub(crate) mod daemons;
 pub(crate) mod errands;
 pub(crate) mod exit;
+pub(crate) mod guarding;
 mod hits;
 pub(crate) mod invariants;
 pub(crate) mod no_page;

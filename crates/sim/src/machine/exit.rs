@@ -83,6 +83,7 @@ impl<'a> System<'a> {
         memory
             .io
             .forget(&mut memory.cpu, &memory.folios, task.entity);
+        self.stop_guarding(task);
         task.exit_mm(&mut self.memory, &self.files);
         let waiting = task.ordered.take().or_else(|| task.waits_in());
         if let Some((label, began)) = waiting {

@@ -88,6 +88,10 @@ impl<'a> System<'a> {
                 self.begin_sync(task, file, label, now);
                 return Ok(Flow::Continue);
             }
+            Action::Guard(config) => {
+                task.began = Some(began);
+                return self.guard(task, config, now);
+            }
             Action::DropCaches => {
                 self.begin_sync(task, None, label, now);
                 return Ok(Flow::Continue);
@@ -217,6 +221,11 @@ impl<'a> System<'a> {
                 let (memory, tunables) = (&mut self.memory, &mut self.tunables);
                 self.daemons
                     .decide(*daemon, memory, tunables, &self.recorder, &self.tasks)?;
+            }
+            Action::Close { file } => {
+                let index = self.file(task, file)?;
+                task.close(index);
+                self.closed(index);
             }
             Action::Advise { target, advice } => self.advise(task, target, *advice)?,
             Action::SetCgroup { cgroup, file } => {
@@ -371,7 +380,7 @@ fn may_block(action: &Action) -> bool {
 }
 
 /// What is written into `memory.reclaim`.
-fn reclaim_text(bytes: u64, swappiness: Option<u8>) -> String {
+pub(super) fn reclaim_text(bytes: u64, swappiness: Option<u8>) -> String {
     match swappiness {
         Some(value) => alloc::format!("{bytes} swappiness={value}"),
         None => alloc::format!("{bytes}"),

@@ -4,13 +4,14 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 
+use guard::Touch;
 use mm::calibration::Costs;
 use mm::capture::Capture;
 use mm::machine::FileSystem;
 use mm::outcome::Status;
 use mm::scenario::Scenario;
 use mm::units::{Bytes, Nanos};
-use mm::workload::Start;
+use mm::workload::{Action, Start, Workload};
 
 use crate::bench::state::Bench;
 use crate::block::blk_mq::complete_request;
@@ -63,6 +64,9 @@ pub(crate) struct System<'a> {
     /// What uses it.
     pub(crate) tasks: Tasks<'a>,
     pub(crate) daemons: Daemons,
+    /// A task of the workload is the guard, which hears of the files that are closed.
+    pub(crate) is_guarded: bool,
+    pub(crate) touches: Vec<Touch>,
     /// What looks at it.
     pub(crate) bench: Bench,
     pub(crate) recorder: Recorder,
@@ -115,6 +119,8 @@ impl<'a> System<'a> {
             batch: filemap::folio_batch(&boot.release()),
             tasks,
             daemons: Daemons::default(),
+            is_guarded: has_guard(&scenario.workload),
+            touches: Vec::new(),
             bench,
             recorder: Recorder::new(boot, &scenario.workload),
             over: false,
@@ -452,4 +458,8 @@ impl Task<'_> {
         self.owed_ps = owed % 1000;
         Nanos(owed / 1000)
     }
+}
+
+fn has_guard(workload: &Workload) -> bool {
+    workload.any_action(|action| matches!(action, Action::Guard(_)))
 }

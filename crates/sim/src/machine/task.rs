@@ -13,6 +13,7 @@ use mm::workload::{Access, Action, Process, Start, Step, Until};
 
 use crate::bench::state::Own;
 use crate::fs::fs_writeback::state::Syncing;
+use crate::machine::guarding::Guarding;
 use crate::machine::state::Durable;
 use crate::mm::memcontrol::Errand;
 use crate::mm::memcontrol::group_id::{GroupId, ROOT};
@@ -61,6 +62,8 @@ pub(crate) struct Task<'a> {
     pub(crate) mapped: BTreeSet<usize>,
     /// How far the lock of a file has come that it is in the middle of.
     pub(crate) locking: Locking,
+    /// What it has as the guard.
+    pub(crate) guarding: Option<Box<Guarding>>,
     /// The allocation it is in the middle of.
     pub(crate) allocation: Allocation,
     /// How fast it dirties pages, as the kernel knows it.
@@ -210,6 +213,7 @@ impl<'a> Task<'a> {
             page_tables: 0,
             mapped: BTreeSet::new(),
             locking: Locking::default(),
+            guarding: None,
             allocation: Allocation::default(),
             throttled: Throttled::default(),
             durable: None,
@@ -347,6 +351,11 @@ impl<'a> Task<'a> {
     /// Sets how far a file is read ahead, for the accesses to come.
     pub(crate) fn set_readahead(&mut self, file: usize, limits: Limits) {
         self.readaheads.insert(file, Readahead::new(limits));
+    }
+
+    /// Forgets the readahead of a file that it closes.
+    pub(crate) fn close(&mut self, file: usize) {
+        self.readaheads.remove(&file);
     }
 
     /// Readahead of a file that it has open.

@@ -150,6 +150,11 @@ impl Tunables {
     }
 
     /// The files, for a snapshot.
+    /// The text of a tunable.
+    pub(crate) fn value(&self, name: &str) -> Option<&str> {
+        self.values.get(name).map(String::as_str)
+    }
+
     pub(crate) fn files(&self) -> impl Iterator<Item = (&'static str, String)> {
         KNOWN.into_iter().filter_map(|(name, path)| {
             let value = self.values.get(name)?;

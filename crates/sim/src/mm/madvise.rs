@@ -14,6 +14,7 @@ use crate::mm::folio::Folios;
 use crate::mm::folio::{Flag, PageId, State};
 use crate::mm::lruvec::state::Lruvecs;
 use crate::mm::memory::state::{Held, Region};
+use crate::mm::mlock::Which;
 use crate::mm::page_alloc::state::NoPage;
 use crate::mm::page_alloc::zone::Zones;
 use crate::mm::parts::Memory;
@@ -113,7 +114,7 @@ impl<'a> System<'a> {
                     file: &self.files[index],
                     readahead: task.readahead(index),
                 };
-                let progress = reader.lock(&mut locking);
+                let progress = reader.lock(&mut locking, self.files[index].pages, Which::All);
                 task.locking = locking;
                 progress
             }

@@ -2,7 +2,7 @@
 
 use crate::machine::tunables::Tunables;
 use crate::mm::filemap::Reader;
-use crate::mm::filemap::state::Progress;
+use crate::mm::filemap::state::{File, Progress};
 use crate::mm::folio::Folios;
 use crate::mm::folio::{Flag, PageId, State};
 use crate::mm::lruvec::state::Lruvecs;
@@ -89,14 +89,63 @@ pub(crate) struct Locking {
     faulting: bool,
 }
 
+impl Locking {
+    /// It begins at a page.
+    pub(crate) fn at(cursor: u64) -> Self {
+        Self {
+            cursor,
+            faulting: false,
+        }
+    }
+}
+
+/// Which pages of a file are locked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Which {
+    /// All; what is missing is read in.
+    All,
+    /// Those in memory (`MLOCK_ONFAULT`, and a fault for each that is found there).
+    Resident,
+}
+
+impl Memory {
+    /// How many of a file's first pages are locked.
+    pub(crate) fn locked_pages(&self, file: &File, pages: u64) -> u64 {
+        let all = file.base..file.base + pages as PageId;
+        all.filter(|page| self.folios.state(*page) == State::Unevictable)
+            .count() as u64
+    }
+
+    /// The first page of a file that is not locked, or the one after those looked at.
+    pub(crate) fn first_unlocked(&self, file: &File, pages: u64) -> u64 {
+        let is_unlocked =
+            |at: &u64| self.folios.state(file.base + *at as PageId) != State::Unevictable;
+        (0..pages).find(is_unlocked).unwrap_or(pages)
+    }
+
+    /// Puts the locked pages of a file back on a list (`munlock_folio`).
+    pub(crate) fn unlock_file(&mut self, file: &File) {
+        for page in file.base..file.base + file.pages as PageId {
+            if self.folios.state(page) == State::Unevictable {
+                self.zones[self.folios.zone(page)].unevictable -= 1;
+                let lru = self.folios.kind(page).inactive();
+                self.folios.set_state(page, State::Inactive);
+                self.lruvecs
+                    .add_to_list(&self.cpu, &mut self.zones, &mut self.folios, page, lru);
+            }
+        }
+    }
+}
+
 impl Reader<'_> {
-    /// Reads and maps the whole file and locks it. It goes on where it is called again after a
+    /// Maps the file up to page `end` and locks it. It goes on where it is called again after a
     /// wait.
-    pub(crate) fn lock(&mut self, locking: &mut Locking) -> Progress {
-        while locking.cursor < self.file.pages {
+    pub(crate) fn lock(&mut self, locking: &mut Locking, end: u64, which: Which) -> Progress {
+        while locking.cursor < end {
             let index = locking.cursor;
             let page = self.file.base + index as PageId;
-            if self.memory.folios.state(page) != State::Unevictable {
+            let is_passed = which == Which::Resident && !self.memory.folios.is_resident(page);
+            if self.memory.folios.state(page) != State::Unevictable && !is_passed {
                 let progress = self.touch(&mut { index }, index + 1, false, &mut locking.faulting);
                 if progress != Progress::Complete {
                     return progress;

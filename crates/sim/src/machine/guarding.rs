@@ -1,0 +1,303 @@
+//! A task that is the guard: it samples, lets the policies decide and does what they say, as the
+//! daemon does on a live machine.
+
+use alloc::boxed::Box;
+use alloc::collections::BTreeMap;
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use guard::sample::Use;
+use guard::{
+    Action, Config, Decision, File, Group, Guard, Held, Looked, Memory, Sample, Scope, Touch,
+};
+use mm::meminfo::Meminfo;
+use mm::outcome::Status;
+use mm::settings::Setting;
+use mm::units::{Bytes, Nanos, PageSize, Pages};
+
+use crate::error::Error;
+use crate::machine::state::Stop;
+use crate::machine::steps::reclaim_text;
+use crate::machine::system::System;
+use crate::machine::task::Task;
+use crate::mm::filemap::Reader;
+use crate::mm::filemap::state::Progress;
+use crate::mm::lru::Lru;
+use crate::mm::mlock::{Locking, Which};
+use crate::sched::core::{Flow, Sleep};
+
+/// System calls by which the daemon takes a sample.
+const CALLS: u64 = 8;
+
+/// The guard at work.
+#[derive(Clone, Debug)]
+pub(crate) struct Guarding {
+    guard: Guard,
+    /// The groups whose memory a sample holds, by path.
+    groups: Vec<String>,
+    /// What is still to be done of what was decided, last first.
+    todo: Vec<Decision>,
+    /// When the next sample is due, while something is to be done or waited for.
+    next: Option<Nanos>,
+    /// Answers for the next sample.
+    looked: Vec<Looked>,
+    /// What is locked of each file, by index, in bytes from its beginning.
+    locks: BTreeMap<usize, Bytes>,
+    /// The lock that it is in the middle of: its file, and how far it has come.
+    locking: Option<(usize, Locking, u64, Which)>,
+}
+
+impl Guarding {
+    fn new(pairs: &[(String, String)]) -> Self {
+        let pairs = pairs
+            .iter()
+            .map(|(key, text)| (key.as_str(), text.as_str()));
+        // A study's configuration was read before.
+        let config = Config::read(pairs).unwrap_or_default();
+        Self {
+            guard: Guard::new(&config),
+            groups: config.groups().map(Into::into).collect(),
+            todo: Vec::new(),
+            next: None,
+            looked: Vec::new(),
+            locks: BTreeMap::new(),
+            locking: None,
+        }
+    }
+}
+
+impl<'a> System<'a> {
+    /// Takes the guard one action further. It ends only by being killed.
+    pub(crate) fn guard(
+        &mut self,
+        task: &mut Task<'a>,
+        config: &[(String, String)],
+        now: Nanos,
+    ) -> Result<Flow, Error> {
+        let guarding = task.guarding.take();
+        let mut guarding = guarding.unwrap_or_else(|| Box::new(Guarding::new(config)));
+        let flow = self.go_on_guarding(task, &mut guarding, now);
+        task.guarding = Some(guarding);
+        flow
+    }
+
+    fn go_on_guarding(
+        &mut self,
+        task: &mut Task<'a>,
+        guarding: &mut Guarding,
+        now: Nanos,
+    ) -> Result<Flow, Error> {
+        if guarding.locking.is_some() {
+            return self.go_on_locking(task, guarding, now);
+        }
+        if let Some(decision) = guarding.todo.pop() {
+            self.carry_out(task, guarding, &decision.action)?;
+            return Ok(Flow::Continue);
+        }
+        if let Some(next) = guarding.next.take() {
+            self.sleep_until(task, next);
+            return Ok(Flow::Blocked(Sleep::Idle));
+        }
+        self.take_sample(guarding, now);
+        Ok(Flow::Continue)
+    }
+
+    fn take_sample(&mut self, guarding: &mut Guarding, now: Nanos) {
+        self.memory.cpu.spent += self.memory.cpu.costs.syscall_ps * CALLS;
+        let meminfo = Meminfo::parse(&self.recorder.meminfo(&self.memory)).unwrap_or_default();
+        let groups: Vec<_> = guarding
+            .groups
+            .iter()
+            .map(|path| self.group_memory(path))
+            .collect();
+        let held: Vec<_> = guarding
+            .locks
+            .iter()
+            .map(|(file, length)| self.held(*file, *length))
+            .collect();
+        let touches = core::mem::take(&mut self.touches);
+        let looked = core::mem::take(&mut guarding.looked);
+        let swappiness = self.tunables.value("vm.swappiness");
+        let sample = Sample {
+            at: now,
+            memory: Memory::of(&meminfo),
+            swappiness: swappiness.and_then(|text| text.parse().ok()).unwrap_or(60),
+            groups: &groups,
+            touches: &touches,
+            looked: &looked,
+            held: &held,
+        };
+        let next = guarding.guard.decide(&sample, &mut guarding.todo);
+        guarding.todo.reverse();
+        guarding.next = (next > Nanos::ZERO).then(|| now.saturating_add(next));
+    }
+
+    fn group_memory(&self, path: &str) -> Option<Group> {
+        let group = self.memory.groups.find(path, "").ok()?;
+        let memory = &self.memory;
+        let list = |lru| {
+            memory
+                .lruvecs
+                .list_below(&memory.cpu, &memory.zones, group, lru)
+        };
+        let bytes = |pages| memory.cpu.real(pages).bytes(PageSize::FOUR_KIB);
+        let dirty = memory
+            .lruvecs
+            .known_dirty(&memory.cpu, &memory.writeback, group);
+        Some(Group {
+            file: bytes(list(Lru::InactiveFile) + list(Lru::ActiveFile)),
+            dirty: bytes(dirty[0] + dirty[1]),
+        })
+    }
+
+    fn held(&self, file: usize, length: Bytes) -> Held {
+        let pages = self.pages_of(file, length);
+        let locked = self.memory.locked_pages(&self.files[file], pages);
+        Held {
+            file: File(u32::try_from(file).unwrap_or(u32::MAX)),
+            locked: self
+                .memory
+                .cpu
+                .real(locked)
+                .bytes(PageSize::FOUR_KIB)
+                .min(length),
+            is_stale: false,
+        }
+    }
+
+    /// The pages of a file's first `length` bytes.
+    fn pages_of(&self, file: usize, length: Bytes) -> u64 {
+        let Pages(pages) = self
+            .memory
+            .cpu
+            .sampled_size(length)
+            .pages_ceil(PageSize::FOUR_KIB);
+        pages.min(self.files[file].pages)
+    }
+
+    fn carry_out(
+        &mut self,
+        task: &mut Task<'a>,
+        guarding: &mut Guarding,
+        action: &Action,
+    ) -> Result<(), Error> {
+        self.memory.cpu.spent += self.memory.cpu.costs.syscall_ps;
+        let index = |file: File| file.0 as usize;
+        match action {
+            Action::Look(file) => {
+                let known = self.scenario.machine.files.get(index(*file));
+                guarding.looked.push(Looked {
+                    file: *file,
+                    size: known.map(|file| file.size),
+                });
+            }
+            Action::Lock { file, length } => {
+                let pages = self.pages_of(index(*file), *length);
+                guarding.locks.insert(index(*file), *length);
+                guarding.locking = Some((index(*file), Locking::default(), pages, Which::Resident));
+            }
+            Action::Fill { file, length, most } => {
+                let pages = self.pages_of(index(*file), *length);
+                let first = self.memory.first_unlocked(&self.files[index(*file)], pages);
+                let end = pages.min(first + self.pages_of(index(*file), *most));
+                let begin = Locking::at(first);
+                guarding.locking = Some((index(*file), begin, end, Which::All));
+            }
+            Action::Unlock(file) => {
+                guarding.locks.remove(&index(*file));
+                self.unlock_file(task, index(*file));
+            }
+            Action::Reclaim { scope, amount } => {
+                self.reclaim_for(task, guarding, *scope, *amount)?
+            }
+            Action::Set(setting) => self.set_for(setting)?,
+        }
+        Ok(())
+    }
+
+    fn set_for(&mut self, setting: &Setting) -> Result<(), Error> {
+        self.memory.cpu.spent += self.memory.cpu.costs.set_ps;
+        self.tunables.write(setting, &mut self.memory)
+    }
+
+    /// Writes to a `memory.reclaim`. Where the kernel cannot be told to spare anonymous memory, the
+    /// machine as a whole is left alone.
+    fn reclaim_for(
+        &mut self,
+        task: &mut Task<'a>,
+        guarding: &Guarding,
+        scope: Scope,
+        amount: Bytes,
+    ) -> Result<(), Error> {
+        let rules = &self.memory.cpu.rules;
+        let path = match scope {
+            Scope::Group(index) => guarding.groups.get(index).map(String::as_str),
+            Scope::Machine => rules.reclaim_knows_swappiness.then_some(""),
+        };
+        let Some(path) = path else {
+            return Ok(());
+        };
+        let text = reclaim_text(amount.0, Some(0));
+        task.write_cgroup(
+            &mut self.memory.groups,
+            rules,
+            path,
+            "memory.reclaim",
+            &text,
+        )
+    }
+
+    fn go_on_locking(
+        &mut self,
+        task: &mut Task<'a>,
+        guarding: &mut Guarding,
+        now: Nanos,
+    ) -> Result<Flow, Error> {
+        let Some((index, locking, end, which)) = &mut guarding.locking else {
+            return Ok(Flow::Continue);
+        };
+        task.mapped.insert(*index);
+        let mut reader = Reader {
+            memory: &mut self.memory,
+            file: &self.files[*index],
+            readahead: task.readahead(*index),
+        };
+        let progress = reader.lock(locking, *end, *which);
+        if progress == Progress::Complete {
+            guarding.locking = None;
+        }
+        match self.stop(task, progress, now)? {
+            Some(Stop::Wait(sleep)) => Ok(Flow::Blocked(sleep)),
+            Some(Stop::Killed) => {
+                self.end_task(task, self.memory.cpu.now(), &Status::Killed(9));
+                Ok(Flow::Ended)
+            }
+            _ => Ok(Flow::Continue),
+        }
+    }
+
+    fn unlock_file(&mut self, task: &Task<'a>, index: usize) {
+        self.files[index].unmap(task.entity, &mut self.memory);
+        self.memory.unlock_file(&self.files[index]);
+    }
+
+    /// A guard that ends lets go of all it locked.
+    pub(crate) fn stop_guarding(&mut self, task: &mut Task<'a>) {
+        let Some(guarding) = task.guarding.take() else {
+            return;
+        };
+        for index in guarding.locks.keys() {
+            self.unlock_file(task, *index);
+        }
+    }
+
+    /// A file was closed: a guard will hear of it.
+    pub(crate) fn closed(&mut self, index: usize) {
+        if self.is_guarded {
+            self.touches.push(Touch {
+                file: File(u32::try_from(index).unwrap_or(u32::MAX)),
+                how: Use::Closed,
+            });
+        }
+    }
+}
