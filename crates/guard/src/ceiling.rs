@@ -2,7 +2,8 @@
 //!
 //! The cache is sampled the more often the faster it grows, so that it is caught on its way to the
 //! ceiling. What is reclaimed makes room for twice what comes until the next sample, and for a
-//! twentieth of the ceiling at least: each page that goes was the coldest, and no more than that goes.
+//! twentieth of the ceiling at least: each page that goes was the coldest, and no more than that
+//! goes.
 
 use alloc::vec::Vec;
 
@@ -10,8 +11,7 @@ use mm::units::{Bytes, Nanos};
 
 use crate::action::{Action, Decision, MOST_RECLAIMED, Policy, Scope, Why};
 use crate::config::{self, Amount};
-use crate::guard::{SHORTEST, TICK};
-use crate::sample::Sample;
+use crate::sample::{SHORTEST, Sample, TICK};
 
 /// The policy, with what it remembers.
 #[derive(Clone, Debug)]
@@ -141,7 +141,7 @@ mod tests {
     const TOTAL: Bytes = Bytes(1 << 30);
     const CEILING: Bytes = Bytes(100 << 20);
 
-    /// A stream of so many bytes a second, for ten seconds, under a policy whose wishes come true at
+    /// A stream at `rate` bytes a second, for ten seconds, under a policy whose wishes come true at
     /// once: the largest page cache after the first second, and how often it was looked at.
     fn stream(rate: u64) -> (Bytes, usize) {
         let mut policy = Ceiling::new(config::Ceiling {

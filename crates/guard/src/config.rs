@@ -1,7 +1,8 @@
 //! Which policies are on, and their limits.
 //!
 //! A configuration is a list of keys and texts, `("floor.clean_min", "15 %")`, as a TOML file with
-//! sections says it: whoever reads the file makes the list. A key that occurs several times is a list.
+//! sections says it: whoever reads the file makes the list. A key that occurs several times is a
+//! list.
 
 use alloc::collections::BTreeMap;
 use alloc::format;

@@ -1,8 +1,9 @@
 //! What stays resident: files that are used again and again are locked, up to a budget.
 //!
-//! A file counts by how often it is used, each use halved after a minute: its size cancels, because a
-//! use of all of it saves as much reading as it costs memory. A file that does not fit the budget is
-//! locked from its beginning, if a quarter of it fits; a stream of a huge one never is.
+//! A file counts by how often it is used, each use halved after a minute: its size cancels,
+//! because a use of all of it saves as much reading as it costs memory. A file that does not fit
+//! the budget is locked from its beginning, if a quarter of it fits; a stream of a huge one never
+//! is.
 
 mod anon;
 mod table;
@@ -13,8 +14,7 @@ use mm::units::{Bytes, Nanos};
 
 use crate::action::{Action, Decision, MOST_FILLED, Policy, Why};
 use crate::config::{self, Amount};
-use crate::guard::TICK;
-use crate::sample::{Held, Looked, Sample, Touch, Use};
+use crate::sample::{Held, Looked, Sample, TICK, Touch, Use};
 use anon::Anon;
 use table::{Entry, Lock, Table};
 
@@ -204,3 +204,6 @@ fn decision(action: Action, why: Why) -> Decision {
         why,
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -8,12 +8,7 @@ use crate::action::Decision;
 use crate::ceiling::Ceiling;
 use crate::config::Config;
 use crate::floor::Floor;
-use crate::sample::Sample;
-
-/// The time between two samples of a machine on which nothing is urgent.
-pub(crate) const TICK: Nanos = Nanos(200_000_000);
-/// The shortest time between two samples.
-pub(crate) const SHORTEST: Nanos = Nanos(10_000_000);
+use crate::sample::{Sample, TICK};
 
 /// The policies of a configuration, with what they remember.
 #[derive(Clone, Debug)]
@@ -32,8 +27,8 @@ impl Guard {
         }
     }
 
-    /// What is to be done now, in order, added to `decisions`. Returns when the next sample is to be
-    /// taken, after this one: 10 to 200 ms, or 0 where something is to be looked at first.
+    /// What is to be done now, in order, added to `decisions`. Returns how long after this sample
+    /// the next one is due: 10 to 200 ms, or 0 where something is to be looked at first.
     pub fn decide(&mut self, sample: &Sample<'_>, decisions: &mut Vec<Decision>) -> Nanos {
         let mut next = TICK;
         if let Some(ceiling) = &mut self.ceiling {

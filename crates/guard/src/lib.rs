@@ -1,8 +1,8 @@
 //! Policies of the guard: a sample of the machine in, bounded actions out.
 //!
-//! A policy holds no file, clock or thread. The daemon `plimsoll-guard` runs it on a live machine, a
-//! study's arm runs it on the model: by the same code. Whoever runs it makes a [`Sample`], gives it to
-//! [`Guard::decide`] and carries out the [`Decision`]s.
+//! A policy holds no file, clock or thread. The daemon `plimsoll-guard` runs it on a live machine,
+//! a study's arm runs it on the model: by the same code. Whoever runs it makes a [`Sample`], gives
+//! it to [`Guard::decide`] and carries out the [`Decision`]s.
 #![no_std]
 #![forbid(unsafe_code)]
 

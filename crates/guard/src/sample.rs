@@ -3,6 +3,11 @@
 use mm::meminfo::Meminfo;
 use mm::units::{Bytes, Kib, Nanos};
 
+/// The time between two samples of a machine on which nothing is urgent.
+pub(crate) const TICK: Nanos = Nanos(200_000_000);
+/// The shortest time between two samples.
+pub(crate) const SHORTEST: Nanos = Nanos(10_000_000);
+
 /// A file, by the number that whoever takes the samples gave it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct File(pub u32);

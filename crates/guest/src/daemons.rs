@@ -1,4 +1,5 @@
-//! Daemons that an administrator runs: each decides by the kernel's files, as the crate `guard` says.
+//! Daemons that an administrator runs: each decides by the kernel's files, as the crate `guard`
+//! says.
 
 use guard::ksmtuned::{Host, Ksmtuned};
 use host::Root;

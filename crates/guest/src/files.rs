@@ -1,18 +1,20 @@
-//! The files of the machine as a process has them open: each once, until it closes it or ends, so that advice
-//! and the kernel's readahead state outlast a step.
+//! The files of the machine as a process has them open: each once, until it closes it or ends, so
+//! that advice and the kernel's readahead state outlast a step.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
 use std::path::PathBuf;
 
 use mm::machine::{File, Machine};
 use mm::units::Bytes;
+use mm::workload::{Action, Process, Target, Via};
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 use rustix::mm::Advice;
 
 use crate::mapping::Mapping;
 use crate::place::Place;
+use crate::plan::each_step;
 
 /// The open files of one process.
 #[derive(Debug)]
@@ -20,6 +22,9 @@ pub(crate) struct Files<'a> {
     place: &'a Place,
     machine: &'a Machine,
     open: BTreeMap<String, OpenFile>,
+    /// Files that the process closes and never writes, which it opens as a reader does: who watches
+    /// files tells the closes of readers and writers apart.
+    only_read: BTreeSet<String>,
 }
 
 #[derive(Debug, Default)]
@@ -32,8 +37,9 @@ struct OpenFile {
 
 impl<'a> Files<'a> {
     /// None open yet.
-    pub(crate) fn new(place: &'a Place, machine: &'a Machine) -> Self {
+    pub(crate) fn new(place: &'a Place, machine: &'a Machine, process: &Process) -> Self {
         Self {
+            only_read: only_read(process),
             place,
             machine,
             open: BTreeMap::new(),
@@ -48,9 +54,13 @@ impl<'a> Files<'a> {
     /// A descriptor that goes through the page cache.
     pub(crate) fn cached(&mut self, name: &str) -> Result<BorrowedFd<'_>, Errno> {
         let path = self.path(name)?;
+        let flags = match self.only_read.contains(name) {
+            true => OFlags::RDONLY,
+            false => OFlags::RDWR,
+        };
         let cached = &mut self.entry(name).cached;
         if cached.is_none() {
-            *cached = Some(open(&path, OFlags::empty())?);
+            *cached = Some(open(&path, flags)?);
         }
         cached.as_ref().map(|fd| fd.as_fd()).ok_or(Errno::BADF)
     }
@@ -60,7 +70,7 @@ impl<'a> Files<'a> {
         let path = self.path(name)?;
         let direct = &mut self.entry(name).direct;
         if direct.is_none() {
-            *direct = Some(open(&path, OFlags::DIRECT)?);
+            *direct = Some(open(&path, OFlags::RDWR | OFlags::DIRECT)?);
         }
         direct.as_ref().map(|fd| fd.as_fd()).ok_or(Errno::BADF)
     }
@@ -118,5 +128,25 @@ impl<'a> Files<'a> {
 }
 
 fn open(path: &std::path::Path, flags: OFlags) -> Result<OwnedFd, Errno> {
-    rustix::fs::open(path, OFlags::RDWR | OFlags::CLOEXEC | flags, Mode::empty())
+    rustix::fs::open(path, OFlags::CLOEXEC | flags, Mode::empty())
+}
+
+fn only_read(process: &Process) -> BTreeSet<String> {
+    let (mut closed, mut written) = (BTreeSet::new(), BTreeSet::new());
+    each_step(&process.steps, &mut |step| match &step.action {
+        Action::Close { file } => _ = closed.insert(file.clone()),
+        Action::Lock {
+            target: Target::File(file),
+        }
+        | Action::Sync { file } => {
+            written.insert(file.clone());
+        }
+        Action::Access(access) if access.write_percent > 0 || access.via == Via::Mmap => {
+            if let Target::File(file) = &access.target {
+                written.insert(file.clone());
+            }
+        }
+        _ => {}
+    });
+    &closed - &written
 }

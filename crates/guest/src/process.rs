@@ -62,7 +62,11 @@ impl<'a> Process<'a> {
             prepared,
             meter,
             regions: Regions::default(),
-            files: Files::new(place, &plan.scenario.machine),
+            files: Files::new(
+                place,
+                &plan.scenario.machine,
+                plan.instances[instance].process,
+            ),
             buffer: None,
             streams: BTreeMap::new(),
             tables: Tables::default(),

@@ -11,6 +11,7 @@
 mod apt;
 mod cache;
 mod console;
+mod daemon;
 pub mod debian;
 mod elf;
 mod failed;
@@ -69,6 +70,8 @@ pub struct VmBench {
     timing: Timing,
     deadline: Duration,
     init: Vec<u8>,
+    /// Where that is from; `None` is the running program.
+    binary: Option<PathBuf>,
     qemu: PathBuf,
     qemu_version: String,
     cache: PathBuf,
@@ -101,6 +104,7 @@ impl VmBench {
             timing,
             deadline: options.deadline,
             init,
+            binary: options.binary.clone(),
             qemu_version: qemu::version(&qemu)?,
             qemu,
             cache,
@@ -131,7 +135,12 @@ impl VmBench {
         let mut archive = initramfs::Archive::new();
         archive.skeleton();
         archive.program("init", &self.init);
-        archive.file("plimsoll/room", &vec![0; room_left(self.init.len())]);
+        let mut packed = self.init.len().next_multiple_of(PAGE);
+        if let Some(daemon) = daemon::wanted_by(scenario, self.binary.as_deref())? {
+            archive.program(daemon::PATH, &daemon);
+            packed += daemon.len();
+        }
+        archive.file("plimsoll/room", &vec![0; room_left(packed)]);
         archive.file("plimsoll/orders", &orders(scenario, clock)?);
         let mut order = String::new();
         for module in module::wanted_by(&self.modules, &scenario.machine) {
@@ -146,7 +155,7 @@ impl VmBench {
     }
 }
 
-/// What a program leaves of [`PROGRAM_ROOM`], in whole pages.
+/// What programs leave of [`PROGRAM_ROOM`], in whole pages.
 fn room_left(program: usize) -> usize {
     PROGRAM_ROOM.saturating_sub(program.next_multiple_of(PAGE))
 }

@@ -1,11 +1,10 @@
 //! The study format: what it says, and what it refuses with which words.
 
 use mm::machine::SwapBacking;
-use mm::policy::Policy;
 use mm::units::{Bytes, Nanos};
 use mm::workload::{
-    Action, Advice, Content, Huge, Pattern, Process, Size, Start, Step, Target, Think, Until, Via,
-    Workload,
+    Action, Advice, Content, Daemon, Huge, Pattern, Process, Size, Start, Step, Target, Think,
+    Until, Via, Workload,
 };
 use plimsoll_lab::measure::Class;
 use plimsoll_lab::study::Study;
@@ -261,7 +260,7 @@ fn ksm_lets_the_daemon_decide_on_its_own_arm_and_the_guests_have_their_arms_page
             _ => None,
         });
         let decides = |(until, action): (Until, &Action)| {
-            (until, *action == Action::Policy(Policy::Ksmtuned))
+            (until, *action == Action::Daemon(Daemon::Ksmtuned))
         };
         inner.map(decides).collect::<Vec<_>>()
     };

@@ -1,4 +1,5 @@
-//! Amounts as people write them in a study or a configuration: `"3840 MiB"`, `"118000 KiB/s"`, `"500 ms"`.
+//! Amounts as people write them in a study or a configuration: `"3840 MiB"`, `"118000 KiB/s"`,
+//! `"500 ms"`.
 //!
 //! Binary units (KiB, MiB, …) count in 1024, decimal ones (kB, MB, …) in 1000. Fractions are exact
 //! and rounded down to a whole byte or nanosecond: `"1.5 GiB"`. What a workload uses may also be a

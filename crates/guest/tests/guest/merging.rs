@@ -4,10 +4,9 @@ use std::fs;
 
 use mm::capture::Frame;
 use mm::outcome::UNAVAILABLE;
-use mm::policy::Policy;
 use mm::scenario::Scenario;
 use mm::units::Bytes;
-use mm::workload::{Action, Map, Start};
+use mm::workload::{Action, Daemon, Map, Start};
 
 use crate::bench::*;
 
@@ -79,11 +78,11 @@ fn samples_hold_the_counters_where_pages_are_offered_and_nowhere_else() {
 #[test]
 fn ksmtuned_writes_what_it_decides_and_remembers_it() {
     let bench = merging_bench();
-    let mut scenario = beside(true, Action::Policy(Policy::Ksmtuned));
+    let mut scenario = beside(true, Action::Daemon(Daemon::Ksmtuned));
     let administrator = &mut scenario.workload.processes[1];
     administrator
         .steps
-        .push(step(Action::Policy(Policy::Ksmtuned)));
+        .push(step(Action::Daemon(Daemon::Ksmtuned)));
     let outcome = bench.run(&scenario);
     let last = outcome.capture.frames.last().expect("frames");
     let ksm = |file: &str| {
@@ -96,7 +95,7 @@ fn ksmtuned_writes_what_it_decides_and_remembers_it() {
 
 #[test]
 fn a_kernel_without_merging_lacks_what_ksmtuned_sets() {
-    let outcome = Bench::new().run(&beside(false, Action::Policy(Policy::Ksmtuned)));
+    let outcome = Bench::new().run(&beside(false, Action::Daemon(Daemon::Ksmtuned)));
     let mut frames = outcome.capture.frames.iter();
     let note = frames.find_map(|frame| frame.file(UNAVAILABLE));
     assert_eq!(

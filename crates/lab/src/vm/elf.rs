@@ -1,5 +1,4 @@
-//! The binary that becomes the guest's `/init`: it must be static, and only what is loaded is
-//! packed.
+//! A program for the guest: it must be static, and only what is loaded is packed.
 
 use std::fs;
 use std::path::Path;
@@ -20,7 +19,7 @@ pub(super) fn read_static(binary: Option<&Path>) -> Result<Vec<u8>, BenchError> 
     let bytes = fs::read(path).map_err(|error| failed(path, &error))?;
     loaded_part(bytes).map_err(|what| {
         let name = binary.map_or("this plimsoll".into(), |path| path.display().to_string());
-        BenchError::Unavailable(format!("{name} cannot be a VM's /init: {what}"))
+        BenchError::Unavailable(format!("{name} cannot run in a VM: {what}"))
     })
 }
 

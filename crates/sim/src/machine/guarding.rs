@@ -1,21 +1,21 @@
 //! A task that is the guard: it samples, lets the policies decide and does what they say, as the
 //! daemon does on a live machine.
 
+pub(crate) mod state;
+
 use alloc::boxed::Box;
-use alloc::collections::BTreeMap;
 use alloc::string::String;
 use alloc::vec::Vec;
 
 use guard::sample::Use;
-use guard::{
-    Action, Config, Decision, File, Group, Guard, Held, Looked, Memory, Sample, Scope, Touch,
-};
+use guard::{Action, File, Group, Held, Looked, Memory, Sample, Scope, Touch};
 use mm::meminfo::Meminfo;
 use mm::outcome::Status;
 use mm::settings::Setting;
 use mm::units::{Bytes, Nanos, PageSize, Pages};
 
 use crate::error::Error;
+use crate::machine::guarding::state::Guarding;
 use crate::machine::state::Stop;
 use crate::machine::steps::reclaim_text;
 use crate::machine::system::System;
@@ -28,43 +28,6 @@ use crate::sched::core::{Flow, Sleep};
 
 /// System calls by which the daemon takes a sample.
 const CALLS: u64 = 8;
-
-/// The guard at work.
-#[derive(Clone, Debug)]
-pub(crate) struct Guarding {
-    guard: Guard,
-    /// The groups whose memory a sample holds, by path.
-    groups: Vec<String>,
-    /// What is still to be done of what was decided, last first.
-    todo: Vec<Decision>,
-    /// When the next sample is due, while something is to be done or waited for.
-    next: Option<Nanos>,
-    /// Answers for the next sample.
-    looked: Vec<Looked>,
-    /// What is locked of each file, by index, in bytes from its beginning.
-    locks: BTreeMap<usize, Bytes>,
-    /// The lock that it is in the middle of: its file, and how far it has come.
-    locking: Option<(usize, Locking, u64, Which)>,
-}
-
-impl Guarding {
-    fn new(pairs: &[(String, String)]) -> Self {
-        let pairs = pairs
-            .iter()
-            .map(|(key, text)| (key.as_str(), text.as_str()));
-        // A study's configuration was read before.
-        let config = Config::read(pairs).unwrap_or_default();
-        Self {
-            guard: Guard::new(&config),
-            groups: config.groups().map(Into::into).collect(),
-            todo: Vec::new(),
-            next: None,
-            looked: Vec::new(),
-            locks: BTreeMap::new(),
-            locking: None,
-        }
-    }
-}
 
 impl<'a> System<'a> {
     /// Takes the guard one action further. It ends only by being killed.
@@ -237,13 +200,11 @@ impl<'a> System<'a> {
         let Some(path) = path else {
             return Ok(());
         };
-        let text = reclaim_text(amount.0, Some(0));
-        task.write_cgroup(
-            &mut self.memory.groups,
-            rules,
+        self.write_cgroup(
+            task,
             path,
             "memory.reclaim",
-            &text,
+            &reclaim_text(amount.0, Some(0)),
         )
     }
 

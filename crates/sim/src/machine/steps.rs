@@ -83,18 +83,17 @@ impl<'a> System<'a> {
                 task.begin_repeat(*until, steps, label, now);
                 return Ok(self.next_round(task, now));
             }
-            Action::Sync { file } => {
-                let file = Some(self.file(task, file)?);
+            Action::Sync { .. } | Action::DropCaches => {
+                let file = match &step.action {
+                    Action::Sync { file } => Some(self.file(task, file)?),
+                    _ => None,
+                };
                 self.begin_sync(task, file, label, now);
                 return Ok(Flow::Continue);
             }
             Action::Guard(config) => {
                 task.began = Some(began);
                 return self.guard(task, config, now);
-            }
-            Action::DropCaches => {
-                self.begin_sync(task, None, label, now);
-                return Ok(Flow::Continue);
             }
             action if may_block(action) => {
                 if let Some(flow) = self.block(task, step, began, now)? {
@@ -201,10 +200,7 @@ impl<'a> System<'a> {
                 self.pay_for(&self.scenario.arm_settings.0);
                 self.apply_arm()?;
             }
-            Action::ApplyDefaults => {
-                self.pay_for(&self.scenario.arm_settings.0);
-                self.tunables.restore(&mut self.memory);
-            }
+            Action::ApplyDefaults => self.apply_defaults(),
             Action::Set(settings) => {
                 self.pay_for(settings);
                 for setting in settings {
@@ -229,8 +225,7 @@ impl<'a> System<'a> {
             }
             Action::Advise { target, advice } => self.advise(task, target, *advice)?,
             Action::SetCgroup { cgroup, file } => {
-                let (groups, rules) = (&mut self.memory.groups, &self.memory.cpu.rules);
-                task.write_cgroup(groups, rules, cgroup, &file.0, &file.1)?;
+                self.write_cgroup(task, cgroup, &file.0, &file.1)?;
             }
             Action::Reclaim {
                 cgroup,
@@ -238,12 +233,27 @@ impl<'a> System<'a> {
                 swappiness,
             } => {
                 let text = reclaim_text(amount.0, *swappiness);
-                let (groups, rules) = (&mut self.memory.groups, &self.memory.cpu.rules);
-                task.write_cgroup(groups, rules, cgroup, "memory.reclaim", &text)?;
+                self.write_cgroup(task, cgroup, "memory.reclaim", &text)?;
             }
             _ => {}
         }
         Ok(())
+    }
+
+    pub(super) fn write_cgroup(
+        &mut self,
+        task: &mut Task<'a>,
+        path: &str,
+        file: &str,
+        text: &str,
+    ) -> Result<(), Error> {
+        let (groups, rules) = (&mut self.memory.groups, &self.memory.cpu.rules);
+        task.write_cgroup(groups, rules, path, file, text)
+    }
+
+    fn apply_defaults(&mut self) {
+        self.pay_for(&self.scenario.arm_settings.0);
+        self.tunables.restore(&mut self.memory);
     }
 
     fn run_on_node(&mut self, task: &Task<'a>, node: u32) -> Result<(), Error> {

@@ -13,7 +13,7 @@ use mm::workload::{Access, Action, Process, Start, Step, Until};
 
 use crate::bench::state::Own;
 use crate::fs::fs_writeback::state::Syncing;
-use crate::machine::guarding::Guarding;
+use crate::machine::guarding::state::Guarding;
 use crate::machine::state::Durable;
 use crate::mm::memcontrol::Errand;
 use crate::mm::memcontrol::group_id::{GroupId, ROOT};

@@ -1,0 +1,160 @@
+use alloc::vec;
+
+use super::*;
+use crate::sample::{File, Memory};
+
+const TOTAL: Bytes = Bytes(1 << 30);
+
+/// A floor of 10 % of 1 GiB, and the world that does what it decides.
+struct World {
+    floor: Floor,
+    at: Nanos,
+    locked: Vec<(File, Bytes)>,
+}
+
+impl World {
+    fn new() -> Self {
+        let config = config::Floor {
+            clean_min: Amount::OfTotal(100),
+            ..config::Floor::default()
+        };
+        Self {
+            floor: Floor::new(&config),
+            at: Nanos(0),
+            locked: Vec::new(),
+        }
+    }
+
+    fn decide(&mut self, touches: &[Touch], looked: &[Looked], held: &[Held]) -> Vec<Action> {
+        let sample = Sample {
+            at: self.at,
+            memory: Memory {
+                total: TOTAL,
+                ..Memory::default()
+            },
+            swappiness: 60,
+            groups: &[],
+            touches,
+            looked,
+            held,
+        };
+        let mut decisions = Vec::new();
+        self.floor.decide(&sample, &mut decisions);
+        decisions.into_iter().map(|it| it.action).collect()
+    }
+
+    /// A file of this size is used, and whatever follows is done.
+    fn touch(&mut self, file: u32, how: Use, size: Bytes) {
+        let file = File(file);
+        self.at += Nanos::SECOND;
+        let first = self.decide(&[Touch { file, how }], &[], &[]);
+        let asked = first.contains(&Action::Look(file));
+        let size = Some(size);
+        let then = match asked {
+            true => self.decide(&[], &[Looked { file, size }], &[]),
+            false => Vec::new(),
+        };
+        for action in first.into_iter().chain(then) {
+            match action {
+                Action::Lock { file, length } => {
+                    self.locked.retain(|(other, _)| *other != file);
+                    self.locked.push((file, length));
+                }
+                Action::Unlock(file) => self.locked.retain(|(other, _)| *other != file),
+                Action::Look(_) => {}
+                other => panic!("{other:?}"),
+            }
+        }
+    }
+
+    fn files(&self) -> Vec<u32> {
+        let mut files: Vec<_> = self.locked.iter().map(|(file, _)| file.0).collect();
+        files.sort_unstable();
+        files
+    }
+}
+
+const MIB: u64 = 1 << 20;
+
+#[test]
+fn a_file_is_locked_at_its_second_use_and_a_program_at_its_first() {
+    let mut world = World::new();
+    world.touch(1, Use::Closed, Bytes(MIB));
+    world.touch(2, Use::Executed, Bytes(MIB));
+    assert_eq!(world.files(), [2]);
+    world.touch(1, Use::Closed, Bytes(MIB));
+    assert_eq!(world.files(), [1, 2]);
+}
+
+#[test]
+fn a_file_that_is_used_once_in_a_while_is_left_alone() {
+    let mut world = World::new();
+    for _ in 0..10 {
+        world.touch(1, Use::Closed, Bytes(MIB));
+        world.at += Nanos(120_000_000_000);
+    }
+    assert_eq!(world.files(), [0; 0]);
+}
+
+#[test]
+fn a_file_beyond_the_budget_is_locked_from_its_beginning_and_a_huge_one_is_not() {
+    let mut world = World::new();
+    for _ in 0..3 {
+        world.touch(1, Use::Closed, Bytes(300 * MIB));
+        world.touch(2, Use::Closed, Bytes(500 * MIB));
+    }
+    let budget = TOTAL.0 / 1000 * 100;
+    assert_eq!(world.locked, [(File(1), Bytes(budget / 10 * 9))]);
+}
+
+#[test]
+fn what_is_used_much_more_takes_the_place_of_what_is_used_less() {
+    let mut world = World::new();
+    for _ in 0..2 {
+        world.touch(1, Use::Closed, Bytes(60 * MIB));
+        world.touch(2, Use::Closed, Bytes(60 * MIB));
+    }
+    assert_eq!(world.files(), [1], "as often is no reason");
+    for _ in 0..4 {
+        world.touch(2, Use::Closed, Bytes(60 * MIB));
+    }
+    assert_eq!(world.files(), [2]);
+}
+
+#[test]
+fn a_named_file_goes_first_and_stays() {
+    let mut world = World::new();
+    for _ in 0..5 {
+        world.touch(1, Use::Closed, Bytes(60 * MIB));
+    }
+    world.touch(2, Use::Named, Bytes(60 * MIB));
+    assert_eq!(world.files(), [2]);
+    for _ in 0..50 {
+        world.touch(1, Use::Closed, Bytes(60 * MIB));
+    }
+    assert_eq!(world.files(), [2]);
+}
+
+#[test]
+fn a_file_that_goes_is_let_go_and_a_gap_is_filled_in_parts() {
+    let mut world = World::new();
+    world.touch(1, Use::Closed, Bytes(60 * MIB));
+    world.touch(1, Use::Closed, Bytes(60 * MIB));
+    let held = |locked: u64, is_stale| Held {
+        file: File(1),
+        locked: Bytes(locked * MIB),
+        is_stale,
+    };
+    let fill = |most: u64| {
+        vec![Action::Fill {
+            file: File(1),
+            length: Bytes(60 * MIB),
+            most: Bytes(most * MIB),
+        }]
+    };
+    assert_eq!(world.decide(&[], &[], &[held(10, false)]), fill(16));
+    assert_eq!(world.decide(&[], &[], &[held(50, false)]), fill(10));
+    assert_eq!(world.decide(&[], &[], &[held(60, false)]), []);
+    let gone = world.decide(&[], &[], &[held(60, true)]);
+    assert_eq!(gone, [Action::Unlock(File(1))]);
+}

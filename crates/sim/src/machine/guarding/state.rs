@@ -1,0 +1,47 @@
+//! What the guard keeps between two of its actions.
+
+use alloc::collections::BTreeMap;
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use guard::{Config, Decision, Guard, Looked};
+use mm::units::{Bytes, Nanos};
+
+use crate::mm::mlock::{Locking, Which};
+
+/// The guard at work.
+#[derive(Clone, Debug)]
+pub(crate) struct Guarding {
+    pub(crate) guard: Guard,
+    /// The groups whose memory a sample holds, by path.
+    pub(crate) groups: Vec<String>,
+    /// What is still to be done of what was decided, last first.
+    pub(crate) todo: Vec<Decision>,
+    /// When the next sample is due, while something is to be done or waited for.
+    pub(crate) next: Option<Nanos>,
+    /// Answers for the next sample.
+    pub(crate) looked: Vec<Looked>,
+    /// What is locked of each file, by index, in bytes from its beginning.
+    pub(crate) locks: BTreeMap<usize, Bytes>,
+    /// The lock that it is in the middle of: its file, and how far it has come.
+    pub(crate) locking: Option<(usize, Locking, u64, Which)>,
+}
+
+impl Guarding {
+    pub(crate) fn new(pairs: &[(String, String)]) -> Self {
+        let pairs = pairs
+            .iter()
+            .map(|(key, text)| (key.as_str(), text.as_str()));
+        // A study's configuration was read before.
+        let config = Config::read(pairs).unwrap_or_default();
+        Self {
+            guard: Guard::new(&config),
+            groups: config.groups().map(Into::into).collect(),
+            todo: Vec::new(),
+            next: None,
+            looked: Vec::new(),
+            locks: BTreeMap::new(),
+            locking: None,
+        }
+    }
+}
