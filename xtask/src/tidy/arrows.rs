@@ -55,6 +55,11 @@ const CRATES: &[Crate] = &[
         reach: Reach::Without(EDGE),
     },
     Crate {
+        name: "plimsoll-guard",
+        may_use: &["mm", "guard", "host", "change", "conf"],
+        reach: Reach::Without(&["clap", "anyhow", "serde_json"]),
+    },
+    Crate {
         name: "guest",
         may_use: &["mm", "guard", "host"],
         reach: Reach::Without(EDGE),

@@ -1,0 +1,184 @@
+//! The loop: a sample, what the policies decide, and its execution.
+
+use std::io;
+use std::time::Duration;
+
+use guard::{Config, Guard, Held, Looked, Sample, Touch};
+use host::facts::since_boot;
+use mm::units::Nanos;
+use sd_notify::NotifyState;
+
+use crate::arguments::Arguments;
+use crate::configuration;
+use crate::hands::Hands;
+use crate::log;
+use crate::process::{self, Signals, Woken};
+use crate::sampling::Sampling;
+use crate::watch::Watch;
+
+/// How often files and mounts are looked at again, and named files.
+const LOOK_EVERY: Nanos = Nanos(Nanos::SECOND.0);
+const NAME_EVERY: Nanos = Nanos(60 * Nanos::SECOND.0);
+
+/// A guard that runs.
+struct Daemon {
+    config: Config,
+    guard: Guard,
+    sampling: Sampling,
+    watch: Watch,
+    hands: Hands,
+    looked_at: Nanos,
+    named_at: Option<Nanos>,
+}
+
+/// Runs until a signal ends it.
+///
+/// # Errors
+/// One line: why it cannot begin, or go on.
+pub(crate) fn run(arguments: &Arguments) -> Result<(), String> {
+    let signals = Signals::new().map_err(|error| log::reason(&error))?;
+    let config = configuration::read(&arguments.config)?;
+    let mut daemon = Daemon {
+        guard: Guard::new(&config),
+        sampling: Sampling::new(config.groups())?,
+        watch: Watch::new(&config)?,
+        hands: Hands::new(arguments)?,
+        config,
+        looked_at: Nanos::ZERO,
+        named_at: None,
+    };
+    if !arguments.dry_run {
+        process::harden();
+    }
+    daemon.say_what_is_on();
+    tell(NotifyState::Ready);
+    let done = daemon.go_on(&signals, arguments);
+    tell(NotifyState::Stopping);
+    let restored = daemon.hands.let_go();
+    done.and(restored)
+}
+
+impl Daemon {
+    fn go_on(&mut self, signals: &Signals, arguments: &Arguments) -> Result<(), String> {
+        let watchdog = sd_notify::watchdog_enabled().map(|most| most / 4);
+        let mut fed = Nanos::ZERO;
+        loop {
+            let now = since_boot();
+            if watchdog.is_some_and(|every| elapsed(fed, now) >= every) {
+                tell(NotifyState::Watchdog);
+                fed = now;
+            }
+            let next = self.tick(now)?;
+            let woken = signals.wait(Duration::from_nanos(next.0));
+            match woken.map_err(|error| log::reason(&error))? {
+                Woken::Tick => {}
+                Woken::End => return Ok(()),
+                Woken::Reload => self.reload(arguments)?,
+            }
+        }
+    }
+
+    /// One sample and what follows from it; when the next one is due.
+    fn tick(&mut self, now: Nanos) -> Result<Nanos, String> {
+        if now.saturating_sub(self.looked_at) >= LOOK_EVERY {
+            self.looked_at = now;
+            self.watch.refresh()?;
+            self.hands.find_stale(&self.watch.mounts);
+        }
+        let mut touches = Vec::new();
+        let named_since = self.named_at.map(|at| now.saturating_sub(at));
+        if named_since.is_none_or(|since| since >= NAME_EVERY) {
+            self.named_at = Some(now);
+            let keep = self.config.floor.iter().flat_map(|floor| &floor.keep);
+            let keep: Vec<String> = keep.cloned().collect();
+            self.watch.name(&keep, &self.hands.locks, &mut touches);
+        }
+        self.watch.drain(&self.hands.locks, &mut touches)?;
+        let mut looked = Vec::new();
+        loop {
+            let next = self.sample(&touches, &mut looked)?;
+            if next > Nanos::ZERO || looked.is_empty() {
+                return Ok(next);
+            }
+            touches.clear();
+        }
+    }
+
+    /// A sample, and what the policies want. `looked` is taken, and holds what was looked at then.
+    fn sample(&mut self, touches: &[Touch], looked: &mut Vec<Looked>) -> Result<Nanos, String> {
+        let mut groups = Vec::new();
+        self.sampling
+            .groups(self.watch.mounts.cgroup2(), &mut groups);
+        let mut held: Vec<Held> = Vec::new();
+        self.hands.locks.held(&mut held);
+        let swappiness = self.sampling.swappiness()?;
+        let sample = Sample {
+            at: since_boot(),
+            memory: self.sampling.memory()?,
+            swappiness: self.hands.pretended.unwrap_or(swappiness),
+            groups: &groups,
+            touches,
+            looked,
+            held: &held,
+        };
+        let mut decisions = Vec::new();
+        let next = self.guard.decide(&sample, &mut decisions);
+        looked.clear();
+        for decision in &decisions {
+            let answer = self.hands.act(decision, &self.watch, &self.sampling);
+            looked.extend(answer);
+        }
+        self.hands.done(since_boot());
+        Ok(next)
+    }
+
+    /// SIGHUP: another configuration begins from nothing; a wrong one changes nothing.
+    fn reload(&mut self, arguments: &Arguments) -> Result<(), String> {
+        let read = configuration::read(&arguments.config).and_then(|config| {
+            let sampling = Sampling::new(config.groups())?;
+            let watch = Watch::new(&config)?;
+            Ok((config, sampling, watch))
+        });
+        let (config, sampling, watch) = match read {
+            Ok(read) => read,
+            Err(error) => {
+                log::line(format_args!("{error}; the old configuration stays"));
+                return Ok(());
+            }
+        };
+        if config == self.config {
+            log::line(format_args!("the configuration is the same"));
+            return Ok(());
+        }
+        self.hands.let_go()?;
+        self.guard = Guard::new(&config);
+        (self.config, self.sampling, self.watch) = (config, sampling, watch);
+        self.named_at = None;
+        self.say_what_is_on();
+        Ok(())
+    }
+
+    fn say_what_is_on(&self) {
+        let floor = self.config.floor.as_ref().map(|_| "floor");
+        let ceiling = self.config.ceiling.as_ref().map(|_| "ceiling");
+        let on: Vec<&str> = floor.into_iter().chain(ceiling).collect();
+        let disks = self.watch.watched();
+        match on.is_empty() {
+            true => log::line(format_args!("the configuration turns no policy on")),
+            false => log::line(format_args!(
+                "on: {}; {disks} file systems are watched",
+                on.join(", ")
+            )),
+        }
+    }
+}
+
+fn elapsed(from: Nanos, to: Nanos) -> Duration {
+    Duration::from_nanos(to.saturating_sub(from).0)
+}
+
+/// Tells systemd, where it wants to know.
+fn tell(state: NotifyState<'_>) {
+    let told: io::Result<()> = sd_notify::notify(&[state]);
+    told.ok();
+}

@@ -1,0 +1,233 @@
+//! Which files are used: a fanotify group that reports each close of a reader and each execution on
+//! the disks' file systems.
+//!
+//! Nothing wakes the daemon for an event: they wait in the kernel's queue until the next tick.
+
+use std::collections::BTreeSet;
+use std::io;
+use std::os::fd::{AsFd as _, OwnedFd};
+
+use guard::sample::Use;
+
+use crate::log;
+use crate::mounts::Disk;
+use crate::sys::{self, Key};
+
+const MASK: u64 = libc::FAN_CLOSE_NOWRITE | libc::FAN_OPEN_EXEC;
+/// Events that one tick takes at most; the others wait.
+const EVENTS_MAX: usize = 4096;
+/// Lengths of `struct fanotify_event_metadata` and of what is before a handle's bytes.
+const METADATA: usize = 24;
+const BEFORE_HANDLE: usize = 20;
+
+/// The group, and what it watches.
+#[derive(Debug)]
+pub(crate) struct Fanotify {
+    group: OwnedFd,
+    buffer: Vec<u8>,
+    /// This process, whose own uses do not count.
+    pid: u32,
+    watched: BTreeSet<u64>,
+    refused: BTreeSet<u64>,
+    /// How often the queue was full.
+    overflows: u64,
+}
+
+/// A use of a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Event {
+    pub(crate) key: Key,
+    pub(crate) how: Use,
+}
+
+impl Fanotify {
+    pub(crate) fn new() -> io::Result<Self> {
+        Ok(Self {
+            group: sys::fanotify_init()?,
+            buffer: vec![0; 32 << 10],
+            pid: std::process::id(),
+            watched: BTreeSet::new(),
+            refused: BTreeSet::new(),
+            overflows: 0,
+        })
+    }
+
+    /// Watches the file systems that it does not watch yet, and forgets those that are gone.
+    pub(crate) fn watch(&mut self, disks: &[Disk]) {
+        let is_there = |fsid: &u64| disks.iter().any(|disk| disk.fsid == *fsid);
+        self.watched.retain(is_there);
+        self.refused.retain(is_there);
+        for Disk { fsid, point } in disks {
+            if self.watched.contains(fsid) {
+                continue;
+            }
+            match sys::fanotify_mark(self.group.as_fd(), point, MASK) {
+                Ok(()) => {
+                    self.watched.insert(*fsid);
+                    self.refused.remove(fsid);
+                }
+                Err(error) if self.refused.insert(*fsid) => log::line(format_args!(
+                    "floor: file system {fsid:016x} is not watched: {}: {}",
+                    log::reason(&error),
+                    way_out(&error)
+                )),
+                Err(_) => {}
+            }
+        }
+    }
+
+    /// How many file systems are watched.
+    pub(crate) fn watched(&self) -> usize {
+        self.watched.len()
+    }
+
+    /// Takes what waits, in order, and hands it to `take`.
+    pub(crate) fn drain(&mut self, mut take: impl FnMut(Event)) -> io::Result<()> {
+        let mut taken = 0;
+        let mut lost = 0;
+        while taken < EVENTS_MAX {
+            let length = match rustix::io::read(&self.group, &mut self.buffer[..]) {
+                Ok(0) | Err(rustix::io::Errno::AGAIN | rustix::io::Errno::INTR) => break,
+                Ok(length) => length,
+                Err(error) => return Err(error.into()),
+            };
+            let mut rest = &self.buffer[..length];
+            while let Some((raw, behind)) = split(rest) {
+                rest = behind;
+                taken += 1;
+                if raw.mask & libc::FAN_Q_OVERFLOW != 0 {
+                    lost += 1;
+                } else if raw.pid != self.pid {
+                    raw.event().into_iter().for_each(&mut take);
+                }
+            }
+        }
+        if lost > 0 {
+            if self.overflows == 0 {
+                log::line(format_args!(
+                    "floor: more files were used at once than the queue holds: some uses do not \
+                     count; said once"
+                ));
+            }
+            self.overflows += lost;
+        }
+        Ok(())
+    }
+}
+
+/// An event as the kernel wrote it.
+struct Raw<'a> {
+    mask: u64,
+    pid: u32,
+    /// The records behind the metadata.
+    records: &'a [u8],
+}
+
+/// The first event of a buffer, and what is behind it.
+fn split(bytes: &[u8]) -> Option<(Raw<'_>, &[u8])> {
+    let length = usize::try_from(u32_at(bytes, 0)?).ok()?;
+    let metadata = usize::from(u16_at(bytes, 6)?);
+    if bytes.get(4) != Some(&libc::FANOTIFY_METADATA_VERSION) || metadata < METADATA {
+        return None;
+    }
+    let (event, behind) = bytes.split_at_checked(length)?;
+    let raw = Raw {
+        mask: u64::from_ne_bytes(event.get(8..16)?.try_into().ok()?),
+        pid: u32_at(event, 20)?,
+        records: event.get(metadata..)?,
+    };
+    Some((raw, behind))
+}
+
+impl Raw<'_> {
+    /// The file and its use; `None` where the kernel could not name the file.
+    fn event(&self) -> Option<Event> {
+        let how = match self.mask & libc::FAN_OPEN_EXEC {
+            0 => Use::Closed,
+            _ => Use::Executed,
+        };
+        let mut rest = self.records;
+        loop {
+            let kind = *rest.first()?;
+            let length = usize::from(u16_at(rest, 2)?);
+            let (record, behind) = rest.split_at_checked(length.max(1))?;
+            if kind == libc::FAN_EVENT_INFO_TYPE_FID {
+                let key = key(record)?;
+                return Some(Event { key, how });
+            }
+            rest = behind;
+        }
+    }
+}
+
+/// The key in a record: its header, the fsid, then a `struct file_handle`.
+fn key(record: &[u8]) -> Option<Key> {
+    let fsid = u64::from_ne_bytes(record.get(4..12)?.try_into().ok()?);
+    let length = usize::try_from(u32_at(record, 12)?).ok()?;
+    let kind = u32_at(record, 16)?.cast_signed();
+    let handle = record.get(BEFORE_HANDLE..BEFORE_HANDLE.checked_add(length)?)?;
+    Key::new(fsid, kind, handle)
+}
+
+fn u32_at(bytes: &[u8], at: usize) -> Option<u32> {
+    let bytes = bytes.get(at..at + 4)?.try_into().ok()?;
+    Some(u32::from_ne_bytes(bytes))
+}
+
+fn u16_at(bytes: &[u8], at: usize) -> Option<u16> {
+    let bytes = bytes.get(at..at + 2)?.try_into().ok()?;
+    Some(u16::from_ne_bytes(bytes))
+}
+
+fn way_out(error: &io::Error) -> &'static str {
+    match error.raw_os_error() {
+        Some(libc::EXDEV) => "mount its top-level subvolume somewhere",
+        Some(libc::EPERM) => "run as root",
+        _ => "files on it are not locked",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn event(mask: u64, pid: u32, handle: &[u8]) -> Vec<u8> {
+        let record = (BEFORE_HANDLE + handle.len()) as u16;
+        let mut bytes = Vec::new();
+        bytes.extend(u32::from(24 + record).to_ne_bytes());
+        bytes.extend([libc::FANOTIFY_METADATA_VERSION, 0]);
+        bytes.extend(24_u16.to_ne_bytes());
+        bytes.extend(mask.to_ne_bytes());
+        bytes.extend((-1_i32).to_ne_bytes());
+        bytes.extend(pid.to_ne_bytes());
+        bytes.extend([libc::FAN_EVENT_INFO_TYPE_FID, 0]);
+        bytes.extend(record.to_ne_bytes());
+        bytes.extend(9_u64.to_ne_bytes());
+        bytes.extend((handle.len() as u32).to_ne_bytes());
+        bytes.extend(1_i32.to_ne_bytes());
+        bytes.extend(handle);
+        bytes
+    }
+
+    #[test]
+    fn events_name_the_file_and_what_was_done() {
+        let mut bytes = event(libc::FAN_CLOSE_NOWRITE, 1, b"12345678");
+        bytes.extend(event(libc::FAN_OPEN_EXEC, 2, b"1234"));
+        let (first, rest) = split(&bytes).expect("an event");
+        let (second, rest) = split(rest).expect("another");
+        let found = [&first, &second].map(|raw| raw.event().expect("a file"));
+        assert_eq!((first.pid, second.pid, rest.len()), (1, 2, 0));
+        assert_eq!(found[0].key, Key::new(9, 1, b"12345678").expect("short"));
+        assert_eq!([found[0].how, found[1].how], [Use::Closed, Use::Executed]);
+    }
+
+    #[test]
+    fn an_event_cut_short_is_none() {
+        let bytes = event(libc::FAN_CLOSE_NOWRITE, 1, b"12345678");
+        for length in 0..bytes.len() {
+            assert!(split(&bytes[..length]).is_none(), "{length}");
+        }
+        let long = event(libc::FAN_CLOSE_NOWRITE, 1, &[1; 41]);
+        assert!(split(&long).expect("an event").0.event().is_none());
+    }
+}

@@ -1,0 +1,305 @@
+//! Carries out what the policies decide, and says it in a line each.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use guard::{Action, Decision, File, Looked, Scope};
+use mm::settings::Setting;
+use mm::units::{Bytes, Nanos};
+
+use crate::arguments::Arguments;
+use crate::locks::{Locked, Locks};
+use crate::log::{self, reason};
+use crate::mounts::Mounts;
+use crate::reclaim::Reclaim;
+use crate::sampling::Sampling;
+use crate::state::State;
+use crate::watch::Watch;
+
+/// Reclaim comes a hundred times a second: it is said once in this time.
+const SAY_EVERY: Nanos = Nanos(Nanos::SECOND.0);
+/// A file of which nothing more could be read in is left alone for this time.
+const FILL_AGAIN: Nanos = Nanos(30 * Nanos::SECOND.0);
+
+/// What acts on the machine.
+#[derive(Debug)]
+pub(crate) struct Hands {
+    pub(crate) locks: Locks,
+    /// With `--dry-run`, what `vm.swappiness` would be.
+    pub(crate) pretended: Option<u64>,
+    reclaim: Reclaim,
+    /// `None` with `--dry-run`.
+    state: Option<State>,
+    /// Files that were locked since the last sample, with `--dry-run` since the beginning.
+    locked: Vec<File>,
+    /// What was reclaimed since it was last said.
+    reclaimed: BTreeMap<Scope, Reclaimed>,
+    said_at: Nanos,
+    /// Failures that were said, by what failed.
+    failed: BTreeMap<String, String>,
+    /// When a file gave nothing.
+    empty: BTreeMap<File, Nanos>,
+}
+
+/// Writes that are said in one line.
+#[derive(Clone, Copy, Debug)]
+struct Reclaimed {
+    amount: Bytes,
+    writes: u64,
+    last: guard::Why,
+}
+
+impl Hands {
+    /// # Errors
+    /// One line: another guard runs, or what a killed one left cannot be undone.
+    pub(crate) fn new(arguments: &Arguments) -> Result<Self, String> {
+        let state = match arguments.dry_run {
+            true => None,
+            false => Some(State::take(&arguments.state)?),
+        };
+        Ok(Self {
+            locks: Locks::new(),
+            pretended: None,
+            reclaim: Reclaim::default(),
+            state,
+            locked: Vec::new(),
+            reclaimed: BTreeMap::new(),
+            said_at: Nanos::ZERO,
+            failed: BTreeMap::new(),
+            empty: BTreeMap::new(),
+        })
+    }
+
+    /// Does it. The answer is one to a look.
+    pub(crate) fn act(
+        &mut self,
+        decision: &Decision,
+        watch: &Watch,
+        sampling: &Sampling,
+    ) -> Option<Looked> {
+        match &decision.action {
+            Action::Look(file) => return Some(watch.look(*file)),
+            Action::Lock { file, length } => self.lock(decision, *file, *length, watch),
+            Action::Fill { file, most, .. } => self.fill(decision, *file, *most, watch),
+            Action::Unlock(file) => self.unlock(decision, *file, watch),
+            Action::Reclaim { scope, amount } => {
+                let folder = match scope {
+                    Scope::Machine => None,
+                    Scope::Group(index) => sampling.folder(*index, watch.mounts.cgroup2()),
+                };
+                self.reclaim(decision, *scope, *amount, folder.as_deref(), watch);
+            }
+            Action::Set(setting) => self.set(decision, setting),
+        }
+        None
+    }
+
+    /// After the actions of a sample.
+    pub(crate) fn done(&mut self, now: Nanos) {
+        if self.state.is_some() {
+            self.locked.clear();
+        }
+        if now.saturating_sub(self.said_at) >= SAY_EVERY && !self.reclaimed.is_empty() {
+            self.said_at = now;
+            self.say_reclaimed();
+        }
+    }
+
+    /// Finds out which locks are to go.
+    pub(crate) fn find_stale(&mut self, mounts: &Mounts) {
+        self.locks.find_stale(|fsid| mounts.has(fsid));
+    }
+
+    /// Lets go of every file, and writes back every tunable.
+    ///
+    /// # Errors
+    /// One line: a tunable that could not be written back.
+    pub(crate) fn let_go(&mut self) -> Result<(), String> {
+        self.say_reclaimed();
+        let (locked, files) = self.locks.total();
+        if files > 0 {
+            log::line(format_args!(
+                "floor: unlock {locked} of {files} files: the end"
+            ));
+        }
+        self.locks.clear();
+        self.locked.clear();
+        self.empty.clear();
+        self.pretended = None;
+        self.state.as_mut().map_or(Ok(()), State::restore)
+    }
+
+    fn lock(&mut self, decision: &Decision, file: File, length: Bytes, watch: &Watch) {
+        // Several uses in one sample are one lock.
+        if self.locked.contains(&file) {
+            return;
+        }
+        self.locked.push(file);
+        let fsid = watch.fsid(file);
+        if self.state.is_none() {
+            let what = format_args!("would lock {length} of file {fsid:016x}");
+            return say(decision, what);
+        }
+        let open = || watch.open(file).map(|(_, fd)| fd);
+        match self.locks.lock(file, length, fsid, open) {
+            Ok(locked) if locked.is_new => say(
+                decision,
+                format_args!(
+                    "lock {length} of {}, {} resident",
+                    Name(fsid, locked.inode),
+                    locked.now
+                ),
+            ),
+            Ok(locked) if locked.now > locked.before => {
+                self.empty.remove(&file);
+                say_more(decision, fsid, &locked);
+            }
+            Ok(_) => {}
+            Err(error) => {
+                let what = format!("lock of file {fsid:016x}");
+                self.fail(decision, what, reason(&error));
+            }
+        }
+    }
+
+    fn fill(&mut self, decision: &Decision, file: File, most: Bytes, watch: &Watch) {
+        let now = host::facts::since_boot();
+        let empty_at = self.empty.get(&file);
+        if empty_at.is_some_and(|at| now.saturating_sub(*at) < FILL_AGAIN) {
+            return;
+        }
+        let fsid = watch.fsid(file);
+        match self.locks.fill(file, most) {
+            Some(Ok(locked)) if locked.now > locked.before => say_more(decision, fsid, &locked),
+            Some(Err(error)) => {
+                self.empty.insert(file, now);
+                let what = format!("fill of file {fsid:016x}");
+                self.fail(decision, what, reason(&error));
+            }
+            Some(Ok(_)) => {
+                self.empty.insert(file, now);
+            }
+            None => {}
+        }
+    }
+
+    fn unlock(&mut self, decision: &Decision, file: File, watch: &Watch) {
+        self.empty.remove(&file);
+        self.locked.retain(|locked| *locked != file);
+        let fsid = watch.fsid(file);
+        match self.locks.unlock(file) {
+            Some(inode) => say(decision, format_args!("unlock {}", Name(fsid, inode))),
+            None if self.state.is_none() => {
+                say(decision, format_args!("would unlock file {fsid:016x}"));
+            }
+            None => {}
+        }
+    }
+
+    fn reclaim(
+        &mut self,
+        decision: &Decision,
+        scope: Scope,
+        amount: Bytes,
+        folder: Option<&std::path::Path>,
+        watch: &Watch,
+    ) {
+        let done = match (self.state.is_some(), scope, folder) {
+            (false, ..) => Ok(()),
+            (true, Scope::Machine, _) => self.reclaim.machine(watch.mounts.cgroup2(), amount),
+            (true, Scope::Group(_), Some(folder)) => self.reclaim.group(folder, amount),
+            (true, Scope::Group(_), None) => Err(std::io::ErrorKind::NotFound.into()),
+        };
+        if let Err(error) = done {
+            let why = match error.kind() {
+                std::io::ErrorKind::Unsupported => {
+                    "this kernel has no way to reclaim from the machine that leaves applications \
+                     alone; name groups in ceiling.groups"
+                        .to_owned()
+                }
+                std::io::ErrorKind::NotFound => {
+                    "there is no memory.reclaim (cgroup v2, kernel 5.19)".to_owned()
+                }
+                _ => reason(&error),
+            };
+            return self.fail(decision, format!("reclaim of {}", Whose(scope)), why);
+        }
+        let sum = self.reclaimed.entry(scope).or_insert(Reclaimed {
+            amount: Bytes::ZERO,
+            writes: 0,
+            last: decision.why,
+        });
+        sum.amount = sum.amount.saturating_add(amount);
+        sum.writes += 1;
+        sum.last = decision.why;
+    }
+
+    fn set(&mut self, decision: &Decision, setting: &Setting) {
+        let Some(state) = &mut self.state else {
+            self.pretended = setting.value.parse().ok();
+            return say(decision, format_args!("would set {setting}"));
+        };
+        match state.set(setting) {
+            Ok(()) => say(decision, format_args!("set {setting}")),
+            Err(error) => self.fail(decision, format!("set {setting}"), error),
+        }
+    }
+
+    fn say_reclaimed(&mut self) {
+        let would = if self.state.is_none() { "would " } else { "" };
+        for (scope, sum) in std::mem::take(&mut self.reclaimed) {
+            log::line(format_args!(
+                "ceiling: {would}reclaim {} of {} in {} writes: {}",
+                sum.amount,
+                Whose(scope),
+                sum.writes,
+                sum.last
+            ));
+        }
+    }
+
+    /// Says a failure, unless it was the last thing said of this.
+    fn fail(&mut self, decision: &Decision, what: String, why: String) {
+        if self.failed.get(&what) == Some(&why) {
+            return;
+        }
+        let policy = decision.policy.word();
+        log::line(format_args!("{policy}: {what}: it failed: {why}"));
+        if self.failed.len() >= 64 {
+            self.failed.clear();
+        }
+        self.failed.insert(what, why);
+    }
+}
+
+fn say(decision: &Decision, what: fmt::Arguments<'_>) {
+    let (policy, why) = (decision.policy.word(), decision.why);
+    log::line(format_args!("{policy}: {what}: {why}"));
+}
+
+fn say_more(decision: &Decision, fsid: u64, locked: &Locked) {
+    let more = locked.now.saturating_sub(locked.before);
+    let name = Name(fsid, locked.inode);
+    say(decision, format_args!("lock {more} more of {name}"));
+}
+
+/// A file by its file system and inode number: no path is anybody else's business.
+struct Name(u64, u64);
+
+impl fmt::Display for Name {
+    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(to, "file {:016x}/{}", self.0, self.1)
+    }
+}
+
+/// Whose memory.
+struct Whose(Scope);
+
+impl fmt::Display for Whose {
+    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            Scope::Machine => write!(to, "the machine"),
+            Scope::Group(index) => write!(to, "group {}", index + 1),
+        }
+    }
+}

@@ -1,0 +1,387 @@
+//! Files that are locked in memory.
+//!
+//! A lock is a mapping that is never looked into: the kernel is asked to map what is resident, so a
+//! file that is cut short costs an error and no SIGBUS. The file's descriptor is kept, because a
+//! mapping alone does not tell that the file was deleted, and keeps its blocks.
+
+use std::fs;
+use std::io;
+use std::os::fd::{AsFd as _, OwnedFd};
+use std::os::unix::fs::MetadataExt as _;
+
+use guard::{File, Held};
+use mm::units::Bytes;
+use rustix::io::Errno;
+use rustix::mm::{Advice, MapFlags, MlockFlags, ProtFlags};
+
+use crate::sys;
+
+/// Pages that are asked after at once: 64 MiB of base pages.
+const PAGES_AT_ONCE: usize = 16 << 10;
+/// What is read in by one request.
+const READ_AT_ONCE: usize = 1 << 20;
+
+/// The locks, in no order.
+#[derive(Debug)]
+pub(crate) struct Locks {
+    held: Vec<Lock>,
+    /// Files whose lock failed since [`Locks::held`] was last asked.
+    failed: Vec<File>,
+    /// What `mincore` says.
+    pages: Vec<u8>,
+    /// Whether the kernel has `MADV_POPULATE_READ` (5.14).
+    populates: bool,
+}
+
+/// A locked file.
+#[derive(Debug)]
+struct Lock {
+    file: File,
+    fsid: u64,
+    inode: u64,
+    length: Bytes,
+    /// Bytes of it that are in memory, when it was last counted.
+    locked: Bytes,
+    is_stale: bool,
+    map: Map,
+    fd: fs::File,
+}
+
+/// What a lock did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Locked {
+    /// The file's inode number.
+    pub(crate) inode: u64,
+    /// Locked before.
+    pub(crate) before: Bytes,
+    /// Locked now.
+    pub(crate) now: Bytes,
+    /// Whether there was no lock before.
+    pub(crate) is_new: bool,
+}
+
+impl Locks {
+    pub(crate) fn new() -> Self {
+        Self {
+            held: Vec::with_capacity(1024),
+            failed: Vec::new(),
+            pages: vec![0; PAGES_AT_ONCE],
+            populates: true,
+        }
+    }
+
+    /// What is locked, and which locks failed since this was last asked: these come as stale.
+    pub(crate) fn held(&mut self, to: &mut Vec<Held>) {
+        to.extend(self.held.iter().map(|lock| Held {
+            file: lock.file,
+            locked: lock.locked,
+            is_stale: lock.is_stale,
+        }));
+        to.extend(self.failed.drain(..).map(|file| Held {
+            file,
+            locked: Bytes::ZERO,
+            is_stale: true,
+        }));
+    }
+
+    /// Whether a file is locked.
+    pub(crate) fn has(&self, file: File) -> bool {
+        self.held.iter().any(|lock| lock.file == file)
+    }
+
+    /// How much is locked, and of how many files.
+    pub(crate) fn total(&self) -> (Bytes, usize) {
+        (
+            self.held.iter().map(|lock| lock.locked).sum(),
+            self.held.len(),
+        )
+    }
+
+    /// Locks what is resident of a file's first `length` bytes; `open` opens it where it is not
+    /// locked yet. A lock that fails is reported as stale by the next [`Locks::held`].
+    pub(crate) fn lock(
+        &mut self,
+        file: File,
+        length: Bytes,
+        fsid: u64,
+        open: impl FnOnce() -> io::Result<OwnedFd>,
+    ) -> io::Result<Locked> {
+        let known = self.held.iter().position(|lock| lock.file == file);
+        let result = match known {
+            Some(index) if self.held[index].length == length => Ok(index),
+            known => {
+                known.map(|index| self.held.swap_remove(index));
+                open()
+                    .and_then(|fd| Lock::new(file, length, fsid, fd))
+                    .map(|lock| {
+                        self.held.push(lock);
+                        self.held.len() - 1
+                    })
+            }
+        };
+        let index = result.inspect_err(|_| self.failed.push(file))?;
+        let lock = &mut self.held[index];
+        let before = lock.locked;
+        lock.lock_resident(&mut self.pages, &mut self.populates)?;
+        Ok(Locked {
+            inode: lock.inode,
+            before,
+            now: lock.locked,
+            is_new: known.is_none(),
+        })
+    }
+
+    /// Reads in and locks at most `most` bytes of what is missing of a locked file. `None` where it
+    /// is not locked.
+    pub(crate) fn fill(&mut self, file: File, most: Bytes) -> Option<io::Result<Locked>> {
+        let lock = self.held.iter_mut().find(|lock| lock.file == file)?;
+        let before = lock.locked;
+        let filled = lock.fill(most, &mut self.pages, &mut self.populates);
+        Some(filled.map(|()| Locked {
+            inode: lock.inode,
+            before,
+            now: lock.locked,
+            is_new: false,
+        }))
+    }
+
+    /// Lets go of a file; its inode number, where it was locked.
+    pub(crate) fn unlock(&mut self, file: File) -> Option<u64> {
+        let index = self.held.iter().position(|lock| lock.file == file)?;
+        Some(self.held.swap_remove(index).inode)
+    }
+
+    /// Lets go of all.
+    pub(crate) fn clear(&mut self) {
+        self.held.clear();
+        self.failed.clear();
+    }
+
+    /// Finds out which files are gone or cut short, or lie on a file system that is gone.
+    pub(crate) fn find_stale(&mut self, is_mounted: impl Fn(u64) -> bool) {
+        for lock in &mut self.held {
+            let is_whole = lock
+                .fd
+                .metadata()
+                .is_ok_and(|metadata| metadata.nlink() > 0 && metadata.len() >= lock.length.0);
+            lock.is_stale = !is_whole || !is_mounted(lock.fsid);
+        }
+    }
+}
+
+impl Lock {
+    fn new(file: File, length: Bytes, fsid: u64, fd: OwnedFd) -> io::Result<Self> {
+        let fd = fs::File::from(fd);
+        let metadata = fd.metadata()?;
+        if !metadata.is_file() || metadata.nlink() == 0 || metadata.len() < length.0 {
+            return Err(io::ErrorKind::NotFound.into());
+        }
+        let map = Map::new(&fd, length)?;
+        map.lock_on_fault(0, map.length)?;
+        Ok(Self {
+            file,
+            fsid,
+            inode: metadata.ino(),
+            length,
+            locked: Bytes::ZERO,
+            is_stale: false,
+            map,
+            fd,
+        })
+    }
+
+    fn lock_resident(&mut self, pages: &mut [u8], populates: &mut bool) -> io::Result<()> {
+        let Self { map, fd, .. } = self;
+        let done = map.each_run(pages, |is_resident, start, length| match is_resident {
+            true => map.populate(fd, start, length, populates),
+            false => Ok(()),
+        });
+        self.count(pages)?;
+        done
+    }
+
+    fn fill(&mut self, most: Bytes, pages: &mut [u8], populates: &mut bool) -> io::Result<()> {
+        let Self { map, fd, .. } = self;
+        let mut left = usize::try_from(most.0).unwrap_or(usize::MAX);
+        let done = map.each_run(pages, |is_resident, start, length| {
+            let length = length.min(left);
+            if is_resident || length == 0 {
+                return Ok(());
+            }
+            left -= length;
+            for at in (0..length).step_by(READ_AT_ONCE) {
+                let length = (length - at).min(READ_AT_ONCE);
+                sys::readahead(fd.as_fd(), (start + at) as u64, length);
+                map.populate(fd, start + at, length, populates)?;
+            }
+            Ok(())
+        });
+        self.count(pages)?;
+        done
+    }
+
+    /// Counts what is in memory.
+    fn count(&mut self, pages: &mut [u8]) -> io::Result<()> {
+        let mut resident = 0;
+        self.map.each_run(pages, |is_resident, _, length| {
+            resident += if is_resident { length as u64 } else { 0 };
+            Ok(())
+        })?;
+        self.locked = Bytes(resident).min(self.length);
+        Ok(())
+    }
+}
+
+/// A mapping of a file's beginning, for locking only.
+#[derive(Debug)]
+struct Map {
+    start: *mut libc::c_void,
+    length: usize,
+}
+
+impl Map {
+    fn new(file: &fs::File, length: Bytes) -> io::Result<Self> {
+        let length = usize::try_from(length.0).map_err(|_| io::ErrorKind::FileTooLarge)?;
+        let (read, shared) = (ProtFlags::READ, MapFlags::SHARED);
+        #[expect(unsafe_code, reason = "a mapping")]
+        // SAFETY: the kernel chooses the place, so nothing is mapped over; nobody reads or writes
+        // through the mapping.
+        let start =
+            unsafe { rustix::mm::mmap(std::ptr::null_mut(), length, read, shared, file, 0) }?;
+        Ok(Self { start, length })
+    }
+
+    /// What is mapped in this range is locked when it comes into memory.
+    fn lock_on_fault(&self, start: usize, length: usize) -> io::Result<()> {
+        #[expect(unsafe_code, reason = "the range is an address")]
+        // SAFETY: the range lies in the mapping, whose contents it does not change.
+        unsafe {
+            rustix::mm::mlock_with(self.start.byte_add(start), length, MlockFlags::ONFAULT)?;
+        }
+        Ok(())
+    }
+
+    /// Maps and locks a range, which is read in where it is missing.
+    fn populate(
+        &self,
+        fd: &fs::File,
+        start: usize,
+        length: usize,
+        populates: &mut bool,
+    ) -> io::Result<()> {
+        if *populates {
+            #[expect(unsafe_code, reason = "the range is an address")]
+            // SAFETY: the range lies in the mapping; its pages are mapped, not changed.
+            let done = unsafe {
+                let start = self.start.byte_add(start);
+                rustix::mm::madvise(start, length, Advice::LinuxPopulateRead)
+            };
+            match done {
+                Err(Errno::INVAL) => *populates = false,
+                done => return Ok(done?),
+            }
+        }
+        sys::readahead(fd.as_fd(), start as u64, length);
+        #[expect(unsafe_code, reason = "the range is an address")]
+        // SAFETY: the range lies in the mapping, whose contents it does not change.
+        unsafe {
+            rustix::mm::mlock(self.start.byte_add(start), length)?;
+        }
+        // One kind of lock for the whole mapping again, so that it stays one.
+        self.lock_on_fault(start, length)
+    }
+
+    /// Calls `each` with every run of pages that are all in memory or all missing: whether they are,
+    /// where the run begins and its length, in bytes.
+    fn each_run(
+        &self,
+        pages: &mut [u8],
+        mut each: impl FnMut(bool, usize, usize) -> io::Result<()>,
+    ) -> io::Result<()> {
+        let page = rustix::param::page_size();
+        let mut start = 0;
+        while start < self.length {
+            let length = (self.length - start).min(pages.len() * page);
+            let pages = &mut pages[..length.div_ceil(page)];
+            #[expect(unsafe_code, reason = "the range is an address")]
+            // SAFETY: the range lies in the mapping.
+            let from = unsafe { self.start.byte_add(start) };
+            sys::mincore(from, length, pages)?;
+            let mut at = start;
+            for run in pages.chunk_by(|one, other| one & 1 == other & 1) {
+                let is_resident = run.first().is_some_and(|page| page & 1 == 1);
+                let bytes = (run.len() * page).min(self.length - at);
+                each(is_resident, at, bytes)?;
+                at += bytes;
+            }
+            start += length;
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Map {
+    fn drop(&mut self) {
+        #[expect(unsafe_code, reason = "the end of a mapping")]
+        // SAFETY: the mapping is this one's own, and nothing refers into it.
+        let done = unsafe { rustix::mm::munmap(self.start, self.length) };
+        debug_assert!(done.is_ok(), "a mapping can be unmapped");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn file(length: usize) -> (tempfile::TempDir, std::path::PathBuf) {
+        let directory = tempfile::tempdir().expect("a directory");
+        let path = directory.path().join("file");
+        fs::write(&path, vec![7; length]).expect("a file");
+        (directory, path)
+    }
+
+    #[test]
+    fn what_is_resident_is_locked_and_a_file_cut_short_is_stale() {
+        let (_directory, path) = file((1 << 20) + 17);
+        let mut locks = Locks::new();
+        let open = || Ok(fs::File::open(&path).expect("a file").into());
+        let length = Bytes((1 << 20) + 17);
+        let locked = locks.lock(File(1), length, 5, open).expect("a lock");
+        assert_eq!((locked.now, locked.is_new), (length, true));
+        let again = locks.lock(File(1), length, 5, || unreachable!("it is open"));
+        assert!(!again.expect("a lock").is_new);
+
+        locks.find_stale(|fsid| fsid == 5);
+        let stale = |locks: &mut Locks| {
+            let mut held = Vec::new();
+            locks.held(&mut held);
+            held.iter().map(|held| held.is_stale).collect::<Vec<_>>()
+        };
+        assert_eq!(stale(&mut locks), [false]);
+        locks.find_stale(|_| false);
+        assert_eq!(stale(&mut locks), [true]);
+        fs::File::options()
+            .write(true)
+            .open(&path)
+            .and_then(|file| file.set_len(4096))
+            .expect("cut short");
+        locks.find_stale(|_| true);
+        assert_eq!(stale(&mut locks), [true]);
+        // Nothing of it is touched, so there is no SIGBUS.
+        let again = locks.lock(File(1), length, 5, || unreachable!("it is open"));
+        assert!(again.is_err() || again.is_ok_and(|locked| locked.now <= Bytes(4096)));
+        assert!(locks.unlock(File(1)).is_some() && locks.total().1 == 0);
+    }
+
+    #[test]
+    fn a_lock_that_fails_is_reported_once() {
+        let mut locks = Locks::new();
+        let gone = || Err(io::ErrorKind::NotFound.into());
+        assert!(locks.lock(File(3), Bytes(1), 5, gone).is_err());
+        let mut held = Vec::new();
+        locks.held(&mut held);
+        assert!(held.len() == 1 && held[0].is_stale);
+        locks.held(&mut held);
+        assert_eq!(held.len(), 1);
+    }
+}

@@ -1,0 +1,53 @@
+//! The guard: a daemon that carries out on a live machine what the policies of `guard` decide.
+//!
+//! It sees which files are used (fanotify), keeps those that are used again and again in memory
+//! (`mlock2`), keeps the page cache below a ceiling (`memory.reclaim`) and sets `vm.swappiness`.
+//! Whatever it locks is free again when it ends, however it ends; what it sets is written down
+//! before, so that `--restore` can undo it.
+
+mod arguments;
+mod configuration;
+mod daemon;
+mod fanotify;
+mod files;
+mod hands;
+mod keep;
+mod locks;
+mod log;
+mod mounts;
+mod process;
+mod reclaim;
+mod sampling;
+mod state;
+mod sys;
+mod watch;
+
+use std::process::ExitCode;
+
+use arguments::{Arguments, Job};
+
+fn main() -> ExitCode {
+    let arguments = match Arguments::parse(std::env::args_os().skip(1)) {
+        Ok(arguments) => arguments,
+        Err(error) => {
+            log::line(format_args!("plimsoll-guard: {error}"));
+            return ExitCode::from(2);
+        }
+    };
+    let done = match arguments.job {
+        Job::Help => Ok(log::answer(arguments::HELP)),
+        Job::Version => Ok(log::answer(concat!(
+            "plimsoll-guard ",
+            env!("CARGO_PKG_VERSION")
+        ))),
+        Job::Restore => state::restore_alone(&arguments.state),
+        Job::Run => daemon::run(&arguments),
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            log::line(format_args!("plimsoll-guard: {error}"));
+            ExitCode::FAILURE
+        }
+    }
+}

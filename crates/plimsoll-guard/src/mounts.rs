@@ -1,0 +1,174 @@
+//! Which local disk file systems are mounted, and where: `/proc/self/mountinfo`, again when it
+//! changes.
+
+use std::fs;
+use std::io::{self, Read as _, Seek as _};
+use std::os::fd::{AsFd as _, OwnedFd};
+use std::os::unix::ffi::OsStringExt as _;
+use std::path::{Path, PathBuf};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::fs::{Mode, OFlags};
+
+use crate::sys;
+
+/// File systems on local disks, with their magic numbers in `statfs`. No tmpfs, network, FUSE or
+/// overlay: their pages are no disk's, or another machine's, or another file's.
+const ON_DISK: [(&str, i64); 7] = [
+    ("ext4", 0xef53),
+    ("ext3", 0xef53),
+    ("ext2", 0xef53),
+    ("xfs", 0x5846_5342),
+    ("btrfs", 0x9123_683e),
+    ("f2fs", 0xf2f5_2010),
+    ("vfat", 0x4d44),
+];
+
+/// What is mounted.
+#[derive(Debug)]
+pub(crate) struct Mounts {
+    file: fs::File,
+    text: String,
+    disks: Vec<Disk>,
+    cgroup2: Option<PathBuf>,
+}
+
+/// A mounted disk file system.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Disk {
+    /// As fanotify names it.
+    pub(crate) fsid: u64,
+    /// Where it is mounted.
+    pub(crate) point: PathBuf,
+}
+
+impl Mounts {
+    /// Reads it for the first time.
+    pub(crate) fn new() -> io::Result<Self> {
+        let mut mounts = Self {
+            file: fs::File::open("/proc/self/mountinfo")?,
+            text: String::new(),
+            disks: Vec::new(),
+            cgroup2: None,
+        };
+        mounts.read()?;
+        Ok(mounts)
+    }
+
+    /// Whether anything changed since the last call.
+    pub(crate) fn refresh(&mut self) -> io::Result<bool> {
+        let mut fds = [PollFd::new(&self.file, PollFlags::PRI)];
+        let now = Timespec {
+            tv_sec: 0,
+            tv_nsec: 0,
+        };
+        if poll(&mut fds, Some(&now))? == 0 {
+            return Ok(false);
+        }
+        self.read()
+    }
+
+    /// The disk file systems; one that is mounted in two places stands there twice.
+    pub(crate) fn disks(&self) -> &[Disk] {
+        &self.disks
+    }
+
+    /// Where cgroup v2 is mounted.
+    pub(crate) fn cgroup2(&self) -> Option<&Path> {
+        self.cgroup2.as_deref()
+    }
+
+    /// Whether a file system is a local disk's and still mounted.
+    pub(crate) fn has(&self, fsid: u64) -> bool {
+        self.disks.iter().any(|disk| disk.fsid == fsid)
+    }
+
+    /// Opens the place where a file system is mounted. Whoever keeps the descriptor keeps the file
+    /// system from being unmounted.
+    pub(crate) fn open(&self, fsid: u64) -> io::Result<OwnedFd> {
+        let places = self.disks.iter().filter(|disk| disk.fsid == fsid);
+        let opened = places.filter_map(|disk| open_place(&disk.point).ok());
+        let mut right = opened
+            .filter(|place| sys::file_system(place.as_fd()).is_ok_and(|found| found.fsid == fsid));
+        right.next().ok_or_else(|| io::ErrorKind::NotFound.into())
+    }
+
+    fn read(&mut self) -> io::Result<bool> {
+        let mut text = String::new();
+        self.file.rewind()?;
+        self.file.read_to_string(&mut text)?;
+        if text == self.text {
+            return Ok(false);
+        }
+        let mounts = || text.lines().filter_map(parse);
+        self.disks = mounts()
+            .filter_map(|(kind, point)| disk(kind, point))
+            .collect();
+        let mut hierarchies = mounts().filter(|(kind, _)| *kind == "cgroup2");
+        self.cgroup2 = hierarchies.next().map(|(_, point)| point);
+        self.text = text;
+        Ok(true)
+    }
+}
+
+fn open_place(point: &Path) -> io::Result<OwnedFd> {
+    let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
+    Ok(rustix::fs::open(point, flags, Mode::empty())?)
+}
+
+/// A mount as a disk, if it is one: another file system may have been mounted over it.
+fn disk(kind: &str, point: PathBuf) -> Option<Disk> {
+    let (_, magic) = ON_DISK.iter().find(|(name, _)| *name == kind)?;
+    let flags = OFlags::PATH | OFlags::CLOEXEC;
+    let place = rustix::fs::open(&point, flags, Mode::empty()).ok()?;
+    let found = sys::file_system(place.as_fd()).ok()?;
+    let fsid = found.fsid;
+    (found.magic == *magic && fsid != 0).then_some(Disk { fsid, point })
+}
+
+/// The kind of a mount and its place, from a line of mountinfo.
+fn parse(line: &str) -> Option<(&str, PathBuf)> {
+    let (before, after) = line.split_once(" - ")?;
+    let kind = after.split(' ').next()?;
+    let point = before.split(' ').nth(4)?;
+    Some((kind, unescape(point)))
+}
+
+/// `\040` is a space: mountinfo writes what would break a line in octal.
+fn unescape(text: &str) -> PathBuf {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
+    while let Some((&first, behind)) = rest.split_first() {
+        let octal = behind.get(..3).filter(|_| first == b'\\');
+        let octal = octal.and_then(|digits| std::str::from_utf8(digits).ok());
+        match octal.and_then(|digits| u8::from_str_radix(digits, 8).ok()) {
+            Some(byte) => {
+                bytes.push(byte);
+                rest = &behind[3..];
+            }
+            None => {
+                bytes.push(first);
+                rest = behind;
+            }
+        }
+    }
+    PathBuf::from(std::ffi::OsString::from_vec(bytes))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_of_mountinfo_has_a_kind_and_a_place() {
+        let line = r"36 35 98:0 /a /mnt\0402\134 rw,noatime shared:1 master:2 - ext3 /dev/a rw";
+        assert_eq!(parse(line), Some(("ext3", PathBuf::from(r"/mnt 2\"))));
+        assert_eq!(parse("36 35 98:0"), None);
+    }
+
+    #[test]
+    fn what_is_mounted_over_is_no_disk() {
+        assert_eq!(disk("ext4", PathBuf::from("/proc")), None);
+        assert_eq!(disk("tmpfs", PathBuf::from("/")), None);
+    }
+}

@@ -1,0 +1,70 @@
+//! The daemon as a process: it is itself never reclaimed, killed for memory or kept waiting.
+
+use std::fs;
+use std::io;
+use std::os::fd::OwnedFd;
+use std::time::Duration;
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::process::{Resource, Rlimit};
+
+use crate::sys;
+
+/// Why the daemon was woken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Woken {
+    /// The time is over.
+    Tick,
+    /// It is to end.
+    End,
+    /// It is to read its configuration again.
+    Reload,
+}
+
+/// The signals, as something to wait for.
+#[derive(Debug)]
+pub(crate) struct Signals(OwnedFd);
+
+impl Signals {
+    /// From now on they wait here.
+    pub(crate) fn new() -> io::Result<Self> {
+        sys::signalfd(&[libc::SIGTERM, libc::SIGINT, libc::SIGHUP]).map(Self)
+    }
+
+    /// Waits for a signal, at most this long.
+    pub(crate) fn wait(&self, most: Duration) -> io::Result<Woken> {
+        let timeout = Timespec {
+            tv_sec: most.as_secs().try_into().unwrap_or(1),
+            tv_nsec: most.subsec_nanos().into(),
+        };
+        let mut fds = [PollFd::new(&self.0, PollFlags::IN)];
+        match poll(&mut fds, Some(&timeout)) {
+            Ok(0) | Err(rustix::io::Errno::INTR) => return Ok(Woken::Tick),
+            Ok(_) => {}
+            Err(error) => return Err(error.into()),
+        }
+        let mut record = [0; size_of::<libc::signalfd_siginfo>()];
+        rustix::io::read(&self.0, &mut record)?;
+        let [first, second, third, fourth, ..] = record;
+        let signal = u32::from_ne_bytes([first, second, third, fourth]);
+        Ok(match signal.cast_signed() {
+            libc::SIGHUP => Woken::Reload,
+            _ => Woken::End,
+        })
+    }
+}
+
+/// Makes it hard to harm. What is not permitted is left: the daemon works without.
+pub(crate) fn harden() {
+    // A lock keeps a descriptor.
+    let limit = rustix::process::getrlimit(Resource::Nofile);
+    let raised = Rlimit {
+        current: limit.maximum,
+        maximum: limit.maximum,
+    };
+    rustix::process::setrlimit(Resource::Nofile, raised).ok();
+    fs::write("/proc/self/oom_score_adj", "-1000").ok();
+    rustix::process::setpriority_process(None, -20).ok();
+    // What is mapped now, and nothing later: a lock on all would read whole files in.
+    rustix::mm::mlockall(rustix::mm::MlockAllFlags::CURRENT).ok();
+}

@@ -1,0 +1,139 @@
+//! What is seen of files: which are used, and which the configuration names.
+
+use guard::sample::Use;
+use guard::{Config, File, Looked, Touch};
+use mm::units::Bytes;
+
+use std::fs;
+use std::io;
+use std::os::fd::{AsFd as _, OwnedFd};
+use std::os::unix::fs::MetadataExt as _;
+
+use crate::fanotify::Fanotify;
+use crate::files::Files;
+use crate::keep;
+use crate::locks::Locks;
+use crate::log::{self, reason};
+use crate::mounts::Mounts;
+use crate::sys;
+
+/// The mounts, the uses and the numbers of files.
+#[derive(Debug)]
+pub(crate) struct Watch {
+    pub(crate) mounts: Mounts,
+    fanotify: Option<Fanotify>,
+    files: Files,
+    /// It was said that too many files are named.
+    said: bool,
+}
+
+impl Watch {
+    /// Begins to watch, where a policy needs it.
+    ///
+    /// # Errors
+    /// One line: the kernel's reason, and the way out.
+    pub(crate) fn new(config: &Config) -> Result<Self, String> {
+        let floor = config.floor.as_ref();
+        let wants_files =
+            floor.is_some_and(|floor| floor.clean_min.of(Bytes(u64::MAX)) > Bytes::ZERO);
+        let mounts = Mounts::new().map_err(|error| format!("mountinfo: {}", reason(&error)))?;
+        let fanotify = match wants_files {
+            true => Some(Fanotify::new().map_err(|error| {
+                let way_out = match error.kind() {
+                    io::ErrorKind::PermissionDenied => "run as root",
+                    _ => "this kernel cannot report uses of files: leave floor.clean_min out",
+                };
+                format!("fanotify: {}; {way_out}", reason(&error))
+            })?),
+            false => None,
+        };
+        let mut watch = Self {
+            mounts,
+            fanotify,
+            files: Files::new(),
+            said: false,
+        };
+        watch.mark();
+        Ok(watch)
+    }
+
+    /// Follows what is mounted.
+    pub(crate) fn refresh(&mut self) -> Result<(), String> {
+        let changed = self.mounts.refresh();
+        if changed.map_err(|error| format!("mountinfo: {}", reason(&error)))? {
+            self.mark();
+        }
+        Ok(())
+    }
+
+    /// How many file systems are watched.
+    pub(crate) fn watched(&self) -> usize {
+        self.fanotify.as_ref().map_or(0, Fanotify::watched)
+    }
+
+    /// The uses since the last call.
+    pub(crate) fn drain(&mut self, locks: &Locks, to: &mut Vec<Touch>) -> Result<(), String> {
+        let Some(fanotify) = &mut self.fanotify else {
+            return Ok(());
+        };
+        let files = &mut self.files;
+        let drained = fanotify.drain(|event| {
+            let file = files.used(event.key, |file| locks.has(file));
+            let how = event.how;
+            to.extend(file.map(|file| Touch { file, how }));
+        });
+        drained.map_err(|error| format!("fanotify: {}", reason(&error)))
+    }
+
+    /// The files that the configuration names, as uses.
+    pub(crate) fn name(&mut self, keep: &[String], locks: &Locks, to: &mut Vec<Touch>) {
+        let named = keep::find(keep);
+        if named.is_cut && !self.said {
+            self.said = true;
+            log::line(format_args!(
+                "floor.keep: only the first {} files of these folders are kept; name fewer",
+                keep::NAMED_MAX
+            ));
+        }
+        let on_disk = named
+            .keys
+            .into_iter()
+            .filter(|key| self.mounts.has(key.fsid));
+        for key in on_disk {
+            let file = self.files.used(key, |file| locks.has(file));
+            to.extend(file.map(|file| Touch {
+                file,
+                how: Use::Named,
+            }));
+        }
+    }
+
+    /// Whether a file may be locked, and its size; beside it its name in the log.
+    pub(crate) fn look(&self, file: File) -> Looked {
+        let size = self.open(file).ok().and_then(|(_, fd)| {
+            let metadata = fs::File::from(fd).metadata().ok()?;
+            let may = metadata.is_file() && metadata.nlink() > 0 && metadata.len() > 0;
+            may.then_some(Bytes(metadata.len()))
+        });
+        Looked { file, size }
+    }
+
+    /// Opens a file by its handle, and says on which file system it lies.
+    pub(crate) fn open(&self, file: File) -> io::Result<(u64, OwnedFd)> {
+        let key = self.files.key(file).ok_or(io::ErrorKind::NotFound)?;
+        // Closed at once: it would keep the file system from being unmounted.
+        let mount = self.mounts.open(key.fsid)?;
+        Ok((key.fsid, sys::open_by_handle(mount.as_fd(), &key)?))
+    }
+
+    /// The file system of a file.
+    pub(crate) fn fsid(&self, file: File) -> u64 {
+        self.files.key(file).map_or(0, |key| key.fsid)
+    }
+
+    fn mark(&mut self) {
+        if let Some(fanotify) = &mut self.fanotify {
+            fanotify.watch(self.mounts.disks());
+        }
+    }
+}

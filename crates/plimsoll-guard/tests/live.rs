@@ -1,0 +1,322 @@
+//! The daemon itself on this machine, which is left as it was found.
+
+use std::fs;
+use std::os::unix::process::ExitStatusExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Output, Stdio};
+use std::sync::{Mutex, MutexGuard};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process};
+
+const SWAPPINESS: &str = "/proc/sys/vm/swappiness";
+const MIB: usize = 1 << 20;
+/// One at a time: they share the machine's tunables.
+static MACHINE: Mutex<()> = Mutex::new(());
+
+/// A folder on a local disk, with a configuration; `vm.swappiness` is put back at the end.
+struct Place {
+    folder: tempfile::TempDir,
+    swappiness: String,
+    _machine: MutexGuard<'static, ()>,
+}
+
+impl Place {
+    /// `None`, and the reason is said, where this machine cannot be tested on.
+    fn new(config: &str) -> Option<Self> {
+        let machine = MACHINE.lock().unwrap_or_else(|broken| broken.into_inner());
+        if !rustix::process::geteuid().is_root() {
+            println!("skipped: only root locks other people's files");
+            return None;
+        }
+        let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a folder");
+        let place = Self {
+            folder,
+            swappiness: fs::read_to_string(SWAPPINESS).expect("a tunable"),
+            _machine: machine,
+        };
+        place.configure(config);
+        Some(place)
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    fn configure(&self, config: &str) {
+        fs::write(self.path("guard.toml"), config).expect("a configuration");
+    }
+
+    fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_plimsoll-guard"));
+        command.arg("--config").arg(self.path("guard.toml"));
+        command.arg("--state").arg(self.path("guard.state"));
+        command.args(arguments).stdin(Stdio::null());
+        command
+    }
+
+    fn output(&self, arguments: &[&str]) -> Output {
+        self.command(arguments).output().expect("the daemon")
+    }
+
+    /// Starts it, and waits until it says that it is on.
+    fn start(&self, arguments: &[&str]) -> Guard<'_> {
+        let log = fs::File::create(self.path("log")).expect("a log");
+        let child = self.command(arguments).stderr(log).spawn();
+        let guard = Guard {
+            place: self,
+            child: child.expect("the daemon"),
+        };
+        guard.wait_for("it is on", || guard.log().contains("on: "));
+        guard
+    }
+
+    /// A file of this many bytes, on a disk.
+    fn file(&self, name: &str, length: usize) -> PathBuf {
+        let path = self.path(name);
+        fs::write(&path, vec![7; length]).expect("a file");
+        fs::File::open(&path)
+            .and_then(|file| file.sync_all())
+            .expect("on disk");
+        path
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        fs::write(SWAPPINESS, &self.swappiness).expect("what it was");
+    }
+}
+
+/// A daemon that runs; killed where a test fails.
+struct Guard<'a> {
+    place: &'a Place,
+    child: Child,
+}
+
+impl Guard<'_> {
+    fn log(&self) -> String {
+        fs::read_to_string(self.place.path("log")).expect("a log")
+    }
+
+    fn signal(&self, signal: Signal) {
+        kill_process(Pid::from_child(&self.child), signal).expect("it runs");
+    }
+
+    fn end(mut self, signal: Signal) -> ExitStatus {
+        self.signal(signal);
+        self.child.wait().expect("it ends")
+    }
+
+    fn wait_for(&self, what: &str, mut is_so: impl FnMut() -> bool) {
+        let since = Instant::now();
+        while !is_so() {
+            let waited = since.elapsed();
+            assert!(waited < Duration::from_secs(20), "{what}: {}", self.log());
+            sleep(Duration::from_millis(20));
+        }
+    }
+
+    /// KiB of a file that it has locked; `None` where it has no mapping of it.
+    fn locked(&self, path: &Path) -> Option<u64> {
+        let smaps = fs::read_to_string(self.proc("smaps")).expect("it runs");
+        let name = path.to_str().expect("a name");
+        let mut lines = smaps.lines().skip_while(|line| !line.contains(name));
+        lines.find_map(|line| kib(line, "Locked:"))
+    }
+
+    fn status(&self, key: &str) -> u64 {
+        let status = fs::read_to_string(self.proc("status")).expect("it runs");
+        status
+            .lines()
+            .find_map(|line| kib(line, key))
+            .expect("a line")
+    }
+
+    fn proc(&self, name: &str) -> String {
+        format!("/proc/{}/{name}", self.child.id())
+    }
+}
+
+impl Drop for Guard<'_> {
+    fn drop(&mut self) {
+        self.child.kill().ok();
+        self.child.wait().ok();
+    }
+}
+
+fn kib(line: &str, key: &str) -> Option<u64> {
+    let number = line.strip_prefix(key)?.trim().strip_suffix(" kB")?;
+    Some(number.parse().expect("a number"))
+}
+
+/// Reads a file as often, each time in a tick of its own.
+fn read(path: &Path, times: usize) {
+    for _ in 0..times {
+        assert!(!fs::read(path).expect("a file").is_empty());
+        sleep(Duration::from_millis(300));
+    }
+}
+
+fn swappiness() -> String {
+    fs::read_to_string(SWAPPINESS)
+        .expect("a tunable")
+        .trim()
+        .to_owned()
+}
+
+#[test]
+fn a_file_that_is_read_again_and_again_is_locked_until_the_end() {
+    let Some(place) = Place::new("[floor]\nclean_min = \"5 %\"\n") else {
+        return;
+    };
+    let file = place.file("file", 12 * MIB + 5);
+    let guard = place.start(&[]);
+    assert!(!guard.log().contains("; 0 file systems"), "{}", guard.log());
+    read(&file, 3);
+    let pages = 12 * 1024 + 4;
+    guard.wait_for("it is locked", || guard.locked(&file) == Some(pages));
+    let anonymous = guard.status("RssAnon:");
+    assert!(anonymous <= 3 * 1024, "{anonymous} kB of its own");
+    let log = guard.log();
+    assert!(log.contains("floor: lock 12 MiB of file "), "{log}");
+    let folder = place.folder.path().to_str().expect("a name");
+    assert!(!log.contains(folder), "no paths: {log}");
+    assert!(guard.end(Signal::TERM).success());
+    assert!(!place.path("guard.state").exists());
+}
+
+#[test]
+fn a_deleted_file_is_let_go_and_another_configuration_lets_go_of_all() {
+    let Some(place) = Place::new("[floor]\nclean_min = \"5 %\"\n") else {
+        return;
+    };
+    let [deleted, kept] = ["deleted", "kept"].map(|name| place.file(name, 2 * MIB));
+    place.configure(&format!(
+        "floor.clean_min = \"5 %\"\nfloor.keep = [{deleted:?}, {kept:?}]\n"
+    ));
+    let guard = place.start(&[]);
+    for file in [&deleted, &kept] {
+        guard.wait_for("it is named and locked", || {
+            guard.locked(file) == Some(2048)
+        });
+    }
+    fs::remove_file(&deleted).expect("a file");
+    guard.wait_for("it is let go", || guard.locked(&deleted).is_none());
+    assert_eq!(guard.locked(&kept), Some(2048));
+
+    place.configure("floor.clean_min = 5\n");
+    guard.signal(Signal::HUP);
+    guard.wait_for("a wrong one", || {
+        guard.log().contains("the old configuration stays")
+    });
+    assert_eq!(guard.locked(&kept), Some(2048));
+    place.configure("floor.anon_min = \"1 MiB\"\n");
+    guard.signal(Signal::HUP);
+    guard.wait_for("another one", || guard.locked(&kept).is_none());
+    assert!(guard.end(Signal::INT).success());
+}
+
+#[test]
+fn what_it_set_is_written_back_however_it_ends() {
+    let Some(place) = Place::new("floor.anon_min = \"90 %\"\n") else {
+        return;
+    };
+    fs::write(SWAPPINESS, "61").expect("root writes it");
+    let below_the_floor = |guard: &Guard<'_>| {
+        guard.wait_for("it is set", || {
+            guard.log().contains("floor: set vm.swappiness = 0")
+        });
+        assert_eq!(swappiness(), "0");
+        let state = fs::read_to_string(place.path("guard.state")).expect("a state");
+        assert_eq!(state, format!("{SWAPPINESS}\t61\t0\n"));
+    };
+
+    let guard = place.start(&[]);
+    below_the_floor(&guard);
+    let refused = place.output(&["--restore"]);
+    assert_eq!(refused.status.code(), Some(1), "a guard runs");
+    assert!(guard.end(Signal::TERM).success());
+    assert_eq!(swappiness(), "61");
+
+    let guard = place.start(&[]);
+    below_the_floor(&guard);
+    assert_eq!(guard.end(Signal::KILL).signal(), Some(9));
+    assert_eq!(swappiness(), "0", "nobody was there to do it");
+    assert!(place.output(&["--restore"]).status.success());
+    assert_eq!(swappiness(), "61");
+    assert!(!place.path("guard.state").exists());
+
+    let guard = place.start(&[]);
+    below_the_floor(&guard);
+    guard.end(Signal::KILL);
+    fs::write(SWAPPINESS, "62").expect("root writes it");
+    assert!(place.output(&["--restore"]).status.success());
+    assert_eq!(swappiness(), "62", "somebody else's value stays");
+    assert!(!place.path("guard.state").exists());
+}
+
+#[test]
+fn the_next_guard_writes_back_what_a_killed_one_left() {
+    let Some(place) = Place::new("floor.anon_min = \"90 %\"\n") else {
+        return;
+    };
+    fs::write(SWAPPINESS, "61").expect("root writes it");
+    let guard = place.start(&[]);
+    guard.wait_for("it is set", || swappiness() == "0");
+    guard.end(Signal::KILL);
+    place.configure("floor.anon_min = \"1 MiB\"\n");
+    let guard = place.start(&[]);
+    assert_eq!(swappiness(), "61");
+    assert!(guard.end(Signal::TERM).success());
+}
+
+#[test]
+fn a_dry_run_says_what_it_would_do_and_does_nothing() {
+    let Some(place) = Place::new("[floor]\nclean_min = \"5 %\"\nanon_min = \"90 %\"\n") else {
+        return;
+    };
+    fs::write(SWAPPINESS, "61").expect("root writes it");
+    let file = place.file("file", 3 * MIB);
+    let guard = place.start(&["--dry-run"]);
+    read(&file, 3);
+    let would = [
+        "floor: would lock 3 MiB of file",
+        "floor: would set vm.swappiness = 0",
+    ];
+    guard.wait_for("it says so", || {
+        would.iter().all(|line| guard.log().contains(line))
+    });
+    assert_eq!(guard.locked(&file), None);
+    assert_eq!(swappiness(), "61");
+    assert!(guard.end(Signal::TERM).success());
+    assert!(!place.path("guard.state").exists());
+}
+
+#[test]
+fn what_it_cannot_do_is_one_line_and_a_status() {
+    let Some(place) = Place::new("[floor]\nclean_mn = \"5 %\"\n") else {
+        return;
+    };
+    for (arguments, status, said) in [
+        (
+            &["--dry"][..],
+            2,
+            "plimsoll-guard: --dry: no such argument; --help lists them\n",
+        ),
+        (
+            &[],
+            1,
+            "floor.clean_mn`: there is no such key; did you mean `floor.clean_min`?\n",
+        ),
+    ] {
+        let output = place.output(arguments);
+        let error = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(status), "{error}");
+        assert!(
+            error.ends_with(said) && error.lines().count() == 1,
+            "{error}"
+        );
+    }
+}
