@@ -78,7 +78,7 @@ impl Floor {
     /// Lets go of the least used files until the rest fits: memory may have been taken away.
     fn shrink_to(&mut self, budget: Bytes, now: Nanos, to: &mut Vec<Decision>) {
         while self.files.locked() > budget {
-            let Some(entry) = self.files.least_used_lock(now) else {
+            let Some(entry) = self.files.least_used_lock() else {
                 return;
             };
             unlock(entry, now, to);
@@ -118,7 +118,7 @@ impl Floor {
         }
         entry.lock = Lock::None;
         let (file, because) = (entry.file, why(entry, now));
-        let rank = entry.rank(now);
+        let rank = entry.rank();
         // A tenth is left to smaller ones.
         let largest = Bytes(budget.0 / 10 * 9);
         let size = looked.size.unwrap_or(Bytes::ZERO);
@@ -145,14 +145,14 @@ impl Floor {
         now: Nanos,
         to: &mut Vec<Decision>,
     ) -> bool {
-        let most = rank / DISPLACE_FACTOR;
+        let most = rank - libm::log2(DISPLACE_FACTOR);
         let wanted = self.files.locked().saturating_add(length);
         let over = wanted.saturating_sub(budget);
-        if self.files.locked_below(most, now) < over {
+        if self.files.locked_below(most) < over {
             return false;
         }
         while self.files.locked().saturating_add(length) > budget {
-            match self.files.least_used_lock(now) {
+            match self.files.least_used_lock() {
                 Some(entry) => unlock(entry, now, to),
                 None => return false,
             }
@@ -168,11 +168,10 @@ impl Floor {
                 return None;
             };
             let missing = length.saturating_sub(held.locked);
-            let is_used = entry.rank(sample.at) > FILL_SCORE;
+            let is_used = entry.is_named || entry.score(sample.at) > FILL_SCORE;
             (is_used && missing > Bytes::ZERO).then_some((entry, length, missing))
         });
-        let most_used = gaps
-            .max_by(|(one, ..), (other, ..)| one.rank(sample.at).total_cmp(&other.rank(sample.at)));
+        let most_used = gaps.max_by(|(one, ..), (other, ..)| one.rank().total_cmp(&other.rank()));
         if let Some((entry, length, missing)) = most_used {
             let most = missing.min(MOST_FILLED);
             let file = entry.file;

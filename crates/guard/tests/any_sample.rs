@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use mm::prng::Prng;
 use mm::units::{Bytes, Nanos};
 use plimsoll_guard_policies::sample::Use;
 use plimsoll_guard_policies::{
@@ -11,49 +12,48 @@ use plimsoll_guard_policies::{
 use proptest::prelude::*;
 
 /// The next sample's figures, by themselves: nothing need fit the one before.
-#[derive(Clone, Debug)]
 struct Drawn {
     at: u64,
     memory: [u64; 7],
     swappiness: u64,
     groups: [Option<(u64, u64)>; 2],
-    touches: Vec<(u32, u8)>,
-    sizes: Vec<Option<u64>>,
-    stale: u32,
+    touches: Vec<Touch>,
+    sizes: [Option<u64>; 8],
+    stale: u64,
 }
 
-fn any_bytes() -> impl Strategy<Value = u64> + Clone {
-    prop_oneof![
-        Just(0),
-        Just(u64::MAX),
-        0..(1_u64 << 20),
-        0..(1_u64 << 40),
-        any::<u64>()
-    ]
+/// Amounts of every order, and the two ends.
+fn bytes(from: &mut Prng) -> u64 {
+    match from.below(4) {
+        0 => [0, u64::MAX][from.below(2) as usize],
+        1 => from.below(1 << 20),
+        2 => from.below(1 << 40),
+        _ => from.below(u64::MAX),
+    }
 }
 
-fn drawn() -> impl Strategy<Value = Drawn> {
-    let group = || proptest::option::of((any_bytes(), any_bytes()));
-    (
-        any_bytes(),
-        proptest::array::uniform7(any_bytes()),
-        0..300_u64,
-        [group(), group()],
-        proptest::collection::vec((0..2000_u32, 0..3_u8), 0..8),
-        proptest::collection::vec(proptest::option::of(any_bytes()), 8),
-        any::<u32>(),
-    )
-        .prop_map(
-            |(at, memory, swappiness, groups, touches, sizes, stale)| Drawn {
-                at,
-                memory,
-                swappiness,
-                groups,
-                touches,
-                sizes,
-                stale,
-            },
-        )
+fn maybe(from: &mut Prng) -> Option<u64> {
+    (from.below(4) > 0).then(|| bytes(from))
+}
+
+fn touch(from: &mut Prng) -> Touch {
+    let how = [Use::Closed, Use::Executed, Use::Named][from.below(3) as usize];
+    let file = File(from.below(2000) as u32);
+    Touch { file, how }
+}
+
+impl Drawn {
+    fn draw(from: &mut Prng) -> Self {
+        Self {
+            at: bytes(from),
+            memory: std::array::from_fn(|_| bytes(from)),
+            swappiness: from.below(300),
+            groups: std::array::from_fn(|_| Some((maybe(from)?, bytes(from)))),
+            touches: (0..from.below(8)).map(|_| touch(from)).collect(),
+            sizes: std::array::from_fn(|_| maybe(from)),
+            stale: from.below(u64::MAX),
+        }
+    }
 }
 
 /// What is locked, by file: the world that does what was decided.
@@ -89,20 +89,13 @@ impl World {
     }
 }
 
-fn touch((file, how): (u32, u8)) -> Touch {
-    let how = [Use::Closed, Use::Executed, Use::Named][usize::from(how)];
-    Touch {
-        file: File(file),
-        how,
-    }
-}
-
 proptest! {
-    // 500 streams of up to 200 samples: 50 000 on average, twice over with what is looked at.
+    // 500 streams of 200 samples.
     #![proptest_config(ProptestConfig { cases: 500, ..ProptestConfig::default() })]
 
     #[test]
-    fn no_action_is_out_of_bounds(stream in proptest::collection::vec(drawn(), 1..400)) {
+    fn no_action_is_out_of_bounds(seed: u64) {
+        let mut from = Prng::for_part(seed, "samples");
         let config = [
             ("floor.clean_min", "60 %"),
             ("floor.anon_min", "15 %"),
@@ -112,10 +105,10 @@ proptest! {
         ];
         let mut guard = Guard::new(&Config::read(config).unwrap());
         let mut world = World::default();
-        for (number, drawn) in stream.iter().enumerate() {
+        for number in 0..200 {
+            let drawn = Drawn::draw(&mut from);
             let [total, available, file, dirty, anon, swap_total, swap_free] =
                 drawn.memory.map(Bytes);
-            let touches: Vec<_> = drawn.touches.iter().map(|drawn| touch(*drawn)).collect();
             let asked = std::mem::take(&mut world.asked);
             let looked: Vec<_> = asked.iter().zip(drawn.sizes.iter().cycle()).map(|(file, size)| {
                 Looked { file: *file, size: size.map(Bytes) }
@@ -133,7 +126,7 @@ proptest! {
                 memory: Memory { total, available, file, dirty, anon, swap_total, swap_free },
                 swappiness: drawn.swappiness,
                 groups: &groups[..number % 3],
-                touches: &touches,
+                touches: &drawn.touches,
                 looked: &looked,
                 held: &held,
             };

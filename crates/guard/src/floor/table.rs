@@ -24,9 +24,9 @@ pub(super) struct Entry {
     pub(super) lock: Lock,
     /// The configuration names it: it goes before all others.
     pub(super) is_named: bool,
-    /// Uses, as they counted at `at`.
-    uses: f64,
-    at: Nanos,
+    /// The binary logarithm of its uses as they would count at time 0. All fade alike, so it orders
+    /// the files at any time.
+    level: f64,
 }
 
 /// How a file stands.
@@ -60,24 +60,23 @@ impl Table {
             .entries
             .iter()
             .position(|entry| entry.file == touch.file);
-        let index = known.unwrap_or_else(|| self.add(touch.file, now));
+        let index = known.unwrap_or_else(|| self.add(touch.file));
         let entry = &mut self.entries[index];
-        entry.uses = entry.score(now);
-        entry.at = now;
         match touch.how {
             Use::Named => entry.is_named = true,
-            Use::Closed | Use::Executed => entry.uses += 1.0,
+            Use::Closed | Use::Executed => {
+                entry.level = libm::log2(entry.score(now) + 1.0) + half_lives(now);
+            }
         }
         entry
     }
 
-    fn add(&mut self, file: File, now: Nanos) -> usize {
+    fn add(&mut self, file: File) -> usize {
         let new = Entry {
             file,
             lock: Lock::None,
             is_named: false,
-            uses: 0.0,
-            at: now,
+            level: f64::NEG_INFINITY,
         };
         if self.entries.len() < MOST_FILES {
             self.entries.push(new);
@@ -85,7 +84,7 @@ impl Table {
         }
         let ranks = self.entries.iter().enumerate().map(|(index, entry)| {
             let is_held = matches!(entry.lock, Lock::Held(_));
-            (is_held, entry.rank(now), index)
+            (is_held, entry.rank(), index)
         });
         let least = ranks.min_by(|one, other| {
             let by_lock = one.0.cmp(&other.0);
@@ -108,30 +107,29 @@ impl Table {
     }
 
     /// What is locked of files that rank below `rank`.
-    pub(super) fn locked_below(&self, rank: f64, now: Nanos) -> Bytes {
-        let below = self.entries.iter().filter(|entry| entry.rank(now) <= rank);
+    pub(super) fn locked_below(&self, rank: f64) -> Bytes {
+        let below = self.entries.iter().filter(|entry| entry.rank() <= rank);
         below.map(Entry::locked).sum()
     }
 
-    pub(super) fn least_used_lock(&mut self, now: Nanos) -> Option<&mut Entry> {
+    pub(super) fn least_used_lock(&mut self) -> Option<&mut Entry> {
         let locked = self.entries.iter_mut();
         let locked = locked.filter(|entry| matches!(entry.lock, Lock::Held(_)));
-        locked.min_by(|one, other| one.rank(now).total_cmp(&other.rank(now)))
+        locked.min_by(|one, other| one.rank().total_cmp(&other.rank()))
     }
 }
 
 impl Entry {
     /// Uses, each halved after a minute.
     pub(super) fn score(&self, now: Nanos) -> f64 {
-        let half_lives = now.saturating_sub(self.at).seconds() / HALF_LIFE.seconds();
-        self.uses * libm::exp2(-half_lives)
+        libm::exp2(self.level - half_lives(now))
     }
 
-    /// What it is compared with others by.
-    pub(super) fn rank(&self, now: Nanos) -> f64 {
+    /// What it is compared with others by: the binary logarithm of its uses, up to a constant.
+    pub(super) fn rank(&self) -> f64 {
         match self.is_named {
             true => f64::INFINITY,
-            false => self.score(now),
+            false => self.level,
         }
     }
 
@@ -141,4 +139,8 @@ impl Entry {
             Lock::None | Lock::Asked => Bytes::ZERO,
         }
     }
+}
+
+fn half_lives(now: Nanos) -> f64 {
+    now.seconds() / HALF_LIFE.seconds()
 }
