@@ -1,0 +1,98 @@
+//! The guard on the model: what it locks stays, what it does not is as on a stock kernel, and when it
+//! ends nothing is locked.
+
+mod common;
+
+use common::*;
+use mm::outcome::Outcome;
+use mm::settings::Settings;
+use mm::units::Bytes;
+use mm::workload::{Action, Cgroup, Process, Start, Step};
+
+/// A file of 8 MiB that is used three times and, after a stream of another of 96 MiB, once more.
+fn beside_a_stream(mut others: Vec<Process>, lru_gen: &str) -> Outcome {
+    let use_it = |label: &str| {
+        let file = "file 0".to_owned();
+        let reading = labelled(label, Action::Access(read(0)));
+        [reading, step(Action::Close { file }), sleep(500)]
+    };
+    let mut steps: Vec<Step> = ["cold", "first", "second"]
+        .iter()
+        .flat_map(|label| use_it(label))
+        .collect();
+    steps.extend([
+        snapshot("before"),
+        step(Action::Access(read(1))),
+        snapshot("streamed"),
+    ]);
+    steps.extend(use_it("again"));
+    steps.extend(others.iter().map(|guard| kill(&guard.name)));
+    steps.extend([sleep(100), snapshot("alone")]);
+    others.push(process("reader", steps));
+    let mut asked = scenario(&[8, 96], others);
+    asked.base = Settings(vec![setting("lru_gen.enabled", lru_gen)]);
+    run(&asked)
+}
+
+fn guard(key: &str, text: &str) -> Process {
+    process(
+        "guard",
+        vec![step(Action::Guard(vec![(key.into(), text.into())]))],
+    )
+}
+
+#[test]
+fn what_is_used_again_stays_through_a_stream_and_is_let_go_with_the_guard() {
+    for lru_gen in ["0", "7"] {
+        let floor = guard("floor.clean_min", "12 MiB");
+        let outcome = beside_a_stream(vec![floor], lru_gen);
+        let locked = |label| counter(&outcome, label, "nr_mlock");
+        assert_eq!(locked("before"), 2048, "{lru_gen}");
+        assert_eq!(locked("streamed"), 2048);
+        assert_eq!(locked("alone"), 0);
+        let again = one(&outcome, "again").duration();
+        let cached = one(&outcome, "first").duration();
+        assert!(again.0 <= cached.0 * 11 / 10, "{again:?}, {cached:?}");
+    }
+}
+
+#[test]
+fn a_file_beyond_the_floor_is_not_locked() {
+    let floor = guard("floor.clean_min", "1 MiB");
+    let outcome = beside_a_stream(vec![floor], "0");
+    assert_eq!(counter(&outcome, "streamed", "nr_mlock"), 0);
+}
+
+#[test]
+fn a_group_s_page_cache_stays_at_its_ceiling_and_grows_without_the_guard() {
+    let cache = |guarded: bool| {
+        let mut reader = process(
+            "reader",
+            vec![
+                step(Action::Access(read(0))),
+                snapshot("read"),
+                kill("guard"),
+            ],
+        );
+        reader.cgroup = Some("backup".to_owned());
+        let mut ceiling = guard("ceiling.groups.backup", "8 MiB");
+        if !guarded {
+            ceiling.start = Start::OnDemand;
+        }
+        let mut asked = scenario(&[40], vec![ceiling, reader]);
+        asked.workload.cgroups.push(Cgroup {
+            path: "backup".to_owned(),
+            files: Vec::new(),
+        });
+        let outcome = run(&asked);
+        let lists = ["nr_inactive_file", "nr_active_file"];
+        let pages: u64 = lists
+            .iter()
+            .map(|list| counter(&outcome, "read", list))
+            .sum();
+        Bytes(pages << 12)
+    };
+    let (with, without) = (cache(true), cache(false));
+    assert!(with.0 <= 8 * MIB / 20 * 21, "{with}");
+    assert!(without.0 > 30 * MIB, "{without}");
+}
