@@ -130,7 +130,6 @@ Node 0, zone  Movable
 ";
 
 const VMSTAT: &str = "\
-nr_mlock 0
 nr_free_pages 12000
 nr_inactive_anon 0
 nr_active_anon 0
