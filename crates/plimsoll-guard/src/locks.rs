@@ -29,6 +29,8 @@ pub(crate) struct Locks {
     failed: Vec<File>,
     /// What `mincore` says.
     pages: Vec<u8>,
+    /// The lock whose pages were counted last.
+    counted: usize,
     /// Whether the kernel has `MADV_POPULATE_READ` (5.14).
     populates: bool,
 }
@@ -66,6 +68,7 @@ impl Locks {
             held: Vec::with_capacity(1024),
             failed: Vec::new(),
             pages: vec![0; PAGES_AT_ONCE],
+            counted: 0,
             populates: true,
         }
     }
@@ -122,7 +125,9 @@ impl Locks {
         let index = result.inspect_err(|_| self.failed.push(file))?;
         let lock = &mut self.held[index];
         let before = lock.locked;
-        lock.lock_resident(&mut self.pages, &mut self.populates)?;
+        if before < length {
+            lock.lock_resident(&mut self.pages, &mut self.populates)?;
+        }
         Ok(Locked {
             inode: lock.inode,
             before,
@@ -157,7 +162,9 @@ impl Locks {
         self.failed.clear();
     }
 
-    /// Finds out which files are gone or cut short, or lie on a file system that is gone.
+    /// Finds out which files are gone or cut short, or lie on a file system that is gone. What is
+    /// locked of one of them is counted again, of another each time: a file may have been written
+    /// again from its beginning.
     pub(crate) fn find_stale(&mut self, is_mounted: impl Fn(u64) -> bool) {
         for lock in &mut self.held {
             let is_whole = lock
@@ -165,6 +172,10 @@ impl Locks {
                 .metadata()
                 .is_ok_and(|metadata| metadata.nlink() > 0 && metadata.len() >= lock.length.0);
             lock.is_stale = !is_whole || !is_mounted(lock.fsid);
+        }
+        self.counted = (self.counted + 1) % self.held.len().max(1);
+        if let Some(lock) = self.held.get_mut(self.counted) {
+            lock.is_stale |= lock.count(&mut self.pages).is_err();
         }
     }
 }
@@ -243,11 +254,11 @@ impl Map {
     fn new(file: &fs::File, length: Bytes) -> io::Result<Self> {
         let length = usize::try_from(length.0).map_err(|_| io::ErrorKind::FileTooLarge)?;
         let (read, shared) = (ProtFlags::READ, MapFlags::SHARED);
+        let place = std::ptr::null_mut();
         #[expect(unsafe_code, reason = "a mapping")]
         // SAFETY: the kernel chooses the place, so nothing is mapped over; nobody reads or writes
         // through the mapping.
-        let start =
-            unsafe { rustix::mm::mmap(std::ptr::null_mut(), length, read, shared, file, 0) }?;
+        let start = unsafe { rustix::mm::mmap(place, length, read, shared, file, 0) }?;
         Ok(Self { start, length })
     }
 

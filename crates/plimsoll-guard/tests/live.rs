@@ -31,6 +31,15 @@ impl Place {
             return None;
         }
         let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a folder");
+        let kind = rustix::fs::statfs(folder.path())
+            .expect("a file system")
+            .f_type;
+        let on_disk = [0xef53, 0x5846_5342, 0x9123_683e, 0xf2f5_2010, 0x4d44];
+        assert!(
+            on_disk.contains(&kind),
+            "{} lies on no local disk: set CARGO_TARGET_DIR to a folder on ext4 or XFS",
+            folder.path().display()
+        );
         let place = Self {
             folder,
             swappiness: fs::read_to_string(SWAPPINESS).expect("a tunable"),
