@@ -203,31 +203,45 @@ impl Lock {
 
     fn lock_resident(&mut self, pages: &mut [u8], populates: &mut bool) -> io::Result<()> {
         let Self { map, fd, .. } = self;
-        let done = map.each_run(pages, |is_resident, start, length| match is_resident {
-            true => map.populate(fd, start, length, populates),
-            false => Ok(()),
+        let mut resident = 0;
+        let done = map.each_run(pages, |is_resident, start, length| {
+            if is_resident {
+                map.populate(fd, start, length, populates)?;
+                resident += length as u64;
+            }
+            Ok(())
         });
-        self.count(pages)?;
-        done
+        self.settle(resident, done, pages)
     }
 
     fn fill(&mut self, most: Bytes, pages: &mut [u8], populates: &mut bool) -> io::Result<()> {
         let Self { map, fd, .. } = self;
         let mut left = usize::try_from(most.0).unwrap_or(usize::MAX);
+        let mut resident = 0;
         let done = map.each_run(pages, |is_resident, start, length| {
-            let length = length.min(left);
-            if is_resident || length == 0 {
+            if is_resident {
+                resident += length as u64;
                 return Ok(());
             }
+            let length = length.min(left);
             left -= length;
             for at in (0..length).step_by(READ_AT_ONCE) {
                 let length = (length - at).min(READ_AT_ONCE);
                 sys::readahead(fd.as_fd(), (start + at) as u64, length);
                 map.populate(fd, start + at, length, populates)?;
+                resident += length as u64;
             }
             Ok(())
         });
-        self.count(pages)?;
+        self.settle(resident, done, pages)
+    }
+
+    /// Takes over what a pass found; one that failed did not see all.
+    fn settle(&mut self, resident: u64, done: io::Result<()>, pages: &mut [u8]) -> io::Result<()> {
+        match done {
+            Ok(()) => self.locked = Bytes(resident).min(self.length),
+            Err(_) => self.count(pages)?,
+        }
         done
     }
 

@@ -66,9 +66,9 @@ impl Watch {
         Ok(())
     }
 
-    /// How many file systems are watched.
-    pub(crate) fn watched(&self) -> usize {
-        self.fanotify.as_ref().map_or(0, Fanotify::watched)
+    /// How many file systems are watched; `None` where no policy needs it.
+    pub(crate) fn watched(&self) -> Option<usize> {
+        self.fanotify.as_ref().map(Fanotify::watched)
     }
 
     /// The uses since the last call.
