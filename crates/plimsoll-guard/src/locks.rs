@@ -267,12 +267,11 @@ struct Map {
 impl Map {
     fn new(file: &fs::File, length: Bytes) -> io::Result<Self> {
         let length = usize::try_from(length.0).map_err(|_| io::ErrorKind::FileTooLarge)?;
-        let (read, shared) = (ProtFlags::READ, MapFlags::SHARED);
-        let place = std::ptr::null_mut();
+        let (to, read, shared) = (std::ptr::null_mut(), ProtFlags::READ, MapFlags::SHARED);
         #[expect(unsafe_code, reason = "a mapping")]
         // SAFETY: the kernel chooses the place, so nothing is mapped over; nobody reads or writes
         // through the mapping.
-        let start = unsafe { rustix::mm::mmap(place, length, read, shared, file, 0) }?;
+        let start = unsafe { rustix::mm::mmap(to, length, read, shared, file, 0) }?;
         Ok(Self { start, length })
     }
 
@@ -316,8 +315,8 @@ impl Map {
         self.lock_on_fault(start, length)
     }
 
-    /// Calls `each` with every run of pages that are all in memory or all missing: whether they are,
-    /// where the run begins and its length, in bytes.
+    /// Calls `each` with every run of pages that are all in memory or all missing: whether they
+    /// are, where the run begins and its length, in bytes.
     fn each_run(
         &self,
         pages: &mut [u8],
@@ -396,6 +395,20 @@ mod tests {
         let again = locks.lock(File(1), length, 5, || unreachable!("it is open"));
         assert!(again.is_err() || again.is_ok_and(|locked| locked.now <= Bytes(4096)));
         assert!(locks.unlock(File(1)).is_some() && locks.total().1 == 0);
+    }
+
+    #[test]
+    fn a_kernel_before_5_14_locks_runs_by_mlock() {
+        let (_directory, path) = file(3 << 20);
+        let mut locks = Locks::new();
+        locks.populates = false;
+        let open = || Ok(fs::File::open(&path).expect("a file").into());
+        let length = Bytes(3 << 20);
+        let locked = locks.lock(File(1), length, 5, open).expect("a lock");
+        assert_eq!(locked.now, length);
+        let filled = locks.fill(File(1), Bytes(1 << 20)).expect("it is locked");
+        assert_eq!(filled.expect("nothing is missing").now, length);
+        assert!(locks.fill(File(2), Bytes(1)).is_none());
     }
 
     #[test]

@@ -204,6 +204,10 @@ fn a_deleted_file_is_let_go_and_another_configuration_lets_go_of_all() {
     place.configure(&format!(
         "floor.clean_min = \"5 %\"\nfloor.keep = [{deleted:?}, {kept:?}]\n"
     ));
+    // One of them has to be read in first.
+    let evicted = fs::File::open(&kept).expect("a file");
+    let advice = rustix::fs::Advice::DontNeed;
+    rustix::fs::fadvise(&evicted, 0, None, advice).expect("evicted");
     let guard = place.start(&[]);
     for file in [&deleted, &kept] {
         guard.wait_for("it is named and locked", || {
@@ -278,6 +282,36 @@ fn the_next_guard_writes_back_what_a_killed_one_left() {
     let guard = place.start(&[]);
     assert_eq!(swappiness(), "61");
     assert!(guard.end(Signal::TERM).success());
+}
+
+#[test]
+fn systemd_is_told_when_it_is_on_lives_and_ends() {
+    let Some(place) = Place::new("[floor]\nanon_min = \"1 MiB\"\n") else {
+        return;
+    };
+    let path = place.path("notify");
+    let socket = std::os::unix::net::UnixDatagram::bind(&path).expect("a socket");
+    socket
+        .set_read_timeout(Some(Duration::from_secs(10)))
+        .expect("a time");
+    let mut command = place.command(&[]);
+    command
+        .env("NOTIFY_SOCKET", &path)
+        .env("WATCHDOG_USEC", "400000");
+    let child = command.stderr(Stdio::null()).spawn().expect("the daemon");
+    let guard = Guard {
+        place: &place,
+        child,
+    };
+    let told = || {
+        let mut buffer = [0; 64];
+        let length = socket.recv(&mut buffer).expect("a message");
+        String::from_utf8_lossy(&buffer[..length]).trim().to_owned()
+    };
+    assert_eq!(told(), "READY=1");
+    assert_eq!([told(), told()], ["WATCHDOG=1", "WATCHDOG=1"]);
+    assert!(guard.end(Signal::TERM).success());
+    while told() != "STOPPING=1" {}
 }
 
 #[test]
