@@ -162,13 +162,12 @@ impl Daemon {
         let floor = self.config.floor.as_ref().map(|_| "floor");
         let ceiling = self.config.ceiling.as_ref().map(|_| "ceiling");
         let on: Vec<&str> = floor.into_iter().chain(ceiling).collect();
-        let disks = self.watch.watched();
         match on.is_empty() {
             true => log::line(format_args!("the configuration turns no policy on")),
-            false => log::line(format_args!(
-                "on: {}; {disks} file systems are watched",
-                on.join(", ")
-            )),
+            false => log::line(format_args!("on: {}", on.join(", "))),
+        }
+        if let Some(disks) = self.watch.watched() {
+            log::line(format_args!("floor: watched file systems: {disks}"));
         }
     }
 }

@@ -42,10 +42,7 @@ impl Files {
             return Some(self.slots[index].file);
         }
         if self.slots.len() == FILES_MAX {
-            let free = self.slots.iter().enumerate();
-            let free = free.filter(|(_, slot)| !is_locked(slot.file));
-            let (oldest, _) = free.min_by_key(|(_, slot)| slot.used)?;
-            self.slots.remove(oldest);
+            self.forget_oldest(is_locked)?;
         }
         let file = File(self.next);
         self.next = self.next.wrapping_add(1);
@@ -53,6 +50,22 @@ impl Files {
         let used = self.uses;
         self.slots.insert(at, Slot { key, file, used });
         Some(file)
+    }
+
+    /// Makes room for a file; `None` where all are locked.
+    fn forget_oldest(&mut self, is_locked: impl Fn(File) -> bool) -> Option<()> {
+        for _ in 0..self.slots.len() {
+            let slots = self.slots.iter().enumerate();
+            let (oldest, slot) = slots.min_by_key(|(_, slot)| slot.used)?;
+            if !is_locked(slot.file) {
+                self.slots.remove(oldest);
+                return Some(());
+            }
+            // Being locked counts as a use, so that the next search does not find it first.
+            self.uses += 1;
+            self.slots[oldest].used = self.uses;
+        }
+        None
     }
 
     /// The key of a file; `None` for one that was forgotten.

@@ -14,6 +14,7 @@ use crate::mounts::Mounts;
 use crate::reclaim::Reclaim;
 use crate::sampling::Sampling;
 use crate::state::State;
+use crate::sys::For;
 use crate::watch::Watch;
 
 /// Reclaim comes a hundred times a second: it is said once in this time.
@@ -140,7 +141,7 @@ impl Hands {
             let what = format_args!("would lock {length} of file {fsid:016x}");
             return say(decision, what);
         }
-        let open = || watch.open(file).map(|(_, fd)| fd);
+        let open = || watch.open(file, For::Reading);
         match self.locks.lock(file, length, fsid, open) {
             Ok(locked) if locked.is_new => say(
                 decision,

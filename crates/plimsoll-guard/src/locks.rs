@@ -29,6 +29,8 @@ pub(crate) struct Locks {
     failed: Vec<File>,
     /// What `mincore` says.
     pages: Vec<u8>,
+    /// The lock whose pages were counted last.
+    counted: usize,
     /// Whether the kernel has `MADV_POPULATE_READ` (5.14).
     populates: bool,
 }
@@ -66,6 +68,7 @@ impl Locks {
             held: Vec::with_capacity(1024),
             failed: Vec::new(),
             pages: vec![0; PAGES_AT_ONCE],
+            counted: 0,
             populates: true,
         }
     }
@@ -122,7 +125,9 @@ impl Locks {
         let index = result.inspect_err(|_| self.failed.push(file))?;
         let lock = &mut self.held[index];
         let before = lock.locked;
-        lock.lock_resident(&mut self.pages, &mut self.populates)?;
+        if before < length {
+            lock.lock_resident(&mut self.pages, &mut self.populates)?;
+        }
         Ok(Locked {
             inode: lock.inode,
             before,
@@ -157,7 +162,9 @@ impl Locks {
         self.failed.clear();
     }
 
-    /// Finds out which files are gone or cut short, or lie on a file system that is gone.
+    /// Finds out which files are gone or cut short, or lie on a file system that is gone. What is
+    /// locked of one of them is counted again, of another each time: a file may have been written
+    /// again from its beginning.
     pub(crate) fn find_stale(&mut self, is_mounted: impl Fn(u64) -> bool) {
         for lock in &mut self.held {
             let is_whole = lock
@@ -165,6 +172,10 @@ impl Locks {
                 .metadata()
                 .is_ok_and(|metadata| metadata.nlink() > 0 && metadata.len() >= lock.length.0);
             lock.is_stale = !is_whole || !is_mounted(lock.fsid);
+        }
+        self.counted = (self.counted + 1) % self.held.len().max(1);
+        if let Some(lock) = self.held.get_mut(self.counted) {
+            lock.is_stale |= lock.count(&mut self.pages).is_err();
         }
     }
 }
@@ -192,31 +203,45 @@ impl Lock {
 
     fn lock_resident(&mut self, pages: &mut [u8], populates: &mut bool) -> io::Result<()> {
         let Self { map, fd, .. } = self;
-        let done = map.each_run(pages, |is_resident, start, length| match is_resident {
-            true => map.populate(fd, start, length, populates),
-            false => Ok(()),
+        let mut resident = 0;
+        let done = map.each_run(pages, |is_resident, start, length| {
+            if is_resident {
+                map.populate(fd, start, length, populates)?;
+                resident += length as u64;
+            }
+            Ok(())
         });
-        self.count(pages)?;
-        done
+        self.settle(resident, done, pages)
     }
 
     fn fill(&mut self, most: Bytes, pages: &mut [u8], populates: &mut bool) -> io::Result<()> {
         let Self { map, fd, .. } = self;
         let mut left = usize::try_from(most.0).unwrap_or(usize::MAX);
+        let mut resident = 0;
         let done = map.each_run(pages, |is_resident, start, length| {
-            let length = length.min(left);
-            if is_resident || length == 0 {
+            if is_resident {
+                resident += length as u64;
                 return Ok(());
             }
+            let length = length.min(left);
             left -= length;
             for at in (0..length).step_by(READ_AT_ONCE) {
                 let length = (length - at).min(READ_AT_ONCE);
                 sys::readahead(fd.as_fd(), (start + at) as u64, length);
                 map.populate(fd, start + at, length, populates)?;
+                resident += length as u64;
             }
             Ok(())
         });
-        self.count(pages)?;
+        self.settle(resident, done, pages)
+    }
+
+    /// Takes over what a pass found; one that failed did not see all.
+    fn settle(&mut self, resident: u64, done: io::Result<()>, pages: &mut [u8]) -> io::Result<()> {
+        match done {
+            Ok(()) => self.locked = Bytes(resident).min(self.length),
+            Err(_) => self.count(pages)?,
+        }
         done
     }
 
@@ -242,12 +267,11 @@ struct Map {
 impl Map {
     fn new(file: &fs::File, length: Bytes) -> io::Result<Self> {
         let length = usize::try_from(length.0).map_err(|_| io::ErrorKind::FileTooLarge)?;
-        let (read, shared) = (ProtFlags::READ, MapFlags::SHARED);
+        let (to, read, shared) = (std::ptr::null_mut(), ProtFlags::READ, MapFlags::SHARED);
         #[expect(unsafe_code, reason = "a mapping")]
         // SAFETY: the kernel chooses the place, so nothing is mapped over; nobody reads or writes
         // through the mapping.
-        let start =
-            unsafe { rustix::mm::mmap(std::ptr::null_mut(), length, read, shared, file, 0) }?;
+        let start = unsafe { rustix::mm::mmap(to, length, read, shared, file, 0) }?;
         Ok(Self { start, length })
     }
 
@@ -291,8 +315,8 @@ impl Map {
         self.lock_on_fault(start, length)
     }
 
-    /// Calls `each` with every run of pages that are all in memory or all missing: whether they are,
-    /// where the run begins and its length, in bytes.
+    /// Calls `each` with every run of pages that are all in memory or all missing: whether they
+    /// are, where the run begins and its length, in bytes.
     fn each_run(
         &self,
         pages: &mut [u8],
@@ -371,6 +395,20 @@ mod tests {
         let again = locks.lock(File(1), length, 5, || unreachable!("it is open"));
         assert!(again.is_err() || again.is_ok_and(|locked| locked.now <= Bytes(4096)));
         assert!(locks.unlock(File(1)).is_some() && locks.total().1 == 0);
+    }
+
+    #[test]
+    fn a_kernel_before_5_14_locks_runs_by_mlock() {
+        let (_directory, path) = file(3 << 20);
+        let mut locks = Locks::new();
+        locks.populates = false;
+        let open = || Ok(fs::File::open(&path).expect("a file").into());
+        let length = Bytes(3 << 20);
+        let locked = locks.lock(File(1), length, 5, open).expect("a lock");
+        assert_eq!(locked.now, length);
+        let filled = locks.fill(File(1), Bytes(1 << 20)).expect("it is locked");
+        assert_eq!(filled.expect("nothing is missing").now, length);
+        assert!(locks.fill(File(2), Bytes(1)).is_none());
     }
 
     #[test]

@@ -35,11 +35,8 @@ fn main() -> ExitCode {
         }
     };
     let done = match arguments.job {
-        Job::Help => Ok(log::answer(arguments::HELP)),
-        Job::Version => Ok(log::answer(concat!(
-            "plimsoll-guard ",
-            env!("CARGO_PKG_VERSION")
-        ))),
+        Job::Help => answer(arguments::HELP),
+        Job::Version => answer(concat!("plimsoll-guard ", env!("CARGO_PKG_VERSION"))),
         Job::Restore => state::restore_alone(&arguments.state),
         Job::Run => daemon::run(&arguments),
     };
@@ -50,4 +47,9 @@ fn main() -> ExitCode {
             ExitCode::FAILURE
         }
     }
+}
+
+fn answer(text: &str) -> Result<(), String> {
+    log::answer(text);
+    Ok(())
 }

@@ -71,21 +71,38 @@ pub(crate) fn fanotify_mark(group: BorrowedFd<'_>, path: &Path, mask: u64) -> io
     done(code)
 }
 
-/// Opens a file for reading by its handle; `mount` is any descriptor on its file system.
-pub(crate) fn open_by_handle(mount: BorrowedFd<'_>, key: &Key) -> io::Result<OwnedFd> {
+/// What a file is opened for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum For {
+    /// To ask what it is (`O_PATH`): a device or a FIFO does not notice.
+    Looking,
+    /// To be read.
+    Reading,
+}
+
+/// Opens a file by its handle; `mount` is any descriptor on its file system.
+pub(crate) fn open_by_handle(
+    mount: BorrowedFd<'_>,
+    key: &Key,
+    purpose: For,
+) -> io::Result<OwnedFd> {
     let mut raw = RawHandle {
         bytes: u32::from(key.length),
         kind: key.kind,
         handle: [0; libc::MAX_HANDLE_SZ as usize],
     };
     raw.handle[..HANDLE_MAX].copy_from_slice(&key.handle);
-    let flags = libc::O_RDONLY | libc::O_CLOEXEC | libc::O_NONBLOCK | libc::O_NOCTTY;
+    let flags = libc::O_CLOEXEC
+        | match purpose {
+            For::Looking => libc::O_PATH,
+            For::Reading => libc::O_RDONLY | libc::O_NONBLOCK | libc::O_NOCTTY | libc::O_NOATIME,
+        };
     #[expect(unsafe_code, reason = "rustix has no file handles")]
     // SAFETY: the handle lies as the kernel wants it, its length says how much of it counts, and
     // the descriptor is nobody else's.
     unsafe {
         let handle = (&raw mut raw).cast::<libc::file_handle>();
-        let fd = libc::open_by_handle_at(mount.as_raw_fd(), handle, flags | libc::O_NOATIME);
+        let fd = libc::open_by_handle_at(mount.as_raw_fd(), handle, flags);
         owned(fd)
     }
 }
@@ -143,7 +160,7 @@ pub(crate) fn file_system(file: BorrowedFd<'_>) -> io::Result<FileSystem> {
         let words: [u8; 8] = std::mem::transmute(found.f_fsid);
         Ok(FileSystem {
             fsid: u64::from_ne_bytes(words),
-            magic: i64::from(found.f_type),
+            magic: found.f_type,
         })
     }
 }

@@ -15,7 +15,7 @@ use crate::keep;
 use crate::locks::Locks;
 use crate::log::{self, reason};
 use crate::mounts::Mounts;
-use crate::sys;
+use crate::sys::{self, For};
 
 /// The mounts, the uses and the numbers of files.
 #[derive(Debug)]
@@ -66,9 +66,9 @@ impl Watch {
         Ok(())
     }
 
-    /// How many file systems are watched.
-    pub(crate) fn watched(&self) -> usize {
-        self.fanotify.as_ref().map_or(0, Fanotify::watched)
+    /// How many file systems are watched; `None` where no policy needs it.
+    pub(crate) fn watched(&self) -> Option<usize> {
+        self.fanotify.as_ref().map(Fanotify::watched)
     }
 
     /// The uses since the last call.
@@ -108,9 +108,9 @@ impl Watch {
         }
     }
 
-    /// Whether a file may be locked, and its size; beside it its name in the log.
+    /// Whether a file may be locked, and its size.
     pub(crate) fn look(&self, file: File) -> Looked {
-        let size = self.open(file).ok().and_then(|(_, fd)| {
+        let size = self.open(file, For::Looking).ok().and_then(|fd| {
             let metadata = fs::File::from(fd).metadata().ok()?;
             let may = metadata.is_file() && metadata.nlink() > 0 && metadata.len() > 0;
             may.then_some(Bytes(metadata.len()))
@@ -118,12 +118,12 @@ impl Watch {
         Looked { file, size }
     }
 
-    /// Opens a file by its handle, and says on which file system it lies.
-    pub(crate) fn open(&self, file: File) -> io::Result<(u64, OwnedFd)> {
+    /// Opens a file by its handle.
+    pub(crate) fn open(&self, file: File, purpose: For) -> io::Result<OwnedFd> {
         let key = self.files.key(file).ok_or(io::ErrorKind::NotFound)?;
         // Closed at once: it would keep the file system from being unmounted.
         let mount = self.mounts.open(key.fsid)?;
-        Ok((key.fsid, sys::open_by_handle(mount.as_fd(), &key)?))
+        sys::open_by_handle(mount.as_fd(), &key, purpose)
     }
 
     /// The file system of a file.
