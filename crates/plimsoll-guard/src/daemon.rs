@@ -36,6 +36,10 @@ struct Daemon {
 /// # Errors
 /// One line: why it cannot begin, or go on.
 pub(crate) fn run(arguments: &Arguments) -> Result<(), String> {
+    // Since 5.13 fanotify begins for everybody, and then may watch no file system.
+    if !rustix::process::geteuid().is_root() {
+        return Err("only root may watch and lock everybody's files; run as root".to_owned());
+    }
     let signals = Signals::new().map_err(|error| log::reason(&error))?;
     let config = configuration::read(&arguments.config)?;
     let mut daemon = Daemon {
