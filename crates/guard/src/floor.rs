@@ -14,7 +14,7 @@ use mm::units::{Bytes, Nanos};
 
 use crate::action::{Action, Decision, MOST_FILLED, Policy, Why};
 use crate::config::{self, Amount};
-use crate::sample::{Held, Looked, Sample, TICK, Touch, Use};
+use crate::sample::{Held, LOOKED_AT, Looked, Sample, TICK, Touch, Use};
 use anon::Anon;
 use table::{Entry, Lock, Table};
 
@@ -27,7 +27,8 @@ const EXECUTED_SCORE: f64 = 0.9;
 const DISPLACE_FACTOR: f64 = 1.5;
 /// A locked file is filled up as long as it is used that often.
 const FILL_SCORE: f64 = 1.2;
-/// The smallest share of a file that is worth locking, as its reciprocal.
+/// The smallest share of a file that is worth locking, and of that the smallest that must have been
+/// read, as its reciprocal.
 const PREFIX: u64 = 4;
 
 /// The policy, with what it remembers.
@@ -118,12 +119,17 @@ impl Floor {
         }
         entry.lock = Lock::None;
         let (file, because) = (entry.file, why(entry, now));
-        let rank = entry.rank();
+        let (rank, is_named) = (entry.rank(), entry.is_named);
         // A tenth is left to smaller ones.
         let largest = Bytes(budget.0 / 10 * 9);
         let size = looked.size.unwrap_or(Bytes::ZERO);
         let length = size.min(largest);
         if length == Bytes::ZERO || length.0 < size.0 / PREFIX {
+            return;
+        }
+        // Who opens a file need not read it.
+        let read = length.min(LOOKED_AT).0 / PREFIX;
+        if looked.resident.0 < read && !is_named {
             return;
         }
         if !self.make_room(length, budget, rank, now, to) {

@@ -8,6 +8,9 @@ pub(crate) const TICK: Nanos = Nanos(200_000_000);
 /// The shortest time between two samples.
 pub(crate) const SHORTEST: Nanos = Nanos(10_000_000);
 
+/// How much of a file is looked at, from its beginning.
+pub const LOOKED_AT: Bytes = Bytes(1 << 30);
+
 /// A file, by the number that whoever takes the samples gave it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct File(pub u32);
@@ -87,6 +90,8 @@ pub struct Looked {
     /// Its size; `None` where it must not be locked: it is gone, empty, no regular file, not on a
     /// local disk, or excluded.
     pub size: Option<Bytes>,
+    /// What is in memory of its first [`LOOKED_AT`] bytes.
+    pub resident: Bytes,
 }
 
 /// A locked file.

@@ -111,7 +111,7 @@ proptest! {
                 drawn.memory.map(Bytes);
             let asked = std::mem::take(&mut world.asked);
             let looked: Vec<_> = asked.iter().zip(drawn.sizes.iter().cycle()).map(|(file, size)| {
-                Looked { file: *file, size: size.map(Bytes) }
+                Looked { file: *file, size: size.map(Bytes), resident: Bytes(drawn.stale) }
             }).collect();
             let held: Vec<_> = world.locked.iter().enumerate().map(|(index, (file, length))| Held {
                 file: *file,

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
+use guard::sample::LOOKED_AT;
 use guard::{Action, Decision, File, Looked, Scope};
 use mm::settings::Setting;
 use mm::units::{Bytes, Nanos};
@@ -79,7 +80,13 @@ impl Hands {
         sampling: &Sampling,
     ) -> Option<Looked> {
         match &decision.action {
-            Action::Look(file) => return Some(watch.look(*file)),
+            Action::Look(file) => {
+                let mut looked = watch.look(*file);
+                if let (Some(size), Ok(fd)) = (looked.size, watch.open(*file, For::Reading)) {
+                    looked.resident = self.locks.resident(&fd.into(), size.min(LOOKED_AT));
+                }
+                return Some(looked);
+            }
             Action::Lock { file, length } => self.lock(decision, *file, *length, watch),
             Action::Fill { file, most, .. } => self.fill(decision, *file, *most, watch),
             Action::Unlock(file) => self.unlock(decision, *file, watch),

@@ -73,6 +73,18 @@ impl Locks {
         }
     }
 
+    /// What is in memory of a file's beginning; 0 where it cannot be said.
+    pub(crate) fn resident(&mut self, file: &fs::File, length: Bytes) -> Bytes {
+        let mut resident = 0;
+        let counted = Map::new(file, length).and_then(|map| {
+            map.each_run(&mut self.pages, |is_resident, _, length| {
+                resident += u64::from(is_resident) * length as u64;
+                Ok(())
+            })
+        });
+        Bytes(counted.map_or(0, |()| resident))
+    }
+
     /// What is locked, and which locks failed since this was last asked: these come as stale.
     pub(crate) fn held(&mut self, to: &mut Vec<Held>) {
         to.extend(self.held.iter().map(|lock| Held {

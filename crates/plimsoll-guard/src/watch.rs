@@ -108,14 +108,18 @@ impl Watch {
         }
     }
 
-    /// Whether a file may be locked, and its size.
+    /// Whether a file may be locked, and its size; not what is in memory of it.
     pub(crate) fn look(&self, file: File) -> Looked {
         let size = self.open(file, For::Looking).ok().and_then(|fd| {
             let metadata = fs::File::from(fd).metadata().ok()?;
             let may = metadata.is_file() && metadata.nlink() > 0 && metadata.len() > 0;
             may.then_some(Bytes(metadata.len()))
         });
-        Looked { file, size }
+        Looked {
+            file,
+            size,
+            resident: Bytes::ZERO,
+        }
     }
 
     /// Opens a file by its handle.

@@ -1,3 +1,5 @@
+//! The floor in a world that does what it decides.
+
 use alloc::vec;
 
 use super::*;
@@ -10,6 +12,8 @@ struct World {
     floor: Floor,
     at: Nanos,
     locked: Vec<(File, Bytes)>,
+    /// What is in memory of each file; everything where it says nothing.
+    resident: Option<Bytes>,
 }
 
 impl World {
@@ -22,6 +26,7 @@ impl World {
             floor: Floor::new(&config),
             at: Nanos(0),
             locked: Vec::new(),
+            resident: None,
         }
     }
 
@@ -51,7 +56,15 @@ impl World {
         let asked = first.contains(&Action::Look(file));
         let size = Some(size);
         let then = match asked {
-            true => self.decide(&[], &[Looked { file, size }], &[]),
+            true => self.decide(
+                &[],
+                &[Looked {
+                    file,
+                    size,
+                    resident: self.resident.unwrap_or(LOOKED_AT),
+                }],
+                &[],
+            ),
             false => Vec::new(),
         };
         for action in first.into_iter().chain(then) {
@@ -133,6 +146,22 @@ fn a_named_file_goes_first_and_stays() {
         world.touch(1, Use::Closed, Bytes(60 * MIB));
     }
     assert_eq!(world.files(), [2]);
+}
+
+#[test]
+fn a_file_that_is_opened_and_not_read_is_left_alone_unless_it_is_named() {
+    let mut world = World::new();
+    world.resident = Some(Bytes(9 * MIB));
+    for _ in 0..3 {
+        world.touch(1, Use::Closed, Bytes(40 * MIB));
+    }
+    assert_eq!(world.files(), [0; 0]);
+    world.resident = Some(Bytes(10 * MIB));
+    world.touch(1, Use::Closed, Bytes(40 * MIB));
+    assert_eq!(world.files(), [1]);
+    world.resident = Some(Bytes::ZERO);
+    world.touch(2, Use::Named, Bytes(20 * MIB));
+    assert_eq!(world.files(), [1, 2]);
 }
 
 #[test]

@@ -7,7 +7,7 @@ use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use guard::sample::Use;
+use guard::sample::{LOOKED_AT, Use};
 use guard::{Action, File, Group, Held, Looked, Memory, Sample, Scope, Touch};
 use mm::meminfo::Meminfo;
 use mm::outcome::Status;
@@ -128,6 +128,12 @@ impl<'a> System<'a> {
         }
     }
 
+    fn resident(&self, file: usize) -> Bytes {
+        let pages = self.pages_of(file, LOOKED_AT);
+        let resident = self.memory.resident_pages(&self.files[file], pages);
+        self.memory.cpu.real(resident).bytes(PageSize::FOUR_KIB)
+    }
+
     /// The pages of a file's first `length` bytes.
     fn pages_of(&self, file: usize, length: Bytes) -> u64 {
         let Pages(pages) = self
@@ -152,6 +158,7 @@ impl<'a> System<'a> {
                 guarding.looked.push(Looked {
                     file: *file,
                     size: known.map(|file| file.size),
+                    resident: self.resident(index(*file)),
                 });
             }
             Action::Lock { file, length } => {

@@ -116,6 +116,12 @@ impl Memory {
             .count() as u64
     }
 
+    /// How many of a file's first pages are in memory (`mincore`).
+    pub(crate) fn resident_pages(&self, file: &File, pages: u64) -> u64 {
+        let all = file.base..file.base + pages as PageId;
+        all.filter(|page| self.folios.is_resident(*page)).count() as u64
+    }
+
     /// The first page of a file that is not locked, or the one after those looked at.
     pub(crate) fn first_unlocked(&self, file: &File, pages: u64) -> u64 {
         let is_unlocked =
