@@ -52,7 +52,7 @@ impl ModelBench {
             return calibration::built_in(kernel).map(Self::new);
         }
         let mut calibration = calibration::of_records(kernel)?;
-        calibration.text_kept = Bytes(study.text.len() as u64);
+        calibration.text_kept = text_then(study);
         Ok(Self {
             is_named: true,
             ..Self::new(calibration)
@@ -178,6 +178,15 @@ fn unavailable(what: &str) -> Capture {
     Capture {
         frames: vec![frame],
     }
+}
+
+/// Bytes of a study's text when its older records were made.
+const TEXTS_THEN: [(&str, u64); 2] = [("memory-hogs", 17609), ("working-set", 7323)];
+
+/// Of a study that has not grown since, its text's bytes.
+fn text_then(study: &Study) -> Bytes {
+    let then = TEXTS_THEN.iter().find(|(name, _)| *name == study.name);
+    Bytes(then.map_or(study.text.len() as u64, |(_, bytes)| *bytes))
 }
 
 #[cfg(test)]
