@@ -6,6 +6,8 @@
 
 use std::fmt::Write as _;
 
+use mm::workload::{Action, Huge, Step};
+
 use crate::compare::{Row, row_of};
 use crate::record::{Store, StoreError};
 use crate::report::Pair;
@@ -114,6 +116,9 @@ fn effect(
     rows: &[Row],
 ) -> Option<Effect> {
     let baseline = study.arm(&verdict.baseline).ok()?;
+    if !does_the_same(arm, baseline) {
+        return None;
+    }
     let settings = differing(arm, baseline);
     let row = row_of(rows, &verdict.measure, &arm.name)?;
     let other = row_of(rows, &verdict.measure, &verdict.baseline)?;
@@ -148,6 +153,30 @@ fn error(row: &Row) -> Option<String> {
         true => "equal".to_owned(),
         false => percent(off),
     })
+}
+
+/// Whether both have the same work to do, but for what is set meanwhile and the kind of their
+/// pages: what differs between them is due to the settings.
+fn does_the_same(arm: &Arm, baseline: &Arm) -> bool {
+    let work = |arm: &Arm| {
+        let mut workload = arm.workload.clone();
+        for process in &mut workload.processes {
+            leave_the_work(&mut process.steps);
+        }
+        workload
+    };
+    work(arm) == work(baseline)
+}
+
+fn leave_the_work(steps: &mut Vec<Step>) {
+    steps.retain(|step| !matches!(step.action, Action::Set(_)));
+    for step in steps {
+        match &mut step.action {
+            Action::Map(map) => map.huge = Huge::System,
+            Action::Repeat { steps, .. } => leave_the_work(steps),
+            _ => {}
+        }
+    }
 }
 
 /// The settings of an arm that the baseline does not have so.

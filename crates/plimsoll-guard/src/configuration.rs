@@ -62,7 +62,8 @@ fn flatten(text: &str) -> Result<Vec<(String, String)>, String> {
             .filter(|&&b| b == b'\n')
             .count()
             + 1;
-        format!("line {line}: {}; see plimsoll-guard(8)", error.message())
+        let way_out = "it is TOML, as in [floor] and below it clean_min = \"15 %\"";
+        format!("line {line}: {}; {way_out}", error.message())
     })?;
     let mut pairs = Vec::new();
     add_table(&mut pairs, "", table.get_ref())?;

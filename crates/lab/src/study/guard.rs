@@ -13,6 +13,6 @@ pub(super) fn guard(node: &Node<'_>) -> Result<Vec<(String, String)>, StudyError
         .map(|(key, text)| (key.as_str(), text.as_str()));
     match Config::read(pairs) {
         Ok(_) => Ok(texts),
-        Err(error) => Err(node.error(error.to_string(), "see `plimsoll guard --help`")),
+        Err(error) => Err(node.error(error.to_string(), "docs/guard.md lists the keys")),
     }
 }
