@@ -10,12 +10,11 @@ use alloc::vec::Vec;
 use guard::sample::{LOOKED_AT, Use};
 use guard::{Action, File, Group, Held, Looked, Memory, Sample, Scope, Touch};
 use mm::meminfo::Meminfo;
-use mm::outcome::Status;
 use mm::settings::Setting;
 use mm::units::{Bytes, Nanos, PageSize, Pages};
 
 use crate::error::Error;
-use crate::machine::guarding::state::Guarding;
+use crate::machine::guarding::state::{Guarding, Underway};
 use crate::machine::state::Stop;
 use crate::machine::steps::reclaim_text;
 use crate::machine::system::System;
@@ -117,7 +116,7 @@ impl<'a> System<'a> {
         let pages = self.pages_of(file, length);
         let locked = self.memory.locked_pages(&self.files[file], pages);
         Held {
-            file: File(u32::try_from(file).unwrap_or(u32::MAX)),
+            file: number(file),
             locked: self
                 .memory
                 .cpu
@@ -164,14 +163,23 @@ impl<'a> System<'a> {
             Action::Lock { file, length } => {
                 let pages = self.pages_of(index(*file), *length);
                 guarding.locks.insert(index(*file), *length);
-                guarding.locking = Some((index(*file), Locking::default(), pages, Which::Resident));
+                guarding.locking = Some(Underway {
+                    file: index(*file),
+                    at: Locking::default(),
+                    end: pages,
+                    which: Which::Resident,
+                });
             }
             Action::Fill { file, length, most } => {
                 let pages = self.pages_of(index(*file), *length);
                 let first = self.memory.first_unlocked(&self.files[index(*file)], pages);
                 let end = pages.min(first + self.pages_of(index(*file), *most));
-                let begin = Locking::at(first);
-                guarding.locking = Some((index(*file), begin, end, Which::All));
+                guarding.locking = Some(Underway {
+                    file: index(*file),
+                    at: Locking::at(first),
+                    end,
+                    which: Which::All,
+                });
             }
             Action::Unlock(file) => {
                 guarding.locks.remove(&index(*file));
@@ -221,24 +229,28 @@ impl<'a> System<'a> {
         guarding: &mut Guarding,
         now: Nanos,
     ) -> Result<Flow, Error> {
-        let Some((index, locking, end, which)) = &mut guarding.locking else {
+        let Some(underway) = &mut guarding.locking else {
             return Ok(Flow::Continue);
         };
-        task.mapped.insert(*index);
+        let Underway {
+            file, end, which, ..
+        } = *underway;
+        task.mapped.insert(file);
         let mut reader = Reader {
             memory: &mut self.memory,
-            file: &self.files[*index],
-            readahead: task.readahead(*index),
+            file: &self.files[file],
+            readahead: task.readahead(file),
         };
-        let progress = reader.lock(locking, *end, *which);
+        let progress = reader.lock(&mut underway.at, end, which);
         if progress == Progress::Complete {
             guarding.locking = None;
         }
         match self.stop(task, progress, now)? {
             Some(Stop::Wait(sleep)) => Ok(Flow::Blocked(sleep)),
             Some(Stop::Killed) => {
-                self.end_task(task, self.memory.cpu.now(), &Status::Killed(9));
-                Ok(Flow::Ended)
+                // It ends with its next step, which finds what it had locked.
+                task.exiting = Some(0);
+                Ok(Flow::Continue)
             }
             _ => Ok(Flow::Continue),
         }
@@ -263,9 +275,14 @@ impl<'a> System<'a> {
     pub(crate) fn closed(&mut self, index: usize) {
         if self.is_guarded {
             self.touches.push(Touch {
-                file: File(u32::try_from(index).unwrap_or(u32::MAX)),
+                file: number(index),
                 how: Use::Closed,
             });
         }
     }
+}
+
+/// A file as the policies know it, by its index.
+fn number(index: usize) -> File {
+    File(u32::try_from(index).unwrap_or(u32::MAX))
 }

@@ -57,6 +57,14 @@ impl Memory {
     }
 }
 
+impl File {
+    /// How many of its first pages are so.
+    fn count(&self, pages: u64, is_so: impl Fn(PageId) -> bool) -> u64 {
+        let first = self.base..self.base + pages as PageId;
+        first.filter(|page| is_so(*page)).count() as u64
+    }
+}
+
 impl Lruvecs {
     pub(crate) fn set_aside(
         &mut self,
@@ -111,15 +119,12 @@ pub(crate) enum Which {
 impl Memory {
     /// How many of a file's first pages are locked.
     pub(crate) fn locked_pages(&self, file: &File, pages: u64) -> u64 {
-        let all = file.base..file.base + pages as PageId;
-        all.filter(|page| self.folios.state(*page) == State::Unevictable)
-            .count() as u64
+        file.count(pages, |page| self.folios.state(page) == State::Unevictable)
     }
 
     /// How many of a file's first pages are in memory (`mincore`).
     pub(crate) fn resident_pages(&self, file: &File, pages: u64) -> u64 {
-        let all = file.base..file.base + pages as PageId;
-        all.filter(|page| self.folios.is_resident(*page)).count() as u64
+        file.count(pages, |page| self.folios.is_resident(page))
     }
 
     /// The first page of a file that is not locked, or the one after those looked at.

@@ -23,8 +23,19 @@ pub(crate) struct Guarding {
     pub(crate) looked: Vec<Looked>,
     /// What is locked of each file, by index, in bytes from its beginning.
     pub(crate) locks: BTreeMap<usize, Bytes>,
-    /// The lock that it is in the middle of: its file, and how far it has come.
-    pub(crate) locking: Option<(usize, Locking, u64, Which)>,
+    pub(crate) locking: Option<Underway>,
+}
+
+/// A lock that the guard is in the middle of.
+#[derive(Clone, Debug)]
+pub(crate) struct Underway {
+    /// The file's index.
+    pub(crate) file: usize,
+    /// How far it has come.
+    pub(crate) at: Locking,
+    /// The page behind its last one.
+    pub(crate) end: u64,
+    pub(crate) which: Which,
 }
 
 impl Guarding {
