@@ -70,6 +70,12 @@ pub enum ConfigError {
         /// Why.
         error: QuantityError,
     },
+    /// A group's path leads out of the hierarchy.
+    #[error("{key}: no control group; write the group's path below the root of the hierarchy")]
+    Group {
+        /// The key.
+        key: String,
+    },
     /// A share of more than all, or finer than a tenth of a percent.
     #[error("{key}: \"{text}\" is no share of the memory; write it as \"15 %\"")]
     Share {
@@ -168,6 +174,9 @@ impl Config {
                 let group = key.strip_prefix("ceiling.groups.");
                 let group = group.filter(|path| !path.is_empty());
                 let group = group.ok_or_else(|| no_key(key))?;
+                if group.split('/').any(|part| part == "..") {
+                    return Err(ConfigError::Group { key: key.into() });
+                }
                 let mut ceiling = ceiling();
                 ceiling.groups.push((group.into(), amount()?));
                 self.ceiling = Some(ceiling);
@@ -281,5 +290,6 @@ mod tests {
         }
         assert!(error("ceiling.total", "15").contains("no unit of size"));
         assert!(error("ceiling.groups.", "1 MiB").contains("no such key"));
+        assert!(error("ceiling.groups.a/../..", "1 MiB").contains("no control group"));
     }
 }

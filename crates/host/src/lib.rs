@@ -17,4 +17,4 @@ pub mod read;
 mod root;
 pub mod write;
 
-pub use root::Root;
+pub use root::{Root, reason};

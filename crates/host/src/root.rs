@@ -148,7 +148,8 @@ pub(crate) mod testing {
 }
 
 /// The system's reason in its own words, without the number.
-pub(crate) fn reason(error: &io::Error) -> String {
+#[must_use]
+pub fn reason(error: &io::Error) -> String {
     let text = error.to_string();
     text.split(" (os error").next().unwrap_or(&text).to_owned()
 }

@@ -5,9 +5,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use guard::Config;
+use host::reason;
 use toml::de::{DeTable, DeValue};
-
-use crate::log::reason;
 
 /// Reads the file and `FILE.d/*.toml` in order of name. A key of a later file takes the place of
 /// an earlier one's.
@@ -88,13 +87,7 @@ fn add_table(
 
 fn add(pairs: &mut Vec<(String, String)>, key: &str, value: &DeValue<'_>) -> Result<(), String> {
     match value {
-        DeValue::String(text) => {
-            if key.strip_prefix("ceiling.groups.").is_some_and(leads_out) {
-                let way_out = "write the group's path below the root of the hierarchy";
-                return Err(format!("{key}: no control group; {way_out}"));
-            }
-            pairs.push((key.to_owned(), text.to_string()));
-        }
+        DeValue::String(text) => pairs.push((key.to_owned(), text.to_string())),
         DeValue::Table(table) => add_table(pairs, key, table)?,
         DeValue::Array(values) => {
             for value in values {
@@ -107,11 +100,6 @@ fn add(pairs: &mut Vec<(String, String)>, key: &str, value: &DeValue<'_>) -> Res
         }
     }
     Ok(())
-}
-
-/// Whether a group's path leads out of the hierarchy.
-fn leads_out(path: &str) -> bool {
-    path.split('/').any(|part| part == "..")
 }
 
 #[cfg(test)]

@@ -40,7 +40,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), String> {
     if !rustix::process::geteuid().is_root() {
         return Err("only root may watch and lock everybody's files; run as root".to_owned());
     }
-    let signals = Signals::new().map_err(|error| log::reason(&error))?;
+    let signals = Signals::new().map_err(|error| host::reason(&error))?;
     let config = configuration::read(&arguments.config)?;
     let mut daemon = Daemon {
         guard: Guard::new(&config),
@@ -74,7 +74,7 @@ impl Daemon {
             }
             let next = self.tick(now)?;
             let woken = signals.wait(Duration::from_nanos(next.0));
-            match woken.map_err(|error| log::reason(&error))? {
+            match woken.map_err(|error| host::reason(&error))? {
                 Woken::Tick => {}
                 Woken::End => return Ok(()),
                 Woken::Reload => self.reload(arguments)?,

@@ -68,7 +68,7 @@ impl Fanotify {
                 }
                 Err(error) if self.refused.insert(*fsid) => log::line(format_args!(
                     "floor: file system {fsid:016x} is not watched: {}: {}",
-                    log::reason(&error),
+                    host::reason(&error),
                     way_out(&error)
                 )),
                 Err(_) => {}

@@ -5,12 +5,13 @@ use std::fmt;
 
 use guard::sample::LOOKED_AT;
 use guard::{Action, Decision, File, Looked, Scope};
+use host::reason;
 use mm::settings::Setting;
 use mm::units::{Bytes, Nanos};
 
 use crate::arguments::Arguments;
 use crate::locks::{Locked, Locks};
-use crate::log::{self, reason};
+use crate::log;
 use crate::mounts::Mounts;
 use crate::reclaim::Reclaim;
 use crate::sampling::Sampling;

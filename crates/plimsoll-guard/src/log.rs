@@ -12,9 +12,3 @@ pub(crate) fn line(text: fmt::Arguments<'_>) {
 pub(crate) fn answer(text: &str) {
     writeln!(io::stdout().lock(), "{}", text.trim_end()).ok();
 }
-
-/// The system's reason in its own words, without the number.
-pub(crate) fn reason(error: &io::Error) -> String {
-    let text = error.to_string();
-    text.split(" (os error").next().unwrap_or(&text).to_owned()
-}

@@ -5,12 +5,11 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use guard::{Group, Memory};
+use host::reason;
 use mm::catalogue;
 use mm::memcg::MemoryStat;
 use mm::meminfo::{self, Meminfo};
 use mm::units::Bytes;
-
-use crate::log::reason;
 
 /// `vm.swappiness`, without the leading slash.
 const SWAPPINESS: &str = catalogue::path_of("vm.swappiness");

@@ -7,11 +7,11 @@ use std::fs;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
-use host::Root;
+use host::{Root, reason};
 use mm::catalogue::{self, Tunable};
 use mm::settings::Setting;
 
-use crate::log::{self, reason};
+use crate::log;
 
 /// The file, and what stands in it.
 #[derive(Debug)]

@@ -2,6 +2,7 @@
 
 use guard::sample::Use;
 use guard::{Config, File, Looked, Touch};
+use host::reason;
 use mm::units::Bytes;
 
 use std::fs;
@@ -13,7 +14,7 @@ use crate::fanotify::Fanotify;
 use crate::files::Files;
 use crate::keep;
 use crate::locks::Locks;
-use crate::log::{self, reason};
+use crate::log;
 use crate::mounts::Mounts;
 use crate::sys::{self, For};
 
