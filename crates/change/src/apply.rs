@@ -151,7 +151,7 @@ fn steps(machine: &mut impl Machine, request: &Request) -> Result<Vec<Step>, App
 }
 
 /// What is done to a cell; `None` where it is so already.
-fn step(
+pub(crate) fn step(
     machine: &mut impl Machine,
     cell: &Cell,
     new: Option<Value>,
@@ -209,7 +209,7 @@ fn write(machine: &mut impl Machine, ledger: &mut Ledger, id: u32) -> Result<Cha
 }
 
 /// Writes one step and reads it back: the value that its cell has then.
-fn set(machine: &mut impl Machine, step: &Step) -> Result<Value, String> {
+pub(crate) fn set(machine: &mut impl Machine, step: &Step) -> Result<Value, String> {
     let told = |failure: Failure| failure.to_string();
     match step.role {
         Role::Asked => still(machine, step)?,

@@ -102,8 +102,7 @@ impl Event {
     /// Its line, with the end of line.
     #[must_use]
     pub fn to_line(&self) -> String {
-        let body = self.body();
-        format!("{:08x} {body}\n", crc32fast::hash(body.as_bytes()))
+        sealed(&self.body())
     }
 
     /// The event of a line without its end.
@@ -111,13 +110,7 @@ impl Event {
     /// # Errors
     /// [`Damaged`]: the checksum is wrong, or the words are not ours.
     pub fn parse(line: &str) -> Result<Self, Damaged> {
-        let (sum, body) = line.split_once(' ').ok_or(Damaged)?;
-        let same =
-            u32::from_str_radix(sum, 16).is_ok_and(|s| s == crc32fast::hash(body.as_bytes()));
-        if !same || sum.len() != 8 {
-            return Err(Damaged);
-        }
-        let mut words = Words::of(body);
+        let mut words = Words::of(unsealed(line)?);
         let event = match words.kind {
             "planned" => Self::Planned(words.planned()?),
             "lasting" => Self::Lasting {
@@ -185,17 +178,24 @@ impl Planned {
             }
         }
         for step in &self.steps {
-            let words = [
-                &step.cell,
-                &step.old.path,
-                &step.old.text,
-                &step.new.path,
-                &step.new.text,
-            ];
-            let words = words.map(|word| escaped(word)).join(",");
-            let _ = write!(body, " step={words},{}", step.role.word());
+            let _ = write!(body, " step={}", step.words());
         }
         body
+    }
+}
+
+/// The line of a body: its checksum before it, the end of line behind it.
+pub(crate) fn sealed(body: &str) -> String {
+    format!("{:08x} {body}\n", crc32fast::hash(body.as_bytes()))
+}
+
+/// The body of a line without its end.
+pub(crate) fn unsealed(line: &str) -> Result<&str, Damaged> {
+    let (sum, body) = line.split_once(' ').ok_or(Damaged)?;
+    let same = u32::from_str_radix(sum, 16).is_ok_and(|s| s == crc32fast::hash(body.as_bytes()));
+    match same && sum.len() == 8 {
+        true => Ok(body),
+        false => Err(Damaged),
     }
 }
 
@@ -238,7 +238,7 @@ impl<'a> Words<'a> {
             why: self.text("why")?,
             lasts: self.all("lasts").next() == Some("yes"),
             watch: self.all("watch").next().map(watch).transpose()?,
-            steps: self.all("step").map(step).collect::<Result<_, _>>()?,
+            steps: self.all("step").map(Step::of).collect::<Result<_, _>>()?,
         })
     }
 }
@@ -275,21 +275,32 @@ impl Role {
     }
 }
 
-fn step(text: &str) -> Result<Step, Damaged> {
-    let words: Vec<String> = text.split(',').map(unescaped).collect::<Result<_, _>>()?;
-    let [cell, old_path, old_text, new_path, new_text, role] = words.as_slice() else {
-        return Err(Damaged);
-    };
-    let value = |path: &str, text: &str| Value {
-        path: path.to_owned(),
-        text: text.to_owned(),
-    };
-    Ok(Step {
-        cell: cell.clone(),
-        old: value(old_path, old_text),
-        new: value(new_path, new_text),
-        role: Role::of(role)?,
-    })
+impl Step {
+    /// What it says of itself, without a blank.
+    pub(crate) fn words(&self) -> String {
+        let (old, new) = (&self.old, &self.new);
+        let words = [&self.cell, &old.path, &old.text, &new.path, &new.text];
+        let words = words.map(|word| escaped(word)).join(",");
+        format!("{words},{}", self.role.word())
+    }
+
+    /// The step of its words.
+    pub(crate) fn of(words: &str) -> Result<Self, Damaged> {
+        let words: Vec<String> = words.split(',').map(unescaped).collect::<Result<_, _>>()?;
+        let [cell, old_path, old_text, new_path, new_text, role] = words.as_slice() else {
+            return Err(Damaged);
+        };
+        let value = |path: &str, text: &str| Value {
+            path: path.to_owned(),
+            text: text.to_owned(),
+        };
+        Ok(Self {
+            cell: cell.clone(),
+            old: value(old_path, old_text),
+            new: value(new_path, new_text),
+            role: Role::of(role)?,
+        })
+    }
 }
 
 fn escaped(text: &str) -> String {

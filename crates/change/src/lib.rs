@@ -18,6 +18,7 @@ pub mod cell;
 pub mod confirm;
 pub mod danger;
 pub mod event;
+pub mod hold;
 pub mod journal;
 pub mod ledger;
 pub mod machine;
@@ -28,6 +29,7 @@ pub mod undo;
 pub mod watch;
 
 pub use cell::Cell;
+pub use hold::Hold;
 pub use ledger::{Change, Ledger, Phase};
 pub use machine::{Failure, Kind, Machine, Place, Value};
 pub use step::{Role, Step};

@@ -225,7 +225,7 @@ fn changed(step: &Step, live: &Value) -> Option<Left> {
 }
 
 /// Writes the old value, where it is not there, and reads it back.
-fn restore(
+pub(crate) fn restore(
     machine: &mut impl Machine,
     step: &Step,
     is_written: bool,

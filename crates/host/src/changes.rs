@@ -138,6 +138,12 @@ impl Changes {
         Ok(Self::with(root, Box::new(NoTimer), file))
     }
 
+    /// For a program that has a lock of its own, and writes no journal.
+    #[must_use]
+    pub fn locked_by(root: &Root, lock: File) -> Self {
+        Self::with(root, Box::new(NoTimer), lock)
+    }
+
     fn with(root: &Root, timer: Box<dyn Timer>, lock: File) -> Self {
         Self {
             root: root.clone(),
