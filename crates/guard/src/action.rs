@@ -1,9 +1,10 @@
 //! What a policy asks for, and why.
 
+use alloc::string::String;
 use core::fmt;
 
 use mm::settings::Setting;
-use mm::units::Bytes;
+use mm::units::{Bytes, Nanos};
 
 use crate::sample::File;
 
@@ -19,6 +20,12 @@ pub enum Policy {
     Floor,
     /// How large the page cache may become.
     Ceiling,
+    /// How early reclaim begins.
+    Watermarks,
+    /// How much may be dirty.
+    Writeback,
+    /// Samepage merging.
+    Ksm,
 }
 
 /// One thing to do.
@@ -54,6 +61,9 @@ pub enum Action {
     },
     /// Write a tunable.
     Set(Setting),
+    /// Write back what a tunable was before the first [`Action::Set`], unless somebody else has
+    /// written it since.
+    GiveBack(String),
 }
 
 /// Whose memory is meant.
@@ -103,12 +113,39 @@ pub enum Why {
         /// The floor.
         floor: Bytes,
     },
+    /// Somebody else wrote the tunable, or the kernel's own advisor does: the policy stands down.
+    Theirs,
+    /// That many allocations waited for reclaim since the last change; 0 where they were about to.
+    Stalls(u64),
+    /// That many still do after every change.
+    InVain(u64),
+    /// None did for that time.
+    Calm(Nanos),
+    /// Nobody knows yet how fast the device writes.
+    Unmeasured,
+    /// It writes that much a second.
+    Bandwidth(Bytes),
+    /// No slow device has written for a while.
+    Idle,
+    /// The share of a CPU that ksmd may take, in thousandths.
+    Share(u64),
+    /// Another scan is expected to gain that much.
+    Expected(Bytes),
+    /// A scan is due.
+    Due,
+    /// That much CPU time gained that much.
+    Gained(Bytes, Nanos),
 }
 
 impl Policy {
     /// Every policy, with its word in the configuration.
-    pub const WORDS: [(&'static str, Self); 2] =
-        [("floor", Self::Floor), ("ceiling", Self::Ceiling)];
+    pub const WORDS: [(&'static str, Self); 5] = [
+        ("floor", Self::Floor),
+        ("ceiling", Self::Ceiling),
+        ("watermarks", Self::Watermarks),
+        ("writeback", Self::Writeback),
+        ("ksm", Self::Ksm),
+    ];
 
     /// Its word in the configuration.
     #[must_use]
@@ -128,6 +165,21 @@ impl fmt::Display for Why {
             Self::Missing(bytes) => write!(to, "{bytes} of it are not in memory"),
             Self::Cache { size, ceiling } => write!(to, "page cache {size}, ceiling {ceiling}"),
             Self::Anon { size, floor } => write!(to, "anonymous memory {size}, floor {floor}"),
+            Self::Theirs => write!(to, "somebody else sets it: it is theirs"),
+            Self::Stalls(0) => write!(to, "a zone falls below its low watermark"),
+            Self::Stalls(count) => write!(to, "{count} allocations waited for reclaim"),
+            Self::InVain(count) => write!(to, "in vain: {count} allocations still waited"),
+            Self::Calm(span) => write!(to, "no allocation has waited for {span}"),
+            Self::Unmeasured => write!(to, "not measured yet"),
+            Self::Bandwidth(rate) => write!(to, "it writes {rate} a second"),
+            Self::Idle => write!(to, "no slow device writes"),
+            Self::Share(share) => {
+                let (whole, tenth) = (share / 10, share % 10);
+                write!(to, "ksmd may take {whole}.{tenth} % of a CPU")
+            }
+            Self::Expected(gain) => write!(to, "a scan is expected to gain {gain}"),
+            Self::Due => write!(to, "a scan is due"),
+            Self::Gained(gain, cpu) => write!(to, "{cpu} of ksmd gained {gain}"),
         }
     }
 }

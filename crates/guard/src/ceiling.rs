@@ -178,11 +178,7 @@ mod tests {
         Sample {
             at: Nanos(at),
             memory,
-            swappiness: 60,
-            groups: &[],
-            touches: &[],
-            looked: &[],
-            held: &[],
+            ..Sample::default()
         }
     }
 

@@ -11,7 +11,9 @@ use alloc::vec::Vec;
 
 use mm::quantity::{self, QuantityError};
 use mm::suggest;
-use mm::units::Bytes;
+use mm::units::{Bytes, Nanos};
+
+use crate::action::Policy;
 
 /// What the guard is to do. A policy that is `None` is off.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -20,6 +22,12 @@ pub struct Config {
     pub floor: Option<Floor>,
     /// How large the page cache may become.
     pub ceiling: Option<Ceiling>,
+    /// How early reclaim begins.
+    pub watermarks: Option<Watermarks>,
+    /// How much may be dirty.
+    pub writeback: Option<Writeback>,
+    /// Samepage merging.
+    pub ksm: Option<Ksm>,
 }
 
 /// What stays resident, as le9uo's ratios say it.
@@ -40,6 +48,30 @@ pub struct Ceiling {
     pub total: Option<Amount>,
     /// That of control groups, by path below the root of the hierarchy.
     pub groups: Vec<(String, Amount)>,
+}
+
+/// How early reclaim begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Watermarks {
+    /// The most that may lie between the min and the high watermark, in thousandths of the memory
+    /// (1 to 1000).
+    pub most: u32,
+}
+
+/// How much may be dirty.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Writeback {
+    /// What a device has dirty is written within this time.
+    pub flush_within: Nanos,
+}
+
+/// Samepage merging.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ksm {
+    /// What ksmd may take of a CPU, in thousandths (1 to 1000).
+    pub most_cpu: u32,
+    /// What a second of its CPU time has to gain.
+    pub least_gain: Bytes,
 }
 
 /// An amount of memory.
@@ -76,8 +108,22 @@ pub enum ConfigError {
         /// The key.
         key: String,
     },
+    /// The value is no time, or none.
+    #[error("{key}: {error}; write it as \"2 s\"")]
+    Time {
+        /// The key.
+        key: String,
+        /// Why.
+        error: QuantityError,
+    },
+    /// A limit of 0 that would stop everything.
+    #[error("{key}: 0 is none; leave the line out and the policy is off")]
+    Nothing {
+        /// The key.
+        key: String,
+    },
     /// A share of more than all, or finer than a tenth of a percent.
-    #[error("{key}: \"{text}\" is no share of the memory; write it as \"15 %\"")]
+    #[error("{key}: \"{text}\" is no share; write it as \"15 %\"")]
     Share {
         /// The key.
         key: String,
@@ -87,13 +133,26 @@ pub enum ConfigError {
 }
 
 /// Every key; the one that ends in a point is followed by a group's path.
-pub const KEYS: [&str; 5] = [
+pub const KEYS: [&str; 9] = [
     "floor.clean_min",
     "floor.anon_min",
     "floor.keep",
     "ceiling.total",
     "ceiling.groups.",
+    "watermarks.most",
+    "writeback.flush_within",
+    "ksm.most_cpu",
+    "ksm.least_gain",
 ];
+
+impl Default for Ksm {
+    fn default() -> Self {
+        Self {
+            most_cpu: 200,
+            least_gain: Bytes(64 << 20),
+        }
+    }
+}
 
 impl Default for Amount {
     fn default() -> Self {
@@ -112,18 +171,47 @@ impl Amount {
     }
 
     fn read(key: &str, text: &str) -> Result<Self, ConfigError> {
-        let Some(number) = text.trim().strip_suffix('%') else {
-            let size = quantity::size(text).map(Self::Bytes);
-            return size.map_err(|error| ConfigError::Amount {
-                key: key.into(),
-                error,
-            });
-        };
-        let share = quantity::tenths(number.trim()).filter(|&share| share <= 1000);
-        share.map(Self::OfTotal).ok_or_else(|| ConfigError::Share {
+        match text.trim().ends_with('%') {
+            true => share(key, text).map(Self::OfTotal),
+            false => size(key, text).map(Self::Bytes),
+        }
+    }
+}
+
+fn size(key: &str, text: &str) -> Result<Bytes, ConfigError> {
+    quantity::size(text).map_err(|error| ConfigError::Amount {
+        key: key.into(),
+        error,
+    })
+}
+
+/// In thousandths.
+fn share(key: &str, text: &str) -> Result<u32, ConfigError> {
+    let number = text.trim().strip_suffix('%');
+    let share = number.and_then(|number| quantity::tenths(number.trim()));
+    share
+        .filter(|&share| share <= 1000)
+        .ok_or_else(|| ConfigError::Share {
             key: key.into(),
             text: text.chars().take(40).collect(),
         })
+}
+
+/// A share that is not 0.
+fn some(key: &str, text: &str) -> Result<u32, ConfigError> {
+    match share(key, text)? {
+        0 => Err(ConfigError::Nothing { key: key.into() }),
+        share => Ok(share),
+    }
+}
+
+/// A time that is not 0.
+fn time(key: &str, text: &str) -> Result<Nanos, ConfigError> {
+    let key = || String::from(key);
+    match quantity::duration(text) {
+        Ok(Nanos(0)) => Err(ConfigError::Nothing { key: key() }),
+        Ok(time) => Ok(time),
+        Err(error) => Err(ConfigError::Time { key: key(), error }),
     }
 }
 
@@ -164,6 +252,24 @@ impl Config {
                 floor.keep.push(text.into());
                 self.floor = Some(floor);
             }
+            "watermarks.most" => {
+                let most = some(key, text)?;
+                self.watermarks = Some(Watermarks { most });
+            }
+            "writeback.flush_within" => {
+                let flush_within = time(key, text)?;
+                self.writeback = Some(Writeback { flush_within });
+            }
+            "ksm.most_cpu" => {
+                let most_cpu = some(key, text)?;
+                let ksm = self.ksm.unwrap_or_default();
+                self.ksm = Some(Ksm { most_cpu, ..ksm });
+            }
+            "ksm.least_gain" => {
+                let least_gain = size(key, text)?;
+                let ksm = self.ksm.unwrap_or_default();
+                self.ksm = Some(Ksm { least_gain, ..ksm });
+            }
             "ceiling.total" => {
                 self.ceiling = Some(Ceiling {
                     total: Some(amount()?),
@@ -183,6 +289,20 @@ impl Config {
             }
         }
         Ok(())
+    }
+
+    /// The policies that are on.
+    pub fn policies(&self) -> impl Iterator<Item = Policy> {
+        let on = [
+            (Policy::Floor, self.floor.is_some()),
+            (Policy::Ceiling, self.ceiling.is_some()),
+            (Policy::Watermarks, self.watermarks.is_some()),
+            (Policy::Writeback, self.writeback.is_some()),
+            (Policy::Ksm, self.ksm.is_some()),
+        ];
+        on.into_iter()
+            .filter(|(_, is_on)| *is_on)
+            .map(|(policy, _)| policy)
     }
 
     /// The groups whose memory a sample has to hold, by path, in the order of
@@ -282,7 +402,7 @@ mod tests {
             "`floor.clean_mn`: there is no such key; did you mean `floor.clean_min`?"
         );
         for share in ["101 %", "-1 %", "% %", "1.25 %"] {
-            let expected = "is no share of the memory; write it as \"15 %\"";
+            let expected = "is no share; write it as \"15 %\"";
             assert!(
                 error("floor.clean_min", share).ends_with(expected),
                 "{share}"

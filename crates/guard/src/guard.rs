@@ -8,13 +8,21 @@ use crate::action::Decision;
 use crate::ceiling::Ceiling;
 use crate::config::Config;
 use crate::floor::Floor;
+use crate::ksm::Ksm;
 use crate::sample::{Sample, TICK};
+use crate::watermarks::Watermarks;
+use crate::writeback::Writeback;
 
 /// The policies of a configuration, with what they remember.
 #[derive(Clone, Debug)]
 pub struct Guard {
     floor: Option<Floor>,
     ceiling: Option<Ceiling>,
+    watermarks: Option<Watermarks>,
+    writeback: Option<Writeback>,
+    ksm: Option<Ksm>,
+    /// When the last three are due.
+    due: Nanos,
 }
 
 impl Guard {
@@ -24,6 +32,10 @@ impl Guard {
         Self {
             floor: config.floor.as_ref().map(Floor::new),
             ceiling: config.ceiling.clone().map(Ceiling::new),
+            watermarks: config.watermarks.as_ref().map(Watermarks::new),
+            writeback: config.writeback.as_ref().map(Writeback::new),
+            ksm: config.ksm.as_ref().map(Ksm::new),
+            due: Nanos::ZERO,
         }
     }
 
@@ -34,9 +46,34 @@ impl Guard {
         if let Some(ceiling) = &mut self.ceiling {
             next = next.min(ceiling.decide(sample, decisions));
         }
+        if self.is_due(sample.at) {
+            self.due = sample.at.saturating_add(TICK);
+            self.decide_each_tick(sample, decisions);
+        }
+        // Last: what it wants to have looked at comes back at once.
         if let Some(floor) = &mut self.floor {
             next = next.min(floor.decide(sample, decisions));
         }
         next
+    }
+
+    /// Whether the policies that count what happens between two ticks are due: those that look at
+    /// [`Sample::watermarks`], [`Sample::writeback`] and [`Sample::merging`]. At other times a
+    /// sample need not have these.
+    #[must_use]
+    pub fn is_due(&self, now: Nanos) -> bool {
+        now >= self.due || self.due.saturating_sub(now) > TICK
+    }
+
+    fn decide_each_tick(&mut self, sample: &Sample<'_>, decisions: &mut Vec<Decision>) {
+        if let Some(watermarks) = &mut self.watermarks {
+            watermarks.decide(sample, decisions);
+        }
+        if let Some(writeback) = &mut self.writeback {
+            writeback.decide(sample, decisions);
+        }
+        if let Some(ksm) = &mut self.ksm {
+            ksm.decide(sample, decisions);
+        }
     }
 }

@@ -13,8 +13,11 @@ mod ceiling;
 pub mod config;
 mod floor;
 mod guard;
+mod ksm;
 pub mod ksmtuned;
 pub mod sample;
+mod watermarks;
+mod writeback;
 
 pub use action::{Action, Decision, Policy, Scope, Why};
 pub use config::{Config, ConfigError};

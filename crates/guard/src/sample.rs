@@ -1,7 +1,13 @@
 //! What a policy sees: the machine at one moment, and what was seen since the moment before.
 
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use mm::ksm::Ksm;
 use mm::meminfo::Meminfo;
-use mm::units::{Bytes, Kib, Nanos};
+use mm::units::{Bytes, Kib, Nanos, PageSize, Pages};
+use mm::vmstat::Vmstat;
+use mm::zoneinfo::Zoneinfo;
 
 /// The time between two samples of a machine on which nothing is urgent.
 pub(crate) const TICK: Nanos = Nanos(200_000_000);
@@ -16,7 +22,7 @@ pub const LOOKED_AT: Bytes = Bytes(1 << 30);
 pub struct File(pub u32);
 
 /// The machine at one moment.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct Sample<'a> {
     /// When it was taken, since boot.
     pub at: Nanos,
@@ -32,6 +38,81 @@ pub struct Sample<'a> {
     pub looked: &'a [Looked],
     /// What is locked at present.
     pub held: &'a [Held],
+    /// What the policy `watermarks` looks at.
+    pub watermarks: Option<Watermarks<'a>>,
+    /// What the policy `writeback` looks at.
+    pub writeback: Option<Writeback<'a>>,
+    /// What the policy `ksm` looks at; `None` where the kernel has no samepage merging.
+    pub merging: Option<Merging>,
+}
+
+/// How far free memory is from where allocations wait.
+#[derive(Clone, Copy, Debug)]
+pub struct Watermarks<'a> {
+    /// `vm.watermark_scale_factor`, in parts of 10 000.
+    pub scale_factor: u64,
+    /// Allocations that had to reclaim themselves, since boot (`allocstall_*`).
+    pub stalls: u64,
+    /// The zones that have memory.
+    pub zones: &'a [Zone],
+}
+
+/// A zone.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Zone {
+    /// What the allocator owns of it.
+    pub managed: Pages,
+    /// Free pages.
+    pub free: Pages,
+    /// The watermarks.
+    pub min: Pages,
+    /// Below it kswapd is woken.
+    pub low: Pages,
+}
+
+/// What is dirty, and how fast it can be written.
+#[derive(Clone, Copy, Debug)]
+pub struct Writeback<'a> {
+    /// What may be dirty on the machine (`nr_dirty_threshold`).
+    pub threshold: Bytes,
+    /// `vm.dirty_bytes`; 0 where a ratio counts.
+    pub dirty_bytes: u64,
+    /// Its devices, in any order.
+    pub disks: &'a [Disk],
+}
+
+/// A block device with limits of its own.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Disk {
+    /// Its name, as in `/sys/block`.
+    pub name: String,
+    /// Bytes written since it came.
+    pub written: Bytes,
+    /// Time in which it had something to do, since it came.
+    pub busy: Nanos,
+    /// What it may have dirty, in parts of a million of the threshold (`max_ratio_fine`), or in
+    /// hundredths, as parts of a million.
+    pub share: u64,
+    /// Whether that is held however little is dirty elsewhere (`strict_limit`); `None` where the
+    /// kernel cannot: before Linux 6.2, which knows `max_ratio` only.
+    pub is_strict: Option<bool>,
+}
+
+/// Samepage merging.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Merging {
+    /// `run`.
+    pub run: u64,
+    /// `pages_to_scan`.
+    pub pages_to_scan: u64,
+    /// Pages that merging saves at present.
+    pub saved: Pages,
+    /// How often all candidates were scanned, since boot.
+    pub scans: u64,
+    /// CPU time that ksmd took, since boot.
+    pub cpu: Nanos,
+    /// The kernel's advisor sets `pages_to_scan`.
+    pub is_advised: bool,
 }
 
 /// Memory of a machine.
@@ -120,5 +201,59 @@ impl Memory {
             swap_total: bytes(meminfo.swap_total),
             swap_free: bytes(meminfo.swap_free),
         }
+    }
+}
+
+impl Zone {
+    /// The zones of `/proc/zoneinfo` from which allocations of all kinds are served: without the
+    /// small ones for old devices.
+    #[must_use]
+    pub fn of(zoneinfo: &Zoneinfo) -> Vec<Self> {
+        let all = zoneinfo.zones.iter().filter(|zone| zone.is_usable());
+        let most = all.clone().map(|zone| zone.managed.0).max();
+        let large = all.filter(|zone| zone.managed.0 > most.unwrap_or(0) / 32);
+        let zone = |zone: &mm::zoneinfo::Zone| Self {
+            managed: zone.managed,
+            free: zone.free,
+            min: zone.watermarks.min,
+            low: zone.watermarks.low,
+        };
+        large.map(zone).collect()
+    }
+}
+
+/// Allocations that had to reclaim themselves, since boot.
+#[must_use]
+pub fn stalls(vmstat: &Vmstat) -> u64 {
+    let counts = vmstat
+        .iter()
+        .filter(|(item, _)| item.starts_with("allocstall"));
+    counts.fold(0, |sum: u64, (_, count)| sum.saturating_add(count))
+}
+
+/// What may be dirty on the machine; nothing where the kernel does not tell.
+#[must_use]
+pub fn threshold(vmstat: &Vmstat) -> Bytes {
+    let pages = Pages(vmstat.get("nr_dirty_threshold").unwrap_or(0));
+    pages.bytes(PageSize::FOUR_KIB)
+}
+
+impl Merging {
+    /// Samepage merging by the files of its folder, and the CPU time of ksmd.
+    #[must_use]
+    pub fn of(ksm: &Ksm, cpu: Nanos) -> Option<Self> {
+        let numbers = &ksm.numbers;
+        let zero = numbers.ksm_zero_pages.unwrap_or(0);
+        Some(Self {
+            run: numbers.run?,
+            pages_to_scan: numbers.pages_to_scan?,
+            saved: Pages(numbers.pages_sharing.unwrap_or(0).saturating_add(zero)),
+            scans: numbers.full_scans.unwrap_or(0),
+            cpu,
+            is_advised: ksm
+                .advisor_mode
+                .as_ref()
+                .is_some_and(|mode| mode.chosen() == "scan-time"),
+        })
     }
 }

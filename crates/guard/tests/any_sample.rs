@@ -4,8 +4,8 @@
 use std::collections::BTreeMap;
 
 use mm::prng::Prng;
-use mm::units::{Bytes, Nanos};
-use plimsoll_guard_policies::sample::Use;
+use mm::units::{Bytes, Nanos, Pages};
+use plimsoll_guard_policies::sample::{Disk, Merging, Use, Watermarks, Writeback, Zone};
 use plimsoll_guard_policies::{
     Action, Config, Decision, File, Group, Guard, Held, Looked, Memory, Sample, Touch,
 };
@@ -20,6 +20,13 @@ struct Drawn {
     touches: Vec<Touch>,
     sizes: [Option<u64>; 8],
     stale: u64,
+    /// Stalls, the threshold, ksmd's CPU time, and its scans.
+    counts: [u64; 4],
+    zones: Vec<Zone>,
+    /// Name, bytes written and time busy.
+    disks: Vec<(u64, u64, u64)>,
+    is_strict: Option<bool>,
+    is_advised: bool,
 }
 
 /// Amounts of every order, and the two ends.
@@ -52,7 +59,54 @@ impl Drawn {
             touches: (0..from.below(8)).map(|_| touch(from)).collect(),
             sizes: std::array::from_fn(|_| maybe(from)),
             stale: from.below(u64::MAX),
+            counts: std::array::from_fn(|_| bytes(from)),
+            zones: (0..from.below(4)).map(|_| zone(from)).collect(),
+            disks: (0..from.below(4))
+                .map(|name| (name, bytes(from), bytes(from)))
+                .collect(),
+            is_strict: [None, Some(false)][from.below(2) as usize],
+            is_advised: from.below(50) == 0,
         }
+    }
+
+    /// The devices, with what was set or else their own.
+    fn disks(&self, world: &World) -> Vec<Disk> {
+        let disk = |&(name, written, busy): &(u64, u64, u64)| {
+            let name = format!("sd{name}");
+            let fine = world.set.get(&format!("bdi.{name}.max_ratio_fine"));
+            let percent = world.set.get(&format!("bdi.{name}.max_ratio"));
+            let percent = percent.map(|value| value * 10_000);
+            Disk {
+                share: fine.copied().or(percent).unwrap_or(1_000_000),
+                name,
+                written: Bytes(written),
+                busy: Nanos(busy),
+                is_strict: self.is_strict,
+            }
+        };
+        self.disks.iter().map(disk).collect()
+    }
+
+    fn merging(&self, world: &World) -> Merging {
+        let set = |name: &str, own| world.set.get(name).copied().unwrap_or(own);
+        Merging {
+            run: set("ksm.run", 0),
+            pages_to_scan: set("ksm.pages_to_scan", 100),
+            saved: Pages(self.stale),
+            scans: self.counts[3],
+            cpu: Nanos(self.counts[2]),
+            is_advised: self.is_advised,
+        }
+    }
+}
+
+fn zone(from: &mut Prng) -> Zone {
+    let [managed, free, min, low] = std::array::from_fn(|_| Pages(bytes(from)));
+    Zone {
+        managed,
+        free,
+        min,
+        low,
     }
 }
 
@@ -63,6 +117,8 @@ struct World {
     asked: Vec<File>,
     /// `vm.swappiness` before the guard wrote it.
     own: Option<u64>,
+    /// What the guard has set besides.
+    set: BTreeMap<String, u64>,
 }
 
 impl World {
@@ -78,11 +134,31 @@ impl World {
             Action::Reclaim { amount, .. } => {
                 prop_assert!(amount > Bytes::ZERO && amount.0 <= 32 << 20);
             }
+            Action::GiveBack(tunable) => _ = self.set.remove(&tunable),
             Action::Set(setting) => {
-                prop_assert_eq!(&setting.tunable, "vm.swappiness");
                 let value: u64 = setting.value.parse().unwrap();
-                prop_assert!(value == 0 || self.own == Some(value), "{}", value);
-                self.own = (value == 0).then_some(sample.swappiness);
+                let tunable = setting.tunable;
+                let file = tunable.rsplit('.').next().unwrap();
+                let is_within = match file {
+                    "swappiness" => {
+                        let is_right = value == 0 || self.own == Some(value);
+                        self.own = (value == 0).then_some(sample.swappiness);
+                        is_right
+                    }
+                    // 4 % of the memory between min and high is two gaps of 200 in 10 000.
+                    "watermark_scale_factor" => (1..=200).contains(&value),
+                    "run" | "strict_limit" => value <= 1,
+                    "pages_to_scan" => (10..=100_000).contains(&value),
+                    "max_ratio" => (1..90).contains(&value),
+                    "max_ratio_fine" => (1..900_000).contains(&value),
+                    "dirty_bytes" => value >= 7 << 20,
+                    "dirty_background_bytes" => {
+                        value >= 256 << 10 && self.set.get("vm.dirty_bytes") > Some(&value)
+                    }
+                    _ => false,
+                };
+                prop_assert!(is_within, "{} = {}", tunable, value);
+                self.set.insert(tunable, value);
             }
         }
         Ok(())
@@ -102,6 +178,9 @@ proptest! {
             ("ceiling.total", "20 %"),
             ("ceiling.groups.a", "64 MiB"),
             ("ceiling.groups.b", "0 B"),
+            ("watermarks.most", "4 %"),
+            ("writeback.flush_within", "2 s"),
+            ("ksm.most_cpu", "20 %"),
         ];
         let mut guard = Guard::new(&Config::read(config).unwrap());
         let mut world = World::default();
@@ -121,6 +200,7 @@ proptest! {
             let groups = drawn.groups.map(|group| {
                 group.map(|(file, dirty)| Group { file: Bytes(file), dirty: Bytes(dirty) })
             });
+            let disks = drawn.disks(&world);
             let sample = Sample {
                 at: Nanos(drawn.at),
                 memory: Memory { total, available, file, dirty, anon, swap_total, swap_free },
@@ -129,6 +209,17 @@ proptest! {
                 touches: &drawn.touches,
                 looked: &looked,
                 held: &held,
+                watermarks: Some(Watermarks {
+                    scale_factor: world.set.get("vm.watermark_scale_factor").copied().unwrap_or(10),
+                    stalls: drawn.counts[0],
+                    zones: &drawn.zones,
+                }),
+                writeback: Some(Writeback {
+                    threshold: Bytes(drawn.counts[1]),
+                    dirty_bytes: world.set.get("vm.dirty_bytes").copied().unwrap_or(0),
+                    disks: &disks,
+                }),
+                merging: Some(drawn.merging(&world)),
             };
             let mut decisions = Vec::new();
             let next = guard.decide(&sample, &mut decisions);

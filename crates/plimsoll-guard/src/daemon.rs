@@ -3,13 +3,14 @@
 use std::io;
 use std::time::Duration;
 
-use guard::{Config, Guard, Held, Looked, Sample, Touch};
+use guard::{Config, Guard, Held, Looked, Policy, Sample, Touch};
 use host::facts::since_boot;
 use mm::units::Nanos;
 use sd_notify::NotifyState;
 
 use crate::arguments::Arguments;
 use crate::configuration;
+use crate::counters::Counters;
 use crate::hands::Hands;
 use crate::log;
 use crate::process::{self, Signals, Woken};
@@ -18,6 +19,7 @@ use crate::watch::Watch;
 
 /// How often files and mounts are looked at again, and named files.
 const LOOK_EVERY: Nanos = Nanos(Nanos::SECOND.0);
+const SWAPPINESS: &str = "vm.swappiness";
 const NAME_EVERY: Nanos = Nanos(60 * Nanos::SECOND.0);
 
 /// A guard that runs.
@@ -25,6 +27,7 @@ struct Daemon {
     config: Config,
     guard: Guard,
     sampling: Sampling,
+    counters: Counters,
     watch: Watch,
     hands: Hands,
     looked_at: Nanos,
@@ -45,6 +48,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), String> {
     let mut daemon = Daemon {
         guard: Guard::new(&config),
         sampling: Sampling::new(config.groups())?,
+        counters: Counters::new(&config)?,
         watch: Watch::new(&config)?,
         hands: Hands::new(arguments)?,
         config,
@@ -116,14 +120,23 @@ impl Daemon {
         let mut held: Vec<Held> = Vec::new();
         self.hands.locks.held(&mut held);
         let swappiness = self.sampling.swappiness()?;
+        let at = since_boot();
+        let is_due = self.guard.is_due(at);
+        if is_due {
+            self.counters.refresh(at, &self.hands.pretended)?;
+        }
+        let due = is_due.then_some(&self.counters);
         let sample = Sample {
-            at: since_boot(),
+            at,
             memory: self.sampling.memory()?,
-            swappiness: self.hands.pretended.unwrap_or(swappiness),
+            swappiness: *self.hands.pretended.get(SWAPPINESS).unwrap_or(&swappiness),
             groups: &groups,
             touches,
             looked,
             held: &held,
+            watermarks: due.and_then(Counters::watermarks),
+            writeback: due.and_then(Counters::writeback),
+            merging: due.and_then(Counters::merging),
         };
         let mut decisions = Vec::new();
         let next = self.guard.decide(&sample, &mut decisions);
@@ -131,6 +144,9 @@ impl Daemon {
         for decision in &decisions {
             let answer = self.hands.act(decision, &self.watch, &self.sampling);
             looked.extend(answer);
+        }
+        if !decisions.is_empty() {
+            self.counters.forget();
         }
         self.hands.done(since_boot());
         Ok(next)
@@ -140,10 +156,11 @@ impl Daemon {
     fn reload(&mut self, arguments: &Arguments) -> Result<(), String> {
         let read = configuration::read(&arguments.config).and_then(|config| {
             let sampling = Sampling::new(config.groups())?;
+            let counters = Counters::new(&config)?;
             let watch = Watch::new(&config)?;
-            Ok((config, sampling, watch))
+            Ok((config, sampling, counters, watch))
         });
-        let (config, sampling, watch) = match read {
+        let (config, sampling, counters, watch) = match read {
             Ok(read) => read,
             Err(error) => {
                 log::line(format_args!("{error}; the old configuration stays"));
@@ -156,16 +173,15 @@ impl Daemon {
         }
         self.hands.let_go()?;
         self.guard = Guard::new(&config);
-        (self.config, self.sampling, self.watch) = (config, sampling, watch);
+        (self.config, self.sampling) = (config, sampling);
+        (self.counters, self.watch) = (counters, watch);
         self.named_at = None;
         self.say_what_is_on();
         Ok(())
     }
 
     fn say_what_is_on(&self) {
-        let floor = self.config.floor.as_ref().map(|_| "floor");
-        let ceiling = self.config.ceiling.as_ref().map(|_| "ceiling");
-        let on: Vec<&str> = floor.into_iter().chain(ceiling).collect();
+        let on: Vec<&str> = self.config.policies().map(Policy::word).collect();
         match on.is_empty() {
             true => log::line(format_args!("the configuration turns no policy on")),
             false => log::line(format_args!("on: {}", on.join(", "))),

@@ -24,12 +24,15 @@ const SAY_EVERY: Nanos = Nanos(Nanos::SECOND.0);
 /// A file of which nothing more could be read in is left alone for this time.
 const FILL_AGAIN: Nanos = Nanos(30 * Nanos::SECOND.0);
 
+/// Tunables that are not set but would be.
+pub(crate) type Pretended = BTreeMap<String, u64>;
+
 /// What acts on the machine.
 #[derive(Debug)]
 pub(crate) struct Hands {
     pub(crate) locks: Locks,
-    /// With `--dry-run`, what `vm.swappiness` would be.
-    pub(crate) pretended: Option<u64>,
+    /// With `--dry-run`, what would be set.
+    pub(crate) pretended: Pretended,
     reclaim: Reclaim,
     /// `None` with `--dry-run`.
     state: Option<State>,
@@ -62,7 +65,7 @@ impl Hands {
         };
         Ok(Self {
             locks: Locks::new(),
-            pretended: None,
+            pretended: Pretended::new(),
             reclaim: Reclaim::default(),
             state,
             locked: Vec::new(),
@@ -99,6 +102,7 @@ impl Hands {
                 self.reclaim(decision, *scope, *amount, folder.as_deref(), watch);
             }
             Action::Set(setting) => self.set(decision, setting),
+            Action::GiveBack(tunable) => self.give_back(decision, tunable),
         }
         None
     }
@@ -134,7 +138,7 @@ impl Hands {
         self.locks.clear();
         self.locked.clear();
         self.empty.clear();
-        self.pretended = None;
+        self.pretended.clear();
         self.state.as_mut().map_or(Ok(()), State::restore)
     }
 
@@ -245,12 +249,26 @@ impl Hands {
 
     fn set(&mut self, decision: &Decision, setting: &Setting) {
         let Some(state) = &mut self.state else {
-            self.pretended = setting.value.parse().ok();
+            let value = setting.value.parse().ok();
+            let tunable = setting.tunable.clone();
+            self.pretended.extend(value.map(|value| (tunable, value)));
             return say(decision, format_args!("would set {setting}"));
         };
         match state.set(setting) {
             Ok(()) => say(decision, format_args!("set {setting}")),
             Err(error) => self.fail(decision, format!("set {setting}"), error),
+        }
+    }
+
+    fn give_back(&mut self, decision: &Decision, tunable: &str) {
+        let Some(state) = &mut self.state else {
+            self.pretended.remove(tunable);
+            return say(decision, format_args!("would give back {tunable}"));
+        };
+        match state.give_back(tunable) {
+            Ok(true) => say(decision, format_args!("give back {tunable}")),
+            Ok(false) => {}
+            Err(error) => self.fail(decision, format!("give back {tunable}"), error),
         }
     }
 

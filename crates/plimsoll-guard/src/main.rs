@@ -7,6 +7,7 @@
 
 mod arguments;
 mod configuration;
+mod counters;
 mod daemon;
 mod fanotify;
 mod files;

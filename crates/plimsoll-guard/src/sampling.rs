@@ -114,6 +114,12 @@ impl GroupFile {
 
 /// The whole text of an open file.
 fn text<'a>(file: &fs::File, buffer: &'a mut [u8]) -> io::Result<&'a str> {
+    let length = fill(file, buffer)?;
+    std::str::from_utf8(&buffer[..length]).map_err(|_| io::ErrorKind::InvalidData.into())
+}
+
+/// Reads an open file from its beginning, as far as the buffer goes; how much there was.
+pub(crate) fn fill(file: &fs::File, buffer: &mut [u8]) -> io::Result<usize> {
     let mut length = 0;
     while length < buffer.len() {
         match rustix::io::pread(file, &mut buffer[length..], length as u64) {
@@ -123,7 +129,7 @@ fn text<'a>(file: &fs::File, buffer: &'a mut [u8]) -> io::Result<&'a str> {
             Err(error) => return Err(error.into()),
         }
     }
-    std::str::from_utf8(&buffer[..length]).map_err(|_| io::ErrorKind::InvalidData.into())
+    Ok(length)
 }
 
 #[cfg(test)]

@@ -4,8 +4,8 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use change::Hold;
 use change::hold::Restored;
+use change::{Cell, Hold};
 use host::changes::Changes;
 use host::{Root, reason};
 use mm::settings::Setting;
@@ -44,6 +44,18 @@ impl State {
     pub(crate) fn set(&mut self, setting: &Setting) -> Result<(), String> {
         let set = self.hold.set(&mut self.machine, setting);
         set.map_err(|error| error.to_string())
+    }
+
+    /// Writes a tunable's old value back, if nobody else has written it since; whether it was held.
+    ///
+    /// # Errors
+    /// One line.
+    pub(crate) fn give_back(&mut self, tunable: &str) -> Result<bool, String> {
+        let cell = Cell::of(tunable).map_or_else(String::new, |cell| cell.name);
+        let restored = self.hold.let_go(&mut self.machine, &cell);
+        restored
+            .map(|it| it.is_some())
+            .map_err(|error| error.to_string())
     }
 
     /// Writes every old value back, and removes the file.

@@ -21,6 +21,8 @@ pub(crate) struct Rules {
     pub(crate) reclaims_in_quarters: bool,
     /// `memory.reclaim` knows `swappiness=` (since 6.9).
     pub(crate) reclaim_knows_swappiness: bool,
+    /// A device has `bdi/strict_limit` and `max_ratio_fine` (since 6.2).
+    pub(crate) limits_devices_strictly: bool,
     /// A direct reclaim that got nothing begins again, with a walk through all groups (since 6.11;
     /// before, each walk goes through all).
     pub(crate) walks_twice: bool,
@@ -112,6 +114,7 @@ impl Default for Rules {
             kswapd_stops_at_goal: true,
             reclaims_in_quarters: true,
             reclaim_knows_swappiness: true,
+            limits_devices_strictly: true,
             walks_twice: true,
             stats_lag: false,
             counts_retries: false,
@@ -149,6 +152,7 @@ impl Rules {
             counts_rotations: is_since(release, 6, 2),
             reclaims_in_quarters: is_since(release, 6, 8),
             reclaim_knows_swappiness: is_since(release, 6, 9),
+            limits_devices_strictly: is_since(release, 6, 2),
             walks_twice: is_since(release, 6, 11),
             stats_lag: is_since(release, 6, 8),
             counts_retries: !is_since(release, 6, 4),

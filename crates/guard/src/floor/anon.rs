@@ -70,7 +70,6 @@ impl Anon {
 mod tests {
     use super::*;
     use crate::sample::{Memory, Sample};
-    use mm::units::Nanos;
 
     /// What is written at each amount of anonymous memory, in percent of the floor, with what
     /// `vm.swappiness` then is.
@@ -85,13 +84,9 @@ mod tests {
                 ..Memory::default()
             };
             let sample = Sample {
-                at: Nanos(0),
                 memory,
                 swappiness,
-                groups: &[],
-                touches: &[],
-                looked: &[],
-                held: &[],
+                ..Sample::default()
             };
             policy.decide(&sample, &mut decisions);
             let last = decisions.pop().map(|decision| match decision.action {

@@ -37,11 +37,10 @@ impl World {
                 total: TOTAL,
                 ..Memory::default()
             },
-            swappiness: 60,
-            groups: &[],
             touches,
             looked,
             held,
+            ..Sample::default()
         };
         let mut decisions = Vec::new();
         self.floor.decide(&sample, &mut decisions);

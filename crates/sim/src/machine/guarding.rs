@@ -1,17 +1,16 @@
 //! A task that is the guard: it samples, lets the policies decide and does what they say, as the
 //! daemon does on a live machine.
 
+mod sampling;
 pub(crate) mod state;
 
 use alloc::boxed::Box;
 use alloc::string::String;
-use alloc::vec::Vec;
 
-use guard::sample::{LOOKED_AT, Use};
-use guard::{Action, File, Group, Held, Looked, Memory, Sample, Scope, Touch};
-use mm::meminfo::Meminfo;
+use guard::sample::Use;
+use guard::{Action, File, Looked, Scope, Touch};
 use mm::settings::Setting;
-use mm::units::{Bytes, Nanos, PageSize, Pages};
+use mm::units::{Bytes, Nanos};
 
 use crate::error::Error;
 use crate::machine::guarding::state::{Guarding, Underway};
@@ -21,12 +20,8 @@ use crate::machine::system::System;
 use crate::machine::task::Task;
 use crate::mm::filemap::Reader;
 use crate::mm::filemap::state::Progress;
-use crate::mm::lru::Lru;
 use crate::mm::mlock::{Locking, Which};
 use crate::sched::core::{Flow, Sleep};
-
-/// System calls by which the daemon takes a sample.
-const CALLS: u64 = 8;
 
 impl<'a> System<'a> {
     /// Takes the guard one action further. It ends only by being killed.
@@ -62,85 +57,6 @@ impl<'a> System<'a> {
         }
         self.take_sample(guarding, now);
         Ok(Flow::Continue)
-    }
-
-    fn take_sample(&mut self, guarding: &mut Guarding, now: Nanos) {
-        self.memory.cpu.spent += self.memory.cpu.costs.syscall_ps * CALLS;
-        let meminfo = Meminfo::parse(&self.recorder.meminfo(&self.memory)).unwrap_or_default();
-        let groups: Vec<_> = guarding
-            .groups
-            .iter()
-            .map(|path| self.group_memory(path))
-            .collect();
-        let held: Vec<_> = guarding
-            .locks
-            .iter()
-            .map(|(file, length)| self.held(*file, *length))
-            .collect();
-        let touches = core::mem::take(&mut self.touches);
-        let looked = core::mem::take(&mut guarding.looked);
-        let swappiness = self.tunables.value("vm.swappiness");
-        let sample = Sample {
-            at: now,
-            memory: Memory::of(&meminfo),
-            swappiness: swappiness.and_then(|text| text.parse().ok()).unwrap_or(60),
-            groups: &groups,
-            touches: &touches,
-            looked: &looked,
-            held: &held,
-        };
-        let next = guarding.guard.decide(&sample, &mut guarding.todo);
-        guarding.todo.reverse();
-        guarding.next = (next > Nanos::ZERO).then(|| now.saturating_add(next));
-    }
-
-    fn group_memory(&self, path: &str) -> Option<Group> {
-        let group = self.memory.groups.find(path, "").ok()?;
-        let memory = &self.memory;
-        let list = |lru| {
-            memory
-                .lruvecs
-                .list_below(&memory.cpu, &memory.zones, group, lru)
-        };
-        let bytes = |pages| memory.cpu.real(pages).bytes(PageSize::FOUR_KIB);
-        let dirty = memory
-            .lruvecs
-            .known_dirty(&memory.cpu, &memory.writeback, group);
-        Some(Group {
-            file: bytes(list(Lru::InactiveFile) + list(Lru::ActiveFile)),
-            dirty: bytes(dirty[0] + dirty[1]),
-        })
-    }
-
-    fn held(&self, file: usize, length: Bytes) -> Held {
-        let pages = self.pages_of(file, length);
-        let locked = self.memory.locked_pages(&self.files[file], pages);
-        Held {
-            file: number(file),
-            locked: self
-                .memory
-                .cpu
-                .real(locked)
-                .bytes(PageSize::FOUR_KIB)
-                .min(length),
-            is_stale: false,
-        }
-    }
-
-    fn resident(&self, file: usize) -> Bytes {
-        let pages = self.pages_of(file, LOOKED_AT);
-        let resident = self.memory.resident_pages(&self.files[file], pages);
-        self.memory.cpu.real(resident).bytes(PageSize::FOUR_KIB)
-    }
-
-    /// The pages of a file's first `length` bytes.
-    fn pages_of(&self, file: usize, length: Bytes) -> u64 {
-        let Pages(pages) = self
-            .memory
-            .cpu
-            .sampled_size(length)
-            .pages_ceil(PageSize::FOUR_KIB);
-        pages.min(self.files[file].pages)
     }
 
     fn carry_out(
@@ -188,14 +104,28 @@ impl<'a> System<'a> {
             Action::Reclaim { scope, amount } => {
                 self.reclaim_for(task, guarding, *scope, *amount)?
             }
-            Action::Set(setting) => self.set_for(setting)?,
+            Action::Set(setting) => self.set_for(guarding, setting),
+            Action::GiveBack(tunable) => self.give_back(guarding, tunable),
         }
         Ok(())
     }
 
-    fn set_for(&mut self, setting: &Setting) -> Result<(), Error> {
+    /// What the kernel refuses stays as it is: the policy sees that in the next sample.
+    fn set_for(&mut self, guarding: &mut Guarding, setting: &Setting) {
         self.memory.cpu.spent += self.memory.cpu.costs.set_ps;
-        self.tunables.write(setting, &mut self.memory)
+        let before = self.tunables.before(&setting.tunable, &self.memory);
+        let written = self.tunables.write(setting, &mut self.memory);
+        if let Some(before) = before.filter(|_| written.is_ok()) {
+            let tunable = setting.tunable.clone();
+            guarding.before.entry(tunable).or_insert(before);
+        }
+    }
+
+    fn give_back(&mut self, guarding: &mut Guarding, tunable: &str) {
+        self.memory.cpu.spent += self.memory.cpu.costs.set_ps;
+        if let Some(before) = guarding.before.remove(tunable) {
+            self.tunables.write(&before, &mut self.memory).ok();
+        }
     }
 
     /// Writes to a `memory.reclaim`. Where the kernel cannot be told to spare anonymous memory, the

@@ -180,6 +180,18 @@ impl Recorder {
         self.procfs.meminfo(memory)
     }
 
+    /// `/proc/vmstat` and `/proc/zoneinfo` now.
+    pub(crate) fn vmstat_and_zoneinfo(&self, memory: &Memory) -> (String, String) {
+        (self.procfs.vmstat(memory), self.procfs.zoneinfo(memory))
+    }
+
+    /// `/proc/diskstats` now.
+    pub(crate) fn diskstats(&self, memory: &Memory, at: Nanos) -> String {
+        let disks = memory.io.disks.iter().enumerate();
+        let disks = disks.map(|(index, disk)| disk.stats.line(index, memory.cpu.scale, at));
+        disks.collect()
+    }
+
     fn push(&mut self, at: Nanos, label: Option<&str>, files: BTreeMap<String, String>) {
         let label = label.map(str::to_string);
         self.capture.frames.push(Frame { at, label, files });
@@ -228,9 +240,7 @@ impl Recorder {
         files.insert("proc/meminfo".to_string(), self.procfs.meminfo(memory));
         files.insert("proc/vmstat".to_string(), self.procfs.vmstat(memory));
         files.insert("proc/zoneinfo".to_string(), self.procfs.zoneinfo(memory));
-        let disks = memory.io.disks.iter().enumerate();
-        let disks = disks.map(|(index, disk)| disk.stats.line(index, memory.cpu.scale, at));
-        files.insert(DISKSTATS.to_string(), disks.collect());
+        files.insert(DISKSTATS.to_string(), self.diskstats(memory, at));
         let threads = [
             (KSWAPD, memory.zones.kswapd.cpu_time),
             (KSMD, memory.ksm.cpu_time),

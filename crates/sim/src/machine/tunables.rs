@@ -149,12 +149,31 @@ impl Tunables {
         }
     }
 
-    /// The files, for a snapshot.
     /// The text of a tunable.
     pub(crate) fn value(&self, name: &str) -> Option<&str> {
         self.values.get(name).map(String::as_str)
     }
 
+    /// What has to be written to go back from another value of a tunable: of two that exclude each
+    /// other the one that counts. `None` where there is no such tunable.
+    pub(crate) fn before(&self, tunable: &str, memory: &Memory) -> Option<Setting> {
+        let named = catalogue::named(tunable)?;
+        if let Some(device) = named.device() {
+            let disk = self.disks.iter().position(|disk| disk == device)?;
+            let file = named.tunable.kernel_name();
+            let value = memory.writeback.bdi(disk, file).to_string();
+            let tunable = tunable.to_string();
+            return Some(Setting { tunable, value });
+        }
+        let counts = |name: &&str| self.value(name).is_some_and(|value| value != "0");
+        let partner = named.tunable.partner.filter(counts);
+        let name = partner.unwrap_or(tunable);
+        let value = self.value(name)?.to_string();
+        let tunable = name.to_string();
+        Some(Setting { tunable, value })
+    }
+
+    /// The files, for a snapshot.
     pub(crate) fn files(&self) -> impl Iterator<Item = (&'static str, String)> {
         KNOWN.into_iter().filter_map(|(name, path)| {
             let value = self.values.get(name)?;

@@ -5,6 +5,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use guard::{Config, Decision, Guard, Looked};
+use mm::settings::Setting;
 use mm::units::{Bytes, Nanos};
 
 use crate::mm::mlock::{Locking, Which};
@@ -24,6 +25,8 @@ pub(crate) struct Guarding {
     /// What is locked of each file, by index, in bytes from its beginning.
     pub(crate) locks: BTreeMap<usize, Bytes>,
     pub(crate) locking: Option<Underway>,
+    /// What a tunable goes back to; of two that exclude each other the one that counted.
+    pub(crate) before: BTreeMap<String, Setting>,
 }
 
 /// A lock that the guard is in the middle of.
@@ -53,6 +56,7 @@ impl Guarding {
             looked: Vec::new(),
             locks: BTreeMap::new(),
             locking: None,
+            before: BTreeMap::new(),
         }
     }
 }

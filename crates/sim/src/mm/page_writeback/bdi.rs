@@ -25,6 +25,17 @@ impl Writeback {
         devices.map(|device| device.throttle.bounded).collect()
     }
 
+    /// The number in a file of a device.
+    pub(crate) fn bdi(&self, disk: usize, file: &str) -> u64 {
+        let Bounded { share, is_strict } = self.devices[disk].throttle.bounded;
+        match file {
+            "min_ratio" => share.min / PERCENT,
+            "max_ratio" => share.max / PERCENT,
+            "max_ratio_fine" => share.max,
+            _ => u64::from(is_strict),
+        }
+    }
+
     /// Writes a number into a file of a device (`bdi_set_min_ratio`, `bdi_set_max_ratio`).
     ///
     /// # Errors
@@ -45,8 +56,9 @@ impl Writeback {
                 }
                 share.min = min;
             }
-            "max_ratio" => {
-                let max = value.saturating_mul(PERCENT);
+            "max_ratio" | "max_ratio_fine" => {
+                let grain = if file == "max_ratio" { PERCENT } else { 1 };
+                let max = value.saturating_mul(grain);
                 if share.min > max {
                     return Err("it is below the device's min_ratio".to_string());
                 }

@@ -1,0 +1,181 @@
+//! A ksmd of the usual kind, and what the policy makes of it.
+
+use super::*;
+use crate::sample::Memory;
+
+/// Pages that are offered, and what of them is alike.
+struct Host {
+    candidates: u64,
+    alike: u64,
+    /// Merged so far; unmerged pages merge again when the scan comes round.
+    saved: u64,
+    /// Writes to merged pages a second.
+    writes: u64,
+    run: u64,
+    speed: u64,
+    scanned: u64,
+    cpu: u64,
+    at: u64,
+    anon: u64,
+    policy: Ksm,
+}
+
+/// CPU time of a page, and ksmd's sleep.
+const PAGE: u64 = 1_000;
+const SLEEP: u64 = 20_000_000;
+const STEP: u64 = 200_000_000;
+
+impl Host {
+    fn new(candidates: u64, alike: u64, config: &config::Ksm) -> Self {
+        Self {
+            candidates,
+            alike,
+            saved: 0,
+            writes: 0,
+            run: 0,
+            speed: 100,
+            scanned: 0,
+            cpu: 0,
+            at: 0,
+            anon: candidates * 4096,
+            policy: Ksm::new(config),
+        }
+    }
+
+    /// A tick: ksmd scans, and each scan after the first merges its part of what is alike.
+    fn tick(&mut self) {
+        self.at += STEP;
+        if self.run == 1 {
+            let batches = STEP / (SLEEP + self.speed * PAGE);
+            let pages = self.speed * batches.max(1);
+            self.cpu += pages * PAGE;
+            self.scanned += pages;
+            if self.scanned > self.candidates {
+                let merges = pages * self.alike / self.candidates;
+                self.saved = (self.saved + merges).min(self.alike);
+            }
+        }
+        let unmerged = self.writes * STEP / Nanos::SECOND.0;
+        self.saved = self.saved.saturating_sub(unmerged);
+        let sample = Sample {
+            at: Nanos(self.at),
+            memory: Memory {
+                anon: Bytes(self.anon),
+                ..Memory::default()
+            },
+            merging: Some(Merging {
+                run: self.run,
+                pages_to_scan: self.speed,
+                saved: Pages(self.saved),
+                scans: self.scanned / self.candidates,
+                cpu: Nanos(self.cpu),
+                is_advised: false,
+            }),
+            ..Sample::default()
+        };
+        let mut decisions = Vec::new();
+        self.policy.decide(&sample, &mut decisions);
+        for decision in decisions {
+            let Action::Set(setting) = decision.action else {
+                panic!("{decision:?}");
+            };
+            let value = setting.value.parse().expect("a number");
+            match setting.tunable.as_str() {
+                RUN => self.run = value,
+                SPEED => self.speed = value,
+                other => panic!("{other}"),
+            }
+        }
+    }
+
+    fn ticks(&mut self, seconds: u64) {
+        (0..seconds * 5).for_each(|_| self.tick());
+    }
+
+    fn scans(&self) -> u64 {
+        self.scanned / self.candidates
+    }
+}
+
+fn config() -> config::Ksm {
+    config::Ksm::default()
+}
+
+#[test]
+fn it_merges_all_that_is_alike_and_then_stands_still() {
+    let mut host = Host::new(1_000_000, 400_000, &config());
+    host.ticks(15);
+    assert_eq!((host.saved, host.run), (400_000, 0));
+    assert_eq!(host.scans(), 2, "{}", host.scanned);
+    let cpu = host.cpu;
+    host.ticks(30);
+    assert_eq!(host.cpu, cpu, "nothing is left to merge");
+}
+
+#[test]
+fn it_takes_no_more_than_its_share_of_a_cpu() {
+    let config = config::Ksm {
+        most_cpu: 100,
+        ..config()
+    };
+    let mut host = Host::new(10_000_000, 4_000_000, &config);
+    host.ticks(5);
+    let cpu = host.cpu;
+    host.ticks(20);
+    let share = (host.cpu - cpu) * 1000 / (20 * Nanos::SECOND.0);
+    assert!((75..=130).contains(&share), "{share}");
+}
+
+#[test]
+fn where_nothing_is_alike_it_looks_again_less_and_less_often() {
+    let mut host = Host::new(100_000, 0, &config());
+    host.ticks(24 * 3600);
+    let (share, scans) = (host.cpu * 1_000_000 / host.at, host.scans());
+    assert!(share < 200, "{share} millionths of a CPU");
+    assert!((20..90).contains(&scans), "{scans}");
+}
+
+#[test]
+fn what_writes_unmerge_is_merged_again_when_a_scan_is_worth_it() {
+    let mut host = Host::new(1_000_000, 400_000, &config());
+    host.ticks(15);
+    host.writes = 1_000;
+    let mut least = host.saved;
+    let cpu = host.cpu;
+    for _ in 0..600 * 5 {
+        host.tick();
+        least = least.min(host.saved);
+    }
+    // A scan takes 1 s of CPU time, which has to gain 64 MiB or 16384 pages.
+    assert!(least > 400_000 - 4 * 16_384, "{least}");
+    let each = (host.cpu - cpu) / 600;
+    assert!(each < Nanos::SECOND.0 / 8, "{each} ns of CPU time a second");
+}
+
+#[test]
+fn memory_that_is_new_is_looked_at() {
+    let mut host = Host::new(1_000_000, 400_000, &config());
+    host.ticks(15);
+    host.anon *= 2;
+    (host.candidates, host.scanned) = (2_000_000, 4_000_000);
+    host.alike *= 2;
+    host.ticks(30);
+    assert_eq!((host.saved, host.run), (800_000, 0));
+}
+
+#[test]
+fn it_stands_down_where_the_advisor_or_somebody_else_sets_it() {
+    let mut policy = Ksm::new(&config());
+    let mut decisions = Vec::new();
+    let merging = Merging {
+        is_advised: true,
+        ..Merging::default()
+    };
+    let sample = Sample {
+        merging: Some(merging),
+        ..Sample::default()
+    };
+    policy.decide(&sample, &mut decisions);
+    let back = |tunable: &str| decision(Action::GiveBack(tunable.into()), Why::Theirs);
+    assert_eq!(decisions, [back(RUN), back(SPEED)]);
+}

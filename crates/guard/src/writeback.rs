@@ -1,0 +1,269 @@
+//! How much each device may have dirty: what it writes within a time.
+//!
+//! A slow device is bounded by its own limit, held strictly where the kernel can (Linux 6.2), so
+//! that its writers wait and nobody else does. A device that nobody has measured yet may have
+//! little until it has written some of it.
+//!
+//! Older kernels heed a device's part only once the machine's dirty pages pass halfway between the
+//! two thresholds. There, while a slow device writes, the thresholds are set so that halfway is
+//! what it may have, with the lower one near 0; and its part is a few percent, so that beyond
+//! halfway it waits and the others go on.
+
+use alloc::collections::BTreeMap;
+use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use mm::settings::Setting;
+use mm::units::{Bytes, Nanos};
+
+use crate::action::{Action, Decision, Policy, Why};
+use crate::config;
+use crate::sample::{Disk, Sample, TICK};
+
+const DIRTY: &str = "vm.dirty_bytes";
+const BACKGROUND: &str = "vm.dirty_background_bytes";
+/// The least that a device may have dirty, and what one may that was not measured yet.
+const LEAST: Bytes = Bytes(4 << 20);
+const UNMEASURED: Bytes = Bytes(8 << 20);
+/// So much is written before a measurement counts.
+const MEASURED: Bytes = Bytes(2 << 20);
+/// All of a share.
+const WHOLE: u64 = 1_000_000;
+const PERCENT: u64 = WHOLE / 100;
+/// The part of a slow device where the kernel does not hold it strictly.
+const SLOW: u64 = 3 * PERCENT;
+/// A device that has written nothing for so long holds nobody.
+const IDLE: Nanos = Nanos(10 * Nanos::SECOND.0);
+/// Two changes of one limit are so far apart at least.
+const PATIENCE: Nanos = Nanos::SECOND;
+
+/// The policy, with what it remembers.
+#[derive(Clone, Debug)]
+pub(crate) struct Writeback {
+    flush_within: Nanos,
+    devices: BTreeMap<String, Device>,
+    /// The machine's `dirty_bytes` that was asked for, and its threshold before.
+    dirty: Option<u64>,
+    threshold: Bytes,
+    stands_down: bool,
+}
+
+/// A device as it was seen.
+#[derive(Clone, Debug, Default)]
+struct Device {
+    /// What it had written and how long it was busy when the measurement began.
+    since: Option<(Bytes, Nanos)>,
+    /// Bytes a second that it writes.
+    rate: Option<u64>,
+    written: Bytes,
+    wrote_at: Nanos,
+    /// The share that was asked for.
+    share: Option<u64>,
+    changed_at: Nanos,
+    stands_down: bool,
+}
+
+impl Writeback {
+    pub(crate) fn new(config: &config::Writeback) -> Self {
+        Self {
+            flush_within: config.flush_within,
+            devices: BTreeMap::new(),
+            dirty: None,
+            threshold: Bytes::ZERO,
+            stands_down: false,
+        }
+    }
+
+    pub(crate) fn decide(&mut self, sample: &Sample<'_>, to: &mut Vec<Decision>) {
+        let Some(seen) = sample.writeback else {
+            return;
+        };
+        // What was unplugged is forgotten; one of the same name may be another device.
+        let names: Vec<&String> = seen.disks.iter().map(|disk| &disk.name).collect();
+        self.devices.retain(|name, _| names.contains(&name));
+        if self.dirty.is_none() {
+            self.threshold = seen.threshold;
+        }
+        let mut slowest = None;
+        for disk in seen.disks {
+            let device = self.devices.entry(disk.name.clone()).or_default();
+            device.measure(sample.at, disk);
+            let (limit, why) = device.limit(self.flush_within);
+            let share = match disk.is_strict {
+                Some(_) => Some(share(limit, seen.threshold)),
+                None if device.writes_slowly(sample.at, limit, self.threshold) => {
+                    slowest = slowest
+                        .filter(|(least, _)| *least <= limit)
+                        .or(Some((limit, why)));
+                    Some(SLOW)
+                }
+                None => None,
+            };
+            // Most of the threshold is as good as all of it.
+            let share = share.filter(|share| *share < WHOLE / 10 * 9);
+            device.bound(sample.at, disk, share, why, to);
+        }
+        self.bound_machine(slowest, seen.dirty_bytes, to);
+    }
+
+    /// Where no device can be held strictly: the thresholds of the machine.
+    fn bound_machine(&mut self, slowest: Option<(Bytes, Why)>, held: u64, to: &mut Vec<Decision>) {
+        if self.stands_down {
+            return;
+        }
+        if self.dirty.is_some_and(|asked| asked != held) {
+            (self.stands_down, self.dirty) = (true, None);
+            return give_back(&[DIRTY, BACKGROUND], Why::Theirs, to);
+        }
+        let Some((limit, why)) = slowest else {
+            if self.dirty.take().is_some() {
+                give_back(&[DIRTY, BACKGROUND], Why::Idle, to);
+            }
+            return;
+        };
+        let background = limit.0 / 16;
+        let wanted = limit.0.saturating_mul(2) - background;
+        if self.dirty.is_some_and(|asked| is_near(asked, wanted)) {
+            return;
+        }
+        self.dirty = Some(wanted);
+        set(DIRTY, wanted, why, to);
+        set(BACKGROUND, background, why, to);
+    }
+}
+
+impl Device {
+    /// Takes in what was written since the measurement began, when that is enough.
+    fn measure(&mut self, now: Nanos, disk: &Disk) {
+        if disk.written > self.written {
+            self.wrote_at = now;
+        }
+        self.written = disk.written;
+        let (written, busy) = *self.since.get_or_insert((disk.written, disk.busy));
+        if disk.written < written || disk.busy < busy {
+            // Another device of this name.
+            *self = Self {
+                since: Some((disk.written, disk.busy)),
+                written: disk.written,
+                share: self.share,
+                ..Self::default()
+            };
+            return;
+        }
+        let (written, busy) = (disk.written.0 - written.0, disk.busy.0 - busy.0);
+        if written < MEASURED.0 || busy < TICK.0 {
+            return;
+        }
+        self.since = Some((disk.written, disk.busy));
+        let rate = u128::from(written) * u128::from(Nanos::SECOND.0) / u128::from(busy);
+        let rate = u64::try_from(rate).unwrap_or(u64::MAX);
+        // A faster one is believed sooner: a flush of small writes says little.
+        self.rate = Some(match self.rate {
+            None => rate,
+            Some(before) if rate > before => before + (rate - before) / 2,
+            Some(before) => before - (before - rate) / 8,
+        });
+    }
+
+    /// What it may have dirty, and why.
+    fn limit(&self, flush_within: Nanos) -> (Bytes, Why) {
+        let Some(rate) = self.rate else {
+            return (UNMEASURED, Why::Unmeasured);
+        };
+        let limit = u128::from(rate) * u128::from(flush_within.0) / u128::from(Nanos::SECOND.0);
+        let limit = Bytes(u64::try_from(limit).unwrap_or(u64::MAX)).max(LEAST);
+        (limit, Why::Bandwidth(Bytes(rate)))
+    }
+
+    /// Whether it has written of late, and what it may have is less than half of what the machine
+    /// may.
+    fn writes_slowly(&self, now: Nanos, limit: Bytes, threshold: Bytes) -> bool {
+        let is_idle = now.saturating_sub(self.wrote_at) >= IDLE;
+        self.rate.is_some() && !is_idle && limit.0 < threshold.0 / 2
+    }
+
+    /// Sets its share, or gives it back where that is `None`.
+    fn bound(
+        &mut self,
+        now: Nanos,
+        disk: &Disk,
+        share: Option<u64>,
+        why: Why,
+        to: &mut Vec<Decision>,
+    ) {
+        if self.stands_down {
+            return;
+        }
+        let names = disk.tunables();
+        if self.share.is_some_and(|asked| asked != disk.share) {
+            (self.stands_down, self.share) = (true, None);
+            return give_back(&names, Why::Theirs, to);
+        }
+        let Some(share) = share else {
+            if self.share.take().is_some() {
+                give_back(&names, why, to);
+            }
+            return;
+        };
+        let is_early = self.share.is_some() && now.saturating_sub(self.changed_at) < PATIENCE;
+        if is_early || self.share.is_some_and(|asked| is_near(asked, share)) {
+            return;
+        }
+        (self.share, self.changed_at) = (Some(share), now);
+        let grain = if disk.is_strict.is_some() { 1 } else { PERCENT };
+        set(&names[0], share / grain, why, to);
+        if disk.is_strict == Some(false) {
+            set(&names[1], 1, why, to);
+        }
+    }
+}
+
+impl Disk {
+    /// The tunable of its share, and that of its strictness where it has one.
+    fn tunables(&self) -> Vec<String> {
+        let files: &[&str] = match self.is_strict {
+            Some(_) => &["max_ratio_fine", "strict_limit"],
+            None => &["max_ratio"],
+        };
+        files
+            .iter()
+            .map(|file| format!("bdi.{}.{file}", self.name))
+            .collect()
+    }
+}
+
+/// What part of the threshold a limit is.
+fn share(limit: Bytes, threshold: Bytes) -> u64 {
+    let share = u128::from(limit.0) * u128::from(WHOLE);
+    let share = share.checked_div(u128::from(threshold.0));
+    let share = share.and_then(|share| u64::try_from(share).ok());
+    share.map_or(WHOLE, |share| share.max(1))
+}
+
+/// Within an eighth.
+fn is_near(asked: u64, wanted: u64) -> bool {
+    asked.abs_diff(wanted) <= asked / 8
+}
+
+fn set(tunable: &str, value: u64, why: Why, to: &mut Vec<Decision>) {
+    let (tunable, value) = (tunable.into(), format!("{value}"));
+    push(Action::Set(Setting { tunable, value }), why, to);
+}
+
+fn give_back(tunables: &[impl AsRef<str>], why: Why, to: &mut Vec<Decision>) {
+    for tunable in tunables {
+        push(Action::GiveBack(tunable.as_ref().into()), why, to);
+    }
+}
+
+fn push(action: Action, why: Why, to: &mut Vec<Decision>) {
+    to.push(Decision {
+        policy: Policy::Writeback,
+        action,
+        why,
+    });
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,292 @@
+//! What the policies of a tick look at: counters, watermarks, devices and samepage merging. Each
+//! file is kept open, and none is read for a policy that is off.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use guard::Config;
+use guard::sample::{self, Disk, Merging, Watermarks, Writeback, Zone};
+use host::reason;
+use mm::diskstats::{self, DiskStats, Diskstats};
+use mm::ksm::{self, Ksm};
+use mm::units::Nanos;
+use mm::vmstat::{self, Vmstat};
+use mm::zoneinfo::{self, Zoneinfo};
+
+use crate::hands::Pretended;
+use crate::sampling;
+
+/// More than `/proc/zoneinfo` has on a machine with a thousand CPUs and four nodes.
+const LARGEST: usize = 8 << 20;
+/// A part in hundredths, as parts of a million.
+const PERCENT: u64 = 10_000;
+const KSMD: &str = "ksmd";
+/// The limits of devices that write nothing are read once in this time.
+const LOOK_EVERY: Nanos = Nanos::SECOND;
+/// What is read of `/sys/kernel/mm/ksm`.
+const MERGING: [&str; 6] = [
+    "run",
+    "pages_to_scan",
+    "pages_sharing",
+    "full_scans",
+    "ksm_zero_pages",
+    "advisor_mode",
+];
+
+/// The files, and what was read of them last.
+#[derive(Debug, Default)]
+pub(crate) struct Counters {
+    vmstat: Option<fs::File>,
+    watermarks: Option<[fs::File; 2]>,
+    writeback: Option<[fs::File; 2]>,
+    merging: Option<MergingFiles>,
+    buffer: Vec<u8>,
+    seen: Seen,
+}
+
+/// What was read.
+#[derive(Debug, Default)]
+struct Seen {
+    vmstat: Vmstat,
+    scale_factor: u64,
+    zones: Vec<Zone>,
+    dirty_bytes: u64,
+    disks: Vec<Disk>,
+    /// When the devices' limits were read, and what all devices had written then.
+    looked_at: Option<(Nanos, u64)>,
+    merging: Option<Merging>,
+}
+
+/// The files of samepage merging.
+#[derive(Debug)]
+struct MergingFiles {
+    folder: Vec<(String, fs::File)>,
+    /// CPU time of ksmd, in nanoseconds.
+    schedstat: fs::File,
+}
+
+impl Counters {
+    /// Opens what the policies of a configuration need.
+    ///
+    /// # Errors
+    /// One line: which file is missing.
+    pub(crate) fn new(config: &Config) -> Result<Self, String> {
+        let watermarks = config.watermarks.map(|_| ());
+        let writeback = config.writeback.map(|_| ());
+        let factor = "proc/sys/vm/watermark_scale_factor";
+        let dirty = "proc/sys/vm/dirty_bytes";
+        Ok(Self {
+            vmstat: watermarks
+                .or(writeback)
+                .map(|()| open(vmstat::PATH))
+                .transpose()?,
+            watermarks: watermarks
+                .map(|()| both(factor, zoneinfo::PATH))
+                .transpose()?,
+            writeback: writeback
+                .map(|()| both(dirty, diskstats::PATH))
+                .transpose()?,
+            merging: config.ksm.map(|_| MergingFiles::open()).transpose()?,
+            buffer: vec![0; 64 << 10],
+            seen: Seen::default(),
+        })
+    }
+
+    /// Reads them.
+    ///
+    /// # Errors
+    /// One line: which file could not be read.
+    pub(crate) fn refresh(&mut self, now: Nanos, pretended: &Pretended) -> Result<(), String> {
+        if let Some(file) = &self.vmstat {
+            let text = text(file, &mut self.buffer, vmstat::PATH)?;
+            self.seen.vmstat = Vmstat::parse(text).map_err(|error| error.to_string())?;
+        }
+        if let Some([factor, zones]) = &self.watermarks {
+            self.seen.scale_factor = number(factor, &mut self.buffer)?;
+            let text = text(zones, &mut self.buffer, zoneinfo::PATH)?;
+            let zoneinfo = Zoneinfo::parse(text).map_err(|error| error.to_string())?;
+            self.seen.zones = Zone::of(&zoneinfo);
+        }
+        if let Some([dirty, disks]) = &self.writeback {
+            self.seen.dirty_bytes = number(dirty, &mut self.buffer)?;
+            let text = text(disks, &mut self.buffer, diskstats::PATH)?;
+            let stats = Diskstats::parse(text).map_err(|error| error.to_string())?;
+            self.seen.look_at(stats.disks, now);
+        }
+        if let Some(files) = &self.merging {
+            self.seen.merging = files.read(&mut self.buffer)?;
+        }
+        if !pretended.is_empty() {
+            self.seen.pretend(pretended);
+        }
+        Ok(())
+    }
+
+    pub(crate) fn watermarks(&self) -> Option<Watermarks<'_>> {
+        self.watermarks.as_ref().map(|_| Watermarks {
+            scale_factor: self.seen.scale_factor,
+            stalls: sample::stalls(&self.seen.vmstat),
+            zones: &self.seen.zones,
+        })
+    }
+
+    pub(crate) fn writeback(&self) -> Option<Writeback<'_>> {
+        self.writeback.as_ref().map(|_| Writeback {
+            threshold: sample::threshold(&self.seen.vmstat),
+            dirty_bytes: self.seen.dirty_bytes,
+            disks: &self.seen.disks,
+        })
+    }
+
+    /// Something was set: what is kept of the devices is of before.
+    pub(crate) fn forget(&mut self) {
+        self.seen.looked_at = None;
+    }
+
+    pub(crate) fn merging(&self) -> Option<Merging> {
+        self.seen.merging
+    }
+}
+
+impl Seen {
+    /// Shows what would be set as if it were.
+    fn pretend(&mut self, pretended: &Pretended) {
+        let of = |tunable: &str, own: u64| *pretended.get(tunable).unwrap_or(&own);
+        self.scale_factor = of("vm.watermark_scale_factor", self.scale_factor);
+        self.dirty_bytes = of("vm.dirty_bytes", self.dirty_bytes);
+        for disk in &mut self.disks {
+            let percent = of(
+                &format!("bdi.{}.max_ratio", disk.name),
+                disk.share / PERCENT,
+            );
+            let own = match disk.is_strict {
+                Some(_) => disk.share,
+                None => percent.saturating_mul(PERCENT),
+            };
+            disk.share = of(&format!("bdi.{}.max_ratio_fine", disk.name), own);
+        }
+        if let Some(merging) = &mut self.merging {
+            merging.run = of("ksm.run", merging.run);
+            merging.pages_to_scan = of("ksm.pages_to_scan", merging.pages_to_scan);
+        }
+    }
+
+    /// The devices, where something was written or their limits were not read for a while.
+    fn look_at(&mut self, stats: Vec<DiskStats>, now: Nanos) {
+        let written = stats
+            .iter()
+            .fold(0, |sum: u64, disk| sum.saturating_add(disk.written.0));
+        let is_fresh =
+            |(at, before): (Nanos, u64)| written == before && now.saturating_sub(at) < LOOK_EVERY;
+        if !self.looked_at.is_some_and(is_fresh) {
+            self.looked_at = Some((now, written));
+            self.disks = stats.into_iter().filter_map(disk).collect();
+        }
+    }
+}
+
+impl MergingFiles {
+    fn open() -> Result<Self, String> {
+        let entries = fs::read_dir(Path::new("/").join(ksm::DIR))
+            .map_err(|error| format!("/{}: {}; turn off [ksm]", ksm::DIR, reason(&error)))?;
+        let names = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
+        let files = names
+            .filter(|name| MERGING.contains(&name.as_str()))
+            .map(|name| {
+                let path = ksm::path(&name);
+                open(&path).map(|file| (path, file))
+            });
+        Ok(Self {
+            folder: files.collect::<Result<_, _>>()?,
+            schedstat: ksmd()?,
+        })
+    }
+
+    fn read(&self, buffer: &mut Vec<u8>) -> Result<Option<Merging>, String> {
+        let mut ksm = Ksm::default();
+        for (path, file) in &self.folder {
+            let text = text(file, buffer, path)?;
+            ksm.read(path, text).map_err(|error| error.to_string())?;
+        }
+        let text = text(&self.schedstat, buffer, "proc/ksmd/schedstat")?;
+        let ran = text
+            .split_whitespace()
+            .next()
+            .and_then(|word| word.parse().ok());
+        Ok(ran.and_then(|ran| Merging::of(&ksm, Nanos(ran))))
+    }
+}
+
+/// The kernel thread that merges: one that has no memory of its own.
+fn ksmd() -> Result<fs::File, String> {
+    let of_kernel = |path: &PathBuf| {
+        let name = fs::read_to_string(path.join("comm")).unwrap_or_default();
+        let command = fs::read(path.join("cmdline"));
+        name.trim() == KSMD && command.is_ok_and(|command| command.is_empty())
+    };
+    let processes = fs::read_dir("/proc").into_iter().flatten();
+    let mut paths = processes.filter_map(|entry| Some(entry.ok()?.path()));
+    let path = paths
+        .find(of_kernel)
+        .ok_or("there is no ksmd; turn off [ksm]")?;
+    let path = path.join("schedstat");
+    fs::File::open(&path).map_err(|error| format!("{}: {}", path.display(), reason(&error)))
+}
+
+/// A device with limits of its own. Partitions have none, and memory is no device to flush.
+fn disk(stats: DiskStats) -> Option<Disk> {
+    let is_memory = ["ram", "zram", "loop"]
+        .iter()
+        .any(|it| stats.name.starts_with(it));
+    // The kernel writes a slash in a name as an exclamation mark.
+    let folder = format!("/sys/block/{}/bdi", stats.name.replace('/', "!"));
+    let read = |file: &str| {
+        let text = fs::read_to_string(format!("{folder}/{file}")).ok()?;
+        text.trim().parse::<u64>().ok()
+    };
+    if is_memory {
+        return None;
+    }
+    let fine = read("max_ratio_fine");
+    let strict = read("strict_limit");
+    let share = match (fine, strict) {
+        (Some(fine), Some(_)) => fine,
+        _ => read("max_ratio")?.saturating_mul(PERCENT),
+    };
+    Some(Disk {
+        name: stats.name,
+        written: stats.written,
+        busy: stats.busy,
+        share,
+        is_strict: fine.and(strict).map(|strict| strict != 0),
+    })
+}
+
+fn both(one: &str, other: &str) -> Result<[fs::File; 2], String> {
+    Ok([open(one)?, open(other)?])
+}
+
+fn open(path: &str) -> Result<fs::File, String> {
+    let path = Path::new("/").join(path);
+    fs::File::open(&path).map_err(|error| format!("{}: {}", path.display(), reason(&error)))
+}
+
+fn number(file: &fs::File, buffer: &mut Vec<u8>) -> Result<u64, String> {
+    let text = text(file, buffer, "proc/sys/vm")?;
+    text.trim()
+        .parse()
+        .map_err(|_| format!("/proc/sys/vm: \"{}\" is no number", text.trim()))
+}
+
+/// The whole text of a file, for which the buffer grows.
+fn text<'a>(file: &fs::File, buffer: &'a mut Vec<u8>, path: &str) -> Result<&'a str, String> {
+    loop {
+        let length =
+            sampling::fill(file, buffer).map_err(|error| format!("/{path}: {}", reason(&error)))?;
+        if length < buffer.len() || buffer.len() >= LARGEST {
+            return std::str::from_utf8(&buffer[..length])
+                .map_err(|_| format!("/{path}: it is no text"));
+        }
+        buffer.resize(buffer.len() * 2, 0);
+    }
+}
