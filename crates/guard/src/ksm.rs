@@ -47,6 +47,8 @@ pub(crate) struct Ksm {
     rest: Rest,
     /// CPU time of a scan.
     cost: Nanos,
+    /// Pages that writes had copied again when the last whole scan began: it has counted these.
+    counted: Pages,
     /// What came of what was expected, in thousandths.
     yields: u64,
     probe_after: Nanos,
@@ -72,14 +74,15 @@ struct Scanning {
 struct Seen {
     at: Nanos,
     merging: Merging,
+    /// Pages that the kernel counts as saved and writes have copied again.
+    stale: Pages,
 }
 
 /// ksmd at rest.
 #[derive(Clone, Copy, Debug, Default)]
 struct Rest {
     since: Nanos,
-    /// The most that was merged since, and the least anonymous memory.
-    saved: Pages,
+    /// The least anonymous memory since.
     anon: Bytes,
 }
 
@@ -92,6 +95,7 @@ impl Ksm {
             scanning: None,
             rest: Rest::default(),
             cost: Nanos::ZERO,
+            counted: Pages(0),
             yields: ALL,
             probe_after: PROBE_AFTER,
             stands_down: false,
@@ -110,9 +114,13 @@ impl Ksm {
             }
             return;
         }
+        if self.asked.is_none() {
+            self.counted = merging.copied;
+        }
         let seen = Seen {
             at: sample.at,
             merging,
+            stale: Pages(merging.copied.0.saturating_sub(self.counted.0)),
         };
         match self.scanning {
             Some(scanning) => self.scan(scanning, seen, sample.memory.anon, to),
@@ -121,14 +129,14 @@ impl Ksm {
     }
 
     fn rest(&mut self, seen: Seen, anon: Bytes, to: &mut Vec<Decision>) {
-        self.rest.saved = self.rest.saved.max(seen.merging.saved);
+        let is_first = self.asked.is_none();
         self.rest.anon = self.rest.anon.min(anon);
         let rest = self.rest;
-        let unmerged = bytes(rest.saved.0.saturating_sub(seen.merging.saved.0));
-        let new = part(anon.saturating_sub(rest.anon).0, TWINS, ALL);
+        let unmerged = bytes(seen.stale.0);
+        let new = anon.saturating_sub(rest.anon).saturating_sub(unmerged);
+        let new = part(new.0, TWINS, ALL);
         let hoped = Bytes(unmerged.0.saturating_add(new));
         let expected = Bytes(part(hoped.0, self.yields, ALL));
-        let is_first = self.asked.is_none();
         let is_worth_it = expected > self.worth(self.cost);
         let is_due = seen.at.saturating_sub(rest.since) >= self.probe_after;
         if !is_first && !is_worth_it && !is_due {
@@ -154,10 +162,13 @@ impl Ksm {
         self.ask(1, speed, why, to);
     }
 
-    fn scan(&mut self, mut at: Scanning, seen: Seen, anon: Bytes, to: &mut Vec<Decision>) {
+    fn scan(&mut self, mut at: Scanning, mut seen: Seen, anon: Bytes, to: &mut Vec<Decision>) {
         let whole = seen.scans_since(&at.scan);
         if let Some(cost) = seen.cpu_since(&at.scan).0.checked_div(whole) {
-            (self.cost, at.scan) = (Nanos(cost), seen);
+            self.cost = Nanos(cost);
+            self.counted = at.scan.merging.copied;
+            seen.stale = Pages(seen.merging.copied.0.saturating_sub(self.counted.0));
+            at.scan = seen;
         }
         let cpu = seen.cpu_since(&at.judged);
         let is_judged = cpu > Nanos(self.cost.0 / JUDGED) && self.cost > Nanos::ZERO;
@@ -189,7 +200,6 @@ impl Ksm {
         self.scanning = None;
         self.rest = Rest {
             since: seen.at,
-            saved: seen.merging.saved,
             anon,
         };
         let speed = self.asked.map_or(FIRST, |(_, speed)| speed);
@@ -241,7 +251,11 @@ impl Seen {
     }
 
     fn gained_since(&self, other: &Self) -> Bytes {
-        bytes(self.merging.saved.0.saturating_sub(other.merging.saved.0))
+        bytes(self.saved().saturating_sub(other.saved()))
+    }
+
+    fn saved(&self) -> u64 {
+        self.merging.saved.0.saturating_sub(self.stale.0)
     }
 }
 

@@ -105,8 +105,12 @@ pub struct Merging {
     pub run: u64,
     /// `pages_to_scan`.
     pub pages_to_scan: u64,
-    /// Pages that merging saves at present.
+    /// Pages that merging saves, as the kernel counts them: one that a write has copied again
+    /// counts until ksmd comes by.
     pub saved: Pages,
+    /// Pages that writes have copied again, since boot (`cow_ksm`); 0 before Linux 5.18, which
+    /// does not count them.
+    pub copied: Pages,
     /// How often all candidates were scanned, since boot.
     pub scans: u64,
     /// CPU time that ksmd took, since boot.
@@ -238,16 +242,23 @@ pub fn threshold(vmstat: &Vmstat) -> Bytes {
     pages.bytes(PageSize::FOUR_KIB)
 }
 
+/// Merged pages that writes have copied again, since boot.
+#[must_use]
+pub fn copied(vmstat: &Vmstat) -> Pages {
+    Pages(vmstat.get("cow_ksm").unwrap_or(0))
+}
+
 impl Merging {
-    /// Samepage merging by the files of its folder, and the CPU time of ksmd.
+    /// Samepage merging by the files of its folder, the counters and the CPU time of ksmd.
     #[must_use]
-    pub fn of(ksm: &Ksm, cpu: Nanos) -> Option<Self> {
+    pub fn of(ksm: &Ksm, vmstat: &Vmstat, cpu: Nanos) -> Option<Self> {
         let numbers = &ksm.numbers;
         let zero = numbers.ksm_zero_pages.unwrap_or(0);
         Some(Self {
             run: numbers.run?,
             pages_to_scan: numbers.pages_to_scan?,
             saved: Pages(numbers.pages_sharing.unwrap_or(0).saturating_add(zero)),
+            copied: copied(vmstat),
             scans: numbers.full_scans.unwrap_or(0),
             cpu,
             is_advised: ksm

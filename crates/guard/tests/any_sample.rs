@@ -93,6 +93,7 @@ impl Drawn {
             run: set("ksm.run", 0),
             pages_to_scan: set("ksm.pages_to_scan", 100),
             saved: Pages(self.stale),
+            copied: Pages(self.counts[0]),
             scans: self.counts[3],
             cpu: Nanos(self.counts[2]),
             is_advised: self.is_advised,

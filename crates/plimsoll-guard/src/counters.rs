@@ -73,13 +73,11 @@ impl Counters {
     pub(crate) fn new(config: &Config) -> Result<Self, String> {
         let watermarks = config.watermarks.map(|_| ());
         let writeback = config.writeback.map(|_| ());
+        let any = watermarks.or(writeback).or(config.ksm.map(|_| ()));
         let factor = "proc/sys/vm/watermark_scale_factor";
         let dirty = "proc/sys/vm/dirty_bytes";
         Ok(Self {
-            vmstat: watermarks
-                .or(writeback)
-                .map(|()| open(vmstat::PATH))
-                .transpose()?,
+            vmstat: any.map(|()| open(vmstat::PATH)).transpose()?,
             watermarks: watermarks
                 .map(|()| both(factor, zoneinfo::PATH))
                 .transpose()?,
@@ -114,7 +112,7 @@ impl Counters {
             self.seen.look_at(stats.disks, now);
         }
         if let Some(files) = &self.merging {
-            self.seen.merging = files.read(&mut self.buffer)?;
+            self.seen.merging = files.read(&self.seen.vmstat, &mut self.buffer)?;
         }
         if !pretended.is_empty() {
             self.seen.pretend(pretended);
@@ -202,7 +200,7 @@ impl MergingFiles {
         })
     }
 
-    fn read(&self, buffer: &mut Vec<u8>) -> Result<Option<Merging>, String> {
+    fn read(&self, vmstat: &Vmstat, buffer: &mut Vec<u8>) -> Result<Option<Merging>, String> {
         let mut ksm = Ksm::default();
         for (path, file) in &self.folder {
             let text = text(file, buffer, path)?;
@@ -213,7 +211,7 @@ impl MergingFiles {
             .split_whitespace()
             .next()
             .and_then(|word| word.parse().ok());
-        Ok(ran.and_then(|ran| Merging::of(&ksm, Nanos(ran))))
+        Ok(ran.and_then(|ran| Merging::of(&ksm, vmstat, Nanos(ran))))
     }
 }
 

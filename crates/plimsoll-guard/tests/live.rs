@@ -365,3 +365,40 @@ fn what_it_cannot_do_is_one_line_and_a_status() {
         );
     }
 }
+
+/// What each device may have dirty, and the machine.
+fn limits() -> Vec<(PathBuf, String)> {
+    let blocks = fs::read_dir("/sys/block").expect("devices");
+    let folders = blocks.map(|entry| entry.expect("a device").path().join("bdi"));
+    let files = folders.flat_map(|folder| {
+        ["max_ratio", "max_ratio_fine", "strict_limit"].map(|file| folder.join(file))
+    });
+    let machine = ["dirty_bytes", "dirty_ratio", "dirty_background_bytes"];
+    let machine = machine.map(|file| Path::new("/proc/sys/vm").join(file));
+    let read = |path: PathBuf| Some((path.clone(), fs::read_to_string(path).ok()?));
+    files.chain(machine).filter_map(read).collect()
+}
+
+#[test]
+fn what_devices_may_have_dirty_is_bounded_and_given_back_however_it_ends() {
+    let Some(place) = Place::new("[writeback]\nflush_within = \"2 s\"\n") else {
+        return;
+    };
+    let before = limits();
+    let guard = place.start(&["--dry-run"]);
+    guard.wait_for("it says what it would do", || {
+        guard.log().contains("writeback: would set bdi.")
+    });
+    assert!(guard.end(Signal::TERM).success());
+    assert_eq!(limits(), before);
+    for signal in [Signal::TERM, Signal::KILL] {
+        let guard = place.start(&[]);
+        guard.wait_for("a device is bounded", || {
+            guard.log().contains("writeback: set bdi.")
+        });
+        assert!(limits() != before);
+        guard.end(signal);
+        assert!(place.output(&["--restore"]).status.success());
+        assert_eq!(limits(), before, "after {signal:?}");
+    }
+}

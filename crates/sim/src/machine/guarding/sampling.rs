@@ -56,7 +56,7 @@ impl System<'_> {
             held: &held,
             watermarks: is_due.then(|| self.watermarks(&counters)),
             writeback: is_due.then(|| self.writeback(&counters)),
-            merging: is_due.then(|| self.merging()).flatten(),
+            merging: is_due.then(|| self.merging(&counters)).flatten(),
         };
         let next = guarding.guard.decide(&sample, &mut guarding.todo);
         guarding.todo.reverse();
@@ -148,13 +148,14 @@ impl System<'_> {
         named.zip(bounds).map(disk).collect()
     }
 
-    fn merging(&self) -> Option<Merging> {
+    fn merging(&self, counters: &Counters) -> Option<Merging> {
         let ksm = &self.memory.ksm;
         let saved = ksm.counts.sharing + ksm.counts.zero_pages;
         Some(Merging {
             run: self.setting("ksm.run")?,
             pages_to_scan: ksm.settings.pages_to_scan,
             saved: self.memory.cpu.real(saved),
+            copied: sample::copied(&counters.vmstat),
             scans: ksm.counts.full_scans,
             cpu: ksm.cpu_time,
             is_advised: self.tunables.value("ksm.advisor_mode") == Some("scan-time"),
