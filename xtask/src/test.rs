@@ -218,6 +218,10 @@ fn summarise(done: &[Done], skips: Skips) -> Result<()> {
     }
     let total: Tally = done.iter().map(|done| &done.tally).sum();
     println!("{total}");
+    // Where only the end of the output is kept, they are still told.
+    for line in total.failures.iter().filter(|_| total.failed > 0) {
+        println!("failed: {line}");
+    }
     if total.failed > 0 {
         bail!("{} failed", total.failed);
     }

@@ -16,6 +16,8 @@ pub(super) struct Tally {
     pub(super) skipped: u32,
     /// Which could not run, and why.
     pub(super) reasons: Vec<String>,
+    /// Which failed, and what they said when they did.
+    pub(super) failures: Vec<String>,
     /// The test whose output is being read.
     current: String,
 }
@@ -36,6 +38,9 @@ impl Tally {
 
     /// Takes in one line of the output.
     pub(super) fn read(&mut self, line: &str) {
+        if failed(line) {
+            self.failures.push(line.to_owned());
+        }
         if let Some(rest) = line.strip_prefix("test result: ") {
             self.passed += count(rest, "passed");
             self.failed += count(rest, "failed");
@@ -67,6 +72,14 @@ impl Tally {
             self.failed = 1;
         }
     }
+}
+
+/// Whether a line names a test that failed, or says where and why it did.
+fn failed(line: &str) -> bool {
+    let is_verdict = line.starts_with("test ") && line.ends_with("FAILED");
+    let is_place = line.starts_with("thread '") && line.contains("panicked at ");
+    let is_why = line.starts_with("  left: ") || line.starts_with(" right: ");
+    is_verdict || is_place || is_why || line.starts_with("assertion ")
 }
 
 /// The name in the line that announces a test or its output, and what the test itself wrote on it.
@@ -107,6 +120,7 @@ impl<'a> Sum<&'a Tally> for Tally {
             sum.failed += tally.failed;
             sum.skipped += tally.skipped;
             sum.reasons.extend_from_slice(&tally.reasons);
+            sum.failures.extend_from_slice(&tally.failures);
             sum
         })
     }
@@ -143,6 +157,22 @@ mod tests {
         assert_eq!(tally.to_string(), "1 passed, 0 failed, 2 skipped");
         let reasons = ["boots: no qemu-system-x86_64", "packs: no busybox"];
         assert_eq!(tally.reasons, reasons);
+    }
+
+    #[test]
+    fn what_failed_and_why_is_kept_for_the_end() {
+        let output = "test a ... FAILED\n---- a stdout ----\n\n\
+            thread 'a' (7) panicked at src/a.rs:3:5:\nassertion `left == right` failed\n  \
+            left: 1\n right: 2\n\
+            test result: FAILED. 3 passed; 1 failed; 0 ignored\n";
+        let expected = [
+            "test a ... FAILED",
+            "thread 'a' (7) panicked at src/a.rs:3:5:",
+            "assertion `left == right` failed",
+            "  left: 1",
+            " right: 2",
+        ];
+        assert_eq!(read(output, false).failures, expected);
     }
 
     #[test]
