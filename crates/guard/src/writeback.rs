@@ -7,7 +7,8 @@
 //! Older kernels heed a device's part only once the machine's dirty pages pass halfway between the
 //! two thresholds. There, while a slow device writes, the thresholds are set so that halfway is
 //! what it may have, with the lower one near 0; and its part is a few percent, so that beyond
-//! halfway it waits and the others go on.
+//! halfway it waits and the others go on. They come down from what is dirty in steps, for above
+//! them everybody would wait until that is written.
 
 use alloc::collections::BTreeMap;
 use alloc::format;
@@ -43,8 +44,10 @@ const PATIENCE: Nanos = Nanos::SECOND;
 pub(crate) struct Writeback {
     flush_within: Nanos,
     devices: BTreeMap<String, Device>,
-    /// The machine's `dirty_bytes` that was asked for, and its threshold before.
-    dirty: Option<u64>,
+    /// The machine's limit: when it was asked for, what is halfway between the thresholds, and the
+    /// upper one.
+    asked: Option<(Nanos, Bytes, u64)>,
+    /// The machine's threshold before.
     threshold: Bytes,
     stands_down: bool,
 }
@@ -69,7 +72,7 @@ impl Writeback {
         Self {
             flush_within: config.flush_within,
             devices: BTreeMap::new(),
-            dirty: None,
+            asked: None,
             threshold: Bytes::ZERO,
             stands_down: false,
         }
@@ -82,7 +85,7 @@ impl Writeback {
         // What was unplugged is forgotten; one of the same name may be another device.
         let names: Vec<&String> = seen.disks.iter().map(|disk| &disk.name).collect();
         self.devices.retain(|name, _| names.contains(&name));
-        if self.dirty.is_none() {
+        if self.asked.is_none() {
             self.threshold = seen.threshold;
         }
         let mut slowest = None;
@@ -104,31 +107,44 @@ impl Writeback {
             let share = share.filter(|share| *share < WHOLE / 10 * 9);
             device.bound(sample.at, disk, share, why, to);
         }
-        self.bound_machine(slowest, seen.dirty_bytes, to);
+        self.bound_machine(sample, seen.dirty_bytes, slowest, to);
     }
 
     /// Where no device can be held strictly: the thresholds of the machine.
-    fn bound_machine(&mut self, slowest: Option<(Bytes, Why)>, held: u64, to: &mut Vec<Decision>) {
+    fn bound_machine(
+        &mut self,
+        sample: &Sample<'_>,
+        held: u64,
+        slowest: Option<(Bytes, Why)>,
+        to: &mut Vec<Decision>,
+    ) {
         if self.stands_down {
             return;
         }
-        if self.dirty.is_some_and(|asked| asked != held) {
-            (self.stands_down, self.dirty) = (true, None);
+        if self.asked.is_some_and(|(_, _, asked)| asked != held) {
+            (self.stands_down, self.asked) = (true, None);
             return give_back(&[DIRTY, BACKGROUND], Why::Theirs, to);
         }
         let Some((limit, why)) = slowest else {
-            if self.dirty.take().is_some() {
+            if self.asked.take().is_some() {
                 give_back(&[DIRTY, BACKGROUND], Why::Idle, to);
             }
             return;
         };
+        let halfway = match self.asked {
+            None => limit.max(sample.memory.dirty),
+            Some((at, before, _)) => {
+                let is_early = sample.at.saturating_sub(at) < PATIENCE;
+                if is_early || is_near(before.0, limit.0) {
+                    return;
+                }
+                limit.max(Bytes(before.0 - before.0 / 8))
+            }
+        };
         let background = limit.0 / 16;
-        let wanted = limit.0.saturating_mul(2) - background;
-        if self.dirty.is_some_and(|asked| is_near(asked, wanted)) {
-            return;
-        }
-        self.dirty = Some(wanted);
-        set(DIRTY, wanted, why, to);
+        let dirty = halfway.0.saturating_mul(2) - background;
+        self.asked = Some((sample.at, halfway, dirty));
+        set(DIRTY, dirty, why, to);
         set(BACKGROUND, background, why, to);
     }
 }

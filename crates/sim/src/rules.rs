@@ -19,7 +19,7 @@ pub(crate) struct Rules {
     pub(crate) kswapd_stops_at_goal: bool,
     /// Proactive reclaim goes for a quarter of what is left at a time (since 6.8).
     pub(crate) reclaims_in_quarters: bool,
-    /// `memory.reclaim` knows `swappiness=` (since 6.9).
+    /// `memory.reclaim` knows `swappiness=` (since 6.11).
     pub(crate) reclaim_knows_swappiness: bool,
     /// A device has `bdi/strict_limit` and `max_ratio_fine` (since 6.2).
     pub(crate) limits_devices_strictly: bool,
@@ -151,7 +151,7 @@ impl Rules {
         Self {
             counts_rotations: is_since(release, 6, 2),
             reclaims_in_quarters: is_since(release, 6, 8),
-            reclaim_knows_swappiness: is_since(release, 6, 9),
+            reclaim_knows_swappiness: is_since(release, 6, 11),
             limits_devices_strictly: is_since(release, 6, 2),
             walks_twice: is_since(release, 6, 11),
             stats_lag: is_since(release, 6, 8),
