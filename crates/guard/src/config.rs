@@ -20,6 +20,8 @@ pub struct Config {
     pub floor: Option<Floor>,
     /// How large the page cache may become.
     pub ceiling: Option<Ceiling>,
+    /// A file to which the daemon writes its figures, beside its own, for who collects them.
+    pub metrics: Option<String>,
 }
 
 /// What stays resident, as le9uo's ratios say it.
@@ -87,12 +89,13 @@ pub enum ConfigError {
 }
 
 /// Every key; the one that ends in a point is followed by a group's path.
-pub const KEYS: [&str; 5] = [
+pub const KEYS: [&str; 6] = [
     "floor.clean_min",
     "floor.anon_min",
     "floor.keep",
     "ceiling.total",
     "ceiling.groups.",
+    "metrics",
 ];
 
 impl Default for Amount {
@@ -142,6 +145,15 @@ impl Config {
         Ok(config)
     }
 
+    /// Reads keys and their texts.
+    ///
+    /// # Errors
+    /// Those of [`Config::read`].
+    pub fn of(pairs: &[(String, String)]) -> Result<Self, ConfigError> {
+        let pairs = pairs.iter();
+        Self::read(pairs.map(|(key, text)| (key.as_str(), text.as_str())))
+    }
+
     fn set(&mut self, key: &str, text: &str) -> Result<(), ConfigError> {
         let floor = || self.floor.clone().unwrap_or_default();
         let ceiling = || self.ceiling.clone().unwrap_or_default();
@@ -170,6 +182,7 @@ impl Config {
                     ..ceiling()
                 });
             }
+            "metrics" => self.metrics = Some(text.into()),
             _ => {
                 let group = key.strip_prefix("ceiling.groups.");
                 let group = group.filter(|path| !path.is_empty());
@@ -207,13 +220,15 @@ pub fn to_toml(pairs: &[(String, String)]) -> String {
             .match_indices('.')
             .nth(depth - 1)
             .map_or(0, |(at, _)| at);
-        let (section, name) = (&key[..end], &key[(end + 1).min(key.len())..]);
+        let (section, name) = (&key[..end], key[end..].trim_start_matches('.'));
         let names = sections.entry(section).or_default();
         names.entry(name).or_default().push(text);
     }
     let mut toml = String::new();
     for (section, names) in sections {
-        toml += &format!("[{section}]\n");
+        if !section.is_empty() {
+            toml += &format!("[{section}]\n");
+        }
         for (name, texts) in names {
             let texts: Vec<String> = texts.iter().map(|text| quoted(text)).collect();
             let value = match &texts[..] {

@@ -4,7 +4,7 @@ use alloc::vec::Vec;
 
 use mm::units::Nanos;
 
-use crate::action::Decision;
+use crate::action::{Decision, Policy};
 use crate::ceiling::Ceiling;
 use crate::config::Config;
 use crate::floor::Floor;
@@ -25,6 +25,15 @@ impl Guard {
             floor: config.floor.as_ref().map(Floor::new),
             ceiling: config.ceiling.clone().map(Ceiling::new),
         }
+    }
+
+    /// The policies that are on, and whether each stands down because somebody else wrote a
+    /// tunable of its.
+    pub fn policies(&self) -> impl Iterator<Item = (Policy, bool)> {
+        let floor = self.floor.as_ref();
+        let floor = floor.map(|floor| (Policy::Floor, floor.stands_down()));
+        let ceiling = self.ceiling.as_ref().map(|_| (Policy::Ceiling, false));
+        floor.into_iter().chain(ceiling)
     }
 
     /// What is to be done now, in order, added to `decisions`. Returns how long after this sample

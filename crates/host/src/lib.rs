@@ -8,6 +8,7 @@
 pub mod changes;
 pub mod configuration;
 pub mod covered;
+pub mod drop_ins;
 pub mod facts;
 pub mod groups;
 pub mod looking;
