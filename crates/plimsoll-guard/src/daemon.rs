@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use guard::{Config, Guard, Held, Looked, Sample, Touch};
 use host::facts::since_boot;
-use mm::units::Nanos;
+use mm::units::{Bytes, Nanos};
 use sd_notify::NotifyState;
 
 use crate::arguments::Arguments;
@@ -14,6 +14,8 @@ use crate::hands::Hands;
 use crate::log;
 use crate::process::{self, Signals, Woken};
 use crate::sampling::Sampling;
+use crate::socket::{Request, Socket};
+use crate::status::{Of, Status};
 use crate::watch::Watch;
 
 /// How often files and mounts are looked at again, and named files.
@@ -27,6 +29,10 @@ struct Daemon {
     sampling: Sampling,
     watch: Watch,
     hands: Hands,
+    /// `None` with `--dry-run`, as the socket.
+    status: Option<Status>,
+    socket: Option<Socket>,
+    total: Bytes,
     looked_at: Nanos,
     named_at: Option<Nanos>,
 }
@@ -41,17 +47,28 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), String> {
         return Err("only root may watch and lock everybody's files; run as root".to_owned());
     }
     let signals = Signals::new().map_err(|error| host::reason(&error))?;
-    let config = configuration::read(&arguments.config)?;
+    let config = configuration::read(&arguments.config, arguments.only)?;
+    if arguments.lasts.is_some() {
+        process::end_with_parent().map_err(|error| host::reason(&error))?;
+    }
+    let beside = |end| arguments.state.with_extension(end);
+    let events = beside("events");
+    log::open((!arguments.dry_run).then_some(&events))?;
     let mut daemon = Daemon {
         guard: Guard::new(&config),
         sampling: Sampling::new(config.groups())?,
         watch: Watch::new(&config)?,
         hands: Hands::new(arguments)?,
+        status: None,
+        socket: None,
+        total: Bytes::ZERO,
         config,
         looked_at: Nanos::ZERO,
         named_at: None,
     };
     if !arguments.dry_run {
+        daemon.status = Some(Status::new(&beside("prom")));
+        daemon.socket = Some(Socket::new(&beside("sock"))?);
         process::harden();
     }
     daemon.say_what_is_on();
@@ -59,6 +76,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), String> {
     let done = daemon.go_on(&signals, arguments);
     tell(NotifyState::Stopping);
     let restored = daemon.hands.let_go();
+    if arguments.lasts.is_some() {
+        daemon.say_what_was_done();
+    }
     done.and(restored)
 }
 
@@ -66,18 +86,26 @@ impl Daemon {
     fn go_on(&mut self, signals: &Signals, arguments: &Arguments) -> Result<(), String> {
         let watchdog = sd_notify::watchdog_enabled().map(|most| most / 4);
         let mut fed = Nanos::ZERO;
+        let began = since_boot();
         loop {
             let now = since_boot();
+            let is_over = |lasts: Nanos| now.saturating_sub(began) >= lasts;
+            if arguments.lasts.is_some_and(is_over) {
+                return Ok(());
+            }
             if watchdog.is_some_and(|every| elapsed(fed, now) >= every) {
                 tell(NotifyState::Watchdog);
                 fed = now;
             }
             let next = self.tick(now)?;
-            let woken = signals.wait(Duration::from_nanos(next.0));
+            self.write_status(now);
+            let most = Duration::from_nanos(next.0);
+            let woken = signals.wait(most, self.socket.as_ref());
             match woken.map_err(|error| host::reason(&error))? {
                 Woken::Tick => {}
                 Woken::End => return Ok(()),
                 Woken::Reload => self.reload(arguments)?,
+                Woken::Asked => self.answer(),
             }
         }
     }
@@ -116,9 +144,11 @@ impl Daemon {
         let mut held: Vec<Held> = Vec::new();
         self.hands.locks.held(&mut held);
         let swappiness = self.sampling.swappiness()?;
+        let memory = self.sampling.memory()?;
+        self.total = memory.total;
         let sample = Sample {
             at: since_boot(),
-            memory: self.sampling.memory()?,
+            memory,
             swappiness: self.hands.pretended.unwrap_or(swappiness),
             groups: &groups,
             touches,
@@ -138,7 +168,7 @@ impl Daemon {
 
     /// SIGHUP: another configuration begins from nothing; a wrong one changes nothing.
     fn reload(&mut self, arguments: &Arguments) -> Result<(), String> {
-        let read = configuration::read(&arguments.config).and_then(|config| {
+        let read = configuration::read(&arguments.config, arguments.only).and_then(|config| {
             let sampling = Sampling::new(config.groups())?;
             let watch = Watch::new(&config)?;
             Ok((config, sampling, watch))
@@ -156,16 +186,79 @@ impl Daemon {
         }
         self.hands.let_go()?;
         self.guard = Guard::new(&config);
+        let released = std::mem::take(&mut self.watch.released);
         (self.config, self.sampling, self.watch) = (config, sampling, watch);
+        self.watch.released = released;
         self.named_at = None;
         self.say_what_is_on();
         Ok(())
     }
 
+    fn write_status(&mut self, now: Nanos) {
+        let of = Of {
+            config: &self.config,
+            guard: &self.guard,
+            hands: &self.hands,
+            watch: &self.watch,
+            total: self.total,
+        };
+        if let Some(status) = &mut self.status {
+            status.write(now, &of);
+        }
+    }
+
+    /// Does what is asked at the socket.
+    fn answer(&mut self) {
+        let Self {
+            socket,
+            hands,
+            watch,
+            ..
+        } = self;
+        let Some(socket) = socket else { return };
+        socket.serve(|request| match request {
+            Request::Release(place) => {
+                watch.released.add(place);
+                let (locked, files) = hands.release(place);
+                format!("released {files} {}", locked.0)
+            }
+            Request::Keep(place) => {
+                watch.released.remove(place);
+                "kept".to_owned()
+            }
+        });
+    }
+
+    /// The end of a trial, in one line.
+    fn say_what_was_done(&self) {
+        let tally = log::tally();
+        let sum = |(name, sum): (&(String, String), &log::Sum)| {
+            let bytes = match sum.bytes {
+                Bytes::ZERO => String::new(),
+                bytes => format!(" ({bytes})"),
+            };
+            format!("{} {} times{bytes}", name.1, sum.times)
+        };
+        let mut done: Vec<String> = tally.done.iter().map(sum).collect();
+        let failed: u64 = tally.failed.values().map(|sum| sum.times).sum();
+        if done.is_empty() {
+            done.push("nothing was to be done".to_owned());
+        }
+        if failed > 0 {
+            done.push(format!("{failed} actions failed"));
+        }
+        let done = done.join(", ");
+        log::line(format_args!(
+            "the trial is over: {done}; all of it is taken back"
+        ));
+    }
+
     fn say_what_is_on(&self) {
-        let floor = self.config.floor.as_ref().map(|_| "floor");
-        let ceiling = self.config.ceiling.as_ref().map(|_| "ceiling");
-        let on: Vec<&str> = floor.into_iter().chain(ceiling).collect();
+        let on: Vec<&str> = self
+            .guard
+            .policies()
+            .map(|(policy, _)| policy.word())
+            .collect();
         match on.is_empty() {
             true => log::line(format_args!("the configuration turns no policy on")),
             false => log::line(format_args!("on: {}", on.join(", "))),

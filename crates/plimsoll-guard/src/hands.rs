@@ -4,16 +4,17 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use guard::sample::LOOKED_AT;
-use guard::{Action, Decision, File, Looked, Scope};
+use guard::{Action, Decision, Event, File, Looked, Policy, Scope};
 use host::reason;
 use mm::settings::Setting;
 use mm::units::{Bytes, Nanos};
 
 use crate::arguments::Arguments;
 use crate::locks::{Locked, Locks};
-use crate::log;
+use crate::log::{self, Name};
 use crate::mounts::Mounts;
 use crate::reclaim::Reclaim;
+use crate::released::Place;
 use crate::sampling::Sampling;
 use crate::state::State;
 use crate::sys::For;
@@ -127,15 +128,27 @@ impl Hands {
         self.say_reclaimed();
         let (locked, files) = self.locks.total();
         if files > 0 {
-            log::line(format_args!(
-                "floor: unlock {locked} of {files} files: the end"
-            ));
+            let what = format!("unlock {locked} of {files} files");
+            log::say(floor("unlock", what, locked, "the end"), files as u64);
         }
         self.locks.clear();
         self.locked.clear();
         self.empty.clear();
         self.pretended = None;
         self.state.as_mut().map_or(Ok(()), State::restore)
+    }
+
+    /// Lets go of the files of a place: how much and how many.
+    pub(crate) fn release(&mut self, place: Place) -> (Bytes, usize) {
+        let (locked, files) = self.locks.release(place);
+        let what = format!("release {locked} of {files} files on {place}");
+        log::say(floor("release", what, locked, "it was asked for"), 1);
+        (locked, files)
+    }
+
+    /// The tunables that it set, and what each was before.
+    pub(crate) fn held(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.state.iter().flat_map(State::held)
     }
 
     fn lock(&mut self, decision: &Decision, file: File, length: Bytes, watch: &Watch) {
@@ -151,14 +164,11 @@ impl Hands {
         }
         let open = || watch.open(file, For::Reading);
         match self.locks.lock(file, length, fsid, open) {
-            Ok(locked) if locked.is_new => say(
-                decision,
-                format_args!(
-                    "lock {length} of {}, {} resident",
-                    Name(fsid, locked.inode),
-                    locked.now
-                ),
-            ),
+            Ok(locked) if locked.is_new => {
+                let name = Name(fsid, locked.inode);
+                let what = format_args!("lock {length} of file {name}, {} resident", locked.now);
+                log::did(decision, what, Some(name), locked.now, 1);
+            }
             Ok(locked) if locked.now > locked.before => {
                 self.empty.remove(&file);
                 say_more(decision, fsid, &locked);
@@ -197,7 +207,11 @@ impl Hands {
         self.locked.retain(|locked| *locked != file);
         let fsid = watch.fsid(file);
         match self.locks.unlock(file) {
-            Some(inode) => say(decision, format_args!("unlock {}", Name(fsid, inode))),
+            Some(inode) => {
+                let name = Name(fsid, inode);
+                let what = format_args!("unlock file {name}");
+                log::did(decision, what, Some(name), Bytes::ZERO, 1);
+            }
             None if self.state.is_none() => {
                 say(decision, format_args!("would unlock file {fsid:016x}"));
             }
@@ -257,23 +271,25 @@ impl Hands {
     fn say_reclaimed(&mut self) {
         let would = if self.state.is_none() { "would " } else { "" };
         for (scope, sum) in std::mem::take(&mut self.reclaimed) {
-            log::line(format_args!(
-                "ceiling: {would}reclaim {} of {} in {} writes: {}",
-                sum.amount,
-                Whose(scope),
-                sum.writes,
-                sum.last
-            ));
+            let (amount, writes) = (sum.amount, sum.writes);
+            let whose = Whose(scope);
+            let what = format_args!("{would}reclaim {amount} of {whose} in {writes} writes");
+            let decision = Decision {
+                policy: Policy::Ceiling,
+                action: Action::Reclaim { scope, amount },
+                why: sum.last,
+            };
+            log::did(&decision, what, None, amount, writes);
         }
     }
 
     /// Says a failure, unless it was the last thing said of this.
     fn fail(&mut self, decision: &Decision, what: String, why: String) {
+        log::count_failure(decision);
         if self.failed.get(&what) == Some(&why) {
             return;
         }
-        let policy = decision.policy.word();
-        log::line(format_args!("{policy}: {what}: it failed: {why}"));
+        log::failed(decision, &what, &why);
         if self.failed.len() >= 64 {
             self.failed.clear();
         }
@@ -281,24 +297,27 @@ impl Hands {
     }
 }
 
+/// What the floor does without a decision of its policy.
+fn floor(action: &str, what: String, bytes: Bytes, why: &str) -> Event {
+    Event {
+        policy: Policy::Floor.word().to_owned(),
+        action: action.to_owned(),
+        bytes,
+        what,
+        why: why.to_owned(),
+        ..Event::default()
+    }
+}
+
 fn say(decision: &Decision, what: fmt::Arguments<'_>) {
-    let (policy, why) = (decision.policy.word(), decision.why);
-    log::line(format_args!("{policy}: {what}: {why}"));
+    log::did(decision, what, None, Bytes::ZERO, 1);
 }
 
 fn say_more(decision: &Decision, fsid: u64, locked: &Locked) {
     let more = locked.now.saturating_sub(locked.before);
     let name = Name(fsid, locked.inode);
-    say(decision, format_args!("lock {more} more of {name}"));
-}
-
-/// A file by its file system and inode number: no path is anybody else's business.
-struct Name(u64, u64);
-
-impl fmt::Display for Name {
-    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(to, "file {:016x}/{}", self.0, self.1)
-    }
+    let what = format_args!("lock {more} more of file {name}");
+    log::did(decision, what, Some(name), more, 1);
 }
 
 /// Whose memory.

@@ -8,17 +8,22 @@
 mod arguments;
 mod configuration;
 mod daemon;
+mod events;
 mod fanotify;
 mod files;
 mod hands;
+mod journal;
 mod keep;
 mod locks;
 mod log;
 mod mounts;
 mod process;
 mod reclaim;
+mod released;
 mod sampling;
+mod socket;
 mod state;
+mod status;
 mod sys;
 mod watch;
 

@@ -93,6 +93,14 @@ impl State {
         written.map(drop)
     }
 
+    /// The tunables that are set, and what each was before.
+    pub(crate) fn held(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.entries.iter().map(|entry| {
+            let name = tunable_at(&entry.path).map_or(entry.path.as_str(), |it| it.name);
+            (name, entry.old.as_str())
+        })
+    }
+
     /// Writes every old value back, and removes the file.
     ///
     /// # Errors
