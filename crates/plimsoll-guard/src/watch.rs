@@ -102,7 +102,7 @@ impl Watch {
             self.said = true;
             log::line(format_args!(
                 "floor.keep: only the first {} files of these folders are kept; name fewer",
-                keep::NAMED_MAX
+                host::kept::NAMED_MAX
             ));
         }
         let on_disk = named
