@@ -77,7 +77,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), String> {
     tell(NotifyState::Stopping);
     let restored = daemon.hands.let_go();
     if arguments.lasts.is_some() {
-        daemon.say_what_was_done();
+        daemon.say_what_was_done(restored.is_ok());
     }
     done.and(restored)
 }
@@ -230,27 +230,26 @@ impl Daemon {
     }
 
     /// The end of a trial, in one line.
-    fn say_what_was_done(&self) {
+    fn say_what_was_done(&self, is_restored: bool) {
         let tally = log::tally();
-        let sum = |(name, sum): (&(String, String), &log::Sum)| {
-            let bytes = match sum.bytes {
-                Bytes::ZERO => String::new(),
-                bytes => format!(" ({bytes})"),
-            };
-            format!("{} {} times{bytes}", name.1, sum.times)
-        };
-        let mut done: Vec<String> = tally.done.iter().map(sum).collect();
+        let done = tally.done.iter().map(|((_, action), sum)| match sum.bytes {
+            Bytes::ZERO => format!("{action}: {}", sum.times),
+            bytes => format!("{action}: {} ({bytes})", sum.times),
+        });
+        let mut done: Vec<String> = done.collect();
         let failed: u64 = tally.failed.values().map(|sum| sum.times).sum();
         if done.is_empty() {
             done.push("nothing was to be done".to_owned());
         }
         if failed > 0 {
-            done.push(format!("{failed} actions failed"));
+            done.push(format!("failed: {failed}"));
         }
         let done = done.join(", ");
-        log::line(format_args!(
-            "the trial is over: {done}; all of it is taken back"
-        ));
+        let end = match is_restored {
+            true => "all of it is taken back",
+            false => "not all of it is taken back",
+        };
+        log::line(format_args!("the trial is over; {done}; {end}"));
     }
 
     fn say_what_is_on(&self) {

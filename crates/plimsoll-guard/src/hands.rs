@@ -141,7 +141,7 @@ impl Hands {
     /// Lets go of the files of a place: how much and how many.
     pub(crate) fn release(&mut self, place: Place) -> (Bytes, usize) {
         let (locked, files) = self.locks.release(place);
-        let what = format!("release {locked} of {files} files on {place}");
+        let what = format!("release {place}: {locked} in {files} locks");
         log::say(floor("release", what, locked, "it was asked for"), 1);
         (locked, files)
     }
