@@ -6,9 +6,9 @@ use std::fmt;
 use std::io::{self, Write as _};
 use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use guard::{Decision, Event};
+use host::facts::since_1970;
 use mm::units::Bytes;
 
 use crate::events::Events;
@@ -144,8 +144,7 @@ pub(crate) fn tally() -> Tally {
 /// Says an event; `times` is how often it was done, 0 for what is no action.
 pub(crate) fn say(mut event: Event, times: u64) {
     let mut said = said();
-    let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH);
-    let millis = since_1970.map_or(0, |time| time.as_millis());
+    let millis = since_1970().as_millis();
     event.at = u64::try_from(millis).unwrap_or(u64::MAX);
     if times > 0 {
         said.tally.count(&event, times);

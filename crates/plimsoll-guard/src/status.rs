@@ -4,10 +4,10 @@
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use guard::config::Amount;
 use guard::{Config, Figures, Guard};
+use host::facts::since_1970;
 use host::reason;
 use mm::units::{Bytes, Nanos};
 
@@ -45,10 +45,9 @@ pub(crate) struct Of<'a> {
 
 impl Status {
     pub(crate) fn new(path: &Path) -> Self {
-        let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH);
         Self {
             path: path.to_owned(),
-            started: since_1970.map_or(0, |time| time.as_secs()),
+            started: since_1970().as_secs(),
             written_at: None,
             written: String::new(),
             metrics: None,

@@ -1,11 +1,13 @@
 //! `plimsoll guard events`: what the guard did, and why.
 
 use std::io::Write as _;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 use guard::Event;
+use host::facts::since_1970;
 
-use super::{StateArg, json, read};
+use super::json;
+use super::shared::{StateArg, read};
 use crate::exit::ExitCode;
 use crate::term;
 
@@ -30,7 +32,7 @@ pub(super) struct Args {
 pub(super) fn run(args: Args) -> anyhow::Result<ExitCode> {
     let mut events = all(&args.state)?;
     if let Some(since) = args.since {
-        let after = now().saturating_sub(since.as_millis());
+        let after = since_1970().saturating_sub(since).as_millis();
         events.retain(|event| u128::from(event.at) >= after);
     }
     let mut out = term::out();
@@ -55,10 +57,4 @@ pub(super) fn all(state: &StateArg) -> anyhow::Result<Vec<Event>> {
         text += &read(&state.beside(end))?.unwrap_or_default();
     }
     Ok(text.lines().filter_map(Event::parse).collect())
-}
-
-/// Milliseconds since 1970.
-pub(super) fn now() -> u128 {
-    let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH);
-    since_1970.map_or(0, |time| time.as_millis())
 }

@@ -1,15 +1,18 @@
 //! `plimsoll guard explain`: for each policy, what it sees now, what it last did and why.
 
 use std::io::Write as _;
+use std::time::Duration;
 
 use guard::{Event, Figures, Memory};
 use host::Root;
+use host::facts::since_1970;
+use mm::catalogue;
 use mm::meminfo::{self, Meminfo};
-use mm::units::{Bytes, Nanos};
+use mm::units::Bytes;
 
 use super::checked::{Machine, cache};
-use super::status::stands_down;
-use super::{StateArg, events, item};
+use super::events;
+use super::shared::{StateArg, item, stands_down};
 use crate::exit::ExitCode;
 use crate::term::{self, bold};
 
@@ -21,6 +24,9 @@ pub(super) struct Args {
     #[command(flatten)]
     state: StateArg,
 }
+
+/// `vm.swappiness`.
+const SWAPPINESS: &str = catalogue::path_of("vm.swappiness");
 
 /// Explains.
 pub(super) fn run(args: Args) -> anyhow::Result<ExitCode> {
@@ -42,7 +48,7 @@ pub(super) fn run(args: Args) -> anyhow::Result<ExitCode> {
             _ => Vec::new(),
         };
         writeln!(out, "{}", bold(name))?;
-        let last = last(&events, name, events::now()).filter(|_| policy.value == 1);
+        let last = last(&events, name, since_1970()).filter(|_| policy.value == 1);
         for sentence in told.into_iter().chain(last) {
             write!(out, "{}", item(&sentence, 2, width))?;
         }
@@ -62,7 +68,7 @@ fn floor(figures: &Figures, memory: &Memory, root: &Root) -> Vec<String> {
     if floor == Bytes::ZERO {
         return told;
     }
-    let swappiness = root.look("proc/sys/vm/swappiness").unwrap_or_default();
+    let swappiness = root.look(SWAPPINESS).unwrap_or_default();
     let swappiness = swappiness.trim();
     let is_set = figures
         .of("setting_held")
@@ -102,13 +108,13 @@ fn ceiling(figures: &Figures, memory: &Memory, root: &Root) -> Vec<String> {
 }
 
 /// The last thing that a policy did, and the last that failed if that was later.
-fn last(events: &[Event], policy: &str, now: u128) -> Option<String> {
+fn last(events: &[Event], policy: &str, now: Duration) -> Option<String> {
     let mut of = events.iter().rev().filter(|event| event.policy == policy);
     let Some(event) = of.next() else {
         return Some("It had nothing to do so far.".to_owned());
     };
-    let millis = u64::try_from(now.saturating_sub(u128::from(event.at))).unwrap_or(u64::MAX);
-    let ago = crate::changing::said(Nanos(millis.saturating_mul(Nanos::MILLI.0)));
+    let ago = now.saturating_sub(Duration::from_millis(event.at));
+    let ago = crate::changing::said(crate::changing::nanos(ago));
     let what = &event.what;
     Some(match event.why.as_str() {
         "" => format!("Last, {ago} ago: {what}."),
@@ -134,12 +140,12 @@ mod tests {
             event(5000, "floor", "lock 2 MiB"),
             event(6000, "ceiling", "reclaim"),
         ];
-        let told = last(&events, "floor", 65_000).expect("a sentence");
+        let told = last(&events, "floor", Duration::from_secs(65)).expect("a sentence");
         assert_eq!(
             told,
             "Last, 60 s ago: lock 2 MiB, because: used 2.0 times in the last minutes."
         );
-        let told = last(&[], "floor", 0).expect("a sentence");
+        let told = last(&[], "floor", Duration::ZERO).expect("a sentence");
         assert!(told.contains("nothing to do"), "{told}");
     }
 
@@ -147,8 +153,9 @@ mod tests {
     fn what_the_floor_sees_is_in_sentences() {
         let directory = tempfile::tempdir().expect("a directory");
         let root = Root::new(directory.path());
-        std::fs::create_dir_all(root.join("proc/sys/vm")).expect("a folder");
-        std::fs::write(root.join("proc/sys/vm/swappiness"), "0\n").expect("a file");
+        std::fs::create_dir_all(root.join(SWAPPINESS.trim_end_matches("swappiness")))
+            .expect("a folder");
+        std::fs::write(root.join(SWAPPINESS), "0\n").expect("a file");
         let mut figures = Figures::default();
         figures.add("lock_budget_bytes", &[], 8 << 20);
         figures.add("locked_bytes", &[], 1 << 20);

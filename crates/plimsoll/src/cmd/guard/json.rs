@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::checked::Checked;
 use super::others::Other;
-use super::status::stands_down;
+use super::shared::stands_down;
 
 /// Version of the shapes in docs/schemas. A new field is no new version.
 const VERSION: u32 = 1;

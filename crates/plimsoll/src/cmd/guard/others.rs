@@ -39,7 +39,7 @@ const KNOWN: [(&str, &str); 10] = [
     ),
     (
         "ksmtuned",
-        "sets /sys/kernel/mm/ksm by itself: leave merging to one of the two",
+        "sets up merging of pages (KSM) by itself: leave that to one of the two",
     ),
     ("plimsoll-guard", "a guard runs already: only one may"),
 ];

@@ -9,8 +9,7 @@ use std::time::Duration;
 use anyhow::{anyhow, bail};
 use mm::units::Bytes;
 
-use super::StateArg;
-use super::check::counted;
+use super::shared::{StateArg, counted};
 use crate::exit::ExitCode;
 use crate::term;
 

@@ -5,8 +5,8 @@ use std::io::Write as _;
 use guard::Figures;
 use mm::units::Bytes;
 
-use super::check::counted;
-use super::{StateArg, item, json};
+use super::json;
+use super::shared::{StateArg, counted, item, stands_down};
 use crate::exit::ExitCode;
 use crate::term;
 
@@ -115,12 +115,6 @@ fn held(figures: &Figures) -> Vec<String> {
         ));
     }
     lines
-}
-
-/// Whether a policy leaves a tunable alone.
-pub(super) fn stands_down(figures: &Figures, policy: &str) -> bool {
-    let mut found = figures.of("policy_standing_down");
-    found.any(|it| it.label("policy") == policy && it.value == 1)
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ use std::time::Duration;
 use anyhow::{Context as _, bail};
 use guard::Policy;
 
-use super::{ConfigArg, StateArg};
+use super::shared::{ConfigArg, StateArg};
 use crate::exit::ExitCode;
 use crate::progress;
 
@@ -83,6 +83,6 @@ fn daemon() -> anyhow::Result<PathBuf> {
     let on_path = std::env::split_paths(&path).map(|folder| folder.join(NAME));
     let mut places = beside.into_iter().chain(on_path);
     places.find(|place| place.is_file()).with_context(|| {
-        format!("{NAME} is neither beside this command nor on PATH; docs/guard.md says how to install it")
+        format!("{NAME} is neither beside this command nor on PATH; docs/guard.md installs it")
     })
 }
