@@ -23,6 +23,8 @@ Usage: plimsoll-guard [OPTIONS]
   --help         print this
   --version      print the version
 
+Beside the state file it has guard.prom (what it holds), guard.events (what it did) and guard.sock
+(where it is told to let go of a file system), all as the state file is named.
 It runs until SIGTERM or SIGINT; SIGHUP reads the configuration again.
 Exit status: 0 done, 1 it cannot, 2 wrong arguments.";
 

@@ -235,6 +235,17 @@ fn a_trial_is_told_and_taken_back_however_it_ends() {
     end(child, Signal::KILL);
     end(start(), Signal::TERM);
 
+    let child = start();
+    let figures = fs::read_to_string(folder.join("guard.prom")).expect("figures");
+    let (_, pid) = figures.split_once("pid=\"").expect("a process");
+    let pid = pid.split('"').next().and_then(|pid| pid.parse().ok());
+    let daemon = pid.and_then(Pid::from_raw).expect("a number");
+    kill_process(daemon, Signal::KILL).expect("it runs");
+    let output = child.wait_with_output().expect("it ends");
+    assert_eq!(output.status.code(), Some(2));
+    assert_eq!(swappiness(), before, "the command wrote it back");
+    assert!(!folder.join("guard.state").exists());
+
     let mut child = start();
     // The terminal sends it to both; the command alone goes on until the daemon ended.
     kill_process(Pid::from_child(&child), Signal::INT).expect("it runs");

@@ -1,5 +1,6 @@
 //! `plimsoll guard try`: one policy for a while, then everything is as it was.
 
+use std::os::unix::process::ExitStatusExt as _;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::sync::Arc;
@@ -70,10 +71,21 @@ pub(super) fn run(args: Args) -> anyhow::Result<ExitCode> {
     }
     let status = command.status();
     let status = status.with_context(|| daemon.display().to_string())?;
-    match status.success() {
-        true => Ok(ExitCode::Done),
-        false => bail!("{NAME} did not run to its end ({status}); its own line says why"),
+    if status.success() {
+        return Ok(ExitCode::Done);
     }
+    if status.signal().is_some() {
+        // It was killed, so its locks are gone, but not what it set.
+        let mut restore = Command::new(&daemon);
+        restore
+            .arg("--restore")
+            .arg("--state")
+            .arg(&args.state.state);
+        restore
+            .status()
+            .with_context(|| daemon.display().to_string())?;
+    }
+    bail!("{NAME} did not run to its end ({status})")
 }
 
 /// The daemon beside this command, or on `PATH`.
