@@ -53,7 +53,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), String> {
     }
     let beside = |end| arguments.state.with_extension(end);
     let events = beside("events");
-    log::open((!arguments.dry_run).then_some(&events))?;
+    log::open((!arguments.dry_run).then_some(events.as_path()))?;
     let mut daemon = Daemon {
         guard: Guard::new(&config),
         sampling: Sampling::new(config.groups())?,
@@ -245,9 +245,10 @@ impl Daemon {
             done.push(format!("failed: {failed}"));
         }
         let done = done.join(", ");
-        let end = match is_restored {
-            true => "all of it is taken back",
-            false => "not all of it is taken back",
+        let end = match (self.status.is_some(), is_restored) {
+            (false, _) => "none of it was done: it was a dry run",
+            (true, true) => "all of it is taken back",
+            (true, false) => "not all of it is taken back",
         };
         log::line(format_args!("the trial is over; {done}; {end}"));
     }

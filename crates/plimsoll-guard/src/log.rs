@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 use std::io::{self, Write as _};
-use std::path::PathBuf;
+use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use guard::{Decision, Event};
@@ -76,10 +76,10 @@ impl Tally {
 ///
 /// # Errors
 /// One line: the file cannot be had.
-pub(crate) fn open(events: Option<&PathBuf>) -> Result<(), String> {
+pub(crate) fn open(events: Option<&Path>) -> Result<(), String> {
     let mut said = said();
     said.journal = Journal::of_stderr();
-    said.events = events.map(|path| Events::open(path)).transpose()?;
+    said.events = events.map(Events::open).transpose()?;
     Ok(())
 }
 

@@ -27,6 +27,7 @@ mod status;
 mod sys;
 mod watch;
 
+use std::path::Path;
 use std::process::ExitCode;
 
 use arguments::{Arguments, Job};
@@ -42,7 +43,7 @@ fn main() -> ExitCode {
     let done = match arguments.job {
         Job::Help => answer(arguments::HELP),
         Job::Version => answer(concat!("plimsoll-guard ", env!("CARGO_PKG_VERSION"))),
-        Job::Restore => state::restore_alone(&arguments.state),
+        Job::Restore => restore(&arguments.state),
         Job::Run => daemon::run(&arguments),
     };
     match done {
@@ -52,6 +53,14 @@ fn main() -> ExitCode {
             ExitCode::FAILURE
         }
     }
+}
+
+/// Where there is something to write back, that is an event.
+fn restore(state: &Path) -> Result<(), String> {
+    if state.exists() {
+        log::open(Some(&state.with_extension("events")))?;
+    }
+    state::restore_alone(state)
 }
 
 fn answer(text: &str) -> Result<(), String> {
