@@ -71,6 +71,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), String> {
         daemon.socket = Some(Socket::new(&beside("sock"))?);
         process::harden();
     }
+    daemon.name_groups();
     daemon.say_what_is_on();
     tell(NotifyState::Ready);
     let done = daemon.go_on(&signals, arguments);
@@ -190,6 +191,7 @@ impl Daemon {
         (self.config, self.sampling, self.watch) = (config, sampling, watch);
         self.watch.released = released;
         self.named_at = None;
+        self.name_groups();
         self.say_what_is_on();
         Ok(())
     }
@@ -251,6 +253,10 @@ impl Daemon {
             (true, false) => "not all of it is taken back",
         };
         log::line(format_args!("the trial is over; {done}; {end}"));
+    }
+
+    fn name_groups(&mut self) {
+        self.hands.groups = self.config.groups().map(str::to_owned).collect();
     }
 
     fn say_what_is_on(&self) {

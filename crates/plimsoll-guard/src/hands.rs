@@ -31,6 +31,8 @@ pub(crate) struct Hands {
     pub(crate) locks: Locks,
     /// With `--dry-run`, what `vm.swappiness` would be.
     pub(crate) pretended: Option<u64>,
+    /// The groups of the configuration, by path, as they are told of.
+    pub(crate) groups: Vec<String>,
     reclaim: Reclaim,
     /// `None` with `--dry-run`.
     state: Option<State>,
@@ -64,6 +66,7 @@ impl Hands {
         Ok(Self {
             locks: Locks::new(),
             pretended: None,
+            groups: Vec::new(),
             reclaim: Reclaim::default(),
             state,
             locked: Vec::new(),
@@ -245,7 +248,8 @@ impl Hands {
                 }
                 _ => reason(&error),
             };
-            return self.fail(decision, format!("reclaim of {}", Whose(scope)), why);
+            let what = format!("reclaim of {}", self.whose(scope));
+            return self.fail(decision, what, why);
         }
         let sum = self.reclaimed.entry(scope).or_insert(Reclaimed {
             amount: Bytes::ZERO,
@@ -272,7 +276,7 @@ impl Hands {
         let would = if self.state.is_none() { "would " } else { "" };
         for (scope, sum) in std::mem::take(&mut self.reclaimed) {
             let (amount, writes) = (sum.amount, sum.writes);
-            let whose = Whose(scope);
+            let whose = self.whose(scope);
             let what = format_args!("{would}reclaim {amount} of {whose} in {writes} writes");
             let decision = Decision {
                 policy: Policy::Ceiling,
@@ -280,6 +284,14 @@ impl Hands {
                 why: sum.last,
             };
             log::did(&decision, what, None, amount, writes);
+        }
+    }
+
+    /// Whose memory, in words.
+    fn whose(&self, scope: Scope) -> &str {
+        match scope {
+            Scope::Machine => "the machine",
+            Scope::Group(index) => self.groups.get(index).map_or("a group", String::as_str),
         }
     }
 
@@ -318,16 +330,4 @@ fn say_more(decision: &Decision, fsid: u64, locked: &Locked) {
     let name = Name(fsid, locked.inode);
     let what = format_args!("lock {more} more of file {name}");
     log::did(decision, what, Some(name), more, 1);
-}
-
-/// Whose memory.
-struct Whose(Scope);
-
-impl fmt::Display for Whose {
-    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.0 {
-            Scope::Machine => write!(to, "the machine"),
-            Scope::Group(index) => write!(to, "group {}", index + 1),
-        }
-    }
 }
