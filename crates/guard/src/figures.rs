@@ -10,7 +10,7 @@ use core::fmt;
 const PREFIX: &str = "plimsoll_guard_";
 
 /// The names, without [`PREFIX`], their kind and what they say, in the order of the text.
-pub const FAMILIES: [(&str, &str, &str); 16] = [
+pub const FAMILIES: [(&str, &str, &str); 17] = [
     (
         "info",
         "gauge",
@@ -68,7 +68,12 @@ pub const FAMILIES: [(&str, &str, &str); 16] = [
     (
         "reclaimed_bytes_total",
         "counter",
-        "File pages that were asked to go since it began.",
+        "File pages of the machine or of a control group that were asked to go since it began.",
+    ),
+    (
+        "refaulted_bytes_total",
+        "counter",
+        "The kernel's count of its file pages that came back, as of the last reclaim.",
     ),
     (
         "lost_events_total",

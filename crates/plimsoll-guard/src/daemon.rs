@@ -186,6 +186,8 @@ impl Daemon {
             return Ok(());
         }
         self.hands.let_go()?;
+        // Its groups are others.
+        self.hands.reclaimed_total.clear();
         self.guard = Guard::new(&config);
         let released = std::mem::take(&mut self.watch.released);
         (self.config, self.sampling, self.watch) = (config, sampling, watch);

@@ -40,6 +40,8 @@ pub(crate) struct Hands {
     locked: Vec<File>,
     /// What was reclaimed since it was last said.
     reclaimed: BTreeMap<Scope, Reclaimed>,
+    /// What was reclaimed since it began.
+    pub(crate) reclaimed_total: BTreeMap<Scope, Bytes>,
     said_at: Nanos,
     /// Failures that were said, by what failed.
     failed: BTreeMap<String, String>,
@@ -71,6 +73,7 @@ impl Hands {
             state,
             locked: Vec::new(),
             reclaimed: BTreeMap::new(),
+            reclaimed_total: BTreeMap::new(),
             said_at: Nanos::ZERO,
             failed: BTreeMap::new(),
             empty: BTreeMap::new(),
@@ -284,6 +287,8 @@ impl Hands {
                 why: sum.last,
             };
             log::did(&decision, what, None, amount, writes);
+            let total = self.reclaimed_total.entry(scope).or_default();
+            *total = total.saturating_add(amount);
         }
     }
 

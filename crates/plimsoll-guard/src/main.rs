@@ -19,6 +19,7 @@ mod log;
 mod mounts;
 mod process;
 mod reclaim;
+mod refaults;
 mod released;
 mod sampling;
 mod socket;

@@ -13,6 +13,7 @@ use mm::units::{Bytes, Nanos};
 
 use crate::hands::Hands;
 use crate::log;
+use crate::refaults::Refaults;
 use crate::watch::Watch;
 
 /// The shortest time between two writes.
@@ -28,6 +29,7 @@ pub(crate) struct Status {
     written: String,
     /// Files of collectors that were written, to be removed at the end.
     metrics: Option<PathBuf>,
+    refaults: Refaults,
     /// It was said that it cannot be written.
     said: bool,
 }
@@ -51,6 +53,7 @@ impl Status {
             written_at: None,
             written: String::new(),
             metrics: None,
+            refaults: Refaults::default(),
             said: false,
         }
     }
@@ -89,7 +92,7 @@ impl Status {
         }
     }
 
-    fn figures(&self, of: &Of<'_>) -> Figures {
+    fn figures(&mut self, of: &Of<'_>) -> Figures {
         let mut figures = Figures::default();
         let pid = std::process::id().to_string();
         let labels = [("version", env!("CARGO_PKG_VERSION")), ("pid", &pid)];
@@ -107,6 +110,9 @@ impl Status {
             figures.add("released", &[("place", &place.to_string())], 1);
         }
         tally(&mut figures);
+        let (reclaimed, cgroup2) = (&of.hands.reclaimed_total, of.watch.mounts.cgroup2());
+        let refaults = &mut self.refaults;
+        refaults.tell(reclaimed, of.config, cgroup2, &mut figures);
         figures.add("lost_events_total", &[], of.watch.lost());
         figures
     }
@@ -163,13 +169,10 @@ fn tally(to: &mut Figures) {
             to.add(name, &[("policy", policy), ("action", action)], sum.times);
         }
     }
-    let of = |actions: &[&str]| -> u64 {
-        let done = tally.done.iter();
-        let done = done.filter(|((_, action), _)| actions.contains(&action.as_str()));
-        done.map(|(_, sum)| sum.bytes.0).sum()
-    };
-    to.add("locked_bytes_total", &[], of(&["lock", "fill"]));
-    to.add("reclaimed_bytes_total", &[], of(&["reclaim"]));
+    let locks = tally.done.iter();
+    let locks = locks.filter(|((_, action), _)| ["lock", "fill"].contains(&action.as_str()));
+    let locked = locks.map(|(_, sum)| sum.bytes.0).sum();
+    to.add("locked_bytes_total", &[], locked);
 }
 
 /// All or nothing: a reader never sees a part. It need not survive a power cut.

@@ -69,6 +69,7 @@ fn guard(figures: &Figures) -> Value {
         });
         of.collect::<Vec<_>>()
     };
+    let total = |family| figures.of(family).map(|it| it.value).sum::<u64>();
     json!({
         "version": label("version"),
         "pid": label("pid").parse::<u32>().ok(),
@@ -83,7 +84,8 @@ fn guard(figures: &Figures) -> Value {
         "released": figures.of("released").map(|it| it.label("place")).collect::<Vec<_>>(),
         "actions": counted("actions_total"),
         "failures": counted("failures_total"),
-        "reclaimed_bytes": figures.value("reclaimed_bytes_total"),
+        "reclaimed_bytes": total("reclaimed_bytes_total"),
+        "refaulted_bytes": total("refaulted_bytes_total"),
         "lost_events": figures.value("lost_events_total"),
     })
 }
