@@ -31,6 +31,9 @@ _plimsoll() {
             plimsoll,fidelity)
                 cmd="plimsoll__subcmd__fidelity"
                 ;;
+            plimsoll,guard)
+                cmd="plimsoll__subcmd__guard"
+                ;;
             plimsoll,help)
                 cmd="plimsoll__subcmd__help"
                 ;;
@@ -70,6 +73,54 @@ _plimsoll() {
             plimsoll,watch)
                 cmd="plimsoll__subcmd__watch"
                 ;;
+            plimsoll__subcmd__guard,check)
+                cmd="plimsoll__subcmd__guard__subcmd__check"
+                ;;
+            plimsoll__subcmd__guard,events)
+                cmd="plimsoll__subcmd__guard__subcmd__events"
+                ;;
+            plimsoll__subcmd__guard,explain)
+                cmd="plimsoll__subcmd__guard__subcmd__explain"
+                ;;
+            plimsoll__subcmd__guard,help)
+                cmd="plimsoll__subcmd__guard__subcmd__help"
+                ;;
+            plimsoll__subcmd__guard,keep)
+                cmd="plimsoll__subcmd__guard__subcmd__keep"
+                ;;
+            plimsoll__subcmd__guard,release)
+                cmd="plimsoll__subcmd__guard__subcmd__release"
+                ;;
+            plimsoll__subcmd__guard,status)
+                cmd="plimsoll__subcmd__guard__subcmd__status"
+                ;;
+            plimsoll__subcmd__guard,try)
+                cmd="plimsoll__subcmd__guard__subcmd__try"
+                ;;
+            plimsoll__subcmd__guard__subcmd__help,check)
+                cmd="plimsoll__subcmd__guard__subcmd__help__subcmd__check"
+                ;;
+            plimsoll__subcmd__guard__subcmd__help,events)
+                cmd="plimsoll__subcmd__guard__subcmd__help__subcmd__events"
+                ;;
+            plimsoll__subcmd__guard__subcmd__help,explain)
+                cmd="plimsoll__subcmd__guard__subcmd__help__subcmd__explain"
+                ;;
+            plimsoll__subcmd__guard__subcmd__help,help)
+                cmd="plimsoll__subcmd__guard__subcmd__help__subcmd__help"
+                ;;
+            plimsoll__subcmd__guard__subcmd__help,keep)
+                cmd="plimsoll__subcmd__guard__subcmd__help__subcmd__keep"
+                ;;
+            plimsoll__subcmd__guard__subcmd__help,release)
+                cmd="plimsoll__subcmd__guard__subcmd__help__subcmd__release"
+                ;;
+            plimsoll__subcmd__guard__subcmd__help,status)
+                cmd="plimsoll__subcmd__guard__subcmd__help__subcmd__status"
+                ;;
+            plimsoll__subcmd__guard__subcmd__help,try)
+                cmd="plimsoll__subcmd__guard__subcmd__help__subcmd__try"
+                ;;
             plimsoll__subcmd__help,apply)
                 cmd="plimsoll__subcmd__help__subcmd__apply"
                 ;;
@@ -84,6 +135,9 @@ _plimsoll() {
                 ;;
             plimsoll__subcmd__help,fidelity)
                 cmd="plimsoll__subcmd__help__subcmd__fidelity"
+                ;;
+            plimsoll__subcmd__help,guard)
+                cmd="plimsoll__subcmd__help__subcmd__guard"
                 ;;
             plimsoll__subcmd__help,help)
                 cmd="plimsoll__subcmd__help__subcmd__help"
@@ -124,6 +178,27 @@ _plimsoll() {
             plimsoll__subcmd__help,watch)
                 cmd="plimsoll__subcmd__help__subcmd__watch"
                 ;;
+            plimsoll__subcmd__help__subcmd__guard,check)
+                cmd="plimsoll__subcmd__help__subcmd__guard__subcmd__check"
+                ;;
+            plimsoll__subcmd__help__subcmd__guard,events)
+                cmd="plimsoll__subcmd__help__subcmd__guard__subcmd__events"
+                ;;
+            plimsoll__subcmd__help__subcmd__guard,explain)
+                cmd="plimsoll__subcmd__help__subcmd__guard__subcmd__explain"
+                ;;
+            plimsoll__subcmd__help__subcmd__guard,keep)
+                cmd="plimsoll__subcmd__help__subcmd__guard__subcmd__keep"
+                ;;
+            plimsoll__subcmd__help__subcmd__guard,release)
+                cmd="plimsoll__subcmd__help__subcmd__guard__subcmd__release"
+                ;;
+            plimsoll__subcmd__help__subcmd__guard,status)
+                cmd="plimsoll__subcmd__help__subcmd__guard__subcmd__status"
+                ;;
+            plimsoll__subcmd__help__subcmd__guard,try)
+                cmd="plimsoll__subcmd__help__subcmd__guard__subcmd__try"
+                ;;
             plimsoll__subcmd__help__subcmd__ksm,estimate)
                 cmd="plimsoll__subcmd__help__subcmd__ksm__subcmd__estimate"
                 ;;
@@ -146,7 +221,7 @@ _plimsoll() {
 
     case "${cmd}" in
         plimsoll)
-            opts="-h -V --help --version inspect explain lint apply confirm undo status history watch ksm studies predict prove report calibrate fidelity replay help"
+            opts="-h -V --help --version inspect explain lint apply confirm undo status history watch guard ksm studies predict prove report calibrate fidelity replay help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -289,8 +364,286 @@ _plimsoll() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        plimsoll__subcmd__guard)
+            opts="-h --help check try status explain events release keep help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        plimsoll__subcmd__guard__subcmd__check)
+            opts="-h --config --json --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --config)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        plimsoll__subcmd__guard__subcmd__events)
+            opts="-h --since --state --json --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --since)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --state)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        plimsoll__subcmd__guard__subcmd__explain)
+            opts="-h --state --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --state)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        plimsoll__subcmd__guard__subcmd__help)
+            opts="check try status explain events release keep help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        plimsoll__subcmd__guard__subcmd__help__subcmd__check)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        plimsoll__subcmd__guard__subcmd__help__subcmd__events)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        plimsoll__subcmd__guard__subcmd__help__subcmd__explain)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        plimsoll__subcmd__guard__subcmd__help__subcmd__help)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        plimsoll__subcmd__guard__subcmd__help__subcmd__keep)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        plimsoll__subcmd__guard__subcmd__help__subcmd__release)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        plimsoll__subcmd__guard__subcmd__help__subcmd__status)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        plimsoll__subcmd__guard__subcmd__help__subcmd__try)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        plimsoll__subcmd__guard__subcmd__keep)
+            opts="-h --state --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --state)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        plimsoll__subcmd__guard__subcmd__release)
+            opts="-h --state --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --state)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        plimsoll__subcmd__guard__subcmd__status)
+            opts="-h --state --json --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --state)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        plimsoll__subcmd__guard__subcmd__try)
+            opts="-h --for --config --state --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --for)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --config)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --state)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         plimsoll__subcmd__help)
-            opts="inspect explain lint apply confirm undo status history watch ksm studies predict prove report calibrate fidelity replay help"
+            opts="inspect explain lint apply confirm undo status history watch guard ksm studies predict prove report calibrate fidelity replay help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -362,6 +715,118 @@ _plimsoll() {
         plimsoll__subcmd__help__subcmd__fidelity)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        plimsoll__subcmd__help__subcmd__guard)
+            opts="check try status explain events release keep"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        plimsoll__subcmd__help__subcmd__guard__subcmd__check)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        plimsoll__subcmd__help__subcmd__guard__subcmd__events)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        plimsoll__subcmd__help__subcmd__guard__subcmd__explain)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        plimsoll__subcmd__help__subcmd__guard__subcmd__keep)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        plimsoll__subcmd__help__subcmd__guard__subcmd__release)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        plimsoll__subcmd__help__subcmd__guard__subcmd__status)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        plimsoll__subcmd__help__subcmd__guard__subcmd__try)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi

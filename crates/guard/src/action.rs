@@ -155,6 +155,22 @@ impl Policy {
     }
 }
 
+impl Action {
+    /// What it is in one word.
+    #[must_use]
+    pub fn word(&self) -> &'static str {
+        match self {
+            Self::Look(_) => "look",
+            Self::Lock { .. } => "lock",
+            Self::Fill { .. } => "fill",
+            Self::Unlock(_) => "unlock",
+            Self::Reclaim { .. } => "reclaim",
+            Self::Set(_) => "set",
+            Self::GiveBack(_) => "give_back",
+        }
+    }
+}
+
 impl fmt::Display for Why {
     fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

@@ -13,8 +13,6 @@ use mm::quantity::{self, QuantityError};
 use mm::suggest;
 use mm::units::{Bytes, Nanos};
 
-use crate::action::Policy;
-
 /// What the guard is to do. A policy that is `None` is off.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Config {
@@ -28,6 +26,8 @@ pub struct Config {
     pub writeback: Option<Writeback>,
     /// Samepage merging.
     pub ksm: Option<Ksm>,
+    /// A file to which the daemon writes its figures, beside its own, for who collects them.
+    pub metrics: Option<String>,
 }
 
 /// What stays resident, as le9uo's ratios say it.
@@ -133,7 +133,7 @@ pub enum ConfigError {
 }
 
 /// Every key; the one that ends in a point is followed by a group's path.
-pub const KEYS: [&str; 9] = [
+pub const KEYS: [&str; 10] = [
     "floor.clean_min",
     "floor.anon_min",
     "floor.keep",
@@ -143,6 +143,7 @@ pub const KEYS: [&str; 9] = [
     "writeback.flush_within",
     "ksm.most_cpu",
     "ksm.least_gain",
+    "metrics",
 ];
 
 impl Default for Ksm {
@@ -230,6 +231,15 @@ impl Config {
         Ok(config)
     }
 
+    /// Reads keys and their texts.
+    ///
+    /// # Errors
+    /// Those of [`Config::read`].
+    pub fn of(pairs: &[(String, String)]) -> Result<Self, ConfigError> {
+        let pairs = pairs.iter();
+        Self::read(pairs.map(|(key, text)| (key.as_str(), text.as_str())))
+    }
+
     fn set(&mut self, key: &str, text: &str) -> Result<(), ConfigError> {
         let floor = || self.floor.clone().unwrap_or_default();
         let ceiling = || self.ceiling.clone().unwrap_or_default();
@@ -276,6 +286,7 @@ impl Config {
                     ..ceiling()
                 });
             }
+            "metrics" => self.metrics = Some(text.into()),
             _ => {
                 let group = key.strip_prefix("ceiling.groups.");
                 let group = group.filter(|path| !path.is_empty());
@@ -289,20 +300,6 @@ impl Config {
             }
         }
         Ok(())
-    }
-
-    /// The policies that are on.
-    pub fn policies(&self) -> impl Iterator<Item = Policy> {
-        let on = [
-            (Policy::Floor, self.floor.is_some()),
-            (Policy::Ceiling, self.ceiling.is_some()),
-            (Policy::Watermarks, self.watermarks.is_some()),
-            (Policy::Writeback, self.writeback.is_some()),
-            (Policy::Ksm, self.ksm.is_some()),
-        ];
-        on.into_iter()
-            .filter(|(_, is_on)| *is_on)
-            .map(|(policy, _)| policy)
     }
 
     /// The groups whose memory a sample has to hold, by path, in the order of
@@ -327,13 +324,15 @@ pub fn to_toml(pairs: &[(String, String)]) -> String {
             .match_indices('.')
             .nth(depth - 1)
             .map_or(0, |(at, _)| at);
-        let (section, name) = (&key[..end], &key[(end + 1).min(key.len())..]);
+        let (section, name) = (&key[..end], key[end..].trim_start_matches('.'));
         let names = sections.entry(section).or_default();
         names.entry(name).or_default().push(text);
     }
     let mut toml = String::new();
     for (section, names) in sections {
-        toml += &format!("[{section}]\n");
+        if !section.is_empty() {
+            toml += &format!("[{section}]\n");
+        }
         for (name, texts) in names {
             let texts: Vec<String> = texts.iter().map(|text| quoted(text)).collect();
             let value = match &texts[..] {

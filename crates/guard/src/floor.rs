@@ -31,6 +31,13 @@ const FILL_SCORE: f64 = 1.2;
 /// read, as its reciprocal.
 const PREFIX: u64 = 4;
 
+/// The most that is locked on a machine with `total` memory.
+#[must_use]
+pub fn budget(clean_min: Amount, total: Bytes) -> Bytes {
+    let most = Bytes(total.0 / 100 * MOST_LOCKED_PERCENT);
+    clean_min.of(total).min(most)
+}
+
 /// The policy, with what it remembers.
 #[derive(Clone, Debug)]
 pub(crate) struct Floor {
@@ -50,7 +57,7 @@ impl Floor {
 
     pub(crate) fn decide(&mut self, sample: &Sample<'_>, to: &mut Vec<Decision>) -> Nanos {
         self.anon.decide(sample, to);
-        let budget = self.budget(sample.memory.total);
+        let budget = budget(self.clean_min, sample.memory.total);
         sample.held.iter().for_each(|held| self.see(held, to));
         self.shrink_to(budget, sample.at, to);
         let mut looks = false;
@@ -64,9 +71,9 @@ impl Floor {
         if looks { Nanos::ZERO } else { TICK }
     }
 
-    fn budget(&self, total: Bytes) -> Bytes {
-        let most = Bytes(total.0 / 100 * MOST_LOCKED_PERCENT);
-        self.clean_min.of(total).min(most)
+    /// Whether it leaves `vm.swappiness` alone because somebody else wrote it.
+    pub(crate) fn stands_down(&self) -> bool {
+        self.anon.stands_down()
     }
 
     /// What became of a locked file.

@@ -4,7 +4,7 @@ use alloc::vec::Vec;
 
 use mm::units::Nanos;
 
-use crate::action::Decision;
+use crate::action::{Decision, Policy};
 use crate::ceiling::Ceiling;
 use crate::config::Config;
 use crate::floor::Floor;
@@ -37,6 +37,26 @@ impl Guard {
             ksm: config.ksm.as_ref().map(Ksm::new),
             due: Nanos::ZERO,
         }
+    }
+
+    /// The policies that are on, and whether each stands down because somebody else wrote a
+    /// tunable of its.
+    pub fn policies(&self) -> impl Iterator<Item = (Policy, bool)> {
+        let on = [
+            (Policy::Floor, self.floor.as_ref().map(Floor::stands_down)),
+            (Policy::Ceiling, self.ceiling.as_ref().map(|_| false)),
+            (
+                Policy::Watermarks,
+                self.watermarks.as_ref().map(Watermarks::stands_down),
+            ),
+            (
+                Policy::Writeback,
+                self.writeback.as_ref().map(Writeback::stands_down),
+            ),
+            (Policy::Ksm, self.ksm.as_ref().map(Ksm::stands_down)),
+        ];
+        on.into_iter()
+            .filter_map(|(policy, stands_down)| Some((policy, stands_down?)))
     }
 
     /// What is to be done now, in order, added to `decisions`. Returns how long after this sample

@@ -102,6 +102,11 @@ impl Ksm {
         }
     }
 
+    /// Whether somebody else runs ksmd.
+    pub(crate) fn stands_down(&self) -> bool {
+        self.stands_down
+    }
+
     pub(crate) fn decide(&mut self, sample: &Sample<'_>, to: &mut Vec<Decision>) {
         let Some(merging) = sample.merging.filter(|_| !self.stands_down) else {
             return;

@@ -11,15 +11,22 @@ extern crate alloc;
 pub mod action;
 mod ceiling;
 pub mod config;
+pub mod event;
+pub mod figures;
 mod floor;
 mod guard;
 mod ksm;
 pub mod ksmtuned;
 pub mod sample;
+#[cfg(feature = "toml")]
+pub mod text;
 mod watermarks;
 mod writeback;
 
 pub use action::{Action, Decision, Policy, Scope, Why};
 pub use config::{Config, ConfigError};
+pub use event::Event;
+pub use figures::Figures;
+pub use floor::budget;
 pub use guard::Guard;
 pub use sample::{File, Group, Held, Looked, Memory, Sample, Touch};

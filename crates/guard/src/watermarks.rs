@@ -62,6 +62,11 @@ impl Watermarks {
         }
     }
 
+    /// Whether somebody else writes the factor.
+    pub(crate) fn stands_down(&self) -> bool {
+        self.stands_down
+    }
+
     pub(crate) fn decide(&mut self, sample: &Sample<'_>, to: &mut Vec<Decision>) {
         let Some(seen) = sample.watermarks.filter(|_| !self.stands_down) else {
             return;

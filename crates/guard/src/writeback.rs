@@ -78,6 +78,11 @@ impl Writeback {
         }
     }
 
+    /// Whether somebody else writes the machine's limits, or those of a device.
+    pub(crate) fn stands_down(&self) -> bool {
+        self.stands_down || self.devices.values().any(|device| device.stands_down)
+    }
+
     pub(crate) fn decide(&mut self, sample: &Sample<'_>, to: &mut Vec<Decision>) {
         let Some(seen) = sample.writeback else {
             return;

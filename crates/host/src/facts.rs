@@ -2,6 +2,7 @@
 //! whether it is a container or a VM.
 
 use std::fs;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use mm::units::{Nanos, PageSize};
 
@@ -67,6 +68,14 @@ pub fn since_boot() -> Nanos {
     let seconds = u64::try_from(time.tv_sec).unwrap_or(0);
     let nanos = u64::try_from(time.tv_nsec).unwrap_or(0);
     Nanos(seconds * Nanos::SECOND.0 + nanos)
+}
+
+/// The wall clock: the time since 1970 (UTC).
+#[must_use]
+pub fn since_1970() -> Duration {
+    SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .unwrap_or_default()
 }
 
 /// Whether the reader stands in a container: its process or user namespace is not the first one.

@@ -8,12 +8,15 @@
 pub mod changes;
 pub mod configuration;
 pub mod covered;
+pub mod drop_ins;
 pub mod facts;
 pub mod groups;
+pub mod kept;
 pub mod looking;
 pub mod pages;
 pub mod processes;
 pub mod read;
+pub mod reclaim;
 mod root;
 pub mod write;
 

@@ -1,7 +1,12 @@
 //! The command line.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
+
+use guard::Policy;
+use mm::quantity;
+use mm::suggest::way_out;
+use mm::units::Nanos;
 
 /// What `--help` says.
 pub(crate) const HELP: &str = "\
@@ -11,11 +16,15 @@ Usage: plimsoll-guard [OPTIONS]
 
   --config FILE  the configuration [default: /etc/plimsoll/guard.toml], with FILE.d/*.toml
   --state FILE   where it notes what it sets [default: /run/plimsoll/guard.state]
+  --only POLICY  that section of the configuration alone: floor or ceiling
+  --for TIME     end after this time, as in 10min, or with the process that started it
   --dry-run      say what it would do, and do nothing
   --restore      write back what an ended guard had set, and end
   --help         print this
   --version      print the version
 
+Beside the state file it has guard.prom (what it holds), guard.events (what it did) and guard.sock
+(where it is told to let go of a file system), all as the state file is named.
 It runs until SIGTERM or SIGINT; SIGHUP reads the configuration again.
 Exit status: 0 done, 1 it cannot, 2 wrong arguments.";
 
@@ -26,6 +35,10 @@ pub(crate) struct Arguments {
     pub(crate) config: PathBuf,
     pub(crate) state: PathBuf,
     pub(crate) dry_run: bool,
+    /// The policy that is on alone.
+    pub(crate) only: Option<&'static str>,
+    /// After this time it ends.
+    pub(crate) lasts: Option<Nanos>,
 }
 
 /// What to do.
@@ -48,6 +61,8 @@ impl Arguments {
             config: PathBuf::from("/etc/plimsoll/guard.toml"),
             state: PathBuf::from("/run/plimsoll/guard.state"),
             dry_run: false,
+            only: None,
+            lasts: None,
         };
         let mut arguments = arguments.into_iter();
         while let Some(argument) = arguments.next() {
@@ -56,10 +71,12 @@ impl Arguments {
                 Some((name, value)) if name.starts_with("--") => (name, Some(value.into())),
                 _ => (text.as_str(), None),
             };
-            let mut value = || file(name, joined.clone().or_else(|| arguments.next()));
+            let mut value = |what| given(name, what, joined.clone().or_else(|| arguments.next()));
             match name {
-                "--config" => parsed.config = value()?,
-                "--state" => parsed.state = value()?,
+                "--config" => parsed.config = value("FILE")?.into(),
+                "--state" => parsed.state = value("FILE")?.into(),
+                "--only" => parsed.only = Some(policy(&value("POLICY")?)?),
+                "--for" => parsed.lasts = Some(time(&value("TIME")?)?),
                 "--dry-run" => parsed.dry_run = true,
                 "--restore" => parsed.job = Job::Restore,
                 "-h" | "--help" => parsed.job = Job::Help,
@@ -74,11 +91,24 @@ impl Arguments {
     }
 }
 
-fn file(name: &str, value: Option<OsString>) -> Result<PathBuf, String> {
+fn given(name: &str, what: &str, value: Option<OsString>) -> Result<OsString, String> {
     let given = value.filter(|value| !value.is_empty());
-    given
-        .map(PathBuf::from)
-        .ok_or_else(|| format!("{name}: a file is missing; write it as {name} FILE"))
+    given.ok_or_else(|| {
+        let missing = what.to_lowercase();
+        format!("{name}: a {missing} is missing; write it as {name} {what}")
+    })
+}
+
+fn policy(value: &OsStr) -> Result<&'static str, String> {
+    let text = value.to_string_lossy();
+    let words = Policy::WORDS.map(|(word, _)| word);
+    let found = words.into_iter().find(|word| *word == text);
+    found.ok_or_else(|| format!("--only: no such policy; {}", way_out(&text, words)))
+}
+
+fn time(value: &OsStr) -> Result<Nanos, String> {
+    let time = quantity::duration(&value.to_string_lossy());
+    time.map_err(|error| format!("--for: {error}; write it as \"10 min\""))
 }
 
 #[cfg(test)]
@@ -97,6 +127,9 @@ mod tests {
             assert_eq!((parsed.job, parsed.dry_run), (Job::Run, false));
         }
         assert!(parse(&["--dry-run"]).expect("arguments").dry_run);
+        let trial = parse(&["--for", "10 min", "--only=floor"]).expect("arguments");
+        let lasts = Nanos(600 * Nanos::SECOND.0);
+        assert_eq!((trial.lasts, trial.only), (Some(lasts), Some("floor")));
     }
 
     #[test]
@@ -106,5 +139,9 @@ mod tests {
         let expected = "--config: a file is missing; write it as --config FILE";
         assert_eq!(parse(&["--config"]).expect_err("wrong"), expected);
         assert_eq!(parse(&["--config="]).expect_err("wrong"), expected);
+        let expected = "--only: no such policy; did you mean `floor`?";
+        assert_eq!(parse(&["--only", "flor"]).expect_err("wrong"), expected);
+        let wrong = parse(&["--for", "10"]).expect_err("wrong");
+        assert!(wrong.starts_with("--for: ") && wrong.ends_with("write it as \"10 min\""));
     }
 }

@@ -3,9 +3,9 @@
 use std::io;
 use std::time::Duration;
 
-use guard::{Config, Guard, Held, Looked, Policy, Sample, Touch};
+use guard::{Config, Guard, Held, Looked, Sample, Touch};
 use host::facts::since_boot;
-use mm::units::Nanos;
+use mm::units::{Bytes, Nanos};
 use sd_notify::NotifyState;
 
 use crate::arguments::Arguments;
@@ -15,6 +15,8 @@ use crate::hands::Hands;
 use crate::log;
 use crate::process::{self, Signals, Woken};
 use crate::sampling::Sampling;
+use crate::socket::{Request, Socket};
+use crate::status::{Of, Status};
 use crate::watch::Watch;
 
 /// How often files and mounts are looked at again, and named files.
@@ -30,6 +32,10 @@ struct Daemon {
     counters: Counters,
     watch: Watch,
     hands: Hands,
+    /// `None` with `--dry-run`, as the socket.
+    status: Option<Status>,
+    socket: Option<Socket>,
+    total: Bytes,
     looked_at: Nanos,
     named_at: Option<Nanos>,
 }
@@ -44,25 +50,40 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), String> {
         return Err("only root may watch and lock everybody's files; run as root".to_owned());
     }
     let signals = Signals::new().map_err(|error| host::reason(&error))?;
-    let config = configuration::read(&arguments.config)?;
+    let config = configuration::read(&arguments.config, arguments.only)?;
+    if arguments.lasts.is_some() {
+        process::end_with_parent().map_err(|error| host::reason(&error))?;
+    }
+    let beside = |end| arguments.state.with_extension(end);
+    let events = beside("events");
+    log::open((!arguments.dry_run).then_some(events.as_path()))?;
     let mut daemon = Daemon {
         guard: Guard::new(&config),
         sampling: Sampling::new(config.groups())?,
         counters: Counters::new(&config)?,
         watch: Watch::new(&config)?,
         hands: Hands::new(arguments)?,
+        status: None,
+        socket: None,
+        total: Bytes::ZERO,
         config,
         looked_at: Nanos::ZERO,
         named_at: None,
     };
     if !arguments.dry_run {
+        daemon.status = Some(Status::new(&beside("prom")));
+        daemon.socket = Some(Socket::new(&beside("sock"))?);
         process::harden();
     }
+    daemon.name_groups();
     daemon.say_what_is_on();
     tell(NotifyState::Ready);
     let done = daemon.go_on(&signals, arguments);
     tell(NotifyState::Stopping);
     let restored = daemon.hands.let_go();
+    if arguments.lasts.is_some() {
+        daemon.say_what_was_done(restored.is_ok());
+    }
     done.and(restored)
 }
 
@@ -70,18 +91,26 @@ impl Daemon {
     fn go_on(&mut self, signals: &Signals, arguments: &Arguments) -> Result<(), String> {
         let watchdog = sd_notify::watchdog_enabled().map(|most| most / 4);
         let mut fed = Nanos::ZERO;
+        let began = since_boot();
         loop {
             let now = since_boot();
+            let is_over = |lasts: Nanos| now.saturating_sub(began) >= lasts;
+            if arguments.lasts.is_some_and(is_over) {
+                return Ok(());
+            }
             if watchdog.is_some_and(|every| elapsed(fed, now) >= every) {
                 tell(NotifyState::Watchdog);
                 fed = now;
             }
             let next = self.tick(now)?;
-            let woken = signals.wait(Duration::from_nanos(next.0));
+            self.write_status(now);
+            let most = Duration::from_nanos(next.0);
+            let woken = signals.wait(most, self.socket.as_ref());
             match woken.map_err(|error| host::reason(&error))? {
                 Woken::Tick => {}
                 Woken::End => return Ok(()),
                 Woken::Reload => self.reload(arguments)?,
+                Woken::Asked => self.answer(),
             }
         }
     }
@@ -120,6 +149,8 @@ impl Daemon {
         let mut held: Vec<Held> = Vec::new();
         self.hands.locks.held(&mut held);
         let swappiness = self.sampling.swappiness()?;
+        let memory = self.sampling.memory()?;
+        self.total = memory.total;
         let at = since_boot();
         let is_due = self.guard.is_due(at);
         if is_due {
@@ -128,7 +159,7 @@ impl Daemon {
         let due = is_due.then_some(&self.counters);
         let sample = Sample {
             at,
-            memory: self.sampling.memory()?,
+            memory,
             swappiness: *self.hands.pretended.get(SWAPPINESS).unwrap_or(&swappiness),
             groups: &groups,
             touches,
@@ -154,7 +185,7 @@ impl Daemon {
 
     /// SIGHUP: another configuration begins from nothing; a wrong one changes nothing.
     fn reload(&mut self, arguments: &Arguments) -> Result<(), String> {
-        let read = configuration::read(&arguments.config).and_then(|config| {
+        let read = configuration::read(&arguments.config, arguments.only).and_then(|config| {
             let sampling = Sampling::new(config.groups())?;
             let counters = Counters::new(&config)?;
             let watch = Watch::new(&config)?;
@@ -172,16 +203,88 @@ impl Daemon {
             return Ok(());
         }
         self.hands.let_go()?;
+        // Its groups are others.
+        self.hands.reclaimed_total.clear();
         self.guard = Guard::new(&config);
+        let released = std::mem::take(&mut self.watch.released);
         (self.config, self.sampling) = (config, sampling);
         (self.counters, self.watch) = (counters, watch);
+        self.watch.released = released;
         self.named_at = None;
+        self.name_groups();
         self.say_what_is_on();
         Ok(())
     }
 
+    fn write_status(&mut self, now: Nanos) {
+        let of = Of {
+            config: &self.config,
+            guard: &self.guard,
+            hands: &self.hands,
+            watch: &self.watch,
+            total: self.total,
+        };
+        if let Some(status) = &mut self.status {
+            status.write(now, &of);
+        }
+    }
+
+    /// Does what is asked at the socket.
+    fn answer(&mut self) {
+        let Self {
+            socket,
+            hands,
+            watch,
+            ..
+        } = self;
+        let Some(socket) = socket else { return };
+        socket.serve(|request| match request {
+            Request::Release(place) => {
+                watch.released.add(place);
+                let (locked, files) = hands.release(place);
+                format!("released {files} {}", locked.0)
+            }
+            Request::Keep(place) => {
+                watch.released.remove(place);
+                "kept".to_owned()
+            }
+        });
+    }
+
+    /// The end of a trial, in one line.
+    fn say_what_was_done(&self, is_restored: bool) {
+        let tally = log::tally();
+        let done = tally.done.iter().map(|((_, action), sum)| match sum.bytes {
+            Bytes::ZERO => format!("{action}: {}", sum.times),
+            bytes => format!("{action}: {} ({bytes})", sum.times),
+        });
+        let mut done: Vec<String> = done.collect();
+        let failed: u64 = tally.failed.values().map(|sum| sum.times).sum();
+        if done.is_empty() {
+            done.push("nothing was to be done".to_owned());
+        }
+        if failed > 0 {
+            done.push(format!("failed: {failed}"));
+        }
+        let done = done.join(", ");
+        let end = match (self.status.is_some(), is_restored) {
+            (false, _) => "none of it was done: it was a dry run",
+            (true, true) => "all of it is taken back",
+            (true, false) => "not all of it is taken back",
+        };
+        log::line(format_args!("the trial is over; {done}; {end}"));
+    }
+
+    fn name_groups(&mut self) {
+        self.hands.groups = self.config.groups().map(str::to_owned).collect();
+    }
+
     fn say_what_is_on(&self) {
-        let on: Vec<&str> = self.config.policies().map(Policy::word).collect();
+        let on: Vec<&str> = self
+            .guard
+            .policies()
+            .map(|(policy, _)| policy.word())
+            .collect();
         match on.is_empty() {
             true => log::line(format_args!("the configuration turns no policy on")),
             false => log::line(format_args!("on: {}", on.join(", "))),

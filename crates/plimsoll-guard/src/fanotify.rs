@@ -81,6 +81,11 @@ impl Fanotify {
         self.watched.len()
     }
 
+    /// How often the queue was full.
+    pub(crate) fn overflows(&self) -> u64 {
+        self.overflows
+    }
+
     /// Takes what waits, in order, and hands it to `take`.
     pub(crate) fn drain(&mut self, mut take: impl FnMut(Event)) -> io::Result<()> {
         let mut taken = 0;

@@ -4,16 +4,17 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use guard::sample::LOOKED_AT;
-use guard::{Action, Decision, File, Looked, Scope};
+use guard::{Action, Decision, Event, File, Looked, Policy, Scope};
 use host::reason;
 use mm::settings::Setting;
 use mm::units::{Bytes, Nanos};
 
 use crate::arguments::Arguments;
 use crate::locks::{Locked, Locks};
-use crate::log;
+use crate::log::{self, Name};
 use crate::mounts::Mounts;
 use crate::reclaim::Reclaim;
+use crate::released::Place;
 use crate::sampling::Sampling;
 use crate::state::State;
 use crate::sys::For;
@@ -33,6 +34,8 @@ pub(crate) struct Hands {
     pub(crate) locks: Locks,
     /// With `--dry-run`, what would be set.
     pub(crate) pretended: Pretended,
+    /// The groups of the configuration, by path, as they are told of.
+    pub(crate) groups: Vec<String>,
     reclaim: Reclaim,
     /// `None` with `--dry-run`.
     state: Option<State>,
@@ -40,6 +43,8 @@ pub(crate) struct Hands {
     locked: Vec<File>,
     /// What was reclaimed since it was last said.
     reclaimed: BTreeMap<Scope, Reclaimed>,
+    /// What was reclaimed since it began.
+    pub(crate) reclaimed_total: BTreeMap<Scope, Bytes>,
     said_at: Nanos,
     /// Failures that were said, by what failed.
     failed: BTreeMap<String, String>,
@@ -66,10 +71,12 @@ impl Hands {
         Ok(Self {
             locks: Locks::new(),
             pretended: Pretended::new(),
+            groups: Vec::new(),
             reclaim: Reclaim::default(),
             state,
             locked: Vec::new(),
             reclaimed: BTreeMap::new(),
+            reclaimed_total: BTreeMap::new(),
             said_at: Nanos::ZERO,
             failed: BTreeMap::new(),
             empty: BTreeMap::new(),
@@ -131,15 +138,27 @@ impl Hands {
         self.say_reclaimed();
         let (locked, files) = self.locks.total();
         if files > 0 {
-            log::line(format_args!(
-                "floor: unlock {locked} of {files} files: the end"
-            ));
+            let what = format!("unlock {locked} of {files} files");
+            log::say(floor("unlock", what, locked, "the end"), files as u64);
         }
         self.locks.clear();
         self.locked.clear();
         self.empty.clear();
         self.pretended.clear();
         self.state.as_mut().map_or(Ok(()), State::restore)
+    }
+
+    /// Lets go of the files of a place: how much and how many.
+    pub(crate) fn release(&mut self, place: Place) -> (Bytes, usize) {
+        let (locked, files) = self.locks.release(place);
+        let what = format!("release {place}: {locked} in {files} locks");
+        log::say(floor("release", what, locked, "it was asked for"), 1);
+        (locked, files)
+    }
+
+    /// The tunables that it set, and what each was before.
+    pub(crate) fn held(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.state.iter().flat_map(State::held)
     }
 
     fn lock(&mut self, decision: &Decision, file: File, length: Bytes, watch: &Watch) {
@@ -155,14 +174,11 @@ impl Hands {
         }
         let open = || watch.open(file, For::Reading);
         match self.locks.lock(file, length, fsid, open) {
-            Ok(locked) if locked.is_new => say(
-                decision,
-                format_args!(
-                    "lock {length} of {}, {} resident",
-                    Name(fsid, locked.inode),
-                    locked.now
-                ),
-            ),
+            Ok(locked) if locked.is_new => {
+                let name = Name(fsid, locked.inode);
+                let what = format_args!("lock {length} of file {name}, {} resident", locked.now);
+                log::did(decision, what, Some(name), locked.now, 1);
+            }
             Ok(locked) if locked.now > locked.before => {
                 self.empty.remove(&file);
                 say_more(decision, fsid, &locked);
@@ -201,7 +217,11 @@ impl Hands {
         self.locked.retain(|locked| *locked != file);
         let fsid = watch.fsid(file);
         match self.locks.unlock(file) {
-            Some(inode) => say(decision, format_args!("unlock {}", Name(fsid, inode))),
+            Some(inode) => {
+                let name = Name(fsid, inode);
+                let what = format_args!("unlock file {name}");
+                log::did(decision, what, Some(name), Bytes::ZERO, 1);
+            }
             None if self.state.is_none() => {
                 say(decision, format_args!("would unlock file {fsid:016x}"));
             }
@@ -235,7 +255,8 @@ impl Hands {
                 }
                 _ => reason(&error),
             };
-            return self.fail(decision, format!("reclaim of {}", Whose(scope)), why);
+            let what = format!("reclaim of {}", self.whose(scope));
+            return self.fail(decision, what, why);
         }
         let sum = self.reclaimed.entry(scope).or_insert(Reclaimed {
             amount: Bytes::ZERO,
@@ -275,23 +296,35 @@ impl Hands {
     fn say_reclaimed(&mut self) {
         let would = if self.state.is_none() { "would " } else { "" };
         for (scope, sum) in std::mem::take(&mut self.reclaimed) {
-            log::line(format_args!(
-                "ceiling: {would}reclaim {} of {} in {} writes: {}",
-                sum.amount,
-                Whose(scope),
-                sum.writes,
-                sum.last
-            ));
+            let (amount, writes) = (sum.amount, sum.writes);
+            let whose = self.whose(scope);
+            let what = format_args!("{would}reclaim {amount} of {whose} in {writes} writes");
+            let decision = Decision {
+                policy: Policy::Ceiling,
+                action: Action::Reclaim { scope, amount },
+                why: sum.last,
+            };
+            log::did(&decision, what, None, amount, writes);
+            let total = self.reclaimed_total.entry(scope).or_default();
+            *total = total.saturating_add(amount);
+        }
+    }
+
+    /// Whose memory, in words.
+    fn whose(&self, scope: Scope) -> &str {
+        match scope {
+            Scope::Machine => "the machine",
+            Scope::Group(index) => self.groups.get(index).map_or("a group", String::as_str),
         }
     }
 
     /// Says a failure, unless it was the last thing said of this.
     fn fail(&mut self, decision: &Decision, what: String, why: String) {
+        log::count_failure(decision);
         if self.failed.get(&what) == Some(&why) {
             return;
         }
-        let policy = decision.policy.word();
-        log::line(format_args!("{policy}: {what}: it failed: {why}"));
+        log::failed(decision, &what, &why);
         if self.failed.len() >= 64 {
             self.failed.clear();
         }
@@ -299,34 +332,25 @@ impl Hands {
     }
 }
 
+/// What the floor does without a decision of its policy.
+fn floor(action: &str, what: String, bytes: Bytes, why: &str) -> Event {
+    Event {
+        policy: Policy::Floor.word().to_owned(),
+        action: action.to_owned(),
+        bytes,
+        what,
+        why: why.to_owned(),
+        ..Event::default()
+    }
+}
+
 fn say(decision: &Decision, what: fmt::Arguments<'_>) {
-    let (policy, why) = (decision.policy.word(), decision.why);
-    log::line(format_args!("{policy}: {what}: {why}"));
+    log::did(decision, what, None, Bytes::ZERO, 1);
 }
 
 fn say_more(decision: &Decision, fsid: u64, locked: &Locked) {
     let more = locked.now.saturating_sub(locked.before);
     let name = Name(fsid, locked.inode);
-    say(decision, format_args!("lock {more} more of {name}"));
-}
-
-/// A file by its file system and inode number: no path is anybody else's business.
-struct Name(u64, u64);
-
-impl fmt::Display for Name {
-    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(to, "file {:016x}/{}", self.0, self.1)
-    }
-}
-
-/// Whose memory.
-struct Whose(Scope);
-
-impl fmt::Display for Whose {
-    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.0 {
-            Scope::Machine => write!(to, "the machine"),
-            Scope::Group(index) => write!(to, "group {}", index + 1),
-        }
-    }
+    let what = format_args!("lock {more} more of file {name}");
+    log::did(decision, what, Some(name), more, 1);
 }

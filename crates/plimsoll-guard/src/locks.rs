@@ -14,6 +14,7 @@ use mm::units::Bytes;
 use rustix::io::Errno;
 use rustix::mm::{Advice, MapFlags, MlockFlags, ProtFlags};
 
+use crate::released::Place;
 use crate::sys;
 
 /// Pages that are asked after at once: 64 MiB of base pages.
@@ -25,7 +26,7 @@ const READ_AT_ONCE: usize = 1 << 20;
 #[derive(Debug)]
 pub(crate) struct Locks {
     held: Vec<Lock>,
-    /// Files whose lock failed since [`Locks::held`] was last asked.
+    /// Files whose lock failed or was released since [`Locks::held`] was last asked.
     failed: Vec<File>,
     /// What `mincore` says.
     pages: Vec<u8>,
@@ -85,7 +86,8 @@ impl Locks {
         Bytes(counted.map_or(0, |()| resident))
     }
 
-    /// What is locked, and which locks failed since this was last asked: these come as stale.
+    /// What is locked, and which locks failed or were released since this was last asked: these
+    /// come as stale.
     pub(crate) fn held(&mut self, to: &mut Vec<Held>) {
         to.extend(self.held.iter().map(|lock| Held {
             file: lock.file,
@@ -166,6 +168,18 @@ impl Locks {
     pub(crate) fn unlock(&mut self, file: File) -> Option<u64> {
         let index = self.held.iter().position(|lock| lock.file == file)?;
         Some(self.held.swap_remove(index).inode)
+    }
+
+    /// Lets go of every file of a place: how much and how many.
+    pub(crate) fn release(&mut self, place: Place) -> (Bytes, usize) {
+        let inside = |lock: &mut Lock| {
+            let is_file = place.inode.is_none_or(|inode| inode == lock.inode);
+            lock.fsid == place.fsid && is_file
+        };
+        let released: Vec<Lock> = self.held.extract_if(.., inside).collect();
+        self.failed.extend(released.iter().map(|lock| lock.file));
+        let bytes = released.iter().map(|lock| lock.locked).sum();
+        (bytes, released.len())
     }
 
     /// Lets go of all.

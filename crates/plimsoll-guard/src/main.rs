@@ -9,20 +9,27 @@ mod arguments;
 mod configuration;
 mod counters;
 mod daemon;
+mod events;
 mod fanotify;
 mod files;
 mod hands;
+mod journal;
 mod keep;
 mod locks;
 mod log;
 mod mounts;
 mod process;
 mod reclaim;
+mod refaults;
+mod released;
 mod sampling;
+mod socket;
 mod state;
+mod status;
 mod sys;
 mod watch;
 
+use std::path::Path;
 use std::process::ExitCode;
 
 use arguments::{Arguments, Job};
@@ -38,7 +45,7 @@ fn main() -> ExitCode {
     let done = match arguments.job {
         Job::Help => answer(arguments::HELP),
         Job::Version => answer(concat!("plimsoll-guard ", env!("CARGO_PKG_VERSION"))),
-        Job::Restore => state::restore_alone(&arguments.state),
+        Job::Restore => restore(&arguments.state),
         Job::Run => daemon::run(&arguments),
     };
     match done {
@@ -48,6 +55,14 @@ fn main() -> ExitCode {
             ExitCode::FAILURE
         }
     }
+}
+
+/// Where there is something to write back, that is an event.
+fn restore(state: &Path) -> Result<(), String> {
+    if state.exists() {
+        log::open(Some(&state.with_extension("events")))?;
+    }
+    state::restore_alone(state)
 }
 
 fn answer(text: &str) -> Result<(), String> {

@@ -7,22 +7,11 @@ use std::os::fd::{AsFd as _, OwnedFd};
 use std::os::unix::ffi::OsStringExt as _;
 use std::path::{Path, PathBuf};
 
+use host::kept::ON_DISK;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{Mode, OFlags};
 
 use crate::sys;
-
-/// File systems on local disks, with their magic numbers in `statfs`. No tmpfs, network, FUSE or
-/// overlay: their pages are no disk's, or another machine's, or another file's.
-const ON_DISK: [(&str, i64); 7] = [
-    ("ext4", 0xef53),
-    ("ext3", 0xef53),
-    ("ext2", 0xef53),
-    ("xfs", 0x5846_5342),
-    ("btrfs", 0x9123_683e),
-    ("f2fs", 0xf2f5_2010),
-    ("vfat", 0x4d44),
-];
 
 /// What is mounted.
 #[derive(Debug)]

@@ -2,12 +2,13 @@
 
 use std::fs;
 use std::io;
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd as _, OwnedFd};
 use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Resource, Rlimit};
 
+use crate::socket::Socket;
 use crate::sys;
 
 /// Why the daemon was woken.
@@ -19,6 +20,8 @@ pub(crate) enum Woken {
     End,
     /// It is to read its configuration again.
     Reload,
+    /// Somebody asks at the socket.
+    Asked,
 }
 
 /// The signals, as something to wait for.
@@ -31,15 +34,19 @@ impl Signals {
         sys::signalfd(&[libc::SIGTERM, libc::SIGINT, libc::SIGHUP]).map(Self)
     }
 
-    /// Waits for a signal, at most this long.
-    pub(crate) fn wait(&self, most: Duration) -> io::Result<Woken> {
+    /// Waits for a signal or a question, at most this long.
+    pub(crate) fn wait(&self, most: Duration, socket: Option<&Socket>) -> io::Result<Woken> {
         let timeout = Timespec {
             tv_sec: most.as_secs().try_into().unwrap_or(1),
             tv_nsec: most.subsec_nanos().into(),
         };
-        let mut fds = [PollFd::new(&self.0, PollFlags::IN)];
+        let asked = socket.iter().flat_map(|socket| socket.files());
+        let fds = std::iter::once(self.0.as_fd()).chain(asked);
+        let fds = fds.map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN));
+        let mut fds: Vec<PollFd<'_>> = fds.collect();
         match poll(&mut fds, Some(&timeout)) {
             Ok(0) | Err(rustix::io::Errno::INTR) => return Ok(Woken::Tick),
+            Ok(_) if fds[0].revents().is_empty() => return Ok(Woken::Asked),
             Ok(_) => {}
             Err(error) => return Err(error.into()),
         }
@@ -51,6 +58,19 @@ impl Signals {
             libc::SIGHUP => Woken::Reload,
             _ => Woken::End,
         })
+    }
+}
+
+/// Ends when the process that started it ends, however that ends.
+///
+/// # Errors
+/// The system refuses, or that process is gone already.
+pub(crate) fn end_with_parent() -> io::Result<()> {
+    let parent = rustix::process::getppid();
+    rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::TERM))?;
+    match rustix::process::getppid() == parent {
+        true => Ok(()),
+        false => Err(io::ErrorKind::NotFound.into()),
     }
 }
 

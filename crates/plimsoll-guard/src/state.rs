@@ -58,6 +58,12 @@ impl State {
             .map_err(|error| error.to_string())
     }
 
+    /// The tunables that are set, and what each was before.
+    pub(crate) fn held(&self) -> impl Iterator<Item = (&str, &str)> {
+        let steps = self.hold.steps();
+        steps.map(|step| (step.cell.as_str(), step.old.text.as_str()))
+    }
+
     /// Writes every old value back, and removes the file.
     ///
     /// # Errors

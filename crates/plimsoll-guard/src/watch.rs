@@ -16,6 +16,7 @@ use crate::keep;
 use crate::locks::Locks;
 use crate::log;
 use crate::mounts::Mounts;
+use crate::released::Released;
 use crate::sys::{self, For};
 
 /// The mounts, the uses and the numbers of files.
@@ -24,6 +25,7 @@ pub(crate) struct Watch {
     pub(crate) mounts: Mounts,
     fanotify: Option<Fanotify>,
     files: Files,
+    pub(crate) released: Released,
     /// It was said that too many files are named.
     said: bool,
 }
@@ -52,6 +54,7 @@ impl Watch {
             mounts,
             fanotify,
             files: Files::new(),
+            released: Released::default(),
             said: false,
         };
         watch.mark();
@@ -63,6 +66,7 @@ impl Watch {
         let changed = self.mounts.refresh();
         if changed.map_err(|error| format!("mountinfo: {}", reason(&error)))? {
             self.mark();
+            self.released.follow(&self.mounts);
         }
         Ok(())
     }
@@ -70,6 +74,11 @@ impl Watch {
     /// How many file systems are watched; `None` where no policy needs it.
     pub(crate) fn watched(&self) -> Option<usize> {
         self.fanotify.as_ref().map(Fanotify::watched)
+    }
+
+    /// How often uses were lost because the kernel's queue was full.
+    pub(crate) fn lost(&self) -> u64 {
+        self.fanotify.as_ref().map_or(0, Fanotify::overflows)
     }
 
     /// The uses since the last call.
@@ -93,13 +102,13 @@ impl Watch {
             self.said = true;
             log::line(format_args!(
                 "floor.keep: only the first {} files of these folders are kept; name fewer",
-                keep::NAMED_MAX
+                host::kept::NAMED_MAX
             ));
         }
         let on_disk = named
             .keys
             .into_iter()
-            .filter(|key| self.mounts.has(key.fsid));
+            .filter(|key| self.mounts.has(key.fsid) && !self.released.has(key.fsid, None));
         for key in on_disk {
             let file = self.files.used(key, |file| locks.has(file));
             to.extend(file.map(|file| Touch {
@@ -111,9 +120,15 @@ impl Watch {
 
     /// Whether a file may be locked, and its size; not what is in memory of it.
     pub(crate) fn look(&self, file: File) -> Looked {
-        let size = self.open(file, For::Looking).ok().and_then(|fd| {
+        let fsid = self.fsid(file);
+        // Not even opened: who unmounts it would find it busy for that moment.
+        let is_released = self.released.has(fsid, None);
+        let opened = (!is_released).then(|| self.open(file, For::Looking).ok());
+        let size = opened.flatten().and_then(|fd| {
             let metadata = fs::File::from(fd).metadata().ok()?;
-            let may = metadata.is_file() && metadata.nlink() > 0 && metadata.len() > 0;
+            let is_released = self.released.has(fsid, Some(metadata.ino()));
+            let is_whole = metadata.is_file() && metadata.nlink() > 0 && metadata.len() > 0;
+            let may = is_whole && !is_released;
             may.then_some(Bytes(metadata.len()))
         });
         Looked {

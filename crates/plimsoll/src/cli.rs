@@ -34,6 +34,7 @@ enum Verb {
     History(cmd::history::Args),
     #[command(hide = true)]
     Watch(cmd::watch::Args),
+    Guard(cmd::guard::Args),
     Ksm(cmd::ksm::Args),
     Studies(cmd::studies::Args),
     Predict(cmd::predict::Args),
@@ -80,6 +81,7 @@ pub(crate) fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         Verb::Status(args) => cmd::status::run(args),
         Verb::History(args) => cmd::history::run(args),
         Verb::Watch(args) => cmd::watch::run(args),
+        Verb::Guard(args) => cmd::guard::run(args),
         Verb::Ksm(args) => cmd::ksm::run(args),
         Verb::Studies(args) => cmd::studies::run(args),
         Verb::Predict(args) => cmd::predict::run(args),

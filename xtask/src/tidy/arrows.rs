@@ -32,7 +32,7 @@ const CRATES: &[Crate] = &[
     Crate {
         name: "guard",
         may_use: &["mm"],
-        reach: Reach::Pure(&["libm", "thiserror"]),
+        reach: Reach::Pure(&["libm", "thiserror", "toml"]),
     },
     Crate {
         name: "sim",

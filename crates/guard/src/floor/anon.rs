@@ -32,6 +32,10 @@ impl Anon {
         }
     }
 
+    pub(super) fn stands_down(&self) -> bool {
+        self.stands_down
+    }
+
     pub(super) fn decide(&mut self, sample: &Sample<'_>, to: &mut Vec<Decision>) {
         let floor = self.floor.of(sample.memory.total);
         if self.stands_down || floor == Bytes::ZERO {

@@ -32,21 +32,6 @@ pub(super) struct Node<'a> {
     value: &'a DeValue<'a>,
 }
 
-/// Adds the texts of a value; false where it is anything else.
-fn add_texts(key: &str, value: &DeValue<'_>, to: &mut Vec<(String, String)>) -> bool {
-    match value {
-        DeValue::String(text) => {
-            to.push((key.to_owned(), text.to_string()));
-            true
-        }
-        DeValue::Array(list) => list.iter().all(|value| add_texts(key, value.get_ref(), to)),
-        DeValue::Table(table) => table.iter().all(|(name, value)| {
-            add_texts(&format!("{key}.{}", name.get_ref()), value.get_ref(), to)
-        }),
-        _ => false,
-    }
-}
-
 impl<'a> Node<'a> {
     /// The value, with `$name` replaced by what the parameter stands for on this arm.
     pub(super) fn new(
@@ -113,17 +98,11 @@ impl<'a> Node<'a> {
 
     /// Every text below this table, with its keys joined by points; each text of a list by itself.
     pub(super) fn texts(&self) -> Result<Vec<(String, String)>, StudyError> {
-        let mut texts = Vec::new();
-        let is_plain = self.value.as_table().is_some_and(|table| {
-            let mut entries = table.iter();
-            entries.all(|(key, value)| add_texts(key.get_ref(), value.get_ref(), &mut texts))
-        });
-        match is_plain {
-            true => Ok(texts),
-            false => {
-                Err(self.expected("a table of texts, as { floor = { clean_min = \"15 %\" } }"))
-            }
-        }
+        let texts = self.value.as_table().map(guard::text::of_table);
+        let texts = texts.and_then(Result::ok);
+        texts.ok_or_else(|| {
+            self.expected("a table of texts, as { floor = { clean_min = \"15 %\" } }")
+        })
     }
 
     pub(super) fn text(&self) -> Result<&'a str, StudyError> {

@@ -11,6 +11,7 @@ pub(crate) mod calibrate;
 pub(crate) mod confirm;
 pub(crate) mod explain;
 pub(crate) mod fidelity;
+pub(crate) mod guard;
 pub(crate) mod history;
 pub(crate) mod inspect;
 pub(crate) mod ksm;

@@ -1,5 +1,6 @@
 //! What every verb prints with `--json` is what docs/schemas says, field by field.
 
+mod guard;
 mod output;
 mod validator;
 mod validator_tests;

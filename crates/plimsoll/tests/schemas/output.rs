@@ -9,7 +9,7 @@ use serde_json::Value;
 use crate::validator::Schema;
 
 /// The schemas, and the `schema` that each one's documents say.
-const SCHEMAS: [&str; 13] = [
+const SCHEMAS: [&str; 16] = [
     "apply",
     "calibration",
     "changes",
@@ -17,6 +17,9 @@ const SCHEMAS: [&str; 13] = [
     "explain",
     "explain-all",
     "fidelity",
+    "guard-check",
+    "guard-events",
+    "guard-status",
     "inspect",
     "ksm-estimate",
     "lint",
@@ -31,7 +34,7 @@ fn fixtures() -> PathBuf {
 
 /// What the verb prints, held against a schema.
 #[track_caller]
-fn assert_is(schema: &str, arguments: &[&str], folder: &Path) -> Value {
+pub(crate) fn assert_is(schema: &str, arguments: &[&str], folder: &Path) -> Value {
     let mut command = Command::new(env!("CARGO_BIN_EXE_plimsoll"));
     command
         .args(arguments)

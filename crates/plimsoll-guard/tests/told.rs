@@ -1,0 +1,285 @@
+//! What the daemon tells of itself, and what it is told, on this machine.
+
+use std::fs;
+use std::io::{Read as _, Write as _};
+use std::os::unix::fs::MetadataExt as _;
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process};
+
+const MIB: usize = 1 << 20;
+
+/// A folder on a local disk; `None`, and the reason is said, for who is not root.
+fn place() -> Option<tempfile::TempDir> {
+    if !rustix::process::geteuid().is_root() {
+        println!("skipped: only root locks other people's files");
+        return None;
+    }
+    Some(tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a folder"))
+}
+
+/// A daemon that runs; killed where a test fails.
+struct Guard {
+    folder: PathBuf,
+    child: Child,
+}
+
+impl Guard {
+    fn start(folder: &Path, config: &str, command: &mut Command) -> Self {
+        let file = |name: &str| folder.join(name);
+        fs::write(file("guard.toml"), config).expect("a configuration");
+        let log = fs::File::create(file("log")).expect("a log");
+        command.arg("--config").arg(file("guard.toml"));
+        command.arg("--state").arg(file("guard.state"));
+        let child = command.stdin(Stdio::null()).stderr(log).spawn();
+        let guard = Self {
+            folder: folder.to_owned(),
+            child: child.expect("the daemon"),
+        };
+        guard.wait_for("it is on", || guard.text("guard.prom").contains("pid=\""));
+        guard
+    }
+
+    fn text(&self, name: &str) -> String {
+        fs::read_to_string(self.folder.join(name)).unwrap_or_default()
+    }
+
+    /// The value of a figure, with its labels as they are written.
+    fn figure(&self, name: &str) -> Option<u64> {
+        let text = self.text("guard.prom");
+        let name = format!("plimsoll_guard_{name} ");
+        let mut values = text.lines().filter_map(|line| line.strip_prefix(&name));
+        values.next().map(|value| value.parse().expect("a number"))
+    }
+
+    fn ask(&self, line: &str) -> String {
+        let mut stream = UnixStream::connect(self.folder.join("guard.sock")).expect("it listens");
+        stream.write_all(line.as_bytes()).expect("it is written");
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).expect("an answer");
+        answer
+    }
+
+    fn end(&mut self, signal: Signal) {
+        kill_process(Pid::from_child(&self.child), signal).expect("it runs");
+        self.child.wait().expect("it ends");
+    }
+
+    fn wait_for(&self, what: &str, mut is_so: impl FnMut() -> bool) {
+        let since = Instant::now();
+        while !is_so() {
+            let waited = since.elapsed();
+            assert!(
+                waited < Duration::from_secs(20),
+                "{what}: {}",
+                self.text("log")
+            );
+            sleep(Duration::from_millis(20));
+        }
+    }
+}
+
+impl Drop for Guard {
+    fn drop(&mut self) {
+        self.child.kill().ok();
+        self.child.wait().ok();
+    }
+}
+
+fn daemon() -> Command {
+    Command::new(env!("CARGO_BIN_EXE_plimsoll-guard"))
+}
+
+/// A kept file of a number of MiB, and the configuration that keeps it.
+fn kept(folder: &Path, mib: usize) -> String {
+    let file = folder.join("file");
+    fs::write(&file, vec![7; mib * MIB]).expect("a file");
+    let opened = fs::File::open(&file).expect("a file");
+    opened.sync_all().expect("on disk");
+    format!("floor.clean_min = \"5 %\"\nfloor.keep = [{file:?}]\n")
+}
+
+#[test]
+fn figures_and_events_say_what_was_done_and_go_when_it_ends() {
+    let Some(place) = place() else { return };
+    let folder = place.path();
+    let metrics = folder.join("metrics.prom");
+    let config = format!("metrics = {metrics:?}\n{}", kept(folder, 3));
+    let mut guard = Guard::start(folder, &config, &mut daemon());
+    // Others use files too.
+    let locked = || guard.figure("locked_bytes") >= Some(3 << 20);
+    guard.wait_for("it is locked", locked);
+    assert!(guard.figure("locked_files") >= Some(1));
+    assert_eq!(guard.figure("policy_enabled{policy=\"ceiling\"}"), Some(0));
+    guard.wait_for("the collector has it", || {
+        guard.text("metrics.prom") == guard.text("guard.prom")
+    });
+    if let Some(complaint) = promtool(&guard.text("guard.prom")) {
+        assert_eq!(complaint, "", "promtool check metrics");
+    }
+    let inode = fs::metadata(folder.join("file")).expect("a file").ino();
+    let events = guard.text("guard.events");
+    let mut lines = events.lines();
+    let line = lines.find(|line| line.contains(&format!("/{inode} bytes=")));
+    let line = line.expect("a lock");
+    assert!(line.contains("policy=floor action=lock file="), "{line}");
+    assert!(
+        line.contains(" bytes=3145728 ") && line.contains("why=\"named in"),
+        "{line}"
+    );
+    guard.end(Signal::TERM);
+    for gone in ["guard.prom", "metrics.prom", "guard.sock", "guard.state"] {
+        assert!(!folder.join(gone).exists(), "{gone}");
+    }
+    assert!(guard.text("guard.events").ends_with("why=\"the end\"\n"));
+}
+
+#[test]
+fn figures_are_not_written_again_while_nothing_changes() {
+    let Some(place) = place() else { return };
+    let config = "floor.anon_min = \"1 MiB\"\n";
+    let guard = Guard::start(place.path(), config, &mut daemon());
+    let file = || fs::metadata(guard.folder.join("guard.prom")).expect("a file");
+    let before = file().ino();
+    // Each write makes a file; this is longer than the time between two.
+    sleep(Duration::from_millis(2500));
+    assert_eq!(file().ino(), before);
+}
+
+/// What `promtool check metrics` complains of; `None`, and the reason is said, without it.
+fn promtool(text: &str) -> Option<String> {
+    let mut command = Command::new("promtool");
+    command.args(["check", "metrics"]).stdin(Stdio::piped());
+    let child = command
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn();
+    let Ok(mut child) = child else {
+        println!("promtool is missing: apt-get install prometheus");
+        return None;
+    };
+    let mut stdin = child.stdin.take().expect("a pipe");
+    stdin.write_all(text.as_bytes()).expect("it reads");
+    drop(stdin);
+    let output = child.wait_with_output().expect("it ends");
+    let said = [output.stdout, output.stderr].concat();
+    Some(String::from_utf8_lossy(&said).into_owned())
+}
+
+#[test]
+fn a_killed_guard_leaves_nothing_that_stops_the_next() {
+    let Some(place) = place() else { return };
+    let config = kept(place.path(), 1);
+    let mut guard = Guard::start(place.path(), &config, &mut daemon());
+    let killed = guard.text("guard.prom");
+    guard.end(Signal::KILL);
+    assert!(
+        place.path().join("guard.sock").exists(),
+        "nobody was there to do it"
+    );
+    let mut next = Guard::start(place.path(), &config, &mut daemon());
+    next.wait_for("its own figures", || next.text("guard.prom") != killed);
+    assert!(next.ask("keep 1\n").starts_with("kept"));
+    next.end(Signal::TERM);
+    assert!(!place.path().join("guard.sock").exists());
+}
+
+#[test]
+fn what_is_released_is_not_locked_until_it_is_kept_again() {
+    let Some(place) = place() else { return };
+    let config = kept(place.path(), 2);
+    let file = place.path().join("file");
+    let guard = Guard::start(place.path(), &config, &mut daemon());
+    let number = host::kept::file_system(place.path()).expect("a file system");
+    let inode = fs::metadata(&file).expect("a file").ino();
+    let name = format!("{number:016x}/{inode}");
+    let lock = format!("action=lock file={name} ");
+    let locks = || guard.text("guard.events").matches(&lock).count();
+    guard.wait_for("it is locked", || locks() == 1);
+    let released = guard.ask(&format!("release {name}\n"));
+    assert_eq!(released, "released 1 2097152\n");
+    let figure = format!("released{{place=\"{name}\"}}");
+    guard.wait_for("it is told", || guard.figure(&figure) == Some(1));
+    let read = || {
+        fs::read(&file).expect("a file");
+        sleep(Duration::from_millis(250));
+    };
+    (0..5).for_each(|_| read());
+    assert_eq!(locks(), 1, "{}", guard.text("log"));
+    assert!(guard.ask("release \n").starts_with("refused: "));
+    assert_eq!(guard.ask(&format!("keep {name}\n")), "kept\n");
+    guard.wait_for("it is locked again", || {
+        read();
+        locks() == 2
+    });
+}
+
+#[test]
+fn a_released_file_system_can_be_unmounted() {
+    let Some(place) = place() else { return };
+    let folder = place.path();
+    let image = folder.join("image");
+    let made = fs::File::create(&image).and_then(|file| file.set_len(64 << 20));
+    made.expect("an image");
+    let mkfs = Command::new("mkfs.ext4").arg("-q").arg(&image).status();
+    let mkfs = mkfs.expect("mkfs.ext4 is there: apt-get install e2fsprogs");
+    assert!(mkfs.success());
+    let point = folder.join("mount");
+    fs::create_dir(&point).expect("a folder");
+    // The mount is in a namespace of the daemon's, and goes with it.
+    let script = "mount -o loop \"$0\" \"$1\" && head -c 4194304 /dev/zero > \"$1/file\" && sync \
+                  && shift && exec \"$@\"";
+    let mut command = Command::new("unshare");
+    command.args(["--mount", "sh", "-c", script]);
+    command.arg(&image).arg(&point);
+    command.arg(env!("CARGO_BIN_EXE_plimsoll-guard"));
+    let file = point.join("file");
+    let config = format!("floor.clean_min = \"5 %\"\nfloor.keep = [{file:?}]\n");
+    let guard = Guard::start(folder, &config, &mut command);
+    let inside = |program: &[&str]| {
+        let mut command = Command::new("nsenter");
+        let pid = guard.child.id().to_string();
+        command.args(["--mount", "--target", &pid]).args(program);
+        command.arg(&point).output().expect("nsenter runs")
+    };
+    let number = inside(&["stat", "--file-system", "--format", "%i"]).stdout;
+    let number = u64::from_str_radix(String::from_utf8_lossy(&number).trim(), 16);
+    // coreutils prints the two words the other way around.
+    let number = format!("{:016x}", number.expect("a number").rotate_left(32));
+    let lock = format!("action=lock file={number}/");
+    guard.wait_for("it is locked", || {
+        guard.text("guard.events").contains(&lock)
+    });
+    let busy = inside(&["umount"]);
+    assert!(!busy.status.success(), "a locked file keeps it mounted");
+    let released = guard.ask(&format!("release {number}\n"));
+    assert_eq!(released, "released 1 4194304\n");
+    let done = inside(&["umount"]);
+    let said = String::from_utf8_lossy(&done.stderr);
+    assert!(done.status.success(), "{said}");
+    let figure = format!("released{{place=\"{number}\"}}");
+    guard.wait_for("it is forgotten", || guard.figure(&figure).is_none());
+}
+
+#[test]
+fn a_trial_ends_by_itself_with_one_policy_and_says_what_it_did() {
+    let Some(place) = place() else { return };
+    let config = kept(place.path(), 1) + "ceiling.total = \"99 %\"\n";
+    let mut command = daemon();
+    command.args(["--only", "floor", "--for", "3 s"]);
+    let mut guard = Guard::start(place.path(), &config, &mut command);
+    guard.wait_for("one policy is on", || {
+        guard.figure("policy_enabled{policy=\"floor\"}") == Some(1)
+            && guard.figure("policy_enabled{policy=\"ceiling\"}") == Some(0)
+    });
+    assert!(guard.child.wait().expect("it ends").success());
+    let log = guard.text("log");
+    let last = log.lines().last().expect("a line");
+    let is_told = last.starts_with("the trial is over; ") && last.contains("lock: ");
+    assert!(is_told, "{log}");
+    assert!(last.ends_with("all of it is taken back"), "{log}");
+}

@@ -1,0 +1,46 @@
+//! `plimsoll guard`: the daemon that keeps files in memory and the page cache below a ceiling.
+
+mod check;
+mod checked;
+mod events;
+mod explain;
+mod json;
+mod others;
+mod release;
+mod shared;
+mod status;
+mod trial;
+
+use crate::exit::ExitCode;
+
+/// The guard plimsoll-guard: what it would do here, what it does, and why; docs/guard.md says more
+#[derive(Debug, clap::Args)]
+#[command(subcommand_required = true, arg_required_else_help = false)]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    verb: Verb,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum Verb {
+    Check(check::Args),
+    Try(trial::Args),
+    Status(status::Args),
+    Explain(explain::Args),
+    Events(events::Args),
+    Release(release::Args),
+    Keep(release::KeepArgs),
+}
+
+/// Runs the verb below.
+pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
+    match args.verb {
+        Verb::Check(args) => check::run(args),
+        Verb::Try(args) => trial::run(args),
+        Verb::Status(args) => status::run(args),
+        Verb::Explain(args) => explain::run(args),
+        Verb::Events(args) => events::run(args),
+        Verb::Release(args) => release::run(args),
+        Verb::Keep(args) => release::keep(args),
+    }
+}

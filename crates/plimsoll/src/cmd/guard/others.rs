@@ -1,0 +1,94 @@
+//! Other programs that act on what the guard acts on.
+
+use host::Root;
+use serde::Serialize;
+
+/// A program by the name that the kernel has for it, and where the two meet.
+const KNOWN: [(&str, &str); 10] = [
+    (
+        "systemd-oomd",
+        "kills control groups by pressure: locked files leave the others less memory",
+    ),
+    (
+        "oomd",
+        "kills control groups by pressure: locked files leave the others less memory",
+    ),
+    (
+        "earlyoom",
+        "kills by MemAvailable, in which locked files do not count",
+    ),
+    (
+        "nohang",
+        "kills by MemAvailable, in which locked files do not count",
+    ),
+    (
+        "prelockd",
+        "locks programs too: what both lock counts once, but each has a budget",
+    ),
+    (
+        "memavaild",
+        "reclaims from control groups too, below a limit of MemAvailable",
+    ),
+    (
+        "tuned",
+        "sets vm.swappiness by its profile: the guard stands down when it does",
+    ),
+    (
+        "saptune",
+        "sets vm.swappiness by its notes: the guard stands down when it does",
+    ),
+    (
+        "ksmtuned",
+        "sets up merging of pages (KSM) by itself: leave that to one of the two",
+    ),
+    ("plimsoll-guard", "a guard runs already: only one may"),
+];
+
+/// One that runs.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub(super) struct Other {
+    pub(super) program: &'static str,
+    pub(super) pid: u32,
+    pub(super) meets: &'static str,
+}
+
+/// Those that run.
+pub(super) fn find(root: &Root) -> Vec<Other> {
+    let pids = root.names("proc").into_iter();
+    let pids = pids.filter_map(|name| name.parse().ok());
+    let mut found: Vec<Other> = pids.filter_map(|pid| known(root, pid)).collect();
+    found.sort_unstable_by_key(|other| other.pid);
+    found
+}
+
+fn known(root: &Root, pid: u32) -> Option<Other> {
+    let name = root.read(&format!("proc/{pid}/comm")).ok()?;
+    let (program, meets) = KNOWN.into_iter().find(|(known, _)| *known == name.trim())?;
+    Some(Other {
+        program,
+        pid,
+        meets,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn programs_are_known_by_their_names() {
+        let directory = tempfile::tempdir().expect("a directory");
+        for (pid, name) in [("12", "earlyoom\n"), ("3", "bash\n"), ("5", "tuned\n")] {
+            let folder = directory.path().join("proc").join(pid);
+            std::fs::create_dir_all(&folder).expect("a folder");
+            std::fs::write(folder.join("comm"), name).expect("a file");
+        }
+        let found = find(&Root::new(directory.path()));
+        let found: Vec<_> = found.iter().map(|it| (it.program, it.pid)).collect();
+        assert_eq!(found, [("tuned", 5), ("earlyoom", 12)]);
+        assert!(
+            KNOWN.iter().all(|(name, _)| name.len() <= 15),
+            "as comm has it"
+        );
+    }
+}

@@ -1,0 +1,105 @@
+//! What the guard's verbs share: where its files are, and how they are told of.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::anyhow;
+use guard::Figures;
+use guard::text::{self, Pairs};
+use host::Root;
+
+/// The configuration.
+#[derive(Debug, clap::Args)]
+pub(super) struct ConfigArg {
+    /// The configuration, with FILE.d/*.toml
+    #[arg(long, value_name = "FILE", default_value = "/etc/plimsoll/guard.toml")]
+    pub(super) config: PathBuf,
+}
+
+/// Where the daemon writes.
+#[derive(Debug, clap::Args)]
+pub(super) struct StateArg {
+    /// The state file of the daemon; what it writes lies beside it
+    #[arg(long, value_name = "FILE", default_value = "/run/plimsoll/guard.state")]
+    pub(super) state: PathBuf,
+}
+
+impl ConfigArg {
+    /// Its keys and texts.
+    pub(super) fn read(&self) -> anyhow::Result<Pairs> {
+        let files = host::drop_ins::read(&self.config).map_err(|error| anyhow!(error))?;
+        let names: Vec<String> = files.iter().map(|it| it.0.display().to_string()).collect();
+        let texts = files.iter().map(|(_, text)| text.as_str());
+        Ok(text::of_files(names.iter().map(String::as_str).zip(texts))?)
+    }
+}
+
+impl StateArg {
+    /// A file beside it, by its end.
+    pub(super) fn beside(&self, end: &str) -> PathBuf {
+        self.state.with_extension(end)
+    }
+
+    /// What the guard that runs says of itself; `None` where none runs.
+    pub(super) fn figures(&self) -> anyhow::Result<Option<Figures>> {
+        let figures = read(&self.beside("prom"))?.map(|text| Figures::parse(&text));
+        Ok(figures.filter(runs))
+    }
+
+    /// What is said where no guard runs, with the way out.
+    pub(super) fn nobody(&self) -> String {
+        let state = self.state.display();
+        match self.state.exists() {
+            // It is removed when a guard ends in order.
+            true => format!(
+                "no guard runs, and one that was killed has left tunables set ({state}): \
+                 plimsoll-guard --restore writes them back"
+            ),
+            false => format!(
+                "no guard runs (it would write beside {state}): plimsoll guard check says what \
+                 one would do, plimsoll guard try runs one for a while"
+            ),
+        }
+    }
+}
+
+/// Whether the guard that wrote them is still there: one that was killed left its file.
+fn runs(figures: &Figures) -> bool {
+    let info = figures.of("info").next();
+    let pid = info.and_then(|info| info.label("pid").parse::<u32>().ok());
+    let name = pid.and_then(|pid| Root::default().read(&format!("proc/{pid}/comm")).ok());
+    name.is_some_and(|name| name.trim() == "plimsoll-guard")
+}
+
+/// The text of a file; `None` where there is none.
+pub(super) fn read(path: &Path) -> anyhow::Result<Option<String>> {
+    match std::fs::read_to_string(path) {
+        Ok(text) => Ok(Some(text)),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(anyhow!("{}: {}", path.display(), host::reason(&error))),
+    }
+}
+
+/// A paragraph that begins at a column, its other lines two columns behind it.
+pub(super) fn item(text: &str, at: usize, width: usize) -> String {
+    let lines = crate::results::wrapped(text, width.saturating_sub(at + 2));
+    let mut said = String::new();
+    for (number, line) in lines.lines().enumerate() {
+        let indent = if number == 0 { at } else { at + 2 };
+        said += &format!("{:indent$}{line}\n", "");
+    }
+    said
+}
+
+/// A number of things.
+pub(super) fn counted(number: usize, thing: &str) -> String {
+    match number {
+        1 => format!("1 {thing}"),
+        _ => format!("{number} {thing}s"),
+    }
+}
+
+/// Whether a policy leaves a tunable alone.
+pub(super) fn stands_down(figures: &Figures, policy: &str) -> bool {
+    let mut found = figures.of("policy_standing_down");
+    found.any(|it| it.label("policy") == policy && it.value == 1)
+}

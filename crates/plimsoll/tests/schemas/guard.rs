@@ -1,0 +1,105 @@
+//! Real output of the guard's verbs against the schemas.
+
+use std::fs;
+use std::path::Path;
+use std::process::{Child, Command};
+
+use crate::output::assert_is;
+
+const CONFIG: &str = "\
+[floor]
+clean_min = \"5 %\"
+anon_min = \"10 %\"
+keep = [\"/usr\", \"/missing\", \"/proc/self\"]
+[ceiling]
+total = \"20 %\"
+[ceiling.groups]
+\"a/b\" = \"64 MiB\"
+";
+
+#[test]
+fn a_check_of_this_machine_and_of_a_capture_is_as_its_schema_says() {
+    let folder = tempfile::tempdir().expect("a folder");
+    fs::write(folder.path().join("guard.toml"), CONFIG).expect("a file");
+    fs::write(folder.path().join("off.toml"), "").expect("a file");
+    let check = |more: &[&str]| {
+        let words = [&["guard", "check", "--json", "--config"], more].concat();
+        assert_is("guard-check", &words, folder.path())
+    };
+    let here = check(&["guard.toml"]);
+    assert_eq!(here["floor"]["keep"].as_array().map(Vec::len), Some(3));
+    let off = check(&["off.toml"]);
+    assert!(off["floor"].is_null() && off["ceiling"].is_null());
+    let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures");
+    let capture = fixtures.join("hosts/vm-24gib-6.18/capture.txt");
+    let there = check(&["guard.toml", &capture.to_string_lossy()]);
+    assert!(there["floor"]["keep"][0]["bytes"].is_null());
+}
+
+#[test]
+fn what_a_guard_holds_and_did_is_as_its_schema_says() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let state = folder.path().join("guard.state");
+    let state = state.to_str().expect("a name");
+    let status = |schema: &str, verb: &str| {
+        assert_is(
+            schema,
+            &["guard", verb, "--json", "--state", state],
+            folder.path(),
+        )
+    };
+    let none = status("guard-status", "status");
+    assert!(none["guard"].is_null());
+    let none = status("guard-events", "events");
+    assert_eq!(none["events"].as_array().map(Vec::len), Some(0));
+
+    let guard = StandIn::start(folder.path());
+    let figures = guard.figures();
+    fs::write(folder.path().join("guard.prom"), figures).expect("a file");
+    let events = "time=1764235319123 policy=floor action=lock file=ab/12 bytes=5 what=a why=b\n\
+                  time=1764235319124 what=\"on: floor\"\n";
+    fs::write(folder.path().join("guard.events"), events).expect("a file");
+    let held = status("guard-status", "status");
+    assert_eq!(held["guard"]["locked_bytes"], 5);
+    assert_eq!(held["guard"]["ceilings"][0]["group"], "a/b");
+    let told = status("guard-events", "events");
+    assert_eq!(told["events"][0]["file"], "ab/12");
+    drop(guard);
+    assert!(
+        status("guard-status", "status")["guard"].is_null(),
+        "it was killed"
+    );
+}
+
+/// A process of the daemon's name.
+struct StandIn(Child);
+
+impl StandIn {
+    fn start(folder: &Path) -> Self {
+        let program = folder.join("plimsoll-guard");
+        fs::copy("/bin/sleep", &program).expect("a program");
+        Self(Command::new(program).arg("60").spawn().expect("it runs"))
+    }
+
+    fn figures(&self) -> String {
+        let pid = self.0.id();
+        format!(
+            "plimsoll_guard_info{{version=\"1\",pid=\"{pid}\"}} 1\n\
+             plimsoll_guard_policy_enabled{{policy=\"floor\"}} 1\n\
+             plimsoll_guard_locked_bytes 5\n\
+             plimsoll_guard_ceiling_bytes{{group=\"a/b\"}} 7\n\
+             plimsoll_guard_ceiling_bytes{{group=\"\"}} 8\n\
+             plimsoll_guard_setting_held{{tunable=\"vm.swappiness\",before=\"60\"}} 1\n\
+             plimsoll_guard_released{{place=\"ab\"}} 1\n\
+             plimsoll_guard_actions_total{{policy=\"floor\",action=\"lock\"}} 1\n\
+             plimsoll_guard_failures_total{{policy=\"floor\",action=\"lock\"}} 1\n"
+        )
+    }
+}
+
+impl Drop for StandIn {
+    fn drop(&mut self) {
+        self.0.kill().expect("it runs");
+        self.0.wait().expect("it ends");
+    }
+}
