@@ -7,8 +7,8 @@
 //! Older kernels heed a device's part only once the machine's dirty pages pass halfway between the
 //! two thresholds. There, while a slow device writes, the thresholds are set so that halfway is
 //! what it may have, with the lower one near 0; and its part is a few percent, so that beyond
-//! halfway it waits and the others go on. They come down from what is dirty in steps, for above
-//! them everybody would wait until that is written.
+//! halfway it waits and the others go on. They come down when no more than that is dirty: otherwise
+//! everybody would wait until the slow device has written the rest.
 
 use alloc::collections::BTreeMap;
 use alloc::format;
@@ -44,9 +44,8 @@ const PATIENCE: Nanos = Nanos::SECOND;
 pub(crate) struct Writeback {
     flush_within: Nanos,
     devices: BTreeMap<String, Device>,
-    /// The machine's limit: when it was asked for, what is halfway between the thresholds, and the
-    /// upper one.
-    asked: Option<(Nanos, Bytes, u64)>,
+    /// The machine's `dirty_bytes` that was asked for.
+    asked: Option<u64>,
     /// The machine's threshold before.
     threshold: Bytes,
     stands_down: bool,
@@ -126,7 +125,7 @@ impl Writeback {
         if self.stands_down {
             return;
         }
-        if self.asked.is_some_and(|(_, _, asked)| asked != held) {
+        if self.asked.is_some_and(|asked| asked != held) {
             (self.stands_down, self.asked) = (true, None);
             return give_back(&[DIRTY, BACKGROUND], Why::Theirs, to);
         }
@@ -136,19 +135,13 @@ impl Writeback {
             }
             return;
         };
-        let halfway = match self.asked {
-            None => limit.max(sample.memory.dirty),
-            Some((at, before, _)) => {
-                let is_early = sample.at.saturating_sub(at) < PATIENCE;
-                if is_early || is_near(before.0, limit.0) {
-                    return;
-                }
-                limit.max(Bytes(before.0 - before.0 / 8))
-            }
-        };
         let background = limit.0 / 16;
-        let dirty = halfway.0.saturating_mul(2) - background;
-        self.asked = Some((sample.at, halfway, dirty));
+        let dirty = limit.0.saturating_mul(2) - background;
+        let waits = self.asked.is_none() && sample.memory.dirty > limit;
+        if waits || self.asked.is_some_and(|asked| is_near(asked, dirty)) {
+            return;
+        }
+        self.asked = Some(dirty);
         set(DIRTY, dirty, why, to);
         set(BACKGROUND, background, why, to);
     }

@@ -1,7 +1,7 @@
 //! Devices of several speeds, and what the policy allows them.
 
 use super::*;
-use crate::sample;
+use crate::sample::{self, Memory};
 use mm::units::Nanos;
 
 const THRESHOLD: u64 = 100 << 20;
@@ -11,6 +11,7 @@ struct Machine {
     policy: Writeback,
     disks: Vec<(Disk, u64)>,
     dirty_bytes: u64,
+    dirty: Bytes,
     at: u64,
 }
 
@@ -33,6 +34,7 @@ impl Machine {
             }),
             disks: rates.iter().enumerate().map(disk).collect(),
             dirty_bytes: 0,
+            dirty: Bytes::ZERO,
             at: 0,
         }
     }
@@ -49,6 +51,10 @@ impl Machine {
         let disks: Vec<Disk> = self.disks.iter().map(|(disk, _)| disk.clone()).collect();
         let sample = Sample {
             at: Nanos(self.at),
+            memory: Memory {
+                dirty: self.dirty,
+                ..Memory::default()
+            },
             writeback: Some(sample::Writeback {
                 threshold: match self.dirty_bytes {
                     0 => Bytes(THRESHOLD),
@@ -124,6 +130,11 @@ fn a_slow_device_may_have_dirty_what_it_writes_in_time_and_a_fast_one_is_free() 
 #[test]
 fn without_strict_limits_the_machines_are_brought_down_while_a_slow_device_writes() {
     let mut machine = Machine::new(None, &[8_000_000, 200_000_000]);
+    machine.dirty = Bytes(60 << 20);
+    machine.seconds(5);
+    assert_eq!(machine.disks[0].0.share, 30_000);
+    assert_eq!(machine.dirty_bytes, 0, "everybody would wait for 60 MiB");
+    machine.dirty = Bytes(10 << 20);
     machine.seconds(5);
     let dirty = machine.dirty_bytes;
     assert!((28_000_000..=36_000_000).contains(&dirty), "{dirty}");
