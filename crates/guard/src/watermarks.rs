@@ -25,7 +25,7 @@ const MOST: u64 = 1_000;
 const PATIENCE: Nanos = Nanos::SECOND;
 /// So long nothing must have stalled before the factor is lowered, by a quarter.
 const CALM: Nanos = Nanos(60 * Nanos::SECOND.0);
-/// After so many raises that did not lessen the stalls the policy goes back, for [`REST`].
+/// After that many raises that did not lessen the stalls the policy goes back, for [`REST`].
 const VAIN: u32 = 4;
 const REST: Nanos = Nanos(600 * Nanos::SECOND.0);
 
@@ -213,7 +213,7 @@ mod tests {
             }
         }
 
-        /// A tick with so many more stalls; what was set, if anything was.
+        /// A tick in which that many allocations stall; what was set, if anything was.
         fn tick(&mut self, stalls: u64, free: u64) -> Option<u64> {
             (self.at, self.stalls) = (self.at + TICK.0, self.stalls + stalls);
             let zones = [zone(free)];

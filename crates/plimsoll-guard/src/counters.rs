@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use guard::Config;
 use guard::sample::{self, Disk, Merging, Watermarks, Writeback, Zone};
 use host::reason;
+use mm::catalogue;
 use mm::diskstats::{self, DiskStats, Diskstats};
 use mm::ksm::{self, Ksm};
 use mm::units::Nanos;
@@ -20,6 +21,9 @@ use crate::sampling;
 const LARGEST: usize = 8 << 20;
 /// A part in hundredths, as parts of a million.
 const PERCENT: u64 = 10_000;
+/// `vm.watermark_scale_factor` and `vm.dirty_bytes`, without the leading slash.
+const FACTOR: &str = catalogue::path_of("vm.watermark_scale_factor");
+const DIRTY: &str = catalogue::path_of("vm.dirty_bytes");
 const KSMD: &str = "ksmd";
 /// The limits of devices that write nothing are read once in this time.
 const LOOK_EVERY: Nanos = Nanos::SECOND;
@@ -74,15 +78,13 @@ impl Counters {
         let watermarks = config.watermarks.map(|_| ());
         let writeback = config.writeback.map(|_| ());
         let any = watermarks.or(writeback).or(config.ksm.map(|_| ()));
-        let factor = "proc/sys/vm/watermark_scale_factor";
-        let dirty = "proc/sys/vm/dirty_bytes";
         Ok(Self {
             vmstat: any.map(|()| open(vmstat::PATH)).transpose()?,
             watermarks: watermarks
-                .map(|()| both(factor, zoneinfo::PATH))
+                .map(|()| both(FACTOR, zoneinfo::PATH))
                 .transpose()?,
             writeback: writeback
-                .map(|()| both(dirty, diskstats::PATH))
+                .map(|()| both(DIRTY, diskstats::PATH))
                 .transpose()?,
             merging: config.ksm.map(|_| MergingFiles::open()).transpose()?,
             buffer: vec![0; 64 << 10],
@@ -100,13 +102,13 @@ impl Counters {
             self.seen.vmstat = Vmstat::parse(text).map_err(|error| error.to_string())?;
         }
         if let Some([factor, zones]) = &self.watermarks {
-            self.seen.scale_factor = number(factor, &mut self.buffer)?;
+            self.seen.scale_factor = number(factor, &mut self.buffer, FACTOR)?;
             let text = text(zones, &mut self.buffer, zoneinfo::PATH)?;
             let zoneinfo = Zoneinfo::parse(text).map_err(|error| error.to_string())?;
             self.seen.zones = Zone::of(&zoneinfo);
         }
         if let Some([dirty, disks]) = &self.writeback {
-            self.seen.dirty_bytes = number(dirty, &mut self.buffer)?;
+            self.seen.dirty_bytes = number(dirty, &mut self.buffer, DIRTY)?;
             let text = text(disks, &mut self.buffer, diskstats::PATH)?;
             let stats = Diskstats::parse(text).map_err(|error| error.to_string())?;
             self.seen.look_at(stats.disks, now);
@@ -269,11 +271,10 @@ fn open(path: &str) -> Result<fs::File, String> {
     fs::File::open(&path).map_err(|error| format!("{}: {}", path.display(), reason(&error)))
 }
 
-fn number(file: &fs::File, buffer: &mut Vec<u8>) -> Result<u64, String> {
-    let text = text(file, buffer, "proc/sys/vm")?;
-    text.trim()
-        .parse()
-        .map_err(|_| format!("/proc/sys/vm: \"{}\" is no number", text.trim()))
+fn number(file: &fs::File, buffer: &mut Vec<u8>, path: &str) -> Result<u64, String> {
+    let text = text(file, buffer, path)?.trim();
+    text.parse()
+        .map_err(|_| format!("/{path}: \"{text}\" is no number"))
 }
 
 /// The whole text of a file, for which the buffer grows.

@@ -16,7 +16,7 @@ struct Machine {
 }
 
 impl Machine {
-    /// Devices that write so many bytes a second.
+    /// Devices that write that many bytes a second.
     fn new(is_strict: Option<bool>, rates: &[u64]) -> Self {
         let disk = |(at, &rate): (usize, &u64)| {
             let disk = Disk {
