@@ -402,3 +402,39 @@ fn what_devices_may_have_dirty_is_bounded_and_given_back_however_it_ends() {
         assert_eq!(limits(), before, "after {signal:?}");
     }
 }
+
+#[test]
+fn a_thousand_programs_that_come_run_and_go_leave_nothing_behind() {
+    let Some(place) = Place::new("[floor]\nclean_min = \"2 %\"\n") else {
+        return;
+    };
+    let guard = place.start(&[]);
+    let open = || fs::read_dir(guard.proc("fd")).expect("it runs").count();
+    let at_rest = open();
+    let folder = place.path("programs");
+    fs::create_dir(&folder).expect("a folder");
+    let (mut most, program) = (0, folder.join("program"));
+    for number in 0..1000 {
+        let new = folder.join(format!("new-{}", number % 7));
+        fs::copy("/bin/true", &new).expect("a program");
+        fs::rename(&new, &program).expect("another in its place");
+        let status = Command::new(&program).status().expect("it runs");
+        assert!(status.success());
+        if number % 3 == 0 {
+            fs::remove_file(&program).expect("it is there");
+        }
+        most = most.max(open());
+    }
+    fs::remove_file(&program).ok();
+    assert!(most > at_rest, "none of them was ever locked");
+    // The machine's own programs may be locked still, and the log that is read here.
+    let of_ours = || {
+        let maps = fs::read_to_string(guard.proc("maps")).expect("it runs");
+        let links = fs::read_dir(guard.proc("fd")).expect("it runs");
+        let links = links.filter_map(|link| fs::read_link(link.ok()?.path()).ok());
+        let name = folder.to_str().expect("a name");
+        maps.matches(name).count() + links.filter(|to| to.starts_with(&folder)).count()
+    };
+    guard.wait_for("all of ours are let go", || of_ours() == 0);
+    assert!(guard.status("RssAnon:") <= 3 * 1024);
+}
