@@ -16,7 +16,7 @@ use crate::action::{Action, Decision, MOST_FILLED, Policy, Why};
 use crate::config::{self, Amount};
 use crate::sample::{Held, LOOKED_AT, Looked, Sample, TICK, Touch, Use};
 use anon::Anon;
-use table::{Entry, Lock, Table};
+use table::{Entry, Lock, MOST_LOCKS, Table};
 
 /// No more than this share of the memory is ever locked, in percent.
 const MOST_LOCKED_PERCENT: u64 = 25;
@@ -161,10 +161,12 @@ impl Floor {
         let most = rank - libm::log2(DISPLACE_FACTOR);
         let wanted = self.files.locked().saturating_add(length);
         let over = wanted.saturating_sub(budget);
-        if self.files.locked_below(most) < over {
+        let below = self.files.locked_below(most);
+        let is_full = |files: &Table| files.locks() >= MOST_LOCKS;
+        if below < over || (is_full(&self.files) && below == Bytes::ZERO) {
             return false;
         }
-        while self.files.locked().saturating_add(length) > budget {
+        while self.files.locked().saturating_add(length) > budget || is_full(&self.files) {
             match self.files.least_used_lock() {
                 Some(entry) => unlock(entry, now, to),
                 None => return false,

@@ -8,12 +8,15 @@ use crate::sample::{File, Touch, Use};
 
 /// Files that are known at most; of more, the least used is forgotten.
 const MOST_FILES: usize = 1024;
+/// Files that are locked at most: there is always one that can be forgotten.
+pub(super) const MOST_LOCKS: usize = MOST_FILES / 4 * 3;
 /// After this time a use counts half.
 const HALF_LIFE: Nanos = Nanos(60_000_000_000);
 
 /// The files that are known. It never grows after it was made.
 #[derive(Clone, Debug)]
 pub(super) struct Table {
+    /// In order of their numbers.
     entries: Vec<Entry>,
 }
 
@@ -47,20 +50,22 @@ impl Table {
     }
 
     pub(super) fn get(&self, file: File) -> Option<&Entry> {
-        self.entries.iter().find(|entry| entry.file == file)
+        self.place(file).ok().map(|index| &self.entries[index])
     }
 
     pub(super) fn find(&mut self, file: File) -> Option<&mut Entry> {
-        self.entries.iter_mut().find(|entry| entry.file == file)
+        self.place(file).ok().map(|index| &mut self.entries[index])
+    }
+
+    /// Where a file is, or where it belongs.
+    fn place(&self, file: File) -> Result<usize, usize> {
+        self.entries.binary_search_by_key(&file, |entry| entry.file)
     }
 
     /// Counts a use. A file that is new takes the place of the least used one that is not locked.
     pub(super) fn touch(&mut self, touch: Touch, now: Nanos) -> &mut Entry {
-        let known = self
-            .entries
-            .iter()
-            .position(|entry| entry.file == touch.file);
-        let index = known.unwrap_or_else(|| self.add(touch.file));
+        let known = self.place(touch.file);
+        let index = known.unwrap_or_else(|_| self.add(touch.file));
         let entry = &mut self.entries[index];
         match touch.how {
             Use::Named => entry.is_named = true,
@@ -78,32 +83,41 @@ impl Table {
             is_named: false,
             level: f64::NEG_INFINITY,
         };
-        if self.entries.len() < MOST_FILES {
-            self.entries.push(new);
-            return self.entries.len() - 1;
+        if self.entries.len() == MOST_FILES {
+            self.forget_the_least_used();
         }
-        let ranks = self.entries.iter().enumerate().map(|(index, entry)| {
-            let is_held = matches!(entry.lock, Lock::Held(_));
-            (is_held, entry.rank(), index)
-        });
-        let least = ranks.min_by(|one, other| {
-            let by_lock = one.0.cmp(&other.0);
-            by_lock.then(one.1.total_cmp(&other.1))
-        });
-        let index = least.map_or(0, |(.., index)| index);
-        self.entries[index] = new;
+        let index = self.place(file).unwrap_or_else(|index| index);
+        self.entries.insert(index, new);
         index
+    }
+
+    /// Of those that are not locked, which some always are.
+    fn forget_the_least_used(&mut self) {
+        let entries = self.entries.iter().enumerate();
+        let free = entries.filter(|(_, entry)| !matches!(entry.lock, Lock::Held(_)));
+        let least = free.min_by(|(_, one), (_, other)| one.rank().total_cmp(&other.rank()));
+        if let Some((index, _)) = least {
+            self.entries.remove(index);
+        }
     }
 
     /// Forgets a file; it is returned.
     pub(super) fn forget(&mut self, file: File) -> Option<Entry> {
-        let index = self.entries.iter().position(|entry| entry.file == file)?;
-        Some(self.entries.swap_remove(index))
+        let index = self.place(file).ok()?;
+        Some(self.entries.remove(index))
     }
 
     /// What is locked, or to be.
     pub(super) fn locked(&self) -> Bytes {
         self.entries.iter().map(Entry::locked).sum()
+    }
+
+    /// How many are locked.
+    pub(super) fn locks(&self) -> usize {
+        let locked = self.entries.iter();
+        locked
+            .filter(|entry| matches!(entry.lock, Lock::Held(_)))
+            .count()
     }
 
     /// What is locked of files that rank below `rank`.

@@ -134,6 +134,23 @@ fn what_is_used_much_more_takes_the_place_of_what_is_used_less() {
 }
 
 #[test]
+fn a_lock_is_never_forgotten_however_many_small_programs_run() {
+    let mut world = World::new();
+    for file in 0..3000 {
+        world.touch(file, Use::Executed, Bytes(4096));
+    }
+    assert_eq!(world.locked.len(), MOST_LOCKS);
+    let held = world.locked.iter().map(|(file, locked)| Held {
+        file: *file,
+        locked: *locked,
+        is_stale: true,
+    });
+    let held: Vec<_> = held.collect();
+    let unlocked = world.decide(&[], &[], &held);
+    assert_eq!(unlocked.len(), MOST_LOCKS, "each of them is still known");
+}
+
+#[test]
 fn a_named_file_goes_first_and_stays() {
     let mut world = World::new();
     for _ in 0..5 {
