@@ -107,4 +107,16 @@ mod tests {
         assert_eq!(parse(&["--config"]).expect_err("wrong"), expected);
         assert_eq!(parse(&["--config="]).expect_err("wrong"), expected);
     }
+
+    #[test]
+    fn the_man_page_has_every_option() {
+        let page = include_str!("../../../packaging/plimsoll-guard.8").replace("\\-", "-");
+        let options = HELP.lines().filter_map(|line| {
+            let option = line.strip_prefix("  --")?;
+            option.split(' ').next()
+        });
+        for option in options {
+            assert!(page.contains(&format!("\\fB--{option}\\fR")), "{option}");
+        }
+    }
 }

@@ -143,6 +143,19 @@ mod tests {
     }
 
     #[test]
+    fn the_packaged_example_turns_nothing_on_and_is_a_configuration_without_its_comments() {
+        let example = include_str!("../../../packaging/guard.toml");
+        let (_directory, path) = written(&[("guard.toml", example)]);
+        assert_eq!(read(&path).expect("a configuration"), Config::default());
+        let lines = example.lines().filter_map(|line| line.strip_prefix("# "));
+        let settings = lines.filter(|line| line.starts_with('[') || line.contains(" = "));
+        let (_directory, path) =
+            written(&[("guard.toml", &settings.collect::<Vec<_>>().join("\n"))]);
+        let config = read(&path).expect("a configuration");
+        assert!(config.floor.is_some() && config.ceiling.is_some());
+    }
+
+    #[test]
     fn what_the_policies_write_is_read_back() {
         let pairs = [
             ("ceiling.groups.a.b/c", "8 MiB"),
