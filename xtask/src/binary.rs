@@ -13,6 +13,14 @@ pub(crate) fn release() -> Result<PathBuf> {
     State::now().build(Program::Plimsoll)
 }
 
+/// Builds what is packaged and says where the command lies; the guard's daemon lies beside it.
+pub(crate) fn both() -> Result<PathBuf> {
+    let mut cargo = process::cargo();
+    cargo.args(["build", "--release", "--bins"]);
+    cargo.args(["--package", "plimsoll", "--package", "plimsoll-guard"]);
+    Ok(built(&mut cargo)?.with_file_name("plimsoll"))
+}
+
 /// Runs a `cargo build` of one program and says where that lies.
 pub(crate) fn built(cargo: &mut Command) -> Result<PathBuf> {
     cargo

@@ -22,6 +22,21 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
     process::succeed(&mut cargo)
 }
 
+/// How often the guard is killed, and its machine's power cut, where the arguments do not say.
+const GUARD_CUTS: [numbers::Numbered; 3] = [
+    ("--kills", "PLIMSOLL_KILLS", Some(200)),
+    ("--cuts", "PLIMSOLL_GUARD_CUTS", Some(100)),
+    ("--seed", "PLIMSOLL_SEED", Some(0)),
+];
+
+/// `cargo xtask guard-cuts [--kills N] [--cuts N] [--seed S]`.
+pub(crate) fn guard_cuts(arguments: &[String]) -> Result<()> {
+    let mut cargo = tests();
+    cargo.arg("guard_cuts::").env("PLIMSOLL_VM", "required");
+    numbers::hand_over(&mut cargo, &GUARD_CUTS, arguments)?;
+    process::succeed(&mut cargo)
+}
+
 /// The tests; the few of each that the check runs where nobody says how many. Two machines at a
 /// time: each has one CPU, and none measures the host's time.
 pub(crate) fn tests() -> Command {

@@ -11,6 +11,7 @@ mod fuzz_evidence;
 mod loaders;
 mod numbers;
 mod outcomes;
+mod package;
 mod packages;
 mod process;
 mod records;
@@ -78,6 +79,16 @@ const COMMANDS: &[Command] = &[
         name: "debian",
         about: "a Debian with systemd: booted trees, power cuts (--trees N, --cuts N, --seed S)",
         run: debian::run,
+    },
+    Command {
+        name: "guard-cuts",
+        about: "the guard killed and its machine's power cut (--kills N, --cuts N, --seed S)",
+        run: debian::guard_cuts,
+    },
+    Command {
+        name: "package",
+        about: "the Debian package of the command and the guard; prints where it lies",
+        run: package::run,
     },
     Command {
         name: "relations",

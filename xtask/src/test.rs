@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 
-use crate::{binary, debian, loaders, packages, process, tidy};
+use crate::{binary, debian, loaders, package, packages, process, tidy};
 use tally::Tally;
 
 /// Whether a test that could not run fails the whole.
@@ -75,19 +75,25 @@ fn programs() -> Vec<Done> {
     ]
 }
 
-/// What boots machines; all run the command, as a user has it, which is built once.
+/// What boots machines; all run the command, as a user has it, which is built once, and packaged.
 fn machines(skips: Skips) -> Vec<Done> {
-    let mut command = None;
-    let built = check("building the command", || {
-        command = Some(binary::release()?);
+    let (mut command, mut package) = (None, None);
+    let built = check("building the programs", || {
+        command = Some(binary::both()?);
+        Ok(Tally::of(Ok(())))
+    });
+    let packaged = check("packaging them", || {
+        package = command.as_deref().map(package::make).transpose()?;
         Ok(Tally::of(Ok(())))
     });
     let boot = |mut cargo: Command| {
         cargo.envs(command.iter().map(|path| ("PLIMSOLL_BINARY", path)));
+        cargo.envs(package.iter().map(|path| ("PLIMSOLL_PACKAGE", path)));
         tests("VM: ", booting(&mut cargo, skips))
     };
     vec![
         built,
+        packaged,
         check("tests on a real kernel", || boot(vm_tests())),
         check("tests on a real Debian", || boot(debian::tests())),
     ]

@@ -9,6 +9,8 @@ mod catalogue;
 mod changes;
 #[path = "debian/cuts.rs"]
 mod cuts;
+#[path = "debian/guard_cuts.rs"]
+mod guard_cuts;
 #[path = "debian/harness.rs"]
 mod harness;
 #[path = "vm/machine.rs"]

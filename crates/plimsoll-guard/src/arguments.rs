@@ -144,4 +144,16 @@ mod tests {
         let wrong = parse(&["--for", "10"]).expect_err("wrong");
         assert!(wrong.starts_with("--for: ") && wrong.ends_with("write it as \"10 min\""));
     }
+
+    #[test]
+    fn the_man_page_has_every_option() {
+        let page = include_str!("../../../packaging/plimsoll-guard.8").replace("\\-", "-");
+        let options = HELP.lines().filter_map(|line| {
+            let option = line.strip_prefix("  --")?;
+            option.split(' ').next()
+        });
+        for option in options {
+            assert!(page.contains(&format!("\\fB--{option}\\fR")), "{option}");
+        }
+    }
 }

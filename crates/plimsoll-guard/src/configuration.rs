@@ -38,4 +38,28 @@ mod tests {
         assert_eq!(one.ceiling, all.ceiling);
         assert!(one.floor.is_none() && one.metrics.is_none());
     }
+
+    #[test]
+    fn the_packaged_example_turns_nothing_on_and_names_every_key() {
+        let example = include_str!("../../../packaging/guard.toml");
+        let directory = tempfile::tempdir().expect("a directory");
+        let path = directory.path().join("guard.toml");
+        std::fs::write(&path, example).expect("a file");
+        assert_eq!(
+            read(&path, None).expect("a configuration"),
+            Config::default()
+        );
+        let lines = example.lines().filter_map(|line| line.strip_prefix("# "));
+        let settings = lines.filter(|line| line.starts_with('[') || line.contains(" = "));
+        let settings: Vec<&str> = settings.collect();
+        std::fs::write(&path, settings.join("\n")).expect("a file");
+        let pairs = guard::text::pairs(&settings.join("\n")).expect("TOML");
+        read(&path, None).expect("a configuration");
+        for key in guard::config::KEYS {
+            assert!(
+                pairs.iter().any(|(named, _)| named.starts_with(key)),
+                "{key}"
+            );
+        }
+    }
 }

@@ -55,7 +55,16 @@ pub struct Boot {
     commands: Vec<String>,
     parameters: Vec<String>,
     is_cut: bool,
-    disk: Option<PathBuf>,
+    disk: Option<(Disposal, PathBuf)>,
+}
+
+/// Whose the disk is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Disposal {
+    /// `/etc` and `/var/lib` lie on it.
+    State,
+    /// The commands do with it what they want.
+    Commands,
 }
 
 impl Boot {
@@ -127,7 +136,15 @@ impl Boot {
     /// `/etc` and `/var/lib` lie on this disk, which [`Debian::make_disk`] made.
     #[must_use]
     pub fn disk(mut self, path: &Path) -> Self {
-        self.disk = Some(path.to_owned());
+        self.disk = Some((Disposal::State, path.to_owned()));
+        self
+    }
+
+    /// This disk, which [`Debian::make_disk`] made, is the commands': `/dev/pda`, with an ext4 that
+    /// is not mounted.
+    #[must_use]
+    pub fn scratch_disk(mut self, path: &Path) -> Self {
+        self.disk = Some((Disposal::Commands, path.to_owned()));
         self
     }
 
@@ -243,7 +260,7 @@ impl Debian {
             option("-serial", qemu::console(port)),
         ];
         arguments.extend(words.concat());
-        if let Some(disk) = &boot.disk {
+        if let Some((_, disk)) = &boot.disk {
             let size = machine().disks[0].size.0;
             arguments.extend(qemu::shared_memory(0, disk, size, "on"));
         }

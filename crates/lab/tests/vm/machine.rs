@@ -34,7 +34,7 @@ pub(crate) fn show(progress: Progress) {
 }
 
 /// The command itself, which is what a VM runs as `/init`; optimised, as a user has it.
-/// `PLIMSOLL_BINARY` names one that is built already.
+/// `PLIMSOLL_BINARY` names one that is built already, with the guard's daemon beside it.
 pub(crate) fn plimsoll() -> &'static Path {
     static BINARY: OnceLock<PathBuf> = OnceLock::new();
     BINARY.get_or_init(|| {
@@ -44,7 +44,8 @@ pub(crate) fn plimsoll() -> &'static Path {
         let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
         let mut cargo = Command::new(std::env::var("CARGO").unwrap_or_else(|_| "cargo".into()));
         let built = cargo
-            .args(["build", "--quiet", "--release", "--package", "plimsoll"])
+            .args(["build", "--quiet", "--release", "--bins"])
+            .args(["--package", "plimsoll", "--package", "plimsoll-guard"])
             .current_dir(workspace)
             .status();
         assert!(

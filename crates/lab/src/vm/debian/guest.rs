@@ -6,7 +6,7 @@
 
 use mm::units::Nanos;
 
-use super::{Boot, First};
+use super::{Boot, Disposal, First};
 
 /// The unit that runs the commands when the system is up.
 pub(super) const UNIT: &str = "\
@@ -29,12 +29,15 @@ mount -t sysfs sys /sys
 mount -t devtmpfs dev /dev
 ";
 
-/// Directories are persistent as copies on the disk that are mounted over the root's: they begin as
-/// the root's and stay what the guest made of them. A copy that was cut short is made again.
-const DISK: &str = "\
+const DRIVER: &str = "\
 while read module parameters; do
     insmod /plimsoll/modules/$module $parameters
 done < /plimsoll/modules.order
+";
+
+/// Directories are persistent as copies on the disk that are mounted over the root's: they begin as
+/// the root's and stay what the guest made of them. A copy that was cut short is made again.
+const STATE: &str = "\
 mkdir -p /disk
 mount -t ext4 /dev/pda /disk || echo 'plimsoll: no disk' > /dev/console
 for place in /etc /var/lib; do
@@ -74,12 +77,16 @@ run() {
 /// Process 1: loads the disk, puts the persistent directories in their places, and becomes what was
 /// asked for.
 pub(super) fn init(boot: &Boot) -> String {
-    let disk = if boot.disk.is_some() { DISK } else { "" };
+    let (driver, state) = match &boot.disk {
+        Some((Disposal::State, _)) => (DRIVER, STATE),
+        Some((Disposal::Commands, _)) => (DRIVER, ""),
+        None => ("", ""),
+    };
     let rest = match boot.first {
         First::Systemd => "exec /sbin/init\n",
         First::Shell => "exec /bin/sh /plimsoll/commands\n",
     };
-    [MOUNT, RUNTIME, disk, &boot.early, rest].concat()
+    [MOUNT, RUNTIME, driver, state, &boot.early, rest].concat()
 }
 
 /// Runs each command in a shell of its own, answers, and takes the power away.

@@ -1,0 +1,76 @@
+//! `cargo xtask package`: the Debian package, which cargo-deb makes.
+//!
+//! What it consists of stands in the manifest of the command, `crates/plimsoll/Cargo.toml`, and
+//! in `packaging/`.
+
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+
+use anyhow::{Context, Result, bail};
+
+use crate::{binary, process, tree};
+
+/// The version that is installed.
+const CARGO_DEB: &str = "3.8.0";
+
+/// `cargo xtask package`: prints where the package lies.
+pub(crate) fn run(arguments: &[String]) -> Result<()> {
+    if let Some(unknown) = arguments.first() {
+        bail!("package takes no arguments, found \"{unknown}\"");
+    }
+    println!("{}", make(&binary::both()?)?.display());
+    Ok(())
+}
+
+/// Packages the command, which was built, and what lies beside it.
+pub(crate) fn make(plimsoll: &Path) -> Result<PathBuf> {
+    let mut deb = process::program(cargo_deb()?);
+    deb.args(["deb", "--no-build", "--package", "plimsoll"]);
+    deb.args(["--target", triple(plimsoll)?]);
+    deb.arg("--output")
+        .arg(tree::root().join("target/package/"));
+    let output = deb.stderr(Stdio::inherit()).output();
+    let output = output.with_context(|| process::describe(&deb))?;
+    if !output.status.success() {
+        bail!("{}: {}", process::describe(&deb), output.status);
+    }
+    Ok(PathBuf::from(String::from_utf8(output.stdout)?.trim()))
+}
+
+/// Cargo-deb looks where cargo built for a target that is named: `target/TRIPLE/release`.
+fn triple(plimsoll: &Path) -> Result<&str> {
+    let triple = plimsoll.ancestors().nth(2).and_then(Path::file_name);
+    let triple = triple.and_then(|name| name.to_str());
+    triple.with_context(|| format!("{} lies in no target", plimsoll.display()))
+}
+
+/// Where cargo-deb lies; installed below `target/` unless it is there. With little optimisation it
+/// is there in a fraction of the time; `xz` compresses for it.
+fn cargo_deb() -> Result<PathBuf> {
+    let place = tree::root().join("target/tools");
+    let program = place.join(format!("cargo-deb-{CARGO_DEB}/bin/cargo-deb"));
+    if !program.exists() {
+        let mut cargo = process::cargo();
+        cargo.args(["install", "--quiet", "--locked", "--debug", "cargo-deb"]);
+        cargo.args(["--version", CARGO_DEB, "--no-default-features"]);
+        cargo
+            .arg("--root")
+            .arg(place.join(format!("cargo-deb-{CARGO_DEB}")));
+        cargo.arg("--target-dir").arg(place.join("build"));
+        cargo.env("CARGO_PROFILE_DEV_DEBUG", "0");
+        process::succeed(cargo.env("CARGO_PROFILE_DEV_OPT_LEVEL", "1"))?;
+    }
+    Ok(program)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_target_is_that_for_which_the_command_was_built() {
+        let built = Path::new("/a/target/x86_64-unknown-linux-gnu/release/plimsoll");
+        assert_eq!(triple(built).unwrap(), "x86_64-unknown-linux-gnu");
+        assert!(triple(Path::new("plimsoll")).is_err());
+    }
+}
