@@ -6,7 +6,6 @@ use alloc::vec::Vec;
 use mm::ksm::Ksm;
 use mm::meminfo::Meminfo;
 use mm::units::{Bytes, Kib, Nanos, PageSize, Pages};
-use mm::vmstat::Vmstat;
 use mm::zoneinfo::Zoneinfo;
 
 /// The time between two samples of a machine on which nothing is urgent.
@@ -226,39 +225,53 @@ impl Zone {
     }
 }
 
-/// Allocations that had to reclaim themselves, since boot.
-#[must_use]
-pub fn stalls(vmstat: &Vmstat) -> u64 {
-    let counts = vmstat
-        .iter()
-        .filter(|(item, _)| item.starts_with("allocstall"));
-    counts.fold(0, |sum: u64, (_, count)| sum.saturating_add(count))
+/// What the policies of a tick need of `/proc/vmstat`; 0 where the kernel does not print it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Allocations that had to reclaim themselves, since boot (`allocstall_*`).
+    pub stalls: u64,
+    /// What may be dirty on the machine (`nr_dirty_threshold`).
+    pub threshold: Bytes,
+    /// Merged pages that writes have copied again, since boot (`cow_ksm`).
+    pub copied: Pages,
 }
 
-/// What may be dirty on the machine; nothing where the kernel does not tell.
-#[must_use]
-pub fn threshold(vmstat: &Vmstat) -> Bytes {
-    let pages = Pages(vmstat.get("nr_dirty_threshold").unwrap_or(0));
-    pages.bytes(PageSize::FOUR_KIB)
-}
-
-/// Merged pages that writes have copied again, since boot.
-#[must_use]
-pub fn copied(vmstat: &Vmstat) -> Pages {
-    Pages(vmstat.get("cow_ksm").unwrap_or(0))
+impl Counts {
+    /// Reads the text of `/proc/vmstat`, of which it takes three items of some two hundred.
+    #[must_use]
+    pub fn of(vmstat: &str) -> Self {
+        let mut counts = Self::default();
+        for line in vmstat.lines() {
+            let Some((item, value)) = line.split_once(' ') else {
+                continue;
+            };
+            let value = || value.trim().parse().unwrap_or(0);
+            match item {
+                "nr_dirty_threshold" => {
+                    counts.threshold = Pages(value()).bytes(PageSize::FOUR_KIB);
+                }
+                "cow_ksm" => counts.copied = Pages(value()),
+                item if item.starts_with("allocstall") => {
+                    counts.stalls = counts.stalls.saturating_add(value());
+                }
+                _ => {}
+            }
+        }
+        counts
+    }
 }
 
 impl Merging {
     /// Samepage merging by the files of its folder, the counters and the CPU time of ksmd.
     #[must_use]
-    pub fn of(ksm: &Ksm, vmstat: &Vmstat, cpu: Nanos) -> Option<Self> {
+    pub fn of(ksm: &Ksm, counts: &Counts, cpu: Nanos) -> Option<Self> {
         let numbers = &ksm.numbers;
         let zero = numbers.ksm_zero_pages.unwrap_or(0);
         Some(Self {
             run: numbers.run?,
             pages_to_scan: numbers.pages_to_scan?,
             saved: Pages(numbers.pages_sharing.unwrap_or(0).saturating_add(zero)),
-            copied: copied(vmstat),
+            copied: counts.copied,
             scans: numbers.full_scans.unwrap_or(0),
             cpu,
             is_advised: ksm

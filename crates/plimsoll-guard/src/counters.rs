@@ -5,13 +5,13 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use guard::Config;
-use guard::sample::{self, Disk, Merging, Watermarks, Writeback, Zone};
+use guard::sample::{Counts, Disk, Merging, Watermarks, Writeback, Zone};
 use host::reason;
 use mm::catalogue;
 use mm::diskstats::{self, DiskStats, Diskstats};
 use mm::ksm::{self, Ksm};
 use mm::units::Nanos;
-use mm::vmstat::{self, Vmstat};
+use mm::vmstat;
 use mm::zoneinfo::{self, Zoneinfo};
 
 use crate::hands::Pretended;
@@ -27,6 +27,8 @@ const DIRTY: &str = catalogue::path_of("vm.dirty_bytes");
 const KSMD: &str = "ksmd";
 /// The limits of devices that write nothing are read once in this time.
 const LOOK_EVERY: Nanos = Nanos::SECOND;
+/// Zones with less than this many times their low watermark free are read at each tick.
+const NEAR: u64 = 4;
 /// What is read of `/sys/kernel/mm/ksm`.
 const MERGING: [&str; 6] = [
     "run",
@@ -51,9 +53,10 @@ pub(crate) struct Counters {
 /// What was read.
 #[derive(Debug, Default)]
 struct Seen {
-    vmstat: Vmstat,
+    counts: Counts,
     scale_factor: u64,
     zones: Vec<Zone>,
+    zones_at: Option<Nanos>,
     dirty_bytes: u64,
     disks: Vec<Disk>,
     /// When the devices' limits were read, and what all devices had written then.
@@ -99,10 +102,14 @@ impl Counters {
     pub(crate) fn refresh(&mut self, now: Nanos, pretended: &Pretended) -> Result<(), String> {
         if let Some(file) = &self.vmstat {
             let text = text(file, &mut self.buffer, vmstat::PATH)?;
-            self.seen.vmstat = Vmstat::parse(text).map_err(|error| error.to_string())?;
+            self.seen.counts = Counts::of(text);
         }
-        if let Some([factor, zones]) = &self.watermarks {
+        if let Some([factor, _]) = &self.watermarks {
             self.seen.scale_factor = number(factor, &mut self.buffer, FACTOR)?;
+        }
+        if let Some([_, zones]) = &self.watermarks
+            && self.seen.zones_are_due(now)
+        {
             let text = text(zones, &mut self.buffer, zoneinfo::PATH)?;
             let zoneinfo = Zoneinfo::parse(text).map_err(|error| error.to_string())?;
             self.seen.zones = Zone::of(&zoneinfo);
@@ -114,7 +121,7 @@ impl Counters {
             self.seen.look_at(stats.disks, now);
         }
         if let Some(files) = &self.merging {
-            self.seen.merging = files.read(&self.seen.vmstat, &mut self.buffer)?;
+            self.seen.merging = files.read(&self.seen.counts, &mut self.buffer)?;
         }
         if !pretended.is_empty() {
             self.seen.pretend(pretended);
@@ -125,14 +132,14 @@ impl Counters {
     pub(crate) fn watermarks(&self) -> Option<Watermarks<'_>> {
         self.watermarks.as_ref().map(|_| Watermarks {
             scale_factor: self.seen.scale_factor,
-            stalls: sample::stalls(&self.seen.vmstat),
+            stalls: self.seen.counts.stalls,
             zones: &self.seen.zones,
         })
     }
 
     pub(crate) fn writeback(&self) -> Option<Writeback<'_>> {
         self.writeback.as_ref().map(|_| Writeback {
-            threshold: sample::threshold(&self.seen.vmstat),
+            threshold: self.seen.counts.threshold,
             dirty_bytes: self.seen.dirty_bytes,
             disks: &self.seen.disks,
         })
@@ -149,6 +156,17 @@ impl Counters {
 }
 
 impl Seen {
+    /// `/proc/zoneinfo` is long: far from its watermarks it is read once a second.
+    fn zones_are_due(&mut self, now: Nanos) -> bool {
+        let is_near = |zone: &Zone| zone.free.0 < zone.low.0.saturating_mul(NEAR);
+        let is_old = |at: Nanos| now.saturating_sub(at) >= LOOK_EVERY;
+        let is_due = self.zones.iter().any(is_near) || self.zones_at.is_none_or(is_old);
+        if is_due {
+            self.zones_at = Some(now);
+        }
+        is_due
+    }
+
     /// Shows what would be set as if it were.
     fn pretend(&mut self, pretended: &Pretended) {
         let of = |tunable: &str, own: u64| *pretended.get(tunable).unwrap_or(&own);
@@ -202,7 +220,7 @@ impl MergingFiles {
         })
     }
 
-    fn read(&self, vmstat: &Vmstat, buffer: &mut Vec<u8>) -> Result<Option<Merging>, String> {
+    fn read(&self, counts: &Counts, buffer: &mut Vec<u8>) -> Result<Option<Merging>, String> {
         let mut ksm = Ksm::default();
         for (path, file) in &self.folder {
             let text = text(file, buffer, path)?;
@@ -213,7 +231,7 @@ impl MergingFiles {
             .split_whitespace()
             .next()
             .and_then(|word| word.parse().ok());
-        Ok(ran.and_then(|ran| Merging::of(&ksm, vmstat, Nanos(ran))))
+        Ok(ran.and_then(|ran| Merging::of(&ksm, counts, Nanos(ran))))
     }
 }
 

@@ -2,13 +2,12 @@
 
 use alloc::vec::Vec;
 
-use guard::sample::{self, Disk, LOOKED_AT, Merging, Watermarks, Writeback, Zone};
+use guard::sample::{Counts, Disk, LOOKED_AT, Merging, Watermarks, Writeback, Zone};
 use guard::{Group, Held, Memory, Sample};
 use mm::diskstats::{DiskStats, Diskstats};
 use mm::machine;
 use mm::meminfo::Meminfo;
 use mm::units::{Bytes, Nanos, PageSize, Pages};
-use mm::vmstat::Vmstat;
 use mm::zoneinfo::Zoneinfo;
 
 use crate::machine::guarding::number;
@@ -23,7 +22,7 @@ const CALLS: u64 = 8;
 /// What the policies of a tick look at.
 #[derive(Default)]
 struct Counters {
-    vmstat: Vmstat,
+    counts: Counts,
     zones: Vec<Zone>,
     disks: Vec<Disk>,
 }
@@ -110,7 +109,7 @@ impl System<'_> {
         let (vmstat, zoneinfo) = self.recorder.vmstat_and_zoneinfo(&self.memory);
         let zones = Zoneinfo::parse(&zoneinfo).map(|zoneinfo| Zone::of(&zoneinfo));
         Counters {
-            vmstat: Vmstat::parse(&vmstat).unwrap_or_default(),
+            counts: Counts::of(&vmstat),
             zones: zones.unwrap_or_default(),
             disks: self.disks(now),
         }
@@ -119,14 +118,14 @@ impl System<'_> {
     fn watermarks<'b>(&self, counters: &'b Counters) -> Watermarks<'b> {
         Watermarks {
             scale_factor: self.setting("vm.watermark_scale_factor").unwrap_or(10),
-            stalls: sample::stalls(&counters.vmstat),
+            stalls: counters.counts.stalls,
             zones: &counters.zones,
         }
     }
 
     fn writeback<'b>(&self, counters: &'b Counters) -> Writeback<'b> {
         Writeback {
-            threshold: sample::threshold(&counters.vmstat),
+            threshold: counters.counts.threshold,
             dirty_bytes: self.setting("vm.dirty_bytes").unwrap_or(0),
             disks: &counters.disks,
         }
@@ -155,7 +154,7 @@ impl System<'_> {
             run: self.setting("ksm.run")?,
             pages_to_scan: ksm.settings.pages_to_scan,
             saved: self.memory.cpu.real(saved),
-            copied: sample::copied(&counters.vmstat),
+            copied: counters.counts.copied,
             scans: ksm.counts.full_scans,
             cpu: ksm.cpu_time,
             is_advised: self.tunables.value("ksm.advisor_mode") == Some("scan-time"),
