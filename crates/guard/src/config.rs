@@ -302,6 +302,17 @@ impl Config {
         Ok(())
     }
 
+    /// Whether any policy is on.
+    #[must_use]
+    pub fn has_policies(&self) -> bool {
+        let metrics = self.metrics.clone();
+        *self
+            != Self {
+                metrics,
+                ..Self::default()
+            }
+    }
+
     /// The groups whose memory a sample has to hold, by path, in the order of
     /// [`crate::Sample::groups`].
     pub fn groups(&self) -> impl Iterator<Item = &str> {

@@ -236,6 +236,13 @@ pub struct Counts {
     pub copied: Pages,
 }
 
+/// Whether a block device is one to flush, by its name: memory is none.
+#[must_use]
+pub fn is_device(name: &str) -> bool {
+    let memory = ["ram", "zram", "loop"];
+    !memory.iter().any(|it| name.starts_with(it))
+}
+
 impl Counts {
     /// Reads the text of `/proc/vmstat`, of which it takes three items of some two hundred.
     #[must_use]

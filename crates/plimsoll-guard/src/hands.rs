@@ -157,7 +157,7 @@ impl Hands {
     }
 
     /// The tunables that it set, and what each was before.
-    pub(crate) fn held(&self) -> impl Iterator<Item = (&str, &str)> {
+    pub(crate) fn held(&self) -> impl Iterator<Item = (&str, String)> {
         self.state.iter().flat_map(State::held)
     }
 

@@ -59,9 +59,16 @@ impl State {
     }
 
     /// The tunables that are set, and what each was before.
-    pub(crate) fn held(&self) -> impl Iterator<Item = (&str, &str)> {
-        let steps = self.hold.steps();
-        steps.map(|step| (step.cell.as_str(), step.old.text.as_str()))
+    pub(crate) fn held(&self) -> impl Iterator<Item = (&str, String)> {
+        self.hold.steps().map(|step| {
+            let (old, new) = (&step.old, &step.new);
+            // Of two that exclude each other the other one may have counted.
+            let before = match old.path == new.path {
+                true => old.text.clone(),
+                false => format!("{} in /{}", old.text, old.path),
+            };
+            (step.cell.as_str(), before)
+        })
     }
 
     /// Writes every old value back, and removes the file.

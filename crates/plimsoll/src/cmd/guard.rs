@@ -10,6 +10,7 @@ mod release;
 mod shared;
 mod status;
 mod trial;
+mod tunables;
 
 use crate::exit::ExitCode;
 

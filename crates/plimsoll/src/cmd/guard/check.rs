@@ -11,6 +11,7 @@ use super::checked::{Checked, Limit, Locks, Machine};
 use super::json;
 use super::others::{self, Other};
 use super::shared::{ConfigArg, counted, item};
+use super::tunables::{Merging, Watermarks, Writeback};
 use crate::cmd::inspect::evidence;
 use crate::exit::ExitCode;
 use crate::term::{self, bad, bold};
@@ -67,6 +68,19 @@ fn said(path: &str, checked: &Checked, others: &[Other], width: usize) -> String
     if let Some(limits) = &checked.ceiling {
         said += &format!("\n{}\n", bold("ceiling"));
         said += &lines(limits.iter().map(limit), width);
+    }
+    let watermarks = checked.watermarks.as_ref().map(Watermarks::lines);
+    let writeback = checked.writeback.as_ref().map(Writeback::lines);
+    let ksm = checked.ksm.as_ref().map(Merging::lines);
+    for (name, told) in [
+        ("watermarks", watermarks),
+        ("writeback", writeback),
+        ("ksm", ksm),
+    ] {
+        if let Some(told) = told {
+            said += &format!("\n{}\n", bold(name));
+            said += &lines(told, width);
+        }
     }
     let costs = costs(checked);
     if !costs.is_empty() {
@@ -184,6 +198,7 @@ fn costs(checked: &Checked) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cmd::guard::tunables::Device;
 
     #[test]
     fn the_answer_fits_its_columns_and_names_what_counts() {
@@ -207,6 +222,27 @@ mod tests {
                 cache_bytes: Some(3 << 30),
                 way: "the reclaim files of the nodes, file pages only",
             }]),
+            watermarks: Some(Watermarks {
+                scale_factor: Some(10),
+                most_scale_factor: 200,
+                gap_bytes: Some(32 << 20),
+                most_gap_bytes: Some(640 << 20),
+            }),
+            writeback: Some(Writeback {
+                flush_within_ms: 2000,
+                unmeasured_bytes: 8 << 20,
+                threshold_bytes: Some(3 << 30),
+                devices: vec![Device {
+                    name: "sda".to_owned(),
+                    is_strict: true,
+                }],
+            }),
+            ksm: Some(Merging {
+                most_cpu_thousandths: 200,
+                least_gain_bytes: 64 << 20,
+                run: Some(0),
+                is_advised: false,
+            }),
             problems: vec!["it is one".to_owned()],
         };
         let others = [Other {
@@ -226,6 +262,10 @@ mod tests {
             "not now",
             "keeps /missing: does not exist now",
             "at most 1 GiB, now 3 GiB: 2 GiB of it would go",
+            "to 200 at most, now 10",
+            "in 2 s, and 8 MiB until it is measured; 3 GiB may be dirty",
+            "holds strictly: sda",
+            "20.0 % of a CPU at most, while a second of that gains 64 MiB; it stands now",
             "(25.0 %)",
             "tuned (7) sets",
             "! it is one",

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use guard::config::{Ceiling, Floor};
-use guard::{Config, Memory};
+use guard::{Config, Memory, Policy};
 use host::reclaim::{self, Way};
 use host::{Root, kept};
 use mm::capture::Frame;
@@ -11,6 +11,8 @@ use mm::memcg::MemoryStat;
 use mm::meminfo::{self, Meminfo};
 use mm::units::Bytes;
 use serde::Serialize;
+
+use super::tunables::{self, Merging, Watermarks, Writeback};
 
 /// The machine: this one, or what evidence says of one.
 #[derive(Debug)]
@@ -25,6 +27,9 @@ pub(super) struct Checked {
     pub(super) total_bytes: u64,
     pub(super) floor: Option<Locks>,
     pub(super) ceiling: Option<Vec<Limit>>,
+    pub(super) watermarks: Option<Watermarks>,
+    pub(super) writeback: Option<Writeback>,
+    pub(super) ksm: Option<Merging>,
     /// What can do nothing here, and the way out.
     pub(super) problems: Vec<String>,
 }
@@ -63,7 +68,7 @@ pub(super) struct Limit {
 }
 
 impl Machine<'_> {
-    fn file(&self, path: &str) -> Option<String> {
+    pub(super) fn file(&self, path: &str) -> Option<String> {
         match self {
             Self::This(root) => root.read(path).ok(),
             Self::Evidence(frame) => frame.file(path).map(str::to_owned),
@@ -92,8 +97,11 @@ impl Checked {
         let mut problems = Vec::new();
         let floor = config.floor.as_ref();
         let ceiling = config.ceiling.as_ref();
-        if floor.is_none() && ceiling.is_none() {
-            problems.push("it turns no policy on: add [floor] or [ceiling]".to_owned());
+        if !config.has_policies() {
+            let sections = Policy::WORDS
+                .map(|(word, _)| format!("[{word}]"))
+                .join(", ");
+            problems.push(format!("it turns no policy on: add one of {sections}"));
         }
         let metrics = config.metrics.as_ref();
         if let (Machine::This(_), Some(folder)) = (machine, metrics.and_then(|file| folder(file)))
@@ -108,6 +116,13 @@ impl Checked {
             total_bytes: memory.total.0,
             floor: floor.map(|floor| locks(floor, &memory, machine, &mut problems)),
             ceiling: ceiling.map(|ceiling| limits(ceiling, &memory, machine, &mut problems)),
+            watermarks: config
+                .watermarks
+                .map(|it| tunables::watermarks(&it, machine)),
+            writeback: config.writeback.map(|it| tunables::writeback(&it, machine)),
+            ksm: config
+                .ksm
+                .map(|it| tunables::merging(&it, machine, &mut problems)),
             problems,
         })
     }
@@ -300,7 +315,7 @@ mod tests {
     #[test]
     fn what_can_do_nothing_here_is_a_problem_with_a_way_out() {
         let said = |files: &[_], config: &[_]| checked(files, config).problems.join("\n");
-        assert!(said(&[MEMINFO], &[]).contains("add [floor] or [ceiling]"));
+        assert!(said(&[MEMINFO], &[]).contains("add one of [floor]"));
         let metrics = said(&[MEMINFO], &[("metrics", "/missing/guard.prom")]);
         assert!(metrics.contains("there is no folder /missing"), "{metrics}");
         let no_swap = said(&[MEMINFO], &[("floor.anon_min", "1 %")]);

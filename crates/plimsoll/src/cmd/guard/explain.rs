@@ -45,6 +45,9 @@ pub(super) fn run(args: Args) -> anyhow::Result<ExitCode> {
             (0, _) => vec!["It is off: the configuration has no section for it.".to_owned()],
             (_, "floor") => floor(&figures, &memory, &root),
             (_, "ceiling") => ceiling(&figures, &memory, &root),
+            (_, "watermarks") => set(&figures, name, &["vm.watermark"], &root),
+            (_, "writeback") => set(&figures, name, &["bdi.", "vm.dirty"], &root),
+            (_, "ksm") => set(&figures, name, &["ksm."], &root),
             _ => Vec::new(),
         };
         writeln!(out, "{}", bold(name))?;
@@ -107,6 +110,30 @@ fn ceiling(figures: &Figures, memory: &Memory, root: &Root) -> Vec<String> {
     told.collect()
 }
 
+/// What a policy holds set, by how its tunables begin, and what each goes back to.
+fn set(figures: &Figures, policy: &str, begin: &[&str], root: &Root) -> Vec<String> {
+    let held = figures.of("setting_held");
+    let of = held.filter(|it| {
+        begin
+            .iter()
+            .any(|begin| it.label("tunable").starts_with(begin))
+    });
+    let told = of.map(|it| {
+        let (tunable, old) = (it.label("tunable"), it.label("before"));
+        let path = catalogue::named(tunable).map(|named| named.path());
+        let now = path.and_then(|path| root.look(&path).ok());
+        let now = now.map_or_else(String::new, |now| format!(" is {}", now.trim()));
+        format!("{tunable}{now}, set by the guard; it goes back to {old}.")
+    });
+    let mut told: Vec<String> = told.collect();
+    if stands_down(figures, policy) {
+        told.push("It stands down: somebody else sets what it would.".to_owned());
+    } else if told.is_empty() {
+        told.push("It has set nothing: nothing calls for it now.".to_owned());
+    }
+    told
+}
+
 /// The last thing that a policy did, and the last that failed if that was later.
 fn last(events: &[Event], policy: &str, now: Duration) -> Option<String> {
     let mut of = events.iter().rev().filter(|event| event.policy == policy);
@@ -147,6 +174,32 @@ mod tests {
         );
         let told = last(&[], "floor", Duration::ZERO).expect("a sentence");
         assert!(told.contains("nothing to do"), "{told}");
+    }
+
+    #[test]
+    fn what_a_policy_holds_is_told_with_what_it_goes_back_to() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let root = Root::new(directory.path());
+        let mut figures = Figures::default();
+        let told = |figures: &Figures| set(figures, "ksm", &["ksm."], &root);
+        assert_eq!(
+            told(&figures),
+            ["It has set nothing: nothing calls for it now."]
+        );
+        std::fs::create_dir_all(root.join("sys/kernel/mm/ksm")).expect("a folder");
+        std::fs::write(root.join("sys/kernel/mm/ksm/run"), "1\n").expect("a file");
+        figures.add(
+            "setting_held",
+            &[("tunable", "ksm.run"), ("before", "0")],
+            1,
+        );
+        figures.add(
+            "setting_held",
+            &[("tunable", "vm.swappiness"), ("before", "60")],
+            1,
+        );
+        let expected = "ksm.run is 1, set by the guard; it goes back to 0.";
+        assert_eq!(told(&figures), [expected]);
     }
 
     #[test]
