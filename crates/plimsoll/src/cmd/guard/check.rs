@@ -200,6 +200,11 @@ mod tests {
     use super::*;
     use crate::cmd::guard::tunables::Device;
 
+    fn strict(name: &str) -> Device {
+        let (name, is_strict) = (name.to_owned(), true);
+        Device { name, is_strict }
+    }
+
     #[test]
     fn the_answer_fits_its_columns_and_names_what_counts() {
         let checked = Checked {
@@ -232,10 +237,7 @@ mod tests {
                 flush_within_ms: 2000,
                 unmeasured_bytes: 8 << 20,
                 threshold_bytes: Some(3 << 30),
-                devices: vec![Device {
-                    name: "sda".to_owned(),
-                    is_strict: true,
-                }],
+                devices: vec![strict("sda")],
             }),
             ksm: Some(Merging {
                 most_cpu_thousandths: 200,

@@ -145,7 +145,8 @@ impl Watermarks {
         )];
         if let (Some(now), Some(most)) = (self.gap_bytes, self.most_gap_bytes) {
             lines.push(format!(
-                "{} lie between the min and high watermarks now, {} at most: no page cache has them",
+                "{} lie between the min and high watermarks now, {} at most: the page cache \
+                 cannot have them",
                 Bytes(now),
                 Bytes(most.max(now))
             ));
@@ -199,7 +200,8 @@ impl Merging {
             None => "",
         };
         vec![format!(
-            "runs ksmd for {whole}.{tenth} % of a CPU at most, while a second of that gains {}{now}",
+            "runs ksmd for {whole}.{tenth} % of a CPU at most, while a second of that gains \
+             {}{now}",
             Bytes(self.least_gain_bytes)
         )]
     }
