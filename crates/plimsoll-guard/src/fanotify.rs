@@ -52,15 +52,13 @@ impl Fanotify {
         })
     }
 
-    /// Watches the file systems that it does not watch yet, and forgets those that are gone.
+    /// Watches these file systems, and forgets those that are gone. One that was unmounted and
+    /// mounted again has lost its mark: each is given again, which changes nothing where it is.
     pub(crate) fn watch(&mut self, disks: &[Disk]) {
         let is_there = |fsid: &u64| disks.iter().any(|disk| disk.fsid == *fsid);
         self.watched.retain(is_there);
         self.refused.retain(is_there);
         for Disk { fsid, point } in disks {
-            if self.watched.contains(fsid) {
-                continue;
-            }
             match sys::fanotify_mark(self.group.as_fd(), point, MASK) {
                 Ok(()) => {
                     self.watched.insert(*fsid);

@@ -17,7 +17,6 @@ use crate::sys;
 #[derive(Debug)]
 pub(crate) struct Mounts {
     file: fs::File,
-    text: String,
     disks: Vec<Disk>,
     cgroup2: Option<PathBuf>,
 }
@@ -36,7 +35,6 @@ impl Mounts {
     pub(crate) fn new() -> io::Result<Self> {
         let mut mounts = Self {
             file: fs::File::open("/proc/self/mountinfo")?,
-            text: String::new(),
             disks: Vec::new(),
             cgroup2: None,
         };
@@ -54,7 +52,8 @@ impl Mounts {
         if poll(&mut fds, Some(&now))? == 0 {
             return Ok(false);
         }
-        self.read()
+        // The text may be what it was: what comes again has its number again.
+        self.read().map(|()| true)
     }
 
     /// The disk file systems; one that is mounted in two places stands there twice.
@@ -82,21 +81,17 @@ impl Mounts {
         right.next().ok_or_else(|| io::ErrorKind::NotFound.into())
     }
 
-    fn read(&mut self) -> io::Result<bool> {
+    fn read(&mut self) -> io::Result<()> {
         let mut text = String::new();
         self.file.rewind()?;
         self.file.read_to_string(&mut text)?;
-        if text == self.text {
-            return Ok(false);
-        }
         let mounts = || text.lines().filter_map(parse);
         self.disks = mounts()
             .filter_map(|(kind, point)| disk(kind, point))
             .collect();
         let mut hierarchies = mounts().filter(|(kind, _)| *kind == "cgroup2");
         self.cgroup2 = hierarchies.next().map(|(_, point)| point);
-        self.text = text;
-        Ok(true)
+        Ok(())
     }
 }
 
