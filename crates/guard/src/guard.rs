@@ -97,3 +97,81 @@ impl Guard {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Action;
+    use crate::config;
+    use crate::sample::{self, Disk};
+    use alloc::string::String;
+    use mm::units::Bytes;
+
+    /// What is set of a tunable within a minute of samples.
+    fn set<'a>(config: &Config, tunable: &str, sample: impl Fn(u64) -> Sample<'a>) -> Vec<String> {
+        let (mut guard, mut decisions) = (Guard::new(config), Vec::new());
+        for at in 1..300 {
+            let sample = Sample {
+                at: Nanos(TICK.0 * at),
+                ..sample(at)
+            };
+            guard.decide(&sample, &mut decisions);
+        }
+        let values = decisions
+            .into_iter()
+            .filter_map(|decision| match decision.action {
+                Action::Set(setting) if setting.tunable == tunable => Some(setting.value),
+                _ => None,
+            });
+        values.collect()
+    }
+
+    #[test]
+    fn the_most_that_is_told_of_the_watermarks_is_the_most_that_is_set() {
+        for most in [1, 5, 40, 333, 1000] {
+            let watermarks = config::Watermarks { most };
+            let config = Config {
+                watermarks: Some(watermarks),
+                ..Config::default()
+            };
+            let factor = watermarks.most_factor();
+            // Just below it, so that the first raise goes as far as it may.
+            let values = set(&config, "vm.watermark_scale_factor", |at| Sample {
+                watermarks: Some(sample::Watermarks {
+                    scale_factor: factor - 1,
+                    stalls: at * 1000,
+                    zones: &[],
+                }),
+                ..Sample::default()
+            });
+            let first = values.first().and_then(|value| value.parse().ok());
+            assert!(first == Some(factor) || factor == 1, "{most}: {first:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_told_of_a_device_that_was_not_measured_is_what_is_set() {
+        let flush_within = Nanos::SECOND;
+        let config = Config {
+            writeback: Some(config::Writeback { flush_within }),
+            ..Config::default()
+        };
+        let disks = [Disk {
+            name: "sda".into(),
+            written: Bytes::ZERO,
+            busy: Nanos::ZERO,
+            share: 1_000_000,
+            is_strict: Some(false),
+        }];
+        let values = set(&config, "bdi.sda.max_ratio_fine", |_| Sample {
+            writeback: Some(sample::Writeback {
+                threshold: Bytes(80 << 20),
+                dirty_bytes: 0,
+                disks: &disks,
+            }),
+            ..Sample::default()
+        });
+        let share = config::Writeback::UNMEASURED.0 * 1_000_000 / (80 << 20);
+        assert_eq!(values.first(), Some(&alloc::format!("{share}")));
+    }
+}
