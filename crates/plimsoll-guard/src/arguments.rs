@@ -10,13 +10,15 @@ use mm::units::Nanos;
 
 /// What `--help` says.
 pub(crate) const HELP: &str = "\
-Keeps files that are used in memory, and the page cache below a ceiling.
+Keeps memory as its configuration says: files that are used, the page cache, how early reclaim
+begins, what devices may have dirty, and samepage merging.
 
 Usage: plimsoll-guard [OPTIONS]
 
   --config FILE  the configuration [default: /etc/plimsoll/guard.toml], with FILE.d/*.toml
   --state FILE   where it notes what it sets [default: /run/plimsoll/guard.state]
-  --only POLICY  that section of the configuration alone: floor or ceiling
+  --only POLICY  that section of the configuration alone: floor, ceiling, watermarks,
+                 writeback or ksm
   --for TIME     end after this time, as in 10min, or with the process that started it
   --dry-run      say what it would do, and do nothing
   --restore      write back what an ended guard had set, and end

@@ -104,7 +104,7 @@ impl Status {
         figures.add("locked_bytes", &[], locked.0);
         figures.add("locked_files", &[], files as u64);
         for (tunable, old) in of.hands.held() {
-            figures.add("setting_held", &[("tunable", tunable), ("before", old)], 1);
+            figures.add("setting_held", &[("tunable", tunable), ("before", &old)], 1);
         }
         for place in of.watch.released.iter() {
             figures.add("released", &[("place", &place.to_string())], 1);
