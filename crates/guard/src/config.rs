@@ -155,8 +155,8 @@ pub const KEYS: [&str; 10] = [
 ];
 
 impl Watermarks {
-    /// The most that `vm.watermark_scale_factor` becomes, in parts of 10 000: there are two gaps from
-    /// the min to the high watermark, and up to Linux 6.0 the kernel takes no more than 1000.
+    /// The most that `vm.watermark_scale_factor` becomes, in parts of 10 000: there are two gaps
+    /// from the min to the high watermark, and up to Linux 6.0 the kernel takes no more than 1000.
     #[must_use]
     pub fn most_factor(&self) -> u64 {
         (u64::from(self.most) * 10 / 2).clamp(1, 1_000)
@@ -327,6 +327,17 @@ impl Config {
             }
         }
         Ok(())
+    }
+
+    /// Whether no policy is on.
+    #[must_use]
+    pub fn is_off(&self) -> bool {
+        let metrics = self.metrics.clone();
+        *self
+            == Self {
+                metrics,
+                ..Self::default()
+            }
     }
 
     /// The groups whose memory a sample has to hold, by path, in the order of

@@ -7,10 +7,14 @@ use guard::Config;
 use host::Root;
 use mm::units::Bytes;
 
-use super::checked::{Checked, Limit, Locks, Machine};
+use super::checked::{Checked, Limit, Locks};
 use super::json;
+use super::ksm::Merging;
+use super::machine::Machine;
 use super::others::{self, Other};
 use super::shared::{ConfigArg, counted, item};
+use super::watermarks::Watermarks;
+use super::writeback::Writeback;
 use crate::cmd::inspect::evidence;
 use crate::exit::ExitCode;
 use crate::term::{self, bad, bold};
@@ -67,6 +71,23 @@ fn said(path: &str, checked: &Checked, others: &[Other], width: usize) -> String
     if let Some(limits) = &checked.ceiling {
         said += &format!("\n{}\n", bold("ceiling"));
         said += &lines(limits.iter().map(limit), width);
+    }
+    let more = [
+        (
+            "watermarks",
+            checked.watermarks.as_ref().map(Watermarks::lines),
+        ),
+        (
+            "writeback",
+            checked.writeback.as_ref().map(Writeback::lines),
+        ),
+        ("ksm", checked.ksm.as_ref().map(Merging::lines)),
+    ];
+    for (policy, told) in more {
+        if let Some(told) = told {
+            said += &format!("\n{}\n", bold(policy));
+            said += &lines(told, width);
+        }
     }
     let costs = costs(checked);
     if !costs.is_empty() {
@@ -178,6 +199,22 @@ fn costs(checked: &Checked) -> Vec<String> {
             "what is dropped at a ceiling has to be read again where it is used again".to_owned(),
         );
     }
+    if let Some(most) = checked.watermarks.as_ref().and_then(|it| it.most_gap_bytes) {
+        let most = Bytes(most);
+        costs.push(format!(
+            "up to {most} between the watermarks stay free, or are reclaimed and read again"
+        ));
+    }
+    if checked.writeback.is_some() {
+        costs.push("writers of a slow device wait for it, and not in the page cache".to_owned());
+    }
+    if let Some(ksm) = &checked.ksm {
+        let cpu = ksm.most_cpu_percent;
+        costs.push(format!(
+            "ksmd takes up to {cpu} % of a CPU while it scans, and a write to a merged page copies \
+             it again"
+        ));
+    }
     costs
 }
 
@@ -207,6 +244,21 @@ mod tests {
                 cache_bytes: Some(3 << 30),
                 way: "the reclaim files of the nodes, file pages only",
             }]),
+            watermarks: Some(Watermarks {
+                scale_factor: Some(10),
+                most_scale_factor: 1000,
+                gap_bytes: Some(32 << 20),
+                most_gap_bytes: Some(3 << 30),
+            }),
+            writeback: None,
+            ksm: Some(Merging {
+                run: Some(0),
+                is_advised: false,
+                most_cpu_percent: 12.5,
+                least_gain_bytes: 64 << 20,
+                saved_bytes: 0,
+                candidates: Some(0),
+            }),
             problems: vec!["it is one".to_owned()],
         };
         let others = [Other {
@@ -228,6 +280,9 @@ mod tests {
             "at most 1 GiB, now 3 GiB: 2 GiB of it would go",
             "(25.0 %)",
             "tuned (7) sets",
+            "32 MiB lie between the min and high watermarks now, 3 GiB at most",
+            "up to 3 GiB between the watermarks stay free",
+            "at most 12.5 % of a CPU",
             "! it is one",
         ] {
             assert!(plain.contains(expected), "{expected}: {plain}");

@@ -10,9 +10,11 @@ use mm::catalogue;
 use mm::meminfo::{self, Meminfo};
 use mm::units::Bytes;
 
-use super::checked::{Machine, cache};
+use super::checked::cache;
 use super::events;
-use super::shared::{StateArg, item, stands_down};
+use super::machine::Machine;
+use super::shared::{StateArg, before, item, stands_down};
+use super::{ksm, watermarks, writeback};
 use crate::exit::ExitCode;
 use crate::term::{self, bold};
 
@@ -37,6 +39,7 @@ pub(super) fn run(args: Args) -> anyhow::Result<ExitCode> {
         return Ok(ExitCode::No);
     };
     let root = Root::default();
+    let machine = Machine::This(root.clone());
     let memory = Memory::of(&Meminfo::parse(&root.look(meminfo::PATH)?)?);
     let events = events::all(&args.state)?;
     for policy in figures.of("policy_enabled") {
@@ -44,7 +47,10 @@ pub(super) fn run(args: Args) -> anyhow::Result<ExitCode> {
         let told = match (policy.value, name) {
             (0, _) => vec!["It is off: the configuration has no section for it.".to_owned()],
             (_, "floor") => floor(&figures, &memory, &root),
-            (_, "ceiling") => ceiling(&figures, &memory, &root),
+            (_, "ceiling") => ceiling(&figures, &memory, &machine),
+            (_, "watermarks") => watermarks::explained(&figures, &machine),
+            (_, "writeback") => writeback::explained(&figures, &machine),
+            (_, "ksm") => ksm::explained(&figures, &machine),
             _ => Vec::new(),
         };
         writeln!(out, "{}", bold(name))?;
@@ -70,9 +76,7 @@ fn floor(figures: &Figures, memory: &Memory, root: &Root) -> Vec<String> {
     }
     let swappiness = root.look(SWAPPINESS).unwrap_or_default();
     let swappiness = swappiness.trim();
-    let is_set = figures
-        .of("setting_held")
-        .any(|it| it.label("tunable") == "vm.swappiness");
+    let is_set = before(figures, "vm.swappiness").is_some();
     let why = match (stands_down(figures, "floor"), is_set) {
         (true, _) => "left alone, because somebody else wrote it since the guard did",
         (false, true) => "set by the guard, until there is 10 % more than the floor",
@@ -86,8 +90,7 @@ fn floor(figures: &Figures, memory: &Memory, root: &Root) -> Vec<String> {
     told
 }
 
-fn ceiling(figures: &Figures, memory: &Memory, root: &Root) -> Vec<String> {
-    let machine = Machine::This(root.clone());
+fn ceiling(figures: &Figures, memory: &Memory, machine: &Machine<'_>) -> Vec<String> {
     let scopes = figures.of("ceiling_bytes");
     let told = scopes.map(|ceiling| {
         let limit = Bytes(ceiling.value);
@@ -96,7 +99,7 @@ fn ceiling(figures: &Figures, memory: &Memory, root: &Root) -> Vec<String> {
                 "The page cache of the machine has {}; the ceiling is {limit}.",
                 memory.file
             ),
-            group => match cache(&machine, group) {
+            group => match cache(machine, group) {
                 Some(cache) => {
                     format!("The page cache of {group} has {cache}; the ceiling is {limit}.")
                 }
