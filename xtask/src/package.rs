@@ -25,7 +25,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
 /// Packages the command, which was built, and what lies beside it.
 pub(crate) fn make(plimsoll: &Path) -> Result<PathBuf> {
     let mut deb = process::program(cargo_deb()?);
-    deb.args(["deb", "--no-build", "--package", "plimsoll"]);
+    deb.args(["deb", "--no-build", "--strip", "--package", "plimsoll"]);
     deb.args(["--target", triple(plimsoll)?]);
     deb.arg("--output")
         .arg(tree::root().join("target/package/"));

@@ -154,20 +154,6 @@ pub const KEYS: [&str; 10] = [
     "metrics",
 ];
 
-impl Watermarks {
-    /// The most that `vm.watermark_scale_factor` becomes, in parts of 10 000: there are two gaps
-    /// from the min to the high watermark, and up to Linux 6.0 the kernel takes no more than 1000.
-    #[must_use]
-    pub fn most_factor(&self) -> u64 {
-        (u64::from(self.most) * 10 / 2).clamp(1, 1_000)
-    }
-}
-
-impl Writeback {
-    /// What a device may have dirty until it is measured, where the kernel holds it strictly.
-    pub const UNMEASURED: Bytes = Bytes(8 << 20);
-}
-
 impl Default for Ksm {
     fn default() -> Self {
         Self {
@@ -329,12 +315,12 @@ impl Config {
         Ok(())
     }
 
-    /// Whether no policy is on.
+    /// Whether any policy is on.
     #[must_use]
-    pub fn is_off(&self) -> bool {
+    pub fn has_policies(&self) -> bool {
         let metrics = self.metrics.clone();
         *self
-            == Self {
+            != Self {
                 metrics,
                 ..Self::default()
             }

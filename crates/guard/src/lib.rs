@@ -30,3 +30,5 @@ pub use figures::Figures;
 pub use floor::budget;
 pub use guard::Guard;
 pub use sample::{File, Group, Held, Looked, Memory, Sample, Touch};
+pub use watermarks::most_scale_factor;
+pub use writeback::UNMEASURED;

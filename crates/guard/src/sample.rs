@@ -1,10 +1,8 @@
 //! What a policy sees: the machine at one moment, and what was seen since the moment before.
 
-use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use mm::diskstats::DiskStats;
 use mm::ksm::Ksm;
 use mm::meminfo::Meminfo;
 use mm::units::{Bytes, Kib, Nanos, PageSize, Pages};
@@ -238,6 +236,13 @@ pub struct Counts {
     pub copied: Pages,
 }
 
+/// Whether a block device is one to flush, by its name: memory is none.
+#[must_use]
+pub fn is_device(name: &str) -> bool {
+    let memory = ["ram", "zram", "loop"];
+    !memory.iter().any(|it| name.starts_with(it))
+}
+
 impl Counts {
     /// Reads the text of `/proc/vmstat`, of which it takes three items of some two hundred.
     #[must_use]
@@ -260,34 +265,6 @@ impl Counts {
             }
         }
         counts
-    }
-}
-
-impl Disk {
-    /// A device by its counters and the files of its `bdi`, of which `read` has the number by path
-    /// without the leading slash. Partitions have no such files, and memory is no device to flush.
-    pub fn of(stats: DiskStats, read: impl Fn(&str) -> Option<u64>) -> Option<Self> {
-        let is_memory = ["ram", "zram", "loop"]
-            .iter()
-            .any(|it| stats.name.starts_with(it));
-        if is_memory {
-            return None;
-        }
-        // The kernel writes a slash in a name as an exclamation mark.
-        let folder = format!("sys/block/{}/bdi", stats.name.replace('/', "!"));
-        let read = |file: &str| read(&format!("{folder}/{file}"));
-        let (fine, strict) = (read("max_ratio_fine"), read("strict_limit"));
-        let share = match (fine, strict) {
-            (Some(fine), Some(_)) => fine,
-            _ => read("max_ratio")?.saturating_mul(10_000),
-        };
-        Some(Self {
-            name: stats.name,
-            written: stats.written,
-            busy: stats.busy,
-            share,
-            is_strict: fine.and(strict).map(|strict| strict != 0),
-        })
     }
 }
 

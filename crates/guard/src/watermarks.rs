@@ -49,8 +49,7 @@ pub(crate) struct Watermarks {
 impl Watermarks {
     pub(crate) fn new(config: &config::Watermarks) -> Self {
         Self {
-            // From min to high there are two gaps.
-            most: (u64::from(config.most) * WHOLE / 1000 / 2).clamp(1, MOST),
+            most: most_scale_factor(config),
             before: None,
             raised: None,
             changed_at: Nanos::ZERO,
@@ -152,6 +151,12 @@ impl Watermarks {
         };
         to.push(decision(Action::Set(setting), why));
     }
+}
+
+/// The largest factor that a configuration allows: from min to high there are two gaps.
+#[must_use]
+pub fn most_scale_factor(config: &config::Watermarks) -> u64 {
+    (u64::from(config.most) * WHOLE / 1000 / 2).clamp(1, MOST)
 }
 
 /// The factor whose gap holds what a zone lost within a tick while kswapd was awake: the largest

@@ -24,9 +24,10 @@ use crate::sample::{Disk, Sample, TICK};
 
 const DIRTY: &str = "vm.dirty_bytes";
 const BACKGROUND: &str = "vm.dirty_background_bytes";
-/// The least that a device may have dirty, and what one may that was not measured yet.
+/// The least that a device may have dirty.
 const LEAST: Bytes = Bytes(4 << 20);
-const UNMEASURED: Bytes = Bytes(8 << 20);
+/// What a device may have dirty that was not measured yet.
+pub const UNMEASURED: Bytes = Bytes(8 << 20);
 /// So much is written before a measurement counts.
 const MEASURED: Bytes = Bytes(2 << 20);
 /// All of a share.

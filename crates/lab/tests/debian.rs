@@ -15,6 +15,8 @@ mod guard_cuts;
 mod harness;
 #[path = "vm/machine.rs"]
 mod machine;
+#[path = "debian/package.rs"]
+mod package;
 #[path = "loaders/pick.rs"]
 mod pick;
 #[path = "debian/trees.rs"]

@@ -10,8 +10,7 @@ use mm::units::Nanos;
 
 /// What `--help` says.
 pub(crate) const HELP: &str = "\
-Keeps memory as its configuration says: files that are used, the page cache, how early reclaim
-begins, what devices may have dirty, and samepage merging.
+Keeps memory as its configuration says, and takes back what it set when it ends.
 
 Usage: plimsoll-guard [OPTIONS]
 

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use guard::Config;
-use guard::sample::{Counts, Disk, Merging, Watermarks, Writeback, Zone};
+use guard::sample::{self, Counts, Disk, Merging, Watermarks, Writeback, Zone};
 use host::reason;
 use mm::catalogue;
 use mm::diskstats::{self, DiskStats, Diskstats};
@@ -253,16 +253,13 @@ fn ksmd() -> Result<fs::File, String> {
 
 /// A device with limits of its own. Partitions have none, and memory is no device to flush.
 fn disk(stats: DiskStats) -> Option<Disk> {
-    let is_memory = ["ram", "zram", "loop"]
-        .iter()
-        .any(|it| stats.name.starts_with(it));
     // The kernel writes a slash in a name as an exclamation mark.
     let folder = format!("/sys/block/{}/bdi", stats.name.replace('/', "!"));
     let read = |file: &str| {
         let text = fs::read_to_string(format!("{folder}/{file}")).ok()?;
         text.trim().parse::<u64>().ok()
     };
-    if is_memory {
+    if !sample::is_device(&stats.name) {
         return None;
     }
     let fine = read("max_ratio_fine");

@@ -139,7 +139,8 @@ fn is_model(record: &Record) -> bool {
 /// may change without making its records useless.
 fn belonging(study: &Study, path: &Path, record: Record) -> Result<Record, String> {
     let from = &record.provenance;
-    if from.study_text == study.text || study.asked(&from.arm) == Some(from.asked()) {
+    let is_same = || from.study_text == study.text || study.asked(&from.arm) == Some(from.asked());
+    if study.arm(&from.arm).is_ok() && is_same() {
         return Ok(record);
     }
     let (path, name) = (path.display(), &study.file);

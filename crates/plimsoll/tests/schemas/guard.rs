@@ -36,7 +36,7 @@ fn a_check_of_this_machine_and_of_a_capture_is_as_its_schema_says() {
     assert_eq!(here["floor"]["keep"].as_array().map(Vec::len), Some(3));
     assert_eq!(here["watermarks"]["most_scale_factor"], 200);
     assert_eq!(here["writeback"]["unmeasured_bytes"], 8 << 20);
-    assert_eq!(here["ksm"]["most_cpu_percent"], 20.0);
+    assert_eq!(here["ksm"]["most_cpu_thousandths"], 200);
     let off = check(&["off.toml"]);
     for policy in ["floor", "ceiling", "watermarks", "writeback", "ksm"] {
         assert!(off[policy].is_null(), "{policy}");

@@ -35,6 +35,7 @@ const PACKAGES: &[&str] = &[
     "grep",
     "init-system-helpers",
     "kmod",
+    "libc-bin",
     "login",
     "mawk",
     "mount",

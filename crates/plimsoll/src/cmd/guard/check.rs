@@ -209,7 +209,7 @@ fn costs(checked: &Checked) -> Vec<String> {
         costs.push("writers of a slow device wait for it, and not in the page cache".to_owned());
     }
     if let Some(ksm) = &checked.ksm {
-        let cpu = ksm.most_cpu_percent;
+        let cpu = ksm.most_cpu_percent();
         costs.push(format!(
             "ksmd takes up to {cpu} % of a CPU while it scans, and a write to a merged page copies \
              it again"
@@ -254,7 +254,7 @@ mod tests {
             ksm: Some(Merging {
                 run: Some(0),
                 is_advised: false,
-                most_cpu_percent: 12.5,
+                most_cpu_thousandths: 125,
                 least_gain_bytes: 64 << 20,
                 saved_bytes: 0,
                 candidates: Some(0),

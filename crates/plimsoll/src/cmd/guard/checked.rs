@@ -69,7 +69,7 @@ impl Checked {
         let mut problems = Vec::new();
         let floor = config.floor.as_ref();
         let ceiling = config.ceiling.as_ref();
-        if config.is_off() {
+        if !config.has_policies() {
             let [but_last @ .., last] = Policy::WORDS.map(|(word, _)| format!("[{word}]"));
             let sections = but_last.join(", ");
             problems.push(format!(

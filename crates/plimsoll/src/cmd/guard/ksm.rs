@@ -16,8 +16,8 @@ pub(super) struct Merging {
     pub(super) run: Option<u64>,
     /// The kernel's own advisor sets how fast ksmd scans.
     pub(super) is_advised: bool,
-    /// What ksmd may take of a CPU.
-    pub(super) most_cpu_percent: f64,
+    /// What ksmd may take of a CPU, in thousandths.
+    pub(super) most_cpu_thousandths: u32,
     /// What a second of that has to gain.
     pub(super) least_gain_bytes: u64,
     pub(super) saved_bytes: u64,
@@ -57,18 +57,22 @@ impl Merging {
         Self {
             run,
             is_advised: is_advised(&ksm),
-            most_cpu_percent: f64::from(config.most_cpu) / 10.0,
+            most_cpu_thousandths: config.most_cpu,
             least_gain_bytes: config.least_gain.0,
             saved_bytes: saved(&ksm, machine).0,
             candidates: has_scanned.then_some(found),
         }
     }
 
+    pub(super) fn most_cpu_percent(&self) -> f64 {
+        f64::from(self.most_cpu_thousandths) / 10.0
+    }
+
     pub(super) fn lines(&self) -> Vec<String> {
         let Some(run) = self.run else {
             return vec!["no samepage merging is known there".to_owned()];
         };
-        let (cpu, gain) = (self.most_cpu_percent, Bytes(self.least_gain_bytes));
+        let (cpu, gain) = (self.most_cpu_percent(), Bytes(self.least_gain_bytes));
         let mut lines = vec![format!(
             "lets ksmd scan with at most {cpu} % of a CPU, as long as a second of that gains {gain}"
         )];

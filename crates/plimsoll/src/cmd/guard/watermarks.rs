@@ -32,7 +32,7 @@ impl Watermarks {
         machine: &Machine<'_>,
         problems: &mut Vec<String>,
     ) -> Self {
-        let (factor, most) = (machine.number(FACTOR), config.most_factor());
+        let (factor, most) = (machine.number(FACTOR), guard::most_scale_factor(&config));
         match (factor, machine) {
             (None, Machine::This(_)) => problems.push(format!(
                 "watermarks does nothing: there is no /{FACTOR}: leave [watermarks] out"

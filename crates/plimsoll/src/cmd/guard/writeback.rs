@@ -1,6 +1,6 @@
 //! The policy `writeback` on a machine: which devices it would bound, and what it sees.
 
-use guard::sample::{Counts, Disk};
+use guard::sample::{self, Counts};
 use guard::{Figures, config};
 use mm::diskstats::{self, Diskstats};
 use mm::units::{Bytes, Nanos};
@@ -12,13 +12,14 @@ use super::shared::{before, stands_down};
 
 /// All of the threshold.
 const WHOLE: u64 = 1_000_000;
+const PERCENT: u64 = WHOLE / 100;
 /// So many devices are named in a line.
 const NAMED: usize = 8;
 
 /// How much may be dirty.
 #[derive(Debug, Serialize)]
 pub(super) struct Writeback {
-    pub(super) flush_within_ns: u64,
+    pub(super) flush_within_ms: u64,
     /// What may be dirty on the machine.
     pub(super) threshold_bytes: Option<u64>,
     /// What a device may have until it is measured, where it is held strictly.
@@ -31,7 +32,7 @@ pub(super) struct Writeback {
 pub(super) struct Device {
     pub(super) name: String,
     /// The kernel can hold it at its own limit, however little is dirty elsewhere.
-    pub(super) can_be_strict: bool,
+    pub(super) is_strict: bool,
     /// What it may have dirty now; `None` where that is as much as the machine may.
     pub(super) limit_bytes: Option<u64>,
 }
@@ -43,12 +44,7 @@ impl Writeback {
         problems: &mut Vec<String>,
     ) -> Self {
         let threshold = threshold(machine);
-        let device = |disk: Disk| Device {
-            can_be_strict: disk.is_strict.is_some(),
-            limit_bytes: threshold.and_then(|all| Some(limit(disk.share, all)?.0)),
-            name: disk.name,
-        };
-        let devices: Vec<Device> = disks(machine).into_iter().map(device).collect();
+        let devices = devices(machine, threshold);
         if devices.is_empty() && matches!(machine, Machine::This(_)) {
             problems.push(
                 "writeback does nothing: no disk has a /sys/block/NAME/bdi: leave [writeback] out"
@@ -56,19 +52,19 @@ impl Writeback {
             );
         }
         Self {
-            flush_within_ns: config.flush_within.0,
+            flush_within_ms: config.flush_within.0 / Nanos::MILLI.0,
             threshold_bytes: threshold.map(|it| it.0),
-            unmeasured_bytes: config::Writeback::UNMEASURED.0,
+            unmeasured_bytes: guard::UNMEASURED.0,
             devices,
         }
     }
 
     pub(super) fn lines(&self) -> Vec<String> {
         let mut lines = Vec::new();
-        let within = Nanos(self.flush_within_ns);
+        let within = Nanos(self.flush_within_ms.saturating_mul(Nanos::MILLI.0));
         let of = |can: bool| {
             let devices = self.devices.iter();
-            let devices = devices.filter(move |device| device.can_be_strict == can);
+            let devices = devices.filter(move |device| device.is_strict == can);
             names(devices.map(|device| device.name.as_str()))
         };
         if let Some(strict) = of(true) {
@@ -103,30 +99,39 @@ impl Writeback {
     }
 }
 
+impl Device {
+    /// `None` for what has no limits of its own, as a partition.
+    fn of(name: String, machine: &Machine<'_>, threshold: Option<Bytes>) -> Option<Self> {
+        // The kernel writes a slash in a name as an exclamation mark.
+        let folder = format!("sys/block/{}/bdi", name.replace('/', "!"));
+        let number = |file: &str| machine.number(&format!("{folder}/{file}"));
+        let hundredths = number("max_ratio")?;
+        let fine = number("max_ratio_fine");
+        let share = fine.unwrap_or(hundredths.saturating_mul(PERCENT));
+        Some(Self {
+            name,
+            is_strict: fine.and(number("strict_limit")).is_some(),
+            limit_bytes: threshold.and_then(|all| Some(limit(share, all)?.0)),
+        })
+    }
+}
+
 /// What it sees now.
 pub(super) fn explained(figures: &Figures, machine: &Machine<'_>) -> Vec<String> {
     let mut told = Vec::new();
     let all = threshold(machine).unwrap_or_default();
     told.push(format!("The machine may have {all} dirty."));
     let mut free = Vec::new();
-    for disk in disks(machine) {
+    for device in devices(machine, Some(all)) {
         let is_held = figures.of("setting_held").any(|it| {
-            let device = it.label("tunable").strip_prefix("bdi.");
-            let device = device.and_then(|device| device.rsplit_once('.'));
-            device.is_some_and(|(device, _)| device == disk.name)
+            let name = it.label("tunable").strip_prefix("bdi.");
+            let name = name.and_then(|name| name.rsplit_once('.'));
+            name.is_some_and(|(name, _)| name == device.name)
         });
-        let limit = limit(disk.share, all).unwrap_or(all);
+        let (name, limit) = (device.name, device.limit_bytes.map_or(all, Bytes));
         match is_held {
-            true => told.push(format!(
-                "{} may have {limit}: set by the guard{}.",
-                disk.name,
-                if disk.is_strict == Some(true) {
-                    ", and held strictly"
-                } else {
-                    ""
-                }
-            )),
-            false => free.push(disk.name),
+            true => told.push(format!("{name} may have {limit}: set by the guard.")),
+            false => free.push(name),
         }
     }
     told.extend(
@@ -147,12 +152,13 @@ pub(super) fn explained(figures: &Figures, machine: &Machine<'_>) -> Vec<String>
 }
 
 /// The devices that the policy looks at.
-fn disks(machine: &Machine<'_>) -> Vec<Disk> {
+fn devices(machine: &Machine<'_>, threshold: Option<Bytes>) -> Vec<Device> {
     let text = machine.file(diskstats::PATH).unwrap_or_default();
     let stats = Diskstats::parse(&text).unwrap_or_default().disks;
-    let disks = stats.into_iter();
-    disks
-        .filter_map(|stats| Disk::of(stats, |path| machine.number(path)))
+    let names = stats.into_iter().map(|stats| stats.name);
+    let names = names.filter(|name| sample::is_device(name));
+    names
+        .filter_map(|name| Device::of(name, machine, threshold))
         .collect()
 }
 
@@ -219,7 +225,7 @@ mod tests {
         let (writeback, problems) = checked(&files);
         assert_eq!(problems, Vec::<String>::new());
         let devices = writeback.devices.iter();
-        let devices = devices.map(|it| (it.name.as_str(), it.can_be_strict, it.limit_bytes));
+        let devices = devices.map(|it| (it.name.as_str(), it.is_strict, it.limit_bytes));
         let expected = [("sda", true, None), ("sdb", false, Some(256 << 20))];
         assert_eq!(devices.collect::<Vec<_>>(), expected);
         let lines = writeback.lines().join("; ");
