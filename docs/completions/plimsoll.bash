@@ -617,7 +617,7 @@ _plimsoll() {
             return 0
             ;;
         plimsoll__subcmd__guard__subcmd__try)
-            opts="-h --for --config --state --help"
+            opts="-h --for --config --state --help floor ceiling watermarks writeback ksm"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0

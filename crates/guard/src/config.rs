@@ -102,6 +102,14 @@ pub enum ConfigError {
         /// Why.
         error: QuantityError,
     },
+    /// The value is no size; a share of the memory is none either.
+    #[error("{key}: {error}; write it as \"64 MiB\"")]
+    Size {
+        /// The key.
+        key: String,
+        /// Why.
+        error: QuantityError,
+    },
     /// A group's path leads out of the hierarchy.
     #[error("{key}: no control group; write the group's path below the root of the hierarchy")]
     Group {
@@ -174,13 +182,18 @@ impl Amount {
     fn read(key: &str, text: &str) -> Result<Self, ConfigError> {
         match text.trim().ends_with('%') {
             true => share(key, text).map(Self::OfTotal),
-            false => size(key, text).map(Self::Bytes),
+            false => quantity::size(text)
+                .map(Self::Bytes)
+                .map_err(|error| ConfigError::Amount {
+                    key: key.into(),
+                    error,
+                }),
         }
     }
 }
 
 fn size(key: &str, text: &str) -> Result<Bytes, ConfigError> {
-    quantity::size(text).map_err(|error| ConfigError::Amount {
+    quantity::size(text).map_err(|error| ConfigError::Size {
         key: key.into(),
         error,
     })
@@ -419,6 +432,8 @@ mod tests {
             );
         }
         assert!(error("ceiling.total", "15").contains("no unit of size"));
+        let share = error("ksm.least_gain", "1 %");
+        assert!(share.ends_with("write it as \"64 MiB\""), "{share}");
         assert!(error("ceiling.groups.", "1 MiB").contains("no such key"));
         assert!(error("ceiling.groups.a/../..", "1 MiB").contains("no control group"));
     }

@@ -145,7 +145,8 @@ impl Hands {
         self.locked.clear();
         self.empty.clear();
         self.pretended.clear();
-        self.state.as_mut().map_or(Ok(()), State::restore)
+        let state = self.state.as_mut();
+        state.map_or(Ok(()), |state| state.restore("the end"))
     }
 
     /// Lets go of the files of a place: how much and how many.

@@ -1,7 +1,8 @@
 //! The guard: a daemon that carries out on a live machine what the policies of `guard` decide.
 //!
 //! It sees which files are used (fanotify), keeps those that are used again and again in memory
-//! (`mlock2`), keeps the page cache below a ceiling (`memory.reclaim`) and sets `vm.swappiness`.
+//! (`mlock2`), keeps the page cache below a ceiling (`memory.reclaim`) and sets tunables: of swap,
+//! watermarks, writeback and samepage merging.
 //! Whatever it locks is free again when it ends, however it ends; what it sets is written down
 //! before, so that `--restore` can undo it.
 

@@ -5,9 +5,12 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use change::hold::Restored;
+use change::machine::Value;
 use change::{Cell, Hold};
+use guard::{Event, Policy};
 use host::changes::Changes;
 use host::{Root, reason};
+use mm::catalogue;
 use mm::settings::Setting;
 
 use crate::log;
@@ -33,7 +36,7 @@ impl State {
         let hold = Hold::open(&mut machine, text.trim_start_matches('/'));
         let hold = hold.map_err(|error| error.to_string())?;
         let mut state = Self { machine, hold };
-        state.restore()?;
+        state.restore("a guard that is gone left it set")?;
         Ok(state)
     }
 
@@ -60,37 +63,68 @@ impl State {
 
     /// The tunables that are set, and what each was before.
     pub(crate) fn held(&self) -> impl Iterator<Item = (&str, String)> {
-        self.hold.steps().map(|step| {
-            let (old, new) = (&step.old, &step.new);
-            // Of two that exclude each other the other one may have counted.
-            let before = match old.path == new.path {
-                true => old.text.clone(),
-                false => format!("{} in /{}", old.text, old.path),
-            };
-            (step.cell.as_str(), before)
-        })
+        let steps = self.hold.steps();
+        steps.map(|step| (step.cell.as_str(), before(&step.old, &step.new)))
     }
 
     /// Writes every old value back, and removes the file.
     ///
     /// # Errors
     /// One line: the first value that could not be written back; the file keeps it.
-    pub(crate) fn restore(&mut self) -> Result<(), String> {
+    pub(crate) fn restore(&mut self, why: &str) -> Result<(), String> {
         let restored = self.hold.restore(&mut self.machine);
         for what in restored.map_err(|error| error.to_string())? {
-            match what {
-                Restored::Old(value) => {
-                    log::line(format_args!("/{} = {} again", value.path, value.text));
-                }
-                Restored::Theirs(value) => log::line(format_args!(
-                    "/{}: somebody else set it to {} since: it stays",
-                    value.path, value.text
-                )),
-                Restored::Gone(path) => log::line(format_args!("/{path}: it is gone")),
-            }
+            say(&what, why);
         }
         Ok(())
     }
+}
+
+/// The value before, with its file where that is another one: `vm.dirty_ratio` counts again when
+/// `vm.dirty_bytes` is given back.
+fn before(old: &Value, new: &Value) -> String {
+    match old.path == new.path {
+        true => old.text.clone(),
+        false => format!("{} in /{}", old.text, old.path),
+    }
+}
+
+fn say(restored: &Restored, why: &str) {
+    let (path, what) = match restored {
+        Restored::Old(value) => (&value.path, format!("= {} again", value.text)),
+        Restored::Theirs(value) => {
+            let value = (&value.path, &value.text);
+            (
+                value.0,
+                format!("is {}: somebody else set it since: it stays", value.1),
+            )
+        }
+        Restored::Gone(path) => (path, "is gone".to_owned()),
+    };
+    let event = Event {
+        policy: policy(path).map_or("", Policy::word).to_owned(),
+        action: "give_back".to_owned(),
+        what: format!("/{path} {what}"),
+        why: why.to_owned(),
+        ..Event::default()
+    };
+    let times = u64::from(matches!(restored, Restored::Old(_)));
+    log::say(event, times);
+}
+
+/// Whose tunable lies there.
+fn policy(path: &str) -> Option<Policy> {
+    let tunable = catalogue::resolve(path).ok()?.to_string();
+    let tunables = [
+        ("vm.swappiness", Policy::Floor),
+        ("vm.watermark_", Policy::Watermarks),
+        ("vm.dirty_", Policy::Writeback),
+        ("bdi.", Policy::Writeback),
+        ("ksm.", Policy::Ksm),
+    ];
+    let mut found = tunables.into_iter();
+    let found = found.find(|(start, _)| tunable.starts_with(start));
+    found.map(|(_, policy)| policy)
 }
 
 /// `--restore`: writes back what a guard that ended had set.
@@ -148,6 +182,32 @@ mod tests {
         let error = restore_alone(&path).expect_err("no state file");
         assert!(error.contains("line 1 is damaged"), "{error}");
         assert!(path.exists());
+    }
+
+    #[test]
+    fn every_tunable_that_the_policies_set_has_its_policy() {
+        for (tunable, expected) in [
+            ("vm.swappiness", Policy::Floor),
+            ("vm.watermark_scale_factor", Policy::Watermarks),
+            ("vm.dirty_bytes", Policy::Writeback),
+            ("vm.dirty_background_ratio", Policy::Writeback),
+            ("bdi.sda.max_ratio_fine", Policy::Writeback),
+            ("ksm.pages_to_scan", Policy::Ksm),
+        ] {
+            let path = catalogue::named(tunable).expect("a tunable").path();
+            assert_eq!(policy(&path), Some(expected), "{tunable}");
+        }
+    }
+
+    #[test]
+    fn a_value_before_in_another_file_is_told_with_that() {
+        let value = |path: &str, text: &str| Value {
+            path: path.to_owned(),
+            text: text.to_owned(),
+        };
+        let bytes = value("vm/bytes", "4096");
+        assert_eq!(before(&value("vm/ratio", "20"), &bytes), "20 in /vm/ratio");
+        assert_eq!(before(&value("vm/bytes", "8192"), &bytes), "8192");
     }
 
     #[test]

@@ -1,16 +1,19 @@
-//! `plimsoll guard`: the daemon that keeps files in memory and the page cache below a ceiling.
+//! `plimsoll guard`: the daemon that keeps memory as its configuration says.
 
 mod check;
 mod checked;
 mod events;
 mod explain;
 mod json;
+mod ksm;
+mod machine;
 mod others;
 mod release;
 mod shared;
 mod status;
 mod trial;
-mod tunables;
+mod watermarks;
+mod writeback;
 
 use crate::exit::ExitCode;
 

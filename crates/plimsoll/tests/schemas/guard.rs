@@ -15,6 +15,12 @@ keep = [\"/usr\", \"/missing\", \"/proc/self\"]
 total = \"20 %\"
 [ceiling.groups]
 \"a/b\" = \"64 MiB\"
+[watermarks]
+most = \"4 %\"
+[writeback]
+flush_within = \"2 s\"
+[ksm]
+most_cpu = \"20 %\"
 ";
 
 #[test]
@@ -28,12 +34,18 @@ fn a_check_of_this_machine_and_of_a_capture_is_as_its_schema_says() {
     };
     let here = check(&["guard.toml"]);
     assert_eq!(here["floor"]["keep"].as_array().map(Vec::len), Some(3));
+    assert_eq!(here["watermarks"]["most_scale_factor"], 200);
+    assert_eq!(here["writeback"]["unmeasured_bytes"], 8 << 20);
+    assert_eq!(here["ksm"]["most_cpu_thousandths"], 200);
     let off = check(&["off.toml"]);
-    assert!(off["floor"].is_null() && off["ceiling"].is_null());
+    for policy in ["floor", "ceiling", "watermarks", "writeback", "ksm"] {
+        assert!(off[policy].is_null(), "{policy}");
+    }
     let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures");
     let capture = fixtures.join("hosts/vm-24gib-6.18/capture.txt");
     let there = check(&["guard.toml", &capture.to_string_lossy()]);
     assert!(there["floor"]["keep"][0]["bytes"].is_null());
+    assert_eq!(there["watermarks"]["scale_factor"], 10);
 }
 
 #[test]

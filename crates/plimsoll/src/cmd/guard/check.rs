@@ -7,11 +7,14 @@ use guard::Config;
 use host::Root;
 use mm::units::Bytes;
 
-use super::checked::{Checked, Limit, Locks, Machine};
+use super::checked::{Checked, Limit, Locks};
 use super::json;
+use super::ksm::Merging;
+use super::machine::Machine;
 use super::others::{self, Other};
 use super::shared::{ConfigArg, counted, item};
-use super::tunables::{Merging, Watermarks, Writeback};
+use super::watermarks::Watermarks;
+use super::writeback::Writeback;
 use crate::cmd::inspect::evidence;
 use crate::exit::ExitCode;
 use crate::term::{self, bad, bold};
@@ -69,16 +72,20 @@ fn said(path: &str, checked: &Checked, others: &[Other], width: usize) -> String
         said += &format!("\n{}\n", bold("ceiling"));
         said += &lines(limits.iter().map(limit), width);
     }
-    let watermarks = checked.watermarks.as_ref().map(Watermarks::lines);
-    let writeback = checked.writeback.as_ref().map(Writeback::lines);
-    let ksm = checked.ksm.as_ref().map(Merging::lines);
-    for (name, told) in [
-        ("watermarks", watermarks),
-        ("writeback", writeback),
-        ("ksm", ksm),
-    ] {
+    let more = [
+        (
+            "watermarks",
+            checked.watermarks.as_ref().map(Watermarks::lines),
+        ),
+        (
+            "writeback",
+            checked.writeback.as_ref().map(Writeback::lines),
+        ),
+        ("ksm", checked.ksm.as_ref().map(Merging::lines)),
+    ];
+    for (policy, told) in more {
         if let Some(told) = told {
-            said += &format!("\n{}\n", bold(name));
+            said += &format!("\n{}\n", bold(policy));
             said += &lines(told, width);
         }
     }
@@ -192,18 +199,28 @@ fn costs(checked: &Checked) -> Vec<String> {
             "what is dropped at a ceiling has to be read again where it is used again".to_owned(),
         );
     }
+    if let Some(most) = checked.watermarks.as_ref().and_then(|it| it.most_gap_bytes) {
+        let most = Bytes(most);
+        costs.push(format!(
+            "up to {most} between the watermarks stay free, or are reclaimed and read again"
+        ));
+    }
+    if checked.writeback.is_some() {
+        costs.push("writers of a slow device wait for it, and not in the page cache".to_owned());
+    }
+    if let Some(ksm) = &checked.ksm {
+        let cpu = ksm.most_cpu_percent();
+        costs.push(format!(
+            "ksmd takes up to {cpu} % of a CPU while it scans, and a write to a merged page copies \
+             it again"
+        ));
+    }
     costs
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cmd::guard::tunables::Device;
-
-    fn strict(name: &str) -> Device {
-        let (name, is_strict) = (name.to_owned(), true);
-        Device { name, is_strict }
-    }
 
     #[test]
     fn the_answer_fits_its_columns_and_names_what_counts() {
@@ -229,21 +246,18 @@ mod tests {
             }]),
             watermarks: Some(Watermarks {
                 scale_factor: Some(10),
-                most_scale_factor: 200,
+                most_scale_factor: 1000,
                 gap_bytes: Some(32 << 20),
-                most_gap_bytes: Some(640 << 20),
+                most_gap_bytes: Some(3 << 30),
             }),
-            writeback: Some(Writeback {
-                flush_within_ms: 2000,
-                unmeasured_bytes: 8 << 20,
-                threshold_bytes: Some(3 << 30),
-                devices: vec![strict("sda")],
-            }),
+            writeback: None,
             ksm: Some(Merging {
-                most_cpu_thousandths: 200,
-                least_gain_bytes: 64 << 20,
                 run: Some(0),
                 is_advised: false,
+                most_cpu_thousandths: 125,
+                least_gain_bytes: 64 << 20,
+                saved_bytes: 0,
+                candidates: Some(0),
             }),
             problems: vec!["it is one".to_owned()],
         };
@@ -264,12 +278,11 @@ mod tests {
             "not now",
             "keeps /missing: does not exist now",
             "at most 1 GiB, now 3 GiB: 2 GiB of it would go",
-            "to 200 at most, now 10",
-            "in 2 s, and 8 MiB until it is measured; 3 GiB may be dirty",
-            "holds strictly: sda",
-            "20.0 % of a CPU at most, while a second of that gains 64 MiB; it stands now",
             "(25.0 %)",
             "tuned (7) sets",
+            "32 MiB lie between the min and high watermarks now, 3 GiB at most",
+            "up to 3 GiB between the watermarks stay free",
+            "at most 12.5 % of a CPU",
             "! it is one",
         ] {
             assert!(plain.contains(expected), "{expected}: {plain}");

@@ -6,20 +6,14 @@ use guard::config::{Ceiling, Floor};
 use guard::{Config, Memory, Policy};
 use host::reclaim::{self, Way};
 use host::{Root, kept};
-use mm::capture::Frame;
 use mm::memcg::MemoryStat;
-use mm::meminfo::{self, Meminfo};
 use mm::units::Bytes;
 use serde::Serialize;
 
-use super::tunables::{self, Merging, Watermarks, Writeback};
-
-/// The machine: this one, or what evidence says of one.
-#[derive(Debug)]
-pub(super) enum Machine<'a> {
-    This(Root),
-    Evidence(&'a Frame),
-}
+use super::ksm::Merging;
+use super::machine::Machine;
+use super::watermarks::Watermarks;
+use super::writeback::Writeback;
 
 /// The answer.
 #[derive(Debug, Serialize)]
@@ -67,28 +61,6 @@ pub(super) struct Limit {
     pub(super) way: &'static str,
 }
 
-impl Machine<'_> {
-    pub(super) fn file(&self, path: &str) -> Option<String> {
-        match self {
-            Self::This(root) => root.read(path).ok(),
-            Self::Evidence(frame) => frame.file(path).map(str::to_owned),
-        }
-    }
-
-    /// # Errors
-    /// There is no `/proc/meminfo`, or it is none.
-    fn memory(&self) -> anyhow::Result<Memory> {
-        let text = self.file(meminfo::PATH);
-        let text = text.ok_or_else(|| {
-            anyhow::anyhow!(
-                "there is no {}: without it no share has bytes",
-                meminfo::PATH
-            )
-        })?;
-        Ok(Memory::of(&Meminfo::parse(&text)?))
-    }
-}
-
 impl Checked {
     /// # Errors
     /// The machine's memory is not known.
@@ -98,10 +70,11 @@ impl Checked {
         let floor = config.floor.as_ref();
         let ceiling = config.ceiling.as_ref();
         if !config.has_policies() {
-            let sections = Policy::WORDS
-                .map(|(word, _)| format!("[{word}]"))
-                .join(", ");
-            problems.push(format!("it turns no policy on: add one of {sections}"));
+            let [but_last @ .., last] = Policy::WORDS.map(|(word, _)| format!("[{word}]"));
+            let sections = but_last.join(", ");
+            problems.push(format!(
+                "it turns no policy on: add {sections} or {last}; docs/guard.md lists the keys"
+            ));
         }
         let metrics = config.metrics.as_ref();
         if let (Machine::This(_), Some(folder)) = (machine, metrics.and_then(|file| folder(file)))
@@ -112,17 +85,14 @@ impl Checked {
                 "metrics: there is no folder {folder}: make it, or name another"
             ));
         }
+        let to = &mut problems;
         Ok(Self {
             total_bytes: memory.total.0,
-            floor: floor.map(|floor| locks(floor, &memory, machine, &mut problems)),
-            ceiling: ceiling.map(|ceiling| limits(ceiling, &memory, machine, &mut problems)),
-            watermarks: config
-                .watermarks
-                .map(|it| tunables::watermarks(&it, machine)),
-            writeback: config.writeback.map(|it| tunables::writeback(&it, machine)),
-            ksm: config
-                .ksm
-                .map(|it| tunables::merging(&it, machine, &mut problems)),
+            floor: floor.map(|floor| locks(floor, &memory, machine, to)),
+            ceiling: ceiling.map(|ceiling| limits(ceiling, &memory, machine, to)),
+            watermarks: config.watermarks.map(|it| Watermarks::of(it, machine, to)),
+            writeback: config.writeback.map(|it| Writeback::of(it, machine, to)),
+            ksm: config.ksm.map(|it| Merging::of(it, machine, to)),
             problems,
         })
     }
@@ -281,17 +251,13 @@ pub(super) fn cache(machine: &Machine<'_>, group: &str) -> Option<Bytes> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::machine::tests::root;
     use super::*;
 
     fn checked(files: &[(&str, &str)], config: &[(&str, &str)]) -> Checked {
         let directory = tempfile::tempdir().expect("a directory");
-        for (path, text) in files {
-            let path = directory.path().join(path);
-            std::fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
-            std::fs::write(path, text).expect("a file");
-        }
         let config = Config::read(config.iter().copied()).expect("a configuration");
-        let machine = Machine::This(Root::new(directory.path()));
+        let machine = Machine::This(root(&directory, files));
         Checked::of(&config, &machine).expect("an answer")
     }
 
@@ -315,7 +281,8 @@ mod tests {
     #[test]
     fn what_can_do_nothing_here_is_a_problem_with_a_way_out() {
         let said = |files: &[_], config: &[_]| checked(files, config).problems.join("\n");
-        assert!(said(&[MEMINFO], &[]).contains("add one of [floor]"));
+        let off = said(&[MEMINFO], &[]);
+        assert!(off.contains("add [floor], [ceiling], [watermarks], [writeback] or [ksm];"));
         let metrics = said(&[MEMINFO], &[("metrics", "/missing/guard.prom")]);
         assert!(metrics.contains("there is no folder /missing"), "{metrics}");
         let no_swap = said(&[MEMINFO], &[("floor.anon_min", "1 %")]);

@@ -10,9 +10,11 @@ use mm::catalogue;
 use mm::meminfo::{self, Meminfo};
 use mm::units::Bytes;
 
-use super::checked::{Machine, cache};
+use super::checked::cache;
 use super::events;
-use super::shared::{StateArg, item, stands_down};
+use super::machine::Machine;
+use super::shared::{StateArg, before, item, stands_down};
+use super::{ksm, watermarks, writeback};
 use crate::exit::ExitCode;
 use crate::term::{self, bold};
 
@@ -37,6 +39,7 @@ pub(super) fn run(args: Args) -> anyhow::Result<ExitCode> {
         return Ok(ExitCode::No);
     };
     let root = Root::default();
+    let machine = Machine::This(root.clone());
     let memory = Memory::of(&Meminfo::parse(&root.look(meminfo::PATH)?)?);
     let events = events::all(&args.state)?;
     for policy in figures.of("policy_enabled") {
@@ -44,10 +47,10 @@ pub(super) fn run(args: Args) -> anyhow::Result<ExitCode> {
         let told = match (policy.value, name) {
             (0, _) => vec!["It is off: the configuration has no section for it.".to_owned()],
             (_, "floor") => floor(&figures, &memory, &root),
-            (_, "ceiling") => ceiling(&figures, &memory, &root),
-            (_, "watermarks") => set(&figures, name, &["vm.watermark"], &root),
-            (_, "writeback") => set(&figures, name, &["bdi.", "vm.dirty"], &root),
-            (_, "ksm") => set(&figures, name, &["ksm."], &root),
+            (_, "ceiling") => ceiling(&figures, &memory, &machine),
+            (_, "watermarks") => watermarks::explained(&figures, &machine),
+            (_, "writeback") => writeback::explained(&figures, &machine),
+            (_, "ksm") => ksm::explained(&figures, &machine),
             _ => Vec::new(),
         };
         writeln!(out, "{}", bold(name))?;
@@ -73,9 +76,7 @@ fn floor(figures: &Figures, memory: &Memory, root: &Root) -> Vec<String> {
     }
     let swappiness = root.look(SWAPPINESS).unwrap_or_default();
     let swappiness = swappiness.trim();
-    let is_set = figures
-        .of("setting_held")
-        .any(|it| it.label("tunable") == "vm.swappiness");
+    let is_set = before(figures, "vm.swappiness").is_some();
     let why = match (stands_down(figures, "floor"), is_set) {
         (true, _) => "left alone, because somebody else wrote it since the guard did",
         (false, true) => "set by the guard, until there is 10 % more than the floor",
@@ -89,8 +90,7 @@ fn floor(figures: &Figures, memory: &Memory, root: &Root) -> Vec<String> {
     told
 }
 
-fn ceiling(figures: &Figures, memory: &Memory, root: &Root) -> Vec<String> {
-    let machine = Machine::This(root.clone());
+fn ceiling(figures: &Figures, memory: &Memory, machine: &Machine<'_>) -> Vec<String> {
     let scopes = figures.of("ceiling_bytes");
     let told = scopes.map(|ceiling| {
         let limit = Bytes(ceiling.value);
@@ -99,7 +99,7 @@ fn ceiling(figures: &Figures, memory: &Memory, root: &Root) -> Vec<String> {
                 "The page cache of the machine has {}; the ceiling is {limit}.",
                 memory.file
             ),
-            group => match cache(&machine, group) {
+            group => match cache(machine, group) {
                 Some(cache) => {
                     format!("The page cache of {group} has {cache}; the ceiling is {limit}.")
                 }
@@ -108,30 +108,6 @@ fn ceiling(figures: &Figures, memory: &Memory, root: &Root) -> Vec<String> {
         }
     });
     told.collect()
-}
-
-/// What a policy holds set, by how its tunables begin, and what each goes back to.
-fn set(figures: &Figures, policy: &str, begin: &[&str], root: &Root) -> Vec<String> {
-    let held = figures.of("setting_held");
-    let of = held.filter(|it| {
-        begin
-            .iter()
-            .any(|begin| it.label("tunable").starts_with(begin))
-    });
-    let told = of.map(|it| {
-        let (tunable, old) = (it.label("tunable"), it.label("before"));
-        let path = catalogue::named(tunable).map(|named| named.path());
-        let now = path.and_then(|path| root.look(&path).ok());
-        let now = now.map_or_else(String::new, |now| format!(" is {}", now.trim()));
-        format!("{tunable}{now}, set by the guard; it goes back to {old}.")
-    });
-    let mut told: Vec<String> = told.collect();
-    if stands_down(figures, policy) {
-        told.push("It stands down: somebody else sets what it would.".to_owned());
-    } else if told.is_empty() {
-        told.push("It has set nothing: nothing calls for it now.".to_owned());
-    }
-    told
 }
 
 /// The last thing that a policy did, and the last that failed if that was later.
@@ -174,32 +150,6 @@ mod tests {
         );
         let told = last(&[], "floor", Duration::ZERO).expect("a sentence");
         assert!(told.contains("nothing to do"), "{told}");
-    }
-
-    #[test]
-    fn what_a_policy_holds_is_told_with_what_it_goes_back_to() {
-        let directory = tempfile::tempdir().expect("a directory");
-        let root = Root::new(directory.path());
-        let mut figures = Figures::default();
-        let told = |figures: &Figures| set(figures, "ksm", &["ksm."], &root);
-        assert_eq!(
-            told(&figures),
-            ["It has set nothing: nothing calls for it now."]
-        );
-        std::fs::create_dir_all(root.join("sys/kernel/mm/ksm")).expect("a folder");
-        std::fs::write(root.join("sys/kernel/mm/ksm/run"), "1\n").expect("a file");
-        figures.add(
-            "setting_held",
-            &[("tunable", "ksm.run"), ("before", "0")],
-            1,
-        );
-        figures.add(
-            "setting_held",
-            &[("tunable", "vm.swappiness"), ("before", "60")],
-            1,
-        );
-        let expected = "ksm.run is 1, set by the guard; it goes back to 0.";
-        assert_eq!(told(&figures), [expected]);
     }
 
     #[test]

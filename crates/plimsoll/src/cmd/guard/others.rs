@@ -31,15 +31,15 @@ const KNOWN: [(&str, &str); 10] = [
     ),
     (
         "tuned",
-        "sets vm.swappiness by its profile: the guard stands down when it does",
+        "sets vm.swappiness and vm.dirty_* by its profile: floor and writeback stand down then",
     ),
     (
         "saptune",
-        "sets vm.swappiness by its notes: the guard stands down when it does",
+        "sets vm.* by its notes: the policy whose tunable it sets stands down then",
     ),
     (
         "ksmtuned",
-        "sets up merging of pages (KSM) by itself: leave that to one of the two",
+        "starts and stops ksmd by itself: ksm stands down when it does",
     ),
     ("plimsoll-guard", "a guard runs already: only one may"),
 ];

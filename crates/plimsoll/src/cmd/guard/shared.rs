@@ -103,3 +103,10 @@ pub(super) fn stands_down(figures: &Figures, policy: &str) -> bool {
     let mut found = figures.of("policy_standing_down");
     found.any(|it| it.label("policy") == policy && it.value == 1)
 }
+
+/// What a tunable was before the guard set it; `None` where it holds none of the name.
+pub(super) fn before<'a>(figures: &'a Figures, tunable: &str) -> Option<&'a str> {
+    let mut held = figures.of("setting_held");
+    let held = held.find(|it| it.label("tunable") == tunable);
+    held.map(|it| it.label("before"))
+}

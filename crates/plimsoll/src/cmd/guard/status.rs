@@ -56,9 +56,9 @@ fn policies(figures: &Figures) -> Vec<String> {
     for policy in figures.of("policy_enabled") {
         let name = policy.label("policy");
         let state = match (policy.value, stands_down(figures, name)) {
-            (0, _) => "off",
-            (_, false) => "on",
-            (_, true) => "on, but it leaves vm.swappiness alone: somebody else wrote it",
+            (0, _) => "off".to_owned(),
+            (_, false) => "on".to_owned(),
+            (_, true) => format!("on, but {}", left_alone(name)),
         };
         let count = |family| {
             let of = figures.of(family).filter(|it| it.label("policy") == name);
@@ -76,6 +76,17 @@ fn policies(figures: &Figures) -> Vec<String> {
         lines.push(format!("{name}: {state}{done}"));
     }
     lines
+}
+
+/// What a policy that stands down leaves, and to whom.
+fn left_alone(policy: &str) -> &'static str {
+    match policy {
+        "floor" => "it leaves vm.swappiness alone: somebody else wrote it",
+        "watermarks" => "it leaves vm.watermark_scale_factor alone: somebody else wrote it",
+        "writeback" => "it leaves a limit alone: somebody else wrote it",
+        "ksm" => "it leaves ksmd alone: somebody else or the kernel's advisor sets it",
+        _ => "it stands down",
+    }
 }
 
 /// What it holds at present.

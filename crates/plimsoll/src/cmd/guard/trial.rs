@@ -24,8 +24,8 @@ const NAME: &str = "plimsoll-guard";
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
     /// The policy: its section of the configuration counts, and no other
-    #[arg(value_name = "POLICY", value_parser = policy)]
-    policy: &'static str,
+    #[arg(value_name = "POLICY", value_parser = Policy::WORDS.map(|(word, _)| word))]
+    policy: String,
     /// How long, as in 90s, 10m or 2h
     #[arg(long = "for", value_name = "TIME", value_parser = crate::changing::time)]
     lasts: Duration,
@@ -35,15 +35,9 @@ pub(super) struct Args {
     state: StateArg,
 }
 
-fn policy(text: &str) -> Result<&'static str, String> {
-    let words = Policy::WORDS.map(|(word, _)| word);
-    let found = words.into_iter().find(|word| *word == text);
-    found.ok_or_else(|| mm::suggest::way_out(text, words))
-}
-
 /// Runs it.
 pub(super) fn run(args: Args) -> anyhow::Result<ExitCode> {
-    let policy = args.policy;
+    let policy = args.policy.as_str();
     let config = args.config.config.display();
     let of_policy = |key: &str| key.split('.').next() == Some(policy);
     if !args.config.read()?.iter().any(|(key, _)| of_policy(key)) {
