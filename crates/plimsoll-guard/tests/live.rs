@@ -149,9 +149,13 @@ impl Guard<'_> {
 }
 
 impl Drop for Guard<'_> {
+    /// Also where a test failed the machine is left as it was found.
     fn drop(&mut self) {
         self.child.kill().ok();
         self.child.wait().ok();
+        if std::thread::panicking() {
+            self.place.command(&["--restore"]).output().ok();
+        }
     }
 }
 

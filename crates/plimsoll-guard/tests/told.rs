@@ -87,6 +87,13 @@ impl Drop for Guard {
     fn drop(&mut self) {
         self.child.kill().ok();
         self.child.wait().ok();
+        // Also where a test failed the machine is left as it was found.
+        if std::thread::panicking() {
+            let state = self.folder.join("guard.state");
+            let mut restore = daemon();
+            restore.arg("--restore").arg("--state").arg(state);
+            restore.output().ok();
+        }
     }
 }
 
