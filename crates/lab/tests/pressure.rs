@@ -84,7 +84,7 @@ fn stalls_for_memory_and_io_are_the_kernels() {
     let compared = compared.map(|record| compare(record, &predicted(&study, record)));
     assert_eq!(
         compared.sum::<usize>(),
-        2 * 2 * 5 * 4 * 4,
-        "two arms on two kernels, five seeds each"
+        3 * 2 * 5 * 4 * 4,
+        "three arms on two kernels, five seeds each"
     );
 }

@@ -48,7 +48,7 @@ fn labelled<'a>(steps: &'a [Step], label: &str) -> &'a Action {
 #[test]
 fn the_first_study_is_read_as_meant() {
     let study = min_free_kbytes();
-    assert_eq!(study.arms.len(), 2);
+    assert_eq!(study.arms.len(), 3);
     assert_eq!(study.sample_every, Nanos(500_000_000));
     let scenario = study.scenario("raised", 7).unwrap();
     assert_eq!(scenario.machine.memory, Bytes(3840 << 20));

@@ -76,7 +76,10 @@ fn a_wrong_configuration_or_policy_is_one_line_and_exit_code_2() {
             &["check", "--config", "missing"],
             "missing: No such file or directory; name another with --config FILE",
         ),
-        (&["try", "flor", "--for", "10s"], "did you mean `floor`?"),
+        (
+            &["try", "flor", "--for", "10s"],
+            "a similar value exists: 'floor'",
+        ),
         (
             &["try", "floor", "--for", "10s", "--config", "ceiling.toml"],
             "ceiling.toml: it has no [floor]",

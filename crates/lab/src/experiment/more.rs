@@ -147,7 +147,8 @@ mod tests {
 
     #[test]
     fn an_arm_with_two_outcomes_and_the_first_arm_are_run_more_often() {
-        let study = Study::find("min-free-kbytes").unwrap();
+        let mut study = Study::find("min-free-kbytes").unwrap();
+        study.arms.truncate(2);
         let experiment = Experiment {
             repetitions: 5,
             ..Experiment::new(&study)

@@ -295,7 +295,8 @@ mod tests {
 
     #[test]
     fn the_model_runs_the_kernels_seeds() {
-        let study = Study::find("min-free-kbytes").unwrap();
+        let mut study = Study::find("min-free-kbytes").unwrap();
+        study.arms.truncate(2);
         let proofs = [7, 3].map(|seed| proof("6.1", "VM", seed, ""));
         let runs = the_same(&study, &proofs).into_iter();
         let runs: Vec<_> = runs.map(|run| (run.arm, run.seed)).collect();
