@@ -41,7 +41,7 @@ struct Held {
 /// What became of a value at the end.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Restored {
-    /// It is as it was before.
+    /// Its old value is back.
     Old(Value),
     /// Somebody else set it since, and it stays.
     Theirs(Value),
@@ -119,8 +119,8 @@ impl Hold {
             return Ok(());
         };
         let live = step.old.clone();
-        let ours = self.steps().find(|held| held.is_of_value(&live));
-        if let Some(ours) = ours.filter(|ours| ours.cell == step.cell) {
+        let is_ours = |held: &&Step| held.cell == step.cell && held.is_of_value(&live);
+        if let Some(ours) = self.steps().find(is_ours) {
             step.old = ours.old.clone();
         }
         if step.same(&step.old, &step.new) {

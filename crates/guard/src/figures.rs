@@ -9,7 +9,8 @@ use core::fmt;
 /// What begins every name.
 const PREFIX: &str = "plimsoll_guard_";
 
-/// The names, without [`PREFIX`], their kind and what they say, in the order of the text.
+/// The names without the prefix that all have, their kinds and what they say, in the order of the
+/// text.
 pub const FAMILIES: [(&str, &str, &str); 17] = [
     (
         "info",

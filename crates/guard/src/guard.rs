@@ -79,10 +79,11 @@ impl Guard {
 
     /// Whether the policies that count what happens between two ticks are due: those that look at
     /// [`Sample::watermarks`], [`Sample::writeback`] and [`Sample::merging`]. At other times a
-    /// sample need not have these.
+    /// sample need not have these; where none of them is on, never.
     #[must_use]
     pub fn is_due(&self, now: Nanos) -> bool {
-        now >= self.due || self.due.saturating_sub(now) > TICK
+        let is_on = self.watermarks.is_some() || self.writeback.is_some() || self.ksm.is_some();
+        is_on && (now >= self.due || self.due.saturating_sub(now) > TICK)
     }
 
     fn decide_each_tick(&mut self, sample: &Sample<'_>, decisions: &mut Vec<Decision>) {

@@ -9,6 +9,7 @@
 use alloc::format;
 use alloc::vec::Vec;
 
+use mm::formula::mul_div;
 use mm::settings::Setting;
 use mm::units::{Bytes, Nanos, PageSize, Pages};
 
@@ -139,9 +140,9 @@ impl Ksm {
         let rest = self.rest;
         let unmerged = bytes(seen.stale.0);
         let new = anon.saturating_sub(rest.anon).saturating_sub(unmerged);
-        let new = part(new.0, TWINS, ALL);
+        let new = mul_div(new.0, TWINS, ALL);
         let hoped = Bytes(unmerged.0.saturating_add(new));
-        let expected = Bytes(part(hoped.0, self.yields, ALL));
+        let expected = Bytes(mul_div(hoped.0, self.yields, ALL));
         let is_worth_it = expected > self.worth(self.cost);
         let is_due = seen.at.saturating_sub(rest.since) >= self.probe_after;
         if !is_first && !is_worth_it && !is_due {
@@ -195,7 +196,7 @@ impl Ksm {
     fn stop(&mut self, at: &Scanning, seen: Seen, anon: Bytes, why: Why, to: &mut Vec<Decision>) {
         let (gained, cpu) = (seen.gained_since(&at.from), seen.cpu_since(&at.from));
         if at.hoped > Bytes::ZERO {
-            let came = part(gained.0.min(at.hoped.0), ALL, at.hoped.0);
+            let came = mul_div(gained.0.min(at.hoped.0), ALL, at.hoped.0);
             self.yields = ((self.yields + came) / 2).max(ALL / 100);
         }
         self.probe_after = match gained > self.worth(cpu) {
@@ -213,7 +214,7 @@ impl Ksm {
 
     /// What that much CPU time has to gain.
     fn worth(&self, cpu: Nanos) -> Bytes {
-        Bytes(part(self.least_gain.0, cpu.0, Nanos::SECOND.0))
+        Bytes(mul_div(self.least_gain.0, cpu.0, Nanos::SECOND.0))
     }
 
     /// `pages_to_scan` by the CPU time of the last tick: twice or half of it at most, and as it is
@@ -221,9 +222,9 @@ impl Ksm {
     fn pace(&self, at: &Scanning, seen: Seen) -> u64 {
         let speed = self.asked.map_or(FIRST, |(_, speed)| speed);
         let span = seen.at.saturating_sub(at.tick.at);
-        let allowed = part(span.0, self.most_cpu, ALL);
+        let allowed = mul_div(span.0, self.most_cpu, ALL);
         let taken = seen.cpu_since(&at.tick).0;
-        let wanted = part(speed, allowed, taken);
+        let wanted = mul_div(speed, allowed, taken);
         // Without candidates ksmd takes nothing.
         if taken == 0 || wanted.abs_diff(speed) <= speed / 4 {
             return speed;
@@ -266,12 +267,6 @@ impl Seen {
 
 fn bytes(pages: u64) -> Bytes {
     Pages(pages).bytes(PageSize::FOUR_KIB)
-}
-
-/// `amount` times `numerator / denominator`.
-fn part(amount: u64, numerator: u64, denominator: u64) -> u64 {
-    let part = u128::from(amount) * u128::from(numerator) / u128::from(denominator.max(1));
-    u64::try_from(part).unwrap_or(u64::MAX)
 }
 
 fn decision(action: Action, why: Why) -> Decision {

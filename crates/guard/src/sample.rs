@@ -1,8 +1,10 @@
 //! What a policy sees: the machine at one moment, and what was seen since the moment before.
 
+use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
+use mm::diskstats::DiskStats;
 use mm::ksm::Ksm;
 use mm::meminfo::Meminfo;
 use mm::units::{Bytes, Kib, Nanos, PageSize, Pages};
@@ -236,11 +238,48 @@ pub struct Counts {
     pub copied: Pages,
 }
 
-/// Whether a block device is one to flush, by its name: memory is none.
+/// Whether the kernel's own advisor sets how fast ksmd scans.
 #[must_use]
-pub fn is_device(name: &str) -> bool {
-    let memory = ["ram", "zram", "loop"];
-    !memory.iter().any(|it| name.starts_with(it))
+pub fn is_advised(ksm: &Ksm) -> bool {
+    let mode = ksm.advisor_mode.as_ref();
+    mode.is_some_and(|mode| mode.chosen() == "scan-time")
+}
+
+/// Pages that merging saves, as the kernel counts them.
+#[must_use]
+pub fn saved(ksm: &Ksm) -> Pages {
+    let numbers = &ksm.numbers;
+    let zero = numbers.ksm_zero_pages.unwrap_or(0);
+    Pages(numbers.pages_sharing.unwrap_or(0).saturating_add(zero))
+}
+
+impl Disk {
+    /// All of a share.
+    pub const WHOLE: u64 = 1_000_000;
+    /// A hundredth of it.
+    pub const PERCENT: u64 = Self::WHOLE / 100;
+
+    /// A block device with its limits: `limit` reads the number in a file of its folder, which is
+    /// named below the root. `None` for what has no limits of its own, as a partition, and for
+    /// memory, which is no device to flush.
+    pub fn of(stats: DiskStats, limit: impl Fn(&str) -> Option<u64>) -> Option<Self> {
+        let memory = ["ram", "zram", "loop"];
+        if memory.iter().any(|it| stats.name.starts_with(it)) {
+            return None;
+        }
+        // The kernel writes a slash in a name as an exclamation mark.
+        let folder = format!("sys/block/{}/bdi", stats.name.replace('/', "!"));
+        let limit = |file: &str| limit(&format!("{folder}/{file}"));
+        let percent = limit("max_ratio")?;
+        let fine = limit("max_ratio_fine").zip(limit("strict_limit"));
+        Some(Self {
+            name: stats.name,
+            written: stats.written,
+            busy: stats.busy,
+            share: fine.map_or(percent.saturating_mul(Self::PERCENT), |(share, _)| share),
+            is_strict: fine.map(|(_, strict)| strict != 0),
+        })
+    }
 }
 
 impl Counts {
@@ -273,18 +312,14 @@ impl Merging {
     #[must_use]
     pub fn of(ksm: &Ksm, counts: &Counts, cpu: Nanos) -> Option<Self> {
         let numbers = &ksm.numbers;
-        let zero = numbers.ksm_zero_pages.unwrap_or(0);
         Some(Self {
             run: numbers.run?,
             pages_to_scan: numbers.pages_to_scan?,
-            saved: Pages(numbers.pages_sharing.unwrap_or(0).saturating_add(zero)),
+            saved: saved(ksm),
             copied: counts.copied,
             scans: numbers.full_scans.unwrap_or(0),
             cpu,
-            is_advised: ksm
-                .advisor_mode
-                .as_ref()
-                .is_some_and(|mode| mode.chosen() == "scan-time"),
+            is_advised: is_advised(ksm),
         })
     }
 }

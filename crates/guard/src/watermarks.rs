@@ -9,6 +9,7 @@ use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
+use mm::formula::mul_div;
 use mm::settings::Setting;
 use mm::units::{Nanos, Pages};
 
@@ -163,13 +164,12 @@ pub fn most_scale_factor(config: &config::Watermarks) -> u64 {
 /// of all zones. A zone that had more than its low watermark was free to lose it.
 fn needed(zones: &[Zone], before: &[Pages], span: Nanos) -> u64 {
     let of_zone = |(zone, before): (&Zone, &Pages)| {
-        if zone.free >= zone.low || zone.managed == Pages(0) {
+        if zone.free >= zone.low {
             return 0;
         }
-        let lost = u128::from(before.0.min(zone.low.0).saturating_sub(zone.free.0));
-        let lost = lost * u128::from(TICK.0) / u128::from(span.0.max(TICK.0));
-        let factor = lost * u128::from(WHOLE) / u128::from(zone.managed.0);
-        u64::try_from(factor).unwrap_or(u64::MAX)
+        let lost = before.0.min(zone.low.0).saturating_sub(zone.free.0);
+        let lost = mul_div(lost, TICK.0, span.0.max(TICK.0));
+        mul_div(lost, WHOLE, zone.managed.0)
     };
     let all = zones.iter().zip(before).map(of_zone);
     all.max().unwrap_or(0)

@@ -15,6 +15,7 @@ use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
+use mm::formula::mul_div;
 use mm::settings::Setting;
 use mm::units::{Bytes, Nanos};
 
@@ -30,9 +31,8 @@ const LEAST: Bytes = Bytes(4 << 20);
 pub const UNMEASURED: Bytes = Bytes(8 << 20);
 /// So much is written before a measurement counts.
 const MEASURED: Bytes = Bytes(2 << 20);
-/// All of a share.
-const WHOLE: u64 = 1_000_000;
-const PERCENT: u64 = WHOLE / 100;
+const WHOLE: u64 = Disk::WHOLE;
+const PERCENT: u64 = Disk::PERCENT;
 /// The part of a slow device where the kernel does not hold it strictly.
 const SLOW: u64 = 3 * PERCENT;
 /// A device that has written nothing for so long holds nobody.
@@ -171,8 +171,7 @@ impl Device {
             return;
         }
         self.since = Some((disk.written, disk.busy));
-        let rate = u128::from(written) * u128::from(Nanos::SECOND.0) / u128::from(busy);
-        let rate = u64::try_from(rate).unwrap_or(u64::MAX);
+        let rate = mul_div(written, Nanos::SECOND.0, busy);
         // A faster one is believed sooner: a flush of small writes says little.
         self.rate = Some(match self.rate {
             None => rate,
@@ -186,8 +185,7 @@ impl Device {
         let Some(rate) = self.rate else {
             return (UNMEASURED, Why::Unmeasured);
         };
-        let limit = u128::from(rate) * u128::from(flush_within.0) / u128::from(Nanos::SECOND.0);
-        let limit = Bytes(u64::try_from(limit).unwrap_or(u64::MAX)).max(LEAST);
+        let limit = Bytes(mul_div(rate, flush_within.0, Nanos::SECOND.0)).max(LEAST);
         (limit, Why::Bandwidth(Bytes(rate)))
     }
 
@@ -250,10 +248,10 @@ impl Disk {
 
 /// What part of the threshold a limit is.
 fn share(limit: Bytes, threshold: Bytes) -> u64 {
-    let share = u128::from(limit.0) * u128::from(WHOLE);
-    let share = share.checked_div(u128::from(threshold.0));
-    let share = share.and_then(|share| u64::try_from(share).ok());
-    share.map_or(WHOLE, |share| share.max(1))
+    match threshold {
+        Bytes::ZERO => WHOLE,
+        threshold => mul_div(limit.0, WHOLE, threshold.0).max(1),
+    }
 }
 
 /// Within an eighth.

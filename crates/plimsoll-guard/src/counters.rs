@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use guard::Config;
-use guard::sample::{self, Counts, Disk, Merging, Watermarks, Writeback, Zone};
+use guard::sample::{Counts, Disk, Merging, Watermarks, Writeback, Zone};
 use host::reason;
 use mm::catalogue;
 use mm::diskstats::{self, DiskStats, Diskstats};
@@ -19,8 +19,6 @@ use crate::sampling;
 
 /// More than `/proc/zoneinfo` has on a machine with a thousand CPUs and four nodes.
 const LARGEST: usize = 8 << 20;
-/// A part in hundredths, as parts of a million.
-const PERCENT: u64 = 10_000;
 /// `vm.watermark_scale_factor` and `vm.dirty_bytes`, without the leading slash.
 const FACTOR: &str = catalogue::path_of("vm.watermark_scale_factor");
 const DIRTY: &str = catalogue::path_of("vm.dirty_bytes");
@@ -175,11 +173,11 @@ impl Seen {
         for disk in &mut self.disks {
             let percent = of(
                 &format!("bdi.{}.max_ratio", disk.name),
-                disk.share / PERCENT,
+                disk.share / Disk::PERCENT,
             );
             let own = match disk.is_strict {
                 Some(_) => disk.share,
-                None => percent.saturating_mul(PERCENT),
+                None => percent.saturating_mul(Disk::PERCENT),
             };
             disk.share = of(&format!("bdi.{}.max_ratio_fine", disk.name), own);
         }
@@ -198,7 +196,8 @@ impl Seen {
             |(at, before): (Nanos, u64)| written == before && now.saturating_sub(at) < LOOK_EVERY;
         if !self.looked_at.is_some_and(is_fresh) {
             self.looked_at = Some((now, written));
-            self.disks = stats.into_iter().filter_map(disk).collect();
+            let disks = stats.into_iter();
+            self.disks = disks.filter_map(|stats| Disk::of(stats, limit)).collect();
         }
     }
 }
@@ -251,30 +250,10 @@ fn ksmd() -> Result<fs::File, String> {
     fs::File::open(&path).map_err(|error| format!("{}: {}", path.display(), reason(&error)))
 }
 
-/// A device with limits of its own. Partitions have none, and memory is no device to flush.
-fn disk(stats: DiskStats) -> Option<Disk> {
-    // The kernel writes a slash in a name as an exclamation mark.
-    let folder = format!("/sys/block/{}/bdi", stats.name.replace('/', "!"));
-    let read = |file: &str| {
-        let text = fs::read_to_string(format!("{folder}/{file}")).ok()?;
-        text.trim().parse::<u64>().ok()
-    };
-    if !sample::is_device(&stats.name) {
-        return None;
-    }
-    let fine = read("max_ratio_fine");
-    let strict = read("strict_limit");
-    let share = match (fine, strict) {
-        (Some(fine), Some(_)) => fine,
-        _ => read("max_ratio")?.saturating_mul(PERCENT),
-    };
-    Some(Disk {
-        name: stats.name,
-        written: stats.written,
-        busy: stats.busy,
-        share,
-        is_strict: fine.and(strict).map(|strict| strict != 0),
-    })
+/// The number in a file, named below the root.
+fn limit(path: &str) -> Option<u64> {
+    let text = fs::read_to_string(Path::new("/").join(path)).ok()?;
+    text.trim().parse().ok()
 }
 
 fn both(one: &str, other: &str) -> Result<[fs::File; 2], String> {

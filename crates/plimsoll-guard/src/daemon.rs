@@ -21,8 +21,8 @@ use crate::watch::Watch;
 
 /// How often files and mounts are looked at again, and named files.
 const LOOK_EVERY: Nanos = Nanos(Nanos::SECOND.0);
-const SWAPPINESS: &str = "vm.swappiness";
 const NAME_EVERY: Nanos = Nanos(60 * Nanos::SECOND.0);
+const SWAPPINESS: &str = "vm.swappiness";
 
 /// A guard that runs.
 struct Daemon {

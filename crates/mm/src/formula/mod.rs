@@ -25,7 +25,8 @@ pub mod wbt;
 
 /// `value * numerator / denominator`, rounded down, without overflow on the way; zero where the
 /// denominator is zero.
-pub(crate) fn mul_div(value: u64, numerator: u64, denominator: u64) -> u64 {
+#[must_use]
+pub fn mul_div(value: u64, numerator: u64, denominator: u64) -> u64 {
     let product = u128::from(value) * u128::from(numerator);
     let quotient = product.checked_div(u128::from(denominator));
     u64::try_from(quotient.unwrap_or(0)).unwrap_or(u64::MAX)

@@ -1,9 +1,9 @@
 //! The policy `ksm` on a machine: whether it can merge there, and what it sees.
 
+use guard::sample;
 use guard::{Figures, config};
-use mm::choice::Choice;
 use mm::ksm;
-use mm::units::{Bytes, Pages};
+use mm::units::Bytes;
 use serde::Serialize;
 
 use super::machine::Machine;
@@ -38,7 +38,7 @@ impl Merging {
                 "ksm does nothing: this kernel has no samepage merging: leave [ksm] out".to_owned(),
             );
         }
-        if is_advised(&ksm) {
+        if sample::is_advised(&ksm) {
             problems.push(
                 "ksm does nothing while the kernel's advisor sets how fast ksmd scans: plimsoll \
                  apply ksm.advisor_mode=none, or leave [ksm] out"
@@ -56,7 +56,7 @@ impl Merging {
         let has_scanned = found > 0 || numbers.full_scans.is_some_and(|scans| scans > 0);
         Self {
             run,
-            is_advised: is_advised(&ksm),
+            is_advised: sample::is_advised(&ksm),
             most_cpu_thousandths: config.most_cpu,
             least_gain_bytes: config.least_gain.0,
             saved_bytes: saved(&ksm, machine).0,
@@ -106,7 +106,7 @@ pub(super) fn explained(figures: &Figures, machine: &Machine<'_>) -> Vec<String>
         "{}; merging saves {saved} after {scans} scans of all candidates.",
         state(run)
     )];
-    if is_advised(&ksm) {
+    if sample::is_advised(&ksm) {
         told.push(
             "It stands down, because the kernel's advisor (ksm.advisor_mode) sets how fast ksmd \
              scans."
@@ -153,18 +153,14 @@ fn read(machine: &Machine<'_>) -> ksm::Ksm {
     read
 }
 
-fn is_advised(ksm: &ksm::Ksm) -> bool {
-    ksm.advisor_mode.as_ref().map(Choice::chosen) == Some("scan-time")
-}
-
 fn saved(ksm: &ksm::Ksm, machine: &Machine<'_>) -> Bytes {
-    let numbers = &ksm.numbers;
-    let [one, other] = [numbers.pages_sharing, numbers.ksm_zero_pages].map(|it| it.unwrap_or(0));
-    Pages(one.saturating_add(other)).bytes(machine.page())
+    sample::saved(ksm).bytes(machine.page())
 }
 
 #[cfg(test)]
 mod tests {
+    use mm::units::Pages;
+
     use super::super::machine::tests::root;
     use super::*;
 

@@ -1,8 +1,9 @@
 //! The policy `writeback` on a machine: which devices it would bound, and what it sees.
 
-use guard::sample::{self, Counts};
+use guard::sample::{Counts, Disk};
 use guard::{Figures, config};
 use mm::diskstats::{self, Diskstats};
+use mm::formula::mul_div;
 use mm::units::{Bytes, Nanos};
 use mm::vmstat;
 use serde::Serialize;
@@ -10,10 +11,7 @@ use serde::Serialize;
 use super::machine::Machine;
 use super::shared::{before, stands_down};
 
-/// All of the threshold.
-const WHOLE: u64 = 1_000_000;
-const PERCENT: u64 = WHOLE / 100;
-/// So many devices are named in a line.
+/// Devices that are named in a line at most.
 const NAMED: usize = 8;
 
 /// How much may be dirty.
@@ -99,23 +97,6 @@ impl Writeback {
     }
 }
 
-impl Device {
-    /// `None` for what has no limits of its own, as a partition.
-    fn of(name: String, machine: &Machine<'_>, threshold: Option<Bytes>) -> Option<Self> {
-        // The kernel writes a slash in a name as an exclamation mark.
-        let folder = format!("sys/block/{}/bdi", name.replace('/', "!"));
-        let number = |file: &str| machine.number(&format!("{folder}/{file}"));
-        let hundredths = number("max_ratio")?;
-        let fine = number("max_ratio_fine");
-        let share = fine.unwrap_or(hundredths.saturating_mul(PERCENT));
-        Some(Self {
-            name,
-            is_strict: fine.and(number("strict_limit")).is_some(),
-            limit_bytes: threshold.and_then(|all| Some(limit(share, all)?.0)),
-        })
-    }
-}
-
 /// What it sees now.
 pub(super) fn explained(figures: &Figures, machine: &Machine<'_>) -> Vec<String> {
     let mut told = Vec::new();
@@ -155,11 +136,14 @@ pub(super) fn explained(figures: &Figures, machine: &Machine<'_>) -> Vec<String>
 fn devices(machine: &Machine<'_>, threshold: Option<Bytes>) -> Vec<Device> {
     let text = machine.file(diskstats::PATH).unwrap_or_default();
     let stats = Diskstats::parse(&text).unwrap_or_default().disks;
-    let names = stats.into_iter().map(|stats| stats.name);
-    let names = names.filter(|name| sample::is_device(name));
-    names
-        .filter_map(|name| Device::of(name, machine, threshold))
-        .collect()
+    let disks = stats.into_iter();
+    let disks = disks.filter_map(|stats| Disk::of(stats, |path| machine.number(path)));
+    let device = |disk: Disk| Device {
+        name: disk.name,
+        is_strict: disk.is_strict.is_some(),
+        limit_bytes: threshold.and_then(|all| Some(limit(disk.share, all)?.0)),
+    };
+    disks.map(device).collect()
 }
 
 fn threshold(machine: &Machine<'_>) -> Option<Bytes> {
@@ -169,8 +153,8 @@ fn threshold(machine: &Machine<'_>) -> Option<Bytes> {
 
 /// The bytes of a share of the threshold; `None` where it is all.
 fn limit(share: u64, threshold: Bytes) -> Option<Bytes> {
-    let limit = u128::from(threshold.0) * u128::from(share) / u128::from(WHOLE);
-    (share < WHOLE).then(|| Bytes(u64::try_from(limit).unwrap_or(u64::MAX)))
+    let limit = mul_div(threshold.0, share, Disk::WHOLE);
+    (share < Disk::WHOLE).then_some(Bytes(limit))
 }
 
 /// Some names in a line; `None` where there are none.
