@@ -11,7 +11,7 @@ use mm::units::{Bytes, Nanos};
 
 use crate::action::{Action, Decision, MOST_RECLAIMED, Policy, Scope, Why};
 use crate::config::{self, Amount};
-use crate::sample::{SHORTEST, Sample, TICK};
+use crate::sample::{AMPLE, LONGEST, SHORTEST, Sample, TICK};
 
 /// The policy, with what it remembers.
 #[derive(Clone, Debug)]
@@ -49,7 +49,7 @@ impl Ceiling {
     pub(crate) fn decide(&mut self, sample: &Sample<'_>, to: &mut Vec<Decision>) -> Nanos {
         let scopes = self.scopes.iter_mut();
         let next = scopes.map(|limited| limited.decide(sample, to));
-        next.min().unwrap_or(TICK)
+        next.min().unwrap_or(LONGEST)
     }
 }
 
@@ -57,7 +57,7 @@ impl Limited {
     fn decide(&mut self, sample: &Sample<'_>, to: &mut Vec<Decision>) -> Nanos {
         let Some((size, dirty)) = self.cache(sample) else {
             self.before = None;
-            return TICK;
+            return sample.memory.tick();
         };
         self.measure_rate(sample.at, size);
         let ceiling = self.limit.of(sample.memory.total);
@@ -118,12 +118,13 @@ impl Limited {
         Bytes(twice.max(ceiling.0 / 20))
     }
 
-    /// Half the time in which it grows by so much.
+    /// Half the time in which it grows by so much. A stream may begin at any time.
     fn until(&self, room: Bytes) -> Nanos {
         let span = u128::from(room.0) * u128::from(Nanos::SECOND.0);
         let span = span.checked_div(u128::from(self.rate) * 2);
         let span = span.and_then(|span| u64::try_from(span).ok());
-        span.map_or(TICK, Nanos).clamp(SHORTEST, TICK)
+        let longest = if room >= AMPLE { LONGEST } else { TICK };
+        span.map_or(longest, Nanos).clamp(SHORTEST, longest)
     }
 }
 

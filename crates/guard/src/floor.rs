@@ -14,7 +14,7 @@ use mm::units::{Bytes, Nanos};
 
 use crate::action::{Action, Decision, MOST_FILLED, Policy, Why};
 use crate::config::{self, Amount};
-use crate::sample::{Held, LOOKED_AT, Looked, Sample, TICK, Touch, Use};
+use crate::sample::{Held, LOOKED_AT, Looked, Sample, Touch, Use};
 use anon::Anon;
 use table::{Entry, Lock, MOST_LOCKS, Table};
 
@@ -68,7 +68,10 @@ impl Floor {
             self.looked(*looked, budget, sample.at, to);
         }
         self.fill(sample, to);
-        if looks { Nanos::ZERO } else { TICK }
+        match looks {
+            true => Nanos::ZERO,
+            false => sample.memory.tick(),
+        }
     }
 
     /// Whether it leaves `vm.swappiness` alone because somebody else wrote it.

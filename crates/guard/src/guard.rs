@@ -9,7 +9,7 @@ use crate::ceiling::Ceiling;
 use crate::config::Config;
 use crate::floor::Floor;
 use crate::ksm::Ksm;
-use crate::sample::{Sample, TICK};
+use crate::sample::{LONGEST, Sample};
 use crate::watermarks::Watermarks;
 use crate::writeback::Writeback;
 
@@ -60,15 +60,18 @@ impl Guard {
     }
 
     /// What is to be done now, in order, added to `decisions`. Returns how long after this sample
-    /// the next one is due: 10 to 200 ms, or 0 where something is to be looked at first.
+    /// the next one is due: 10 ms to a second, or 0 where something is to be looked at first.
     pub fn decide(&mut self, sample: &Sample<'_>, decisions: &mut Vec<Decision>) -> Nanos {
-        let mut next = TICK;
+        let mut next = LONGEST;
         if let Some(ceiling) = &mut self.ceiling {
             next = next.min(ceiling.decide(sample, decisions));
         }
         if self.is_due(sample.at) {
-            self.due = sample.at.saturating_add(TICK);
+            self.due = sample.at.saturating_add(sample.memory.tick());
             self.decide_each_tick(sample, decisions);
+        }
+        if self.counts() {
+            next = next.min(self.due.saturating_sub(sample.at));
         }
         // Last: what it wants to have looked at comes back at once.
         if let Some(floor) = &mut self.floor {
@@ -82,8 +85,11 @@ impl Guard {
     /// sample need not have these; where none of them is on, never.
     #[must_use]
     pub fn is_due(&self, now: Nanos) -> bool {
-        let is_on = self.watermarks.is_some() || self.writeback.is_some() || self.ksm.is_some();
-        is_on && (now >= self.due || self.due.saturating_sub(now) > TICK)
+        self.counts() && (now >= self.due || self.due.saturating_sub(now) > LONGEST)
+    }
+
+    fn counts(&self) -> bool {
+        self.watermarks.is_some() || self.writeback.is_some() || self.ksm.is_some()
     }
 
     fn decide_each_tick(&mut self, sample: &Sample<'_>, decisions: &mut Vec<Decision>) {

@@ -12,14 +12,17 @@ use mm::zoneinfo::Zoneinfo;
 
 /// The time between two samples of a machine on which nothing is urgent.
 pub(crate) const TICK: Nanos = Nanos(200_000_000);
-/// The shortest time between two samples.
+/// The shortest time between two samples, and the longest.
 pub(crate) const SHORTEST: Nanos = Nanos(10_000_000);
+pub(crate) const LONGEST: Nanos = Nanos::SECOND;
+/// More than is used up within [`LONGEST`].
+pub(crate) const AMPLE: Bytes = Bytes(2 << 30);
 
 /// How much of a file is looked at, from its beginning.
 pub const LOOKED_AT: Bytes = Bytes(1 << 30);
 
 /// A file, by the number that whoever takes the samples gave it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct File(pub u32);
 
 /// The machine at one moment.
@@ -192,6 +195,16 @@ pub struct Held {
 }
 
 impl Memory {
+    /// When the next sample is due where nothing is urgent: later where a quarter of the memory is
+    /// available, and that is [`AMPLE`].
+    pub(crate) fn tick(&self) -> Nanos {
+        let least = AMPLE.max(Bytes(self.total.0 / 4));
+        match self.available >= least {
+            true => LONGEST,
+            false => TICK,
+        }
+    }
+
     /// A machine's memory by its `/proc/meminfo`. What a kernel does not print counts as 0.
     #[must_use]
     pub fn of(meminfo: &Meminfo) -> Self {

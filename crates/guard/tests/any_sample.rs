@@ -224,7 +224,7 @@ proptest! {
             };
             let mut decisions = Vec::new();
             let next = guard.decide(&sample, &mut decisions);
-            prop_assert!(next.0 <= 200_000_000);
+            prop_assert!(next <= Nanos::SECOND);
             for decision in decisions {
                 world.take(decision, &sample)?;
             }

@@ -2,6 +2,7 @@
 //! file is kept open, and none is read for a policy that is off.
 
 use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use guard::Config;
@@ -108,7 +109,8 @@ impl Counters {
         if let Some([_, zones]) = &self.watermarks
             && self.seen.zones_are_due(now)
         {
-            let text = text(zones, &mut self.buffer, zoneinfo::PATH)?;
+            // Its records are long.
+            let text = text_by(sampling::fill, zones, &mut self.buffer, zoneinfo::PATH)?;
             let zoneinfo = Zoneinfo::parse(text).map_err(|error| error.to_string())?;
             self.seen.zones = Zone::of(&zoneinfo);
         }
@@ -271,11 +273,20 @@ fn number(file: &fs::File, buffer: &mut Vec<u8>, path: &str) -> Result<u64, Stri
         .map_err(|_| format!("/{path}: \"{text}\" is no number"))
 }
 
-/// The whole text of a file, for which the buffer grows.
+/// The whole text of a file of lines.
 fn text<'a>(file: &fs::File, buffer: &'a mut Vec<u8>, path: &str) -> Result<&'a str, String> {
+    text_by(sampling::fill_lines, file, buffer, path)
+}
+
+/// The whole text of a file, for which the buffer grows.
+fn text_by<'a>(
+    fill: impl Fn(&fs::File, &mut [u8]) -> io::Result<usize>,
+    file: &fs::File,
+    buffer: &'a mut Vec<u8>,
+    path: &str,
+) -> Result<&'a str, String> {
     loop {
-        let length =
-            sampling::fill(file, buffer).map_err(|error| format!("/{path}: {}", reason(&error)))?;
+        let length = fill(file, buffer).map_err(|error| format!("/{path}: {}", reason(&error)))?;
         if length < buffer.len() || buffer.len() >= LARGEST {
             return std::str::from_utf8(&buffer[..length])
                 .map_err(|_| format!("/{path}: it is no text"));

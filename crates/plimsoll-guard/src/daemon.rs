@@ -119,7 +119,10 @@ impl Daemon {
     fn tick(&mut self, now: Nanos) -> Result<Nanos, String> {
         if now.saturating_sub(self.looked_at) >= LOOK_EVERY {
             self.looked_at = now;
-            self.watch.refresh()?;
+            if self.watch.refresh()? {
+                // What is named may have come.
+                self.named_at = None;
+            }
             self.hands.find_stale(&self.watch.mounts);
         }
         let mut touches = Vec::new();

@@ -4,18 +4,19 @@
 //! Nothing wakes the daemon for an event: they wait in the kernel's queue until the next tick.
 
 use std::collections::BTreeSet;
+use std::fs;
 use std::io;
-use std::os::fd::{AsFd as _, OwnedFd};
+use std::os::fd::{AsFd as _, AsRawFd as _, OwnedFd};
 
 use guard::sample::Use;
 
 use crate::log;
-use crate::mounts::Disk;
+use crate::mounts::{Device, Disk};
 use crate::sys::{self, Key};
 
 const MASK: u64 = libc::FAN_CLOSE_NOWRITE | libc::FAN_OPEN_EXEC;
-/// Events that one tick takes at most; the others wait.
-const EVENTS_MAX: usize = 4096;
+/// Events that one tick takes at most: what the kernel's queue holds.
+const EVENTS_MAX: usize = 16_384;
 /// Lengths of `struct fanotify_event_metadata` and of what is before a handle's bytes.
 const METADATA: usize = 24;
 const BEFORE_HANDLE: usize = 20;
@@ -58,7 +59,7 @@ impl Fanotify {
         let is_there = |fsid: &u64| disks.iter().any(|disk| disk.fsid == *fsid);
         self.watched.retain(is_there);
         self.refused.retain(is_there);
-        for Disk { fsid, point } in disks {
+        for Disk { fsid, point, .. } in disks {
             match sys::fanotify_mark(self.group.as_fd(), point, MASK) {
                 Ok(()) => {
                     self.watched.insert(*fsid);
@@ -72,6 +73,21 @@ impl Fanotify {
                 Err(_) => {}
             }
         }
+    }
+
+    /// The file systems that were unmounted since they were marked: their marks are gone, however
+    /// soon they were mounted again.
+    pub(crate) fn unmounted(&self, disks: &[Disk]) -> io::Result<Vec<u64>> {
+        let path = format!("/proc/self/fdinfo/{}", self.group.as_raw_fd());
+        let Some(marks) = marks(&fs::read_to_string(path)?) else {
+            return Ok(Vec::new());
+        };
+        let is_marked = |fsid: u64| {
+            let mut places = disks.iter().filter(|disk| disk.fsid == fsid);
+            places.any(|disk| marks.contains(&disk.device))
+        };
+        let watched = self.watched.iter().copied();
+        Ok(watched.filter(|fsid| !is_marked(*fsid)).collect())
     }
 
     /// How many file systems are watched.
@@ -116,6 +132,20 @@ impl Fanotify {
         }
         Ok(())
     }
+}
+
+/// The devices whose file systems are marked, from the text of a group's fdinfo; `None` where the
+/// kernel does not tell.
+fn marks(text: &str) -> Option<BTreeSet<Device>> {
+    if !text.contains("\nfanotify flags:") {
+        return None;
+    }
+    let lines = text
+        .lines()
+        .filter_map(|line| line.strip_prefix("fanotify sdev:"));
+    let numbers = lines.filter_map(|rest| rest.split(' ').next());
+    let numbers = numbers.filter_map(|number| u32::from_str_radix(number, 16).ok());
+    Some(numbers.map(Device::of_kernel).collect())
 }
 
 /// An event as the kernel wrote it.
@@ -222,6 +252,16 @@ mod tests {
         assert_eq!((first.pid, second.pid, rest.len()), (1, 2, 0));
         assert_eq!(found[0].key, Key::new(9, 1, b"12345678").expect("short"));
         assert_eq!([found[0].how, found[1].how], [Use::Closed, Use::Executed]);
+    }
+
+    #[test]
+    fn the_marks_of_a_group_name_their_devices() {
+        let text = "pos:\t0\nmnt_id:\t15\nfanotify flags:800 event-flags:0\n\
+                    fanotify sdev:800003 mflags:0 mask:1010 ignored_mask:0\n\
+                    fanotify ino:2 sdev:700000 mflags:0 mask:1 ignored_mask:0\n";
+        let device = Device { major: 8, minor: 3 };
+        assert_eq!(marks(text), Some(BTreeSet::from([device])));
+        assert_eq!(marks("pos:\t0\n"), None);
     }
 
     #[test]

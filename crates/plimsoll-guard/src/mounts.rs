@@ -26,8 +26,34 @@ pub(crate) struct Mounts {
 pub(crate) struct Disk {
     /// As fanotify names it.
     pub(crate) fsid: u64,
+    pub(crate) device: Device,
     /// Where it is mounted.
     pub(crate) point: PathBuf,
+}
+
+/// The number of a file system's device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Device {
+    pub(crate) major: u32,
+    pub(crate) minor: u32,
+}
+
+impl Device {
+    /// As the kernel keeps it, with 20 bits for the minor number.
+    pub(crate) fn of_kernel(number: u32) -> Self {
+        Self {
+            major: number >> 20,
+            minor: number & 0xf_ffff,
+        }
+    }
+
+    fn parse(text: &str) -> Option<Self> {
+        let (major, minor) = text.split_once(':')?;
+        Some(Self {
+            major: major.parse().ok()?,
+            minor: minor.parse().ok()?,
+        })
+    }
 }
 
 impl Mounts {
@@ -87,10 +113,10 @@ impl Mounts {
         self.file.read_to_string(&mut text)?;
         let mounts = || text.lines().filter_map(parse);
         self.disks = mounts()
-            .filter_map(|(kind, point)| disk(kind, point))
+            .filter_map(|(kind, device, point)| disk(kind, device, point))
             .collect();
-        let mut hierarchies = mounts().filter(|(kind, _)| *kind == "cgroup2");
-        self.cgroup2 = hierarchies.next().map(|(_, point)| point);
+        let mut hierarchies = mounts().filter(|(kind, ..)| *kind == "cgroup2");
+        self.cgroup2 = hierarchies.next().map(|(.., point)| point);
         Ok(())
     }
 }
@@ -101,21 +127,26 @@ fn open_place(point: &Path) -> io::Result<OwnedFd> {
 }
 
 /// A mount as a disk, if it is one: another file system may have been mounted over it.
-fn disk(kind: &str, point: PathBuf) -> Option<Disk> {
+fn disk(kind: &str, device: Device, point: PathBuf) -> Option<Disk> {
     let (_, magic) = ON_DISK.iter().find(|(name, _)| *name == kind)?;
     let flags = OFlags::PATH | OFlags::CLOEXEC;
     let place = rustix::fs::open(&point, flags, Mode::empty()).ok()?;
     let found = sys::file_system(place.as_fd()).ok()?;
     let fsid = found.fsid;
-    (found.magic == *magic && fsid != 0).then_some(Disk { fsid, point })
+    (found.magic == *magic && fsid != 0).then_some(Disk {
+        fsid,
+        device,
+        point,
+    })
 }
 
-/// The kind of a mount and its place, from a line of mountinfo.
-fn parse(line: &str) -> Option<(&str, PathBuf)> {
+/// The kind of a mount, its device and its place, from a line of mountinfo.
+fn parse(line: &str) -> Option<(&str, Device, PathBuf)> {
     let (before, after) = line.split_once(" - ")?;
     let kind = after.split(' ').next()?;
-    let point = before.split(' ').nth(4)?;
-    Some((kind, unescape(point)))
+    let mut before = before.split(' ');
+    let device = Device::parse(before.nth(2)?)?;
+    Some((kind, device, unescape(before.nth(1)?)))
 }
 
 /// `\040` is a space: mountinfo writes what would break a line in octal.
@@ -146,13 +177,19 @@ mod tests {
     #[test]
     fn a_line_of_mountinfo_has_a_kind_and_a_place() {
         let line = r"36 35 98:0 /a /mnt\0402\134 rw,noatime shared:1 master:2 - ext3 /dev/a rw";
-        assert_eq!(parse(line), Some(("ext3", PathBuf::from(r"/mnt 2\"))));
+        let device = Device {
+            major: 98,
+            minor: 0,
+        };
+        let place = PathBuf::from(r"/mnt 2\");
+        assert_eq!(parse(line), Some(("ext3", device, place)));
         assert_eq!(parse("36 35 98:0"), None);
     }
 
     #[test]
     fn what_is_mounted_over_is_no_disk() {
-        assert_eq!(disk("ext4", PathBuf::from("/proc")), None);
-        assert_eq!(disk("tmpfs", PathBuf::from("/")), None);
+        let device = Device { major: 8, minor: 1 };
+        assert_eq!(disk("ext4", device, PathBuf::from("/proc")), None);
+        assert_eq!(disk("tmpfs", device, PathBuf::from("/")), None);
     }
 }

@@ -15,6 +15,8 @@ use mm::units::Bytes;
 const SWAPPINESS: &str = catalogue::path_of("vm.swappiness");
 /// More than `/proc/meminfo` or a `memory.stat` has.
 const BUFFER: usize = 16 << 10;
+/// More than a line of the files has that are read by [`fill_lines`].
+const LINE: usize = 512;
 
 /// The files.
 #[derive(Debug)]
@@ -114,17 +116,37 @@ impl GroupFile {
 
 /// The whole text of an open file.
 fn text<'a>(file: &fs::File, buffer: &'a mut [u8]) -> io::Result<&'a str> {
-    let length = fill(file, buffer)?;
+    let length = fill_lines(file, buffer)?;
     std::str::from_utf8(&buffer[..length]).map_err(|_| io::ErrorKind::InvalidData.into())
 }
 
 /// Reads an open file from its beginning, as far as the buffer goes; how much there was.
 pub(crate) fn fill(file: &fs::File, buffer: &mut [u8]) -> io::Result<usize> {
+    fill_until(file, buffer, |read| read == 0)
+}
+
+/// The same for a file of the kernel whose lines are short. It hands out whole lines, a page of
+/// them at most: what leaves room for another was the last. To be told so would cost as much as the
+/// text, which the kernel makes again for it.
+pub(crate) fn fill_lines(file: &fs::File, buffer: &mut [u8]) -> io::Result<usize> {
+    let page = rustix::param::page_size();
+    fill_until(file, buffer, |read| read + LINE < page)
+}
+
+fn fill_until(
+    file: &fs::File,
+    buffer: &mut [u8],
+    is_last: impl Fn(usize) -> bool,
+) -> io::Result<usize> {
     let mut length = 0;
     while length < buffer.len() {
         match rustix::io::pread(file, &mut buffer[length..], length as u64) {
-            Ok(0) => break,
-            Ok(read) => length += read,
+            Ok(read) => {
+                length += read;
+                if is_last(read) {
+                    break;
+                }
+            }
             Err(rustix::io::Errno::INTR) => {}
             Err(error) => return Err(error.into()),
         }
@@ -142,6 +164,39 @@ mod tests {
         let memory = sampling.memory().expect("memory");
         assert!(memory.total > memory.file && memory.file > Bytes::ZERO);
         assert!(sampling.swappiness().expect("a number") <= 200);
+    }
+
+    #[test]
+    fn a_file_of_lines_is_read_as_far_as_it_goes() {
+        let lines = |path: &str| {
+            let file = fs::File::open(path).expect(path);
+            let mut buffers = [vec![0; 1 << 20], vec![0; 1 << 20]];
+            let [short, whole] = &mut buffers;
+            let lengths = [fill_lines(&file, short), fill(&file, whole)];
+            let texts = lengths.map(|length| length.expect(path));
+            let count = |(buffer, length): (&Vec<u8>, usize)| {
+                buffer[..length]
+                    .iter()
+                    .filter(|byte| **byte == b'\n')
+                    .count()
+            };
+            [
+                count((&buffers[0], texts[0])),
+                count((&buffers[1], texts[1])),
+            ]
+        };
+        for path in [
+            "/proc/meminfo",
+            "/proc/vmstat",
+            "/proc/diskstats",
+            "/proc/sys/vm/swappiness",
+        ] {
+            let [short, whole] = lines(path);
+            assert!(
+                short == whole && whole > 0,
+                "{path}: {short} of {whole} lines"
+            );
+        }
     }
 
     #[test]

@@ -16,7 +16,7 @@ use crate::keep;
 use crate::locks::Locks;
 use crate::log;
 use crate::mounts::Mounts;
-use crate::released::Released;
+use crate::released::{Place, Released};
 use crate::sys::{self, For};
 
 /// The mounts, the uses and the numbers of files.
@@ -61,12 +61,25 @@ impl Watch {
         Ok(watch)
     }
 
-    /// Follows what is mounted.
-    pub(crate) fn refresh(&mut self) -> Result<(), String> {
+    /// Follows what is mounted; whether that changed.
+    pub(crate) fn refresh(&mut self) -> Result<bool, String> {
         let changed = self.mounts.refresh();
-        if changed.map_err(|error| format!("mountinfo: {}", reason(&error)))? {
+        let changed = changed.map_err(|error| format!("mountinfo: {}", reason(&error)))?;
+        if changed {
+            self.forget_unmounted()
+                .map_err(|error| format!("fdinfo of fanotify: {}", reason(&error)))?;
             self.mark();
-            self.released.follow(&self.mounts);
+        }
+        Ok(changed)
+    }
+
+    /// What was released is not any more once it was unmounted.
+    fn forget_unmounted(&mut self) -> io::Result<()> {
+        self.released.follow(&self.mounts);
+        if let Some(fanotify) = &self.fanotify {
+            for fsid in fanotify.unmounted(self.mounts.disks())? {
+                self.released.remove(Place { fsid, inode: None });
+            }
         }
         Ok(())
     }
