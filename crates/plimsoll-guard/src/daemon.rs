@@ -3,7 +3,7 @@
 use std::io;
 use std::time::Duration;
 
-use guard::{Config, Guard, Held, Looked, Sample, Touch};
+use guard::{Config, Decision, Group, Guard, Held, Looked, Policy, Sample, Touch};
 use host::facts::since_boot;
 use mm::units::{Bytes, Nanos};
 use sd_notify::NotifyState;
@@ -36,8 +36,19 @@ struct Daemon {
     status: Option<Status>,
     socket: Option<Socket>,
     total: Bytes,
+    room: Room,
     looked_at: Nanos,
     named_at: Option<Nanos>,
+}
+
+/// What a tick fills, kept so that it is allocated once.
+#[derive(Debug, Default)]
+struct Room {
+    touches: Vec<Touch>,
+    looked: Vec<Looked>,
+    groups: Vec<Option<Group>>,
+    held: Vec<Held>,
+    decisions: Vec<Decision>,
 }
 
 /// Runs until a signal ends it.
@@ -66,6 +77,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), String> {
         status: None,
         socket: None,
         total: Bytes::ZERO,
+        room: Room::default(),
         config,
         looked_at: Nanos::ZERO,
         named_at: None,
@@ -125,32 +137,42 @@ impl Daemon {
             }
             self.hands.find_stale(&self.watch.mounts);
         }
-        let mut touches = Vec::new();
+        self.room.touches.clear();
         let named_since = self.named_at.map(|at| now.saturating_sub(at));
         if named_since.is_none_or(|since| since >= NAME_EVERY) {
             self.named_at = Some(now);
             let keep = self.config.floor.iter().flat_map(|floor| &floor.keep);
             let keep: Vec<String> = keep.cloned().collect();
-            self.watch.name(&keep, &self.hands.locks, &mut touches);
+            self.watch
+                .name(&keep, &self.hands.locks, &mut self.room.touches);
         }
-        self.watch.drain(&self.hands.locks, &mut touches)?;
-        let mut looked = Vec::new();
+        self.watch
+            .drain(&self.hands.locks, &mut self.room.touches)?;
+        self.room.looked.clear();
         loop {
-            let next = self.sample(&touches, &mut looked)?;
-            if next > Nanos::ZERO || looked.is_empty() {
+            let next = self.sample()?;
+            if next > Nanos::ZERO || self.room.looked.is_empty() {
                 return Ok(next);
             }
-            touches.clear();
+            self.room.touches.clear();
         }
     }
 
-    /// A sample, and what the policies want. `looked` is taken, and holds what was looked at then.
-    fn sample(&mut self, touches: &[Touch], looked: &mut Vec<Looked>) -> Result<Nanos, String> {
-        let mut groups = Vec::new();
-        self.sampling
-            .groups(self.watch.mounts.cgroup2(), &mut groups);
-        let mut held: Vec<Held> = Vec::new();
-        self.hands.locks.held(&mut held);
+    /// A sample, and what the policies want. What was looked at is taken, and replaced by what is
+    /// looked at now.
+    fn sample(&mut self) -> Result<Nanos, String> {
+        let Room {
+            touches,
+            looked,
+            groups,
+            held,
+            decisions,
+        } = &mut self.room;
+        groups.clear();
+        held.clear();
+        decisions.clear();
+        self.sampling.groups(self.watch.mounts.cgroup2(), groups);
+        self.hands.locks.held(held);
         let swappiness = self.sampling.swappiness()?;
         let memory = self.sampling.memory()?;
         self.total = memory.total;
@@ -164,22 +186,22 @@ impl Daemon {
             at,
             memory,
             swappiness: *self.hands.pretended.get(SWAPPINESS).unwrap_or(&swappiness),
-            groups: &groups,
+            groups,
             touches,
             looked,
-            held: &held,
+            held,
             watermarks: due.and_then(Counters::watermarks),
             writeback: due.and_then(Counters::writeback),
             merging: due.and_then(Counters::merging),
         };
-        let mut decisions = Vec::new();
-        let next = self.guard.decide(&sample, &mut decisions);
+        let next = self.guard.decide(&sample, decisions);
         looked.clear();
-        for decision in &decisions {
+        for decision in &*decisions {
             let answer = self.hands.act(decision, &self.watch, &self.sampling);
             looked.extend(answer);
         }
-        if !decisions.is_empty() {
+        let bounds = |decision: &Decision| decision.policy == Policy::Writeback;
+        if decisions.iter().any(bounds) {
             self.counters.forget();
         }
         self.hands.done(since_boot());

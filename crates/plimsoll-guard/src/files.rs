@@ -124,7 +124,7 @@ mod tests {
     #[test]
     fn where_all_files_are_locked_no_other_is_known() {
         let mut files = Files::new();
-        let room = [files.known.capacity(), files.keys.capacity()];
+        let room = files.known.capacity();
         for number in 0..5000 {
             let file = files.used(key(number), |_| true);
             assert_eq!(file.is_some(), number < 4096, "{number}");
@@ -132,6 +132,6 @@ mod tests {
         for number in 0..50_000 {
             files.used(key(number), |file| file.0 % 7 == 0);
         }
-        assert_eq!(room, [files.known.capacity(), files.keys.capacity()]);
+        assert!(files.known.capacity() <= room, "it has grown");
     }
 }

@@ -19,6 +19,8 @@ use crate::sys;
 
 /// Pages that are asked after at once: 64 MiB of base pages.
 const PAGES_AT_ONCE: usize = 16 << 10;
+/// Locked files that are looked at in a second: more than most machines lock.
+const FILES_AT_ONCE: usize = 128;
 /// What is read in by one request.
 const READ_AT_ONCE: usize = 1 << 20;
 
@@ -30,8 +32,8 @@ pub(crate) struct Locks {
     failed: Vec<File>,
     /// What `mincore` says.
     pages: Vec<u8>,
-    /// The lock whose pages were counted last.
-    counted: usize,
+    /// The lock whose file was looked at last.
+    looked_at: usize,
     /// Whether the kernel has `MADV_POPULATE_READ` (5.14).
     populates: bool,
 }
@@ -69,7 +71,7 @@ impl Locks {
             held: Vec::with_capacity(1024),
             failed: Vec::new(),
             pages: vec![0; PAGES_AT_ONCE],
-            counted: 0,
+            looked_at: 0,
             populates: true,
         }
     }
@@ -188,19 +190,20 @@ impl Locks {
         self.failed.clear();
     }
 
-    /// Finds out which files are gone or cut short, or lie on a file system that is gone. What is
-    /// locked of one of them is counted again, of another each time: a file may have been written
-    /// again from its beginning.
+    /// Finds out which locks are on a file system that is gone, and of the next
+    /// [`FILES_AT_ONCE`] which files are gone or cut short. What is locked of one of them is
+    /// counted again, of another each time: a file may have been written again from its beginning.
     pub(crate) fn find_stale(&mut self, is_mounted: impl Fn(u64) -> bool) {
         for lock in &mut self.held {
-            let is_whole = lock
-                .fd
-                .metadata()
-                .is_ok_and(|metadata| metadata.nlink() > 0 && metadata.len() >= lock.length.0);
-            lock.is_stale = !is_whole || !is_mounted(lock.fsid);
+            lock.is_stale |= !is_mounted(lock.fsid);
         }
-        self.counted = (self.counted + 1) % self.held.len().max(1);
-        if let Some(lock) = self.held.get_mut(self.counted) {
+        let count = self.held.len();
+        for _ in 0..count.min(FILES_AT_ONCE) {
+            self.looked_at = (self.looked_at + 1) % count;
+            let lock = &mut self.held[self.looked_at];
+            lock.is_stale |= !lock.is_whole();
+        }
+        if let Some(lock) = self.held.get_mut(self.looked_at) {
             lock.is_stale |= lock.count(&mut self.pages).is_err();
         }
     }
@@ -225,6 +228,12 @@ impl Lock {
             map,
             fd,
         })
+    }
+
+    /// Whether the file is there still, and as long as what is locked of it.
+    fn is_whole(&self) -> bool {
+        let metadata = self.fd.metadata();
+        metadata.is_ok_and(|metadata| metadata.nlink() > 0 && metadata.len() >= self.length.0)
     }
 
     fn lock_resident(&mut self, pages: &mut [u8], populates: &mut bool) -> io::Result<()> {
