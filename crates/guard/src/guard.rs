@@ -104,3 +104,35 @@ impl Guard {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config;
+    use crate::sample::{Memory, TICK};
+    use mm::units::Bytes;
+
+    #[test]
+    fn a_machine_with_memory_to_spare_is_sampled_once_a_second() {
+        let config = Config {
+            watermarks: Some(config::Watermarks { most: 40 }),
+            ..Config::default()
+        };
+        let mut guard = Guard::new(&config);
+        for (total, available, next) in [(16, 12, LONGEST), (16, 3, TICK), (1, 1, TICK)] {
+            let memory = Memory {
+                total: Bytes(total << 30),
+                available: Bytes(available << 30),
+                ..Memory::default()
+            };
+            let at = guard.due;
+            let sample = Sample {
+                at,
+                memory,
+                ..Sample::default()
+            };
+            assert_eq!(guard.decide(&sample, &mut Vec::new()), next, "{available}");
+            assert!(!guard.is_due(at) && guard.is_due(at.saturating_add(next)));
+        }
+    }
+}

@@ -168,7 +168,7 @@ fn kib(line: &str, key: &str) -> Option<u64> {
 fn read(path: &Path, times: usize) {
     for _ in 0..times {
         assert!(!fs::read(path).expect("a file").is_empty());
-        sleep(Duration::from_millis(300));
+        sleep(Duration::from_millis(1300));
     }
 }
 

@@ -213,7 +213,7 @@ fn what_is_released_is_not_locked_until_it_is_kept_again() {
     guard.wait_for("it is told", || guard.figure(&figure) == Some(1));
     let read = || {
         fs::read(&file).expect("a file");
-        sleep(Duration::from_millis(250));
+        sleep(Duration::from_millis(1100));
     };
     (0..5).for_each(|_| read());
     assert_eq!(locks(), 1, "{}", guard.text("log"));
