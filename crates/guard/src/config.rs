@@ -37,8 +37,10 @@ pub struct Floor {
     pub clean_min: Amount,
     /// Below this much anonymous memory nothing is swapped out.
     pub anon_min: Amount,
-    /// Paths of files and folders that come first.
+    /// Paths of files and folders, and units (`unit:NAME`), that come first.
     pub keep: Vec<String>,
+    /// The same of what is never locked.
+    pub except: Vec<String>,
 }
 
 /// How large the page cache may become.
@@ -141,10 +143,11 @@ pub enum ConfigError {
 }
 
 /// Every key; the one that ends in a point is followed by a group's path.
-pub const KEYS: [&str; 10] = [
+pub const KEYS: [&str; 11] = [
     "floor.clean_min",
     "floor.anon_min",
     "floor.keep",
+    EXCEPT,
     "ceiling.total",
     "ceiling.groups.",
     "watermarks.most",
@@ -153,6 +156,11 @@ pub const KEYS: [&str; 10] = [
     "ksm.least_gain",
     "metrics",
 ];
+
+/// What is never locked: each file of a configuration may add to it.
+pub(crate) const EXCEPT: &str = "floor.except";
+/// The names whose values are lists, also of one.
+const LISTS: [&str; 2] = ["keep", "except"];
 
 impl Default for Ksm {
     fn default() -> Self {
@@ -275,6 +283,11 @@ impl Config {
                 floor.keep.push(text.into());
                 self.floor = Some(floor);
             }
+            EXCEPT => {
+                let mut floor = floor();
+                floor.except.push(text.into());
+                self.floor = Some(floor);
+            }
             "watermarks.most" => {
                 let most = some(key, text)?;
                 self.watermarks = Some(Watermarks { most });
@@ -360,7 +373,7 @@ pub fn to_toml(pairs: &[(String, String)]) -> String {
         for (name, texts) in names {
             let texts: Vec<String> = texts.iter().map(|text| quoted(text)).collect();
             let value = match &texts[..] {
-                [one] if name != "keep" => one.clone(),
+                [one] if !LISTS.contains(&name) => one.clone(),
                 several => format!("[{}]", several.join(", ")),
             };
             toml += &format!("{} = {value}\n", quoted(name));
@@ -403,12 +416,14 @@ mod tests {
             ("floor.clean_min", "15 %"),
             ("floor.keep", "/usr/bin"),
             ("floor.keep", "/srv"),
+            ("floor.except", "unit:backup.service"),
             ("ceiling.total", "1.5 GiB"),
             ("ceiling.groups.system.slice/backup.service", "12.5%"),
         ];
         let config = Config::read(pairs).unwrap();
         let floor = config.floor.clone().unwrap();
         assert_eq!(floor.keep, ["/usr/bin", "/srv"]);
+        assert_eq!(floor.except, ["unit:backup.service"]);
         assert_eq!(floor.clean_min.of(Bytes(1000)), Bytes(150));
         let ceiling = config.ceiling.clone().unwrap();
         assert_eq!(ceiling.total, Some(Amount::Bytes(Bytes(3 << 29))));

@@ -7,7 +7,7 @@ use alloc::vec::Vec;
 
 use toml::de::{DeTable, DeValue};
 
-use crate::config::{Config, ConfigError};
+use crate::config::{Config, ConfigError, EXCEPT};
 
 /// Keys and their texts, as [`Config::read`] takes them.
 pub type Pairs = Vec<(String, String)>;
@@ -45,7 +45,7 @@ pub struct FileError {
 }
 
 /// The keys and texts of files, by name and text. A key of a later file takes the place of an
-/// earlier one's.
+/// earlier one's; what one of them excepts is excepted.
 ///
 /// # Errors
 /// The first file that is no configuration by itself.
@@ -58,7 +58,7 @@ pub fn of_files<'a>(
             name: name.to_owned(),
             why,
         })?;
-        pairs.retain(|(key, _)| own.iter().all(|(other, _)| other != key));
+        pairs.retain(|(key, _)| key == EXCEPT || own.iter().all(|(other, _)| other != key));
         pairs.extend(own);
     }
     Ok(pairs)
@@ -134,13 +134,20 @@ mod tests {
                 "[floor]\nclean_min = \"15 %\"\nkeep = [\"/a\", \"/b\"]\n\
                  [ceiling.groups]\n\"system.slice/a.service\" = \"8 MiB\"\n",
             ),
-            ("10.toml", "floor.clean_min = \"6 %\"\n"),
-            ("20.toml", "floor.clean_min = \"5 %\"\n"),
+            (
+                "10.toml",
+                "[floor]\nclean_min = \"6 %\"\nexcept = [\"/c\"]\n",
+            ),
+            (
+                "20.toml",
+                "[floor]\nclean_min = \"5 %\"\nexcept = [\"unit:d.service\"]\n",
+            ),
         ];
         let config = Config::of(&of_files(files).unwrap()).unwrap();
         let floor = config.floor.clone().unwrap();
         assert_eq!(floor.clean_min, Amount::OfTotal(50));
         assert_eq!(floor.keep, ["/a", "/b"]);
+        assert_eq!(floor.except, ["/c", "unit:d.service"]);
         let groups = config.ceiling.unwrap().groups;
         let limit = Amount::Bytes(Bytes(8 << 20));
         assert_eq!(groups, [("system.slice/a.service".into(), limit)]);

@@ -5,6 +5,8 @@ use std::path::{Path, PathBuf};
 
 use mm::units::Bytes;
 
+use crate::{Root, units};
+
 /// Files that are named at most, so that the policies have room for those that are used.
 pub const NAMED_MAX: usize = 512;
 /// Entries that are looked at in their search.
@@ -33,15 +35,18 @@ pub struct Kept {
     pub is_cut: bool,
 }
 
-/// Finds the regular files behind the names: those in folders too, links not followed there.
+/// Finds the regular files behind the names: those in folders too, links not followed there, and
+/// what a unit has mapped.
 #[must_use]
-pub fn find<'a>(paths: impl IntoIterator<Item = &'a str>) -> Kept {
+pub fn find<'a>(names: impl IntoIterator<Item = &'a str>) -> Kept {
     let mut kept = Kept::default();
     let mut entries = 0;
-    for path in paths {
-        // A link that the configuration names is meant.
-        let real = fs::canonicalize(path).unwrap_or_else(|_| PathBuf::from(path));
-        let mut waiting = vec![real];
+    for name in names {
+        let mut waiting = match units::named(name) {
+            Some(unit) => units::mapped_files(&Root::default(), unit),
+            // A link that the configuration names is meant.
+            None => vec![fs::canonicalize(name).unwrap_or_else(|_| PathBuf::from(name))],
+        };
         while let Some(path) = waiting.pop() {
             entries += 1;
             if kept.files.len() >= NAMED_MAX || entries > ENTRIES_MAX {

@@ -18,6 +18,7 @@ pub mod processes;
 pub mod read;
 pub mod reclaim;
 mod root;
+pub mod units;
 pub mod write;
 
 pub use root::{Root, reason};

@@ -16,6 +16,7 @@ use crate::log;
 use crate::process::{self, Signals, Woken};
 use crate::sampling::Sampling;
 use crate::socket::{Request, Socket};
+use crate::spared::Spared;
 use crate::status::{Of, Status};
 use crate::watch::Watch;
 
@@ -87,7 +88,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), String> {
         daemon.socket = Some(Socket::new(&beside("sock"))?);
         process::harden();
     }
-    daemon.name_groups();
+    daemon.tell_hands();
     daemon.say_what_is_on();
     tell(NotifyState::Ready);
     let done = daemon.go_on(&signals, arguments);
@@ -117,6 +118,7 @@ impl Daemon {
             let next = self.tick(now)?;
             self.write_status(now);
             let most = Duration::from_nanos(next.0);
+            let most = watchdog.map_or(most, |every| most.min(every));
             let woken = signals.wait(most, self.socket.as_ref());
             match woken.map_err(|error| host::reason(&error))? {
                 Woken::Tick => {}
@@ -236,7 +238,7 @@ impl Daemon {
         (self.counters, self.watch) = (counters, watch);
         self.watch.released = released;
         self.named_at = None;
-        self.name_groups();
+        self.tell_hands();
         self.say_what_is_on();
         Ok(())
     }
@@ -300,7 +302,11 @@ impl Daemon {
         log::line(format_args!("the trial is over; {done}; {end}"));
     }
 
-    fn name_groups(&mut self) {
+    /// What of the configuration the hands have to know.
+    fn tell_hands(&mut self) {
+        let floor = self.config.floor.as_ref();
+        let except = floor.map_or_else(Vec::new, |floor| floor.except.clone());
+        self.hands.spared = Spared::new(except);
         self.hands.groups = self.config.groups().map(str::to_owned).collect();
     }
 

@@ -16,6 +16,7 @@ use crate::mounts::Mounts;
 use crate::reclaim::Reclaim;
 use crate::released::Place;
 use crate::sampling::Sampling;
+use crate::spared::Spared;
 use crate::state::State;
 use crate::sys::For;
 use crate::watch::Watch;
@@ -36,6 +37,7 @@ pub(crate) struct Hands {
     pub(crate) pretended: Pretended,
     /// The groups of the configuration, by path, as they are told of.
     pub(crate) groups: Vec<String>,
+    pub(crate) spared: Spared,
     reclaim: Reclaim,
     /// `None` with `--dry-run`.
     state: Option<State>,
@@ -72,6 +74,7 @@ impl Hands {
             locks: Locks::new(),
             pretended: Pretended::new(),
             groups: Vec::new(),
+            spared: Spared::new(Vec::new()),
             reclaim: Reclaim::default(),
             state,
             locked: Vec::new(),
@@ -91,13 +94,7 @@ impl Hands {
         sampling: &Sampling,
     ) -> Option<Looked> {
         match &decision.action {
-            Action::Look(file) => {
-                let mut looked = watch.look(*file);
-                if let (Some(size), Ok(fd)) = (looked.size, watch.open(*file, For::Reading)) {
-                    looked.resident = self.locks.resident(&fd.into(), size.min(LOOKED_AT));
-                }
-                return Some(looked);
-            }
+            Action::Look(file) => return Some(self.look(*file, watch)),
             Action::Lock { file, length } => self.lock(decision, *file, *length, watch),
             Action::Fill { file, most, .. } => self.fill(decision, *file, *most, watch),
             Action::Unlock(file) => self.unlock(decision, *file, watch),
@@ -112,6 +109,29 @@ impl Hands {
             Action::GiveBack(tunable) => self.give_back(decision, tunable),
         }
         None
+    }
+
+    fn look(&mut self, file: File, watch: &Watch) -> Looked {
+        if self.spared.knows(file, host::facts::since_boot()) {
+            return Looked {
+                file,
+                size: None,
+                resident: Bytes::ZERO,
+            };
+        }
+        let mut looked = watch.look(file);
+        if let (Some(size), Ok(fd)) = (looked.size, watch.open(file, For::Reading)) {
+            let open = std::fs::File::from(fd);
+            let charged = self.spared.charged.as_ref();
+            let whose = |address| charged?.inode(address);
+            let seen = self.locks.look(&open, size.min(LOOKED_AT), whose);
+            looked.resident = seen.resident;
+            let (opened, mounts) = ((&open, size), &watch.mounts);
+            if self.spared.spares(file, opened, seen, mounts, &self.locks) {
+                looked.size = None;
+            }
+        }
+        looked
     }
 
     /// After the actions of a sample.

@@ -7,6 +7,7 @@
 //! before, so that `--restore` can undo it.
 
 mod arguments;
+mod charged;
 mod configuration;
 mod counters;
 mod daemon;
@@ -25,6 +26,7 @@ mod refaults;
 mod released;
 mod sampling;
 mod socket;
+mod spared;
 mod state;
 mod status;
 mod sys;

@@ -19,6 +19,7 @@ pub(crate) struct Mounts {
     file: fs::File,
     disks: Vec<Disk>,
     cgroup2: Option<PathBuf>,
+    memory_groups: Option<PathBuf>,
 }
 
 /// A mounted disk file system.
@@ -63,6 +64,7 @@ impl Mounts {
             file: fs::File::open("/proc/self/mountinfo")?,
             disks: Vec::new(),
             cgroup2: None,
+            memory_groups: None,
         };
         mounts.read()?;
         Ok(mounts)
@@ -92,6 +94,11 @@ impl Mounts {
         self.cgroup2.as_deref()
     }
 
+    /// Where the groups of the memory controller are: of v1 where that has it.
+    pub(crate) fn memory_groups(&self) -> Option<&Path> {
+        self.memory_groups.as_deref().or(self.cgroup2())
+    }
+
     /// Whether a file system is a local disk's and still mounted.
     pub(crate) fn has(&self, fsid: u64) -> bool {
         self.disks.iter().any(|disk| disk.fsid == fsid)
@@ -117,6 +124,8 @@ impl Mounts {
             .collect();
         let mut hierarchies = mounts().filter(|(kind, ..)| *kind == "cgroup2");
         self.cgroup2 = hierarchies.next().map(|(.., point)| point);
+        let mut lines = text.lines().filter(|line| has_memory_groups(line));
+        self.memory_groups = lines.next().and_then(parse).map(|(.., point)| point);
         Ok(())
     }
 }
@@ -147,6 +156,14 @@ fn parse(line: &str) -> Option<(&str, Device, PathBuf)> {
     let mut before = before.split(' ');
     let device = Device::parse(before.nth(2)?)?;
     Some((kind, device, unescape(before.nth(1)?)))
+}
+
+/// Whether a line of mountinfo is that of the memory controller of cgroup v1.
+fn has_memory_groups(line: &str) -> bool {
+    let mut words = line.split_once(" - ").unwrap_or_default().1.split(' ');
+    let options = (words.next() == Some("cgroup")).then(|| words.nth(1));
+    let options = options.flatten().unwrap_or_default();
+    options.split(',').any(|option| option == "memory")
 }
 
 /// `\040` is a space: mountinfo writes what would break a line in octal.
@@ -184,6 +201,16 @@ mod tests {
         let place = PathBuf::from(r"/mnt 2\");
         assert_eq!(parse(line), Some(("ext3", device, place)));
         assert_eq!(parse("36 35 98:0"), None);
+    }
+
+    #[test]
+    fn the_memory_controller_is_found_among_those_of_v1() {
+        let line = |options| format!("40 30 0:30 / /sys/fs/cgroup/m rw - cgroup cgroup {options}");
+        assert!(has_memory_groups(&line("rw,memory")));
+        assert!(!has_memory_groups(&line("rw,cpu,cpuacct")));
+        assert!(!has_memory_groups(
+            "40 30 0:30 / /memory rw - cgroup2 cgroup2 rw,memory"
+        ));
     }
 
     #[test]

@@ -150,6 +150,9 @@ fn floor_lines(floor: &Locks) -> Vec<String> {
         };
         lines.push(format!("keeps {}: {told}", keep.path));
     }
+    if !floor.except.is_empty() {
+        lines.push(format!("locks nothing of {}", floor.except.join(", ")));
+    }
     lines
 }
 
@@ -237,6 +240,7 @@ mod tests {
                     bytes: Some(0),
                     note: Some("does not exist now; it counts within a minute when it comes"),
                 }],
+                except: vec!["/srv".to_owned(), "unit:backup.service".to_owned()],
             }),
             ceiling: Some(vec![Limit {
                 group: None,
@@ -277,6 +281,7 @@ mod tests {
             "locks at most 4 GiB",
             "not now",
             "keeps /missing: does not exist now",
+            "locks nothing of /srv, unit:backup.service",
             "at most 1 GiB, now 3 GiB: 2 GiB of it would go",
             "(25.0 %)",
             "tuned (7) sets",

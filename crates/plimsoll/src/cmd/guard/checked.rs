@@ -5,7 +5,7 @@ use std::path::Path;
 use guard::config::{Ceiling, Floor};
 use guard::{Config, Memory, Policy};
 use host::reclaim::{self, Way};
-use host::{Root, kept};
+use host::{Root, kept, units};
 use mm::memcg::MemoryStat;
 use mm::units::Bytes;
 use serde::Serialize;
@@ -37,6 +37,8 @@ pub(super) struct Locks {
     pub(super) anon_floor_bytes: u64,
     pub(super) anon_bytes: u64,
     pub(super) keep: Vec<Keep>,
+    /// Names in `floor.except`.
+    pub(super) except: Vec<String>,
 }
 
 /// A name in `floor.keep`.
@@ -130,6 +132,7 @@ fn locks(
         anon_floor_bytes: anon_floor.0,
         anon_bytes: memory.anon.0,
         keep,
+        except: floor.except.clone(),
     }
 }
 
@@ -145,6 +148,10 @@ fn keep(path: &str, machine: &Machine<'_>) -> Keep {
     }
     let found = kept::find([path]);
     keep.note = match kept::is_on_disk(Path::new(path)) {
+        _ if units::named(path).is_some() && found.files.is_empty() => {
+            Some("does not run now; it counts within a minute when it does")
+        }
+        _ if units::named(path).is_some() => None,
         None => Some("does not exist now; it counts within a minute when it comes"),
         Some(false) => Some("lies on no local disk: it is not locked"),
         Some(true) if found.is_cut => Some("has more files than are kept"),

@@ -1,104 +1,19 @@
-//! What the daemon tells of itself, and what it is told, on this machine.
+//! What it tells of itself, and what it is told.
 
 use std::fs;
-use std::io::{Read as _, Write as _};
+use std::io::Write as _;
 use std::os::unix::fs::MetadataExt as _;
-use std::os::unix::net::UnixStream;
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::path::Path;
+use std::process::{Command, Stdio};
 use std::thread::sleep;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::Signal;
 
-const MIB: usize = 1 << 20;
-
-/// A folder on a local disk; `None`, and the reason is said, for who is not root.
-fn place() -> Option<tempfile::TempDir> {
-    if !rustix::process::geteuid().is_root() {
-        println!("skipped: only root locks other people's files");
-        return None;
-    }
-    Some(tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a folder"))
-}
-
-/// A daemon that runs; killed where a test fails.
-struct Guard {
-    folder: PathBuf,
-    child: Child,
-}
-
-impl Guard {
-    fn start(folder: &Path, config: &str, command: &mut Command) -> Self {
-        let file = |name: &str| folder.join(name);
-        fs::write(file("guard.toml"), config).expect("a configuration");
-        let log = fs::File::create(file("log")).expect("a log");
-        command.arg("--config").arg(file("guard.toml"));
-        command.arg("--state").arg(file("guard.state"));
-        let child = command.stdin(Stdio::null()).stderr(log).spawn();
-        let guard = Self {
-            folder: folder.to_owned(),
-            child: child.expect("the daemon"),
-        };
-        guard.wait_for("it is on", || guard.text("guard.prom").contains("pid=\""));
-        guard
-    }
-
-    fn text(&self, name: &str) -> String {
-        fs::read_to_string(self.folder.join(name)).unwrap_or_default()
-    }
-
-    /// The value of a figure, with its labels as they are written.
-    fn figure(&self, name: &str) -> Option<u64> {
-        let text = self.text("guard.prom");
-        let name = format!("plimsoll_guard_{name} ");
-        let mut values = text.lines().filter_map(|line| line.strip_prefix(&name));
-        values.next().map(|value| value.parse().expect("a number"))
-    }
-
-    fn ask(&self, line: &str) -> String {
-        let mut stream = UnixStream::connect(self.folder.join("guard.sock")).expect("it listens");
-        stream.write_all(line.as_bytes()).expect("it is written");
-        let mut answer = String::new();
-        stream.read_to_string(&mut answer).expect("an answer");
-        answer
-    }
-
-    fn end(&mut self, signal: Signal) {
-        kill_process(Pid::from_child(&self.child), signal).expect("it runs");
-        self.child.wait().expect("it ends");
-    }
-
-    fn wait_for(&self, what: &str, mut is_so: impl FnMut() -> bool) {
-        let since = Instant::now();
-        while !is_so() {
-            let waited = since.elapsed();
-            assert!(
-                waited < Duration::from_secs(20),
-                "{what}: {}",
-                self.text("log")
-            );
-            sleep(Duration::from_millis(20));
-        }
-    }
-}
-
-impl Drop for Guard {
-    fn drop(&mut self) {
-        self.child.kill().ok();
-        self.child.wait().ok();
-        // Also where a test failed the machine is left as it was found.
-        if std::thread::panicking() {
-            let state = self.folder.join("guard.state");
-            let mut restore = daemon();
-            restore.arg("--restore").arg("--state").arg(state);
-            restore.output().ok();
-        }
-    }
-}
+use crate::harness::{DAEMON, MIB, Place};
 
 fn daemon() -> Command {
-    Command::new(env!("CARGO_BIN_EXE_plimsoll-guard"))
+    Command::new(DAEMON)
 }
 
 /// A kept file of a number of MiB, and the configuration that keeps it.
@@ -112,11 +27,11 @@ fn kept(folder: &Path, mib: usize) -> String {
 
 #[test]
 fn figures_and_events_say_what_was_done_and_go_when_it_ends() {
-    let Some(place) = place() else { return };
-    let folder = place.path();
+    let Some(place) = Place::new("") else { return };
+    let folder = place.folder();
     let metrics = folder.join("metrics.prom");
     let config = format!("metrics = {metrics:?}\n{}", kept(folder, 3));
-    let mut guard = Guard::start(folder, &config, &mut daemon());
+    let guard = place.start_by(&config, &mut daemon());
     // Others use files too.
     let locked = || guard.figure("locked_bytes") >= Some(3 << 20);
     guard.wait_for("it is locked", locked);
@@ -147,10 +62,10 @@ fn figures_and_events_say_what_was_done_and_go_when_it_ends() {
 
 #[test]
 fn figures_are_not_written_again_while_nothing_changes() {
-    let Some(place) = place() else { return };
+    let Some(place) = Place::new("") else { return };
     let config = "floor.anon_min = \"1 MiB\"\n";
-    let guard = Guard::start(place.path(), config, &mut daemon());
-    let file = || fs::metadata(guard.folder.join("guard.prom")).expect("a file");
+    let _guard = place.start_by(config, &mut daemon());
+    let file = || fs::metadata(place.path("guard.prom")).expect("a file");
     let before = file().ino();
     // Each write makes a file; this is longer than the time between two.
     sleep(Duration::from_millis(2500));
@@ -179,29 +94,29 @@ fn promtool(text: &str) -> Option<String> {
 
 #[test]
 fn a_killed_guard_leaves_nothing_that_stops_the_next() {
-    let Some(place) = place() else { return };
-    let config = kept(place.path(), 1);
-    let mut guard = Guard::start(place.path(), &config, &mut daemon());
+    let Some(place) = Place::new("") else { return };
+    let config = kept(place.folder(), 1);
+    let guard = place.start_by(&config, &mut daemon());
     let killed = guard.text("guard.prom");
     guard.end(Signal::KILL);
     assert!(
-        place.path().join("guard.sock").exists(),
+        place.path("guard.sock").exists(),
         "nobody was there to do it"
     );
-    let mut next = Guard::start(place.path(), &config, &mut daemon());
+    let next = place.start_by(&config, &mut daemon());
     next.wait_for("its own figures", || next.text("guard.prom") != killed);
     assert!(next.ask("keep 1\n").starts_with("kept"));
     next.end(Signal::TERM);
-    assert!(!place.path().join("guard.sock").exists());
+    assert!(!place.path("guard.sock").exists());
 }
 
 #[test]
 fn what_is_released_is_not_locked_until_it_is_kept_again() {
-    let Some(place) = place() else { return };
-    let config = kept(place.path(), 2);
-    let file = place.path().join("file");
-    let guard = Guard::start(place.path(), &config, &mut daemon());
-    let number = host::kept::file_system(place.path()).expect("a file system");
+    let Some(place) = Place::new("") else { return };
+    let config = kept(place.folder(), 2);
+    let file = place.path("file");
+    let guard = place.start_by(&config, &mut daemon());
+    let number = host::kept::file_system(place.folder()).expect("a file system");
     let inode = fs::metadata(&file).expect("a file").ino();
     let name = format!("{number:016x}/{inode}");
     let lock = format!("action=lock file={name} ");
@@ -227,8 +142,8 @@ fn what_is_released_is_not_locked_until_it_is_kept_again() {
 
 #[test]
 fn a_released_file_system_can_be_unmounted() {
-    let Some(place) = place() else { return };
-    let folder = place.path();
+    let Some(place) = Place::new("") else { return };
+    let folder = place.folder();
     let image = folder.join("image");
     let made = fs::File::create(&image).and_then(|file| file.set_len(64 << 20));
     made.expect("an image");
@@ -243,13 +158,13 @@ fn a_released_file_system_can_be_unmounted() {
     let mut command = Command::new("unshare");
     command.args(["--mount", "sh", "-c", script]);
     command.arg(&image).arg(&point);
-    command.arg(env!("CARGO_BIN_EXE_plimsoll-guard"));
+    command.arg(DAEMON);
     let file = point.join("file");
     let config = format!("floor.clean_min = \"5 %\"\nfloor.keep = [{file:?}]\n");
-    let guard = Guard::start(folder, &config, &mut command);
+    let guard = place.start_by(&config, &mut command);
     let inside = |program: &[&str]| {
         let mut command = Command::new("nsenter");
-        let pid = guard.child.id().to_string();
+        let pid = guard.id().to_string();
         command.args(["--mount", "--target", &pid]).args(program);
         command.arg(&point).output().expect("nsenter runs")
     };
@@ -288,16 +203,16 @@ fn a_released_file_system_can_be_unmounted() {
 
 #[test]
 fn a_trial_ends_by_itself_with_one_policy_and_says_what_it_did() {
-    let Some(place) = place() else { return };
-    let config = kept(place.path(), 1) + "ceiling.total = \"99 %\"\n";
+    let Some(place) = Place::new("") else { return };
+    let config = kept(place.folder(), 1) + "ceiling.total = \"99 %\"\n";
     let mut command = daemon();
     command.args(["--only", "floor", "--for", "3 s"]);
-    let mut guard = Guard::start(place.path(), &config, &mut command);
+    let guard = place.start_by(&config, &mut command);
     guard.wait_for("one policy is on", || {
         guard.figure("policy_enabled{policy=\"floor\"}") == Some(1)
             && guard.figure("policy_enabled{policy=\"ceiling\"}") == Some(0)
     });
-    assert!(guard.child.wait().expect("it ends").success());
+    assert!(guard.wait().success());
     let log = guard.text("log");
     let last = log.lines().last().expect("a line");
     let is_told = last.starts_with("the trial is over; ") && last.contains("lock: ");

@@ -1,176 +1,14 @@
-//! The daemon itself on this machine, which is left as it was found.
+//! What it locks and sets, until the end.
 
 use std::fs;
 use std::os::unix::process::ExitStatusExt as _;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, ExitStatus, Output, Stdio};
-use std::sync::{Mutex, MutexGuard};
-use std::thread::sleep;
-use std::time::{Duration, Instant};
+use std::process::Command;
+use std::time::Duration;
 
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::Signal;
 
-const SWAPPINESS: &str = "/proc/sys/vm/swappiness";
-const MIB: usize = 1 << 20;
-/// One at a time: they share the machine's tunables.
-static MACHINE: Mutex<()> = Mutex::new(());
-
-/// A folder on a local disk, with a configuration; `vm.swappiness` is put back at the end.
-struct Place {
-    folder: tempfile::TempDir,
-    swappiness: String,
-    _machine: MutexGuard<'static, ()>,
-}
-
-impl Place {
-    /// `None`, and the reason is said, where this machine cannot be tested on.
-    fn new(config: &str) -> Option<Self> {
-        let machine = MACHINE.lock().unwrap_or_else(|broken| broken.into_inner());
-        if !rustix::process::geteuid().is_root() {
-            println!("skipped: only root locks other people's files");
-            return None;
-        }
-        let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a folder");
-        let kind = rustix::fs::statfs(folder.path())
-            .expect("a file system")
-            .f_type;
-        let on_disk = [0xef53, 0x5846_5342, 0x9123_683e, 0xf2f5_2010, 0x4d44];
-        assert!(
-            on_disk.contains(&kind),
-            "{} lies on no local disk: set CARGO_TARGET_DIR to a folder on ext4 or XFS",
-            folder.path().display()
-        );
-        let place = Self {
-            folder,
-            swappiness: fs::read_to_string(SWAPPINESS).expect("a tunable"),
-            _machine: machine,
-        };
-        place.configure(config);
-        Some(place)
-    }
-
-    fn path(&self, name: &str) -> PathBuf {
-        self.folder.path().join(name)
-    }
-
-    fn configure(&self, config: &str) {
-        fs::write(self.path("guard.toml"), config).expect("a configuration");
-    }
-
-    fn command(&self, arguments: &[&str]) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_plimsoll-guard"));
-        command.arg("--config").arg(self.path("guard.toml"));
-        command.arg("--state").arg(self.path("guard.state"));
-        command.args(arguments).stdin(Stdio::null());
-        command
-    }
-
-    fn output(&self, arguments: &[&str]) -> Output {
-        self.command(arguments).output().expect("the daemon")
-    }
-
-    /// Starts it, and waits until it says that it is on.
-    fn start(&self, arguments: &[&str]) -> Guard<'_> {
-        let log = fs::File::create(self.path("log")).expect("a log");
-        let child = self.command(arguments).stderr(log).spawn();
-        let guard = Guard {
-            place: self,
-            child: child.expect("the daemon"),
-        };
-        guard.wait_for("it is on", || guard.log().contains("on: "));
-        guard
-    }
-
-    /// A file of this many bytes, on a disk.
-    fn file(&self, name: &str, length: usize) -> PathBuf {
-        let path = self.path(name);
-        fs::write(&path, vec![7; length]).expect("a file");
-        fs::File::open(&path)
-            .and_then(|file| file.sync_all())
-            .expect("on disk");
-        path
-    }
-}
-
-impl Drop for Place {
-    fn drop(&mut self) {
-        fs::write(SWAPPINESS, &self.swappiness).expect("what it was");
-    }
-}
-
-/// A daemon that runs; killed where a test fails.
-struct Guard<'a> {
-    place: &'a Place,
-    child: Child,
-}
-
-impl Guard<'_> {
-    fn log(&self) -> String {
-        fs::read_to_string(self.place.path("log")).expect("a log")
-    }
-
-    fn signal(&self, signal: Signal) {
-        kill_process(Pid::from_child(&self.child), signal).expect("it runs");
-    }
-
-    fn end(mut self, signal: Signal) -> ExitStatus {
-        self.signal(signal);
-        self.child.wait().expect("it ends")
-    }
-
-    fn wait_for(&self, what: &str, mut is_so: impl FnMut() -> bool) {
-        let since = Instant::now();
-        while !is_so() {
-            let waited = since.elapsed();
-            assert!(waited < Duration::from_secs(20), "{what}: {}", self.log());
-            sleep(Duration::from_millis(20));
-        }
-    }
-
-    /// KiB of a file that it has locked; `None` where it has no mapping of it.
-    fn locked(&self, path: &Path) -> Option<u64> {
-        let smaps = fs::read_to_string(self.proc("smaps")).expect("it runs");
-        let name = path.to_str().expect("a name");
-        let mut lines = smaps.lines().skip_while(|line| !line.contains(name));
-        lines.find_map(|line| kib(line, "Locked:"))
-    }
-
-    fn status(&self, key: &str) -> u64 {
-        let status = fs::read_to_string(self.proc("status")).expect("it runs");
-        status
-            .lines()
-            .find_map(|line| kib(line, key))
-            .expect("a line")
-    }
-
-    fn proc(&self, name: &str) -> String {
-        format!("/proc/{}/{name}", self.child.id())
-    }
-}
-
-impl Drop for Guard<'_> {
-    /// Also where a test failed the machine is left as it was found.
-    fn drop(&mut self) {
-        self.child.kill().ok();
-        self.child.wait().ok();
-        if std::thread::panicking() {
-            self.place.command(&["--restore"]).output().ok();
-        }
-    }
-}
-
-fn kib(line: &str, key: &str) -> Option<u64> {
-    let number = line.strip_prefix(key)?.trim().strip_suffix(" kB")?;
-    Some(number.parse().expect("a number"))
-}
-
-/// Reads a file as often, each time in a tick of its own.
-fn read(path: &Path, times: usize) {
-    for _ in 0..times {
-        assert!(!fs::read(path).expect("a file").is_empty());
-        sleep(Duration::from_millis(1300));
-    }
-}
+use crate::harness::{Guard, MIB, Place, SWAPPINESS, read};
 
 fn swappiness() -> String {
     fs::read_to_string(SWAPPINESS)
@@ -193,7 +31,7 @@ fn a_file_that_is_read_again_and_again_is_locked_until_the_end() {
     assert!(anonymous <= 3 * 1024, "{anonymous} kB of its own");
     let log = guard.log();
     assert!(log.contains("floor: lock 12 MiB of file "), "{log}");
-    let folder = place.folder.path().to_str().expect("a name");
+    let folder = place.folder().to_str().expect("a name");
     assert!(!log.contains(folder), "no paths: {log}");
     assert!(guard.end(Signal::TERM).success());
     assert!(!place.path("guard.state").exists());
@@ -305,11 +143,7 @@ fn systemd_is_told_when_it_is_on_lives_and_ends() {
     command
         .env("NOTIFY_SOCKET", &path)
         .env("WATCHDOG_USEC", "400000");
-    let child = command.stderr(Stdio::null()).spawn().expect("the daemon");
-    let guard = Guard {
-        place: &place,
-        child,
-    };
+    let guard = place.spawn(&mut command);
     let told = || {
         let mut buffer = [0; 64];
         let length = socket.recv(&mut buffer).expect("a message");

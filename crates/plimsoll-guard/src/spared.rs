@@ -1,0 +1,109 @@
+//! Files that are never locked: those that the configuration excepts, and those of groups with a
+//! limit, beyond a quarter of that.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+
+use guard::File;
+use host::units;
+use mm::units::{Bytes, Nanos};
+
+use crate::charged::{self, Charged, Group};
+use crate::locks::{Locks, Seen};
+use crate::log;
+use crate::mounts::Mounts;
+
+/// What may be locked of a group's limit is one part of this many.
+const PARTS: u64 = 4;
+/// A file that was spared is not looked at again for this time.
+const AGAIN: Nanos = Nanos(60 * Nanos::SECOND.0);
+/// Files that are remembered at most.
+const FILES_MAX: usize = 2048;
+
+/// What is spared.
+#[derive(Debug)]
+pub(crate) struct Spared {
+    /// As the configuration names it.
+    except: Vec<String>,
+    /// `None` where the kernel does not tell whose a page is.
+    pub(crate) charged: Option<Charged>,
+    /// Until when files are spared.
+    until: BTreeMap<File, Nanos>,
+    /// The group with the limit against which a file counts.
+    limited: BTreeMap<File, u64>,
+    /// Groups that were told of.
+    said: BTreeSet<String>,
+}
+
+impl Spared {
+    pub(crate) fn new(except: Vec<String>) -> Self {
+        Self {
+            except,
+            charged: Charged::new(),
+            until: BTreeMap::new(),
+            limited: BTreeMap::new(),
+            said: BTreeSet::new(),
+        }
+    }
+
+    /// Whether it is known that a file is spared, without a look at it.
+    pub(crate) fn knows(&self, file: File, now: Nanos) -> bool {
+        self.until.get(&file).is_some_and(|until| now < *until)
+    }
+
+    /// Whether an open file of this size is spared.
+    pub(crate) fn spares(
+        &mut self,
+        file: File,
+        (open, size): (&fs::File, Bytes),
+        seen: Seen,
+        mounts: &Mounts,
+        locks: &Locks,
+    ) -> bool {
+        let group = seen.group.and_then(|inode| charged::group(inode, mounts));
+        self.limited.remove(&file);
+        let is_spared = self.is_excepted(open, group.as_ref())
+            || group.is_some_and(|group| self.is_over(file, size, &group, locks));
+        if is_spared {
+            if self.until.len() >= FILES_MAX {
+                self.until.clear();
+            }
+            let now = host::facts::since_boot();
+            self.until.insert(file, now.saturating_add(AGAIN));
+        }
+        is_spared
+    }
+
+    fn is_excepted(&self, open: &fs::File, group: Option<&Group>) -> bool {
+        if self.except.is_empty() {
+            return false;
+        }
+        let path = charged::path(open);
+        self.except.iter().any(|name| match units::named(name) {
+            Some(unit) => group.is_some_and(|group| units::has(unit, &group.path)),
+            None => path.as_ref().is_some_and(|path| path.starts_with(name)),
+        })
+    }
+
+    /// Whether a file would be too much for its group's limit. Where it is not, it counts.
+    fn is_over(&mut self, file: File, size: Bytes, group: &Group, locks: &Locks) -> bool {
+        let Some((inode, limit)) = group.limit else {
+            return false;
+        };
+        self.limited.retain(|file, _| locks.has(*file));
+        let same = self.limited.iter().filter(|(_, other)| **other == inode);
+        let locked: Bytes = same.map(|(file, _)| locks.length(*file)).sum();
+        if locked.saturating_add(size) <= Bytes(limit.0 / PARTS) {
+            self.limited.insert(file, inode);
+            return false;
+        }
+        if self.said.len() < FILES_MAX && self.said.insert(group.path.clone()) {
+            log::line(format_args!(
+                "floor: files of group {} are locked up to a quarter of its limit of {limit}; said \
+                 once",
+                group.path
+            ));
+        }
+        true
+    }
+}

@@ -1,0 +1,6 @@
+//! The daemon itself on this machine, which is left as it was found.
+
+mod harness;
+mod live;
+mod spared;
+mod told;
