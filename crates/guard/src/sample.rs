@@ -22,7 +22,7 @@ pub(crate) const AMPLE: Bytes = Bytes(2 << 30);
 pub const LOOKED_AT: Bytes = Bytes(1 << 30);
 
 /// A file, by the number that whoever takes the samples gave it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct File(pub u32);
 
 /// The machine at one moment.

@@ -1,7 +1,5 @@
 //! The numbers that files have for the policies.
 
-use std::collections::HashMap;
-
 use guard::File;
 
 use crate::sys::Key;
@@ -11,15 +9,13 @@ const FILES_MAX: usize = 2048;
 /// Files that are forgotten at once: to find them takes a look at all.
 const FORGOTTEN: usize = FILES_MAX / 4;
 
-/// Files by their keys and by their numbers. It never grows after it was made.
+/// Files by their keys, in order of these. It never grows after it was made.
 #[derive(Debug)]
 pub(crate) struct Files {
-    numbers: HashMap<Key, File>,
-    /// In order of their numbers.
     slots: Vec<Slot>,
     /// When each was used last, while files are forgotten.
     uses_of: Vec<u64>,
-    /// The number of the next file that is new. They begin again after four thousand million.
+    /// The number of the next file that is new. One is never given twice.
     next: u32,
     /// Uses so far, of all files.
     uses: u64,
@@ -27,8 +23,8 @@ pub(crate) struct Files {
 
 #[derive(Clone, Copy, Debug)]
 struct Slot {
-    file: File,
     key: Key,
+    file: File,
     /// The number of its last use.
     used: u64,
 }
@@ -36,8 +32,6 @@ struct Slot {
 impl Files {
     pub(crate) fn new() -> Self {
         Self {
-            // Twice the room: a table that is half full is tidied up where it is.
-            numbers: HashMap::with_capacity(2 * FILES_MAX),
             slots: Vec::with_capacity(FILES_MAX),
             uses_of: Vec::with_capacity(FILES_MAX),
             next: 0,
@@ -49,10 +43,9 @@ impl Files {
     /// long time, and is not locked; `None` where there is none.
     pub(crate) fn used(&mut self, key: Key, is_locked: impl Fn(File) -> bool) -> Option<File> {
         self.uses += 1;
-        if let Some(file) = self.numbers.get(&key).copied() {
-            let place = self.place(file)?;
-            self.slots[place].used = self.uses;
-            return Some(file);
+        if let Ok(index) = self.slots.binary_search_by_key(&key, |slot| slot.key) {
+            self.slots[index].used = self.uses;
+            return Some(self.slots[index].file);
         }
         if self.slots.len() == FILES_MAX {
             self.forget_oldest(is_locked);
@@ -60,22 +53,12 @@ impl Files {
         if self.slots.len() == FILES_MAX {
             return None;
         }
-        let (file, used) = (self.free_number(), self.uses);
-        self.numbers.insert(key, file);
-        // At the end, until the numbers begin again.
-        let place = self.slots.partition_point(|slot| slot.file < file);
-        self.slots.insert(place, Slot { file, key, used });
+        let file = File(self.next);
+        self.next = self.next.wrapping_add(1);
+        let at = self.slots.partition_point(|slot| slot.key < key);
+        let used = self.uses;
+        self.slots.insert(at, Slot { key, file, used });
         Some(file)
-    }
-
-    fn free_number(&mut self) -> File {
-        loop {
-            let file = File(self.next);
-            self.next = self.next.wrapping_add(1);
-            if self.place(file).is_none() {
-                return file;
-            }
-        }
     }
 
     /// Forgets those that were not used for the longest time.
@@ -89,24 +72,14 @@ impl Files {
         let last = last.min(FORGOTTEN - 1);
         let (_, newest, _) = self.uses_of.select_nth_unstable(last);
         let newest = *newest;
-        let numbers = &mut self.numbers;
-        self.slots.retain(|slot| {
-            let stays = slot.used > newest || is_locked(slot.file);
-            if !stays {
-                numbers.remove(&slot.key);
-            }
-            stays
-        });
+        self.slots
+            .retain(|slot| slot.used > newest || is_locked(slot.file));
     }
 
     /// The key of a file; `None` for one that was forgotten.
     pub(crate) fn key(&self, file: File) -> Option<Key> {
-        self.place(file).map(|place| self.slots[place].key)
-    }
-
-    fn place(&self, file: File) -> Option<usize> {
-        let found = self.slots.binary_search_by_key(&file, |slot| slot.file);
-        found.ok()
+        let found = self.slots.iter().find(|slot| slot.file == file);
+        found.map(|slot| slot.key)
     }
 }
 
@@ -137,25 +110,12 @@ mod tests {
         let known = [0, 1, 2, 513, 514, 2048].map(|number| files.key(File(number)).is_some());
         assert_eq!(known, [true, true, false, false, true, true]);
         assert_eq!(files.slots.len(), FILES_MAX - FORGOTTEN + 1);
-        assert_eq!(files.slots.len(), files.numbers.len());
-    }
-
-    #[test]
-    fn numbers_begin_again() {
-        let mut files = Files::new();
-        let number = |files: &mut Files, of| files.used(key(of), |_| false);
-        assert_eq!(number(&mut files, 0), Some(File(0)));
-        files.next = u32::MAX;
-        let given = [1, 2].map(|of| number(&mut files, of));
-        assert_eq!(given, [Some(File(u32::MAX)), Some(File(1))]);
-        let keys = [0, 1, u32::MAX].map(|number| files.key(File(number)));
-        assert_eq!(keys, [0, 2, 1].map(|of| Some(key(of))));
     }
 
     #[test]
     fn where_all_files_are_locked_no_other_is_known() {
         let mut files = Files::new();
-        let room = files.numbers.capacity();
+        let room = files.slots.capacity();
         for number in 0..5000 {
             let file = files.used(key(number), |_| true);
             assert_eq!(file.is_some(), number < 2048, "{number}");
@@ -163,6 +123,6 @@ mod tests {
         for number in 0..50_000 {
             files.used(key(number), |file| file.0 % 7 == 0);
         }
-        assert!(files.numbers.capacity() <= room, "it has grown");
+        assert_eq!(files.slots.capacity(), room);
     }
 }

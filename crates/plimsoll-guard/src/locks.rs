@@ -11,9 +11,8 @@ use std::os::unix::fs::MetadataExt as _;
 
 use guard::{File, Held};
 use mm::units::Bytes;
-use rustix::io::Errno;
-use rustix::mm::{Advice, MapFlags, MlockFlags, ProtFlags};
 
+use crate::map::Map;
 use crate::released::Place;
 use crate::sys;
 
@@ -108,7 +107,7 @@ impl Locks {
             Ok(first.and_then(|start| {
                 let page = rustix::param::page_size();
                 map.populate(file, start, page, populates).ok()?;
-                charged(map.start as usize + start)
+                charged(map.address(start))
             }))
         });
         match looked {
@@ -332,102 +331,6 @@ impl Lock {
         })?;
         self.locked = Bytes(resident).min(self.length);
         Ok(())
-    }
-}
-
-/// A mapping of a file's beginning, for locking only.
-#[derive(Debug)]
-struct Map {
-    start: *mut libc::c_void,
-    length: usize,
-}
-
-impl Map {
-    fn new(file: &fs::File, length: Bytes) -> io::Result<Self> {
-        let length = usize::try_from(length.0).map_err(|_| io::ErrorKind::FileTooLarge)?;
-        let (to, read, shared) = (std::ptr::null_mut(), ProtFlags::READ, MapFlags::SHARED);
-        #[expect(unsafe_code, reason = "a mapping")]
-        // SAFETY: the kernel chooses the place, so nothing is mapped over; nobody reads or writes
-        // through the mapping.
-        let start = unsafe { rustix::mm::mmap(to, length, read, shared, file, 0) }?;
-        Ok(Self { start, length })
-    }
-
-    /// What is mapped in this range is locked when it comes into memory.
-    fn lock_on_fault(&self, start: usize, length: usize) -> io::Result<()> {
-        #[expect(unsafe_code, reason = "the range is an address")]
-        // SAFETY: the range lies in the mapping, whose contents it does not change.
-        unsafe {
-            rustix::mm::mlock_with(self.start.byte_add(start), length, MlockFlags::ONFAULT)?;
-        }
-        Ok(())
-    }
-
-    /// Maps and locks a range, which is read in where it is missing.
-    fn populate(
-        &self,
-        fd: &fs::File,
-        start: usize,
-        length: usize,
-        populates: &mut bool,
-    ) -> io::Result<()> {
-        if *populates {
-            #[expect(unsafe_code, reason = "the range is an address")]
-            // SAFETY: the range lies in the mapping; its pages are mapped, not changed.
-            let done = unsafe {
-                let start = self.start.byte_add(start);
-                rustix::mm::madvise(start, length, Advice::LinuxPopulateRead)
-            };
-            match done {
-                Err(Errno::INVAL) => *populates = false,
-                done => return Ok(done?),
-            }
-        }
-        sys::readahead(fd.as_fd(), start as u64, length);
-        #[expect(unsafe_code, reason = "the range is an address")]
-        // SAFETY: the range lies in the mapping, whose contents it does not change.
-        unsafe {
-            rustix::mm::mlock(self.start.byte_add(start), length)?;
-        }
-        // One kind of lock for the whole mapping again, so that it stays one.
-        self.lock_on_fault(start, length)
-    }
-
-    /// Calls `each` with every run of pages that are all in memory or all missing: whether they
-    /// are, where the run begins and its length, in bytes.
-    fn each_run(
-        &self,
-        pages: &mut [u8],
-        mut each: impl FnMut(bool, usize, usize) -> io::Result<()>,
-    ) -> io::Result<()> {
-        let page = rustix::param::page_size();
-        let mut start = 0;
-        while start < self.length {
-            let length = (self.length - start).min(pages.len() * page);
-            let pages = &mut pages[..length.div_ceil(page)];
-            #[expect(unsafe_code, reason = "the range is an address")]
-            // SAFETY: the range lies in the mapping.
-            let from = unsafe { self.start.byte_add(start) };
-            sys::mincore(from, length, pages)?;
-            let mut at = start;
-            for run in pages.chunk_by(|one, other| one & 1 == other & 1) {
-                let is_resident = run.first().is_some_and(|page| page & 1 == 1);
-                let bytes = (run.len() * page).min(self.length - at);
-                each(is_resident, at, bytes)?;
-                at += bytes;
-            }
-            start += length;
-        }
-        Ok(())
-    }
-}
-
-impl Drop for Map {
-    fn drop(&mut self) {
-        #[expect(unsafe_code, reason = "the end of a mapping")]
-        // SAFETY: the mapping is this one's own, and nothing refers into it.
-        let done = unsafe { rustix::mm::munmap(self.start, self.length) };
-        debug_assert!(done.is_ok(), "a mapping can be unmapped");
     }
 }
 

@@ -19,6 +19,7 @@ mod journal;
 mod keep;
 mod locks;
 mod log;
+mod map;
 mod mounts;
 mod process;
 mod reclaim;

@@ -11,7 +11,7 @@ use std::path::Path;
 pub(crate) const HANDLE_MAX: usize = 40;
 
 /// A file, by its file system and its handle there.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Key {
     /// `f_fsid`, its two words as they lie in memory.
     pub(crate) fsid: u64,
