@@ -21,6 +21,9 @@ until_is() {
     for try in $(seq 400); do [ \"$($1)\" = $2 ] && return; sleep 0.05; done
     echo $1 is not $2 but $($1); journalctl --no-pager -n 20 -u plimsoll-guard
 }
+locked() {
+    grep -q \"action=lock file=[^ ]*/$(stat -c %i $1) \" /run/plimsoll/guard.events && echo yes
+}
 main() { systemctl show -p MainPID --value plimsoll-guard; }
 look() {
     grep -rs . /proc/sys/vm | grep -v -e stat_refresh -e drop_caches
@@ -54,6 +57,23 @@ mkdir /etc/plimsoll
 printf '[floor]\\nclean_min = \"64 MiB\"\\nanon_min = \"50 %%\"\\n' > /etc/plimsoll/guard.toml
 systemctl start plimsoll-guard; systemctl is-active plimsoll-guard
 until_is value 0; value
+";
+
+/// The guard's sandbox lets it see what a unit has mapped and whose a page is: a unit is kept, one
+/// is excepted, and of one with a limit a quarter of that is locked at most.
+const UNITS: &str = "\
+printf 'keep = [\"unit:systemd-journald.service\"]\\nexcept = [\"unit:quiet.service\"]\\n' \
+    >> /etc/plimsoll/guard.toml
+systemctl reload plimsoll-guard; cd /srv/data
+until_is \"locked /usr/lib/systemd/systemd-journald\" yes; locked /usr/lib/systemd/systemd-journald
+again='for i in 1 2 3 4; do cat large small > /dev/null; sleep 1; done; sleep 900'
+write='head -c 12M /dev/zero > large; head -c 6M /dev/zero > small; sync'
+systemd-run -q -u boxed -p MemoryMax=32M --working-directory=/srv/data sh -c \"$write; $again\"
+write='head -c 2M /dev/zero > quiet; sync'; again=$(echo \"$again\" | sed 's/large small/quiet/')
+systemd-run -q -u quiet --working-directory=/srv/data sh -c \"$write; $again\"
+until_is \"locked small\" yes; sleep 5
+for file in small large quiet; do echo $file $(locked $file); done
+systemctl stop boxed quiet; rm small large quiet; cd /
 ";
 
 /// The unit's own mount namespace keeps no file system busy, only a locked file does; the unit stops
@@ -116,7 +136,7 @@ fn the_package_installs_runs_and_leaves_nothing_behind() {
         .scratch_disk(&disk)
         .file("plimsoll/1.deb", one)
         .file("plimsoll/2.deb", two);
-    let steps = [BEFORE, INSTALL, UNMOUNT, KILL, UPGRADE, REMOVE];
+    let steps = [BEFORE, INSTALL, UNITS, UNMOUNT, KILL, UPGRADE, REMOVE];
     for step in steps {
         order = order.command(FUNCTIONS.to_owned() + step);
     }
@@ -128,14 +148,15 @@ fn the_package_installs_runs_and_leaves_nothing_behind() {
             answer.output
         );
     }
-    let [before, install, unmount, kill, upgrade, remove] = &answers[..] else {
-        panic!("six commands answer");
+    let [before, install, units, unmount, kill, upgrade, remove] = &answers[..] else {
+        panic!("seven commands answer");
     };
     check(before, "");
     check(
         install,
         "plimsoll-guard 0.1.0\ninactive\ndisabled\nactive\n0\n",
     );
+    check(units, "yes\nsmall yes\nlarge\nquiet\n");
     let (said, figures) = unmount.output.split_once("secure\n").expect("below 2.0");
     assert_eq!(said, "busy\nunmounted\nsrv-data.mount\n");
     assert!(figures.ends_with("\n-1000\n"), "{figures}");
