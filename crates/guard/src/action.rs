@@ -1,6 +1,7 @@
 //! What a policy asks for, and why.
 
 use alloc::string::String;
+use alloc::vec::Vec;
 use core::fmt;
 
 use mm::settings::Setting;
@@ -12,6 +13,13 @@ use crate::sample::File;
 pub const MOST_RECLAIMED: Bytes = Bytes(32 << 20);
 /// The most that one action reads in.
 pub const MOST_FILLED: Bytes = Bytes(16 << 20);
+
+/// The files that one action drops, at most.
+pub const MOST_DROPPED: usize = 32;
+/// What of a file is dropped together: no folio is larger.
+pub const PIECE: Bytes = Bytes(2 << 20);
+/// The pieces that are searched for one that is resident, for each file and action.
+pub const MOST_SEARCHED: u64 = 4096;
 
 /// A policy by its name in the configuration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -59,11 +67,28 @@ pub enum Action {
         /// How much, at most [`MOST_RECLAIMED`].
         amount: Bytes,
     },
+    /// Drop clean pages of files that nobody writes, from the first file on.
+    Drop {
+        /// Which files, at most [`MOST_DROPPED`] of them.
+        files: Vec<Place>,
+        /// How much of all of them, at most [`MOST_RECLAIMED`]; it is rounded up to a [`PIECE`].
+        most: Bytes,
+    },
     /// Write a tunable.
     Set(Setting),
     /// Write back what a tunable was before the first [`Action::Set`], unless somebody else has
     /// written it since.
     GiveBack(String),
+}
+
+/// A place in a file, from which what is resident is searched: to the file's end, and from its
+/// beginning.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// The file.
+    pub file: File,
+    /// In bytes.
+    pub from: Bytes,
 }
 
 /// Whose memory is meant.
@@ -165,6 +190,7 @@ impl Action {
             Self::Fill { .. } => "fill",
             Self::Unlock(_) => "unlock",
             Self::Reclaim { .. } => "reclaim",
+            Self::Drop { .. } => "drop",
             Self::Set(_) => "set",
             Self::GiveBack(_) => "give_back",
         }
