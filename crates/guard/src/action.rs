@@ -3,6 +3,7 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt;
+use core::ops::Range;
 
 use mm::settings::Setting;
 use mm::units::{Bytes, Nanos};
@@ -70,7 +71,7 @@ pub enum Action {
     /// Drop clean pages of files that nobody writes, from the first file on.
     Drop {
         /// Which files, at most [`MOST_DROPPED`] of them.
-        files: Vec<Place>,
+        files: Vec<Search>,
         /// How much of all of them, at most [`MOST_RECLAIMED`]; it is rounded up to a [`PIECE`].
         most: Bytes,
     },
@@ -81,13 +82,12 @@ pub enum Action {
     GiveBack(String),
 }
 
-/// A place in a file, from which what is resident is searched: to the file's end, and from its
-/// beginning.
+/// A file that is searched for what is in memory: from a place to its end, and on from its beginning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct Search {
     /// The file.
     pub file: File,
-    /// In bytes.
+    /// Where it begins.
     pub from: Bytes,
 }
 
@@ -160,6 +160,20 @@ pub enum Why {
     Due,
     /// That much CPU time gained that much.
     Gained(Bytes, Nanos),
+}
+
+impl Search {
+    /// The pieces in the order of the search, for a file of this size: where each begins, and where
+    /// it ends.
+    pub fn pieces(self, size: Bytes) -> impl Iterator<Item = Range<u64>> {
+        let count = size.0.div_ceil(PIECE.0);
+        let first = self.from.0 / PIECE.0;
+        let numbers = (0..count.min(MOST_SEARCHED)).map(move |number| (first + number) % count);
+        numbers.map(move |number| {
+            let start = number * PIECE.0;
+            start..start.saturating_add(PIECE.0).min(size.0)
+        })
+    }
 }
 
 impl Policy {

@@ -12,7 +12,7 @@ use alloc::vec::Vec;
 
 use mm::units::{Bytes, Nanos};
 
-use crate::action::{Action, Decision, MOST_RECLAIMED, Place, Policy, Scope, Why};
+use crate::action::{Action, Decision, MOST_RECLAIMED, Policy, Scope, Search, Why};
 use crate::config::{self, Amount};
 use crate::sample::{File, SHORTEST, Sample, TICK};
 use streams::Streams;
@@ -78,7 +78,7 @@ impl Limited {
     fn decide(
         &mut self,
         sample: &Sample<'_>,
-        ready: impl Fn(Bytes) -> Vec<Place>,
+        ready: impl Fn(Bytes) -> Vec<Search>,
         to: &mut Vec<Decision>,
     ) -> Option<Nanos> {
         let Some((size, dirty)) = self.cache(sample) else {

@@ -24,7 +24,7 @@ mod uses;
 mod watermarks;
 mod writeback;
 
-pub use action::{Action, Decision, Place, Policy, Scope, Why};
+pub use action::{Action, Decision, Policy, Scope, Search, Why};
 pub use config::{Config, ConfigError};
 pub use event::Event;
 pub use figures::Figures;

@@ -285,13 +285,13 @@ impl Lock {
 
 /// A mapping of a file's beginning, for locking only.
 #[derive(Debug)]
-struct Map {
+pub(crate) struct Map {
     start: *mut libc::c_void,
     length: usize,
 }
 
 impl Map {
-    fn new(file: &fs::File, length: Bytes) -> io::Result<Self> {
+    pub(crate) fn new(file: &fs::File, length: Bytes) -> io::Result<Self> {
         let length = usize::try_from(length.0).map_err(|_| io::ErrorKind::FileTooLarge)?;
         let (to, read, shared) = (std::ptr::null_mut(), ProtFlags::READ, MapFlags::SHARED);
         #[expect(unsafe_code, reason = "a mapping")]
@@ -341,6 +341,28 @@ impl Map {
         self.lock_on_fault(start, length)
     }
 
+    /// A byte for each page of a range, whose bit 0 says that it is in memory. The range begins at a
+    /// page, and `pages` has room for it.
+    pub(crate) fn resident<'a>(
+        &self,
+        start: usize,
+        length: usize,
+        pages: &'a mut [u8],
+    ) -> io::Result<&'a [u8]> {
+        let is_inside = start
+            .checked_add(length)
+            .is_some_and(|end| end <= self.length);
+        let pages = pages.get_mut(..length.div_ceil(rustix::param::page_size()));
+        let pages = pages
+            .filter(|_| is_inside)
+            .ok_or(io::ErrorKind::InvalidInput)?;
+        #[expect(unsafe_code, reason = "the range is an address")]
+        // SAFETY: the range lies in the mapping.
+        let from = unsafe { self.start.byte_add(start) };
+        sys::mincore(from, length, pages)?;
+        Ok(pages)
+    }
+
     /// Calls `each` with every run of pages that are all in memory or all missing: whether they
     /// are, where the run begins and its length, in bytes.
     fn each_run(
@@ -352,11 +374,7 @@ impl Map {
         let mut start = 0;
         while start < self.length {
             let length = (self.length - start).min(pages.len() * page);
-            let pages = &mut pages[..length.div_ceil(page)];
-            #[expect(unsafe_code, reason = "the range is an address")]
-            // SAFETY: the range lies in the mapping.
-            let from = unsafe { self.start.byte_add(start) };
-            sys::mincore(from, length, pages)?;
+            let pages = self.resident(start, length, pages)?;
             let mut at = start;
             for run in pages.chunk_by(|one, other| one & 1 == other & 1) {
                 let is_resident = run.first().is_some_and(|page| page & 1 == 1);

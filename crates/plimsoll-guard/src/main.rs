@@ -10,6 +10,7 @@ mod arguments;
 mod configuration;
 mod counters;
 mod daemon;
+mod drops;
 mod events;
 mod fanotify;
 mod files;

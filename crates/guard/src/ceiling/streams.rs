@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 
 use mm::units::{Bytes, Nanos};
 
-use crate::action::{MOST_DROPPED, Place};
+use crate::action::{MOST_DROPPED, Search};
 use crate::sample::{Dropped, File, SHORTEST, Sample, TICK, Touch, Use};
 use crate::uses::Uses;
 
@@ -62,7 +62,7 @@ impl Streams {
         now: Nanos,
         ceiling: Bytes,
         keeps: impl Fn(File) -> bool,
-    ) -> Vec<Place> {
+    ) -> Vec<Search> {
         let may = |stream: &&Stream| {
             let is_stream = stream.uses.score(now) < AGAIN || stream.size > ceiling;
             stream.ready <= now && is_stream && !keeps(stream.file)
@@ -70,11 +70,11 @@ impl Streams {
         let mut ready: Vec<&Stream> = self.0.iter().filter(may).collect();
         ready.sort_unstable_by(|one, other| one.uses.rank().total_cmp(&other.uses.rank()));
         let first = ready.into_iter().take(MOST_DROPPED);
-        let place = |stream: &Stream| Place {
+        let search = |stream: &Stream| Search {
             file: stream.file,
             from: stream.from,
         };
-        first.map(place).collect()
+        first.map(search).collect()
     }
 
     /// How long until one that was left alone is asked again.

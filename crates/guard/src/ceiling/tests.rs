@@ -168,8 +168,8 @@ impl World {
         next
     }
 
-    fn drop(&mut self, files: &[Place], mut most: u64) {
-        for Place { file, from } in files {
+    fn drop(&mut self, files: &[Search], mut most: u64) {
+        for Search { file, from } in files {
             let resident = &mut self.resident[file.0 as usize];
             let bytes = most.min(*resident);
             *resident -= bytes;
