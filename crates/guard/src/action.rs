@@ -3,12 +3,12 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt;
-use core::ops::Range;
 
 use mm::settings::Setting;
 use mm::units::{Bytes, Nanos};
 
 use crate::sample::File;
+use crate::search::Search;
 
 /// The most that one action reclaims, so that no write to `memory.reclaim` takes long.
 pub const MOST_RECLAIMED: Bytes = Bytes(32 << 20);
@@ -17,11 +17,6 @@ pub const MOST_FILLED: Bytes = Bytes(16 << 20);
 
 /// The files that one action drops, at most.
 pub const MOST_DROPPED: usize = 32;
-/// What of a file is dropped together: no folio is larger.
-pub const PIECE: Bytes = Bytes(2 << 20);
-/// The pieces that are searched for one that is resident, for each file and action.
-pub const MOST_SEARCHED: u64 = 4096;
-
 /// A policy by its name in the configuration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Policy {
@@ -72,7 +67,7 @@ pub enum Action {
     Drop {
         /// Which files, at most [`MOST_DROPPED`] of them.
         files: Vec<Search>,
-        /// How much of all of them, at most [`MOST_RECLAIMED`]; it is rounded up to a [`PIECE`].
+        /// How much of all of them, at most [`MOST_RECLAIMED`], and a piece.
         most: Bytes,
     },
     /// Write a tunable.
@@ -80,15 +75,6 @@ pub enum Action {
     /// Write back what a tunable was before the first [`Action::Set`], unless somebody else has
     /// written it since.
     GiveBack(String),
-}
-
-/// A file that is searched for what is in memory: from a place to its end, and on from its beginning.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Search {
-    /// The file.
-    pub file: File,
-    /// Where it begins.
-    pub from: Bytes,
 }
 
 /// Whose memory is meant.
@@ -160,20 +146,6 @@ pub enum Why {
     Due,
     /// That much CPU time gained that much.
     Gained(Bytes, Nanos),
-}
-
-impl Search {
-    /// The pieces in the order of the search, for a file of this size: where each begins, and where
-    /// it ends.
-    pub fn pieces(self, size: Bytes) -> impl Iterator<Item = Range<u64>> {
-        let count = size.0.div_ceil(PIECE.0);
-        let first = self.from.0 / PIECE.0;
-        let numbers = (0..count.min(MOST_SEARCHED)).map(move |number| (first + number) % count);
-        numbers.map(move |number| {
-            let start = number * PIECE.0;
-            start..start.saturating_add(PIECE.0).min(size.0)
-        })
-    }
 }
 
 impl Policy {

@@ -12,9 +12,10 @@ use alloc::vec::Vec;
 
 use mm::units::{Bytes, Nanos};
 
-use crate::action::{Action, Decision, MOST_RECLAIMED, Policy, Scope, Search, Why};
+use crate::action::{Action, Decision, MOST_RECLAIMED, Policy, Scope, Why};
 use crate::config::{self, Amount};
 use crate::sample::{File, SHORTEST, Sample, TICK};
+use crate::search::Search;
 use streams::Streams;
 
 /// The policy, with what it remembers.

@@ -18,18 +18,20 @@ mod guard;
 mod ksm;
 pub mod ksmtuned;
 pub mod sample;
+pub mod search;
 #[cfg(feature = "toml")]
 pub mod text;
 mod uses;
 mod watermarks;
 mod writeback;
 
-pub use action::{Action, Decision, Policy, Scope, Search, Why};
+pub use action::{Action, Decision, Policy, Scope, Why};
 pub use config::{Config, ConfigError};
 pub use event::Event;
 pub use figures::Figures;
 pub use floor::budget;
 pub use guard::Guard;
 pub use sample::{Dropped, File, Group, Held, Looked, Memory, Sample, Touch};
+pub use search::Search;
 pub use watermarks::most_scale_factor;
 pub use writeback::UNMEASURED;

@@ -1,4 +1,4 @@
-//! Files that leave the page cache a piece at a time: `posix_fadvise`.
+//! Files that leave the page cache: `posix_fadvise`.
 //!
 //! `POSIX_FADV_DONTNEED` begins to write out what is dirty. So a file that somebody has open for
 //! writing is left alone, and so is one that was written within the last minute: its dirty pages
@@ -7,11 +7,12 @@
 use std::fs;
 use std::io;
 use std::num::NonZeroU64;
+use std::ops::Range;
 use std::os::fd::AsFd as _;
 use std::time::{Duration, SystemTime};
 
 use guard::Search;
-use guard::action::PIECE;
+use guard::search::{PIECE, Pages, Resident};
 use mm::units::Bytes;
 use rustix::fs::Advice;
 
@@ -23,9 +24,8 @@ const WRITTEN_LATELY: Duration = Duration::from_secs(60);
 /// The pages of a piece, where a page is as small as it can be.
 const PAGES: usize = (PIECE.0 / 4096) as usize;
 
-/// Drops what is clean and resident of a file from where the search begins, until it is `most`; not more than a
-/// piece that was not in memory to its end is passed over. What was dropped, and where the search
-/// ended. With `is_dry`, what would be dropped.
+/// Drops pages of a file: what was dropped, and where the search ended. With `is_dry`, what would
+/// be dropped.
 pub(crate) fn drop_pages(
     file: &fs::File,
     size: Bytes,
@@ -33,46 +33,64 @@ pub(crate) fn drop_pages(
     most: Bytes,
     is_dry: bool,
 ) -> io::Result<(Bytes, Bytes)> {
-    let (mut dropped, mut next) = (Bytes::ZERO, search.from);
     if is_written(file)? {
-        return Ok((dropped, next));
+        return Ok((Bytes::ZERO, search.from));
     }
-    let map = Map::new(file, size)?;
-    for piece in search.pieces(size) {
-        next = Bytes(piece.end);
-        let length = piece.end - piece.start;
-        // Whoever reads it has not come to its end yet, or nobody does.
-        if resident(&map, piece.end - 1, 1)? == 0 {
-            continue;
-        }
-        let before = resident(&map, piece.start, length)?;
-        let after = match is_dry {
-            true => 0,
-            false => {
-                let length = NonZeroU64::new(length);
-                rustix::fs::fadvise(file, piece.start, length, Advice::DontNeed)?;
-                resident(&map, piece.start, piece.end - piece.start)?
-            }
-        };
-        let gone = Bytes(before.saturating_sub(after));
-        dropped = dropped.saturating_add(gone);
-        // What is mapped or locked here is so elsewhere.
-        if gone == Bytes::ZERO || dropped >= most {
-            break;
-        }
-    }
-    Ok((dropped, next))
+    let mut cache = Cache {
+        file,
+        map: Map::new(file, size)?,
+        is_dry,
+        pretended: 0..0,
+    };
+    search.drop(size, most, &mut cache)
 }
 
-/// What is in memory of a range, in bytes.
-fn resident(map: &Map, start: u64, length: u64) -> io::Result<u64> {
-    let page = rustix::param::page_size() as u64;
-    let first = start / page * page;
-    let length = start + length - first;
-    let mut pages = [0; PAGES];
-    let pages = map.resident(first as usize, length as usize, &mut pages)?;
-    let count = pages.iter().filter(|page| **page & 1 == 1).count();
-    Ok((count as u64 * page).min(length))
+/// The pages of a file.
+struct Cache<'a> {
+    file: &'a fs::File,
+    map: Map,
+    is_dry: bool,
+    /// What was not dropped but would be, last.
+    pretended: Range<u64>,
+}
+
+impl Pages for Cache<'_> {
+    type Error = io::Error;
+
+    fn resident(&mut self, range: Range<u64>) -> io::Result<Resident> {
+        let page = rustix::param::page_size() as u64;
+        let start = range.start / page * page;
+        let mut pages = [0; PAGES];
+        let length = (range.end - start) as usize;
+        let pages = self.map.resident(start as usize, length, &mut pages)?;
+        let places = (start..).step_by(page as usize);
+        let pages = pages.iter().zip(places);
+        let is_resident = |(page, at): &(&u8, u64)| **page & 1 == 1 && !self.pretended.contains(at);
+        let mut resident = pages.filter(is_resident).map(|(_, at)| at);
+        let Some(first) = resident.next() else {
+            return Ok(Resident::default());
+        };
+        let (count, last) = resident.fold((1, first), |(count, _), at| (count + 1, at));
+        Ok(Resident {
+            bytes: (count * page).min(range.end - start),
+            first,
+            end: (last + page).min(range.end),
+        })
+    }
+
+    fn drop(&mut self, range: Range<u64>) -> io::Result<()> {
+        if self.is_dry {
+            self.pretended = range;
+            return Ok(());
+        }
+        let length = NonZeroU64::new(range.end - range.start);
+        Ok(rustix::fs::fadvise(
+            self.file,
+            range.start,
+            length,
+            Advice::DontNeed,
+        )?)
+    }
 }
 
 /// Whether a file may have dirty pages.

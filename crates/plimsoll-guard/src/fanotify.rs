@@ -69,7 +69,7 @@ impl Fanotify {
                     self.refused.remove(fsid);
                 }
                 Err(error) if self.refused.insert(*fsid) => log::line(format_args!(
-                    "floor: file system {fsid:016x} is not watched: {}: {}",
+                    "file system {fsid:016x} is not watched: {}: {}",
                     host::reason(&error),
                     way_out(&error)
                 )),
@@ -112,7 +112,7 @@ impl Fanotify {
         if lost > 0 {
             if self.overflows == 0 {
                 log::line(format_args!(
-                    "floor: more files were used at once than the queue holds: some uses do not \
+                    "more files were used at once than the queue holds: some uses do not \
                      count; said once"
                 ));
             }
@@ -204,7 +204,7 @@ fn way_out(error: &io::Error) -> &'static str {
     match error.raw_os_error() {
         Some(libc::EXDEV) => "mount its top-level subvolume somewhere",
         Some(libc::EPERM) => "run as root",
-        _ => "files on it are not locked",
+        _ => "files on it are neither locked nor dropped",
     }
 }
 

@@ -5,8 +5,9 @@ use alloc::vec::Vec;
 
 use mm::units::{Bytes, Nanos};
 
-use crate::action::{MOST_DROPPED, Search};
+use crate::action::MOST_DROPPED;
 use crate::sample::{Dropped, File, SHORTEST, Sample, TICK, Touch, Use};
+use crate::search::Search;
 use crate::uses::Uses;
 
 /// Files that are known at most; of more, the least used is forgotten.

@@ -1,12 +1,15 @@
-//! Files that the guard drops, piece by piece: `posix_fadvise` as the daemon calls it.
+//! Files that the guard drops: `posix_fadvise` as the daemon calls it.
 
+use core::convert::Infallible;
 use core::ops::Range;
 
+use guard::search::{Pages, Resident};
 use guard::{Dropped, Search};
 use mm::units::{Bytes, PageSize};
 
 use crate::machine::guarding::state::Guarding;
 use crate::machine::system::System;
+use crate::mm::folio::PageId;
 use crate::mm::parts::Memory;
 
 /// System calls by which the daemon opens a file and finds out what it is.
@@ -26,52 +29,79 @@ impl System<'_> {
     }
 
     fn drop_file(&mut self, search: Search, most: Bytes) -> Dropped {
-        let syscall = self.memory.cpu.costs.syscall_ps;
-        self.memory.cpu.spent += syscall * CALLS;
-        let index = search.file.0 as usize;
-        let size = self.scenario.machine.files[index].size;
-        let mut dropped = Dropped {
+        self.memory.cpu.spent += self.memory.cpu.costs.syscall_ps * CALLS;
+        let file = search.file.0 as usize;
+        let size = self.scenario.machine.files[file].size;
+        let is_written = self.is_written(file);
+        let mut cache = Cache { system: self, file };
+        let (bytes, next) = match is_written {
+            true => (Bytes::ZERO, search.from),
+            false => {
+                let Ok(dropped) = search.drop(size, most, &mut cache);
+                dropped
+            }
+        };
+        Dropped {
             file: search.file,
             size: Some(size),
-            bytes: Bytes::ZERO,
-            next: search.from,
-        };
-        for piece in search.pieces(size) {
-            self.memory.cpu.spent += syscall;
-            dropped.next = Bytes(piece.end);
-            let page = |at| self.pages_of(index, Bytes(at));
-            let range = page(piece.start)..page(piece.end);
-            let Some(bytes) = self.drop_piece(index, range) else {
-                continue;
-            };
-            dropped.bytes = dropped.bytes.saturating_add(bytes);
-            if bytes == Bytes::ZERO || dropped.bytes >= most {
-                break;
-            }
+            bytes,
+            next,
         }
-        dropped
     }
 
-    /// What of a piece was dropped; `None` where nobody has read it to its end.
-    fn drop_piece(&mut self, index: usize, range: Range<u64>) -> Option<Bytes> {
-        let Self { memory, files, .. } = self;
-        let file = &files[index];
-        let pages = file.pages_of(range.clone());
-        let is_resident = |memory: &Memory, page| memory.folios.is_resident(page);
-        let last = pages.clone().next_back();
-        last.filter(|page| is_resident(memory, *page))?;
-        // Somebody writes the file.
-        let is_clean = |page| memory.writeback.is_clean_file(&memory.folios, page);
-        if !pages.clone().all(is_clean) {
-            return Some(Bytes::ZERO);
-        }
-        let count = |memory: &Memory| {
-            let resident = pages.clone().filter(|page| is_resident(memory, *page));
-            resident.count() as u64
+    /// Whether a file has dirty pages.
+    fn is_written(&self, file: usize) -> bool {
+        let Memory {
+            writeback, folios, ..
+        } = &self.memory;
+        let file = &self.files[file];
+        let mut pages = file.pages_of(0..file.pages);
+        !pages.all(|page| writeback.is_clean_file(folios, page))
+    }
+}
+
+/// The pages of a file.
+struct Cache<'a, 'b> {
+    system: &'a mut System<'b>,
+    file: usize,
+}
+
+impl Cache<'_, '_> {
+    /// Pages by their places in the file.
+    fn indices(&self, range: &Range<u64>) -> Range<u64> {
+        let page = |at| self.system.pages_of(self.file, Bytes(at));
+        // The page in which it begins: pages are counted up to where they end.
+        page(range.start + 1) - 1..page(range.end)
+    }
+}
+
+impl Pages for Cache<'_, '_> {
+    type Error = Infallible;
+
+    fn resident(&mut self, range: Range<u64>) -> Result<Resident, Infallible> {
+        let indices = self.indices(&range);
+        let System { memory, files, .. } = &mut *self.system;
+        memory.cpu.spent += memory.cpu.costs.syscall_ps;
+        let bytes = |pages| memory.cpu.real(pages).bytes(PageSize::FOUR_KIB).0;
+        let file = &files[self.file];
+        let is_resident = |index: &u64| memory.folios.is_resident(file.base + *index as PageId);
+        let mut resident = indices.filter(is_resident);
+        let Some(first) = resident.next() else {
+            return Ok(Resident::default());
         };
-        let before = count(memory);
-        file.drop_range(range, memory);
-        let gone = before - count(memory);
-        Some(memory.cpu.real(gone).bytes(PageSize::FOUR_KIB))
+        let (count, last) = resident.fold((1, first), |(count, _), index| (count + 1, index));
+        Ok(Resident {
+            bytes: bytes(count),
+            first: bytes(first),
+            end: bytes(last + 1).min(range.end),
+        })
+    }
+
+    fn drop(&mut self, range: Range<u64>) -> Result<(), Infallible> {
+        let indices = self.indices(&range);
+        let System { memory, files, .. } = &mut *self.system;
+        memory.cpu.spent += memory.cpu.costs.syscall_ps;
+        files[self.file].drop_range(indices, memory);
+        Ok(())
     }
 }

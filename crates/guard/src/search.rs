@@ -1,0 +1,251 @@
+//! How a file is searched for what can be dropped: what a reader has passed, in the order in which
+//! it was read.
+
+use core::ops::Range;
+
+use mm::units::Bytes;
+
+use crate::sample::File;
+
+/// What is dropped together. No folio is larger, and one lies in one piece.
+pub const PIECE: Bytes = Bytes(2 << 20);
+/// The pieces that one search asks after, at most.
+const MOST_PIECES: u64 = 4096;
+/// Of these first pieces every page is looked at, of the others the first and the last: a reader is
+/// likely to be where the search ended, and the kernel may have reclaimed what it has passed.
+const NEAR: usize = 4;
+/// What is left behind a reader's last page: it may be read ahead only.
+const AHEAD: u64 = 256 << 10;
+
+/// A file that is searched: from a place to its end, and on from its beginning.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Search {
+    /// The file.
+    pub file: File,
+    /// Where it begins.
+    pub from: Bytes,
+}
+
+/// What is in memory of a range.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Resident {
+    /// How much; 0 where nothing is.
+    pub bytes: u64,
+    /// Where the first page of it begins.
+    pub first: u64,
+    /// Where the last page of it ends.
+    pub end: u64,
+}
+
+/// A file's pages, by ranges of bytes.
+pub trait Pages {
+    /// Why something is not known, or cannot be done.
+    type Error;
+
+    /// What is in memory of the pages of a range.
+    ///
+    /// # Errors
+    /// It is not known.
+    fn resident(&mut self, range: Range<u64>) -> Result<Resident, Self::Error>;
+
+    /// Drops what is clean and not in use of the pages that lie in a range.
+    ///
+    /// # Errors
+    /// It cannot be done.
+    fn drop(&mut self, range: Range<u64>) -> Result<(), Self::Error>;
+}
+
+impl Search {
+    /// Drops pages of a file of `size` until it is `most`, up to a [`PIECE`] more. Returns what was
+    /// dropped, and where the search ended: with a reader that has not passed its piece yet, or with
+    /// pages that did not go.
+    ///
+    /// # Errors
+    /// Those of `pages`.
+    pub fn drop<P: Pages>(
+        self,
+        size: Bytes,
+        most: Bytes,
+        pages: &mut P,
+    ) -> Result<(Bytes, Bytes), P::Error> {
+        let (mut dropped, mut next) = (0_u64, self.from.0);
+        for (number, piece) in self.pieces(size).enumerate() {
+            next = piece.end;
+            let mut is_resident = |at| Ok(pages.resident(at..at + 1)?.bytes > 0);
+            if number >= NEAR && !is_resident(piece.end - 1)? && !is_resident(piece.start)? {
+                continue;
+            }
+            let before = pages.resident(piece.clone())?;
+            if before.bytes == 0 {
+                continue;
+            }
+            let is_passed = before.end >= piece.end;
+            let end = match is_passed {
+                true => piece.end,
+                false => before.end.saturating_sub(AHEAD),
+            };
+            if end <= before.first {
+                next = before.first;
+                break;
+            }
+            pages.drop(before.first..end)?;
+            let after = pages.resident(piece.clone())?;
+            let gone = before.bytes.saturating_sub(after.bytes);
+            dropped = dropped.saturating_add(gone);
+            if gone > 0 && after.bytes > 0 {
+                next = after.first;
+            }
+            if gone == 0 || dropped >= most.0 || !is_passed {
+                break;
+            }
+        }
+        Ok((Bytes(dropped), Bytes(next)))
+    }
+
+    /// The pieces in the order of the search. The first begins where the search does.
+    fn pieces(self, size: Bytes) -> impl Iterator<Item = Range<u64>> {
+        let from = if self.from < size { self.from.0 } else { 0 };
+        let (count, first) = (size.0.div_ceil(PIECE.0), from / PIECE.0);
+        let numbers = (first..count).chain(0..first);
+        let pieces = numbers.map(move |number| {
+            let start = number * PIECE.0;
+            start.max(from * u64::from(number == first))..start.saturating_add(PIECE.0).min(size.0)
+        });
+        pieces.take(MOST_PIECES as usize)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::vec::Vec;
+    use core::convert::Infallible;
+
+    const PAGE: u64 = 4096;
+
+    /// Pages that are in memory, and those of them that do not go.
+    struct Cache {
+        resident: Vec<bool>,
+        mapped: Range<usize>,
+    }
+
+    impl Cache {
+        fn new(size: u64, resident: Range<u64>) -> Self {
+            let pages = 0..size.div_ceil(PAGE);
+            let is_resident = |page| resident.contains(&(page * PAGE));
+            Self {
+                resident: pages.map(is_resident).collect(),
+                mapped: 0..0,
+            }
+        }
+
+        fn bytes(&self) -> u64 {
+            self.resident.iter().filter(|page| **page).count() as u64 * PAGE
+        }
+    }
+
+    impl Pages for Cache {
+        type Error = Infallible;
+
+        fn resident(&mut self, range: Range<u64>) -> Result<Resident, Infallible> {
+            let pages = range.start / PAGE..range.end.div_ceil(PAGE);
+            let found: Vec<u64> = pages.filter(|page| self.resident[*page as usize]).collect();
+            let (first, last) = (found.first(), found.last());
+            Ok(first
+                .zip(last)
+                .map_or(Resident::default(), |(first, last)| Resident {
+                    bytes: found.len() as u64 * PAGE,
+                    first: first * PAGE,
+                    end: ((last + 1) * PAGE).min(range.end),
+                }))
+        }
+
+        fn drop(&mut self, range: Range<u64>) -> Result<(), Infallible> {
+            let pages = range.start / PAGE..range.end.div_ceil(PAGE);
+            for page in pages.map(|page| page as usize) {
+                self.resident[page] &= self.mapped.contains(&page);
+            }
+            Ok(())
+        }
+    }
+
+    fn search(from: u64, size: u64, most: u64, cache: &mut Cache) -> (u64, u64) {
+        let (file, from) = (File(1), Bytes(from));
+        let Ok((dropped, next)) = Search { file, from }.drop(Bytes(size), Bytes(most), cache);
+        (dropped.0, next.0)
+    }
+
+    const P: u64 = PIECE.0;
+
+    #[test]
+    fn what_a_reader_has_passed_goes_until_it_is_enough() {
+        let size = 10 * P - 100;
+        let mut cache = Cache::new(size, P..5 * P + P / 2);
+        assert_eq!(search(0, size, 1, &mut cache), (P, 2 * P));
+        assert_eq!(search(2 * P, size, P + 1, &mut cache), (2 * P, 4 * P));
+        let half = P / 2 - AHEAD;
+        assert_eq!(
+            search(4 * P, size, 9 * P, &mut cache),
+            (P + half, 5 * P + half)
+        );
+        assert_eq!(
+            search(5 * P + half, size, 9 * P, &mut cache),
+            (0, 5 * P + half)
+        );
+        assert_eq!(cache.bytes(), AHEAD, "the reader goes on from there");
+    }
+
+    #[test]
+    fn a_reader_is_found_though_the_kernel_reclaims_behind_it() {
+        let size = 100 * P;
+        for begin in [P / 2, 3 * P + P / 4] {
+            let mut cache = Cache::new(size, begin..begin + P / 2);
+            let dropped = P / 2 - AHEAD;
+            assert_eq!(search(0, size, P, &mut cache), (dropped, begin + dropped));
+        }
+        let mut cache = Cache::new(size, 50 * P - P / 2..50 * P + P / 2);
+        assert_eq!(search(0, size, 1, &mut cache), (P / 2, 50 * P));
+    }
+
+    #[test]
+    fn the_search_goes_on_from_the_beginning() {
+        let size = 10 * P - 100;
+        let mut cache = Cache::new(size, 0..P);
+        assert_eq!(search(5 * P + 1, size, 1, &mut cache), (P, P));
+        let mut cache = Cache::new(size, 9 * P..10 * P);
+        assert_eq!(search(u64::MAX, size, 1, &mut cache), (P, size));
+        assert_eq!(cache.bytes(), 0);
+    }
+
+    #[test]
+    fn what_does_not_go_ends_the_search() {
+        let size = 3 * P;
+        let mut cache = Cache::new(size, 0..size);
+        cache.mapped = 0..512;
+        assert_eq!(search(0, size, size, &mut cache), (0, P));
+        cache.mapped = 500..512;
+        assert_eq!(search(0, size, 1, &mut cache), (500 * PAGE, 500 * PAGE));
+    }
+
+    #[test]
+    fn no_search_asks_after_more_than_its_bound() {
+        struct Empty(u64);
+        impl Pages for Empty {
+            type Error = Infallible;
+            fn resident(&mut self, _: Range<u64>) -> Result<Resident, Infallible> {
+                self.0 += 1;
+                Ok(Resident::default())
+            }
+            fn drop(&mut self, _: Range<u64>) -> Result<(), Infallible> {
+                unreachable!("nothing is in memory")
+            }
+        }
+        for size in [0, 1, P, u64::MAX] {
+            let mut asked = Empty(0);
+            let (file, from) = (File(1), Bytes(0));
+            let Ok((dropped, _)) = Search { file, from }.drop(Bytes(size), Bytes(1), &mut asked);
+            assert_eq!(dropped, Bytes(0));
+            assert!(asked.0 <= 2 * MOST_PIECES, "{size}: {}", asked.0);
+        }
+    }
+}
