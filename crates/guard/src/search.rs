@@ -69,35 +69,46 @@ impl Search {
         pages: &mut P,
     ) -> Result<(Bytes, Bytes), P::Error> {
         let (mut dropped, mut next) = (0_u64, self.from.0);
+        let mut ahead = None;
         for (number, piece) in self.pieces(size).enumerate() {
-            next = piece.end;
             let mut is_resident = |at| Ok(pages.resident(at..at + 1)?.bytes > 0);
             if number >= NEAR && !is_resident(piece.end - 1)? && !is_resident(piece.start)? {
                 continue;
             }
-            let before = pages.resident(piece.clone())?;
-            if before.bytes == 0 {
+            let Resident { bytes, first, end } = pages.resident(piece.clone())?;
+            if bytes == 0 {
                 continue;
             }
-            let is_passed = before.end >= piece.end;
-            let end = match is_passed {
-                true => piece.end,
-                false => before.end.saturating_sub(AHEAD),
+            if let Some(range) = ahead.take() {
+                // The reader has left it behind.
+                dropped = dropped.saturating_add(drop(range, pages)?.0);
+            }
+            let is_passed = end >= piece.end;
+            let passed = if is_passed {
+                end
+            } else {
+                end.saturating_sub(AHEAD).max(first)
             };
-            if end <= before.first {
-                next = before.first;
-                break;
+            if passed == first {
+                ahead = Some(first..end);
+                if dropped > 0 {
+                    break;
+                }
+                continue;
             }
-            pages.drop(before.first..end)?;
-            let after = pages.resident(piece.clone())?;
-            let gone = before.bytes.saturating_sub(after.bytes);
+            let (gone, left) = drop(first..passed, pages)?;
             dropped = dropped.saturating_add(gone);
-            if gone > 0 && after.bytes > 0 {
-                next = after.first;
-            }
+            next = if gone == 0 {
+                piece.end
+            } else {
+                left.unwrap_or(passed)
+            };
             if gone == 0 || dropped >= most.0 || !is_passed {
                 break;
             }
+        }
+        if let Some(range) = ahead {
+            next = range.start;
         }
         Ok((Bytes(dropped), Bytes(next)))
     }
@@ -113,6 +124,15 @@ impl Search {
         });
         pieces.take(MOST_PIECES as usize)
     }
+}
+
+/// Drops a range: how much of it went, and where what is left begins.
+fn drop<P: Pages>(range: Range<u64>, pages: &mut P) -> Result<(u64, Option<u64>), P::Error> {
+    let before = pages.resident(range.clone())?;
+    pages.drop(range.clone())?;
+    let after = pages.resident(range)?;
+    let gone = before.bytes.saturating_sub(after.bytes);
+    Ok((gone, (after.bytes > 0).then_some(after.first)))
 }
 
 #[cfg(test)]
@@ -198,13 +218,27 @@ mod tests {
     #[test]
     fn a_reader_is_found_though_the_kernel_reclaims_behind_it() {
         let size = 100 * P;
-        for begin in [P / 2, 3 * P + P / 4] {
+        for begin in [P / 4, 3 * P + P / 4] {
             let mut cache = Cache::new(size, begin..begin + P / 2);
             let dropped = P / 2 - AHEAD;
             assert_eq!(search(0, size, P, &mut cache), (dropped, begin + dropped));
         }
         let mut cache = Cache::new(size, 50 * P - P / 2..50 * P + P / 2);
         assert_eq!(search(0, size, 1, &mut cache), (P / 2, 50 * P));
+    }
+
+    #[test]
+    fn what_a_reader_left_ahead_of_it_goes_when_it_is_found_further_on() {
+        let size = 100 * P;
+        let mut cache = Cache::new(size, P / 2..P / 2 + AHEAD);
+        assert_eq!(search(0, size, P, &mut cache), (0, P / 2));
+        let further = (60 * P / PAGE) as usize;
+        cache.resident[further..further + 128].fill(true);
+        assert_eq!(
+            search(P / 2, size, P, &mut cache),
+            (2 * AHEAD, 60 * P + AHEAD)
+        );
+        assert_eq!(cache.bytes(), AHEAD);
     }
 
     #[test]
