@@ -3,8 +3,8 @@
 //! The cache is sampled the more often the faster it grows, so that it is caught on its way to the
 //! ceiling. What is reclaimed makes room for twice what comes until the next sample, and for a
 //! twentieth of the ceiling at least: each page that goes was the coldest, and no more than that
-//! goes. Where the kernel cannot reclaim the machine's file pages by themselves, the files that were
-//! read once are dropped instead, each from its beginning.
+//! goes. Where the kernel cannot reclaim the machine's file pages by themselves, files that are read
+//! once are dropped instead, each from its beginning.
 
 mod streams;
 
@@ -74,8 +74,8 @@ impl Ceiling {
 }
 
 impl Limited {
-    /// When the next sample is due; `None` where there is nothing that could go now. `ready` has the
-    /// files that may be dropped under a ceiling.
+    /// When the next sample is due; `None` where there is nothing that could go now. `ready` has
+    /// the files that may be dropped under a ceiling.
     fn decide(
         &mut self,
         sample: &Sample<'_>,

@@ -57,8 +57,7 @@ pub trait Pages {
 
 impl Search {
     /// Drops pages of a file of `size` until it is `most`, up to a [`PIECE`] more. Returns what was
-    /// dropped, and where the search ended: with a reader that has not passed its piece yet, or with
-    /// pages that did not go.
+    /// dropped, and where the search ended: at a reader, or at pages that did not go.
     ///
     /// # Errors
     /// Those of `pages`.

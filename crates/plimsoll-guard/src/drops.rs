@@ -9,7 +9,8 @@ use std::io;
 use std::num::NonZeroU64;
 use std::ops::Range;
 use std::os::fd::AsFd as _;
-use std::time::{Duration, SystemTime};
+use std::os::unix::fs::MetadataExt as _;
+use std::time::Duration;
 
 use guard::Search;
 use guard::search::{PIECE, Pages, Resident};
@@ -95,9 +96,9 @@ impl Pages for Cache<'_> {
 
 /// Whether a file may have dirty pages.
 fn is_written(file: &fs::File) -> io::Result<bool> {
-    let written = file.metadata()?.modified()?;
-    let age = SystemTime::now().duration_since(written);
-    let is_fresh = age.is_ok_and(|age| age < WRITTEN_LATELY);
+    let written = Duration::from_secs(file.metadata()?.mtime().try_into().unwrap_or(0));
+    let age = host::facts::since_1970().checked_sub(written);
+    let is_fresh = age.is_some_and(|age| age < WRITTEN_LATELY);
     let has_writers = || {
         sys::has_writers(file.as_fd()).map_err(|error| {
             let way_out = "it needs CAP_LEASE, and fs.leases-enable 1";
@@ -112,6 +113,7 @@ mod tests {
     use super::*;
     use crate::locks::Locks;
     use guard::File;
+    use std::time::UNIX_EPOCH;
 
     const SIZE: u64 = 3 * PIECE.0 - 100;
 
@@ -121,7 +123,7 @@ mod tests {
         let bytes = vec![7; SIZE as usize];
         fs::write(file.path(), bytes).expect("a file");
         file.as_file().sync_all().expect("on disk");
-        let long_ago = SystemTime::now() - 2 * WRITTEN_LATELY;
+        let long_ago = UNIX_EPOCH + host::facts::since_1970() - 2 * WRITTEN_LATELY;
         file.as_file().set_modified(long_ago).expect("its time");
         file
     }
@@ -161,7 +163,8 @@ mod tests {
             .open(&path)
             .expect("a file");
         assert_eq!(drop(&file, 0, SIZE, false), (0, 0));
-        writer.set_modified(SystemTime::now()).expect("its time");
+        let now = UNIX_EPOCH + host::facts::since_1970();
+        writer.set_modified(now).expect("its time");
         std::mem::drop(writer);
         assert_eq!(drop(&file, 0, SIZE, false), (0, 0));
         assert_eq!(in_memory(&file), SIZE);

@@ -341,8 +341,8 @@ impl Map {
         self.lock_on_fault(start, length)
     }
 
-    /// A byte for each page of a range, whose bit 0 says that it is in memory. The range begins at a
-    /// page, and `pages` has room for it.
+    /// A byte for each page of a range, whose bit 0 says that it is in memory. The range begins at
+    /// a page, and `pages` has room for it.
     pub(crate) fn resident<'a>(
         &self,
         start: usize,

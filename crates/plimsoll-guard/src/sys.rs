@@ -178,8 +178,8 @@ pub(crate) fn mincore(start: *mut libc::c_void, length: usize, pages: &mut [u8])
     done(code)
 }
 
-/// Whether anybody has a file open for writing. The kernel gives a read lease on it only while nobody
-/// has; the lease is given back at once, for whoever opens it then waits.
+/// Whether anybody has a file open for writing. The kernel gives a read lease on it only while
+/// nobody has; the lease is given back at once, for whoever opens it then waits.
 pub(crate) fn has_writers(file: BorrowedFd<'_>) -> io::Result<bool> {
     let lease = |kind: i32| {
         #[expect(unsafe_code, reason = "rustix has no leases")]

@@ -49,7 +49,10 @@ impl Watch {
             true => Some(Fanotify::new(must_drop).map_err(|error| {
                 let way_out = match error.kind() {
                     io::ErrorKind::PermissionDenied => "run as root",
-                    _ => "this kernel cannot report uses of files: leave floor.clean_min and ceiling.total out",
+                    _ => {
+                        "this kernel cannot report uses of files: leave floor.clean_min and \
+                         ceiling.total out"
+                    }
                 };
                 format!("fanotify: {}; {way_out}", reason(&error))
             })?),

@@ -12,7 +12,7 @@ use crate::uses::Uses;
 
 /// Files that are known at most; of more, the least used is forgotten.
 const MOST_FILES: usize = 1024;
-/// From so many uses on a file is used again and again. It stays, unless it is larger than the
+/// From this many uses on a file is used again and again. It stays, unless it is larger than the
 /// ceiling: what is dropped would be read again at once.
 const AGAIN: f64 = 1.4;
 
@@ -151,9 +151,9 @@ impl Stream {
         }
     }
 
-    /// There was nothing to drop: it is asked again when it was used, and while it is open the later
-    /// the longer there is nothing. Only then the search goes on elsewhere: whoever reads it is
-    /// likely to go on from here.
+    /// There was nothing to drop: it is asked again when it was used, and while it is open after
+    /// twice the time each. The search goes on elsewhere only when that is long: whoever reads the
+    /// file is likely to go on from here.
     fn rest(&mut self, next: Bytes, now: Nanos) {
         if self.opens == 0 {
             self.ready = Nanos(u64::MAX);
