@@ -3,8 +3,8 @@
 //! The cache is sampled the more often the faster it grows, so that it is caught on its way to the
 //! ceiling. What is reclaimed makes room for twice what comes until the next sample, and for a
 //! twentieth of the ceiling at least: each page that goes was the coldest, and no more than that
-//! goes. Where the kernel cannot reclaim the machine's file pages by themselves, files that are read
-//! once are dropped instead, each from its beginning.
+//! goes. Where the kernel cannot reclaim the machine's file pages by themselves, files that are
+//! read once are dropped instead, each from its beginning.
 
 mod streams;
 

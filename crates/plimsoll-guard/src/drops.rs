@@ -13,7 +13,7 @@ use std::os::unix::fs::MetadataExt as _;
 use std::time::Duration;
 
 use guard::Search;
-use guard::search::{PIECE, Pages, Resident};
+use guard::search::Pages;
 use mm::units::Bytes;
 use rustix::fs::Advice;
 
@@ -22,9 +22,6 @@ use crate::sys;
 
 /// Longer than pages stay dirty (`vm.dirty_expire_centisecs`) by default.
 const WRITTEN_LATELY: Duration = Duration::from_secs(60);
-/// The pages of a piece, where a page is as small as it can be.
-const PAGES: usize = (PIECE.0 / 4096) as usize;
-
 /// Drops pages of a file: what was dropped, and where the search ended. With `is_dry`, what would
 /// be dropped.
 pub(crate) fn drop_pages(
@@ -58,25 +55,12 @@ struct Cache<'a> {
 impl Pages for Cache<'_> {
     type Error = io::Error;
 
-    fn resident(&mut self, range: Range<u64>) -> io::Result<Resident> {
-        let page = rustix::param::page_size() as u64;
-        let start = range.start / page * page;
-        let mut pages = [0; PAGES];
-        let length = (range.end - start) as usize;
-        let pages = self.map.resident(start as usize, length, &mut pages)?;
-        let places = (start..).step_by(page as usize);
-        let pages = pages.iter().zip(places);
-        let is_resident = |(page, at): &(&u8, u64)| **page & 1 == 1 && !self.pretended.contains(at);
-        let mut resident = pages.filter(is_resident).map(|(_, at)| at);
-        let Some(first) = resident.next() else {
-            return Ok(Resident::default());
-        };
-        let (count, last) = resident.fold((1, first), |(count, _), at| (count + 1, at));
-        Ok(Resident {
-            bytes: (count * page).min(range.end - start),
-            first,
-            end: (last + page).min(range.end),
-        })
+    fn is_resident(&mut self, at: u64) -> io::Result<bool> {
+        let page = rustix::param::page_size();
+        let start = at as usize / page * page;
+        let pages = &mut [0];
+        let pages = self.map.resident(start, 1, pages)?;
+        Ok(pages[0] & 1 == 1 && !self.pretended.contains(&at))
     }
 
     fn drop(&mut self, range: Range<u64>) -> io::Result<()> {
@@ -113,6 +97,7 @@ mod tests {
     use super::*;
     use crate::locks::Locks;
     use guard::File;
+    use guard::search::PIECE;
     use std::time::UNIX_EPOCH;
 
     const SIZE: u64 = 3 * PIECE.0 - 100;

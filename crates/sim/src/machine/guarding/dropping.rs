@@ -3,9 +3,9 @@
 use core::convert::Infallible;
 use core::ops::Range;
 
-use guard::search::{Pages, Resident};
+use guard::search::Pages;
 use guard::{Dropped, Search};
-use mm::units::{Bytes, PageSize};
+use mm::units::Bytes;
 
 use crate::machine::guarding::state::Guarding;
 use crate::machine::system::System;
@@ -78,23 +78,12 @@ impl Cache<'_, '_> {
 impl Pages for Cache<'_, '_> {
     type Error = Infallible;
 
-    fn resident(&mut self, range: Range<u64>) -> Result<Resident, Infallible> {
-        let indices = self.indices(&range);
+    fn is_resident(&mut self, at: u64) -> Result<bool, Infallible> {
+        let Range { start, .. } = self.indices(&(at..at + 1));
         let System { memory, files, .. } = &mut *self.system;
         memory.cpu.spent += memory.cpu.costs.syscall_ps;
-        let bytes = |pages| memory.cpu.real(pages).bytes(PageSize::FOUR_KIB).0;
-        let file = &files[self.file];
-        let is_resident = |index: &u64| memory.folios.is_resident(file.base + *index as PageId);
-        let mut resident = indices.filter(is_resident);
-        let Some(first) = resident.next() else {
-            return Ok(Resident::default());
-        };
-        let (count, last) = resident.fold((1, first), |(count, _), index| (count + 1, index));
-        Ok(Resident {
-            bytes: bytes(count),
-            first: bytes(first),
-            end: bytes(last + 1).min(range.end),
-        })
+        let page = files[self.file].base + start as PageId;
+        Ok(memory.folios.is_resident(page))
     }
 
     fn drop(&mut self, range: Range<u64>) -> Result<(), Infallible> {
