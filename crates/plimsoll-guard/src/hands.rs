@@ -151,6 +151,7 @@ impl Hands {
         self.locked.clear();
         self.empty.clear();
         self.pretended.clear();
+        self.dropped.clear();
         let state = self.state.as_mut();
         state.map_or(Ok(()), |state| state.restore("the end"))
     }
