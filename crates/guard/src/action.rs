@@ -1,18 +1,22 @@
 //! What a policy asks for, and why.
 
 use alloc::string::String;
+use alloc::vec::Vec;
 use core::fmt;
 
 use mm::settings::Setting;
 use mm::units::{Bytes, Nanos};
 
 use crate::sample::File;
+use crate::search::Search;
 
 /// The most that one action reclaims, so that no write to `memory.reclaim` takes long.
 pub const MOST_RECLAIMED: Bytes = Bytes(32 << 20);
 /// The most that one action reads in.
 pub const MOST_FILLED: Bytes = Bytes(16 << 20);
 
+/// The files that one action drops, at most.
+pub const MOST_DROPPED: usize = 32;
 /// A policy by its name in the configuration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Policy {
@@ -58,6 +62,13 @@ pub enum Action {
         scope: Scope,
         /// How much, at most [`MOST_RECLAIMED`].
         amount: Bytes,
+    },
+    /// Drop clean pages of files that nobody writes, from the first file on.
+    Drop {
+        /// Which files, at most [`MOST_DROPPED`] of them.
+        files: Vec<Search>,
+        /// How much of all of them, at most [`MOST_RECLAIMED`], and a piece.
+        most: Bytes,
     },
     /// Write a tunable.
     Set(Setting),
@@ -165,6 +176,7 @@ impl Action {
             Self::Fill { .. } => "fill",
             Self::Unlock(_) => "unlock",
             Self::Reclaim { .. } => "reclaim",
+            Self::Drop { .. } => "drop",
             Self::Set(_) => "set",
             Self::GiveBack(_) => "give_back",
         }

@@ -3,7 +3,10 @@
 //! The cache is sampled the more often the faster it grows, so that it is caught on its way to the
 //! ceiling. What is reclaimed makes room for twice what comes until the next sample, and for a
 //! twentieth of the ceiling at least: each page that goes was the coldest, and no more than that
-//! goes.
+//! goes. Where the kernel cannot reclaim the machine's file pages by themselves, files that are
+//! read once are dropped instead, each from its beginning.
+
+mod streams;
 
 use alloc::vec::Vec;
 
@@ -11,12 +14,15 @@ use mm::units::{Bytes, Nanos};
 
 use crate::action::{Action, Decision, MOST_RECLAIMED, Policy, Scope, Why};
 use crate::config::{self, Amount};
-use crate::sample::{AMPLE, LONGEST, SHORTEST, Sample, TICK};
+use crate::sample::{AMPLE, File, LONGEST, SHORTEST, Sample, TICK};
+use crate::search::Search;
+use streams::Streams;
 
 /// The policy, with what it remembers.
 #[derive(Clone, Debug)]
 pub(crate) struct Ceiling {
     scopes: Vec<Limited>,
+    streams: Streams,
 }
 
 /// A scope with a limit.
@@ -43,22 +49,49 @@ impl Ceiling {
         };
         Self {
             scopes: total.into_iter().chain(groups).map(limited).collect(),
+            streams: Streams::new(),
         }
     }
 
-    pub(crate) fn decide(&mut self, sample: &Sample<'_>, to: &mut Vec<Decision>) -> Nanos {
+    /// `keeps` says of which files nothing may go.
+    pub(crate) fn decide(
+        &mut self,
+        sample: &Sample<'_>,
+        keeps: impl Fn(File) -> bool,
+        to: &mut Vec<Decision>,
+    ) -> Nanos {
+        if sample.must_drop {
+            self.streams.see(sample);
+        }
+        let ready = |ceiling| self.streams.ready(sample.at, ceiling, &keeps);
         let scopes = self.scopes.iter_mut();
-        let next = scopes.map(|limited| limited.decide(sample, to));
+        let next = scopes.map(|limited| {
+            let next = limited.decide(sample, ready, to);
+            next.unwrap_or_else(|| self.streams.wait(sample.at))
+        });
         next.min().unwrap_or(LONGEST)
     }
 }
 
 impl Limited {
-    fn decide(&mut self, sample: &Sample<'_>, to: &mut Vec<Decision>) -> Nanos {
+    /// When the next sample is due; `None` where there is nothing that could go now. `ready` has
+    /// the files that may be dropped under a ceiling.
+    fn decide(
+        &mut self,
+        sample: &Sample<'_>,
+        ready: impl Fn(Bytes) -> Vec<Search>,
+        to: &mut Vec<Decision>,
+    ) -> Option<Nanos> {
         let Some((size, dirty)) = self.cache(sample) else {
             self.before = None;
-            return sample.memory.tick();
+            return Some(sample.memory.tick());
         };
+        let drops = sample.must_drop && self.scope == Scope::Machine;
+        if let Some((_, before)) = self.before.as_mut().filter(|_| drops) {
+            // Files have less to drop than was asked for.
+            let dropped = sample.dropped.iter().map(|dropped| dropped.bytes);
+            *before = before.saturating_sub(dropped.sum());
+        }
         self.measure_rate(sample.at, size);
         let ceiling = self.limit.of(sample.memory.total);
         let aim = ceiling.saturating_sub(self.room(ceiling));
@@ -67,22 +100,26 @@ impl Limited {
         let clean = size.saturating_sub(dirty);
         let amount = over.min(clean).min(MOST_RECLAIMED);
         let wanted = size.saturating_add(self.grows_in(SHORTEST)) >= ceiling;
+        self.before = Some((sample.at, size));
         if !wanted || amount == Bytes::ZERO {
-            self.before = Some((sample.at, size));
-            return self.until(ceiling.saturating_sub(size));
+            return Some(self.until(ceiling.saturating_sub(size)));
         }
-        let action = Action::Reclaim {
-            scope: self.scope,
-            amount,
+        let rest = size.saturating_sub(amount);
+        let action = if drops {
+            let files = ready(ceiling);
+            let most = amount;
+            (!files.is_empty()).then_some(Action::Drop { files, most })?
+        } else {
+            self.before = Some((sample.at, rest));
+            let scope = self.scope;
+            Action::Reclaim { scope, amount }
         };
         to.push(Decision {
             policy: Policy::Ceiling,
             action,
             why: Why::Cache { size, ceiling },
         });
-        let size = size.saturating_sub(amount);
-        self.before = Some((sample.at, size));
-        self.until(ceiling.saturating_sub(size))
+        Some(self.until(ceiling.saturating_sub(rest)))
     }
 
     /// The file pages of the scope, and what of them is dirty; `None` while it does not exist.
@@ -135,90 +172,4 @@ fn part(per_second: u64, span: Nanos) -> u64 {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::sample::Memory;
-
-    const TOTAL: Bytes = Bytes(1 << 30);
-    const CEILING: Bytes = Bytes(100 << 20);
-
-    /// A stream at `rate` bytes a second, for ten seconds, under a policy whose wishes come true at
-    /// once: the largest page cache after the first second, and how often it was looked at.
-    fn stream(rate: u64) -> (Bytes, usize) {
-        let mut policy = Ceiling::new(config::Ceiling {
-            total: Some(Amount::Bytes(CEILING)),
-            groups: Vec::new(),
-        });
-        let (mut at, mut file, mut largest, mut looks) = (0, 50 << 20, 0, 0);
-        let mut decisions = Vec::new();
-        while at < 10 * Nanos::SECOND.0 {
-            let memory = Memory {
-                total: TOTAL,
-                file: Bytes(file),
-                ..Memory::default()
-            };
-            if at > Nanos::SECOND.0 {
-                largest = largest.max(file);
-            }
-            let next = policy.decide(&sample(at, memory), &mut decisions);
-            for decision in decisions.drain(..) {
-                let Action::Reclaim { amount, .. } = decision.action else {
-                    panic!("{decision:?}");
-                };
-                assert!(amount <= MOST_RECLAIMED);
-                file -= amount.0;
-            }
-            at += next.0;
-            file += part(rate, next);
-            looks += 1;
-        }
-        (Bytes(largest), looks)
-    }
-
-    fn sample(at: u64, memory: Memory) -> Sample<'static> {
-        Sample {
-            at: Nanos(at),
-            memory,
-            ..Sample::default()
-        }
-    }
-
-    #[test]
-    fn a_stream_at_any_speed_stays_within_a_twentieth_of_the_ceiling() {
-        for rate in [1 << 20, 40 << 20, 200 << 20, 400 << 20] {
-            let (largest, looks) = stream(rate);
-            assert!(largest.0 <= CEILING.0 / 20 * 21, "{rate}: {largest}");
-            assert!(
-                largest.0 >= CEILING.0 / 2 || rate < 10 << 20,
-                "{rate}: {largest}"
-            );
-            assert!(looks <= 1000, "{rate}: {looks} looks");
-        }
-        let (_, looks) = stream(0);
-        assert_eq!(looks, 50, "no more than the tick where nothing grows");
-    }
-
-    #[test]
-    fn dirty_pages_are_left_to_writeback() {
-        let mut policy = Ceiling::new(config::Ceiling {
-            total: Some(Amount::Bytes(CEILING)),
-            groups: Vec::new(),
-        });
-        let memory = Memory {
-            total: TOTAL,
-            file: Bytes(200 << 20),
-            dirty: Bytes(195 << 20),
-            ..Memory::default()
-        };
-        let mut decisions = Vec::new();
-        policy.decide(&sample(0, memory), &mut decisions);
-        let [decision] = &decisions[..] else {
-            panic!("{decisions:?}");
-        };
-        let expected = Action::Reclaim {
-            scope: Scope::Machine,
-            amount: Bytes(5 << 20),
-        };
-        assert_eq!(decision.action, expected);
-    }
-}
+mod tests;

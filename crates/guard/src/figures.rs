@@ -69,7 +69,7 @@ pub const FAMILIES: [(&str, &str, &str); 17] = [
     (
         "reclaimed_bytes_total",
         "counter",
-        "File pages of the machine or of a control group that were asked to go since it began.",
+        "File pages of the machine or of a control group that were asked to go, or dropped.",
     ),
     (
         "refaulted_bytes_total",

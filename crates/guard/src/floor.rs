@@ -14,7 +14,7 @@ use mm::units::{Bytes, Nanos};
 
 use crate::action::{Action, Decision, MOST_FILLED, Policy, Why};
 use crate::config::{self, Amount};
-use crate::sample::{Held, LOOKED_AT, Looked, Sample, Touch, Use};
+use crate::sample::{File, Held, LOOKED_AT, Looked, Sample, Touch, Use};
 use anon::Anon;
 use table::{Entry, Lock, MOST_LOCKS, Table};
 
@@ -61,7 +61,9 @@ impl Floor {
         sample.held.iter().for_each(|held| self.see(held, to));
         self.shrink_to(budget, sample.at, to);
         let mut looks = false;
-        for touch in sample.touches {
+        // It is the close that says that a file was used.
+        let uses = sample.touches.iter();
+        for touch in uses.filter(|touch| touch.how != Use::Opened) {
             looks |= self.touched(*touch, sample.at, to);
         }
         for looked in sample.looked {
@@ -77,6 +79,12 @@ impl Floor {
     /// Whether it leaves `vm.swappiness` alone because somebody else wrote it.
     pub(crate) fn stands_down(&self) -> bool {
         self.anon.stands_down()
+    }
+
+    /// Whether a file is locked, or named in the configuration.
+    pub(crate) fn keeps(&self, file: File) -> bool {
+        let entry = self.files.get(file);
+        entry.is_some_and(|entry| entry.is_named || matches!(entry.lock, Lock::Held(_)))
     }
 
     /// What became of a locked file.
@@ -99,7 +107,7 @@ impl Floor {
     /// A file was used; whether it is to be looked at.
     fn touched(&mut self, touch: Touch, now: Nanos, to: &mut Vec<Decision>) -> bool {
         let entry = self.files.touch(touch, now);
-        let score = entry.score(now);
+        let score = entry.uses.score(now);
         if let Lock::Held(length) = entry.lock {
             // What was read since is locked with the rest.
             let file = entry.file;
@@ -108,7 +116,7 @@ impl Floor {
         }
         let least = match touch.how {
             Use::Executed => EXECUTED_SCORE,
-            Use::Closed | Use::Named => LOCK_SCORE,
+            Use::Closed | Use::Named | Use::Opened => LOCK_SCORE,
         };
         let wanted = entry.is_named || score >= least;
         if !wanted || entry.lock == Lock::Asked {
@@ -186,7 +194,7 @@ impl Floor {
                 return None;
             };
             let missing = length.saturating_sub(held.locked);
-            let is_used = entry.is_named || entry.score(sample.at) > FILL_SCORE;
+            let is_used = entry.is_named || entry.uses.score(sample.at) > FILL_SCORE;
             (is_used && missing > Bytes::ZERO).then_some((entry, length, missing))
         });
         let most_used = gaps.max_by(|(one, ..), (other, ..)| one.rank().total_cmp(&other.rank()));
@@ -203,14 +211,14 @@ impl Floor {
 
 fn unlock(entry: &mut Entry, now: Nanos, to: &mut Vec<Decision>) {
     entry.lock = Lock::None;
-    let why = Why::UsedLess(entry.score(now));
+    let why = Why::UsedLess(entry.uses.score(now));
     to.push(decision(Action::Unlock(entry.file), why));
 }
 
 fn why(entry: &Entry, now: Nanos) -> Why {
     match entry.is_named {
         true => Why::Named,
-        false => Why::Used(entry.score(now)),
+        false => Why::Used(entry.uses.score(now)),
     }
 }
 

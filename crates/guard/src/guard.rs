@@ -64,7 +64,9 @@ impl Guard {
     pub fn decide(&mut self, sample: &Sample<'_>, decisions: &mut Vec<Decision>) -> Nanos {
         let mut next = LONGEST;
         if let Some(ceiling) = &mut self.ceiling {
-            next = next.min(ceiling.decide(sample, decisions));
+            let floor = self.floor.as_ref();
+            let keeps = |file| floor.is_some_and(|floor| floor.keeps(file));
+            next = next.min(ceiling.decide(sample, keeps, decisions));
         }
         if self.is_due(sample.at) {
             self.due = sample.at.saturating_add(sample.memory.tick());

@@ -18,8 +18,10 @@ mod guard;
 mod ksm;
 pub mod ksmtuned;
 pub mod sample;
+pub mod search;
 #[cfg(feature = "toml")]
 pub mod text;
+mod uses;
 mod watermarks;
 mod writeback;
 
@@ -29,6 +31,7 @@ pub use event::Event;
 pub use figures::Figures;
 pub use floor::budget;
 pub use guard::Guard;
-pub use sample::{File, Group, Held, Looked, Memory, Sample, Touch};
+pub use sample::{Dropped, File, Group, Held, Looked, Memory, Sample, Touch};
+pub use search::Search;
 pub use watermarks::most_scale_factor;
 pub use writeback::UNMEASURED;

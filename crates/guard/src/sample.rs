@@ -42,6 +42,10 @@ pub struct Sample<'a> {
     pub looked: &'a [Looked],
     /// What is locked at present.
     pub held: &'a [Held],
+    /// The kernel cannot be asked for file pages alone of the whole machine: they go file by file.
+    pub must_drop: bool,
+    /// Answers to [`crate::Action::Drop`].
+    pub dropped: &'a [Dropped],
     /// What the policy `watermarks` looks at.
     pub watermarks: Option<Watermarks<'a>>,
     /// What the policy `writeback` looks at.
@@ -163,6 +167,8 @@ pub struct Touch {
 /// How a file was used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Use {
+    /// It was opened; seen only where [`Sample::must_drop`].
+    Opened,
     /// A reader closed it.
     Closed,
     /// It was executed.
@@ -181,6 +187,19 @@ pub struct Looked {
     pub size: Option<Bytes>,
     /// What is in memory of its first [`LOOKED_AT`] bytes.
     pub resident: Bytes,
+}
+
+/// A file of which something was to be dropped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Dropped {
+    /// The file.
+    pub file: File,
+    /// Its size; `None` where it is none to be dropped, for the reasons of [`Looked::size`].
+    pub size: Option<Bytes>,
+    /// What left memory; 0 where there was nothing, or nothing now: somebody writes the file.
+    pub bytes: Bytes,
+    /// Where the search ended.
+    pub next: Bytes,
 }
 
 /// A locked file.

@@ -1,13 +1,13 @@
 //! Whatever a machine seems to do, no action is out of bounds: counters that jump, groups and files
 //! that come and go, memory that is taken away.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use mm::prng::Prng;
 use mm::units::{Bytes, Nanos, Pages};
 use plimsoll_guard_policies::sample::{Disk, Merging, Use, Watermarks, Writeback, Zone};
 use plimsoll_guard_policies::{
-    Action, Config, Decision, File, Group, Guard, Held, Looked, Memory, Sample, Touch,
+    Action, Config, Decision, Dropped, File, Group, Guard, Held, Looked, Memory, Sample, Touch,
 };
 use proptest::prelude::*;
 
@@ -19,6 +19,9 @@ struct Drawn {
     groups: [Option<(u64, u64)>; 2],
     touches: Vec<Touch>,
     sizes: [Option<u64>; 8],
+    must_drop: bool,
+    /// What was dropped, and where the search ended.
+    dropped: [(u64, u64); 8],
     stale: u64,
     /// Stalls, the threshold, ksmd's CPU time, and its scans.
     counts: [u64; 4],
@@ -44,7 +47,7 @@ fn maybe(from: &mut Prng) -> Option<u64> {
 }
 
 fn touch(from: &mut Prng) -> Touch {
-    let how = [Use::Closed, Use::Executed, Use::Named][from.below(3) as usize];
+    let how = [Use::Opened, Use::Closed, Use::Executed, Use::Named][from.below(4) as usize];
     let file = File(from.below(2000) as u32);
     Touch { file, how }
 }
@@ -58,6 +61,8 @@ impl Drawn {
             groups: std::array::from_fn(|_| Some((maybe(from)?, bytes(from)))),
             touches: (0..from.below(8)).map(|_| touch(from)).collect(),
             sizes: std::array::from_fn(|_| maybe(from)),
+            must_drop: from.below(4) > 0,
+            dropped: std::array::from_fn(|_| (bytes(from), bytes(from))),
             stale: from.below(u64::MAX),
             counts: std::array::from_fn(|_| bytes(from)),
             zones: (0..from.below(4)).map(|_| zone(from)).collect(),
@@ -85,6 +90,19 @@ impl Drawn {
             }
         };
         self.disks.iter().map(disk).collect()
+    }
+
+    /// Answers for the files that were to be dropped.
+    fn dropped(&self, files: &[File]) -> Vec<Dropped> {
+        let found = self.sizes.iter().zip(&self.dropped).cycle();
+        let answer =
+            |(file, (size, (bytes, next))): (&File, (&Option<u64>, &(u64, u64)))| Dropped {
+                file: *file,
+                size: size.map(Bytes),
+                bytes: Bytes(*bytes),
+                next: Bytes(*next),
+            };
+        files.iter().zip(found).map(answer).collect()
     }
 
     fn merging(&self, world: &World) -> Merging {
@@ -116,6 +134,9 @@ fn zone(from: &mut Prng) -> Zone {
 struct World {
     locked: BTreeMap<File, Bytes>,
     asked: Vec<File>,
+    dropped: Vec<File>,
+    /// Files that the configuration named so far; it must name a stale one again.
+    named: BTreeSet<File>,
     /// `vm.swappiness` before the guard wrote it.
     own: Option<u64>,
     /// What the guard has set besides.
@@ -134,6 +155,16 @@ impl World {
             }
             Action::Reclaim { amount, .. } => {
                 prop_assert!(amount > Bytes::ZERO && amount.0 <= 32 << 20);
+            }
+            Action::Drop { files, most } => {
+                prop_assert!(sample.must_drop && most > Bytes::ZERO && most.0 <= 32 << 20);
+                prop_assert!((1..=32).contains(&files.len()));
+                for place in files {
+                    let file = place.file;
+                    prop_assert!(!sample.held.iter().any(|held| held.file == file));
+                    prop_assert!(!self.named.contains(&file));
+                    self.dropped.push(file);
+                }
             }
             Action::GiveBack(tunable) => _ = self.set.remove(&tunable),
             Action::Set(setting) => {
@@ -193,6 +224,7 @@ proptest! {
             let looked: Vec<_> = asked.iter().zip(drawn.sizes.iter().cycle()).map(|(file, size)| {
                 Looked { file: *file, size: size.map(Bytes), resident: Bytes(drawn.stale) }
             }).collect();
+            let dropped = drawn.dropped(&std::mem::take(&mut world.dropped));
             let held: Vec<_> = world.locked.iter().enumerate().map(|(index, (file, length))| Held {
                 file: *file,
                 locked: Bytes(length.0 / 2),
@@ -210,6 +242,8 @@ proptest! {
                 touches: &drawn.touches,
                 looked: &looked,
                 held: &held,
+                must_drop: drawn.must_drop,
+                dropped: &dropped,
                 watermarks: Some(Watermarks {
                     scale_factor: world.set.get("vm.watermark_scale_factor").copied().unwrap_or(10),
                     stalls: drawn.counts[0],
@@ -228,6 +262,11 @@ proptest! {
             for decision in decisions {
                 world.take(decision, &sample)?;
             }
+            for held in held.iter().filter(|held| held.is_stale) {
+                world.named.remove(&held.file);
+            }
+            let named = drawn.touches.iter().filter(|touch| touch.how == Use::Named);
+            world.named.extend(named.map(|touch| touch.file));
             let locked: u128 = world.locked.values().map(|length| u128::from(length.0)).sum();
             prop_assert!(locked <= u128::from(total.0) / 4, "{} of {}", locked, total.0);
         }

@@ -66,6 +66,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), String> {
     if arguments.lasts.is_some() {
         process::end_with_parent().map_err(|error| host::reason(&error))?;
     }
+    let mut hands = Hands::new(arguments)?;
     let beside = |end| arguments.state.with_extension(end);
     let events = beside("events");
     log::open((!arguments.dry_run).then_some(events.as_path()))?;
@@ -73,8 +74,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), String> {
         guard: Guard::new(&config),
         sampling: Sampling::new(config.groups())?,
         counters: Counters::new(&config)?,
-        watch: Watch::new(&config)?,
-        hands: Hands::new(arguments)?,
+        watch: Watch::new(&config, &mut hands.reclaim)?,
+        hands,
         status: None,
         socket: None,
         total: Bytes::ZERO,
@@ -178,6 +179,7 @@ impl Daemon {
         let swappiness = self.sampling.swappiness()?;
         let memory = self.sampling.memory()?;
         self.total = memory.total;
+        let dropped = std::mem::take(&mut self.hands.dropped);
         let at = since_boot();
         let is_due = self.guard.is_due(at);
         if is_due {
@@ -192,6 +194,8 @@ impl Daemon {
             touches,
             looked,
             held,
+            must_drop: self.watch.must_drop,
+            dropped: &dropped,
             watermarks: due.and_then(Counters::watermarks),
             writeback: due.and_then(Counters::writeback),
             merging: due.and_then(Counters::merging),
@@ -215,7 +219,7 @@ impl Daemon {
         let read = configuration::read(&arguments.config, arguments.only).and_then(|config| {
             let sampling = Sampling::new(config.groups())?;
             let counters = Counters::new(&config)?;
-            let watch = Watch::new(&config)?;
+            let watch = Watch::new(&config, &mut self.hands.reclaim)?;
             Ok((config, sampling, counters, watch))
         });
         let (config, sampling, counters, watch) = match read {
@@ -321,7 +325,7 @@ impl Daemon {
             false => log::line(format_args!("on: {}", on.join(", "))),
         }
         if let Some(disks) = self.watch.watched() {
-            log::line(format_args!("floor: watched file systems: {disks}"));
+            log::line(format_args!("watched file systems: {disks}"));
         }
     }
 }

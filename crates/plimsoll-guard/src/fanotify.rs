@@ -1,5 +1,5 @@
-//! Which files are used: a fanotify group that reports each close of a reader and each execution on
-//! the disks' file systems.
+//! Which files are used: a fanotify group that reports each close of a reader, each execution and,
+//! where a policy needs it, each open on the disks' file systems.
 //!
 //! Nothing wakes the daemon for an event: they wait in the kernel's queue until the next tick.
 
@@ -14,7 +14,7 @@ use crate::log;
 use crate::mounts::{Device, Disk};
 use crate::sys::{self, Key};
 
-const MASK: u64 = libc::FAN_CLOSE_NOWRITE | libc::FAN_OPEN_EXEC;
+const USES: u64 = libc::FAN_CLOSE_NOWRITE | libc::FAN_OPEN_EXEC;
 /// Events that one tick takes at most: what the kernel's queue holds.
 const EVENTS_MAX: usize = 16_384;
 /// Lengths of `struct fanotify_event_metadata` and of what is before a handle's bytes.
@@ -25,6 +25,7 @@ const BEFORE_HANDLE: usize = 20;
 #[derive(Debug)]
 pub(crate) struct Fanotify {
     group: OwnedFd,
+    mask: u64,
     buffer: Vec<u8>,
     /// This process, whose own uses do not count.
     pid: u32,
@@ -42,9 +43,12 @@ pub(crate) struct Event {
 }
 
 impl Fanotify {
-    pub(crate) fn new() -> io::Result<Self> {
+    /// `sees_opens`: an open is a use, too.
+    pub(crate) fn new(sees_opens: bool) -> io::Result<Self> {
+        let opens = if sees_opens { libc::FAN_OPEN } else { 0 };
         Ok(Self {
             group: sys::fanotify_init()?,
+            mask: USES | opens,
             buffer: vec![0; 32 << 10],
             pid: std::process::id(),
             watched: BTreeSet::new(),
@@ -60,13 +64,13 @@ impl Fanotify {
         self.watched.retain(is_there);
         self.refused.retain(is_there);
         for Disk { fsid, point, .. } in disks {
-            match sys::fanotify_mark(self.group.as_fd(), point, MASK) {
+            match sys::fanotify_mark(self.group.as_fd(), point, self.mask) {
                 Ok(()) => {
                     self.watched.insert(*fsid);
                     self.refused.remove(fsid);
                 }
                 Err(error) if self.refused.insert(*fsid) => log::line(format_args!(
-                    "floor: file system {fsid:016x} is not watched: {}: {}",
+                    "file system {fsid:016x} is not watched: {}: {}",
                     host::reason(&error),
                     way_out(&error)
                 )),
@@ -117,14 +121,14 @@ impl Fanotify {
                 if raw.mask & libc::FAN_Q_OVERFLOW != 0 {
                     lost += 1;
                 } else if raw.pid != self.pid {
-                    raw.event().into_iter().for_each(&mut take);
+                    raw.events().for_each(&mut take);
                 }
             }
         }
         if lost > 0 {
             if self.overflows == 0 {
                 log::line(format_args!(
-                    "floor: more files were used at once than the queue holds: some uses do not \
+                    "more files were used at once than the queue holds: some uses do not \
                      count; said once"
                 ));
             }
@@ -173,20 +177,34 @@ fn split(bytes: &[u8]) -> Option<(Raw<'_>, &[u8])> {
 }
 
 impl Raw<'_> {
-    /// The file and its use; `None` where the kernel could not name the file.
-    fn event(&self) -> Option<Event> {
-        let how = match self.mask & libc::FAN_OPEN_EXEC {
-            0 => Use::Closed,
-            _ => Use::Executed,
+    /// What was done, in order: the kernel makes one event of several of a process.
+    fn events(&self) -> impl Iterator<Item = Event> {
+        let has = |event| self.mask & event != 0;
+        let uses: &[Use] = match (has(libc::FAN_OPEN), has(libc::FAN_CLOSE_NOWRITE)) {
+            _ if has(libc::FAN_OPEN_EXEC) => &[Use::Executed],
+            (true, true) => &[Use::Opened, Use::Closed],
+            (true, false) => &[Use::Opened],
+            (false, _) => &[Use::Closed],
         };
+        let key = self.key();
+        let event = move |how: &Use| {
+            Some(Event {
+                key: key?,
+                how: *how,
+            })
+        };
+        uses.iter().filter_map(event)
+    }
+
+    /// The file; `None` where the kernel could not name it.
+    fn key(&self) -> Option<Key> {
         let mut rest = self.records;
         loop {
             let kind = *rest.first()?;
             let length = usize::from(u16_at(rest, 2)?);
             let (record, behind) = rest.split_at_checked(length.max(1))?;
             if kind == libc::FAN_EVENT_INFO_TYPE_FID {
-                let key = key(record)?;
-                return Some(Event { key, how });
+                return key(record);
             }
             rest = behind;
         }
@@ -216,7 +234,7 @@ fn way_out(error: &io::Error) -> &'static str {
     match error.raw_os_error() {
         Some(libc::EXDEV) => "mount its top-level subvolume somewhere",
         Some(libc::EPERM) => "run as root",
-        _ => "files on it are not locked",
+        _ => "files on it are neither locked nor dropped",
     }
 }
 
@@ -248,7 +266,7 @@ mod tests {
         bytes.extend(event(libc::FAN_OPEN_EXEC, 2, b"1234"));
         let (first, rest) = split(&bytes).expect("an event");
         let (second, rest) = split(rest).expect("another");
-        let found = [&first, &second].map(|raw| raw.event().expect("a file"));
+        let found = [&first, &second].map(|raw| raw.events().next().expect("a file"));
         assert_eq!((first.pid, second.pid, rest.len()), (1, 2, 0));
         assert_eq!(found[0].key, Key::new(9, 1, b"12345678").expect("short"));
         assert_eq!([found[0].how, found[1].how], [Use::Closed, Use::Executed]);
@@ -265,12 +283,25 @@ mod tests {
     }
 
     #[test]
+    fn several_uses_in_one_event_are_told_in_order() {
+        let uses = |mask| {
+            let bytes = event(mask, 1, b"1234");
+            let (raw, _) = split(&bytes).expect("an event");
+            raw.events().map(|event| event.how).collect::<Vec<_>>()
+        };
+        let (open, close) = (libc::FAN_OPEN, libc::FAN_CLOSE_NOWRITE);
+        assert_eq!(uses(open | close), [Use::Opened, Use::Closed]);
+        assert_eq!(uses(open), [Use::Opened]);
+        assert_eq!(uses(open | libc::FAN_OPEN_EXEC), [Use::Executed]);
+    }
+
+    #[test]
     fn an_event_cut_short_is_none() {
         let bytes = event(libc::FAN_CLOSE_NOWRITE, 1, b"12345678");
         for length in 0..bytes.len() {
             assert!(split(&bytes[..length]).is_none(), "{length}");
         }
         let long = event(libc::FAN_CLOSE_NOWRITE, 1, &[1; 41]);
-        assert!(split(&long).expect("an event").0.event().is_none());
+        assert!(split(&long).expect("an event").0.events().next().is_none());
     }
 }

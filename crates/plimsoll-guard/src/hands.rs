@@ -4,12 +4,13 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use guard::sample::LOOKED_AT;
-use guard::{Action, Decision, Event, File, Looked, Policy, Scope};
+use guard::{Action, Decision, Dropped, Event, File, Looked, Policy, Scope, Search};
 use host::reason;
 use mm::settings::Setting;
 use mm::units::{Bytes, Nanos};
 
 use crate::arguments::Arguments;
+use crate::drops;
 use crate::locks::{Locked, Locks};
 use crate::log::{self, Name};
 use crate::mounts::Mounts;
@@ -38,7 +39,9 @@ pub(crate) struct Hands {
     /// The groups of the configuration, by path, as they are told of.
     pub(crate) groups: Vec<String>,
     pub(crate) spared: Spared,
-    reclaim: Reclaim,
+    pub(crate) reclaim: Reclaim,
+    /// Answers for the next sample.
+    pub(crate) dropped: Vec<Dropped>,
     /// `None` with `--dry-run`.
     state: Option<State>,
     /// Files that were locked since the last sample, with `--dry-run` since the beginning.
@@ -54,11 +57,12 @@ pub(crate) struct Hands {
     empty: BTreeMap<File, Nanos>,
 }
 
-/// Writes that are said in one line.
+/// Writes, or files that were dropped, that are said in one line.
 #[derive(Clone, Copy, Debug)]
 struct Reclaimed {
     amount: Bytes,
-    writes: u64,
+    times: u64,
+    is_dropped: bool,
     last: guard::Why,
 }
 
@@ -76,6 +80,7 @@ impl Hands {
             groups: Vec::new(),
             spared: Spared::new(Vec::new()),
             reclaim: Reclaim::default(),
+            dropped: Vec::new(),
             state,
             locked: Vec::new(),
             reclaimed: BTreeMap::new(),
@@ -105,6 +110,7 @@ impl Hands {
                 };
                 self.reclaim(decision, *scope, *amount, folder.as_deref(), watch);
             }
+            Action::Drop { files, most } => self.drop_files(decision, files, *most, watch),
             Action::Set(setting) => self.set(decision, setting),
             Action::GiveBack(tunable) => self.give_back(decision, tunable),
         }
@@ -165,6 +171,7 @@ impl Hands {
         self.locked.clear();
         self.empty.clear();
         self.pretended.clear();
+        self.dropped.clear();
         let state = self.state.as_mut();
         state.map_or(Ok(()), |state| state.restore("the end"))
     }
@@ -279,13 +286,69 @@ impl Hands {
             let what = format!("reclaim of {}", self.whose(scope));
             return self.fail(decision, what, why);
         }
+        self.note(scope, decision, amount, 1);
+    }
+
+    fn drop_files(&mut self, decision: &Decision, files: &[Search], most: Bytes, watch: &Watch) {
+        let mut sum = Bytes::ZERO;
+        let known = self.dropped.len();
+        for search in files {
+            if sum >= most {
+                break;
+            }
+            let dropped = self.drop_file(decision, *search, most.saturating_sub(sum), watch);
+            sum = sum.saturating_add(dropped.bytes);
+            self.dropped.push(dropped);
+        }
+        let answers = self.dropped[known..].iter();
+        let files = answers.filter(|answer| answer.bytes > Bytes::ZERO).count();
+        if files > 0 {
+            self.note(Scope::Machine, decision, sum, files as u64);
+        }
+    }
+
+    fn drop_file(
+        &mut self,
+        decision: &Decision,
+        search: Search,
+        most: Bytes,
+        watch: &Watch,
+    ) -> Dropped {
+        let file = search.file;
+        let mut dropped = Dropped {
+            file,
+            size: None,
+            bytes: Bytes::ZERO,
+            next: search.from,
+        };
+        let Some(size) = watch.look(file).size else {
+            return dropped;
+        };
+        let is_dry = self.state.is_none();
+        let opened = watch.open(file, For::Reading);
+        match opened.and_then(|fd| drops::drop_pages(&fd.into(), size, search, most, is_dry)) {
+            Ok((bytes, next)) => {
+                dropped.size = Some(size);
+                (dropped.bytes, dropped.next) = (bytes, next);
+            }
+            Err(error) => {
+                let what = format!("drop of file {:016x}", watch.fsid(file));
+                self.fail(decision, what, reason(&error));
+            }
+        }
+        dropped
+    }
+
+    /// Notes what is said later.
+    fn note(&mut self, scope: Scope, decision: &Decision, amount: Bytes, times: u64) {
         let sum = self.reclaimed.entry(scope).or_insert(Reclaimed {
             amount: Bytes::ZERO,
-            writes: 0,
+            times: 0,
+            is_dropped: matches!(decision.action, Action::Drop { .. }),
             last: decision.why,
         });
         sum.amount = sum.amount.saturating_add(amount);
-        sum.writes += 1;
+        sum.times += times;
         sum.last = decision.why;
     }
 
@@ -317,15 +380,25 @@ impl Hands {
     fn say_reclaimed(&mut self) {
         let would = if self.state.is_none() { "would " } else { "" };
         for (scope, sum) in std::mem::take(&mut self.reclaimed) {
-            let (amount, writes) = (sum.amount, sum.writes);
+            let (amount, times) = (sum.amount, sum.times);
             let whose = self.whose(scope);
-            let what = format_args!("{would}reclaim {amount} of {whose} in {writes} writes");
+            let (what, action) = match sum.is_dropped {
+                true => {
+                    let (files, most) = (Vec::new(), amount);
+                    let what = format!("{would}drop {amount} of files, {times} times");
+                    (what, Action::Drop { files, most })
+                }
+                false => {
+                    let what = format!("{would}reclaim {amount} of {whose} in {times} writes");
+                    (what, Action::Reclaim { scope, amount })
+                }
+            };
             let decision = Decision {
                 policy: Policy::Ceiling,
-                action: Action::Reclaim { scope, amount },
+                action,
                 why: sum.last,
             };
-            log::did(&decision, what, None, amount, writes);
+            log::did(&decision, format_args!("{what}"), None, amount, times);
             let total = self.reclaimed_total.entry(scope).or_default();
             *total = total.saturating_add(amount);
         }

@@ -11,6 +11,7 @@ mod charged;
 mod configuration;
 mod counters;
 mod daemon;
+mod drops;
 mod events;
 mod fanotify;
 mod files;

@@ -74,6 +74,28 @@ impl Map {
         self.start as usize + start
     }
 
+    /// A byte for each page of a range, whose bit 0 says that it is in memory. The range begins at
+    /// a page, and `pages` has room for it.
+    pub(crate) fn resident<'a>(
+        &self,
+        start: usize,
+        length: usize,
+        pages: &'a mut [u8],
+    ) -> io::Result<&'a [u8]> {
+        let is_inside = start
+            .checked_add(length)
+            .is_some_and(|end| end <= self.length);
+        let pages = pages.get_mut(..length.div_ceil(rustix::param::page_size()));
+        let pages = pages
+            .filter(|_| is_inside)
+            .ok_or(io::ErrorKind::InvalidInput)?;
+        #[expect(unsafe_code, reason = "the range is an address")]
+        // SAFETY: the range lies in the mapping.
+        let from = unsafe { self.start.byte_add(start) };
+        sys::mincore(from, length, pages)?;
+        Ok(pages)
+    }
+
     /// Calls `each` with every run of pages that are all in memory or all missing: whether they
     /// are, where the run begins and its length, in bytes.
     pub(crate) fn each_run(
@@ -85,11 +107,7 @@ impl Map {
         let mut start = 0;
         while start < self.length {
             let length = (self.length - start).min(pages.len() * page);
-            let pages = &mut pages[..length.div_ceil(page)];
-            #[expect(unsafe_code, reason = "the range is an address")]
-            // SAFETY: the range lies in the mapping.
-            let from = unsafe { self.start.byte_add(start) };
-            sys::mincore(from, length, pages)?;
+            let pages = self.resident(start, length, pages)?;
             let mut at = start;
             for run in pages.chunk_by(|one, other| one & 1 == other & 1) {
                 let is_resident = run.first().is_some_and(|page| page & 1 == 1);

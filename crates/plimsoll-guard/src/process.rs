@@ -29,9 +29,10 @@ pub(crate) enum Woken {
 pub(crate) struct Signals(OwnedFd);
 
 impl Signals {
-    /// From now on they wait here.
+    /// From now on they wait here; so does `SIGIO`, which says that somebody waits for the end of a
+    /// lease, and would end the process.
     pub(crate) fn new() -> io::Result<Self> {
-        sys::signalfd(&[libc::SIGTERM, libc::SIGINT, libc::SIGHUP]).map(Self)
+        sys::signalfd(&[libc::SIGTERM, libc::SIGINT, libc::SIGHUP, libc::SIGIO]).map(Self)
     }
 
     /// Waits for a signal or a question, at most this long.
@@ -56,6 +57,7 @@ impl Signals {
         let signal = u32::from_ne_bytes([first, second, third, fourth]);
         Ok(match signal.cast_signed() {
             libc::SIGHUP => Woken::Reload,
+            libc::SIGIO => Woken::Tick,
             _ => Woken::End,
         })
     }

@@ -43,6 +43,12 @@ impl Reclaim {
         put(&file, &amount.0.to_string())
     }
 
+    /// Whether the machine can be asked: for no bytes at all.
+    pub(crate) fn has_machine(&mut self, cgroup2: Option<&Path>) -> bool {
+        let asked = self.machine(cgroup2, Bytes::ZERO);
+        !asked.is_err_and(|error| error.kind() == io::ErrorKind::Unsupported)
+    }
+
     /// Reclaims from the machine; `Unsupported` where this kernel has no way that leaves anonymous
     /// memory alone. That there was less to have is no error.
     pub(crate) fn machine(&mut self, cgroup2: Option<&Path>, amount: Bytes) -> io::Result<()> {

@@ -178,6 +178,22 @@ pub(crate) fn mincore(start: *mut libc::c_void, length: usize, pages: &mut [u8])
     done(code)
 }
 
+/// Whether anybody has a file open for writing. The kernel gives a read lease on it only while
+/// nobody has; the lease is given back at once, for whoever opens it then waits.
+pub(crate) fn has_writers(file: BorrowedFd<'_>) -> io::Result<bool> {
+    let lease = |kind: i32| {
+        #[expect(unsafe_code, reason = "rustix has no leases")]
+        // SAFETY: it takes numbers.
+        let code = unsafe { libc::fcntl(file.as_raw_fd(), libc::F_SETLEASE, kind) };
+        done(code)
+    };
+    match lease(libc::F_RDLCK) {
+        Ok(()) => lease(libc::F_UNLCK).map(|()| false),
+        Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(true),
+        Err(error) => Err(error),
+    }
+}
+
 /// Asks for pages of a file to be read in, without waiting.
 pub(crate) fn readahead(file: BorrowedFd<'_>, offset: u64, length: usize) {
     let Ok(offset) = libc::off64_t::try_from(offset) else {

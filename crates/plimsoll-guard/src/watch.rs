@@ -16,6 +16,7 @@ use crate::keep;
 use crate::locks::Locks;
 use crate::log;
 use crate::mounts::Mounts;
+use crate::reclaim::Reclaim;
 use crate::released::{Place, Released};
 use crate::sys::{self, For};
 
@@ -25,6 +26,8 @@ pub(crate) struct Watch {
     pub(crate) mounts: Mounts,
     fanotify: Option<Fanotify>,
     files: Files,
+    /// File pages of the machine cannot be reclaimed by themselves, and a policy wants them to be.
+    pub(crate) must_drop: bool,
     pub(crate) released: Released,
     /// It was said that too many files are named.
     said: bool,
@@ -35,16 +38,21 @@ impl Watch {
     ///
     /// # Errors
     /// One line: the kernel's reason, and the way out.
-    pub(crate) fn new(config: &Config) -> Result<Self, String> {
+    pub(crate) fn new(config: &Config, reclaim: &mut Reclaim) -> Result<Self, String> {
         let floor = config.floor.as_ref();
         let wants_files =
             floor.is_some_and(|floor| floor.clean_min.of(Bytes(u64::MAX)) > Bytes::ZERO);
         let mounts = Mounts::new().map_err(|error| format!("mountinfo: {}", reason(&error)))?;
-        let fanotify = match wants_files {
-            true => Some(Fanotify::new().map_err(|error| {
+        let ceiling = config.ceiling.as_ref().and_then(|ceiling| ceiling.total);
+        let must_drop = ceiling.is_some() && !reclaim.has_machine(mounts.cgroup2());
+        let fanotify = match wants_files || must_drop {
+            true => Some(Fanotify::new(must_drop).map_err(|error| {
                 let way_out = match error.kind() {
                     io::ErrorKind::PermissionDenied => "run as root",
-                    _ => "this kernel cannot report uses of files: leave floor.clean_min out",
+                    _ => {
+                        "this kernel cannot report uses of files: leave floor.clean_min and \
+                         ceiling.total out"
+                    }
                 };
                 format!("fanotify: {}; {way_out}", reason(&error))
             })?),
@@ -54,6 +62,7 @@ impl Watch {
             mounts,
             fanotify,
             files: Files::new(),
+            must_drop,
             released: Released::default(),
             said: false,
         };

@@ -68,6 +68,29 @@ fn a_file_beyond_the_floor_is_not_locked() {
     assert_eq!(counter(&outcome, "streamed", "nr_mlock"), 0);
 }
 
+/// The file pages on the lists at a snapshot.
+fn page_cache(outcome: &Outcome, label: &str) -> Bytes {
+    let lists = ["nr_inactive_file", "nr_active_file"];
+    let pages = lists.iter().map(|list| counter(outcome, label, list));
+    Bytes(pages.sum::<u64>() << 12)
+}
+
+#[test]
+fn the_machine_s_page_cache_stays_at_its_ceiling_and_what_is_used_again_stays() {
+    for lru_gen in ["0", "7"] {
+        let total = guard("ceiling.total", "24 MiB");
+        let outcome = beside_a_stream(vec![total], lru_gen);
+        let cache = page_cache(&outcome, "streamed");
+        assert!(cache.0 <= 24 * MIB / 20 * 21, "{lru_gen}: {cache}");
+        let again = one(&outcome, "again").duration();
+        let cached = one(&outcome, "first").duration();
+        assert!(again.0 <= cached.0 * 11 / 10, "{again:?}, {cached:?}");
+    }
+    let outcome = beside_a_stream(Vec::new(), "0");
+    let cache = page_cache(&outcome, "streamed");
+    assert!(cache.0 > 40 * MIB, "{cache}");
+}
+
 #[test]
 fn a_group_s_page_cache_stays_at_its_ceiling_and_grows_without_the_guard() {
     let cache = |guarded: bool| {
@@ -89,13 +112,7 @@ fn a_group_s_page_cache_stays_at_its_ceiling_and_grows_without_the_guard() {
             path: "backup".to_owned(),
             files: Vec::new(),
         });
-        let outcome = run(&asked);
-        let lists = ["nr_inactive_file", "nr_active_file"];
-        let pages: u64 = lists
-            .iter()
-            .map(|list| counter(&outcome, "read", list))
-            .sum();
-        Bytes(pages << 12)
+        page_cache(&run(&asked), "read")
     };
     let (with, without) = (cache(true), cache(false));
     assert!(with.0 <= 8 * MIB / 20 * 21, "{with}");

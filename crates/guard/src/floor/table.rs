@@ -5,13 +5,12 @@ use alloc::vec::Vec;
 use mm::units::{Bytes, Nanos};
 
 use crate::sample::{File, Touch, Use};
+use crate::uses::Uses;
 
 /// Files that are known at most; of more, the least used is forgotten.
 const MOST_FILES: usize = 1024;
 /// Files that are locked at most: there is always one that can be forgotten.
 pub(super) const MOST_LOCKS: usize = MOST_FILES / 4 * 3;
-/// After this time a use counts half.
-const HALF_LIFE: Nanos = Nanos(60_000_000_000);
 
 /// The files that are known. It never grows after it was made.
 #[derive(Clone, Debug)]
@@ -27,9 +26,7 @@ pub(super) struct Entry {
     pub(super) lock: Lock,
     /// The configuration names it: it goes before all others.
     pub(super) is_named: bool,
-    /// The binary logarithm of its uses as they would count at time 0. All fade alike, so it orders
-    /// the files at any time.
-    level: f64,
+    pub(super) uses: Uses,
 }
 
 /// How a file stands.
@@ -69,9 +66,8 @@ impl Table {
         let entry = &mut self.entries[index];
         match touch.how {
             Use::Named => entry.is_named = true,
-            Use::Closed | Use::Executed => {
-                entry.level = libm::log2(entry.score(now) + 1.0) + half_lives(now);
-            }
+            Use::Closed | Use::Executed => entry.uses.add(now),
+            Use::Opened => {}
         }
         entry
     }
@@ -81,7 +77,7 @@ impl Table {
             file,
             lock: Lock::None,
             is_named: false,
-            level: f64::NEG_INFINITY,
+            uses: Uses::NONE,
         };
         if self.entries.len() == MOST_FILES {
             self.forget_the_least_used();
@@ -134,16 +130,11 @@ impl Table {
 }
 
 impl Entry {
-    /// Uses, each halved after a minute.
-    pub(super) fn score(&self, now: Nanos) -> f64 {
-        libm::exp2(self.level - half_lives(now))
-    }
-
-    /// What it is compared with others by: the binary logarithm of its uses, up to a constant.
+    /// What it is compared with others by.
     pub(super) fn rank(&self) -> f64 {
         match self.is_named {
             true => f64::INFINITY,
-            false => self.level,
+            false => self.uses.rank(),
         }
     }
 
@@ -153,8 +144,4 @@ impl Entry {
             Lock::None | Lock::Asked => Bytes::ZERO,
         }
     }
-}
-
-fn half_lives(now: Nanos) -> f64 {
-    now.seconds() / HALF_LIFE.seconds()
 }

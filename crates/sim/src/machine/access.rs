@@ -32,6 +32,7 @@ impl<'a> System<'a> {
         now: Nanos,
     ) -> Result<Flow, Error> {
         let area = self.area(task, &access.target)?;
+        self.opened(task, area);
         let scale = self.memory.cpu.scale;
         let amount = match access.amount {
             Some(amount) => amount.at(self.available),

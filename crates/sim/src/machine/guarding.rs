@@ -1,6 +1,7 @@
 //! A task that is the guard: it samples, lets the policies decide and does what they say, as the
 //! daemon does on a live machine.
 
+mod dropping;
 mod sampling;
 pub(crate) mod state;
 
@@ -17,7 +18,7 @@ use crate::machine::guarding::state::{Guarding, Underway};
 use crate::machine::state::Stop;
 use crate::machine::steps::reclaim_text;
 use crate::machine::system::System;
-use crate::machine::task::Task;
+use crate::machine::task::{Area, Task};
 use crate::mm::filemap::Reader;
 use crate::mm::filemap::state::Progress;
 use crate::mm::mlock::{Locking, Which};
@@ -104,6 +105,7 @@ impl<'a> System<'a> {
             Action::Reclaim { scope, amount } => {
                 self.reclaim_for(task, guarding, *scope, *amount)?
             }
+            Action::Drop { files, most } => self.drop_for(guarding, files, *most),
             Action::Set(setting) => self.set_for(guarding, setting),
             Action::GiveBack(tunable) => self.give_back(guarding, tunable),
         }
@@ -128,8 +130,7 @@ impl<'a> System<'a> {
         }
     }
 
-    /// Writes to a `memory.reclaim`. Where the kernel cannot be told to spare anonymous memory, the
-    /// machine as a whole is left alone.
+    /// Writes to a `memory.reclaim`.
     fn reclaim_for(
         &mut self,
         task: &mut Task<'a>,
@@ -137,10 +138,9 @@ impl<'a> System<'a> {
         scope: Scope,
         amount: Bytes,
     ) -> Result<(), Error> {
-        let rules = &self.memory.cpu.rules;
         let path = match scope {
             Scope::Group(index) => guarding.groups.get(index).map(String::as_str),
-            Scope::Machine => rules.reclaim_knows_swappiness.then_some(""),
+            Scope::Machine => Some(""),
         };
         let Some(path) = path else {
             return Ok(());
@@ -201,13 +201,24 @@ impl<'a> System<'a> {
         }
     }
 
+    /// A file is opened by its first access: a guard will hear of it.
+    pub(crate) fn opened(&mut self, task: &Task<'a>, area: Area) {
+        if let Area::File { index, .. } = area
+            && !task.has_open(index)
+        {
+            self.used(index, Use::Opened);
+        }
+    }
+
     /// A file was closed: a guard will hear of it.
     pub(crate) fn closed(&mut self, index: usize) {
+        self.used(index, Use::Closed);
+    }
+
+    fn used(&mut self, index: usize, how: Use) {
         if self.is_guarded {
-            self.touches.push(Touch {
-                file: number(index),
-                how: Use::Closed,
-            });
+            let file = number(index);
+            self.touches.push(Touch { file, how });
         }
     }
 }

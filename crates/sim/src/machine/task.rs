@@ -353,6 +353,11 @@ impl<'a> Task<'a> {
         self.readaheads.insert(file, Readahead::new(limits));
     }
 
+    /// Whether it has a file open, and has accessed it.
+    pub(crate) fn has_open(&self, file: usize) -> bool {
+        self.readaheads.contains_key(&file)
+    }
+
     /// Forgets the readahead of a file that it closes.
     pub(crate) fn close(&mut self, file: usize) {
         self.readaheads.remove(&file);

@@ -172,12 +172,8 @@ fn limits(
     if let Some(total) = ceiling.total {
         let way = match machine {
             Machine::This(root) => whole(root),
-            Machine::Evidence(_) => Ok(UNSEEN),
+            Machine::Evidence(_) => UNSEEN,
         };
-        let way = way.unwrap_or_else(|problem| {
-            problems.push(format!("ceiling.total does nothing: {problem}"));
-            "no way"
-        });
         limits.push(Limit {
             group: None,
             ceiling_bytes: total.of(memory.total).0,
@@ -208,17 +204,12 @@ fn limits(
 const UNSEEN: &str = "evidence does not say which way of reclaim the kernel has";
 
 /// The way for the whole machine.
-fn whole(root: &Root) -> Result<&'static str, &'static str> {
+fn whole(root: &Root) -> &'static str {
     match reclaim::of_group(root, "") {
-        Way::FilesOnly => Ok("memory.reclaim of the root group, file pages only"),
-        _ if reclaim::has_nodes(root) => Ok("the reclaim files of the nodes, file pages only"),
-        Way::Unknown => {
-            Ok("memory.reclaim of the root group, if it takes swappiness=: ask as root")
-        }
-        Way::Plain | Way::None => Err(
-            "this kernel has no way that leaves applications alone (Linux 6.11 has); name groups \
-             in ceiling.groups",
-        ),
+        Way::FilesOnly => "memory.reclaim of the root group, file pages only",
+        _ if reclaim::has_nodes(root) => "the reclaim files of the nodes, file pages only",
+        Way::Unknown => "memory.reclaim of the root group, if it takes swappiness=: ask as root",
+        Way::Plain | Way::None => "files that are read once are dropped by posix_fadvise",
     }
 }
 
@@ -295,14 +286,26 @@ mod tests {
         let no_swap = said(&[MEMINFO], &[("floor.anon_min", "1 %")]);
         assert!(no_swap.contains("no swap"), "{no_swap}");
         let total = [("ceiling.total", "1 GiB")];
-        let no_way = said(&[MEMINFO], &total);
-        assert!(no_way.contains("name groups in ceiling.groups"), "{no_way}");
-        let nodes = ("sys/devices/system/node/node0/reclaim", "");
-        assert_eq!(said(&[MEMINFO, nodes], &total), "");
+        assert_eq!(said(&[MEMINFO], &total), "");
         let group = [("ceiling.groups.a", "1 GiB")];
         let controllers = "sys/fs/cgroup/cgroup.controllers";
         assert!(said(&[MEMINFO, (controllers, "cpu io\n")], &group).contains("ceiling.groups"));
         assert_eq!(said(&[MEMINFO, (controllers, "cpu memory\n")], &group), "");
+    }
+
+    #[test]
+    fn where_the_machine_cannot_be_asked_files_are_dropped() {
+        let total = [("ceiling.total", "1 GiB")];
+        let way = |files: &[_]| checked(files, &total).ceiling.expect("a ceiling")[0].way;
+        assert_eq!(
+            way(&[MEMINFO]),
+            "files that are read once are dropped by posix_fadvise"
+        );
+        let nodes = ("sys/devices/system/node/node0/reclaim", "");
+        assert_eq!(
+            way(&[MEMINFO, nodes]),
+            "the reclaim files of the nodes, file pages only"
+        );
     }
 
     #[test]

@@ -40,6 +40,7 @@ impl System<'_> {
             .collect();
         let touches = core::mem::take(&mut self.touches);
         let looked = core::mem::take(&mut guarding.looked);
+        let dropped = core::mem::take(&mut guarding.dropped);
         let is_due = guarding.guard.is_due(now);
         let counters = match is_due {
             true => self.counters(now),
@@ -53,6 +54,8 @@ impl System<'_> {
             touches: &touches,
             looked: &looked,
             held: &held,
+            must_drop: !self.memory.cpu.rules.reclaim_knows_swappiness,
+            dropped: &dropped,
             watermarks: is_due.then(|| self.watermarks(&counters)),
             writeback: is_due.then(|| self.writeback(&counters)),
             merging: is_due.then(|| self.merging(&counters)).flatten(),

@@ -4,7 +4,7 @@ use alloc::collections::BTreeMap;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use guard::{Config, Decision, Guard, Looked};
+use guard::{Config, Decision, Dropped, Guard, Looked};
 use mm::settings::Setting;
 use mm::units::{Bytes, Nanos};
 
@@ -22,6 +22,7 @@ pub(crate) struct Guarding {
     pub(crate) next: Option<Nanos>,
     /// Answers for the next sample.
     pub(crate) looked: Vec<Looked>,
+    pub(crate) dropped: Vec<Dropped>,
     /// What is locked of each file, by index, in bytes from its beginning.
     pub(crate) locks: BTreeMap<usize, Bytes>,
     pub(crate) locking: Option<Underway>,
@@ -54,6 +55,7 @@ impl Guarding {
             todo: Vec::new(),
             next: None,
             looked: Vec::new(),
+            dropped: Vec::new(),
             locks: BTreeMap::new(),
             locking: None,
             before: BTreeMap::new(),
