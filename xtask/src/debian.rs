@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 
 use crate::{numbers, process};
 
@@ -34,6 +34,19 @@ pub(crate) fn guard_cuts(arguments: &[String]) -> Result<()> {
     let mut cargo = tests();
     cargo.arg("guard_cuts::").env("PLIMSOLL_VM", "required");
     numbers::hand_over(&mut cargo, &GUARD_CUTS, arguments)?;
+    process::succeed(&mut cargo)
+}
+
+/// `cargo xtask guard-ksm`: some twenty minutes on an idle machine.
+pub(crate) fn guard_ksm(arguments: &[String]) -> Result<()> {
+    if let Some(unknown) = arguments.first() {
+        bail!("guard-ksm takes no arguments, found \"{unknown}\"");
+    }
+    let mut cargo = process::cargo();
+    cargo.args(["test", "--package", "plimsoll-lab", "--test", "guard_ksm"]);
+    cargo
+        .args(["--", "--nocapture"])
+        .env("PLIMSOLL_VM", "required");
     process::succeed(&mut cargo)
 }
 

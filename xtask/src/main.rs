@@ -86,6 +86,11 @@ const COMMANDS: &[Command] = &[
         run: debian::guard_cuts,
     },
     Command {
+        name: "guard-ksm",
+        about: "the guard's samepage merging beside Debian's ksmtuned and the kernel's advisor",
+        run: debian::guard_ksm,
+    },
+    Command {
         name: "package",
         about: "the Debian package of the command and the guard; prints where it lies",
         run: package::run,

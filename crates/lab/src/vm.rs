@@ -47,7 +47,7 @@ use qemu::{Timing, Vm};
 
 pub use kernel::KernelChoice;
 pub use options::{Clock, VmOptions};
-pub use packages::Stock;
+pub use packages::{Stock, package};
 pub use programs::Programs;
 pub use release::Release;
 

@@ -56,6 +56,7 @@ pub struct Boot {
     parameters: Vec<String>,
     is_cut: bool,
     disk: Option<(Disposal, PathBuf)>,
+    memory: Bytes,
 }
 
 /// Whose the disk is.
@@ -80,7 +81,15 @@ impl Boot {
             parameters: Vec::new(),
             is_cut: false,
             disk: None,
+            memory: machine().memory,
         }
+    }
+
+    /// The machine's memory; 1 GiB where nobody says it. The root lies in it, and takes 100 MiB.
+    #[must_use]
+    pub fn memory(mut self, memory: Bytes) -> Self {
+        self.memory = memory;
+        self
     }
 
     /// Adds a file to the root, by its path without the leading slash; `bin`, `lib` and `sbin` are
@@ -252,7 +261,7 @@ impl Debian {
         arguments.extend(qemu::virtual_time());
         let option = |name: &str, value: String| [name.to_owned(), value];
         let words = [
-            option("-m", format!("{}M", machine().memory.0 >> 20)),
+            option("-m", format!("{}M", boot.memory.0 >> 20)),
             option("-kernel", self.kernel.image.display().to_string()),
             option("-initrd", initramfs.display().to_string()),
             option("-append", command_line(boot)),

@@ -8,7 +8,7 @@ use std::process::Command;
 
 use super::apt::Apt;
 use super::failed::failed;
-use super::{Release, tools};
+use super::{Release, cache, tools};
 use crate::bench::{BenchError, Progress};
 
 /// A stock kernel of Debian 12.
@@ -80,6 +80,34 @@ fn unfetched(stock: Stock, error: BenchError) -> BenchError {
         )),
         other => other,
     }
+}
+
+/// A package of a Debian release as it is in the archive, for tests that install it in a VM. What
+/// was fetched once is kept.
+///
+/// # Errors
+/// That apt is missing, knows no Debian mirror, or cannot reach it.
+pub fn package(
+    release: Release,
+    name: &str,
+    progress: &mut dyn FnMut(Progress),
+) -> Result<Vec<u8>, BenchError> {
+    let packages = cache::directory(None)?.join("packages");
+    let kept = packages.join(format!("{name}-{}.deb", release.suite()));
+    if !kept.exists() {
+        progress(Progress::Stage(format!(
+            "fetches {name} of Debian's {}",
+            release.suite()
+        )));
+        fs::create_dir_all(&packages).map_err(|error| failed(&packages, &error))?;
+        let place = tempfile::tempdir_in(&packages).map_err(|error| failed(&packages, &error))?;
+        let apt = Apt::new(release, place.path())?;
+        apt.download([name])?;
+        for entry in fs::read_dir(&apt.downloads).into_iter().flatten().flatten() {
+            fs::rename(entry.path(), &kept).map_err(|error| failed(&kept, &error))?;
+        }
+    }
+    fs::read(&kept).map_err(|error| failed(&kept, &error))
 }
 
 /// Packages of a Debian release, unpacked below `place`; what they depend on is not.
