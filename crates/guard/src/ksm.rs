@@ -45,6 +45,8 @@ pub(crate) struct Ksm {
     /// What was asked for: `run`, `pages_to_scan`.
     asked: Option<(u64, u64)>,
     scanning: Option<Scanning>,
+    /// ksmd's CPU time when the scan under way began; it goes on with that after a rest.
+    cpu: Nanos,
     rest: Rest,
     /// CPU time of a scan.
     cost: Nanos,
@@ -94,6 +96,7 @@ impl Ksm {
             least_gain: config.least_gain,
             asked: None,
             scanning: None,
+            cpu: Nanos::ZERO,
             rest: Rest::default(),
             cost: Nanos::ZERO,
             counted: Pages(0),
@@ -121,7 +124,7 @@ impl Ksm {
             return;
         }
         if self.asked.is_none() {
-            self.counted = merging.copied;
+            (self.counted, self.cpu) = (merging.copied, merging.cpu);
         }
         let seen = Seen {
             at: sample.at,
@@ -148,17 +151,22 @@ impl Ksm {
         if !is_first && !is_worth_it && !is_due {
             return;
         }
+        // One that is only due hopes for nothing.
+        let hoped = match is_first || is_worth_it {
+            true => hoped,
+            false => Bytes::ZERO,
+        };
+        let least_scans = match is_first || new > unmerged.0 {
+            true => SCANS,
+            false => 1,
+        };
         self.scanning = Some(Scanning {
             from: seen,
             hoped,
             scan: seen,
             judged: seen,
             tick: seen,
-            least_scans: if new > unmerged.0 || is_first {
-                SCANS
-            } else {
-                1
-            },
+            least_scans,
         });
         let why = match is_worth_it && !is_first {
             true => Why::Expected(expected),
@@ -170,8 +178,9 @@ impl Ksm {
 
     fn scan(&mut self, mut at: Scanning, mut seen: Seen, anon: Bytes, to: &mut Vec<Decision>) {
         let whole = seen.scans_since(&at.scan);
-        if let Some(cost) = seen.cpu_since(&at.scan).0.checked_div(whole) {
-            self.cost = Nanos(cost);
+        let taken = seen.merging.cpu.saturating_sub(self.cpu);
+        if let Some(cost) = taken.0.checked_div(whole) {
+            (self.cost, self.cpu) = (Nanos(cost), seen.merging.cpu);
             self.counted = at.scan.merging.copied;
             seen.stale = Pages(seen.merging.copied.0.saturating_sub(self.counted.0));
             at.scan = seen;
@@ -181,7 +190,9 @@ impl Ksm {
         if is_judged {
             let gained = seen.gained_since(&at.judged);
             at.judged = seen;
-            let is_whole = seen.scans_since(&at.from) >= at.least_scans;
+            // It may have begun in the middle of a scan.
+            let is_whole = seen.scans_since(&at.from) >= at.least_scans
+                && seen.cpu_since(&at.from).0 >= self.cost.0.saturating_mul(at.least_scans);
             if is_whole && gained <= self.worth(cpu) {
                 return self.stop(&at, seen, anon, Why::Gained(gained, cpu), to);
             }

@@ -102,6 +102,13 @@ impl Host {
         (0..seconds * 5).for_each(|_| self.tick());
     }
 
+    /// As much again, with as much that is alike.
+    fn doubles(&mut self) {
+        self.anon *= 2;
+        (self.candidates, self.scanned) = (2 * self.candidates, 2 * self.scanned);
+        self.alike *= 2;
+    }
+
     fn scans(&self) -> u64 {
         self.scanned / self.candidates
     }
@@ -166,11 +173,33 @@ fn what_writes_unmerge_is_merged_again_when_a_scan_is_worth_it() {
 fn memory_that_is_new_is_looked_at() {
     let mut host = Host::new(1_000_000, 400_000, &config());
     host.ticks(15);
-    host.anon *= 2;
-    (host.candidates, host.scanned) = (2_000_000, 4_000_000);
-    host.alike *= 2;
+    host.doubles();
     host.ticks(30);
     assert_eq!((host.saved, host.run), (800_000, 0));
+}
+
+/// A little that is new when a scan is due is no hope that it could disappoint.
+#[test]
+fn scans_that_were_only_due_do_not_lower_what_is_expected() {
+    let mut host = Host::new(1_000_000, 400_000, &config());
+    host.ticks(15);
+    for _ in 0..20 {
+        host.anon += 1 << 20;
+        host.ticks(50);
+    }
+    assert!(host.scanned > 2_200_000, "none was due: {}", host.scanned);
+    host.doubles();
+    host.ticks(30);
+    assert_eq!((host.saved, host.run), (800_000, 0));
+}
+
+#[test]
+fn what_a_scan_takes_is_known_where_rests_divide_it() {
+    let mut host = Host::new(1_000_000, 0, &config());
+    host.ticks(24 * 3600);
+    assert!(host.scans() > 2, "{}", host.scanned);
+    let cost = host.policy.cost.seconds();
+    assert!((0.9..1.1).contains(&cost), "{cost}");
 }
 
 #[test]
