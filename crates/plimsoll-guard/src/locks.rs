@@ -10,6 +10,7 @@ use std::os::fd::{AsFd as _, OwnedFd};
 use std::os::unix::fs::MetadataExt as _;
 
 use guard::{File, Held};
+use mm::formula::mul_div;
 use mm::units::Bytes;
 
 use crate::map::Map;
@@ -18,6 +19,11 @@ use crate::sys;
 
 /// Pages that are asked after at once: 64 MiB of base pages.
 const PAGES_AT_ONCE: usize = 16 << 10;
+/// A file that is longer than the first is looked at in a part of each piece: to ask after every
+/// page of a gigabyte takes the kernel tens of milliseconds.
+const LONG: usize = 64 << 20;
+const PIECE: usize = 16 << 20;
+const PART: usize = 1 << 20;
 /// Locked files that are looked at in a second.
 const FILES_AT_ONCE: usize = 64;
 /// What is read in by one request.
@@ -92,31 +98,37 @@ impl Locks {
         length: Bytes,
         charged: impl FnOnce(usize) -> Option<u64>,
     ) -> Seen {
-        let Self {
-            pages, populates, ..
-        } = self;
-        let (mut resident, mut first) = (0, None);
-        let looked = Map::new(file, length).and_then(|map| {
-            map.each_run(pages, |is_resident, start, length| {
-                if is_resident {
-                    resident += length as u64;
-                    first = first.or(Some(start));
-                }
-                Ok(())
-            })?;
-            Ok(first.and_then(|start| {
-                let page = rustix::param::page_size();
-                map.populate(file, start, page, populates).ok()?;
+        let seen = Map::new(file, length).and_then(|map| {
+            let (resident, first) = self.estimate(&map)?;
+            let page = rustix::param::page_size();
+            let group = first.and_then(|start| {
+                map.populate(file, start, page, &mut self.populates).ok()?;
                 charged(map.address(start))
-            }))
+            });
+            Ok(Seen { resident, group })
         });
-        match looked {
-            Ok(group) => Seen {
-                resident: Bytes(resident),
-                group,
-            },
-            Err(_) => Seen::default(),
+        seen.unwrap_or_default()
+    }
+
+    /// What is in memory of a mapping, by a look at a part of each piece where it is long, and
+    /// where the first page of that is.
+    fn estimate(&mut self, map: &Map) -> io::Result<(Bytes, Option<usize>)> {
+        let page = rustix::param::page_size();
+        let part = if map.length > LONG { PART } else { PIECE };
+        let (mut resident, mut looked_at, mut first) = (0, 0, None);
+        for start in (0..map.length).step_by(PIECE) {
+            let length = part.min(map.length - start);
+            let pages = map.resident(start, length, &mut self.pages)?;
+            let is_resident = |byte: &&u8| **byte & 1 == 1;
+            let found = pages.iter().filter(is_resident).count();
+            resident += (found * page).min(length);
+            looked_at += length;
+            let place = pages.iter().position(|byte| byte & 1 == 1);
+            first = first.or(place.map(|place| start + place * page));
         }
+        let whole = map.length as u64;
+        let resident = mul_div(resident as u64, whole, looked_at.max(1) as u64);
+        Ok((Bytes(resident), first))
     }
 
     /// What is locked, and which locks failed or were released since this was last asked: these
@@ -378,6 +390,27 @@ mod tests {
         locks.fill(File(1), length).expect("it is locked").ok();
         assert_eq!(stale(&mut locks), [true]);
         assert!(locks.unlock(File(1)).is_some() && locks.total().1 == 0);
+    }
+
+    #[test]
+    fn a_long_file_is_looked_at_in_parts() {
+        let (_directory, path) = file(1);
+        let open = fs::File::options().write(true).read(true).open(&path);
+        let open = open.expect("a file");
+        let whole = 4 * PIECE as u64 + (PIECE / 2) as u64;
+        open.set_len(whole).expect("a length");
+        // Half of it is in memory.
+        let half = vec![7; 2 * PIECE + PIECE / 4];
+        std::os::unix::fs::FileExt::write_all_at(&open, &half, 0).expect("written");
+        let mut locks = Locks::new();
+        let seen = |locks: &mut Locks, length| locks.look(&open, Bytes(length), |_| Some(9));
+        let resident = seen(&mut locks, whole).resident.0;
+        assert!(
+            resident.abs_diff(whole / 2) < whole / 6,
+            "{resident} of {whole}"
+        );
+        assert_eq!(seen(&mut locks, PIECE as u64).resident, Bytes(PIECE as u64));
+        assert_eq!(seen(&mut locks, whole).group, Some(9));
     }
 
     #[test]

@@ -22,8 +22,9 @@ until_is() {
     echo $1 is not $2 but $($1); journalctl --no-pager -n 20 -u plimsoll-guard
 }
 locked() {
-    grep -q \"action=lock file=[^ ]*/$(stat -c %i $1) \" /run/plimsoll/guard.events && echo yes
+    grep -q \"action=lock file=[^ ]*/$(stat -c %i $1) $2\" /run/plimsoll/guard.events && echo yes
 }
+named() { locked $1 '.*why=\"named '; }
 main() { systemctl show -p MainPID --value plimsoll-guard; }
 look() {
     grep -rs . /proc/sys/vm | grep -v -e stat_refresh -e drop_caches
@@ -62,18 +63,18 @@ until_is value 0; value
 /// The guard's sandbox lets it see what a unit has mapped and whose a page is: a unit is kept, one
 /// is excepted, and of one with a limit a quarter of that is locked at most.
 const UNITS: &str = "\
-printf 'keep = [\"unit:systemd-journald.service\"]\\nexcept = [\"unit:quiet.service\"]\\n' \
+printf 'keep = [\"unit:kept.service\"]\\nexcept = [\"unit:quiet.service\"]\\n' \
     >> /etc/plimsoll/guard.toml
-systemctl reload plimsoll-guard; cd /srv/data
-until_is \"locked /usr/lib/systemd/systemd-journald\" yes; locked /usr/lib/systemd/systemd-journald
+cd /srv/data; cp /usr/bin/sleep kept; sync; systemd-run -q -u kept /srv/data/kept 900
+systemctl reload plimsoll-guard; until_is \"named kept\" yes; named kept
 again='for i in 1 2 3 4; do cat large small > /dev/null; sleep 1; done; sleep 900'
 write='head -c 12M /dev/zero > large; head -c 6M /dev/zero > small; sync'
 systemd-run -q -u boxed -p MemoryMax=32M --working-directory=/srv/data sh -c \"$write; $again\"
 write='head -c 2M /dev/zero > quiet; sync'; again=$(echo \"$again\" | sed 's/large small/quiet/')
 systemd-run -q -u quiet --working-directory=/srv/data sh -c \"$write; $again\"
-until_is \"locked small\" yes; sleep 5
+sleep 1; until_is \"locked small\" yes; sleep 5
 for file in small large quiet; do echo $file $(locked $file); done
-systemctl stop boxed quiet; rm small large quiet; cd /
+systemctl stop kept boxed quiet; rm kept small large quiet; cd /
 ";
 
 /// The unit's own mount namespace keeps no file system busy, only a locked file does; the unit stops
