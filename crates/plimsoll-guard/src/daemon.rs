@@ -309,8 +309,7 @@ impl Daemon {
     /// What of the configuration the hands have to know.
     fn tell_hands(&mut self) {
         let floor = self.config.floor.as_ref();
-        let except = floor.map_or_else(Vec::new, |floor| floor.except.clone());
-        self.hands.spared = Spared::new(except);
+        self.hands.spared = Spared::new(floor.map_or(&[], |floor| &floor.except));
         self.hands.groups = self.config.groups().map(str::to_owned).collect();
     }
 

@@ -78,7 +78,7 @@ impl Hands {
             locks: Locks::new(),
             pretended: Pretended::new(),
             groups: Vec::new(),
-            spared: Spared::new(Vec::new()),
+            spared: Spared::new(&[]),
             reclaim: Reclaim::default(),
             dropped: Vec::new(),
             state,

@@ -23,7 +23,7 @@ const FILES_MAX: usize = 2048;
 /// What is spared.
 #[derive(Debug)]
 pub(crate) struct Spared {
-    /// As the configuration names it.
+    /// As the configuration names it, links followed.
     except: Vec<String>,
     /// `None` where the kernel does not tell whose a page is.
     pub(crate) charged: Option<Charged>,
@@ -36,9 +36,14 @@ pub(crate) struct Spared {
 }
 
 impl Spared {
-    pub(crate) fn new(except: Vec<String>) -> Self {
+    pub(crate) fn new(except: &[String]) -> Self {
+        // A link that the configuration names is meant.
+        let real = |name: &String| match fs::canonicalize(name) {
+            Ok(path) => path.into_os_string().into_string().ok(),
+            Err(_) => Some(name.clone()),
+        };
         Self {
-            except,
+            except: except.iter().filter_map(real).collect(),
             charged: Charged::new(),
             until: BTreeMap::new(),
             limited: BTreeMap::new(),

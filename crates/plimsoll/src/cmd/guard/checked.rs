@@ -122,6 +122,14 @@ fn locks(
             Bytes(size)
         ));
     }
+    for name in &floor.except {
+        if units::named(name).is_none() && !name.starts_with('/') {
+            problems.push(format!(
+                "floor.except names {name}, which is no path from the root and no unit: write it \
+                 as \"/srv\" or \"unit:backup.service\""
+            ));
+        }
+    }
     let anon_floor = floor.anon_min.of(memory.total);
     if anon_floor > Bytes::ZERO && memory.swap_total == Bytes::ZERO {
         problems.push("floor.anon_min does nothing: this machine has no swap".to_owned());
