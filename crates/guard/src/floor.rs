@@ -63,7 +63,7 @@ impl Floor {
         let mut looks = false;
         // It is the close that says that a file was used.
         let uses = sample.touches.iter();
-        for touch in uses.filter(|touch| touch.how != Use::Opened) {
+        for touch in uses.filter(|touch| !matches!(touch.how, Use::Opened | Use::Written)) {
             looks |= self.touched(*touch, sample.at, to);
         }
         for looked in sample.looked {
@@ -116,7 +116,7 @@ impl Floor {
         }
         let least = match touch.how {
             Use::Executed => EXECUTED_SCORE,
-            Use::Closed | Use::Named | Use::Opened => LOCK_SCORE,
+            Use::Closed | Use::Named | Use::Opened | Use::Written => LOCK_SCORE,
         };
         let wanted = entry.is_named || score >= least;
         if !wanted || entry.lock == Lock::Asked {

@@ -15,7 +15,7 @@ pub(crate) const TICK: Nanos = Nanos(200_000_000);
 /// The shortest time between two samples, and the longest.
 pub(crate) const SHORTEST: Nanos = Nanos(10_000_000);
 pub(crate) const LONGEST: Nanos = Nanos::SECOND;
-/// More than is used up within [`LONGEST`].
+/// More than most machines use up within [`LONGEST`].
 pub(crate) const AMPLE: Bytes = Bytes(2 << 30);
 
 /// How much of a file is looked at, from its beginning.
@@ -171,6 +171,8 @@ pub enum Use {
     Opened,
     /// A reader closed it.
     Closed,
+    /// A writer closed it, which is no use; told of where opens are.
+    Written,
     /// It was executed.
     Executed,
     /// The configuration names it.

@@ -10,7 +10,7 @@ use crate::sample::File;
 /// What is dropped together. No folio is larger, and one lies in one piece.
 pub const PIECE: Bytes = Bytes(2 << 20);
 /// The pieces that one search asks after, at most.
-const MOST_PIECES: u64 = 4096;
+const MOST_PIECES: u64 = 256;
 /// Of these first pieces every step is asked after, of the others the first and the last: a reader
 /// is likely to be where the search ended, and the kernel may have reclaimed what it has passed.
 const NEAR: usize = 4;
@@ -60,8 +60,12 @@ impl Search {
         pages: &mut P,
     ) -> Result<(Bytes, Bytes), P::Error> {
         let (mut dropped, mut next) = (0_u64, self.from.0);
+        let mut is_found = false;
         let mut ahead = None;
         for (number, piece) in self.pieces(size).enumerate() {
+            if !is_found {
+                next = piece.end;
+            }
             let is_far = number >= NEAR;
             if is_far && !pages.is_resident(piece.end - 1)? && !pages.is_resident(piece.start)? {
                 continue;
@@ -69,6 +73,7 @@ impl Search {
             let Some(Resident { first, end, .. }) = resident(piece.clone(), pages)? else {
                 continue;
             };
+            is_found = true;
             if let Some(range) = ahead.take() {
                 // The reader has left it behind.
                 dropped = dropped.saturating_add(drop(range, pages)?.0);
@@ -216,6 +221,16 @@ mod tests {
             (0, 5 * P + half)
         );
         assert_eq!(cache.bytes(), AHEAD, "the reader goes on from there");
+    }
+
+    #[test]
+    fn a_search_that_finds_nothing_goes_on_behind_what_it_has_seen() {
+        let pieces = MOST_PIECES + 20;
+        let size = pieces * P;
+        let mut cache = Cache::new(size, size - 2 * P..size);
+        let behind = MOST_PIECES * P;
+        assert_eq!(search(0, size, P, &mut cache), (0, behind));
+        assert_eq!(search(behind, size, P, &mut cache), (P, size - P));
     }
 
     #[test]

@@ -47,7 +47,14 @@ fn maybe(from: &mut Prng) -> Option<u64> {
 }
 
 fn touch(from: &mut Prng) -> Touch {
-    let how = [Use::Opened, Use::Closed, Use::Executed, Use::Named][from.below(4) as usize];
+    let uses = [
+        Use::Opened,
+        Use::Closed,
+        Use::Written,
+        Use::Executed,
+        Use::Named,
+    ];
+    let how = uses[from.below(5) as usize];
     let file = File(from.below(2000) as u32);
     Touch { file, how }
 }

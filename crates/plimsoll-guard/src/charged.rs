@@ -19,8 +19,8 @@ const GROUPS: &str = "/proc/kpagecgroup";
 /// The bits of an entry of pagemap that are the frame's number, and the one that says it is one.
 const FRAME: u64 = (1 << 55) - 1;
 const PRESENT: u64 = 1 << 63;
-/// The limits of a group, in v2 and v1.
-const LIMITS: [&str; 2] = ["memory.max", "memory.limit_in_bytes"];
+/// The limits of a group, in v2 and v1: beyond `memory.high` it is throttled.
+const LIMITS: [&str; 3] = ["memory.max", "memory.high", "memory.limit_in_bytes"];
 /// In v1 this much or more is none.
 const NO_LIMIT: u64 = 1 << 62;
 /// The type of a handle in the file system of control groups (`FILEID_KERNFS`).
@@ -40,8 +40,8 @@ pub(crate) struct Charged {
 pub(crate) struct Group {
     /// Below the root of the hierarchy; empty for the root.
     pub(crate) path: String,
-    /// The nearest limit of it or of a group above it, and that one's inode number.
-    pub(crate) limit: Option<(u64, Bytes)>,
+    /// The limits of it and of the groups above it, each with that group's inode number.
+    pub(crate) limits: Vec<(u64, Bytes)>,
 }
 
 impl Charged {
@@ -80,7 +80,7 @@ pub(crate) fn group(inode: u64, mounts: &Mounts) -> Option<Group> {
     let path = path.strip_prefix(root).ok()?.to_str()?.to_owned();
     Some(Group {
         path,
-        limit: limit(folder, root),
+        limits: limits(folder, root).unwrap_or_default(),
     })
 }
 
@@ -92,25 +92,24 @@ fn open(inode: u64, root: &Path) -> io::Result<OwnedFd> {
     sys::open_by_handle(mount.as_fd(), &key, For::Reading)
 }
 
-/// The nearest limit, upwards to the root, and the inode number of the group that has it.
-fn limit(folder: OwnedFd, root: &Path) -> Option<(u64, Bytes)> {
+/// The limits, upwards to the root; `None` where a group goes meanwhile.
+fn limits(folder: OwnedFd, root: &Path) -> Option<Vec<(u64, Bytes)>> {
     let top = fs::metadata(root).ok()?.ino();
     let mut folder = fs::File::from(folder);
+    let mut limits = Vec::new();
     for _ in 0..DEEPEST {
         let inode = folder.metadata().ok()?.ino();
         if inode == top {
-            return None;
+            break;
         }
-        let own = LIMITS.iter().find_map(|file| number(&folder, file));
-        if let Some(limit) = own.filter(|limit| *limit < NO_LIMIT) {
-            return Some((inode, Bytes(limit)));
-        }
+        let own = LIMITS.iter().filter_map(|file| number(&folder, file));
+        let own = own.min().filter(|limit| *limit < NO_LIMIT);
+        limits.extend(own.map(|limit| (inode, Bytes(limit))));
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        folder = rustix::fs::openat(&folder, "..", flags, Mode::empty())
-            .ok()?
-            .into();
+        let above = rustix::fs::openat(&folder, "..", flags, Mode::empty());
+        folder = above.ok()?.into();
     }
-    None
+    Some(limits)
 }
 
 fn number(folder: &fs::File, file: &str) -> Option<u64> {

@@ -45,7 +45,10 @@ pub(crate) struct Event {
 impl Fanotify {
     /// `sees_opens`: an open is a use, too.
     pub(crate) fn new(sees_opens: bool) -> io::Result<Self> {
-        let opens = if sees_opens { libc::FAN_OPEN } else { 0 };
+        let opens = match sees_opens {
+            true => libc::FAN_OPEN | libc::FAN_CLOSE_WRITE,
+            false => 0,
+        };
         Ok(Self {
             group: sys::fanotify_init()?,
             mask: USES | opens,
@@ -180,20 +183,16 @@ impl Raw<'_> {
     /// What was done, in order: the kernel makes one event of several of a process.
     fn events(&self) -> impl Iterator<Item = Event> {
         let has = |event| self.mask & event != 0;
-        let uses: &[Use] = match (has(libc::FAN_OPEN), has(libc::FAN_CLOSE_NOWRITE)) {
-            _ if has(libc::FAN_OPEN_EXEC) => &[Use::Executed],
-            (true, true) => &[Use::Opened, Use::Closed],
-            (true, false) => &[Use::Opened],
-            (false, _) => &[Use::Closed],
-        };
+        let is_executed = has(libc::FAN_OPEN_EXEC);
+        let uses = [
+            (is_executed, Use::Executed),
+            (has(libc::FAN_OPEN) && !is_executed, Use::Opened),
+            (has(libc::FAN_CLOSE_NOWRITE) && !is_executed, Use::Closed),
+            (has(libc::FAN_CLOSE_WRITE), Use::Written),
+        ];
+        let uses = uses.into_iter().filter(|(is_so, _)| *is_so);
         let key = self.key();
-        let event = move |how: &Use| {
-            Some(Event {
-                key: key?,
-                how: *how,
-            })
-        };
-        uses.iter().filter_map(event)
+        uses.filter_map(move |(_, how)| Some(Event { key: key?, how }))
     }
 
     /// The file; `None` where the kernel could not name it.
@@ -292,6 +291,7 @@ mod tests {
         let (open, close) = (libc::FAN_OPEN, libc::FAN_CLOSE_NOWRITE);
         assert_eq!(uses(open | close), [Use::Opened, Use::Closed]);
         assert_eq!(uses(open), [Use::Opened]);
+        assert_eq!(uses(libc::FAN_CLOSE_WRITE), [Use::Written]);
         assert_eq!(uses(open | libc::FAN_OPEN_EXEC), [Use::Executed]);
     }
 

@@ -133,7 +133,7 @@ impl Hands {
             let seen = self.locks.look(&open, size.min(LOOKED_AT), whose);
             looked.resident = seen.resident;
             let (opened, mounts) = ((&open, size), &watch.mounts);
-            if self.spared.spares(file, opened, seen, mounts, &self.locks) {
+            if self.spared.spares(file, opened, seen, mounts) {
                 looked.size = None;
             }
         }
@@ -154,6 +154,7 @@ impl Hands {
     /// Finds out which locks are to go.
     pub(crate) fn find_stale(&mut self, mounts: &Mounts) {
         self.locks.find_stale(|fsid| mounts.has(fsid));
+        self.spared.forget(&self.locks);
     }
 
     /// Lets go of every file, and writes back every tunable.
@@ -326,7 +327,10 @@ impl Hands {
         };
         let is_dry = self.state.is_none();
         let opened = watch.open(file, For::Reading);
-        match opened.and_then(|fd| drops::drop_pages(&fd.into(), size, search, most, is_dry)) {
+        let now = host::facts::since_1970();
+        let done =
+            opened.and_then(|fd| drops::drop_pages(&fd.into(), size, search, most, is_dry, now));
+        match done {
             Ok((bytes, next)) => {
                 dropped.size = Some(size);
                 (dropped.bytes, dropped.next) = (bytes, next);

@@ -37,8 +37,9 @@ pub(crate) struct Locks {
     failed: Vec<File>,
     /// What `mincore` says.
     pages: Vec<u8>,
-    /// The lock whose file was looked at last.
+    /// The lock whose file was looked at last, and the one whose pages were counted last.
     looked_at: usize,
+    counted: usize,
     /// Whether the kernel has `MADV_POPULATE_READ` (5.14).
     populates: bool,
 }
@@ -52,6 +53,8 @@ struct Lock {
     length: Bytes,
     /// Bytes of it that are in memory, when it was last counted.
     locked: Bytes,
+    /// What of it was mapped, and so locked, last.
+    mapped: Bytes,
     is_stale: bool,
     map: Map,
     fd: fs::File,
@@ -86,6 +89,7 @@ impl Locks {
             failed: Vec::new(),
             pages: vec![0; PAGES_AT_ONCE],
             looked_at: 0,
+            counted: 0,
             populates: true,
         }
     }
@@ -121,7 +125,9 @@ impl Locks {
             let pages = map.resident(start, length, &mut self.pages)?;
             let is_resident = |byte: &&u8| **byte & 1 == 1;
             let found = pages.iter().filter(is_resident).count();
-            resident += (found * page).min(length);
+            let is_last = pages.last().is_some_and(|byte| byte & 1 == 1);
+            let missing = pages.len() * page - length;
+            resident += found * page - if is_last { missing } else { 0 };
             looked_at += length;
             let place = pages.iter().position(|byte| byte & 1 == 1);
             first = first.or(place.map(|place| start + place * page));
@@ -149,12 +155,6 @@ impl Locks {
     /// Whether a file is locked.
     pub(crate) fn has(&self, file: File) -> bool {
         self.held.iter().any(|lock| lock.file == file)
-    }
-
-    /// How much of a file is to be locked; 0 where it is not.
-    pub(crate) fn length(&self, file: File) -> Bytes {
-        let held = self.held.iter().find(|lock| lock.file == file);
-        held.map_or(Bytes::ZERO, |lock| lock.length)
     }
 
     /// How much is locked, and of how many files.
@@ -252,7 +252,8 @@ impl Locks {
             let lock = &mut self.held[self.looked_at];
             lock.is_stale |= !lock.is_whole();
         }
-        if let Some(lock) = self.held.get_mut(self.looked_at) {
+        self.counted = (self.counted + 1) % count.max(1);
+        if let Some(lock) = self.held.get_mut(self.counted) {
             lock.is_stale |= lock.count(&mut self.pages).is_err();
         }
     }
@@ -273,6 +274,7 @@ impl Lock {
             inode: metadata.ino(),
             length,
             locked: Bytes::ZERO,
+            mapped: Bytes::ZERO,
             is_stale: false,
             map,
             fd,
@@ -286,9 +288,8 @@ impl Lock {
     }
 
     fn lock_resident(&mut self, pages: &mut [u8], populates: &mut bool) -> io::Result<()> {
-        let before = self.locked;
         self.count(pages)?;
-        if self.locked <= before {
+        if self.locked <= self.mapped {
             return Ok(());
         }
         let Self { map, fd, .. } = self;
@@ -300,7 +301,9 @@ impl Lock {
             }
             Ok(())
         });
-        self.settle(resident, done, pages)
+        self.settle(resident, done, pages)?;
+        self.mapped = self.locked;
+        Ok(())
     }
 
     fn fill(&mut self, most: Bytes, pages: &mut [u8], populates: &mut bool) -> io::Result<()> {
@@ -390,6 +393,26 @@ mod tests {
         locks.fill(File(1), length).expect("it is locked").ok();
         assert_eq!(stale(&mut locks), [true]);
         assert!(locks.unlock(File(1)).is_some() && locks.total().1 == 0);
+    }
+
+    #[test]
+    fn each_lock_is_counted_in_its_turn() {
+        let files = [file(1 << 20), file(1 << 20)];
+        let mut locks = Locks::new();
+        for (number, (_, path)) in (1..).zip(&files) {
+            let open = || Ok(fs::File::open(path).expect("a file").into());
+            let locked = locks.lock(File(number), Bytes(1 << 20), 5, open);
+            assert_eq!(locked.expect("a lock").now, Bytes(1 << 20));
+        }
+        // As long as before, with nothing in memory.
+        for (_, path) in &files {
+            let file = fs::File::options().write(true).open(path);
+            let file = file.expect("a file");
+            let emptied = file.set_len(0).and_then(|()| file.set_len(1 << 20));
+            emptied.expect("a hole");
+        }
+        (0..2).for_each(|_| locks.find_stale(|_| true));
+        assert_eq!(locks.total(), (Bytes::ZERO, 2));
     }
 
     #[test]

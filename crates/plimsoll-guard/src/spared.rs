@@ -29,8 +29,8 @@ pub(crate) struct Spared {
     pub(crate) charged: Option<Charged>,
     /// Until when files are spared.
     until: BTreeMap<File, Nanos>,
-    /// The group with the limit against which a file counts.
-    limited: BTreeMap<File, u64>,
+    /// Sizes of files that may be locked, and the groups against whose limits they count.
+    limited: BTreeMap<File, (Bytes, Vec<u64>)>,
     /// Groups that were told of.
     said: BTreeSet<String>,
 }
@@ -51,6 +51,11 @@ impl Spared {
         }
     }
 
+    /// Forgets files that are not locked any more, a while after they were looked at.
+    pub(crate) fn forget(&mut self, locks: &Locks) {
+        self.limited.retain(|file, _| locks.has(*file));
+    }
+
     /// Whether it is known that a file is spared, without a look at it.
     pub(crate) fn knows(&self, file: File, now: Nanos) -> bool {
         self.until.get(&file).is_some_and(|until| now < *until)
@@ -63,12 +68,11 @@ impl Spared {
         (open, size): (&fs::File, Bytes),
         seen: Seen,
         mounts: &Mounts,
-        locks: &Locks,
     ) -> bool {
         let group = seen.group.and_then(|inode| charged::group(inode, mounts));
         self.limited.remove(&file);
         let is_spared = self.is_excepted(open, group.as_ref())
-            || group.is_some_and(|group| self.is_over(file, size, &group, locks));
+            || group.is_some_and(|group| self.is_over(file, size, &group));
         if is_spared {
             if self.until.len() >= FILES_MAX {
                 self.until.clear();
@@ -83,25 +87,30 @@ impl Spared {
         if self.except.is_empty() {
             return false;
         }
-        let path = charged::path(open);
+        // One whose place the kernel does not know any more might be anywhere.
+        let path = charged::path(open).filter(|path| path.as_os_str() != "/");
         self.except.iter().any(|name| match units::named(name) {
             Some(unit) => group.is_some_and(|group| units::has(unit, &group.path)),
-            None => path.as_ref().is_some_and(|path| path.starts_with(name)),
+            None => path.as_ref().is_none_or(|path| path.starts_with(name)),
         })
     }
 
-    /// Whether a file would be too much for its group's limit. Where it is not, it counts.
-    fn is_over(&mut self, file: File, size: Bytes, group: &Group, locks: &Locks) -> bool {
-        let Some((inode, limit)) = group.limit else {
+    /// Whether a file would be too much for a limit of its group or of one above. Where it is not,
+    /// it counts.
+    fn is_over(&mut self, file: File, size: Bytes, group: &Group) -> bool {
+        let is_over = |(inode, limit): &&(u64, Bytes)| {
+            let same = self.limited.values();
+            let same = same.filter(|(_, groups)| groups.contains(inode));
+            let locked: Bytes = same.map(|(size, _)| *size).sum();
+            locked.saturating_add(size) > Bytes(limit.0 / PARTS)
+        };
+        let Some((_, limit)) = group.limits.iter().find(is_over) else {
+            let groups: Vec<u64> = group.limits.iter().map(|(inode, _)| *inode).collect();
+            if !groups.is_empty() {
+                self.limited.insert(file, (size, groups));
+            }
             return false;
         };
-        self.limited.retain(|file, _| locks.has(*file));
-        let same = self.limited.iter().filter(|(_, other)| **other == inode);
-        let locked: Bytes = same.map(|(file, _)| locks.length(*file)).sum();
-        if locked.saturating_add(size) <= Bytes(limit.0 / PARTS) {
-            self.limited.insert(file, inode);
-            return false;
-        }
         if self.said.len() < FILES_MAX && self.said.insert(group.path.clone()) {
             log::line(format_args!(
                 "floor: files of group {} are locked up to a quarter of its limit of {limit}; said \

@@ -26,6 +26,8 @@ pub(crate) struct Watch {
     pub(crate) mounts: Mounts,
     fanotify: Option<Fanotify>,
     files: Files,
+    /// The files that were named last, in order.
+    named: Vec<File>,
     /// File pages of the machine cannot be reclaimed by themselves, and a policy wants them to be.
     pub(crate) must_drop: bool,
     pub(crate) released: Released,
@@ -62,6 +64,7 @@ impl Watch {
             mounts,
             fanotify,
             files: Files::new(),
+            named: Vec::new(),
             must_drop,
             released: Released::default(),
             said: false,
@@ -70,27 +73,31 @@ impl Watch {
         Ok(watch)
     }
 
-    /// Follows what is mounted; whether that changed.
+    /// Follows what is mounted; whether a disk came or went, however soon it came back.
     pub(crate) fn refresh(&mut self) -> Result<bool, String> {
+        let before = self.mounts.disks().to_vec();
         let changed = self.mounts.refresh();
-        let changed = changed.map_err(|error| format!("mountinfo: {}", reason(&error)))?;
-        if changed {
-            self.forget_unmounted()
-                .map_err(|error| format!("fdinfo of fanotify: {}", reason(&error)))?;
-            self.mark();
+        if !changed.map_err(|error| format!("mountinfo: {}", reason(&error)))? {
+            return Ok(false);
         }
-        Ok(changed)
+        let unmounted = self.forget_unmounted();
+        let unmounted =
+            unmounted.map_err(|error| format!("fdinfo of fanotify: {}", reason(&error)))?;
+        self.mark();
+        Ok(unmounted || before != self.mounts.disks())
     }
 
-    /// What was released is not any more once it was unmounted.
-    fn forget_unmounted(&mut self) -> io::Result<()> {
+    /// What was released is not any more once it was unmounted. Whether anything was.
+    fn forget_unmounted(&mut self) -> io::Result<bool> {
         self.released.follow(&self.mounts);
-        if let Some(fanotify) = &self.fanotify {
-            for fsid in fanotify.unmounted(self.mounts.disks())? {
-                self.released.remove(Place { fsid, inode: None });
-            }
+        let fanotify = self.fanotify.as_ref();
+        let unmounted = fanotify.map(|fanotify| fanotify.unmounted(self.mounts.disks()));
+        let unmounted = unmounted.transpose()?.unwrap_or_default();
+        for fsid in &unmounted {
+            let (fsid, inode) = (*fsid, None);
+            self.released.remove(Place { fsid, inode });
         }
-        Ok(())
+        Ok(!unmounted.is_empty())
     }
 
     /// How many file systems are watched; `None` where no policy needs it.
@@ -108,9 +115,10 @@ impl Watch {
         let Some(fanotify) = &mut self.fanotify else {
             return Ok(());
         };
-        let files = &mut self.files;
+        let (files, named) = (&mut self.files, &self.named);
+        let stays = |file| locks.has(file) || named.binary_search(&file).is_ok();
         let drained = fanotify.drain(|event| {
-            let file = files.used(event.key, |file| locks.has(file));
+            let file = files.used(event.key, stays);
             let how = event.how;
             to.extend(file.map(|file| Touch { file, how }));
         });
@@ -131,13 +139,17 @@ impl Watch {
             .keys
             .into_iter()
             .filter(|key| self.mounts.has(key.fsid) && !self.released.has(key.fsid, None));
+        let known = std::mem::take(&mut self.named);
         for key in on_disk {
-            let file = self.files.used(key, |file| locks.has(file));
+            let stays = |file| locks.has(file) || known.contains(&file);
+            let file = self.files.used(key, stays);
+            self.named.extend(file);
             to.extend(file.map(|file| Touch {
                 file,
                 how: Use::Named,
             }));
         }
+        self.named.sort_unstable();
     }
 
     /// Whether a file may be locked, and its size; not what is in memory of it.

@@ -16,6 +16,10 @@ const MOST_FILES: usize = 1024;
 /// ceiling: what is dropped would be read again at once.
 const AGAIN: f64 = 1.4;
 
+/// A closed file of which nothing went is asked again after this time: it may have been written of
+/// late, or somebody may have it open after all.
+const CLOSED: Nanos = Nanos(60 * Nanos::SECOND.0);
+
 /// The files that are known, in order of their numbers.
 #[derive(Clone, Debug)]
 pub(super) struct Streams(Vec<Stream>);
@@ -33,6 +37,8 @@ struct Stream {
     from: Bytes,
     /// What was dropped since it was last opened.
     dropped: Bytes,
+    /// When it was asked last.
+    asked: Nanos,
     /// When it is asked again, and how long it was left alone before: there was nothing to drop.
     ready: Nanos,
     rest: Nanos,
@@ -51,7 +57,7 @@ impl Streams {
             }
         }
         for touch in sample.touches {
-            if matches!(touch.how, Use::Opened | Use::Closed) {
+            if matches!(touch.how, Use::Opened | Use::Closed | Use::Written) {
                 self.touched(*touch, sample.at);
             }
         }
@@ -69,7 +75,11 @@ impl Streams {
             stream.ready <= now && is_stream && !keeps(stream.file)
         };
         let mut ready: Vec<&Stream> = self.0.iter().filter(may).collect();
-        ready.sort_unstable_by(|one, other| one.uses.rank().total_cmp(&other.uses.rank()));
+        // The one that has waited longest, so that all have their turn.
+        ready.sort_unstable_by(|one, other| {
+            let rank = one.uses.rank().total_cmp(&other.uses.rank());
+            one.asked.cmp(&other.asked).then(rank)
+        });
         let first = ready.into_iter().take(MOST_DROPPED);
         let search = |stream: &Stream| Search {
             file: stream.file,
@@ -91,12 +101,18 @@ impl Streams {
 
     fn touched(&mut self, touch: Touch, now: Nanos) {
         let known = self.place(touch.file);
+        if known.is_err() && touch.how == Use::Written {
+            return;
+        }
         let index = known.unwrap_or_else(|_| self.add(touch.file));
         let stream = &mut self.0[index];
         (stream.ready, stream.rest) = (Nanos::ZERO, Nanos::ZERO);
-        if touch.how == Use::Closed && stream.opens > 0 {
-            // Its open was the use.
-            stream.opens -= 1;
+        let was_open = stream.opens > 0;
+        if matches!(touch.how, Use::Closed | Use::Written) {
+            stream.opens = stream.opens.saturating_sub(1);
+        }
+        // Its open was the use.
+        if touch.how == Use::Written || (touch.how == Use::Closed && was_open) {
             return;
         }
         stream.uses.add(now);
@@ -120,6 +136,7 @@ impl Streams {
             file,
             uses: Uses::NONE,
             opens: 0,
+            asked: Nanos::ZERO,
             size: Bytes::ZERO,
             from: Bytes::ZERO,
             dropped: Bytes::ZERO,
@@ -133,6 +150,7 @@ impl Streams {
 
 impl Stream {
     fn see(&mut self, dropped: &Dropped, now: Nanos) {
+        self.asked = now;
         let Some(size) = dropped.size else {
             self.ready = Nanos(u64::MAX);
             return;
@@ -151,12 +169,12 @@ impl Stream {
         }
     }
 
-    /// There was nothing to drop: it is asked again when it was used, and while it is open after
-    /// twice the time each. The search goes on elsewhere only when that is long: whoever reads the
-    /// file is likely to go on from here.
+    /// There was nothing to drop: it is asked again when it was used, after a minute, and while it
+    /// is open after twice the time each. The search goes on elsewhere only when that is long:
+    /// whoever reads the file is likely to go on from here.
     fn rest(&mut self, next: Bytes, now: Nanos) {
         if self.opens == 0 {
-            self.ready = Nanos(u64::MAX);
+            self.ready = now.saturating_add(CLOSED);
             return;
         }
         if self.rest == TICK {

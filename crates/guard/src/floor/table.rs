@@ -67,7 +67,7 @@ impl Table {
         match touch.how {
             Use::Named => entry.is_named = true,
             Use::Closed | Use::Executed => entry.uses.add(now),
-            Use::Opened => {}
+            Use::Opened | Use::Written => {}
         }
         entry
     }

@@ -186,7 +186,10 @@ impl Guard<'_> {
         let smaps = fs::read_to_string(self.proc("smaps")).expect("it runs");
         let name = path.to_str().expect("a name");
         let mut lines = smaps.lines().skip_while(|line| !line.contains(name));
-        lines.find_map(|line| kib(line, "Locked:"))
+        // What is locked is divided among all who have mapped it, as another guard may have.
+        let resident = lines.find_map(|line| kib(line, "Rss:"))?;
+        let locked = lines.find_map(|line| kib(line, "Locked:"))?;
+        Some(if locked > 0 { resident } else { 0 })
     }
 
     pub(crate) fn status(&self, key: &str) -> u64 {
