@@ -12,11 +12,12 @@ use plimsoll_lab::vm::debian::{Answer, Boot, First};
 use super::{boot, debian, disk};
 
 /// Functions that the commands use: `look` prints every setting that the guard may write, and every
-/// file that the package manager does not keep for itself.
+/// file that the package manager does not keep for itself. The kernel counts locked memory in
+/// batches until it compacts.
 const FUNCTIONS: &str = "\
 export LC_ALL=C
 value() { cat /proc/sys/vm/swappiness; }
-mlocked() { sed -n 's/^Mlocked: *\\(.*\\) kB/\\1/p' /proc/meminfo; }
+mlocked() { echo 1 > /proc/sys/vm/compact_memory; sed -n 's/^Mlocked: *\\(.*\\) kB/\\1/p' /proc/meminfo; }
 until_is() {
     for try in $(seq 400); do [ \"$($1)\" = $2 ] && return; sleep 0.05; done
     echo $1 is not $2 but $($1); journalctl --no-pager -n 20 -u plimsoll-guard
