@@ -14,9 +14,9 @@ use crate::search::Search;
 pub const MOST_RECLAIMED: Bytes = Bytes(32 << 20);
 /// The most that one action reads in.
 pub const MOST_FILLED: Bytes = Bytes(16 << 20);
-
 /// The files that one action drops, at most.
 pub const MOST_DROPPED: usize = 32;
+
 /// A policy by its name in the configuration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Policy {

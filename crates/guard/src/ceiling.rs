@@ -10,6 +10,7 @@ mod streams;
 
 use alloc::vec::Vec;
 
+use mm::formula::mul_div;
 use mm::units::{Bytes, Nanos};
 
 use crate::action::{Action, Decision, MOST_RECLAIMED, Policy, Scope, Why};
@@ -139,9 +140,8 @@ impl Limited {
             return;
         };
         let span = at.saturating_sub(then).max(Nanos::MILLI);
-        let grown = u128::from(size.saturating_sub(before).0);
-        let rate = grown * u128::from(Nanos::SECOND.0) / u128::from(span.0);
-        let rate = u64::try_from(rate).unwrap_or(u64::MAX);
+        let grown = size.saturating_sub(before);
+        let rate = mul_div(grown.0, Nanos::SECOND.0, span.0);
         let fades = self.rate.saturating_sub(part(self.rate / 2, span));
         self.rate = rate.max(fades);
     }
@@ -155,20 +155,19 @@ impl Limited {
         Bytes(twice.max(ceiling.0 / 20))
     }
 
-    /// Half the time in which it grows by so much. A stream may begin at any time.
+    /// Half the time in which it grows by that much. A stream may begin at any time.
     fn until(&self, room: Bytes) -> Nanos {
-        let span = u128::from(room.0) * u128::from(Nanos::SECOND.0);
-        let span = span.checked_div(u128::from(self.rate) * 2);
-        let span = span.and_then(|span| u64::try_from(span).ok());
         let longest = if room >= AMPLE { LONGEST } else { TICK };
-        span.map_or(longest, Nanos).clamp(SHORTEST, longest)
+        match self.rate {
+            0 => longest,
+            rate => Nanos(mul_div(room.0, Nanos::SECOND.0 / 2, rate)).clamp(SHORTEST, longest),
+        }
     }
 }
 
 /// What of `per_second` falls into a span.
 fn part(per_second: u64, span: Nanos) -> u64 {
-    let part = u128::from(per_second) * u128::from(span.0) / u128::from(Nanos::SECOND.0);
-    u64::try_from(part).unwrap_or(u64::MAX)
+    mul_div(per_second, span.0, Nanos::SECOND.0)
 }
 
 #[cfg(test)]

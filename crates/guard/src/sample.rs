@@ -216,8 +216,8 @@ pub struct Held {
 }
 
 impl Memory {
-    /// When the next sample is due where nothing is urgent: later where a quarter of the memory is
-    /// available, and that is [`AMPLE`].
+    /// How long after this sample the next one is due where nothing is urgent: longer where a
+    /// quarter of the memory is available, and [`AMPLE`].
     pub(crate) fn tick(&self) -> Nanos {
         let least = AMPLE.max(Bytes(self.total.0 / 4));
         match self.available >= least {

@@ -1,9 +1,9 @@
-//! To which control group a page is charged, and what limit that has. What is locked of a
+//! To which control group a page is charged, and which limits hold for it. What is locked of a
 //! container's files counts against its limit, and nothing frees it there.
 
 use std::fs;
 use std::io;
-use std::os::fd::{AsFd as _, AsRawFd as _, OwnedFd};
+use std::os::fd::{AsFd as _, AsRawFd, OwnedFd};
 use std::os::unix::fs::{FileExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
 
@@ -27,6 +27,10 @@ const NO_LIMIT: u64 = 1 << 62;
 const OF_KERNFS: i32 = 0xfe;
 /// Groups above a group that are looked at.
 const DEEPEST: usize = 64;
+/// How a group's folder is opened.
+const FOLDER: OFlags = OFlags::RDONLY
+    .union(OFlags::DIRECTORY)
+    .union(OFlags::CLOEXEC);
 
 /// The kernel's files about pages.
 #[derive(Debug)]
@@ -76,7 +80,7 @@ fn word(file: &fs::File, number: u64) -> Option<u64> {
 pub(crate) fn group(inode: u64, mounts: &Mounts) -> Option<Group> {
     let root = mounts.memory_groups()?;
     let folder = open(inode, root).ok()?;
-    let path = fs::read_link(format!("/proc/self/fd/{}", folder.as_raw_fd())).ok()?;
+    let path = path(&folder)?;
     let path = path.strip_prefix(root).ok()?.to_str()?.to_owned();
     Some(Group {
         path,
@@ -86,8 +90,7 @@ pub(crate) fn group(inode: u64, mounts: &Mounts) -> Option<Group> {
 
 /// The handle of a kernfs file is its inode number.
 fn open(inode: u64, root: &Path) -> io::Result<OwnedFd> {
-    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-    let mount = rustix::fs::open(root, flags, Mode::empty())?;
+    let mount = rustix::fs::open(root, FOLDER, Mode::empty())?;
     let key = Key::new(0, OF_KERNFS, &inode.to_ne_bytes()).ok_or(io::ErrorKind::InvalidInput)?;
     sys::open_by_handle(mount.as_fd(), &key, For::Reading)
 }
@@ -105,8 +108,7 @@ fn limits(folder: OwnedFd, root: &Path) -> Option<Vec<(u64, Bytes)>> {
         let own = LIMITS.iter().filter_map(|file| number(&folder, file));
         let own = own.min().filter(|limit| *limit < NO_LIMIT);
         limits.extend(own.map(|limit| (inode, Bytes(limit))));
-        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        let above = rustix::fs::openat(&folder, "..", flags, Mode::empty());
+        let above = rustix::fs::openat(&folder, "..", FOLDER, Mode::empty());
         folder = above.ok()?.into();
     }
     Some(limits)
@@ -119,7 +121,7 @@ fn number(folder: &fs::File, file: &str) -> Option<u64> {
     text.trim().parse().ok()
 }
 
-/// Where an open file lies.
-pub(crate) fn path(file: &fs::File) -> Option<PathBuf> {
+/// Where an open file or folder lies.
+pub(crate) fn path(file: &impl AsRawFd) -> Option<PathBuf> {
     fs::read_link(format!("/proc/self/fd/{}", file.as_raw_fd())).ok()
 }

@@ -141,7 +141,7 @@ impl Watch {
             .filter(|key| self.mounts.has(key.fsid) && !self.released.has(key.fsid, None));
         let known = std::mem::take(&mut self.named);
         for key in on_disk {
-            let stays = |file| locks.has(file) || known.contains(&file);
+            let stays = |file| locks.has(file) || known.binary_search(&file).is_ok();
             let file = self.files.used(key, stays);
             self.named.extend(file);
             to.extend(file.map(|file| Touch {

@@ -1,5 +1,6 @@
 //! The files that may be dropped where the kernel cannot reclaim file pages by themselves: those
-//! that were opened or closed lately and are not used again and again, the least used first.
+//! that were opened or closed lately and are not used again and again. They take turns: the one
+//! that was asked longest ago comes first, and of those never asked the least used.
 
 use alloc::vec::Vec;
 
@@ -15,7 +16,6 @@ const MOST_FILES: usize = 1024;
 /// From this many uses on a file is used again and again. It stays, unless it is larger than the
 /// ceiling: what is dropped would be read again at once.
 const AGAIN: f64 = 1.4;
-
 /// A closed file of which nothing went is asked again after this time: it may have been written of
 /// late, or somebody may have it open after all.
 const CLOSED: Nanos = Nanos(60 * Nanos::SECOND.0);
