@@ -1,9 +1,9 @@
 //! What stays resident: files that are used again and again are locked, up to a budget.
 //!
 //! A file counts by how often it is used, each use halved after a minute: its size cancels,
-//! because a use of all of it saves as much reading as it costs memory. A file that does not fit
-//! the budget is locked from its beginning, if a quarter of it fits; a stream of a huge one never
-//! is.
+//! because a use of all of it saves as much reading as it costs memory. Where the number of locks
+//! is what is short, its size counts. A file that does not fit the budget is locked from its
+//! beginning, if a quarter of it fits; a stream of a huge one never is.
 
 mod anon;
 mod table;
@@ -16,7 +16,7 @@ use crate::action::{Action, Decision, MOST_FILLED, Policy, Why};
 use crate::config::{self, Amount};
 use crate::sample::{File, Held, LOOKED_AT, Looked, Sample, Touch, Use};
 use anon::Anon;
-use table::{Entry, Lock, MOST_LOCKS, Table};
+use table::{Entry, Lock, Table};
 
 /// No more than this share of the memory is ever locked, in percent.
 const MOST_LOCKED_PERCENT: u64 = 25;
@@ -64,7 +64,7 @@ impl Floor {
         // It is the close that says that a file was used.
         let uses = sample.touches.iter();
         for touch in uses.filter(|touch| !matches!(touch.how, Use::Opened | Use::Written)) {
-            looks |= self.touched(*touch, sample.at, to);
+            looks |= self.touched(*touch, budget, sample, to);
         }
         for looked in sample.looked {
             self.looked(*looked, budget, sample.at, to);
@@ -105,7 +105,14 @@ impl Floor {
     }
 
     /// A file was used; whether it is to be looked at.
-    fn touched(&mut self, touch: Touch, now: Nanos, to: &mut Vec<Decision>) -> bool {
+    fn touched(
+        &mut self,
+        touch: Touch,
+        budget: Bytes,
+        sample: &Sample<'_>,
+        to: &mut Vec<Decision>,
+    ) -> bool {
+        let now = sample.at;
         let entry = self.files.touch(touch, now);
         let score = entry.uses.score(now);
         if let Lock::Held(length) = entry.lock {
@@ -122,9 +129,36 @@ impl Floor {
         if !wanted || entry.lock == Lock::Asked {
             return false;
         }
-        entry.lock = Lock::Asked;
-        to.push(decision(Action::Look(entry.file), why(entry, now)));
-        true
+        let entry = *entry;
+        if !self.has_room(&entry, budget, sample.memory.is_idle()) {
+            return false;
+        }
+        to.push(decision(Action::Look(entry.file), why(&entry, now)));
+        let known = self.files.find(entry.file);
+        known.is_some_and(|entry| {
+            entry.lock = Lock::Asked;
+            true
+        })
+    }
+
+    /// Whether a file is worth a look: what is locked takes no other's place where memory is idle,
+    /// and of a file whose size is known it is known whether it would.
+    fn has_room(&self, entry: &Entry, budget: Bytes, is_idle: bool) -> bool {
+        let size = entry.size.unwrap_or(Bytes(1));
+        let fits = self.files.locked().saturating_add(size) <= budget && !self.files.is_full();
+        fits || entry.is_named || (!is_idle && self.displaces(entry, size, budget))
+    }
+
+    /// Whether locks that are worth much less leave room for one of this length.
+    fn displaces(&self, entry: &Entry, length: Bytes, budget: Bytes) -> bool {
+        let much = libm::log2(DISPLACE_FACTOR);
+        let over = self.files.locked().saturating_add(length);
+        let over = over.saturating_sub(budget);
+        if over > Bytes::ZERO {
+            return self.files.locked_below(entry.rank() - much) >= over;
+        }
+        let is_worth_less = |(_, worth)| worth <= entry.worth() - much;
+        !self.files.is_full() || self.files.least_worth().is_some_and(is_worth_less)
     }
 
     /// A file was looked at: it is locked if there is room or room can be made.
@@ -136,65 +170,56 @@ impl Floor {
             return;
         }
         entry.lock = Lock::None;
-        let (file, because) = (entry.file, why(entry, now));
-        let (rank, is_named) = (entry.rank(), entry.is_named);
         // A tenth is left to smaller ones.
         let largest = Bytes(budget.0 / 10 * 9);
         let size = looked.size.unwrap_or(Bytes::ZERO);
         let length = size.min(largest);
+        entry.size = looked.size.map(|_| length);
+        let entry = *entry;
         if length == Bytes::ZERO || length.0 < size.0 / PREFIX {
             return;
         }
         // Who opens a file need not read it.
         let read = length.min(LOOKED_AT).0 / PREFIX;
-        if looked.resident.0 < read && !is_named {
+        if looked.resident.0 < read && !entry.is_named {
             return;
         }
-        if !self.make_room(length, budget, rank, now, to) {
+        if !self.displaces(&entry, length, budget) {
             return;
         }
+        self.make_room(length, budget, now, to);
+        let file = entry.file;
         if let Some(entry) = self.files.find(file) {
             entry.lock = Lock::Held(length);
         }
-        to.push(decision(Action::Lock { file, length }, because));
+        to.push(decision(Action::Lock { file, length }, why(&entry, now)));
     }
 
-    /// Makes room by letting go of files that are used much less; false, and nothing is let go,
-    /// where that does not do.
-    fn make_room(
-        &mut self,
-        length: Bytes,
-        budget: Bytes,
-        rank: f64,
-        now: Nanos,
-        to: &mut Vec<Decision>,
-    ) -> bool {
-        let most = rank - libm::log2(DISPLACE_FACTOR);
-        let wanted = self.files.locked().saturating_add(length);
-        let over = wanted.saturating_sub(budget);
-        let below = self.files.locked_below(most);
-        let is_full = |files: &Table| files.locks() >= MOST_LOCKS;
-        if below < over || (is_full(&self.files) && below == Bytes::ZERO) {
-            return false;
+    /// Lets go of the least used files, or of the one that is worth least.
+    fn make_room(&mut self, length: Bytes, budget: Bytes, now: Nanos, to: &mut Vec<Decision>) {
+        let least = Bytes(budget.0.saturating_sub(length.0));
+        self.shrink_to(least, now, to);
+        if !self.files.is_full() {
+            return;
         }
-        while self.files.locked().saturating_add(length) > budget || is_full(&self.files) {
-            match self.files.least_used_lock() {
-                Some(entry) => unlock(entry, now, to),
-                None => return false,
-            }
+        let least = self.files.least_worth();
+        if let Some(entry) = least.and_then(|(file, _)| self.files.find(file)) {
+            unlock(entry, now, to);
         }
-        true
     }
 
-    /// Reads in a part of what is missing of one locked file: the one that is used most.
+    /// Reads in a part of what is missing of one locked file: the one that is used most. Where
+    /// memory is idle nothing was reclaimed: what is missing was never read.
     fn fill(&mut self, sample: &Sample<'_>, to: &mut Vec<Decision>) {
+        let is_idle = sample.memory.is_idle();
         let gaps = sample.held.iter().filter_map(|held| {
             let entry = self.files.get(held.file)?;
             let Lock::Held(length) = entry.lock else {
                 return None;
             };
             let missing = length.saturating_sub(held.locked);
-            let is_used = entry.is_named || entry.uses.score(sample.at) > FILL_SCORE;
+            let is_used = !is_idle && entry.uses.score(sample.at) > FILL_SCORE;
+            let is_used = entry.is_named || is_used;
             (is_used && missing > Bytes::ZERO).then_some((entry, length, missing))
         });
         let most_used = gaps.max_by(|(one, ..), (other, ..)| one.rank().total_cmp(&other.rank()));

@@ -132,6 +132,8 @@ pub struct Merging {
 pub struct Memory {
     /// `MemTotal`.
     pub total: Bytes,
+    /// `MemFree`.
+    pub free: Bytes,
     /// `MemAvailable`.
     pub available: Bytes,
     /// File pages on the lists of reclaim.
@@ -226,6 +228,11 @@ impl Memory {
         }
     }
 
+    /// Whether nothing is reclaimed, and will not be before the next sample.
+    pub(crate) fn is_idle(&self) -> bool {
+        self.free >= AMPLE
+    }
+
     /// A machine's memory by its `/proc/meminfo`. What a kernel does not print counts as 0.
     #[must_use]
     pub fn of(meminfo: &Meminfo) -> Self {
@@ -233,6 +240,7 @@ impl Memory {
         let sum = |one, other| bytes(one).saturating_add(bytes(other));
         Self {
             total: bytes(meminfo.mem_total),
+            free: bytes(meminfo.mem_free),
             available: bytes(meminfo.mem_available),
             file: sum(meminfo.active_file, meminfo.inactive_file),
             dirty: sum(meminfo.dirty, meminfo.writeback),

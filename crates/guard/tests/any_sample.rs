@@ -14,7 +14,7 @@ use proptest::prelude::*;
 /// The next sample's figures, by themselves: nothing need fit the one before.
 struct Drawn {
     at: u64,
-    memory: [u64; 7],
+    memory: [u64; 8],
     swappiness: u64,
     groups: [Option<(u64, u64)>; 2],
     touches: Vec<Touch>,
@@ -225,7 +225,7 @@ proptest! {
         let mut world = World::default();
         for number in 0..200 {
             let drawn = Drawn::draw(&mut from);
-            let [total, available, file, dirty, anon, swap_total, swap_free] =
+            let [total, free, available, file, dirty, anon, swap_total, swap_free] =
                 drawn.memory.map(Bytes);
             let asked = std::mem::take(&mut world.asked);
             let looked: Vec<_> = asked.iter().zip(drawn.sizes.iter().cycle()).map(|(file, size)| {
@@ -243,7 +243,7 @@ proptest! {
             let disks = drawn.disks(&world);
             let sample = Sample {
                 at: Nanos(drawn.at),
-                memory: Memory { total, available, file, dirty, anon, swap_total, swap_free },
+                memory: Memory { total, free, available, file, dirty, anon, swap_total, swap_free },
                 swappiness: drawn.swappiness,
                 groups: &groups[..number % 3],
                 touches: &drawn.touches,

@@ -24,14 +24,18 @@ const PAGES_AT_ONCE: usize = 16 << 10;
 const LONG: usize = 64 << 20;
 const PIECE: usize = 16 << 20;
 const PART: usize = 1 << 20;
-/// Locked files that are looked at in a second.
-const FILES_AT_ONCE: usize = 64;
+/// Locked files that are looked at in a second: one that is deleted keeps its blocks for that long.
+const FILES_AT_ONCE: usize = 16;
+/// What of files that are locked in part is looked at in a second, when they are used: programs of
+/// a hundred MiB start a hundred times a second.
+const BYTES_AT_ONCE: Bytes = Bytes(64 << 20);
 /// What is read in by one request.
 const READ_AT_ONCE: usize = 1 << 20;
 
-/// The locks, in no order.
+/// The locks.
 #[derive(Debug)]
 pub(crate) struct Locks {
+    /// In order of their files' numbers.
     held: Vec<Lock>,
     /// Files whose lock failed or was released since [`Locks::held`] was last asked.
     failed: Vec<File>,
@@ -40,6 +44,8 @@ pub(crate) struct Locks {
     /// The lock whose file was looked at last, and the one whose pages were counted last.
     looked_at: usize,
     counted: usize,
+    /// What was looked at beyond [`BYTES_AT_ONCE`] for each second.
+    ahead: Bytes,
     /// Whether the kernel has `MADV_POPULATE_READ` (5.14).
     populates: bool,
 }
@@ -90,6 +96,7 @@ impl Locks {
             pages: vec![0; PAGES_AT_ONCE],
             looked_at: 0,
             counted: 0,
+            ahead: Bytes::ZERO,
             populates: true,
         }
     }
@@ -154,7 +161,12 @@ impl Locks {
 
     /// Whether a file is locked.
     pub(crate) fn has(&self, file: File) -> bool {
-        self.held.iter().any(|lock| lock.file == file)
+        self.place(file).is_ok()
+    }
+
+    /// Where a file's lock is, or where it belongs.
+    fn place(&self, file: File) -> Result<usize, usize> {
+        self.held.binary_search_by_key(&file, |lock| lock.file)
     }
 
     /// How much is locked, and of how many files.
@@ -166,7 +178,8 @@ impl Locks {
     }
 
     /// Locks what is resident of a file's first `length` bytes; `open` opens it where it is not
-    /// locked yet. A lock that fails is reported as stale by the next [`Locks::held`].
+    /// locked yet. What came into memory of one that is locked in part is locked with it, unless
+    /// enough was looked at in this second: the next use comes. A lock that fails is reported as stale by the next [`Locks::held`].
     pub(crate) fn lock(
         &mut self,
         file: File,
@@ -174,37 +187,39 @@ impl Locks {
         fsid: u64,
         open: impl FnOnce() -> io::Result<OwnedFd>,
     ) -> io::Result<Locked> {
-        let known = self.held.iter().position(|lock| lock.file == file);
-        let result = match known {
-            Some(index) if self.held[index].length == length => Ok(index),
-            known => {
-                known.map(|index| self.held.swap_remove(index));
-                open()
-                    .and_then(|fd| Lock::new(file, length, fsid, fd))
-                    .map(|lock| {
-                        self.held.push(lock);
-                        self.held.len() - 1
-                    })
+        let known = self.place(file);
+        let index = match known {
+            Ok(index) if self.held[index].length == length => index,
+            Ok(index) | Err(index) => {
+                known.map(|index| self.held.remove(index)).ok();
+                let opened = open();
+                let lock = opened.and_then(|fd| Lock::new(file, length, fsid, fd));
+                let lock = lock.inspect_err(|_| self.failed.push(file))?;
+                self.held.insert(index, lock);
+                index
             }
         };
-        let index = result.inspect_err(|_| self.failed.push(file))?;
         let lock = &mut self.held[index];
         let before = lock.locked;
-        if before < length {
+        let is_new = known.is_err();
+        if before < length && (is_new || self.ahead < BYTES_AT_ONCE) {
+            let again = if is_new { Bytes::ZERO } else { length };
+            self.ahead = self.ahead.saturating_add(again);
             lock.lock_resident(&mut self.pages, &mut self.populates)?;
         }
         Ok(Locked {
             inode: lock.inode,
             before,
             now: lock.locked,
-            is_new: known.is_none(),
+            is_new,
         })
     }
 
     /// Reads in and locks at most `most` bytes of what is missing of a locked file. `None` where it
     /// is not locked.
     pub(crate) fn fill(&mut self, file: File, most: Bytes) -> Option<io::Result<Locked>> {
-        let lock = self.held.iter_mut().find(|lock| lock.file == file)?;
+        let index = self.place(file).ok()?;
+        let lock = &mut self.held[index];
         let before = lock.locked;
         let filled = lock.fill(most, &mut self.pages, &mut self.populates);
         Some(filled.map(|()| Locked {
@@ -217,8 +232,8 @@ impl Locks {
 
     /// Lets go of a file; its inode number, where it was locked.
     pub(crate) fn unlock(&mut self, file: File) -> Option<u64> {
-        let index = self.held.iter().position(|lock| lock.file == file)?;
-        Some(self.held.swap_remove(index).inode)
+        let index = self.place(file).ok()?;
+        Some(self.held.remove(index).inode)
     }
 
     /// Lets go of every file of a place: how much and how many.
@@ -246,6 +261,7 @@ impl Locks {
         for lock in &mut self.held {
             lock.is_stale |= !is_mounted(lock.fsid);
         }
+        self.ahead = self.ahead.saturating_sub(BYTES_AT_ONCE);
         let count = self.held.len();
         for _ in 0..count.min(FILES_AT_ONCE) {
             self.looked_at = (self.looked_at + 1) % count;
@@ -288,9 +304,11 @@ impl Lock {
     }
 
     fn lock_resident(&mut self, pages: &mut [u8], populates: &mut bool) -> io::Result<()> {
-        self.count(pages)?;
-        if self.locked <= self.mapped {
-            return Ok(());
+        if self.mapped > Bytes::ZERO {
+            self.count(pages)?;
+            if self.locked <= self.mapped {
+                return Ok(());
+            }
         }
         let Self { map, fd, .. } = self;
         let mut resident = 0;
@@ -350,115 +368,4 @@ impl Lock {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn file(length: usize) -> (tempfile::TempDir, std::path::PathBuf) {
-        let directory = tempfile::tempdir().expect("a directory");
-        let path = directory.path().join("file");
-        fs::write(&path, vec![7; length]).expect("a file");
-        (directory, path)
-    }
-
-    #[test]
-    fn what_is_resident_is_locked_and_a_file_cut_short_is_stale() {
-        let (_directory, path) = file((1 << 20) + 17);
-        let mut locks = Locks::new();
-        let open = || Ok(fs::File::open(&path).expect("a file").into());
-        let length = Bytes((1 << 20) + 17);
-        let locked = locks.lock(File(1), length, 5, open).expect("a lock");
-        assert_eq!((locked.now, locked.is_new), (length, true));
-        let again = locks.lock(File(1), length, 5, || unreachable!("it is open"));
-        assert!(!again.expect("a lock").is_new);
-
-        locks.find_stale(|fsid| fsid == 5);
-        let stale = |locks: &mut Locks| {
-            let mut held = Vec::new();
-            locks.held(&mut held);
-            held.iter().map(|held| held.is_stale).collect::<Vec<_>>()
-        };
-        assert_eq!(stale(&mut locks), [false]);
-        locks.find_stale(|_| false);
-        assert_eq!(stale(&mut locks), [true]);
-        fs::File::options()
-            .write(true)
-            .open(&path)
-            .and_then(|file| file.set_len(4096))
-            .expect("cut short");
-        locks.find_stale(|_| true);
-        assert_eq!(stale(&mut locks), [true]);
-        // Nothing of it is touched, so there is no SIGBUS.
-        let open = || unreachable!("it is open");
-        locks.lock(File(1), length, 5, open).ok();
-        locks.fill(File(1), length).expect("it is locked").ok();
-        assert_eq!(stale(&mut locks), [true]);
-        assert!(locks.unlock(File(1)).is_some() && locks.total().1 == 0);
-    }
-
-    #[test]
-    fn each_lock_is_counted_in_its_turn() {
-        let files = [file(1 << 20), file(1 << 20)];
-        let mut locks = Locks::new();
-        for (number, (_, path)) in (1..).zip(&files) {
-            let open = || Ok(fs::File::open(path).expect("a file").into());
-            let locked = locks.lock(File(number), Bytes(1 << 20), 5, open);
-            assert_eq!(locked.expect("a lock").now, Bytes(1 << 20));
-        }
-        // As long as before, with nothing in memory.
-        for (_, path) in &files {
-            let file = fs::File::options().write(true).open(path);
-            let file = file.expect("a file");
-            let emptied = file.set_len(0).and_then(|()| file.set_len(1 << 20));
-            emptied.expect("a hole");
-        }
-        (0..2).for_each(|_| locks.find_stale(|_| true));
-        assert_eq!(locks.total(), (Bytes::ZERO, 2));
-    }
-
-    #[test]
-    fn a_long_file_is_looked_at_in_parts() {
-        let (_directory, path) = file(1);
-        let open = fs::File::options().write(true).read(true).open(&path);
-        let open = open.expect("a file");
-        let whole = 4 * PIECE as u64 + (PIECE / 2) as u64;
-        open.set_len(whole).expect("a length");
-        // Half of it is in memory.
-        let half = vec![7; 2 * PIECE + PIECE / 4];
-        std::os::unix::fs::FileExt::write_all_at(&open, &half, 0).expect("written");
-        let mut locks = Locks::new();
-        let seen = |locks: &mut Locks, length| locks.look(&open, Bytes(length), |_| Some(9));
-        let resident = seen(&mut locks, whole).resident.0;
-        assert!(
-            resident.abs_diff(whole / 2) < whole / 6,
-            "{resident} of {whole}"
-        );
-        assert_eq!(seen(&mut locks, PIECE as u64).resident, Bytes(PIECE as u64));
-        assert_eq!(seen(&mut locks, whole).group, Some(9));
-    }
-
-    #[test]
-    fn a_kernel_before_5_14_locks_runs_by_mlock() {
-        let (_directory, path) = file(3 << 20);
-        let mut locks = Locks::new();
-        locks.populates = false;
-        let open = || Ok(fs::File::open(&path).expect("a file").into());
-        let length = Bytes(3 << 20);
-        let locked = locks.lock(File(1), length, 5, open).expect("a lock");
-        assert_eq!(locked.now, length);
-        let filled = locks.fill(File(1), Bytes(1 << 20)).expect("it is locked");
-        assert_eq!(filled.expect("nothing is missing").now, length);
-        assert!(locks.fill(File(2), Bytes(1)).is_none());
-    }
-
-    #[test]
-    fn a_lock_that_fails_is_reported_once() {
-        let mut locks = Locks::new();
-        let gone = || Err(io::ErrorKind::NotFound.into());
-        assert!(locks.lock(File(3), Bytes(1), 5, gone).is_err());
-        let mut held = Vec::new();
-        locks.held(&mut held);
-        assert!(held.len() == 1 && held[0].is_stale);
-        locks.held(&mut held);
-        assert_eq!(held.len(), 1);
-    }
-}
+mod tests;

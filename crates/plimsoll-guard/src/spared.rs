@@ -31,6 +31,8 @@ pub(crate) struct Spared {
     until: BTreeMap<File, Nanos>,
     /// Sizes of files that may be locked, and the groups against whose limits they count.
     limited: BTreeMap<File, (Bytes, Vec<u64>)>,
+    /// Groups that were read since [`Spared::forget`], by their inode numbers.
+    groups: BTreeMap<u64, Option<Group>>,
     /// Groups that were told of.
     said: BTreeSet<String>,
 }
@@ -47,12 +49,15 @@ impl Spared {
             charged: Charged::new(),
             until: BTreeMap::new(),
             limited: BTreeMap::new(),
+            groups: BTreeMap::new(),
             said: BTreeSet::new(),
         }
     }
 
-    /// Forgets files that are not locked any more, a while after they were looked at.
+    /// Forgets files that are not locked any more, a while after they were looked at, and what
+    /// limits groups had.
     pub(crate) fn forget(&mut self, locks: &Locks) {
+        self.groups.clear();
         self.limited.retain(|file, _| locks.has(*file));
     }
 
@@ -69,7 +74,10 @@ impl Spared {
         seen: Seen,
         mounts: &Mounts,
     ) -> bool {
-        let group = seen.group.and_then(|inode| charged::group(inode, mounts));
+        let group = seen.group.and_then(|inode| {
+            let read = || charged::group(inode, mounts);
+            self.groups.entry(inode).or_insert_with(read).clone()
+        });
         self.limited.remove(&file);
         let is_spared = self.is_excepted(open, group.as_ref())
             || group.is_some_and(|group| self.is_over(file, size, &group));

@@ -4,13 +4,15 @@ use alloc::vec::Vec;
 
 use mm::units::{Bytes, Nanos};
 
-use crate::sample::{File, Touch, Use};
+use crate::sample::{File, LOOKED_AT, Touch, Use};
 use crate::uses::Uses;
 
 /// Files that are known at most; of more, the least used is forgotten.
 const MOST_FILES: usize = 1024;
 /// Files that are locked at most: there is always one that can be forgotten.
 pub(super) const MOST_LOCKS: usize = MOST_FILES / 4 * 3;
+/// What a disk reads in the time that one request takes.
+const REQUEST: Bytes = Bytes(128 << 10);
 
 /// The files that are known. It never grows after it was made.
 #[derive(Clone, Debug)]
@@ -27,6 +29,8 @@ pub(super) struct Entry {
     /// The configuration names it: it goes before all others.
     pub(super) is_named: bool,
     pub(super) uses: Uses,
+    /// What would be locked of it, as it was when it was looked at last.
+    pub(super) size: Option<Bytes>,
 }
 
 /// How a file stands.
@@ -78,6 +82,7 @@ impl Table {
             lock: Lock::None,
             is_named: false,
             uses: Uses::NONE,
+            size: None,
         };
         if self.entries.len() == MOST_FILES {
             self.forget_the_least_used();
@@ -90,7 +95,7 @@ impl Table {
     /// Of those that are not locked, which some always are.
     fn forget_the_least_used(&mut self) {
         let entries = self.entries.iter().enumerate();
-        let free = entries.filter(|(_, entry)| !matches!(entry.lock, Lock::Held(_)));
+        let free = entries.filter(|(_, entry)| !entry.is_locked());
         let least = free.min_by(|(_, one), (_, other)| one.rank().total_cmp(&other.rank()));
         if let Some((index, _)) = least {
             self.entries.remove(index);
@@ -108,12 +113,9 @@ impl Table {
         self.entries.iter().map(Entry::locked).sum()
     }
 
-    /// How many are locked.
-    pub(super) fn locks(&self) -> usize {
-        let locked = self.entries.iter();
-        locked
-            .filter(|entry| matches!(entry.lock, Lock::Held(_)))
-            .count()
+    /// Whether there are as many locks as there may be.
+    pub(super) fn is_full(&self) -> bool {
+        self.locks().count() >= MOST_LOCKS
     }
 
     /// What is locked of files that rank below `rank`.
@@ -123,9 +125,18 @@ impl Table {
     }
 
     pub(super) fn least_used_lock(&mut self) -> Option<&mut Entry> {
-        let locked = self.entries.iter_mut();
-        let locked = locked.filter(|entry| matches!(entry.lock, Lock::Held(_)));
+        let locked = self.entries.iter_mut().filter(|entry| entry.is_locked());
         locked.min_by(|one, other| one.rank().total_cmp(&other.rank()))
+    }
+
+    /// The lock that saves least, and what that is worth.
+    pub(super) fn least_worth(&self) -> Option<(File, f64)> {
+        let worth = self.locks().map(|entry| (entry.file, entry.worth()));
+        worth.min_by(|(_, one), (_, other)| one.total_cmp(other))
+    }
+
+    fn locks(&self) -> impl Iterator<Item = &Entry> {
+        self.entries.iter().filter(|entry| entry.is_locked())
     }
 }
 
@@ -136,6 +147,18 @@ impl Entry {
             true => f64::INFINITY,
             false => self.uses.rank(),
         }
+    }
+
+    /// What its lock saves, where the number of locks is what is short: the binary logarithm of the
+    /// uses times the time that it takes to read it, up to a constant. What was not looked at yet
+    /// may be large.
+    pub(super) fn worth(&self) -> f64 {
+        let bytes = REQUEST.saturating_add(self.size.unwrap_or(LOOKED_AT));
+        self.rank() + libm::log2(bytes.0 as f64)
+    }
+
+    fn is_locked(&self) -> bool {
+        matches!(self.lock, Lock::Held(_))
     }
 
     fn locked(&self) -> Bytes {

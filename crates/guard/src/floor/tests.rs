@@ -2,8 +2,9 @@
 
 use alloc::vec;
 
+use super::table::MOST_LOCKS;
 use super::*;
-use crate::sample::{File, Memory};
+use crate::sample::{AMPLE, File, Memory};
 
 const TOTAL: Bytes = Bytes(1 << 30);
 
@@ -14,6 +15,9 @@ struct World {
     locked: Vec<(File, Bytes)>,
     /// What is in memory of each file; everything where it says nothing.
     resident: Option<Bytes>,
+    free: Bytes,
+    /// Files that were looked at.
+    looks: usize,
 }
 
 impl World {
@@ -27,6 +31,8 @@ impl World {
             at: Nanos(0),
             locked: Vec::new(),
             resident: None,
+            free: Bytes::ZERO,
+            looks: 0,
         }
     }
 
@@ -35,6 +41,7 @@ impl World {
             at: self.at,
             memory: Memory {
                 total: TOTAL,
+                free: self.free,
                 ..Memory::default()
             },
             touches,
@@ -53,6 +60,7 @@ impl World {
         self.at += Nanos::SECOND;
         let first = self.decide(&[Touch { file, how }], &[], &[]);
         let asked = first.contains(&Action::Look(file));
+        self.looks += usize::from(asked);
         let size = Some(size);
         let then = match asked {
             true => self.decide(
@@ -148,6 +156,47 @@ fn a_lock_is_never_forgotten_however_many_small_programs_run() {
     let held: Vec<_> = held.collect();
     let unlocked = world.decide(&[], &[], &held);
     assert_eq!(unlocked.len(), MOST_LOCKS, "each of them is still known");
+}
+
+#[test]
+fn where_the_number_of_locks_is_short_a_small_file_goes_for_a_large_one_and_for_no_other() {
+    let mut world = World::new();
+    // Each is used as often as the others, and at the same time.
+    let twice = |world: &mut World, file, size| {
+        world.at = Nanos::ZERO;
+        (0..2).for_each(|_| world.touch(file, Use::Closed, size));
+    };
+    (0..MOST_LOCKS as u32).for_each(|file| twice(&mut world, file, Bytes(4096)));
+    twice(&mut world, 5000, Bytes(4096));
+    assert!(!world.files().contains(&5000));
+    let looks = world.looks;
+    world.at = Nanos::ZERO;
+    world.touch(5000, Use::Closed, Bytes(4096));
+    assert_eq!(world.looks, looks, "its size is known");
+    twice(&mut world, 6000, Bytes(10 * MIB));
+    assert!(world.files().contains(&6000) && world.locked.len() == MOST_LOCKS);
+}
+
+#[test]
+fn where_memory_is_idle_no_lock_goes_for_another_and_no_gap_is_filled() {
+    let mut world = World::new();
+    world.free = AMPLE;
+    (0..2).for_each(|_| world.touch(1, Use::Closed, Bytes(60 * MIB)));
+    for _ in 0..6 {
+        world.touch(2, Use::Closed, Bytes(60 * MIB));
+    }
+    let held = [Held {
+        file: File(1),
+        locked: Bytes(MIB),
+        is_stale: false,
+    }];
+    assert_eq!(world.decide(&[], &[], &held), []);
+    assert_eq!((world.files(), world.looks), (vec![1], 2));
+    world.free = Bytes(AMPLE.0 - 1);
+    let filled = world.decide(&[], &[], &held);
+    assert!(matches!(filled[..], [Action::Fill { .. }]), "{filled:?}");
+    world.touch(2, Use::Closed, Bytes(60 * MIB));
+    assert_eq!(world.files(), [2]);
 }
 
 #[test]
