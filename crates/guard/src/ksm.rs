@@ -116,7 +116,7 @@ impl Ksm {
             return;
         };
         let held = (merging.run, merging.pages_to_scan);
-        if merging.is_advised || self.asked.is_some_and(|asked| asked != held) {
+        if merging.is_theirs || self.asked.is_some_and(|asked| asked != held) {
             (self.stands_down, self.asked, self.scanning) = (true, None, None);
             for tunable in [RUN, SPEED] {
                 to.push(decision(Action::GiveBack(tunable.into()), Why::Theirs));

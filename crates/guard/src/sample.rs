@@ -123,8 +123,8 @@ pub struct Merging {
     pub scans: u64,
     /// CPU time that ksmd took, since boot.
     pub cpu: Nanos,
-    /// The kernel's advisor sets `pages_to_scan`.
-    pub is_advised: bool,
+    /// Somebody else runs ksmd: the kernel's advisor, or ksmtuned.
+    pub is_theirs: bool,
 }
 
 /// Memory of a machine.
@@ -361,7 +361,7 @@ impl Merging {
             copied: counts.copied,
             scans: numbers.full_scans.unwrap_or(0),
             cpu,
-            is_advised: is_advised(ksm),
+            is_theirs: is_advised(ksm),
         })
     }
 }

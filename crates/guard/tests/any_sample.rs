@@ -29,7 +29,7 @@ struct Drawn {
     /// Name, bytes written and time busy.
     disks: Vec<(u64, u64, u64)>,
     is_strict: Option<bool>,
-    is_advised: bool,
+    is_theirs: bool,
 }
 
 /// Amounts of every order, and the two ends.
@@ -77,7 +77,7 @@ impl Drawn {
                 .map(|name| (name, bytes(from), bytes(from)))
                 .collect(),
             is_strict: [None, Some(false)][from.below(2) as usize],
-            is_advised: from.below(50) == 0,
+            is_theirs: from.below(50) == 0,
         }
     }
 
@@ -121,7 +121,7 @@ impl Drawn {
             copied: Pages(self.counts[0]),
             scans: self.counts[3],
             cpu: Nanos(self.counts[2]),
-            is_advised: self.is_advised,
+            is_theirs: self.is_theirs,
         }
     }
 }

@@ -24,6 +24,8 @@ const LARGEST: usize = 8 << 20;
 const FACTOR: &str = catalogue::path_of("vm.watermark_scale_factor");
 const DIRTY: &str = catalogue::path_of("vm.dirty_bytes");
 const KSMD: &str = "ksmd";
+/// The service that starts and stops ksmd.
+const KSMTUNED: &str = "ksmtuned";
 /// The limits of devices that write nothing are read once in this time.
 const LOOK_EVERY: Nanos = Nanos::SECOND;
 /// Zones with less than this many times their low watermark free are read at each tick.
@@ -69,6 +71,8 @@ struct MergingFiles {
     folder: Vec<(String, fs::File)>,
     /// CPU time of ksmd, in nanoseconds.
     schedstat: fs::File,
+    /// Whether ksmtuned ran when the guard began. One that comes later writes.
+    is_tuned: bool,
 }
 
 impl Counters {
@@ -218,6 +222,7 @@ impl MergingFiles {
         Ok(Self {
             folder: files.collect::<Result<_, _>>()?,
             schedstat: ksmd()?,
+            is_tuned: process(KSMTUNED, |_| true).is_some(),
         })
     }
 
@@ -232,24 +237,32 @@ impl MergingFiles {
             .split_whitespace()
             .next()
             .and_then(|word| word.parse().ok());
-        Ok(ran.and_then(|ran| Merging::of(&ksm, counts, Nanos(ran))))
+        let merging = ran.and_then(|ran| Merging::of(&ksm, counts, Nanos(ran)));
+        Ok(merging.map(|merging| Merging {
+            is_theirs: merging.is_theirs || self.is_tuned,
+            ..merging
+        }))
     }
 }
 
 /// The kernel thread that merges: one that has no memory of its own.
 fn ksmd() -> Result<fs::File, String> {
-    let of_kernel = |path: &PathBuf| {
-        let name = fs::read_to_string(path.join("comm")).unwrap_or_default();
-        let command = fs::read(path.join("cmdline"));
-        name.trim() == KSMD && command.is_ok_and(|command| command.is_empty())
+    let is_empty = |path: &Path| fs::read(path).is_ok_and(|command| command.is_empty());
+    let of_kernel = |path: &Path| is_empty(&path.join("cmdline"));
+    let path = process(KSMD, of_kernel).ok_or("there is no ksmd; turn off [ksm]")?;
+    let path = path.join("schedstat");
+    fs::File::open(&path).map_err(|error| format!("{}: {}", path.display(), reason(&error)))
+}
+
+/// The folder of a process by its name.
+fn process(name: &str, is_meant: impl Fn(&Path) -> bool) -> Option<PathBuf> {
+    let is_it = |path: &PathBuf| {
+        let comm = fs::read_to_string(path.join("comm"));
+        comm.is_ok_and(|comm| comm.trim() == name) && is_meant(path)
     };
     let processes = fs::read_dir("/proc").into_iter().flatten();
     let mut paths = processes.filter_map(|entry| Some(entry.ok()?.path()));
-    let path = paths
-        .find(of_kernel)
-        .ok_or("there is no ksmd; turn off [ksm]")?;
-    let path = path.join("schedstat");
-    fs::File::open(&path).map_err(|error| format!("{}: {}", path.display(), reason(&error)))
+    paths.find(is_it)
 }
 
 /// The number in a file, named below the root.

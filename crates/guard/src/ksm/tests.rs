@@ -79,7 +79,7 @@ impl Host {
                 copied: Pages(self.copied),
                 scans: self.scanned / self.candidates,
                 cpu: Nanos(self.cpu),
-                is_advised: false,
+                is_theirs: false,
             }),
             ..Sample::default()
         };
@@ -207,7 +207,7 @@ fn it_stands_down_where_the_advisor_or_somebody_else_sets_it() {
     let mut policy = Ksm::new(&config());
     let mut decisions = Vec::new();
     let merging = Merging {
-        is_advised: true,
+        is_theirs: true,
         ..Merging::default()
     };
     let sample = Sample {

@@ -4,7 +4,7 @@ use std::fs;
 use std::io::Write as _;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::thread::sleep;
 use std::time::Duration;
 
@@ -218,4 +218,37 @@ fn a_trial_ends_by_itself_with_one_policy_and_says_what_it_did() {
     let is_told = last.starts_with("the trial is over; ") && last.contains("lock: ");
     assert!(is_told, "{log}");
     assert!(last.ends_with("all of it is taken back"), "{log}");
+}
+
+/// A program that runs; it ends with the test.
+struct Running(Child);
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.0.kill().and_then(|()| self.0.wait()).ok();
+    }
+}
+
+#[test]
+fn ksmd_is_left_to_ksmtuned_where_that_runs() {
+    let config = "[ksm]\nmost_cpu = \"20 %\"\n";
+    let Some(place) = Place::new(config) else {
+        return;
+    };
+    let program = place.path("ksmtuned");
+    fs::copy("/bin/sleep", &program).expect("a program");
+    let mut ksmtuned = Command::new(&program);
+    let ksmtuned = ksmtuned
+        .arg("60")
+        .stdout(Stdio::null())
+        .stderr(Stdio::null());
+    let _ksmtuned = Running(ksmtuned.spawn().expect("it runs"));
+    let run = || fs::read_to_string("/sys/kernel/mm/ksm/run").expect("a tunable");
+    let before = run();
+    let guard = place.start_by(config, &mut daemon());
+    guard.wait_for("it stands down", || {
+        guard.figure("policy_standing_down{policy=\"ksm\"}") == Some(1)
+    });
+    assert_eq!(run(), before);
+    guard.end(Signal::TERM);
 }

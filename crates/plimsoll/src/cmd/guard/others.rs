@@ -39,7 +39,7 @@ const KNOWN: [(&str, &str); 10] = [
     ),
     (
         "ksmtuned",
-        "starts and stops ksmd by itself: ksm stands down when it does",
+        "starts and stops ksmd by itself: ksm stands down",
     ),
     ("plimsoll-guard", "a guard runs already: only one may"),
 ];

@@ -160,7 +160,7 @@ impl System<'_> {
             copied: counters.counts.copied,
             scans: ksm.counts.full_scans,
             cpu: ksm.cpu_time,
-            is_advised: self.tunables.value("ksm.advisor_mode") == Some("scan-time"),
+            is_theirs: self.tunables.value("ksm.advisor_mode") == Some("scan-time"),
         })
     }
 
