@@ -31,6 +31,9 @@ const LEAST: Bytes = Bytes(4 << 20);
 pub const UNMEASURED: Bytes = Bytes(8 << 20);
 /// So much is written before a measurement counts.
 const MEASURED: Bytes = Bytes(2 << 20);
+/// So long a device works in a whole measurement. What is written counts when a request ends, so
+/// that of a shorter one is off by more; it counts only until the first whole one.
+const WORKED: Nanos = Nanos(2 * Nanos::SECOND.0);
 const WHOLE: u64 = Disk::WHOLE;
 const PERCENT: u64 = Disk::PERCENT;
 /// The part of a slow device where the kernel does not hold it strictly.
@@ -57,9 +60,10 @@ pub(crate) struct Writeback {
 struct Device {
     /// What it had written and how long it was busy when the measurement began.
     since: Option<(Bytes, Nanos)>,
-    /// Bytes a second that it writes.
+    /// Bytes a second that it writes, and whether a whole measurement says so.
     rate: Option<u64>,
-    written: Bytes,
+    is_measured: bool,
+    written: Option<Bytes>,
     wrote_at: Nanos,
     /// The share that was asked for.
     share: Option<u64>,
@@ -149,43 +153,50 @@ impl Writeback {
 }
 
 impl Device {
-    /// Takes in what was written since the measurement began, when that is enough.
+    /// Takes in what was written since the measurement began, when a request has just ended.
     fn measure(&mut self, now: Nanos, disk: &Disk) {
-        if disk.written > self.written {
-            self.wrote_at = now;
-        }
-        self.written = disk.written;
-        let (written, busy) = *self.since.get_or_insert((disk.written, disk.busy));
-        if disk.written < written || disk.busy < busy {
+        let before = self.written.replace(disk.written);
+        let busy = self.since.map_or(Nanos::ZERO, |(_, busy)| busy);
+        if before.is_some_and(|before| disk.written < before) || disk.busy < busy {
             // Another device of this name.
             *self = Self {
-                since: Some((disk.written, disk.busy)),
-                written: disk.written,
+                written: Some(disk.written),
                 share: self.share,
                 ..Self::default()
             };
             return;
         }
+        if before.is_none_or(|before| disk.written == before) {
+            return;
+        }
+        self.wrote_at = now;
+        let (written, busy) = *self.since.get_or_insert((disk.written, disk.busy));
         let (written, busy) = (disk.written.0 - written.0, disk.busy.0 - busy.0);
         if written < MEASURED.0 || busy < TICK.0 {
             return;
         }
-        self.since = Some((disk.written, disk.busy));
         let rate = mul_div(written, Nanos::SECOND.0, busy);
+        let is_whole = busy >= WORKED.0;
         // A faster one is believed sooner: a flush of small writes says little.
-        self.rate = Some(match self.rate {
-            None => rate,
+        self.rate = Some(match self.rate.filter(|_| self.is_measured) {
+            Some(before) if !is_whole => before,
             Some(before) if rate > before => before + (rate - before) / 2,
             Some(before) => before - (before - rate) / 8,
+            None => rate,
         });
+        if is_whole {
+            (self.since, self.is_measured) = (Some((disk.written, disk.busy)), true);
+        }
     }
 
-    /// What it may have dirty, and why.
+    /// What it is given, and why: an eighth less than it may have dirty, which is left for
+    /// [`is_near`].
     fn limit(&self, flush_within: Nanos) -> (Bytes, Why) {
         let Some(rate) = self.rate else {
             return (UNMEASURED, Why::Unmeasured);
         };
-        let limit = Bytes(mul_div(rate, flush_within.0, Nanos::SECOND.0)).max(LEAST);
+        let most = mul_div(rate, flush_within.0, Nanos::SECOND.0);
+        let limit = Bytes(most - most / 8).max(LEAST);
         (limit, Why::Bandwidth(Bytes(rate)))
     }
 
@@ -254,9 +265,9 @@ fn share(limit: Bytes, threshold: Bytes) -> u64 {
     }
 }
 
-/// Within an eighth.
+/// Near enough to be left: no more than an eighth above what is wanted now.
 fn is_near(asked: u64, wanted: u64) -> bool {
-    asked.abs_diff(wanted) <= asked / 8
+    asked.abs_diff(wanted) <= wanted / 8
 }
 
 fn set(tunable: &str, value: u64, why: Why, to: &mut Vec<Decision>) {
