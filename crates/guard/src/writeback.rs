@@ -32,7 +32,8 @@ pub const UNMEASURED: Bytes = Bytes(8 << 20);
 /// So much is written before a measurement counts.
 const MEASURED: Bytes = Bytes(2 << 20);
 /// So long a device works in a whole measurement. What is written counts when a request ends, so
-/// that of a shorter one is off by more; it counts only until the first whole one.
+/// that of a shorter one is off by more; it counts only until the first whole one, without the last
+/// request, so that it is rather too small.
 const WORKED: Nanos = Nanos(2 * Nanos::SECOND.0);
 const WHOLE: u64 = Disk::WHOLE;
 const PERCENT: u64 = Disk::PERCENT;
@@ -166,17 +167,19 @@ impl Device {
             };
             return;
         }
-        if before.is_none_or(|before| disk.written == before) {
+        let Some(before) = before.filter(|before| *before < disk.written) else {
             return;
-        }
+        };
         self.wrote_at = now;
         let (written, busy) = *self.since.get_or_insert((disk.written, disk.busy));
-        let (written, busy) = (disk.written.0 - written.0, disk.busy.0 - busy.0);
-        if written < MEASURED.0 || busy < TICK.0 {
+        let busy = disk.busy.0 - busy.0;
+        let is_whole = busy >= WORKED.0;
+        let until = if is_whole { disk.written } else { before };
+        let written = until.saturating_sub(written);
+        if written < MEASURED || busy < TICK.0 {
             return;
         }
-        let rate = mul_div(written, Nanos::SECOND.0, busy);
-        let is_whole = busy >= WORKED.0;
+        let rate = mul_div(written.0, Nanos::SECOND.0, busy);
         // A faster one is believed sooner: a flush of small writes says little.
         self.rate = Some(match self.rate.filter(|_| self.is_measured) {
             Some(before) if !is_whole => before,
