@@ -102,7 +102,11 @@ impl Writeback {
         for disk in seen.disks {
             let device = self.devices.entry(disk.name.clone()).or_default();
             device.measure(sample.at, disk);
-            let (limit, why) = device.limit(self.flush_within);
+            // Where it is held to that strictly, less by what [`is_near`] leaves.
+            let within = self.flush_within;
+            let strictly = Nanos(within.0 - within.0 / 8);
+            let within = disk.is_strict.map_or(within, |_| strictly);
+            let (limit, why) = device.limit(within);
             let share = match disk.is_strict {
                 Some(_) => Some(share(limit, seen.threshold)),
                 None if device.writes_slowly(sample.at, limit, self.threshold) => {
@@ -192,14 +196,12 @@ impl Device {
         }
     }
 
-    /// What it is given, and why: an eighth less than it may have dirty, which is left for
-    /// [`is_near`].
+    /// What it may have dirty, and why.
     fn limit(&self, flush_within: Nanos) -> (Bytes, Why) {
         let Some(rate) = self.rate else {
             return (UNMEASURED, Why::Unmeasured);
         };
-        let most = mul_div(rate, flush_within.0, Nanos::SECOND.0);
-        let limit = Bytes(most - most / 8).max(LEAST);
+        let limit = Bytes(mul_div(rate, flush_within.0, Nanos::SECOND.0)).max(LEAST);
         (limit, Why::Bandwidth(Bytes(rate)))
     }
 

@@ -162,7 +162,7 @@ fn without_strict_limits_the_machines_are_brought_down_while_a_slow_device_write
     machine.dirty = Bytes(10 << 20);
     machine.seconds(5);
     let dirty = machine.dirty_bytes;
-    assert!((26_000_000..=31_000_000).contains(&dirty), "{dirty}");
+    assert!((28_000_000..=36_000_000).contains(&dirty), "{dirty}");
     let shares = [0, 1].map(|at: usize| machine.disks[at].0.share);
     assert_eq!(shares, [30_000, WHOLE]);
     machine.disks[0].1 = 0;
