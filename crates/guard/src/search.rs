@@ -85,10 +85,8 @@ impl Search {
                 end.saturating_sub(AHEAD).max(first)
             };
             if passed == first {
-                ahead = Some(first..end);
-                if dropped > 0 {
-                    break;
-                }
+                // Where something was dropped before, another reader has just come by here.
+                ahead = (dropped == 0).then_some(first..end);
                 continue;
             }
             let (gone, left) = drop(first..passed, pages)?;
@@ -98,7 +96,7 @@ impl Search {
             } else {
                 left.unwrap_or(passed)
             };
-            if gone == 0 || dropped >= most.0 || !is_passed {
+            if gone == 0 || dropped >= most.0 {
                 break;
             }
         }
@@ -257,6 +255,27 @@ mod tests {
             (2 * AHEAD, 60 * P + AHEAD)
         );
         assert_eq!(cache.bytes(), AHEAD);
+    }
+
+    #[test]
+    fn each_of_two_readers_is_followed() {
+        let size = 200 * P;
+        let mut cache = Cache::new(size, 0..0);
+        let mut from = 0;
+        for step in 0..60 {
+            for begin in [0, 100 * P] {
+                let first = ((begin + step * P / 2) / PAGE) as usize;
+                let is_there = cache.resident[first];
+                assert!(step == 0 || is_there, "what was read ahead is read again");
+                let read_ahead = ((P / 2 + AHEAD) / PAGE) as usize;
+                cache.resident[first..first + read_ahead].fill(true);
+            }
+            let (dropped, next) = search(from, size, 2 * P, &mut cache);
+            if dropped > 0 {
+                from = next;
+            }
+            assert!(cache.bytes() <= 3 * P, "{step}: {}", cache.bytes());
+        }
     }
 
     #[test]

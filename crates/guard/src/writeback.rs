@@ -31,6 +31,10 @@ const LEAST: Bytes = Bytes(4 << 20);
 pub const UNMEASURED: Bytes = Bytes(8 << 20);
 /// So much is written before a measurement counts.
 const MEASURED: Bytes = Bytes(2 << 20);
+/// So long a device works in a whole measurement. What is written counts when a request ends, so
+/// that of a shorter one is off by more; it counts only until the first whole one, without the last
+/// request, so that it is rather too small.
+const WORKED: Nanos = Nanos(2 * Nanos::SECOND.0);
 const WHOLE: u64 = Disk::WHOLE;
 const PERCENT: u64 = Disk::PERCENT;
 /// The part of a slow device where the kernel does not hold it strictly.
@@ -57,9 +61,10 @@ pub(crate) struct Writeback {
 struct Device {
     /// What it had written and how long it was busy when the measurement began.
     since: Option<(Bytes, Nanos)>,
-    /// Bytes a second that it writes.
+    /// Bytes a second that it writes, and whether a whole measurement says so.
     rate: Option<u64>,
-    written: Bytes,
+    is_measured: bool,
+    written: Option<Bytes>,
     wrote_at: Nanos,
     /// The share that was asked for.
     share: Option<u64>,
@@ -97,7 +102,11 @@ impl Writeback {
         for disk in seen.disks {
             let device = self.devices.entry(disk.name.clone()).or_default();
             device.measure(sample.at, disk);
-            let (limit, why) = device.limit(self.flush_within);
+            // Where it is held to that strictly, less by what [`is_near`] leaves.
+            let within = self.flush_within;
+            let strictly = Nanos(within.0 - within.0 / 8);
+            let within = disk.is_strict.map_or(within, |_| strictly);
+            let (limit, why) = device.limit(within);
             let share = match disk.is_strict {
                 Some(_) => Some(share(limit, seen.threshold)),
                 None if device.writes_slowly(sample.at, limit, self.threshold) => {
@@ -149,35 +158,42 @@ impl Writeback {
 }
 
 impl Device {
-    /// Takes in what was written since the measurement began, when that is enough.
+    /// Takes in what was written since the measurement began, when a request has just ended.
     fn measure(&mut self, now: Nanos, disk: &Disk) {
-        if disk.written > self.written {
-            self.wrote_at = now;
-        }
-        self.written = disk.written;
-        let (written, busy) = *self.since.get_or_insert((disk.written, disk.busy));
-        if disk.written < written || disk.busy < busy {
+        let before = self.written.replace(disk.written);
+        let busy = self.since.map_or(Nanos::ZERO, |(_, busy)| busy);
+        if before.is_some_and(|before| disk.written < before) || disk.busy < busy {
             // Another device of this name.
             *self = Self {
-                since: Some((disk.written, disk.busy)),
-                written: disk.written,
+                written: Some(disk.written),
                 share: self.share,
                 ..Self::default()
             };
             return;
         }
-        let (written, busy) = (disk.written.0 - written.0, disk.busy.0 - busy.0);
-        if written < MEASURED.0 || busy < TICK.0 {
+        let Some(before) = before.filter(|before| *before < disk.written) else {
+            return;
+        };
+        self.wrote_at = now;
+        let (written, busy) = *self.since.get_or_insert((disk.written, disk.busy));
+        let busy = disk.busy.0 - busy.0;
+        let is_whole = busy >= WORKED.0;
+        let until = if is_whole { disk.written } else { before };
+        let written = until.saturating_sub(written);
+        if written < MEASURED || busy < TICK.0 {
             return;
         }
-        self.since = Some((disk.written, disk.busy));
-        let rate = mul_div(written, Nanos::SECOND.0, busy);
+        let rate = mul_div(written.0, Nanos::SECOND.0, busy);
         // A faster one is believed sooner: a flush of small writes says little.
-        self.rate = Some(match self.rate {
-            None => rate,
+        self.rate = Some(match self.rate.filter(|_| self.is_measured) {
+            Some(before) if !is_whole => before,
             Some(before) if rate > before => before + (rate - before) / 2,
             Some(before) => before - (before - rate) / 8,
+            None => rate,
         });
+        if is_whole {
+            (self.since, self.is_measured) = (Some((disk.written, disk.busy)), true);
+        }
     }
 
     /// What it may have dirty, and why.
@@ -254,9 +270,9 @@ fn share(limit: Bytes, threshold: Bytes) -> u64 {
     }
 }
 
-/// Within an eighth.
+/// Near enough to be left: no more than an eighth above what is wanted now.
 fn is_near(asked: u64, wanted: u64) -> bool {
-    asked.abs_diff(wanted) <= asked / 8
+    asked.abs_diff(wanted) <= wanted / 8
 }
 
 fn set(tunable: &str, value: u64, why: Why, to: &mut Vec<Decision>) {

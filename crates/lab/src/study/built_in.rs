@@ -25,6 +25,10 @@ pub const BUILT_IN: &[(&str, &str)] = &[
         include_str!("../../../../studies/usb-copy.toml"),
     ),
     (
+        "cache-ceiling",
+        include_str!("../../../../studies/cache-ceiling.toml"),
+    ),
+    (
         "working-set",
         include_str!("../../../../studies/working-set.toml"),
     ),
