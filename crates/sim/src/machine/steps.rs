@@ -214,9 +214,10 @@ impl<'a> System<'a> {
             }
             Action::Start { process } => self.start_process(task, process, now)?,
             Action::Daemon(daemon) => {
-                let (memory, tunables) = (&mut self.memory, &mut self.tunables);
-                self.daemons
-                    .decide(*daemon, memory, tunables, &self.recorder, &self.tasks)?;
+                let host = self.host(now);
+                for setting in self.daemons.decide(*daemon, &host) {
+                    self.tunables.write(&setting, &mut self.memory)?;
+                }
             }
             Action::Close { file } => {
                 let index = self.file(task, file)?;
