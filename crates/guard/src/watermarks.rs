@@ -2,8 +2,12 @@
 //!
 //! kswapd is woken at the low watermark, and an allocation waits where it finds a zone below min.
 //! What is between has to last until kswapd frees as fast as memory is taken. So the gap is made
-//! as large as what was taken within that time, zone by zone, and doubled where allocations stall
-//! all the same. It shrinks again when nothing has stalled for a minute.
+//! as large as what was taken within that time, zone by zone. Where allocations stall it is made
+//! larger by what they had to reclaim, and doubled at least. It shrinks again when nothing has
+//! stalled for a minute.
+//!
+//! The kernel makes the gap a quarter of min where that is more than the factor's part of a zone:
+//! then a factor changes nothing until it is more than that quarter.
 
 use alloc::format;
 use alloc::string::String;
@@ -20,13 +24,16 @@ use crate::sample::{Sample, TICK, Zone};
 const TUNABLE: &str = "vm.watermark_scale_factor";
 /// What a factor is a part of.
 const WHOLE: u64 = 10_000;
+/// What an allocation that stalls reclaims at least (`SWAP_CLUSTER_MAX`).
+const RECLAIMED: u64 = 32;
 /// The most that the kernel takes up to Linux 6.0; 3000 since.
 const MOST: u64 = 1_000;
 /// Two changes are so far apart at least.
 const PATIENCE: Nanos = Nanos::SECOND;
 /// So long nothing must have stalled before the factor is lowered, by a quarter.
 const CALM: Nanos = Nanos(60 * Nanos::SECOND.0);
-/// After that many raises that did not lessen the stalls the policy goes back, for [`REST`].
+/// After that many seconds in a row, each with more stalls than any before since the first raise,
+/// the policy goes back, for [`REST`].
 const VAIN: u32 = 4;
 const REST: Nanos = Nanos(600 * Nanos::SECOND.0);
 
@@ -36,11 +43,12 @@ pub(crate) struct Watermarks {
     most: u64,
     /// The last sample: when, how many stalls, and each zone's free pages.
     before: Option<(Nanos, u64, Vec<Pages>)>,
-    /// The factor before the first raise, and the one that was asked for last.
+    /// The gap before the first raise, as a factor, and the factor that was asked for last.
     raised: Option<(u64, u64)>,
+    /// When it was changed, or its bound was in the way.
     changed_at: Nanos,
     stalled_at: Nanos,
-    /// Stalls since the last raise, and between that and the raise before.
+    /// Stalls since then, and the most between two such moments.
     stalls: [u64; 2],
     vain: u32,
     rests_until: Nanos,
@@ -84,36 +92,33 @@ impl Watermarks {
         };
         let stalls = seen.stalls.saturating_sub(stalls);
         self.stalls[0] = self.stalls[0].saturating_add(stalls);
-        let needed = needed(seen.zones, &free, sample.at.saturating_sub(then));
-        if stalls > 0 || needed > factor {
+        let held = factor.max(gap(seen.zones));
+        let lost = needed(seen.zones, &free, sample.at.saturating_sub(then));
+        let needed = match stalls {
+            0 => lost,
+            _ => lost.max(held.saturating_add(held.max(reclaimed(stalls, seen.zones)))),
+        };
+        if needed > held {
             self.stalled_at = sample.at;
-            self.raise(sample.at, factor, stalls, needed, to);
+            self.raise(sample.at, held, needed, to);
         } else if sample.at.saturating_sub(self.stalled_at) >= CALM {
             self.lower(sample.at, to);
         }
     }
 
-    fn raise(&mut self, now: Nanos, factor: u64, stalls: u64, needed: u64, to: &mut Vec<Decision>) {
+    fn raise(&mut self, now: Nanos, held: u64, needed: u64, to: &mut Vec<Decision>) {
         let is_early = self.raised.is_some() && now.saturating_sub(self.changed_at) < PATIENCE;
         if is_early || now < self.rests_until {
             return;
         }
-        let doubled = if stalls > 0 {
-            factor.saturating_mul(2)
-        } else {
-            0
-        };
-        let wanted = needed.max(doubled).min(self.most);
-        if wanted <= factor {
-            return;
-        }
-        let [since, before] = self.stalls;
-        self.vain = match self.raised.is_some() && since >= before && since > 0 {
+        let [since, most] = self.stalls;
+        self.vain = match self.raised.is_some() && since > most {
             true => self.vain + 1,
             false => 0,
         };
+        self.stalls = [0, since.max(most)];
         if self.vain >= VAIN {
-            (self.vain, self.raised) = (0, None);
+            (self.vain, self.raised, self.stalls) = (0, None, [0; 2]);
             self.rests_until = now.saturating_add(REST);
             to.push(decision(
                 Action::GiveBack(TUNABLE.into()),
@@ -121,8 +126,10 @@ impl Watermarks {
             ));
             return;
         }
-        self.stalls = [0, since];
-        self.set(now, factor, wanted, Why::Stalls(since), to);
+        match needed.min(self.most) {
+            wanted if wanted > held => self.set(now, held, wanted, Why::Stalls(since), to),
+            _ => self.changed_at = now,
+        }
     }
 
     /// By a quarter, down to the value of before.
@@ -135,7 +142,7 @@ impl Watermarks {
         }
         let wanted = asked - asked.div_ceil(4);
         if wanted <= before {
-            self.raised = None;
+            (self.raised, self.stalls) = (None, [0; 2]);
             to.push(decision(Action::GiveBack(TUNABLE.into()), Why::Calm(CALM)));
             return;
         }
@@ -158,6 +165,19 @@ impl Watermarks {
 #[must_use]
 pub fn most_scale_factor(config: &config::Watermarks) -> u64 {
     (u64::from(config.most) * WHOLE / 1000 / 2).clamp(1, MOST)
+}
+
+/// The factor that would make the gap what it is, in the zone where that is most.
+fn gap(zones: &[Zone]) -> u64 {
+    let gap = |zone: &Zone| mul_div(zone.low.saturating_sub(zone.min).0, WHOLE, zone.managed.0);
+    zones.iter().map(gap).max().unwrap_or(0)
+}
+
+/// What allocations that stalled had to reclaim, as a part of all zones.
+fn reclaimed(stalls: u64, zones: &[Zone]) -> u64 {
+    let managed = zones.iter().map(|zone| zone.managed.0);
+    let managed = managed.fold(0, u64::saturating_add);
+    mul_div(stalls.saturating_mul(RECLAIMED), WHOLE, managed)
 }
 
 /// The factor whose gap holds what a zone lost within a tick while kswapd was awake: the largest
@@ -188,23 +208,15 @@ mod tests {
     use super::*;
     use crate::sample;
 
-    /// A zone of 1 GiB with the kernel's own watermarks.
-    fn zone(free: u64) -> Zone {
-        Zone {
-            managed: Pages(262_144),
-            free: Pages(free),
-            min: Pages(1_000),
-            low: Pages(1_262),
-        }
-    }
-
-    /// A machine that takes what is set.
+    /// A machine with a zone of 1 GiB and the kernel's own watermarks, which takes what is set.
     struct Machine {
         policy: Watermarks,
         factor: u64,
         before: u64,
         at: u64,
         stalls: u64,
+        min: u64,
+        low: u64,
     }
 
     impl Machine {
@@ -215,13 +227,20 @@ mod tests {
                 before: 10,
                 at: 0,
                 stalls: 0,
+                min: 1_000,
+                low: 1_262,
             }
         }
 
         /// A tick in which that many allocations stall; what was set, if anything was.
         fn tick(&mut self, stalls: u64, free: u64) -> Option<u64> {
             (self.at, self.stalls) = (self.at + TICK.0, self.stalls + stalls);
-            let zones = [zone(free)];
+            let zones = [Zone {
+                managed: Pages(262_144),
+                free: Pages(free),
+                min: Pages(self.min),
+                low: Pages(self.low),
+            }];
             let sample = Sample {
                 at: Nanos(self.at),
                 watermarks: Some(sample::Watermarks {
@@ -247,12 +266,26 @@ mod tests {
     }
 
     #[test]
-    fn stalls_double_the_factor_once_a_second_up_to_the_bound() {
+    fn stalls_double_the_factor_once_a_second_up_to_the_bound_where_it_stays() {
         let mut machine = Machine::new();
-        let set: Vec<u64> = (0..40)
-            .filter_map(|at| machine.tick(100 / (at + 1), 5_000))
-            .collect();
+        let set: Vec<u64> = (0..400).filter_map(|_| machine.tick(1, 5_000)).collect();
         assert_eq!(set, [20, 40, 80, 160, 200]);
+    }
+
+    #[test]
+    fn what_stalled_allocations_had_to_reclaim_is_added_at_once() {
+        let mut machine = Machine::new();
+        machine.tick(0, 5_000);
+        assert_eq!(machine.tick(100, 5_000), Some(132), "3200 pages of 262144");
+    }
+
+    #[test]
+    fn a_gap_that_min_makes_larger_than_the_factor_is_what_is_doubled() {
+        let mut machine = Machine::new();
+        machine.min = 4_000;
+        machine.low = 5_000;
+        machine.tick(0, 6_000);
+        assert_eq!(machine.tick(1, 6_000), Some(76), "1000 pages are 38");
     }
 
     #[test]
