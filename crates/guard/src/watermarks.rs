@@ -3,8 +3,8 @@
 //! kswapd is woken at the low watermark, and an allocation waits where it finds a zone below min.
 //! What is between has to last until kswapd frees as fast as memory is taken. So the gap is made
 //! as large as what was taken within that time, zone by zone. Where allocations stall it is made
-//! larger by what they had to reclaim, and doubled at least. It shrinks again when nothing has
-//! stalled for a minute.
+//! larger by what they had to reclaim, and by a quarter at least. It shrinks by a quarter when
+//! nothing has stalled for a minute.
 //!
 //! The kernel makes the gap a quarter of min where that is more than the factor's part of a zone:
 //! then a factor changes nothing until it is more than that quarter.
@@ -96,7 +96,7 @@ impl Watermarks {
         let lost = needed(seen.zones, &free, sample.at.saturating_sub(then));
         let needed = match stalls {
             0 => lost,
-            _ => lost.max(held.saturating_add(held.max(reclaimed(stalls, seen.zones)))),
+            _ => lost.max(held.saturating_add(missing(held, stalls, seen.zones))),
         };
         if needed > held {
             self.stalled_at = sample.at;
@@ -173,11 +173,13 @@ fn gap(zones: &[Zone]) -> u64 {
     zones.iter().map(gap).max().unwrap_or(0)
 }
 
-/// What allocations that stalled had to reclaim, as a part of all zones.
-fn reclaimed(stalls: u64, zones: &[Zone]) -> u64 {
+/// What allocations that stalled had to reclaim, as a part of all zones, and a quarter of what is
+/// held at least.
+fn missing(held: u64, stalls: u64, zones: &[Zone]) -> u64 {
     let managed = zones.iter().map(|zone| zone.managed.0);
     let managed = managed.fold(0, u64::saturating_add);
-    mul_div(stalls.saturating_mul(RECLAIMED), WHOLE, managed)
+    let reclaimed = mul_div(stalls.saturating_mul(RECLAIMED), WHOLE, managed);
+    reclaimed.max(held.div_ceil(4))
 }
 
 /// The factor whose gap holds what a zone lost within a tick while kswapd was awake: the largest
@@ -266,10 +268,13 @@ mod tests {
     }
 
     #[test]
-    fn stalls_double_the_factor_once_a_second_up_to_the_bound_where_it_stays() {
+    fn stalls_raise_the_factor_by_a_quarter_a_second_up_to_the_bound_where_it_stays() {
         let mut machine = Machine::new();
         let set: Vec<u64> = (0..400).filter_map(|_| machine.tick(1, 5_000)).collect();
-        assert_eq!(set, [20, 40, 80, 160, 200]);
+        assert_eq!(
+            set,
+            [13, 17, 22, 28, 35, 44, 55, 69, 87, 109, 137, 172, 200]
+        );
     }
 
     #[test]
@@ -280,12 +285,12 @@ mod tests {
     }
 
     #[test]
-    fn a_gap_that_min_makes_larger_than_the_factor_is_what_is_doubled() {
+    fn a_gap_that_min_makes_larger_than_the_factor_is_what_is_raised() {
         let mut machine = Machine::new();
         machine.min = 4_000;
         machine.low = 5_000;
         machine.tick(0, 6_000);
-        assert_eq!(machine.tick(1, 6_000), Some(76), "1000 pages are 38");
+        assert_eq!(machine.tick(1, 6_000), Some(48), "1000 pages are 38");
     }
 
     #[test]
@@ -299,7 +304,7 @@ mod tests {
     fn calm_lowers_it_by_a_quarter_a_minute_and_gives_it_back_in_the_end() {
         let mut machine = Machine::new();
         for _ in 0..20 {
-            machine.tick(1, 5_000);
+            machine.tick(50, 5_000);
         }
         let raised = machine.factor;
         let set: Vec<u64> = (0..6_000).filter_map(|_| machine.tick(0, 5_000)).collect();
@@ -327,7 +332,7 @@ mod tests {
     fn an_administrators_own_value_stays() {
         let mut machine = Machine::new();
         machine.tick(0, 5_000);
-        assert_eq!(machine.tick(1, 5_000), Some(20));
+        assert_eq!(machine.tick(1, 5_000), Some(13));
         (machine.factor, machine.before) = (30, 30);
         assert_eq!(
             machine.tick(1, 5_000),
