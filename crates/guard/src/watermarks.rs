@@ -19,13 +19,11 @@ use mm::units::{Nanos, Pages};
 
 use crate::action::{Action, Decision, Policy, Why};
 use crate::config;
-use crate::sample::{Sample, TICK, Zone};
+use crate::sample::{Sample, Stalls, TICK, Zone};
 
 const TUNABLE: &str = "vm.watermark_scale_factor";
 /// What a factor is a part of.
 const WHOLE: u64 = 10_000;
-/// What an allocation that stalls reclaims at least (`SWAP_CLUSTER_MAX`).
-const RECLAIMED: u64 = 32;
 /// The most that the kernel takes up to Linux 6.0; 3000 since.
 const MOST: u64 = 1_000;
 /// Two changes are so far apart at least.
@@ -41,8 +39,8 @@ const REST: Nanos = Nanos(600 * Nanos::SECOND.0);
 #[derive(Clone, Debug)]
 pub(crate) struct Watermarks {
     most: u64,
-    /// The last sample: when, how many stalls, and each zone's free pages.
-    before: Option<(Nanos, u64, Vec<Pages>)>,
+    /// The last sample: when, the stalls, and each zone's free pages.
+    before: Option<(Nanos, Stalls, Vec<Pages>)>,
     /// The gap before the first raise, as a factor, and the factor that was asked for last.
     raised: Option<(u64, u64)>,
     /// When it was changed, or its bound was in the way.
@@ -90,13 +88,14 @@ impl Watermarks {
         let Some((then, stalls, free)) = before else {
             return;
         };
-        let stalls = seen.stalls.saturating_sub(stalls);
+        let reclaimed = seen.stalls.reclaimed.saturating_sub(stalls.reclaimed);
+        let stalls = seen.stalls.count.saturating_sub(stalls.count);
         self.stalls[0] = self.stalls[0].saturating_add(stalls);
         let held = factor.max(gap(seen.zones));
         let lost = needed(seen.zones, &free, sample.at.saturating_sub(then));
         let needed = match stalls {
             0 => lost,
-            _ => lost.max(held.saturating_add(missing(held, stalls, seen.zones))),
+            _ => lost.max(held.saturating_add(missing(held, reclaimed, seen.zones))),
         };
         if needed > held {
             self.stalled_at = sample.at;
@@ -175,11 +174,10 @@ fn gap(zones: &[Zone]) -> u64 {
 
 /// What allocations that stalled had to reclaim, as a part of all zones, and a quarter of what is
 /// held at least.
-fn missing(held: u64, stalls: u64, zones: &[Zone]) -> u64 {
+fn missing(held: u64, reclaimed: Pages, zones: &[Zone]) -> u64 {
     let managed = zones.iter().map(|zone| zone.managed.0);
     let managed = managed.fold(0, u64::saturating_add);
-    let reclaimed = mul_div(stalls.saturating_mul(RECLAIMED), WHOLE, managed);
-    reclaimed.max(held.div_ceil(4))
+    mul_div(reclaimed.0, WHOLE, managed).max(held.div_ceil(4))
 }
 
 /// The factor whose gap holds what a zone lost within a tick while kswapd was awake: the largest
@@ -247,7 +245,10 @@ mod tests {
                 at: Nanos(self.at),
                 watermarks: Some(sample::Watermarks {
                     scale_factor: self.factor,
-                    stalls: self.stalls,
+                    stalls: Stalls {
+                        count: self.stalls,
+                        reclaimed: Pages(32 * self.stalls),
+                    },
                     zones: &zones,
                 }),
                 ..Sample::default()

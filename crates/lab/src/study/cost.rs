@@ -23,7 +23,7 @@ pub struct Cost {
 /// The model's were measured with the release build on one CPU of 2.5 GHz; those of the VM are the
 /// median times between the ends of the committed records' runs, made on two such CPUs that others
 /// used too. Another machine's are off by what its CPUs are.
-const COSTS: [(&str, u32, Option<u32>); 9] = [
+const COSTS: [(&str, u32, Option<u32>); 10] = [
     ("min-free-kbytes", 840, Some(80)),
     ("memory-hogs", 300, Some(20)),
     ("memory-hogs-full-size", 440, None),
@@ -32,6 +32,7 @@ const COSTS: [(&str, u32, Option<u32>); 9] = [
     ("writeback", 100, Some(9)),
     ("ksm-full-size", 3800, None),
     ("ksm", 130, Some(20)),
+    ("bursts", 60, Some(20)),
     ("file-copy", 70, None),
 ];
 
