@@ -90,7 +90,10 @@ impl Watermarks {
         };
         let reclaimed = seen.stalls.reclaimed.saturating_sub(stalls.reclaimed);
         let stalls = seen.stalls.count.saturating_sub(stalls.count);
-        self.stalls[0] = self.stalls[0].saturating_add(stalls);
+        self.stalls = match self.raised {
+            Some(_) => [self.stalls[0].saturating_add(stalls), self.stalls[1]],
+            None => [stalls, 0],
+        };
         let held = factor.max(gap(seen.zones));
         let lost = needed(seen.zones, &free, sample.at.saturating_sub(then));
         let needed = match stalls {
@@ -117,7 +120,7 @@ impl Watermarks {
         };
         self.stalls = [0, since.max(most)];
         if self.vain >= VAIN {
-            (self.vain, self.raised, self.stalls) = (0, None, [0; 2]);
+            (self.vain, self.raised) = (0, None);
             self.rests_until = now.saturating_add(REST);
             to.push(decision(
                 Action::GiveBack(TUNABLE.into()),
@@ -141,7 +144,7 @@ impl Watermarks {
         }
         let wanted = asked - asked.div_ceil(4);
         if wanted <= before {
-            (self.raised, self.stalls) = (None, [0; 2]);
+            self.raised = None;
             to.push(decision(Action::GiveBack(TUNABLE.into()), Why::Calm(CALM)));
             return;
         }
@@ -317,16 +320,21 @@ mod tests {
     }
 
     #[test]
-    fn raises_in_vain_are_taken_back() {
+    fn raises_in_vain_are_taken_back_and_tried_again_after_a_rest() {
         let mut machine = Machine::new();
-        let mut grows = 1;
-        let set: Vec<u64> = (0..100)
-            .filter_map(|_| {
-                grows += grows / 4 + 1;
-                machine.tick(grows, 5_000)
-            })
-            .collect();
-        assert_eq!(set.last(), Some(&10), "{set:?}");
+        for _ in 0..2 {
+            let mut grows = 1;
+            let set: Vec<u64> = (0..100)
+                .filter_map(|_| {
+                    grows += grows / 4 + 1;
+                    machine.tick(grows, 5_000)
+                })
+                .collect();
+            assert!(set.len() > 1 && set.last() == Some(&10), "{set:?}");
+            for _ in 0..REST.0 / TICK.0 - 100 {
+                assert_eq!(machine.tick(1 << 40, 5_000), None);
+            }
+        }
     }
 
     #[test]
