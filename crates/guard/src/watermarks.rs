@@ -28,6 +28,8 @@ const WHOLE: u64 = 10_000;
 const MOST: u64 = 1_000;
 /// Two changes are so far apart at least.
 const PATIENCE: Nanos = Nanos::SECOND;
+/// Those that are no further apart follow on each other: samples are up to a second apart.
+const IN_A_ROW: Nanos = Nanos(2 * PATIENCE.0);
 /// So long nothing must have stalled before the factor is lowered, by a quarter.
 const CALM: Nanos = Nanos(60 * Nanos::SECOND.0);
 /// After that many seconds in a row, each with more stalls than any before since the first raise,
@@ -109,12 +111,14 @@ impl Watermarks {
     }
 
     fn raise(&mut self, now: Nanos, held: u64, needed: u64, to: &mut Vec<Decision>) {
-        let is_early = self.raised.is_some() && now.saturating_sub(self.changed_at) < PATIENCE;
+        let since_change = now.saturating_sub(self.changed_at);
+        let is_early = self.raised.is_some() && since_change < PATIENCE;
         if is_early || now < self.rests_until {
             return;
         }
         let [since, most] = self.stalls;
-        self.vain = match self.raised.is_some() && since > most {
+        let is_in_a_row = self.raised.is_some() && since_change < IN_A_ROW;
+        self.vain = match is_in_a_row && since > most {
             true => self.vain + 1,
             false => 0,
         };
@@ -335,6 +339,16 @@ mod tests {
                 assert_eq!(machine.tick(1 << 40, 5_000), None);
             }
         }
+    }
+
+    #[test]
+    fn stalls_that_grow_with_pauses_between_them_are_not_in_vain() {
+        let mut machine = Machine::new();
+        for burst in 0..30 {
+            machine.tick(1 + burst, 5_000);
+            (0..10).for_each(|_| assert_eq!(machine.tick(0, 5_000), None));
+        }
+        assert_eq!(machine.factor, 200);
     }
 
     #[test]
