@@ -5,46 +5,26 @@
 //! comes with, and decides by the kernel's files.
 
 mod adaptivemmd;
+mod host;
 mod katalyst;
 mod ksmtuned;
 
-use alloc::format;
 use alloc::vec::Vec;
 
-use mm::meminfo::Meminfo;
 use mm::settings::Setting;
-use mm::units::{Kib, Nanos};
-use mm::vmstat::Vmstat;
 use mm::workload::Daemon;
-use mm::zoneinfo::Zoneinfo;
 
 use self::adaptivemmd::Adaptivemmd;
+use self::host::SCALE_FACTOR;
 use self::ksmtuned::Ksmtuned;
 
-const SCALE_FACTOR: &str = "vm.watermark_scale_factor";
+pub use self::host::Host;
 
 /// The daemons of a machine, with what they remember.
 #[derive(Clone, Debug, Default)]
 pub struct Daemons {
     ksmtuned: Ksmtuned,
     adaptivemmd: Adaptivemmd,
-}
-
-/// What a daemon looks at.
-#[derive(Clone, Debug, Default)]
-pub struct Host {
-    /// When, since any moment before the first decision.
-    pub at: Nanos,
-    /// `/proc/meminfo`.
-    pub meminfo: Meminfo,
-    /// `/proc/vmstat`.
-    pub vmstat: Vmstat,
-    /// `/proc/zoneinfo`.
-    pub zoneinfo: Zoneinfo,
-    /// `vm.watermark_scale_factor`.
-    pub scale_factor: u64,
-    /// Resident memory of all guests, merged pages counted for each.
-    pub guests: Kib,
 }
 
 impl Daemons {
@@ -64,12 +44,5 @@ pub fn tunables(daemon: Daemon) -> &'static [&'static str] {
     match daemon {
         Daemon::Ksmtuned => &ksmtuned::TUNABLES,
         Daemon::Adaptivemmd | Daemon::Katalyst => &[SCALE_FACTOR],
-    }
-}
-
-fn setting(tunable: &str, value: u64) -> Setting {
-    Setting {
-        tunable: tunable.into(),
-        value: format!("{value}"),
     }
 }

@@ -3,6 +3,7 @@
 
 use guard::daemons::Host;
 use host::Root;
+use mm::catalogue::path_of;
 use mm::meminfo::{self, Meminfo};
 use mm::text::{self, ParseError};
 use mm::units::{Kib, Nanos, PageSize};
@@ -12,7 +13,7 @@ use rustix::io::Errno;
 
 use crate::error::Why;
 
-const SCALE_FACTOR: &str = "proc/sys/vm/watermark_scale_factor";
+const SCALE_FACTOR: &str = path_of("vm.watermark_scale_factor");
 
 /// The machine as a daemon sees it; `guests` are the numbers of the processes that offer pages to
 /// be merged.

@@ -15,7 +15,7 @@ use mm::settings::Setting;
 use mm::units::{Nanos, PageSize};
 use mm::zoneinfo::ZoneKind;
 
-use super::{Host, SCALE_FACTOR, setting};
+use super::host::{Host, SCALE_FACTOR, setting};
 
 /// Samples that a line is fitted to.
 const SAMPLES: usize = 8;

@@ -11,7 +11,7 @@ use alloc::vec::Vec;
 use mm::formula::mul_div;
 use mm::settings::Setting;
 
-use super::{Host, SCALE_FACTOR, setting};
+use super::host::{Host, SCALE_FACTOR, setting};
 
 /// The factor that it comes with.
 const FACTOR: u64 = 500;

@@ -7,7 +7,7 @@ use mm::meminfo::Meminfo;
 use mm::settings::Setting;
 use mm::units::Kib;
 
-use super::{Host, setting};
+use super::host::{Host, setting};
 
 /// The tunables that it sets.
 pub(super) const TUNABLES: [&str; 3] = ["ksm.pages_to_scan", "ksm.sleep_millisecs", "ksm.run"];

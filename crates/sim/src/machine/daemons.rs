@@ -1,16 +1,25 @@
-//! What the daemons of the machine look at: the kernel's files.
+//! Daemons that an administrator runs: each decides by what the kernel's files say.
 
 use guard::daemons::Host;
 use mm::meminfo::Meminfo;
 use mm::units::{Kib, Nanos};
 use mm::vmstat::Vmstat;
+use mm::workload::Daemon;
 use mm::zoneinfo::Zoneinfo;
 
+use crate::error::Error;
 use crate::machine::system::System;
 
 impl System<'_> {
+    /// Lets a daemon decide and writes what it decides.
+    pub(crate) fn decide(&mut self, daemon: Daemon, now: Nanos) -> Result<(), Error> {
+        let settings = self.daemons.decide(daemon, &self.host(now));
+        let mut settings = settings.iter();
+        settings.try_for_each(|setting| self.tunables.write(setting, &mut self.memory))
+    }
+
     /// The machine as a daemon sees it now: guests are the processes with mergeable memory.
-    pub(crate) fn host(&self, now: Nanos) -> Host {
+    fn host(&self, now: Nanos) -> Host {
         let memory = &self.memory;
         let (vmstat, zoneinfo) = self.recorder.vmstat_and_zoneinfo(memory);
         let guests = self.tasks.iter();

@@ -213,12 +213,7 @@ impl<'a> System<'a> {
                 unmapped.ok_or_else(|| no_region(region, task))?;
             }
             Action::Start { process } => self.start_process(task, process, now)?,
-            Action::Daemon(daemon) => {
-                let host = self.host(now);
-                for setting in self.daemons.decide(*daemon, &host) {
-                    self.tunables.write(&setting, &mut self.memory)?;
-                }
-            }
+            Action::Daemon(daemon) => self.decide(*daemon, now)?,
             Action::Close { file } => {
                 let index = self.file(task, file)?;
                 task.close(index);
