@@ -11,12 +11,12 @@ extern crate alloc;
 pub mod action;
 mod ceiling;
 pub mod config;
+pub mod daemons;
 pub mod event;
 pub mod figures;
 mod floor;
 mod guard;
 mod ksm;
-pub mod ksmtuned;
 pub mod sample;
 pub mod search;
 #[cfg(feature = "toml")]

@@ -59,10 +59,19 @@ pub struct Sample<'a> {
 pub struct Watermarks<'a> {
     /// `vm.watermark_scale_factor`, in parts of 10 000.
     pub scale_factor: u64,
-    /// Allocations that had to reclaim themselves, since boot (`allocstall_*`).
-    pub stalls: u64,
+    /// Allocations that had to reclaim themselves.
+    pub stalls: Stalls,
     /// The zones that have memory.
     pub zones: &'a [Zone],
+}
+
+/// Allocations that found no zone above its min watermark, since boot.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Stalls {
+    /// How often one reclaimed (`allocstall_*`).
+    pub count: u64,
+    /// What they reclaimed (`pgsteal_direct`).
+    pub reclaimed: Pages,
 }
 
 /// A zone.
@@ -272,8 +281,8 @@ impl Zone {
 /// What the policies of a tick need of `/proc/vmstat`; 0 where the kernel does not print it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
-    /// Allocations that had to reclaim themselves, since boot (`allocstall_*`).
-    pub stalls: u64,
+    /// Allocations that had to reclaim themselves.
+    pub stalls: Stalls,
     /// What may be dirty on the machine (`nr_dirty_threshold`).
     pub threshold: Bytes,
     /// Merged pages that writes have copied again, since boot (`cow_ksm`).
@@ -325,7 +334,7 @@ impl Disk {
 }
 
 impl Counts {
-    /// Reads the text of `/proc/vmstat`, of which it takes three items of some two hundred.
+    /// Reads the text of `/proc/vmstat`, of which it takes four items of some two hundred.
     #[must_use]
     pub fn of(vmstat: &str) -> Self {
         let mut counts = Self::default();
@@ -339,8 +348,9 @@ impl Counts {
                     counts.threshold = Pages(value()).bytes(PageSize::FOUR_KIB);
                 }
                 "cow_ksm" => counts.copied = Pages(value()),
+                "pgsteal_direct" => counts.stalls.reclaimed = Pages(value()),
                 item if item.starts_with("allocstall") => {
-                    counts.stalls = counts.stalls.saturating_add(value());
+                    counts.stalls.count = counts.stalls.count.saturating_add(value());
                 }
                 _ => {}
             }

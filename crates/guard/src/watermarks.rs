@@ -2,8 +2,12 @@
 //!
 //! kswapd is woken at the low watermark, and an allocation waits where it finds a zone below min.
 //! What is between has to last until kswapd frees as fast as memory is taken. So the gap is made
-//! as large as what was taken within that time, zone by zone, and doubled where allocations stall
-//! all the same. It shrinks again when nothing has stalled for a minute.
+//! as large as what was taken within that time, zone by zone. Where allocations stall it is made
+//! larger by what they had to reclaim, and by a quarter at least. It shrinks by a quarter when
+//! nothing has stalled for a minute.
+//!
+//! The kernel makes the gap a quarter of min where that is more than the factor's part of a zone:
+//! then a factor changes nothing until it is more than that quarter.
 
 use alloc::format;
 use alloc::string::String;
@@ -15,7 +19,7 @@ use mm::units::{Nanos, Pages};
 
 use crate::action::{Action, Decision, Policy, Why};
 use crate::config;
-use crate::sample::{Sample, TICK, Zone};
+use crate::sample::{Sample, Stalls, TICK, Zone};
 
 const TUNABLE: &str = "vm.watermark_scale_factor";
 /// What a factor is a part of.
@@ -24,9 +28,12 @@ const WHOLE: u64 = 10_000;
 const MOST: u64 = 1_000;
 /// Two changes are so far apart at least.
 const PATIENCE: Nanos = Nanos::SECOND;
+/// Those that are no further apart follow on each other: samples are up to a second apart.
+const IN_A_ROW: Nanos = Nanos(2 * PATIENCE.0);
 /// So long nothing must have stalled before the factor is lowered, by a quarter.
 const CALM: Nanos = Nanos(60 * Nanos::SECOND.0);
-/// After that many raises that did not lessen the stalls the policy goes back, for [`REST`].
+/// After that many seconds in a row, each with more stalls than any before since the first raise,
+/// the policy goes back, for [`REST`].
 const VAIN: u32 = 4;
 const REST: Nanos = Nanos(600 * Nanos::SECOND.0);
 
@@ -34,13 +41,14 @@ const REST: Nanos = Nanos(600 * Nanos::SECOND.0);
 #[derive(Clone, Debug)]
 pub(crate) struct Watermarks {
     most: u64,
-    /// The last sample: when, how many stalls, and each zone's free pages.
-    before: Option<(Nanos, u64, Vec<Pages>)>,
-    /// The factor before the first raise, and the one that was asked for last.
+    /// The last sample: when, the stalls, and each zone's free pages.
+    before: Option<(Nanos, Stalls, Vec<Pages>)>,
+    /// The gap before the first raise, as a factor, and the factor that was asked for last.
     raised: Option<(u64, u64)>,
+    /// When it was changed, or its bound was in the way.
     changed_at: Nanos,
     stalled_at: Nanos,
-    /// Stalls since the last raise, and between that and the raise before.
+    /// Stalls since then, and the most between two such moments.
     stalls: [u64; 2],
     vain: u32,
     rests_until: Nanos,
@@ -82,36 +90,39 @@ impl Watermarks {
         let Some((then, stalls, free)) = before else {
             return;
         };
-        let stalls = seen.stalls.saturating_sub(stalls);
-        self.stalls[0] = self.stalls[0].saturating_add(stalls);
-        let needed = needed(seen.zones, &free, sample.at.saturating_sub(then));
-        if stalls > 0 || needed > factor {
+        let reclaimed = seen.stalls.reclaimed.saturating_sub(stalls.reclaimed);
+        let stalls = seen.stalls.count.saturating_sub(stalls.count);
+        self.stalls = match self.raised {
+            Some(_) => [self.stalls[0].saturating_add(stalls), self.stalls[1]],
+            None => [stalls, 0],
+        };
+        let held = factor.max(gap(seen.zones));
+        let lost = needed(seen.zones, &free, sample.at.saturating_sub(then));
+        let needed = match stalls {
+            0 => lost,
+            _ => lost.max(held.saturating_add(missing(held, reclaimed, seen.zones))),
+        };
+        if needed > held {
             self.stalled_at = sample.at;
-            self.raise(sample.at, factor, stalls, needed, to);
+            self.raise(sample.at, held, needed, to);
         } else if sample.at.saturating_sub(self.stalled_at) >= CALM {
             self.lower(sample.at, to);
         }
     }
 
-    fn raise(&mut self, now: Nanos, factor: u64, stalls: u64, needed: u64, to: &mut Vec<Decision>) {
-        let is_early = self.raised.is_some() && now.saturating_sub(self.changed_at) < PATIENCE;
+    fn raise(&mut self, now: Nanos, held: u64, needed: u64, to: &mut Vec<Decision>) {
+        let since_change = now.saturating_sub(self.changed_at);
+        let is_early = self.raised.is_some() && since_change < PATIENCE;
         if is_early || now < self.rests_until {
             return;
         }
-        let doubled = if stalls > 0 {
-            factor.saturating_mul(2)
-        } else {
-            0
-        };
-        let wanted = needed.max(doubled).min(self.most);
-        if wanted <= factor {
-            return;
-        }
-        let [since, before] = self.stalls;
-        self.vain = match self.raised.is_some() && since >= before && since > 0 {
+        let [since, most] = self.stalls;
+        let is_in_a_row = self.raised.is_some() && since_change < IN_A_ROW;
+        self.vain = match is_in_a_row && since > most {
             true => self.vain + 1,
             false => 0,
         };
+        self.stalls = [0, since.max(most)];
         if self.vain >= VAIN {
             (self.vain, self.raised) = (0, None);
             self.rests_until = now.saturating_add(REST);
@@ -121,8 +132,10 @@ impl Watermarks {
             ));
             return;
         }
-        self.stalls = [0, since];
-        self.set(now, factor, wanted, Why::Stalls(since), to);
+        match needed.min(self.most) {
+            wanted if wanted > held => self.set(now, held, wanted, Why::Stalls(since), to),
+            _ => self.changed_at = now,
+        }
     }
 
     /// By a quarter, down to the value of before.
@@ -160,6 +173,20 @@ pub fn most_scale_factor(config: &config::Watermarks) -> u64 {
     (u64::from(config.most) * WHOLE / 1000 / 2).clamp(1, MOST)
 }
 
+/// The factor that would make the gap what it is, in the zone where that is most.
+fn gap(zones: &[Zone]) -> u64 {
+    let gap = |zone: &Zone| mul_div(zone.low.saturating_sub(zone.min).0, WHOLE, zone.managed.0);
+    zones.iter().map(gap).max().unwrap_or(0)
+}
+
+/// What allocations that stalled had to reclaim, as a part of all zones, and a quarter of what is
+/// held at least.
+fn missing(held: u64, reclaimed: Pages, zones: &[Zone]) -> u64 {
+    let managed = zones.iter().map(|zone| zone.managed.0);
+    let managed = managed.fold(0, u64::saturating_add);
+    mul_div(reclaimed.0, WHOLE, managed).max(held.div_ceil(4))
+}
+
 /// The factor whose gap holds what a zone lost within a tick while kswapd was awake: the largest
 /// of all zones. A zone that had more than its low watermark was free to lose it.
 fn needed(zones: &[Zone], before: &[Pages], span: Nanos) -> u64 {
@@ -188,23 +215,15 @@ mod tests {
     use super::*;
     use crate::sample;
 
-    /// A zone of 1 GiB with the kernel's own watermarks.
-    fn zone(free: u64) -> Zone {
-        Zone {
-            managed: Pages(262_144),
-            free: Pages(free),
-            min: Pages(1_000),
-            low: Pages(1_262),
-        }
-    }
-
-    /// A machine that takes what is set.
+    /// A machine with a zone of 1 GiB and the kernel's own watermarks, which takes what is set.
     struct Machine {
         policy: Watermarks,
         factor: u64,
         before: u64,
         at: u64,
         stalls: u64,
+        min: u64,
+        low: u64,
     }
 
     impl Machine {
@@ -215,18 +234,28 @@ mod tests {
                 before: 10,
                 at: 0,
                 stalls: 0,
+                min: 1_000,
+                low: 1_262,
             }
         }
 
         /// A tick in which that many allocations stall; what was set, if anything was.
         fn tick(&mut self, stalls: u64, free: u64) -> Option<u64> {
             (self.at, self.stalls) = (self.at + TICK.0, self.stalls + stalls);
-            let zones = [zone(free)];
+            let zones = [Zone {
+                managed: Pages(262_144),
+                free: Pages(free),
+                min: Pages(self.min),
+                low: Pages(self.low),
+            }];
             let sample = Sample {
                 at: Nanos(self.at),
                 watermarks: Some(sample::Watermarks {
                     scale_factor: self.factor,
-                    stalls: self.stalls,
+                    stalls: Stalls {
+                        count: self.stalls,
+                        reclaimed: Pages(32 * self.stalls),
+                    },
                     zones: &zones,
                 }),
                 ..Sample::default()
@@ -247,12 +276,29 @@ mod tests {
     }
 
     #[test]
-    fn stalls_double_the_factor_once_a_second_up_to_the_bound() {
+    fn stalls_raise_the_factor_by_a_quarter_a_second_up_to_the_bound_where_it_stays() {
         let mut machine = Machine::new();
-        let set: Vec<u64> = (0..40)
-            .filter_map(|at| machine.tick(100 / (at + 1), 5_000))
-            .collect();
-        assert_eq!(set, [20, 40, 80, 160, 200]);
+        let set: Vec<u64> = (0..400).filter_map(|_| machine.tick(1, 5_000)).collect();
+        assert_eq!(
+            set,
+            [13, 17, 22, 28, 35, 44, 55, 69, 87, 109, 137, 172, 200]
+        );
+    }
+
+    #[test]
+    fn what_stalled_allocations_had_to_reclaim_is_added_at_once() {
+        let mut machine = Machine::new();
+        machine.tick(0, 5_000);
+        assert_eq!(machine.tick(100, 5_000), Some(132), "3200 pages of 262144");
+    }
+
+    #[test]
+    fn a_gap_that_min_makes_larger_than_the_factor_is_what_is_raised() {
+        let mut machine = Machine::new();
+        machine.min = 4_000;
+        machine.low = 5_000;
+        machine.tick(0, 6_000);
+        assert_eq!(machine.tick(1, 6_000), Some(48), "1000 pages are 38");
     }
 
     #[test]
@@ -266,7 +312,7 @@ mod tests {
     fn calm_lowers_it_by_a_quarter_a_minute_and_gives_it_back_in_the_end() {
         let mut machine = Machine::new();
         for _ in 0..20 {
-            machine.tick(1, 5_000);
+            machine.tick(50, 5_000);
         }
         let raised = machine.factor;
         let set: Vec<u64> = (0..6_000).filter_map(|_| machine.tick(0, 5_000)).collect();
@@ -278,23 +324,38 @@ mod tests {
     }
 
     #[test]
-    fn raises_in_vain_are_taken_back() {
+    fn raises_in_vain_are_taken_back_and_tried_again_after_a_rest() {
         let mut machine = Machine::new();
-        let mut grows = 1;
-        let set: Vec<u64> = (0..100)
-            .filter_map(|_| {
-                grows += grows / 4 + 1;
-                machine.tick(grows, 5_000)
-            })
-            .collect();
-        assert_eq!(set.last(), Some(&10), "{set:?}");
+        for _ in 0..2 {
+            let mut grows = 1;
+            let set: Vec<u64> = (0..100)
+                .filter_map(|_| {
+                    grows += grows / 4 + 1;
+                    machine.tick(grows, 5_000)
+                })
+                .collect();
+            assert!(set.len() > 1 && set.last() == Some(&10), "{set:?}");
+            for _ in 0..REST.0 / TICK.0 - 100 {
+                assert_eq!(machine.tick(1 << 40, 5_000), None);
+            }
+        }
+    }
+
+    #[test]
+    fn stalls_that_grow_with_pauses_between_them_are_not_in_vain() {
+        let mut machine = Machine::new();
+        for burst in 0..30 {
+            machine.tick(1 + burst, 5_000);
+            (0..10).for_each(|_| assert_eq!(machine.tick(0, 5_000), None));
+        }
+        assert_eq!(machine.factor, 200);
     }
 
     #[test]
     fn an_administrators_own_value_stays() {
         let mut machine = Machine::new();
         machine.tick(0, 5_000);
-        assert_eq!(machine.tick(1, 5_000), Some(20));
+        assert_eq!(machine.tick(1, 5_000), Some(13));
         (machine.factor, machine.before) = (30, 30);
         assert_eq!(
             machine.tick(1, 5_000),

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use mm::prng::Prng;
 use mm::units::{Bytes, Nanos, Pages};
-use plimsoll_guard_policies::sample::{Disk, Merging, Use, Watermarks, Writeback, Zone};
+use plimsoll_guard_policies::sample::{Disk, Merging, Stalls, Use, Watermarks, Writeback, Zone};
 use plimsoll_guard_policies::{
     Action, Config, Decision, Dropped, File, Group, Guard, Held, Looked, Memory, Sample, Touch,
 };
@@ -253,7 +253,7 @@ proptest! {
                 dropped: &dropped,
                 watermarks: Some(Watermarks {
                     scale_factor: world.set.get("vm.watermark_scale_factor").copied().unwrap_or(10),
-                    stalls: drawn.counts[0],
+                    stalls: Stalls { count: drawn.counts[0], reclaimed: Pages(drawn.counts[1]) },
                     zones: &drawn.zones,
                 }),
                 writeback: Some(Writeback {

@@ -1,11 +1,11 @@
 //! What of a scenario this kernel lacks, found out by trying and not by its version: whether a file
 //! is there, and whether it takes what is to be written.
 
-use guard::ksmtuned;
+use guard::daemons;
 use mm::catalogue;
 use mm::scenario::Scenario;
 use mm::settings::Setting;
-use mm::workload::{Action, Daemon};
+use mm::workload::Action;
 
 use crate::error::is_unknown;
 use crate::place::Place;
@@ -25,8 +25,8 @@ pub(crate) fn probe(scenario: &Scenario, place: &Place, recorder: &mut Recorder)
                 list.iter()
                     .for_each(|it| probe_setting(it, place, recorder));
             }
-            Action::Daemon(Daemon::Ksmtuned) => {
-                let tunables = ksmtuned::TUNABLES.iter();
+            Action::Daemon(daemon) => {
+                let tunables = daemons::tunables(*daemon).iter();
                 tunables.for_each(|tunable| probe_tunable(tunable, place, recorder));
             }
             Action::SetCgroup { cgroup, file } => probe_file(cgroup, &file.0, place, recorder),

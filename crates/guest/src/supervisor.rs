@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 use std::os::fd::{AsFd as _, OwnedFd};
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
+use guard::daemons::Daemons;
 use mm::meminfo::Meminfo;
 use mm::outcome::Status;
 use mm::scenario::Scenario;
@@ -18,7 +19,7 @@ use rustix::process::{
 use rustix::thread::futex;
 
 use crate::clock::{Alarm, RunClock, Stopwatch, monotonic};
-use crate::daemons::Daemons;
+use crate::daemons;
 use crate::error::{Error, is_unknown};
 use crate::fork::fork;
 use crate::mapping::Mapping;
@@ -28,7 +29,7 @@ use crate::place::Place;
 use crate::plan::Plan;
 use crate::process::{self, Process};
 use crate::recorder::{Recorder, report};
-use crate::settings::Prepared;
+use crate::settings::{self, Prepared};
 use crate::shared::{Shared, TAKE};
 
 /// Runs a scenario's workload to its end and records it.
@@ -344,8 +345,10 @@ impl<'a> Supervisor<'a> {
             State::Running(running) if instance.process.offers_pages() => Some(running.number()),
             _ => None,
         });
-        let decided = self.daemons.decide(daemon, self.place, guests);
-        decided.map_err(|why| {
+        let host = daemons::host(&self.place.root, self.clock.now(), guests);
+        let decided = host.map(|host| self.daemons.decide(daemon, &host));
+        let written = decided.and_then(|settings| settings::apply(self.place, &settings));
+        written.map_err(|why| {
             self.recorder.error(&why.text);
             why.errno
         })

@@ -278,6 +278,29 @@ fn ksm_lets_the_daemon_decide_on_its_own_arm_and_the_guests_have_their_arms_page
 }
 
 #[test]
+fn bursts_lets_each_daemon_decide_on_its_own_arm() {
+    fn decisions(steps: &[Step]) -> Vec<Daemon> {
+        let of_step = |step: &Step| match &step.action {
+            Action::Daemon(daemon) => vec![*daemon],
+            Action::Repeat { steps, .. } => decisions(steps),
+            _ => Vec::new(),
+        };
+        steps.iter().flat_map(of_step).collect()
+    }
+    let study = shipped("bursts");
+    for (arm, expected) in [
+        ("guard", vec![]),
+        ("adaptivemmd", vec![Daemon::Adaptivemmd]),
+        ("katalyst", vec![Daemon::Katalyst]),
+    ] {
+        let scenario = study.scenario(arm, 1).unwrap();
+        let processes = scenario.workload.processes.iter();
+        let found: Vec<_> = processes.flat_map(|it| decisions(&it.steps)).collect();
+        assert_eq!(found, expected, "{arm}");
+    }
+}
+
+#[test]
 fn ksm_can_be_said() {
     let study = other("ksm");
     assert_eq!(study.arms.len(), 9);

@@ -181,6 +181,10 @@ pub enum Action {
 pub enum Daemon {
     /// The ksmtuned service.
     Ksmtuned,
+    /// Oracle's adaptivemmd.
+    Adaptivemmd,
+    /// The agent of Katalyst.
+    Katalyst,
 }
 
 /// When a repetition ends; it is checked before each round.

@@ -26,6 +26,12 @@ fn merging_bench() -> Bench {
             "proc/meminfo",
             "MemTotal: 1000 kB\nMemFree: 9 kB\nMemAvailable: 8 kB\n",
         ),
+        ("proc/vmstat", "pgsteal_kswapd 0\n"),
+        (
+            "proc/zoneinfo",
+            "Node 0, zone DMA\n pages free 9\n min 1\n low 2\n high 3\n present 250\n",
+        ),
+        ("proc/sys/vm/watermark_scale_factor", "10\n"),
     ] {
         let path = bench.place.root.join(path);
         fs::create_dir_all(path.parent().expect("a parent")).expect("directories");

@@ -41,6 +41,7 @@ pub const BUILT_IN: &[(&str, &str)] = &[
         "ksm-full-size",
         include_str!("../../../../studies/ksm-full-size.toml"),
     ),
+    ("bursts", include_str!("../../../../studies/bursts.toml")),
     (
         "file-copy",
         include_str!("../../../../studies/file-copy.toml"),

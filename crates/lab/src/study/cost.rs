@@ -33,6 +33,7 @@ const COSTS: [(&str, u32, Option<u32>); 10] = [
     ("writeback", 100, Some(9)),
     ("ksm-full-size", 3800, None),
     ("ksm", 130, Some(20)),
+    ("bursts", 60, Some(20)),
     ("file-copy", 70, None),
 ];
 

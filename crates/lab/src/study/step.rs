@@ -51,7 +51,11 @@ const RECLAIM: &[&str] = &["cgroup", "amount", "swappiness"];
 const ADVISE: &[&str] = &["file", "region", "advice"];
 const LOCK: &[&str] = &["file", "region"];
 
-const DAEMONS: &[(&str, Daemon)] = &[("ksmtuned", Daemon::Ksmtuned)];
+const DAEMONS: &[(&str, Daemon)] = &[
+    ("ksmtuned", Daemon::Ksmtuned),
+    ("adaptivemmd", Daemon::Adaptivemmd),
+    ("katalyst", Daemon::Katalyst),
+];
 
 const ADVICE: &[(&str, Advice)] = &[
     ("dontneed", Advice::DontNeed),

@@ -130,7 +130,7 @@ choices! {
     SwapBacking { 0 Disk(name), 1 Zram { ratio_milli } }
     Size { 0 Bytes(bytes), 1 OfAvailable { thousandths } }
     Start { 0 After(delay), 1 OnDemand }
-    Daemon { 0 Ksmtuned }
+    Daemon { 0 Ksmtuned, 1 Adaptivemmd, 2 Katalyst }
     Action {
         0 Snapshot,
         1 ApplyArm,

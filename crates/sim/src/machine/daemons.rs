@@ -1,41 +1,37 @@
 //! Daemons that an administrator runs: each decides by what the kernel's files say.
 
-use guard::ksmtuned::Host;
+use guard::daemons::Host;
 use mm::meminfo::Meminfo;
-use mm::units::Kib;
+use mm::units::{Kib, Nanos};
+use mm::vmstat::Vmstat;
 use mm::workload::Daemon;
+use mm::zoneinfo::Zoneinfo;
 
 use crate::error::Error;
-use crate::machine::recorder::Recorder;
-use crate::machine::state::Daemons;
-use crate::machine::tasks::Tasks;
-use crate::machine::tunables::Tunables;
-use crate::mm::parts::Memory;
+use crate::machine::system::System;
 
-impl Daemons {
+impl System<'_> {
     /// Lets a daemon decide and writes what it decides.
-    pub(crate) fn decide(
-        &mut self,
-        daemon: Daemon,
-        memory: &mut Memory,
-        tunables: &mut Tunables,
-        recorder: &Recorder,
-        tasks: &Tasks<'_>,
-    ) -> Result<(), Error> {
-        let settings = match daemon {
-            Daemon::Ksmtuned => self.ksmtuned.decide(host(memory, recorder, tasks)),
-        };
+    pub(crate) fn decide(&mut self, daemon: Daemon, now: Nanos) -> Result<(), Error> {
+        let settings = self.daemons.decide(daemon, &self.host(now));
         let mut settings = settings.iter();
-        settings.try_for_each(|setting| tunables.write(setting, memory))
+        settings.try_for_each(|setting| self.tunables.write(setting, &mut self.memory))
     }
-}
 
-/// The machine as ksmtuned sees it: the guests are the processes with mergeable memory.
-fn host(memory: &Memory, recorder: &Recorder, tasks: &Tasks<'_>) -> Host {
-    let text = recorder.meminfo(memory);
-    let meminfo = Meminfo::parse(&text).unwrap_or_default();
-    let guests = tasks.iter();
-    let guests = guests.filter(|task| memory.ksm.is_merging(task.entity));
-    let resident = guests.map(|task| task.rss + task.own.kernel_pages).sum();
-    Host::of(&meminfo, Kib(memory.cpu.real(resident).0 * 4))
+    /// The machine as a daemon sees it now: guests are the processes with mergeable memory.
+    fn host(&self, now: Nanos) -> Host {
+        let memory = &self.memory;
+        let (vmstat, zoneinfo) = self.recorder.vmstat_and_zoneinfo(memory);
+        let guests = self.tasks.iter();
+        let guests = guests.filter(|task| memory.ksm.is_merging(task.entity));
+        let resident = guests.map(|task| task.rss + task.own.kernel_pages).sum();
+        Host {
+            at: now,
+            meminfo: Meminfo::parse(&self.recorder.meminfo(memory)).unwrap_or_default(),
+            vmstat: Vmstat::parse(&vmstat).unwrap_or_default(),
+            zoneinfo: Zoneinfo::parse(&zoneinfo).unwrap_or_default(),
+            scale_factor: self.setting("vm.watermark_scale_factor").unwrap_or(10),
+            guests: Kib(memory.cpu.real(resident).0 * 4),
+        }
+    }
 }

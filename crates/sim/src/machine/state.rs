@@ -2,7 +2,6 @@
 
 use crate::fs::fs_writeback::state::Syncing;
 use crate::sched::core::Sleep;
-use guard::ksmtuned::Ksmtuned;
 use mm::outcome::Latency;
 use mm::outcome::Status;
 use mm::outcome::StepOutcome;
@@ -20,12 +19,6 @@ pub(crate) enum Stop {
     Done,
     /// The OOM killer chose this task.
     Killed,
-}
-
-/// The daemons of the machine, with what they remember.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Daemons {
-    pub(crate) ksmtuned: Ksmtuned,
 }
 
 /// A task that makes files durable.

@@ -213,11 +213,7 @@ impl<'a> System<'a> {
                 unmapped.ok_or_else(|| no_region(region, task))?;
             }
             Action::Start { process } => self.start_process(task, process, now)?,
-            Action::Daemon(daemon) => {
-                let (memory, tunables) = (&mut self.memory, &mut self.tunables);
-                self.daemons
-                    .decide(*daemon, memory, tunables, &self.recorder, &self.tasks)?;
-            }
+            Action::Daemon(daemon) => self.decide(*daemon, now)?,
             Action::Close { file } => {
                 let index = self.file(task, file)?;
                 task.close(index);

@@ -5,6 +5,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use guard::Touch;
+use guard::daemons::Daemons;
 use mm::calibration::Costs;
 use mm::capture::Capture;
 use mm::machine::FileSystem;
@@ -24,7 +25,6 @@ use crate::machine::invariants;
 use crate::machine::placing::{add_swap, files, list_boot_pages};
 use crate::machine::recorder::Recorder;
 use crate::machine::refusals::{applies_arm, writes_files};
-use crate::machine::state::Daemons;
 use crate::machine::task::{Task, TaskState};
 use crate::machine::tasks::Tasks;
 use crate::machine::tunables::Tunables;

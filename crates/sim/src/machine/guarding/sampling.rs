@@ -164,7 +164,7 @@ impl System<'_> {
         })
     }
 
-    fn setting(&self, tunable: &str) -> Option<u64> {
+    pub(in crate::machine) fn setting(&self, tunable: &str) -> Option<u64> {
         self.tunables.value(tunable)?.parse().ok()
     }
 }

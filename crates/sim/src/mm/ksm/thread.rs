@@ -1,10 +1,10 @@
 //! ksmd as a thread (`ksm_scan_thread`).
 
-use guard::ksmtuned;
+use guard::daemons;
 use mm::scenario::Scenario;
 use mm::settings::Setting;
 use mm::units::Nanos;
-use mm::workload::{Action, Daemon};
+use mm::workload::Action;
 
 use crate::mm::ksm::state::{Ksm, Scan};
 use crate::mm::parts::Memory;
@@ -61,8 +61,8 @@ impl Ksm {
             && match action {
                 Action::ApplyArm => waits(&scenario.arm_settings.0),
                 Action::Set(settings) => waits(settings),
-                Action::Daemon(Daemon::Ksmtuned) => {
-                    let mut tunables = ksmtuned::TUNABLES.iter();
+                Action::Daemon(daemon) => {
+                    let mut tunables = daemons::tunables(*daemon).iter();
                     tunables.any(|tunable| WITH_MUTEX.contains(tunable))
                 }
                 _ => false,

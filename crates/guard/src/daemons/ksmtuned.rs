@@ -1,6 +1,5 @@
 //! The rule of the ksmtuned service, which virtualisation hosts run beside KSM.
 
-use alloc::format;
 use alloc::vec;
 use alloc::vec::Vec;
 
@@ -8,8 +7,10 @@ use mm::meminfo::Meminfo;
 use mm::settings::Setting;
 use mm::units::Kib;
 
+use super::host::{Host, setting};
+
 /// The tunables that it sets.
-pub const TUNABLES: [&str; 3] = ["ksm.pages_to_scan", "ksm.sleep_millisecs", "ksm.run"];
+pub(super) const TUNABLES: [&str; 3] = ["ksm.pages_to_scan", "ksm.sleep_millisecs", "ksm.run"];
 
 /// Share of the memory, in percent, that should be free.
 const THRESHOLD_PERCENT: u64 = 20;
@@ -24,57 +25,40 @@ const SLEEP_MEMORY: Kib = Kib(16 << 20);
 
 /// ksmtuned with the settings that it comes with. It decides once a minute.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Ksmtuned {
+pub(super) struct Ksmtuned {
     /// Pages a scan as it last set them; 0 before.
     pages: u64,
-}
-
-/// What ksmtuned looks at.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Host {
-    /// `MemTotal`.
-    pub total: Kib,
-    /// `MemFree` + `Buffers` + `Cached`.
-    pub free: Kib,
-    /// Resident memory of all guests, merged pages counted for each.
-    pub committed: Kib,
-}
-
-impl Host {
-    /// A machine by its `/proc/meminfo`, with guests that have so much resident memory.
-    #[must_use]
-    pub fn of(meminfo: &Meminfo, committed: Kib) -> Self {
-        let kib = |item: Option<Kib>| item.unwrap_or(Kib(0));
-        let cached = kib(meminfo.buffers).saturating_add(kib(meminfo.cached));
-        Self {
-            total: kib(meminfo.mem_total),
-            free: kib(meminfo.mem_free).saturating_add(cached),
-            committed,
-        }
-    }
 }
 
 impl Ksmtuned {
     /// The settings to write now, in their order: merging stops where the guests' memory and the
     /// threshold fit the machine and more than the threshold is free, and goes on faster or slower
     /// otherwise.
-    pub fn decide(&mut self, host: Host) -> Vec<Setting> {
-        let threshold = Kib(host.total.0 / 100 * THRESHOLD_PERCENT);
-        let fits = host.committed.0.saturating_add(threshold.0) < host.total.0;
-        if fits && host.free > threshold {
+    pub(super) fn decide(&mut self, host: &Host) -> Vec<Setting> {
+        let total = host.meminfo.mem_total.unwrap_or_default();
+        let free = free(&host.meminfo);
+        let threshold = Kib(total.0 / 100 * THRESHOLD_PERCENT);
+        let fits = host.guests.0.saturating_add(threshold.0) < total.0;
+        if fits && free > threshold {
             return vec![setting("ksm.run", 0)];
         }
-        let pages = match host.free < threshold {
+        let pages = match free < threshold {
             true => self.pages.saturating_add(BOOST),
             false => self.pages.saturating_sub(DECAY),
         };
         self.pages = pages.clamp(LEAST, MOST);
         vec![
             setting("ksm.pages_to_scan", self.pages),
-            setting("ksm.sleep_millisecs", sleep(host.total)),
+            setting("ksm.sleep_millisecs", sleep(total)),
             setting("ksm.run", 1),
         ]
     }
+}
+
+/// What it counts as free: what is, and the page cache.
+fn free(meminfo: &Meminfo) -> Kib {
+    let parts = [meminfo.mem_free, meminfo.buffers, meminfo.cached];
+    parts.into_iter().flatten().sum()
 }
 
 /// The more memory, the shorter.
@@ -83,16 +67,10 @@ fn sleep(total: Kib) -> u64 {
     scaled.unwrap_or(SLEEP).max(SLEEP)
 }
 
-fn setting(tunable: &str, value: u64) -> Setting {
-    Setting {
-        tunable: tunable.into(),
-        value: format!("{value}"),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use alloc::format;
     use alloc::string::ToString;
 
     const TOTAL: Kib = Kib(16 << 20);
@@ -100,11 +78,17 @@ mod tests {
 
     fn decided(rule: &mut Ksmtuned, free: u64, committed: u64) -> Vec<alloc::string::String> {
         let host = Host {
-            total: TOTAL,
-            free: Kib(free),
-            committed: Kib(committed),
+            meminfo: Meminfo {
+                mem_total: Some(TOTAL),
+                mem_free: Some(Kib(free / 2)),
+                buffers: Some(Kib(free / 4)),
+                cached: Some(Kib(free - free / 2 - free / 4)),
+                ..Meminfo::default()
+            },
+            guests: Kib(committed),
+            ..Host::default()
         };
-        rule.decide(host).iter().map(ToString::to_string).collect()
+        rule.decide(&host).iter().map(ToString::to_string).collect()
     }
 
     #[test]
