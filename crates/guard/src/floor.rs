@@ -67,7 +67,7 @@ impl Floor {
             looks |= self.touched(*touch, budget, sample, to);
         }
         for looked in sample.looked {
-            self.looked(*looked, budget, sample.at, to);
+            self.looked(*looked, budget, sample, to);
         }
         self.fill(sample, to);
         match looks {
@@ -130,7 +130,9 @@ impl Floor {
             return false;
         }
         let entry = *entry;
-        if !self.has_room(&entry, budget, sample.memory.is_idle()) {
+        // Of a file whose size is known it is known whether it would be locked.
+        let size = entry.size.unwrap_or(Bytes(1));
+        if !self.has_room(&entry, size, budget, sample.memory.is_idle()) {
             return false;
         }
         to.push(decision(Action::Look(entry.file), why(&entry, now)));
@@ -141,12 +143,12 @@ impl Floor {
         })
     }
 
-    /// Whether a file is worth a look: what is locked takes no other's place where memory is idle,
-    /// and of a file whose size is known it is known whether it would.
-    fn has_room(&self, entry: &Entry, budget: Bytes, is_idle: bool) -> bool {
-        let size = entry.size.unwrap_or(Bytes(1));
-        let fits = self.files.locked().saturating_add(size) <= budget && !self.files.is_full();
-        fits || entry.is_named || (!is_idle && self.displaces(entry, size, budget))
+    /// Whether there is room for a lock of this length, or may be made: where memory is idle only
+    /// for what is named.
+    fn has_room(&self, entry: &Entry, length: Bytes, budget: Bytes, is_idle: bool) -> bool {
+        let fits = self.files.locked().saturating_add(length) <= budget && !self.files.is_full();
+        let takes = !is_idle || entry.is_named;
+        fits || (takes && self.displaces(entry, length, budget))
     }
 
     /// Whether locks that are worth much less leave room for one of this length.
@@ -162,7 +164,13 @@ impl Floor {
     }
 
     /// A file was looked at: it is locked if there is room or room can be made.
-    fn looked(&mut self, looked: Looked, budget: Bytes, now: Nanos, to: &mut Vec<Decision>) {
+    fn looked(
+        &mut self,
+        looked: Looked,
+        budget: Bytes,
+        sample: &Sample<'_>,
+        to: &mut Vec<Decision>,
+    ) {
         let Some(entry) = self.files.find(looked.file) else {
             return;
         };
@@ -184,9 +192,10 @@ impl Floor {
         if looked.resident.0 < read && !entry.is_named {
             return;
         }
-        if !self.displaces(&entry, length, budget) {
+        if !self.has_room(&entry, length, budget, sample.memory.is_idle()) {
             return;
         }
+        let now = sample.at;
         self.make_room(length, budget, now, to);
         let file = entry.file;
         if let Some(entry) = self.files.find(file) {

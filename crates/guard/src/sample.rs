@@ -230,16 +230,21 @@ impl Memory {
     /// How long after this sample the next one is due where nothing is urgent: longer where a
     /// quarter of the memory is available, and [`AMPLE`].
     pub(crate) fn tick(&self) -> Nanos {
-        let least = AMPLE.max(Bytes(self.total.0 / 4));
-        match self.available >= least {
+        match self.available >= self.ample() {
             true => LONGEST,
             false => TICK,
         }
     }
 
-    /// Whether nothing is reclaimed, and will not be before the next sample.
+    /// Whether the machine reclaims nothing, and will not before the next sample: more is free than
+    /// its watermarks ask for.
     pub(crate) fn is_idle(&self) -> bool {
-        self.free >= AMPLE
+        self.free >= self.ample()
+    }
+
+    /// A quarter of the memory, and [`AMPLE`].
+    fn ample(&self) -> Bytes {
+        AMPLE.max(Bytes(self.total.0 / 4))
     }
 
     /// A machine's memory by its `/proc/meminfo`. What a kernel does not print counts as 0.

@@ -48,8 +48,9 @@ pub(crate) struct Watermarks {
     /// When it was changed, or its bound was in the way.
     changed_at: Nanos,
     stalled_at: Nanos,
-    /// Stalls since then, and the most between two such moments.
-    stalls: [u64; 2],
+    /// Stalls since then, and the most between two such moments, where there were two.
+    stalls: u64,
+    most_stalls: Option<u64>,
     vain: u32,
     rests_until: Nanos,
     stands_down: bool,
@@ -63,7 +64,8 @@ impl Watermarks {
             raised: None,
             changed_at: Nanos::ZERO,
             stalled_at: Nanos::ZERO,
-            stalls: [0; 2],
+            stalls: 0,
+            most_stalls: None,
             vain: 0,
             rests_until: Nanos::ZERO,
             stands_down: false,
@@ -93,8 +95,8 @@ impl Watermarks {
         let reclaimed = seen.stalls.reclaimed.saturating_sub(stalls.reclaimed);
         let stalls = seen.stalls.count.saturating_sub(stalls.count);
         self.stalls = match self.raised {
-            Some(_) => [self.stalls[0].saturating_add(stalls), self.stalls[1]],
-            None => [stalls, 0],
+            Some(_) => self.stalls.saturating_add(stalls),
+            None => stalls,
         };
         let held = factor.max(gap(seen.zones));
         let lost = needed(seen.zones, &free, sample.at.saturating_sub(then));
@@ -116,15 +118,16 @@ impl Watermarks {
         if is_early || now < self.rests_until {
             return;
         }
-        let [since, most] = self.stalls;
+        let since = core::mem::take(&mut self.stalls);
         let is_in_a_row = self.raised.is_some() && since_change < IN_A_ROW;
-        self.vain = match is_in_a_row && since > most {
+        self.vain = match is_in_a_row && self.most_stalls.is_some_and(|most| since > most) {
             true => self.vain + 1,
             false => 0,
         };
-        self.stalls = [0, since.max(most)];
+        // Before the first raise it was a tick, and no second.
+        self.most_stalls = self.raised.map(|_| since).max(self.most_stalls);
         if self.vain >= VAIN {
-            (self.vain, self.raised) = (0, None);
+            (self.vain, self.raised, self.most_stalls) = (0, None, None);
             self.rests_until = now.saturating_add(REST);
             to.push(decision(
                 Action::GiveBack(TUNABLE.into()),
@@ -148,7 +151,7 @@ impl Watermarks {
         }
         let wanted = asked - asked.div_ceil(4);
         if wanted <= before {
-            self.raised = None;
+            (self.raised, self.most_stalls) = (None, None);
             to.push(decision(Action::GiveBack(TUNABLE.into()), Why::Calm(CALM)));
             return;
         }

@@ -31,9 +31,9 @@ const LEAST: Bytes = Bytes(4 << 20);
 pub const UNMEASURED: Bytes = Bytes(8 << 20);
 /// So much is written before a measurement counts.
 const MEASURED: Bytes = Bytes(2 << 20);
-/// So long a device works in a whole measurement. What is written counts when a request ends, so
-/// that of a shorter one is off by more; it counts only until the first whole one, without the last
-/// request, so that it is rather too small.
+/// A whole measurement is so much work of the device. A shorter one is less exact, because bytes
+/// count when a request ends: it is used only until the first whole one, and leaves out the last
+/// request, so it is rather too low.
 const WORKED: Nanos = Nanos(2 * Nanos::SECOND.0);
 const WHOLE: u64 = Disk::WHOLE;
 const PERCENT: u64 = Disk::PERCENT;

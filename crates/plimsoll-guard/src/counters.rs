@@ -71,7 +71,7 @@ struct MergingFiles {
     folder: Vec<(String, fs::File)>,
     /// CPU time of ksmd, in nanoseconds.
     schedstat: fs::File,
-    /// Whether ksmtuned ran when the guard began. One that comes later writes.
+    /// Whether ksmtuned ran when the guard began. One that comes later is noticed when it writes.
     is_tuned: bool,
 }
 

@@ -26,9 +26,9 @@ const PIECE: usize = 16 << 20;
 const PART: usize = 1 << 20;
 /// Locked files that are looked at in a second: one that is deleted keeps its blocks for that long.
 const FILES_AT_ONCE: usize = 16;
-/// What of files that are locked in part is looked at in a second, when they are used: programs of
-/// a hundred MiB start a hundred times a second.
-const BYTES_AT_ONCE: Bytes = Bytes(64 << 20);
+/// What of a file that is locked in part is looked at for each second that has gone since the last
+/// look, when it is used: programs of a hundred MiB start a hundred times a second.
+const BYTES_AT_ONCE: u64 = 64 << 20;
 /// What is read in by one request.
 const READ_AT_ONCE: usize = 1 << 20;
 
@@ -44,8 +44,8 @@ pub(crate) struct Locks {
     /// The lock whose file was looked at last, and the one whose pages were counted last.
     looked_at: usize,
     counted: usize,
-    /// What was looked at beyond [`BYTES_AT_ONCE`] for each second.
-    ahead: Bytes,
+    /// How often [`Locks::find_stale`] was called: once a second.
+    seconds: u64,
     /// Whether the kernel has `MADV_POPULATE_READ` (5.14).
     populates: bool,
 }
@@ -61,6 +61,8 @@ struct Lock {
     locked: Bytes,
     /// What of it was mapped, and so locked, last.
     mapped: Bytes,
+    /// When a look at what came into memory is due, by [`Locks::seconds`].
+    again: u64,
     is_stale: bool,
     map: Map,
     fd: fs::File,
@@ -96,7 +98,7 @@ impl Locks {
             pages: vec![0; PAGES_AT_ONCE],
             looked_at: 0,
             counted: 0,
-            ahead: Bytes::ZERO,
+            seconds: 0,
             populates: true,
         }
     }
@@ -178,8 +180,8 @@ impl Locks {
     }
 
     /// Locks what is resident of a file's first `length` bytes; `open` opens it where it is not
-    /// locked yet. What came into memory of one that is locked in part is locked with it, unless
-    /// enough was looked at in this second: the next use comes. A lock that fails is reported as stale by the next [`Locks::held`].
+    /// locked yet. What came into memory of one that is locked in part is locked with it, unless it
+    /// was just looked at. A lock that fails is reported as stale by the next [`Locks::held`].
     pub(crate) fn lock(
         &mut self,
         file: File,
@@ -202,9 +204,10 @@ impl Locks {
         let lock = &mut self.held[index];
         let before = lock.locked;
         let is_new = known.is_err();
-        if before < length && (is_new || self.ahead < BYTES_AT_ONCE) {
-            let again = if is_new { Bytes::ZERO } else { length };
-            self.ahead = self.ahead.saturating_add(again);
+        if lock.mapped < length && self.seconds >= lock.again {
+            if !is_new {
+                lock.again = self.seconds + length.0.div_ceil(BYTES_AT_ONCE);
+            }
             lock.lock_resident(&mut self.pages, &mut self.populates)?;
         }
         Ok(Locked {
@@ -261,7 +264,7 @@ impl Locks {
         for lock in &mut self.held {
             lock.is_stale |= !is_mounted(lock.fsid);
         }
-        self.ahead = self.ahead.saturating_sub(BYTES_AT_ONCE);
+        self.seconds += 1;
         let count = self.held.len();
         for _ in 0..count.min(FILES_AT_ONCE) {
             self.looked_at = (self.looked_at + 1) % count;
@@ -291,6 +294,7 @@ impl Lock {
             length,
             locked: Bytes::ZERO,
             mapped: Bytes::ZERO,
+            again: 0,
             is_stale: false,
             map,
             fd,
@@ -363,6 +367,8 @@ impl Lock {
             Ok(())
         })?;
         self.locked = Bytes(resident).min(self.length);
+        // What is gone from memory is mapped no more.
+        self.mapped = self.mapped.min(self.locked);
         Ok(())
     }
 }

@@ -318,7 +318,8 @@ mod tests {
 
     #[test]
     fn above_it_a_fall_counts_that_kswapd_could_not_catch_up_with_in_time() {
-        // 20 hundredths of a page in a millisecond: 3000 pages take 150, and kswapd 1500 for them.
+        // 20 hundredths of a page in a millisecond. Its source divides by the hundredths: 3000 pages
+        // take 150 then.
         assert_eq!(set(-3_000, 4_500, 30_000, 50_000, 10), Some(470));
         assert_eq!(set(-3_000, 4_500, 1_500_000, 50_000, 10), None, "or 30");
         assert_eq!(set(-3_000, 4_500, 30_000, 2_999, 10), Some(12));

@@ -182,6 +182,7 @@ fn where_memory_is_idle_no_lock_goes_for_another_and_no_gap_is_filled() {
     let mut world = World::new();
     world.free = AMPLE;
     (0..2).for_each(|_| world.touch(1, Use::Closed, Bytes(60 * MIB)));
+    world.at += Nanos(120_000_000_000);
     for _ in 0..6 {
         world.touch(2, Use::Closed, Bytes(60 * MIB));
     }
@@ -193,10 +194,14 @@ fn where_memory_is_idle_no_lock_goes_for_another_and_no_gap_is_filled() {
     assert_eq!(world.decide(&[], &[], &held), []);
     assert_eq!((world.files(), world.looks), (vec![1], 2));
     world.free = Bytes(AMPLE.0 - 1);
-    let filled = world.decide(&[], &[], &held);
-    assert!(matches!(filled[..], [Action::Fill { .. }]), "{filled:?}");
     world.touch(2, Use::Closed, Bytes(60 * MIB));
     assert_eq!(world.files(), [2]);
+    let held = held.map(|held| Held {
+        file: File(2),
+        ..held
+    });
+    let filled = world.decide(&[], &[], &held);
+    assert!(matches!(filled[..], [Action::Fill { .. }]), "{filled:?}");
 }
 
 #[test]

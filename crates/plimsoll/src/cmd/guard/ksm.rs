@@ -113,7 +113,10 @@ pub(super) fn explained(figures: &Figures, machine: &Machine<'_>) -> Vec<String>
                 .to_owned(),
         );
     } else if stands_down(figures, "ksm") {
-        told.push("It stands down, because somebody else wrote what it had set.".to_owned());
+        told.push(
+            "It stands down, because ksmtuned runs or somebody else wrote what it had set."
+                .to_owned(),
+        );
     }
     for (tunable, now) in [("ksm.run", run), ("ksm.pages_to_scan", pages)] {
         told.extend(

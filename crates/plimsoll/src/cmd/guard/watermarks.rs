@@ -33,24 +33,26 @@ impl Watermarks {
         problems: &mut Vec<String>,
     ) -> Self {
         let (factor, most) = (machine.number(FACTOR), guard::most_scale_factor(&config));
+        let gap = |factor| gap(machine, factor);
+        let gaps = factor.and_then(gap).zip(gap(most));
+        // A quarter of min is the least gap, whatever the factor.
+        let is_as_large = gaps.is_some_and(|(now, most)| now >= most);
         match (factor, machine) {
             (None, Machine::This(_)) => problems.push(format!(
                 "watermarks does nothing: there is no /{FACTOR}: leave [watermarks] out"
             )),
-            (Some(factor), _) if factor >= most => problems.push(format!(
+            (Some(factor), _) if factor >= most || is_as_large => problems.push(format!(
                 "watermarks.most does nothing: vm.watermark_scale_factor is {factor}, and would \
                  become at most {most}: name more than {} %",
-                // Twice that many parts of 10 000, in tenths of a percent.
-                (factor * 2).div_ceil(10) as f64 / 10.0
+                share(factor, gaps.map(|(now, _)| now), machine)
             )),
             _ => {}
         }
-        let gap = |factor| gap(machine, factor).map(|gap| gap.0);
         Self {
             scale_factor: factor,
             most_scale_factor: most,
-            gap_bytes: factor.and_then(gap),
-            most_gap_bytes: gap(most),
+            gap_bytes: factor.and_then(gap).map(|gap| gap.0),
+            most_gap_bytes: gap(most).map(|gap| gap.0),
         }
     }
 
@@ -90,6 +92,15 @@ pub(super) fn explained(figures: &Figures, machine: &Machine<'_>) -> Vec<String>
         format!("{gap} lie between the min and high watermarks, where kswapd reclaims.")
     }));
     told
+}
+
+/// What lies between the min and the high watermarks now, in percent of the memory.
+fn share(factor: u64, gap: Option<Bytes>, machine: &Machine<'_>) -> f64 {
+    // Twice that many parts of 10 000, in tenths of a percent.
+    let by_factor = factor.saturating_mul(2).div_ceil(10);
+    let total = machine.memory().map_or(Bytes::ZERO, |memory| memory.total);
+    let by_gap = gap.and_then(|gap| gap.0.saturating_mul(1000).checked_div(total.0));
+    by_factor.max(by_gap.map_or(0, |share| share + 1)) as f64 / 10.0
 }
 
 /// What lies between the min and the high watermarks of all zones with a factor.
@@ -144,6 +155,10 @@ mod tests {
     fn a_factor_that_is_set_already_is_a_problem_with_the_share_that_would_help() {
         let told = checked(&[ZONES, MIN, (FACTOR, "333\n")]).1;
         assert!(told[0].ends_with("name more than 6.7 %"), "{told:?}");
+        // A quarter of 500 MB is more than 2 % of a GiB.
+        let info = ("proc/meminfo", "MemTotal: 1048576 kB\n");
+        let told = checked(&[ZONES, (MIN_FREE, "500000\n"), info, (FACTOR, "10\n")]).1;
+        assert!(told[0].ends_with("name more than 23.9 %"), "{told:?}");
         let told = checked(&[]).1;
         assert!(told[0].contains("leave [watermarks] out"), "{told:?}");
     }
