@@ -26,8 +26,10 @@ pub(super) fn differing(study: &Study, first: &[Row], other: &[Row]) -> Vec<Stri
     found.sort_by(|a, b| b.0.total_cmp(&a.0));
     let more = found.len().saturating_sub(MOST);
     let mut texts: Vec<String> = found.into_iter().take(MOST).map(|(_, text)| text).collect();
-    if more > 0 {
-        texts.push(format!("and {more} figures more"));
+    match more {
+        0 => {}
+        1 => texts.push("and one figure more".to_owned()),
+        _ => texts.push(format!("and {more} figures more")),
     }
     texts
 }
