@@ -57,17 +57,16 @@ impl Floor {
 
     pub(crate) fn decide(&mut self, sample: &Sample<'_>, to: &mut Vec<Decision>) -> Nanos {
         self.anon.decide(sample, to);
-        let budget = budget(self.clean_min, sample.memory.total);
         sample.held.iter().for_each(|held| self.see(held, to));
-        self.shrink_to(budget, sample.at, to);
+        self.shrink_to(self.budget(sample), sample.at, to);
         let mut looks = false;
         // It is the close that says that a file was used.
         let uses = sample.touches.iter();
         for touch in uses.filter(|touch| !matches!(touch.how, Use::Opened | Use::Written)) {
-            looks |= self.touched(*touch, budget, sample, to);
+            looks |= self.touched(*touch, sample, to);
         }
         for looked in sample.looked {
-            self.looked(*looked, budget, sample, to);
+            self.looked(*looked, sample, to);
         }
         self.fill(sample, to);
         match looks {
@@ -85,6 +84,10 @@ impl Floor {
     pub(crate) fn keeps(&self, file: File) -> bool {
         let entry = self.files.get(file);
         entry.is_some_and(|entry| entry.is_named || matches!(entry.lock, Lock::Held(_)))
+    }
+
+    fn budget(&self, sample: &Sample<'_>) -> Bytes {
+        budget(self.clean_min, sample.memory.total)
     }
 
     /// What became of a locked file.
@@ -105,13 +108,7 @@ impl Floor {
     }
 
     /// A file was used; whether it is to be looked at.
-    fn touched(
-        &mut self,
-        touch: Touch,
-        budget: Bytes,
-        sample: &Sample<'_>,
-        to: &mut Vec<Decision>,
-    ) -> bool {
+    fn touched(&mut self, touch: Touch, sample: &Sample<'_>, to: &mut Vec<Decision>) -> bool {
         let now = sample.at;
         let entry = self.files.touch(touch, now);
         let score = entry.uses.score(now);
@@ -132,7 +129,7 @@ impl Floor {
         let entry = *entry;
         // Of a file whose size is known it is known whether it would be locked.
         let size = entry.size.unwrap_or(Bytes(1));
-        if !self.has_room(&entry, size, budget, sample.memory.is_idle()) {
+        if !self.has_room(&entry, size, sample) {
             return false;
         }
         to.push(decision(Action::Look(entry.file), why(&entry, now)));
@@ -145,9 +142,10 @@ impl Floor {
 
     /// Whether there is room for a lock of this length, or may be made: where memory is idle only
     /// for what is named.
-    fn has_room(&self, entry: &Entry, length: Bytes, budget: Bytes, is_idle: bool) -> bool {
+    fn has_room(&self, entry: &Entry, length: Bytes, sample: &Sample<'_>) -> bool {
+        let budget = self.budget(sample);
         let fits = self.files.locked().saturating_add(length) <= budget && !self.files.is_full();
-        let takes = !is_idle || entry.is_named;
+        let takes = entry.is_named || !sample.memory.is_idle();
         fits || (takes && self.displaces(entry, length, budget))
     }
 
@@ -164,13 +162,8 @@ impl Floor {
     }
 
     /// A file was looked at: it is locked if there is room or room can be made.
-    fn looked(
-        &mut self,
-        looked: Looked,
-        budget: Bytes,
-        sample: &Sample<'_>,
-        to: &mut Vec<Decision>,
-    ) {
+    fn looked(&mut self, looked: Looked, sample: &Sample<'_>, to: &mut Vec<Decision>) {
+        let budget = self.budget(sample);
         let Some(entry) = self.files.find(looked.file) else {
             return;
         };
@@ -192,7 +185,7 @@ impl Floor {
         if looked.resident.0 < read && !entry.is_named {
             return;
         }
-        if !self.has_room(&entry, length, budget, sample.memory.is_idle()) {
+        if !self.has_room(&entry, length, sample) {
             return;
         }
         let now = sample.at;

@@ -73,6 +73,16 @@ pub fn all(root: &Root) -> Vec<u32> {
     pids
 }
 
+/// The numbers of the processes that the kernel has a name for (`/proc/PID/comm`), in ascending
+/// order.
+pub fn named(root: &Root, name: &str) -> impl Iterator<Item = u32> {
+    let is_it = move |pid: &u32| {
+        let comm = root.read(&format!("proc/{pid}/comm"));
+        comm.is_ok_and(|comm| comm.trim() == name)
+    };
+    all(root).into_iter().filter(is_it)
+}
+
 /// The processes of a control group and of the groups below it, in ascending order. `group` is its
 /// path from the root of the hierarchy, as in `/proc/PID/cgroup`, or as it is mounted.
 ///

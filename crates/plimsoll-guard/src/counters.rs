@@ -3,11 +3,11 @@
 
 use std::fs;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use guard::Config;
 use guard::sample::{Counts, Disk, Merging, Watermarks, Writeback, Zone};
-use host::reason;
+use host::{Root, processes, reason};
 use mm::catalogue;
 use mm::diskstats::{self, DiskStats, Diskstats};
 use mm::ksm::{self, Ksm};
@@ -222,7 +222,9 @@ impl MergingFiles {
         Ok(Self {
             folder: files.collect::<Result<_, _>>()?,
             schedstat: ksmd()?,
-            is_tuned: process(KSMTUNED, |_| true).is_some(),
+            is_tuned: processes::named(&Root::default(), KSMTUNED)
+                .next()
+                .is_some(),
         })
     }
 
@@ -247,22 +249,14 @@ impl MergingFiles {
 
 /// The kernel thread that merges: one that has no memory of its own.
 fn ksmd() -> Result<fs::File, String> {
-    let is_empty = |path: &Path| fs::read(path).is_ok_and(|command| command.is_empty());
-    let of_kernel = |path: &Path| is_empty(&path.join("cmdline"));
-    let path = process(KSMD, of_kernel).ok_or("there is no ksmd; turn off [ksm]")?;
-    let path = path.join("schedstat");
-    fs::File::open(&path).map_err(|error| format!("{}: {}", path.display(), reason(&error)))
-}
-
-/// The folder of a process by its name.
-fn process(name: &str, is_meant: impl Fn(&Path) -> bool) -> Option<PathBuf> {
-    let is_it = |path: &PathBuf| {
-        let comm = fs::read_to_string(path.join("comm"));
-        comm.is_ok_and(|comm| comm.trim() == name) && is_meant(path)
+    let root = Root::default();
+    let of_kernel = |pid: &u32| {
+        let command = root.read(&format!("proc/{pid}/cmdline"));
+        command.is_ok_and(|command| command.is_empty())
     };
-    let processes = fs::read_dir("/proc").into_iter().flatten();
-    let mut paths = processes.filter_map(|entry| Some(entry.ok()?.path()));
-    paths.find(is_it)
+    let pid = processes::named(&root, KSMD).find(of_kernel);
+    let pid = pid.ok_or("there is no ksmd; turn off [ksm]")?;
+    open(&format!("proc/{pid}/schedstat"))
 }
 
 /// The number in a file, named below the root.

@@ -24,7 +24,8 @@ const PAGES_AT_ONCE: usize = 16 << 10;
 const LONG: usize = 64 << 20;
 const PIECE: usize = 16 << 20;
 const PART: usize = 1 << 20;
-/// Locked files that are looked at in a second: one that is deleted keeps its blocks for that long.
+/// Locked files that are looked at in a second. One that is deleted keeps its blocks until its turn
+/// comes.
 const FILES_AT_ONCE: usize = 16;
 /// What of a file that is locked in part is looked at for each second that has gone since the last
 /// look, when it is used: programs of a hundred MiB start a hundred times a second.
@@ -193,7 +194,9 @@ impl Locks {
         let index = match known {
             Ok(index) if self.held[index].length == length => index,
             Ok(index) | Err(index) => {
-                known.map(|index| self.held.remove(index)).ok();
+                if known.is_ok() {
+                    self.held.remove(index);
+                }
                 let opened = open();
                 let lock = opened.and_then(|fd| Lock::new(file, length, fsid, fd));
                 let lock = lock.inspect_err(|_| self.failed.push(file))?;

@@ -28,12 +28,12 @@ const COSTS: [(&str, u32, Option<u32>); 11] = [
     ("memory-hogs", 300, Some(20)),
     ("memory-hogs-full-size", 440, None),
     ("usb-copy", 60, Some(7)),
-    ("cache-ceiling", 100, Some(20)),
+    ("cache-ceiling", 430, Some(28)),
     ("working-set", 180, Some(14)),
     ("writeback", 100, Some(9)),
     ("ksm-full-size", 3800, None),
     ("ksm", 130, Some(20)),
-    ("bursts", 60, Some(20)),
+    ("bursts", 710, Some(34)),
     ("file-copy", 70, None),
 ];
 

@@ -30,7 +30,7 @@ impl System<'_> {
             meminfo: Meminfo::parse(&self.recorder.meminfo(memory)).unwrap_or_default(),
             vmstat: Vmstat::parse(&vmstat).unwrap_or_default(),
             zoneinfo: Zoneinfo::parse(&zoneinfo).unwrap_or_default(),
-            scale_factor: self.setting("vm.watermark_scale_factor").unwrap_or(10),
+            scale_factor: self.scale_factor(),
             guests: Kib(memory.cpu.real(resident).0 * 4),
         }
     }

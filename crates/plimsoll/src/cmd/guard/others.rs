@@ -1,6 +1,6 @@
 //! Other programs that act on what the guard acts on.
 
-use host::Root;
+use host::{Root, processes};
 use serde::Serialize;
 
 /// A program by the name that the kernel has for it, and where the two meet.
@@ -54,11 +54,8 @@ pub(super) struct Other {
 
 /// Those that run.
 pub(super) fn find(root: &Root) -> Vec<Other> {
-    let pids = root.names("proc").into_iter();
-    let pids = pids.filter_map(|name| name.parse().ok());
-    let mut found: Vec<Other> = pids.filter_map(|pid| known(root, pid)).collect();
-    found.sort_unstable_by_key(|other| other.pid);
-    found
+    let pids = processes::all(root).into_iter();
+    pids.filter_map(|pid| known(root, pid)).collect()
 }
 
 fn known(root: &Root, pid: u32) -> Option<Other> {

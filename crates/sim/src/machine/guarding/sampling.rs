@@ -120,7 +120,7 @@ impl System<'_> {
 
     fn watermarks<'b>(&self, counters: &'b Counters) -> Watermarks<'b> {
         Watermarks {
-            scale_factor: self.setting("vm.watermark_scale_factor").unwrap_or(10),
+            scale_factor: self.scale_factor(),
             stalls: counters.counts.stalls,
             zones: &counters.zones,
         }
@@ -164,7 +164,12 @@ impl System<'_> {
         })
     }
 
-    pub(in crate::machine) fn setting(&self, tunable: &str) -> Option<u64> {
+    /// `vm.watermark_scale_factor`, the kernel's own where nobody set it.
+    pub(in crate::machine) fn scale_factor(&self) -> u64 {
+        self.setting("vm.watermark_scale_factor").unwrap_or(10)
+    }
+
+    fn setting(&self, tunable: &str) -> Option<u64> {
         self.tunables.value(tunable)?.parse().ok()
     }
 }
