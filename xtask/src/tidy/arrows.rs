@@ -25,6 +25,11 @@ enum Reach {
 /// From the bottom up. The heavy libraries of the edge stay out of the crates that run as PID 1.
 const CRATES: &[Crate] = &[
     Crate {
+        name: "files",
+        may_use: &[],
+        reach: Reach::Without(EDGE),
+    },
+    Crate {
         name: "mm",
         may_use: &[],
         reach: Reach::Pure(&["libm", "thiserror"]),
@@ -51,12 +56,12 @@ const CRATES: &[Crate] = &[
     },
     Crate {
         name: "host",
-        may_use: &["mm", "change", "conf"],
+        may_use: &["files", "mm", "change", "conf"],
         reach: Reach::Without(EDGE),
     },
     Crate {
         name: "plimsoll-guard",
-        may_use: &["mm", "guard", "host", "change", "conf"],
+        may_use: &["files", "mm", "guard", "host", "change", "conf"],
         reach: Reach::Without(&["clap", "anyhow", "serde_json"]),
     },
     Crate {
@@ -66,13 +71,13 @@ const CRATES: &[Crate] = &[
     },
     Crate {
         name: "lab",
-        may_use: &["mm", "guard", "sim"],
+        may_use: &["files", "mm", "guard", "sim"],
         reach: Reach::Without(&["clap", "anyhow"]),
     },
     Crate {
         name: "plimsoll",
         may_use: &[
-            "mm", "guard", "sim", "change", "conf", "host", "guest", "lab",
+            "files", "mm", "guard", "sim", "change", "conf", "host", "guest", "lab",
         ],
         reach: Reach::Without(&[]),
     },
