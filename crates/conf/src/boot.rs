@@ -156,7 +156,7 @@ impl Boot {
             let Step { stage, write, .. } = &self.steps[at];
             let (stage, path, by) = (*stage, write.path.clone(), write.origin.clone());
             let tunable = value::tunable(&path);
-            if tunable.is_some_and(|tunable| !value::is_taken(tunable, &write.value)) {
+            if tunable.is_some_and(|tunable| tunable.taken(&write.value).is_none()) {
                 self.steps[at].effect = Effect::Refused;
                 continue;
             }
@@ -202,7 +202,7 @@ fn default_of(tunable: &Tunable) -> Option<&'static str> {
 /// Whether a write makes the partner 0. A 0 for `dirty_ratio` changes nothing while the bytes rule,
 /// and so does nothing.
 fn switches_off(write: &Write) -> bool {
-    let zero = value::integer(&write.value) == Some(0);
+    let zero = catalogue::sysctl_number(&write.value) == Some(0);
     !(zero && write.path == const { path_of("vm.dirty_ratio") })
 }
 

@@ -186,6 +186,18 @@ fn the_line_that_wins_at_the_next_boot_is_named_beside_every_other_and_the_value
 }
 
 #[test]
+fn a_number_that_the_kernel_reads_otherwise_is_told_as_it_reads_it() {
+    let folder = machine(&[
+        ("etc/sysctl.d/10-a.conf", "vm.swappiness = 010\n"),
+        ("proc/sys/vm/swappiness", "8\n"),
+    ]);
+    let text = boot("vm.swappiness", &folder);
+    let told = "/etc/sysctl.d/10-a.conf:1 sets it to 010 (8 to the kernel), which it is now.";
+    let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(words.starts_with(told), "{text}");
+}
+
+#[test]
 fn of_two_lines_of_tmpfiles_the_first_wins() {
     let thp = "/sys/kernel/mm/transparent_hugepage/enabled";
     let folder = machine(&[

@@ -205,7 +205,7 @@ fn values(tunable: &Tunable) -> [String; 2] {
             [(); 2].map(|()| near.next().unwrap_or(min).to_string())
         }
         Values::Words(words) => [words[0].to_owned(), words[words.len() - 1].to_owned()],
-        Values::YesNo => ["Y".into(), "N".into()],
+        Values::Truth([no, yes]) => [yes.into(), no.into()],
         _ => ["0".into(), "1".into()],
     }
 }

@@ -320,7 +320,7 @@ fn same(path: &str, real: &str, expected: &str) -> bool {
             .map(str::to_owned)
             .collect::<Vec<_>>()
     };
-    let number = value::integer(expected).map(|number| number.to_string());
+    let number = catalogue::sysctl_number(expected).map(|number| number.to_string());
     words(real) == words(expected) || number.as_deref() == Some(real.trim())
 }
 

@@ -1,9 +1,9 @@
 //! Whether a setting can be.
 
-use alloc::string::String;
+use alloc::string::{String, ToString as _};
 
 use super::spelling::meant;
-use super::{Named, Values, named, nearest};
+use super::{Named, Tunable, Values, named, nearest};
 use crate::settings::Setting;
 use crate::text::shown;
 
@@ -30,8 +30,8 @@ pub enum SettingError {
     },
 }
 
-/// Whether a setting can be: its tunable exists and takes its value. Which kernel has the tunable,
-/// and whether the value is wise, is asked elsewhere.
+/// Whether a setting can be: its tunable exists and takes its value, a number in decimal. Which
+/// kernel has the tunable, and whether the value is wise, is asked elsewhere.
 ///
 /// # Errors
 /// One line that says which, with the nearest name or the values it takes.
@@ -41,13 +41,28 @@ pub fn check(setting: &Setting) -> Result<Named<'_>, SettingError> {
         suggestion: nearest(&setting.tunable),
     };
     let named = named(&setting.tunable).ok_or_else(unknown)?;
-    let values = named.tunable.values;
-    match values.contain(&setting.value) {
-        true => Ok(named),
-        false => Err(SettingError::Value {
-            name: shown(&setting.tunable),
-            value: shown(&setting.value),
-            expected: values,
-        }),
+    let (tunable, value) = (named.tunable, &setting.value);
+    // Whoever writes a number as the kernel shows it cannot mean another one.
+    let is_plain = |taken: &String| !tunable.is_number() || taken == value;
+    match tunable.taken(value).filter(is_plain) {
+        Some(_) => Ok(named),
+        None => Err(refused(&setting.tunable, tunable, value)),
+    }
+}
+
+/// The value that the kernel takes from a text in any spelling, in the words that are written.
+///
+/// # Errors
+/// [`SettingError::Value`]: it refuses the text.
+pub fn value_of(named: Named<'_>, text: &str) -> Result<String, SettingError> {
+    let taken = named.tunable.taken(text);
+    taken.ok_or_else(|| refused(&named.to_string(), named.tunable, text))
+}
+
+fn refused(name: &str, tunable: &Tunable, value: &str) -> SettingError {
+    SettingError::Value {
+        name: shown(name),
+        value: shown(value),
+        expected: tunable.values,
     }
 }

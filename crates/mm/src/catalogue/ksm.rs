@@ -1,6 +1,6 @@
 //! Kernel samepage merging.
 
-use super::table::{SWITCH, from_to, row};
+use super::table::{SWITCH, TRUTH, from_to, row};
 use super::tunable::{Risk, Tunable};
 use super::{Unit, Values};
 
@@ -35,7 +35,7 @@ pub(super) const TABLE: &[Tunable] = &[
         .unit(Unit::Milliseconds)
         .fixed("20")
         .effect("Sets how long ksmd sleeps between two scans."),
-    ksm!("smart_scan", SWITCH)
+    ksm!("smart_scan", TRUTH)
         .fixed("1")
         .since(6, 7)
         .effect("Scans pages that found no twin less and less often."),
@@ -46,7 +46,7 @@ pub(super) const TABLE: &[Tunable] = &[
             "Merges pages of different NUMA nodes, which saves more and makes some accesses \
              remote; it can be changed only while nothing is merged.",
         ),
-    ksm!("use_zero_pages", SWITCH)
+    ksm!("use_zero_pages", TRUTH)
         .fixed("0")
         .since(4, 12)
         .effect("Merges empty pages with the kernel's zero page instead of with each other."),

@@ -4,7 +4,7 @@ use super::Values;
 use super::table::row;
 use super::tunable::{Risk, Tunable};
 
-const TRUE_FALSE: Values = Values::Words(&["true", "false"]);
+const TRUE_FALSE: Values = Values::Truth(["false", "true"]);
 
 pub(super) const TABLE: &[Tunable] = &[
     row(

@@ -19,6 +19,7 @@ mod names;
 mod removed;
 mod spelling;
 mod table;
+mod taken;
 #[cfg(test)]
 mod tests;
 mod thp;
@@ -28,10 +29,11 @@ mod vm;
 mod zswap;
 
 pub use cell::Cell;
-pub use check::{SettingError, check};
+pub use check::{SettingError, check, value_of};
 pub use folder::path_of;
 pub use kernels::{Kernels, Standing};
 pub use names::{Named, Of, Scope, all, find, named, of_devices, of_groups, of_page_sizes};
 pub use spelling::{KeyError, nearest, resolve};
+pub use taken::sysctl_number;
 pub use tunable::{DefaultRule, Risk, Tunable};
 pub use values::{Unit, Values};

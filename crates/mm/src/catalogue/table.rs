@@ -40,6 +40,9 @@ pub(super) const fn from_to(min: u64, max: u64) -> Values {
 /// 0 or 1.
 pub(super) const SWITCH: Values = from_to(0, 1);
 
+/// The same, where any word for yes or no is taken (`kstrtobool`).
+pub(super) const TRUTH: Values = Values::Truth(["0", "1"]);
+
 impl Tunable {
     pub(super) const fn unit(self, unit: Unit) -> Self {
         Self { unit, ..self }

@@ -1,6 +1,6 @@
 //! Transparent huge pages, and the thread that makes them out of base pages.
 
-use super::table::{SWITCH, from_to, row};
+use super::table::{SWITCH, TRUTH, from_to, row};
 use super::tunable::{Risk, Tunable};
 use super::{Unit, Values};
 
@@ -63,7 +63,7 @@ pub(super) const TABLE: &[Tunable] = &[
         .rule("1; 0 on machines below 512 MB")
         .since(3, 8)
         .effect("Maps one huge page of zeros for reads of memory that was never written."),
-    thp!("shrink_underused", SWITCH)
+    thp!("shrink_underused", TRUTH)
         .fixed("1")
         .since(6, 12)
         .effect(

@@ -4,7 +4,6 @@ use alloc::borrow::ToOwned;
 use alloc::string::String;
 use core::fmt;
 
-use super::values::{bits, yes_no};
 use super::{Kernels, Unit, Values};
 
 /// A thing that can be set.
@@ -83,6 +82,12 @@ impl Tunable {
         self.default == DefaultRule::Action
     }
 
+    /// Whether its value is one number.
+    #[must_use]
+    pub fn is_number(&self) -> bool {
+        matches!(self.values, Values::Integer { .. })
+    }
+
     /// The value that the text of its file shows, as it would be written.
     #[must_use]
     pub fn value_in(&self, text: &str) -> String {
@@ -98,21 +103,6 @@ impl Tunable {
             }
             _ => text.to_owned(),
         }
-    }
-
-    /// Whether two texts stand for the same value: `0x0007` and `7`, `[madvise]` and `madvise`.
-    #[must_use]
-    pub fn means_same(&self, a: &str, b: &str) -> bool {
-        let (a, b) = (self.value_in(a), self.value_in(b));
-        let numbers = match self.values {
-            Values::Bits { all } => bits(&a, all).zip(bits(&b, all)),
-            Values::YesNo => yes_no(&a)
-                .zip(yes_no(&b))
-                .map(|(a, b)| (a.into(), b.into())),
-            Values::Integer { .. } => a.parse().ok().zip(b.parse().ok()),
-            _ => None,
-        };
-        numbers.map_or(a == b, |(a, b)| a == b)
     }
 }
 

@@ -50,41 +50,12 @@ pub enum Values {
     },
     /// One of these words.
     Words(&'static [&'static str]),
-    /// `Y` or `N`; `1` and `0` mean the same.
-    YesNo,
+    /// No or yes, in the words in which the file shows them.
+    Truth([&'static str; 2]),
     /// A word that depends on what the kernel was built with.
     Word,
     /// Bytes, also with K, M, G or T behind them, or `max` for no limit.
     Limit,
-}
-
-impl Values {
-    /// Whether this text may be written.
-    #[must_use]
-    pub fn contain(self, text: &str) -> bool {
-        let number = |word: &str| {
-            let digits = word.bytes().all(|byte| byte.is_ascii_digit());
-            word.parse::<u64>().ok().filter(|_| digits)
-        };
-        match self {
-            Self::Integer { min, max } => number(text).is_some_and(|n| (min..=max).contains(&n)),
-            Self::Integers => {
-                let mut words = text.split_ascii_whitespace().peekable();
-                words.peek().is_some() && words.all(|word| number(word).is_some())
-            }
-            Self::Bits { all } => bits(text, all).is_some_and(|mask| mask & !all == 0),
-            Self::Words(words) => words.contains(&text),
-            Self::YesNo => yes_no(text).is_some(),
-            Self::Limit => {
-                let digits = text.strip_suffix(['K', 'M', 'G', 'T']).unwrap_or(text);
-                text == "max" || number(digits).is_some()
-            }
-            Self::Word => {
-                let plain = |c: char| c.is_ascii_alphanumeric() || "-_()".contains(c);
-                !text.is_empty() && text.len() <= 64 && text.chars().all(plain)
-            }
-        }
-    }
 }
 
 impl fmt::Display for Values {
@@ -99,7 +70,7 @@ impl fmt::Display for Values {
                 write!(f, "or {last}")
             }
             Self::Words([]) => f.write_str("nothing"),
-            Self::YesNo => f.write_str("Y or N"),
+            Self::Truth([no, yes]) => write!(f, "{yes} or {no}"),
             Self::Word => f.write_str("one word"),
             Self::Limit => f.write_str("bytes, also with K, M, G or T, or max"),
         }
@@ -122,26 +93,5 @@ impl fmt::Display for Unit {
             Self::Centiseconds => "1/100 s",
             Self::Seconds => "s",
         })
-    }
-}
-
-pub(super) fn bits(text: &str, all: u64) -> Option<u64> {
-    match text.strip_prefix("0x") {
-        Some(hex) if !hex.starts_with('+') => u64::from_str_radix(hex, 16).ok(),
-        Some(_) => None,
-        None => match text {
-            "y" | "Y" => Some(all),
-            "n" | "N" => Some(0),
-            digits if digits.starts_with('+') => None,
-            digits => digits.parse().ok(),
-        },
-    }
-}
-
-pub(super) fn yes_no(text: &str) -> Option<bool> {
-    match text {
-        "Y" | "y" | "1" => Some(true),
-        "N" | "n" | "0" => Some(false),
-        _ => None,
     }
 }

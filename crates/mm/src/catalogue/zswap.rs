@@ -4,6 +4,8 @@ use super::table::{from_to, row};
 use super::tunable::{Risk, Tunable};
 use super::{Unit, Values};
 
+const YES_NO: Values = Values::Truth(["N", "Y"]);
+
 macro_rules! zswap {
     ($name:literal, $values:expr) => {
         row(
@@ -15,7 +17,7 @@ macro_rules! zswap {
 }
 
 pub(super) const TABLE: &[Tunable] = &[
-    zswap!("enabled", Values::YesNo)
+    zswap!("enabled", YES_NO)
         .rule("as the kernel was built: mostly N")
         .since(3, 11)
         .risk(Risk::Medium)
@@ -38,7 +40,7 @@ pub(super) const TABLE: &[Tunable] = &[
         .fixed("90")
         .since(5, 6)
         .effect("After the limit was hit, accepts pages again below this share of it."),
-    zswap!("shrinker_enabled", Values::YesNo)
+    zswap!("shrinker_enabled", YES_NO)
         .rule("as the kernel was built: mostly N")
         .since(6, 8)
         .effect("Lets reclaim write cold compressed pages to the device before the limit is hit."),
@@ -47,17 +49,17 @@ pub(super) const TABLE: &[Tunable] = &[
         .since(3, 17)
         .until(6, 18)
         .effect("Names the allocator of the compressed pages; since 6.18 it is zsmalloc."),
-    zswap!("same_filled_pages_enabled", Values::YesNo)
+    zswap!("same_filled_pages_enabled", YES_NO)
         .fixed("Y")
         .since(4, 16)
         .until(6, 10)
         .effect("Keeps pages of one repeated word as that word; since 6.10 it always does."),
-    zswap!("non_same_filled_pages_enabled", Values::YesNo)
+    zswap!("non_same_filled_pages_enabled", YES_NO)
         .fixed("Y")
         .since(5, 18)
         .until(6, 10)
         .effect("Accepts pages of other contents too; since 6.10 it always does."),
-    zswap!("exclusive_loads", Values::YesNo)
+    zswap!("exclusive_loads", YES_NO)
         .rule("as the kernel was built: mostly N")
         .since(6, 5)
         .until(6, 9)

@@ -1,5 +1,5 @@
 //! `TUNABLE=VALUE`: names in every spelling, values as people write them, in the unit that the
-//! kernel's file has.
+//! kernel's file has, and as the kernel reads them: `010` is 8 to a sysctl.
 
 use mm::catalogue::{self, Named, Of, Scope, Unit};
 use mm::quantity;
@@ -29,6 +29,7 @@ pub(crate) fn of(key: &str, value: &str) -> Result<Setting, String> {
         Of::Machine | Of::One(_) => named.to_string(),
     };
     let value = in_its_unit(named, value)?;
+    let value = catalogue::value_of(named, &value).map_err(|error| error.to_string())?;
     Ok(Setting { tunable, value })
 }
 
@@ -99,6 +100,23 @@ mod tests {
         );
         let each = of("bdi.max_ratio", "10").unwrap_err();
         assert!(each.contains("say which"), "{each}");
+    }
+
+    #[test]
+    fn a_value_is_the_one_that_the_kernel_reads() {
+        let value = |text: &str| setting(text).map(|setting| setting.value);
+        assert_eq!(value("vm.swappiness=010").as_deref(), Ok("8"));
+        assert_eq!(
+            value("vm.dirty_bytes=020000000000").as_deref(),
+            Ok("2147483648")
+        );
+        assert_eq!(value("ksm.pages_to_scan=010").as_deref(), Ok("10"));
+        assert_eq!(value("zswap.enabled=on").as_deref(), Ok("Y"));
+        let refused = value("vm.swappiness=089").unwrap_err();
+        assert!(
+            refused.contains("expected an integer from 0 to 200"),
+            "{refused}"
+        );
     }
 
     #[test]

@@ -8,7 +8,7 @@ use mm::catalogue::{self, DefaultRule};
 use super::known::{self, Meant};
 use super::machine::{Machine, Missing};
 use super::read::{self, Form, Line};
-use super::setting::{Setting, Writer, number};
+use super::setting::{Setting, Writer};
 use super::text::Text;
 
 /// What the texts of a scope are.
@@ -188,8 +188,9 @@ impl<'a> Scope<'a> {
     /// It is not known, or is none.
     pub(crate) fn number(&self, name: &'static str) -> Result<u64, Missing> {
         let value = self.value(name)?;
-        let word = value.split_ascii_whitespace().next().unwrap_or_default();
-        number(word).ok_or(Missing(name))
+        let tunable = catalogue::find(name).ok_or(Missing(name))?;
+        let number = tunable.number(&value).and_then(|it| it.try_into().ok());
+        number.ok_or(Missing(name))
     }
 
     /// The first of these paths that is there; `needs` says what it tells.

@@ -1,6 +1,5 @@
 //! A setting as it stands in a text: which tunable, which value, on which line, and who writes it.
 
-use conf::value;
 use mm::catalogue;
 
 /// Who writes a setting into the kernel.
@@ -47,38 +46,19 @@ pub(crate) struct Setting {
 }
 
 impl Setting {
-    /// Its value as the kernel reads the first number of it: decimal, octal with a leading 0, or
-    /// hexadecimal with 0x; what follows a blank is passed over (`proc_get_long`).
+    /// Its value as a number, as the kernel reads it; `None` below 0. Every key that the catalogue
+    /// does not know is taken for a sysctl.
     pub(crate) fn number(&self) -> Option<u64> {
-        number(self.value.split_ascii_whitespace().next()?)
+        let number = match catalogue::named(&self.name) {
+            Some(named) => named.tunable.number(&self.value),
+            None => catalogue::sysctl_number(&self.value),
+        };
+        number?.try_into().ok()
     }
 
     /// Whether some kernel takes the value; one that is not in the catalogue is taken to be.
     pub(crate) fn is_taken(&self) -> bool {
-        let Some(named) = catalogue::named(&self.name) else {
-            return true;
-        };
-        match named.tunable.path.starts_with("proc/sys/") {
-            true => value::is_taken(named.tunable, &self.value),
-            // A file of /sys takes nothing behind a number.
-            false => named.tunable.values.contain(&self.value),
-        }
-    }
-}
-
-/// A number in the kernel's notation, not below 0.
-pub(crate) fn number(word: &str) -> Option<u64> {
-    value::integer(word)?.try_into().ok()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_number_below_0_is_none() {
-        assert_eq!(number("074"), Some(60), "a leading zero is octal");
-        assert_eq!(number("0"), Some(0));
-        assert_eq!(number("-1"), None);
+        let named = catalogue::named(&self.name);
+        named.is_none_or(|named| named.tunable.taken(&self.value).is_some())
     }
 }

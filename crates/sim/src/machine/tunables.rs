@@ -7,7 +7,7 @@ use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
 use mm::capture::Frame;
-use mm::catalogue;
+use mm::catalogue::{self, Tunable};
 use mm::formula::dirty::Amount;
 use mm::formula::min_free::for_huge_pages;
 use mm::settings::Setting;
@@ -205,8 +205,8 @@ impl Tunables {
                 why,
             })
         };
-        let values = catalogue::find(name).map(|tunable| tunable.values);
-        if let Some(values) = values.filter(|values| !values.contain(value)) {
+        let tunable = catalogue::find(name).filter(|tunable| tunable.taken(value).is_none());
+        if let Some(Tunable { values, .. }) = tunable {
             return refuse(alloc::format!("expected {values}"));
         }
         if name == KSWAPD && ![OLD_KSWAPD, "as calibrated"].contains(&value) {

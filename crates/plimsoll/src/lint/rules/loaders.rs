@@ -142,9 +142,7 @@ pub(in crate::lint) fn live_differs(scope: &Scope<'_>) -> Vec<At> {
     let differ = standing.filter_map(|setting| {
         let tunable = catalogue::find(&setting.name).filter(|it| !it.is_action())?;
         let live = snapshot.tunable(&setting.name)?;
-        let number = setting.number().map(|number| number.to_string());
-        let value = number.as_ref().unwrap_or(&setting.value);
-        let differs = !tunable.means_same(value, live);
+        let differs = !tunable.means_same(&setting.value, live);
         let what = "something wrote it later, or this line has not been read yet";
         differs.then(|| at(setting, format!("the kernel has {live} now: {what}")))
     });

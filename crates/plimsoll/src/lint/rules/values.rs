@@ -20,7 +20,7 @@ pub(in crate::lint) fn refused(setting: &Setting, scope: &Scope<'_>) -> Answer {
         return Ok(None);
     };
     let value = &setting.value;
-    let takes = named.tunable.values;
+    let (tunable, takes) = (named.tunable, named.tunable.values);
     let said = Said::from(match value.as_str() {
         "" => format!(
             "the kernel refuses an empty value: {} takes {takes}",
@@ -35,7 +35,7 @@ pub(in crate::lint) fn refused(setting: &Setting, scope: &Scope<'_>) -> Answer {
             setting.name
         ),
     });
-    let bare = before_comment(value).filter(|bare| takes.contain(bare));
+    let bare = before_comment(value).filter(|bare| tunable.taken(bare).is_some());
     Ok(Some(match bare {
         Some(bare) => said.fixed(with_value(setting, scope, bare)),
         None => said,
@@ -78,11 +78,7 @@ pub(in crate::lint) fn octal(setting: &Setting, _: &Scope<'_>) -> Answer {
 /// Whether the kernel reads the value as one number of `/proc/sys`.
 fn is_number(setting: &Setting) -> bool {
     let named = catalogue::named(&setting.name);
-    let integer = |named: catalogue::Named<'_>| {
-        let integer = matches!(named.tunable.values, catalogue::Values::Integer { .. });
-        integer && named.tunable.path.starts_with("proc/sys/")
-    };
-    named.is_some_and(integer)
+    named.is_some_and(|it| it.tunable.is_number() && it.tunable.path.starts_with("proc/sys/"))
 }
 
 /// A comment behind a value.

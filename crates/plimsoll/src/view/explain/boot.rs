@@ -5,6 +5,7 @@ use conf::boot::Effect;
 use conf::places::{Take, WHERE};
 use conf::{Answer, Entry, Live, Mention, Role, Stage, Tree, who};
 use mm::capture::Frame;
+use mm::catalogue::Tunable;
 use mm::recompute::Chooser;
 use serde::Serialize;
 
@@ -210,21 +211,34 @@ fn says(looked: Looked<'_>, answer: &Answer, now: Option<&str>, default: &Defaul
     let place = &winner.origin;
     match now {
         Some(now) if tunable.means_same(value, now) => {
+            let value = as_read(tunable, value);
             format!("{place} sets it to {value}, which it is now.")
         }
         Some(now) => {
-            let why = why(looked, value);
+            let (why, value) = (why(looked, value), as_read(tunable, value));
             format!("{place} sets it to {value}; now it is {now}: {why}.")
         }
-        None => format!("{place} sets it to {value}; what it is now these files do not show."),
+        None => {
+            let value = as_read(tunable, value);
+            format!("{place} sets it to {value}; what it is now these files do not show.")
+        }
+    }
+}
+
+/// A value as it is written, and the number that the kernel reads where that is spelt otherwise.
+fn as_read(tunable: &Tunable, value: &str) -> String {
+    let taken = tunable.taken(value).filter(|_| tunable.is_number());
+    match taken.filter(|taken| taken != value) {
+        Some(taken) => format!("{value} ({taken} to the kernel)"),
+        None => value.to_owned(),
     }
 }
 
 /// Why the kernel has another value than the file that won.
 fn why(looked: Looked<'_>, value: &str) -> &'static str {
     let snapshot = looked.snapshot;
-    let file: Option<u64> = value.parse().ok();
-    let now = snapshot.number("vm.min_free_kbytes");
+    let file = looked.named.tunable.number(value);
+    let now = snapshot.number("vm.min_free_kbytes").map(i128::from);
     let is_min_free = looked.named.tunable.name == "vm.min_free_kbytes";
     match snapshot.min_free_chooser() {
         Some(Chooser::Khugepaged) if is_min_free && file < now => {
