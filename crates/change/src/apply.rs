@@ -10,11 +10,12 @@ use mm::settings::Setting;
 use mm::units::Nanos;
 
 use crate::cell::Cell;
+use crate::change::Change;
 use crate::event::{Event, Planned, Watch};
-use crate::ledger::{Change, Ledger, LedgerError};
+use crate::ledger::{Ledger, LedgerError};
 use crate::machine::{Failure, Machine, Place, Value};
 use crate::step::{Role, Step};
-use crate::undo;
+use crate::undo::{self, Left};
 use crate::watch::Band;
 
 /// What is asked for.
@@ -50,13 +51,15 @@ pub enum ApplyError {
     /// The timer does not run.
     #[error("nothing was written: the timer that takes the change back cannot be armed: {0}")]
     Unarmed(Failure),
-    /// A write failed, and the steps before it were taken back.
-    #[error("{what}; nothing is changed: what was written before it is taken back (change {id})")]
+    /// A write failed, and what was written is taken back.
+    #[error("{what}; change {id} is taken back{}", but_for(left))]
     TakenBack {
         /// The change.
         id: u32,
         /// What failed.
         what: String,
+        /// What was not restored, because somebody else set it.
+        left: Vec<Left>,
     },
     /// A write failed, and so did the way back.
     #[error("{what}; taking back what was written failed too: {error}; run plimsoll undo {id}")]
@@ -70,6 +73,16 @@ pub enum ApplyError {
     },
 }
 
+fn but_for(left: &[Left]) -> String {
+    match left {
+        [] => ": every value is as it was".to_owned(),
+        left => {
+            let lines = left.iter().map(Left::to_string).collect::<Vec<_>>();
+            format!(", but for this: {}", lines.join("; "))
+        }
+    }
+}
+
 impl From<Failure> for ApplyError {
     fn from(failure: Failure) -> Self {
         Self::Ledger(failure.into())
@@ -80,13 +93,15 @@ impl From<Failure> for ApplyError {
 /// already, and nothing was written.
 ///
 /// # Errors
-/// An [`ApplyError`]; unless it says [`ApplyError::Stuck`] everything is as it was.
+/// An [`ApplyError`]; everything is as it was, but for what [`ApplyError::TakenBack`] names. After
+/// [`ApplyError::Stuck`] the change stands, with what is left of it.
 pub fn apply(machine: &mut impl Machine, request: &Request) -> Result<Option<Change>, ApplyError> {
-    let mut ledger = Ledger::open(machine)?;
+    let mut ledger = Ledger::open_to_write(machine)?;
     let steps = steps(machine, request)?;
     if steps.iter().all(|step| step.role == Role::Aside) {
         return Ok(None);
     }
+    ledger.note_back(machine, &steps)?;
     let now = machine.since_boot();
     let watch = request.watch.map(|(time, band)| Watch {
         until: now + time,
@@ -188,45 +203,80 @@ fn is_so(
     Ok(cell.same(&Value { path, text }, new))
 }
 
-/// Writes the steps and reads each back; then notes what changed by itself.
+/// Writes the steps and reads each back; then notes what changed by itself. What a step that failed
+/// left is noted too, so that it can be taken back.
 fn write(machine: &mut impl Machine, ledger: &mut Ledger, id: u32) -> Result<Change, String> {
-    let steps = ledger.get(id).map(|change| change.steps.clone());
-    let steps: Vec<(usize, Step)> = steps.unwrap_or_default().into_iter().enumerate().collect();
-    for role in [Role::Asked, Role::Follows, Role::Aside] {
-        for (at, step) in steps.iter().filter(|(_, step)| step.role == role) {
-            let value = set(machine, step)?;
-            let event = Event::Wrote {
-                id,
-                step: *at,
-                value,
-            };
-            let added = ledger.add(machine, Place::Run, event);
-            added.map_err(|failure| failure.to_string())?;
+    let lost = || "it is not in the journal".to_owned();
+    let change = ledger.get(id).cloned().ok_or_else(lost)?;
+    for (at, step) in change.in_order() {
+        let (event, failed) = match set(machine, step) {
+            Ok(value) => (
+                Event::Wrote {
+                    id,
+                    step: at,
+                    value,
+                },
+                None,
+            ),
+            Err(NotSet { why, left }) => {
+                let found = left.map(|value| (at, value)).into_iter().collect();
+                let event = Event::Stopped {
+                    id,
+                    why: why.clone(),
+                    found,
+                };
+                (event, Some(why))
+            }
+        };
+        let added = ledger.add(machine, Place::Run, event);
+        if let Some(why) = failed {
+            return Err(why);
         }
+        added.map_err(|failure| failure.to_string())?;
     }
-    let change = ledger.get(id).cloned();
-    change.ok_or_else(|| "it is not in the journal".to_owned())
+    ledger.get(id).cloned().ok_or_else(lost)
+}
+
+/// A step that failed.
+pub(crate) struct NotSet {
+    /// Why.
+    pub(crate) why: String,
+    /// What its cell holds since, where that is not what it held before.
+    pub(crate) left: Option<Value>,
+}
+
+impl From<String> for NotSet {
+    fn from(why: String) -> Self {
+        Self { why, left: None }
+    }
 }
 
 /// Writes one step and reads it back: the value that its cell has then.
-pub(crate) fn set(machine: &mut impl Machine, step: &Step) -> Result<Value, String> {
+pub(crate) fn set(machine: &mut impl Machine, step: &Step) -> Result<Value, NotSet> {
     let told = |failure: Failure| failure.to_string();
     match step.role {
         Role::Asked => still(machine, step)?,
         Role::Follows => {}
-        Role::Aside => return step.live(machine).map_err(told),
+        Role::Aside => return Ok(step.live(machine).map_err(told)?),
     }
-    machine.write(&step.new).map_err(told)?;
-    let path = step.new.path.clone();
-    let text = machine.read(&path).map_err(told)?;
-    let held = Value { path, text };
-    let live = step.live(machine).map_err(told)?;
-    // In bytes a device's part is rounded to a share: that it moved is all that can be asked.
-    let is_rounded = step.is_told_by_the_kernel() && !step.same(&live, &step.old);
-    match step.same(&held, &step.new) || is_rounded {
-        true => Ok(live),
-        false => Err(not_taken(step, &held)),
-    }
+    let held = put(machine, &step.new);
+    // A write that failed may have done a part, and one that cannot be read back all of it.
+    let live = step.live(machine).unwrap_or_else(|_| step.new.clone());
+    let why = match held {
+        Ok(held) if step.is_taken_as(&held, &live) => return Ok(live),
+        Ok(held) => not_taken(step, &held),
+        Err(failure) => failure.to_string(),
+    };
+    let left = (!step.same(&live, &step.old)).then_some(live);
+    Err(NotSet { why, left })
+}
+
+/// Writes a value, and reads what its file holds then.
+fn put(machine: &mut impl Machine, value: &Value) -> Result<Value, Failure> {
+    machine.write(value)?;
+    let path = value.path.clone();
+    let text = machine.read(&path)?;
+    Ok(Value { path, text })
 }
 
 /// What is overwritten must be what is gone back to.
@@ -251,7 +301,7 @@ fn not_taken(step: &Step, held: &Value) -> String {
 
 fn take_back(machine: &mut impl Machine, id: u32, what: String) -> ApplyError {
     match undo::undo(machine, id, &what) {
-        Ok(_) => ApplyError::TakenBack { id, what },
+        Ok(undo::Undone { left, .. }) => ApplyError::TakenBack { id, what, left },
         Err(error) => ApplyError::Stuck { id, what, error },
     }
 }

@@ -6,8 +6,9 @@ use alloc::vec::Vec;
 
 use conf::Kind;
 
+use crate::change::{Change, Phase};
 use crate::event::Event;
-use crate::ledger::{Change, Ledger, LedgerError, Phase};
+use crate::ledger::{Ledger, LedgerError};
 use crate::machine::{Failure, Machine, Place, Value};
 use crate::native;
 use crate::step::{Role, Step};
@@ -41,7 +42,7 @@ pub enum ConfirmError {
         /// Why.
         why: String,
     },
-    /// Whoever applied it was stopped half-way.
+    /// Whoever applied it was stopped half-way, or one of its writes failed.
     #[error("change {id} is not all written: plimsoll undo {id}, then apply it again")]
     HalfWritten {
         /// The number.
@@ -89,7 +90,7 @@ pub fn confirm(
     id: u32,
     files: Option<&Files>,
 ) -> Result<Change, ConfirmError> {
-    let mut ledger = Ledger::open(machine)?;
+    let mut ledger = Ledger::open_to_write(machine)?;
     let change = ledger.get(id).ok_or(ConfirmError::NoSuch { id })?.clone();
     if let Phase::Undone { why } = change.phase {
         return Err(ConfirmError::TooLate { id, why });
@@ -118,7 +119,7 @@ fn check(machine: &mut impl Machine, ledger: &Ledger, change: &Change) -> Result
     let id = change.id;
     for step in change.steps.iter().filter(|step| step.role != Role::Aside) {
         let live = step.live(machine)?;
-        if !step.is_of_value(&live) && ledger.above(id, &step.cell).is_none() {
+        if !step.is_of_value(&live) && ledger.above(id, &step.cell, &live).is_none() {
             let wanted = step.new.clone();
             return Err(ConfirmError::Changed { id, wanted, live });
         }

@@ -30,6 +30,23 @@ pub enum Event {
         /// The value of its cell.
         value: Value,
     },
+    /// Its writing ended before all of it was written.
+    Stopped {
+        /// The change.
+        id: u32,
+        /// Why, in words.
+        why: String,
+        /// The steps that were in doubt and are written, with the values of their cells; no other
+        /// that was in doubt is.
+        found: Vec<(usize, Value)>,
+    },
+    /// The cell of a step was found at its old value, before another change was laid on it.
+    Back {
+        /// The change.
+        id: u32,
+        /// The step's number, from 0.
+        step: usize,
+    },
     /// It is about to become lasting. The old values are those that a reboot would bring.
     Lasting {
         /// The change, with its steps.
@@ -95,7 +112,11 @@ impl Event {
     pub fn id(&self) -> u32 {
         match self {
             Self::Planned(planned) | Self::Lasting { planned, .. } => planned.id,
-            Self::Wrote { id, .. } | Self::Confirmed { id, .. } | Self::Undone { id, .. } => *id,
+            Self::Wrote { id, .. }
+            | Self::Stopped { id, .. }
+            | Self::Back { id, .. }
+            | Self::Confirmed { id, .. }
+            | Self::Undone { id, .. } => *id,
         }
     }
 
@@ -125,6 +146,15 @@ impl Event {
                     text: words.text("text")?,
                 },
             },
+            "stopped" => Self::Stopped {
+                id: words.number("id")?,
+                why: words.text("why")?,
+                found: words.all("found").map(found).collect::<Result<_, _>>()?,
+            },
+            "back" => Self::Back {
+                id: words.number("id")?,
+                step: words.number("step")?,
+            },
             "confirmed" => Self::Confirmed {
                 id: words.number("id")?,
                 at: words.number("at")?,
@@ -146,6 +176,14 @@ impl Event {
                 let (path, text) = (escaped(&value.path), escaped(&value.text));
                 format!("wrote id={id} step={step} path={path} text={text}")
             }
+            Self::Stopped { id, why, found } => {
+                let found = found.iter().map(|(step, Value { path, text })| {
+                    format!(" found={step},{},{}", escaped(path), escaped(text))
+                });
+                let found = found.collect::<String>();
+                format!("stopped id={id} why={}{found}", escaped(why))
+            }
+            Self::Back { id, step } => format!("back id={id} step={step}"),
             Self::Lasting { planned, files } => {
                 let files = files.iter().map(|file| format!(" file={}", escaped(file)));
                 planned.body("lasting") + &files.collect::<String>()
@@ -243,6 +281,13 @@ impl<'a> Words<'a> {
     }
 }
 
+fn found(words: &str) -> Result<(usize, Value), Damaged> {
+    let (step, value) = words.split_once(',').ok_or(Damaged)?;
+    let (path, text) = value.split_once(',').ok_or(Damaged)?;
+    let (path, text) = (unescaped(path)?, unescaped(text)?);
+    Ok((step.parse().map_err(|_| Damaged)?, Value { path, text }))
+}
+
 fn watch(text: &str) -> Result<Watch, Damaged> {
     let mut words = text.split(',');
     let mut number = || match words.next() {
@@ -337,6 +382,7 @@ mod tests {
     fn any_event() -> impl Strategy<Value = Event> {
         let value = ("[a-z/_.]{1,20}", ".{0,12}").prop_map(|(path, text)| Value { path, text });
         let written = value.clone();
+        let found = prop::collection::vec((any::<usize>(), value.clone()), 0..3);
         let role = prop_oneof![Just(Role::Asked), Just(Role::Follows), Just(Role::Aside)];
         let step = ("[a-z.]{1,9}", value.clone(), value, role);
         let step = step.prop_map(|(cell, old, new, role)| Step {
@@ -371,6 +417,12 @@ mod tests {
                 step,
                 value
             }),
+            (any::<u32>(), ".{0,20}", found).prop_map(|(id, why, found)| Event::Stopped {
+                id,
+                why,
+                found
+            }),
+            (any::<u32>(), any::<usize>()).prop_map(|(id, step)| Event::Back { id, step }),
             (any::<u32>(), any::<u64>()).prop_map(|(id, at)| Event::Confirmed { id, at }),
             (any::<u32>(), any::<u64>(), ".{0,20}").prop_map(|(id, at, why)| Event::Undone {
                 id,

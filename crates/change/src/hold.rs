@@ -11,7 +11,7 @@ use alloc::vec::Vec;
 use mm::catalogue;
 use mm::settings::Setting;
 
-use crate::apply::{self, ApplyError};
+use crate::apply::{self, ApplyError, NotSet};
 use crate::cell::Cell;
 use crate::event::{self, Damaged};
 use crate::machine::{Failure, Kind, Machine, Value};
@@ -141,29 +141,42 @@ impl Hold {
             old: live,
             ..step.clone()
         };
-        self.held.push(Held {
-            step,
-            is_written: false,
-        });
-        self.save(machine)?;
+        self.note(machine, step, false)?;
         match apply::set(machine, &over) {
             Ok(new) => {
                 self.held.retain(|held| held.step.cell != cell);
-                let step = Step { old, new, ..over };
-                self.held.push(Held {
-                    step,
-                    is_written: true,
-                });
-                Ok(self.save(machine)?)
+                self.note(machine, Step { old, new, ..over }, true)
             }
-            Err(why) => {
-                // The kernel may have adjusted the value, which is then not what was asked for.
-                undo::restore(machine, &over, false)?;
+            Err(NotSet { why, left }) => {
+                if let Some(new) = left {
+                    // It is ours to take back, even if this is killed now.
+                    self.held.pop();
+                    let step = Step { new, ..over };
+                    self.note(
+                        machine,
+                        Step {
+                            old,
+                            ..step.clone()
+                        },
+                        true,
+                    )?;
+                    undo::restore(machine, &step, true)?;
+                }
                 self.held.pop();
                 self.save(machine)?;
                 Err(HoldError::Refused(why))
             }
         }
+    }
+
+    fn note(
+        &mut self,
+        machine: &mut impl Machine,
+        step: Step,
+        is_written: bool,
+    ) -> Result<(), HoldError> {
+        self.held.push(Held { step, is_written });
+        Ok(self.save(machine)?)
     }
 
     /// Writes every old value back, the latest first, and removes the file. What cannot be written

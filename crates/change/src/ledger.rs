@@ -6,54 +6,13 @@ use alloc::string::String;
 use alloc::vec;
 use alloc::vec::Vec;
 
-use mm::units::Nanos;
-
-use crate::event::{Event, Planned, Watch};
+use crate::change::{Change, Phase, Written};
+use crate::event::{Event, Planned};
 use crate::journal::{Journal, Unusable};
 use crate::machine::{Failure, Machine, Place, Value};
 use crate::native;
+use crate::recover;
 use crate::step::Step;
-
-/// A change.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Change {
-    /// Its number, from 1.
-    pub id: u32,
-    /// When it was planned, in seconds since 1970.
-    pub at: u64,
-    /// When it is taken back unless it is confirmed, since boot.
-    pub deadline: Nanos,
-    /// Why it was made; may be empty.
-    pub why: String,
-    /// Whether it is to outlive a reboot once it is confirmed.
-    pub lasts: bool,
-    /// How what it does is watched.
-    pub watch: Option<Watch>,
-    /// What it does.
-    pub steps: Vec<Step>,
-    /// Which steps are known to be written.
-    pub written: Vec<bool>,
-    /// Where it stands.
-    pub phase: Phase,
-    /// The native files that keep it over a reboot; none where it does not outlive one.
-    pub files: Vec<String>,
-    /// Whether it was planned in this boot.
-    pub is_of_this_boot: bool,
-}
-
-/// Where a change stands.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Phase {
-    /// Planned, and perhaps written, in part or whole.
-    Pending,
-    /// Kept until somebody undoes it.
-    Confirmed,
-    /// Taken back.
-    Undone {
-        /// Why, in words.
-        why: String,
-    },
-}
 
 /// Why the journals could not be read or written.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -76,11 +35,20 @@ pub struct Ledger {
 }
 
 impl Ledger {
-    /// Reads both journals, and the native files of changes whose confirmation they do not settle.
+    /// Reads both journals, the native files of changes whose confirmation they do not settle, and
+    /// the values of a change whose writing was cut short.
     ///
     /// # Errors
     /// A [`LedgerError`].
     pub fn open(machine: &mut impl Machine) -> Result<Self, LedgerError> {
+        let mut ledger = Self::read(machine)?;
+        for event in recover::stops(machine, &ledger)? {
+            ledger.fold(&event);
+        }
+        Ok(ledger)
+    }
+
+    fn read(machine: &mut impl Machine) -> Result<Self, LedgerError> {
         let mut read =
             |place| Ok::<_, LedgerError>(Journal::read(place, &machine.journal(place)?)?);
         let (lib, run) = (read(Place::Lib)?, read(Place::Run)?);
@@ -105,6 +73,19 @@ impl Ledger {
         Ok(ledger)
     }
 
+    /// The same for whoever is about to write: how far each change came whose writing was cut short
+    /// is put into the journal first, for what follows may hide it.
+    ///
+    /// # Errors
+    /// A [`LedgerError`].
+    pub fn open_to_write(machine: &mut impl Machine) -> Result<Self, LedgerError> {
+        let mut ledger = Self::read(machine)?;
+        for event in recover::stops(machine, &ledger)? {
+            ledger.add(machine, Place::Run, event)?;
+        }
+        Ok(ledger)
+    }
+
     /// The changes, oldest first.
     pub fn changes(&self) -> impl DoubleEndedIterator<Item = &Change> {
         self.changes.values()
@@ -123,12 +104,49 @@ impl Ledger {
         seen.map(Event::id).max().unwrap_or(0).saturating_add(1)
     }
 
-    /// The standing change that covers a cell of this one: made later, and not taken back.
+    /// The standing change that covers a cell of this one, which holds `live` now: written later,
+    /// and not put back already.
     #[must_use]
-    pub fn above(&self, id: u32, cell: &str) -> Option<u32> {
+    pub fn above(&self, id: u32, cell: &str, live: &Value) -> Option<u32> {
         let later = self.changes.range(id.saturating_add(1)..);
-        let covers = |change: &&Change| change.stands() && change.step(cell).is_some();
-        later.map(|(_, change)| change).find(covers).map(|it| it.id)
+        let later = later.map(|(_, change)| change).filter(|it| it.stands());
+        let mut covers = later.filter_map(|it| Some((it.id, it.wrote(cell)?)));
+        let (next, step) = covers.next()?;
+        let is_covered = !step.is_back(live) || covers.any(|(_, step)| !step.is_back(live));
+        is_covered.then_some(next)
+    }
+
+    /// The steps on a cell, the latest first, that are put back already: an undo of theirs was cut
+    /// short, or somebody wrote the old value.
+    fn back(&self, cell: &str, live: &Value) -> Vec<Event> {
+        let standing = self.changes().rev().filter(|change| change.stands());
+        let steps = standing.filter_map(|change| {
+            let at = change.steps.iter().position(|step| step.cell == cell)?;
+            (change.written[at] != Written::No).then_some((change, at))
+        });
+        let back = steps.take_while(|(change, at)| change.steps[*at].is_back(live));
+        let back = back.map(|(change, step)| Event::Back {
+            id: change.id,
+            step,
+        });
+        back.collect()
+    }
+
+    /// Notes which steps are put back already, before a change is laid on them and hides that.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub(crate) fn note_back(
+        &mut self,
+        machine: &mut impl Machine,
+        steps: &[Step],
+    ) -> Result<(), Failure> {
+        for step in steps {
+            for event in self.back(&step.cell, &step.old) {
+                self.add(machine, Place::Run, event)?;
+            }
+        }
+        Ok(())
     }
 
     /// What a reboot would bring for a step, once this change is gone: the old value, seen through
@@ -137,7 +155,7 @@ impl Ledger {
     pub fn lasting_old(&self, id: u32, step: &Step) -> Value {
         let mut old = step.old.clone();
         for change in self.changes.range(..id).rev().map(|(_, change)| change) {
-            let below = change.step(&step.cell).filter(|_| change.stands());
+            let below = change.wrote(&step.cell).filter(|_| change.stands());
             match below.filter(|below| below.is_of_value(&old)) {
                 Some(below) if change.files.is_empty() => old = below.old.clone(),
                 Some(_) => break,
@@ -203,6 +221,12 @@ impl Ledger {
         match event {
             Event::Planned(planned) => self.plan(planned),
             Event::Wrote { id, step, value } => self.wrote(*id, *step, value),
+            Event::Stopped { id, why, found } => self.stop(*id, why, found),
+            Event::Back { id, step } => {
+                let change = self.changes.get_mut(id);
+                let written = change.and_then(|change| change.written.get_mut(*step));
+                written.into_iter().for_each(|it| *it = Written::No);
+            }
             Event::Lasting { planned, files } => self.last(planned, files),
             Event::Confirmed { id, .. } => self.enter(*id, Phase::Confirmed),
             Event::Undone { id, why, .. } => {
@@ -226,7 +250,7 @@ impl Ledger {
         let is_of_this_boot = planned.boot == self.boot;
         let fresh = || {
             let mut change = Change::of(planned, is_of_this_boot);
-            change.written.fill(true);
+            change.written.fill(Written::Yes);
             change
         };
         let change = self.changes.entry(planned.id).or_insert_with(fresh);
@@ -240,7 +264,20 @@ impl Ledger {
         let steps = change.steps.get_mut(step).zip(change.written.get_mut(step));
         if let Some((step, written)) = steps {
             value.clone_into(&mut step.new);
-            *written = true;
+            *written = Written::Yes;
+        }
+    }
+
+    /// What was found written is, and nothing else that was in doubt.
+    fn stop(&mut self, id: u32, why: &str, found: &[(usize, Value)]) {
+        for (step, value) in found {
+            self.wrote(id, *step, value);
+        }
+        if let Some(change) = self.changes.get_mut(&id) {
+            let in_doubt = change.written.iter_mut();
+            let in_doubt = in_doubt.filter(|written| **written == Written::InDoubt);
+            in_doubt.for_each(|written| *written = Written::No);
+            change.stopped = Some(why.to_owned());
         }
     }
 
@@ -255,13 +292,10 @@ impl Ledger {
         let Some(gone) = self.changes.get(&id) else {
             return;
         };
-        for below in gone.steps.clone() {
+        for below in gone.written().cloned().collect::<Vec<_>>() {
             let later = self.changes.range_mut(id.saturating_add(1)..);
             let mut later = later.map(|(_, change)| change).filter(|it| it.stands());
-            let laid = later.find_map(|change| {
-                let steps = &mut change.steps;
-                steps.iter_mut().find(|step| step.cell == below.cell)
-            });
+            let laid = later.find_map(|change| change.wrote_mut(&below.cell));
             if let Some(step) = laid.filter(|step| below.is_of_value(&step.old)) {
                 step.old = below.old;
             }
@@ -287,72 +321,5 @@ impl Ledger {
             }
         }
         Ok(())
-    }
-}
-
-impl Change {
-    fn of(planned: &Planned, is_of_this_boot: bool) -> Self {
-        Self {
-            id: planned.id,
-            at: planned.at,
-            deadline: planned.deadline,
-            why: planned.why.clone(),
-            lasts: planned.lasts,
-            watch: planned.watch,
-            steps: planned.steps.clone(),
-            written: vec![false; planned.steps.len()],
-            phase: Phase::Pending,
-            files: Vec::new(),
-            is_of_this_boot,
-        }
-    }
-
-    /// Whether it is not taken back.
-    #[must_use]
-    pub fn stands(&self) -> bool {
-        !matches!(self.phase, Phase::Undone { .. })
-    }
-
-    /// Whether it waits for a confirmation.
-    #[must_use]
-    pub fn is_pending(&self) -> bool {
-        self.phase == Phase::Pending
-    }
-
-    /// Whether all of it is known to be written.
-    #[must_use]
-    pub fn is_written(&self) -> bool {
-        self.written.iter().all(|written| *written)
-    }
-
-    /// Whether its time is over: the deadline of this boot has passed, or the boot itself.
-    #[must_use]
-    pub fn is_overdue(&self, now: Nanos) -> bool {
-        self.is_pending() && (!self.is_of_this_boot || self.deadline <= now)
-    }
-
-    /// Its steps, each with whether it is known to be written.
-    pub fn steps(&self) -> impl DoubleEndedIterator<Item = (&Step, bool)> {
-        self.steps.iter().zip(self.written.iter().copied())
-    }
-
-    /// What it does to a cell.
-    #[must_use]
-    pub fn step(&self, cell: &str) -> Option<&Step> {
-        self.steps.iter().find(|step| step.cell == cell)
-    }
-
-    /// The event that plans it, with these steps.
-    pub(crate) fn planned(&self, boot: &str, steps: Vec<Step>) -> Planned {
-        Planned {
-            id: self.id,
-            boot: boot.to_owned(),
-            at: self.at,
-            deadline: self.deadline,
-            why: self.why.clone(),
-            lasts: self.lasts,
-            watch: self.watch,
-            steps,
-        }
     }
 }

@@ -15,6 +15,7 @@ extern crate alloc;
 
 pub mod apply;
 pub mod cell;
+pub mod change;
 pub mod confirm;
 pub mod danger;
 pub mod event;
@@ -23,13 +24,15 @@ pub mod journal;
 pub mod ledger;
 pub mod machine;
 pub mod native;
+mod recover;
 pub mod status;
 pub mod step;
 pub mod undo;
 pub mod watch;
 
 pub use cell::Cell;
+pub use change::{Change, Phase, Written};
 pub use hold::Hold;
-pub use ledger::{Change, Ledger, Phase};
+pub use ledger::Ledger;
 pub use machine::{Failure, Kind, Machine, Place, Value};
 pub use step::{Role, Step};

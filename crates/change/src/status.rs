@@ -2,7 +2,8 @@
 
 use alloc::vec::Vec;
 
-use crate::ledger::{Change, Ledger, LedgerError};
+use crate::change::{Change, Written};
+use crate::ledger::{Ledger, LedgerError};
 use crate::machine::{Failure, Machine, Value};
 use crate::native;
 use crate::step::{Role, Step};
@@ -29,6 +30,8 @@ pub enum Now {
     AsBefore,
     /// Something else: somebody changed it.
     Changed(Value),
+    /// It was never written: whoever applied the change was stopped, or another step failed.
+    Unwritten,
     /// A later change covers it.
     Covered {
         /// The later change.
@@ -39,15 +42,13 @@ pub enum Now {
 }
 
 impl Status {
-    /// Whether anything is not as this change left it.
+    /// Whether anything is not as this change set it, because somebody changed it, a later change
+    /// covers it, or it was never written.
     #[must_use]
     pub fn has_drifted(&self) -> bool {
-        let drifted = |now: &Now| !matches!(now, Now::AsSet | Now::Covered { .. });
-        let steps = self
-            .steps
-            .iter()
-            .filter(|(step, _)| step.role != Role::Aside);
-        steps.into_iter().any(|(_, now)| drifted(now)) || self.files.iter().any(|(_, has)| !has)
+        let mut steps = self.steps.iter();
+        let drifted = |(step, now): &(Step, Now)| step.role != Role::Aside && *now != Now::AsSet;
+        steps.any(drifted) || self.files.iter().any(|(_, has)| !has)
     }
 }
 
@@ -61,9 +62,10 @@ pub fn status(machine: &mut impl Machine) -> Result<Vec<Status>, LedgerError> {
     let changes = ledger.changes().filter(|change| change.stands());
     changes
         .map(|change| {
-            let steps = change.steps.iter().map(|step| {
-                let now = of_step(machine, &ledger, change.id, step);
-                (step.clone(), now)
+            let steps = change.steps.iter().zip(&change.written);
+            let steps = steps.map(|(step, written)| match written {
+                Written::No => (step.clone(), Now::Unwritten),
+                _ => (step.clone(), of_step(machine, &ledger, change.id, step)),
             });
             let steps = steps.collect();
             let mut files = Vec::new();
@@ -82,13 +84,14 @@ pub fn status(machine: &mut impl Machine) -> Result<Vec<Status>, LedgerError> {
 }
 
 fn of_step(machine: &mut impl Machine, ledger: &Ledger, id: u32, step: &Step) -> Now {
-    if let Some(by) = ledger.above(id, &step.cell) {
-        return Now::Covered { by };
-    }
-    match step.live(machine) {
-        Err(failure) => Now::Unreadable(failure),
-        Ok(live) if step.is_of_value(&live) => Now::AsSet,
-        Ok(live) if step.same(&live, &step.old) => Now::AsBefore,
-        Ok(live) => Now::Changed(live),
+    let live = match step.live(machine) {
+        Ok(live) => live,
+        Err(failure) => return Now::Unreadable(failure),
+    };
+    match ledger.above(id, &step.cell, &live) {
+        Some(by) => Now::Covered { by },
+        None if step.is_of_value(&live) => Now::AsSet,
+        None if step.same(&live, &step.old) => Now::AsBefore,
+        None => Now::Changed(live),
     }
 }

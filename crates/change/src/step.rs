@@ -40,18 +40,36 @@ impl Step {
         self.same(&self.new, value)
     }
 
+    /// Whether its cell, which holds `live`, is back at the old value.
+    #[must_use]
+    pub(crate) fn is_back(&self, live: &Value) -> bool {
+        self.same(live, &self.old) && !self.is_of_value(live)
+    }
+
     /// Whether two values of its cell are the same.
     #[must_use]
     pub fn same(&self, a: &Value, b: &Value) -> bool {
         Cell::of(&self.cell).map_or(a == b, |cell| cell.same(a, b))
     }
 
-    /// Whether its value is not known before it is read back: the kernel chooses it, or shows it in
-    /// another unit than it was asked for in.
+    /// Whether its value is not known before it is read back: the kernel chooses or adjusts it, or
+    /// shows it in another unit than it was asked for in.
     #[must_use]
     pub(crate) fn is_told_by_the_kernel(&self) -> bool {
-        let has_views = Cell::of(&self.cell).is_some_and(|cell| cell.has_views);
-        self.role == Role::Aside || has_views
+        let is_adjusted = |cell: Cell| {
+            let tunable = cell.tunable(&self.new.path);
+            cell.has_views || tunable.is_some_and(|tunable| tunable.is_adjusted)
+        };
+        self.role == Role::Aside || Cell::of(&self.cell).is_some_and(is_adjusted)
+    }
+
+    /// Whether what was written is there: its file holds it. Bytes of a device's part are rounded
+    /// to a share; that the share moved is all that can be asked.
+    #[must_use]
+    pub(crate) fn is_taken_as(&self, held: &Value, live: &Value) -> bool {
+        let unit = |path: &str| Cell::of(&self.cell)?.tunable(path).map(|it| it.unit);
+        let is_rounded = unit(&self.new.path) != unit(&live.path) && !self.same(live, &self.old);
+        self.same(held, &self.new) || is_rounded
     }
 
     /// The value that its cell has now.

@@ -5,9 +5,11 @@ use alloc::format;
 use alloc::string::{String, ToString as _};
 use alloc::vec;
 use alloc::vec::Vec;
+use core::fmt;
 
+use crate::change::{Change, Phase};
 use crate::event::Event;
-use crate::ledger::{Change, Ledger, LedgerError, Phase};
+use crate::ledger::{Ledger, LedgerError};
 use crate::machine::{Failure, Kind, Machine, Place, Value};
 use crate::native;
 use crate::step::{Role, Step};
@@ -45,6 +47,26 @@ pub enum Left {
         /// The line.
         line: String,
     },
+}
+
+impl fmt::Display for Left {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Changed { step, live } => write!(
+                f,
+                "/{} stays {}: somebody set that since, and it had been set to {}",
+                live.path, live.text, step.new.text
+            ),
+            Self::Covered { step, by } => write!(
+                f,
+                "{} stays: change {by} covers it, and goes back to what was before this one",
+                step.cell
+            ),
+            Self::Line { file, line } => {
+                write!(f, "/{file}: somebody wrote `{line}` there; the line stays")
+            }
+        }
+    }
 }
 
 /// Why a change was not taken back.
@@ -94,7 +116,7 @@ fn told(failures: &[Failure]) -> String {
 /// # Errors
 /// An [`UndoError`].
 pub fn undo(machine: &mut impl Machine, id: u32, why: &str) -> Result<Undone, UndoError> {
-    let mut ledger = Ledger::open(machine)?;
+    let mut ledger = Ledger::open_to_write(machine)?;
     let change = ledger.get(id).ok_or(UndoError::NoSuch { id })?.clone();
     let is_lasting = !change.files.is_empty();
     if let Phase::Undone { why } = &change.phase
@@ -124,7 +146,7 @@ pub fn undo(machine: &mut impl Machine, id: u32, why: &str) -> Result<Undone, Un
 /// # Errors
 /// An [`UndoError`].
 pub fn settle(machine: &mut impl Machine) -> Result<Vec<Undone>, UndoError> {
-    let mut ledger = Ledger::open(machine)?;
+    let mut ledger = Ledger::open_to_write(machine)?;
     for id in ledger.unsaid() {
         let at = machine.unix_time();
         ledger.add(machine, Place::Lib, Event::Confirmed { id, at })?;
@@ -169,22 +191,23 @@ fn remove_lines(machine: &mut impl Machine, change: &Change) -> Result<Vec<Left>
     Ok(left)
 }
 
-/// Puts back what is still ours, in reverse order. Whose a value is, is asked before the first
-/// write: the kernel changes some by itself when another is written, and those are put back last.
+/// Puts back what was written and is still ours, in reverse order. Whose a value is, is asked
+/// before the first write: the kernel changes some by itself when another is written, and those are
+/// put back last.
 fn restore_all(
     machine: &mut impl Machine,
     ledger: &Ledger,
     change: &Change,
 ) -> Result<Vec<Left>, UndoError> {
     let (mut left, mut ours, mut failures) = (vec![], vec![], vec![]);
-    for (step, is_written) in change.steps().rev() {
-        match theirs(machine, ledger, change.id, step, is_written)? {
+    for step in change.written().rev() {
+        match theirs(machine, ledger, change.id, step)? {
             Some(theirs) => left.push(theirs),
-            None => ours.push((step, is_written)),
+            None => ours.push(step),
         }
     }
-    for (step, is_written) in ours {
-        match restore(machine, step, is_written) {
+    for step in ours {
+        match restore(machine, step, true) {
             Ok(changed) => left.extend(changed),
             Err(failure) => failures.push(failure),
         }
@@ -202,17 +225,14 @@ fn theirs(
     ledger: &Ledger,
     id: u32,
     step: &Step,
-    is_written: bool,
 ) -> Result<Option<Left>, Failure> {
-    if let Some(by) = ledger.above(id, &step.cell) {
-        let step = step.clone();
-        return Ok(Some(Left::Covered { step, by }));
-    }
-    if !is_written && step.is_told_by_the_kernel() {
-        return Ok(None);
-    }
     let live = step.live(machine)?;
-    Ok(changed(step, &live))
+    let covered = ledger.above(id, &step.cell, &live);
+    let covered = covered.map(|by| Left::Covered {
+        step: step.clone(),
+        by,
+    });
+    Ok(covered.or_else(|| changed(step, &live)))
 }
 
 /// Whether somebody set a value of their own.

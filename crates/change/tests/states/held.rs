@@ -4,7 +4,7 @@ use mm::settings::Setting;
 use plimsoll_change::Hold;
 use plimsoll_change::hold::{HoldError, Restored};
 
-use crate::world::{BYTES, HUGE, MIN_FREE, RATIO, SWAPPINESS, When, World};
+use crate::world::{BYTES, HUGE, MIN_FREE, RATIO, READ_AHEAD, SWAPPINESS, When, World};
 use crate::{OLD, is};
 
 const STATE: &str = "run/plimsoll/guard.state";
@@ -56,6 +56,33 @@ fn a_program_that_is_killed_anywhere_leaves_nothing_that_its_next_start_does_not
             world.command();
             restore(&mut world);
             assert!(is(&world, OLD), "{at} {when:?}: {:?}", world.live);
+            assert!(world.native.is_empty(), "{at} {when:?}");
+        }
+    }
+}
+
+#[test]
+fn a_value_that_the_kernel_adjusts_is_not_held_and_leaves_nothing_however_it_is_killed() {
+    let adjusted = |world: &mut World| {
+        let mut hold = Hold::open(world, STATE)?;
+        hold.set(world, &setting("bdi.sda.read_ahead_kb", "64"))?;
+        hold.set(world, &setting("bdi.sda.read_ahead_kb", "201"))
+    };
+    let mut whole = World::new();
+    let error = adjusted(&mut whole).expect_err("not taken");
+    assert!(
+        error.to_string().contains("it adjusted the value"),
+        "{error}"
+    );
+    assert_eq!(whole.live[READ_AHEAD], "64");
+    for at in 0..whole.done {
+        for when in [When::Before, When::Within, When::After] {
+            let mut world = World::new();
+            world.cut = Some((at, when));
+            adjusted(&mut world).expect_err("it is killed");
+            world.command();
+            restore(&mut world);
+            assert_eq!(world.live[READ_AHEAD], "128", "{at} {when:?}");
             assert!(world.native.is_empty(), "{at} {when:?}");
         }
     }

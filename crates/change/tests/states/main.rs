@@ -4,6 +4,7 @@
 
 mod held;
 mod orders;
+mod overlaps;
 mod world;
 
 use mm::settings::Setting;

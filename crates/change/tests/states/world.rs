@@ -46,6 +46,8 @@ pub(crate) const RATIO: &str = "proc/sys/vm/dirty_ratio";
 pub(crate) const BYTES: &str = "proc/sys/vm/dirty_bytes";
 pub(crate) const MIN_FREE: &str = "proc/sys/vm/min_free_kbytes";
 pub(crate) const HUGE: &str = "sys/kernel/mm/transparent_hugepage/enabled";
+/// The kernel keeps whole pages.
+pub(crate) const READ_AHEAD: &str = "sys/block/sda/bdi/read_ahead_kb";
 
 impl World {
     pub(crate) fn new() -> Self {
@@ -55,6 +57,7 @@ impl World {
             (BYTES, "0"),
             (MIN_FREE, "5000"),
             (HUGE, "madvise"),
+            (READ_AHEAD, "128"),
         ];
         let live: BTreeMap<String, String> = files
             .into_iter()
@@ -84,11 +87,16 @@ impl World {
         self.writes.clear();
     }
 
-    /// A write as the kernel takes it: one side of a pair clears the other, and huge pages raise
-    /// min_free_kbytes.
+    /// A write as the kernel takes it: one side of a pair clears the other, huge pages raise
+    /// min_free_kbytes, and a part of a page is dropped.
     pub(crate) fn set(&mut self, path: &str, text: &str) {
         self.live.insert(path.to_owned(), text.to_owned());
         match path {
+            READ_AHEAD => {
+                let number: u64 = text.parse().expect("a number");
+                self.live
+                    .insert(path.to_owned(), (number / 4 * 4).to_string())
+            }
             RATIO => self.live.insert(BYTES.to_owned(), "0".to_owned()),
             BYTES => self.live.insert(RATIO.to_owned(), "0".to_owned()),
             HUGE if text == "always" => self.live.insert(MIN_FREE.to_owned(), "67584".to_owned()),

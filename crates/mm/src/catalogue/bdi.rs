@@ -91,6 +91,7 @@ pub(super) const TABLE: &[Tunable] = &[
     bdi!("read_ahead_kb", from_to(0, u32::MAX as u64))
         .unit(Unit::Kib)
         .rule("128, or twice the device's best size of a request")
+        .adjusted()
         .effect(
             "Sets how far a sequential read runs ahead; more speeds up streams and fills the page \
              cache with what random readers never use.",

@@ -22,6 +22,7 @@ pub(super) const TABLE: &[Tunable] = &[
         "sys/kernel/mm/lru_gen/min_ttl_ms",
         from_to(0, u32::MAX as u64),
     )
+    .adjusted()
     .unit(Unit::Milliseconds)
     .fixed("0")
     .since(6, 1)

@@ -17,6 +17,7 @@ pub(super) const fn row(name: &'static str, path: &'static str, values: Values) 
         partner: None,
         views: &[],
         touches: &[],
+        is_adjusted: false,
         kernels: Kernels::Mainline {
             since: (2, 6),
             ignored: None,
@@ -73,6 +74,13 @@ impl Tunable {
 
     pub(super) const fn touches(self, touches: &'static [&'static str]) -> Self {
         Self { touches, ..self }
+    }
+
+    pub(super) const fn adjusted(self) -> Self {
+        Self {
+            is_adjusted: true,
+            ..self
+        }
     }
 
     pub(super) const fn since(self, major: u32, minor: u32) -> Self {

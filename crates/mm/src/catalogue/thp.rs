@@ -138,6 +138,7 @@ pub(super) const SIZES: &[Tunable] = &[
         from_to(0, u64::MAX),
     )
     .fixed("0")
+    .adjusted()
     .risk(Risk::High)
     .effect(
         "Sets huge pages of this size aside that only hugetlb users can have; they leave free \

@@ -27,6 +27,9 @@ pub struct Tunable {
     pub views: &'static [&'static str],
     /// Others that the kernel changes by itself when this one is written.
     pub touches: &'static [&'static str],
+    /// Whether the kernel may hold another value than the one that was written: it rounds it, or
+    /// can do a part of it.
+    pub is_adjusted: bool,
     /// Which kernels have it.
     pub kernels: Kernels,
     /// What a bad value can do.

@@ -3,7 +3,7 @@
 use std::time::{Duration, UNIX_EPOCH};
 
 use change::status::{Now, Status};
-use change::{Change, Phase, Role};
+use change::{Change, Phase, Role, Value};
 use mm::catalogue::Risk;
 use mm::units::{Bytes, Nanos};
 use serde::Serialize;
@@ -106,20 +106,42 @@ pub(crate) fn change(change: &Change, now: Nanos, width: usize) -> String {
     if !change.why.is_empty() {
         text += &item(&change.why, width);
     }
-    for step in change.steps.iter().filter(|step| step.role != Role::Aside) {
-        text += &format!("  /{}: {}\n", step.new.path, from_to(step));
+    for (step, before) in change.steps.iter().zip(&change.before) {
+        if step.role != Role::Aside {
+            let back = goes_back(change, step, before);
+            text += &format!(
+                "  /{}: {}{back}\n",
+                step.new.path,
+                from_to(before, &step.new)
+            );
+        }
     }
     text
 }
 
-fn from_to(step: &change::Step) -> String {
-    match step.old.path == step.new.path {
-        true => format!("{} -> {}", step.old.text, step.new.text),
-        false => {
-            let name = step.old.path.rsplit('/').next().unwrap_or_default();
-            format!("{} ({name}) -> {}", step.old.text, step.new.text)
-        }
+/// A value, and what it was set to.
+fn from_to(before: &Value, new: &Value) -> String {
+    match before.path == new.path {
+        true => format!("{} -> {}", before.text, new.text),
+        false => format!(
+            "{} ({}) -> {}",
+            before.text,
+            file_name(&before.path),
+            new.text
+        ),
     }
+}
+
+/// What it goes back to, where a change below it was taken back.
+fn goes_back(change: &Change, step: &change::Step, before: &Value) -> String {
+    match step.same(&step.old, before) || !change.stands() {
+        true => String::new(),
+        false => format!(" (undo restores {})", step.old.text),
+    }
+}
+
+fn file_name(path: &str) -> &str {
+    path.rsplit('/').next().unwrap_or_default()
 }
 
 /// What is not as a standing change left it, a line each.
@@ -139,6 +161,7 @@ pub(crate) fn drift(standing: &Status) -> Vec<String> {
                 live.path, live.text
             )),
             Now::Covered { by } => Some(format!("/{path}: change {by} covers it")),
+            Now::Unwritten => Some(format!("/{path} was not written, or is put back already")),
             Now::Unreadable(failure) => Some(failure.to_string()),
         });
     }
@@ -239,11 +262,11 @@ impl Told {
             Phase::Pending | Phase::Confirmed => None,
         };
         let left = Nanos(change.deadline.0.saturating_sub(now.0)).seconds();
-        let step = |step: &change::Step| Step {
+        let step = |(step, before): (&change::Step, &Value)| Step {
             path: format!("/{}", step.new.path),
             value: step.new.text.clone(),
-            before_path: format!("/{}", step.old.path),
-            before: step.old.text.clone(),
+            before_path: format!("/{}", before.path),
+            before: before.text.clone(),
             asked: step.role != Role::Aside,
         };
         Self {
@@ -259,7 +282,7 @@ impl Told {
             seconds_left: change.is_pending().then_some(left),
             lasts: !change.files.is_empty(),
             files: change.files.iter().map(|file| format!("/{file}")).collect(),
-            steps: change.steps.iter().map(step).collect(),
+            steps: change.steps.iter().zip(&change.before).map(step).collect(),
             drift,
         }
     }

@@ -16,8 +16,9 @@ use crate::term::{self, bad};
 
 /// Show the changes that stand, and whether their values still hold; needs no root
 ///
-/// The exit code is 1 where a value was changed since, where a change waits for confirmation
-/// without a timer, or where another file wins at the next boot.
+/// The exit code is 1 where a value was changed since or a later change covers it, where a change
+/// is not all written or waits for confirmation without a timer, or where another file wins at the
+/// next boot.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// Write JSON, one document in a line
@@ -55,13 +56,10 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     })
 }
 
-/// What is not as it should be, a line each. That a later change covers a value is as it should be.
+/// What is not as this change set it, a line each.
 fn trouble(standing: &Status, root: &Root, now: Nanos) -> Vec<String> {
     let change = &standing.change;
-    let mut lines = match standing.has_drifted() {
-        true => told::drift(standing),
-        false => vec![],
-    };
+    let mut lines = told::drift(standing);
     if change.is_overdue(now) {
         let id = change.id;
         lines.push(format!(
@@ -73,8 +71,8 @@ fn trouble(standing: &Status, root: &Root, now: Nanos) -> Vec<String> {
             change.id
         ));
     }
-    if change.is_pending() && !change.is_written() {
-        lines.push("it is not all written: the command that applied it was stopped".to_owned());
+    if let Some(why) = change.stopped.as_ref().filter(|_| change.is_pending()) {
+        lines.push(format!("it is not all written: {why}"));
     }
     if !change.files.is_empty() && !change.is_pending() {
         let asked = change.steps.iter().any(|step| step.role != Role::Aside);

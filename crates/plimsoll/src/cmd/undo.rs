@@ -33,7 +33,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     let mut machine = settle::machine(&root, Box::new(host::changes::NoTimer))?;
     let id = args.id.map_or_else(|| latest(&mut machine), Ok)?;
     let undone = undo::undo(&mut machine, id, "asked for")?;
-    let left = settle::left(&undone);
+    let left: Vec<String> = undone.left.iter().map(ToString::to_string).collect();
     let ledger = Ledger::open(&mut machine)?;
     let change = ledger.get(id).context("the journal has lost the change")?;
     let now = since_boot();
