@@ -1471,7 +1471,7 @@ _plimsoll() {
             return 0
             ;;
         plimsoll__subcmd__undo)
-            opts="-h --json --help"
+            opts="-h --all --dry-run --json --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0

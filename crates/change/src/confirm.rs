@@ -22,6 +22,23 @@ pub struct Files {
     pub tmpfiles: String,
 }
 
+impl Files {
+    /// Those that keep one of these values, each a tunable's file and a text.
+    pub fn used(&self, values: &[(&str, &str)]) -> impl Iterator<Item = &str> {
+        let files = [
+            (&self.sysctl, Kind::Sysctl),
+            (&self.tmpfiles, Kind::Tmpfiles),
+        ];
+        let keeps = |kind| {
+            values
+                .iter()
+                .any(|(path, _)| native::kind_for(path) == Some(kind))
+        };
+        let used = files.map(|(file, kind)| keeps(kind).then_some(file.as_str()));
+        used.into_iter().flatten()
+    }
+}
+
 /// Why a change was not confirmed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ConfirmError {

@@ -140,12 +140,22 @@ pub fn undo(machine: &mut impl Machine, id: u32, why: &str) -> Result<Undone, Un
     Ok(Undone { change, left })
 }
 
+/// What became of the changes whose time is over.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Settled {
+    /// Those that were taken back, the latest first.
+    pub undone: Vec<Undone>,
+    /// Why others were not; each can be tried again.
+    pub stuck: Vec<UndoError>,
+}
+
 /// Takes back every change whose time is over, the latest first, and completes confirmations that
-/// were cut when all but their last line was written.
+/// were cut when all but their last line was written. One that cannot be taken back holds up no
+/// other.
 ///
 /// # Errors
-/// An [`UndoError`].
-pub fn settle(machine: &mut impl Machine) -> Result<Vec<Undone>, UndoError> {
+/// A [`LedgerError`].
+pub fn settle(machine: &mut impl Machine) -> Result<Settled, LedgerError> {
     let mut ledger = Ledger::open_to_write(machine)?;
     for id in ledger.unsaid() {
         let at = machine.unix_time();
@@ -157,11 +167,14 @@ pub fn settle(machine: &mut impl Machine) -> Result<Vec<Undone>, UndoError> {
         .rev()
         .filter(|change| change.is_overdue(now));
     let overdue: Vec<u32> = overdue.map(|change| change.id).collect();
-    let why = "nobody confirmed it in time";
-    overdue
-        .into_iter()
-        .map(|id| undo(machine, id, why))
-        .collect()
+    let mut settled = Settled::default();
+    for id in overdue {
+        match undo(machine, id, "nobody confirmed it in time") {
+            Ok(undone) => settled.undone.push(undone),
+            Err(stuck) => settled.stuck.push(stuck),
+        }
+    }
+    Ok(settled)
 }
 
 fn remove_lines(machine: &mut impl Machine, change: &Change) -> Result<Vec<Left>, Failure> {

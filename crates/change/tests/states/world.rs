@@ -143,7 +143,8 @@ impl World {
         self.now += Nanos(1000 * Nanos::SECOND.0);
         let due = self.timer.values().any(|deadline| *deadline <= self.now);
         if due {
-            undo::settle(self).expect("nothing fails here");
+            let settled = undo::settle(self).expect("nothing fails here");
+            assert_eq!(settled.stuck, []);
         }
     }
 

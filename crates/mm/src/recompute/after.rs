@@ -9,9 +9,9 @@ use crate::snapshot::Snapshot;
 use crate::units::{Kib, Pages};
 
 impl Snapshot {
-    /// The machine right after these settings are written: its tunables, its marks and reserves,
-    /// and MemAvailable by the formulas. What takes time (reclaim, writeback, merging) has not
-    /// begun.
+    /// The machine right after these settings are written: its tunables, its pools of huge pages,
+    /// its marks and reserves, MemAvailable and the commit limit by the formulas. What takes time
+    /// (reclaim, writeback, merging) has not begun.
     #[must_use]
     pub fn after(&self, settings: &[Setting]) -> Self {
         let mut after = self.clone();
@@ -45,6 +45,9 @@ impl Snapshot {
             return;
         };
         let name = named.tunable.name;
+        if let Ok(pages) = setting.value.parse() {
+            self.fill_pool(named, pages);
+        }
         self.tunables.insert(name, setting.value.clone());
         let partner = named.tunable.partner.and_then(catalogue::find);
         if let Some(partner) = partner.filter(|_| setting.value != "0") {
@@ -135,6 +138,22 @@ mod tests {
         assert_eq!(after.tunable("vm.dirty_ratio"), Some("0"));
         let thresholds = after.thresholds().expect("all tunables");
         assert_eq!(thresholds.dirty.bytes(after.page).0, 64 << 20);
+    }
+
+    #[test]
+    fn a_pool_of_huge_pages_is_taken_off_what_is_available_and_off_the_commit_limit() {
+        let before = snapshot();
+        let after = before.after(&set("vm.nr_hugepages", 1024));
+        let kib = |it: &Snapshot| {
+            let available = it.available().expect("all terms").total.kib(it.page);
+            (available.0, it.commit_limit().expect("a limit").0)
+        };
+        let ((had, limit), (has, then)) = (kib(&before), kib(&after));
+        assert_eq!(had - has, 2 << 20);
+        assert_eq!(limit - then, 1 << 20);
+        assert_eq!(kib(&after.after(&set("vm.nr_hugepages", 0))), (had, limit));
+        let (left, _) = kib(&before.after(&set("vm.nr_hugepages", u64::MAX)));
+        assert!(left < had / 100, "{left} kB of reclaimable slab");
     }
 
     #[test]

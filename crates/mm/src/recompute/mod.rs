@@ -10,6 +10,7 @@ mod defaults;
 mod era;
 mod marks;
 mod min_free;
+mod pools;
 mod protection;
 mod standing;
 mod worth;

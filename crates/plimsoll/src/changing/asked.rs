@@ -9,59 +9,106 @@ use mm::settings::Setting;
 
 use crate::cmd::set;
 
-/// The settings, checked against the catalogue, in the order in which they are written; a tunable
-/// that is named twice has its last value.
-pub(crate) fn settings(words: &[String]) -> anyhow::Result<Vec<Setting>> {
-    let mut all: Vec<Setting> = Vec::new();
+/// Roots of sysctl keys that set no memory tunable.
+const OTHERS: [&str; 9] = [
+    "abi", "crypto", "debug", "dev", "fs", "kernel", "net", "sunrpc", "user",
+];
+
+/// What is asked for.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Asked {
+    /// The settings, in the order in which they are written; a tunable that is named twice has its
+    /// last value.
+    pub(crate) settings: Vec<Setting>,
+    /// What was left alone, and which numbers the kernel reads otherwise than people do.
+    pub(crate) notes: Vec<String>,
+}
+
+/// The settings of the words of the command line, as the kernel reads them.
+///
+/// # Errors
+/// The first word or line that means nothing, in one line.
+pub(crate) fn read(words: &[String]) -> anyhow::Result<Asked> {
+    let mut asked = Asked::default();
     for word in words {
-        all.extend(of_word(word)?);
+        asked.add_word(word)?;
     }
-    let mut settings: Vec<Setting> = Vec::new();
-    for setting in all {
-        mm::catalogue::check(&setting)?;
-        settings.retain(|known| known.tunable != setting.tunable);
-        settings.push(setting);
+    if asked.settings.is_empty() {
+        let left = asked.notes.join("; ");
+        let left = if left.is_empty() {
+            left
+        } else {
+            format!(" ({left})")
+        };
+        bail!("nothing to set{left}: write vm.swappiness=10, a sysctl.d file or STUDY:ARM");
     }
-    if settings.is_empty() {
-        bail!("nothing to set: write vm.swappiness=10, a sysctl.d file or STUDY:ARM");
-    }
-    Ok(settings)
+    Ok(asked)
 }
 
-fn of_word(word: &str) -> anyhow::Result<Vec<Setting>> {
-    if Path::new(word).is_file() {
-        return of_file(word);
-    }
-    if word.contains('=') {
-        let setting = set::setting(word).map_err(|error| anyhow!(error))?;
-        return Ok(vec![setting]);
-    }
-    match word.split_once(':') {
-        Some((study, arm)) => of_arm(study, arm),
-        None => bail!("{word}: neither KEY=VALUE, nor a file, nor STUDY:ARM"),
-    }
-}
-
-/// The lines of a `sysctl.d` file; keys of `/sys` may stand there too.
-fn of_file(path: &str) -> anyhow::Result<Vec<Setting>> {
-    let text = std::fs::read_to_string(path).with_context(|| format!("{path}: cannot be read"))?;
-    let lines = sysctl_d::lines(&text, Loader::Systemd).into_iter();
-    let settings = lines.filter_map(|line| {
-        let at = || format!("{path}: line {}", line.number);
-        match line.says {
-            Says::Sets { key, value, .. } => {
-                let setting = set::of(key, value).map_err(|error| anyhow!(error));
-                Some(setting.with_context(at))
-            }
-            Says::Excludes(key) => Some(Err(anyhow!(
-                "{}: -{key} leaves a key alone, which is nothing to set",
-                at()
-            ))),
-            Says::Nothing | Says::Comment(_) => None,
-            Says::Nonsense(_) => Some(Err(anyhow!("{}: write it as vm.swappiness = 10", at()))),
+impl Asked {
+    fn add_word(&mut self, word: &str) -> anyhow::Result<()> {
+        if Path::new(word).is_file() {
+            return self.add_file(word);
         }
-    });
-    settings.collect()
+        if let Some((key, value)) = word.split_once('=') {
+            return self.add(key.trim(), value.trim());
+        }
+        match word.split_once(':') {
+            Some((study, arm)) => {
+                for setting in of_arm(study, arm)? {
+                    self.add(&setting.tunable, &setting.value)?;
+                }
+                Ok(())
+            }
+            None => bail!("{word}: neither KEY=VALUE, nor a file, nor STUDY:ARM"),
+        }
+    }
+
+    /// The lines of a `sysctl.d` file; keys of `/sys` may stand there too.
+    fn add_file(&mut self, path: &str) -> anyhow::Result<()> {
+        let text = std::fs::read_to_string(path);
+        let text = text.with_context(|| format!("{path}: cannot be read"))?;
+        for line in sysctl_d::lines(&text, Loader::Systemd) {
+            let at = || format!("{path}: line {}", line.number);
+            match line.says {
+                Says::Sets { key, .. } | Says::Excludes(key) if is_of_others(key) => {
+                    let note = format!("{}: {key} is left alone: it sets no memory", at());
+                    self.notes.push(note);
+                }
+                Says::Sets { key, value, .. } => self.add(key, value).with_context(at)?,
+                Says::Excludes(key) => {
+                    bail!(
+                        "{}: -{key} leaves a key alone, which is nothing to set",
+                        at()
+                    )
+                }
+                Says::Nothing | Says::Comment(_) => {}
+                Says::Nonsense(_) => bail!("{}: write it as vm.swappiness = 10", at()),
+            }
+        }
+        Ok(())
+    }
+
+    fn add(&mut self, key: &str, text: &str) -> anyhow::Result<()> {
+        let setting = set::of(key, text).map_err(|error| anyhow!(error))?;
+        let named = mm::catalogue::check(&setting)?;
+        if named.tunable.is_number() && set::size(text).is_none() && text != setting.value {
+            self.notes.push(format!(
+                "{key} = {text}: the kernel reads {}",
+                setting.value
+            ));
+        }
+        self.settings
+            .retain(|known| known.tunable != setting.tunable);
+        self.settings.push(setting);
+        Ok(())
+    }
+}
+
+fn is_of_others(key: &str) -> bool {
+    let key = key.trim_start_matches('/').trim_start_matches("proc/sys/");
+    let root = key.split(['.', '/']).next().unwrap_or_default();
+    OTHERS.contains(&root)
 }
 
 fn of_arm(study: &str, arm: &str) -> anyhow::Result<Vec<Setting>> {
@@ -84,8 +131,8 @@ mod tests {
 
     fn asked(words: &[&str]) -> Result<Vec<String>, String> {
         let words: Vec<String> = words.iter().map(|&word| word.to_owned()).collect();
-        let settings = settings(&words).map_err(|error| format!("{error:#}"))?;
-        Ok(settings.iter().map(ToString::to_string).collect())
+        let asked = read(&words).map_err(|error| format!("{error:#}"))?;
+        Ok(asked.settings.iter().map(ToString::to_string).collect())
     }
 
     #[test]
@@ -103,6 +150,29 @@ mod tests {
         assert_eq!(settings.expect("an arm"), ["vm.swappiness = 30"]);
         let error = asked(&["memory-hogs:nothing"]).unwrap_err();
         assert!(error.contains("no arm nothing; it has"), "{error}");
+    }
+
+    #[test]
+    fn what_sets_no_memory_is_left_alone_and_named() {
+        let file = tempfile::NamedTempFile::new().expect("a file");
+        let text = "net.core.somaxconn = 9\nvm.swappiness = 010\n-kernel/panic = 1\n-net.ipv4.*\n";
+        std::fs::write(&file, text).expect("a file");
+        let path = file.path().to_str().expect("a path").to_owned();
+        let asked = read(std::slice::from_ref(&path)).expect("settings");
+        assert_eq!(asked.settings[0].to_string(), "vm.swappiness = 8");
+        let expected = [
+            format!("{path}: line 1: net.core.somaxconn is left alone: it sets no memory"),
+            "vm.swappiness = 010: the kernel reads 8".to_owned(),
+            format!("{path}: line 3: kernel/panic is left alone: it sets no memory"),
+            format!("{path}: line 4: net.ipv4.* is left alone: it sets no memory"),
+        ];
+        assert_eq!(asked.notes, expected);
+        std::fs::write(&file, "net.core.somaxconn = 9\n").expect("a file");
+        let error = read(&[path]).expect_err("nothing is left").to_string();
+        assert!(
+            error.starts_with("nothing to set (") && error.contains("somaxconn"),
+            "{error}"
+        );
     }
 
     #[test]

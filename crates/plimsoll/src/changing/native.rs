@@ -24,6 +24,15 @@ pub(crate) fn files_of(root: &Root, change: &Change) -> anyhow::Result<Files> {
 /// # Errors
 /// What would win over them, in one line.
 pub(crate) fn files(root: &Root, values: &[(&str, &str)]) -> anyhow::Result<Files> {
+    if let Some((path, _)) = values
+        .iter()
+        .find(|(path, _)| native::kind_for(path).is_none())
+    {
+        bail!(
+            "/{path} cannot be kept over a reboot: no file that is read at boot reaches a device \
+             that comes later; leave --persist out"
+        );
+    }
     let tree = host::configuration::read(root);
     Ok(Files {
         sysctl: name(&tree, Kind::Sysctl, values)?,

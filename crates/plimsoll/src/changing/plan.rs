@@ -1,14 +1,22 @@
 //! The plan: what would be written, what the formulas say of it, and what they cannot know.
 
+use change::Value;
 use change::cell::Cell as Held;
-use change::danger::{Danger, dangers};
 use change::machine::{Failure, Kind, Machine};
 use conf::stage::at_run_time;
 use conf::{Live, Tree, who};
+use host::Root;
+use host::changes::Changes;
+use host::facts::since_boot;
 use mm::catalogue::{self, Named, Of, Risk, Scope, Unit};
 use mm::settings::Setting;
 use mm::snapshot::Snapshot;
 use mm::units::{Bytes, Kib, PageSize};
+
+use super::asked::Asked;
+use super::native;
+use crate::lint::Severity;
+use crate::lint::planned::{Planned, findings};
 
 /// What would be done.
 #[derive(Debug)]
@@ -19,12 +27,14 @@ pub(crate) struct Plan {
     pub(crate) already: Vec<Setting>,
     /// What the formulas give before and after, in bytes.
     pub(crate) effects: Vec<Effect>,
-    /// Why it kills the machine.
-    pub(crate) dangers: Vec<Danger>,
+    /// What lint finds in this machine then, and does not find now.
+    pub(crate) findings: Vec<Planned>,
     /// The worst of the tunables' risks.
     pub(crate) risk: Risk,
     /// What can be taken back only in part, and what is not known.
     pub(crate) notes: Vec<String>,
+    /// The native files that will keep it, once it is confirmed and where that was asked for.
+    pub(crate) files: Vec<String>,
 }
 
 /// A value that would be written.
@@ -36,6 +46,8 @@ pub(crate) struct Row {
     /// What it is now: the value, or that of the partner that counts.
     pub(crate) from: String,
     pub(crate) to: String,
+    /// What its cell holds, as it would be written back.
+    pub(crate) held: Value,
     pub(crate) from_bytes: Option<Bytes>,
     pub(crate) to_bytes: Option<Bytes>,
     pub(crate) risk: Risk,
@@ -51,19 +63,17 @@ pub(crate) struct Effect {
 }
 
 impl Plan {
-    /// The plan of these settings for this machine.
+    /// The plan for this machine as it is now.
     ///
     /// # Errors
     /// A value that cannot be read or is no setting, in one line.
-    pub(crate) fn of(
-        settings: &[Setting],
-        snapshot: &Snapshot,
-        tree: &Tree,
-        machine: &mut impl Machine,
-    ) -> anyhow::Result<Self> {
+    pub(crate) fn of(asked: &Asked, root: &Root) -> anyhow::Result<Self> {
+        let snapshot = Snapshot::parse(&host::read::full(root, since_boot()));
+        let tree = host::configuration::read(root);
+        let mut machine = Changes::look(root);
         let (mut rows, mut already) = (vec![], vec![]);
-        for setting in settings {
-            match row(setting, snapshot.page, machine)? {
+        for setting in &asked.settings {
+            match row(setting, snapshot.page, &mut machine)? {
                 Some(row) => rows.push(row),
                 None => already.push(setting.clone()),
             }
@@ -71,13 +81,41 @@ impl Plan {
         let wanted: Vec<Setting> = rows.iter().map(|row: &Row| row.setting.clone()).collect();
         let risk = rows.iter().map(|row| row.risk).max();
         Ok(Self {
-            effects: effects(snapshot, &snapshot.after(&wanted)),
-            dangers: dangers(snapshot, &wanted),
+            effects: effects(&snapshot, &snapshot.after(&wanted)),
+            findings: findings(&snapshot, &wanted),
             risk: risk.unwrap_or(Risk::Low),
-            notes: [notes(&wanted), elsewhere(&wanted, tree)].concat(),
+            notes: [
+                asked.notes.clone(),
+                notes(&wanted),
+                elsewhere(&wanted, &tree),
+            ]
+            .concat(),
             rows,
             already,
+            files: vec![],
         })
+    }
+
+    /// Finds the files that will keep it. What cannot win at the next boot is told before anything
+    /// is written.
+    ///
+    /// # Errors
+    /// What would win over it, in one line.
+    pub(crate) fn keep(&mut self, root: &Root) -> anyhow::Result<()> {
+        let values = self.values();
+        let files = native::files(root, &values)?;
+        self.files = files.used(&values).map(|file| format!("/{file}")).collect();
+        Ok(())
+    }
+
+    /// Whether another plan would write the same over the same.
+    pub(crate) fn does_as(&self, other: &Self) -> bool {
+        let rows = |it: &Self| {
+            let rows = it.rows.iter();
+            let rows = rows.map(|row| (row.setting.clone(), row.held.clone()));
+            rows.collect::<Vec<_>>()
+        };
+        rows(self) == rows(other)
     }
 
     /// The values that would be written: the tunable's file, without the leading slash, and the
@@ -86,6 +124,12 @@ impl Plan {
         let rows = self.rows.iter();
         rows.map(|row| (row.path.trim_start_matches('/'), row.to.as_str()))
             .collect()
+    }
+
+    /// What kills this machine, or cannot be.
+    pub(crate) fn errors(&self) -> impl Iterator<Item = &Planned> {
+        let findings = self.findings.iter();
+        findings.filter(|it| it.rule.severity == Severity::Error)
     }
 
     /// The settings that would be written.
@@ -140,6 +184,7 @@ fn row(
         risk: named.tunable.risk,
         effect: named.tunable.effect,
         setting: setting.clone(),
+        held: live,
     }))
 }
 

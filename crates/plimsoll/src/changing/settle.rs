@@ -1,18 +1,22 @@
 //! Changes whose time is over: the next command that writes takes them back first.
 
-use change::undo;
+use change::undo::{self, Settled};
 use host::Root;
 use host::changes::{Changes, Timer};
 
-/// This machine with the lock held, and nothing overdue; what was taken back is told on stderr.
-pub(crate) fn machine(root: &Root, timer: Box<dyn Timer>) -> anyhow::Result<Changes> {
+/// This machine with the lock held, and what was overdue; that is told on stderr.
+pub(crate) fn machine(root: &Root, timer: Box<dyn Timer>) -> anyhow::Result<(Changes, Settled)> {
     let mut machine = Changes::lock(root, timer)?;
-    for undone in undo::settle(&mut machine)? {
+    let settled = undo::settle(&mut machine)?;
+    for undone in &settled.undone {
         let id = undone.change.id;
         anstream::eprintln!("change {id} is taken back: nobody confirmed it in time");
         for left in &undone.left {
             anstream::eprintln!("  {left}");
         }
     }
-    Ok(machine)
+    for stuck in &settled.stuck {
+        anstream::eprintln!("nobody confirmed a change in time, and it stands: {stuck}");
+    }
+    Ok((machine, settled))
 }

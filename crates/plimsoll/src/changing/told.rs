@@ -9,6 +9,8 @@ use mm::units::{Bytes, Nanos};
 use serde::Serialize;
 
 use super::plan::{Plan, Row};
+use crate::lint::Severity;
+use crate::lint::planned::Planned;
 use crate::results::wrapped;
 use crate::table::Table;
 use crate::term::{bad, bold};
@@ -37,20 +39,37 @@ pub(crate) fn plan(plan: &Plan, width: usize) -> String {
         }
         text += &format!("\n{}", table.to_text(width));
     }
-    if !plan.rows.is_empty() {
-        text += "\n";
-        let unknown =
-            "the formulas know no workload; plimsoll predict STUDY --like this asks the model";
-        let notes = plan.notes.iter().map(String::as_str);
-        for note in notes.chain([unknown]) {
-            text += &item(note, width);
+    let unknown =
+        "the formulas know no workload; plimsoll predict STUDY --like this asks the model";
+    let unknown = (!plan.rows.is_empty()).then_some(unknown);
+    let notes = plan.notes.iter().map(String::as_str).chain(unknown);
+    let notes: String = notes.map(|note| item(note, width)).collect();
+    if !notes.is_empty() {
+        text += &format!("\n{notes}");
+        for file in &plan.files {
+            text += &item(
+                &format!("once it is confirmed, {file} keeps it over reboots"),
+                width,
+            );
         }
     }
-    for danger in &plan.dangers {
-        let told = format!("{}: {}", danger.tunable, danger.what);
-        text += &format!("{}\n{}", bad("refused"), item(&told, width));
+    let (errors, others): (Vec<&Planned>, Vec<&Planned>) = plan
+        .findings
+        .iter()
+        .partition(|it| it.rule.severity == Severity::Error);
+    for finding in others {
+        let word = finding.rule.severity.word();
+        text += &item(&format!("{word}: {}", of_finding(finding)), width);
+    }
+    for finding in errors {
+        text += &format!("{}\n{}", bad("refused"), item(&of_finding(finding), width));
     }
     text
+}
+
+fn of_finding(finding: &Planned) -> String {
+    let Planned { tunable, what, .. } = finding;
+    format!("{tunable}: {what} ({})", finding.rule.name)
 }
 
 fn of_row(row: &Row, width: usize) -> String {
@@ -183,8 +202,10 @@ pub(crate) struct PlanDocument<'a> {
     already: Vec<String>,
     effects: Vec<Figure>,
     refused: Vec<Reason<'a>>,
+    findings: Vec<Found<'a>>,
     risk: &'static str,
     notes: &'a [String],
+    files: &'a [String],
     /// The change, where it was made.
     change: Option<Told>,
 }
@@ -209,7 +230,15 @@ struct Figure {
 
 #[derive(Debug, Serialize)]
 struct Reason<'a> {
-    tunable: &'static str,
+    tunable: &'a str,
+    what: &'a str,
+}
+
+#[derive(Debug, Serialize)]
+struct Found<'a> {
+    rule: &'static str,
+    severity: Severity,
+    tunable: &'a str,
     what: &'a str,
 }
 
@@ -304,9 +333,15 @@ impl<'a> PlanDocument<'a> {
             before_bytes: effect.before.0,
             after_bytes: effect.after.0,
         });
-        let refused = plan.dangers.iter().map(|danger| Reason {
-            tunable: danger.tunable,
-            what: &danger.what,
+        let refused = plan.errors().map(|it| Reason {
+            tunable: &it.tunable,
+            what: &it.what,
+        });
+        let findings = plan.findings.iter().map(|it| Found {
+            rule: it.rule.name,
+            severity: it.rule.severity,
+            tunable: &it.tunable,
+            what: &it.what,
         });
         Self {
             schema: "plimsoll-apply",
@@ -315,8 +350,10 @@ impl<'a> PlanDocument<'a> {
             already: plan.already.iter().map(ToString::to_string).collect(),
             effects: effects.collect(),
             refused: refused.collect(),
+            findings: findings.collect(),
             risk: risk(plan.risk),
             notes: &plan.notes,
+            files: &plan.files,
             change,
         }
     }

@@ -8,12 +8,11 @@ use change::apply::{Request, apply};
 use change::watch::{Band, Sample};
 use change::{Change, confirm};
 use host::Root;
-use host::changes::Changes;
 use host::facts::since_boot;
 use mm::catalogue::Risk;
-use mm::snapshot::Snapshot;
 use mm::units::Nanos;
 
+use crate::changing::asked::Asked;
 use crate::changing::plan::Plan;
 use crate::changing::timer::{Watcher, has_systemd};
 use crate::changing::{self, asked, nanos, native, settle, told};
@@ -72,37 +71,40 @@ const AT_ONCE: Duration = Duration::from_secs(60);
 
 /// Applies.
 pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
-    let settings = asked::settings(&args.settings)?;
     let root = Root::default();
-    let capture = host::read::full(&root, since_boot());
-    let snapshot = Snapshot::parse(&capture);
-    let tree = host::configuration::read(&root);
-    let plan = Plan::of(&settings, &snapshot, &tree, &mut Changes::look(&root))?;
+    let asked = asked::read(&args.settings)?;
+    let mut plan = Plan::of(&asked, &root)?;
+    if args.persist {
+        plan.keep(&root)?;
+    }
     if !args.json {
         write!(term::out(), "{}", told::plan(&plan, term::columns()))?;
     }
-    let is_refused = !plan.dangers.is_empty() && !args.even_so;
     if args.dry_run || plan.rows.is_empty() {
         args.data(&plan, None)?;
-        return Ok(if is_refused {
+        return Ok(if args.refuses(&plan) {
             ExitCode::No
         } else {
             ExitCode::Done
         });
     }
     changing::check_place(&root, "apply")?;
-    if is_refused {
+    if args.refuses(&plan) {
         args.data(&plan, None)?;
         bail!("nothing was written: see above why; --even-so writes it nevertheless");
     }
-    let change = args.change(&plan, &root)?;
-    if let Some(change) = &change {
-        args.tell(&plan, change)?;
+    match args.change(&asked, &plan, &root)? {
+        Some(change) => args.tell(&plan, &change)?,
+        None => args.tell_nothing(&Plan::of(&asked, &root)?)?,
     }
     Ok(ExitCode::Done)
 }
 
 impl Args {
+    fn refuses(&self, plan: &Plan) -> bool {
+        plan.errors().next().is_some() && !self.even_so
+    }
+
     fn waits(&self, plan: &Plan) -> bool {
         let asked = self.confirm.is_some() || self.watch.is_some();
         !self.now && (asked || plan.risk > Risk::Low)
@@ -144,14 +146,18 @@ impl Args {
     }
 
     /// Makes the change; `None` where somebody was quicker.
-    fn change(&self, plan: &Plan, root: &Root) -> anyhow::Result<Option<Change>> {
-        if self.persist {
-            // What cannot win at the next boot is told before anything is written.
-            native::files(root, &plan.values())?;
-        }
+    fn change(&self, asked: &Asked, plan: &Plan, root: &Root) -> anyhow::Result<Option<Change>> {
         let request = self.request(plan, root)?;
         let timer = Watcher { root: root.clone() };
-        let mut machine = settle::machine(root, Box::new(timer))?;
+        let (mut machine, _) = settle::machine(root, Box::new(timer))?;
+        // Nobody else's apply comes between now, and one may have come before.
+        let now = Plan::of(asked, root)?;
+        if now.rows.is_empty() {
+            return Ok(None);
+        }
+        if !now.does_as(plan) || self.refuses(&now) {
+            bail!("nothing was written: the machine is not as in the plan any more; run it again");
+        }
         let Some(change) = apply(&mut machine, &request)? else {
             return Ok(None);
         };
@@ -192,6 +198,15 @@ impl Args {
         }
         write!(out, "\n{}", wrapped(&told, term::columns()))?;
         Ok(())
+    }
+
+    fn tell_nothing(&self, now: &Plan) -> anyhow::Result<()> {
+        if !self.json {
+            let told = "Nothing was written: somebody else set it so since the plan was made. \
+                        plimsoll status shows the changes that stand.";
+            write!(term::out(), "\n{}", wrapped(told, term::columns()))?;
+        }
+        self.data(now, None)
     }
 
     fn data(&self, plan: &Plan, change: Option<told::Told>) -> anyhow::Result<()> {

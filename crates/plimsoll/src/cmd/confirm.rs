@@ -30,7 +30,7 @@ pub(crate) struct Args {
 pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     let root = Root::default();
     changing::check_place(&root, "confirm")?;
-    let mut machine = settle::machine(&root, Box::new(host::changes::NoTimer))?;
+    let (mut machine, _) = settle::machine(&root, Box::new(host::changes::NoTimer))?;
     let id = args.id.map_or_else(|| only_pending(&mut machine), Ok)?;
     let ledger = Ledger::open(&mut machine)?;
     let change = ledger.get(id);

@@ -2,7 +2,8 @@
 
 use std::io::Write as _;
 
-use change::Ledger;
+use anyhow::bail;
+use change::{Change, Ledger};
 use host::Root;
 use host::changes::Changes;
 use host::facts::since_boot;
@@ -15,6 +16,9 @@ use crate::term;
 /// no root
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
+    /// The change [default: all of them]
+    #[arg(value_name = "ID")]
+    id: Option<u32>,
     /// Write JSON, one document in a line
     #[arg(long)]
     json: bool,
@@ -25,17 +29,22 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     let ledger = Ledger::open(&mut Changes::look(&Root::default()))?;
     let now = since_boot();
     let mut out = term::out();
+    let wanted = |change: &&Change| args.id.is_none_or(|id| change.id == id);
+    let changes: Vec<&Change> = ledger.changes().rev().filter(wanted).collect();
+    if let (Some(id), true) = (args.id, changes.is_empty()) {
+        bail!("there is no change {id}: plimsoll history lists them");
+    }
     if args.json {
-        let told = ledger.changes().rev();
+        let told = changes.into_iter();
         let told = told.map(|change| told::Told::of(change, vec![], now));
         let text = serde_json::to_string(&told::Changes::new(told.collect()))?;
         writeln!(out, "{text}")?;
         return Ok(ExitCode::Done);
     }
-    if ledger.changes().next().is_none() {
+    if changes.is_empty() {
         writeln!(out, "plimsoll has changed nothing here")?;
     }
-    for change in ledger.changes().rev() {
+    for change in changes {
         write!(out, "{}", told::change(change, now, term::columns()))?;
     }
     Ok(ExitCode::Done)

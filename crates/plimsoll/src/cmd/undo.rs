@@ -1,26 +1,33 @@
-//! `plimsoll undo`: a change is taken back.
+//! `plimsoll undo`: changes are taken back.
 
 use std::io::Write as _;
 
 use anyhow::{Context as _, bail};
-use change::{Ledger, undo};
+use change::undo::{self, Undone};
+use change::{Ledger, Machine, Rehearsal};
 use host::Root;
-use host::changes::Changes;
+use host::changes::{Changes, NoTimer};
 use host::facts::since_boot;
 
 use crate::changing::{self, settle, told};
 use crate::exit::ExitCode;
 use crate::term;
 
-/// Undo a change: restore every old value and remove its lines from native files
+/// Undo changes: restore every old value and remove their lines from native files
 ///
 /// A value that was set by somebody else since stays, and is named. Changes may be undone in any
 /// order.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// The change [default: the latest that stands]
+    /// The changes, in this order [default: the latest that stands]
     #[arg(value_name = "ID")]
-    id: Option<u32>,
+    ids: Vec<u32>,
+    /// Undo every change that stands, the latest first
+    #[arg(long, conflicts_with = "ids")]
+    all: bool,
+    /// Show what would be restored, and change nothing; needs no root
+    #[arg(long)]
+    dry_run: bool,
     /// Write JSON, one document in a line
     #[arg(long)]
     json: bool,
@@ -29,39 +36,109 @@ pub(crate) struct Args {
 /// Takes back.
 pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     let root = Root::default();
+    if args.dry_run {
+        let mut machine = Rehearsal::new(Changes::look(&root));
+        let ids = args.chosen(&mut machine)?;
+        let done = take_back(&mut machine, &ids);
+        for write in machine.writes.iter().filter(|_| !args.json) {
+            writeln!(term::out(), "/{} would be {}", write.path, write.text)?;
+        }
+        for file in machine.files().filter(|_| !args.json) {
+            writeln!(term::out(), "/{file} would lose its lines")?;
+        }
+        return args.tell(&mut machine, done);
+    }
     changing::check_place(&root, "undo")?;
-    let mut machine = settle::machine(&root, Box::new(host::changes::NoTimer))?;
-    let id = args.id.map_or_else(|| latest(&mut machine), Ok)?;
-    let undone = undo::undo(&mut machine, id, "asked for")?;
-    let left: Vec<String> = undone.left.iter().map(ToString::to_string).collect();
-    let ledger = Ledger::open(&mut machine)?;
-    let change = ledger.get(id).context("the journal has lost the change")?;
-    let now = since_boot();
-    if args.json {
-        let told = told::Told::of(change, left, now);
-        let text = serde_json::to_string(&told::Changes::new(vec![told]))?;
-        writeln!(term::out(), "{text}")?;
-        return Ok(ExitCode::Done);
-    }
-    let mut out = term::out();
-    match left.is_empty() {
-        true => writeln!(
-            out,
-            "change {id} is taken back: every old value is restored"
-        )?,
-        false => writeln!(out, "change {id} is taken back, but for this:")?,
-    }
-    for line in left {
-        writeln!(out, "  {line}")?;
-    }
-    Ok(ExitCode::Done)
+    let (mut machine, settled) = settle::machine(&root, Box::new(NoTimer))?;
+    // What was overdue is taken back already: whoever asks for it, or for the latest, has it.
+    let asked = |undone: &Undone| args.ids.is_empty() || args.ids.contains(&undone.change.id);
+    let mut undone: Vec<Undone> = settled.undone.into_iter().filter(asked).collect();
+    let mut ids = match args.ids.is_empty() && !args.all && !undone.is_empty() {
+        true => vec![],
+        false => args.chosen(&mut machine)?,
+    };
+    ids.retain(|id| undone.iter().all(|undone| undone.change.id != *id));
+    let rest = take_back(&mut machine, &ids);
+    undone.extend(rest.undone);
+    let stuck = rest.stuck;
+    args.tell(&mut machine, Done { undone, stuck })
 }
 
-fn latest(machine: &mut Changes) -> anyhow::Result<u32> {
-    let ledger = Ledger::open(machine)?;
-    let standing = ledger.changes().rev().find(|change| change.stands());
-    match standing {
-        Some(change) => Ok(change.id),
-        None => bail!("no change stands: there is nothing to take back"),
+/// What was taken back, and why the rest was not.
+#[derive(Debug, Default)]
+struct Done {
+    undone: Vec<Undone>,
+    stuck: Vec<String>,
+}
+
+fn take_back(machine: &mut impl Machine, ids: &[u32]) -> Done {
+    let mut done = Done::default();
+    for id in ids {
+        match undo::undo(machine, *id, "asked for") {
+            Ok(undone) => done.undone.push(undone),
+            Err(stuck) => done.stuck.push(stuck.to_string()),
+        }
+    }
+    done
+}
+
+impl Args {
+    fn chosen(&self, machine: &mut impl Machine) -> anyhow::Result<Vec<u32>> {
+        let mut ids: Vec<u32> = vec![];
+        for id in &self.ids {
+            if !ids.contains(id) {
+                ids.push(*id);
+            }
+        }
+        let ledger = Ledger::open(machine)?;
+        let standing = ledger.changes().rev().filter(|change| change.stands());
+        let standing: Vec<u32> = standing.map(|change| change.id).collect();
+        match self.all {
+            true => ids = standing,
+            false if ids.is_empty() => ids.extend(standing.first()),
+            false => {}
+        }
+        Ok(ids)
+    }
+
+    fn tell(&self, machine: &mut impl Machine, done: Done) -> anyhow::Result<ExitCode> {
+        let ledger = Ledger::open(machine)?;
+        let now = since_boot();
+        let mut all = vec![];
+        for undone in &done.undone {
+            let id = undone.change.id;
+            let left: Vec<String> = undone.left.iter().map(ToString::to_string).collect();
+            if !self.json {
+                self.tell_one(id, &left)?;
+            }
+            let change = ledger.get(id).context("the journal has lost the change")?;
+            all.push(told::Told::of(change, left, now));
+        }
+        if self.json {
+            let text = serde_json::to_string(&told::Changes::new(all))?;
+            writeln!(term::out(), "{text}")?;
+        }
+        let none = "no change stands: there is nothing to take back";
+        match done.stuck.as_slice() {
+            [] if !done.undone.is_empty() => {}
+            [] if !self.all => bail!(none),
+            [] if !self.json => writeln!(term::out(), "{none}")?,
+            [] => {}
+            stuck => bail!("{}", stuck.join("; ")),
+        }
+        Ok(ExitCode::Done)
+    }
+
+    fn tell_one(&self, id: u32, left: &[String]) -> anyhow::Result<()> {
+        let is = if self.dry_run { "would be" } else { "is" };
+        let rest = match left {
+            [] => ": every old value is restored",
+            _ => ", but for this:",
+        };
+        writeln!(term::out(), "change {id} {is} taken back{rest}")?;
+        for line in left {
+            writeln!(term::out(), "  {line}")?;
+        }
+        Ok(())
     }
 }

@@ -101,6 +101,24 @@ impl Machine {
         total.map(Kib::bytes).ok_or(Missing("SwapTotal"))
     }
 
+    /// What merging saves: pages that share another's.
+    pub(crate) fn merged(&self) -> Result<Bytes, Missing> {
+        let needs = Missing("pages_sharing of KSM");
+        let snapshot = self.known(needs.0)?;
+        let sharing = snapshot
+            .ksm
+            .as_ref()
+            .and_then(|ksm| ksm.numbers.pages_sharing);
+        Ok(Pages(sharing.ok_or(needs)?).bytes(snapshot.page))
+    }
+
+    /// MemAvailable.
+    pub(crate) fn mem_available(&self) -> Result<Bytes, Missing> {
+        let meminfo = self.known("MemAvailable")?.meminfo.as_ref();
+        let available = meminfo.and_then(|info| info.mem_available);
+        available.map(Kib::bytes).ok_or(Missing("MemAvailable"))
+    }
+
     /// NUMA nodes with memory.
     pub(crate) fn nodes(&self) -> Result<usize, Missing> {
         let zoneinfo = self.known("/proc/zoneinfo")?.zoneinfo.as_ref();

@@ -10,6 +10,7 @@ pub(crate) mod fix;
 pub(crate) mod known;
 pub(crate) mod machine;
 pub(crate) mod page;
+pub(crate) mod planned;
 pub(crate) mod read;
 pub(crate) mod report;
 pub(crate) mod rule;

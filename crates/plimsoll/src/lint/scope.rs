@@ -1,9 +1,11 @@
 //! Settings that act together: those of one machine, of one folder of sysctl.d, or of one file.
 
+use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
 
 use conf::sysctl_d::Loader;
 use mm::catalogue::{self, DefaultRule};
+use mm::snapshot::Snapshot;
 
 use super::known::{self, Meant};
 use super::machine::{Machine, Missing};
@@ -18,6 +20,8 @@ pub(crate) enum Extent {
     Machine,
     /// A part of it: what it does not set, another part may.
     Part,
+    /// What is about to be written: all else stays as the kernel has it.
+    Plan,
 }
 
 /// Settings that act together, in the order in which they are written, and what is known of the
@@ -50,6 +54,8 @@ pub(crate) struct Scope<'a> {
     sets: BTreeSet<(usize, String)>,
     /// What may have been meant by each key that no kernel has.
     meant: BTreeMap<String, Option<Meant>>,
+    /// The machine right after these settings are written, once that was asked.
+    after: OnceCell<Option<Snapshot>>,
 }
 
 /// How another loader of sysctl.d ends.
@@ -89,6 +95,7 @@ impl<'a> Scope<'a> {
             standing: BTreeMap::new(),
             sets: BTreeSet::new(),
             meant: BTreeMap::new(),
+            after: OnceCell::new(),
         };
         for text in texts {
             scope.take(text);
@@ -120,7 +127,11 @@ impl<'a> Scope<'a> {
             let set = self.standing(name).map(|setting| setting.value.as_str());
             let tunable = catalogue::find(name);
             let same = |set| tunable.is_some_and(|tunable| tunable.means_same(set, value));
-            if set.is_some_and(same) {
+            let replaced = partner.into_iter().chain([name]);
+            let is_replaced = replaced
+                .into_iter()
+                .any(|name| self.standing(name).is_some());
+            if set.is_some_and(same) || (self.extent == Extent::Plan && is_replaced) {
                 continue;
             }
             let path = tunable.map_or(name, |tunable| tunable.path);
@@ -191,6 +202,17 @@ impl<'a> Scope<'a> {
         let tunable = catalogue::find(name).ok_or(Missing(name))?;
         let number = tunable.number(&value).and_then(|it| it.try_into().ok());
         number.ok_or(Missing(name))
+    }
+
+    /// The machine right after the settings of the texts are written, as they stand.
+    pub(crate) fn after(&self) -> Option<&Snapshot> {
+        let after = || {
+            let standing = self.settings.iter();
+            let standing = standing.filter(|it| it.stands && it.by != Writer::Live);
+            let settings: Vec<_> = standing.filter_map(Setting::taken).collect();
+            Some(self.machine.snapshot()?.after(&settings))
+        };
+        self.after.get_or_init(after).as_ref()
     }
 
     /// The first of these paths that is there; `needs` says what it tells.

@@ -21,6 +21,8 @@ pub(crate) enum Writer {
     Script,
     /// A tool that reads YAML: Ansible, Helm, Kubernetes.
     Yaml,
+    /// Plimsoll, once the plan is carried out.
+    Plan,
     /// Nobody knows who: the kernel has the value now.
     Live,
 }
@@ -54,6 +56,13 @@ impl Setting {
             None => catalogue::sysctl_number(&self.value),
         };
         number?.try_into().ok()
+    }
+
+    /// The setting as the kernel takes it; `None` where it does not.
+    pub(crate) fn taken(&self) -> Option<mm::settings::Setting> {
+        let value = catalogue::named(&self.name)?.tunable.taken(&self.value)?;
+        let tunable = self.name.clone();
+        Some(mm::settings::Setting { tunable, value })
     }
 
     /// Whether some kernel takes the value; one that is not in the catalogue is taken to be.

@@ -115,7 +115,7 @@ pub(crate) const RULES: &[Rule] = &[
     ),
     rule!(
         "min-free-tiny",
-        Warning,
+        Error,
         Check::Standing(MIN_FREE, reserve::min_free_tiny)
     ),
     rule!(
@@ -123,6 +123,7 @@ pub(crate) const RULES: &[Rule] = &[
         Note,
         Check::Standing(MIN_FREE, reserve::min_free_overruled)
     ),
+    rule!("nothing-left", Error, Check::Whole(reserve::nothing_left)),
     rule!(
         "scale-factor-kills",
         Error,
@@ -253,6 +254,11 @@ pub(crate) const RULES: &[Rule] = &[
         Check::Standing(&["vm.oom_kill_allocating_task"], oom::asking_task)
     ),
     rule!(
+        "max-map-count-kills",
+        Error,
+        Check::Standing(&["vm.max_map_count"], oom::map_count_kills)
+    ),
+    rule!(
         "max-map-count-low",
         Warning,
         Check::Standing(&["vm.max_map_count"], oom::map_count_low)
@@ -288,6 +294,11 @@ pub(crate) const RULES: &[Rule] = &[
         "ksm-advisor-locks",
         Error,
         Check::Standing(&["ksm.pages_to_scan"], ksm::advisor_locks)
+    ),
+    rule!(
+        "ksm-unmerge-kills",
+        Error,
+        Check::Standing(&["ksm.run"], ksm::unmerge_kills)
     ),
     rule!(
         "ksm-no-sleep",

@@ -6,6 +6,7 @@
 mod kills;
 mod place;
 mod stories;
+mod told;
 #[path = "../schemas/validator.rs"]
 mod validator;
 
@@ -61,6 +62,26 @@ const TESTS: &[Test] = &[
     (
         "a_damaged_journal_is_an_error_that_says_how_to_go_on",
         stories::a_damaged_journal_is_an_error_that_says_how_to_go_on,
+    ),
+    (
+        "a_plan_is_held_against_the_rules_of_lint",
+        told::a_plan_is_held_against_the_rules_of_lint,
+    ),
+    (
+        "a_change_that_a_later_one_covers_is_said_and_history_is_not_rewritten",
+        told::a_change_that_a_later_one_covers_is_said_and_history_is_not_rewritten,
+    ),
+    (
+        "several_changes_are_undone_at_once_or_only_shown",
+        told::several_changes_are_undone_at_once_or_only_shown,
+    ),
+    (
+        "a_file_with_lines_of_others_is_taken_and_the_file_that_keeps_it_is_named",
+        told::a_file_with_lines_of_others_is_taken_and_the_file_that_keeps_it_is_named,
+    ),
+    (
+        "of_two_that_race_each_says_what_happened",
+        told::of_two_that_race_each_says_what_happened,
     ),
     (
         "every_kill_leaves_the_old_or_the_new_state",

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-const PLIMSOLL: &str = env!("CARGO_BIN_EXE_plimsoll");
+pub(crate) const PLIMSOLL: &str = env!("CARGO_BIN_EXE_plimsoll");
 
 /// Set in the process that is in the namespace.
 const INSIDE: &str = "PLIMSOLL_NAMESPACE";

@@ -9,7 +9,7 @@ use crate::validator::Schema;
 const SWAPPINESS: &str = "/proc/sys/vm/swappiness";
 
 /// Waits until something is so; a test that waits for what never comes fails.
-fn until(what: &str, mut is_so: impl FnMut() -> bool) {
+pub(crate) fn until(what: &str, mut is_so: impl FnMut() -> bool) {
     let start = Instant::now();
     while !is_so() {
         assert!(

@@ -8,7 +8,7 @@ use crate::lint::setting::{Setting, Writer};
 
 /// sysctl.d, udev and the like set one tunable to different values.
 pub(in crate::lint) fn two_writers(scope: &Scope<'_>) -> Vec<At> {
-    if scope.extent == Extent::Part {
+    if scope.extent != Extent::Machine {
         return Vec::new();
     }
     let mut writers: BTreeMap<&str, Vec<&Setting>> = BTreeMap::new();

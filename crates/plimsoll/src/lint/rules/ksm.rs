@@ -19,6 +19,21 @@ pub(in crate::lint) fn advisor_locks(setting: &Setting, scope: &Scope<'_>) -> An
     })
 }
 
+/// Unmerging needs more than there is.
+pub(in crate::lint) fn unmerge_kills(setting: &Setting, scope: &Scope<'_>) -> Answer {
+    let unmerges = setting.number() == Some(2) && setting.by != Writer::Live;
+    if !unmerges {
+        return Ok(None);
+    }
+    let (needs, available) = (scope.machine.merged()?, scope.machine.mem_available()?);
+    when(needs.0 > available.0 / 10 * 9, || {
+        format!(
+            "unmerging needs the {needs} that merging saved, and {available} is available: \
+             processes are killed"
+        )
+    })
+}
+
 /// ksmd never sleeps.
 pub(in crate::lint) fn no_sleep(setting: &Setting, _: &Scope<'_>) -> Answer {
     when(setting.number() == Some(0), || {

@@ -8,6 +8,9 @@ use crate::lint::setting::Setting;
 /// The kernel's default of `vm.max_map_count`.
 const MAP_COUNT: u64 = 65_530;
 
+/// Below this a program that loads a few hundred libraries cannot start.
+const FEW_MAPS: u64 = 4096;
+
 /// The machine stops for good.
 pub(in crate::lint) fn panic_stays(setting: &Setting, scope: &Scope<'_>) -> Answer {
     let Some(mode) = setting.number().filter(|&mode| mode > 0) else {
@@ -15,7 +18,7 @@ pub(in crate::lint) fn panic_stays(setting: &Setting, scope: &Scope<'_>) -> Answ
     };
     match (scope.standing("kernel.panic"), scope.extent) {
         (Some(panic), _) if panic.value != "0" => return Ok(None),
-        (None, Extent::Part) => return Err(Missing("kernel.panic")),
+        (None, Extent::Part | Extent::Plan) => return Err(Missing("kernel.panic")),
         _ => {}
     }
     let what = format!(
@@ -33,10 +36,21 @@ pub(in crate::lint) fn asking_task(setting: &Setting, _: &Scope<'_>) -> Answer {
     })
 }
 
+/// Fewer mappings than a larger program needs to start.
+pub(in crate::lint) fn map_count_kills(setting: &Setting, _: &Scope<'_>) -> Answer {
+    let number = setting.number().unwrap_or(MAP_COUNT);
+    when(number < FEW_MAPS, || {
+        format!(
+            "{number} mappings for each process are too few for a larger program: its next mmap \
+             fails; the kernel's default is {MAP_COUNT}"
+        )
+    })
+}
+
 /// Fewer mappings than the kernel allows by itself.
 pub(in crate::lint) fn map_count_low(setting: &Setting, _: &Scope<'_>) -> Answer {
     let number = setting.number().unwrap_or(MAP_COUNT);
-    when(number < MAP_COUNT, || {
+    when((FEW_MAPS..MAP_COUNT).contains(&number), || {
         format!("{number} mappings for each process; the kernel's default is {MAP_COUNT}")
     })
 }

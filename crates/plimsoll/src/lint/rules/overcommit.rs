@@ -9,30 +9,24 @@ use crate::lint::setting::{Setting, Writer};
 
 const PAIR: [&str; 2] = ["vm.overcommit_ratio", "vm.overcommit_kbytes"];
 
-/// The limit under mode 2 with these settings; the ratio counts with its default where it is not
-/// known.
+/// The limit under mode 2 once these settings are written; the ratio counts with its default where
+/// it is not known.
 fn commit_limit(scope: &Scope<'_>) -> Result<Bytes, Missing> {
     let needs = Missing("MemTotal and SwapTotal");
-    let snapshot = scope.machine.snapshot().ok_or(needs)?;
+    let after = scope.after().ok_or(needs)?;
     scope.machine.swap_size()?;
-    let known = |name| snapshot.tunable(name).is_some();
-    let ratio = (!known("vm.overcommit_ratio")).then_some(("vm.overcommit_ratio", "50"));
-    let set = PAIR.iter().filter_map(|name| {
-        let setting = scope.standing(name)?;
-        Some((setting.name.as_str(), setting.value.as_str()))
-    });
-    let settings = ratio
-        .into_iter()
-        .chain(set)
-        .map(|(tunable, value)| mm::settings::Setting {
-            tunable: tunable.to_owned(),
-            value: value.to_owned(),
-        });
-    let after = snapshot.after(&settings.collect::<Vec<_>>());
-    after.commit_limit().map(Kib::bytes).ok_or(needs)
+    let ratio = || mm::settings::Setting {
+        tunable: "vm.overcommit_ratio".to_owned(),
+        value: "50".to_owned(),
+    };
+    let limit = match PAIR.iter().any(|name| after.tunable(name).is_some()) {
+        true => after.commit_limit(),
+        false => after.after(&[ratio()]).commit_limit(),
+    };
+    limit.map(Kib::bytes).ok_or(needs)
 }
 
-/// More is promised already than the limit.
+/// More is promised already than nineteen twentieths of the limit.
 pub(in crate::lint) fn committed(setting: &Setting, scope: &Scope<'_>) -> Answer {
     if setting.number() != Some(2) {
         return Ok(None);
@@ -41,10 +35,10 @@ pub(in crate::lint) fn committed(setting: &Setting, scope: &Scope<'_>) -> Answer
     let meminfo = scope.machine.snapshot().and_then(|it| it.meminfo.as_ref());
     let committed = meminfo.and_then(|info| info.committed_as).map(Kib::bytes);
     let committed = committed.ok_or(Missing("Committed_AS"))?;
-    when(committed > limit, || {
+    when(committed.0 > limit.0 / 20 * 19, || {
         format!(
-            "{committed} is promised now and the limit is {limit}: every further allocation of \
-             address space fails, fork and exec among them"
+            "{committed} is promised now and the limit is {limit}: address space beyond it is \
+             refused to every process, fork and exec among them"
         )
     })
 }

@@ -1,10 +1,11 @@
 //! What is held back: `vm.min_free_kbytes` and the watermarks.
 
 use mm::formula::watermarks::SCALE_FACTOR;
+use mm::snapshot::Snapshot;
 use mm::units::{Bytes, Kib};
 
 use crate::lint::machine::{Missing, Reserve};
-use crate::lint::rule::{Answer, when};
+use crate::lint::rule::{Answer, At, Said, when};
 use crate::lint::scope::Scope;
 use crate::lint::setting::{Setting, Writer};
 use crate::view::share::percent;
@@ -81,6 +82,51 @@ pub(in crate::lint) fn min_free_kills(setting: &Setting, scope: &Scope<'_>) -> A
         return Ok(None);
     };
     when(is_deadly(reserve), || held(min_free, reserve))
+}
+
+/// What takes from MemAvailable as soon as it is written.
+const TAKES: [&str; 5] = [
+    "vm.nr_hugepages",
+    "vm.nr_hugepages_mempolicy",
+    "vm.min_free_kbytes",
+    "vm.watermark_scale_factor",
+    "vm.lowmem_reserve_ratio",
+];
+
+/// Next to nothing is left once all of it is written: less than 64 MiB or a fiftieth of memory.
+pub(in crate::lint) fn nothing_left(scope: &Scope<'_>) -> Vec<At> {
+    let takes = |it: &&Setting| {
+        let is_pool = it.name.starts_with("hugetlb.") && it.name.ends_with(".nr_hugepages");
+        is_pool || TAKES.contains(&it.name.as_str())
+    };
+    let standing = scope
+        .settings
+        .iter()
+        .filter(|it| it.stands && it.by != Writer::Live);
+    let Some(setting) = standing.filter(takes).next_back() else {
+        return Vec::new();
+    };
+    let said = left(scope).transpose().map(|said| At {
+        text: setting.text,
+        line: setting.line,
+        said,
+    });
+    said.into_iter().collect()
+}
+
+fn left(scope: &Scope<'_>) -> Result<Option<Said>, Missing> {
+    let memory = scope.machine.memory()?;
+    let needs = Missing("MemAvailable: /proc/meminfo and /proc/zoneinfo");
+    let available = |it: &Snapshot| Some(it.available()?.total.bytes(it.page));
+    let now = scope.machine.snapshot().and_then(available).ok_or(needs)?;
+    let then = scope.after().and_then(available).ok_or(needs)?;
+    let least = Bytes((64 << 20).max(memory.0 / 50));
+    when(then < now && then < least, || {
+        format!(
+            "written now, MemAvailable falls from {now} to {then} of {memory}: what runs here \
+             needs the rest, and processes are killed"
+        )
+    })
 }
 
 /// A tenth of memory is held back.
