@@ -109,7 +109,7 @@ pub fn apply(machine: &mut impl Machine, request: &Request) -> Result<Option<Cha
     });
     let planned = Planned {
         id: ledger.next_id(),
-        boot: machine.boot(),
+        boot: machine.boot()?,
         at: machine.unix_time(),
         deadline: now + request.confirm,
         why: request.why.clone(),

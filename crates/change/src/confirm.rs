@@ -170,7 +170,7 @@ fn make_lasting(
         ..step.clone()
     });
     let event = Event::Lasting {
-        planned: change.planned(&machine.boot(), steps.collect()),
+        planned: change.planned(&machine.boot()?, steps.collect()),
         files: of_file.iter().map(|(file, ..)| (*file).into()).collect(),
     };
     ledger.add(machine, Place::Lib, event)?;

@@ -53,7 +53,7 @@ impl Ledger {
             |place| Ok::<_, LedgerError>(Journal::read(place, &machine.journal(place)?)?);
         let (lib, run) = (read(Place::Lib)?, read(Place::Run)?);
         let mut ledger = Self {
-            boot: machine.boot(),
+            boot: machine.boot()?,
             run,
             lib,
             changes: BTreeMap::new(),

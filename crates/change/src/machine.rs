@@ -29,7 +29,10 @@ pub struct Value {
 /// `install` replaces the whole file or nothing of it.
 pub trait Machine {
     /// Which boot this is: the kernel's `boot_id`.
-    fn boot(&mut self) -> String;
+    ///
+    /// # Errors
+    /// What the system says: without it no journal can be understood.
+    fn boot(&mut self) -> Result<String, Failure>;
     /// The time since boot, with suspended time.
     fn since_boot(&mut self) -> Nanos;
     /// Seconds since 1970, for those who read the history.
@@ -88,7 +91,7 @@ pub struct Failure {
 /// Which kind of failure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// There is no such file.
+    /// The kernel has no such file: a device that is gone, or a tunable that it never had.
     Missing,
     /// The kernel refuses the value.
     Refused,

@@ -41,7 +41,7 @@ impl<M: Machine> Rehearsal<M> {
 }
 
 impl<M: Machine> Machine for Rehearsal<M> {
-    fn boot(&mut self) -> String {
+    fn boot(&mut self) -> Result<String, Failure> {
         self.machine.boot()
     }
 

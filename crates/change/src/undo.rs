@@ -40,6 +40,11 @@ pub enum Left {
         /// The later change.
         by: u32,
     },
+    /// Its file is gone, as that of a removed device, and the value with it.
+    Gone {
+        /// The file, without the leading slash.
+        path: String,
+    },
     /// Somebody wrote this line into our block of a native file.
     Line {
         /// The file, without the leading slash.
@@ -62,6 +67,7 @@ impl fmt::Display for Left {
                 "{} stays: change {by} covers it, and goes back to what was before this one",
                 step.cell
             ),
+            Self::Gone { path } => write!(f, "/{path} is gone, and its value with it"),
             Self::Line { file, line } => {
                 write!(f, "/{file}: somebody wrote `{line}` there; the line stays")
             }
@@ -239,7 +245,14 @@ fn theirs(
     id: u32,
     step: &Step,
 ) -> Result<Option<Left>, Failure> {
-    let live = step.live(machine)?;
+    let live = match step.live(machine) {
+        Err(Failure {
+            path,
+            kind: Kind::Missing,
+            ..
+        }) => return Ok(Some(Left::Gone { path })),
+        live => live?,
+    };
     let covered = ledger.above(id, &step.cell, &live);
     let covered = covered.map(|by| Left::Covered {
         step: step.clone(),

@@ -3,21 +3,34 @@
 //! The journal of this boot is `/run/plimsoll/journal`, the lasting one
 //! `/var/lib/plimsoll/journal`; whoever writes holds the lock `/run/plimsoll/lock`.
 
-use std::fs::{self, File, OpenOptions};
-use std::io::{self, Seek as _, SeekFrom, Write as _};
-use std::path::{Path, PathBuf};
+use std::ffi::OsStr;
+use std::fs::File;
+use std::io;
+use std::path::Path;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use change::Value;
 use change::machine::{Failure, Kind, Machine, Place};
+use files::{Attributes, Folder, Lasts};
 use mm::units::Nanos;
-use rustix::fs::{FlockOperation, StatVfsMountFlags, flock, statvfs};
+use rustix::fs::{FlockOperation, StatVfsMountFlags, flock, statfs, statvfs};
+use rustix::io::Errno;
 
 use crate::facts::{self, since_boot};
-use crate::{Root, root, write};
+use crate::{Root, root, watcher, write};
 
-/// The lock of the journals, without the leading slash.
-const LOCK: &str = "run/plimsoll/lock";
+/// The folder of this boot's journal and of the lock, without the leading slash.
+pub(crate) const RUN: &str = "run/plimsoll";
+
+/// The lock of the journals, in that folder.
+const LOCK: &str = "lock";
+
+/// The longest journal or configuration file that is read: some 50,000 changes.
+const LONGEST: u64 = 16 << 20;
+
+/// Where the kernel's files lie, and the file system that must be there (`statfs`).
+const KERNELS: [(&str, &str, i64); 2] =
+    [("proc/", "proc/sys", 0x9fa0), ("sys/", "sys", 0x6265_6572)];
 
 /// How long another command may hold the lock.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -55,13 +68,13 @@ pub struct Changes {
 #[derive(Debug, thiserror::Error)]
 pub enum LockError {
     /// The system refuses.
-    #[error("/{LOCK}: {}: {}", root::reason(.0), match .0.kind() {
+    #[error("/{RUN}/{LOCK}: {}: {}", root::reason(.0), match .0.kind() {
         io::ErrorKind::PermissionDenied => "run as root",
         _ => "the journal of changes must lie there",
     })]
     Refused(#[from] io::Error),
     /// Another command has it.
-    #[error("/{LOCK}: another plimsoll is changing something; try again")]
+    #[error("/{RUN}/{LOCK}: another plimsoll is changing something; try again")]
     Busy,
 }
 
@@ -117,7 +130,7 @@ impl Changes {
         let file = lock_file(root)?;
         let start = Instant::now();
         while let Err(error) = flock(&file, FlockOperation::NonBlockingLockExclusive) {
-            if error != rustix::io::Errno::WOULDBLOCK {
+            if !matches!(error, Errno::WOULDBLOCK | Errno::INTR) {
                 return Err(io::Error::from(error).into());
             }
             if start.elapsed() > PATIENCE {
@@ -134,7 +147,11 @@ impl Changes {
     /// A [`LockError`].
     pub fn lock_patiently(root: &Root) -> Result<Self, LockError> {
         let file = lock_file(root)?;
-        flock(&file, FlockOperation::LockExclusive).map_err(io::Error::from)?;
+        while let Err(error) = flock(&file, FlockOperation::LockExclusive) {
+            if error != Errno::INTR {
+                return Err(io::Error::from(error).into());
+            }
+        }
         Ok(Self::with(root, Box::new(NoTimer), file))
     }
 
@@ -152,8 +169,26 @@ impl Changes {
         }
     }
 
-    fn journal_path(&self, place: Place) -> PathBuf {
-        self.root.join(place.path().trim_start_matches('/'))
+    /// What is missing is missing in the kernel only where the kernel's files are at all.
+    fn of_tunable(&self, path: &str, error: &io::Error) -> Failure {
+        let vanished = KERNELS.iter().find(|(prefix, place, kind)| {
+            let found = || statfs(self.root.join(place)).is_ok_and(|it| it.f_type == *kind);
+            path.starts_with(prefix) && self.root == Root::default() && !found()
+        });
+        let (kind, way_out) = match (error.kind(), vanished) {
+            (io::ErrorKind::NotFound, Some((_, place, _))) => {
+                let reason = format!("the kernel's files are not mounted at /{place}: mount them");
+                return failure(path, reason);
+            }
+            (io::ErrorKind::NotFound, None) => (Kind::Missing, write::way_out(error)),
+            (io::ErrorKind::InvalidInput, _) => (Kind::Refused, write::way_out(error)),
+            _ => (Kind::Other, write::way_out(error)),
+        };
+        let reason = format!("{}: {way_out}", root::reason(error));
+        Failure {
+            kind,
+            ..failure(path, reason)
+        }
     }
 
     fn may_write(&self, path: &str) -> Result<(), Failure> {
@@ -165,17 +200,16 @@ impl Changes {
     }
 }
 
+/// Only root can open it, and so only root can hold it.
 fn lock_file(root: &Root) -> io::Result<File> {
-    let path = root.join(LOCK);
-    make_directory(&path)?;
-    let mut options = OpenOptions::new();
-    options.create(true).truncate(false).write(true).open(path)
+    let folder = Folder::at(root.path())?.make_trusted(RUN)?;
+    folder.lock_file(OsStr::new(LOCK))
 }
 
 impl Machine for Changes {
-    fn boot(&mut self) -> String {
-        let id = self.root.read("proc/sys/kernel/random/boot_id");
-        id.map_or_else(|_| "unknown".to_owned(), |id| id.trim().to_owned())
+    fn boot(&mut self) -> Result<String, Failure> {
+        let id = self.read("proc/sys/kernel/random/boot_id")?;
+        Ok(id.trim().to_owned())
     }
 
     fn since_boot(&mut self) -> Nanos {
@@ -190,25 +224,25 @@ impl Machine for Changes {
     fn read(&mut self, path: &str) -> Result<String, Failure> {
         self.root
             .read(path)
-            .map_err(|error| of_tunable(path, &error))
+            .map_err(|error| self.of_tunable(path, &error))
     }
 
     fn write(&mut self, value: &Value) -> Result<(), Failure> {
         self.may_write(&value.path)?;
         let written = write::raw(&self.root, &value.path, &value.text);
-        written.map_err(|error| of_tunable(&value.path, &error))
+        written.map_err(|error| self.of_tunable(&value.path, &error))
     }
 
     fn journal(&mut self, place: Place) -> Result<String, Failure> {
-        text_of(&self.journal_path(place))
-            .map(Option::unwrap_or_default)
+        let text = believed(&self.root, place.path());
+        text.map(Option::unwrap_or_default)
             .map_err(|error| of_file(place.path(), &error))
     }
 
     fn append(&mut self, place: Place, keep: usize, line: &str) -> Result<(), Failure> {
         self.may_write(place.path())?;
-        let path = self.journal_path(place);
-        append(&path, keep, line).map_err(|error| of_file(place.path(), &error))
+        let appended = append(&self.root, place.path(), keep, line);
+        appended.map_err(|error| of_file(place.path(), &error))
     }
 
     fn arm(&mut self, id: u32, deadline: Nanos) -> Result<(), Failure> {
@@ -217,79 +251,84 @@ impl Machine for Changes {
     }
 
     /// The timer reads the journal whenever that changes, and ends by itself.
-    fn disarm(&mut self, _: u32) {}
+    fn disarm(&mut self, id: u32) {
+        watcher::leave(&self.root, id);
+    }
 
     fn native(&mut self, path: &str) -> Result<Option<String>, Failure> {
-        text_of(&self.root.join(path)).map_err(|error| of_file(path, &error))
+        let text = match is_configuration(path) {
+            true => read(&self.root, path),
+            false => believed(&self.root, path),
+        };
+        text.map_err(|error| of_file(path, &error))
     }
 
     fn install(&mut self, path: &str, text: Option<&str>) -> Result<(), Failure> {
         self.may_write(path)?;
-        install(&self.root.join(path), text).map_err(|error| of_file(path, &error))
+        install(&self.root, path, text).map_err(|error| of_file(path, &error))
     }
 }
 
-/// The text of a file; `None` where there is none.
-fn text_of(path: &Path) -> io::Result<Option<String>> {
-    match fs::read(path) {
+/// What a path is in, without the leading slash, and its name there.
+fn parts(path: &str) -> io::Result<(&Path, &OsStr)> {
+    let path = Path::new(path.trim_start_matches('/'));
+    let parts = path.parent().zip(path.file_name());
+    parts.ok_or_else(|| io::ErrorKind::InvalidInput.into())
+}
+
+/// An administrator's file, which may belong to whomever; all else is state that is believed.
+fn is_configuration(path: &str) -> bool {
+    path.trim_start_matches('/').starts_with("etc/")
+}
+
+/// The text of a configuration file; `None` where there is none.
+fn read(root: &Root, path: &str) -> io::Result<Option<String>> {
+    text_of(Folder::at(root.path())?.read(path.trim_start_matches('/'), LONGEST))
+}
+
+/// The text of a file that only root can have written; `None` where there is none.
+fn believed(root: &Root, path: &str) -> io::Result<Option<String>> {
+    let (above, name) = parts(path)?;
+    let folder = Folder::at(root.path())?.trusted(above);
+    text_of(folder.and_then(|folder| folder.read_trusted(name, LONGEST)))
+}
+
+fn text_of(bytes: io::Result<Vec<u8>>) -> io::Result<Option<String>> {
+    match bytes {
         Ok(bytes) => Ok(Some(String::from_utf8_lossy(&bytes).into_owned())),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         Err(error) => Err(error),
     }
 }
 
-fn append(path: &Path, keep: usize, line: &str) -> io::Result<()> {
-    make_directory(path)?;
-    let is_new = !path.exists();
-    let mut options = OpenOptions::new();
-    let mut file = options
-        .create(true)
-        .truncate(false)
-        .write(true)
-        .open(path)?;
-    file.set_len(keep as u64)?;
-    file.seek(SeekFrom::End(0))?;
-    file.write_all(line.as_bytes())?;
-    file.sync_all()?;
-    match is_new {
-        true => sync_directory(path),
-        false => Ok(()),
-    }
+fn append(root: &Root, path: &str, keep: usize, line: &str) -> io::Result<()> {
+    let (above, name) = parts(path)?;
+    let folder = Folder::at(root.path())?.make_trusted(above)?;
+    folder.append(name, keep as u64, line.as_bytes())
 }
 
-/// The whole file under another name first, then under its own: whoever reads sees the old or the
-/// new one. The other name ends in nothing that a loader reads.
-fn install(path: &Path, text: Option<&str>) -> io::Result<()> {
+/// A configuration file keeps its owner and permissions; state is for root alone.
+fn install(root: &Root, path: &str, text: Option<&str>) -> io::Result<()> {
+    let (above, name) = parts(path)?;
+    let top = Folder::at(root.path())?;
     let Some(text) = text else {
-        return match fs::remove_file(path) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
-            _ => sync_directory(path),
+        return match top.trusted(above) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+            folder => folder?.remove(name).map(drop),
         };
     };
-    make_directory(path)?;
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
-    let draft = path.with_file_name(format!(".{name}.new"));
-    let mut file = File::create(&draft)?;
-    file.write_all(text.as_bytes())?;
-    file.sync_all()?;
-    fs::rename(&draft, path)?;
-    sync_directory(path)
-}
-
-fn make_directory(of: &Path) -> io::Result<()> {
-    let Some(directory) = of.parent().filter(|directory| !directory.exists()) else {
-        return Ok(());
+    let folder = top.make_trusted(above)?;
+    let attributes = match is_configuration(path) {
+        true => attributes(&folder, name)?,
+        false => Attributes::mode(0o600),
     };
-    fs::create_dir_all(directory)?;
-    sync_directory(directory)
+    folder.replace(name, text.as_bytes(), attributes, Lasts::PowerCut)
 }
 
-/// A name that is new, or gone, is on the disk once its directory is.
-fn sync_directory(of: &Path) -> io::Result<()> {
-    let directory = of.parent().unwrap_or(Path::new("/"));
-    match File::open(directory) {
-        Ok(directory) => directory.sync_all(),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+fn attributes(folder: &Folder, name: &OsStr) -> io::Result<Attributes> {
+    match folder.find(name).and_then(|found| found.open()) {
+        Ok(file) => Ok(Attributes::of(&file.metadata()?)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Attributes::mode(0o644)),
         Err(error) => Err(error),
     }
 }
@@ -311,19 +350,6 @@ fn of_file(path: &str, error: &io::Error) -> Failure {
     failure(path, format!("{}{way_out}", root::reason(error)))
 }
 
-fn of_tunable(path: &str, error: &io::Error) -> Failure {
-    let kind = match error.kind() {
-        io::ErrorKind::NotFound => Kind::Missing,
-        io::ErrorKind::InvalidInput => Kind::Refused,
-        _ => Kind::Other,
-    };
-    let reason = format!("{}: {}", root::reason(error), write::way_out(error));
-    Failure {
-        kind,
-        ..failure(path, reason)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -332,6 +358,7 @@ mod tests {
     use change::confirm::{Files, confirm};
     use change::{status, undo};
     use mm::settings::Setting;
+    use std::fs;
 
     /// A timer that is always there.
     #[derive(Debug)]
@@ -363,12 +390,16 @@ mod tests {
         }
     }
 
-    #[test]
-    fn a_change_goes_through_the_files_of_a_machine_and_leaves_them_as_they_were() {
-        let (_directory, root) = root(&[
+    fn machine() -> (tempfile::TempDir, Root) {
+        root(&[
             ("proc/sys/vm/swappiness", "60\n"),
             ("proc/sys/kernel/random/boot_id", "b-1\n"),
-        ]);
+        ])
+    }
+
+    #[test]
+    fn a_change_goes_through_the_files_of_a_machine_and_leaves_them_as_they_were() {
+        let (_directory, root) = machine();
         let swappiness = || root.read("proc/sys/vm/swappiness").expect("a file");
         let mut machine = Changes::lock(&root, Box::new(Always)).expect("a lock");
         apply(&mut machine, &request()).expect("applied");
@@ -393,7 +424,7 @@ mod tests {
 
     #[test]
     fn without_a_timer_nothing_is_written() {
-        let (_directory, root) = root(&[("proc/sys/vm/swappiness", "60\n")]);
+        let (_directory, root) = machine();
         let mut machine = Changes::lock(&root, Box::new(NoTimer)).expect("a lock");
         let error = apply(&mut machine, &request()).expect_err("no timer");
         assert!(
@@ -406,7 +437,7 @@ mod tests {
 
     #[test]
     fn a_torn_line_of_the_journal_is_cut_off_by_the_next() {
-        let (_directory, root) = root(&[("proc/sys/vm/swappiness", "60\n")]);
+        let (_directory, root) = machine();
         let mut machine = Changes::lock(&root, Box::new(Always)).expect("a lock");
         apply(&mut machine, &request()).expect("applied");
         let path = root.join("run/plimsoll/journal");

@@ -19,6 +19,7 @@ pub mod read;
 pub mod reclaim;
 mod root;
 pub mod units;
+pub mod watcher;
 pub mod write;
 
 pub use root::{Root, reason};

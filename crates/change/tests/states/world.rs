@@ -190,8 +190,8 @@ impl World {
 }
 
 impl Machine for World {
-    fn boot(&mut self) -> String {
-        self.boot.to_string()
+    fn boot(&mut self) -> Result<String, Failure> {
+        Ok(self.boot.to_string())
     }
 
     fn since_boot(&mut self) -> Nanos {

@@ -1,8 +1,10 @@
 //! Changes whose time is over: the next command that writes takes them back first.
 
 use change::undo::{self, Settled};
+use change::{Change, Ledger};
 use host::Root;
 use host::changes::{Changes, Timer};
+use host::watcher;
 
 /// This machine with the lock held, and what was overdue; that is told on stderr.
 pub(crate) fn machine(root: &Root, timer: Box<dyn Timer>) -> anyhow::Result<(Changes, Settled)> {
@@ -18,5 +20,7 @@ pub(crate) fn machine(root: &Root, timer: Box<dyn Timer>) -> anyhow::Result<(Cha
     for stuck in &settled.stuck {
         anstream::eprintln!("nobody confirmed a change in time, and it stands: {stuck}");
     }
+    let ledger = Ledger::open(&mut machine)?;
+    watcher::sweep(root, |id| ledger.get(id).is_some_and(Change::is_pending));
     Ok((machine, settled))
 }

@@ -3,10 +3,9 @@
 //!
 //! It waits on a timer of CLOCK_BOOTTIME, so that suspended time counts and the wall clock does not
 //! matter. It reads the journal whenever that changes, and ends when nothing waits any more; so
-//! nobody has to stop it. The service is restarted after any signal, for that must not be a
-//! confirmation.
+//! nobody has to stop it. A signal must not be a confirmation: systemd starts the service again,
+//! and the process of its own takes no notice of any but SIGKILL and SIGSTOP.
 
-use std::fs::File;
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -14,27 +13,14 @@ use std::time::{Duration, Instant};
 
 use host::Root;
 use host::changes::Timer;
+use host::watcher::{self, Life};
 use mm::units::Nanos;
-use rustix::fs::{FlockOperation, flock};
 
 /// It is there where systemd runs (`sd_booted`).
 const SYSTEMD: &str = "/run/systemd/system";
 
-/// How long a process of its own may take until it holds its lock.
+/// How long it may take until it says that it is there.
 const PATIENCE: Duration = Duration::from_secs(10);
-
-/// The file that the watcher of a change keeps locked, without the leading slash.
-pub(crate) fn lock_path(id: u32) -> String {
-    format!("run/plimsoll/watch-{id}")
-}
-
-/// Whether the watcher of a change runs.
-pub(crate) fn is_watched(root: &Root, id: u32) -> bool {
-    let Ok(file) = File::open(root.join(&lock_path(id))) else {
-        return false;
-    };
-    flock(&file, FlockOperation::NonBlockingLockShared) == Err(rustix::io::Errno::WOULDBLOCK)
-}
 
 /// The one of this machine.
 #[derive(Debug)]
@@ -44,13 +30,25 @@ pub(crate) struct Watcher {
 
 impl Timer for Watcher {
     fn arm(&mut self, id: u32, _: Nanos) -> Result<(), String> {
+        // What keeps the watcher from saying that it is there is told by whoever waits for it.
+        watcher::expect(&self.root, id).map_err(|error| host::reason(&error))?;
+        let armed = self.start(id);
+        if armed.is_err() {
+            watcher::leave(&self.root, id);
+        }
+        armed
+    }
+}
+
+impl Watcher {
+    fn start(&self, id: u32) -> Result<(), String> {
         let program = program()?;
         match has_systemd() {
             true => as_service(&program, id)?,
             false => as_process(&program, id)?,
         }
         let start = Instant::now();
-        while !is_watched(&self.root, id) {
+        while watcher::life(&self.root, id) != Life::Runs {
             if start.elapsed() > PATIENCE {
                 return Err("the process that watches it does not start".to_owned());
             }

@@ -7,9 +7,9 @@ use change::status::{Status, status};
 use host::Root;
 use host::changes::Changes;
 use host::facts::since_boot;
+use host::watcher::{self, Life};
 use mm::units::Nanos;
 
-use crate::changing::timer::is_watched;
 use crate::changing::{native, told};
 use crate::exit::ExitCode;
 use crate::term::{self, bad};
@@ -65,11 +65,8 @@ fn trouble(standing: &Status, root: &Root, now: Nanos) -> Vec<String> {
         lines.push(format!(
             "nothing took it back in time: plimsoll undo {id} does"
         ));
-    } else if change.is_pending() && !is_watched(root, change.id) {
-        lines.push(format!(
-            "nothing waits to take it back: plimsoll confirm {0} or plimsoll undo {0}",
-            change.id
-        ));
+    } else if change.is_pending() {
+        lines.extend(unwatched(root, change.id));
     }
     if let Some(why) = change.stopped.as_ref().filter(|_| change.is_pending()) {
         lines.push(format!("it is not all written: {why}"));
@@ -79,4 +76,17 @@ fn trouble(standing: &Status, root: &Root, now: Nanos) -> Vec<String> {
         lines.extend(native::loses(root, change).filter(|_| asked));
     }
     lines
+}
+
+/// What is wrong with what waits to take a change back.
+fn unwatched(root: &Root, id: u32) -> Option<String> {
+    match watcher::life(root, id) {
+        Life::Runs => None,
+        Life::Gone => Some(format!(
+            "nothing waits to take it back: plimsoll confirm {id} or plimsoll undo {id}"
+        )),
+        Life::Unknown(why) => Some(format!(
+            "whether anything waits to take it back cannot be told: {why}"
+        )),
+    }
 }

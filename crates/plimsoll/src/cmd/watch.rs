@@ -1,7 +1,7 @@
 //! `plimsoll watch`: waits for a change's confirmation, and takes the change back when it does not
 //! come. Started by `apply`, never by hand.
 
-use std::fs::File;
+use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context as _, bail};
@@ -11,15 +11,19 @@ use change::{Change, Ledger, undo};
 use host::Root;
 use host::changes::Changes;
 use host::facts::since_boot;
+use host::watcher::{self, Life};
 use mm::units::Nanos;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::inotify::{self, CreateFlags, WatchFlags};
-use rustix::fs::{FlockOperation, flock};
 use rustix::time::{
     Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, timerfd_create, timerfd_settime,
 };
 
-use crate::changing::timer::lock_path;
+use signal_hook::consts::{
+    SIGALRM, SIGHUP, SIGINT, SIGPROF, SIGQUIT, SIGTERM, SIGTSTP, SIGUSR1, SIGUSR2, SIGVTALRM,
+    SIGXCPU, SIGXFSZ,
+};
+
 use crate::exit::ExitCode;
 
 /// Take a change back unless it is confirmed: `apply` starts this
@@ -38,45 +42,71 @@ const AGAIN: Duration = Duration::from_secs(1);
 /// How many samples are kept: a kill is looked for over a minute.
 const KEPT: usize = 60;
 
-/// Watches until nothing waits any more.
+/// The signals that would end or stop a process and can be caught.
+const SIGNALS: [i32; 12] = [
+    SIGHUP, SIGINT, SIGQUIT, SIGUSR1, SIGUSR2, SIGALRM, SIGTERM, SIGTSTP, SIGXCPU, SIGXFSZ,
+    SIGVTALRM, SIGPROF,
+];
+
+/// Watches until nothing waits any more: neither an error nor a signal is a confirmation.
 pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     if args.detached {
         // The terminal that hangs up must not end it. It cannot fail: this process leads no group.
         rustix::process::setsid().context("cannot leave the session")?;
+        for signal in SIGNALS {
+            signal_hook::flag::register(signal, Arc::default())?;
+        }
     }
     let (root, id) = (Root::default(), args.id);
-    let _held = hold(&root, id)?;
+    let _noted = Noted::new(&root, id)?;
     let bell = Bell::new(&root)?;
-    if pending(&root, id)?.is_some() {
-        // A process that systemd did not start has nothing to tell.
-        sd_notify::notify(&[sd_notify::NotifyState::Ready]).ok();
-    }
+    // A process that systemd did not start has nothing to tell.
+    sd_notify::notify(&[sd_notify::NotifyState::Ready]).ok();
     let mut samples = vec![];
-    while let Some(change) = pending(&root, id)? {
-        if let Some(why) = over(&root, &change, &mut samples) {
-            take_back(&root, &change, &why);
-        } else {
-            bell.wait(&change)?;
+    loop {
+        match turn(&root, id, &bell, &mut samples) {
+            Ok(true) => {}
+            Ok(false) => return Ok(ExitCode::Done),
+            Err(error) => {
+                anstream::eprintln!("plimsoll: change {id}: {error:#}");
+                std::thread::sleep(AGAIN);
+            }
         }
     }
-    // A lock file that nobody holds any more says nothing.
-    std::fs::remove_file(root.join(&lock_path(id))).ok();
-    Ok(ExitCode::Done)
 }
 
-/// The lock that says that this process watches. Whoever looks whether it is held holds it for a
-/// moment.
-fn hold(root: &Root, id: u32) -> anyhow::Result<File> {
-    let path = root.join(&lock_path(id));
-    let file = File::create(&path).with_context(|| path.display().to_string())?;
-    for _ in 0..100 {
-        match flock(&file, FlockOperation::NonBlockingLockExclusive) {
-            Ok(()) => return Ok(file),
-            Err(rustix::io::Errno::WOULDBLOCK) => std::thread::sleep(Duration::from_millis(10)),
-            Err(error) => return Err(error).with_context(|| path.display().to_string()),
-        }
+/// Looks once, and waits; whether the change still waits.
+fn turn(root: &Root, id: u32, bell: &Bell, samples: &mut Vec<Sample>) -> anyhow::Result<bool> {
+    let Some(change) = pending(root, id)? else {
+        return Ok(false);
+    };
+    match over(root, &change, samples) {
+        Some(why) => take_back(root, &change, &why)?,
+        None => bell.wait(&change)?,
     }
-    bail!("another process watches change {id} already");
+    Ok(true)
+}
+
+/// The note that says that this process watches; it goes with it, however it ends.
+struct Noted<'a> {
+    root: &'a Root,
+    id: u32,
+}
+
+impl<'a> Noted<'a> {
+    fn new(root: &'a Root, id: u32) -> anyhow::Result<Self> {
+        if watcher::life(root, id) == Life::Runs {
+            bail!("another process watches change {id} already");
+        }
+        watcher::enter(root, id).context("/run/plimsoll")?;
+        Ok(Self { root, id })
+    }
+}
+
+impl Drop for Noted<'_> {
+    fn drop(&mut self) {
+        watcher::leave(self.root, self.id);
+    }
 }
 
 /// The change, as long as it waits.
@@ -116,18 +146,12 @@ fn watched(change: &Change, now: Nanos) -> Option<Watch> {
 }
 
 /// Waits for the lock: whoever holds it may be confirming.
-fn take_back(root: &Root, change: &Change, why: &str) {
-    let undone = Changes::lock_patiently(root)
-        .map_err(anyhow::Error::from)
-        .and_then(|mut machine| {
-            let is_pending = pending(root, change.id)?.is_some();
-            let undone = is_pending.then(|| undo::undo(&mut machine, change.id, why));
-            Ok(undone.transpose()?)
-        });
-    if let Err(error) = undone {
-        anstream::eprintln!("plimsoll: change {}: {error:#}", change.id);
-        std::thread::sleep(AGAIN);
+fn take_back(root: &Root, change: &Change, why: &str) -> anyhow::Result<()> {
+    let mut machine = Changes::lock_patiently(root)?;
+    if pending(root, change.id)?.is_some() {
+        undo::undo(&mut machine, change.id, why)?;
     }
+    Ok(())
 }
 
 /// What wakes the watcher: the deadline, and a line in the journal.

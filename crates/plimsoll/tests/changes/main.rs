@@ -7,6 +7,7 @@ mod kills;
 mod place;
 mod stories;
 mod told;
+mod trust;
 #[path = "../schemas/validator.rs"]
 mod validator;
 
@@ -82,6 +83,26 @@ const TESTS: &[Test] = &[
     (
         "of_two_that_race_each_says_what_happened",
         told::of_two_that_race_each_says_what_happened,
+    ),
+    (
+        "no_signal_but_kill_ends_what_waits_to_take_a_change_back",
+        trust::no_signal_but_kill_ends_what_waits_to_take_a_change_back,
+    ),
+    (
+        "another_user_holds_no_lock_whatever_the_umask",
+        trust::another_user_holds_no_lock_whatever_the_umask,
+    ),
+    (
+        "what_another_user_may_have_written_is_not_believed",
+        trust::what_another_user_may_have_written_is_not_believed,
+    ),
+    (
+        "a_full_run_is_said_and_nothing_is_written",
+        trust::a_full_run_is_said_and_nothing_is_written,
+    ),
+    (
+        "a_vanished_proc_is_an_error_and_no_tunable_is_gone",
+        trust::a_vanished_proc_is_an_error_and_no_tunable_is_gone,
     ),
     (
         "every_kill_leaves_the_old_or_the_new_state",

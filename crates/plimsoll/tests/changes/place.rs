@@ -5,6 +5,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use crate::stories::until;
+
 pub(crate) const PLIMSOLL: &str = env!("CARGO_BIN_EXE_plimsoll");
 
 /// Set in the process that is in the namespace.
@@ -93,7 +95,7 @@ impl Place {
     fn cover(&self) {
         for directory in COVERED {
             let mounted = Command::new("mount")
-                .args(["-t", "tmpfs", "none", directory])
+                .args(["-t", "tmpfs", "-o", "mode=755", "none", directory])
                 .status();
             assert!(mounted.expect("mount").success(), "{directory}");
         }
@@ -271,11 +273,15 @@ impl Place {
         !self.natives().is_empty()
     }
 
-    /// Whether the watcher of a change holds its lock.
+    /// The process that watches a change, as its note says.
+    pub(crate) fn watcher(&self, id: u32) -> Option<i32> {
+        let note = self.read(&format!("/run/plimsoll/watch-{id}"));
+        let pid = note.split(' ').next().and_then(|pid| pid.parse().ok());
+        pid.filter(|pid| is_a_watcher(*pid))
+    }
+
     pub(crate) fn is_watched(&self, id: u32) -> bool {
-        use rustix::fs::{FlockOperation, flock};
-        let file = fs::File::open(format!("/run/plimsoll/watch-{id}"));
-        file.is_ok_and(|file| flock(file, FlockOperation::NonBlockingLockShared).is_err())
+        self.watcher(id).is_some()
     }
 
     pub(crate) fn status(&self) -> Result<Status, String> {
@@ -302,21 +308,33 @@ fn changes_something(line: &str) -> bool {
     !line.starts_with("openat(") || flags.iter().any(|flag| line.contains(flag))
 }
 
+/// Whether a process is one that this test's commands started.
+fn is_a_watcher(pid: i32) -> bool {
+    let own = fs::read_link("/proc/self/ns/mnt").expect("a namespace");
+    let line = fs::read_to_string(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+    let is_here = fs::read_link(format!("/proc/{pid}/ns/mnt")).is_ok_and(|ns| ns == own);
+    line.starts_with("plimsoll\0watch\0") && is_here
+}
+
 /// Ends what earlier commands started: the watchers in this namespace, and no others.
 pub(crate) fn stop_watchers() {
-    let own = fs::read_link("/proc/self/ns/mnt").expect("a namespace");
     for entry in fs::read_dir("/proc").expect("processes").flatten() {
-        let pid = entry
-            .file_name()
-            .to_str()
-            .and_then(|name| name.parse::<i32>().ok());
-        let line = fs::read_to_string(entry.path().join("cmdline")).unwrap_or_default();
-        let is_here = fs::read_link(entry.path().join("ns/mnt")).is_ok_and(|ns| ns == own);
-        if line.starts_with("plimsoll\0watch\0") && is_here {
-            let pid = pid
-                .and_then(rustix::process::Pid::from_raw)
-                .expect("a process");
-            let _ = rustix::process::kill_process(pid, rustix::process::Signal::KILL);
+        let name = entry.file_name();
+        let pid = name.to_str().and_then(|name| name.parse::<i32>().ok());
+        if let Some(pid) = pid.filter(|pid| is_a_watcher(*pid)) {
+            signal(pid, rustix::process::Signal::KILL);
+            until("its end", || has_ended(pid));
         }
     }
+}
+
+/// Whether a process is gone, or waits to be reaped.
+fn has_ended(pid: i32) -> bool {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat"));
+    stat.map_or(true, |stat| stat.contains(") Z ") || stat.contains(") X "))
+}
+
+pub(crate) fn signal(pid: i32, signal: rustix::process::Signal) {
+    let pid = rustix::process::Pid::from_raw(pid).expect("a process");
+    let _ = rustix::process::kill_process(pid, signal);
 }

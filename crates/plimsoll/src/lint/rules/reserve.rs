@@ -99,11 +99,9 @@ pub(in crate::lint) fn nothing_left(scope: &Scope<'_>) -> Vec<At> {
         let is_pool = it.name.starts_with("hugetlb.") && it.name.ends_with(".nr_hugepages");
         is_pool || TAKES.contains(&it.name.as_str())
     };
-    let standing = scope
-        .settings
-        .iter()
-        .filter(|it| it.stands && it.by != Writer::Live);
-    let Some(setting) = standing.filter(takes).next_back() else {
+    let settings = scope.settings.iter();
+    let mut standing = settings.filter(|it| it.stands && it.by != Writer::Live);
+    let Some(setting) = standing.rfind(takes) else {
         return Vec::new();
     };
     let said = left(scope).transpose().map(|said| At {
