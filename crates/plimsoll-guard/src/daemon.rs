@@ -1,6 +1,5 @@
 //! The loop: a sample, what the policies decide, and its execution.
 
-use std::io;
 use std::time::Duration;
 
 use guard::{Config, Decision, Group, Guard, Held, Looked, Policy, Sample, Touch};
@@ -12,11 +11,14 @@ use crate::arguments::Arguments;
 use crate::configuration;
 use crate::counters::Counters;
 use crate::hands::Hands;
+use crate::journal::tell;
 use crate::log;
+use crate::place::{self, Place};
 use crate::process::{self, Signals, Woken};
 use crate::sampling::Sampling;
 use crate::socket::{Request, Socket};
 use crate::spared::Spared;
+use crate::state::State;
 use crate::status::{Of, Status};
 use crate::watch::Watch;
 
@@ -66,10 +68,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), String> {
     if arguments.lasts.is_some() {
         process::end_with_parent().map_err(|error| host::reason(&error))?;
     }
-    let mut hands = Hands::new(arguments)?;
-    let beside = |end| arguments.state.with_extension(end);
-    let events = beside("events");
-    log::open((!arguments.dry_run).then_some(events.as_path()))?;
+    let (state, place) = take(arguments)?;
+    let mut hands = Hands::new(state);
     let mut daemon = Daemon {
         guard: Guard::new(&config),
         sampling: Sampling::new(config.groups())?,
@@ -84,9 +84,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), String> {
         looked_at: Nanos::ZERO,
         named_at: None,
     };
-    if !arguments.dry_run {
-        daemon.status = Some(Status::new(&beside("prom")));
-        daemon.socket = Some(Socket::new(&beside("sock"))?);
+    if let Some(place) = &place {
+        daemon.status = Some(Status::new(place));
+        daemon.socket = Some(Socket::new(place)?);
         process::harden();
     }
     daemon.tell_hands();
@@ -99,6 +99,18 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), String> {
         daemon.say_what_was_done(restored.is_ok());
     }
     done.and(restored)
+}
+
+/// The machine for this guard alone, and where it writes; with `--dry-run` it writes nothing.
+fn take(arguments: &Arguments) -> Result<(Option<State>, Option<Place>), String> {
+    if arguments.dry_run {
+        return log::open(None).map(|()| (None, None));
+    }
+    let lock = place::only_one()?;
+    let place = Place::make(&arguments.state)?;
+    log::open(Some(&place))?;
+    let state = State::take(lock, &place)?;
+    Ok((Some(state), Some(place)))
 }
 
 impl Daemon {
@@ -331,10 +343,4 @@ impl Daemon {
 
 fn elapsed(from: Nanos, to: Nanos) -> Duration {
     Duration::from_nanos(to.saturating_sub(from).0)
-}
-
-/// Tells systemd, where it wants to know.
-fn tell(state: NotifyState<'_>) {
-    let told: io::Result<()> = sd_notify::notify(&[state]);
-    told.ok();
 }

@@ -9,7 +9,6 @@ use host::reason;
 use mm::settings::Setting;
 use mm::units::{Bytes, Nanos};
 
-use crate::arguments::Arguments;
 use crate::drops;
 use crate::locks::{Locked, Locks};
 use crate::log::{self, Name};
@@ -67,14 +66,9 @@ struct Reclaimed {
 }
 
 impl Hands {
-    /// # Errors
-    /// One line: another guard runs, or what a killed one left cannot be undone.
-    pub(crate) fn new(arguments: &Arguments) -> Result<Self, String> {
-        let state = match arguments.dry_run {
-            true => None,
-            false => Some(State::take(&arguments.state)?),
-        };
-        Ok(Self {
+    /// Without a state it only says what it would do.
+    pub(crate) fn new(state: Option<State>) -> Self {
+        Self {
             locks: Locks::new(),
             pretended: Pretended::new(),
             groups: Vec::new(),
@@ -88,7 +82,7 @@ impl Hands {
             said_at: Nanos::ZERO,
             failed: BTreeMap::new(),
             empty: BTreeMap::new(),
-        })
+        }
     }
 
     /// Does it. The answer is one to a look.
