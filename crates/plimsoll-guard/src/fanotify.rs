@@ -10,8 +10,10 @@ use std::os::fd::{AsFd as _, AsRawFd as _, OwnedFd};
 
 use guard::sample::Use;
 
+use mm::mountinfo::Device;
+
 use crate::log;
-use crate::mounts::{Device, Disk};
+use crate::mounts::Disk;
 use crate::sys::{self, Key};
 
 const USES: u64 = libc::FAN_CLOSE_NOWRITE | libc::FAN_OPEN_EXEC;
@@ -84,17 +86,18 @@ impl Fanotify {
 
     /// The file systems that were unmounted since they were marked: their marks are gone, however
     /// soon they were mounted again.
-    pub(crate) fn unmounted(&self, disks: &[Disk]) -> io::Result<Vec<u64>> {
+    pub(crate) fn unmounted(&self, disks: &[Disk]) -> Vec<u64> {
         let path = format!("/proc/self/fdinfo/{}", self.group.as_raw_fd());
-        let Some(marks) = marks(&fs::read_to_string(path)?) else {
-            return Ok(Vec::new());
+        let text = fs::read(path).map(|text| String::from_utf8_lossy(&text).into_owned());
+        let Some(marks) = text.ok().and_then(|text| marks(&text)) else {
+            return Vec::new();
         };
         let is_marked = |fsid: u64| {
             let mut places = disks.iter().filter(|disk| disk.fsid == fsid);
             places.any(|disk| marks.contains(&disk.device))
         };
         let watched = self.watched.iter().copied();
-        Ok(watched.filter(|fsid| !is_marked(*fsid)).collect())
+        watched.filter(|fsid| !is_marked(*fsid)).collect()
     }
 
     /// How many file systems are watched.

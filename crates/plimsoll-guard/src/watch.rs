@@ -81,23 +81,21 @@ impl Watch {
             return Ok(false);
         }
         let unmounted = self.forget_unmounted();
-        let unmounted =
-            unmounted.map_err(|error| format!("fdinfo of fanotify: {}", reason(&error)))?;
         self.mark();
         Ok(unmounted || before != self.mounts.disks())
     }
 
     /// What was released is not any more once it was unmounted. Whether anything was.
-    fn forget_unmounted(&mut self) -> io::Result<bool> {
+    fn forget_unmounted(&mut self) -> bool {
         self.released.follow(&self.mounts);
-        let fanotify = self.fanotify.as_ref();
-        let unmounted = fanotify.map(|fanotify| fanotify.unmounted(self.mounts.disks()));
-        let unmounted = unmounted.transpose()?.unwrap_or_default();
+        let fanotify = self.fanotify.iter();
+        let unmounted = fanotify.flat_map(|fanotify| fanotify.unmounted(self.mounts.disks()));
+        let unmounted: Vec<u64> = unmounted.collect();
         for fsid in &unmounted {
             let (fsid, inode) = (*fsid, None);
             self.released.remove(Place { fsid, inode });
         }
-        Ok(!unmounted.is_empty())
+        !unmounted.is_empty()
     }
 
     /// How many file systems are watched; `None` where no policy needs it.
