@@ -132,13 +132,30 @@ impl Daemon {
             self.write_status(now);
             let most = Duration::from_nanos(next.0);
             let most = watchdog.map_or(most, |every| most.min(every));
-            let woken = signals.wait(most, self.socket.as_ref());
-            match woken.map_err(|error| host::reason(&error))? {
+            match self.wait(signals, most)? {
                 Woken::Tick => {}
                 Woken::End => return Ok(()),
                 Woken::Reload => self.reload(arguments)?,
                 Woken::Asked => self.answer(),
             }
+        }
+    }
+
+    /// Waits for a signal or a question, at most this long; what files are used meanwhile is taken
+    /// before there is too much of it.
+    fn wait(&mut self, signals: &Signals, most: Duration) -> Result<Woken, String> {
+        let until = since_boot() + Nanos(u64::try_from(most.as_nanos()).unwrap_or(u64::MAX));
+        loop {
+            let left = until.saturating_sub(since_boot());
+            let pace = self.watch.pace().filter(|pace| *pace < left);
+            let most = Duration::from_nanos(pace.unwrap_or(left).0);
+            let woken = signals.wait(most, self.socket.as_ref());
+            let woken = woken.map_err(|error| host::reason(&error))?;
+            if woken != Woken::Tick || pace.is_none() {
+                return Ok(woken);
+            }
+            let (locks, to) = (&self.hands.locks, &mut self.room.touches);
+            self.watch.drain(locks, to)?;
         }
     }
 
@@ -152,7 +169,6 @@ impl Daemon {
             }
             self.hands.find_stale(&self.watch.mounts);
         }
-        self.room.touches.clear();
         let named_since = self.named_at.map(|at| now.saturating_sub(at));
         if named_since.is_none_or(|since| since >= NAME_EVERY) {
             self.named_at = Some(now);
@@ -166,10 +182,11 @@ impl Daemon {
         self.room.looked.clear();
         loop {
             let next = self.sample()?;
+            self.room.touches.clear();
+            self.watch.forget_uses();
             if next > Nanos::ZERO || self.room.looked.is_empty() {
                 return Ok(next);
             }
-            self.room.touches.clear();
         }
     }
 

@@ -34,6 +34,7 @@ mod state;
 mod status;
 mod stderr;
 mod sys;
+mod users;
 mod watch;
 
 use std::process::ExitCode;

@@ -143,6 +143,7 @@ impl Status {
         let refaults = &mut self.refaults;
         refaults.tell(reclaimed, of.config, cgroup2, &mut figures);
         figures.add("lost_events_total", &[], of.watch.lost());
+        figures.add("ignored_events_total", &[], of.watch.ignored());
         figures
     }
 }
