@@ -83,6 +83,11 @@ impl Floor {
         }
     }
 
+    /// Forgets that it set `vm.swappiness`, and leaves it alone for a while.
+    pub(crate) fn rest(&mut self, until: Nanos) {
+        self.anon.rest(until);
+    }
+
     /// Whether it leaves `vm.swappiness` alone because somebody else wrote it.
     pub(crate) fn stands_down(&self) -> bool {
         self.anon.stands_down()

@@ -239,6 +239,9 @@ impl Daemon {
         if decisions.iter().any(bounds) {
             self.counters.forget();
         }
+        for policy in std::mem::take(&mut self.hands.unset) {
+            self.guard.rest(policy, at);
+        }
         self.hands.done(since_boot());
         Ok(next)
     }

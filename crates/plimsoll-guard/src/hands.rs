@@ -1,6 +1,6 @@
 //! Carries out what the policies decide, and says it in a line each.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use guard::sample::LOOKED_AT;
@@ -41,6 +41,8 @@ pub(crate) struct Hands {
     pub(crate) reclaim: Reclaim,
     /// Answers for the next sample.
     pub(crate) dropped: Vec<Dropped>,
+    /// Policies of which a tunable could not be set since the last sample.
+    pub(crate) unset: BTreeSet<Policy>,
     /// `None` with `--dry-run`.
     state: Option<State>,
     /// Files that were locked since the last sample, with `--dry-run` since the beginning.
@@ -75,6 +77,7 @@ impl Hands {
             spared: Spared::new(&[]),
             reclaim: Reclaim::default(),
             dropped: Vec::new(),
+            unset: BTreeSet::new(),
             state,
             locked: Vec::new(),
             reclaimed: BTreeMap::new(),
@@ -351,6 +354,9 @@ impl Hands {
     }
 
     fn set(&mut self, decision: &Decision, setting: &Setting) {
+        if self.unset.contains(&decision.policy) {
+            return;
+        }
         let Some(state) = &mut self.state else {
             let value = setting.value.parse().ok();
             let tunable = setting.tunable.clone();
@@ -359,7 +365,15 @@ impl Hands {
         };
         match state.set(setting) {
             Ok(()) => say(decision, format_args!("set {setting}")),
-            Err(error) => self.fail(decision, format!("set {setting}"), error),
+            Err(error) => {
+                // What is half set helps nobody.
+                let others = state.give_back_all(decision.policy);
+                self.unset.insert(decision.policy);
+                self.fail(decision, format!("set {setting}"), error);
+                if let Err(error) = others {
+                    self.fail(decision, "give back the rest".to_owned(), error);
+                }
+            }
         }
     }
 

@@ -70,6 +70,24 @@ impl State {
             .map_err(|error| error.to_string())
     }
 
+    /// Writes back whatever a policy has set.
+    ///
+    /// # Errors
+    /// One line: the first that failed; the others were tried.
+    pub(crate) fn give_back_all(&mut self, of: Policy) -> Result<(), String> {
+        let ours = self
+            .hold
+            .steps()
+            .filter(|step| policy(&step.new.path) == Some(of));
+        let cells: Vec<String> = ours.map(|step| step.cell.clone()).collect();
+        let failed = cells.iter().filter_map(|cell| {
+            let restored = self.hold.let_go(&mut self.machine, cell);
+            restored.err().map(|error| error.to_string())
+        });
+        let failed: Vec<String> = failed.collect();
+        failed.into_iter().next().map_or(Ok(()), Err)
+    }
+
     /// The tunables that are set, and what each was before.
     pub(crate) fn held(&self) -> impl Iterator<Item = (&str, String)> {
         let steps = self.hold.steps();
