@@ -86,6 +86,15 @@ impl Folder {
         }
     }
 
+    /// Gives a file of this folder another name there, which one that has it loses. Either is on the
+    /// disk only later.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn rename(&self, from: &OsStr, to: &OsStr) -> io::Result<()> {
+        Ok(renameat(self.fd(), from, self.fd(), to)?)
+    }
+
     /// A name that is new, or gone, is on the disk once its folder is.
     pub(crate) fn sync(&self) -> io::Result<()> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
@@ -160,7 +169,9 @@ mod tests {
             assert_eq!(found & 0o7777, mode);
         }
         assert_eq!(fs::read_dir(directory.path()).expect("a folder").count(), 1);
-        assert!(folder.remove(OsStr::new("a.conf")).expect("removed"));
+        let [name, older] = ["a.conf", "b.conf"].map(OsStr::new);
+        folder.rename(name, older).expect("renamed");
+        assert!(folder.remove(older).expect("removed"));
         assert!(!folder.remove(OsStr::new("a.conf")).expect("gone already"));
     }
 

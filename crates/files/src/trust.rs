@@ -19,8 +19,8 @@ use crate::{Folder, Kind, Refused};
 /// The permissions of a folder that is made.
 const FOLDER: Mode = Mode::from_raw_mode(0o755);
 
-/// The permissions of a lock: whoever may open a file may lock it.
-const LOCK: Mode = Mode::from_raw_mode(0o600);
+/// The permissions of a lock, which whoever may open a file may take, and of what is root's to read.
+const PRIVATE: Mode = Mode::from_raw_mode(0o600);
 
 /// Set on a folder whose files only their owners may rename or remove.
 const STICKY: u32 = 0o1000;
@@ -72,6 +72,16 @@ impl Folder {
         bounded(File::from(file), most)
     }
 
+    /// The bytes of a file below this folder that only root can have written, as a configuration
+    /// is. Links on the way are root's own.
+    ///
+    /// # Errors
+    /// What the system says, a [`Refused`], and `FileTooLarge` beyond `most` bytes.
+    pub fn read_trusted_below(&self, path: impl AsRef<Path>, most: u64) -> io::Result<Vec<u8>> {
+        let whole = |below: &Path, stat: &Stat| check(&self.path().join(below), stat);
+        self.find_checked(path.as_ref(), &whole)?.read(most)
+    }
+
     /// Cuts a file in this trusted folder to `keep` bytes, appends to it, and has it on the disk
     /// when it returns. A new file may be read by everybody.
     ///
@@ -92,8 +102,20 @@ impl Folder {
     /// # Errors
     /// What the system says, or a [`Refused`].
     pub fn lock_file(&self, name: &OsStr) -> io::Result<File> {
-        let file = self.open_trusted(name, OFlags::RDWR, Some(LOCK))?;
-        fchmod(&file, LOCK)?;
+        self.private_file(name, OFlags::RDWR)
+    }
+
+    /// A file in this trusted folder that is appended to and nobody else can open.
+    ///
+    /// # Errors
+    /// What the system says, or a [`Refused`].
+    pub fn private_log(&self, name: &OsStr) -> io::Result<File> {
+        self.private_file(name, OFlags::WRONLY | OFlags::APPEND)
+    }
+
+    fn private_file(&self, name: &OsStr, flags: OFlags) -> io::Result<File> {
+        let file = self.open_trusted(name, flags, Some(PRIVATE))?;
+        fchmod(&file, PRIVATE)?;
         Ok(file.into())
     }
 
@@ -195,6 +217,28 @@ mod tests {
         fs::hard_link(at("run/plimsoll/state"), at("second")).expect("a second name");
         let error = read().expect_err("two names").to_string();
         assert!(error.contains("has another name"), "{error}");
+    }
+
+    #[test]
+    fn a_configuration_may_be_a_link_of_roots_and_nobody_elses() {
+        let (directory, root) = place();
+        let at = |name: &str| directory.path().join(name);
+        let folder = root.make_trusted("etc/own").expect("made");
+        folder.append(OsStr::new("a"), 0, b"text").expect("a file");
+        symlink("own/a", at("etc/link")).expect("a link");
+        let read = |path: &str| root.read_trusted_below(path, 4);
+        assert_eq!(read("etc/link").expect("root's"), b"text");
+        fs::write(at("etc/open"), "text").expect("a file");
+        set_mode(&at("etc/open"), 0o666);
+        let error = read("etc/open").expect_err("open to all").to_string();
+        assert!(error.contains("writable by others"), "{error}");
+        symlink("own", at("folder")).expect("a link");
+        if std::os::unix::fs::lchown(at("folder"), Some(65534), None).is_err() {
+            println!("skipped: only root can give a link away");
+            return;
+        }
+        let error = read("folder/a").expect_err("not root's").to_string();
+        assert!(error.contains("belongs to user 65534"), "{error}");
     }
 
     #[test]

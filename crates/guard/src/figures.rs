@@ -11,7 +11,7 @@ const PREFIX: &str = "plimsoll_guard_";
 
 /// The names without the prefix that all have, their kinds and what they say, in the order of the
 /// text.
-pub const FAMILIES: [(&str, &str, &str); 17] = [
+pub const FAMILIES: [(&str, &str, &str); 18] = [
     (
         "info",
         "gauge",
@@ -80,6 +80,11 @@ pub const FAMILIES: [(&str, &str, &str); 17] = [
         "lost_events_total",
         "counter",
         "Times that more files were used than the kernel's queue holds.",
+    ),
+    (
+        "ignored_events_total",
+        "counter",
+        "Uses of files that did not count, because one user's were too many between two samples.",
     ),
 ];
 

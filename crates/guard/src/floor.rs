@@ -15,8 +15,9 @@ use mm::units::{Bytes, Nanos};
 use crate::action::{Action, Decision, MOST_FILLED, Policy, Why};
 use crate::config::{self, Amount};
 use crate::sample::{File, Held, LOOKED_AT, Looked, Sample, Touch, Use};
+use crate::shares::User;
 use anon::Anon;
-use table::{Entry, Lock, Table};
+use table::{Entry, Lock, Table, Wants};
 
 /// No more than this share of the memory is ever locked, in percent.
 const MOST_LOCKED_PERCENT: u64 = 25;
@@ -27,6 +28,9 @@ const EXECUTED_SCORE: f64 = 0.9;
 const DISPLACE_FACTOR: f64 = 1.5;
 /// A locked file is filled up as long as it is used that often.
 const FILL_SCORE: f64 = 1.2;
+/// Files of one user beside the system that are weighed in a sample, at most: to weigh one takes a
+/// look at all locks, and maybe at the file.
+const MOST_WEIGHED: u32 = 16;
 /// The smallest share of a file that is worth locking, and of that the smallest that must have been
 /// read, as its reciprocal.
 const PREFIX: u64 = 4;
@@ -44,6 +48,8 @@ pub(crate) struct Floor {
     clean_min: Amount,
     anon: Anon,
     files: Table,
+    /// How many files of each user were weighed in this sample.
+    weighed: Vec<(User, u32)>,
 }
 
 impl Floor {
@@ -52,6 +58,7 @@ impl Floor {
             clean_min: config.clean_min,
             anon: Anon::new(config.anon_min),
             files: Table::new(),
+            weighed: Vec::new(),
         }
     }
 
@@ -59,6 +66,7 @@ impl Floor {
         self.anon.decide(sample, to);
         sample.held.iter().for_each(|held| self.see(held, to));
         self.shrink_to(self.budget(sample), sample.at, to);
+        self.weighed.clear();
         let mut looks = false;
         // It is the close that says that a file was used.
         let uses = sample.touches.iter();
@@ -73,6 +81,11 @@ impl Floor {
             true => Nanos::ZERO,
             false => sample.memory.tick(),
         }
+    }
+
+    /// Forgets that it set `vm.swappiness`, and leaves it alone for a while.
+    pub(crate) fn rest(&mut self, until: Nanos) {
+        self.anon.rest(until);
     }
 
     /// Whether it leaves `vm.swappiness` alone because somebody else wrote it.
@@ -100,7 +113,7 @@ impl Floor {
     /// Lets go of the least used files until the rest fits: memory may have been taken away.
     fn shrink_to(&mut self, budget: Bytes, now: Nanos, to: &mut Vec<Decision>) {
         while self.files.locked() > budget {
-            let Some(entry) = self.files.least_used_lock() else {
+            let Some(entry) = self.files.least_used_lock(budget) else {
                 return;
             };
             unlock(entry, now, to);
@@ -110,7 +123,9 @@ impl Floor {
     /// A file was used; whether it is to be looked at.
     fn touched(&mut self, touch: Touch, sample: &Sample<'_>, to: &mut Vec<Decision>) -> bool {
         let now = sample.at;
-        let entry = self.files.touch(touch, now);
+        let Some(entry) = self.files.touch(touch, now) else {
+            return false;
+        };
         let score = entry.uses.score(now);
         if let Lock::Held(length) = entry.lock {
             // What was read since is locked with the rest.
@@ -129,7 +144,7 @@ impl Floor {
         let entry = *entry;
         // Of a file whose size is known it is known whether it would be locked.
         let size = entry.size.unwrap_or(Bytes(1));
-        if !self.has_room(&entry, size, sample) {
+        if !self.may_weigh(entry.user) || self.goes_for(&entry, size, sample).is_none() {
             return false;
         }
         to.push(decision(Action::Look(entry.file), why(&entry, now)));
@@ -140,25 +155,37 @@ impl Floor {
         })
     }
 
-    /// Whether there is room for a lock of this length, or may be made: where memory is idle only
-    /// for what is named.
-    fn has_room(&self, entry: &Entry, length: Bytes, sample: &Sample<'_>) -> bool {
-        let budget = self.budget(sample);
-        let fits = self.files.locked().saturating_add(length) <= budget && !self.files.is_full();
-        let takes = entry.is_named || !sample.memory.is_idle();
-        fits || (takes && self.displaces(entry, length, budget))
+    fn may_weigh(&mut self, user: User) -> bool {
+        if user == User::System {
+            return true;
+        }
+        let known = self.weighed.iter_mut().find(|(one, _)| *one == user);
+        let Some((_, weighed)) = known else {
+            self.weighed.push((user, 1));
+            return true;
+        };
+        *weighed += 1;
+        *weighed <= MOST_WEIGHED
     }
 
-    /// Whether locks that are worth much less leave room for one of this length.
-    fn displaces(&self, entry: &Entry, length: Bytes, budget: Bytes) -> bool {
-        let much = libm::log2(DISPLACE_FACTOR);
+    /// The locks that go so that there is room for one of this length; `None` where it is not worth
+    /// them. Where memory is idle, only what is named takes more than its user has a claim to.
+    fn goes_for(&self, entry: &Entry, length: Bytes, sample: &Sample<'_>) -> Option<Vec<File>> {
+        let budget = self.budget(sample);
+        let wants = Wants {
+            entry,
+            length,
+            budget,
+            much: libm::log2(DISPLACE_FACTOR),
+            takes: entry.is_named || !sample.memory.is_idle(),
+            now: sample.at,
+        };
         let over = self.files.locked().saturating_add(length);
-        let over = over.saturating_sub(budget);
-        if over > Bytes::ZERO {
-            return self.files.locked_below(entry.rank() - much) >= over;
+        match over.saturating_sub(budget) {
+            Bytes::ZERO if !self.files.is_full() => Some(Vec::new()),
+            Bytes::ZERO => self.files.saves_less(&wants).map(|file| Vec::from([file])),
+            over => self.files.used_less(&wants, over),
         }
-        let is_worth_less = |(_, worth)| worth <= entry.worth() - much;
-        !self.files.is_full() || self.files.least_worth().is_some_and(is_worth_less)
     }
 
     /// A file was looked at: it is locked if there is room or room can be made.
@@ -185,11 +212,15 @@ impl Floor {
         if looked.resident.0 < read && !entry.is_named {
             return;
         }
-        if !self.has_room(&entry, length, sample) {
+        let Some(goes) = self.goes_for(&entry, length, sample) else {
             return;
-        }
+        };
         let now = sample.at;
-        self.make_room(length, budget, now, to);
+        for file in goes {
+            if let Some(entry) = self.files.find(file) {
+                unlock(entry, now, to);
+            }
+        }
         let file = entry.file;
         if let Some(entry) = self.files.find(file) {
             entry.lock = Lock::Held(length);
@@ -197,20 +228,8 @@ impl Floor {
         to.push(decision(Action::Lock { file, length }, why(&entry, now)));
     }
 
-    /// Lets go of the least used files, or of the one that is worth least.
-    fn make_room(&mut self, length: Bytes, budget: Bytes, now: Nanos, to: &mut Vec<Decision>) {
-        let least = Bytes(budget.0.saturating_sub(length.0));
-        self.shrink_to(least, now, to);
-        if !self.files.is_full() {
-            return;
-        }
-        let least = self.files.least_worth();
-        if let Some(entry) = least.and_then(|(file, _)| self.files.find(file)) {
-            unlock(entry, now, to);
-        }
-    }
-
-    /// Reads in a part of what is missing of one locked file: the one that is used most. Where
+    /// Reads in a part of what is missing of one locked file: the system's first, and of its the one
+    /// that is used most. Where
     /// memory is idle nothing was reclaimed: what is missing was never read.
     fn fill(&mut self, sample: &Sample<'_>, to: &mut Vec<Decision>) {
         let is_idle = sample.memory.is_idle();
@@ -224,7 +243,10 @@ impl Floor {
             let is_used = entry.is_named || is_used;
             (is_used && missing > Bytes::ZERO).then_some((entry, length, missing))
         });
-        let most_used = gaps.max_by(|(one, ..), (other, ..)| one.rank().total_cmp(&other.rank()));
+        let most_used = gaps.max_by(|(one, ..), (other, ..)| {
+            let rank = one.rank().total_cmp(&other.rank());
+            other.user.cmp(&one.user).then(rank)
+        });
         if let Some((entry, length, missing)) = most_used {
             let most = missing.min(MOST_FILLED);
             let file = entry.file;

@@ -1,5 +1,6 @@
 //! All policies of a configuration.
 
+use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
 use mm::units::Nanos;
@@ -13,9 +14,15 @@ use crate::sample::{LONGEST, Sample};
 use crate::watermarks::Watermarks;
 use crate::writeback::Writeback;
 
+/// A policy whose tunable could not be set leaves all of its alone for this time.
+const REST: Nanos = Nanos(60 * Nanos::SECOND.0);
+
 /// The policies of a configuration, with what they remember.
 #[derive(Clone, Debug)]
 pub struct Guard {
+    config: Config,
+    /// Until when policies rest.
+    rests: BTreeMap<Policy, Nanos>,
     floor: Option<Floor>,
     ceiling: Option<Ceiling>,
     watermarks: Option<Watermarks>,
@@ -30,6 +37,8 @@ impl Guard {
     #[must_use]
     pub fn new(config: &Config) -> Self {
         Self {
+            config: config.clone(),
+            rests: BTreeMap::new(),
             floor: config.floor.as_ref().map(Floor::new),
             ceiling: config.ceiling.clone().map(Ceiling::new),
             watermarks: config.watermarks.as_ref().map(Watermarks::new),
@@ -37,6 +46,28 @@ impl Guard {
             ksm: config.ksm.as_ref().map(Ksm::new),
             due: Nanos::ZERO,
         }
+    }
+
+    /// A tunable of a policy could not be set, and what it had set besides is given back: it forgets
+    /// what it asked for, and asks for nothing for a minute. It would take what is there for
+    /// somebody else's.
+    pub fn rest(&mut self, policy: Policy, now: Nanos) {
+        let (config, until) = (&self.config, now.saturating_add(REST));
+        match policy {
+            Policy::Floor => self.floor.iter_mut().for_each(|floor| floor.rest(until)),
+            Policy::Watermarks => {
+                self.watermarks = config.watermarks.as_ref().map(Watermarks::new);
+            }
+            Policy::Writeback => self.writeback = config.writeback.as_ref().map(Writeback::new),
+            Policy::Ksm => self.ksm = config.ksm.as_ref().map(Ksm::new),
+            Policy::Ceiling => {}
+        }
+        self.rests.insert(policy, until);
+    }
+
+    fn rests(&self, policy: Policy, now: Nanos) -> bool {
+        let until = self.rests.get(&policy);
+        until.is_some_and(|until| now < *until)
     }
 
     /// The policies that are on, and whether each stands down because somebody else wrote a
@@ -95,14 +126,16 @@ impl Guard {
     }
 
     fn decide_each_tick(&mut self, sample: &Sample<'_>, decisions: &mut Vec<Decision>) {
-        if let Some(watermarks) = &mut self.watermarks {
-            watermarks.decide(sample, decisions);
+        let of = [Policy::Watermarks, Policy::Writeback, Policy::Ksm];
+        let [watermarks, writeback, ksm] = of.map(|policy| !self.rests(policy, sample.at));
+        if let Some(policy) = self.watermarks.as_mut().filter(|_| watermarks) {
+            policy.decide(sample, decisions);
         }
-        if let Some(writeback) = &mut self.writeback {
-            writeback.decide(sample, decisions);
+        if let Some(policy) = self.writeback.as_mut().filter(|_| writeback) {
+            policy.decide(sample, decisions);
         }
-        if let Some(ksm) = &mut self.ksm {
-            ksm.decide(sample, decisions);
+        if let Some(policy) = self.ksm.as_mut().filter(|_| ksm) {
+            policy.decide(sample, decisions);
         }
     }
 }
@@ -136,5 +169,37 @@ mod tests {
             assert_eq!(guard.decide(&sample, &mut Vec::new()), next, "{available}");
             assert!(!guard.is_due(at) && guard.is_due(at.saturating_add(next)));
         }
+    }
+
+    #[test]
+    fn a_policy_whose_tunable_cannot_be_set_rests_and_takes_it_for_nobody_elses() {
+        let config = Config::read([("floor.anon_min", "50 %")]).expect("a configuration");
+        let mut guard = Guard::new(&config);
+        let decide = |guard: &mut Guard, seconds: u64| {
+            let (at, total) = (Nanos(seconds * Nanos::SECOND.0), Bytes(1 << 30));
+            let memory = Memory {
+                total,
+                ..Memory::default()
+            };
+            let sample = Sample {
+                at,
+                memory,
+                swappiness: 60,
+                ..Sample::default()
+            };
+            let mut decisions = Vec::new();
+            guard.decide(&sample, &mut decisions);
+            decisions.len()
+        };
+        assert_eq!(decide(&mut guard, 1), 1);
+        guard.rest(Policy::Floor, Nanos::SECOND);
+        let set: Vec<usize> = [2, 60, 61].map(|at| decide(&mut guard, at)).into();
+        assert_eq!(set, [0, 0, 1]);
+        assert!(guard.policies().all(|(_, stands_down)| !stands_down));
+        assert_eq!(decide(&mut guard, 62), 0);
+        assert!(
+            guard.policies().all(|(_, stands_down)| stands_down),
+            "not ours"
+        );
     }
 }

@@ -19,6 +19,7 @@ mod guard;
 mod ksm;
 pub mod sample;
 pub mod search;
+pub mod shares;
 #[cfg(feature = "toml")]
 pub mod text;
 mod uses;
@@ -33,5 +34,6 @@ pub use floor::budget;
 pub use guard::Guard;
 pub use sample::{Dropped, File, Group, Held, Looked, Memory, Sample, Touch};
 pub use search::Search;
+pub use shares::User;
 pub use watermarks::most_scale_factor;
 pub use writeback::UNMEASURED;

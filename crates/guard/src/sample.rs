@@ -10,6 +10,8 @@ use mm::meminfo::Meminfo;
 use mm::units::{Bytes, Kib, Nanos, PageSize, Pages};
 use mm::zoneinfo::Zoneinfo;
 
+use crate::shares::User;
+
 /// The time between two samples of a machine on which nothing is urgent.
 pub(crate) const TICK: Nanos = Nanos(200_000_000);
 /// The shortest time between two samples, and the longest.
@@ -173,6 +175,8 @@ pub struct Touch {
     pub file: File,
     /// What was done.
     pub how: Use,
+    /// Who did it.
+    pub user: User,
 }
 
 /// How a file was used.

@@ -8,6 +8,7 @@ use mm::units::{Bytes, Nanos, Pages};
 use plimsoll_guard_policies::sample::{Disk, Merging, Stalls, Use, Watermarks, Writeback, Zone};
 use plimsoll_guard_policies::{
     Action, Config, Decision, Dropped, File, Group, Guard, Held, Looked, Memory, Sample, Touch,
+    User,
 };
 use proptest::prelude::*;
 
@@ -56,7 +57,8 @@ fn touch(from: &mut Prng) -> Touch {
     ];
     let how = uses[from.below(5) as usize];
     let file = File(from.below(2000) as u32);
-    Touch { file, how }
+    let user = [User::System, User::Other(1), User::Other(2)][from.below(3) as usize];
+    Touch { file, how, user }
 }
 
 impl Drawn {

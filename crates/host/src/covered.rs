@@ -2,6 +2,8 @@
 
 use std::fmt::Write as _;
 
+use mm::mountinfo;
+
 use crate::Root;
 
 /// Path of the note that says what is covered: `PATH<tab>FILE SYSTEM` per line.
@@ -43,18 +45,14 @@ const KERNELS_OWN: [&str; 12] = [
 pub fn note(root: &Root) -> Option<String> {
     let mounts = root.look("proc/self/mountinfo").ok()?;
     let mut text = String::new();
-    for (path, kind) in mounts.lines().filter_map(mount) {
-        if !KERNELS_OWN.contains(&kind) && READ.iter().any(|read| touches(path, read)) {
+    for mount in mountinfo::parse(mounts.as_bytes()) {
+        let kind = String::from_utf8_lossy(mount.kind);
+        let path = String::from_utf8_lossy(&mount.point).replace(char::is_control, "?");
+        if !KERNELS_OWN.contains(&&*kind) && READ.iter().any(|read| touches(&path, read)) {
             let _ = writeln!(text, "{}\t{kind}", path.trim_start_matches('/'));
         }
     }
     (!text.is_empty()).then_some(text)
-}
-
-/// Mount point and file system of a line of mountinfo: the fifth word, and the first after " - ".
-fn mount(line: &str) -> Option<(&str, &str)> {
-    let (place, source) = line.split_once(" - ")?;
-    Some((place.split(' ').nth(4)?, source.split(' ').next()?))
 }
 
 /// Whether a mount at `path` covers `read`, what lies in it, or what it lies in.

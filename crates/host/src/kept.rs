@@ -1,10 +1,15 @@
 //! Files and folders that the guard's configuration names.
 
-use std::fs;
-use std::path::{Path, PathBuf};
+use std::ffi::{OsStr, OsString};
+use std::io;
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::Path;
+use std::rc::Rc;
 
 use mm::units::Bytes;
+use rustix::fs::{Dir, FileType};
 
+use crate::mounts::{Found, Local};
 use crate::{Root, units};
 
 /// Files that are named at most, so that the policies have room for those that are used.
@@ -25,51 +30,84 @@ pub const ON_DISK: [(&str, i64); 7] = [
 ];
 
 /// What the names stand for.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Debug, Default)]
 pub struct Kept {
     /// The regular files that are not empty, in order of the configuration and then of name.
-    pub files: Vec<PathBuf>,
+    pub files: Vec<Found>,
     /// How large they are together.
     pub size: Bytes,
     /// There were more.
     pub is_cut: bool,
 }
 
+/// Where a search goes on: in a folder, at a name.
+struct Waiting {
+    folder: Rc<Found>,
+    name: OsString,
+}
+
 /// Finds the regular files behind the names: those in folders too, links not followed there, and
-/// what a unit has mapped.
+/// what a unit has mapped. What another program serves is passed over.
 #[must_use]
 pub fn find<'a>(names: impl IntoIterator<Item = &'a str>) -> Kept {
-    let mut kept = Kept::default();
+    let (mut kept, local) = (Kept::default(), Local::now());
     let mut entries = 0;
     for name in names {
-        let mut waiting = match units::named(name) {
-            Some(unit) => units::mapped_files(&Root::default(), unit),
+        let first: Vec<Found> = match units::named(name) {
+            Some(unit) => units::mapped_files(&Root::default(), unit, &local),
             // A link that the configuration names is meant.
-            None => vec![fs::canonicalize(name).unwrap_or_else(|_| PathBuf::from(name))],
+            None => local.find(Path::new(name)).into_iter().collect(),
         };
-        while let Some(path) = waiting.pop() {
-            entries += 1;
-            if kept.files.len() >= NAMED_MAX || entries > ENTRIES_MAX {
-                kept.is_cut = true;
-                return kept;
-            }
-            let Ok(metadata) = fs::symlink_metadata(&path) else {
-                continue;
-            };
-            if metadata.is_dir() {
-                let inside = fs::read_dir(&path).into_iter().flatten();
-                let mut inside: Vec<PathBuf> = inside
-                    .filter_map(|entry| Some(entry.ok()?.path()))
-                    .collect();
-                inside.sort_unstable_by(|one, other| other.cmp(one));
-                waiting.append(&mut inside);
-            } else if metadata.is_file() && metadata.len() > 0 {
-                kept.size = kept.size.saturating_add(Bytes(metadata.len()));
-                kept.files.push(path);
+        let mut waiting = Vec::new();
+        for found in first {
+            kept.take(found, &mut waiting);
+            while let Some(Waiting { folder, name }) = waiting.pop() {
+                entries += 1;
+                if kept.files.len() >= NAMED_MAX || entries > ENTRIES_MAX {
+                    kept.is_cut = true;
+                    return kept;
+                }
+                if let Ok(found) = local.below(folder.fd(), &name) {
+                    kept.take(found, &mut waiting);
+                }
             }
         }
     }
     kept
+}
+
+impl Kept {
+    /// Takes a file; what is in a folder waits, in order of name.
+    fn take(&mut self, found: Found, waiting: &mut Vec<Waiting>) {
+        match found.kind() {
+            FileType::Directory => {
+                let mut names = names(&found).unwrap_or_default();
+                names.sort_unstable_by(|one, other| other.cmp(one));
+                let folder = Rc::new(found);
+                waiting.extend(names.into_iter().map(|name| Waiting {
+                    folder: folder.clone(),
+                    name,
+                }));
+            }
+            FileType::RegularFile if found.size() > 0 => {
+                self.size = self.size.saturating_add(Bytes(found.size()));
+                self.files.push(found);
+            }
+            _ => {}
+        }
+    }
+}
+
+fn names(folder: &Found) -> io::Result<Vec<OsString>> {
+    let mut names = Vec::new();
+    for entry in Dir::new(folder.open()?)?.take(ENTRIES_MAX) {
+        let entry = entry?;
+        let name = entry.file_name().to_bytes();
+        if !matches!(name, b"." | b"..") {
+            names.push(OsStr::from_bytes(name).to_owned());
+        }
+    }
+    Ok(names)
 }
 
 /// Whether a path lies on a local disk; `None` where that cannot be said.
@@ -90,6 +128,13 @@ pub fn file_system(path: &Path) -> std::io::Result<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs;
+    use std::path::PathBuf;
+
+    fn paths(kept: &Kept) -> Vec<PathBuf> {
+        let paths = kept.files.iter().map(|file| file.path().expect("a path"));
+        paths.collect()
+    }
 
     #[test]
     fn a_folder_stands_for_the_files_in_it() {
@@ -104,9 +149,12 @@ mod tests {
         let find = |path: &Path| super::find([path.to_str().expect("a name")]);
         let expected = ["a", "b", "below/c"].map(path);
         let folder = find(directory.path());
-        assert_eq!((folder.files, folder.size), (expected.to_vec(), Bytes(12)));
-        assert_eq!(find(&path("link")).files, expected[..1]);
-        assert_eq!(find(Path::new("/missing")), Kept::default());
+        assert_eq!(
+            (paths(&folder), folder.size),
+            (expected.to_vec(), Bytes(12))
+        );
+        assert_eq!(paths(&find(&path("link"))), expected[..1]);
+        assert!(find(Path::new("/missing")).files.is_empty());
         assert_eq!(is_on_disk(Path::new("/proc")), Some(false));
     }
 

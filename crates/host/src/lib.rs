@@ -13,6 +13,7 @@ pub mod facts;
 pub mod groups;
 pub mod kept;
 pub mod looking;
+pub mod mounts;
 pub mod pages;
 pub mod processes;
 pub mod read;

@@ -31,6 +31,7 @@ pub mod machine;
 pub mod maps;
 pub mod memcg;
 pub mod meminfo;
+pub mod mountinfo;
 pub mod outcome;
 pub mod pagemap;
 pub mod pagetypeinfo;

@@ -16,6 +16,8 @@ pub struct Mapping {
     pub accessible: bool,
     /// Whether writes stay the process's own.
     pub private: bool,
+    /// The inode number of the file; 0 where there is none.
+    pub inode: u64,
     /// The file, a name in brackets, or nothing; the kernel escapes newlines in it.
     pub name: String,
 }
@@ -79,7 +81,7 @@ fn mapping(line: &Line<'_>) -> Result<Mapping, ParseError> {
     let (start, end) = (address(start)?, address(end)?);
     let permissions = words.next().filter(|word| word.len() == 4 && start < end);
     let permissions = permissions.ok_or_else(error)?;
-    let (Some(_offset), Some(_device), Some(_inode)) = (words.next(), words.next(), words.next())
+    let (Some(_offset), Some(_device), Some(inode)) = (words.next(), words.next(), words.next())
     else {
         return Err(error());
     };
@@ -89,6 +91,7 @@ fn mapping(line: &Line<'_>) -> Result<Mapping, ParseError> {
         end,
         accessible: !permissions.starts_with("---"),
         private: permissions.ends_with('p'),
+        inode: inode.parse().map_err(|_| error())?,
         name: name.into(),
     })
 }

@@ -81,9 +81,10 @@ pub(crate) fn group(inode: u64, mounts: &Mounts) -> Option<Group> {
     let root = mounts.memory_groups()?;
     let folder = open(inode, root).ok()?;
     let path = path(&folder)?;
-    let path = path.strip_prefix(root).ok()?.to_str()?.to_owned();
+    // A name that is no text is nobody's that the configuration has.
+    let path = path.strip_prefix(root).ok()?.to_string_lossy();
     Some(Group {
-        path,
+        path: path.into_owned(),
         limits: limits(folder, root).unwrap_or_default(),
     })
 }

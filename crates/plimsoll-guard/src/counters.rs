@@ -1,6 +1,7 @@
 //! What the policies of a tick look at: counters, watermarks, devices and samepage merging. Each
 //! file is kept open, and none is read for a policy that is off.
 
+use std::borrow::Cow;
 use std::fs;
 use std::io;
 use std::path::Path;
@@ -105,7 +106,7 @@ impl Counters {
     pub(crate) fn refresh(&mut self, now: Nanos, pretended: &Pretended) -> Result<(), String> {
         if let Some(file) = &self.vmstat {
             let text = text(file, &mut self.buffer, vmstat::PATH)?;
-            self.seen.counts = Counts::of(text);
+            self.seen.counts = Counts::of(&text);
         }
         if let Some([factor, _]) = &self.watermarks {
             self.seen.scale_factor = number(factor, &mut self.buffer, FACTOR)?;
@@ -115,13 +116,13 @@ impl Counters {
         {
             // Its records are long.
             let text = text_by(sampling::fill, zones, &mut self.buffer, zoneinfo::PATH)?;
-            let zoneinfo = Zoneinfo::parse(text).map_err(|error| error.to_string())?;
+            let zoneinfo = Zoneinfo::parse(&text).map_err(|error| error.to_string())?;
             self.seen.zones = Zone::of(&zoneinfo);
         }
         if let Some([dirty, disks]) = &self.writeback {
             self.seen.dirty_bytes = number(dirty, &mut self.buffer, DIRTY)?;
             let text = text(disks, &mut self.buffer, diskstats::PATH)?;
-            let stats = Diskstats::parse(text).map_err(|error| error.to_string())?;
+            let stats = Diskstats::parse(&text).map_err(|error| error.to_string())?;
             self.seen.look_at(stats.disks, now);
         }
         if let Some(files) = &self.merging {
@@ -232,7 +233,7 @@ impl MergingFiles {
         let mut ksm = Ksm::default();
         for (path, file) in &self.folder {
             let text = text(file, buffer, path)?;
-            ksm.read(path, text).map_err(|error| error.to_string())?;
+            ksm.read(path, &text).map_err(|error| error.to_string())?;
         }
         let text = text(&self.schedstat, buffer, "proc/ksmd/schedstat")?;
         let ran = text
@@ -275,13 +276,13 @@ fn open(path: &str) -> Result<fs::File, String> {
 }
 
 fn number(file: &fs::File, buffer: &mut Vec<u8>, path: &str) -> Result<u64, String> {
-    let text = text(file, buffer, path)?.trim();
-    text.parse()
-        .map_err(|_| format!("/{path}: \"{text}\" is no number"))
+    let text = text(file, buffer, path)?;
+    let number = text.trim().parse();
+    number.map_err(|_| format!("/{path}: \"{}\" is no number", text.trim()))
 }
 
 /// The whole text of a file of lines.
-fn text<'a>(file: &fs::File, buffer: &'a mut Vec<u8>, path: &str) -> Result<&'a str, String> {
+fn text<'a>(file: &fs::File, buffer: &'a mut Vec<u8>, path: &str) -> Result<Cow<'a, str>, String> {
     text_by(sampling::fill_lines, file, buffer, path)
 }
 
@@ -291,12 +292,12 @@ fn text_by<'a>(
     file: &fs::File,
     buffer: &'a mut Vec<u8>,
     path: &str,
-) -> Result<&'a str, String> {
+) -> Result<Cow<'a, str>, String> {
     loop {
         let length = fill(file, buffer).map_err(|error| format!("/{path}: {}", reason(&error)))?;
         if length < buffer.len() || buffer.len() >= LARGEST {
-            return std::str::from_utf8(&buffer[..length])
-                .map_err(|_| format!("/{path}: it is no text"));
+            // The name of a device need not be text; the rest is read all the same.
+            return Ok(String::from_utf8_lossy(&buffer[..length]));
         }
         buffer.resize(buffer.len() * 2, 0);
     }

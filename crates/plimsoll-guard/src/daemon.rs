@@ -1,6 +1,5 @@
 //! The loop: a sample, what the policies decide, and its execution.
 
-use std::io;
 use std::time::Duration;
 
 use guard::{Config, Decision, Group, Guard, Held, Looked, Policy, Sample, Touch};
@@ -12,11 +11,14 @@ use crate::arguments::Arguments;
 use crate::configuration;
 use crate::counters::Counters;
 use crate::hands::Hands;
+use crate::journal::tell;
 use crate::log;
+use crate::place::{self, Place};
 use crate::process::{self, Signals, Woken};
 use crate::sampling::Sampling;
 use crate::socket::{Request, Socket};
 use crate::spared::Spared;
+use crate::state::State;
 use crate::status::{Of, Status};
 use crate::watch::Watch;
 
@@ -66,10 +68,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), String> {
     if arguments.lasts.is_some() {
         process::end_with_parent().map_err(|error| host::reason(&error))?;
     }
-    let mut hands = Hands::new(arguments)?;
-    let beside = |end| arguments.state.with_extension(end);
-    let events = beside("events");
-    log::open((!arguments.dry_run).then_some(events.as_path()))?;
+    let (state, place) = take(arguments)?;
+    let mut hands = Hands::new(state);
     let mut daemon = Daemon {
         guard: Guard::new(&config),
         sampling: Sampling::new(config.groups())?,
@@ -84,9 +84,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), String> {
         looked_at: Nanos::ZERO,
         named_at: None,
     };
-    if !arguments.dry_run {
-        daemon.status = Some(Status::new(&beside("prom")));
-        daemon.socket = Some(Socket::new(&beside("sock"))?);
+    if let Some(place) = &place {
+        daemon.status = Some(Status::new(place));
+        daemon.socket = Some(Socket::new(place)?);
         process::harden();
     }
     daemon.tell_hands();
@@ -99,6 +99,18 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), String> {
         daemon.say_what_was_done(restored.is_ok());
     }
     done.and(restored)
+}
+
+/// The machine for this guard alone, and where it writes; with `--dry-run` it writes nothing.
+fn take(arguments: &Arguments) -> Result<(Option<State>, Option<Place>), String> {
+    if arguments.dry_run {
+        return log::open(None).map(|()| (None, None));
+    }
+    let lock = place::only_one()?;
+    let place = Place::make(&arguments.state)?;
+    log::open(Some(&place))?;
+    let state = State::take(lock, &place)?;
+    Ok((Some(state), Some(place)))
 }
 
 impl Daemon {
@@ -120,13 +132,30 @@ impl Daemon {
             self.write_status(now);
             let most = Duration::from_nanos(next.0);
             let most = watchdog.map_or(most, |every| most.min(every));
-            let woken = signals.wait(most, self.socket.as_ref());
-            match woken.map_err(|error| host::reason(&error))? {
+            match self.wait(signals, most)? {
                 Woken::Tick => {}
                 Woken::End => return Ok(()),
                 Woken::Reload => self.reload(arguments)?,
                 Woken::Asked => self.answer(),
             }
+        }
+    }
+
+    /// Waits for a signal or a question, at most this long; what files are used meanwhile is taken
+    /// before there is too much of it.
+    fn wait(&mut self, signals: &Signals, most: Duration) -> Result<Woken, String> {
+        let until = since_boot() + Nanos(u64::try_from(most.as_nanos()).unwrap_or(u64::MAX));
+        loop {
+            let left = until.saturating_sub(since_boot());
+            let pace = self.watch.pace().filter(|pace| *pace < left);
+            let most = Duration::from_nanos(pace.unwrap_or(left).0);
+            let woken = signals.wait(most, self.socket.as_ref());
+            let woken = woken.map_err(|error| host::reason(&error))?;
+            if woken != Woken::Tick || pace.is_none() {
+                return Ok(woken);
+            }
+            let (locks, to) = (&self.hands.locks, &mut self.room.touches);
+            self.watch.drain(locks, to)?;
         }
     }
 
@@ -140,7 +169,6 @@ impl Daemon {
             }
             self.hands.find_stale(&self.watch.mounts);
         }
-        self.room.touches.clear();
         let named_since = self.named_at.map(|at| now.saturating_sub(at));
         if named_since.is_none_or(|since| since >= NAME_EVERY) {
             self.named_at = Some(now);
@@ -154,10 +182,11 @@ impl Daemon {
         self.room.looked.clear();
         loop {
             let next = self.sample()?;
+            self.room.touches.clear();
+            self.watch.forget_uses();
             if next > Nanos::ZERO || self.room.looked.is_empty() {
                 return Ok(next);
             }
-            self.room.touches.clear();
         }
     }
 
@@ -209,6 +238,9 @@ impl Daemon {
         let bounds = |decision: &Decision| decision.policy == Policy::Writeback;
         if decisions.iter().any(bounds) {
             self.counters.forget();
+        }
+        for policy in std::mem::take(&mut self.hands.unset) {
+            self.guard.rest(policy, at);
         }
         self.hands.done(since_boot());
         Ok(next)
@@ -331,10 +363,4 @@ impl Daemon {
 
 fn elapsed(from: Nanos, to: Nanos) -> Duration {
     Duration::from_nanos(to.saturating_sub(from).0)
-}
-
-/// Tells systemd, where it wants to know.
-fn tell(state: NotifyState<'_>) {
-    let told: io::Result<()> = sd_notify::notify(&[state]);
-    told.ok();
 }

@@ -1,20 +1,22 @@
 //! The file of events: what was done and said, a line each, for `plimsoll guard events`. It has a
 //! bound: when it is full it becomes the older of two, and what the older one had is gone.
 
-use std::fs::{self, File};
+use std::ffi::OsString;
+use std::fs::File;
 use std::io::{self, Write as _};
-use std::path::{Path, PathBuf};
 
 use guard::Event;
-use host::reason;
+
+use crate::place::{Place, failed};
 
 /// The longest that each of the two files becomes.
 const LONGEST: u64 = 256 << 10;
 
-/// The file.
+/// The file. It tells of files that others may not read, and so only root reads it.
 #[derive(Debug)]
 pub(crate) struct Events {
-    path: PathBuf,
+    place: Place,
+    name: OsString,
     file: File,
     length: u64,
 }
@@ -24,12 +26,17 @@ impl Events {
     ///
     /// # Errors
     /// One line: it cannot be written.
-    pub(crate) fn open(path: &Path) -> Result<Self, String> {
-        let opened = append(path).and_then(|file| Ok((file.metadata()?.len(), file)));
-        let (length, file) =
-            opened.map_err(|error| format!("{}: {}", path.display(), reason(&error)))?;
-        let path = path.to_owned();
-        Ok(Self { path, file, length })
+    pub(crate) fn open(place: &Place) -> Result<Self, String> {
+        let name = place.beside("events");
+        let opened = place.folder.private_log(&name);
+        let opened = opened.and_then(|file| Ok((file.metadata()?.len(), file)));
+        let (length, file) = opened.map_err(|error| failed(&place.path(&name), &error))?;
+        Ok(Self {
+            place: place.clone(),
+            name,
+            file,
+            length,
+        })
     }
 
     /// Adds a line. A full disk or the like is no reason to stop guarding.
@@ -45,46 +52,43 @@ impl Events {
     }
 
     fn turn(&mut self) -> io::Result<()> {
-        fs::rename(&self.path, older(&self.path))?;
-        self.file = append(&self.path)?;
+        let (folder, older) = (&self.place.folder, self.place.beside("events.1"));
+        folder.rename(&self.name, &older)?;
+        self.file = folder.private_log(&self.name)?;
         self.length = 0;
         Ok(())
     }
 }
 
-/// The name of the older file.
-fn older(path: &Path) -> PathBuf {
-    let mut name = path.as_os_str().to_owned();
-    name.push(".1");
-    PathBuf::from(name)
-}
-
-fn append(path: &Path) -> io::Result<File> {
-    if let Some(folder) = path.parent() {
-        fs::create_dir_all(folder)?;
-    }
-    File::options().append(true).create(true).open(path)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs;
+    use std::os::unix::fs::PermissionsExt as _;
+    use std::path::Path;
 
     #[test]
     fn two_files_have_the_latest_events_and_no_more() {
         let directory = tempfile::tempdir().expect("a directory");
-        let path = directory.path().join("guard.events");
+        let at = |name: &str| directory.path().join(name);
+        let place = Place::make(&at("guard.state")).expect("a folder");
         let event = |number: u64| Event {
             at: number,
             what: "x".repeat(1000),
             ..Event::default()
         };
         for opened in 0..2 {
-            let mut events = Events::open(&path).expect("a file");
+            let mut events = Events::open(&place).expect("a file");
             (1..=400).for_each(|number| events.add(&event(opened * 400 + number)));
         }
         let read = |path: &Path| fs::read_to_string(path).expect("a file");
-        let text = read(&older(&path)) + &read(&path);
+        let names = ["guard.events.1", "guard.events"].map(at);
+        for name in &names {
+            let mode = fs::metadata(name).expect("a file").permissions().mode();
+            assert_eq!(mode & 0o777, 0o600);
+        }
+        let [older, path] = &names;
+        let text = read(older) + &read(path);
         assert!(text.len() as u64 <= 2 * LONGEST, "{}", text.len());
         let events: Vec<Event> = text.lines().filter_map(Event::parse).collect();
         let last = events.last().expect("an event");

@@ -8,15 +8,19 @@ use std::fs;
 use std::io;
 use std::os::fd::{AsFd as _, AsRawFd as _, OwnedFd};
 
+use guard::User;
 use guard::sample::Use;
 
+use mm::mountinfo::Device;
+
 use crate::log;
-use crate::mounts::{Device, Disk};
+use crate::mounts::Disk;
 use crate::sys::{self, Key};
+use crate::users::Users;
 
 const USES: u64 = libc::FAN_CLOSE_NOWRITE | libc::FAN_OPEN_EXEC;
-/// Events that one tick takes at most: what the kernel's queue holds.
-const EVENTS_MAX: usize = 16_384;
+/// Events that are taken in one go at most: what the kernel's queue holds.
+pub(crate) const EVENTS_MAX: usize = 16_384;
 /// Lengths of `struct fanotify_event_metadata` and of what is before a handle's bytes.
 const METADATA: usize = 24;
 const BEFORE_HANDLE: usize = 20;
@@ -40,6 +44,7 @@ pub(crate) struct Fanotify {
 pub(crate) struct Event {
     pub(crate) key: Key,
     pub(crate) how: Use,
+    pub(crate) user: User,
 }
 
 impl Fanotify {
@@ -84,17 +89,18 @@ impl Fanotify {
 
     /// The file systems that were unmounted since they were marked: their marks are gone, however
     /// soon they were mounted again.
-    pub(crate) fn unmounted(&self, disks: &[Disk]) -> io::Result<Vec<u64>> {
+    pub(crate) fn unmounted(&self, disks: &[Disk]) -> Vec<u64> {
         let path = format!("/proc/self/fdinfo/{}", self.group.as_raw_fd());
-        let Some(marks) = marks(&fs::read_to_string(path)?) else {
-            return Ok(Vec::new());
+        let text = fs::read(path).map(|text| String::from_utf8_lossy(&text).into_owned());
+        let Some(marks) = text.ok().and_then(|text| marks(&text)) else {
+            return Vec::new();
         };
         let is_marked = |fsid: u64| {
             let mut places = disks.iter().filter(|disk| disk.fsid == fsid);
             places.any(|disk| marks.contains(&disk.device))
         };
         let watched = self.watched.iter().copied();
-        Ok(watched.filter(|fsid| !is_marked(*fsid)).collect())
+        watched.filter(|fsid| !is_marked(*fsid)).collect()
     }
 
     /// How many file systems are watched.
@@ -107,8 +113,14 @@ impl Fanotify {
         self.overflows
     }
 
-    /// Takes what waits, in order, and hands it to `take`.
-    pub(crate) fn drain(&mut self, mut take: impl FnMut(Event)) -> io::Result<()> {
+    /// Takes what waits, in order, and hands to `take` what counts of it; how many events there
+    /// were.
+    pub(crate) fn drain(
+        &mut self,
+        users: &mut Users,
+        mut take: impl FnMut(Event),
+    ) -> io::Result<usize> {
+        users.begin();
         let mut taken = 0;
         let mut lost = 0;
         while taken < EVENTS_MAX {
@@ -123,8 +135,10 @@ impl Fanotify {
                 taken += 1;
                 if raw.mask & libc::FAN_Q_OVERFLOW != 0 {
                     lost += 1;
-                } else if raw.pid != self.pid {
-                    raw.events().for_each(&mut take);
+                } else if raw.pid != self.pid
+                    && let Some(user) = users.of(raw.pid)
+                {
+                    raw.events(user).for_each(&mut take);
                 }
             }
         }
@@ -137,7 +151,7 @@ impl Fanotify {
             }
             self.overflows += lost;
         }
-        Ok(())
+        Ok(taken)
     }
 }
 
@@ -181,7 +195,7 @@ fn split(bytes: &[u8]) -> Option<(Raw<'_>, &[u8])> {
 
 impl Raw<'_> {
     /// What was done, in order: the kernel makes one event of several of a process.
-    fn events(&self) -> impl Iterator<Item = Event> {
+    fn events(&self, user: User) -> impl Iterator<Item = Event> {
         let has = |event| self.mask & event != 0;
         let is_executed = has(libc::FAN_OPEN_EXEC);
         let uses = [
@@ -192,7 +206,10 @@ impl Raw<'_> {
         ];
         let uses = uses.into_iter().filter(|(is_so, _)| *is_so);
         let key = self.key();
-        uses.filter_map(move |(_, how)| Some(Event { key: key?, how }))
+        uses.filter_map(move |(_, how)| {
+            let key = key?;
+            Some(Event { key, how, user })
+        })
     }
 
     /// The file; `None` where the kernel could not name it.
@@ -265,7 +282,7 @@ mod tests {
         bytes.extend(event(libc::FAN_OPEN_EXEC, 2, b"1234"));
         let (first, rest) = split(&bytes).expect("an event");
         let (second, rest) = split(rest).expect("another");
-        let found = [&first, &second].map(|raw| raw.events().next().expect("a file"));
+        let found = [&first, &second].map(|raw| raw.events(User::System).next().expect("a file"));
         assert_eq!((first.pid, second.pid, rest.len()), (1, 2, 0));
         assert_eq!(found[0].key, Key::new(9, 1, b"12345678").expect("short"));
         assert_eq!([found[0].how, found[1].how], [Use::Closed, Use::Executed]);
@@ -286,7 +303,9 @@ mod tests {
         let uses = |mask| {
             let bytes = event(mask, 1, b"1234");
             let (raw, _) = split(&bytes).expect("an event");
-            raw.events().map(|event| event.how).collect::<Vec<_>>()
+            raw.events(User::System)
+                .map(|event| event.how)
+                .collect::<Vec<_>>()
         };
         let (open, close) = (libc::FAN_OPEN, libc::FAN_CLOSE_NOWRITE);
         assert_eq!(uses(open | close), [Use::Opened, Use::Closed]);
@@ -302,6 +321,13 @@ mod tests {
             assert!(split(&bytes[..length]).is_none(), "{length}");
         }
         let long = event(libc::FAN_CLOSE_NOWRITE, 1, &[1; 41]);
-        assert!(split(&long).expect("an event").0.events().next().is_none());
+        assert!(
+            split(&long)
+                .expect("an event")
+                .0
+                .events(User::System)
+                .next()
+                .is_none()
+        );
     }
 }

@@ -1,6 +1,7 @@
 //! The numbers that files have for the policies.
 
-use guard::File;
+use guard::shares::Shares;
+use guard::{File, User};
 
 use crate::sys::Key;
 
@@ -25,7 +26,9 @@ pub(crate) struct Files {
 struct Slot {
     key: Key,
     file: File,
-    /// The number of its last use.
+    /// On whose share it counts: who used it first, or the system.
+    user: User,
+    /// The number of that user's last use.
     used: u64,
 }
 
@@ -40,15 +43,23 @@ impl Files {
     }
 
     /// The number of a file that is used. A new one takes the place of one that was not used for a
-    /// long time, and is not locked; `None` where there is none.
-    pub(crate) fn used(&mut self, key: Key, is_locked: impl Fn(File) -> bool) -> Option<File> {
+    /// long time, and is not locked; `None` where there is none for this user.
+    pub(crate) fn used(
+        &mut self,
+        key: Key,
+        user: User,
+        is_locked: impl Fn(File) -> bool,
+    ) -> Option<File> {
         self.uses += 1;
         if let Ok(index) = self.slots.binary_search_by_key(&key, |slot| slot.key) {
-            self.slots[index].used = self.uses;
-            return Some(self.slots[index].file);
+            let slot = &mut self.slots[index];
+            if user == slot.user || user == User::System {
+                (slot.user, slot.used) = (user, self.uses);
+            }
+            return Some(slot.file);
         }
         if self.slots.len() == FILES_MAX {
-            self.forget_oldest(is_locked);
+            self.forget_oldest(user, is_locked);
         }
         if self.slots.len() == FILES_MAX {
             return None;
@@ -57,23 +68,41 @@ impl Files {
         self.next = self.next.wrapping_add(1);
         let at = self.slots.partition_point(|slot| slot.key < key);
         let used = self.uses;
-        self.slots.insert(at, Slot { key, file, used });
+        let slot = Slot {
+            key,
+            file,
+            user,
+            used,
+        };
+        self.slots.insert(at, slot);
         Some(file)
     }
 
-    /// Forgets those that were not used for the longest time.
-    fn forget_oldest(&mut self, is_locked: impl Fn(File) -> bool) {
-        let free = self.slots.iter().filter(|slot| !is_locked(slot.file));
+    /// Forgets those that were not used for the longest time: of users that have more than their
+    /// share, where this one may claim a place, else its own.
+    fn forget_oldest(&mut self, user: User, is_locked: impl Fn(File) -> bool) {
+        let shares = Shares::of(self.slots.iter().map(|slot| (slot.user, 1)));
+        let total = FILES_MAX as u64;
+        let may = shares.may_claim(user, 1, total);
+        let theirs = |slot: &Slot| may && shares.gives(slot.user, 1, user, total);
+        let own = |slot: &Slot| slot.user == user;
+        self.forget(|slot| theirs(slot) && !is_locked(slot.file));
+        if self.slots.len() == FILES_MAX {
+            self.forget(|slot| own(slot) && !is_locked(slot.file));
+        }
+    }
+
+    fn forget(&mut self, goes: impl Fn(&Slot) -> bool) {
+        let oldest = self.slots.iter().filter(|slot| goes(slot));
         self.uses_of.clear();
-        self.uses_of.extend(free.map(|slot| slot.used));
+        self.uses_of.extend(oldest.map(|slot| slot.used));
         let Some(last) = self.uses_of.len().checked_sub(1) else {
             return;
         };
         let last = last.min(FORGOTTEN - 1);
         let (_, newest, _) = self.uses_of.select_nth_unstable(last);
         let newest = *newest;
-        self.slots
-            .retain(|slot| slot.used > newest || is_locked(slot.file));
+        self.slots.retain(|slot| slot.used > newest || !goes(slot));
     }
 
     /// The key of a file; `None` for one that was forgotten.
@@ -94,7 +123,7 @@ mod tests {
     #[test]
     fn a_file_keeps_its_number() {
         let mut files = Files::new();
-        let numbers = [3, 1, 3].map(|number| files.used(key(number), |_| false));
+        let numbers = [3, 1, 3].map(|number| files.used(key(number), User::System, |_| false));
         assert_eq!(numbers, [Some(File(0)), Some(File(1)), Some(File(0))]);
         assert_eq!(files.key(File(1)), Some(key(1)));
     }
@@ -103,10 +132,10 @@ mod tests {
     fn files_that_were_not_used_for_longest_go_unless_they_are_locked() {
         let mut files = Files::new();
         for number in 0..2048 {
-            files.used(key(number), |_| false);
+            files.used(key(number), User::System, |_| false);
         }
-        files.used(key(0), |_| false);
-        files.used(key(9999), |file| file == File(1));
+        files.used(key(0), User::System, |_| false);
+        files.used(key(9999), User::System, |file| file == File(1));
         let known = [0, 1, 2, 513, 514, 2048].map(|number| files.key(File(number)).is_some());
         assert_eq!(known, [true, true, false, false, true, true]);
         assert_eq!(files.slots.len(), FILES_MAX - FORGOTTEN + 1);
@@ -117,12 +146,33 @@ mod tests {
         let mut files = Files::new();
         let room = files.slots.capacity();
         for number in 0..5000 {
-            let file = files.used(key(number), |_| true);
+            let file = files.used(key(number), User::System, |_| true);
             assert_eq!(file.is_some(), number < 2048, "{number}");
         }
         for number in 0..50_000 {
-            files.used(key(number), |file| file.0 % 7 == 0);
+            files.used(key(number), User::System, |file| file.0 % 7 == 0);
         }
         assert_eq!(files.slots.capacity(), room);
+    }
+
+    #[test]
+    fn a_flood_of_one_users_files_makes_nobody_elses_forgotten() {
+        let mut files = Files::new();
+        let other = User::Other(7);
+        let first = files.used(key(0), User::System, |_| false);
+        for number in 1..50_000 {
+            files.used(key(number), other, |_| false);
+            // Nor does it keep what others use.
+            files.used(key(1), other, |_| false);
+        }
+        assert_eq!(files.used(key(0), User::System, |_| false), first);
+        for number in 60_000..61_000 {
+            assert!(files.used(key(number), User::System, |_| false).is_some());
+        }
+        assert_eq!(
+            files.used(key(0), other, |_| false),
+            first,
+            "the system has half"
+        );
     }
 }

@@ -1,6 +1,6 @@
 //! Carries out what the policies decide, and says it in a line each.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use guard::sample::LOOKED_AT;
@@ -9,7 +9,6 @@ use host::reason;
 use mm::settings::Setting;
 use mm::units::{Bytes, Nanos};
 
-use crate::arguments::Arguments;
 use crate::drops;
 use crate::locks::{Locked, Locks};
 use crate::log::{self, Name};
@@ -42,6 +41,8 @@ pub(crate) struct Hands {
     pub(crate) reclaim: Reclaim,
     /// Answers for the next sample.
     pub(crate) dropped: Vec<Dropped>,
+    /// Policies of which a tunable could not be set since the last sample.
+    pub(crate) unset: BTreeSet<Policy>,
     /// `None` with `--dry-run`.
     state: Option<State>,
     /// Files that were locked since the last sample, with `--dry-run` since the beginning.
@@ -67,20 +68,16 @@ struct Reclaimed {
 }
 
 impl Hands {
-    /// # Errors
-    /// One line: another guard runs, or what a killed one left cannot be undone.
-    pub(crate) fn new(arguments: &Arguments) -> Result<Self, String> {
-        let state = match arguments.dry_run {
-            true => None,
-            false => Some(State::take(&arguments.state)?),
-        };
-        Ok(Self {
+    /// Without a state it only says what it would do.
+    pub(crate) fn new(state: Option<State>) -> Self {
+        Self {
             locks: Locks::new(),
             pretended: Pretended::new(),
             groups: Vec::new(),
             spared: Spared::new(&[]),
             reclaim: Reclaim::default(),
             dropped: Vec::new(),
+            unset: BTreeSet::new(),
             state,
             locked: Vec::new(),
             reclaimed: BTreeMap::new(),
@@ -88,7 +85,7 @@ impl Hands {
             said_at: Nanos::ZERO,
             failed: BTreeMap::new(),
             empty: BTreeMap::new(),
-        })
+        }
     }
 
     /// Does it. The answer is one to a look.
@@ -357,6 +354,9 @@ impl Hands {
     }
 
     fn set(&mut self, decision: &Decision, setting: &Setting) {
+        if self.unset.contains(&decision.policy) {
+            return;
+        }
         let Some(state) = &mut self.state else {
             let value = setting.value.parse().ok();
             let tunable = setting.tunable.clone();
@@ -365,7 +365,15 @@ impl Hands {
         };
         match state.set(setting) {
             Ok(()) => say(decision, format_args!("set {setting}")),
-            Err(error) => self.fail(decision, format!("set {setting}"), error),
+            Err(error) => {
+                // What is half set helps nobody.
+                let others = state.give_back_all(decision.policy);
+                self.unset.insert(decision.policy);
+                self.fail(decision, format!("set {setting}"), error);
+                if let Err(error) = others {
+                    self.fail(decision, "give back the rest".to_owned(), error);
+                }
+            }
         }
     }
 

@@ -1,17 +1,21 @@
-//! Entries with fields for systemd's journal, by its native protocol: a datagram of `NAME=VALUE`
-//! lines.
+//! What systemd is told: entries with fields for its journal, by their native protocol, a datagram
+//! of `NAME=VALUE` lines; and how the daemon is.
 
 use std::os::unix::fs::MetadataExt as _;
 use std::os::unix::net::UnixDatagram;
 use std::path::Path;
+use std::time::Duration;
 
 use guard::Event;
+use sd_notify::NotifyState;
 
 /// Where the journal listens.
 const SOCKET: &str = "/run/systemd/journal/socket";
 /// Priorities of syslog.
 const WARNING: u8 = 4;
 const INFO: u8 = 6;
+/// How long a service manager that does not read is waited for.
+const PATIENCE: Duration = Duration::from_secs(1);
 
 /// A way to the journal.
 #[derive(Debug)]
@@ -38,6 +42,19 @@ impl Journal {
     pub(crate) fn send(&self, event: &Event) -> bool {
         self.0.send(entry(event).as_bytes()).is_ok()
     }
+}
+
+/// Tells the service manager, where it wants to know.
+pub(crate) fn tell(state: NotifyState<'_>) {
+    let Some(path) = std::env::var_os("NOTIFY_SOCKET") else {
+        return;
+    };
+    let told = UnixDatagram::unbound().and_then(|socket| {
+        socket.set_write_timeout(Some(PATIENCE))?;
+        socket.connect(path)?;
+        socket.send(state.to_string().as_bytes())
+    });
+    told.ok();
 }
 
 fn entry(event: &Event) -> String {

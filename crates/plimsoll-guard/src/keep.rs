@@ -1,10 +1,6 @@
 //! The files that the configuration names, by their keys: they come before all others.
 
-use std::os::fd::AsFd as _;
-use std::path::Path;
-
 use host::kept;
-use rustix::fs::{Mode, OFlags};
 
 use crate::sys::{self, Key};
 
@@ -20,21 +16,19 @@ pub(crate) struct Named {
 /// Finds the files behind the names.
 pub(crate) fn find(paths: &[String]) -> Named {
     let kept = kept::find(paths.iter().map(String::as_str));
+    let files = kept.files.iter();
     Named {
-        keys: kept.files.iter().filter_map(|path| key(path)).collect(),
+        keys: files
+            .filter_map(|file| sys::key_of(file.fd()).ok())
+            .collect(),
         is_cut: kept.is_cut,
     }
-}
-
-fn key(path: &Path) -> Option<Key> {
-    let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    let file = rustix::fs::open(path, flags, Mode::empty()).ok()?;
-    sys::key_of(file.as_fd()).ok()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::os::fd::AsFd as _;
 
     #[test]
     fn a_name_becomes_the_keys_of_its_files() {
@@ -44,7 +38,8 @@ mod tests {
             std::fs::write(path, "text").expect("a file");
         }
         let named = find(&[directory.path().to_str().expect("a name").to_owned()]);
-        let expected = paths.map(|path| key(&path).expect("a key"));
+        let key = |path| sys::key_of(std::fs::File::open(path).expect("a file").as_fd());
+        let expected = paths.map(|path| key(path).expect("a key"));
         assert_eq!(named.keys, expected);
         // As the command names the file system when it asks for its release.
         let number = kept::file_system(directory.path()).expect("a file system");

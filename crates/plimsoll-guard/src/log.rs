@@ -4,7 +4,6 @@
 use std::collections::BTreeMap;
 use std::fmt;
 use std::io::{self, Write as _};
-use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use guard::{Decision, Event};
@@ -13,6 +12,8 @@ use mm::units::Bytes;
 
 use crate::events::Events;
 use crate::journal::Journal;
+use crate::place::Place;
+use crate::stderr;
 
 /// Where it goes; one for the process, as standard error is.
 static SAID: Mutex<Said> = Mutex::new(Said {
@@ -72,14 +73,14 @@ impl Tally {
     }
 }
 
-/// From now on events go to this file, too, and to the journal where standard error is that.
+/// From now on events go to a file there, too, and to the journal where standard error is that.
 ///
 /// # Errors
 /// One line: the file cannot be had.
-pub(crate) fn open(events: Option<&Path>) -> Result<(), String> {
+pub(crate) fn open(place: Option<&Place>) -> Result<(), String> {
     let mut said = said();
     said.journal = Journal::of_stderr();
-    said.events = events.map(Events::open).transpose()?;
+    said.events = place.map(Events::open).transpose()?;
     Ok(())
 }
 
@@ -151,7 +152,7 @@ pub(crate) fn say(mut event: Event, times: u64) {
     }
     let journal = said.journal.as_ref();
     if !journal.is_some_and(|journal| journal.send(&event)) {
-        writeln!(io::stderr().lock(), "{}", event.said()).ok();
+        stderr::write(&format!("{}\n", event.said()));
     }
     if let Some(events) = &mut said.events {
         events.add(&event);

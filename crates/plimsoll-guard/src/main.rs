@@ -22,6 +22,7 @@ mod locks;
 mod log;
 mod map;
 mod mounts;
+mod place;
 mod process;
 mod reclaim;
 mod refaults;
@@ -31,10 +32,11 @@ mod socket;
 mod spared;
 mod state;
 mod status;
+mod stderr;
 mod sys;
+mod users;
 mod watch;
 
-use std::path::Path;
 use std::process::ExitCode;
 
 use arguments::{Arguments, Job};
@@ -50,7 +52,7 @@ fn main() -> ExitCode {
     let done = match arguments.job {
         Job::Help => answer(arguments::HELP),
         Job::Version => answer(concat!("plimsoll-guard ", env!("CARGO_PKG_VERSION"))),
-        Job::Restore => restore(&arguments.state),
+        Job::Restore => state::restore_alone(&arguments.state),
         Job::Run => daemon::run(&arguments),
     };
     match done {
@@ -60,14 +62,6 @@ fn main() -> ExitCode {
             ExitCode::FAILURE
         }
     }
-}
-
-/// Where there is something to write back, that is an event.
-fn restore(state: &Path) -> Result<(), String> {
-    if state.exists() {
-        log::open(Some(&state.with_extension("events")))?;
-    }
-    state::restore_alone(state)
 }
 
 fn answer(text: &str) -> Result<(), String> {

@@ -1,25 +1,32 @@
 //! Which local disk file systems are mounted, and where: `/proc/self/mountinfo`, again when it
 //! changes.
 
+use std::ffi::OsString;
 use std::fs;
-use std::io::{self, Read as _, Seek as _};
+use std::io;
 use std::os::fd::{AsFd as _, OwnedFd};
 use std::os::unix::ffi::OsStringExt as _;
 use std::path::{Path, PathBuf};
 
 use host::kept::ON_DISK;
+use host::mounts::{self, Local};
+use mm::mountinfo::{self, Device, Mount};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::fs::{Mode, OFlags};
 
+use crate::log;
 use crate::sys;
 
 /// What is mounted.
 #[derive(Debug)]
 pub(crate) struct Mounts {
     file: fs::File,
+    /// Those that are asked anything.
+    local: Local,
     disks: Vec<Disk>,
     cgroup2: Option<PathBuf>,
     memory_groups: Option<PathBuf>,
+    /// It was said that there are too many.
+    said: bool,
 }
 
 /// A mounted disk file system.
@@ -32,39 +39,16 @@ pub(crate) struct Disk {
     pub(crate) point: PathBuf,
 }
 
-/// The number of a file system's device.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Device {
-    pub(crate) major: u32,
-    pub(crate) minor: u32,
-}
-
-impl Device {
-    /// As the kernel keeps it, with 20 bits for the minor number.
-    pub(crate) fn of_kernel(number: u32) -> Self {
-        Self {
-            major: number >> 20,
-            minor: number & 0xf_ffff,
-        }
-    }
-
-    fn parse(text: &str) -> Option<Self> {
-        let (major, minor) = text.split_once(':')?;
-        Some(Self {
-            major: major.parse().ok()?,
-            minor: minor.parse().ok()?,
-        })
-    }
-}
-
 impl Mounts {
     /// Reads it for the first time.
     pub(crate) fn new() -> io::Result<Self> {
         let mut mounts = Self {
             file: fs::File::open("/proc/self/mountinfo")?,
+            local: Local::default(),
             disks: Vec::new(),
             cgroup2: None,
             memory_groups: None,
+            said: false,
         };
         mounts.read()?;
         Ok(mounts)
@@ -108,115 +92,80 @@ impl Mounts {
     /// system from being unmounted.
     pub(crate) fn open(&self, fsid: u64) -> io::Result<OwnedFd> {
         let places = self.disks.iter().filter(|disk| disk.fsid == fsid);
-        let opened = places.filter_map(|disk| open_place(&disk.point).ok());
+        let opened = places.filter_map(|disk| self.local.find(&disk.point).ok()?.open().ok());
         let mut right = opened
             .filter(|place| sys::file_system(place.as_fd()).is_ok_and(|found| found.fsid == fsid));
         right.next().ok_or_else(|| io::ErrorKind::NotFound.into())
     }
 
     fn read(&mut self) -> io::Result<()> {
-        let mut text = String::new();
-        self.file.rewind()?;
-        self.file.read_to_string(&mut text)?;
-        let mounts = || text.lines().filter_map(parse);
-        self.disks = mounts()
-            .filter_map(|(kind, device, point)| disk(kind, device, point))
+        let text = mounts::text(&self.file)?;
+        if text.len() as u64 == mounts::LONGEST && !self.said {
+            self.said = true;
+            log::line(format_args!(
+                "there are more mounts than are read: files on the latest are neither locked nor \
+                 dropped; said once"
+            ));
+        }
+        self.local = Local::of(&text);
+        let all = || mountinfo::parse(&text);
+        self.disks = all()
+            .filter_map(|mount| disk(&mount, &self.local))
             .collect();
-        let mut hierarchies = mounts().filter(|(kind, ..)| *kind == "cgroup2");
-        self.cgroup2 = hierarchies.next().map(|(.., point)| point);
-        let mut lines = text.lines().filter(|line| has_memory_groups(line));
-        self.memory_groups = lines.next().and_then(parse).map(|(.., point)| point);
+        let point = |mount: Mount<'_>| PathBuf::from(OsString::from_vec(mount.point));
+        self.cgroup2 = all().find(|mount| mount.kind == b"cgroup2").map(point);
+        self.memory_groups = all().find(has_memory_groups).map(point);
         Ok(())
     }
 }
 
-fn open_place(point: &Path) -> io::Result<OwnedFd> {
-    let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
-    Ok(rustix::fs::open(point, flags, Mode::empty())?)
-}
-
 /// A mount as a disk, if it is one: another file system may have been mounted over it.
-fn disk(kind: &str, device: Device, point: PathBuf) -> Option<Disk> {
-    let (_, magic) = ON_DISK.iter().find(|(name, _)| *name == kind)?;
-    let flags = OFlags::PATH | OFlags::CLOEXEC;
-    let place = rustix::fs::open(&point, flags, Mode::empty()).ok()?;
-    let found = sys::file_system(place.as_fd()).ok()?;
+fn disk(mount: &Mount<'_>, local: &Local) -> Option<Disk> {
+    let mut kinds = ON_DISK.iter();
+    let (_, magic) = kinds.find(|(name, _)| name.as_bytes() == mount.kind)?;
+    let point = PathBuf::from(OsString::from_vec(mount.point.clone()));
+    let place = local.find(&point).ok()?;
+    let found = sys::file_system(place.fd()).ok()?;
     let fsid = found.fsid;
     (found.magic == *magic && fsid != 0).then_some(Disk {
         fsid,
-        device,
+        device: mount.device,
         point,
     })
 }
 
-/// The kind of a mount, its device and its place, from a line of mountinfo.
-fn parse(line: &str) -> Option<(&str, Device, PathBuf)> {
-    let (before, after) = line.split_once(" - ")?;
-    let kind = after.split(' ').next()?;
-    let mut before = before.split(' ');
-    let device = Device::parse(before.nth(2)?)?;
-    Some((kind, device, unescape(before.nth(1)?)))
-}
-
-/// Whether a line of mountinfo is that of the memory controller of cgroup v1.
-fn has_memory_groups(line: &str) -> bool {
-    let mut words = line.split_once(" - ").unwrap_or_default().1.split(' ');
-    let options = (words.next() == Some("cgroup")).then(|| words.nth(1));
-    let options = options.flatten().unwrap_or_default();
-    options.split(',').any(|option| option == "memory")
-}
-
-/// `\040` is a space: mountinfo writes what would break a line in octal.
-fn unescape(text: &str) -> PathBuf {
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text.as_bytes();
-    while let Some((&first, behind)) = rest.split_first() {
-        let octal = behind.get(..3).filter(|_| first == b'\\');
-        let octal = octal.and_then(|digits| std::str::from_utf8(digits).ok());
-        match octal.and_then(|digits| u8::from_str_radix(digits, 8).ok()) {
-            Some(byte) => {
-                bytes.push(byte);
-                rest = &behind[3..];
-            }
-            None => {
-                bytes.push(first);
-                rest = behind;
-            }
-        }
-    }
-    PathBuf::from(std::ffi::OsString::from_vec(bytes))
+/// Whether it is the memory controller of cgroup v1.
+fn has_memory_groups(mount: &Mount<'_>) -> bool {
+    let mut options = mount.options.split(|byte| *byte == b',');
+    mount.kind == b"cgroup" && options.any(|option| option == b"memory")
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    #[test]
-    fn a_line_of_mountinfo_has_a_kind_and_a_place() {
-        let line = r"36 35 98:0 /a /mnt\0402\134 rw,noatime shared:1 master:2 - ext3 /dev/a rw";
-        let device = Device {
-            major: 98,
-            minor: 0,
-        };
-        let place = PathBuf::from(r"/mnt 2\");
-        assert_eq!(parse(line), Some(("ext3", device, place)));
-        assert_eq!(parse("36 35 98:0"), None);
+    fn mount(line: &str) -> Mount<'_> {
+        mountinfo::parse(line.as_bytes()).next().expect("a mount")
     }
 
     #[test]
     fn the_memory_controller_is_found_among_those_of_v1() {
-        let line = |options| format!("40 30 0:30 / /sys/fs/cgroup/m rw - cgroup cgroup {options}");
-        assert!(has_memory_groups(&line("rw,memory")));
-        assert!(!has_memory_groups(&line("rw,cpu,cpuacct")));
-        assert!(!has_memory_groups(
-            "40 30 0:30 / /memory rw - cgroup2 cgroup2 rw,memory"
-        ));
+        let has = |kind: &str, options: &str| {
+            has_memory_groups(&mount(&format!(
+                "40 30 0:30 / /memory rw - {kind} x {options}"
+            )))
+        };
+        assert!(has("cgroup", "rw,memory"));
+        assert!(!has("cgroup", "rw,cpu,cpuacct") && !has("cgroup2", "rw,memory"));
     }
 
     #[test]
     fn what_is_mounted_over_is_no_disk() {
-        let device = Device { major: 8, minor: 1 };
-        assert_eq!(disk("ext4", device, PathBuf::from("/proc")), None);
-        assert_eq!(disk("tmpfs", device, PathBuf::from("/")), None);
+        for line in [
+            "1 0 8:1 / /proc rw - ext4 x rw",
+            "1 0 8:1 / / rw - tmpfs x rw",
+        ] {
+            assert_eq!(disk(&mount(line), &Local::now()), None, "{line}");
+        }
     }
 }

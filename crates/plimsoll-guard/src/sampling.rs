@@ -1,5 +1,6 @@
 //! The machine's memory at one moment, through files that are kept open.
 
+use std::borrow::Cow;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -62,7 +63,7 @@ impl Sampling {
     pub(crate) fn memory(&mut self) -> Result<Memory, String> {
         let text = text(&self.meminfo, &mut self.buffer)
             .map_err(|error| format!("/{}: {}", meminfo::PATH, reason(&error)))?;
-        let meminfo = Meminfo::parse(text).map_err(|error| error.to_string())?;
+        let meminfo = Meminfo::parse(&text).map_err(|error| error.to_string())?;
         Ok(Memory::of(&meminfo))
     }
 
@@ -98,7 +99,7 @@ impl GroupFile {
             self.stat = fs::File::open(path).ok();
         }
         let found = text(self.stat.as_ref()?, buffer).ok();
-        let stat = found.and_then(|text| MemoryStat::parse("memory.stat", text).ok());
+        let stat = found.and_then(|text| MemoryStat::parse("memory.stat", &text).ok());
         if stat.is_none() {
             // It was removed; one of the same name may come.
             self.stat = None;
@@ -114,10 +115,10 @@ impl GroupFile {
     }
 }
 
-/// The whole text of an open file.
-fn text<'a>(file: &fs::File, buffer: &'a mut [u8]) -> io::Result<&'a str> {
+/// The whole text of an open file; a name that is no text keeps the rest of it from nobody.
+fn text<'a>(file: &fs::File, buffer: &'a mut [u8]) -> io::Result<Cow<'a, str>> {
     let length = fill_lines(file, buffer)?;
-    std::str::from_utf8(&buffer[..length]).map_err(|_| io::ErrorKind::InvalidData.into())
+    Ok(String::from_utf8_lossy(&buffer[..length]))
 }
 
 /// Reads an open file from its beginning, as far as the buffer goes; how much there was.

@@ -4,16 +4,16 @@
 //! No caller can keep the daemon waiting: nothing here blocks, a line has a bound, and whoever
 //! connects without asking is forgotten.
 
-use std::fs;
 use std::io::{self, Read as _, Write as _};
 use std::os::unix::net::{UnixListener, UnixStream};
-use std::path::{Path, PathBuf};
 
-use host::reason;
 use rustix::fs::Mode;
 
+use crate::place::{self, failed};
 use crate::released::Place;
 
+/// How its name ends.
+const END: &str = "sock";
 /// The longest line that is read.
 const LONGEST: usize = 128;
 /// Callers that are waited for at most; a further one takes the place of the first.
@@ -31,7 +31,7 @@ pub(crate) enum Request {
 /// The socket; its file goes with it.
 #[derive(Debug)]
 pub(crate) struct Socket {
-    path: PathBuf,
+    place: place::Place,
     listener: UnixListener,
     callers: Vec<Caller>,
 }
@@ -47,11 +47,11 @@ impl Socket {
     ///
     /// # Errors
     /// One line.
-    pub(crate) fn new(path: &Path) -> Result<Self, String> {
-        let listener =
-            listen(path).map_err(|error| format!("{}: {}", path.display(), reason(&error)))?;
+    pub(crate) fn new(place: &place::Place) -> Result<Self, String> {
+        let path = place.path(&place.beside(END));
+        let listener = listen(place).map_err(|error| failed(&path, &error))?;
         Ok(Self {
-            path: path.to_owned(),
+            place: place.clone(),
             listener,
             callers: Vec::new(),
         })
@@ -94,7 +94,7 @@ impl Socket {
 
 impl Drop for Socket {
     fn drop(&mut self) {
-        fs::remove_file(&self.path).ok();
+        self.place.folder.remove(&self.place.beside(END)).ok();
     }
 }
 
@@ -132,14 +132,13 @@ fn parse(line: &str) -> Option<Request> {
     }
 }
 
-fn listen(path: &Path) -> io::Result<UnixListener> {
-    match fs::remove_file(path) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-        _ => {}
-    }
+/// The folder is root's alone, so its path leads to nobody else's.
+fn listen(place: &place::Place) -> io::Result<UnixListener> {
+    let name = place.beside(END);
+    place.folder.remove(&name)?;
     // The file is made with the mask's rights: there is no moment at which others may connect.
     let before = rustix::process::umask(Mode::from_raw_mode(0o177));
-    let listener = UnixListener::bind(path);
+    let listener = UnixListener::bind(place.path(&name));
     rustix::process::umask(before);
     let listener = listener?;
     listener.set_nonblocking(true)?;
@@ -149,17 +148,23 @@ fn listen(path: &Path) -> io::Result<UnixListener> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs;
     use std::os::unix::fs::PermissionsExt as _;
+    use std::path::PathBuf;
 
     fn socket() -> (tempfile::TempDir, Socket) {
         let directory = tempfile::tempdir().expect("a directory");
-        let path = directory.path().join("guard.sock");
-        let socket = Socket::new(&path).expect("a socket");
+        let place = place::Place::make(&directory.path().join("guard.state"));
+        let socket = Socket::new(&place.expect("a folder")).expect("a socket");
         (directory, socket)
     }
 
+    fn path(socket: &Socket) -> PathBuf {
+        socket.place.path(&socket.place.beside(END))
+    }
+
     fn ask(socket: &mut Socket, asked: &[u8]) -> UnixStream {
-        let mut stream = UnixStream::connect(&socket.path).expect("it listens");
+        let mut stream = UnixStream::connect(path(socket)).expect("it listens");
         stream.set_nonblocking(true).expect("a setting");
         stream.write_all(asked).expect("it is written");
         socket.serve(|request| format!("{request:?}"));
@@ -174,7 +179,7 @@ mod tests {
     #[test]
     fn only_root_asks_and_gets_a_line() {
         let (_directory, mut socket) = socket();
-        let mode = fs::metadata(&socket.path)
+        let mode = fs::metadata(path(&socket))
             .expect("a file")
             .permissions()
             .mode();
@@ -184,7 +189,7 @@ mod tests {
             answered(stream).as_deref(),
             Some("Release(Place { fsid: 171, inode: Some(12) })\n")
         );
-        let path = socket.path.clone();
+        let path = path(&socket);
         drop(socket);
         assert!(!path.exists());
     }

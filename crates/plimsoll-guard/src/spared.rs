@@ -3,8 +3,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
+use std::path::PathBuf;
 
 use guard::File;
+use host::mounts::Local;
 use host::units;
 use mm::units::{Bytes, Nanos};
 
@@ -23,8 +25,8 @@ const FILES_MAX: usize = 2048;
 /// What is spared.
 #[derive(Debug)]
 pub(crate) struct Spared {
-    /// As the configuration names it, links followed.
-    except: Vec<String>,
+    /// As the configuration names it, links followed; and units by their names.
+    except: Vec<PathBuf>,
     /// `None` where the kernel does not tell whose a page is.
     pub(crate) charged: Option<Charged>,
     /// Until when files are spared.
@@ -40,12 +42,14 @@ pub(crate) struct Spared {
 impl Spared {
     pub(crate) fn new(except: &[String]) -> Self {
         // A link that the configuration names is meant.
-        let real = |name: &String| match fs::canonicalize(name) {
-            Ok(path) => path.into_os_string().into_string().ok(),
-            Err(_) => Some(name.clone()),
+        let local = Local::now();
+        let real = |name: &String| {
+            let path = PathBuf::from(name);
+            let found = local.find(&path).and_then(|found| found.path());
+            found.unwrap_or(path)
         };
         Self {
-            except: except.iter().filter_map(real).collect(),
+            except: except.iter().map(real).collect(),
             charged: Charged::new(),
             until: BTreeMap::new(),
             limited: BTreeMap::new(),
@@ -97,10 +101,12 @@ impl Spared {
         }
         // One whose place the kernel does not know any more might be anywhere.
         let path = charged::path(open).filter(|path| path.as_os_str() != "/");
-        self.except.iter().any(|name| match units::named(name) {
-            Some(unit) => group.is_some_and(|group| units::has(unit, &group.path)),
-            None => path.as_ref().is_none_or(|path| path.starts_with(name)),
-        })
+        self.except
+            .iter()
+            .any(|name| match name.to_str().and_then(units::named) {
+                Some(unit) => group.is_some_and(|group| units::has(unit, &group.path)),
+                None => path.as_ref().is_none_or(|path| path.starts_with(name)),
+            })
     }
 
     /// Whether a file would be too much for a limit of its group or of one above. Where it is not,

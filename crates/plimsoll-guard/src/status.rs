@@ -1,18 +1,19 @@
 //! The status file: what the guard holds and did, for `plimsoll guard status` and for who collects
 //! metrics. It is written once a second at most, and only where something changed.
 
-use std::fs;
+use std::ffi::OsString;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
+use files::{Attributes, Folder, Lasts};
 use guard::config::Amount;
 use guard::{Config, Figures, Guard};
 use host::facts::since_1970;
-use host::reason;
 use mm::units::{Bytes, Nanos};
 
 use crate::hands::Hands;
 use crate::log;
+use crate::place::{self, Place};
 use crate::refaults::Refaults;
 use crate::watch::Watch;
 
@@ -22,16 +23,24 @@ const WRITE_EVERY: Nanos = Nanos(Nanos::SECOND.0);
 /// The file, and the one for a collector.
 #[derive(Debug)]
 pub(crate) struct Status {
-    path: PathBuf,
+    own: Target,
     /// When it began, in seconds since 1970.
     started: u64,
     written_at: Option<Nanos>,
     written: String,
-    /// Files of collectors that were written, to be removed at the end.
-    metrics: Option<PathBuf>,
+    /// The file of the collector, as it is configured, and opened.
+    wanted: Option<String>,
+    metrics: Option<Target>,
     refaults: Refaults,
     /// It was said that it cannot be written.
     said: bool,
+}
+
+/// A file that is written, in a folder that is held open.
+#[derive(Debug)]
+struct Target {
+    folder: Folder,
+    name: OsString,
 }
 
 /// What is told of.
@@ -46,12 +55,16 @@ pub(crate) struct Of<'a> {
 }
 
 impl Status {
-    pub(crate) fn new(path: &Path) -> Self {
+    pub(crate) fn new(place: &Place) -> Self {
         Self {
-            path: path.to_owned(),
+            own: Target {
+                folder: place.folder.clone(),
+                name: place.beside("prom"),
+            },
             started: since_1970().as_secs(),
             written_at: None,
             written: String::new(),
+            wanted: None,
             metrics: None,
             refaults: Refaults::default(),
             said: false,
@@ -65,30 +78,46 @@ impl Status {
             return;
         }
         self.written_at = Some(now);
-        let metrics = of.config.metrics.as_ref().map(PathBuf::from);
         let text = self.figures(of).to_string();
-        if text == self.written && metrics == self.metrics {
+        if text == self.written && of.config.metrics == self.wanted {
             return;
         }
-        if metrics != self.metrics {
+        self.follow(of.config.metrics.as_deref());
+        let targets = std::iter::once(&self.own).chain(&self.metrics);
+        let failed = targets.filter_map(|target| {
+            let error = target.replace(&text).err()?;
+            Some(place::failed(&target.path(), &error))
+        });
+        let failed: Vec<String> = failed.collect();
+        failed.iter().for_each(|why| self.fail(why));
+        self.written = text;
+    }
+
+    /// Opens the collector's folder, again where it was not there.
+    fn follow(&mut self, wanted: Option<&str>) {
+        if self.wanted.as_deref() != wanted {
             self.remove_metrics();
+            self.wanted = wanted.map(str::to_owned);
         }
-        let files = [Some(&self.path), metrics.as_ref()];
-        for file in files.into_iter().flatten() {
-            if let Err(error) = replace(file, &text)
-                && !self.said
-            {
-                self.said = true;
-                let (file, why) = (file.display(), reason(&error));
-                log::line(format_args!("{file}: the status is not written: {why}"));
-            }
+        let missing = wanted.filter(|_| self.metrics.is_none());
+        match missing.map(|path| Target::open(Path::new(path))) {
+            Some(Ok(target)) => self.metrics = Some(target),
+            Some(Err(why)) => self.fail(&why),
+            None => {}
         }
-        (self.written, self.metrics) = (text, metrics);
+    }
+
+    /// Says once why something is not written.
+    fn fail(&mut self, why: &str) {
+        if !self.said {
+            self.said = true;
+            log::line(format_args!("the status is not written: {why}"));
+        }
     }
 
     fn remove_metrics(&mut self) {
-        if let Some(file) = self.metrics.take() {
-            fs::remove_file(file).ok();
+        if let Some(target) = self.metrics.take() {
+            target.folder.remove(&target.name).ok();
         }
     }
 
@@ -114,6 +143,7 @@ impl Status {
         let refaults = &mut self.refaults;
         refaults.tell(reclaimed, of.config, cgroup2, &mut figures);
         figures.add("lost_events_total", &[], of.watch.lost());
+        figures.add("ignored_events_total", &[], of.watch.ignored());
         figures
     }
 }
@@ -121,8 +151,39 @@ impl Status {
 /// Who reads it later shall not believe that a guard runs.
 impl Drop for Status {
     fn drop(&mut self) {
-        fs::remove_file(&self.path).ok();
+        self.own.folder.remove(&self.own.name).ok();
         self.remove_metrics();
+    }
+}
+
+impl Target {
+    /// A file that the configuration names. Where others may write its folder, they may remove it
+    /// and write one of their own, which the collector reads: that is said.
+    fn open(path: &Path) -> Result<Self, String> {
+        let failed = |error: io::Error| place::failed(path, &error);
+        let path = std::path::absolute(path).map_err(failed)?;
+        let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else {
+            return Err(failed(io::ErrorKind::IsADirectory.into()));
+        };
+        if let Err(error) = Folder::at(Path::new("/")).and_then(|root| root.trusted(folder)) {
+            let why = place::failed(folder, &error);
+            log::line(format_args!(
+                "metrics: {why}; they are written there all the same"
+            ));
+        }
+        let (folder, name) = (Folder::at(folder).map_err(failed)?, name.to_owned());
+        Ok(Self { folder, name })
+    }
+
+    fn path(&self) -> std::path::PathBuf {
+        self.folder.path().join(&self.name)
+    }
+
+    /// All or nothing: a reader never sees a part. It need not survive a power cut.
+    fn replace(&self, text: &str) -> io::Result<()> {
+        let (text, everybody) = (text.as_bytes(), Attributes::mode(0o644));
+        self.folder
+            .replace(&self.name, text, everybody, Lasts::Process)
     }
 }
 
@@ -173,13 +234,4 @@ fn tally(to: &mut Figures) {
     let locks = locks.filter(|((_, action), _)| ["lock", "fill"].contains(&action.as_str()));
     let locked = locks.map(|(_, sum)| sum.bytes.0).sum();
     to.add("locked_bytes_total", &[], locked);
-}
-
-/// All or nothing: a reader never sees a part. It need not survive a power cut.
-fn replace(path: &Path, text: &str) -> io::Result<()> {
-    let mut aside = path.as_os_str().to_owned();
-    // A collector that reads *.prom does not read it.
-    aside.push(".new");
-    fs::write(&aside, text)?;
-    fs::rename(aside, path)
 }

@@ -1,16 +1,18 @@
 //! What is seen of files: which are used, and which the configuration names.
 
 use guard::sample::Use;
-use guard::{Config, File, Looked, Touch};
+use guard::{Config, File, Looked, Touch, User};
+use host::facts::since_boot;
 use host::reason;
-use mm::units::Bytes;
+use mm::formula::mul_div;
+use mm::units::{Bytes, Nanos};
 
 use std::fs;
 use std::io;
 use std::os::fd::{AsFd as _, OwnedFd};
 use std::os::unix::fs::MetadataExt as _;
 
-use crate::fanotify::Fanotify;
+use crate::fanotify::{EVENTS_MAX, Event, Fanotify};
 use crate::files::Files;
 use crate::keep;
 use crate::locks::Locks;
@@ -19,13 +21,22 @@ use crate::mounts::Mounts;
 use crate::reclaim::Reclaim;
 use crate::released::{Place, Released};
 use crate::sys::{self, For};
+use crate::users::Users;
+
+/// Where uses come so fast that a sample later the queue is full, they are taken when a quarter of
+/// it is; no sooner than this, so that a tenth of a CPU is the most that they cost.
+const FASTEST: Nanos = Nanos(50_000_000);
 
 /// The mounts, the uses and the numbers of files.
 #[derive(Debug)]
 pub(crate) struct Watch {
     pub(crate) mounts: Mounts,
     fanotify: Option<Fanotify>,
+    users: Users,
     files: Files,
+    /// When uses were taken last, and after how long they are to be taken again.
+    drained_at: Nanos,
+    pace: Option<Nanos>,
     /// The files that were named last, in order.
     named: Vec<File>,
     /// File pages of the machine cannot be reclaimed by themselves, and a policy wants them to be.
@@ -63,7 +74,10 @@ impl Watch {
         let mut watch = Self {
             mounts,
             fanotify,
+            users: Users::new().map_err(|error| format!("/proc: {}", reason(&error)))?,
             files: Files::new(),
+            drained_at: Nanos::ZERO,
+            pace: None,
             named: Vec::new(),
             must_drop,
             released: Released::default(),
@@ -81,23 +95,21 @@ impl Watch {
             return Ok(false);
         }
         let unmounted = self.forget_unmounted();
-        let unmounted =
-            unmounted.map_err(|error| format!("fdinfo of fanotify: {}", reason(&error)))?;
         self.mark();
         Ok(unmounted || before != self.mounts.disks())
     }
 
     /// What was released is not any more once it was unmounted. Whether anything was.
-    fn forget_unmounted(&mut self) -> io::Result<bool> {
+    fn forget_unmounted(&mut self) -> bool {
         self.released.follow(&self.mounts);
-        let fanotify = self.fanotify.as_ref();
-        let unmounted = fanotify.map(|fanotify| fanotify.unmounted(self.mounts.disks()));
-        let unmounted = unmounted.transpose()?.unwrap_or_default();
+        let fanotify = self.fanotify.iter();
+        let unmounted = fanotify.flat_map(|fanotify| fanotify.unmounted(self.mounts.disks()));
+        let unmounted: Vec<u64> = unmounted.collect();
         for fsid in &unmounted {
             let (fsid, inode) = (*fsid, None);
             self.released.remove(Place { fsid, inode });
         }
-        Ok(!unmounted.is_empty())
+        !unmounted.is_empty()
     }
 
     /// How many file systems are watched; `None` where no policy needs it.
@@ -117,12 +129,33 @@ impl Watch {
         };
         let (files, named) = (&mut self.files, &self.named);
         let stays = |file| locks.has(file) || named.binary_search(&file).is_ok();
-        let drained = fanotify.drain(|event| {
-            let file = files.used(event.key, stays);
-            let how = event.how;
-            to.extend(file.map(|file| Touch { file, how }));
+        let drained = fanotify.drain(&mut self.users, |event| {
+            let Event { key, how, user } = event;
+            let file = files.used(key, user, stays);
+            to.extend(file.map(|file| Touch { file, how, user }));
         });
-        drained.map_err(|error| format!("fanotify: {}", reason(&error)))
+        let taken = drained.map_err(|error| format!("fanotify: {}", reason(&error)))?;
+        let now = since_boot();
+        let since = now.saturating_sub(self.drained_at);
+        self.drained_at = now;
+        self.pace = pace(since, taken);
+        Ok(())
+    }
+
+    /// After a sample.
+    pub(crate) fn forget_uses(&mut self) {
+        self.users.forget_uses();
+    }
+
+    /// How long until uses are to be taken, sooner than for a sample: more come than the kernel's
+    /// queue holds until then.
+    pub(crate) fn pace(&self) -> Option<Nanos> {
+        self.pace
+    }
+
+    /// How many uses did not count: one user's were more than so many.
+    pub(crate) fn ignored(&self) -> u64 {
+        self.users.ignored
     }
 
     /// The files that the configuration names, as uses.
@@ -142,12 +175,10 @@ impl Watch {
         let known = std::mem::take(&mut self.named);
         for key in on_disk {
             let stays = |file| locks.has(file) || known.binary_search(&file).is_ok();
-            let file = self.files.used(key, stays);
+            let (how, user) = (Use::Named, User::System);
+            let file = self.files.used(key, user, stays);
             self.named.extend(file);
-            to.extend(file.map(|file| Touch {
-                file,
-                how: Use::Named,
-            }));
+            to.extend(file.map(|file| Touch { file, how, user }));
         }
         self.named.sort_unstable();
     }
@@ -189,5 +220,25 @@ impl Watch {
         if let Some(fanotify) = &mut self.fanotify {
             fanotify.watch(self.mounts.disks());
         }
+    }
+}
+
+fn pace(since: Nanos, taken: usize) -> Option<Nanos> {
+    let (taken, quarter) = (taken as u64, EVENTS_MAX as u64 / 4);
+    let until = mul_div(since.0, quarter, taken.max(1));
+    (until < Nanos::SECOND.0).then_some(Nanos(until).max(FASTEST))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn uses_are_taken_before_the_queue_is_full_and_not_all_the_time() {
+        let second = Nanos::SECOND;
+        assert_eq!(pace(second, 4000), None);
+        assert_eq!(pace(second, 8192), Some(Nanos(500_000_000)));
+        assert_eq!(pace(second, EVENTS_MAX), Some(Nanos(250_000_000)));
+        assert_eq!(pace(FASTEST, EVENTS_MAX), Some(FASTEST));
     }
 }

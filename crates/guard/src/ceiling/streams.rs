@@ -9,6 +9,7 @@ use mm::units::{Bytes, Nanos};
 use crate::action::MOST_DROPPED;
 use crate::sample::{Dropped, File, SHORTEST, Sample, TICK, Touch, Use};
 use crate::search::Search;
+use crate::shares::{User, goes_for};
 use crate::uses::Uses;
 
 /// Files that are known at most; of more, the least used is forgotten.
@@ -28,6 +29,8 @@ pub(super) struct Streams(Vec<Stream>);
 #[derive(Clone, Copy, Debug)]
 struct Stream {
     file: File,
+    /// On whose share it counts: who used it first, or the system.
+    user: User,
     uses: Uses,
     /// How many have it open, as far as was seen.
     opens: u32,
@@ -104,8 +107,13 @@ impl Streams {
         if known.is_err() && touch.how == Use::Written {
             return;
         }
-        let index = known.unwrap_or_else(|_| self.add(touch.file));
+        let Some(index) = known.ok().or_else(|| self.add(touch)) else {
+            return;
+        };
         let stream = &mut self.0[index];
+        if touch.user == User::System {
+            stream.user = User::System;
+        }
         (stream.ready, stream.rest) = (Nanos::ZERO, Nanos::ZERO);
         let was_open = stream.opens > 0;
         if matches!(touch.how, Use::Closed | Use::Written) {
@@ -122,18 +130,18 @@ impl Streams {
         }
     }
 
-    fn add(&mut self, file: File) -> usize {
+    fn add(&mut self, touch: Touch) -> Option<usize> {
+        let Touch { file, user, .. } = touch;
         if self.0.len() == MOST_FILES {
-            let streams = self.0.iter().enumerate();
+            let of = |stream: &Stream| (stream.user, true);
             let rank = |stream: &Stream| stream.uses.rank();
-            let least = streams.min_by(|(_, one), (_, other)| rank(one).total_cmp(&rank(other)));
-            if let Some((index, _)) = least {
-                self.0.remove(index);
-            }
+            let least = |one: &Stream, other: &Stream| rank(one).total_cmp(&rank(other));
+            self.0.remove(goes_for(user, self.0.iter(), of, least)?);
         }
         let index = self.place(file).unwrap_or_else(|index| index);
         let stream = Stream {
             file,
+            user,
             uses: Uses::NONE,
             opens: 0,
             asked: Nanos::ZERO,
@@ -144,7 +152,7 @@ impl Streams {
             rest: Nanos::ZERO,
         };
         self.0.insert(index, stream);
-        index
+        Some(index)
     }
 }
 

@@ -5,6 +5,7 @@ use core::mem;
 use super::*;
 use crate::action::MOST_DROPPED;
 use crate::sample::{Dropped, Memory, Touch, Use};
+use crate::shares::User;
 use alloc::vec;
 
 const TOTAL: Bytes = Bytes(1 << 30);
@@ -127,7 +128,8 @@ impl World {
 
     fn touch(&mut self, file: u32, how: Use) {
         let file = File(file);
-        self.touches.push(Touch { file, how });
+        let user = User::System;
+        self.touches.push(Touch { file, how, user });
     }
 
     fn opened(&mut self, file: u32, resident: u64) {
@@ -277,7 +279,15 @@ fn a_file_that_comes_back_without_being_opened_is_used_again() {
     };
     let how = Use::Opened;
     assert_eq!(
-        seen(&mut stream, &[Touch { file: File(1), how }], Bytes::ZERO),
+        seen(
+            &mut stream,
+            &[Touch {
+                file: File(1),
+                how,
+                user: User::System
+            }],
+            Bytes::ZERO
+        ),
         1
     );
     assert_eq!(seen(&mut stream, &[], Bytes(32 << 20)), 1);
@@ -305,4 +315,29 @@ fn a_file_that_has_nothing_to_drop_is_left_alone() {
     world.opened(2, 1 << 20);
     world.decide();
     assert_eq!(world.resident[2], 0);
+}
+
+#[test]
+fn what_one_user_opens_makes_nobody_elses_stream_forgotten() {
+    let mut streams = Streams::new();
+    let mut see = |file, user| {
+        let how = Use::Opened;
+        let touches = [Touch {
+            file: File(file),
+            how,
+            user,
+        }];
+        streams.see(&Sample {
+            touches: &touches,
+            ..Sample::default()
+        });
+        streams.ready(Nanos::ZERO, CEILING, |_| false)
+    };
+    see(0, User::System);
+    (1..9000).for_each(|file| drop(see(file, User::Other(7))));
+    let ready = see(9000, User::Other(7));
+    assert!(
+        ready.iter().any(|search| search.file == File(0)),
+        "it waited longest"
+    );
 }

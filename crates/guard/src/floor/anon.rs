@@ -4,7 +4,7 @@ use alloc::format;
 use alloc::vec::Vec;
 
 use mm::settings::Setting;
-use mm::units::Bytes;
+use mm::units::{Bytes, Nanos};
 
 use crate::action::{Action, Decision, Policy, Why};
 use crate::config::Amount;
@@ -21,6 +21,8 @@ pub(super) struct Anon {
     before: Option<u64>,
     /// Somebody else wrote `vm.swappiness`: it is left alone.
     stands_down: bool,
+    /// Until then, too.
+    rests_until: Nanos,
 }
 
 impl Anon {
@@ -29,7 +31,13 @@ impl Anon {
             floor,
             before: None,
             stands_down: false,
+            rests_until: Nanos::ZERO,
         }
+    }
+
+    /// It could not be set: what is there is what was there.
+    pub(super) fn rest(&mut self, until: Nanos) {
+        (self.before, self.rests_until) = (None, until);
     }
 
     pub(super) fn stands_down(&self) -> bool {
@@ -38,7 +46,8 @@ impl Anon {
 
     pub(super) fn decide(&mut self, sample: &Sample<'_>, to: &mut Vec<Decision>) {
         let floor = self.floor.of(sample.memory.total);
-        if self.stands_down || floor == Bytes::ZERO {
+        let rests = sample.at < self.rests_until;
+        if self.stands_down || rests || floor == Bytes::ZERO {
             return;
         }
         let size = sample.memory.anon;

@@ -5,12 +5,16 @@ use alloc::vec::Vec;
 use mm::units::{Bytes, Nanos};
 
 use crate::sample::{File, LOOKED_AT, Touch, Use};
+use crate::shares::{Shares, User, goes_for};
 use crate::uses::Uses;
 
 /// Files that are known at most; of more, the least used is forgotten.
 const MOST_FILES: usize = 1024;
 /// Files that are locked at most: there is always one that can be forgotten.
 pub(super) const MOST_LOCKS: usize = MOST_FILES / 4 * 3;
+/// A file that is used less than this has no user any more who has a claim on it: three minutes
+/// after a use.
+const FADED: f64 = 0.125;
 /// What a disk reads in the time that one request takes.
 const REQUEST: Bytes = Bytes(128 << 10);
 
@@ -25,12 +29,28 @@ pub(super) struct Table {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Entry {
     pub(super) file: File,
+    /// On whose share it counts.
+    pub(super) user: User,
     pub(super) lock: Lock,
     /// The configuration names it: it goes before all others.
     pub(super) is_named: bool,
     pub(super) uses: Uses,
     /// What would be locked of it, as it was when it was looked at last.
     pub(super) size: Option<Bytes>,
+}
+
+/// What a file wants that is to be locked.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Wants<'a> {
+    pub(super) entry: &'a Entry,
+    pub(super) length: Bytes,
+    /// The most that is locked.
+    pub(super) budget: Bytes,
+    /// What is worth less by this may go for it.
+    pub(super) much: f64,
+    /// Whether anything may go that its user has no claim to.
+    pub(super) takes: bool,
+    pub(super) now: Nanos,
 }
 
 /// How a file stands.
@@ -63,43 +83,40 @@ impl Table {
         self.entries.binary_search_by_key(&file, |entry| entry.file)
     }
 
-    /// Counts a use. A file that is new takes the place of the least used one that is not locked.
-    pub(super) fn touch(&mut self, touch: Touch, now: Nanos) -> &mut Entry {
-        let known = self.place(touch.file);
-        let index = known.unwrap_or_else(|_| self.add(touch.file));
+    /// Counts a use. A file that is new takes the place of the least used one that is not locked;
+    /// `None` where there is none for this user.
+    pub(super) fn touch(&mut self, touch: Touch, now: Nanos) -> Option<&mut Entry> {
+        let index = match self.place(touch.file) {
+            Ok(index) => index,
+            Err(_) => self.add(touch.file, touch.user)?,
+        };
         let entry = &mut self.entries[index];
         match touch.how {
-            Use::Named => entry.is_named = true,
-            Use::Closed | Use::Executed => entry.uses.add(now),
+            Use::Named => (entry.is_named, entry.user) = (true, User::System),
+            Use::Closed | Use::Executed => entry.count(touch.user, now),
             Use::Opened | Use::Written => {}
         }
-        entry
+        Some(entry)
     }
 
-    fn add(&mut self, file: File) -> usize {
+    fn add(&mut self, file: File, user: User) -> Option<usize> {
         let new = Entry {
             file,
+            user,
             lock: Lock::None,
             is_named: false,
             uses: Uses::NONE,
             size: None,
         };
         if self.entries.len() == MOST_FILES {
-            self.forget_the_least_used();
+            let of = |entry: &Entry| (entry.user, !entry.is_locked());
+            let least = |one: &Entry, other: &Entry| one.rank().total_cmp(&other.rank());
+            self.entries
+                .remove(goes_for(user, self.entries.iter(), of, least)?);
         }
         let index = self.place(file).unwrap_or_else(|index| index);
         self.entries.insert(index, new);
-        index
-    }
-
-    /// Of those that are not locked, which some always are.
-    fn forget_the_least_used(&mut self) {
-        let entries = self.entries.iter().enumerate();
-        let free = entries.filter(|(_, entry)| !entry.is_locked());
-        let least = free.min_by(|(_, one), (_, other)| one.rank().total_cmp(&other.rank()));
-        if let Some((index, _)) = least {
-            self.entries.remove(index);
-        }
+        Some(index)
     }
 
     /// Forgets a file; it is returned.
@@ -118,21 +135,71 @@ impl Table {
         self.locks().count() >= MOST_LOCKS
     }
 
-    /// What is locked of files that rank below `rank`.
-    pub(super) fn locked_below(&self, rank: f64) -> Bytes {
-        let below = self.entries.iter().filter(|entry| entry.rank() <= rank);
-        below.map(Entry::locked).sum()
-    }
-
-    pub(super) fn least_used_lock(&mut self) -> Option<&mut Entry> {
+    /// The least used lock of a user that has more than its share of a budget, or of all.
+    pub(super) fn least_used_lock(&mut self, budget: Bytes) -> Option<&mut Entry> {
+        let shares = self.shares(|entry| entry.locked().0);
+        let has_more = |entry: &Entry| !shares.may_claim(entry.user, 0, budget.0);
         let locked = self.entries.iter_mut().filter(|entry| entry.is_locked());
-        locked.min_by(|one, other| one.rank().total_cmp(&other.rank()))
+        locked.min_by(|one, other| {
+            let rank = one.rank().total_cmp(&other.rank());
+            has_more(other).cmp(&has_more(one)).then(rank)
+        })
     }
 
-    /// The lock that saves least, and what that is worth.
-    pub(super) fn least_worth(&self) -> Option<(File, f64)> {
-        let worth = self.locks().map(|entry| (entry.file, entry.worth()));
-        worth.min_by(|(_, one), (_, other)| one.total_cmp(other))
+    /// The locks that go so that one of `length` fits into a budget: `over` of it does not. First
+    /// what its user may claim of others, then what is worth less by `much`, if anything of that
+    /// may go. `None` where that is not enough.
+    pub(super) fn used_less(&self, wants: &Wants<'_>, over: Bytes) -> Option<Vec<File>> {
+        let (entry, total) = (wants.entry, wants.budget.0);
+        let mut shares = self.shares(|entry| entry.locked().0);
+        let may = shares.may_claim(entry.user, wants.length.0, total);
+        let mut locks: Vec<&Entry> = self.locks().collect();
+        locks.sort_by(|one, other| one.rank().total_cmp(&other.rank()));
+        let (mut goes, mut left) = (Vec::new(), over);
+        for is_claimed in [true, false] {
+            for lock in &locks {
+                let part = lock.locked();
+                let is_worth = lock.rank() <= entry.rank() - wants.much;
+                let is_so = match is_claimed {
+                    true => {
+                        may && !lock.is_named && shares.gives(lock.user, part.0, entry.user, total)
+                    }
+                    false => wants.may_take(lock) && is_worth,
+                };
+                if left == Bytes::ZERO || !is_so || goes.contains(&lock.file) {
+                    continue;
+                }
+                goes.push(lock.file);
+                shares.take(lock.user, part.0);
+                left = left.saturating_sub(part);
+            }
+        }
+        (left == Bytes::ZERO).then_some(goes)
+    }
+
+    /// The lock that goes where the number of locks is what is short: the one that saves least.
+    pub(super) fn saves_less(&self, wants: &Wants<'_>) -> Option<File> {
+        let (entry, total) = (wants.entry, MOST_LOCKS as u64);
+        let shares = self.shares(|entry| u64::from(entry.is_locked()));
+        let may = shares.may_claim(entry.user, 1, total);
+        let claimed = self
+            .locks()
+            .filter(|lock| may && !lock.is_named && shares.gives(lock.user, 1, entry.user, total));
+        let least = |one: &&Entry, other: &&Entry| one.worth().total_cmp(&other.worth());
+        let own = || {
+            self.locks()
+                .filter(|lock| wants.may_take(lock))
+                .min_by(least)
+        };
+        let is_worth_less = |lock: &&Entry| lock.worth() <= entry.worth() - wants.much;
+        let goes = claimed
+            .min_by(least)
+            .or_else(|| own().filter(is_worth_less));
+        goes.map(|lock| lock.file)
+    }
+
+    fn shares(&self, part: impl Fn(&Entry) -> u64) -> Shares {
+        Shares::of(self.entries.iter().map(|entry| (entry.user, part(entry))))
     }
 
     fn locks(&self) -> impl Iterator<Item = &Entry> {
@@ -140,7 +207,27 @@ impl Table {
     }
 }
 
+impl Wants<'_> {
+    /// Whether a lock competes with it: it is the same user's, or nobody's any more.
+    fn may_take(&self, lock: &Entry) -> bool {
+        let is_faded = lock.uses.score(self.now) < FADED && !lock.is_named;
+        self.takes && (lock.user == self.entry.user || self.entry.is_named || is_faded)
+    }
+}
+
 impl Entry {
+    /// A use by a user. What others do with a file counts only once its own user has left it: they
+    /// could make it go before all else of that user's. What the system uses is the system's.
+    fn count(&mut self, user: User, now: Nanos) {
+        if user != self.user {
+            if user != User::System && self.uses.score(now) >= FADED {
+                return;
+            }
+            (self.user, self.uses) = (user, Uses::NONE);
+        }
+        self.uses.add(now);
+    }
+
     /// What it is compared with others by.
     pub(super) fn rank(&self) -> f64 {
         match self.is_named {

@@ -5,6 +5,7 @@ use alloc::vec;
 use super::table::MOST_LOCKS;
 use super::*;
 use crate::sample::{AMPLE, File, Memory};
+use crate::shares::User;
 
 const TOTAL: Bytes = Bytes(1 << 30);
 
@@ -56,9 +57,14 @@ impl World {
 
     /// A file of this size is used, and whatever follows is done.
     fn touch(&mut self, file: u32, how: Use, size: Bytes) {
-        let file = File(file);
         self.at += Nanos::SECOND;
-        let first = self.decide(&[Touch { file, how }], &[], &[]);
+        self.touch_by(User::System, file, how, size);
+    }
+
+    /// The same by a user, at the same time as before.
+    fn touch_by(&mut self, user: User, file: u32, how: Use, size: Bytes) {
+        let file = File(file);
+        let first = self.decide(&[Touch { file, how, user }], &[], &[]);
         let asked = first.contains(&Action::Look(file));
         self.looks += usize::from(asked);
         let size = Some(size);
@@ -256,4 +262,104 @@ fn a_file_that_goes_is_let_go_and_a_gap_is_filled_in_parts() {
     assert_eq!(world.decide(&[], &[], &[held(60, false)]), []);
     let gone = world.decide(&[], &[], &[held(60, true)]);
     assert_eq!(gone, [Action::Unlock(File(1))]);
+}
+
+const NOBODY: User = User::Other(65534);
+
+#[test]
+fn what_another_user_reads_ever_so_often_takes_nothing_from_the_systems_share() {
+    let mut world = World::new();
+    // 102 MiB are locked at most.
+    (0..2).for_each(|_| world.touch(1, Use::Closed, Bytes(90 * MIB)));
+    for _ in 0..60 {
+        world.at += Nanos::SECOND;
+        for file in 10..15 {
+            (0..20).for_each(|_| world.touch_by(NOBODY, file, Use::Closed, Bytes(20 * MIB)));
+        }
+        world.touch_by(User::System, 1, Use::Closed, Bytes(90 * MIB));
+        assert!(world.files().contains(&1), "{:?}", world.files());
+    }
+}
+
+#[test]
+fn the_system_gets_its_share_of_what_another_user_has_taken() {
+    for free in [Bytes::ZERO, AMPLE] {
+        let mut world = World::new();
+        world.free = free;
+        for file in 10..20 {
+            (0..9).for_each(|_| world.touch_by(NOBODY, file, Use::Closed, Bytes(10 * MIB)));
+        }
+        assert_eq!(world.files().len(), 10, "what nobody claims it may have");
+        (0..2).for_each(|_| world.touch(1, Use::Closed, Bytes(45 * MIB)));
+        assert!(world.files().contains(&1), "{:?}", world.files());
+        assert_eq!(world.files().len(), 6, "no more goes than that");
+        // A further user has a claim on a quarter, and no more than that.
+        let other = User::Other(1000);
+        (0..2).for_each(|_| world.touch_by(other, 2, Use::Closed, Bytes(20 * MIB)));
+        (0..2).for_each(|_| world.touch_by(other, 3, Use::Closed, Bytes(10 * MIB)));
+        assert_eq!((world.files().len(), &world.files()[..2]), (5, &[1, 2][..]));
+    }
+}
+
+#[test]
+fn files_of_one_byte_take_no_slot_that_the_system_claims() {
+    let mut world = World::new();
+    for file in 0..2000 {
+        (0..9).for_each(|_| world.touch_by(NOBODY, file, Use::Closed, Bytes(1)));
+        world.at += Nanos(10_000_000);
+    }
+    assert_eq!(world.files().len(), MOST_LOCKS);
+    for file in 5000..5300 {
+        (0..2).for_each(|_| world.touch_by(User::System, file, Use::Closed, Bytes(1)));
+        world.at += Nanos(10_000_000);
+    }
+    let of_the_system = world.files().into_iter().filter(|file| *file >= 5000);
+    assert_eq!(
+        (of_the_system.count(), world.files().len()),
+        (300, MOST_LOCKS)
+    );
+}
+
+#[test]
+fn a_flood_of_files_makes_nobody_elses_forgotten() {
+    let mut world = World::new();
+    world.touch(1, Use::Closed, Bytes(MIB));
+    for file in 10..9000 {
+        world.touch_by(NOBODY, file, Use::Closed, Bytes(MIB));
+    }
+    world.touch(1, Use::Closed, Bytes(MIB));
+    assert!(world.files().contains(&1), "its first use is not forgotten");
+}
+
+#[test]
+fn what_others_do_with_a_file_of_the_system_does_not_count_until_that_has_left_it() {
+    let mut world = World::new();
+    world.touch(1, Use::Closed, Bytes(MIB));
+    (0..9).for_each(|_| world.touch_by(NOBODY, 1, Use::Closed, Bytes(MIB)));
+    assert_eq!(world.files(), [0; 0]);
+    world.at += Nanos(200_000_000_000);
+    (0..2).for_each(|_| world.touch_by(NOBODY, 1, Use::Closed, Bytes(MIB)));
+    assert_eq!(world.files(), [1]);
+    // The system begins again: nobody can have made it important.
+    world.touch(1, Use::Closed, Bytes(MIB));
+    let entry = world.floor.files.get(File(1)).expect("known");
+    assert_eq!(
+        (entry.user, entry.uses.score(world.at)),
+        (User::System, 1.0)
+    );
+}
+
+#[test]
+fn one_user_has_only_so_many_files_weighed_in_a_sample() {
+    let mut world = World::new();
+    for (first, user, expected) in [(0, NOBODY, MOST_WEIGHED as usize), (500, User::System, 100)] {
+        let touch = |number: u32| Touch {
+            file: File(first + number / 2),
+            how: Use::Closed,
+            user,
+        };
+        let touches: Vec<Touch> = (0..200).map(touch).collect();
+        let looks = world.decide(&touches, &[], &[]);
+        assert_eq!(looks.len(), expected, "{user:?}");
+    }
 }

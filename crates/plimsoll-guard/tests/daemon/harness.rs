@@ -16,8 +16,17 @@ use rustix::process::{Pid, Signal, kill_process};
 pub(crate) const SWAPPINESS: &str = "/proc/sys/vm/swappiness";
 pub(crate) const MIB: usize = 1 << 20;
 pub(crate) const DAEMON: &str = env!("CARGO_BIN_EXE_plimsoll-guard");
+/// A machine has one guard: that of a test has a `/run` of its own, which goes with it.
+const ALONE: &str = "mount -t tmpfs -o mode=755 run /run && exec \"$@\"";
 /// One at a time: they share the machine's tunables.
 static MACHINE: Mutex<()> = Mutex::new(());
+
+/// The daemon, without arguments.
+pub(crate) fn daemon() -> Command {
+    let mut command = Command::new("unshare");
+    command.args(["--mount", "sh", "-c", ALONE, "sh", DAEMON]);
+    command
+}
 
 /// A folder on a local disk, with a configuration; `vm.swappiness` is put back at the end.
 pub(crate) struct Place {
@@ -66,7 +75,7 @@ impl Place {
     }
 
     pub(crate) fn command(&self, arguments: &[&str]) -> Command {
-        let mut command = Command::new(DAEMON);
+        let mut command = daemon();
         self.complete(&mut command).args(arguments);
         command
     }
@@ -152,6 +161,14 @@ impl Guard<'_> {
         let mut answer = String::new();
         stream.read_to_string(&mut answer).expect("an answer");
         answer
+    }
+
+    /// Runs a program where it runs.
+    pub(crate) fn inside(&self, program: &[&str]) -> Command {
+        let mut command = Command::new("nsenter");
+        let pid = self.id().to_string();
+        command.args(["--mount", "--target", &pid]).args(program);
+        command
     }
 
     pub(crate) fn id(&self) -> u32 {

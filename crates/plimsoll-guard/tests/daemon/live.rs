@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use rustix::process::Signal;
 
-use crate::harness::{Guard, MIB, Place, SWAPPINESS, read};
+use crate::harness::{DAEMON, Guard, MIB, Place, SWAPPINESS, read};
 
 fn swappiness() -> String {
     fs::read_to_string(SWAPPINESS)
@@ -92,8 +92,24 @@ fn what_it_set_is_written_back_however_it_ends() {
 
     let guard = place.start(&[]);
     below_the_floor(&guard);
-    let refused = place.output(&["--restore"]);
-    assert_eq!(refused.status.code(), Some(1), "a guard runs");
+    // Wherever its state lies.
+    for (verb, state) in [
+        (Some("--restore"), "guard.state"),
+        (None, "guard.state"),
+        (None, "other/guard.state"),
+    ] {
+        let mut another = guard.inside(&[DAEMON]);
+        another.args(verb).arg("--state").arg(place.path(state));
+        another.arg("--config").arg(place.path("guard.toml"));
+        let another = another.output().expect("nsenter runs");
+        let said = String::from_utf8_lossy(&another.stderr);
+        assert_eq!(another.status.code(), Some(1), "{said}");
+        assert!(
+            said.contains("a guard runs, and a machine has one"),
+            "{said}"
+        );
+        assert_eq!((swappiness().as_str(), said.lines().count()), ("0", 1));
+    }
     assert!(guard.end(Signal::TERM).success());
     assert_eq!(swappiness(), "61");
 

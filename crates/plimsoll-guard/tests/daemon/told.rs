@@ -10,11 +10,7 @@ use std::time::Duration;
 
 use rustix::process::Signal;
 
-use crate::harness::{DAEMON, MIB, Place};
-
-fn daemon() -> Command {
-    Command::new(DAEMON)
-}
+use crate::harness::{DAEMON, MIB, Place, daemon};
 
 /// A kept file of a number of MiB, and the configuration that keeps it.
 fn kept(folder: &Path, mib: usize) -> String {
@@ -153,8 +149,8 @@ fn a_released_file_system_can_be_unmounted() {
     let point = folder.join("mount");
     fs::create_dir(&point).expect("a folder");
     // The mount is in a namespace of the daemon's, and goes with it.
-    let script = "mount -o loop \"$0\" \"$1\" && head -c 4194304 /dev/zero > \"$1/file\" && sync \
-                  && shift && exec \"$@\"";
+    let script = "mount -t tmpfs -o mode=755 run /run && mount -o loop \"$0\" \"$1\" \
+                  && head -c 4194304 /dev/zero > \"$1/file\" && sync && shift && exec \"$@\"";
     let mut command = Command::new("unshare");
     command.args(["--mount", "sh", "-c", script]);
     command.arg(&image).arg(&point);
@@ -163,9 +159,7 @@ fn a_released_file_system_can_be_unmounted() {
     let config = format!("floor.clean_min = \"5 %\"\nfloor.keep = [{file:?}]\n");
     let guard = place.start_by(&config, &mut command);
     let inside = |program: &[&str]| {
-        let mut command = Command::new("nsenter");
-        let pid = guard.id().to_string();
-        command.args(["--mount", "--target", &pid]).args(program);
+        let mut command = guard.inside(program);
         command.arg(&point).output().expect("nsenter runs")
     };
     let number = inside(&["stat", "--file-system", "--format", "%i"]).stdout;

@@ -9,7 +9,7 @@ use alloc::boxed::Box;
 use alloc::string::String;
 
 use guard::sample::Use;
-use guard::{Action, File, Looked, Scope, Touch};
+use guard::{Action, File, Looked, Scope, Touch, User};
 use mm::settings::Setting;
 use mm::units::{Bytes, Nanos};
 
@@ -218,7 +218,9 @@ impl<'a> System<'a> {
     fn used(&mut self, index: usize, how: Use) {
         if self.is_guarded {
             let file = number(index);
-            self.touches.push(Touch { file, how });
+            // A workload's tasks are one user's, as the guest runs them.
+            let user = User::System;
+            self.touches.push(Touch { file, how, user });
         }
     }
 }
