@@ -32,7 +32,7 @@ impl Machine {
 }
 
 impl change::Machine for Machine {
-    fn boot(&mut self) -> String {
+    fn boot(&mut self) -> Result<String, Failure> {
         self.tunables.boot()
     }
 
