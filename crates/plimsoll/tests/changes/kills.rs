@@ -4,7 +4,7 @@
 use crate::place::{Place, State};
 
 /// The calls that change something or that others wait for.
-const CALLS: &[&str] = &[
+pub(crate) const CALLS: &[&str] = &[
     "openat",
     "write",
     "ftruncate",

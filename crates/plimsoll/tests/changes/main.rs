@@ -4,6 +4,7 @@
 //! `/etc` and `/var/lib`, so that nothing of this machine is touched. Root and strace are needed.
 
 mod kills;
+mod overlaps;
 mod place;
 mod stories;
 mod told;
@@ -108,6 +109,10 @@ const TESTS: &[Test] = &[
         "every_kill_leaves_the_old_or_the_new_state",
         kills::every_kill_leaves_the_old_or_the_new_state,
     ),
+    (
+        "of_two_changes_that_overlap_a_kill_loses_no_original",
+        overlaps::of_two_changes_that_overlap_a_kill_loses_no_original,
+    ),
 ];
 
 fn main() -> ExitCode {
@@ -131,7 +136,7 @@ fn main() -> ExitCode {
 fn run(place: &Place, wanted: &[String]) -> ExitCode {
     let names: Vec<&String> = wanted
         .iter()
-        .filter(|word| !word.starts_with('-'))
+        .filter(|word| !word.starts_with('-') && word.parse::<usize>().is_err())
         .collect();
     let is_wanted = |name: &str| names.is_empty() || names.iter().any(|it| name.contains(*it));
     let (mut passed, mut failed) = (0, 0);

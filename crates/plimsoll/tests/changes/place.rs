@@ -171,8 +171,29 @@ impl Place {
         fs::write(path, format!("{text}\n")).expect("a file");
     }
 
-    /// How often a command makes each call, and which of these are tried.
+    /// A share of the calls of a command.
     pub(crate) fn calls<'a>(
+        &self,
+        before: &[&[&str]],
+        command: &[&str],
+        calls: &[&'a str],
+    ) -> Vec<(&'a str, usize)> {
+        let all = self.every_call(before, command, calls);
+        let share = match std::env::var("PLIMSOLL_KILLS").as_deref() {
+            Ok("all") => 1,
+            _ => SHARE,
+        };
+        all.into_iter().step_by(share).collect()
+    }
+
+    /// The number behind an option of this test.
+    pub(crate) fn option(&self, name: &str) -> Option<usize> {
+        let mut words = std::env::args().skip_while(|word| word != name).skip(1);
+        words.next().map(|word| word.parse().expect("a number"))
+    }
+
+    /// How often a command makes each call that changes something.
+    pub(crate) fn every_call<'a>(
         &self,
         before: &[&[&str]],
         command: &[&str],
@@ -201,12 +222,7 @@ impl Place {
                 .map(|(_, number)| (*call, number))
                 .collect::<Vec<_>>()
         };
-        let all: Vec<_> = calls.iter().flat_map(count).collect();
-        let share = match std::env::var("PLIMSOLL_KILLS").as_deref() {
-            Ok("all") => 1,
-            _ => SHARE,
-        };
-        all.into_iter().step_by(share).collect()
+        calls.iter().flat_map(count).collect()
     }
 
     /// Runs a command that is killed when it makes a call for the n-th time. A file of the kernel's
