@@ -4,7 +4,6 @@ use std::ffi::{OsStr, OsString};
 use std::io;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
-use std::rc::Rc;
 
 use mm::units::Bytes;
 use rustix::fs::{Dir, FileType};
@@ -42,7 +41,7 @@ pub struct Kept {
 
 /// Where a search goes on: in a folder, at a name.
 struct Waiting {
-    folder: Rc<Found>,
+    folder: Found,
     name: OsString,
 }
 
@@ -50,8 +49,10 @@ struct Waiting {
 /// what a unit has mapped. What another program serves is passed over.
 #[must_use]
 pub fn find<'a>(names: impl IntoIterator<Item = &'a str>) -> Kept {
-    let (mut kept, local) = (Kept::default(), Local::now());
-    let mut entries = 0;
+    let (mut kept, mut entries) = (Kept::default(), 0);
+    let Ok(local) = Local::now() else {
+        return kept;
+    };
     for name in names {
         let first: Vec<Found> = match units::named(name) {
             Some(unit) => units::mapped_files(&Root::default(), unit, &local),
@@ -83,9 +84,8 @@ impl Kept {
             FileType::Directory => {
                 let mut names = names(&found).unwrap_or_default();
                 names.sort_unstable_by(|one, other| other.cmp(one));
-                let folder = Rc::new(found);
                 waiting.extend(names.into_iter().map(|name| Waiting {
-                    folder: folder.clone(),
+                    folder: found.clone(),
                     name,
                 }));
             }

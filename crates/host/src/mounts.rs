@@ -12,11 +12,10 @@ use std::io::{self, Read as _};
 use std::os::fd::{AsFd, AsRawFd as _, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::path::{Component, Path, PathBuf};
+use std::rc::Rc;
 
 use mm::mountinfo;
-use rustix::fs::{
-    AtFlags, CWD, FileType, Mode, OFlags, Statx, StatxFlags, openat, readlinkat, statx,
-};
+use rustix::fs::{AtFlags, FileType, Mode, OFlags, Statx, StatxFlags, openat, readlinkat, statx};
 
 /// The longest list of mounts that is read: those of a machine with ten thousand containers. What
 /// is mounted first stands first, and users mount later than the machine.
@@ -24,14 +23,18 @@ pub const LONGEST: u64 = 4 << 20;
 /// Links that are followed on the way; the kernel follows as many.
 const MOST_LINKS: usize = 40;
 
-/// The mounts that nobody else serves, by their numbers.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Local(BTreeSet<u64>);
+/// The mounts that nobody else serves.
+#[derive(Clone, Debug)]
+pub struct Local {
+    /// By their numbers.
+    mounts: BTreeSet<u64>,
+    root: Found,
+}
 
 /// A file or folder that nobody else serves; its descriptor only names it.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Found {
-    fd: OwnedFd,
+    fd: Rc<OwnedFd>,
     stat: Statx,
 }
 
@@ -47,19 +50,25 @@ pub fn text(mut file: &fs::File) -> io::Result<Vec<u8>> {
 }
 
 impl Local {
-    /// Those that are mounted now; none where that cannot be read.
-    #[must_use]
-    pub fn now() -> Self {
+    /// Those that are mounted now; only that of `/` where they cannot be read.
+    ///
+    /// # Errors
+    /// What the system says of `/`.
+    pub fn now() -> io::Result<Self> {
         let text = fs::File::open("/proc/self/mountinfo").and_then(|file| text(&file));
         Self::of(&text.unwrap_or_default())
     }
 
     /// Those of a `/proc/PID/mountinfo`, and that of `/`, which it leaves out after a `chroot`.
-    #[must_use]
-    pub fn of(mountinfo: &[u8]) -> Self {
-        let root = statx(CWD, "/", FLAGS, StatxFlags::MNT_ID).map(|stat| stat.stx_mnt_id);
+    ///
+    /// # Errors
+    /// What the system says of `/`.
+    pub fn of(mountinfo: &[u8]) -> io::Result<Self> {
+        let root = Found::of(rustix::fs::open("/", PATH, Mode::empty())?)?;
         let local = mountinfo::parse(mountinfo).filter(|mount| !mount.is_served());
-        Self(local.map(|mount| mount.id).chain(root).collect())
+        let local = local.map(|mount| mount.id).chain([root.stat.stx_mnt_id]);
+        let mounts = local.collect();
+        Ok(Self { mounts, root })
     }
 
     /// What lies at an absolute path; links are followed.
@@ -68,7 +77,7 @@ impl Local {
     /// What the system says, `ELOOP` beyond 40 links, and `Unsupported` where somebody else serves
     /// any part of the path.
     pub fn find(&self, path: &Path) -> io::Result<Found> {
-        let (mut at, mut todo, mut links) = (self.root()?, parts(path), 0);
+        let (mut at, mut todo, mut links) = (self.root.clone(), parts(path), 0);
         let mut above = Vec::new();
         while let Some(part) = todo.pop() {
             if part == ".." {
@@ -86,7 +95,7 @@ impl Local {
             }
             let to = OsString::from_vec(readlinkat(&found.fd, "", Vec::new())?.into_bytes());
             if to.as_bytes().starts_with(b"/") {
-                (at, above) = (self.root()?, Vec::new());
+                (at, above) = (self.root.clone(), Vec::new());
             }
             todo.append(&mut parts(Path::new(&to)));
         }
@@ -98,23 +107,14 @@ impl Local {
     /// # Errors
     /// What the system says, and `Unsupported` where somebody else serves it.
     pub fn below(&self, folder: BorrowedFd<'_>, name: &OsStr) -> io::Result<Found> {
-        self.known(openat(
+        let found = Found::of(openat(
             folder,
             name,
             PATH | OFlags::NOFOLLOW,
             Mode::empty(),
-        )?)
-    }
-
-    fn root(&self) -> io::Result<Found> {
-        self.known(rustix::fs::open("/", PATH, Mode::empty())?)
-    }
-
-    fn known(&self, fd: OwnedFd) -> io::Result<Found> {
-        let wanted = StatxFlags::BASIC_STATS | StatxFlags::MNT_ID;
-        let stat = statx(&fd, "", FLAGS | AtFlags::EMPTY_PATH, wanted)?;
-        match self.0.contains(&stat.stx_mnt_id) {
-            true => Ok(Found { fd, stat }),
+        )?)?;
+        match self.mounts.contains(&found.stat.stx_mnt_id) {
+            true => Ok(found),
             false => Err(io::ErrorKind::Unsupported.into()),
         }
     }
@@ -124,6 +124,13 @@ const FLAGS: AtFlags = AtFlags::STATX_DONT_SYNC.union(AtFlags::NO_AUTOMOUNT);
 const PATH: OFlags = OFlags::PATH.union(OFlags::CLOEXEC);
 
 impl Found {
+    fn of(fd: OwnedFd) -> io::Result<Self> {
+        let wanted = StatxFlags::BASIC_STATS | StatxFlags::MNT_ID;
+        let stat = statx(&fd, "", FLAGS | AtFlags::EMPTY_PATH, wanted)?;
+        let fd = Rc::new(fd);
+        Ok(Self { fd, stat })
+    }
+
     /// Its descriptor, which only names it.
     #[must_use]
     pub fn fd(&self) -> BorrowedFd<'_> {
@@ -153,6 +160,10 @@ impl Found {
     /// # Errors
     /// What the system says.
     pub fn open(&self) -> io::Result<OwnedFd> {
+        if self.kind() == FileType::Directory {
+            let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+            return Ok(openat(self.fd(), ".", flags, Mode::empty())?);
+        }
         let path = format!("/proc/self/fd/{}", self.fd.as_raw_fd());
         let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
         Ok(rustix::fs::open(path, flags, Mode::empty())?)

@@ -95,8 +95,9 @@ mod tests {
         ] {
             put(&root, &format!("proc/{pid}/maps"), maps);
         }
+        let local = Local::now().expect("/");
         let files = |unit| {
-            let files = mapped_files(&root, unit, &Local::now()).into_iter();
+            let files = mapped_files(&root, unit, &local).into_iter();
             files
                 .map(|file| file.path().expect("a path"))
                 .collect::<Vec<_>>()

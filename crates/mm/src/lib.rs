@@ -18,6 +18,7 @@ pub mod catalogue;
 pub mod choice;
 pub mod contents;
 pub mod diskstats;
+pub mod elf;
 pub mod evidence;
 pub mod formula;
 pub mod hierarchy;

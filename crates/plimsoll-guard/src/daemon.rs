@@ -185,6 +185,7 @@ impl Daemon {
             self.room.touches.clear();
             self.watch.forget_uses();
             if next > Nanos::ZERO || self.room.looked.is_empty() {
+                self.hands.opened.clear();
                 return Ok(next);
             }
         }

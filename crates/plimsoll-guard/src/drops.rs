@@ -173,7 +173,7 @@ mod tests {
         let path = cached().into_temp_path();
         let file = fs::File::open(&path).expect("a file");
         let mut locks = Locks::new();
-        let open = || Ok(fs::File::open(&path).expect("a file").into());
+        let open = || Ok(fs::File::open(&path).expect("a file"));
         locks.lock(File(1), Bytes(SIZE), 5, open).expect("a lock");
         assert_eq!(drop(&file, 0, SIZE, false), (0, PIECE.0));
         assert_eq!(in_memory(&file), SIZE);

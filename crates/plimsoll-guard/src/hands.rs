@@ -18,13 +18,15 @@ use crate::released::Place;
 use crate::sampling::Sampling;
 use crate::spared::Spared;
 use crate::state::State;
-use crate::sys::For;
-use crate::watch::Watch;
+use crate::watch::{Opened, Watch};
 
 /// Reclaim comes a hundred times a second: it is said once in this time.
 const SAY_EVERY: Nanos = Nanos(Nanos::SECOND.0);
 /// A file of which nothing more could be read in is left alone for this time.
 const FILL_AGAIN: Nanos = Nanos(30 * Nanos::SECOND.0);
+
+/// Files that are kept open from a look to the lock that follows, at most.
+const OPENED_MAX: usize = 64;
 
 /// Tunables that are not set but would be.
 pub(crate) type Pretended = BTreeMap<String, u64>;
@@ -41,6 +43,8 @@ pub(crate) struct Hands {
     pub(crate) reclaim: Reclaim,
     /// Answers for the next sample.
     pub(crate) dropped: Vec<Dropped>,
+    /// Files that were looked at, until their locks follow.
+    pub(crate) opened: Vec<(File, Opened)>,
     /// Policies of which a tunable could not be set since the last sample.
     pub(crate) unset: BTreeSet<Policy>,
     /// `None` with `--dry-run`.
@@ -77,6 +81,7 @@ impl Hands {
             spared: Spared::new(&[]),
             reclaim: Reclaim::default(),
             dropped: Vec::new(),
+            opened: Vec::new(),
             unset: BTreeSet::new(),
             state,
             locked: Vec::new(),
@@ -115,23 +120,32 @@ impl Hands {
     }
 
     fn look(&mut self, file: File, watch: &Watch) -> Looked {
+        let mut looked = Looked {
+            file,
+            size: None,
+            resident: Bytes::ZERO,
+        };
         if self.spared.knows(file, host::facts::since_boot()) {
-            return Looked {
-                file,
-                size: None,
-                resident: Bytes::ZERO,
-            };
+            return looked;
         }
-        let mut looked = watch.look(file);
-        if let (Some(size), Ok(fd)) = (looked.size, watch.open(file, For::Reading)) {
-            let open = std::fs::File::from(fd);
-            let charged = self.spared.charged.as_ref();
-            let whose = |address| charged?.inode(address);
-            let seen = self.locks.look(&open, size.min(LOOKED_AT), whose);
-            looked.resident = seen.resident;
-            let (opened, mounts) = ((&open, size), &watch.mounts);
-            if self.spared.spares(file, opened, seen, mounts) {
-                looked.size = None;
+        let Ok(Some(opened)) = watch.open(file) else {
+            return looked;
+        };
+        let charged = self.spared.charged.as_ref();
+        let whose = |address| charged?.inode(address);
+        let length = opened.size.min(LOOKED_AT);
+        let seen = self.locks.look(&opened.file, length, whose);
+        let size = match seen.first {
+            Some(0) => opened.used(),
+            // Nothing is read in to find that out.
+            _ => opened.size,
+        };
+        looked.resident = seen.resident.min(size);
+        let mounts = &watch.mounts;
+        if !self.spared.spares(file, (&opened.file, size), seen, mounts) {
+            looked.size = Some(size);
+            if self.opened.len() < OPENED_MAX {
+                self.opened.push((file, opened));
             }
         }
         looked
@@ -198,7 +212,13 @@ impl Hands {
             let what = format_args!("would lock {length} of file {fsid:016x}");
             return say(decision, what);
         }
-        let open = || watch.open(file, For::Reading);
+        let at = self.opened.iter().position(|(one, _)| *one == file);
+        let opened = at.map(|at| Ok(Some(self.opened.swap_remove(at).1)));
+        let open = || {
+            let opened = opened.unwrap_or_else(|| watch.open(file))?;
+            let gone = std::io::ErrorKind::NotFound;
+            opened.map(|opened| opened.file).ok_or(gone.into())
+        };
         match self.locks.lock(file, length, fsid, open) {
             Ok(locked) if locked.is_new => {
                 let name = Name(fsid, locked.inode);
@@ -319,15 +339,12 @@ impl Hands {
             bytes: Bytes::ZERO,
             next: search.from,
         };
-        let Some(size) = watch.look(file).size else {
+        let Ok(Some(Opened { file: open, size })) = watch.open(file) else {
             return dropped;
         };
         let is_dry = self.state.is_none();
-        let opened = watch.open(file, For::Reading);
         let now = host::facts::since_1970();
-        let done =
-            opened.and_then(|fd| drops::drop_pages(&fd.into(), size, search, most, is_dry, now));
-        match done {
+        match drops::drop_pages(&open, size, search, most, is_dry, now) {
             Ok((bytes, next)) => {
                 dropped.size = Some(size);
                 (dropped.bytes, dropped.next) = (bytes, next);

@@ -6,7 +6,7 @@
 
 use std::fs;
 use std::io;
-use std::os::fd::{AsFd as _, OwnedFd};
+use std::os::fd::AsFd as _;
 use std::os::unix::fs::MetadataExt as _;
 
 use guard::{File, Held};
@@ -74,6 +74,8 @@ struct Lock {
 pub(crate) struct Seen {
     /// What of it is in memory.
     pub(crate) resident: Bytes,
+    /// Where the first page of that is.
+    pub(crate) first: Option<usize>,
     /// The inode number of the group to which its first page is charged.
     pub(crate) group: Option<u64>,
 }
@@ -119,7 +121,11 @@ impl Locks {
                 map.populate(file, start, page, &mut self.populates).ok()?;
                 charged(map.address(start))
             });
-            Ok(Seen { resident, group })
+            Ok(Seen {
+                resident,
+                first,
+                group,
+            })
         });
         seen.unwrap_or_default()
     }
@@ -188,7 +194,7 @@ impl Locks {
         file: File,
         length: Bytes,
         fsid: u64,
-        open: impl FnOnce() -> io::Result<OwnedFd>,
+        open: impl FnOnce() -> io::Result<fs::File>,
     ) -> io::Result<Locked> {
         let known = self.place(file);
         let index = match known {
@@ -282,8 +288,7 @@ impl Locks {
 }
 
 impl Lock {
-    fn new(file: File, length: Bytes, fsid: u64, fd: OwnedFd) -> io::Result<Self> {
-        let fd = fs::File::from(fd);
+    fn new(file: File, length: Bytes, fsid: u64, fd: fs::File) -> io::Result<Self> {
         let metadata = fd.metadata()?;
         if !metadata.is_file() || metadata.nlink() == 0 || metadata.len() < length.0 {
             return Err(io::ErrorKind::NotFound.into());

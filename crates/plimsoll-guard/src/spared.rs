@@ -42,11 +42,11 @@ pub(crate) struct Spared {
 impl Spared {
     pub(crate) fn new(except: &[String]) -> Self {
         // A link that the configuration names is meant.
-        let local = Local::now();
+        let local = Local::now().ok();
         let real = |name: &String| {
             let path = PathBuf::from(name);
-            let found = local.find(&path).and_then(|found| found.path());
-            found.unwrap_or(path)
+            let found = local.as_ref().and_then(|local| local.find(&path).ok());
+            found.and_then(|found| found.path().ok()).unwrap_or(path)
         };
         Self {
             except: except.iter().map(real).collect(),

@@ -1,16 +1,19 @@
 //! What is seen of files: which are used, and which the configuration names.
 
 use guard::sample::Use;
-use guard::{Config, File, Looked, Touch, User};
+use guard::{Config, File, Touch, User};
 use host::facts::since_boot;
 use host::reason;
+use mm::elf;
 use mm::formula::mul_div;
 use mm::units::{Bytes, Nanos};
 
 use std::fs;
 use std::io;
-use std::os::fd::{AsFd as _, OwnedFd};
+use std::os::fd::{AsFd as _, AsRawFd as _};
 use std::os::unix::fs::MetadataExt as _;
+
+use rustix::fs::{Mode, OFlags};
 
 use crate::fanotify::{EVENTS_MAX, Event, Fanotify};
 use crate::files::Files;
@@ -26,6 +29,13 @@ use crate::users::Users;
 /// Where uses come so fast that a sample later the queue is full, they are taken when a quarter of
 /// it is; no sooner than this, so that a tenth of a CPU is the most that they cost.
 const FASTEST: Nanos = Nanos(50_000_000);
+
+/// A file that was opened to be read.
+#[derive(Debug)]
+pub(crate) struct Opened {
+    pub(crate) file: fs::File,
+    pub(crate) size: Bytes,
+}
 
 /// The mounts, the uses and the numbers of files.
 #[derive(Debug)]
@@ -183,32 +193,30 @@ impl Watch {
         self.named.sort_unstable();
     }
 
-    /// Whether a file may be locked, and its size; not what is in memory of it.
-    pub(crate) fn look(&self, file: File) -> Looked {
-        let fsid = self.fsid(file);
-        // Not even opened: who unmounts it would find it busy for that moment.
-        let is_released = self.released.has(fsid, None);
-        let opened = (!is_released).then(|| self.open(file, For::Looking).ok());
-        let size = opened.flatten().and_then(|fd| {
-            let metadata = fs::File::from(fd).metadata().ok()?;
-            let is_released = self.released.has(fsid, Some(metadata.ino()));
-            let is_whole = metadata.is_file() && metadata.nlink() > 0 && metadata.len() > 0;
-            let may = is_whole && !is_released;
-            may.then_some(Bytes(metadata.len()))
-        });
-        Looked {
-            file,
-            size,
-            resident: Bytes::ZERO,
-        }
-    }
-
-    /// Opens a file by its handle.
-    pub(crate) fn open(&self, file: File, purpose: For) -> io::Result<OwnedFd> {
+    /// Opens a file by its handle, where it may be locked or dropped: a regular file that is there,
+    /// not empty and not released. `None` where it may not.
+    pub(crate) fn open(&self, file: File) -> io::Result<Option<Opened>> {
         let key = self.files.key(file).ok_or(io::ErrorKind::NotFound)?;
+        // Not even opened: who unmounts it would find it busy for that moment.
+        if self.released.has(key.fsid, None) {
+            return Ok(None);
+        }
         // Closed at once: it would keep the file system from being unmounted.
         let mount = self.mounts.open(key.fsid)?;
-        sys::open_by_handle(mount.as_fd(), &key, purpose)
+        // A device or a FIFO does not notice.
+        let named = fs::File::from(sys::open_by_handle(mount.as_fd(), &key, For::Looking)?);
+        let metadata = named.metadata()?;
+        let is_whole = metadata.is_file() && metadata.nlink() > 0 && metadata.len() > 0;
+        if !is_whole || self.released.has(key.fsid, Some(metadata.ino())) {
+            return Ok(None);
+        }
+        let path = format!("/proc/self/fd/{}", named.as_raw_fd());
+        let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOATIME | OFlags::CLOEXEC;
+        let fd = rustix::fs::open(path, flags, Mode::empty())?;
+        Ok(Some(Opened {
+            file: fd.into(),
+            size: Bytes(metadata.len()),
+        }))
     }
 
     /// The file system of a file.
@@ -220,6 +228,17 @@ impl Watch {
         if let Some(fanotify) = &mut self.fanotify {
             fanotify.watch(self.mounts.disks());
         }
+    }
+}
+
+impl Opened {
+    /// How much of it is worth a lock: of a program what is loaded, without its symbols. It reads
+    /// the first page.
+    pub(crate) fn used(&self) -> Bytes {
+        let mut head = [0; 4096];
+        let length = rustix::io::pread(&self.file, &mut head, 0).unwrap_or(0);
+        let loaded = elf::loaded(&head[..length]).filter(|end| *end > 0);
+        loaded.map_or(self.size, |end| self.size.min(Bytes(end)))
     }
 }
 

@@ -3,12 +3,10 @@
 use std::fs;
 use std::path::Path;
 
+use mm::elf;
+
 use super::failed::failed;
 use crate::bench::BenchError;
-
-const MACHINE_X86_64: u16 = 62;
-const SEGMENT_LOAD: u32 = 1;
-const SEGMENT_INTERPRETER: u32 = 3;
 
 /// Reads a static x86-64 program without its symbols; `None` is the running one.
 ///
@@ -26,18 +24,16 @@ pub(super) fn read_static(binary: Option<&Path>) -> Result<Vec<u8>, BenchError> 
 /// The program up to the end of its last loaded segment. Debugging sections come after it; in the
 /// guest they would only take memory away from the study.
 fn loaded_part(mut bytes: Vec<u8>) -> Result<Vec<u8>, String> {
-    let segments = segments(&bytes).ok_or("it is not an x86-64 ELF program")?;
+    let segments = elf::segments(&bytes).filter(|_| elf::is_x86_64(&bytes));
+    let segments = segments.ok_or("it is not an x86-64 ELF program")?;
     if segments
         .iter()
-        .any(|segment| segment.kind == SEGMENT_INTERPRETER)
+        .any(|segment| segment.kind == elf::INTERPRETER)
     {
         let flag = "RUSTFLAGS='-C target-feature=+crt-static'";
         return Err(format!("it needs a dynamic linker: build it with {flag}"));
     }
-    let loaded = segments
-        .iter()
-        .filter(|segment| segment.kind == SEGMENT_LOAD);
-    let end = loaded.map(|segment| segment.end).max().unwrap_or_default();
+    let end = elf::loaded(&bytes).unwrap_or_default();
     if end > bytes.len() as u64 {
         return Err("it is cut short".into());
     }
@@ -46,44 +42,10 @@ fn loaded_part(mut bytes: Vec<u8>) -> Result<Vec<u8>, String> {
     Ok(bytes)
 }
 
-struct Segment {
-    kind: u32,
-    /// Offset in the file behind its last byte.
-    end: u64,
-}
-
-fn segments(bytes: &[u8]) -> Option<Vec<Segment>> {
-    let little_endian_64 = bytes.get(..6)? == b"\x7fELF\x02\x01";
-    if !little_endian_64 || u16_at(bytes, 18)? != MACHINE_X86_64 {
-        return None;
-    }
-    let table = usize::try_from(u64_at(bytes, 32)?).ok()?;
-    let (size, count) = (
-        usize::from(u16_at(bytes, 54)?),
-        usize::from(u16_at(bytes, 56)?),
-    );
-    let segment = |index: usize| {
-        let header = bytes.get(table.checked_add(index * size)?..)?;
-        Some(Segment {
-            kind: u32::from_le_bytes(header.get(..4)?.try_into().ok()?),
-            end: u64_at(header, 8)?.checked_add(u64_at(header, 32)?)?,
-        })
-    };
-    (0..count).map(segment).collect()
-}
-
 /// The section table lay behind the loaded part: the header says that there is none.
 fn forget_sections(bytes: &mut [u8]) {
     bytes[40..48].fill(0);
     bytes[60..64].fill(0);
-}
-
-fn u16_at(bytes: &[u8], at: usize) -> Option<u16> {
-    Some(u16::from_le_bytes(bytes.get(at..at + 2)?.try_into().ok()?))
-}
-
-fn u64_at(bytes: &[u8], at: usize) -> Option<u64> {
-    Some(u64::from_le_bytes(bytes.get(at..at + 8)?.try_into().ok()?))
 }
 
 #[cfg(test)]

@@ -13,7 +13,7 @@ fn file(length: usize) -> (tempfile::TempDir, std::path::PathBuf) {
 fn what_is_resident_is_locked_and_a_file_cut_short_is_stale() {
     let (_directory, path) = file((1 << 20) + 17);
     let mut locks = Locks::new();
-    let open = || Ok(fs::File::open(&path).expect("a file").into());
+    let open = || Ok(fs::File::open(&path).expect("a file"));
     let length = Bytes((1 << 20) + 17);
     let locked = locks.lock(File(1), length, 5, open).expect("a lock");
     assert_eq!((locked.now, locked.is_new), (length, true));
@@ -49,7 +49,7 @@ fn each_lock_is_counted_in_its_turn() {
     let files = [file(1 << 20), file(1 << 20)];
     let mut locks = Locks::new();
     for (number, (_, path)) in (1..).zip(&files) {
-        let open = || Ok(fs::File::open(path).expect("a file").into());
+        let open = || Ok(fs::File::open(path).expect("a file"));
         let locked = locks.lock(File(number), Bytes(1 << 20), 5, open);
         assert_eq!(locked.expect("a lock").now, Bytes(1 << 20));
     }
@@ -93,7 +93,7 @@ fn what_comes_of_a_file_locked_in_part_is_locked_when_it_is_used_again_later() {
     open.set_len(length.0).expect("a hole");
     let mut locks = Locks::new();
     let lock = |locks: &mut Locks| {
-        let open = || Ok(fs::File::open(&path).expect("a file").into());
+        let open = || Ok(fs::File::open(&path).expect("a file"));
         locks.lock(File(1), length, 5, open).expect("a lock");
         locks.held[0].mapped.0
     };
@@ -117,7 +117,7 @@ fn a_kernel_before_5_14_locks_runs_by_mlock() {
     let (_directory, path) = file(3 << 20);
     let mut locks = Locks::new();
     locks.populates = false;
-    let open = || Ok(fs::File::open(&path).expect("a file").into());
+    let open = || Ok(fs::File::open(&path).expect("a file"));
     let length = Bytes(3 << 20);
     let locked = locks.lock(File(1), length, 5, open).expect("a lock");
     assert_eq!(locked.now, length);
