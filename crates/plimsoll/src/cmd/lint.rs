@@ -128,7 +128,7 @@ fn fixed(args: &Args, choice: &Choice) -> anyhow::Result<(Targets, Report)> {
         if diff.is_empty() {
             return Ok((targets, report));
         }
-        anstream::eprint!("{diff}");
+        write!(term::err(), "{diff}").ok();
     }
     looked(args, choice)
 }
