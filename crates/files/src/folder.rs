@@ -2,7 +2,7 @@
 
 use std::ffi::{OsStr, OsString};
 use std::fmt;
-use std::fs::File;
+use std::fs::{File, Metadata};
 use std::io::{self, Read as _};
 use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt as _;
@@ -276,6 +276,16 @@ impl Found {
     /// Those of [`Found::open`], and `FileTooLarge` beyond `most` bytes.
     pub fn read(&self, most: u64) -> io::Result<Vec<u8>> {
         bounded(self.open()?, most)
+    }
+
+    /// Its bytes, and what the descriptor by which they were read says of it.
+    ///
+    /// # Errors
+    /// Those of [`Found::read`].
+    pub fn read_open(&self, most: u64) -> io::Result<(Vec<u8>, Metadata)> {
+        let file = self.open()?;
+        let about = file.metadata()?;
+        Ok((bounded(file, most)?, about))
     }
 
     /// As a folder.
