@@ -2,17 +2,17 @@
 
 use std::ffi::{OsStr, OsString};
 use std::fmt;
-use std::fs::File;
+use std::fs::{File, Metadata};
 use std::io::{self, Read as _};
 use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use rustix::fs::{Dir, FileType, Mode, OFlags, Stat, fstat, openat};
+use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, Stat, fstat, openat, statat};
 
 use crate::Refused;
-use crate::walk::{Check, End, walk};
+use crate::walk::{Check, End, Followed, walk};
 
 /// A folder that is held open. A path below it is spelt with or without a leading slash, and stays
 /// below it: a link to `/etc` leads to the folder's own `etc`.
@@ -113,8 +113,30 @@ impl Folder {
         self.find_checked(path.as_ref(), &|_, _| Ok(()))
     }
 
+    /// The same; `followed` hears of each link on the way, by its path and where it leads, of those
+    /// too that lead nowhere.
+    ///
+    /// # Errors
+    /// Those of [`Folder::find`].
+    pub fn find_by(
+        &self,
+        path: impl AsRef<Path>,
+        followed: &mut dyn FnMut(&Path, &OsStr),
+    ) -> io::Result<Found> {
+        self.find_with(path.as_ref(), &|_, _| Ok(()), followed)
+    }
+
     pub(crate) fn find_checked(&self, path: &Path, check: Check<'_>) -> io::Result<Found> {
-        let End { folder, path, stat } = walk(self.fd(), path, check)?;
+        self.find_with(path, check, &mut |_, _| ())
+    }
+
+    fn find_with(
+        &self,
+        path: &Path,
+        check: Check<'_>,
+        followed: Followed<'_>,
+    ) -> io::Result<Found> {
+        let End { folder, path, stat } = walk(self.fd(), path, check, followed)?;
         let name = path.file_name().unwrap_or(OsStr::new(".")).to_owned();
         let above = path.parent().unwrap_or(Path::new(""));
         let folder = match folder {
@@ -126,6 +148,23 @@ impl Folder {
             name,
             below: path,
             stat,
+        })
+    }
+
+    /// What has this name in the folder itself; a link is not followed.
+    ///
+    /// # Errors
+    /// What the system says; `NotFound` for what is no name, such as `a/b` or `..`.
+    pub fn entry(&self, name: impl AsRef<Path>) -> io::Result<Found> {
+        let name = name.as_ref();
+        let (Some(last), true) = (name.file_name(), name.components().count() == 1) else {
+            return Err(io::ErrorKind::NotFound.into());
+        };
+        Ok(Found {
+            folder: self.clone(),
+            name: last.to_owned(),
+            below: name.to_owned(),
+            stat: statat(self.fd(), last, AtFlags::SYMLINK_NOFOLLOW)?,
         })
     }
 
@@ -171,8 +210,7 @@ impl Folder {
     /// Some file systems do not say in the list what a name is.
     fn kind_of(&self, name: &OsStr, listed: FileType) -> Kind {
         let asked = || {
-            let flags = rustix::fs::AtFlags::SYMLINK_NOFOLLOW;
-            let stat = rustix::fs::statat(self.fd(), name, flags).ok()?;
+            let stat = statat(self.fd(), name, AtFlags::SYMLINK_NOFOLLOW).ok()?;
             Some(FileType::from_raw_mode(stat.st_mode))
         };
         match listed {
@@ -183,7 +221,7 @@ impl Folder {
 }
 
 impl Found {
-    /// What it is: never a link.
+    /// What it is; a link only as a [`Folder::entry`].
     #[must_use]
     pub fn kind(&self) -> Kind {
         Kind::of(FileType::from_raw_mode(self.stat.st_mode))
@@ -193,6 +231,12 @@ impl Found {
     #[must_use]
     pub fn size(&self) -> u64 {
         u64::try_from(self.stat.st_size).unwrap_or(0)
+    }
+
+    /// The user whose it is.
+    #[must_use]
+    pub fn owner(&self) -> u32 {
+        self.stat.st_uid
     }
 
     /// Its path from the folder in which it was looked for, without links.
@@ -232,6 +276,16 @@ impl Found {
     /// Those of [`Found::open`], and `FileTooLarge` beyond `most` bytes.
     pub fn read(&self, most: u64) -> io::Result<Vec<u8>> {
         bounded(self.open()?, most)
+    }
+
+    /// Its bytes, and what the descriptor by which they were read says of it.
+    ///
+    /// # Errors
+    /// Those of [`Found::read`].
+    pub fn read_open(&self, most: u64) -> io::Result<(Vec<u8>, Metadata)> {
+        let file = self.open()?;
+        let about = file.metadata()?;
+        Ok((bounded(file, most)?, about))
     }
 
     /// As a folder.
@@ -308,8 +362,52 @@ mod tests {
         }
         assert_eq!(text(&folder, "etc/x").as_deref(), Ok("own"));
         assert_eq!(text(&folder, "/in/../../file").as_deref(), Ok("text"));
-        let found = folder.find("etc/x").expect("a file");
+        let mut links = Vec::new();
+        let mut followed = |link: &Path, to: &OsStr| links.push((link.to_owned(), to.to_owned()));
+        let found = folder.find_by("etc/x", &mut followed).expect("a file");
         assert_eq!(found.below(), Path::new("in/etc/x"));
+        folder
+            .find_by("up", &mut followed)
+            .expect_err("nothing is there");
+        let expected = [("etc", "/in/etc"), ("up", "../secret")];
+        assert!(
+            links
+                .iter()
+                .zip(expected)
+                .all(|((link, to), it)| (link, to) == (&it.0.into(), &it.1.into()))
+        );
+    }
+
+    #[test]
+    fn an_entry_is_a_link_and_no_path() {
+        let (directory, folder) = place();
+        symlink("file", directory.path().join("root/link")).expect("a link");
+        let entry = folder.entry("link").expect("a link");
+        assert_eq!(entry.kind(), Kind::Link);
+        let error = entry.read(100).expect_err("not followed").to_string();
+        assert!(error.contains("a link"), "{error}");
+        for path in ["in/etc", "..", ".", "/file", ""] {
+            let error = folder.entry(path).expect_err(path);
+            assert_eq!(error.kind(), io::ErrorKind::NotFound, "{path}");
+        }
+    }
+
+    #[test]
+    fn folders_without_end_hold_no_files_open_without_end() {
+        let (_directory, folder) = place();
+        let deep = "in/".repeat(200);
+        let mut at = folder.clone();
+        for _ in 0..200 {
+            let in_it = Path::new("in");
+            match rustix::fs::mkdirat(at.fd(), in_it, Mode::RWXU) {
+                Ok(()) | Err(rustix::io::Errno::EXIST) => at = at.folder(in_it).expect("one"),
+                Err(error) => panic!("{error}"),
+            }
+        }
+        let error = folder.find(&deep).expect_err("too deep");
+        let expected = rustix::io::Errno::NAMETOOLONG.raw_os_error();
+        assert_eq!(error.raw_os_error(), Some(expected));
+        assert!(folder.find(&deep[..3 * 100]).is_ok());
     }
 
     #[test]

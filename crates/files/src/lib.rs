@@ -5,11 +5,13 @@
 //! meanwhile ([`Folder::find`]). Files are replaced by descriptor, whole or not at all
 //! ([`Folder::replace`]). A file that is believed lies where only root could have written it
 //! ([`Folder::trusted`]). What a user names is read up to a bound, and is neither a device nor a
-//! pipe that nobody writes into ([`named`]).
+//! pipe that nobody writes into ([`named`]); what a user names to be written is nobody else's
+//! ([`output`]).
 #![forbid(unsafe_code)]
 
 mod folder;
 pub mod named;
+pub mod output;
 mod refused;
 mod replace;
 mod trust;

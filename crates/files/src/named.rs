@@ -34,13 +34,28 @@ pub fn text(path: &Path, most: u64) -> io::Result<String> {
 /// # Errors
 /// What the system says, [`Refused::Kind`] for another file, [`Refused::Silent`] for a pipe that
 /// nobody has open for writing.
-pub fn open(path: &Path) -> io::Result<impl Read> {
+pub fn open(path: &Path) -> io::Result<Open> {
     let (file, kind) = opened(path)?;
     let first = match kind {
         Kind::Pipe => first(&file)?,
         kind => regular(kind).map(|()| Vec::new())?,
     };
-    Ok(Cursor::new(first).chain(file))
+    let bytes = Cursor::new(first).chain(file);
+    Ok(Open { kind, bytes })
+}
+
+/// An open file or pipe.
+#[derive(Debug)]
+pub struct Open {
+    /// [`Kind::Regular`] or [`Kind::Pipe`].
+    pub kind: Kind,
+    bytes: io::Chain<Cursor<Vec<u8>>, File>,
+}
+
+impl Read for Open {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.bytes.read(buffer)
+    }
 }
 
 fn opened(path: &Path) -> io::Result<(File, Kind)> {

@@ -17,9 +17,16 @@ const TRIES: usize = 8;
 /// Who owns a file that is put in the place of another, and who may do what with it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Attributes {
-    mode: u32,
+    /// `None` for what the umask leaves of [`NEW`].
+    mode: Option<Mode>,
     owner: Option<(u32, u32)>,
 }
+
+/// The permissions of a new file of which nothing is asked.
+const NEW: Mode = Mode::from_raw_mode(0o644);
+
+/// Those of a draft until it has its own.
+const PRIVATE: Mode = Mode::from_raw_mode(0o600);
 
 /// What a file has to outlive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,19 +38,30 @@ pub enum Lasts {
 }
 
 impl Attributes {
+    /// A file of whoever runs this, which nobody else can write and the umask decides who reads.
+    #[must_use]
+    pub fn new_file() -> Self {
+        Self {
+            mode: None,
+            owner: None,
+        }
+    }
+
     /// A file of whoever runs this, with these permissions, whatever the umask.
     #[must_use]
     pub fn mode(mode: u32) -> Self {
-        let mode = mode & 0o777;
-        Self { mode, owner: None }
+        Self {
+            mode: Some(Mode::from_raw_mode(mode & 0o777)),
+            owner: None,
+        }
     }
 
     /// Those of another file, as its open descriptor tells; neither setuid nor setgid is kept.
     #[must_use]
     pub fn of(metadata: &Metadata) -> Self {
         Self {
-            mode: metadata.mode() & 0o777,
             owner: Some((metadata.uid(), metadata.gid())),
+            ..Self::mode(metadata.mode())
         }
     }
 }
@@ -61,7 +79,7 @@ impl Folder {
         attributes: Attributes,
         lasts: Lasts,
     ) -> io::Result<()> {
-        let (draft, file) = self.draft(name)?;
+        let (draft, file) = self.draft(name, attributes.mode.map_or(NEW, |_| PRIVATE))?;
         let put = fill(file, bytes, attributes, lasts)
             .and_then(|()| Ok(renameat(self.fd(), &draft, self.fd(), name)?));
         if put.is_err() {
@@ -102,18 +120,26 @@ impl Folder {
         Ok(rustix::fs::fsync(folder)?)
     }
 
-    /// A new, empty file that nobody else can open. No loader and no collector reads its name,
-    /// which begins with a dot and does not end as the other's.
-    fn draft(&self, name: &OsStr) -> io::Result<(OsString, File)> {
+    /// Tries whether files can be made here; nothing is left of it.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn try_out(&self) -> io::Result<()> {
+        let (draft, _) = self.draft(OsStr::new("tried"), PRIVATE)?;
+        Ok(unlinkat(self.fd(), draft, AtFlags::empty())?)
+    }
+
+    /// A new, empty file. No loader and no collector reads its name, which begins with a dot and
+    /// does not end as the other's.
+    fn draft(&self, name: &OsStr, mode: Mode) -> io::Result<(OsString, File)> {
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW;
-        let private = Mode::from_raw_mode(0o600);
         for _ in 0..TRIES {
             let mut number = [0; 4];
             getrandom(&mut number, GetRandomFlags::empty())?;
             let mut draft = OsString::from(".");
             draft.push(name);
             draft.push(format!(".{:08x}", u32::from_ne_bytes(number)));
-            match openat(self.fd(), &draft, flags | OFlags::CLOEXEC, private) {
+            match openat(self.fd(), &draft, flags | OFlags::CLOEXEC, mode) {
                 Ok(file) => return Ok((draft, file.into())),
                 Err(Errno::EXIST) => {}
                 Err(error) => return Err(error.into()),
@@ -132,7 +158,9 @@ fn fill(mut file: File, bytes: &[u8], attributes: Attributes, lasts: Lasts) -> i
             fchown(&file, Some(Uid::from_raw(uid)), Some(Gid::from_raw(gid)))?;
         }
     }
-    fchmod(&file, Mode::from_raw_mode(attributes.mode))?;
+    if let Some(mode) = attributes.mode {
+        fchmod(&file, mode)?;
+    }
     match lasts {
         Lasts::PowerCut => file.sync_all(),
         Lasts::Process => Ok(()),

@@ -149,10 +149,14 @@ impl Folder {
     }
 }
 
+/// Whether a user is root or the one who runs this.
+pub(crate) fn is_believed(uid: u32) -> bool {
+    uid == 0 || uid == rustix::process::geteuid().as_raw()
+}
+
 /// Whether only root can have made this.
 fn check(path: &Path, stat: &Stat) -> io::Result<()> {
-    let own = rustix::process::geteuid().as_raw();
-    if stat.st_uid != 0 && stat.st_uid != own {
+    if !is_believed(stat.st_uid) {
         let (path, uid) = (path.to_owned(), stat.st_uid);
         return Err(Refused::Owner { path, uid }.into());
     }

@@ -11,12 +11,19 @@ use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{FileType, Mode, OFlags, Stat, fstat, openat, readlinkat};
+use rustix::io::Errno;
 
 /// Links that are followed on the way; the kernel follows as many.
-const MOST_LINKS: usize = 40;
+pub(crate) const MOST_LINKS: usize = 40;
+
+/// Folders below one another. Each on the way is held open, and a process may hold 1024 files.
+const DEEPEST: usize = 128;
 
 /// What is asked of each folder, link and file on the way, under its path from the root.
 pub(crate) type Check<'a> = &'a dyn Fn(&Path, &Stat) -> io::Result<()>;
+
+/// What hears of each link that is followed: its path from the root, and where it leads.
+pub(crate) type Followed<'a> = &'a mut dyn FnMut(&Path, &OsStr);
 
 /// Where a path ended.
 #[derive(Debug)]
@@ -39,8 +46,14 @@ struct Walk<'a> {
 /// Walks a path from `top`; the last name may be a link, too, and is followed.
 ///
 /// # Errors
-/// What the system says, `ELOOP` beyond 40 links, or what `check` says.
-pub(crate) fn walk(top: BorrowedFd<'_>, path: &Path, check: Check<'_>) -> io::Result<End> {
+/// What the system says, `ELOOP` beyond 40 links, `ENAMETOOLONG` beyond 128 folders, or what
+/// `check` says.
+pub(crate) fn walk(
+    top: BorrowedFd<'_>,
+    path: &Path,
+    check: Check<'_>,
+    followed: Followed<'_>,
+) -> io::Result<End> {
     let mut walk = Walk {
         top,
         at: Vec::new(),
@@ -57,7 +70,10 @@ pub(crate) fn walk(top: BorrowedFd<'_>, path: &Path, check: Check<'_>) -> io::Re
         let whole = walk.path().join(&part);
         check(&whole, &stat)?;
         match FileType::from_raw_mode(stat.st_mode) {
-            FileType::Symlink => walk.follow(&found, &mut todo)?,
+            FileType::Symlink => followed(&whole, &walk.follow(&found, &mut todo)?),
+            FileType::Directory if walk.at.len() == DEEPEST => {
+                return Err(Errno::NAMETOOLONG.into());
+            }
             FileType::Directory => walk.at.push((part, found)),
             _ if todo.is_empty() => return walk.end(whole, stat),
             _ => return Err(io::ErrorKind::NotADirectory.into()),
@@ -83,17 +99,17 @@ impl Walk<'_> {
         self.at.iter().map(|(name, _)| name).collect()
     }
 
-    fn follow(&mut self, link: &OwnedFd, todo: &mut Vec<OsString>) -> io::Result<()> {
+    fn follow(&mut self, link: &OwnedFd, todo: &mut Vec<OsString>) -> io::Result<OsString> {
         self.links += 1;
         if self.links > MOST_LINKS {
-            return Err(rustix::io::Errno::LOOP.into());
+            return Err(Errno::LOOP.into());
         }
         let to = OsString::from_vec(readlinkat(link, "", Vec::new())?.into_bytes());
         if to.as_bytes().starts_with(b"/") {
             self.at.clear();
         }
         todo.append(&mut parts(&to));
-        Ok(())
+        Ok(to)
     }
 
     fn end(mut self, path: PathBuf, stat: Stat) -> io::Result<End> {

@@ -5,13 +5,15 @@
 //! stays in it: a link to `/etc` is the root's own.
 
 use std::collections::BTreeSet;
-use std::fs;
+use std::ffi::OsStr;
 use std::io;
+use std::path::Path;
 
 use conf::places::{Place, Take, WHERE};
 use conf::{Entry, Tree};
+use files::{Folder, Found, Kind};
 
-use crate::Root;
+use crate::{Root, root};
 
 /// The longest file that is handed over, in bytes.
 const LONGEST: u64 = 1 << 20;
@@ -25,8 +27,8 @@ const MOST_NAMES: usize = 4096;
 /// Directories below one another that [`Take::All`] goes down.
 const DEEPEST: usize = 4;
 
-/// Links that are followed on the way to a file; the kernel allows as many.
-const MOST_LINKS: usize = 40;
+/// Whose files are no configuration, and may act when they are read.
+const KERNELS: [&str; 3] = ["dev", "proc", "sys"];
 
 /// The configuration of the machine with this root. What cannot be read is in the tree, with the
 /// reason; what is not there is not.
@@ -38,21 +40,30 @@ pub fn read(root: &Root) -> Tree {
 /// The same for places of the caller's choice.
 #[must_use]
 pub fn read_places(root: &Root, places: &[Place]) -> Tree {
+    let mut tree = Tree::default();
+    let Ok(top) = root.folder() else {
+        return tree;
+    };
     let mut reader = Reader {
         root,
-        tree: Tree::default(),
+        top,
+        tree: &mut tree,
         bytes: 0,
         seen: BTreeSet::new(),
     };
     for place in places {
-        reader.take(place.path, place.take, 0);
+        match place.path.starts_with("proc/") {
+            true => reader.kernel_file(place.path),
+            false => reader.take(place.path, place.take, 0),
+        }
     }
-    reader.tree
+    tree
 }
 
 struct Reader<'a> {
     root: &'a Root,
-    tree: Tree,
+    top: Folder,
+    tree: &'a mut Tree,
     bytes: u64,
     /// Files that were read, and directories that were listed.
     seen: BTreeSet<String>,
@@ -60,22 +71,20 @@ struct Reader<'a> {
 
 impl Reader<'_> {
     fn take(&mut self, path: &str, take: Take, depth: usize) {
-        if path.starts_with("proc/") {
-            return self.kernel_file(path);
-        }
-        let Some(real) = self.follow(path) else {
+        let Some((real, found)) = self.find(path) else {
             return;
         };
-        let Ok(metadata) = fs::symlink_metadata(self.root.join(&real)) else {
-            return;
+        // In a directory of files another one is only there.
+        let is_listed = match take {
+            Take::All => true,
+            Take::Files => depth == 0,
+            Take::File | Take::Presence => false,
         };
-        match take {
-            _ if metadata.is_dir() && matches!(take, Take::File | Take::Presence) => {
-                self.tree.put(&real, Entry::Directory);
-            }
-            Take::Presence => self.tree.put(&real, Entry::File(String::new())),
-            _ if metadata.is_dir() => self.directory(&real, take, depth),
-            _ if metadata.is_file() => self.file(&real),
+        match (take, found.kind()) {
+            (_, Kind::Folder) if is_listed => self.directory(&real, found, take, depth),
+            (_, Kind::Folder) => self.tree.put(&real, Entry::Directory),
+            (Take::Presence, _) => self.tree.put(&real, Entry::File(String::new())),
+            (_, Kind::Regular) => self.file(&real, &found),
             _ => {}
         }
     }
@@ -89,89 +98,55 @@ impl Reader<'_> {
         }
     }
 
-    /// Where a path leads. Every link on the way goes into the tree; none where it leads nowhere,
-    /// or to a device.
-    fn follow(&mut self, path: &str) -> Option<String> {
-        let mut links = 0;
-        let mut at: Vec<String> = Vec::new();
-        let mut todo: Vec<String> = parts(path);
-        while let Some(part) = todo.pop() {
-            if part == ".." {
-                at.pop();
-                continue;
+    /// What a path leads to, under its own path. Every link on the way goes into the tree; none
+    /// where it leads nowhere, or to the kernel's.
+    fn find(&mut self, path: &str) -> Option<(String, Found)> {
+        let mut followed = |link: &Path, to: &OsStr| {
+            if let Some(link) = link.to_str() {
+                let to = to.to_string_lossy().into_owned();
+                self.tree.put(link, Entry::Link(to));
             }
-            at.push(part);
-            let here = at.join("/");
-            if here == "dev" || here == "proc" || here == "sys" {
-                return None;
-            }
-            let Ok(to) = fs::read_link(self.root.join(&here)) else {
-                continue;
-            };
-            links += 1;
-            if links > MOST_LINKS {
-                return None;
-            }
-            let to = to.to_string_lossy().into_owned();
-            at.pop();
-            if to.starts_with('/') {
-                at.clear();
-            }
-            todo.extend(parts(&to));
-            self.tree.put(&here, Entry::Link(to));
-        }
-        Some(at.join("/"))
+        };
+        let found = self.top.find_by(path, &mut followed).ok()?;
+        let real = found.below().to_str()?.to_owned();
+        let is_kernels = KERNELS.iter().any(|it| found.below().starts_with(it));
+        (!is_kernels).then_some((real, found))
     }
 
-    fn directory(&mut self, path: &str, take: Take, depth: usize) {
+    fn directory(&mut self, path: &str, found: Found, take: Take, depth: usize) {
         if depth > DEEPEST || !self.seen.insert(path.to_owned()) {
             return;
         }
-        let entries = match fs::read_dir(self.root.join(path)) {
-            Ok(entries) => entries,
+        let names = found.into_folder().and_then(|it| it.names(MOST_NAMES));
+        let names = match names {
+            Ok(names) => names,
             Err(error) => return self.tree.put(path, Entry::Unreadable(why(&error))),
         };
         self.tree.put(path, Entry::Directory);
-        let names = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
-        let mut names: Vec<String> = names.take(MOST_NAMES).collect();
-        names.sort_unstable();
-        for name in names {
-            let below = format!("{path}/{name}");
-            let is_directory = self.root.is_directory(&below);
-            match take {
-                Take::All => self.take(&below, take, depth + 1),
-                _ if is_directory => self.take(&below, Take::File, depth + 1),
-                _ => self.take(&below, take, depth + 1),
+        for (name, _) in names {
+            if let Some(name) = name.to_str() {
+                self.take(&format!("{path}/{name}"), take, depth + 1);
             }
         }
     }
 
-    fn file(&mut self, path: &str) {
+    fn file(&mut self, path: &str, found: &Found) {
         if !self.seen.insert(path.to_owned()) {
             return;
         }
-        let entry = match self.text(path) {
+        let entry = match self.text(found) {
             Ok(text) => Entry::File(text),
             Err(error) => Entry::Unreadable(why(&error)),
         };
         self.tree.put(path, entry);
     }
 
-    fn text(&mut self, path: &str) -> io::Result<String> {
-        let length = fs::metadata(self.root.join(path))?.len();
-        if length > LONGEST || self.bytes + length > MOST {
-            return Err(io::ErrorKind::FileTooLarge.into());
-        }
-        self.bytes += length;
-        self.root.read(path)
+    fn text(&mut self, found: &Found) -> io::Result<String> {
+        let left = LONGEST.min(MOST - self.bytes);
+        let bytes = found.read(left)?;
+        self.bytes += bytes.len() as u64;
+        Ok(root::text(bytes))
     }
-}
-
-/// The components of a path that say something, the last one first.
-fn parts(path: &str) -> Vec<String> {
-    let parts = path.split('/').rev();
-    let parts = parts.filter(|part| !matches!(*part, "" | "."));
-    parts.map(str::to_owned).collect()
 }
 
 /// Why a file cannot be read, in the system's words without its number.
@@ -181,9 +156,11 @@ fn why(error: &io::Error) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
     use std::os::unix::fs::symlink;
+    use std::path::Path;
 
-    use super::*;
+    use super::{Entry, LONGEST, Place, Root, Take, Tree, WHERE, read, read_places};
     use crate::root::testing;
     use conf::Found;
 
@@ -216,6 +193,31 @@ mod tests {
         let tree = read_files("lib/sysctl.d", &root);
         assert_eq!(tree.list("lib/sysctl.d"), ["50.conf"]);
         assert_eq!(tree.entry("lib"), Some(&Entry::Link("usr/lib".into())));
+    }
+
+    #[test]
+    fn no_link_of_an_image_leads_to_the_host_or_to_a_kernel_file() {
+        let (_directory, root) = testing::root(&[
+            ("etc/sysctl.d/10.conf", "a = 1\n"),
+            ("proc/sys/vm/swappiness", "60\n"),
+        ]);
+        let host = tempfile::NamedTempFile::new().expect("a file");
+        fs::write(&host, "host\n").expect("a file");
+        for (name, to) in [
+            ("20.conf", host.path()),
+            ("30.conf", Path::new("/proc/sys/vm/swappiness")),
+        ] {
+            symlink(to, root.join("etc/sysctl.d").join(name)).expect("a link");
+        }
+        let tree = read_files("etc/sysctl.d", &root);
+        assert_eq!(tree.find("etc/sysctl.d/20.conf"), Found::Nothing);
+        let of_machine = read_places(&Root::new(root.path()), WHERE);
+        assert!(
+            of_machine
+                .entries()
+                .all(|(_, entry)| *entry != Entry::File("host\n".into()))
+        );
+        assert_eq!(tree.find("etc/sysctl.d/30.conf"), Found::Nothing);
     }
 
     #[test]

@@ -1,13 +1,17 @@
 //! A configuration file and its drop-ins, as texts.
 
-use std::fs;
-use std::io::{self, Read as _};
+use std::io;
 use std::path::{Path, PathBuf};
+
+use files::{Folder, named};
 
 use crate::reason;
 
 /// The longest file that is read.
 const LONGEST: u64 = 1 << 20;
+
+/// Names that are taken of the folder.
+const MOST_NAMES: usize = 4096;
 
 /// The file and `FILE.d/*.toml` in order of name, each with its text.
 ///
@@ -15,7 +19,7 @@ const LONGEST: u64 = 1 << 20;
 /// One line: which file cannot be read and why; for the file itself, the way out.
 pub fn read(path: &Path) -> Result<Vec<(PathBuf, String)>, String> {
     let files = files(path).into_iter();
-    let texts = files.map(|file| match text(&file) {
+    let texts = files.map(|file| match named::text(&file, LONGEST) {
         Ok(text) => Ok((file, text)),
         Err(error) => {
             let way_out = match error.kind() {
@@ -32,29 +36,20 @@ pub fn read(path: &Path) -> Result<Vec<(PathBuf, String)>, String> {
 fn files(path: &Path) -> Vec<PathBuf> {
     let mut folder = path.as_os_str().to_owned();
     folder.push(".d");
-    let entries = fs::read_dir(folder).into_iter().flatten();
-    let paths = entries.filter_map(|entry| Some(entry.ok()?.path()));
-    let mut drop_ins: Vec<PathBuf> = paths
-        .filter(|path| path.extension().is_some_and(|end| end == "toml"))
-        .collect();
-    drop_ins.sort_unstable();
-    let mut files = vec![path.to_owned()];
-    files.append(&mut drop_ins);
-    files
-}
-
-fn text(path: &Path) -> io::Result<String> {
-    let mut text = String::new();
-    let file = fs::File::open(path)?;
-    match file.take(LONGEST + 1).read_to_string(&mut text)? as u64 > LONGEST {
-        true => Err(io::ErrorKind::FileTooLarge.into()),
-        false => Ok(text),
-    }
+    let folder = PathBuf::from(folder);
+    let names = Folder::at(&folder).and_then(|folder| folder.names(MOST_NAMES));
+    let paths = names
+        .into_iter()
+        .flatten()
+        .map(|(name, _)| folder.join(name));
+    let drop_ins = paths.filter(|path| path.extension().is_some_and(|end| end == "toml"));
+    [path.to_owned()].into_iter().chain(drop_ins).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs;
 
     #[test]
     fn drop_ins_come_after_the_file_in_order_of_name() {

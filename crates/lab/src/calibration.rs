@@ -18,10 +18,11 @@
 //! ```
 
 use std::collections::BTreeMap;
-use std::fs;
+use std::ffi::OsStr;
 use std::io::{self, Read as _, Write as _};
 use std::path::Path;
 
+use files::{Attributes, Folder, Lasts, output};
 use flate2::Compression;
 use flate2::read::GzDecoder;
 use flate2::write::GzEncoder;
@@ -118,8 +119,9 @@ fn embedded(all: &Embedded, kernel: &str) -> Result<Calibration, CalibrationErro
 /// # Errors
 /// A file is missing or does not hold what it should.
 pub fn read(folder: &Path) -> Result<Calibration, CalibrationError> {
+    let below = Folder::at(folder).map_err(io_error(folder))?;
     from_files(&folder.display().to_string(), |file| {
-        fs::read(folder.join(file))
+        below.read(file, MOST_BYTES)
     })
 }
 
@@ -128,18 +130,27 @@ pub fn read(folder: &Path) -> Result<Calibration, CalibrationError> {
 /// # Errors
 /// The file system refuses.
 pub fn write(folder: &Path, calibration: &Calibration) -> Result<(), CalibrationError> {
-    let io_error = |path: &Path| {
-        let path = path.display().to_string();
-        move |source| CalibrationError::Io { path, source }
+    let below = output::folder(folder).map_err(io_error(folder))?;
+    let put = |name: &str, bytes: &[u8]| {
+        let put = below.replace(
+            OsStr::new(name),
+            bytes,
+            Attributes::new_file(),
+            Lasts::PowerCut,
+        );
+        put.map_err(io_error(&folder.join(name)))
     };
-    fs::create_dir_all(folder).map_err(io_error(folder))?;
     for boot in &calibration.boots {
-        let path = folder.join(boot_file(boot));
-        let bytes = compressed(&boot.capture).map_err(io_error(&path))?;
-        fs::write(&path, bytes).map_err(io_error(&path))?;
+        let name = boot_file(boot);
+        let bytes = compressed(&boot.capture).map_err(io_error(&folder.join(&name)))?;
+        put(&name, &bytes)?;
     }
-    let path = folder.join(FILE);
-    fs::write(&path, to_toml(calibration)).map_err(io_error(&path))
+    put(FILE, to_toml(calibration).as_bytes())
+}
+
+fn io_error(path: &Path) -> impl FnOnce(io::Error) -> CalibrationError {
+    let path = path.display().to_string();
+    move |source| CalibrationError::Io { path, source }
 }
 
 /// SHA-256 over the costs and the captures: what a record says a prediction rests on.
@@ -293,6 +304,7 @@ mod tests {
     use mm::pagetypeinfo::{self, Pagetypeinfo};
     use mm::units::Nanos;
     use mm::zoneinfo::Zoneinfo;
+    use std::fs;
 
     fn calibration() -> Calibration {
         let mut frame = Frame::default();

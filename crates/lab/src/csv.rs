@@ -1,4 +1,7 @@
 //! Tables as CSV (RFC 4180), with a dot in decimals and one unit a column, named in its head.
+//!
+//! A cell that a spreadsheet would compute, because it begins as a formula does and is no figure,
+//! has an apostrophe before it.
 
 use std::fmt::Write as _;
 
@@ -15,10 +18,15 @@ pub fn line<T: AsRef<str>>(cells: &[T]) -> String {
 }
 
 fn quoted(cell: &str) -> String {
+    let mark = if computes(cell) { "'" } else { "" };
     match cell.contains([',', '"', '\n', '\r']) {
-        true => format!("\"{}\"", cell.replace('"', "\"\"")),
-        false => cell.to_owned(),
+        true => format!("\"{mark}{}\"", cell.replace('"', "\"\"")),
+        false => format!("{mark}{cell}"),
     }
+}
+
+fn computes(cell: &str) -> bool {
+    cell.starts_with(['=', '+', '-', '@', '\t', '\r']) && cell.parse::<f64>().is_err()
 }
 
 #[cfg(test)]
@@ -32,5 +40,14 @@ mod tests {
             "a,\"b, c\",\"say \"\"no\"\"\"\n"
         );
         assert_eq!(line::<&str>(&[]), "\n");
+    }
+
+    #[test]
+    fn no_cell_computes_and_figures_stay_figures() {
+        assert_eq!(
+            line(&["=1+1", "+a", "-a", "@a", "\ta", "\ra", "=\"a\",b"]),
+            "'=1+1,'+a,'-a,'@a,'\ta,\"'\ra\",\"'=\"\"a\"\",b\"\n"
+        );
+        assert_eq!(line(&["-1", "+2.5", "-1e-9", "a=b"]), "-1,+2.5,-1e-9,a=b\n");
     }
 }

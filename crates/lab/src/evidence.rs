@@ -11,6 +11,7 @@ mod packed;
 use std::io::{self, Read};
 use std::path::Path;
 
+use files::Folder;
 use intake::Intake;
 
 pub use intake::{EvidenceError, Found, KEPT};
@@ -27,6 +28,16 @@ pub fn read(path: &Path) -> Result<Found, EvidenceError> {
     let mut intake = Intake::default();
     intake.path(path)?;
     intake.found(path.display().to_string())
+}
+
+/// Reads a folder that is held open; its path is only a name.
+///
+/// # Errors
+/// As for [`read`].
+pub fn read_folder(folder: &Folder) -> Result<Found, EvidenceError> {
+    let mut intake = Intake::default();
+    folder::read(&mut intake, folder, folder.path())?;
+    intake.found(folder.path().display().to_string())
 }
 
 /// Reads a piece of evidence from a stream; its name says what its lines do not.

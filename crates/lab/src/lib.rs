@@ -13,7 +13,6 @@ pub mod effects;
 pub mod evidence;
 pub mod experiment;
 pub mod fidelity;
-mod folder;
 pub mod hash;
 pub mod likely_error;
 pub mod measure;

@@ -4,8 +4,8 @@
 use expect_test::expect;
 use mm::outcome::UNAVAILABLE;
 use plimsoll_lab::record::Record;
-use plimsoll_lab::report::Pair;
 use plimsoll_lab::report::arms::{Arms, arms};
+use plimsoll_lab::report::{Pair, Report};
 use plimsoll_lab::study::Study;
 use plimsoll_lab::verdicts;
 
@@ -240,4 +240,88 @@ fn the_answer_stands_for_every_kernel_and_not_with_holes() {
         !page.contains("aria-label=\"The answer\""),
         "it speaks of an arm that was not run"
     );
+}
+
+/// A run of which every text is evil, too.
+fn evil_run(study: &Study, arm: &str, evil: &str) -> Record {
+    let mut run = record(study, arm, &format!("{evil}bench"), 400, 3000);
+    for step in &mut run.outcome.steps {
+        step.process.insert_str(0, evil);
+        step.label.insert_str(0, evil);
+    }
+    for frame in &mut run.outcome.capture.frames {
+        frame.label = frame.label.take().map(|label| format!("{evil}{label}"));
+    }
+    let of_run = &mut run.provenance;
+    let texts = [
+        &mut of_run.kernel,
+        &mut of_run.version,
+        &mut of_run.program,
+        &mut of_run.date,
+    ];
+    texts.into_iter().for_each(|text| text.insert_str(0, evil));
+    of_run.command_line = Some(evil.to_owned());
+    for pairs in [&mut of_run.settings, &mut of_run.base, &mut of_run.details] {
+        pairs.push((format!("{evil}name"), format!("{evil}value")));
+    }
+    run
+}
+
+#[test]
+fn no_text_of_a_study_or_record_becomes_markup() {
+    let evil = "<x-evil\"'>&";
+    let text = include_str!("data/evil-study.toml");
+    let text = text.replace('@', &evil.replace('"', "\\\""));
+    let study = Study::parse(&text, &format!("{evil}.toml")).expect("a study");
+    let runs = || {
+        let arms = study.arms.iter();
+        arms.map(|arm| evil_run(&study, &arm.name, evil)).collect()
+    };
+    let text = |name: &str| format!("{evil}{name}");
+    let pair = |name: &str| Pair {
+        kernel: text(name),
+        release: text("release"),
+        bench: text("bench"),
+        model: runs(),
+        proofs: runs(),
+    };
+    let report = Report {
+        study: &study,
+        pairs: vec![pair("one"), pair("other")],
+        problems: vec![text("problem")],
+        notes: vec![text("note")],
+        arguments: text("arguments"),
+        version: text("version"),
+    };
+    let html = report.to_html();
+    assert!(
+        !html.contains("<x-evil") && !html.contains("x-evil\""),
+        "{html}"
+    );
+    for name in [
+        "title",
+        "question",
+        "code",
+        "answer",
+        "publication",
+        "plain",
+        "read",
+        "why",
+        "chart",
+        "along",
+        "distribution",
+        "table",
+        "row",
+        "asks",
+        "value",
+        "problem",
+        "note",
+        "arguments",
+        "version",
+        "one",
+    ] {
+        let shown = format!("&lt;x-evil&quot;&#39;&gt;&amp;{name}");
+        let in_chart = format!("&lt;x-evil&quot;&apos;&gt;&amp;{name}");
+        assert!(html.contains(&shown) || html.contains(&in_chart), "{name}");
+    }
 }

@@ -3,7 +3,9 @@
 //! A parser never panics: what it does not know it keeps or passes over, what it cannot read it
 //! reports with the file, the line and the item.
 
+use alloc::borrow::Cow;
 use alloc::string::String;
+use core::fmt::Write as _;
 use core::str::{FromStr, SplitAsciiWhitespace};
 
 /// Why a kernel file's text could not be read.
@@ -48,6 +50,34 @@ pub fn shown(text: &str) -> String {
         shown.push_str("nothing");
     }
     shown
+}
+
+/// The text with everything that would act on a terminal, or on the order of what it shows, as
+/// `\u001b`: in a JSON string that means the same. Line ends and tabs stay.
+#[must_use]
+pub fn harmless(text: &str) -> Cow<'_, str> {
+    if !text.contains(acts) {
+        return Cow::Borrowed(text);
+    }
+    let mut harmless = String::with_capacity(text.len());
+    for c in text.chars() {
+        match acts(c) {
+            // Writing to a string does not fail.
+            true => _ = write!(harmless, "\\u{:04x}", u32::from(c)),
+            false => harmless.push(c),
+        }
+    }
+    Cow::Owned(harmless)
+}
+
+/// Control characters, line and paragraph separators, and the marks of bidirectional text.
+fn acts(c: char) -> bool {
+    match c {
+        '\n' | '\t' => false,
+        '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' => true,
+        '\u{2066}'..='\u{2069}' => true,
+        _ => c.is_control(),
+    }
 }
 
 /// The largest amount of pages or of kibibytes that is believed, 2^46: more than any machine has,
@@ -157,6 +187,15 @@ impl<'a> Line<'a> {
 mod tests {
     use super::*;
     use alloc::string::ToString;
+
+    #[test]
+    fn no_text_acts_on_a_terminal_and_a_string_of_json_stays_what_it_was() {
+        let acting = "\x1b[2J\u{9b}m\x07\x7f\r\u{202e}\u{2066}\u{200f}\u{61c}\u{2028}";
+        let shown = "\\u001b[2J\\u009bm\\u0007\\u007f\\u000d\\u202e\\u2066\\u200f\\u061c\\u2028";
+        assert_eq!(harmless(acting), shown);
+        let plain = "a\tb\nc \u{e9}\u{4e2d} \u{1f600}";
+        assert!(matches!(harmless(plain), Cow::Borrowed(text) if text == plain));
+    }
 
     #[test]
     fn an_error_is_one_line_with_file_line_item_and_what_was_expected() {

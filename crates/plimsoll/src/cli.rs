@@ -4,6 +4,7 @@ use clap::{Command, CommandFactory as _, Parser, Subcommand};
 
 use crate::cmd;
 use crate::exit::{ExitCode, Usage};
+use crate::term;
 
 const EXIT_CODES: &str = "\
 Exit codes:
@@ -14,7 +15,7 @@ Exit codes:
 /// The load line for Linux memory: see where this machine stands, predict what a setting will do,
 /// and prove it on a real kernel
 #[derive(Debug, Parser)]
-#[command(name = "plimsoll", version, after_help = EXIT_CODES)]
+#[command(name = "plimsoll", bin_name = "plimsoll", version, after_help = EXIT_CODES)]
 #[command(subcommand_required = true, arg_required_else_help = false)]
 pub(crate) struct Cli {
     #[command(subcommand)]
@@ -51,7 +52,10 @@ enum Verb {
 /// A [`Usage`] in one line; help and version are printed here and end the process.
 pub(crate) fn parse() -> anyhow::Result<Cli> {
     Cli::try_parse().map_err(|error| match error.exit_code() {
-        0 => error.exit(),
+        0 => {
+            term::help(&error.render());
+            std::process::exit(0)
+        }
         _ => Usage::new(&error, &verb(std::env::args().skip(1))).into(),
     })
 }

@@ -131,7 +131,7 @@ mod tests {
     use expect_test::expect;
 
     fn plain(columns: &Columns, width: usize) -> String {
-        anstream::adapter::strip_str(&columns.to_text(width)).to_string()
+        crate::term::plain(&columns.to_text(width))
     }
 
     fn sample() -> Columns {

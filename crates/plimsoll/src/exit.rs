@@ -4,6 +4,8 @@ use std::io::ErrorKind;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind as Mistake};
 
+use crate::term;
+
 /// How a verb ended when it could do its work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ExitCode {
@@ -15,6 +17,10 @@ pub(crate) enum ExitCode {
 
 /// 2: usage or environment error.
 const ERROR: u8 = 2;
+
+/// Characters of an error, so that a file which is not what it should be is not shown whole. The end
+/// has the way out.
+const LONGEST: usize = 1000;
 
 /// A mistake on the command line, in one line.
 #[derive(Debug)]
@@ -69,7 +75,7 @@ pub(crate) fn finish(result: anyhow::Result<ExitCode>) -> std::process::ExitCode
         Ok(ExitCode::No) => 1.into(),
         Err(error) if is_broken_pipe(&error) => 0.into(),
         Err(error) => {
-            anstream::eprintln!("plimsoll: {}", one_line(&told(&error)));
+            term::talk(format_args!("plimsoll: {}", cut(&one_line(&told(&error)))));
             ERROR.into()
         }
     }
@@ -94,6 +100,17 @@ fn is_broken_pipe(error: &anyhow::Error) -> bool {
         .any(|cause| cause.kind() == ErrorKind::BrokenPipe)
 }
 
+/// The text without its middle, where it is too long.
+fn cut(text: &str) -> String {
+    let count = text.chars().count();
+    if count <= LONGEST {
+        return text.to_owned();
+    }
+    let begin = text.chars().take(LONGEST / 2);
+    let end = text.chars().skip(count - LONGEST / 2);
+    begin.chain(" ... ".chars()).chain(end).collect()
+}
+
 fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
@@ -109,6 +126,16 @@ mod tests {
         assert!(is_broken_pipe(&error));
         assert!(!is_broken_pipe(&anyhow::anyhow!("other")));
     }
+
+    #[test]
+    fn an_error_has_a_length_and_keeps_its_way_out() {
+        assert_eq!(cut("short"), "short");
+        let long = format!("what: {}; the way out", "\u{e4}".repeat(1 << 20));
+        let cut = cut(&long);
+        assert_eq!(cut.chars().count(), LONGEST + " ... ".len());
+        assert!(cut.starts_with("what: ") && cut.ends_with("; the way out"));
+    }
+
     #[test]
     fn a_cause_is_told_once() {
         let cause = io::Error::from(ErrorKind::NotFound);

@@ -1,7 +1,6 @@
 //! How far a long work is, on stderr: a bar on a terminal, and elsewhere nothing or a line a step.
 
 use std::collections::BTreeSet;
-use std::io::{IsTerminal as _, Write as _};
 use std::sync::Mutex;
 use std::time::Duration;
 
@@ -11,8 +10,9 @@ use lab::experiment::Event;
 use lab::measure::Measure;
 use lab::study::Study;
 use mm::outcome::Outcome;
+use mm::text::harmless;
 
-use crate::term;
+use crate::term::{self, talk};
 
 /// Above the arms, left of the measures.
 const FIRST_RUNS: &str = "first run of";
@@ -51,11 +51,11 @@ impl Bar {
         let text = match news {
             Progress::Stage(text) | Progress::Console(text) => format!("{run}{text}"),
         };
-        let lines = self.elsewhere == Elsewhere::Lines && !std::io::stderr().is_terminal();
+        let lines = self.elsewhere == Elsewhere::Lines && !term::is_watched();
         if matches!(news, Progress::Stage(_)) && lines {
             talk(&text);
         }
-        self.bar.set_message(text);
+        self.bar.set_message(harmless(&text).into_owned());
     }
 
     /// What an experiment tells.
@@ -109,7 +109,7 @@ impl<'a> Firsts<'a> {
     /// Those of this many runs of a study; none where there is one run an arm, or nobody watches.
     pub(crate) fn of(study: &'a Study, runs: usize) -> Self {
         let several = runs > study.arms.len().max(1);
-        let watched = several && std::io::stderr().is_terminal();
+        let watched = several && term::is_watched();
         Self {
             table: watched.then(|| Table::new(study, term::columns())),
             shown: Mutex::default(),
@@ -183,14 +183,9 @@ fn figure_width(measure: &Measure) -> usize {
 
 /// A line of talk where somebody watches.
 pub(crate) fn up_front(text: &str) {
-    if std::io::stderr().is_terminal() {
+    if term::is_watched() {
         talk(text);
     }
-}
-
-/// A line of talk; that nobody can hear it is no reason to stop.
-pub(crate) fn talk(text: &str) {
-    let _ = writeln!(anstream::stderr(), "{text}");
 }
 
 #[cfg(test)]

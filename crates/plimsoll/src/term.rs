@@ -1,11 +1,18 @@
-//! The terminal: how wide it is, whether it shows Unicode, and the styles we use.
+//! The terminal: how wide it is, whether it shows Unicode, and the styles we use. Everything that is
+//! printed goes through here.
 //!
-//! Data goes to [`out`], talk to stderr. Both are anstream streams: colour is dropped for pipes,
-//! files, `NO_COLOR` and `TERM=dumb`, so nothing may be told by colour alone.
+//! Data goes to [`out`], talk to [`err`]. Both show what a name or a text of others could make a
+//! terminal do, and do not do it ([`harmless`]). Both are anstream streams: colour is dropped for
+//! pipes, files, `NO_COLOR` and `TERM=dumb`, so nothing may be told by colour alone.
 
 use std::ffi::OsStr;
-use std::fmt;
-use std::io::IsTerminal as _;
+use std::fmt::{self, Write as _};
+use std::hash::{BuildHasher as _, RandomState};
+use std::io::{self, IsTerminal as _, Write};
+use std::sync::LazyLock;
+
+use anstream::AutoStream;
+use mm::text::harmless;
 
 /// Which characters a picture is drawn with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
@@ -26,8 +33,98 @@ pub(crate) struct Canvas {
 }
 
 /// Standard output, for data.
-pub(crate) fn out() -> anstream::AutoStream<std::io::StdoutLock<'static>> {
-    anstream::stdout().lock()
+pub(crate) fn out() -> Stream<AutoStream<io::StdoutLock<'static>>> {
+    Stream::new(anstream::stdout().lock())
+}
+
+/// Standard error, for talk.
+pub(crate) fn err() -> Stream<AutoStream<io::StderrLock<'static>>> {
+    Stream::new(anstream::stderr().lock())
+}
+
+/// Help, which has only texts and styles of the program itself.
+pub(crate) fn help(text: &clap::builder::StyledStr) {
+    write!(anstream::stdout(), "{}", text.ansi()).ok();
+}
+
+/// A line of talk; that nobody can hear it is no reason to stop.
+pub(crate) fn talk(text: impl fmt::Display) {
+    writeln!(err(), "{text}").ok();
+}
+
+/// Whether somebody watches the talk.
+pub(crate) fn is_watched() -> bool {
+    io::stderr().is_terminal()
+}
+
+/// A stream on which nothing acts but our own styles. It is written line by line, and the rest when
+/// it is flushed or dropped.
+#[derive(Debug)]
+pub(crate) struct Stream<W: Write> {
+    inner: W,
+    /// What no line end came behind yet.
+    rest: Vec<u8>,
+}
+
+impl<W: Write> Stream<W> {
+    fn new(inner: W) -> Self {
+        let rest = Vec::new();
+        Self { inner, rest }
+    }
+
+    /// Moves to the top of the terminal and clears what is below; lines that scrolled away stay.
+    pub(crate) fn home(&mut self) -> io::Result<()> {
+        self.flush()?;
+        self.inner.write_all(b"\x1b[H\x1b[J")
+    }
+}
+
+impl<W: Write> Write for Stream<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.rest.extend_from_slice(bytes);
+        if bytes.contains(&b'\n') {
+            let end = self.rest.iter().rposition(|byte| *byte == b'\n');
+            let behind = self.rest.split_off(end.map_or(0, |end| end + 1));
+            let lines = std::mem::replace(&mut self.rest, behind);
+            self.inner.write_all(shown(&lines).as_bytes())?;
+        }
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        let rest = std::mem::take(&mut self.rest);
+        self.inner.write_all(shown(&rest).as_bytes())?;
+        self.inner.flush()
+    }
+}
+
+impl<W: Write> Drop for Stream<W> {
+    fn drop(&mut self) {
+        self.flush().ok();
+    }
+}
+
+/// Bytes as a terminal may have them: our own styles become those of the terminal, and what would
+/// act becomes text.
+fn shown(bytes: &[u8]) -> String {
+    let mut shown = String::with_capacity(bytes.len());
+    for chunk in bytes.utf8_chunks() {
+        for (part, number) in chunk.valid().split(STYLE.as_str()).zip(0..) {
+            let style = STYLES
+                .iter()
+                .find(|style| number > 0 && part.starts_with(**style));
+            let style = style.copied().unwrap_or_default();
+            if !style.is_empty() {
+                shown += &format!("\x1b[{style}");
+            }
+            shown += &harmless(&part[style.len()..]);
+        }
+        for byte in chunk.invalid() {
+            // Writing to a string does not fail.
+            _ = write!(shown, "\\u{byte:04x}");
+        }
+    }
+    shown
 }
 
 /// Rows of the terminal that we write to; `None` where there is none.
@@ -37,11 +134,6 @@ pub(crate) fn rows() -> Option<usize> {
         .ok()
         .filter(|_| out.is_terminal())?;
     Some(usize::from(size.ws_row)).filter(|&rows| rows > 0)
-}
-
-/// Moves to the top of the terminal and clears what is below; lines that scrolled away stay.
-pub(crate) fn home(out: &mut impl std::io::Write) -> std::io::Result<()> {
-    out.write_all(b"\x1b[H\x1b[J")
 }
 
 /// Columns of the terminal that we write to, from 40 to 160; 80 where there is none.
@@ -85,8 +177,15 @@ impl Charset {
     }
 }
 
-/// What follows the escape character in the house's styles.
-pub(crate) const STYLES: [&str; 5] = ["[0m", "[1m", "[2m", "[31m", "[32m"];
+/// The parameters of the styles that we use.
+const STYLES: [&str; 5] = ["0m", "1m", "2m", "31m", "32m"];
+
+/// What a style of ours begins with until it is printed: a number that this process drew, which no
+/// text of others can have.
+static STYLE: LazyLock<String> = LazyLock::new(|| {
+    let drawn = RandomState::new().hash_one(0);
+    format!("\x1b[{drawn};")
+});
 
 /// A text in one of the house's styles.
 #[derive(Clone, Copy, Debug)]
@@ -94,35 +193,84 @@ pub(crate) struct Styled<T>(&'static str, T);
 
 /// A heading, or what the eye should find first.
 pub(crate) fn bold<T: fmt::Display>(text: T) -> Styled<T> {
-    Styled("\x1b[1m", text)
+    Styled("1m", text)
 }
 
 /// What may be passed over.
 pub(crate) fn dim<T: fmt::Display>(text: T) -> Styled<T> {
-    Styled("\x1b[2m", text)
+    Styled("2m", text)
 }
 
 /// What is as it should be.
 pub(crate) fn good<T: fmt::Display>(text: T) -> Styled<T> {
-    Styled("\x1b[32m", text)
+    Styled("32m", text)
 }
 
 /// What needs attention.
 pub(crate) fn bad<T: fmt::Display>(text: T) -> Styled<T> {
-    Styled("\x1b[31m", text)
+    Styled("31m", text)
 }
 
 impl<T: fmt::Display> fmt::Display for Styled<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.0)?;
-        self.1.fmt(f)?;
-        f.write_str("\x1b[0m")
+        let (begin, text) = (self.0, &self.1);
+        write!(f, "{}{begin}{text}{}0m", *STYLE, *STYLE)
     }
+}
+
+/// A text without our styles.
+#[cfg(test)]
+pub(crate) fn plain(text: &str) -> String {
+    let without = |text: String, style: &&str| text.replace(&format!("{}{style}", *STYLE), "");
+    STYLES.iter().fold(text.to_owned(), without)
+}
+
+/// A text as it is printed.
+#[cfg(test)]
+pub(crate) fn printed(text: &str) -> String {
+    shown(text.as_bytes())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn our_styles_are_printed_and_nothing_else_acts() {
+        let evil = "a\x1b[2J\x1b[1mb\u{9b}31m\u{202e}c\x07\r\n";
+        let mut written = Vec::new();
+        let mut stream = Stream::new(&mut written);
+        write!(stream, "{} {evil}{}", bold(evil), bad("x")).expect("written");
+        stream.write_all(b"\xff\xc3").expect("written");
+        drop(stream);
+        let plain = r"a\u001b[2J\u001b[1mb\u009b31m\u202ec\u0007\u000d";
+        let expected = format!("\x1b[1m{plain}\n\x1b[0m {plain}\n\x1b[31mx\x1b[0m\\u00ff\\u00c3");
+        assert_eq!(String::from_utf8(written).expect("text"), expected);
+    }
+
+    #[test]
+    fn a_character_or_a_style_may_come_in_pieces() {
+        let mut written = Vec::new();
+        let mut stream = Stream::new(&mut written);
+        for byte in format!("{}\u{4e2d}\n", good("x")).bytes() {
+            stream.write_all(&[byte]).expect("written");
+        }
+        drop(stream);
+        let text = String::from_utf8(written).expect("text");
+        assert_eq!(text, "\x1b[32mx\x1b[0m\u{4e2d}\n");
+    }
+
+    #[test]
+    fn a_document_of_json_means_the_same() {
+        let name = "\x1b]0;t\x07\u{9b}\u{202e}\u{2028}\x7f\"\\";
+        let document = serde_json::to_string(name).expect("a string");
+        let printed = shown(document.as_bytes());
+        assert_eq!(
+            serde_json::from_str::<String>(&printed).expect("a string"),
+            name
+        );
+        assert!(!printed.contains(|c: char| c.is_control() || c == '\u{202e}'));
+    }
 
     #[test]
     fn the_locale_decides_the_charset() {

@@ -312,6 +312,89 @@ fn an_archive_that_expands_without_end_is_refused_and_one_that_breaks_off_is_rea
     );
 }
 
+/// A member of a tar archive, by hand: no library makes these.
+fn member(name: &str, kind: u8, content: &[u8]) -> Vec<u8> {
+    let mut head = vec![0; 512];
+    head[..name.len()].copy_from_slice(name.as_bytes());
+    head[124..135].copy_from_slice(format!("{:011o}", content.len()).as_bytes());
+    head[148..156].fill(b' ');
+    head[156] = kind;
+    head[257..265].copy_from_slice(b"ustar\x0000");
+    let sum: u32 = head.iter().map(|byte| u32::from(*byte)).sum();
+    head[148..155].copy_from_slice(format!("{sum:06o}\0").as_bytes());
+    let padding = content.len().next_multiple_of(512) - content.len();
+    [head, content.to_owned(), vec![0; padding]].concat()
+}
+
+#[test]
+fn a_name_without_end_takes_no_memory_and_long_names_are_read() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let meminfo = b"MemTotal: 8 kB\nMemFree: 4 kB\n";
+    let deep = format!("{}proc/meminfo", "long/".repeat(60));
+    let pax = format!("{} path={deep}\n", deep.len() + 10);
+    for before in [
+        member("././@LongLink", b'L', &vec![b'x'; 300 << 20]),
+        member("././@LongLink", b'L', format!("{deep}\0").as_bytes()),
+        member("PaxHeaders/x", b'x', pax.as_bytes()),
+        member("PaxHeaders/x", b'x', &vec![b'1'; 300 << 20]),
+    ] {
+        let short = member("x", b'0', meminfo);
+        let own = member("proc/meminfo", b'0', meminfo);
+        let tar = [before, short, own, vec![0; 1024]].concat();
+        let tar = put(&folder, "x.tar", tar);
+        let shown = Command::new("sh")
+            .args(["-c", "ulimit -v 250000; exec \"$0\" inspect --json \"$1\""])
+            .args([env!("CARGO_BIN_EXE_plimsoll"), text(&tar)])
+            .output()
+            .expect("the binary runs");
+        let shown: Value = serde_json::from_str(&done(shown)).expect("JSON");
+        assert_eq!(shown["memory"]["total_bytes"], 8192, "{shown}");
+    }
+}
+
+#[test]
+fn what_is_no_file_in_an_archive_is_not_taken_for_one() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let other = b"MemTotal: 16 kB\nMemFree: 4 kB\n";
+    let mut tar = member("/proc/meminfo", b'0', b"MemTotal: 8 kB\nMemFree: 4 kB\n");
+    for kind in *b"123456S" {
+        tar.extend(member("proc/meminfo", kind, other));
+    }
+    tar.extend([0; 1024]);
+    let shown = json(&[text(&put(&folder, "x.tar", tar))]);
+    assert_eq!(shown["memory"]["total_bytes"], 8192, "{shown}");
+}
+
+#[test]
+fn a_pipe_without_a_writer_and_a_folder_without_end_are_said() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let pipe = folder.path().join("pipe");
+    let made = Command::new("mkfifo").arg(&pipe).status();
+    assert!(made.expect("mkfifo runs").success());
+    for verb in [
+        &["inspect"][..],
+        &["lint"],
+        &["replay", "--memory", "10%"],
+        &["predict"],
+    ] {
+        let words = [verb, &[text(&pipe)]].concat();
+        let output = Command::new(env!("CARGO_BIN_EXE_plimsoll"))
+            .args(&words)
+            .output();
+        let output = output.expect("the binary runs");
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{words:?}: {stderr}");
+        assert!(stderr.contains("pipe"), "{words:?}: {stderr}");
+    }
+    fs::create_dir_all(folder.path().join("in/".repeat(300))).expect("folders");
+    put(&folder, "proc/meminfo", "MemTotal: 8 kB\nMemFree: 4 kB\n");
+    let shown = json(&[text(folder.path())]);
+    assert!(
+        shown["evidence"].to_string().contains("too deep"),
+        "{shown}"
+    );
+}
+
 #[test]
 fn a_name_that_leads_out_of_an_archive_writes_nothing() {
     let folder = tempfile::tempdir().expect("a folder");

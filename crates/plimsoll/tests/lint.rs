@@ -209,6 +209,71 @@ fn what_is_certain_is_changed_once_and_taken_back() {
 }
 
 #[test]
+fn no_link_of_an_image_leads_to_a_file_of_the_host() {
+    let bad = "w /sys/kernel/mm/ksm/run - - - - 1\nw /proc/sys/vm/drop_caches - - - - 3\n";
+    let host = "# the host's\nvm.secret = 1\n3\n4\n5\n";
+    let folder = folder(&[
+        ("host.conf", host),
+        ("image/etc/tmpfiles.d/b.conf", bad),
+        ("image/etc/sysctl.d/c.conf", "vm.drop_caches = 3\n"),
+    ]);
+    let (image, outside) = (folder.path().join("image"), folder.path().join("host.conf"));
+    let within = image.join(outside.strip_prefix("/").expect("a whole path"));
+    fs::create_dir_all(within.parent().expect("a parent")).expect("a folder");
+    fs::write(&within, bad).expect("a file");
+    for name in ["etc/tmpfiles.d/a.conf", "etc/sysctl.d/a.conf"] {
+        std::os::unix::fs::symlink(&outside, image.join(name)).expect("a link");
+    }
+    for arguments in [["image", "--diff"], ["image", "--fix"], ["image", "--json"]] {
+        let output = lint(folder.path(), &arguments);
+        let said = out(&output) + &String::from_utf8_lossy(&output.stderr);
+        assert!(
+            !said.contains("the host's") && !said.contains("secret"),
+            "{said}"
+        );
+    }
+    assert_eq!(fs::read_to_string(&outside).expect("a file"), host);
+    let own = fs::read_to_string(image.join("etc/sysctl.d/c.conf")).expect("a file");
+    assert_eq!(own, "", "the image's own is changed");
+    let own = fs::read_to_string(&within).expect("a file");
+    assert_eq!(own.lines().count(), 1, "{own}");
+}
+
+#[test]
+fn nothing_of_a_hostile_repository_acts_on_a_terminal() {
+    let evil = "e\x1b]0;t\x07\x1b[2J\u{9b}31m\x08\u{202e}\u{2066}\x7f\rz";
+    let line = format!("vm.swapiness = 10 # {evil}\n{evil} = 1\nvm.dirty_ratio = {evil}\n");
+    let name = format!("a{evil}.conf");
+    let folder = folder(&[(&name, &line), ("b.conf", "vm.drop_caches = 3\n")]);
+    let acts = |c: char| {
+        (c.is_control() && c != '\n' && c != '\t') || ('\u{2028}'..'\u{206f}').contains(&c)
+    };
+    for arguments in [
+        &[".", "--diff"][..],
+        &["."],
+        &[".", "--format", "github"],
+        &[".", "--format", "sarif"],
+        &[&name, "--json"],
+        &[evil],
+        &["--select", evil],
+        &[".", "--fix"],
+        &[".", "--fix", "--undo"],
+    ] {
+        let output = lint(folder.path(), arguments);
+        let said = out(&output) + &String::from_utf8_lossy(&output.stderr);
+        assert!(
+            !said.is_empty() && !said.contains(acts),
+            "{arguments:?}: {said:?}"
+        );
+    }
+    let document = out(&lint(folder.path(), &[".", "--json"]));
+    let document: Value = serde_json::from_str(&document).expect("JSON");
+    let paths = document["findings"].as_array().expect("a list").iter();
+    let is_whole = |finding: &Value| finding["path"] == format!("./{name}");
+    assert!(paths.clone().any(is_whole), "{document}");
+}
+
+#[test]
 fn a_copy_of_an_earlier_change_is_not_overwritten() {
     let folder = folder(&[
         ("a.conf", "vm.drop_caches = 3\n"),

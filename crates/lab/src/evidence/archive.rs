@@ -3,6 +3,8 @@
 
 use std::io::Read;
 
+use tar::{Entry, EntryType, PaxExtensions};
+
 use super::folder;
 use super::intake::{EvidenceError, Intake, Place};
 
@@ -11,6 +13,9 @@ const MOST: usize = 200_000;
 
 /// Archives within archives that are unpacked: `sos collect` packs one a host.
 const DEEPEST: usize = 2;
+
+/// Bytes of what stands before a member: its long name, its attributes.
+const LONGEST_BEFORE: u64 = 256 << 10;
 
 /// Reads an archive.
 ///
@@ -22,23 +27,52 @@ pub(super) fn read(
     depth: usize,
 ) -> Result<(), EvidenceError> {
     let mut archive = tar::Archive::new(reader);
-    for (entry, before) in archive.entries()?.take(MOST).zip(0_usize..) {
-        let entry = match entry {
-            Ok(entry) => entry,
+    let mut named = None;
+    for (entry, before) in archive.entries()?.raw(true).zip(0_usize..) {
+        let mut entry = match entry {
+            _ if before == MOST => {
+                let why = format!("more than {MOST} members; the rest was not looked at");
+                intake.pass("", why);
+                return Ok(());
+            }
             Err(error) if before > 0 => {
                 intake.breaks_off(&error);
                 return Ok(());
             }
-            Err(error) => return Err(error.into()),
+            entry => entry?,
         };
-        if !entry.header().entry_type().is_file() {
-            continue;
+        match entry.header().entry_type() {
+            EntryType::GNULongName | EntryType::XHeader => {
+                named = name_of_next(&mut entry).or(named);
+            }
+            EntryType::Regular => {
+                let name = named
+                    .take()
+                    .unwrap_or_else(|| entry.path_bytes().into_owned());
+                let size = entry.size();
+                member(intake, entry, &String::from_utf8_lossy(&name), size, depth)?;
+            }
+            EntryType::GNULongLink | EntryType::XGlobalHeader => {}
+            _ => named = None,
         }
-        let name = String::from_utf8_lossy(&entry.path_bytes()).into_owned();
-        let size = entry.size();
-        member(intake, entry, &name, size, depth)?;
     }
     Ok(())
+}
+
+/// The name that stands before the member it is for. The library reads it without bound.
+fn name_of_next(entry: &mut Entry<'_, impl Read>) -> Option<Vec<u8>> {
+    let kind = entry.header().entry_type();
+    let mut bytes = Vec::new();
+    // Where the archive breaks off here, the next member says so.
+    entry.take(LONGEST_BEFORE).read_to_end(&mut bytes).ok()?;
+    if kind == EntryType::GNULongName {
+        let end = bytes.iter().position(|byte| *byte == 0);
+        bytes.truncate(end.unwrap_or(bytes.len()));
+        return Some(bytes);
+    }
+    let mut attributes = PaxExtensions::new(&bytes).filter_map(Result::ok);
+    let path = attributes.find(|attribute| attribute.key_bytes() == b"path");
+    path.map(|path| path.value_bytes().to_owned())
 }
 
 /// Takes one member, where its name or its beginning says that it is evidence.

@@ -1,11 +1,13 @@
 //! A folder and all below it: a tree of `/proc` and `/sys`, a sosreport, a folder of captures.
 
-use std::fs::{self, File};
+use std::ffi::OsString;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
+use files::{Folder, Found, Kind};
 use mm::evidence::command::Hint;
 use mm::evidence::{self, Reading, clean, heading, path};
+use rustix::fs::FsWord;
 
 use super::intake::{EvidenceError, Intake, LONGEST_FILE, LONGEST_LOG, Place};
 
@@ -16,7 +18,7 @@ const MOST: usize = 200_000;
 const SNIFFED: u64 = 16 << 10;
 
 /// File systems that the kernel makes, by their magic number (`statfs(2)`).
-const LIVE: [(rustix::fs::FsWord, &str); 6] = [
+const LIVE: [(FsWord, &str); 6] = [
     (0x9fa0, "/proc"),
     (0x6265_6572, "/sys"),
     (0x6367_7270, "control groups"),
@@ -25,75 +27,75 @@ const LIVE: [(rustix::fs::FsWord, &str); 6] = [
     (0x7472_6163, "tracefs"),
 ];
 
-/// Reads a folder. `full` is its path from the root.
+/// Reads a folder. `full` is its path from the root, by which its files are called.
 ///
 /// # Errors
 /// It is a live one, or cannot be listed.
-pub(super) fn read(intake: &mut Intake, folder: &Path, full: &Path) -> Result<(), EvidenceError> {
-    if let Some(what) = is_live(full) {
+pub(super) fn read(intake: &mut Intake, top: &Folder, full: &Path) -> Result<(), EvidenceError> {
+    if let Some(what) = is_live(top) {
         return Err(EvidenceError::Live(what));
     }
-    let mut walk = vec![full.to_owned()];
+    top.names(0)?;
+    let mut walk = vec![PathBuf::new()];
     let mut looked = 0;
-    fs::read_dir(folder)?;
     while let Some(below) = walk.pop() {
-        let (folders, files) = listed(&below, &mut looked);
+        let Some(folder) = next(intake, top, &below) else {
+            continue;
+        };
+        let names = folder.names(MOST - looked).unwrap_or_default();
+        looked += names.len();
+        let (folders, files) = sorted(names);
         // A stack gives back the last first.
-        walk.extend(
-            folders
-                .into_iter()
-                .rev()
-                .filter(|folder| is_live(folder).is_none()),
-        );
-        for file in files {
-            self::file(intake, &file, full)?;
+        walk.extend(folders.into_iter().rev().map(|name| below.join(name)));
+        for name in files {
+            if let Ok(found) = folder.entry(&name) {
+                file(intake, &found, &full.join(&below).join(name), full)?;
+            }
         }
         if looked >= MOST {
-            let mut reading = Reading::of(&folder.to_string_lossy());
-            reading.pass(format!(
-                "more than {MOST} files; the rest was not looked at"
-            ));
-            intake.readings.push(reading);
+            let why = format!("more than {MOST} files; the rest was not looked at");
+            intake.pass(&full.to_string_lossy(), why);
             break;
         }
     }
     Ok(())
 }
 
-/// The folders and the files in a folder, by name. Links, pipes and devices are left out.
-fn listed(folder: &Path, looked: &mut usize) -> (Vec<PathBuf>, Vec<PathBuf>) {
-    let (mut folders, mut files) = (Vec::new(), Vec::new());
-    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
-        *looked += 1;
-        if *looked >= MOST {
-            break;
-        }
-        match entry.file_type() {
-            Ok(kind) if kind.is_dir() => folders.push(entry.path()),
-            Ok(kind) if kind.is_file() => files.push(entry.path()),
-            _ => {}
-        }
+/// A folder to be looked at: not a live one, nor one that the system refuses.
+fn next(intake: &mut Intake, top: &Folder, below: &Path) -> Option<Folder> {
+    let folder = top.folder(below);
+    if let Err(error) = &folder
+        && error.raw_os_error() == Some(rustix::io::Errno::NAMETOOLONG.raw_os_error())
+    {
+        intake.pass(
+            "",
+            "folders too deep below one another are not looked at".to_owned(),
+        );
     }
-    folders.sort();
-    files.sort();
-    (folders, files)
+    folder.ok().filter(|folder| is_live(folder).is_none())
 }
 
-fn file(intake: &mut Intake, file: &Path, root: &Path) -> Result<(), EvidenceError> {
-    let name = file.to_string_lossy();
+/// The folders and the files among names. Links, pipes and devices are left out.
+fn sorted(names: Vec<(OsString, Kind)>) -> (Vec<OsString>, Vec<OsString>) {
+    let of = |wanted: Kind| {
+        let names = names.iter().filter(move |(_, kind)| *kind == wanted);
+        names.map(|(name, _)| name.clone()).collect()
+    };
+    (of(Kind::Folder), of(Kind::Regular))
+}
+
+fn file(intake: &mut Intake, found: &Found, name: &Path, root: &Path) -> Result<(), EvidenceError> {
+    let name = name.to_string_lossy();
     let root = root.to_string_lossy();
     let tree = tree_of(&name);
     let tree = tree
         .strip_prefix(root.trim_matches('/'))
         .unwrap_or_default();
-    let size = fs::metadata(file).map_or(0, |kind| kind.len());
-    match File::open(file) {
-        Ok(reader) => intake.among(reader, &name, tree.trim_matches('/'), size),
+    match found.open() {
+        Ok(reader) => intake.among(reader, &name, tree.trim_matches('/'), found.size()),
         Err(error) => {
             if path::known(&name).is_some() {
-                let mut reading = Reading::of(&name);
-                reading.pass(format!("cannot be read: {error}"));
-                intake.readings.push(reading);
+                intake.pass(&name, format!("cannot be read: {error}"));
             }
             Ok(())
         }
@@ -107,9 +109,13 @@ pub(super) fn tree_of(name: &str) -> &str {
     known.or_else(sos).unwrap_or_default().trim_matches('/')
 }
 
-/// The file system of the kernel that a path lies on.
-pub(super) fn is_live(path: &Path) -> Option<&'static str> {
-    let kind = rustix::fs::statfs(path).ok()?.f_type;
+/// The file system of the kernel that a folder lies on.
+fn is_live(folder: &Folder) -> Option<&'static str> {
+    live(rustix::fs::fstatfs(folder.fd()).ok()?.f_type)
+}
+
+/// The file system of the kernel with this number.
+pub(super) fn live(kind: FsWord) -> Option<&'static str> {
     let live = LIVE.iter().find(|(magic, _)| *magic == kind);
     live.map(|(_, what)| *what)
 }
@@ -135,9 +141,7 @@ impl Intake {
             return Ok(());
         }
         if size > longest {
-            let mut reading = Reading::of(name);
-            reading.pass(format!("longer than {} MiB", longest >> 20));
-            self.readings.push(reading);
+            self.pass(name, format!("longer than {} MiB", longest >> 20));
             return Ok(());
         }
         let before = self.readings.len();
@@ -150,8 +154,13 @@ impl Intake {
 
     /// Notes where an archive is damaged.
     pub(super) fn breaks_off(&mut self, error: &io::Error) {
-        let mut reading = Reading::of("");
-        reading.pass(format!("the archive breaks off: {error}"));
+        self.pass("", format!("the archive breaks off: {error}"));
+    }
+
+    /// Notes what is not taken, and why.
+    pub(super) fn pass(&mut self, name: &str, why: String) {
+        let mut reading = Reading::of(name);
+        reading.pass(why);
         self.readings.push(reading);
     }
 }

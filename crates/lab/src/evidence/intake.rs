@@ -1,9 +1,10 @@
 //! What of a piece of evidence is taken, and how much of it.
 
-use std::fs::{self, File};
+use std::fs;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
+use files::{Folder, Kind, named};
 use mm::capture::{self, Capture, Frame};
 use mm::evidence::{self, Reading, clean, gather};
 use mm::units::Bytes;
@@ -101,26 +102,28 @@ pub(super) struct Intake {
     captures: Vec<Frame>,
     /// Bytes kept.
     kept: u64,
+    left: packed::Left,
     /// Files in which nothing is known.
     pub(super) unknown: usize,
 }
 
 impl Intake {
     pub(super) fn path(&mut self, path: &Path) -> Result<(), EvidenceError> {
-        let kind = fs::metadata(path)?;
         let full = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
-        if kind.is_dir() {
-            return folder::read(self, path, &full);
+        if fs::metadata(path)?.is_dir() {
+            return folder::read(self, &Folder::at(path)?, &full);
         }
-        if folder::is_live(&full).is_some() && acts(&full) {
+        let is_live = rustix::fs::statfs(&full).is_ok_and(|it| folder::live(it.f_type).is_some());
+        if is_live && acts(&full) {
             return Err(EvidenceError::Acts);
         }
+        let file = named::open(path)?;
         // The folders that the file lies in may say what it is; a pipe has none.
-        let name = match kind.is_file() {
-            true => full,
-            false => path.to_owned(),
+        let name = match file.kind {
+            Kind::Regular => full,
+            _ => path.to_owned(),
         };
-        self.stream(File::open(path)?, &name.to_string_lossy())
+        self.stream(file, &name.to_string_lossy())
     }
 
     /// A file that is an argument, or standard input.
@@ -136,7 +139,7 @@ impl Intake {
         place: Place,
         depth: usize,
     ) -> Result<(), EvidenceError> {
-        let (reader, form) = packed::open(reader)?;
+        let (reader, form) = packed::open(reader, &self.left)?;
         match form {
             packed::Form::Tar => archive::read(self, reader, depth),
             packed::Form::Foreign(what) if place == Place::Alone => Err(EvidenceError::Nothing(

@@ -1,6 +1,8 @@
 //! What a stream is by its first bytes, and the stream behind its compression.
 
+use std::cell::Cell;
 use std::io::{self, Cursor, Read};
+use std::rc::Rc;
 
 /// Bytes to which one piece of evidence may expand, whether they are kept or not.
 pub const EXPANDED: u64 = 2 << 30;
@@ -31,11 +33,24 @@ const LAYERS: usize = 3;
 /// Bytes that decide: a tar archive says what it is at byte 257.
 const HEAD: usize = 512;
 
+/// Bytes to which what follows may still expand: an archive may hold many that are compressed.
+#[derive(Clone)]
+pub(super) struct Left(Rc<Cell<u64>>);
+
+impl Default for Left {
+    fn default() -> Self {
+        Self(Rc::new(Cell::new(EXPANDED)))
+    }
+}
+
 /// Looks at the first bytes, and undoes the compression.
 ///
 /// # Errors
 /// The first bytes cannot be read, or the compression's own head is damaged.
-pub(super) fn open<'a>(mut reader: Box<dyn Read + 'a>) -> io::Result<(Box<dyn Read + 'a>, Form)> {
+pub(super) fn open<'a>(
+    mut reader: Box<dyn Read + 'a>,
+    left: &Left,
+) -> io::Result<(Box<dyn Read + 'a>, Form)> {
     for _ in 0..=LAYERS {
         let mut head = Vec::with_capacity(HEAD);
         reader.by_ref().take(HEAD as u64).read_to_end(&mut head)?;
@@ -43,7 +58,10 @@ pub(super) fn open<'a>(mut reader: Box<dyn Read + 'a>) -> io::Result<(Box<dyn Re
         let whole: Box<dyn Read + 'a> = Box::new(Cursor::new(head.clone()).chain(reader));
         match form {
             Some(form) => return Ok((whole, form)),
-            None => reader = Box::new(Bounded::new(expanded(&head, whole)?)),
+            None => {
+                let (inner, left) = (expanded(&head, whole)?, left.clone());
+                reader = Box::new(Bounded { inner, left });
+            }
         }
     }
     Err(io::Error::other("compressed more than three times"))
@@ -76,26 +94,41 @@ fn expanded<'a>(head: &[u8], whole: Box<dyn Read + 'a>) -> io::Result<Box<dyn Re
     Ok(Box::new(flate2::read::MultiGzDecoder::new(whole)))
 }
 
-/// A stream that fails beyond [`EXPANDED`] bytes.
+/// A stream that fails when nothing is left to which it may expand.
 struct Bounded<R> {
     inner: R,
-    left: u64,
-}
-
-impl<R> Bounded<R> {
-    fn new(inner: R) -> Self {
-        let left = EXPANDED;
-        Self { inner, left }
-    }
+    left: Left,
 }
 
 impl<R: Read> Read for Bounded<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let read = self.inner.read(buffer)?;
-        self.left = self
-            .left
-            .checked_sub(read as u64)
-            .ok_or_else(|| io::Error::other("it expands to more than 2 GiB"))?;
+        let Left(left) = &self.left;
+        match left.get().checked_sub(read as u64) {
+            Some(rest) => left.set(rest),
+            None => return Err(io::Error::other("it expands to more than 2 GiB")),
+        }
         Ok(read)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Write as _;
+
+    #[test]
+    fn all_that_is_compressed_in_one_piece_has_one_bound() {
+        let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+        gzip.write_all(&[b'x'; 6000]).unwrap();
+        let bytes = gzip.finish().unwrap();
+        let left = Left(Rc::new(Cell::new(10_000)));
+        let mut expand = || {
+            let (mut whole, _) = open(Box::new(&bytes[..]), &left)?;
+            io::copy(&mut whole, &mut io::sink())
+        };
+        assert_eq!(expand().unwrap(), 6000);
+        let error = expand().unwrap_err().to_string();
+        assert!(error.contains("expands to more"), "{error}");
     }
 }

@@ -1,14 +1,18 @@
 //! Where records lie: `DIR/STUDY/ARM-SEED-KEY.record.gz`.
 
-use std::fs::{self, File};
-use std::io::{self, Write as _};
-use std::os::unix::fs::PermissionsExt as _;
+use std::ffi::OsStr;
+use std::io;
 use std::path::{Path, PathBuf};
+
+use files::{Attributes, Folder, Lasts, named, output};
 
 use super::{Provenance, Record, RecordError};
 
 /// How a record's name ends; all else in the folder is passed over.
 const ENDING: &str = ".record.gz";
+
+/// Names that are taken of a study's folder.
+const MOST_NAMES: usize = 1 << 20;
 
 /// A file and the record in it.
 pub type Loaded = (PathBuf, Result<Record, StoreError>);
@@ -74,11 +78,11 @@ impl Store {
     /// # Errors
     /// There is a file, but it cannot be read or is no record.
     pub fn find(&self, provenance: &Provenance) -> Result<Option<Record>, StoreError> {
-        let path = self.path_of(provenance);
-        match path.try_exists() {
-            Ok(false) => Ok(None),
-            Ok(true) => read(&path).map(Some),
-            Err(source) => Err(unreadable(&path, source)),
+        match read(&self.path_of(provenance)) {
+            Err(StoreError::Io { source, .. }) if source.kind() == io::ErrorKind::NotFound => {
+                Ok(None)
+            }
+            found => found.map(Some),
         }
     }
 
@@ -89,7 +93,7 @@ impl Store {
     /// The folder cannot be made, or the file not be written: a full disk, no permission.
     pub fn write(&self, record: &Record) -> Result<PathBuf, StoreError> {
         let path = self.path_of(&record.provenance);
-        write_whole(&path, record).map_err(|source| StoreError::Io {
+        self.put(record).map_err(|source| StoreError::Io {
             path: path.display().to_string(),
             source,
             way_out: "earlier records are whole; free space or name another folder with \
@@ -105,11 +109,20 @@ impl Store {
     /// The folder cannot be made or written.
     pub fn prepare(&self, study: &str) -> Result<(), StoreError> {
         let folder = self.root.join(study);
-        crate::folder::prepare(&folder).map_err(|source| StoreError::Io {
-            path: folder.display().to_string(),
-            source,
-            way_out: "make it writable, or name another folder with --records",
-        })
+        output::folder(&folder)
+            .map(drop)
+            .map_err(|source| StoreError::Io {
+                path: folder.display().to_string(),
+                source,
+                way_out: "make it writable, or name another folder with --records",
+            })
+    }
+
+    fn put(&self, record: &Record) -> io::Result<()> {
+        let (study, name) = (&record.provenance.study, record.provenance.file_name());
+        let folder = output::folder(&self.root.join(study))?;
+        let (name, attributes) = (OsStr::new(&name), Attributes::new_file());
+        folder.replace(name, &record.to_bytes()?, attributes, Lasts::PowerCut)
     }
 
     /// All records of a study, in the order of their file names; none where there is no folder.
@@ -139,50 +152,19 @@ impl Store {
     /// The files of a study's records, in order.
     fn paths(&self, study: &str) -> Result<Vec<PathBuf>, StoreError> {
         let folder = self.root.join(study);
-        let entries = match fs::read_dir(&folder) {
+        let names = match Folder::at(&folder).and_then(|folder| folder.names(MOST_NAMES)) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-            entries => entries.map_err(|source| unreadable(&folder, source))?,
+            names => names.map_err(|source| unreadable(&folder, source))?,
         };
-        let mut paths = Vec::new();
-        for entry in entries {
-            let path = entry.map_err(|source| unreadable(&folder, source))?.path();
-            let name = path
-                .file_name()
-                .unwrap_or_default()
-                .to_string_lossy()
-                .into_owned();
-            if name.ends_with(ENDING) && !name.starts_with('.') {
-                paths.push(path);
-            }
-        }
-        paths.sort();
-        Ok(paths)
+        let is_record = |name: &str| name.ends_with(ENDING) && !name.starts_with('.');
+        let names = names.into_iter().map(|(name, _)| name);
+        let names = names.filter(|name| is_record(&name.to_string_lossy()));
+        Ok(names.map(|name| folder.join(name)).collect())
     }
-}
-
-fn write_whole(path: &Path, record: &Record) -> io::Result<()> {
-    let bytes = record.to_bytes()?;
-    let folder = path.parent().unwrap_or(Path::new("."));
-    fs::create_dir_all(folder)?;
-    // A leading dot keeps a leftover of a killed process from being taken for a record.
-    // What the umask allows, as any other file; a temporary file is private otherwise.
-    let mut file = tempfile::Builder::new()
-        .prefix(".unfinished-")
-        .permissions(fs::Permissions::from_mode(0o666))
-        .tempfile_in(folder)?;
-    file.write_all(&bytes)?;
-    file.as_file().sync_all()?;
-    file.persist(path)?;
-    File::open(folder)?.sync_all()
 }
 
 fn read(path: &Path) -> Result<Record, StoreError> {
-    let metadata = fs::metadata(path).map_err(|source| unreadable(path, source))?;
-    if !metadata.is_file() || metadata.len() > super::MOST_BYTES {
-        let source = io::Error::other("too large for a record, or no file");
-        return Err(unreadable(path, source));
-    }
-    let bytes = fs::read(path).map_err(|source| unreadable(path, source))?;
+    let bytes = named::read(path, super::MOST_BYTES).map_err(|source| unreadable(path, source))?;
     Record::from_bytes(&bytes).map_err(|source| StoreError::Broken {
         path: path.display().to_string(),
         source,
@@ -201,6 +183,7 @@ fn unreadable(path: &Path, source: io::Error) -> StoreError {
 mod tests {
     use super::super::tests::record;
     use super::*;
+    use std::fs;
 
     #[test]
     fn what_was_written_is_found_again() {

@@ -23,12 +23,10 @@ mod table;
 pub mod template;
 mod verdicts;
 
-use std::fs::{self, Permissions};
-use std::io::{self, Write as _};
-use std::os::unix::fs::PermissionsExt as _;
+use std::io;
 use std::path::Path;
 
-use crate::folder;
+use files::output;
 
 pub use pair::{Pair, Report};
 
@@ -40,7 +38,7 @@ pub use pair::{Pair, Report};
 pub fn prepare(path: &Path) -> Result<(), WriteError> {
     let tried = match path.is_dir() {
         true => Err(io::ErrorKind::IsADirectory.into()),
-        false => folder::prepare(folder_of(path)),
+        false => output::folder(output::folder_of(path)).map(drop),
     };
     tried.map_err(|why| WriteError {
         path: path.display().to_string(),
@@ -71,30 +69,9 @@ impl Report<'_> {
     /// # Errors
     /// The file system refuses; the error names the file and the way out.
     pub fn write(&self, path: &Path) -> Result<(), WriteError> {
-        write_whole(path, &self.to_html()).map_err(|why| WriteError {
+        output::write(path, self.to_html().as_bytes()).map_err(|why| WriteError {
             path: path.display().to_string(),
             why,
         })
     }
-}
-
-fn write_whole(path: &Path, text: &str) -> io::Result<()> {
-    let folder = folder_of(path);
-    fs::create_dir_all(folder)?;
-    let mut builder = tempfile::Builder::new();
-    // What the umask allows, as any other file; a temporary file is private otherwise.
-    let mut file = builder
-        .prefix(".report-")
-        .permissions(Permissions::from_mode(0o666))
-        .tempfile_in(folder)
-        .map_err(folder::plain)?;
-    file.as_file_mut().write_all(text.as_bytes())?;
-    file.persist(path)?;
-    Ok(())
-}
-
-fn folder_of(path: &Path) -> &Path {
-    let folder = path.parent();
-    let folder = folder.filter(|folder| !folder.as_os_str().is_empty());
-    folder.unwrap_or(Path::new("."))
 }

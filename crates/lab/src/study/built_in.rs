@@ -4,6 +4,7 @@ use std::io;
 use std::path::Path;
 
 use super::{Study, StudyError};
+use files::named;
 use mm::suggest;
 
 /// The built-in studies: name and text.
@@ -97,13 +98,14 @@ pub(super) fn find(name: &str, path: &Path) -> Result<Study, FindError> {
 }
 
 fn read(path: &Path) -> io::Result<String> {
-    let metadata = std::fs::metadata(path)?;
-    if !metadata.is_file() || metadata.len() > MOST_BYTES {
-        return Err(io::Error::other(NO_STUDY));
-    }
-    std::fs::read_to_string(path).map_err(|error| match error.kind() {
-        io::ErrorKind::InvalidData => io::Error::other(NO_STUDY),
-        _ => error,
+    let no_study = [
+        io::ErrorKind::FileTooLarge,
+        io::ErrorKind::InvalidData,
+        io::ErrorKind::IsADirectory,
+    ];
+    named::text(path, MOST_BYTES).map_err(|error| match no_study.contains(&error.kind()) {
+        true => io::Error::other(NO_STUDY),
+        false => error,
     })
 }
 

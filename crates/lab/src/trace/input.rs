@@ -1,9 +1,9 @@
 //! A trace's file as it is opened: looked at, refused where it is no file, bounded where a pipe.
 
-use std::fs::File;
 use std::io::{self, Cursor, Read};
-use std::os::unix::fs::FileTypeExt as _;
 use std::path::Path;
+
+use files::{Kind, Refused, named};
 
 use super::problem::Problem;
 use super::records;
@@ -45,21 +45,28 @@ pub(super) struct Input {
 /// # Errors
 /// The system refuses, it is no file and no pipe, or it is compressed.
 pub(super) fn open(path: &Path) -> Result<Input, Problem> {
-    let mut file = File::open(path)?;
-    let kind = file.metadata()?.file_type();
-    if kind.is_dir() || kind.is_char_device() || kind.is_block_device() {
-        return Err(Problem::NoFile);
-    }
+    let mut file = named::open(path).map_err(of_no_file)?;
     let mut head = vec![0; HEAD];
     let filled = records::fill(&mut file, &mut head)?;
     head.truncate(filled);
     refuse_compressed(path, &head)?;
-    let rest: Box<dyn Read> = match kind.is_file() {
-        true => Box::new(file),
-        false => Box::new(Bounded(file, PIPE_MAX)),
+    let rest: Box<dyn Read> = match file.kind {
+        Kind::Regular => Box::new(file),
+        _ => Box::new(Bounded(file, PIPE_MAX)),
     };
     let bytes = Box::new(Cursor::new(head.clone()).chain(rest));
     Ok(Input { head, bytes })
+}
+
+fn of_no_file(error: io::Error) -> Problem {
+    let refused = error
+        .get_ref()
+        .and_then(|why| why.downcast_ref::<Refused>());
+    match refused {
+        Some(Refused::Kind(_)) => Problem::NoFile,
+        None if error.kind() == io::ErrorKind::IsADirectory => Problem::NoFile,
+        _ => error.into(),
+    }
 }
 
 fn refuse_compressed(path: &Path, head: &[u8]) -> Result<(), Problem> {

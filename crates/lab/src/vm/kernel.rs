@@ -5,10 +5,15 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
+use files::named;
+
 use super::failed::failed;
 use super::options::VmOptions;
 use super::packages::{self, Stock};
 use crate::bench::{BenchError, Progress};
+
+/// A kernel's image has some 10 MiB; a larger file is something else.
+const MOST_BYTES: u64 = 256 << 20;
 
 /// What `--kernel` takes.
 const OTHERS: &str = "say host, 6.1, 6.12 or the path of an image";
@@ -125,7 +130,7 @@ fn named(path: &Path) -> Result<Kernel, BenchError> {
 }
 
 fn found(image: PathBuf, root: &Path) -> Result<Kernel, BenchError> {
-    let bytes = fs::read(&image).map_err(|error| failed(&image, &error))?;
+    let bytes = named::read(&image, MOST_BYTES).map_err(|error| failed(&image, &error))?;
     let (release, build) = version(&bytes).ok_or_else(|| {
         let text = format!(
             "{}: not a kernel image for x86 (a bzImage); {OTHERS}",

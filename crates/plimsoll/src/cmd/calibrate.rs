@@ -1,7 +1,6 @@
 //! `plimsoll calibrate`: what the model must be told of a kernel, measured in a VM.
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::io::Write as _;
 use std::path::PathBuf;
 
@@ -62,15 +61,12 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
         kernel: args.kernel,
         ..VmOptions::default()
     };
-    fs::create_dir_all(&args.out).with_context(|| args.out.display().to_string())?;
+    files::output::folder(&args.out).with_context(|| args.out.display().to_string())?;
     let bench = VmBench::new(&options, &mut say)?;
     let calibration = calibrate(&bench, &args.sizes, &mut say)?;
     calibration::write(&args.out, &calibration)?;
-    eprintln!(
-        "calibrated {} into {}",
-        calibration.kernel,
-        args.out.display()
-    );
+    let (kernel, out) = (&calibration.kernel, args.out.display());
+    term::talk(format_args!("calibrated {kernel} into {out}"));
     if args.json {
         writeln!(term::out(), "{}", json(&calibration)?)?;
     } else if args.csv {
@@ -99,7 +95,7 @@ fn csv(calibration: &Calibration) -> String {
 
 fn say(news: Progress) {
     if let Progress::Stage(stage) = news {
-        eprintln!("{stage}");
+        term::talk(stage);
     }
 }
 

@@ -4,7 +4,6 @@
 //! there on both take the same path.
 
 pub(super) mod evidence;
-mod file;
 
 use std::io::Write as _;
 use std::path::PathBuf;
@@ -101,10 +100,12 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
         },
     };
     if let Some(path) = &args.save {
-        match args.redact {
-            true => file::save(&redacted(&capture), path)?,
-            false => file::save(&capture, path)?,
-        }
+        let text = match args.redact {
+            true => redacted(&capture).to_text(),
+            false => capture.to_text(),
+        };
+        let saved = files::output::write(path, text.as_bytes());
+        saved.with_context(|| format!("{}: cannot be saved", path.display()))?;
     }
     let view = view(&capture, &args)?;
     show(&view, &args)?;
@@ -229,7 +230,7 @@ fn shown(args: &Args) -> Vec<Section> {
 
 fn show_live(view: &View, args: &Args, rows: usize) -> anyhow::Result<()> {
     let mut out = term::out();
-    term::home(&mut out)?;
+    out.home()?;
     let text = view.live_text(canvas(args));
     let lines: Vec<&str> = text.lines().take(rows.saturating_sub(1)).collect();
     writeln!(out, "{}", lines.join("\n"))?;

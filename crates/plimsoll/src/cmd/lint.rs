@@ -98,7 +98,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     };
     let mut text = written(&args, &report, &targets)?;
     if args.diff {
-        text = fixing::fix(&report, false, &mut Vec::new())? + &text;
+        text = fixing::diff(&report, &targets)? + &text;
     }
     let mut out = term::out();
     out.write_all(text.as_bytes())?;
@@ -124,18 +124,18 @@ fn fixed(args: &Args, choice: &Choice) -> anyhow::Result<(Targets, Report)> {
     let mut kept = Vec::new();
     for _ in 0..PASSES {
         let (targets, report) = looked(args, choice)?;
-        let diff = fixing::fix(&report, true, &mut kept)?;
+        let diff = fixing::fix(&report, &targets, &mut kept)?;
         if diff.is_empty() {
             return Ok((targets, report));
         }
-        anstream::eprint!("{diff}");
+        write!(term::err(), "{diff}").ok();
     }
     looked(args, choice)
 }
 
 fn undo(args: &Args) -> anyhow::Result<ExitCode> {
     let targets = Targets::read(&args.what, None, None)?;
-    let back = fixing::undo(targets.paths())?;
+    let back = fixing::undo(&targets)?;
     let mut out = term::out();
     for path in &back {
         writeln!(out, "{}: restored", path.display())?;

@@ -23,7 +23,7 @@ use super::predict::work::Runs;
 use super::predict::{Asked, Choice, Shown, data, no_outcome, prepare_report, write_report};
 use super::whole;
 use crate::exit::ExitCode;
-use crate::progress::{self, Bar, Elsewhere, talk};
+use crate::progress::{self, Bar, Elsewhere};
 use crate::results::{self, Detail, View};
 use crate::term::{self, dim};
 
@@ -163,7 +163,7 @@ fn provable<'a>(study: &Study, arms: &[&'a str]) -> anyhow::Result<Vec<&'a str>>
         anyhow::bail!("arm `{arm}` is for the model only; run it with `plimsoll predict`");
     }
     for arm in skipped {
-        talk(&format!("arm {arm}: for the model only, not proved"));
+        term::talk(format_args!("arm {arm}: for the model only, not proved"));
     }
     Ok(provable)
 }

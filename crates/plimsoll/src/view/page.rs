@@ -5,7 +5,7 @@ use std::fmt;
 use mm::units::Bytes;
 
 use super::load_line::{self, Mark};
-use crate::term::{Canvas, Charset, STYLES, bold};
+use crate::term::{Canvas, Charset, bold};
 
 /// Columns by which text is set in that does not fit beside its mark.
 const BELOW: usize = 6;
@@ -42,11 +42,9 @@ impl Page {
         }
     }
 
-    /// A line as it is, but for what evidence could make a terminal do.
+    /// A line.
     pub(crate) fn line(&mut self, line: impl fmt::Display) {
-        let strange = self.either("\u{fffd}", "?");
-        self.text
-            .push_str(harmless(&line.to_string(), strange).trim_end());
+        self.text.push_str(line.to_string().trim_end());
         self.text.push('\n');
     }
 
@@ -131,28 +129,6 @@ impl Page {
     }
 }
 
-/// The text with its control characters replaced, those of our own styles and line ends apart.
-fn harmless(text: &str, strange: &str) -> String {
-    let mut clean = String::with_capacity(text.len());
-    for (at, part) in text.split('\x1b').enumerate() {
-        let ours = STYLES.iter().any(|style| part.starts_with(style));
-        match at {
-            0 => {}
-            _ if ours => clean.push('\x1b'),
-            _ => clean.push_str(strange),
-        }
-        for character in part.chars() {
-            match character {
-                '\t' => clean.push(' '),
-                '\n' => clean.push('\n'),
-                _ if character.is_control() => clean.push_str(strange),
-                _ => clean.push(character),
-            }
-        }
-    }
-    clean
-}
-
 fn wrap(text: &str, room: usize) -> Vec<String> {
     let mut lines = vec![String::new()];
     for word in text.split_whitespace() {
@@ -176,13 +152,6 @@ mod tests {
     fn lines_break_between_words_and_never_inside() {
         assert_eq!(wrap("a bc def", 4), ["a bc", "def"]);
         assert_eq!(wrap("toolongaword x", 4), ["toolongaword", "x"]);
-    }
-
-    #[test]
-    fn names_in_evidence_do_not_act_on_the_terminal() {
-        assert_eq!(harmless("a\x1b[2Jb\u{8}c\td", "?"), "a?[2Jb?c d");
-        let ours = bold("zone").to_string();
-        assert_eq!(harmless(&ours, "?"), ours);
     }
 
     #[test]

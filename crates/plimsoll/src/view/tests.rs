@@ -20,10 +20,7 @@ fn check(files: &[(&str, &str)], heading: &str, expected: &Expect) {
         charset: Charset::Unicode,
     };
     let text = view.text(canvas, &[]);
-    let plain = text
-        .replace("\x1b[0m", "")
-        .replace("\x1b[1m", "")
-        .replace("\x1b[32m", "");
+    let plain = crate::term::plain(&text);
     let start = plain.find(heading).expect("a section of this heading");
     expected.assert_eq(&plain[start..]);
 }

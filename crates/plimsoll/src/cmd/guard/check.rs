@@ -271,7 +271,7 @@ mod tests {
             meets: "sets vm.swappiness by its profile",
         }];
         let text = said("/etc/plimsoll/guard.toml", &checked, &others, 80);
-        let plain = anstream::adapter::strip_str(&text).to_string();
+        let plain = term::plain(&text);
         assert!(
             plain.lines().all(|line| line.chars().count() <= 80),
             "{plain}"

@@ -12,7 +12,7 @@ use guard::Policy;
 
 use super::shared::{ConfigArg, StateArg};
 use crate::exit::ExitCode;
-use crate::progress;
+use crate::term;
 
 /// The daemon's name.
 const NAME: &str = "plimsoll-guard";
@@ -50,7 +50,9 @@ pub(super) fn run(args: Args) -> anyhow::Result<ExitCode> {
         Arc::new(AtomicBool::new(false)),
     )?;
     let seconds = args.lasts.as_secs();
-    progress::talk(&format!("{policy} for {seconds} s; Ctrl-C ends it before"));
+    term::talk(format_args!(
+        "{policy} for {seconds} s; Ctrl-C ends it before"
+    ));
     let mut command = Command::new(&daemon);
     command
         .arg("--config")

@@ -15,7 +15,6 @@ use super::chosen::{self, Which};
 use super::figures::{Figures, Looked};
 use super::text;
 use crate::exit::ExitCode;
-use crate::progress;
 use crate::term::{self, Canvas};
 
 /// Estimate what merging equal pages would save in running processes, before it is switched on
@@ -73,7 +72,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     };
     let processes = chosen::processes(&root, which)?;
     let Facts { page, reader, .. } = Facts::read(&root);
-    progress::talk(&beforehand(&processes, &args));
+    term::talk(beforehand(&processes, &args));
     let limits = Limits {
         cpu: Nanos(u64::try_from(args.cpu_limit.as_nanos()).unwrap_or(u64::MAX)),
         keep: args.keep as usize,

@@ -1,53 +1,76 @@
 //! `plimsoll lint --fix`: changes that are certain to be right, written into the files; what was
 //! there is kept beside them, and `--fix --undo` puts it back.
+//!
+//! A file is changed that lies below what was named, and only while it is as it was looked at. Where
+//! others may write, they may put another in its place meanwhile: what is written has the owner of
+//! what was read, and is put there by descriptor.
 
 use std::collections::BTreeMap;
-use std::fs::{self, File};
-use std::io::{self, Write as _};
-use std::os::unix::fs::{MetadataExt as _, chown};
-use std::path::{Path, PathBuf};
+use std::ffi::OsString;
+use std::io::ErrorKind;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::PathBuf;
 
 use anyhow::{Context as _, bail};
+use files::{Attributes, Found, Lasts};
 
 use crate::lint::Report;
 use crate::lint::fix::{Fix, fixed};
+
+use super::targets::{LONGEST, Targets};
 
 /// What the name of a kept file ends with. No loader reads such a name.
 const KEPT: &str = ".plimsoll-old";
 
 /// The changes of one file.
 struct Change {
-    path: PathBuf,
+    file: Found,
+    attributes: Attributes,
     old: String,
     new: String,
     /// Line by line, as `diff -U0` has it.
     diff: String,
 }
 
-/// What the findings' fixes make of the files, as a diff; writes it where `write` says so. Empty
-/// where there is nothing to change.
+/// What the findings' fixes would make of the files, as a diff. Empty where there is nothing to
+/// change.
 ///
 /// # Errors
-/// A file that cannot be read or written, or whose copy of an earlier time is still there.
-pub(super) fn fix(report: &Report, write: bool, kept: &mut Vec<PathBuf>) -> anyhow::Result<String> {
-    let changes = changes(report)?;
-    if write {
-        let earlier = changes.iter().map(|change| copy_of(&change.path));
-        let mut earlier = earlier.filter(|copy| copy.exists() && !kept.contains(copy));
-        if let Some(copy) = earlier.next() {
-            let copy = copy.display();
-            bail!("{copy} is there from an earlier --fix: take it back with --undo, or remove it");
+/// A file that cannot be read, or is not as it was looked at.
+pub(super) fn diff(report: &Report, targets: &Targets) -> anyhow::Result<String> {
+    let changes = changes(report, targets)?;
+    Ok(changes.iter().map(|change| change.diff.as_str()).collect())
+}
+
+/// Makes that of the files, and gives back the diff; `kept` has the copies of earlier passes.
+///
+/// # Errors
+/// Those of [`diff`]; a file that cannot be written, or whose copy of an earlier time is still
+/// there.
+pub(super) fn fix(
+    report: &Report,
+    targets: &Targets,
+    kept: &mut Vec<PathBuf>,
+) -> anyhow::Result<String> {
+    let changes = changes(report, targets)?;
+    let copies = changes.iter().map(|change| &change.file);
+    let mut earlier = copies.filter(|file| file.parent().entry(copy_of(file)).is_ok());
+    if let Some(file) = earlier.find(|file| !kept.contains(&path_of(file))) {
+        let path = path_of(file);
+        let path = path.display();
+        bail!(
+            "{path}{KEPT} is there from an earlier --fix: take it back with --undo, or remove it"
+        );
+    }
+    for change in &changes {
+        let path = path_of(&change.file);
+        if !kept.contains(&path) {
+            let keeping = change.put(copy_of(&change.file), &change.old);
+            keeping.with_context(|| format!("{}: cannot be kept", path.display()))?;
+            kept.push(path.clone());
         }
-        for change in &changes {
-            let copy = copy_of(&change.path);
-            if !kept.contains(&copy) {
-                replace(&change.path, &copy, &change.old)
-                    .with_context(|| format!("{}: cannot be kept", change.path.display()))?;
-                kept.push(copy);
-            }
-            replace(&change.path, &change.path, &change.new)
-                .with_context(|| format!("{}: cannot be written", change.path.display()))?;
-        }
+        let writing = change.put(change.file.name().to_owned(), &change.new);
+        writing.with_context(|| format!("{}: cannot be written", path.display()))?;
     }
     Ok(changes.iter().map(|change| change.diff.as_str()).collect())
 }
@@ -56,19 +79,39 @@ pub(super) fn fix(report: &Report, write: bool, kept: &mut Vec<PathBuf>) -> anyh
 ///
 /// # Errors
 /// A file that cannot be put back.
-pub(super) fn undo(paths: impl Iterator<Item = PathBuf>) -> anyhow::Result<Vec<PathBuf>> {
-    let whole = paths.filter_map(|path| fs::canonicalize(path).ok());
-    let kept = whole.filter(|path| copy_of(path).is_file());
+pub(super) fn undo(targets: &Targets) -> anyhow::Result<Vec<PathBuf>> {
     let mut back = Vec::new();
-    for path in kept {
-        let put = fs::rename(copy_of(&path), &path).and_then(|()| settle(&path));
-        put.with_context(|| format!("{}: cannot be put back", path.display()))?;
-        back.push(path);
+    for text in targets.texts() {
+        if let Some(file) = targets
+            .file(&text.path)
+            .with_context(|| text.path.clone())?
+        {
+            let path = path_of(&file);
+            let put = put_back(&file).with_context(|| format!("{}{KEPT}", path.display()));
+            back.extend(put?.then_some(path));
+        }
     }
     Ok(back)
 }
 
-fn changes(report: &Report) -> anyhow::Result<Vec<Change>> {
+/// Whether something was kept of a file, which is as it was then.
+fn put_back(file: &Found) -> anyhow::Result<bool> {
+    let (folder, copy) = (file.parent(), copy_of(file));
+    let kept = match folder.entry(&copy) {
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(false),
+        kept => kept?,
+    };
+    let (bytes, about) = kept.read_open(LONGEST)?;
+    if about.uid() != file.owner() {
+        bail!("it is of another owner than the file it would replace; remove it");
+    }
+    let attributes = Attributes::of(&about);
+    folder.replace(file.name(), &bytes, attributes, Lasts::PowerCut)?;
+    folder.remove(&copy)?;
+    Ok(true)
+}
+
+fn changes(report: &Report, targets: &Targets) -> anyhow::Result<Vec<Change>> {
     let mut by_path: BTreeMap<&str, Vec<&Fix>> = BTreeMap::new();
     for finding in &report.findings {
         let Some(fix) = &finding.fix else { continue };
@@ -77,74 +120,158 @@ fn changes(report: &Report) -> anyhow::Result<Vec<Change>> {
             of_file.push(fix);
         }
     }
-    let on_disk = by_path.into_iter().filter(|(path, _)| may_change(path));
-    let changes = on_disk.map(|(path, fixes)| Change::of(path, &fixes));
-    changes
-        .filter(|change| {
-            change
-                .as_ref()
-                .map_or(true, |change| change.old != change.new)
-        })
-        .collect()
+    let mut changes = Vec::new();
+    for text in targets.texts() {
+        if let Some(fixes) = by_path.remove(text.path.as_str())
+            && let Some(file) = targets
+                .file(&text.path)
+                .with_context(|| text.path.clone())?
+            && !is_of_package(&file)
+        {
+            let change = Change::of(file, &text.text, &fixes);
+            changes.push(change.with_context(|| text.path.clone())?);
+        }
+    }
+    changes.retain(|change| change.old != change.new);
+    Ok(changes)
 }
 
-/// Whether a path is a file that is ours to change: what a package brings is not.
-fn may_change(path: &str) -> bool {
-    let of_package = path.contains("usr/lib/") || path.starts_with("/lib/");
-    Path::new(path).is_file() && !of_package
+/// Whether a package brings a file, which is not ours to change then.
+fn is_of_package(file: &Found) -> bool {
+    let path = path_of(file);
+    let path = path.to_string_lossy();
+    path.contains("usr/lib/") || path.starts_with("/lib/")
 }
 
 impl Change {
-    fn of(path: &str, fixes: &[&Fix]) -> anyhow::Result<Self> {
-        let old = fs::read_to_string(path).with_context(|| path.to_owned())?;
-        let new = fixed(&old, fixes);
-        let mut diff = format!("--- {path}\n+++ {path}\n");
+    /// The changes of a file, which must hold the text that was looked at.
+    fn of(file: Found, looked_at: &str, fixes: &[&Fix]) -> anyhow::Result<Self> {
+        let (bytes, about) = file.read_open(LONGEST)?;
+        if bytes != looked_at.as_bytes() {
+            bail!("it was changed while it was looked at; lint again");
+        }
+        let path = path_of(&file);
+        let mut diff = format!("--- {0}\n+++ {0}\n", path.display());
         for fix in fixes {
             let line = fix.line();
-            let was = old.lines().nth(line - 1).unwrap_or_default();
+            let was = looked_at.lines().nth(line - 1).unwrap_or_default();
             diff.push_str(&format!("@@ -{line} @@\n-{was}\n"));
             if let Some(with) = fix.with() {
                 with.lines()
                     .for_each(|line| diff.push_str(&format!("+{line}\n")));
             }
         }
-        let path = fs::canonicalize(path).with_context(|| path.to_owned())?;
         Ok(Self {
-            path,
-            old,
-            new,
+            file,
+            attributes: Attributes::of(&about),
+            old: looked_at.to_owned(),
+            new: fixed(looked_at, fixes),
             diff,
         })
     }
-}
 
-fn copy_of(path: &Path) -> PathBuf {
-    let mut name = path.as_os_str().to_owned();
-    name.push(KEPT);
-    name.into()
-}
-
-/// Writes a text to `target`, whole or not at all, with the owner and mode of `like`.
-fn replace(like: &Path, target: &Path, text: &str) -> io::Result<()> {
-    let (folder, of_like) = (
-        target.parent().unwrap_or(Path::new(".")),
-        fs::metadata(like)?,
-    );
-    let mut file = tempfile::Builder::new()
-        .prefix(".plimsoll-")
-        .tempfile_in(folder)?;
-    file.write_all(text.as_bytes())?;
-    fs::set_permissions(file.path(), of_like.permissions())?;
-    let own = file.as_file().metadata()?;
-    if (own.uid(), own.gid()) != (of_like.uid(), of_like.gid()) {
-        chown(file.path(), Some(of_like.uid()), Some(of_like.gid()))?;
+    /// Puts a text beside the file or in its place, with its owner and mode.
+    fn put(&self, name: OsString, text: &str) -> std::io::Result<()> {
+        let (folder, bytes) = (self.file.parent(), text.as_bytes());
+        folder.replace(&name, bytes, self.attributes, Lasts::PowerCut)
     }
-    file.as_file().sync_all()?;
-    file.persist(target)?;
-    settle(target)
 }
 
-/// Makes the name of a file outlive a power cut.
-fn settle(path: &Path) -> io::Result<()> {
-    File::open(path.parent().unwrap_or(Path::new(".")))?.sync_all()
+/// Where a file lies, without links below what was named.
+fn path_of(file: &Found) -> PathBuf {
+    file.parent().path().join(file.name())
+}
+
+fn copy_of(file: &Found) -> OsString {
+    let mut name = file.name().to_owned();
+    name.push(KEPT);
+    name
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::lint::Choice;
+    use std::fs;
+    use std::os::unix::fs::{chown, symlink};
+    use std::path::Path;
+
+    /// Bad settings, and what they become.
+    const BAD: &str = "vm.drop_caches = 3\nvm.swapiness = 10\n";
+    const FIXED: &str = "vm.swappiness = 10\n";
+
+    fn looked_at(path: &Path) -> (Targets, Report) {
+        let targets = Targets::read(&[path.to_owned()], None, None).expect("texts");
+        let report = Report::of(&targets.scopes(), &Choice::default());
+        (targets, report)
+    }
+
+    fn folder(files: &[(&str, &str)]) -> (tempfile::TempDir, impl Fn(&str) -> PathBuf) {
+        let directory = tempfile::tempdir().expect("a folder");
+        let path = directory.path().to_owned();
+        let at = move |name: &str| path.join(name);
+        for (name, text) in files {
+            fs::create_dir_all(at(name).parent().expect("a parent")).expect("a folder");
+            fs::write(at(name), text).expect("a file");
+        }
+        (directory, at)
+    }
+
+    fn text(path: &Path) -> String {
+        fs::read_to_string(path).expect("a file")
+    }
+
+    #[test]
+    fn a_file_that_is_another_by_then_is_left_alone() {
+        let (_directory, at) = folder(&[("a.conf", BAD), ("other/a.conf", "1\n2\n3\n")]);
+        let (targets, report) = looked_at(&at("a.conf"));
+        fs::write(at("a.conf"), format!("# mine\n{BAD}")).expect("a file");
+        for _ in 0..2 {
+            let error = fix(&report, &targets, &mut Vec::new()).expect_err("another");
+            assert!(
+                format!("{error:#}").contains("while it was looked at"),
+                "{error:#}"
+            );
+            fs::rename(at("other/a.conf"), at("a.conf")).ok();
+        }
+        assert_eq!(text(&at("a.conf")), "1\n2\n3\n");
+        assert!(!at("a.conf.plimsoll-old").exists());
+    }
+
+    #[test]
+    fn a_folder_that_is_swapped_stays_the_one_that_was_looked_at() {
+        let (_directory, at) = folder(&[("repository/a.conf", BAD), ("other/a.conf", BAD)]);
+        let (targets, report) = looked_at(&at("repository"));
+        fs::rename(at("repository"), at("moved")).expect("renamed");
+        symlink("other", at("repository")).expect("a link");
+        fix(&report, &targets, &mut Vec::new()).expect("fixed");
+        assert_eq!(text(&at("other/a.conf")), BAD);
+        assert_eq!(text(&at("moved/a.conf")), FIXED);
+    }
+
+    #[test]
+    fn what_is_put_back_is_a_file_of_the_same_owner() {
+        let (_directory, at) = folder(&[("a.conf", BAD), ("secret", "secret\n")]);
+        let copy = at("a.conf.plimsoll-old");
+        let undo = || undo(&looked_at(&at("a.conf")).0);
+        symlink("secret", &copy).expect("a link");
+        let error = format!("{:#}", undo().expect_err("a link"));
+        assert!(
+            error.contains("a.conf.plimsoll-old: it is a link"),
+            "{error}"
+        );
+        fs::remove_file(&copy).expect("a link");
+        fs::write(&copy, "vm.swappiness = 1\n").expect("a file");
+        if chown(&copy, Some(65534), None).is_ok() {
+            let error = format!("{:#}", undo().expect_err("somebody else's"));
+            assert!(error.contains("another owner"), "{error}");
+            chown(&copy, Some(0), None).expect("given back");
+        } else {
+            println!("skipped: only root can give a file away");
+        }
+        assert_eq!(text(&at("a.conf")), BAD);
+        assert_eq!(undo().expect("put back"), [at("a.conf")]);
+        assert_eq!(text(&at("a.conf")), "vm.swappiness = 1\n");
+        assert!(!copy.exists());
+    }
 }

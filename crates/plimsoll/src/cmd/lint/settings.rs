@@ -2,12 +2,12 @@
 //! command line comes before it.
 
 use std::collections::BTreeMap;
-use std::fs;
-use std::io::ErrorKind;
+use std::io::{self, ErrorKind};
 use std::path::Path;
 
 use anyhow::{Context as _, bail};
 use clap::ValueEnum as _;
+use files::Folder;
 use mm::suggest;
 use toml::{Spanned, Value};
 
@@ -17,6 +17,9 @@ use super::explain;
 
 /// The file, in the directory that lint is run in.
 const FILE: &str = "plimsoll.toml";
+
+/// The longest that is read, in bytes.
+const LONGEST: u64 = 1 << 20;
 
 /// The keys of its table `lint`.
 const KEYS: [&str; 3] = ["select", "ignore", "fail-on"];
@@ -30,25 +33,40 @@ pub(super) struct Settings {
     pub(super) fail_on: Option<Severity>,
 }
 
-/// Reads the file; nothing where there is none.
+/// Reads the file; nothing where there is none. A repository may hold it, so a link in it leads to
+/// nothing outside of this directory.
 ///
 /// # Errors
 /// The line of what is not known.
 pub(super) fn read() -> anyhow::Result<Settings> {
-    match fs::read_to_string(Path::new(FILE)) {
-        Ok(text) => parse(&text).with_context(|| FILE.to_owned()),
-        Err(error) if error.kind() == ErrorKind::NotFound => Ok(Settings::default()),
-        Err(error) => Err(error).with_context(|| format!("{FILE}: cannot be read")),
+    match text(Path::new(".")).with_context(|| format!("{FILE}: cannot be read"))? {
+        Some(text) => parse(&text).with_context(|| FILE.to_owned()),
+        None => Ok(Settings::default()),
     }
 }
 
+fn text(directory: &Path) -> io::Result<Option<String>> {
+    let directory = Folder::at(directory)?;
+    let bytes = match (directory.read(FILE, LONGEST), directory.entry(FILE)) {
+        (Err(error), Err(_)) if error.kind() == ErrorKind::NotFound => return Ok(None),
+        (Err(error), Ok(_)) if error.kind() == ErrorKind::NotFound => {
+            return Err(io::Error::other(
+                "a link that leads to nothing in this directory",
+            ));
+        }
+        (bytes, _) => bytes?,
+    };
+    let text = String::from_utf8(bytes).map_err(|_| ErrorKind::InvalidData)?;
+    Ok(Some(text))
+}
+
 fn parse(text: &str) -> anyhow::Result<Settings> {
-    let document: BTreeMap<Spanned<String>, Spanned<Value>> = toml::from_str(text)?;
+    let document: BTreeMap<Spanned<String>, Spanned<Value>> = toml(text)?;
     if let Some(other) = document.keys().find(|name| name.get_ref() != "lint") {
         let (name, at) = (other.get_ref(), line(text, other.span().start));
         bail!("line {at}: there is no {name}; there is the table [lint]");
     }
-    let tables: BTreeMap<String, BTreeMap<Spanned<String>, Value>> = toml::from_str(text)?;
+    let tables: BTreeMap<String, BTreeMap<Spanned<String>, Value>> = toml(text)?;
     let mut settings = Settings::default();
     for (key, value) in tables.get("lint").into_iter().flatten() {
         let at = line(text, key.span().start);
@@ -56,6 +74,14 @@ fn parse(text: &str) -> anyhow::Result<Settings> {
         taken.with_context(|| format!("line {at}"))?;
     }
     Ok(settings)
+}
+
+/// Reads TOML; an error says the line and does not show it.
+fn toml<T: serde::de::DeserializeOwned>(text: &str) -> anyhow::Result<T> {
+    toml::from_str(text).map_err(|error| {
+        let at = line(text, error.span().map_or(0, |span| span.start));
+        anyhow::anyhow!("line {at}: {}", error.message())
+    })
 }
 
 impl Settings {
@@ -90,12 +116,61 @@ fn severity(value: &Value) -> anyhow::Result<Severity> {
 
 /// The line of an offset, from 1.
 fn line(text: &str, offset: usize) -> usize {
-    text[..offset.min(text.len())].matches('\n').count() + 1
+    let before = text.bytes().take(offset);
+    before.filter(|byte| *byte == b'\n').count() + 1
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn only_a_short_file_of_this_directory_is_read() {
+        let outside = tempfile::tempdir().expect("a directory");
+        let secret = outside.path().join("secret");
+        std::fs::write(&secret, "secret:1\n").expect("a file");
+        let directory = tempfile::tempdir().expect("a directory");
+        let at = |name: &str| directory.path().join(name);
+        let read = || text(directory.path());
+        assert_eq!(read().expect("there is none"), None);
+        let link = |to: &Path| {
+            std::fs::remove_file(at(FILE)).ok();
+            std::os::unix::fs::symlink(to, at(FILE)).expect("a link");
+        };
+        std::fs::write(at("own"), "text").expect("a file");
+        link(Path::new("own"));
+        assert_eq!(read().expect("its own").as_deref(), Some("text"));
+        for to in [secret.as_path(), Path::new("/dev/zero"), Path::new("gone")] {
+            link(to);
+            let error = read().expect_err("it leads out, or nowhere").to_string();
+            assert!(error.contains("a link"), "{error}");
+        }
+        std::fs::remove_file(at(FILE)).expect("a link");
+        let long = std::fs::File::create(at(FILE)).expect("a file");
+        long.set_len(LONGEST + 1).expect("its length");
+        assert_eq!(
+            read().expect_err("too long").kind(),
+            ErrorKind::FileTooLarge
+        );
+        std::fs::remove_file(at(FILE)).expect("a file");
+        let made = std::process::Command::new("mkfifo").arg(at(FILE)).status();
+        assert!(made.expect("mkfifo").success());
+        let error = read().expect_err("a pipe").to_string();
+        assert!(error.contains("a pipe"), "{error}");
+    }
+
+    #[test]
+    fn an_error_does_not_show_the_file() {
+        for text in ["root:$6$secret\n", "a = [[[secret\n", "[lint]\nsecret"] {
+            let error = format!("{:#}", parse(text).expect_err(text));
+            assert!(
+                error.starts_with("line ") && !error.contains("secret"),
+                "{error}"
+            );
+        }
+        let deep = format!("a = {}", "[".repeat(100_000));
+        assert!(format!("{:#}", parse(&deep).expect_err("deep")).len() < 1000);
+    }
 
     #[test]
     fn three_keys_are_taken() {

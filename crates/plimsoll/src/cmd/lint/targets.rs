@@ -1,11 +1,12 @@
 //! What is looked at: this machine, a root directory, a folder, a file, or evidence.
 
-use std::fs;
-use std::io::Read as _;
+use std::ffi::OsString;
+use std::io::{self, ErrorKind, Read};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail};
 use conf::{Entry, Tree};
+use files::{Folder, Found, Kind, named, output};
 use host::Root;
 use mm::capture::{Capture, Frame};
 use mm::evidence::path::is_configuration;
@@ -20,7 +21,7 @@ use crate::lint::text::Text;
 use crate::lint::tree::{self, Known, PLACES};
 
 /// The longest file that is read.
-const LONGEST: u64 = 4 << 20;
+pub(super) const LONGEST: u64 = 4 << 20;
 
 /// The kernel's command line, a kernel file that sets tunables.
 const CMDLINE: &str = conf::command_line::PATH;
@@ -36,6 +37,17 @@ pub(super) struct Targets {
     pub(super) machine: Option<String>,
     /// What could not be read, one line each.
     pub(super) problems: Vec<String>,
+    places: Vec<Place>,
+}
+
+/// A folder, held open, below which texts lie.
+#[derive(Debug)]
+struct Place {
+    /// What their paths begin with as they are shown.
+    shown: String,
+    folder: Folder,
+    /// The only one, by its name; all texts below it where there is none.
+    name: Option<OsString>,
 }
 
 #[derive(Debug)]
@@ -71,7 +83,7 @@ impl Targets {
             if of.is_some() {
                 bail!("--of is for files: give one, or leave --of out to look at this machine");
             }
-            targets.live();
+            targets.live()?;
             return Ok(targets);
         }
         let machine = std::rc::Rc::new(match of {
@@ -91,11 +103,25 @@ impl Targets {
         self.targets.iter().map(Target::scope).collect()
     }
 
-    /// The files that were read.
-    pub(super) fn paths(&self) -> impl Iterator<Item = PathBuf> {
+    /// The texts that were read.
+    pub(super) fn texts(&self) -> impl Iterator<Item = Text> {
         let scopes = self.scopes().into_iter();
-        let texts = scopes.flat_map(|scope| scope.texts);
-        texts.map(|text| PathBuf::from(text.path))
+        scopes.flat_map(|scope| scope.texts)
+    }
+
+    /// The file of a text by its path, below what was named; `None` where it is of evidence, or is
+    /// not there any more.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub(super) fn file(&self, path: &str) -> io::Result<Option<Found>> {
+        let below = |place| Place::below(place, path).map(|below| (place, below));
+        let places = self.places.iter().filter_map(below);
+        let nearest = places.max_by_key(|(place, _)| place.shown.len());
+        match nearest.map(|(place, below)| place.folder.find(below)) {
+            Some(Err(error)) if error.kind() == ErrorKind::NotFound => Ok(None),
+            found => found.transpose(),
+        }
     }
 
     /// Of which machine the numbers are, as a sentence behind another.
@@ -107,17 +133,26 @@ impl Targets {
         }
     }
 
-    fn live(&mut self) {
-        let places: Vec<_> = conf::places::WHERE.iter().chain(PLACES).copied().collect();
-        let tree = host::configuration::read_places(&Root::default(), &places);
+    fn live(&mut self) -> anyhow::Result<()> {
+        let root = Root::default();
         let what = What::Tree {
-            tree,
+            tree: tree(&root),
             known: Known::Everything,
             prefix: "/".to_owned(),
         };
         let machine = std::rc::Rc::new(this_machine());
         self.targets.push(Target { what, machine });
         self.machine = Some("this".to_owned());
+        self.place("/".to_owned(), root.folder()?, None);
+        Ok(())
+    }
+
+    fn place(&mut self, shown: String, folder: Folder, name: Option<OsString>) {
+        self.places.push(Place {
+            shown,
+            folder,
+            name,
+        });
     }
 
     fn one(
@@ -147,6 +182,13 @@ impl Targets {
         };
         let text = Text::new(path.display().to_string(), text, form);
         self.push(What::Texts(vec![text]), machine);
+        // A link that is named is the user's own.
+        if let Ok(whole) = path.canonicalize()
+            && let Some(name) = whole.file_name()
+        {
+            let folder = Folder::at(output::folder_of(&whole))?;
+            self.place(path.display().to_string(), folder, Some(name.to_owned()));
+        }
         Ok(())
     }
 
@@ -156,61 +198,70 @@ impl Targets {
     }
 
     fn folder(&mut self, path: &Path, machine: &std::rc::Rc<Machine>) -> anyhow::Result<()> {
-        let places: Vec<_> = conf::places::WHERE.iter().chain(PLACES).copied().collect();
-        let tree = host::configuration::read_places(&Root::new(path), &places);
-        if tree::is_machine(&tree) {
-            let has_kernel_files = path.join("proc").is_dir() || path.join("sys").is_dir();
-            let own = has_kernel_files
-                .then(|| lab::evidence::read(path).ok())
-                .flatten();
-            let frame = own.and_then(|found| found.frames.into_iter().next_back());
-            let machine = match frame {
-                Some(frame) => std::rc::Rc::new(Machine::of(Snapshot::parse(&frame))),
-                None => std::rc::Rc::clone(machine),
-            };
-            let prefix = format!("{}/", path.display());
-            let known = Known::Everything;
-            self.push(
-                What::Tree {
-                    tree,
-                    known,
-                    prefix,
-                },
-                &machine,
-            );
-            return Ok(());
+        let folder = Folder::at(path)?;
+        let prefix = path.join("").display().to_string();
+        self.place(prefix.clone(), folder.clone(), None);
+        let root = Root::from(folder.clone());
+        let tree = tree(&root);
+        if !tree::is_machine(&tree) {
+            return self.walk(&folder, path, machine);
         }
-        self.walk(path, machine)
+        let has_kernel_files = root.is_directory("proc") || root.is_directory("sys");
+        let own = has_kernel_files
+            .then(|| lab::evidence::read_folder(&folder).ok())
+            .flatten();
+        let frame = own.and_then(|found| found.frames.into_iter().next_back());
+        let machine = match frame {
+            Some(frame) => std::rc::Rc::new(Machine::of(Snapshot::parse(&frame))),
+            None => std::rc::Rc::clone(machine),
+        };
+        let what = What::Tree {
+            tree,
+            known: Known::Everything,
+            prefix,
+        };
+        self.push(what, &machine);
+        Ok(())
     }
 
     /// Every file below a folder that holds settings; those of one sysctl.d act together.
-    fn walk(&mut self, folder: &Path, machine: &std::rc::Rc<Machine>) -> anyhow::Result<()> {
-        let mut folders = vec![folder.to_owned()];
+    fn walk(
+        &mut self,
+        top: &Folder,
+        path: &Path,
+        machine: &std::rc::Rc<Machine>,
+    ) -> anyhow::Result<()> {
+        let mut folders = vec![PathBuf::new()];
         let mut looked = 0;
-        while let Some(folder) = folders.pop() {
-            let mut entries: Vec<_> = fs::read_dir(&folder)?.filter_map(Result::ok).collect();
-            entries.sort_by_key(fs::DirEntry::file_name);
-            let mut texts = Vec::new();
-            for entry in entries {
-                looked += 1;
-                if looked > MOST {
-                    self.problems.push(format!(
-                        "more than {MOST} files: the rest was not looked at"
-                    ));
-                    return Ok(());
-                }
-                let Ok(kind) = entry.file_type() else {
+        while let Some(below) = folders.pop() {
+            let whole = path.join(&below);
+            let listed = top.folder(&below).and_then(|folder| {
+                let names = folder.names(MOST - looked)?;
+                Ok((folder, names))
+            });
+            let (folder, names) = match listed {
+                Ok(listed) => listed,
+                Err(error) if below.as_os_str().is_empty() => return Err(error.into()),
+                Err(error) => {
+                    self.problems.push(format!("{}: {error}", whole.display()));
                     continue;
-                };
-                let hidden = entry.file_name().to_string_lossy().starts_with(".git");
-                match kind.is_dir() {
-                    true if hidden => {}
-                    true => folders.push(entry.path()),
-                    false if kind.is_file() => texts.extend(self.text_among(&entry.path())),
-                    false => {}
+                }
+            };
+            looked += names.len();
+            let mut texts = Vec::new();
+            for (name, kind) in names {
+                match kind {
+                    Kind::Folder if !is_of_git(&name) => folders.push(below.join(name)),
+                    Kind::Regular => texts.extend(self.text_among(&folder, &name, &whole)),
+                    _ => {}
                 }
             }
-            self.group(&folder, texts, machine);
+            self.group(&whole, texts, machine);
+            if looked == MOST {
+                let problem = format!("more than {MOST} files: the rest was not looked at");
+                self.problems.push(problem);
+                break;
+            }
         }
         Ok(())
     }
@@ -230,26 +281,26 @@ impl Targets {
     }
 
     /// A file among others: one that holds settings.
-    fn text_among(&mut self, path: &Path) -> Option<Text> {
-        let name = path.display().to_string();
-        if !is_configuration_file(path) {
+    fn text_among(&mut self, folder: &Folder, name: &OsString, whole: &Path) -> Option<Text> {
+        let path = whole.join(name);
+        if !is_configuration_file(&path) {
             return None;
         }
-        let text = match bytes_of(path) {
-            Ok(bytes) if bytes.len() as u64 > LONGEST => {
-                let most = LONGEST >> 20;
-                self.problems
-                    .push(format!("{name}: longer than {most} MiB"));
-                return None;
-            }
+        let shown = path.display().to_string();
+        let bytes = folder.entry(name).and_then(|entry| entry.read(LONGEST));
+        let text = match bytes {
             Ok(bytes) => text_in(&bytes)?,
             Err(error) => {
-                self.problems.push(format!("{name}: {error:#}"));
+                let most = LONGEST >> 20;
+                self.problems.push(match error.kind() {
+                    ErrorKind::FileTooLarge => format!("{shown}: longer than {most} MiB"),
+                    _ => format!("{shown}: {error}"),
+                });
                 return None;
             }
         };
-        let form = form(path, &text)?;
-        Some(Text::new(name, text, form))
+        let form = form(&path, &text)?;
+        Some(Text::new(shown, text, form))
     }
 
     fn evidence(&mut self, capture: &Capture, path: &Path, at: Option<&str>) -> anyhow::Result<()> {
@@ -268,6 +319,17 @@ impl Targets {
         self.targets.push(Target { what, machine });
         self.machine = Some(path.display().to_string());
         Ok(())
+    }
+}
+
+impl Place {
+    /// Where a text lies below the folder, by its path as it is shown.
+    fn below(&self, path: &str) -> Option<PathBuf> {
+        let rest = path.strip_prefix(&self.shown)?;
+        match &self.name {
+            Some(name) => rest.is_empty().then(|| name.into()),
+            None => Some(rest.into()),
+        }
     }
 }
 
@@ -307,16 +369,22 @@ fn is_stdin(path: &Path) -> bool {
 /// What a file or standard input holds, up to the longest text that is read and a byte.
 fn bytes_of(path: &Path) -> anyhow::Result<Vec<u8>> {
     let mut bytes = Vec::new();
-    match is_stdin(path) {
-        true => std::io::stdin()
-            .lock()
-            .take(LONGEST + 1)
-            .read_to_end(&mut bytes)?,
-        false => fs::File::open(path)?
-            .take(LONGEST + 1)
-            .read_to_end(&mut bytes)?,
+    let reader: &mut dyn Read = match is_stdin(path) {
+        true => &mut io::stdin().lock(),
+        false => &mut named::open(path)?,
     };
+    reader.take(LONGEST + 1).read_to_end(&mut bytes)?;
     Ok(bytes)
+}
+
+/// What git keeps for itself.
+fn is_of_git(name: &OsString) -> bool {
+    name.as_encoded_bytes().starts_with(b".git")
+}
+
+fn tree(root: &Root) -> Tree {
+    let places: Vec<_> = conf::places::WHERE.iter().chain(PLACES).copied().collect();
+    host::configuration::read_places(root, &places)
 }
 
 /// The text of these bytes; `None` where they are none, or too many.

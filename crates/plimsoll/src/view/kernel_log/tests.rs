@@ -43,7 +43,7 @@ fn text(view: &View) -> String {
         },
         &[],
     );
-    text.replace("\x1b[0m", "").replace("\x1b[1m", "")
+    crate::term::plain(&text)
 }
 
 /// The sentences before the first heading, a line each.

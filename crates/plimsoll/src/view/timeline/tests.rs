@@ -23,8 +23,7 @@ fn timeline(path: &str, text: &str) -> Timeline {
 fn text(timeline: &Timeline, charset: Charset) -> String {
     let mut page = Page::new(Canvas { width: 80, charset });
     timeline.write(&mut page);
-    let text = page.into_text();
-    text.replace("\x1b[0m", "").replace("\x1b[1m", "")
+    crate::term::plain(&page.into_text())
 }
 
 fn check(timeline: &Timeline, charset: Charset, expected: &Expect) {

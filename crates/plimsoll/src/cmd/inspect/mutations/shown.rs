@@ -8,7 +8,7 @@ use mm::catalogue;
 use mm::evidence::redact::redacted;
 use mm::snapshot::Snapshot;
 
-use crate::term::{Canvas, Charset, STYLES};
+use crate::term::{self, Canvas, Charset};
 use crate::view::View;
 use crate::view::compare::Compare;
 use crate::view::explain::overview::Overview;
@@ -84,21 +84,16 @@ fn compared(capture: &Capture, canvas: Canvas) -> Result<(), String> {
 
 /// No line is wider than the page but for a word that cannot be broken.
 fn fits(text: &str) -> Result<(), String> {
+    let acts = |c: char| c.is_control() && c != '\n' && c != '\t';
+    if term::printed(&term::plain(text)).contains(acts) {
+        return Err(format!("a control character: {text:?}"));
+    }
     for line in text.lines() {
-        let plain = unstyled(line);
+        let plain = term::plain(line);
         let long = |word: &str| word.chars().count() > LONG_WORD;
         if plain.chars().count() > WIDTH && !plain.split_whitespace().any(long) {
             return Err(format!("too wide: {plain}"));
         }
-        if plain.chars().any(char::is_control) {
-            return Err(format!("a control character: {plain:?}"));
-        }
     }
     Ok(())
-}
-
-/// The line without our styles.
-fn unstyled(line: &str) -> String {
-    let without = |line: String, style: &&str| line.replace(&format!("\x1b{style}"), "");
-    STYLES.iter().fold(line.to_owned(), without)
 }
