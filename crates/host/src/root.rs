@@ -73,6 +73,12 @@ impl Root {
         &self.path
     }
 
+    /// Whether it is this machine's own.
+    #[must_use]
+    pub fn is_machine(&self) -> bool {
+        matches!(self.held, Held::Machine)
+    }
+
     /// The directory, held open: below it a link to `/etc` leads to its own.
     ///
     /// # Errors
