@@ -17,6 +17,7 @@ mod process;
 mod records;
 mod relations;
 mod score;
+mod tally;
 mod test;
 mod tidy;
 mod tree;
@@ -56,7 +57,8 @@ const COMMANDS: &[Command] = &[
     },
     Command {
         name: "score",
-        about: "compare the model with the committed records and write records/score.toml",
+        about: "compare the model with the records and write records/score.toml; a worse one with \
+                --even-so",
         run: score::run,
     },
     Command {

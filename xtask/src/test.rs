@@ -1,17 +1,14 @@
 //! `cargo xtask test`: every check there is, and one line on each at the end.
 
-mod tally;
-
-use std::io::{BufRead, BufReader};
 use std::num::NonZero;
-use std::process::{Command, Stdio};
+use std::process::Command;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, bail};
 
+use crate::tally::{Tally, tests};
 use crate::{binary, debian, loaders, package, packages, process, tidy};
-use tally::Tally;
 
 /// Whether a test that could not run fails the whole.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -141,6 +138,8 @@ fn workspace_tests() -> Command {
     ];
     let mut cargo = with(process::cargo(), &arguments);
     cargo.env("RUST_TEST_THREADS", threads().to_string());
+    // A check compares with what is committed, and never writes it.
+    cargo.env_remove("UPDATE_EXPECT");
     cargo
 }
 
@@ -193,24 +192,6 @@ fn check(name: &'static str, run: impl FnOnce() -> Result<Tally>) -> Done {
 
 fn passes(command: &mut Command) -> Result<Tally> {
     Ok(Tally::of(process::succeed(command)))
-}
-
-/// Runs `cargo test`, shows what it says, each line after `prefix`, and counts.
-fn tests(prefix: &str, command: &mut Command) -> Result<Tally> {
-    let mut child = command
-        .stdout(Stdio::piped())
-        .spawn()
-        .with_context(|| process::describe(command))?;
-    let output = child.stdout.take().context("the output is piped")?;
-    let mut tally = Tally::default();
-    for line in BufReader::new(output).lines() {
-        let line = line?;
-        tally.read(&line);
-        println!("{prefix}{line}");
-    }
-    let status = child.wait()?;
-    tally.end(status.success());
-    Ok(tally)
 }
 
 fn summarise(done: &[Done], skips: Skips) -> Result<()> {

@@ -1,30 +1,34 @@
-//! Counting what `cargo test` says.
+//! Running `cargo test`, and counting what it says.
 
 use std::fmt;
+use std::io::{BufRead as _, BufReader};
 use std::iter::Sum;
+use std::process::{Command, Stdio};
 
-use anyhow::Result;
+use anyhow::{Context as _, Result, bail};
+
+use crate::process;
 
 /// What the test programs print before the reason when they cannot run a test.
 const SKIPPED: &str = "skipped: ";
 
 /// How many passed, failed and could not run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Tally {
-    pub(super) passed: u32,
-    pub(super) failed: u32,
-    pub(super) skipped: u32,
+pub(crate) struct Tally {
+    pub(crate) passed: u32,
+    pub(crate) failed: u32,
+    pub(crate) skipped: u32,
     /// Which could not run, and why.
-    pub(super) reasons: Vec<String>,
+    pub(crate) reasons: Vec<String>,
     /// Which failed, and what they said when they did.
-    pub(super) failures: Vec<String>,
+    pub(crate) failures: Vec<String>,
     /// The test whose output is being read.
     current: String,
 }
 
 impl Tally {
     /// A check that is one thing; its error goes to stderr.
-    pub(super) fn of(result: Result<()>) -> Self {
+    pub(crate) fn of(result: Result<()>) -> Self {
         let mut tally = Self::default();
         match result {
             Ok(()) => tally.passed = 1,
@@ -37,7 +41,7 @@ impl Tally {
     }
 
     /// Takes in one line of the output.
-    pub(super) fn read(&mut self, line: &str) {
+    pub(crate) fn read(&mut self, line: &str) {
         if failed(line) {
             self.failures.push(line.to_owned());
         }
@@ -61,16 +65,44 @@ impl Tally {
 
     /// The end of the output: moves skipped tests to where they belong, for libtest counts a test
     /// that returned early as passed, and counts a failure that no test reported, such as a program
-    /// that does not compile.
-    pub(super) fn end(&mut self, succeeded: bool) {
+    /// that does not compile, or that no test ran at all, as when one is named that is gone.
+    pub(crate) fn end(&mut self, succeeded: bool) {
         let early = u32::try_from(self.reasons.len())
             .unwrap_or(u32::MAX)
             .min(self.passed);
         self.passed -= early;
         self.skipped += early;
-        if !succeeded && self.failed == 0 {
+        let has_run = self.passed + self.failed + self.skipped > 0;
+        if self.failed == 0 && !(succeeded && has_run) {
             self.failed = 1;
         }
+    }
+}
+
+/// Runs `cargo test`, shows what it says, each line after `prefix`, and counts.
+pub(crate) fn tests(prefix: &str, command: &mut Command) -> Result<Tally> {
+    let mut child = command
+        .stdout(Stdio::piped())
+        .spawn()
+        .with_context(|| process::describe(command))?;
+    let output = child.stdout.take().context("the output is piped")?;
+    let mut tally = Tally::default();
+    for line in BufReader::new(output).lines() {
+        let line = line?;
+        tally.read(&line);
+        println!("{prefix}{line}");
+    }
+    let status = child.wait()?;
+    tally.end(status.success());
+    Ok(tally)
+}
+
+/// Runs the tests of a `cargo test`, of which there is one at least.
+pub(crate) fn pass(command: &mut Command) -> Result<()> {
+    let tally = tests("", command)?;
+    match tally.failed {
+        0 => Ok(()),
+        failed => bail!("{}: {failed} failed", process::describe(command)),
     }
 }
 
@@ -176,12 +208,13 @@ mod tests {
     }
 
     #[test]
-    fn a_failure_without_a_failed_test_counts() {
+    fn a_failure_without_a_failed_test_counts_and_so_does_no_test() {
         assert_eq!(read("", false).failed, 1);
         assert_eq!(
             read("test result: ok. 0 passed; 1 failed;", false).failed,
             1
         );
-        assert_eq!(read("", true), Tally::default());
+        assert_eq!(read("test result: ok. 0 passed;", true).failed, 1);
+        assert_eq!(read("test result: ok. 1 passed;", true).failed, 0);
     }
 }
