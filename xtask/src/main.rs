@@ -6,6 +6,7 @@ mod against;
 mod bench;
 mod binary;
 mod debian;
+mod deny;
 mod docs;
 mod fuzz_evidence;
 mod loaders;
@@ -16,10 +17,12 @@ mod packages;
 mod process;
 mod records;
 mod relations;
+mod sbom;
 mod score;
 mod tally;
 mod test;
 mod tidy;
+mod tools;
 mod tree;
 mod truth;
 
@@ -49,6 +52,11 @@ const COMMANDS: &[Command] = &[
         name: "docs",
         about: "rewrite the man pages, completions and references",
         run: docs::run,
+    },
+    Command {
+        name: "deny",
+        about: "licences, duplicates and sources of the crates that are built in",
+        run: deny::run,
     },
     Command {
         name: "records",
@@ -94,7 +102,8 @@ const COMMANDS: &[Command] = &[
     },
     Command {
         name: "package",
-        about: "the Debian package of the command and the guard; prints where it lies",
+        about: "the Debian package of the command and the guard, and what it is built from; prints \
+                where it lies",
         run: package::run,
     },
     Command {

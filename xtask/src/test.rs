@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Result, bail};
 
 use crate::tally::{Tally, tests};
-use crate::{binary, debian, loaders, package, packages, process, tidy};
+use crate::{binary, debian, deny, loaders, package, packages, process, tidy};
 
 /// Whether a test that could not run fails the whole.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,6 +46,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
             passes(&mut clippy_of_named_tests())
         }),
         check("documentation", || passes(&mut documentation())),
+        check("dependencies", || Ok(Tally::of(deny::run(&[])))),
         check("building the tests", build_tests),
     ];
     let (tests, machines) = beside(programs, || machines(skips));
