@@ -8,6 +8,7 @@ mod binary;
 mod debian;
 mod deny;
 mod docs;
+mod fuzz;
 mod fuzz_evidence;
 mod loaders;
 mod numbers;
@@ -74,6 +75,12 @@ const COMMANDS: &[Command] = &[
         about: "drawn studies on both benches: wrong decisions first (--seeds A..B, --starts N, \
                 --recorded; --shrink SEED; --errors; --text SEED)",
         run: truth::run,
+    },
+    Command {
+        name: "fuzz",
+        about: "the fuzz targets, 60 seconds each, and a canary that must die (--seconds S, \
+                TARGET...)",
+        run: fuzz::run,
     },
     Command {
         name: "fuzz-evidence",

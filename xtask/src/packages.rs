@@ -63,6 +63,11 @@ const NEEDED: &[Needed] = &[
         package: "prometheus",
         purpose: "reads the guard's figures",
     },
+    Needed {
+        file: "g++",
+        package: "g++",
+        purpose: "builds the fuzz targets",
+    },
 ];
 
 /// Where Debian keeps an administrator's programs, and libraries.

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Result, bail};
 
 use crate::tally::{Tally, tests};
-use crate::{binary, debian, deny, loaders, package, packages, process, tidy};
+use crate::{binary, debian, deny, fuzz, loaders, package, packages, process, tidy};
 
 /// Whether a test that could not run fails the whole.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,6 +19,9 @@ enum Skips {
 
 /// The tests that only run when they are named.
 const NAMED: [&str; 6] = ["--test", "vm", "--test", "debian", "--test", "loaders"];
+
+/// Seconds for which each fuzz target runs.
+const FUZZ_SECONDS: u32 = 3;
 
 /// A check that ran.
 struct Done {
@@ -70,6 +73,7 @@ fn programs() -> Vec<Done> {
             tests("", &mut workspace_tests())
         }),
         check("boot-time loaders", || tests("", &mut loaders::tests())),
+        check("fuzz targets", || fuzz::tried(FUZZ_SECONDS, &[])),
     ]
 }
 
