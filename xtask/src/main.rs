@@ -10,6 +10,7 @@ mod deny;
 mod docs;
 mod fuzz;
 mod fuzz_evidence;
+mod hostile;
 mod loaders;
 mod numbers;
 mod outcomes;
@@ -86,6 +87,12 @@ const COMMANDS: &[Command] = &[
         name: "fuzz-evidence",
         about: "damaged evidence, 100000 inputs a kind (--inputs N, --seconds S a kind)",
         run: fuzz_evidence::run,
+    },
+    Command {
+        name: "hostile",
+        about: "a hostile user, repository, image and disk against the programs (--binary DIR, \
+                ATTACK...)",
+        run: hostile::run,
     },
     Command {
         name: "loaders",

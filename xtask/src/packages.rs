@@ -68,6 +68,11 @@ const NEEDED: &[Needed] = &[
         package: "g++",
         purpose: "builds the fuzz targets",
     },
+    Needed {
+        file: "fusermount3",
+        package: "fuse3",
+        purpose: "lets a user mount, as attackers do",
+    },
 ];
 
 /// Where Debian keeps an administrator's programs, and libraries.

@@ -111,7 +111,8 @@ fn failed(line: &str) -> bool {
     let is_verdict = line.starts_with("test ") && line.ends_with("FAILED");
     let is_place = line.starts_with("thread '") && line.contains("panicked at ");
     let is_why = line.starts_with("  left: ") || line.starts_with(" right: ");
-    is_verdict || is_place || is_why || line.starts_with("assertion ")
+    let is_seen = line.starts_with("gave way: ");
+    is_verdict || is_place || is_why || is_seen || line.starts_with("assertion ")
 }
 
 /// The name in the line that announces a test or its output, and what the test itself wrote on it.

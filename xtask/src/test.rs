@@ -1,14 +1,16 @@
 //! `cargo xtask test`: every check there is, and one line on each at the end.
 
 use std::num::NonZero;
+use std::path::PathBuf;
 use std::process::Command;
+use std::sync::mpsc::{self, Receiver, Sender};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use anyhow::{Result, bail};
+use anyhow::{Context, Result, bail};
 
 use crate::tally::{Tally, tests};
-use crate::{binary, debian, deny, fuzz, loaders, package, packages, process, tidy};
+use crate::{binary, debian, deny, fuzz, hostile, loaders, package, packages, process, tidy};
 
 /// Whether a test that could not run fails the whole.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,7 +20,9 @@ enum Skips {
 }
 
 /// The tests that only run when they are named.
-const NAMED: [&str; 6] = ["--test", "vm", "--test", "debian", "--test", "loaders"];
+const NAMED: [&str; 8] = [
+    "--test", "vm", "--test", "debian", "--test", "loaders", "--test", "hostile",
+];
 
 /// Seconds for which each fuzz target runs.
 const FUZZ_SECONDS: u32 = 3;
@@ -52,7 +56,8 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
         check("dependencies", || Ok(Tally::of(deny::run(&[])))),
         check("building the tests", build_tests),
     ];
-    let (tests, machines) = beside(programs, || machines(skips));
+    let (built, programs_of) = mpsc::channel();
+    let (tests, machines) = beside(|| programs(&programs_of), || machines(skips, built));
     done.extend(tests);
     done.extend(machines);
     summarise(&done, skips)
@@ -66,22 +71,29 @@ fn beside<A: Send, B: Send>(this: impl FnOnce() -> A, other: impl FnOnce() -> B 
     })
 }
 
-/// What runs on this machine.
-fn programs() -> Vec<Done> {
+/// What runs on this machine. The attacks are on the programs as packaged, and come last: they
+/// flood the machine's file systems with events.
+fn programs(built: &Receiver<PathBuf>) -> Vec<Done> {
     vec![
         check("unit and integration tests", || {
             tests("", &mut workspace_tests())
         }),
         check("boot-time loaders", || tests("", &mut loaders::tests())),
         check("fuzz targets", || fuzz::tried(FUZZ_SECONDS, &[])),
+        check("attacks", || {
+            let plimsoll = built.recv().context("the programs are not built")?;
+            tests("", &mut hostile::tests(&plimsoll))
+        }),
     ]
 }
 
 /// What boots machines; all run the command, as a user has it, which is built once, and packaged.
-fn machines(skips: Skips) -> Vec<Done> {
+fn machines(skips: Skips, to: Sender<PathBuf>) -> Vec<Done> {
     let (mut command, mut package) = (None, None);
     let built = check("building the programs", || {
-        command = Some(binary::both()?);
+        // Who waits for them learns where they lie, or that they are not built.
+        let to = to;
+        to.send(command.insert(binary::both()?).clone())?;
         Ok(Tally::of(Ok(())))
     });
     let packaged = check("packaging them", || {

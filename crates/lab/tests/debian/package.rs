@@ -88,6 +88,19 @@ rm -r /etc/plimsoll/guard.toml.d; systemctl reload plimsoll-guard && echo reload
 nsenter --mount --target $(main) /bin/true 2> /dev/null || echo refused
 ";
 
+/// Another user holds every lock that may be had: a change that nobody confirms is undone all the
+/// same, and the guard starts.
+const HOSTILE: &str = "\
+nobody() { setpriv --reuid=65534 --regid=65534 --clear-groups \"$@\"; }
+plimsoll apply vm.page-cluster=0 --confirm 5s > /dev/null
+for file in /run/plimsoll /run/plimsoll/*; do
+    nobody flock -nF $file sleep 900 2> /dev/null & held=\"$held $!\"
+done
+sleep 20; cat /proc/sys/vm/page-cluster
+systemctl restart plimsoll-guard; systemctl is-active plimsoll-guard; until_is value 0; value
+kill $held 2> /dev/null; wait
+";
+
 /// The unit's own mount namespace keeps no file system busy, only a locked file does; the unit stops
 /// before local file systems are unmounted.
 const UNMOUNT: &str = "\
@@ -151,7 +164,7 @@ fn the_package_installs_runs_and_leaves_nothing_behind() {
         .file("plimsoll/1.deb", one)
         .file("plimsoll/2.deb", two);
     let steps = [
-        BEFORE, INSTALL, UNITS, RELOAD, UNMOUNT, KILL, UPGRADE, REMOVE,
+        BEFORE, INSTALL, UNITS, RELOAD, HOSTILE, UNMOUNT, KILL, UPGRADE, REMOVE,
     ];
     for step in steps {
         order = order.command(FUNCTIONS.to_owned() + step);
@@ -176,7 +189,7 @@ fn the_package_installs_runs_and_leaves_nothing_behind() {
         remove,
     ] = &answers[..]
     else {
-        panic!("eight commands answer");
+        panic!("nine commands answer");
     };
     check(before, "");
     check(
@@ -185,6 +198,7 @@ fn the_package_installs_runs_and_leaves_nothing_behind() {
     );
     check(units, "yes\nsmall yes\nlarge\nquiet\n");
     check(reload, "active\n0\nreloaded\nrefused\n");
+    check(hostile, "3\nactive\n0\n");
     let (said, figures) = unmount.output.split_once("secure\n").expect("below 2.0");
     assert_eq!(said, "busy\nunmounted\nsrv-data.mount\n");
     assert!(figures.ends_with("\n-1000\n"), "{figures}");
