@@ -4,7 +4,7 @@ use std::process::Command;
 
 use anyhow::{Result, bail};
 
-use crate::{numbers, process};
+use crate::{numbers, process, tally};
 
 /// How much is tried where the arguments do not say.
 const OPTIONS: [numbers::Numbered; 4] = [
@@ -19,7 +19,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
     let mut cargo = tests();
     cargo.env("PLIMSOLL_VM", "required");
     numbers::hand_over(&mut cargo, &OPTIONS, arguments)?;
-    process::succeed(&mut cargo)
+    tally::pass(&mut cargo)
 }
 
 /// How often the guard is killed, and its machine's power cut, where the arguments do not say.
@@ -34,7 +34,7 @@ pub(crate) fn guard_cuts(arguments: &[String]) -> Result<()> {
     let mut cargo = tests();
     cargo.arg("guard_cuts::").env("PLIMSOLL_VM", "required");
     numbers::hand_over(&mut cargo, &GUARD_CUTS, arguments)?;
-    process::succeed(&mut cargo)
+    tally::pass(&mut cargo)
 }
 
 /// `cargo xtask guard-ksm`: some twenty minutes on an idle machine.
@@ -47,7 +47,7 @@ pub(crate) fn guard_ksm(arguments: &[String]) -> Result<()> {
     cargo
         .args(["--", "--nocapture"])
         .env("PLIMSOLL_VM", "required");
-    process::succeed(&mut cargo)
+    tally::pass(&mut cargo)
 }
 
 /// The tests; the few of each that the check runs where nobody says how many. Two machines at a

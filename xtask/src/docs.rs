@@ -2,7 +2,7 @@
 
 use anyhow::{Result, bail};
 
-use crate::process;
+use crate::{process, tally};
 
 /// The makers are tests of the crates that own the code; `UPDATE_EXPECT=1` turns each from a
 /// comparison into a writer.
@@ -20,5 +20,5 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
         "plimsoll",
     ]);
     cargo.arg("docs::").env("UPDATE_EXPECT", "1");
-    process::succeed(&mut cargo)
+    tally::pass(&mut cargo)
 }

@@ -2,7 +2,7 @@
 
 use anyhow::{Context, Result, bail};
 
-use crate::process;
+use crate::{process, tally};
 
 /// Inputs of each kind where the arguments do not say.
 const INPUTS: u64 = 100_000;
@@ -30,5 +30,5 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
             .with_context(|| format!("{option} \"{value}\""))?;
         cargo.env(variable, value.to_string());
     }
-    process::succeed(&mut cargo)
+    tally::pass(&mut cargo)
 }

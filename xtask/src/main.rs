@@ -6,8 +6,11 @@ mod against;
 mod bench;
 mod binary;
 mod debian;
+mod deny;
 mod docs;
+mod fuzz;
 mod fuzz_evidence;
+mod hostile;
 mod loaders;
 mod numbers;
 mod outcomes;
@@ -16,9 +19,12 @@ mod packages;
 mod process;
 mod records;
 mod relations;
+mod sbom;
 mod score;
+mod tally;
 mod test;
 mod tidy;
+mod tools;
 mod tree;
 mod truth;
 
@@ -50,13 +56,19 @@ const COMMANDS: &[Command] = &[
         run: docs::run,
     },
     Command {
+        name: "deny",
+        about: "licences, duplicates and sources of the crates that are built in",
+        run: deny::run,
+    },
+    Command {
         name: "records",
         about: "prove studies on both kernels and replace records/ (STUDY..., --jobs N); resumes",
         run: records::run,
     },
     Command {
         name: "score",
-        about: "compare the model with the committed records and write records/score.toml",
+        about: "compare the model with the records and write records/score.toml; a worse one with \
+                --even-so",
         run: score::run,
     },
     Command {
@@ -66,9 +78,21 @@ const COMMANDS: &[Command] = &[
         run: truth::run,
     },
     Command {
+        name: "fuzz",
+        about: "the fuzz targets, 60 seconds each, and a canary that must die (--seconds S, \
+                TARGET...)",
+        run: fuzz::run,
+    },
+    Command {
         name: "fuzz-evidence",
         about: "damaged evidence, 100000 inputs a kind (--inputs N, --seconds S a kind)",
         run: fuzz_evidence::run,
+    },
+    Command {
+        name: "hostile",
+        about: "a hostile user, repository, image and disk against the programs (--binary DIR, \
+                ATTACK...)",
+        run: hostile::run,
     },
     Command {
         name: "loaders",
@@ -92,7 +116,8 @@ const COMMANDS: &[Command] = &[
     },
     Command {
         name: "package",
-        about: "the Debian package of the command and the guard; prints where it lies",
+        about: "the Debian package of the command and the guard, and what it is built from; prints \
+                where it lies",
         run: package::run,
     },
     Command {

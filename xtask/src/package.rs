@@ -1,5 +1,6 @@
 //! `cargo xtask package`: the Debian package, which cargo-deb makes.
 //!
+//! Beside it lies what it is built from, as a CycloneDX document (`.cdx.json`).
 //! What it consists of stands in the manifest of the command, `crates/plimsoll/Cargo.toml`, and
 //! in `packaging/`.
 
@@ -8,10 +9,13 @@ use std::process::Stdio;
 
 use anyhow::{Context, Result, bail};
 
-use crate::{binary, process, tree};
+use crate::tools::Tool;
+use crate::{binary, process, sbom, tree};
 
-/// The version that is installed.
-const CARGO_DEB: &str = "3.8.0";
+const CARGO_DEB: Tool = Tool {
+    name: "cargo-deb",
+    version: "3.8.0",
+};
 
 /// `cargo xtask package`: prints where the package lies.
 pub(crate) fn run(arguments: &[String]) -> Result<()> {
@@ -24,7 +28,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
 
 /// Packages the command, which was built, and what lies beside it.
 pub(crate) fn make(plimsoll: &Path) -> Result<PathBuf> {
-    let mut deb = process::program(cargo_deb()?);
+    let mut deb = process::program(CARGO_DEB.installed()?);
     deb.args(["deb", "--no-build", "--strip", "--package", "plimsoll"]);
     deb.args(["--target", triple(plimsoll)?]);
     deb.arg("--output")
@@ -34,7 +38,9 @@ pub(crate) fn make(plimsoll: &Path) -> Result<PathBuf> {
     if !output.status.success() {
         bail!("{}: {}", process::describe(&deb), output.status);
     }
-    Ok(PathBuf::from(String::from_utf8(output.stdout)?.trim()))
+    let package = PathBuf::from(String::from_utf8(output.stdout)?.trim());
+    sbom::write(&package.with_extension("cdx.json"), triple(plimsoll)?)?;
+    Ok(package)
 }
 
 /// Cargo-deb looks where cargo built for a target that is named: `target/TRIPLE/release`.
@@ -42,25 +48,6 @@ fn triple(plimsoll: &Path) -> Result<&str> {
     let triple = plimsoll.ancestors().nth(2).and_then(Path::file_name);
     let triple = triple.and_then(|name| name.to_str());
     triple.with_context(|| format!("{} lies in no target", plimsoll.display()))
-}
-
-/// Where cargo-deb lies; installed below `target/` unless it is there. With little optimisation it
-/// is there in a fraction of the time; `xz` compresses for it.
-fn cargo_deb() -> Result<PathBuf> {
-    let place = tree::root().join("target/tools");
-    let program = place.join(format!("cargo-deb-{CARGO_DEB}/bin/cargo-deb"));
-    if !program.exists() {
-        let mut cargo = process::cargo();
-        cargo.args(["install", "--quiet", "--locked", "--debug", "cargo-deb"]);
-        cargo.args(["--version", CARGO_DEB, "--no-default-features"]);
-        cargo
-            .arg("--root")
-            .arg(place.join(format!("cargo-deb-{CARGO_DEB}")));
-        cargo.arg("--target-dir").arg(place.join("build"));
-        cargo.env("CARGO_PROFILE_DEV_DEBUG", "0");
-        process::succeed(cargo.env("CARGO_PROFILE_DEV_OPT_LEVEL", "1"))?;
-    }
-    Ok(program)
 }
 
 #[cfg(test)]

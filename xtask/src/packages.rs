@@ -46,7 +46,7 @@ const NEEDED: &[Needed] = &[
     Needed {
         file: "strace",
         package: "strace",
-        purpose: "shows what boot-time loaders write",
+        purpose: "shows what boot-time loaders write, and which files are opened",
     },
     Needed {
         file: "libelf.so.1",
@@ -59,9 +59,19 @@ const NEEDED: &[Needed] = &[
         purpose: "reads the initramfs that was packed",
     },
     Needed {
-        file: "strace",
-        package: "strace",
-        purpose: "shows which files are opened",
+        file: "promtool",
+        package: "prometheus",
+        purpose: "reads the guard's figures",
+    },
+    Needed {
+        file: "g++",
+        package: "g++",
+        purpose: "builds the fuzz targets",
+    },
+    Needed {
+        file: "fusermount3",
+        package: "fuse3",
+        purpose: "lets a user mount, as attackers do",
     },
 ];
 

@@ -1,17 +1,16 @@
 //! `cargo xtask test`: every check there is, and one line on each at the end.
 
-mod tally;
-
-use std::io::{BufRead, BufReader};
 use std::num::NonZero;
-use std::process::{Command, Stdio};
+use std::path::PathBuf;
+use std::process::Command;
+use std::sync::mpsc::{self, Receiver, Sender};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 
-use crate::{binary, debian, loaders, package, packages, process, tidy};
-use tally::Tally;
+use crate::tally::{Tally, tests};
+use crate::{binary, debian, deny, fuzz, hostile, loaders, package, packages, process, tidy};
 
 /// Whether a test that could not run fails the whole.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,7 +20,12 @@ enum Skips {
 }
 
 /// The tests that only run when they are named.
-const NAMED: [&str; 6] = ["--test", "vm", "--test", "debian", "--test", "loaders"];
+const NAMED: [&str; 8] = [
+    "--test", "vm", "--test", "debian", "--test", "loaders", "--test", "hostile",
+];
+
+/// Seconds for which each fuzz target runs.
+const FUZZ_SECONDS: u32 = 3;
 
 /// A check that ran.
 struct Done {
@@ -49,9 +53,11 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
             passes(&mut clippy_of_named_tests())
         }),
         check("documentation", || passes(&mut documentation())),
+        check("dependencies", || Ok(Tally::of(deny::run(&[])))),
         check("building the tests", build_tests),
     ];
-    let (tests, machines) = beside(programs, || machines(skips));
+    let (built, programs_of) = mpsc::channel();
+    let (tests, machines) = beside(|| programs(&programs_of), || machines(skips, built));
     done.extend(tests);
     done.extend(machines);
     summarise(&done, skips)
@@ -65,21 +71,29 @@ fn beside<A: Send, B: Send>(this: impl FnOnce() -> A, other: impl FnOnce() -> B 
     })
 }
 
-/// What runs on this machine.
-fn programs() -> Vec<Done> {
+/// What runs on this machine. The attacks are on the programs as packaged, and come last: they
+/// flood the machine's file systems with events.
+fn programs(built: &Receiver<PathBuf>) -> Vec<Done> {
     vec![
         check("unit and integration tests", || {
             tests("", &mut workspace_tests())
         }),
         check("boot-time loaders", || tests("", &mut loaders::tests())),
+        check("fuzz targets", || fuzz::tried(FUZZ_SECONDS, &[])),
+        check("attacks", || {
+            let plimsoll = built.recv().context("the programs are not built")?;
+            tests("", &mut hostile::tests(&plimsoll))
+        }),
     ]
 }
 
 /// What boots machines; all run the command, as a user has it, which is built once, and packaged.
-fn machines(skips: Skips) -> Vec<Done> {
+fn machines(skips: Skips, to: Sender<PathBuf>) -> Vec<Done> {
     let (mut command, mut package) = (None, None);
     let built = check("building the programs", || {
-        command = Some(binary::both()?);
+        // Who waits for them learns where they lie, or that they are not built.
+        let to = to;
+        to.send(command.insert(binary::both()?).clone())?;
         Ok(Tally::of(Ok(())))
     });
     let packaged = check("packaging them", || {
@@ -141,6 +155,8 @@ fn workspace_tests() -> Command {
     ];
     let mut cargo = with(process::cargo(), &arguments);
     cargo.env("RUST_TEST_THREADS", threads().to_string());
+    // A check compares with what is committed, and never writes it.
+    cargo.env_remove("UPDATE_EXPECT");
     cargo
 }
 
@@ -193,24 +209,6 @@ fn check(name: &'static str, run: impl FnOnce() -> Result<Tally>) -> Done {
 
 fn passes(command: &mut Command) -> Result<Tally> {
     Ok(Tally::of(process::succeed(command)))
-}
-
-/// Runs `cargo test`, shows what it says, each line after `prefix`, and counts.
-fn tests(prefix: &str, command: &mut Command) -> Result<Tally> {
-    let mut child = command
-        .stdout(Stdio::piped())
-        .spawn()
-        .with_context(|| process::describe(command))?;
-    let output = child.stdout.take().context("the output is piped")?;
-    let mut tally = Tally::default();
-    for line in BufReader::new(output).lines() {
-        let line = line?;
-        tally.read(&line);
-        println!("{prefix}{line}");
-    }
-    let status = child.wait()?;
-    tally.end(status.success());
-    Ok(tally)
 }
 
 fn summarise(done: &[Done], skips: Skips) -> Result<()> {

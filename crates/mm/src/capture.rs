@@ -166,6 +166,8 @@ impl Frame {
             .split_once(' ')
             .map_or((rest, None), |(t, l)| (t, Some(l)));
         let at = Nanos(time.parse().ok()?);
+        // Written again there is no telling one that is empty.
+        let label = label.filter(|label| !label.is_empty());
         Some(Self {
             at,
             label: label.map(str::to_owned),

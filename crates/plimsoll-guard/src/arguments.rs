@@ -20,6 +20,7 @@ Usage: plimsoll-guard [OPTIONS]
                  writeback or ksm
   --for TIME     end after this time, as in 10min, or with the process that started it
   --dry-run      say what it would do, and do nothing
+  --check        read the configuration, and end: 1 where it is refused
   --restore      write back what an ended guard had set, and end
   --help         print this
   --version      print the version
@@ -46,6 +47,7 @@ pub(crate) struct Arguments {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Job {
     Run,
+    Check,
     Restore,
     Help,
     Version,
@@ -79,6 +81,7 @@ impl Arguments {
                 "--only" => parsed.only = Some(policy(&value("POLICY")?)?),
                 "--for" => parsed.lasts = Some(time(&value("TIME")?)?),
                 "--dry-run" => parsed.dry_run = true,
+                "--check" => parsed.job = Job::Check,
                 "--restore" => parsed.job = Job::Restore,
                 "-h" | "--help" => parsed.job = Job::Help,
                 "-V" | "--version" => parsed.job = Job::Version,

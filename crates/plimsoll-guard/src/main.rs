@@ -52,6 +52,7 @@ fn main() -> ExitCode {
     let done = match arguments.job {
         Job::Help => answer(arguments::HELP),
         Job::Version => answer(concat!("plimsoll-guard ", env!("CARGO_PKG_VERSION"))),
+        Job::Check => configuration::read(&arguments.config, arguments.only).map(drop),
         Job::Restore => state::restore_alone(&arguments.state),
         Job::Run => daemon::run(&arguments),
     };

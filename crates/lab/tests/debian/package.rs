@@ -77,6 +77,30 @@ for file in small large quiet; do echo $file $(locked $file); done
 systemctl stop kept boxed quiet; rm kept small large quiet; cd /
 ";
 
+/// A reload reports a configuration that is refused, and the guard goes on with the old one. In its
+/// mount namespace nothing but itself can be run.
+const RELOAD: &str = "\
+mkdir /etc/plimsoll/guard.toml.d
+printf '[floor]\\nclean_min = 1\\n' > /etc/plimsoll/guard.toml.d/wrong.toml
+systemctl reload plimsoll-guard 2> /dev/null && echo reloaded
+systemctl is-active plimsoll-guard; value
+rm -r /etc/plimsoll/guard.toml.d; systemctl reload plimsoll-guard && echo reloaded
+nsenter --mount --target $(main) /bin/true 2> /dev/null || echo refused
+";
+
+/// Another user holds every lock that may be had: a change that nobody confirms is undone all the
+/// same, and the guard starts.
+const HOSTILE: &str = "\
+nobody() { setpriv --reuid=65534 --regid=65534 --clear-groups \"$@\"; }
+plimsoll apply vm.page-cluster=0 --confirm 5s > /dev/null
+for file in /run/plimsoll /run/plimsoll/*; do
+    nobody flock -nF $file sleep 900 2> /dev/null & held=\"$held $!\"
+done
+sleep 20; cat /proc/sys/vm/page-cluster
+systemctl restart plimsoll-guard; systemctl is-active plimsoll-guard; until_is value 0; value
+kill $held 2> /dev/null; wait
+";
+
 /// The unit's own mount namespace keeps no file system busy, only a locked file does; the unit stops
 /// before local file systems are unmounted.
 const UNMOUNT: &str = "\
@@ -139,7 +163,9 @@ fn the_package_installs_runs_and_leaves_nothing_behind() {
         .scratch_disk(&disk)
         .file("plimsoll/1.deb", one)
         .file("plimsoll/2.deb", two);
-    let steps = [BEFORE, INSTALL, UNITS, UNMOUNT, KILL, UPGRADE, REMOVE];
+    let steps = [
+        BEFORE, INSTALL, UNITS, RELOAD, HOSTILE, UNMOUNT, KILL, UPGRADE, REMOVE,
+    ];
     for step in steps {
         order = order.command(FUNCTIONS.to_owned() + step);
     }
@@ -151,8 +177,19 @@ fn the_package_installs_runs_and_leaves_nothing_behind() {
             answer.output
         );
     }
-    let [before, install, units, unmount, kill, upgrade, remove] = &answers[..] else {
-        panic!("seven commands answer");
+    let [
+        before,
+        install,
+        units,
+        reload,
+        hostile,
+        unmount,
+        kill,
+        upgrade,
+        remove,
+    ] = &answers[..]
+    else {
+        panic!("nine commands answer");
     };
     check(before, "");
     check(
@@ -160,6 +197,8 @@ fn the_package_installs_runs_and_leaves_nothing_behind() {
         "plimsoll-guard 0.1.0\ninactive\ndisabled\nactive\n0\n",
     );
     check(units, "yes\nsmall yes\nlarge\nquiet\n");
+    check(reload, "active\n0\nreloaded\nrefused\n");
+    check(hostile, "3\nactive\n0\n");
     let (said, figures) = unmount.output.split_once("secure\n").expect("below 2.0");
     assert_eq!(said, "busy\nunmounted\nsrv-data.mount\n");
     assert!(figures.ends_with("\n-1000\n"), "{figures}");

@@ -77,13 +77,14 @@ fn promtool(text: &str) -> Option<String> {
         .stderr(Stdio::piped())
         .spawn();
     let Ok(mut child) = child else {
-        println!("promtool is missing: apt-get install prometheus");
+        println!("skipped: promtool is missing: apt-get install prometheus");
         return None;
     };
     let mut stdin = child.stdin.take().expect("a pipe");
     stdin.write_all(text.as_bytes()).expect("it reads");
     drop(stdin);
     let output = child.wait_with_output().expect("it ends");
+    assert!(output.status.success(), "promtool: {}", output.status);
     let said = [output.stdout, output.stderr].concat();
     Some(String::from_utf8_lossy(&said).into_owned())
 }
