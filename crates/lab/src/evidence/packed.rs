@@ -123,7 +123,7 @@ mod tests {
         gzip.write_all(&[b'x'; 6000]).unwrap();
         let bytes = gzip.finish().unwrap();
         let left = Left(Rc::new(Cell::new(10_000)));
-        let mut expand = || {
+        let expand = || {
             let (mut whole, _) = open(Box::new(&bytes[..]), &left)?;
             io::copy(&mut whole, &mut io::sink())
         };
