@@ -1,7 +1,7 @@
 //! Files that a user names to be written: a report, a capture.
 //!
-//! The folder may be one like `/tmp`, in which others have put a link or a pipe under the name. What
-//! belongs neither to the user nor to root is replaced or refused, and never written into.
+//! The folder may be one like `/tmp`, in which others have put a link or a pipe under the name.
+//! What belongs neither to the user nor to root is replaced or refused, and never written into.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::{DirBuilder, File};

@@ -8,6 +8,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use guard::{Decision, Event};
 use host::facts::since_1970;
+use mm::text::harmless;
 use mm::units::Bytes;
 
 use crate::events::Events;
@@ -161,7 +162,7 @@ pub(crate) fn say(mut event: Event, times: u64) {
 
 /// Answers on standard output.
 pub(crate) fn answer(text: &str) {
-    writeln!(io::stdout().lock(), "{}", text.trim_end()).ok();
+    writeln!(io::stdout().lock(), "{}", harmless(text.trim_end())).ok();
 }
 
 fn said() -> MutexGuard<'static, Said> {

@@ -6,6 +6,7 @@ use std::io::{self, Write as _};
 use std::os::fd::AsFd as _;
 use std::sync::OnceLock;
 
+use mm::text::harmless;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{FileType, Mode, OFlags, fstat, open};
 
@@ -15,7 +16,7 @@ static OWN: OnceLock<Option<File>> = OnceLock::new();
 
 /// Writes what fits now. That nobody reads it is no reason to stop.
 pub(crate) fn write(text: &str) {
-    let stderr = io::stderr();
+    let (stderr, text) = (io::stderr(), harmless(text));
     match OWN.get_or_init(|| own().ok().flatten()) {
         Some(file) => (&*file).write(text.as_bytes()).ok(),
         None if has_room(&stderr) => stderr.lock().write(text.as_bytes()).ok(),

@@ -18,8 +18,8 @@ pub(crate) enum ExitCode {
 /// 2: usage or environment error.
 const ERROR: u8 = 2;
 
-/// Characters of an error, so that a file which is not what it should be is not shown whole. The end
-/// has the way out.
+/// Characters of an error, so that a file which is not what it should be is not shown whole. The
+/// end has the way out.
 const LONGEST: usize = 1000;
 
 /// A mistake on the command line, in one line.

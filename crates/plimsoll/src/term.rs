@@ -1,4 +1,4 @@
-//! The terminal: how wide it is, whether it shows Unicode, and the styles we use. Everything that is
+//! The terminal: how wide it is, whether it shows Unicode, and the styles we use. All that is
 //! printed goes through here.
 //!
 //! Data goes to [`out`], talk to [`err`]. Both show what a name or a text of others could make a

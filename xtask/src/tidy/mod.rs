@@ -4,6 +4,7 @@
 
 mod arrows;
 mod circles;
+mod edge;
 mod lines;
 mod modules;
 mod paths;
@@ -26,6 +27,7 @@ type Rule = fn(&[Source]) -> Vec<Violation>;
 const RULES: &[(&str, Rule)] = &[
     ("crate arrows", arrows::check),
     ("circles of files", circles::check),
+    ("what one place does", edge::check),
     ("lengths and widths", lines::check),
     ("Rust files", rust::check),
     ("paths of tunables", tunables::check),

@@ -14,6 +14,9 @@ const OTHERS: [&str; 9] = [
     "abi", "crypto", "debug", "dev", "fs", "kernel", "net", "sunrpc", "user",
 ];
 
+/// The longest file of settings, in bytes.
+const LONGEST: u64 = 1 << 20;
+
 /// What is asked for.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Asked {
@@ -66,7 +69,7 @@ impl Asked {
 
     /// The lines of a `sysctl.d` file; keys of `/sys` may stand there too.
     fn add_file(&mut self, path: &str) -> anyhow::Result<()> {
-        let text = std::fs::read_to_string(path);
+        let text = files::named::text(Path::new(path), LONGEST);
         let text = text.with_context(|| format!("{path}: cannot be read"))?;
         for line in sysctl_d::lines(&text, Loader::Systemd) {
             let at = || format!("{path}: line {}", line.number);

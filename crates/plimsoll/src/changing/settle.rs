@@ -6,19 +6,25 @@ use host::Root;
 use host::changes::{Changes, Timer};
 use host::watcher;
 
+use crate::term::talk;
+
 /// This machine with the lock held, and what was overdue; that is told on stderr.
 pub(crate) fn machine(root: &Root, timer: Box<dyn Timer>) -> anyhow::Result<(Changes, Settled)> {
     let mut machine = Changes::lock(root, timer)?;
     let settled = undo::settle(&mut machine)?;
     for undone in &settled.undone {
         let id = undone.change.id;
-        anstream::eprintln!("change {id} is taken back: nobody confirmed it in time");
+        talk(format_args!(
+            "change {id} is taken back: nobody confirmed it in time"
+        ));
         for left in &undone.left {
-            anstream::eprintln!("  {left}");
+            talk(format_args!("  {left}"));
         }
     }
     for stuck in &settled.stuck {
-        anstream::eprintln!("nobody confirmed a change in time, and it stands: {stuck}");
+        talk(format_args!(
+            "nobody confirmed a change in time, and it stands: {stuck}"
+        ));
     }
     let ledger = Ledger::open(&mut machine)?;
     watcher::sweep(root, |id| ledger.get(id).is_some_and(Change::is_pending));

@@ -131,10 +131,10 @@ impl Args {
 
     /// The figures of the seconds before the write.
     fn band(&self, root: &Root) -> Band {
-        anstream::eprintln!(
+        term::talk(format_args!(
             "sampling this machine for {} s before the write",
             self.baseline
-        );
+        ));
         let mut samples = vec![];
         for second in 0..=self.baseline {
             if second > 0 {

@@ -25,6 +25,7 @@ use signal_hook::consts::{
 };
 
 use crate::exit::ExitCode;
+use crate::term;
 
 /// Take a change back unless it is confirmed: `apply` starts this
 #[derive(Debug, clap::Args)]
@@ -68,7 +69,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
             Ok(true) => {}
             Ok(false) => return Ok(ExitCode::Done),
             Err(error) => {
-                anstream::eprintln!("plimsoll: change {id}: {error:#}");
+                term::talk(format_args!("plimsoll: change {id}: {error:#}"));
                 std::thread::sleep(AGAIN);
             }
         }

@@ -3,9 +3,13 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::anyhow;
+use files::named;
 use guard::Figures;
 use guard::text::{self, Pairs};
 use host::Root;
+
+/// The longest text of the daemon's that is read, in bytes.
+const LONGEST: u64 = 4 << 20;
 
 /// The configuration.
 #[derive(Debug, clap::Args)]
@@ -72,7 +76,7 @@ fn runs(figures: &Figures) -> bool {
 
 /// The text of a file; `None` where there is none.
 pub(super) fn read(path: &Path) -> anyhow::Result<Option<String>> {
-    match std::fs::read_to_string(path) {
+    match named::text(path, LONGEST) {
         Ok(text) => Ok(Some(text)),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
         Err(error) => Err(anyhow!("{}: {}", path.display(), host::reason(&error))),

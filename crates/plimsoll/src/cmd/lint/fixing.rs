@@ -1,9 +1,9 @@
 //! `plimsoll lint --fix`: changes that are certain to be right, written into the files; what was
 //! there is kept beside them, and `--fix --undo` puts it back.
 //!
-//! A file is changed that lies below what was named, and only while it is as it was looked at. Where
-//! others may write, they may put another in its place meanwhile: what is written has the owner of
-//! what was read, and is put there by descriptor.
+//! A file is changed that lies below what was named, and only while it is as it was looked at.
+//! Where others may write, they may put another in its place meanwhile: what is written has the
+//! owner of what was read, and is put there by descriptor.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
