@@ -73,6 +73,12 @@ impl Root {
         &self.path
     }
 
+    /// Whether it is the machine's own.
+    #[must_use]
+    pub fn is_machines(&self) -> bool {
+        matches!(self.held, Held::Machine)
+    }
+
     /// The directory, held open: below it a link to `/etc` leads to its own.
     ///
     /// # Errors
