@@ -173,7 +173,7 @@ impl Changes {
     fn of_tunable(&self, path: &str, error: &io::Error) -> Failure {
         let vanished = KERNELS.iter().find(|(prefix, place, kind)| {
             let found = || statfs(self.root.join(place)).is_ok_and(|it| it.f_type == *kind);
-            path.starts_with(prefix) && self.root.is_machine() && !found()
+            path.starts_with(prefix) && self.root.is_machines() && !found()
         });
         let (kind, way_out) = match (error.kind(), vanished) {
             (io::ErrorKind::NotFound, Some((_, place, _))) => {

@@ -73,9 +73,9 @@ impl Root {
         &self.path
     }
 
-    /// Whether it is this machine's own.
+    /// Whether it is the machine's own.
     #[must_use]
-    pub fn is_machine(&self) -> bool {
+    pub fn is_machines(&self) -> bool {
         matches!(self.held, Held::Machine)
     }
 
