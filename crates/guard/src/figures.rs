@@ -57,7 +57,7 @@ pub const FAMILIES: [(&str, &str, &str); 18] = [
     (
         "released",
         "gauge",
-        "1 for each file system or file that it was told to let go of.",
+        "1 for each file system that it was told to let go of, and the files of others.",
     ),
     ("actions_total", "counter", "Actions that were carried out."),
     ("failures_total", "counter", "Actions that failed."),

@@ -98,19 +98,22 @@ pub fn goes_for<'a, T: 'a>(
     of: impl Fn(&T) -> (User, bool),
     order: impl Fn(&T, &T) -> core::cmp::Ordering,
 ) -> Option<usize> {
-    let total = entries.clone().count() as u64;
     let shares = Shares::of(entries.clone().map(|entry| (of(entry).0, 1)));
+    let total = shares.0.iter().map(|(_, has)| has).sum();
     let may = shares.may_claim(user, 1, total);
-    let first = |wanted: &dyn Fn(User) -> bool| {
-        let free = entries.clone().enumerate().filter(|(_, entry)| {
-            let (owner, is_free) = of(entry);
-            is_free && wanted(owner)
-        });
-        let first = free.min_by(|(_, one), (_, other)| order(one, other));
-        first.map(|(index, _)| index)
-    };
-    let theirs = |owner| may && shares.gives(owner, 1, user, total);
-    first(&theirs).or_else(|| first(&|owner| owner == user))
+    let (mut theirs, mut own) = (None, None);
+    for (index, entry) in entries.enumerate() {
+        let first = match of(entry) {
+            (_, false) => continue,
+            (owner, _) if owner == user => &mut own,
+            (owner, _) if may && shares.gives(owner, 1, user, total) => &mut theirs,
+            _ => continue,
+        };
+        if first.is_none_or(|(_, other)| order(entry, other).is_lt()) {
+            *first = Some((index, entry));
+        }
+    }
+    theirs.or(own).map(|(index, _)| index)
 }
 
 #[cfg(test)]

@@ -182,4 +182,26 @@ mod tests {
         let outside = error("[ceiling.groups]\n\"../a\" = \"1 MiB\"\n");
         assert!(outside.contains("no control group"), "{outside}");
     }
+
+    #[test]
+    fn what_is_nested_deep_is_an_error_of_one_short_line() {
+        let deep = 100_000;
+        let section = format!("[{}]\n", alloc::vec!["a"; deep].join("."));
+        for text in [
+            format!("{}=\"1 %\"", alloc::vec!["a"; deep].join(".")),
+            format!("{section}b = \"1 %\""),
+            format!("a = {}", "[".repeat(deep)),
+            format!("a = {}1{}", "[".repeat(deep), "]".repeat(deep)),
+            format!("a = {}b = 1{}", "{a = ".repeat(deep), "}".repeat(deep)),
+            format!("{} = \"1\"", "a".repeat(deep)),
+            format!("\"\\u001b{}\" = \"1\"", "a".repeat(deep)),
+        ] {
+            let error = of_files([("a", text.as_str())]).expect_err("no configuration");
+            let error = error.to_string();
+            assert!(
+                error.len() < 300 && !error.chars().any(char::is_control),
+                "{error:.400}"
+            );
+        }
+    }
 }

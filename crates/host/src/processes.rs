@@ -83,6 +83,19 @@ pub fn named(root: &Root, name: &str) -> impl Iterator<Item = u32> {
     all(root).into_iter().filter(is_it)
 }
 
+/// When a process started, in ticks since boot: with its number that is nobody else's. `None` where
+/// it has ended.
+#[must_use]
+pub fn started(root: &Root, pid: u32) -> Option<u64> {
+    let stat = root.read(&format!("proc/{pid}/stat")).ok()?;
+    // The name is in brackets, and may hold whatever it likes.
+    let (_, rest) = stat.rsplit_once(')')?;
+    let mut fields = rest.split_whitespace();
+    let state = fields.next()?;
+    let start = fields.nth(18)?.parse().ok()?;
+    (!matches!(state, "Z" | "X")).then_some(start)
+}
+
 /// The processes of a control group and of the groups below it, in ascending order. `group` is its
 /// path from the root of the hierarchy, as in `/proc/PID/cgroup`, or as it is mounted.
 ///
@@ -197,6 +210,21 @@ mod tests {
             Process::read(&root, 11),
             Err(NoMemory::Refused(_))
         ));
+    }
+
+    #[test]
+    fn a_process_is_known_by_its_number_and_when_it_started() {
+        let stat = |state: &str| format!("7 (a) Z) {state} {}55 9\n", "1 ".repeat(18));
+        let (_directory, root) = root(&[
+            ("proc/7/stat", &stat("S")),
+            ("proc/8/stat", &stat("Z")),
+            ("proc/9/stat", "9 (a) S 1\n"),
+        ]);
+        assert_eq!(
+            [7, 8, 9, 10].map(|pid| started(&root, pid)),
+            [Some(55), None, None, None]
+        );
+        assert!(started(&Root::default(), std::process::id()).is_some());
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use guard::{Config, text};
+use host::drop_ins::{self, Writer};
 
 /// Reads the file and `FILE.d/*.toml` in order of name; where one policy is named, only its
 /// section counts.
@@ -10,7 +11,7 @@ use guard::{Config, text};
 /// # Errors
 /// One line: `FILE: KEY: why; way out`.
 pub(crate) fn read(path: &Path, only: Option<&str>) -> Result<Config, String> {
-    let files = host::drop_ins::read(path)?;
+    let files = drop_ins::read(path, Writer::Root)?;
     let names = files.iter().map(|(file, _)| file.display().to_string());
     let names: Vec<String> = names.collect();
     let texts = files.iter().map(|(_, text)| text.as_str());

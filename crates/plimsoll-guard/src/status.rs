@@ -1,6 +1,7 @@
 //! The status file: what the guard holds and did, for `plimsoll guard status` and for who collects
 //! metrics. It is written once a second at most, and only where something changed.
 
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::io;
 use std::path::Path;
@@ -9,12 +10,14 @@ use files::{Attributes, Folder, Lasts};
 use guard::config::Amount;
 use guard::{Config, Figures, Guard};
 use host::facts::since_1970;
+use host::{Root, processes};
 use mm::units::{Bytes, Nanos};
 
 use crate::hands::Hands;
 use crate::log;
-use crate::place::{self, Place};
+use crate::place;
 use crate::refaults::Refaults;
+use crate::released::Place;
 use crate::watch::Watch;
 
 /// The shortest time between two writes.
@@ -24,6 +27,8 @@ const WRITE_EVERY: Nanos = Nanos(Nanos::SECOND.0);
 #[derive(Debug)]
 pub(crate) struct Status {
     own: Target,
+    /// Its number, and when it started in ticks since boot: another of that number did later.
+    process: (String, String),
     /// When it began, in seconds since 1970.
     started: u64,
     written_at: Option<Nanos>,
@@ -55,12 +60,15 @@ pub(crate) struct Of<'a> {
 }
 
 impl Status {
-    pub(crate) fn new(place: &Place) -> Self {
+    pub(crate) fn new(place: &place::Place) -> Self {
+        let pid = std::process::id();
+        let ticks = processes::started(&Root::default(), pid);
         Self {
             own: Target {
                 folder: place.folder.clone(),
                 name: place.beside("prom"),
             },
+            process: (pid.to_string(), ticks.unwrap_or_default().to_string()),
             started: since_1970().as_secs(),
             written_at: None,
             written: String::new(),
@@ -123,8 +131,11 @@ impl Status {
 
     fn figures(&mut self, of: &Of<'_>) -> Figures {
         let mut figures = Figures::default();
-        let pid = std::process::id().to_string();
-        let labels = [("version", env!("CARGO_PKG_VERSION")), ("pid", &pid)];
+        let labels = [
+            ("version", env!("CARGO_PKG_VERSION")),
+            ("pid", &self.process.0),
+            ("ticks", &self.process.1),
+        ];
         figures.add("info", &labels, 1);
         figures.add("start_time_seconds", &[], self.started);
         policies(&mut figures, of.guard);
@@ -135,8 +146,14 @@ impl Status {
         for (tunable, old) in of.hands.held() {
             figures.add("setting_held", &[("tunable", tunable), ("before", &old)], 1);
         }
-        for place in of.watch.released.iter() {
-            figures.add("released", &[("place", &place.to_string())], 1);
+        // Which files is root's to know.
+        let mut released: BTreeMap<String, u64> = BTreeMap::new();
+        for Place { fsid, inode } in of.watch.released.iter() {
+            let files = if inode.is_some() { "/*" } else { "" };
+            *released.entry(format!("{fsid:016x}{files}")).or_default() += 1;
+        }
+        for (place, count) in &released {
+            figures.add("released", &[("place", place)], *count);
         }
         tally(&mut figures);
         let (reclaimed, cgroup2) = (&of.hands.reclaimed_total, of.watch.mounts.cgroup2());

@@ -153,25 +153,33 @@ impl Table {
         let (entry, total) = (wants.entry, wants.budget.0);
         let mut shares = self.shares(|entry| entry.locked().0);
         let may = shares.may_claim(entry.user, wants.length.0, total);
-        let mut locks: Vec<&Entry> = self.locks().collect();
+        let gives = |shares: &Shares, lock: &Entry| {
+            may && shares.gives(lock.user, lock.locked().0, entry.user, total)
+        };
+        let is_claimed = |shares: &Shares, lock: &Entry| lock.gives() && gives(shares, lock);
+        let is_less = |shares: &Shares, lock: &Entry| {
+            let is_less = lock.rank() <= entry.rank() - wants.much;
+            is_less && (wants.competes(lock) || wants.takes && gives(shares, lock))
+        };
+        let may_go = |lock: &&Entry| is_less(&shares, lock) || is_claimed(&shares, lock);
+        let mut locks: Vec<&Entry> = self.locks().filter(may_go).collect();
+        // Mostly there is not enough.
+        if locks.iter().map(|lock| lock.locked()).sum::<Bytes>() < over {
+            return None;
+        }
         locks.sort_by(|one, other| one.rank().total_cmp(&other.rank()));
         let (mut goes, mut left) = (Vec::new(), over);
-        for is_claimed in [true, false] {
+        for is_claim in [true, false] {
             for lock in &locks {
-                let part = lock.locked();
-                let is_worth = lock.rank() <= entry.rank() - wants.much;
-                let is_so = match is_claimed {
-                    true => {
-                        may && !lock.is_named && shares.gives(lock.user, part.0, entry.user, total)
-                    }
-                    false => wants.may_take(lock) && is_worth,
+                let is_next = match is_claim {
+                    true => is_claimed(&shares, lock),
+                    false => is_less(&shares, lock),
                 };
-                if left == Bytes::ZERO || !is_so || goes.contains(&lock.file) {
-                    continue;
+                if left > Bytes::ZERO && is_next && !goes.contains(&lock.file) {
+                    goes.push(lock.file);
+                    shares.take(lock.user, lock.locked().0);
+                    left = left.saturating_sub(lock.locked());
                 }
-                goes.push(lock.file);
-                shares.take(lock.user, part.0);
-                left = left.saturating_sub(part);
             }
         }
         (left == Bytes::ZERO).then_some(goes)
@@ -182,15 +190,11 @@ impl Table {
         let (entry, total) = (wants.entry, MOST_LOCKS as u64);
         let shares = self.shares(|entry| u64::from(entry.is_locked()));
         let may = shares.may_claim(entry.user, 1, total);
-        let claimed = self
-            .locks()
-            .filter(|lock| may && !lock.is_named && shares.gives(lock.user, 1, entry.user, total));
+        let gives = |lock: &Entry| may && shares.gives(lock.user, 1, entry.user, total);
         let least = |one: &&Entry, other: &&Entry| one.worth().total_cmp(&other.worth());
-        let own = || {
-            self.locks()
-                .filter(|lock| wants.may_take(lock))
-                .min_by(least)
-        };
+        let claimed = self.locks().filter(|lock| lock.gives() && gives(lock));
+        let competes = |lock: &&Entry| wants.competes(lock) || wants.takes && gives(lock);
+        let own = || self.locks().filter(competes).min_by(least);
         let is_worth_less = |lock: &&Entry| lock.worth() <= entry.worth() - wants.much;
         let goes = claimed
             .min_by(least)
@@ -209,7 +213,7 @@ impl Table {
 
 impl Wants<'_> {
     /// Whether a lock competes with it: it is the same user's, or nobody's any more.
-    fn may_take(&self, lock: &Entry) -> bool {
+    fn competes(&self, lock: &Entry) -> bool {
         let is_faded = lock.uses.score(self.now) < FADED && !lock.is_named;
         self.takes && (lock.user == self.entry.user || self.entry.is_named || is_faded)
     }
@@ -242,6 +246,12 @@ impl Entry {
     pub(super) fn worth(&self) -> f64 {
         let bytes = REQUEST.saturating_add(self.size.unwrap_or(LOOKED_AT));
         self.rank() + libm::log2(bytes.0 as f64)
+    }
+
+    /// Whether its lock goes for a mere claim. What the system has above its share is used less, too:
+    /// its processes and others use the same files, and would take them from each other.
+    fn gives(&self) -> bool {
+        self.user != User::System
     }
 
     fn is_locked(&self) -> bool {

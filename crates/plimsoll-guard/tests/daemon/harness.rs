@@ -4,6 +4,7 @@
 use std::cell::RefCell;
 use std::fs;
 use std::io::{Read as _, Write as _};
+use std::os::unix::fs::{PermissionsExt as _, chown};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Output, Stdio};
@@ -23,9 +24,31 @@ static MACHINE: Mutex<()> = Mutex::new(());
 
 /// The daemon, without arguments.
 pub(crate) fn daemon() -> Command {
+    daemon_after(ALONE)
+}
+
+/// The same, where a script has prepared the place; it ends in `exec "$@"`.
+pub(crate) fn daemon_after(script: &str) -> Command {
     let mut command = Command::new("unshare");
-    command.args(["--mount", "sh", "-c", ALONE, "sh", DAEMON]);
+    command.args(["--mount", "sh", "-c", script, "sh", DAEMON]);
     command
+}
+
+/// A program as user 65534, who is in no group.
+pub(crate) fn nobody(program: &[&str]) -> Command {
+    let mut command = Command::new("setpriv");
+    command.args(["--reuid", "65534", "--regid", "65534", "--clear-groups"]);
+    command.args(program).stdin(Stdio::null());
+    command
+}
+
+/// A program that runs; it ends with the test.
+pub(crate) struct Running(pub(crate) Child);
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.0.kill().and_then(|()| self.0.wait()).ok();
+    }
 }
 
 /// A folder on a local disk, with a configuration; `vm.swappiness` is put back at the end.
@@ -66,6 +89,16 @@ impl Place {
         self.folder.path()
     }
 
+    /// A folder in it that user 65534 owns.
+    pub(crate) fn of_nobody(&self, name: &str) -> PathBuf {
+        let open = fs::Permissions::from_mode(0o755);
+        fs::set_permissions(self.folder(), open).expect("permissions");
+        let path = self.path(name);
+        fs::create_dir(&path).expect("a folder");
+        chown(&path, Some(65534), Some(65534)).expect("an owner");
+        path
+    }
+
     pub(crate) fn path(&self, name: &str) -> PathBuf {
         self.folder.path().join(name)
     }
@@ -99,7 +132,7 @@ impl Place {
         guard
     }
 
-    fn complete<'a>(&self, command: &'a mut Command) -> &'a mut Command {
+    pub(crate) fn complete<'a>(&self, command: &'a mut Command) -> &'a mut Command {
         command.arg("--config").arg(self.path("guard.toml"));
         command.arg("--state").arg(self.path("guard.state"));
         command.stdin(Stdio::null())
@@ -107,7 +140,11 @@ impl Place {
 
     pub(crate) fn spawn(&self, command: &mut Command) -> Guard<'_> {
         let log = fs::File::create(self.path("log")).expect("a log");
-        let child = command.stderr(log).spawn().expect("the daemon");
+        self.adopt(command.stderr(log).spawn().expect("the daemon"))
+    }
+
+    /// One that was started elsewhere.
+    pub(crate) fn adopt(&self, child: Child) -> Guard<'_> {
         Guard {
             place: self,
             child: RefCell::new(child),
@@ -182,6 +219,11 @@ impl Guard<'_> {
 
     pub(crate) fn wait(&self) -> ExitStatus {
         self.child.borrow_mut().wait().expect("it ends")
+    }
+
+    pub(crate) fn has_ended(&self) -> bool {
+        let mut child = self.child.borrow_mut();
+        child.try_wait().expect("a child").is_some()
     }
 
     pub(crate) fn end(&self, signal: Signal) -> ExitStatus {

@@ -4,13 +4,13 @@ use std::fs;
 use std::io::Write as _;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::thread::sleep;
 use std::time::Duration;
 
 use rustix::process::Signal;
 
-use crate::harness::{DAEMON, MIB, Place, daemon};
+use crate::harness::{DAEMON, MIB, Place, Running, daemon};
 
 /// A kept file of a number of MiB, and the configuration that keeps it.
 fn kept(folder: &Path, mib: usize) -> String {
@@ -121,7 +121,7 @@ fn what_is_released_is_not_locked_until_it_is_kept_again() {
     guard.wait_for("it is locked", || locks() == 1);
     let released = guard.ask(&format!("release {name}\n"));
     assert_eq!(released, "released 1 2097152\n");
-    let figure = format!("released{{place=\"{name}\"}}");
+    let figure = format!("released{{place=\"{number:016x}/*\"}}");
     guard.wait_for("it is told", || guard.figure(&figure) == Some(1));
     let read = || {
         fs::read(&file).expect("a file");
@@ -213,15 +213,6 @@ fn a_trial_ends_by_itself_with_one_policy_and_says_what_it_did() {
     let is_told = last.starts_with("the trial is over; ") && last.contains("lock: ");
     assert!(is_told, "{log}");
     assert!(last.ends_with("all of it is taken back"), "{log}");
-}
-
-/// A program that runs; it ends with the test.
-struct Running(Child);
-
-impl Drop for Running {
-    fn drop(&mut self) {
-        self.0.kill().and_then(|()| self.0.wait()).ok();
-    }
 }
 
 #[test]

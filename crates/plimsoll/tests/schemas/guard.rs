@@ -65,7 +65,7 @@ fn what_a_guard_holds_and_did_is_as_its_schema_says() {
     let none = status("guard-events", "events");
     assert_eq!(none["events"].as_array().map(Vec::len), Some(0));
 
-    let guard = StandIn::start(folder.path());
+    let guard = StandIn::start();
     let figures = guard.figures();
     fs::write(folder.path().join("guard.prom"), figures).expect("a file");
     let events = "time=1764235319123 policy=floor action=lock file=ab/12 bytes=5 what=a why=b\n\
@@ -83,20 +83,20 @@ fn what_a_guard_holds_and_did_is_as_its_schema_says() {
     );
 }
 
-/// A process of the daemon's name.
+/// A process in the place of the daemon.
 struct StandIn(Child);
 
 impl StandIn {
-    fn start(folder: &Path) -> Self {
-        let program = folder.join("plimsoll-guard");
-        fs::copy("/bin/sleep", &program).expect("a program");
-        Self(Command::new(program).arg("60").spawn().expect("it runs"))
+    fn start() -> Self {
+        Self(Command::new("sleep").arg("60").spawn().expect("it runs"))
     }
 
     fn figures(&self) -> String {
         let pid = self.0.id();
+        let started = host::processes::started(&host::Root::default(), pid);
+        let ticks = started.expect("it runs");
         format!(
-            "plimsoll_guard_info{{version=\"1\",pid=\"{pid}\"}} 1\n\
+            "plimsoll_guard_info{{version=\"1\",pid=\"{pid}\",ticks=\"{ticks}\"}} 1\n\
              plimsoll_guard_policy_enabled{{policy=\"floor\"}} 1\n\
              plimsoll_guard_locked_bytes 5\n\
              plimsoll_guard_ceiling_bytes{{group=\"a/b\"}} 7\n\

@@ -11,7 +11,7 @@ use super::shared::{StateArg, read};
 use crate::exit::ExitCode;
 use crate::term;
 
-/// Show what the guard did, each with its reason and figure; needs no root
+/// Show what the guard did, each with its reason and figure; as root
 ///
 /// The latest 256 to 512 KiB of events are kept until the next boot. With systemd the journal has
 /// them too, with the fields PLIMSOLL_POLICY, PLIMSOLL_ACTION, PLIMSOLL_FILE, PLIMSOLL_BYTES and

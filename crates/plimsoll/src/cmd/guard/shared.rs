@@ -1,12 +1,17 @@
 //! What the guard's verbs share: where its files are, and how they are told of.
 
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use anyhow::anyhow;
 use files::named;
 use guard::Figures;
 use guard::text::{self, Pairs};
-use host::Root;
+use host::drop_ins::{self, Writer};
+use host::{Root, processes};
+
+/// The longest file that is read: four times what the daemon writes.
+const LONGEST: u64 = 1 << 20;
 
 /// The longest text of the daemon's that is read, in bytes.
 const LONGEST: u64 = 4 << 20;
@@ -30,7 +35,8 @@ pub(super) struct StateArg {
 impl ConfigArg {
     /// Its keys and texts.
     pub(super) fn read(&self) -> anyhow::Result<Pairs> {
-        let files = host::drop_ins::read(&self.config).map_err(|error| anyhow!(error))?;
+        let files =
+            drop_ins::read(&self.config, Writer::Anybody).map_err(|error| anyhow!(error))?;
         let names: Vec<String> = files.iter().map(|it| it.0.display().to_string()).collect();
         let texts = files.iter().map(|(_, text)| text.as_str());
         Ok(text::of_files(names.iter().map(String::as_str).zip(texts))?)
@@ -66,19 +72,26 @@ impl StateArg {
     }
 }
 
-/// Whether the guard that wrote them is still there: one that was killed left its file.
+/// Whether the guard that wrote them is still there: one that was killed left its file, and another
+/// process may have its number.
 fn runs(figures: &Figures) -> bool {
-    let info = figures.of("info").next();
-    let pid = info.and_then(|info| info.label("pid").parse::<u32>().ok());
-    let name = pid.and_then(|pid| Root::default().read(&format!("proc/{pid}/comm")).ok());
-    name.is_some_and(|name| name.trim() == "plimsoll-guard")
+    let Some(info) = figures.of("info").next() else {
+        return false;
+    };
+    let pid = info.label("pid").parse().ok();
+    let started = pid.and_then(|pid| processes::started(&Root::default(), pid));
+    started.is_some_and(|ticks| info.label("ticks") == ticks.to_string())
 }
 
 /// The text of a file; `None` where there is none.
 pub(super) fn read(path: &Path) -> anyhow::Result<Option<String>> {
     match named::text(path, LONGEST) {
         Ok(text) => Ok(Some(text)),
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+        Err(error) if error.kind() == ErrorKind::PermissionDenied => Err(anyhow!(
+            "{}: it tells of files that others may not read: run as root",
+            path.display()
+        )),
         Err(error) => Err(anyhow!("{}: {}", path.display(), host::reason(&error))),
     }
 }

@@ -67,7 +67,7 @@ fn policies(figures: &Figures) -> Vec<String> {
         let (done, failed) = (count("actions_total"), count("failures_total"));
         let failed = match failed {
             0 => String::new(),
-            failed => format!(", {failed} failed: plimsoll guard events says why"),
+            failed => format!(", {failed} failed: plimsoll guard events says why, to root"),
         };
         let done = match policy.value {
             0 => String::new(),
