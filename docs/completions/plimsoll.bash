@@ -1231,7 +1231,7 @@ _plimsoll() {
             return 0
             ;;
         plimsoll__subcmd__predict)
-            opts="-h --set --like --memory --cpus --disk --arm --seeds --repetitions --time --seed --out --all --json --csv --kernel --calibration --scale --even-so --help"
+            opts="-h --set --like --memory --cpus --disk --arm --seeds --repetitions --time --seed --report --out --all --json --csv --kernel --calibration --scale --even-so --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1274,6 +1274,10 @@ _plimsoll() {
                     return 0
                     ;;
                 --seed)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --report)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -1301,7 +1305,7 @@ _plimsoll() {
             return 0
             ;;
         plimsoll__subcmd__prove)
-            opts="-h --set --like --memory --cpus --disk --arm --seeds --repetitions --time --seed --out --all --json --csv --kernel --modules --clock --records --calibration --deadline --jobs --help"
+            opts="-h --set --like --memory --cpus --disk --arm --seeds --repetitions --time --seed --report --out --all --json --csv --kernel --modules --clock --records --calibration --deadline --jobs --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1344,6 +1348,10 @@ _plimsoll() {
                     return 0
                     ;;
                 --seed)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --report)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -1421,13 +1429,17 @@ _plimsoll() {
             return 0
             ;;
         plimsoll__subcmd__report)
-            opts="-h --records --out --all --json --csv --help"
+            opts="-h --records --report --out --all --json --csv --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
                 --records)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --report)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

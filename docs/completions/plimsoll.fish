@@ -186,10 +186,11 @@ complete -c plimsoll -n "__fish_plimsoll_using_subcommand predict" -l memory -d 
 complete -c plimsoll -n "__fish_plimsoll_using_subcommand predict" -l cpus -d 'Ask it of a machine with that many CPUs' -r
 complete -c plimsoll -n "__fish_plimsoll_using_subcommand predict" -l disk -d 'Ask it of a machine with such a disk' -r
 complete -c plimsoll -n "__fish_plimsoll_using_subcommand predict" -l arm -d 'Run only this arm (repeatable) [default: all]' -r
-complete -c plimsoll -n "__fish_plimsoll_using_subcommand predict" -l repetitions -l seeds -d 'Runs of each arm, each with its own seed, and no more of them [default: what the study says, and more of arms whose runs differ widely]' -r
-complete -c plimsoll -n "__fish_plimsoll_using_subcommand predict" -l time -d 'Run arms whose runs differ widely or have two outcomes more often, up to 40 times, as long as these runs take up to this many seconds [default: 30 for predict, 0 for prove]' -r
+complete -c plimsoll -n "__fish_plimsoll_using_subcommand predict" -l repetitions -l seeds -d 'Runs of each arm, each with its own seed, and no more of them [default: what the study says, and with `predict` more of arms whose verdict or rank is open]' -r
+complete -c plimsoll -n "__fish_plimsoll_using_subcommand predict" -l time -d 'Run arms whose verdict or rank is open more often, up to 40 times, but begin no round that is not likely to end within this many seconds; 0 for no further runs [default: no limit for predict, 0 for prove]' -r
 complete -c plimsoll -n "__fish_plimsoll_using_subcommand predict" -l seed -d 'The seed of the first run' -r
-complete -c plimsoll -n "__fish_plimsoll_using_subcommand predict" -l out -d 'Write the report into this folder' -r -F
+complete -c plimsoll -n "__fish_plimsoll_using_subcommand predict" -l report -d 'Write a page with charts too, into this file, or as STUDY.html into this folder [default: the current one]' -r -F
+complete -c plimsoll -n "__fish_plimsoll_using_subcommand predict" -l out -d 'Write that page into this folder, as STUDY.html' -r -F
 complete -c plimsoll -n "__fish_plimsoll_using_subcommand predict" -l kernel -d 'The kernel that is modelled: one that the binary carries a calibration of [default: with --like the nearest, else 6.1]' -r
 complete -c plimsoll -n "__fish_plimsoll_using_subcommand predict" -l calibration -d 'A calibration made by `plimsoll calibrate`, in place of a built-in one' -r -F
 complete -c plimsoll -n "__fish_plimsoll_using_subcommand predict" -l scale -d 'Real pages that a simulated one stands for: a power of two, or auto, which is 1 up to 32 GiB of memory and files and keeps the simulated pages below two million beyond, or below 262144 where all accesses are in order' -r
@@ -204,10 +205,11 @@ complete -c plimsoll -n "__fish_plimsoll_using_subcommand prove" -l memory -d 'A
 complete -c plimsoll -n "__fish_plimsoll_using_subcommand prove" -l cpus -d 'Ask it of a machine with that many CPUs' -r
 complete -c plimsoll -n "__fish_plimsoll_using_subcommand prove" -l disk -d 'Ask it of a machine with such a disk' -r
 complete -c plimsoll -n "__fish_plimsoll_using_subcommand prove" -l arm -d 'Run only this arm (repeatable) [default: all]' -r
-complete -c plimsoll -n "__fish_plimsoll_using_subcommand prove" -l repetitions -l seeds -d 'Runs of each arm, each with its own seed, and no more of them [default: what the study says, and more of arms whose runs differ widely]' -r
-complete -c plimsoll -n "__fish_plimsoll_using_subcommand prove" -l time -d 'Run arms whose runs differ widely or have two outcomes more often, up to 40 times, as long as these runs take up to this many seconds [default: 30 for predict, 0 for prove]' -r
+complete -c plimsoll -n "__fish_plimsoll_using_subcommand prove" -l repetitions -l seeds -d 'Runs of each arm, each with its own seed, and no more of them [default: what the study says, and with `predict` more of arms whose verdict or rank is open]' -r
+complete -c plimsoll -n "__fish_plimsoll_using_subcommand prove" -l time -d 'Run arms whose verdict or rank is open more often, up to 40 times, but begin no round that is not likely to end within this many seconds; 0 for no further runs [default: no limit for predict, 0 for prove]' -r
 complete -c plimsoll -n "__fish_plimsoll_using_subcommand prove" -l seed -d 'The seed of the first run' -r
-complete -c plimsoll -n "__fish_plimsoll_using_subcommand prove" -l out -d 'Write the report into this folder' -r -F
+complete -c plimsoll -n "__fish_plimsoll_using_subcommand prove" -l report -d 'Write a page with charts too, into this file, or as STUDY.html into this folder [default: the current one]' -r -F
+complete -c plimsoll -n "__fish_plimsoll_using_subcommand prove" -l out -d 'Write that page into this folder, as STUDY.html' -r -F
 complete -c plimsoll -n "__fish_plimsoll_using_subcommand prove" -l kernel -d 'The kernel: 6.1, 6.12 (stock Debian kernels), host, or the path of an image [default: with --like the nearest stock kernel, else 6.1]' -r
 complete -c plimsoll -n "__fish_plimsoll_using_subcommand prove" -l modules -d 'Modules of the kernel, where they are not found beside the image' -r -F
 complete -c plimsoll -n "__fish_plimsoll_using_subcommand prove" -l clock -d 'Whose time counts: that of the guest\'s instructions, which repeats exactly, or the host\'s' -r -f -a "virtual\t'One nanosecond an instruction: the same in every run, on any host'
@@ -221,7 +223,8 @@ complete -c plimsoll -n "__fish_plimsoll_using_subcommand prove" -l json -d 'Wri
 complete -c plimsoll -n "__fish_plimsoll_using_subcommand prove" -l csv -d 'Write CSV, a line for each measure of each arm, in place of the text'
 complete -c plimsoll -n "__fish_plimsoll_using_subcommand prove" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c plimsoll -n "__fish_plimsoll_using_subcommand report" -l records -d 'The folder below which `prove` wrote its records' -r -F
-complete -c plimsoll -n "__fish_plimsoll_using_subcommand report" -l out -d 'Write the report into this folder' -r -F
+complete -c plimsoll -n "__fish_plimsoll_using_subcommand report" -l report -d 'Write a page with charts too, into this file, or as STUDY.html into this folder [default: the current one]' -r -F
+complete -c plimsoll -n "__fish_plimsoll_using_subcommand report" -l out -d 'Write that page into this folder, as STUDY.html' -r -F
 complete -c plimsoll -n "__fish_plimsoll_using_subcommand report" -l all -d 'List every measure of every arm, also where the study says what to show first'
 complete -c plimsoll -n "__fish_plimsoll_using_subcommand report" -l json -d 'Write JSON, one document in a line, in place of the text'
 complete -c plimsoll -n "__fish_plimsoll_using_subcommand report" -l csv -d 'Write CSV, a line for each measure of each arm, in place of the text'

@@ -14,8 +14,9 @@ use anyhow::{Context, Result, bail};
 use crate::{binary, process, tree};
 
 /// The files that ask, and what cargo needs to know of them.
-const ASKS: [&str; 5] = [
+const ASKS: [&str; 6] = [
     "crates/lab/examples/outcomes.rs",
+    "crates/lab/benches/clock/mod.rs",
     "crates/lab/benches/model.rs",
     "crates/lab/benches/model/resident.toml",
     "crates/lab/benches/model/stream.toml",
@@ -80,8 +81,29 @@ impl State {
         Ok(state)
     }
 
-    /// Builds a program for use and says where it lies.
+    /// Builds a program for use and says where it lies. An earlier state may lack what this one's
+    /// questions call; then it is asked by its own.
     pub(crate) fn build(&self, program: Program) -> Result<PathBuf> {
+        match self.build_as_it_is(program) {
+            Err(why) if self.target.is_some() => {
+                eprintln!("{why:#}; the other state's own is built in its place");
+                self.give_back_own()?;
+                self.build_as_it_is(program)
+            }
+            built => built,
+        }
+    }
+
+    /// Puts what this state asks with out of the other's tree.
+    fn give_back_own(&self) -> Result<()> {
+        let mut git = process::program("git");
+        process::succeed(
+            git.args(["checkout", "--quiet", "."])
+                .current_dir(&self.root),
+        )
+    }
+
+    fn build_as_it_is(&self, program: Program) -> Result<PathBuf> {
         let mut cargo = process::cargo();
         cargo.args(["build", "--release"]).args(program.arguments());
         if let Some(target) = &self.target {

@@ -22,6 +22,13 @@ const ROUNDS: usize = 5;
 /// The sizes of the traces that are put beside libCacheSim, in pages; memory is a tenth.
 const TRACES: &[u32] = &[1_000_000, 10_000_000];
 const STUDY: &str = "min-free-kbytes";
+/// The benchmarks of `lab`, and what each shows.
+const BENCHMARKS: [(&str, &str); 4] = [
+    ("replay", "Page accesses of a replay"),
+    ("model", "Page accesses of the whole model"),
+    ("copy", "Copied files, sampled"),
+    ("merging", "A host of 1 TiB under ksmd, sampled"),
+];
 
 /// libCacheSim's LRU on one trace; prints the miss ratio and the CPU seconds of the replay alone.
 const LIBCACHESIM: &str = "
@@ -36,26 +43,23 @@ print(ratio, time.process_time() - start)
 ";
 
 /// `cargo xtask bench [--python PATH]`: with a Python that has libcachesim, both run side by side.
-/// `cargo xtask bench --against REV [--rounds N]` writes nothing.
+/// `cargo xtask bench --try` shows that every benchmark runs, in one round each, and
+/// `cargo xtask bench --against REV [--rounds N]` compares; both write nothing.
 pub(crate) fn run(arguments: &[String]) -> Result<()> {
     if let (Some(revision), rest) = against::revision(arguments)? {
         return ratios::print(&revision, &rest);
     }
     let python = match arguments {
+        [flag] if flag == "--try" => {
+            println!("{}", sections(&binary::release()?, 1)?.join("\n"));
+            return Ok(());
+        }
         [] => None,
         [flag, path] if flag == "--python" => Some(path.as_str()),
-        _ => bail!("bench takes nothing, or --python with a Python that has libcachesim"),
+        _ => bail!("bench takes nothing, --try, or --python with a Python that has libcachesim"),
     };
     let plimsoll = binary::release()?;
-    let mut sections = vec![
-        machine::describe()?,
-        replays()?,
-        model()?,
-        copy()?,
-        merging()?,
-        study(&plimsoll)?,
-        pages::section(&plimsoll)?,
-    ];
+    let mut sections = sections(&plimsoll, ROUNDS)?;
     if let Some(python) = python {
         sections.push(beside_libcachesim(&plimsoll, python)?);
     }
@@ -65,16 +69,16 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
     )
 }
 
-/// What the benchmark of the replay prints.
-fn replays() -> Result<String> {
-    let table = benchmark("replay", &[])?;
-    Ok(format!("### Page accesses of a replay\n\n{table}"))
-}
-
-/// What the benchmark of the whole model prints.
-fn model() -> Result<String> {
-    let table = benchmark("model", &[])?;
-    Ok(format!("### Page accesses of the whole model\n\n{table}"))
+/// What of the page needs no other program.
+fn sections(plimsoll: &Path, rounds: usize) -> Result<Vec<String>> {
+    let mut sections = vec![machine::describe()?];
+    for (name, title) in BENCHMARKS {
+        let table = benchmark(name, &[&rounds.to_string()])?;
+        sections.push(format!("### {title}\n\n{table}"));
+    }
+    sections.push(study(plimsoll, rounds)?);
+    sections.push(pages::section(plimsoll, rounds)?);
+    Ok(sections)
 }
 
 fn benchmark(name: &str, arguments: &[&str]) -> Result<String> {
@@ -96,35 +100,19 @@ fn benchmark(name: &str, arguments: &[&str]) -> Result<String> {
     Ok(String::from_utf8(output.stdout)?)
 }
 
-/// What the benchmark of copied files prints.
-fn copy() -> Result<String> {
-    let table = benchmark("copy", &[])?;
-    Ok(format!("### Copied files, sampled\n\n{table}"))
-}
-
-/// What the benchmark of samepage merging prints.
-fn merging() -> Result<String> {
-    let table = benchmark("merging", &[])?;
-    Ok(format!(
-        "### A host of 1 TiB under ksmd, sampled\n\n{table}"
-    ))
-}
-
-/// The whole study on the model, all arms, with the report written.
-fn study(plimsoll: &Path) -> Result<String> {
+/// The whole study on the model, all arms.
+fn study(plimsoll: &Path, rounds: usize) -> Result<String> {
     let mut spent = Vec::new();
-    for _ in 0..ROUNDS {
+    for _ in 0..rounds {
         let mut predict = process::program(plimsoll);
-        predict
-            .args(["predict", STUDY, "--out", "target"])
-            .stdout(Stdio::null());
+        predict.args(["predict", STUDY]).stdout(Stdio::null());
         spent.push(Spent::by(&mut predict)?);
     }
     let wall = median(spent.iter().map(|spent| spent.wall));
     let cpu = median(spent.iter().map(|spent| spent.cpu));
     Ok(format!(
         "### A whole study\n\n\
-         `plimsoll predict {STUDY}`, both arms and the report, median of {ROUNDS}: {wall:.2} s of \
+         `plimsoll predict {STUDY}`, all arms, median of {rounds}: {wall:.2} s of \
          wall time,\n{cpu:.2} s of CPU time.\n"
     ))
 }

@@ -129,7 +129,8 @@ const COMMANDS: &[Command] = &[
     Command {
         name: "bench",
         about: "measure speed and write docs/benchmarks.md (--python: beside libCacheSim); with \
-                --against REV print how many times as fast it is (--rounds N)",
+                --try one round that writes nothing, with --against REV how many times as fast \
+                it is (--rounds N)",
         run: bench::run,
     },
     Command {

@@ -2,10 +2,11 @@
 //! and how long the whole of `file-copy` takes.
 //!
 //! `cargo bench -p plimsoll-lab --bench copy` prints a Markdown table; `cargo xtask bench` uses it.
+//! An argument is the number of rounds.
 
 mod clock;
 
-use clock::cpu_seconds;
+use clock::{cpu_seconds, rounds};
 use mm::calibration::Calibration;
 use mm::outcome::Outcome;
 use mm::scenario::Scenario;
@@ -13,7 +14,6 @@ use plimsoll_lab::calibration;
 use plimsoll_lab::study::Study;
 
 const KERNEL: &str = "6.1";
-const ROUNDS: usize = 5;
 const SEED: u64 = 1;
 const TERABYTE: f64 = 1e12;
 
@@ -34,11 +34,11 @@ fn main() {
             .unwrap_or(&arm.name)
             .trim();
         let scale = sim::sampling::automatic(scenario);
-        let (terabytes, median) = (bytes as f64 / TERABYTE, seconds[ROUNDS / 2]);
+        let (terabytes, median) = (bytes as f64 / TERABYTE, seconds[seconds.len() / 2]);
         println!(
             "| {size} | {scale} | {terabytes:.2} | {median:.3} | {:.3} to {:.3} | {:.1} |",
             seconds[0],
-            seconds[ROUNDS - 1],
+            seconds[seconds.len() - 1],
             terabytes / median
         );
     }
@@ -47,9 +47,9 @@ fn main() {
     println!();
     println!(
         "All four runs of `file-copy`, one after the other: {:.3} CPU s ({:.3} to {:.3}).",
-        seconds[ROUNDS / 2],
+        seconds[seconds.len() / 2],
         seconds[0],
-        seconds[ROUNDS - 1]
+        seconds[seconds.len() - 1]
     );
 }
 
@@ -78,7 +78,7 @@ fn measure(scenarios: &[Scenario], calibration: &Calibration) -> (u64, Vec<f64>)
             .sum();
         seconds
     };
-    let mut seconds: Vec<f64> = (0..ROUNDS).map(round).collect();
+    let mut seconds: Vec<f64> = (0..rounds()).map(round).collect();
     seconds.sort_by(f64::total_cmp);
     (bytes, seconds)
 }

@@ -1,18 +1,17 @@
 //! How long the model takes for a large host under ksmd.
 //!
 //! `cargo bench -p plimsoll-lab --bench merging` prints a Markdown table; `cargo xtask bench` uses
-//! it.
+//! it. An argument is the number of rounds.
 
 mod clock;
 
-use clock::cpu_seconds;
+use clock::{cpu_seconds, rounds};
 use mm::calibration::Calibration;
 use mm::scenario::Scenario;
 use plimsoll_lab::calibration;
 use plimsoll_lab::study::Study;
 
 const KERNEL: &str = "6.12";
-const ROUNDS: usize = 5;
 const SEED: u64 = 1;
 
 fn main() {
@@ -26,16 +25,16 @@ fn main() {
     for arm in &study.arms {
         let scenario = study.scenario(&arm.name, SEED).expect("it has the arm");
         let scale = sim::sampling::automatic(&scenario);
-        let mut seconds: Vec<f64> = (0..ROUNDS)
+        let mut seconds: Vec<f64> = (0..rounds())
             .map(|_| measure(&scenario, &calibration, scale))
             .collect();
         seconds.sort_by(f64::total_cmp);
         println!(
             "| {} | {scale} | {:.2} | {:.2} to {:.2} |",
             arm.name,
-            seconds[ROUNDS / 2],
+            seconds[seconds.len() / 2],
             seconds[0],
-            seconds[ROUNDS - 1]
+            seconds[seconds.len() - 1]
         );
     }
 }

@@ -6,7 +6,7 @@
 
 mod clock;
 
-use clock::cpu_seconds;
+use clock::{cpu_seconds, rounds};
 use mm::calibration::Calibration;
 use mm::outcome::Outcome;
 use mm::units::PageSize;
@@ -14,7 +14,6 @@ use plimsoll_lab::calibration;
 use plimsoll_lab::study::Study;
 
 const KERNEL: &str = "6.12";
-const ROUNDS: usize = 5;
 const SEED: u64 = 1;
 
 /// One line of the table for each kind of lists.
@@ -55,8 +54,7 @@ fn main() {
     let calibration = calibration::built_in(KERNEL).expect("the binary carries it");
     let mut speeds = CASES.map(|_| [const { Vec::new() }; 2]);
     // The cases take turns, so that a slow minute of the machine falls on all of them.
-    let rounds = std::env::args().find_map(|argument| argument.parse().ok());
-    for _ in 0..rounds.unwrap_or(ROUNDS) {
+    for _ in 0..rounds() {
         for (case, speeds) in CASES.iter().zip(&mut speeds) {
             for (arm, speeds) in case.arms.iter().zip(speeds) {
                 speeds.push(measure(case, arm, &calibration));

@@ -1,14 +1,15 @@
 //! How many page accesses a second the replay makes, and how many bytes a page takes.
 //!
-//! `cargo bench -p plimsoll-lab --bench replay` prints a Markdown table; `-- trace PAGES FILE`
-//! writes the trace of a case instead, for other programs to read. `cargo xtask bench` uses both.
+//! `cargo bench -p plimsoll-lab --bench replay` prints a Markdown table; an argument is the number
+//! of rounds, and a single round is of small traces. `-- trace PAGES FILE` writes the trace of a
+//! case instead, for other programs to read. `cargo xtask bench` uses both.
 
 mod clock;
 
 use std::fs::{self, File};
 use std::io::{BufWriter, Write as _};
 
-use clock::cpu_seconds;
+use clock::{cpu_seconds, rounds};
 use mm::access::Zipf;
 use mm::prng::Prng;
 use mm::units::{PageSize, Pages};
@@ -17,7 +18,8 @@ use sim::replay::{Counters, Lru, Replay, ReplayOptions};
 
 const ACCESSES: usize = 20_000_000;
 const SIZES: [u32; 2] = [1_000_000, 10_000_000];
-const ROUNDS: usize = 5;
+/// The size with which a single round only shows that all of it runs.
+const SMALL: u32 = 10_000;
 const SEED: u64 = 1;
 
 /// One line of the table.
@@ -62,25 +64,28 @@ fn main() {
         .collect();
     match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
         ["trace", pages, path] => write_trace(pages.parse().expect("a number of pages"), path),
-        _ => table(),
+        _ => match rounds() {
+            1 => table(1, &[SMALL], SMALL as usize),
+            rounds => table(rounds, &SIZES, ACCESSES),
+        },
     }
 }
 
-fn table() {
+fn table(rounds: usize, sizes: &[u32], accesses: usize) {
     // First, while nothing that was freed can be taken again unseen.
-    let bytes_per_page = bytes_per_page(SIZES[1]);
+    let bytes_per_page = bytes_per_page(sizes[sizes.len() - 1]);
     println!(
         "| pages | case | LRU | million accesses per CPU second, median | range | of classic \
          | miss ratio |"
     );
     println!("|---|---|---|---|---|---|---|");
-    for pages in SIZES {
-        let zipf = zipf(pages);
+    for &pages in sizes {
+        let zipf = zipf(pages, accesses);
         let once: Vec<u32> = (0..pages).collect();
         let cases = cases(pages);
         let mut results: Vec<[Result; 2]> = cases.iter().map(|_| Default::default()).collect();
         // The cases take turns, so that a slow minute of the machine falls on all of them.
-        for _ in 0..ROUNDS {
+        for _ in 0..rounds {
             for (at, case) in cases.iter().enumerate() {
                 let accesses = match case.accesses {
                     Accesses::Zipf => &zipf,
@@ -171,11 +176,11 @@ fn print_lines(case: &Case, results: &mut [Result; 2]) {
     }
 }
 
-fn zipf(pages: u32) -> Vec<u32> {
+fn zipf(pages: u32, accesses: usize) -> Vec<u32> {
     let zipf = Zipf::new(u64::from(pages), 1000, SEED);
     let mut prng = Prng::new(SEED);
     let draw = |_| u32::try_from(zipf.draw(&mut prng)).expect("a page");
-    (0..ACCESSES).map(draw).collect()
+    (0..accesses).map(draw).collect()
 }
 
 /// What the process grows by, divided by the pages of a replay that touched all of them.
@@ -200,7 +205,7 @@ fn resident_kib() -> f64 {
 
 fn write_trace(pages: u32, path: &str) {
     let mut output = BufWriter::new(File::create(path).expect("the file can be made"));
-    let objects = zipf(pages).into_iter().map(u64::from);
+    let objects = zipf(pages, ACCESSES).into_iter().map(u64::from);
     write_oracle_general(&mut output, objects).expect("the trace fits");
     output.flush().expect("the trace fits");
 }

@@ -34,7 +34,6 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::hash::sha256;
 use mm::quantity::{self, QuantityError};
-use mm::suggest;
 
 /// The file with the costs.
 pub const FILE: &str = "calibration.toml";
@@ -81,6 +80,41 @@ pub fn kernels() -> impl Iterator<Item = &'static str> {
     BUILT_IN.iter().map(|(kernel, _)| *kernel)
 }
 
+/// The calibrated kernel that is the fewest releases away; the older of two.
+#[must_use]
+pub fn nearest(release: &str) -> &'static str {
+    let wanted = releases(release);
+    let distance = |name: &&str| wanted.abs_diff(releases(name));
+    kernels().min_by_key(distance).unwrap_or_default()
+}
+
+/// How many releases came before, counting twenty to a major version: 4.x and 5.x ended at .20 and
+/// .19.
+fn releases(release: &str) -> u64 {
+    let mut numbers = release.split(|c: char| !c.is_ascii_digit());
+    let mut number = || {
+        numbers
+            .next()
+            .and_then(|text| text.parse::<u64>().ok())
+            .unwrap_or(0)
+    };
+    let (major, minor) = (number(), number());
+    major.saturating_mul(20).saturating_add(minor)
+}
+
+/// Which kernels there are; a release that is one letter away is no slip for another.
+fn way_out(wanted: &str) -> String {
+    let known: Vec<&str> = kernels().collect();
+    let known = known.join(", ");
+    match wanted.starts_with(|c: char| c.is_ascii_digit()) {
+        true => format!(
+            "there is {known}, of which {} is the nearest; `plimsoll calibrate` measures another",
+            nearest(wanted)
+        ),
+        false => format!("there is {known}"),
+    }
+}
+
 /// The built-in calibration of a kernel, by its version: "6.1" serves "6.1.0-53-cloud-amd64" too.
 ///
 /// # Errors
@@ -103,7 +137,7 @@ fn embedded(all: &Embedded, kernel: &str) -> Result<Calibration, CalibrationErro
     let Some((name, files)) = all.iter().find(|(name, _)| serves(name)) else {
         return Err(CalibrationError::Unknown {
             kernel: kernel.to_owned(),
-            way_out: suggest::way_out(kernel, kernels()),
+            way_out: way_out(kernel),
         });
     };
     from_files(&format!("built-in calibration {name}"), |wanted| {
@@ -305,6 +339,33 @@ mod tests {
     use mm::units::Nanos;
     use mm::zoneinfo::Zoneinfo;
     use std::fs;
+
+    #[test]
+    fn the_nearest_kernel_is_the_fewest_releases_away() {
+        let found = [
+            "3.10.0-1160.el7",
+            "5.15.0-91",
+            "6.1.0",
+            "6.6.8",
+            "6.8.0-40",
+            "6.18.3",
+            "7.0",
+        ];
+        let found = found.map(nearest);
+        assert_eq!(found, ["6.1", "6.1", "6.1", "6.1", "6.12", "6.12", "6.12"]);
+    }
+
+    #[test]
+    fn a_release_that_is_not_calibrated_is_no_slip_for_another() {
+        let said = |kernel| built_in(kernel).unwrap_err().to_string();
+        let expected = "no calibration for kernel 6.18: there is 6.1, 6.12, of which 6.12 is the \
+                        nearest; `plimsoll calibrate` measures another";
+        assert_eq!(said("6.18"), expected);
+        assert_eq!(
+            said("host"),
+            "no calibration for kernel host: there is 6.1, 6.12"
+        );
+    }
 
     fn calibration() -> Calibration {
         let mut frame = Frame::default();

@@ -6,7 +6,7 @@ use mm::outcome::Outcome;
 
 use crate::fidelity::{self, Runs, Score};
 use crate::measure::{Curve, Kind, Measure, Published, ReadError, Unit};
-use crate::stats::{self, TwoOutcomes};
+use crate::stats::{self, Group, TwoOutcomes};
 
 /// What one run of an arm came to: a number for each measure of the study.
 #[derive(Clone, Debug, PartialEq)]
@@ -231,11 +231,37 @@ impl Figure {
         stats::quantile(self.values(), 0.5)
     }
 
-    /// The figure as people read it; a dash where there is none.
+    /// Where the figure stands among others: the median, or the mean of runs with two outcomes,
+    /// whose median is a coin toss.
+    #[must_use]
+    pub fn middle(&self) -> Option<f64> {
+        match self.two_outcomes() {
+            Some(_) => stats::mean(self.values()),
+            None => self.median(),
+        }
+    }
+
+    /// The figure as people read it: the median, or both outcomes with their shares where the runs
+    /// have two, "54.5 % (2/5) or 91.0 % (3/5)"; a dash where there is none.
     #[must_use]
     pub fn show(&self, unit: Unit) -> String {
+        self.shown(&|amount| unit.show(amount))
+    }
+
+    /// The same without the unit's word.
+    #[must_use]
+    pub fn number(&self, unit: Unit) -> String {
+        self.shown(&|amount| unit.number(amount))
+    }
+
+    fn shown(&self, show: &dyn Fn(f64) -> String) -> String {
+        if let Some(two) = self.two_outcomes() {
+            let all = self.values().len();
+            let one = |group: Group| format!("{} ({}/{all})", show(group.median), group.runs);
+            return format!("{} or {}", one(two.low), one(two.high));
+        }
         match (self.median(), self) {
-            (Some(median), _) => unit.show(median),
+            (Some(median), _) => show(median),
             (None, Self::Unavailable(_)) => "not available".to_owned(),
             (None, _) => "–".to_owned(),
         }
@@ -254,15 +280,18 @@ impl Figure {
     /// with 14".
     #[must_use]
     pub fn outcomes(&self, unit: Unit) -> Option<String> {
-        let TwoOutcomes { low, high } = stats::two_outcomes(self.values())?;
-        let (all, [less, more]) = (self.values().len(), [low, high].map(|it| it.median));
+        let two = self.two_outcomes()?;
+        let [low, high] = [two.low, two.high].map(|group| unit.show(group.median));
+        let (all, fewer, more) = (self.values().len(), two.low.runs, two.high.runs);
         Some(format!(
-            "{} with {} of {all} seeds, {} with {}",
-            unit.show(less),
-            low.runs,
-            unit.show(more),
-            high.runs
+            "{low} with {fewer} of {all} seeds, {high} with {more}"
         ))
+    }
+
+    /// The same as numbers.
+    #[must_use]
+    pub fn two_outcomes(&self) -> Option<TwoOutcomes> {
+        stats::two_outcomes(self.values())
     }
 
     /// The smallest and the largest, where they differ by what is shown of them.

@@ -14,7 +14,7 @@ use crate::report::Pair;
 use crate::report::gather::{gather, proofs};
 use crate::study::{Arm, Study};
 use crate::verdict::{Verdict, percent};
-use crate::verdicts::{self, ArmVerdict};
+use crate::verdicts::ArmVerdict;
 
 /// The table that is kept with the records.
 pub const TABLE: &str = include_str!("../../../records/effects.tsv");
@@ -81,7 +81,7 @@ pub fn of_records(study: &Study, store: &Store) -> Result<Vec<Effect>, StoreErro
 }
 
 fn of_pair(study: &Study, pair: &Pair) -> Vec<Effect> {
-    let (rows, verdicts) = (pair.rows(study), verdicts::of_arms(study, &pair.proofs));
+    let (rows, verdicts) = (pair.rows(study), pair.verdicts(study));
     let mut effects = Vec::new();
     for arm in &study.arms {
         for measure in shown(study) {

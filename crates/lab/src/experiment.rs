@@ -1,6 +1,7 @@
 //! Running a study on a bench: which runs, in which order, each recorded at once, none run twice.
 
 mod more;
+mod said;
 mod side_by_side;
 
 use std::num::NonZeroUsize;
@@ -15,6 +16,7 @@ use super::hash;
 use crate::bench::{Bench, BenchError, Progress, Run};
 use crate::record::{self, Provenance, Record, Store, StoreError};
 use crate::study::{NoSuchArm, Study};
+pub use more::{More, Repeats};
 use side_by_side::side_by_side;
 
 /// Which runs of a study are wanted, and how.
@@ -71,7 +73,7 @@ pub enum Event<'a> {
     Progress(&'a RunId, Progress),
     /// A run was recorded before and is not repeated.
     Recorded(&'a RunId),
-    /// That many further runs follow, of arms whose runs differ widely.
+    /// That many further runs follow, of arms whose verdicts are open.
     More(usize),
     /// A run ended and, where there is a store, is recorded.
     Done(&'a RunId, &'a Record),
@@ -86,6 +88,8 @@ pub struct Results {
     pub records: Vec<Record>,
     /// The runs that have none, and why.
     pub failures: Vec<(RunId, String)>,
+    /// Whether more runs were made than were asked for, and what they settled.
+    pub repeats: Repeats,
 }
 
 /// Why an experiment stopped.

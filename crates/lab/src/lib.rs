@@ -3,6 +3,7 @@
 //! A study runs unchanged on a [`bench::Bench`]: the model, or a real kernel in a throwaway VM.
 //! Both yield the same outcome, so predicted and measured are compared by the same code.
 
+pub mod base;
 pub mod bench;
 pub mod calibrate;
 pub mod calibration;
@@ -17,6 +18,7 @@ pub mod hash;
 pub mod likely_error;
 pub mod measure;
 pub mod model_bench;
+pub mod pressure;
 pub mod record;
 pub mod report;
 pub mod stats;

@@ -15,4 +15,4 @@ pub use kendall::Concordance;
 pub use order::{mean, median, quantile, spread};
 pub use outcomes::{Group, TwoOutcomes, is_wide, two_outcomes};
 pub use permutation::{least_p, permutation_p};
-pub use shift::{cliffs_delta, hodges_lehmann};
+pub use shift::{cliffs_delta, delta_by_chance, hodges_lehmann, shift_bounds};

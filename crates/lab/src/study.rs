@@ -21,6 +21,7 @@ mod map;
 mod measures;
 mod names;
 mod node;
+mod pressure;
 pub(crate) mod room;
 mod settings;
 mod shown;
@@ -53,6 +54,7 @@ pub use asked::asked;
 pub use built_in::{BUILT_IN, FindError};
 pub use cost::{Cost, memory, roughly};
 pub use fitted::{AtHand, DiskKind, SwapAtHand};
+pub use pressure::{Least, Pressure};
 pub use shown::{ArmTable, Chart, Distribution, Effect, Shown};
 pub use source::StudyError;
 pub use work::Work;
@@ -82,6 +84,8 @@ pub struct Study {
     pub arms: Vec<Arm>,
     /// What is read in the outcomes.
     pub measures: Vec<Measure>,
+    /// What has to happen so that the arms can be ranked; `None` where the study does not say.
+    pub pressure: Option<Pressure>,
     /// What the report shows before all figures.
     pub shown: Shown,
 }
@@ -255,6 +259,10 @@ fn head(
     let measures = measures::measures(root, &arm_names, labels, disks)?;
     let words = words::words(root, &measures, &arms)?;
     let shown = shown::shown(root, &measures, &arms)?;
+    let names: Vec<&str> = arms.iter().map(|arm| arm.name.as_str()).collect();
+    let pressure = |node: &Node<'_>| pressure::pressure(node, &names, labels, disks);
+    let pressure = root.maybe("pressure", pressure)?;
+    check_grows(root)?;
     Ok(Study {
         file: source.file.to_owned(),
         text: source.text.to_owned(),
@@ -267,8 +275,30 @@ fn head(
         sample_every: sample(root)?,
         arms,
         measures,
+        pressure,
         shown,
     })
+}
+
+/// `grows` names parameters that are times; what becomes of them is in [`fitted`].
+fn check_grows(root: &Table<'_>) -> Result<(), StudyError> {
+    let Some(list) = root.get("grows")? else {
+        return Ok(());
+    };
+    let parameters = root.get("parameters")?.map(|node| node.entries());
+    let parameters = parameters.transpose()?.unwrap_or_default();
+    for name in list.list()? {
+        let text = name.text()?;
+        let Some((_, value)) = parameters.iter().find(|(known, _)| known == text) else {
+            let what = format!("{} names an unknown parameter `{text}`", name.place());
+            let known = parameters.iter().map(|(known, _)| known.as_str());
+            return Err(name.error(what, suggest::way_out(text, known)));
+        };
+        if value.text().ok().and_then(fitted::time_in).is_none() {
+            return Err(name.expected("a parameter that is a time, as in \"20 s\""));
+        }
+    }
+    Ok(())
 }
 
 /// It names folders and files, so it is kept plain.

@@ -2,8 +2,12 @@
 //! cannot explain the difference, it is consistent over the runs, and it is large enough to matter.
 //! Where both outcomes occur, better with one seed and worse with the next, nothing is decided.
 
+mod open;
+
 use crate::measure::{Better, Class, Unit};
 use crate::stats;
+
+pub(crate) use open::is_open;
 
 /// What must be passed before a difference counts.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -49,6 +53,17 @@ impl Thresholds {
             noise_floor: noise_floor.unwrap_or(usual.noise_floor),
             amount,
             ..usual
+        }
+    }
+
+    /// The same where the runs are looked at this often, each time to see whether they suffice:
+    /// each look has an equal part of the chance of a mistake, so that all together have no more
+    /// than one has (Bonferroni), however the looks hang together.
+    #[must_use]
+    pub fn shared_out(self, looks: u32) -> Self {
+        Self {
+            p: self.p / f64::from(looks.max(1)),
+            ..self
         }
     }
 

@@ -1,9 +1,13 @@
 //! The verdicts of a study: every arm against the first one, measure by measure.
 
-use crate::measure::Unit;
+mod spoken;
+
+use crate::measure::{Measure, Unit};
 use crate::record::Record;
-use crate::study::Study;
+use crate::study::{Arm, Study};
 use crate::verdict::{Difference, OfSeed, Repeatability, Thresholds, Verdict, difference, percent};
+
+pub use spoken::spoken;
 
 /// A verdict on one measure of one arm.
 #[derive(Clone, Debug, PartialEq)]
@@ -20,55 +24,95 @@ pub struct ArmVerdict {
     pub difference: Difference,
 }
 
+/// The runs of an arm, of one kernel and bench.
+pub(crate) struct Ran<'a> {
+    pub(crate) arm: &'a str,
+    records: Vec<&'a Record>,
+}
+
 /// Compares every arm that was run with the first one that was, in the study's order; an arm that
 /// the kernel lacks something for was not. Records of several kernels or benches must not be mixed.
+///
+/// `looks` is how often the runs may have been looked at to decide whether more are needed, 1 where
+/// their number was fixed: the chance of a mistake is shared out among the looks.
 #[must_use]
-pub fn of_arms(study: &Study, records: &[Record]) -> Vec<ArmVerdict> {
-    let of_arm = |arm: &str| -> Vec<&Record> {
-        records
-            .iter()
-            .filter(|record| record.provenance.arm == arm && record.outcome.is_available())
-            .collect()
-    };
-    let arms = study
-        .arms
-        .iter()
-        .map(|arm| (arm.name.as_str(), of_arm(&arm.name)));
-    let mut arms = arms.filter(|(_, records)| !records.is_empty());
-    let Some((baseline, base_records)) = arms.next() else {
+pub fn of_arms(study: &Study, records: &[Record], looks: u32) -> Vec<ArmVerdict> {
+    let ran = ran(study, records);
+    let Some((baseline, arms)) = ran.split_first() else {
         return Vec::new();
     };
-    let arms: Vec<_> = arms.collect();
+    let headline = study.headline();
     let mut verdicts = Vec::new();
     for measure in &study.measures {
-        let numbers = |records: &[&Record]| -> Vec<OfSeed> {
-            let of_seed = |record: &&Record| {
-                let seed = record.provenance.seed;
-                let number = measure.read(&record.outcome).ok()?;
-                Some(OfSeed { seed, number })
-            };
-            records.iter().filter_map(of_seed).collect()
+        let looks = if headline.contains(&measure) {
+            looks
+        } else {
+            1
         };
-        let thresholds = Thresholds::of(measure.unit, measure.noise_floor);
-        let base_numbers = numbers(&base_records);
-        for (arm, records) in &arms {
-            let difference = difference(
-                &base_numbers,
-                &numbers(records),
-                measure.better,
-                repeatability(&base_records, records),
-                thresholds,
-            );
-            verdicts.extend(difference.map(|difference| ArmVerdict {
+        for arm in arms {
+            let found = Compared::of(measure, baseline, arm, looks);
+            verdicts.extend(found.map(|found| ArmVerdict {
                 measure: measure.name.clone(),
-                arm: (*arm).to_owned(),
-                baseline: baseline.to_owned(),
+                arm: arm.arm.to_owned(),
+                baseline: baseline.arm.to_owned(),
                 unit: measure.unit,
-                difference,
+                difference: found.difference,
             }));
         }
     }
     verdicts
+}
+
+/// The arms that were run, in the study's order.
+pub(crate) fn ran<'a>(study: &'a Study, records: &'a [Record]) -> Vec<Ran<'a>> {
+    let of_arm = |arm: &'a Arm| {
+        let is_its = |it: &&Record| it.provenance.arm == arm.name && it.outcome.is_available();
+        Ran {
+            arm: &arm.name,
+            records: records.iter().filter(is_its).collect(),
+        }
+    };
+    let arms = study.arms.iter().map(of_arm);
+    arms.filter(|ran| !ran.records.is_empty()).collect()
+}
+
+/// Two arms' numbers for a measure, and how they differ.
+pub(crate) struct Compared {
+    pub(crate) baseline: Vec<OfSeed>,
+    pub(crate) arm: Vec<OfSeed>,
+    pub(crate) difference: Difference,
+    pub(crate) thresholds: Thresholds,
+}
+
+impl Compared {
+    /// `None` where one of the arms has no number.
+    pub(crate) fn of(
+        measure: &Measure,
+        baseline: &Ran<'_>,
+        arm: &Ran<'_>,
+        looks: u32,
+    ) -> Option<Self> {
+        let usual = Thresholds::of(measure.unit, measure.noise_floor);
+        let thresholds = usual.shared_out(looks);
+        let exact = repeatability(&baseline.records, &arm.records);
+        let (baseline, arm) = (numbers(measure, baseline), numbers(measure, arm));
+        let difference = difference(&baseline, &arm, measure.better, exact, thresholds)?;
+        Some(Self {
+            baseline,
+            arm,
+            difference,
+            thresholds,
+        })
+    }
+}
+
+fn numbers(measure: &Measure, ran: &Ran<'_>) -> Vec<OfSeed> {
+    let of_seed = |record: &&Record| {
+        let seed = record.provenance.seed;
+        let number = measure.read(&record.outcome).ok()?;
+        Some(OfSeed { seed, number })
+    };
+    ran.records.iter().filter_map(of_seed).collect()
 }
 
 fn repeatability(left: &[&Record], right: &[&Record]) -> Repeatability {
@@ -155,13 +199,13 @@ fn basis(verdicts: &[&ArmVerdict]) -> String {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
     use crate::record::tests::record;
     use mm::outcome::{Latency, Status, StepOutcome, UNAVAILABLE};
     use mm::units::{Bytes, Nanos};
 
-    fn run(arm: &str, seed: u64, seconds: u64) -> Record {
+    pub(crate) fn run(arm: &str, seed: u64, seconds: u64) -> Record {
         let mut record = record(arm, seed);
         record.outcome.steps.push(StepOutcome {
             process: "administrator".to_owned(),
@@ -176,14 +220,14 @@ mod tests {
         record
     }
 
-    fn study() -> Study {
+    pub(crate) fn study() -> Study {
         Study::find("min-free-kbytes").unwrap()
     }
 
     #[test]
     fn an_arm_is_held_against_the_first_where_both_have_numbers() {
         let records = [run("raised", 1, 20), run("default", 1, 2)];
-        let found = of_arms(&study(), &records);
+        let found = of_arms(&study(), &records, 1);
         assert_eq!(found.len(), 1, "only one measure has numbers");
         assert_eq!(
             (found[0].arm.as_str(), found[0].baseline.as_str()),
@@ -220,7 +264,7 @@ mod tests {
             run("raised", 1, 20),
             run("third", 1, 10),
         ];
-        let found = of_arms(&study.unwrap(), &records);
+        let found = of_arms(&study.unwrap(), &records, 1);
         assert_eq!(found.len(), 1);
         assert_eq!(
             (found[0].arm.as_str(), found[0].baseline.as_str()),
@@ -234,9 +278,9 @@ mod tests {
         for record in &mut records {
             record.provenance.bench = "VM, Linux 6.1, wall-clock time, KVM".to_owned();
         }
-        let found = of_arms(&study(), &records);
+        let found = of_arms(&study(), &records, 1);
         assert_eq!(found[0].difference.verdict, Verdict::TooFewRuns);
-        assert_eq!(of_arms(&study(), &records[..1]), []);
+        assert_eq!(of_arms(&study(), &records[..1], 1), []);
         assert_eq!(sum_up(&[], "raised"), None);
     }
 }

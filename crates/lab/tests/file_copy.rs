@@ -25,6 +25,7 @@ fn predicted() -> Vec<Row> {
         bench: String::new(),
         model: results.records,
         proofs: Vec::new(),
+        looks: 1,
     };
     pair.rows(&study)
 }

@@ -183,6 +183,7 @@ fn a_report_that_cannot_be_written_leaves_the_old_one() {
         problems: Vec::new(),
         notes: Vec::new(),
         arguments: String::new(),
+        no_record: None,
         version: "0".to_owned(),
     };
     let path = folder.path().join("old.html");
@@ -191,7 +192,10 @@ fn a_report_that_cannot_be_written_leaves_the_old_one() {
         .write(&path.join("new.html"))
         .expect_err("a file is no folder")
         .to_string();
-    assert!(error.ends_with("name another folder with --out"), "{error}");
+    assert!(
+        error.ends_with("name another file, as in --report=FILE"),
+        "{error}"
+    );
     assert_eq!(error.lines().count(), 1);
     assert_eq!(
         std::fs::read_to_string(&path).expect("the file"),

@@ -7,7 +7,6 @@ use plimsoll_lab::record::Record;
 use plimsoll_lab::report::arms::{Arms, arms};
 use plimsoll_lab::report::{Pair, Report};
 use plimsoll_lab::study::Study;
-use plimsoll_lab::verdicts;
 
 mod made_up;
 
@@ -86,12 +85,13 @@ fn pair(study: &Study, kernel: &str) -> Pair {
             run(vm, "raised", 300, 1500),
             lacking(run(vm, "patched", 400, 2000)),
         ],
+        looks: 1,
     }
 }
 
 fn table(study: &Study, pair: &Pair) -> Arms {
     let names: Vec<&str> = study.arms.iter().map(|arm| arm.name.as_str()).collect();
-    let verdicts = verdicts::of_arms(study, &pair.proofs);
+    let verdicts = pair.verdicts(study);
     arms(study, &names, pair, &pair.rows(study), &verdicts).expect("the study has a table")
 }
 
@@ -116,7 +116,7 @@ fn the_best_arm_comes_first_and_what_was_not_measured_last() {
 fn arms_that_were_not_asked_for_are_not_in_the_table() {
     let study = shown_study();
     let pair = pair(&study, "Linux 6.1");
-    let verdicts = verdicts::of_arms(&study, &pair.proofs);
+    let verdicts = pair.verdicts(&study);
     let wanted = ["raised", "patched"];
     let table = arms(&study, &wanted, &pair, &pair.rows(&study), &verdicts);
     let names: Vec<String> = table
@@ -284,12 +284,14 @@ fn no_text_of_a_study_or_record_becomes_markup() {
         bench: text("bench"),
         model: runs(),
         proofs: runs(),
+        looks: 1,
     };
     let report = Report {
         study: &study,
         pairs: vec![pair("one"), pair("other")],
         problems: vec![text("problem")],
         notes: vec![text("note")],
+        no_record: Some(text("record")),
         arguments: text("arguments"),
         version: text("version"),
     };

@@ -100,12 +100,15 @@ pub(crate) fn table(study: &Study, arms: &Arms, width: usize) -> String {
         lines: arms.rows.iter().map(line).collect(),
         columns: rank(arms).into_iter().chain(measures).collect(),
     };
-    let legend = arms.legend().map(|legend| wrapped(legend, width));
+    let legend = match arms.legend() {
+        none if none.is_empty() => none,
+        legend => wrapped(&legend, width),
+    };
     format!(
         "{}\n{}{}",
         bold(&arms.title),
         columns.to_text(width),
-        legend.unwrap_or_default()
+        legend
     )
 }
 
@@ -123,7 +126,7 @@ fn column(arms: &Arms, index: usize, measure: &str) -> Column {
     let cells: Vec<Option<&Row>> = arms.rows.iter().map(|row| row.cells.get(index)).collect();
     let differ = |figure: fn(&Row) -> &Figure| {
         let mut cells = cells.iter().flatten();
-        cells.any(|cell| figure(cell).range(cell.unit).is_some())
+        cells.any(|cell| !range(figure(cell), cell.unit).is_empty())
     };
     let (model, kernel) = (differ(|row| &row.model), differ(|row| &row.kernel));
     let parts: &'static [&'static str] = match (arms.is_proved, model || kernel) {
@@ -174,9 +177,11 @@ fn unit_of(cells: &[Option<&Row>]) -> Unit {
     first.map_or(Unit::Count, |cell| cell.unit)
 }
 
-/// The least and the most of the runs, without their unit; empty where they do not differ.
+/// The least and the most of the runs, without their unit; empty where they do not differ, and
+/// where two outcomes say more.
 fn range(figure: &Figure, unit: Unit) -> String {
-    let Some((least, most)) = stats::spread(figure.values()) else {
+    let spread = stats::spread(figure.values());
+    let Some((least, most)) = spread.filter(|_| figure.two_outcomes().is_none()) else {
         return String::new();
     };
     let (least, most) = (unit.number(least), unit.number(most));
@@ -195,12 +200,12 @@ fn words(arms: &Arms, row: &ArmRow) -> String {
     note.collect::<String>() + &arms.words(row)
 }
 
-/// The number alone: its unit stands in the head.
+/// The numbers alone: their unit stands in the head.
 fn number(figure: &Figure, unit: Unit) -> String {
-    match (figure.median(), figure) {
-        (Some(median), _) => unit.number(median),
-        (None, Figure::NoRun) => String::new(),
-        (None, _) => "–".to_owned(),
+    match figure {
+        Figure::NoRun => String::new(),
+        Figure::Unavailable(_) => "–".to_owned(),
+        _ => figure.number(unit),
     }
 }
 

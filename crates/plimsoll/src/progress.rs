@@ -1,7 +1,8 @@
-//! How far a long work is, on stderr: a bar on a terminal, and elsewhere nothing or a line a step.
+//! How far a long work is, on stderr: a bar on a terminal, and elsewhere lines.
 
 use std::collections::BTreeSet;
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressStyle};
@@ -25,6 +26,7 @@ const GAP: usize = 2;
 pub(crate) struct Bar {
     bar: ProgressBar,
     elsewhere: Elsewhere,
+    done: AtomicU64,
 }
 
 /// What is said where stderr is no terminal.
@@ -32,6 +34,8 @@ pub(crate) struct Bar {
 pub(crate) enum Elsewhere {
     /// A line for each run and each stage of it: hours of work leave a log.
     Lines,
+    /// A line for each tenth of these: "runs".
+    Tenths(&'static str),
     /// Nothing.
     Nothing,
 }
@@ -43,7 +47,11 @@ impl Bar {
         let style = ProgressStyle::with_template(template).unwrap_or(ProgressStyle::default_bar());
         let bar = ProgressBar::new(runs as u64).with_style(style);
         bar.enable_steady_tick(Duration::from_millis(250));
-        Self { bar, elsewhere }
+        Self {
+            bar,
+            elsewhere,
+            done: AtomicU64::new(0),
+        }
     }
 
     /// News of a run, which its name comes before.
@@ -69,9 +77,9 @@ impl Bar {
                 self.say(&format!("{}, seed {}: ", id.arm, id.seed), news);
             }
             Event::More(runs) => self.bar.inc_length(*runs as u64),
-            Event::Recorded(_) | Event::Done(..) => self.bar.inc(1),
+            Event::Recorded(_) | Event::Done(..) => self.step(),
             Event::Failed(id, why) => {
-                self.bar.inc(1);
+                self.step();
                 let text = format!("arm {}, seed {}: {why}", id.arm, id.seed);
                 if self.elsewhere == Elsewhere::Lines {
                     self.bar.suspend(|| talk(&text));
@@ -80,9 +88,17 @@ impl Bar {
         }
     }
 
-    /// One step further.
+    /// One step further; where nobody sees a bar, a line says so for each tenth of them.
     pub(crate) fn step(&self) {
         self.bar.inc(1);
+        let before = self.done.fetch_add(1, Ordering::Relaxed);
+        let all = self.bar.length().unwrap_or_default().max(1);
+        let is_tenth = (before + 1) * 10 / all > before * 10 / all;
+        if let (Elsewhere::Tenths(what), true) = (self.elsewhere, is_tenth)
+            && !term::is_watched()
+        {
+            talk(&format!("{} of {all} {what}", before + 1));
+        }
     }
 
     /// A line that stays above the bar.
@@ -179,13 +195,6 @@ impl<'a> Table<'a> {
 /// Columns of a measure's figures below its name.
 fn figure_width(measure: &Measure) -> usize {
     measure.name.chars().count().max(FIGURE)
-}
-
-/// A line of talk where somebody watches.
-pub(crate) fn up_front(text: &str) {
-    if term::is_watched() {
-        talk(text);
-    }
 }
 
 #[cfg(test)]

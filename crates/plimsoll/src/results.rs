@@ -14,7 +14,7 @@ use lab::verdicts::{self, ArmVerdict, sum_up};
 
 use crate::glance;
 use crate::table::{Cell, Mood, Table};
-use crate::term::bold;
+use crate::term::{bad, bold};
 
 /// How much of a study is listed.
 #[derive(Clone, Copy, Debug, clap::Args)]
@@ -62,36 +62,50 @@ pub(crate) struct View<'a> {
     pub(crate) rows: Vec<Row>,
     /// Each arm against the first, by the kernel's runs, or the model's where there are none.
     pub(crate) verdicts: Vec<ArmVerdict>,
+    /// Why nothing is ranked, where the study's pressure was not reached.
+    missed: Option<String>,
     /// The columns of the terminal.
     pub(crate) width: usize,
 }
 
 impl<'a> View<'a> {
     pub(crate) fn new(study: &'a Study, arms: Vec<&'a str>, pair: &'a Pair, width: usize) -> Self {
-        let records = match pair.is_proved() {
-            true => &pair.proofs,
-            false => &pair.model,
-        };
         Self {
             study,
             arms,
             pair,
             rows: pair.rows(study),
-            verdicts: verdicts::of_arms(study, records),
+            verdicts: pair.verdicts(study),
+            missed: pair.missed_pressure(study),
             width,
         }
     }
 
     /// The author's answer with this kernel's numbers; empty where there is none, or where it
-    /// speaks of arms that were not run.
+    /// speaks of arms that were not run. Where the pressure was not reached, that in its place.
     fn answer(&self) -> String {
-        let answer = self.study.answer.as_deref().unwrap_or_default();
+        if let Some(missed) = &self.missed {
+            return bad(wrapped(&sentence(missed), self.width)).to_string() + "\n";
+        }
+        let Some(answer) = &self.study.answer else {
+            return self.spoken();
+        };
         if !template::is_whole(answer, &self.rows) {
             return String::new();
         }
         match template::fill(answer, &self.rows) {
             Ok(text) if !text.is_empty() => wrapped(&text, self.width) + "\n",
             _ => String::new(),
+        }
+    }
+
+    /// The verdicts in sentences, where the author has no answer.
+    fn spoken(&self) -> String {
+        let lines = verdicts::spoken(self.study, &self.verdicts);
+        let lines: String = lines.iter().map(|line| wrapped(line, self.width)).collect();
+        match lines.is_empty() {
+            true => lines,
+            false => lines + "\n",
         }
     }
 
@@ -367,8 +381,10 @@ fn matters(figure: &Figure) -> bool {
     spread.is_some_and(|((least, most), median)| most - least > floor * median.abs())
 }
 
-/// The least and the most of the runs; empty where they do not differ.
+/// The least and the most of the runs; empty where they do not differ, and where two outcomes say
+/// more.
 fn range(figure: Option<(&Figure, Unit)>) -> String {
+    let figure = figure.filter(|(figure, _)| figure.two_outcomes().is_none());
     let range = figure.and_then(|(figure, unit)| figure.range(unit));
     range.unwrap_or_default()
 }
@@ -401,6 +417,14 @@ fn gap(row: &Row) -> [Cell; 2] {
         false => Mood::Bad,
     };
     [score.gap.show().into(), Cell::new(score.word(), mood)]
+}
+
+/// With a capital letter and a stop.
+fn sentence(words: &str) -> String {
+    let mut letters = words.chars();
+    let first = letters.next().map(|first| first.to_uppercase());
+    let first: String = first.into_iter().flatten().collect();
+    format!("{first}{}.", letters.as_str())
 }
 
 fn dash() -> String {

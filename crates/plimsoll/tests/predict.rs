@@ -33,9 +33,9 @@ fn assert_refused(arguments: &[&str], message: &str) {
 }
 
 #[test]
-fn a_prediction_is_a_table_and_a_report() {
+fn a_prediction_is_a_table_and_a_report_where_it_is_asked_for() {
     let folder = tempfile::tempdir().expect("a folder");
-    let output = plimsoll(&["predict", "min-free-kbytes"], folder.path());
+    let output = plimsoll(&["predict", "min-free-kbytes", "--report"], folder.path());
     assert_eq!(output.status.code(), Some(0), "{output:?}");
     let text = stdout(&output);
     let row = text
@@ -44,13 +44,18 @@ fn a_prediction_is_a_table_and_a_report() {
     assert!(row.expect("the row").contains("67584 kB"), "{text}");
     assert!(text.contains("raised against default: "), "{text}");
     assert!(text.ends_with("report: ./min-free-kbytes.html\n"), "{text}");
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(said.starts_with("15 runs on the model, about "), "{said}");
+    assert!(said.ends_with("15 of 15 runs\n"), "{said}");
     assert!(!text.contains("no figure"), "{text}");
     assert!(
         text.lines().all(|line| line.chars().count() <= 80),
         "{text}"
     );
     let page = fs::read_to_string(folder.path().join("min-free-kbytes.html"));
-    assert!(page.expect("the report").starts_with("<!doctype html>"));
+    let page = page.expect("the report");
+    assert!(page.starts_with("<!doctype html>"));
+    assert!(page.contains("No record of a real kernel was looked for"));
 }
 
 /// Three arms of a study that says what to show first.
@@ -72,6 +77,8 @@ fn some_arms(more: &[&str]) -> String {
     .concat();
     let output = plimsoll(&arguments, folder.path());
     assert_eq!(output.status.code(), Some(0), "{output:?}");
+    let left = fs::read_dir(folder.path()).expect("the folder").count();
+    assert_eq!(left, 0, "no page that was not asked for");
     stdout(&output)
 }
 
@@ -311,7 +318,7 @@ fn a_study_goes_onto_the_machine_in_a_capture() {
         "no backup",
     ];
     let found = json(
-        &[&like[..], &["--repetitions", "1", "--json"]].concat(),
+        &[&like[..], &["--repetitions", "1", "--json", "--report"]].concat(),
         folder.path(),
     );
     let notes = found["notes"].to_string();

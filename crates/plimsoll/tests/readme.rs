@@ -12,8 +12,8 @@ fn the_readmes_table_is_the_commands() {
     let folder = tempfile::tempdir().unwrap();
     let mut plimsoll = Command::new(env!("CARGO_BIN_EXE_plimsoll"));
     plimsoll
-        .args(["predict", "min-free-kbytes", "--out"])
-        .arg(folder.path());
+        .args(["predict", "min-free-kbytes", "--report"])
+        .current_dir(folder.path());
     let output = plimsoll.env("COLUMNS", "80").output().unwrap();
     assert!(output.status.success());
     let printed = String::from_utf8(output.stdout).unwrap();

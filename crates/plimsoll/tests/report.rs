@@ -73,7 +73,7 @@ fn recorded() -> (tempfile::TempDir, PathBuf) {
 #[test]
 fn a_kernel_without_a_prediction_is_reported_and_said() {
     let (folder, _) = recorded();
-    let output = plimsoll(&["report", "min-free-kbytes"], folder.path());
+    let output = plimsoll(&["report", "min-free-kbytes", "--report"], folder.path());
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     assert!(
         stderr(&output).contains("no calibration for kernel 2.4.37"),
@@ -90,7 +90,7 @@ fn a_kernel_without_a_prediction_is_reported_and_said() {
 fn a_broken_record_is_named_and_the_others_are_used() {
     let (folder, path) = recorded();
     fs::write(&path, "no record").expect("a file");
-    let output = plimsoll(&["report", "min-free-kbytes"], folder.path());
+    let output = plimsoll(&["report", "min-free-kbytes", "--report"], folder.path());
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     let name = path.file_name().expect("a name").to_string_lossy();
     let said = stderr(&output);
@@ -136,7 +136,10 @@ fn a_place_that_cannot_be_written_is_one_line_and_keeps_the_old_report() {
     assert_eq!(output.status.code(), Some(2));
     let said = stderr(&output);
     let last = said.lines().last().expect("a line");
-    assert!(last.ends_with("name another folder with --out"), "{said}");
+    assert!(
+        last.ends_with("name another file, as in --report=FILE"),
+        "{said}"
+    );
     assert_eq!(
         fs::read_to_string(&report).expect("the file"),
         "the old one"
@@ -146,7 +149,7 @@ fn a_place_that_cannot_be_written_is_one_line_and_keeps_the_old_report() {
 #[test]
 fn without_records_the_report_is_a_prediction_and_says_so() {
     let folder = tempfile::tempdir().expect("a folder");
-    let output = plimsoll(&["report", "min-free-kbytes"], folder.path());
+    let output = plimsoll(&["report", "min-free-kbytes", "--report"], folder.path());
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     let unwrapped = text.split_whitespace().collect::<Vec<_>>().join(" ");

@@ -1,12 +1,12 @@
-//! The machine that figures were measured on.
+//! The commit and the machine that figures were measured on.
 
 use std::fs;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 
-use crate::process;
+use crate::{process, tree};
 
-/// CPU, memory, kernel and compiler, as Markdown.
+/// Commit, CPU, memory, kernel and compiler, as Markdown.
 pub(super) fn describe() -> Result<String> {
     let read = |path: &str| fs::read_to_string(path).with_context(|| path.to_owned());
     let cpuinfo = read("/proc/cpuinfo")?;
@@ -22,11 +22,34 @@ pub(super) fn describe() -> Result<String> {
     let load = read("/proc/loadavg")?;
     let load = load.split(' ').next().unwrap_or_default();
     Ok(format!(
-        "Measured on {model}, {cpus} CPUs, {} GiB, Linux {}, {}; load average {load} before.\n",
+        "Measured at {}, on {model}, {cpus} CPUs, {} GiB, Linux {}, {}; load average {load} \
+         before.\n",
+        commit()?,
         kib >> 20,
         read("/proc/sys/kernel/osrelease")?.trim(),
         compiler()?,
     ))
+}
+
+/// The commit that is measured, and whether the tree is another than it.
+fn commit() -> Result<String> {
+    let commit = git(&["rev-parse", "--short=10", "HEAD"])?;
+    // The page is what this command writes.
+    let changed = git(&["status", "--porcelain", "--", ".", ":!docs/benchmarks.md"])?;
+    Ok(match changed.is_empty() {
+        true => format!("commit {commit}"),
+        false => format!("commit {commit} with changes that are not committed"),
+    })
+}
+
+fn git(arguments: &[&str]) -> Result<String> {
+    let mut git = process::program("git");
+    let output = git.args(arguments).current_dir(tree::root()).output();
+    let output = output.context("git")?;
+    if !output.status.success() {
+        bail!("{}: {}", process::describe(&git), output.status);
+    }
+    Ok(String::from_utf8(output.stdout)?.trim().to_owned())
 }
 
 /// The text behind the first line of this name.

@@ -6,7 +6,6 @@ use std::process::Stdio;
 
 use anyhow::{Context as _, Result, bail};
 
-use super::ROUNDS;
 use super::clock::{Spent, median};
 use crate::process;
 
@@ -17,17 +16,18 @@ const PAGES: u64 = 40_000;
 const KEPT: [(&str, &str); 2] = [("every page", "4194304"), ("one content in 64", "1000")];
 
 /// Pages a CPU second, as a section of the page.
-pub(super) fn section(plimsoll: &Path) -> Result<String> {
+pub(super) fn section(plimsoll: &Path, rounds: usize) -> Result<String> {
     let mut text = format!(
         "### Pages read by `ksm estimate`\n\n\
          {PAGES} pages of one process, each with another content, looked at twice; median of \
-         {ROUNDS}. The time is that of\nthe whole command, less that of one on a process of 100 \
+         {rounds}. The time is that of\nthe whole command, less that of one on a process of 100 \
          pages.\n\n| kept | thousand pages per CPU second | GB per CPU second |\n|---|---|---|\n"
     );
     let tenant = tenant(plimsoll)?;
-    let idle = seconds(plimsoll, &tenant, 100, KEPT[0].1)?;
+    let seconds = |pages, keep| seconds(plimsoll, &tenant, (pages, keep), rounds);
+    let idle = seconds(100, KEPT[0].1)?;
     for (name, keep) in KEPT {
-        let each = PAGES as f64 / (seconds(plimsoll, &tenant, PAGES, keep)? - idle).max(0.01);
+        let each = PAGES as f64 / (seconds(PAGES, keep)? - idle).max(0.01);
         let (thousands, gigabytes) = (each / 1e3, each * 4096.0 / 1e9);
         text += &format!("| {name} | {thousands:.0} | {gigabytes:.1} |\n");
     }
@@ -44,7 +44,12 @@ fn tenant(plimsoll: &Path) -> Result<PathBuf> {
 }
 
 /// CPU seconds of the command on a process with this many pages.
-fn seconds(plimsoll: &Path, tenant: &Path, pages: u64, keep: &str) -> Result<f64> {
+fn seconds(
+    plimsoll: &Path,
+    tenant: &Path,
+    (pages, keep): (u64, &str),
+    rounds: usize,
+) -> Result<f64> {
     let mut tenant = process::program(tenant);
     let place = process::describe(&tenant);
     tenant
@@ -56,7 +61,7 @@ fn seconds(plimsoll: &Path, tenant: &Path, pages: u64, keep: &str) -> Result<f64
     let output = tenant.stdout.take().context("its output is piped")?;
     BufReader::new(output).read_line(&mut line)?;
     let mut spent = Vec::new();
-    for _ in 0..ROUNDS {
+    for _ in 0..rounds {
         let mut estimate = process::program(plimsoll);
         estimate.args([
             "ksm",

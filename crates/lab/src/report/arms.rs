@@ -4,11 +4,18 @@ use super::html::Escaped;
 use super::pair::Pair;
 use super::prose;
 use crate::compare::{Figure, Row, row_of};
-use crate::measure::{Better, Class, Unit};
+use crate::measure::{Better, Class};
 use crate::stats;
 use crate::study::{Arm, ArmTable, Effect, Study};
 use crate::verdict::{BySeed, Verdict};
 use crate::verdicts::ArmVerdict;
+
+/// What a rank is.
+const RANK: &str = "Rank: from the best place to the worst that the arm's runs allow. Arms whose \
+                    runs overlap are not ranked against each other.";
+/// What stands in place of a median that would be a coin toss.
+const TWO_OUTCOMES: &str = "1 (2/5) or 9 (3/5): the runs have two outcomes, with 2 of 5 seeds \
+                            about 1 and with 3 about 9.";
 
 /// A table of arms with its figures, for a page or a terminal.
 #[derive(Clone, Debug, PartialEq)]
@@ -39,8 +46,6 @@ pub struct ArmRow {
     /// Its place among the arms with a figure for what they are sorted by: "1", or "2 to 5" where
     /// the runs of several arms overlap, which does not rank them. Empty where nothing sorts them.
     pub rank: String,
-    /// The two outcomes of its runs, in each column where there are two.
-    pub outcomes: Vec<String>,
     /// What differs from the baseline, in the study's words, each with how much.
     pub effects: Vec<String>,
     /// What it asks of the administrator; empty where the study does not say.
@@ -71,13 +76,14 @@ pub fn arms(
             arm: arm.name.clone(),
             asks: arm.asks.clone().unwrap_or_default(),
             rank: String::new(),
-            outcomes: outcomes(&cells),
             cells,
         }
     };
     let mut lines: Vec<ArmRow> = wanted.map(line).collect();
-    sort(&mut lines, study, asked, rows);
-    rank(&mut lines, study, asked, (pair, rows));
+    if pair.missed_pressure(study).is_none() {
+        sort(&mut lines, study, asked, rows);
+        rank(&mut lines, study, asked, (pair, rows));
+    }
     let baseline = verdicts.first().map(|verdict| &verdict.baseline);
     let baseline = baseline.filter(|_| !asked.effects.is_empty());
     Some(Arms {
@@ -118,7 +124,7 @@ fn sort(lines: &mut [ArmRow], study: &Study, asked: &ArmTable, rows: &[Row]) {
     };
     let key = |line: &ArmRow| {
         let row = row_of(rows, by, &line.arm);
-        let (kernel, model) = row.map_or((None, None), |r| (r.kernel.median(), r.model.median()));
+        let (kernel, model) = row.map_or((None, None), |r| (r.kernel.middle(), r.model.middle()));
         let number = kernel.or(model).map_or(f64::INFINITY, |it| sign * it);
         (kernel.is_none(), number)
     };
@@ -127,14 +133,6 @@ fn sort(lines: &mut [ArmRow], study: &Study, asked: &ArmTable, rows: &[Row]) {
         no_a.cmp(&no_b).then(a.total_cmp(&b))
     };
     lines.sort_by(order);
-}
-
-fn outcomes(cells: &[Row]) -> Vec<String> {
-    let two = |row: &Row| {
-        let two = row.figure().outcomes(row.unit)?;
-        Some(format!("{} {two}", row.measure))
-    };
-    cells.iter().filter_map(two).collect()
 }
 
 /// The best and the worst place that the ranges of the runs allow each arm.
@@ -263,9 +261,10 @@ impl Arms {
         format!(
             "<table class=\"stack arms\">\n<thead><tr><th scope=\"col\" rowspan=\"2\">{row}</th>\
              {rank}{measures}</tr>\n<tr>{kinds}</tr></thead>\n{rows}</table>\n{}",
-            self.legend().map_or_else(String::new, |legend| format!(
-                "<p class=\"note\">{legend}</p>\n"
-            ))
+            match self.legend() {
+                none if none.is_empty() => none,
+                legend => format!("<p class=\"note\">{legend}</p>\n"),
+            }
         )
     }
 
@@ -275,19 +274,23 @@ impl Arms {
         self.rows.iter().any(|row| !row.rank.is_empty())
     }
 
-    /// What a rank is, where there is one.
+    /// What a rank is, and two outcomes, where there are any; empty where there is neither.
     #[must_use]
-    pub fn legend(&self) -> Option<&'static str> {
-        self.is_ranked().then_some(
-            "Rank: from the best place to the worst that the arm's runs allow. Arms whose runs \
-             overlap are not ranked against each other.",
-        )
+    pub fn legend(&self) -> String {
+        let figures = self.rows.iter().flat_map(|row| &row.cells);
+        let mut figures = figures.flat_map(|cell| [&cell.model, &cell.kernel]);
+        let lines = [
+            (self.is_ranked(), RANK),
+            (figures.any(|it| it.two_outcomes().is_some()), TWO_OUTCOMES),
+        ];
+        let lines = lines.iter().filter(|(is_there, _)| *is_there);
+        lines.map(|(_, line)| *line).collect::<Vec<_>>().join(" ")
     }
 
     /// The largest number of the first column: its bar is a full one.
     fn full_bar(&self) -> f64 {
         let first = self.rows.iter().filter_map(|row| row.cells.first());
-        let medians = first.flat_map(|row| [row.model.median(), row.kernel.median()]);
+        let medians = first.flat_map(|row| [row.model.middle(), row.kernel.middle()]);
         medians.flatten().fold(0.0, f64::max)
     }
 
@@ -320,14 +323,10 @@ impl Arms {
         )
     }
 
-    /// An arm's outcomes where it has two, its side effects, and what it asks for: one sentence
-    /// each.
+    /// An arm's side effects, and what it asks for: one sentence each.
     #[must_use]
     pub fn words(&self, row: &ArmRow) -> String {
         let mut words = Vec::new();
-        if !row.outcomes.is_empty() {
-            words.push(format!("Two outcomes: {}.", row.outcomes.join("; ")));
-        }
         if row.arm == self.baseline {
             words.push("The side effects of the others are seen against it.".to_owned());
         }
@@ -343,23 +342,25 @@ impl Arms {
 
 /// A figure in its column, on a bar where the column has bars.
 fn number(row: &Row, kind: &str, figure: &Figure, full: f64) -> String {
-    let (name, shown) = (Escaped(&row.measure), brief(figure, row.unit));
-    let range = figure.range(row.unit);
+    let name = Escaped(&row.measure);
+    // The note below the arm says why there is no figure.
+    let shown = match figure.unavailable() {
+        Some(_) => "–".to_owned(),
+        None => Escaped(figure.show(row.unit))
+            .to_string()
+            .replace(" or ", "<br>or "),
+    };
+    let range = figure
+        .range(row.unit)
+        .filter(|_| figure.two_outcomes().is_none());
     let range = range.map(|range| format!("<small>{}</small>", Escaped(range)));
-    let bar = figure.median().filter(|_| full > 0.0).map(|median| {
+    let bar = figure.middle().filter(|_| full > 0.0).map(|median| {
         let share = (median / full * 100.0).clamp(0.0, 100.0);
         format!("<span class=\"bar {kind}\" style=\"width:{share:.0}%\"></span>")
     });
     format!(
-        "<td data-name=\"{name}, {kind}\" class=\"number\">{}{}{}</td>",
-        Escaped(shown),
+        "<td data-name=\"{name}, {kind}\" class=\"number\">{shown}{}{}</td>",
         range.unwrap_or_default(),
         bar.unwrap_or_default()
     )
-}
-
-/// The note below the arm says why there is no figure.
-fn brief(figure: &Figure, unit: Unit) -> String {
-    let median = figure.median();
-    median.map_or_else(|| "–".to_owned(), |median| unit.show(median))
 }

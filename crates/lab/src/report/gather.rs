@@ -21,6 +21,8 @@ pub struct Gathered {
     pub has_useless: bool,
     /// One line for each record or prediction that is missing, with the reason.
     pub problems: Vec<String>,
+    /// One line for each kernel whose records the model does not run as they were made.
+    pub notes: Vec<String>,
 }
 
 /// Reads the proofs of a study and has the model predict each kernel that was run.
@@ -44,7 +46,25 @@ pub fn gather(study: &Study, store: &Store) -> Result<Gathered, StoreError> {
         }
     }
     gathered.pairs.retain(|pair| !pair.is_empty());
+    gathered.notes = gathered
+        .pairs
+        .iter()
+        .filter_map(of_another_program)
+        .collect();
     Ok(gathered)
+}
+
+/// What is to be said where an older program made the records: its seeds chose other accesses.
+fn of_another_program(pair: &Pair) -> Option<String> {
+    let older = pair.proofs.iter().filter(|it| !it.names_its_room()).count();
+    let (kernel, all) = (&pair.kernel, pair.proofs.len());
+    (older > 0).then(|| {
+        format!(
+            "{kernel}: an older program made {older} of the {all} records and drew other random \
+             accesses from the same seeds; what hangs on them differs by that too. `plimsoll \
+             fidelity` predicts these runs as they were made"
+        )
+    })
 }
 
 /// One line for each reason that runs have no outcome, with the arms that it is the reason for.
@@ -95,12 +115,12 @@ pub(crate) fn proofs(
         pairs,
         has_useless: !problems.is_empty(),
         problems,
+        notes: Vec::new(),
     })
 }
 
 fn predict(study: &Study, pair: &Pair) -> Result<Results, String> {
-    let bench = ModelBench::of_records(&pair.release, study, &pair.proofs);
-    let bench = bench.map_err(|error| error.to_string())?;
+    let bench = ModelBench::of_kernel(&pair.release).map_err(|error| error.to_string())?;
     let mut experiment = Experiment::new(study);
     experiment.at_a_time = AtATime::EveryCpu;
     let results = match pair.is_proved() {
@@ -112,7 +132,8 @@ fn predict(study: &Study, pair: &Pair) -> Result<Results, String> {
 
 /// Every arm with the seeds that the kernel ran it with; an arm that it did not run with all of the
 /// kernel's seeds.
-fn the_same(study: &Study, proofs: &[Record]) -> Vec<RunId> {
+#[must_use]
+pub fn the_same(study: &Study, proofs: &[Record]) -> Vec<RunId> {
     let seeds = |arm: Option<&str>| -> BTreeSet<u64> {
         let proofs = proofs.iter().map(|record| &record.provenance);
         let of_arm = proofs.filter(|from| arm.is_none_or(|arm| from.arm == arm));
@@ -176,6 +197,7 @@ fn pairs(mut proofs: Vec<Record>) -> Vec<Pair> {
                 bench: from.bench.clone(),
                 model: Vec::new(),
                 proofs: vec![record],
+                looks: 1,
             }),
         }
     }

@@ -48,7 +48,7 @@ pub fn prepare(path: &Path) -> Result<(), WriteError> {
 
 /// Why a report could not be written.
 #[derive(Debug, thiserror::Error)]
-#[error("{path}: {why}; name another folder with --out")]
+#[error("{path}: {why}; name another file, as in --report=FILE")]
 pub struct WriteError {
     /// The file.
     pub path: String,

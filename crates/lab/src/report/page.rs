@@ -2,10 +2,10 @@
 
 use super::html::{Escaped, paragraphs};
 use super::pair::{Pair, Report};
-use super::{arms, curves, figures, kernels, repeat, shown, survivors, table, template, verdicts};
+use super::{arms, curves, figures, kernels, repeat, shown, survivors, table, template};
 use crate::compare::Row;
 use crate::study::Study;
-use crate::verdicts::{ArmVerdict, of_arms};
+use crate::verdicts::{self, ArmVerdict};
 
 /// The page's style sheet.
 pub(super) const STYLE: &str = include_str!("style.css");
@@ -18,18 +18,17 @@ struct Read<'a> {
     pair: &'a Pair,
     rows: Vec<Row>,
     verdicts: Vec<ArmVerdict>,
+    /// Why nothing is ranked, where the study's pressure was not reached.
+    missed: Option<String>,
 }
 
 impl<'a> Read<'a> {
     fn of(study: &Study, pair: &'a Pair) -> Self {
-        let records = match pair.is_proved() {
-            true => &pair.proofs,
-            false => &pair.model,
-        };
         Self {
             pair,
             rows: pair.rows(study),
-            verdicts: of_arms(study, records),
+            verdicts: pair.verdicts(study),
+            missed: pair.missed_pressure(study),
         }
     }
 }
@@ -47,6 +46,8 @@ pub(super) fn page(report: &Report<'_>) -> String {
     let spoken_of = proved.or_else(|| read.first());
     let sections = [
         head(study),
+        missed(&read),
+        unlike_boot(study, &read),
         notes(&report.notes),
         answer(study, &read, spoken_of),
         limits_of_arms(study),
@@ -78,6 +79,27 @@ fn head(study: &Study) -> String {
     )
 }
 
+/// The kernels on which nothing can be ranked.
+fn missed(read: &[Read<'_>]) -> String {
+    let line = |read: &Read<'_>| {
+        let (kernel, why) = (Escaped(&read.pair.kernel), Escaped(read.missed.as_ref()?));
+        Some(format!(
+            "<section class=\"warning\">\n<p><strong>{kernel}:</strong> {why}.</p>\n</section>\n"
+        ))
+    };
+    read.iter().filter_map(line).collect()
+}
+
+/// The kernels that the study does not run as they boot.
+fn unlike_boot(study: &Study, read: &[Read<'_>]) -> String {
+    let line = |read: &Read<'_>| {
+        let what = read.pair.unlike_boot(study)?;
+        let (kernel, what) = (Escaped(&read.pair.kernel), Escaped(what));
+        Some(format!("<p class=\"note\">{kernel}: {what}.</p>\n"))
+    };
+    read.iter().filter_map(line).collect()
+}
+
 /// Of which machine and kernel the page is.
 fn notes(notes: &[String]) -> String {
     let note = |note: &String| format!("<p class=\"note\">{}.</p>\n", Escaped(note));
@@ -87,10 +109,13 @@ fn notes(notes: &[String]) -> String {
 /// The author's answer with the numbers of the kernel that is spoken of; those of the others are
 /// folded away behind it.
 fn answer(study: &Study, read: &[Read<'_>], spoken_of: Option<&Read<'_>>) -> String {
-    let (Some(text), Some(first)) = (&study.answer, spoken_of) else {
+    let Some(first) = spoken_of else {
         return String::new();
     };
-    if !template::is_whole(text, &first.rows) {
+    let Some(text) = &study.answer else {
+        return spoken(study, read);
+    };
+    if !template::is_whole(text, &first.rows) || first.missed.is_some() {
         return String::new();
     }
     let of_kernel = |read: &Read<'_>| paragraphs(&filled(text, &read.rows));
@@ -105,6 +130,34 @@ fn answer(study: &Study, read: &[Read<'_>], spoken_of: Option<&Read<'_>>) -> Str
         of_kernel(first),
         on_the_others(study, read, first, of_kernel)
     )
+}
+
+/// The verdicts in sentences, where the author has no answer.
+fn spoken(study: &Study, read: &[Read<'_>]) -> String {
+    let of_kernel = |read: &Read<'_>| {
+        let lines = verdicts::spoken(study, &read.verdicts);
+        let lines = lines
+            .iter()
+            .map(|line| format!("<p>{}</p>\n", Escaped(line)));
+        let whence = if read.pair.is_proved() {
+            "measured"
+        } else {
+            "predicted"
+        };
+        let lines = lines.collect::<String>();
+        let kernel = Escaped(&read.pair.kernel);
+        match lines.is_empty() || read.missed.is_some() {
+            true => String::new(),
+            false => format!("{lines}<p class=\"note\">{kernel}, {whence}.</p>\n"),
+        }
+    };
+    let texts: String = read.iter().map(of_kernel).collect();
+    match texts.is_empty() {
+        true => texts,
+        false => {
+            format!("<section class=\"answer\" aria-label=\"The verdict\">\n{texts}</section>\n")
+        }
+    }
 }
 
 /// The same words for every other kernel that was run, or predicted where none was: folded where
@@ -184,19 +237,26 @@ fn unproved(report: &Report<'_>) -> String {
                 the calibration error is unknown.</p>\n</section>\n"
             .to_owned();
     }
-    let name = format!("{}{}", report.study.file, report.arguments);
-    let name = Escaped(&name);
-    // A report of records is of the study's own machine.
-    let report = match report.arguments.is_empty() {
-        true => format!("\nplimsoll report {name}"),
-        false => String::new(),
+    let asked = format!("{}{}", report.study.file, report.arguments);
+    let (name, asked) = (Escaped(&report.study.file), Escaped(&asked));
+    let looked = match (&report.no_record, report.arguments.is_empty()) {
+        (Some(why), _) => format!(
+            "<strong>Nothing was proved yet.</strong> All figures below are predictions of the \
+             model: {}, so the calibration error is unknown.",
+            Escaped(why)
+        ),
+        (None, true) => format!(
+            "<strong>Predictions of the model.</strong> No record of a real kernel was looked for; \
+             <code>plimsoll report {name}</code> puts those that there are beside them."
+        ),
+        // A record is of the study's own machine.
+        (None, false) => "<strong>Predictions of the model</strong> for a machine that is not the \
+                          study's own, of which there are no records."
+            .to_owned(),
     };
     format!(
-        "<section class=\"warning\">\n<p><strong>Nothing was proved yet.</strong> All figures \
-         below are predictions of the model; there is no record of a real kernel, so the \
-         calibration error is unknown. To run the same study on a real kernel in a throwaway \
-         VM:</p>\n\
-         <pre>plimsoll prove {name}{report}</pre>\n</section>\n"
+        "<section class=\"warning\">\n<p>{looked} To run the same study on a real kernel in a \
+         throwaway VM:</p>\n<pre>plimsoll prove {asked}</pre>\n</section>\n"
     )
 }
 
@@ -252,8 +312,9 @@ fn verdicts(study: &Study, read: &[Read<'_>]) -> String {
             pair,
             rows,
             verdicts,
+            ..
         } = read;
-        let table = verdicts::verdicts(study, pair, rows, verdicts)?;
+        let table = super::verdicts::verdicts(study, pair, rows, verdicts)?;
         let whence = if pair.is_proved() {
             "measured"
         } else {

@@ -1,9 +1,12 @@
 //! What a report is made of.
 
+use crate::base;
 use crate::compare::{self, Reading, Row};
 use crate::measure::Measure;
+use crate::pressure;
 use crate::record::Record;
 use crate::study::Study;
+use crate::verdicts::{ArmVerdict, of_arms};
 
 /// What a report is made of.
 #[derive(Clone, Debug)]
@@ -19,6 +22,9 @@ pub struct Report<'a> {
     /// The arguments that asked for another machine or an arm more, as they are typed; each begins
     /// with a blank.
     pub arguments: String,
+    /// Why there is no record of a real kernel, where records were looked for: "no record in
+    /// records".
+    pub no_record: Option<String>,
     /// The program's version.
     pub version: String,
 }
@@ -36,6 +42,9 @@ pub struct Pair {
     pub model: Vec<Record>,
     /// Runs of the kernel itself.
     pub proofs: Vec<Record>,
+    /// How often the runs that the verdicts rest on may have been looked at to decide whether more
+    /// are needed; 1 where their number was fixed.
+    pub looks: u32,
 }
 
 impl Report<'_> {
@@ -56,6 +65,7 @@ impl Pair {
             bench: String::new(),
             model: Vec::new(),
             proofs: Vec::new(),
+            looks: 1,
         }
     }
 
@@ -66,6 +76,31 @@ impl Pair {
         let read = |records| readings(&study.measures, records);
         let (model, kernel) = (read(&self.model), read(&self.proofs));
         compare::compare(&study.measures, &arms, &model, &kernel)
+    }
+
+    /// Each arm against the first, by the kernel's runs, or the model's where there are none.
+    #[must_use]
+    pub fn verdicts(&self, study: &Study) -> Vec<ArmVerdict> {
+        let records = match self.is_proved() {
+            true => &self.proofs,
+            false => &self.model,
+        };
+        of_arms(study, records, self.looks)
+    }
+
+    /// What every arm sets that the kernel does not boot with.
+    #[must_use]
+    pub fn unlike_boot(&self, study: &Study) -> Option<String> {
+        base::unlike_boot(study, &self.release)
+    }
+
+    /// Why nothing is ranked, where the study's pressure was not reached.
+    #[must_use]
+    pub fn missed_pressure(&self, study: &Study) -> Option<String> {
+        match self.is_proved() {
+            true => pressure::missed(study, &self.proofs),
+            false => pressure::missed(study, &self.model),
+        }
     }
 
     /// Whether there is neither a prediction nor a proof.

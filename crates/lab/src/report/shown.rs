@@ -63,10 +63,12 @@ fn chart(asked: &Chart, kernels: &[OfKernel<'_>], id: &str) -> String {
     let figures: String = figures.collect();
     let is_proved = kernels.iter().any(|(pair, _)| pair.is_proved());
     let is_published = all.iter().any(|(_, row)| row.published.is_some());
+    let mut figures_of = all.iter().flat_map(|(_, row)| [&row.model, &row.kernel]);
+    let is_split = figures_of.any(|figure| figure.two_outcomes().is_some());
     format!(
         "<h2>{}</h2>\n{}<div class=\"beside\">\n{figures}</div>\n{}",
         Escaped(&asked.title),
-        sweep_legend(is_proved, is_published),
+        sweep_legend(is_proved, is_published, is_split),
         reported(asked.published.as_deref())
     )
 }
@@ -85,21 +87,16 @@ fn sweep(
     id: &str,
 ) -> String {
     let dots = |figure: fn(&Row) -> &Figure| -> Vec<Dot> {
-        let dot = |(place, row): &(usize, &Row)| {
-            let figure = figure(row);
-            Some(Dot {
-                place: *place,
-                median: figure.median()?,
-                range: stats::spread(figure.values())?,
-            })
-        };
+        let dot = |(place, row): &(usize, &Row)| dot(*place, figure(row));
         points.iter().filter_map(dot).collect()
     };
     let published = |(place, row): &(usize, &Row)| Some((*place, row.published.as_ref()?.amount));
     let published: Vec<_> = points.iter().filter_map(published).collect();
     let places: Vec<String> = asked.points.iter().map(|(_, at)| at.to_string()).collect();
     let hover = hover(asked, points);
+    let at: Vec<f64> = asked.points.iter().map(|(_, at)| *at).collect();
     let svg = Sweep {
+        at: &at,
         hover: &hover,
         model: &dots(|row| &row.model),
         kernel: &dots(|row| &row.kernel),
@@ -122,6 +119,22 @@ fn sweep(
     )
 }
 
+/// A figure at its place; that of two outcomes is the one that more runs have, and the other.
+fn dot(place: usize, figure: &Figure) -> Option<Dot> {
+    let range = stats::spread(figure.values())?;
+    let (median, other) = match figure.two_outcomes() {
+        Some(two) if two.high.runs > two.low.runs => (two.high.median, Some(two.low.median)),
+        Some(two) => (two.low.median, Some(two.high.median)),
+        None => (figure.median()?, None),
+    };
+    Some(Dot {
+        place,
+        median,
+        other,
+        range,
+    })
+}
+
 /// What the heights are: "kept (%), by vm.swappiness", as a terminal has it.
 fn y_axis(asked: &Chart, points: &[(usize, &Row)]) -> String {
     let word = points.first().map_or("", |(_, row)| row.unit.word());
@@ -137,18 +150,14 @@ fn hover(asked: &Chart, points: &[(usize, &Row)]) -> Vec<(usize, f64, String)> {
     let mut spots = Vec::new();
     for (place, row) in points {
         for (figure, kind) in [(&row.model, "predicted"), (&row.kernel, "measured")] {
-            let Some(median) = figure.median() else {
+            let Some(dot) = dot(*place, figure) else {
                 continue;
             };
             let range = figure.range(row.unit);
             let range = range.map_or_else(String::new, |range| format!(", {range}"));
-            let at = asked.points[*place].1;
-            let words = format!(
-                "{} at {at}: {kind} {}{range}",
-                row.arm,
-                row.unit.show(median)
-            );
-            spots.push((*place, median, words));
+            let (at, shown) = (asked.points[*place].1, figure.show(row.unit));
+            let words = format!("{} at {at}: {kind} {shown}{range}", row.arm);
+            spots.push((*place, dot.median, words));
         }
     }
     spots
@@ -177,7 +186,8 @@ fn csv_of_points(asked: &Chart, points: &[(usize, &Row)]) -> String {
         let mut cells = vec![at, row.arm.clone(), unit.to_owned()];
         for figure in [&row.model, &row.kernel] {
             let range = stats::spread(figure.values());
-            let numbers = [figure.median(), range.map(|it| it.0), range.map(|it| it.1)];
+            let median = figure.median().filter(|_| figure.two_outcomes().is_none());
+            let numbers = [median, range.map(|it| it.0), range.map(|it| it.1)];
             let numbers = numbers.map(|it| it.map_or_else(String::new, |it| it.to_string()));
             cells.extend(numbers);
         }
@@ -231,7 +241,7 @@ fn heights(highest: f64, unit: Unit) -> Vec<(f64, String)> {
         .collect()
 }
 
-fn sweep_legend(is_proved: bool, is_published: bool) -> String {
+fn sweep_legend(is_proved: bool, is_published: bool, is_split: bool) -> String {
     let mut keys = vec![key(&line(Ink::Free, 2, ""), "predicted")];
     if is_proved {
         keys.push(key(&broad(Ink::Kernel, 1.0), "measured"));
@@ -246,6 +256,11 @@ fn sweep_legend(is_proved: bool, is_published: bool) -> String {
         &upright(Ink::Free),
         "from the least to the most of the runs",
     ));
+    let hollow = format!(
+        "<circle cx=\"17\" cy=\"6\" r=\"4\" fill=\"none\" stroke=\"{}\" stroke-width=\"2\"/>",
+        Ink::Free.hex()
+    );
+    keys.extend(is_split.then(|| key(&hollow, "hollow: the outcome that fewer runs have")));
     keys.extend(is_published.then(|| key(&line(Ink::Published, 3, ""), "published")));
     legend(&keys)
 }

@@ -8,7 +8,7 @@
 
 use crate::compare::{Figure, Row, row_of};
 use crate::measure::{Class, Unit};
-use crate::stats;
+use crate::stats::{self, Group};
 
 /// What stands for a number that no run has.
 const NO_FIGURE: &str = "(no figure)";
@@ -117,25 +117,50 @@ fn evaluate(placeholder: &str, rows: &[Row]) -> Result<String, String> {
             _ => None,
         };
     }
+    if let Some(shown) = two_outcomes(&tokens, wanted, rows) {
+        return Ok(shown);
+    }
     let value = value.filter(|value| value.base.is_finite());
     let shown = value.map_or(Ok(NO_FIGURE.to_owned()), |value| value.show(wanted))?;
     let range = range(&tokens, rows).filter(|_| wanted.is_none());
     Ok(shown + &range.unwrap_or_default())
 }
 
-/// " (54.0 % to 93.1 %)" behind a figure whose runs differ widely or have two outcomes: its median
-/// alone would pass for what always happens.
-fn range(tokens: &[String], rows: &[Row]) -> Option<String> {
+/// The figure that a placeholder without a calculation stands for.
+fn figure_of<'a>(tokens: &[String], rows: &'a [Row]) -> Option<(&'a Row, &'a Figure)> {
     let [token] = tokens else { return None };
     let (measure, arm) = token.rsplit_once('/')?;
     let row = row_of(rows, measure, arm)?;
-    let figure = match row.kernel.median() {
-        Some(_) => &row.kernel,
-        None => &row.model,
-    };
-    let values = figure.values();
-    let differs = stats::is_wide(values) || stats::two_outcomes(values).is_some();
-    let range = figure.range(row.unit).filter(|_| differs)?;
+    Some(match row.kernel.median() {
+        Some(_) => (row, &row.kernel),
+        None => (row, &row.model),
+    })
+}
+
+/// "54.5 % or 91.0 % (with 2 and 3 of 5 seeds)" for a figure whose runs have two outcomes.
+fn two_outcomes(tokens: &[String], wanted: Option<Unit>, rows: &[Row]) -> Option<String> {
+    let (row, figure) = figure_of(tokens, rows)?;
+    let two = figure.two_outcomes()?;
+    let unit = wanted
+        .filter(|unit| unit.class() == row.unit.class())
+        .unwrap_or(row.unit);
+    let show = |group: Group| unit.show(group.median * row.unit.worth() / unit.worth());
+    Some(format!(
+        "{} or {} (with {} and {} of {} seeds)",
+        show(two.low),
+        show(two.high),
+        two.low.runs,
+        two.high.runs,
+        figure.values().len()
+    ))
+}
+
+/// " (54.0 % to 93.1 %)" behind a figure whose runs differ widely: its median alone would pass for
+/// what always happens.
+fn range(tokens: &[String], rows: &[Row]) -> Option<String> {
+    let (row, figure) = figure_of(tokens, rows)?;
+    let range = figure.range(row.unit);
+    let range = range.filter(|_| stats::is_wide(figure.values()))?;
     Some(format!(" ({range})"))
 }
 
@@ -301,6 +326,19 @@ mod tests {
         };
         let text = fill("{re-read/raised}, {re-read/raised / 2}", &rows);
         assert_eq!(text.as_deref(), Ok("20.0 s (10.0 s to 30.0 s), 10.0 s"));
+    }
+
+    #[test]
+    fn a_figure_of_two_outcomes_is_told_as_both() {
+        let mut rows = rows();
+        rows[2].kernel = Figure::Known {
+            values: vec![1.0, 1.1, 9.0, 9.0, 9.1],
+            without: 0,
+        };
+        let text = fill("{re-read/raised}; {re-read/raised in ms}", &rows);
+        let expected = "1.05 s or 9.00 s (with 2 and 3 of 5 seeds); 1050 ms or 9000 ms (with 2 and \
+                        3 of 5 seeds)";
+        assert_eq!(text.as_deref(), Ok(expected));
     }
 
     #[test]

@@ -52,6 +52,8 @@ pub(super) const ROOT: &[&str] = &[
     "cgroup",
     "process",
     "measure",
+    "pressure",
+    "grows",
     "table",
     "chart",
     "distribution",

@@ -4,17 +4,21 @@
 //! The text is what changes, as a VM's guest reads it and a record keeps it. What the study's
 //! author says about his own machine is left out: it would contradict the numbers.
 
+mod disk;
+
 use std::collections::BTreeMap;
 use std::ops::Range;
 
 use mm::catalogue::{self, DefaultRule};
 use mm::settings::Settings;
-use mm::units::Bytes;
+use mm::units::{Bytes, Nanos};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use super::{ArmError, Study};
 use mm::quantity;
+
+pub use disk::DiskKind;
 
 /// What of a machine a study takes over; what is not known stays as the study has it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -44,55 +48,16 @@ pub enum SwapAtHand {
     Zram(Bytes),
 }
 
-/// A kind of disk, with what is usual for it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum DiskKind {
-    /// 7200 rotations a minute: 150 MB/s, and 12 ms for a request out of order (half a rotation
-    /// and an average seek of 8 ms).
-    Hdd,
-    /// By SATA: 500 MB/s and 100 us, 8 requests at a time.
-    Ssd,
-    /// By PCI Express: 2 GB/s and 80 us, 32 requests at a time.
-    Nvme,
-}
-
 /// What compressed RAM is taken to hold for each byte that it takes, where nobody says.
 const ZRAM_RATIO: &str = "3.0";
+/// Before the time at which a process starts.
+const AFTER: &str = "after ";
 /// Keys whose sizes are of requests: they do not grow with a machine.
 const OF_REQUESTS: [&str; 2] = ["block", "chunk"];
 /// Keys that name arms.
 const OF_ARMS: [&str; 4] = ["name", "arm", "arms", "except"];
 /// Where a workload's sizes stand.
 const OF_THE_WORKLOAD: [&str; 5] = ["parameters", "sweep", "arm", "cgroup", "process"];
-
-impl DiskKind {
-    /// Every kind by the word for it.
-    pub const WORDS: [(&'static str, Self); 3] =
-        [("hdd", Self::Hdd), ("ssd", Self::Ssd), ("nvme", Self::Nvme)];
-
-    /// The word for it.
-    #[must_use]
-    pub fn word(self) -> &'static str {
-        let named = Self::WORDS.iter().find(|(_, kind)| *kind == self);
-        named.map_or("", |(word, _)| word)
-    }
-
-    /// The keys of a study's disk.
-    fn keys(self) -> [(&'static str, &'static str); 5] {
-        let [bandwidth, latency, seek, channels, rotational] = match self {
-            Self::Hdd => ["150 MB/s", "100 us", "12 ms", "1", "true"],
-            Self::Ssd => ["500 MB/s", "100 us", "0 us", "8", "false"],
-            Self::Nvme => ["2 GB/s", "80 us", "0 us", "32", "false"],
-        };
-        [
-            ("bandwidth", bandwidth),
-            ("latency", latency),
-            ("seek", seek),
-            ("channels", channels),
-            ("rotational", rotational),
-        ]
-    }
-}
 
 impl Study {
     /// The study on the machine at hand. The author's answer, reasons and publication are of
@@ -161,11 +126,13 @@ fn fitted(study: &Study, at_hand: &AtHand) -> Option<String> {
     {
         edits.first_arm(arms.first()?.get_ref().as_table()?);
     }
+    edits.times(&document);
     for (key, value) in &document {
         edits.names(key.get_ref(), value);
     }
+    // More work takes longer on the same disks.
     if let Some(deadline) = document.get("deadline") {
-        edits.deadline(deadline);
+        edits.time(deadline);
     }
     let base = document
         .get("base")
@@ -346,15 +313,38 @@ impl Edits<'_> {
         }
     }
 
-    /// More work takes longer on the same disks.
-    fn deadline(&mut self, value: &Spanned<DeValue<'_>>) {
+    /// The parameters that `grows` names, wherever they get a value: what they wait for takes
+    /// longer on a larger machine. On a smaller one they stay, for it is there the sooner.
+    fn times(&mut self, document: &DeTable<'_>) {
+        let grows = document.get("grows").and_then(|it| it.get_ref().as_array());
+        let names: Vec<&str> = grows
+            .into_iter()
+            .flatten()
+            .filter_map(|it| it.get_ref().as_str())
+            .collect();
+        let own = document.get("parameters").into_iter();
+        let arms = tables(document, "arm")
+            .into_iter()
+            .filter_map(|arm| arm.get("parameters"));
+        for parameters in own.chain(arms).filter_map(|it| it.get_ref().as_table()) {
+            for name in &names {
+                if let Some(value) = parameters.get(*name) {
+                    self.time(value);
+                }
+            }
+        }
+    }
+
+    /// A time in proportion to the memory, where that is more.
+    fn time(&mut self, value: &Spanned<DeValue<'_>>) {
         let old = value
             .get_ref()
             .as_str()
-            .and_then(|text| quantity::duration(text).ok());
-        if let Some(old) = old.filter(|_| self.scale.0 > self.scale.1) {
+            .and_then(|text| Some((text, time_in(text)?)));
+        if let Some((text, old)) = old.filter(|_| self.scale.0 > self.scale.1) {
             let new = times(old.0, self.scale).min(quantity::LONGEST_TIME);
-            self.replace(value.span(), format!("\"{new} ns\""));
+            let after = if text.starts_with(AFTER) { AFTER } else { "" };
+            self.replace(value.span(), format!("\"{after}{new} ns\""));
         }
     }
 
@@ -430,6 +420,11 @@ impl Edits<'_> {
         }
         text
     }
+}
+
+/// The time in a parameter: "20 s", or "after 20 s", when a process starts.
+pub(super) fn time_in(text: &str) -> Option<Nanos> {
+    quantity::duration(text.strip_prefix(AFTER).unwrap_or(text)).ok()
 }
 
 fn tables<'a, 'b>(table: &'a DeTable<'b>, key: &str) -> Vec<&'a DeTable<'b>> {

@@ -142,7 +142,7 @@ fn measure(
 }
 
 /// The source, and the unit that its numbers usually have; `None` where only the author knows.
-fn source(
+pub(super) fn source(
     table: &Table<'_>,
     labels: &Names,
     disks: &[Disk],

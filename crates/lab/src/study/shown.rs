@@ -35,7 +35,7 @@ pub struct ArmTable {
     pub title: String,
     /// What a row is: "remedy".
     pub row: String,
-    /// Measures; at least one, each once.
+    /// Measures; at least one, each once; what they are sorted by is one of them.
     pub columns: Vec<String>,
     /// The measure whose best arm stands first; without it the arms keep their order.
     pub sort: Option<String>,
@@ -114,9 +114,14 @@ pub(super) fn shown(
 
 impl Known<'_> {
     fn table(&self, table: &Table<'_>) -> Result<ArmTable, StudyError> {
-        let columns = each_once(&table.need("columns")?, |node| self.measure(node))?;
+        let mut columns = each_once(&table.need("columns")?, |node| self.measure(node))?;
         if columns.is_empty() {
             return Err(table.need("columns")?.expected("at least one measure"));
+        }
+        // Nobody sees an order whose reason is not shown.
+        let sort = table.maybe("sort", |node| self.measure(node))?;
+        if let Some(sort) = sort.as_ref().filter(|sort| !columns.contains(sort)) {
+            columns.insert(0, sort.clone());
         }
         let except = |node: &Node<'_>| {
             let except = each_once(node, |node| self.arm(node))?;
@@ -131,7 +136,7 @@ impl Known<'_> {
             title: words(&table.need("title")?)?,
             row: table.or("row", "arm".to_owned(), words)?,
             columns,
-            sort: table.maybe("sort", |node| self.measure(node))?,
+            sort,
             except: table.or("except", Vec::new(), except)?,
             effects: effects.collect::<Result<_, _>>()?,
         })

@@ -17,7 +17,9 @@ const ADMINISTRATOR: [&str; 2] = ["/usr/sbin", "/sbin"];
 /// The Debian package that has it.
 pub(super) fn find(program: &str, package: &str) -> Result<PathBuf, BenchError> {
     on_path(program).ok_or_else(|| {
-        BenchError::Unavailable(format!("{program} is missing: apt-get install {package}"))
+        BenchError::Unavailable(format!(
+            "{program} is missing: as root, `apt-get install {package}`; no other step needs root"
+        ))
     })
 }
 
@@ -97,7 +99,8 @@ mod tests {
         let error = find("no-such-program", "some-package").unwrap_err();
         assert_eq!(
             error.to_string(),
-            "no-such-program is missing: apt-get install some-package"
+            "no-such-program is missing: as root, `apt-get install some-package`; no other step \
+             needs root"
         );
     }
 

@@ -105,6 +105,7 @@ pub(crate) fn pair(study: &Study) -> Pair {
         vec![run("plain"), run("raised")]
     };
     Pair {
+        looks: 1,
         kernel: "Linux 6.1".to_owned(),
         release: "6.1.0-53-cloud-amd64".to_owned(),
         bench: "VM, virtual time".to_owned(),
@@ -122,6 +123,7 @@ pub(crate) fn html(study: &Study, pairs: Vec<Pair>) -> String {
         problems,
         notes: Vec::new(),
         arguments: String::new(),
+        no_record: Some("no record in records".to_owned()),
         version,
     }
     .to_html()

@@ -16,6 +16,7 @@ pub(crate) mod history;
 pub(crate) mod inspect;
 pub(crate) mod ksm;
 pub(crate) mod lint;
+pub(crate) mod page;
 pub(crate) mod predict;
 pub(crate) mod prove;
 pub(crate) mod replay;

@@ -5,14 +5,14 @@ mod scale;
 pub(super) mod work;
 
 use std::io::Write as _;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::thread;
 use std::time::Duration;
 
 use anyhow::{Context as _, anyhow, bail};
 use lab::calibration;
 use lab::coverage;
-use lab::experiment::{AtATime, Event, Experiment, Results};
+use lab::experiment::{AtATime, Event, Experiment, More, Results};
 use lab::likely_error;
 use lab::model_bench::ModelBench;
 use lab::report::{Pair, Report};
@@ -23,16 +23,15 @@ use mm::settings::{Setting, Settings};
 
 use self::at_hand::{Cpus, Machine, Placed};
 use self::scale::Scale;
+use super::page::Page;
 use super::{set, whole};
 use crate::exit::ExitCode;
-use crate::progress::{self, Bar, Elsewhere, Firsts};
+use crate::progress::{Bar, Elsewhere, Firsts};
 use crate::results::{self, Detail, View};
 use crate::term::{self, dim};
 
 /// The arm that `--set` makes.
 const OWN_ARM: &str = "yours";
-/// How long further runs of arms whose runs differ may take.
-const MORE: Duration = Duration::from_secs(30);
 
 /// Predict what a study's settings will do, on the model: no root, no VM, in seconds
 #[derive(Debug, clap::Args)]
@@ -78,12 +77,13 @@ pub(crate) struct Choice {
     #[arg(long = "arm", value_name = "ARM")]
     arms: Vec<String>,
     /// Runs of each arm, each with its own seed, and no more of them [default: what the study
-    /// says, and more of arms whose runs differ widely]
+    /// says, and with `predict` more of arms whose verdict or rank is open]
     #[arg(long, visible_alias = "seeds", value_name = "N", value_parser = whole(1..=10_000_u32))]
     #[arg(allow_negative_numbers = true)]
     repetitions: Option<u32>,
-    /// Run arms whose runs differ widely or have two outcomes more often, up to 40 times, as long
-    /// as these runs take up to this many seconds [default: 30 for predict, 0 for prove]
+    /// Run arms whose verdict or rank is open more often, up to 40 times, but begin no round that
+    /// is not likely to end within this many seconds; 0 for no further runs [default: no limit for
+    /// predict, 0 for prove]
     #[arg(long, value_name = "SECONDS", value_parser = whole(0..=604_800_u64))]
     #[arg(allow_negative_numbers = true)]
     time: Option<u64>,
@@ -91,9 +91,8 @@ pub(crate) struct Choice {
     #[arg(long, value_name = "N", default_value = "1", value_parser = whole(0..=u64::MAX))]
     #[arg(allow_negative_numbers = true)]
     seed: u64,
-    /// Write the report into this folder
-    #[arg(long, value_name = "DIR", default_value = ".")]
-    out: PathBuf,
+    #[command(flatten)]
+    pub(crate) page: Page,
     #[command(flatten)]
     pub(crate) detail: Detail,
 }
@@ -127,19 +126,21 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     notes.extend(not_covered(&study, &arms, &calibration, args.scale)?);
     let bench = ModelBench::new(calibration).at_scale(args.scale.pages());
     check(&study, &arms, &bench)?;
-    prepare_report(&study, &args.choice.out)?;
-    let results = watched(&experiment, &bench, args.choice.time(MORE))?;
+    args.choice.page.prepare(&study)?;
+    let results = watched(&experiment, &bench, args.choice.more(More::UntilSettled))?;
     let failure = no_outcome(&results);
     if results.records.is_empty()
         && let Some(error) = failure
     {
         return Err(error);
     }
+    notes.extend(results.said(&study));
     let sampled = args.scale.describe(&study, &arms)?;
     let pair = Pair {
         kernel: format!("Linux {kernel}{sampled}"),
         release: kernel,
         bench: String::new(),
+        looks: results.repeats.looks.max(1),
         model: results.records,
         proofs: Vec::new(),
     };
@@ -151,13 +152,14 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
         problems: problems.collect(),
         notes,
         arguments: args.asked.arguments(),
+        no_record: None,
         version: env!("CARGO_PKG_VERSION").to_owned(),
     };
     match data(&report, args.choice.detail)? {
         Shown::Data => {}
         Shown::Nothing => show(&report, arms, args.choice.detail)?,
     }
-    write_report(&report, &args.choice)?;
+    args.choice.page.write(&report, args.choice.detail)?;
     failure.map_or(Ok(ExitCode::Done), Err)
 }
 
@@ -176,17 +178,13 @@ impl Args {
 }
 
 /// Runs the experiment with a bar, after a line on how long it is likely to take.
-fn watched(
-    experiment: &Experiment<'_>,
-    bench: &ModelBench,
-    time: Duration,
-) -> anyhow::Result<Results> {
+fn watched(experiment: &Experiment<'_>, bench: &ModelBench, more: More) -> anyhow::Result<Results> {
     let runs = experiment.runs()?.len();
     let cost = Cost::of(&experiment.study.name).map_or_else(String::new, |cost| {
         format!(", about {}", roughly(cost.on_the_model(runs)))
     });
-    progress::up_front(&format!("{runs} runs on the model{cost}"));
-    let bar = Bar::new(runs, Elsewhere::Nothing);
+    term::talk(&format!("{runs} runs on the model{cost}"));
+    let bar = Bar::new(runs, Elsewhere::Tenths("runs"));
     let firsts = Firsts::of(experiment.study, runs);
     let tell = |event: Event<'_>| {
         bar.tell(&event);
@@ -194,7 +192,7 @@ fn watched(
             bar.aside(&lines);
         }
     };
-    let results = experiment.run_until_clear(bench, None, time, &tell);
+    let results = experiment.run_until_settled(bench, None, more, &tell);
     bar.finish();
     Ok(results?)
 }
@@ -235,18 +233,13 @@ impl Choice {
         }
     }
 
-    /// How long further runs may take: none where the number of runs was asked for.
-    pub(crate) fn time(&self, usual: Duration) -> Duration {
+    /// Which further runs there may be: none where the number of runs was asked for.
+    pub(crate) fn more(&self, usual: More) -> More {
         match (self.time, self.repetitions) {
-            (Some(seconds), _) => Duration::from_secs(seconds),
-            (None, Some(_)) => Duration::ZERO,
+            (Some(0), _) | (None, Some(_)) => More::None,
+            (Some(seconds), _) => More::Within(Duration::from_secs(seconds)),
             (None, None) => usual,
         }
-    }
-
-    /// Where the report goes.
-    pub(crate) fn out(&self) -> &Path {
-        &self.out
     }
 }
 
@@ -349,34 +342,15 @@ fn show(report: &Report<'_>, arms: Vec<&str>, detail: Detail) -> anyhow::Result<
     let view = View::new(study, arms, pair, width);
     let mut out = term::out();
     writeln!(out, "{}", results::heading(study, width))?;
-    let predicted = format!("predicted for {}, {cpus}", pair.kernel);
+    let unlike = pair.unlike_boot(study).map(|what| format!("; {what}"));
+    let unlike = unlike.unwrap_or_default();
+    let predicted = format!("predicted for {}, {cpus}{unlike}", pair.kernel);
     write!(out, "{}", dim(results::wrapped(&predicted, width)))?;
     for note in notes {
         write!(out, "{}", dim(results::wrapped(note, width)))?;
     }
     writeln!(out)?;
     write!(out, "{}", view.body(detail))?;
-    Ok(())
-}
-
-/// Refuses a folder that the report could not be written into, before anything is run.
-pub(crate) fn prepare_report(study: &Study, folder: &Path) -> anyhow::Result<()> {
-    Ok(lab::report::prepare(&report_path(study, folder))?)
-}
-
-fn report_path(study: &Study, folder: &Path) -> PathBuf {
-    folder.join(format!("{}.html", study.name))
-}
-
-/// Writes the report and says where; on stderr where data stand on stdout.
-pub(crate) fn write_report(report: &Report<'_>, choice: &Choice) -> anyhow::Result<()> {
-    let path = report_path(report.study, &choice.out);
-    report.write(&path)?;
-    let line = format!("report: {}", path.display());
-    match choice.detail.is_data() {
-        true => progress::up_front(&line),
-        false => writeln!(term::out(), "{line}")?,
-    }
     Ok(())
 }
 

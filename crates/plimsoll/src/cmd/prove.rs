@@ -10,20 +10,20 @@ use std::time::Duration;
 use lab::bench::{Bench as _, BenchError};
 use lab::calibration::{self, CalibrationError};
 use lab::compare::Row;
-use lab::experiment::{AtATime, Experiment, ExperimentError, Results};
+use lab::experiment::{AtATime, Event, Experiment, ExperimentError, More, Results, RunId};
 use lab::model_bench::ModelBench;
 use lab::record::Store;
-use lab::report::{Pair, Report};
+use lab::report::{Pair, Report, gather};
 use lab::study::{Cost, Study, roughly};
 use lab::vm::{Clock, KernelChoice, VmBench, VmOptions};
 use mm::calibration::Calibration;
 
 use super::predict::at_hand::{self, Cpus, Placed};
 use super::predict::work::Runs;
-use super::predict::{Asked, Choice, Shown, data, no_outcome, prepare_report, write_report};
+use super::predict::{Asked, Choice, Shown, data, no_outcome};
 use super::whole;
 use crate::exit::ExitCode;
-use crate::progress::{self, Bar, Elsewhere};
+use crate::progress::{Bar, Elsewhere};
 use crate::results::{self, Detail, View};
 use crate::term::{self, dim};
 
@@ -91,27 +91,26 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     let provable = provable(&study, &arms)?;
     let usual = || jobs::usual(args.clock.into(), &study, &provable);
     experiment.at_a_time = AtATime::Number(args.jobs.unwrap_or_else(usual));
-    let of_the_model = experiment.clone();
     let runs = Runs::at_automatic_scale(&study, &provable, experiment.repetitions);
     runs.check_for_a_vm(Duration::from_secs(args.deadline))?;
     experiment.arms = provable.iter().map(|&arm| arm.to_owned()).collect();
     let named = args.calibration.as_deref().map(calibration::read);
     let named = named.transpose()?;
-    prepare_report(&study, args.choice.out())?;
+    args.choice.page.prepare(&study)?;
     let bar = begun(&experiment, args.jobs.unwrap_or_else(usual).get())?;
     let bench = VmBench::new(&args.options(kernel), &mut |news| bar.say("", &news))?;
     let store = Store::new(&args.records);
-    let time = args.choice.time(Duration::ZERO);
-    let results = experiment.run_until_clear(&bench, Some(&store), time, &|event| bar.tell(&event));
+    let (more, tell) = (args.choice.more(More::None), |event: Event<'_>| {
+        bar.tell(&event)
+    });
+    let results = experiment.run_until_settled(&bench, Some(&store), more, &tell);
     bar.finish();
     let results = results.map_err(|error| interrupted(error, &args.records))?;
-    let of_the_model = as_often(of_the_model, &results);
     let failure = no_outcome(&results);
+    notes.extend(results.said(&study));
     let mut problems = problems(&results, "");
     let calibration = named.map_or_else(|| calibration::built_in(&bench.kernel()), Ok);
-    let runs = Runs::at_automatic_scale(&study, &arms, of_the_model.repetitions);
-    let model = runs.check_for_the_model();
-    let model = model.and_then(|()| predict(&of_the_model, calibration));
+    let model = foretold(&experiment, &arms, &results, calibration);
     match &model {
         Ok(model) => problems.extend(self::problems(model, "prediction for ")),
         Err(why) => problems.push(format!("no prediction: {why:#}")),
@@ -129,12 +128,13 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
         problems,
         notes,
         arguments: args.asked.arguments(),
+        no_record: None,
         version: env!("CARGO_PKG_VERSION").to_owned(),
     };
     if data(&report, args.choice.detail)? == Shown::Nothing {
         show(&report, arms, &model, args.choice.detail)?;
     }
-    write_report(&report, &args.choice)?;
+    args.choice.page.write(&report, args.choice.detail)?;
     match failure {
         Some(error) => Err(error),
         None if results::holds(&rows) => Ok(ExitCode::Done),
@@ -149,7 +149,7 @@ fn begun(experiment: &Experiment<'_>, at_a_time: usize) -> anyhow::Result<Bar> {
     let expected = cost.and_then(|cost| cost.in_vms(runs, at_a_time));
     let expected = expected.map_or_else(String::new, |it| format!(", about {}", roughly(it)));
     let line = format!("{runs} runs in VMs, {at_a_time} at a time{expected}");
-    progress::up_front(&line);
+    term::talk(&line);
     Ok(Bar::new(runs, Elsewhere::Lines))
 }
 
@@ -207,29 +207,26 @@ fn problems(results: &Results, of: &str) -> Vec<String> {
         .collect()
 }
 
-/// The model runs each arm as often as the kernel ran the one that it ran most.
-fn as_often<'a>(experiment: Experiment<'a>, proofs: &Results) -> Experiment<'a> {
-    let seeds = proofs.records.iter().map(|it| it.provenance.seed);
-    let last = seeds.max().unwrap_or_default();
-    let runs = last.saturating_sub(experiment.first_seed).saturating_add(1);
-    let runs = u32::try_from(runs).unwrap_or(u32::MAX);
-    Experiment {
-        repetitions: experiment.repetitions.max(runs),
-        ..experiment
-    }
-}
-
-/// The same experiment on the model; an error is told, not fatal: the proof stands by itself.
-fn predict(
+/// The runs of the kernel on the model, and those of the other arms that are wanted; an error is
+/// told, not fatal: the proof stands by itself.
+fn foretold(
     experiment: &Experiment<'_>,
+    arms: &[&str],
+    proofs: &Results,
     calibration: Result<Calibration, CalibrationError>,
 ) -> anyhow::Result<Results> {
+    let mut same = gather::the_same(experiment.study, &proofs.records);
+    same.retain(|id| arms.contains(&id.arm.as_str()));
+    let of_arm = |id: &RunId| same.iter().filter(|it| it.arm == id.arm).count();
+    let most = same.iter().map(of_arm).max().unwrap_or_default();
+    let most = u32::try_from(most).unwrap_or(u32::MAX);
+    Runs::at_automatic_scale(experiment.study, arms, most).check_for_the_model()?;
     let bench = ModelBench::new(calibration?);
     let experiment = Experiment {
         at_a_time: AtATime::EveryCpu,
         ..experiment.clone()
     };
-    let results = experiment.run(&bench, None, &|_| ())?;
+    let results = experiment.run_these(same, &bench, None, &|_| ())?;
     match no_outcome(&results) {
         Some(error) if results.records.is_empty() => Err(error),
         _ => Ok(results),
@@ -245,6 +242,7 @@ fn pair(bench: &VmBench, model: &anyhow::Result<Results>, proofs: Results) -> Pa
         release: bench.kernel(),
         bench: bench.describe(),
         model,
+        looks: proofs.repeats.looks.max(1),
         proofs: proofs.records,
     }
 }
@@ -264,7 +262,8 @@ fn show(
     writeln!(out, "{}", results::heading(study, width))?;
     if let Some(record) = view.pair.proofs.first() {
         let bench = &record.provenance.bench;
-        let bench = format!("measured on: {bench}");
+        let unlike = pair.unlike_boot(study).map(|what| format!("; {what}"));
+        let bench = format!("measured on: {bench}{}", unlike.unwrap_or_default());
         write!(out, "{}", dim(results::wrapped(&bench, width)))?;
     }
     for note in &report.notes {
@@ -304,7 +303,6 @@ fn interrupted(error: ExperimentError, records: &Path) -> anyhow::Error {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use lab::experiment::RunId;
 
     #[test]
     fn an_arm_for_the_model_only_is_not_proved() {

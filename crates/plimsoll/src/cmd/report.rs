@@ -9,11 +9,12 @@ use lab::report::gather::gather;
 use lab::report::{Pair, Report};
 use lab::study::Study;
 
+use super::page::Page;
 use super::predict::work::Runs;
 use super::predict::{Shown, data};
 use crate::exit::ExitCode;
 use crate::results::{self, Detail, View};
-use crate::term::{self, bold};
+use crate::term::{self, bold, dim};
 
 /// Show prediction and proof side by side, with the calibration error of every figure
 ///
@@ -26,9 +27,8 @@ pub(crate) struct Args {
     /// The folder below which `prove` wrote its records
     #[arg(long, value_name = "DIR", default_value = "records")]
     records: PathBuf,
-    /// Write the report into this folder
-    #[arg(long, value_name = "DIR", default_value = ".")]
-    out: PathBuf,
+    #[command(flatten)]
+    page: Page,
     #[command(flatten)]
     detail: Detail,
 }
@@ -36,8 +36,7 @@ pub(crate) struct Args {
 /// Reports.
 pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     let study = Study::find(&args.study)?;
-    let path = args.out.join(format!("{}.html", study.name));
-    lab::report::prepare(&path)?;
+    args.page.prepare(&study)?;
     check(&study)?;
     let gathered = gather(&study, &Store::new(&args.records))?;
     for problem in &gathered.problems {
@@ -52,15 +51,15 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
         study: &study,
         pairs: gathered.pairs,
         problems: gathered.problems,
-        notes: Vec::new(),
+        notes: gathered.notes,
         arguments: String::new(),
+        no_record: Some(none.clone()),
         version: env!("CARGO_PKG_VERSION").to_owned(),
     };
-    report.write(&path)?;
     if data(&report, args.detail)? == Shown::Nothing {
         show(&report, args.detail, &none)?;
-        writeln!(term::out(), "report: {}", path.display())?;
     }
+    args.page.write(&report, args.detail)?;
     Ok(ExitCode::Done)
 }
 
@@ -86,10 +85,17 @@ fn show(report: &Report<'_>, detail: Detail, no_record: &str) -> anyhow::Result<
     let (study, width) = (report.study, term::columns());
     let mut out = term::out();
     writeln!(out, "{}", results::heading(study, width))?;
+    for note in &report.notes {
+        write!(out, "{}", dim(results::wrapped(note, width)))?;
+    }
     for pair in &report.pairs {
         let arms = study.arms.iter().map(|arm| arm.name.as_str()).collect();
         let view = View::new(study, arms, pair, width);
-        writeln!(out, "{}\n", bold(whence(pair)))?;
+        writeln!(out, "{}", bold(whence(pair)))?;
+        if let Some(what) = pair.unlike_boot(study) {
+            write!(out, "{}", dim(results::wrapped(&what, width)))?;
+        }
+        writeln!(out)?;
         write!(out, "{}", view.body(detail))?;
         if view.rows.iter().any(|row| row.score().is_some()) {
             write!(

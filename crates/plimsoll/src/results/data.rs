@@ -8,7 +8,7 @@ use lab::report::arms::arms;
 use lab::stats;
 use lab::study::Study;
 use lab::verdict::{self, Basis};
-use lab::verdicts::{ArmVerdict, of_arms};
+use lab::verdicts::ArmVerdict;
 use serde::Serialize;
 
 /// Version of the shape in docs/schemas/study.json. A new field is no new version.
@@ -35,6 +35,10 @@ struct Kernel {
     release: String,
     /// What the kernel ran on; absent where it was predicted only.
     bench: Option<String>,
+    /// What every arm sets that the kernel does not boot with.
+    base_unlike_boot: Option<String>,
+    /// Why nothing is ranked, where the study's pressure was not reached.
+    pressure_not_reached: Option<String>,
     figures: Vec<Line>,
     verdicts: Vec<Verdict>,
     /// The table of arms, the best first; none where the study has none.
@@ -56,6 +60,7 @@ struct Line {
 
 #[derive(Debug, Serialize)]
 struct Runs {
+    /// Absent where the runs have two outcomes.
     median: Option<f64>,
     min: Option<f64>,
     max: Option<f64>,
@@ -122,10 +127,16 @@ pub(crate) fn csv(study: &Study, pairs: &[Pair]) -> String {
         .to_vec();
     head.extend(figure("predicted"));
     head.extend(figure("measured"));
-    head.extend(["published", "verdict"].map(str::to_owned));
+    let more = [
+        "published",
+        "verdict",
+        "predicted_two_outcomes",
+        "measured_two_outcomes",
+    ];
+    head.extend(more.map(str::to_owned));
     let mut text = lab::csv::line(&head);
     for pair in pairs {
-        let verdicts = verdicts(study, pair);
+        let verdicts = pair.verdicts(study);
         for row in pair.rows(study) {
             let mut cells = vec![study.name.clone(), pair.kernel.clone()];
             cells.extend([
@@ -144,6 +155,7 @@ pub(crate) fn csv(study: &Study, pairs: &[Pair]) -> String {
                     .map_or("", |it| word(it.difference.verdict))
                     .to_owned(),
             );
+            cells.extend([&row.model, &row.kernel].map(|it| two_outcomes(it, row.unit)));
             text += &lab::csv::line(&cells);
         }
     }
@@ -152,7 +164,7 @@ pub(crate) fn csv(study: &Study, pairs: &[Pair]) -> String {
 
 impl Kernel {
     fn of(study: &Study, pair: &Pair) -> Self {
-        let (rows, verdicts) = (pair.rows(study), verdicts(study, pair));
+        let (rows, verdicts) = (pair.rows(study), pair.verdicts(study));
         let names: Vec<&str> = study.arms.iter().map(|arm| arm.name.as_str()).collect();
         let table = arms(study, &names, pair, &rows, &verdicts);
         let ranks = table.into_iter().flat_map(|table| table.rows);
@@ -164,6 +176,8 @@ impl Kernel {
             kernel: pair.kernel.clone(),
             release: pair.release.clone(),
             bench: pair.is_proved().then(|| pair.bench.clone()),
+            base_unlike_boot: pair.unlike_boot(study),
+            pressure_not_reached: pair.missed_pressure(study),
             figures: rows.iter().map(Line::of).collect(),
             verdicts: verdicts.iter().map(Verdict::of).collect(),
             ranks: ranks.filter(|rank| !rank.rank.is_empty()).collect(),
@@ -197,9 +211,9 @@ impl Runs {
             median: group.median,
             runs: group.runs,
         };
-        let two = stats::two_outcomes(values);
+        let two = figure.two_outcomes();
         Some(Self {
-            median: figure.median(),
+            median: figure.median().filter(|_| two.is_none()),
             min: range.map(|(min, _)| min),
             max: range.map(|(_, max)| max),
             runs: values.len(),
@@ -232,13 +246,6 @@ impl Verdict {
     }
 }
 
-fn verdicts(study: &Study, pair: &Pair) -> Vec<ArmVerdict> {
-    match pair.is_proved() {
-        true => of_arms(study, &pair.proofs),
-        false => of_arms(study, &pair.model),
-    }
-}
-
 fn word(verdict: verdict::Verdict) -> &'static str {
     match verdict {
         verdict::Verdict::Better => "better",
@@ -260,8 +267,9 @@ fn unit(unit: Unit) -> &'static str {
 fn cells_of(figure: &Figure) -> [String; 4] {
     let range = stats::spread(figure.values());
     let runs = figure.values().len();
+    let two = figure.two_outcomes();
     [
-        number(figure.median()),
+        number(figure.median().filter(|_| two.is_none())),
         number(range.map(|(min, _)| min)),
         number(range.map(|(_, max)| max)),
         match figure {
@@ -269,6 +277,12 @@ fn cells_of(figure: &Figure) -> [String; 4] {
             _ => runs.to_string(),
         },
     ]
+}
+
+/// "54.5 (2/5) or 91.0 (3/5)"; empty where the runs have not two outcomes.
+fn two_outcomes(figure: &Figure, unit: Unit) -> String {
+    let two = figure.two_outcomes();
+    two.map_or_else(String::new, |_| figure.number(unit))
 }
 
 fn number(number: Option<f64>) -> String {

@@ -4,6 +4,7 @@
 //! narrow for a phone, and the style sheet shows one of them. Colours are plain attributes, so that
 //! a chart that is cut out of its page keeps them; the style sheet replaces each for dark screens.
 
+mod axis;
 mod bars;
 mod curve;
 mod lines;

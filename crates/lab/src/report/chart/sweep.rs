@@ -6,6 +6,7 @@ use plotters::style::Color;
 use plotters::style::text_anchor::{HPos, VPos};
 
 use super::super::html::Escaped;
+use super::axis::Axis;
 use super::{Canvas, Drawn, Ink, TEXT, fine, on_canvas, text, text_width};
 
 /// One arm's figures.
@@ -13,14 +14,15 @@ use super::{Canvas, Drawn, Ink, TEXT, fine, on_canvas, text, text_width};
 pub(crate) struct Dot {
     /// At which of the places, from 0.
     pub(crate) place: usize,
-    /// The median.
+    /// The median; of the outcome that more runs have where they have two.
     pub(crate) median: f64,
+    /// The median of the other outcome.
+    pub(crate) other: Option<f64>,
     /// The smallest and the largest.
     pub(crate) range: (f64, f64),
 }
 
-/// What is drawn. The places are equally far apart: what is swept is mostly doubled from one to
-/// the next.
+/// What is drawn.
 #[derive(Clone, Debug)]
 pub(crate) struct Sweep<'a> {
     /// The model's, from left to right.
@@ -31,6 +33,8 @@ pub(crate) struct Sweep<'a> {
     pub(crate) published: &'a [(usize, f64)],
     /// What stands below each place, also below one without a figure.
     pub(crate) places: &'a [String],
+    /// Where the places stand, from left to right; as many as there are words.
+    pub(crate) at: &'a [f64],
     /// What the places are.
     pub(crate) along: &'a str,
     /// What stands at the heights of the vertical axis.
@@ -93,8 +97,8 @@ impl Sweep<'_> {
 
     fn x(&self, place: usize) -> i32 {
         let room = f64::from(SIZE.0 - self.left() - RIGHT - 2 * MARGIN);
-        let steps = self.places.len().saturating_sub(1).max(1);
-        self.left() + MARGIN + (place as f64 / steps as f64 * room).round() as i32
+        let share = Axis::of(self.at).shares.get(place).copied();
+        self.left() + MARGIN + (share.unwrap_or_default() * room).round() as i32
     }
 
     fn y(&self, value: f64) -> i32 {
@@ -126,7 +130,8 @@ impl Sweep<'_> {
             }
         }
         let middle = i32::midpoint(left, SIZE.0 - RIGHT);
-        write(canvas, self.along, (middle, SIZE.1 - 10), HPos::Center)
+        let along = format!("{}{}", self.along, Axis::of(self.at).kind);
+        write(canvas, &along, (middle, SIZE.1 - 10), HPos::Center)
     }
 
     /// A line through the medians.
@@ -137,7 +142,16 @@ impl Sweep<'_> {
         canvas.draw(&PathElement::new(line, style))?;
         dots.iter().try_for_each(|dot| {
             let round = fine(broad.max(4) - 1);
-            canvas.draw(&Circle::new(at(dot), round, ink.color().filled()))
+            canvas.draw(&Circle::new(at(dot), round, ink.color().filled()))?;
+            match dot.other {
+                None => Ok(()),
+                // Hollow, and no line leads there.
+                Some(other) => {
+                    let place = (fine(self.x(dot.place)), fine(self.y(other)));
+                    let rim = ink.color().stroke_width(fine(2).unsigned_abs());
+                    canvas.draw(&Circle::new(place, round + fine(1), rim))
+                }
+            }
         })
     }
 

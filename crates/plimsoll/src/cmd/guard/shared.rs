@@ -10,9 +10,6 @@ use guard::text::{self, Pairs};
 use host::drop_ins::{self, Writer};
 use host::{Root, processes};
 
-/// The longest file that is read: four times what the daemon writes.
-const LONGEST: u64 = 1 << 20;
-
 /// The longest text of the daemon's that is read, in bytes.
 const LONGEST: u64 = 4 << 20;
 

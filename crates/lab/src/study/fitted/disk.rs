@@ -1,0 +1,42 @@
+//! Kinds of disks, and what is usual for each.
+
+/// A kind of disk, with what is usual for it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DiskKind {
+    /// 7200 rotations a minute: 150 MB/s, and 12 ms for a request out of order (half a rotation
+    /// and an average seek of 8 ms).
+    Hdd,
+    /// By SATA: 500 MB/s and 100 us, 8 requests at a time.
+    Ssd,
+    /// By PCI Express: 2 GB/s and 80 us, 32 requests at a time.
+    Nvme,
+}
+
+impl DiskKind {
+    /// Every kind by the word for it.
+    pub const WORDS: [(&'static str, Self); 3] =
+        [("hdd", Self::Hdd), ("ssd", Self::Ssd), ("nvme", Self::Nvme)];
+
+    /// The word for it.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        let named = Self::WORDS.iter().find(|(_, kind)| *kind == self);
+        named.map_or("", |(word, _)| word)
+    }
+
+    /// The keys of a study's disk.
+    pub(super) fn keys(self) -> [(&'static str, &'static str); 5] {
+        let [bandwidth, latency, seek, channels, rotational] = match self {
+            Self::Hdd => ["150 MB/s", "100 us", "12 ms", "1", "true"],
+            Self::Ssd => ["500 MB/s", "100 us", "0 us", "8", "false"],
+            Self::Nvme => ["2 GB/s", "80 us", "0 us", "32", "false"],
+        };
+        [
+            ("bandwidth", bandwidth),
+            ("latency", latency),
+            ("seek", seek),
+            ("channels", channels),
+            ("rotational", rotational),
+        ]
+    }
+}
