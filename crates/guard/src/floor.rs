@@ -29,8 +29,8 @@ const DISPLACE_FACTOR: f64 = 1.5;
 /// A locked file is filled up as long as it is used that often.
 const FILL_SCORE: f64 = 1.2;
 /// Files of one user beside the system that are weighed in a sample, at most: to weigh one takes a
-/// look at all locks, and maybe at the file.
-const MOST_WEIGHED: u32 = 16;
+/// look at all locks, and maybe up to a millisecond at the file.
+const MOST_WEIGHED: u32 = 8;
 /// The smallest share of a file that is worth locking, and of that the smallest that must have been
 /// read, as its reciprocal.
 const PREFIX: u64 = 4;

@@ -86,13 +86,24 @@ impl Root {
     /// listed.
     #[must_use]
     pub fn directories(&self, directory: &str) -> Vec<String> {
+        self.directories_counted(directory).0
+    }
+
+    /// The same, and how many have names that are not UTF-8: they are passed over.
+    #[must_use]
+    pub fn directories_counted(&self, directory: &str) -> (Vec<String>, usize) {
         let entries = fs::read_dir(self.join(directory)).into_iter().flatten();
         let below = |entry: &fs::DirEntry| entry.file_type().is_ok_and(|kind| kind.is_dir());
         let entries = entries.filter_map(Result::ok).filter(below);
-        let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
-        let mut names: Vec<String> = names.collect();
+        let (mut names, mut others) = (Vec::new(), 0);
+        for entry in entries {
+            match entry.file_name().into_string() {
+                Ok(name) => names.push(name),
+                Err(_) => others += 1,
+            }
+        }
         names.sort_unstable();
-        names
+        (names, others)
     }
 
     /// Whether there is a file that is no directory.
