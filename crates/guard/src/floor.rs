@@ -29,8 +29,8 @@ const DISPLACE_FACTOR: f64 = 1.5;
 /// A locked file is filled up as long as it is used that often.
 const FILL_SCORE: f64 = 1.2;
 /// Files of one user beside the system that are weighed in a sample, at most: to weigh one takes a
-/// look at all locks, and maybe at the file.
-const MOST_WEIGHED: u32 = 16;
+/// look at all locks, and maybe up to a millisecond at the file.
+const MOST_WEIGHED: u32 = 8;
 /// The smallest share of a file that is worth locking, and of that the smallest that must have been
 /// read, as its reciprocal.
 const PREFIX: u64 = 4;
@@ -126,7 +126,6 @@ impl Floor {
         let Some(entry) = self.files.touch(touch, now) else {
             return false;
         };
-        let score = entry.uses.score(now);
         if let Lock::Held(length) = entry.lock {
             // What was read since is locked with the rest.
             let file = entry.file;
@@ -137,9 +136,13 @@ impl Floor {
             Use::Executed => EXECUTED_SCORE,
             Use::Closed | Use::Named | Use::Opened | Use::Written => LOCK_SCORE,
         };
-        let wanted = entry.is_named || score >= least;
-        if !wanted || entry.lock == Lock::Asked {
+        let is_used = entry.uses_by(touch.user).score(now) >= least;
+        if !(entry.is_named || is_used) || entry.lock == Lock::Asked {
             return false;
+        }
+        if !entry.is_named {
+            // On whose share it would be locked.
+            entry.user = touch.user;
         }
         let entry = *entry;
         // Of a file whose size is known it is known whether it would be locked.
@@ -239,7 +242,7 @@ impl Floor {
                 return None;
             };
             let missing = length.saturating_sub(held.locked);
-            let is_used = !is_idle && entry.uses.score(sample.at) > FILL_SCORE;
+            let is_used = !is_idle && entry.uses().score(sample.at) > FILL_SCORE;
             let is_used = entry.is_named || is_used;
             (is_used && missing > Bytes::ZERO).then_some((entry, length, missing))
         });
@@ -260,14 +263,14 @@ impl Floor {
 
 fn unlock(entry: &mut Entry, now: Nanos, to: &mut Vec<Decision>) {
     entry.lock = Lock::None;
-    let why = Why::UsedLess(entry.uses.score(now));
+    let why = Why::UsedLess(entry.uses().score(now));
     to.push(decision(Action::Unlock(entry.file), why));
 }
 
 fn why(entry: &Entry, now: Nanos) -> Why {
     match entry.is_named {
         true => Why::Named,
-        false => Why::Used(entry.uses.score(now)),
+        false => Why::Used(entry.uses().score(now)),
     }
 }
 

@@ -90,6 +90,8 @@ struct Walk {
     visited: usize,
     /// Those that would be in `bound` too.
     too_many: usize,
+    /// Those whose names are not UTF-8: a user may give any to groups of its own.
+    unnamed: usize,
     unvisited: usize,
 }
 
@@ -186,7 +188,8 @@ impl Walk {
                 break;
             };
             walk.visited += 1;
-            let below = root.directories(&hierarchy.directory(&group));
+            let (below, others) = root.directories_counted(&hierarchy.directory(&group));
+            walk.unnamed += others;
             let path = |name| match group.as_str() {
                 "" => name,
                 group => format!("{group}/{name}"),
@@ -198,7 +201,7 @@ impl Walk {
                 false => {}
             }
         }
-        walk.unvisited = queue.len();
+        walk.unvisited = queue.len() + walk.unnamed;
         walk
     }
 }
@@ -264,6 +267,7 @@ mod tests {
     use super::*;
     use crate::root::testing::{put, root};
     use std::fs;
+    use std::os::unix::ffi::OsStrExt as _;
     use std::os::unix::fs::PermissionsExt as _;
 
     fn names(groups: &Groups) -> BTreeSet<&str> {
@@ -291,6 +295,17 @@ mod tests {
         assert_eq!(names(&groups), expected);
         let note = groups.note().expect("two are left out");
         assert_eq!(note, "unbound\t2\nbound\t0\nunvisited\t0\n");
+    }
+
+    #[test]
+    fn a_group_whose_name_is_no_text_is_counted_and_the_others_are_read() {
+        let (_directory, root) = root(&[CONTROLLERS, ("sys/fs/cgroup/a/memory.max", "4096\n")]);
+        let name = std::ffi::OsStr::from_bytes(b"\xff");
+        fs::create_dir(root.join("sys/fs/cgroup/a").join(name)).expect("a directory");
+        let groups = read(&root);
+        assert!(names(&groups).contains("a"));
+        let note = groups.note().expect("one is left out");
+        assert!(note.ends_with("unvisited\t1\n"), "{note}");
     }
 
     #[test]

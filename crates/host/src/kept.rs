@@ -82,7 +82,9 @@ impl Kept {
     fn take(&mut self, found: Found, waiting: &mut Vec<Waiting>) {
         match found.kind() {
             FileType::Directory => {
-                let mut names = names(&found).unwrap_or_default();
+                let most = ENTRIES_MAX.saturating_sub(waiting.len());
+                let mut names = names(&found, most).unwrap_or_default();
+                self.is_cut |= names.len() == most;
                 names.sort_unstable_by(|one, other| other.cmp(one));
                 waiting.extend(names.into_iter().map(|name| Waiting {
                     folder: found.clone(),
@@ -98,14 +100,18 @@ impl Kept {
     }
 }
 
-fn names(folder: &Found) -> io::Result<Vec<OsString>> {
+fn names(folder: &Found, most: usize) -> io::Result<Vec<OsString>> {
     let mut names = Vec::new();
-    for entry in Dir::new(folder.open()?)?.take(ENTRIES_MAX) {
+    for entry in Dir::new(folder.open()?)? {
         let entry = entry?;
         let name = entry.file_name().to_bytes();
-        if !matches!(name, b"." | b"..") {
-            names.push(OsStr::from_bytes(name).to_owned());
+        if matches!(name, b"." | b"..") {
+            continue;
         }
+        if names.len() == most {
+            break;
+        }
+        names.push(OsStr::from_bytes(name).to_owned());
     }
     Ok(names)
 }

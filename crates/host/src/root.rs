@@ -130,10 +130,23 @@ impl Root {
     /// listed.
     #[must_use]
     pub fn directories(&self, directory: &str) -> Vec<String> {
+        self.directories_counted(directory).0
+    }
+
+    /// The same, and how many have names that are not UTF-8: they are passed over.
+    #[must_use]
+    pub fn directories_counted(&self, directory: &str) -> (Vec<String>, usize) {
         let entries = self.listed(directory).into_iter();
         let below = entries.filter(|(_, kind)| *kind == Kind::Folder);
-        let names = below.filter_map(|(name, _)| name.into_string().ok());
-        names.collect()
+        let (mut names, mut others) = (Vec::new(), 0);
+        for (name, _) in below {
+            match name.into_string() {
+                Ok(name) => names.push(name),
+                Err(_) => others += 1,
+            }
+        }
+        names.sort_unstable();
+        (names, others)
     }
 
     fn listed(&self, directory: &str) -> Vec<(OsString, Kind)> {

@@ -26,7 +26,8 @@ Usage: plimsoll-guard [OPTIONS]
   --version      print the version
 
 Beside the state file it has guard.prom (what it holds), guard.events (what it did) and guard.sock
-(where it is told to let go of a file system), all as the state file is named.
+(where it is told to let go of a file system), all as the state file is named. Configuration and
+state must be root's alone. A machine has one guard (/run/plimsoll/guard.lock).
 It runs until SIGTERM or SIGINT; SIGHUP reads the configuration again.
 Exit status: 0 done, 1 it cannot, 2 wrong arguments.";
 

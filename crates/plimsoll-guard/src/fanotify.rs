@@ -14,7 +14,7 @@ use guard::sample::Use;
 use mm::mountinfo::Device;
 
 use crate::log;
-use crate::mounts::Disk;
+use crate::mounts::{Disk, Mounts};
 use crate::sys::{self, Key};
 use crate::users::Users;
 
@@ -67,12 +67,16 @@ impl Fanotify {
 
     /// Watches these file systems, and forgets those that are gone. One that was unmounted and
     /// mounted again has lost its mark: each is given again, which changes nothing where it is.
-    pub(crate) fn watch(&mut self, disks: &[Disk]) {
+    pub(crate) fn watch(&mut self, mounts: &Mounts) {
+        let disks = mounts.disks();
         let is_there = |fsid: &u64| disks.iter().any(|disk| disk.fsid == *fsid);
         self.watched.retain(is_there);
         self.refused.retain(is_there);
         for Disk { fsid, point, .. } in disks {
-            match sys::fanotify_mark(self.group.as_fd(), point, self.mask) {
+            let place = mounts.place(point);
+            let marked =
+                place.and_then(|place| sys::fanotify_mark(self.group.as_fd(), place, self.mask));
+            match marked {
                 Ok(()) => {
                     self.watched.insert(*fsid);
                     self.refused.remove(fsid);

@@ -148,6 +148,10 @@ pub(crate) fn say(mut event: Event, times: u64) {
     let mut said = said();
     let millis = since_1970().as_millis();
     event.at = u64::try_from(millis).unwrap_or(u64::MAX);
+    // A group or a file may have a name that a terminal would follow.
+    for text in [&mut event.what, &mut event.why] {
+        *text = text.replace(char::is_control, " ");
+    }
     if times > 0 {
         said.tally.count(&event, times);
     }

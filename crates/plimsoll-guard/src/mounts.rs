@@ -92,10 +92,15 @@ impl Mounts {
     /// system from being unmounted.
     pub(crate) fn open(&self, fsid: u64) -> io::Result<OwnedFd> {
         let places = self.disks.iter().filter(|disk| disk.fsid == fsid);
-        let opened = places.filter_map(|disk| self.local.find(&disk.point).ok()?.open().ok());
+        let opened = places.filter_map(|disk| self.place(&disk.point).ok());
         let mut right = opened
             .filter(|place| sys::file_system(place.as_fd()).is_ok_and(|found| found.fsid == fsid));
         right.next().ok_or_else(|| io::ErrorKind::NotFound.into())
+    }
+
+    /// Opens a place, whatever is mounted there now.
+    pub(crate) fn place(&self, point: &Path) -> io::Result<OwnedFd> {
+        self.local.find(point)?.open()
     }
 
     fn read(&mut self) -> io::Result<()> {

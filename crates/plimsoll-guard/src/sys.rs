@@ -1,11 +1,8 @@
 //! System calls that have no safe wrapper elsewhere: fanotify, file handles, `mincore`, signals.
 
-use std::ffi::CString;
 use std::io;
 use std::mem::MaybeUninit;
 use std::os::fd::{AsRawFd as _, BorrowedFd, FromRawFd as _, OwnedFd};
-use std::os::unix::ffi::OsStrExt as _;
-use std::path::Path;
 
 /// The longest handle that is kept. ext4 has 8 bytes, XFS up to 24, btrfs 20 or 40.
 pub(crate) const HANDLE_MAX: usize = 40;
@@ -58,15 +55,14 @@ pub(crate) fn fanotify_init() -> io::Result<OwnedFd> {
     }
 }
 
-/// Watches the whole file system on which a path lies.
-pub(crate) fn fanotify_mark(group: BorrowedFd<'_>, path: &Path, mask: u64) -> io::Result<()> {
-    let path = c_path(path)?;
+/// Watches the whole file system of an open file or folder.
+pub(crate) fn fanotify_mark(group: BorrowedFd<'_>, place: OwnedFd, mask: u64) -> io::Result<()> {
     let flags = libc::FAN_MARK_ADD | libc::FAN_MARK_FILESYSTEM;
     #[expect(unsafe_code, reason = "rustix has no fanotify")]
-    // SAFETY: the path ends in its NUL and lives until the call returns.
+    // SAFETY: it takes numbers; without a path the descriptor is what is meant.
     let code = unsafe {
-        let group = group.as_raw_fd();
-        libc::fanotify_mark(group, flags, mask, libc::AT_FDCWD, path.as_ptr())
+        let (group, place) = (group.as_raw_fd(), place.as_raw_fd());
+        libc::fanotify_mark(group, flags, mask, place, std::ptr::null())
     };
     done(code)
 }
@@ -247,8 +243,4 @@ fn done(code: i32) -> io::Result<()> {
         0 => Ok(()),
         _ => Err(io::Error::last_os_error()),
     }
-}
-
-fn c_path(path: &Path) -> io::Result<CString> {
-    CString::new(path.as_os_str().as_bytes()).map_err(|_| io::ErrorKind::InvalidInput.into())
 }

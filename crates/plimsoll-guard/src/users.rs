@@ -6,7 +6,7 @@
 //! kernel remembers that, as long as nobody executes anything else (`AT_SECURE`).
 
 use std::collections::{BTreeMap, HashMap};
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
 
 use guard::User;
 use rustix::fs::{Mode, OFlags, openat, statat};
@@ -48,6 +48,11 @@ impl Users {
             uses: BTreeMap::new(),
             ignored: 0,
         })
+    }
+
+    /// `/proc`, which stays what it was if somebody unmounts it.
+    pub(crate) fn proc(&self) -> BorrowedFd<'_> {
+        self.proc.as_fd()
     }
 
     /// Another go begins: a process's number may be another's by now.

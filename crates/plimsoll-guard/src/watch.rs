@@ -13,7 +13,7 @@ use std::io;
 use std::os::fd::{AsFd as _, AsRawFd as _};
 use std::os::unix::fs::MetadataExt as _;
 
-use rustix::fs::{Mode, OFlags};
+use rustix::fs::{Mode, OFlags, openat};
 
 use crate::fanotify::{EVENTS_MAX, Event, Fanotify};
 use crate::files::Files;
@@ -210,9 +210,9 @@ impl Watch {
         if !is_whole || self.released.has(key.fsid, Some(metadata.ino())) {
             return Ok(None);
         }
-        let path = format!("/proc/self/fd/{}", named.as_raw_fd());
+        let path = format!("self/fd/{}", named.as_raw_fd());
         let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOATIME | OFlags::CLOEXEC;
-        let fd = rustix::fs::open(path, flags, Mode::empty())?;
+        let fd = openat(self.users.proc(), path, flags, Mode::empty())?;
         Ok(Some(Opened {
             file: fd.into(),
             size: Bytes(metadata.len()),
@@ -226,7 +226,7 @@ impl Watch {
 
     fn mark(&mut self) {
         if let Some(fanotify) = &mut self.fanotify {
-            fanotify.watch(self.mounts.disks());
+            fanotify.watch(&self.mounts);
         }
     }
 }

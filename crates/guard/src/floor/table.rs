@@ -4,6 +4,7 @@ use alloc::vec::Vec;
 
 use mm::units::{Bytes, Nanos};
 
+use super::LOCK_SCORE;
 use crate::sample::{File, LOOKED_AT, Touch, Use};
 use crate::shares::{Shares, User, goes_for};
 use crate::uses::Uses;
@@ -34,7 +35,9 @@ pub(super) struct Entry {
     pub(super) lock: Lock,
     /// The configuration names it: it goes before all others.
     pub(super) is_named: bool,
-    pub(super) uses: Uses,
+    /// How often the system uses it, and how often one other user does.
+    system: Uses,
+    other: (User, Uses),
     /// What would be locked of it, as it was when it was looked at last.
     pub(super) size: Option<Bytes>,
 }
@@ -105,7 +108,8 @@ impl Table {
             user,
             lock: Lock::None,
             is_named: false,
-            uses: Uses::NONE,
+            system: Uses::NONE,
+            other: (user, Uses::NONE),
             size: None,
         };
         if self.entries.len() == MOST_FILES {
@@ -214,29 +218,51 @@ impl Table {
 impl Wants<'_> {
     /// Whether a lock competes with it: it is the same user's, or nobody's any more.
     fn competes(&self, lock: &Entry) -> bool {
-        let is_faded = lock.uses.score(self.now) < FADED && !lock.is_named;
+        let is_faded = lock.uses().score(self.now) < FADED && !lock.is_named;
         self.takes && (lock.user == self.entry.user || self.entry.is_named || is_faded)
     }
 }
 
 impl Entry {
-    /// A use by a user. What others do with a file counts only once its own user has left it: they
-    /// could make it go before all else of that user's. What the system uses is the system's.
+    /// A use by a user, which counts for that one alone: others could make a file go before all else
+    /// of a user's. It comes onto the share of the system where that alone would lock it, and onto
+    /// another's where its own user has left it.
     fn count(&mut self, user: User, now: Nanos) {
-        if user != self.user {
-            if user != User::System && self.uses.score(now) >= FADED {
+        if user == User::System {
+            self.system.add(now);
+            let is_wanted = self.lock == Lock::None || self.system.score(now) >= LOCK_SCORE;
+            self.user = if is_wanted { user } else { self.user };
+            return;
+        }
+        if self.other.0 != user {
+            if self.other.1.score(now) >= FADED {
                 return;
             }
-            (self.user, self.uses) = (user, Uses::NONE);
+            self.other = (user, Uses::NONE);
         }
-        self.uses.add(now);
+        let is_left = self.uses().score(now) < FADED && !self.is_named;
+        self.other.1.add(now);
+        self.user = if is_left { user } else { self.user };
+    }
+
+    /// The uses by the user on whose share it is.
+    pub(super) fn uses(&self) -> Uses {
+        self.uses_by(self.user)
+    }
+
+    pub(super) fn uses_by(&self, user: User) -> Uses {
+        match user {
+            User::System => self.system,
+            user if user == self.other.0 => self.other.1,
+            User::Other(_) => Uses::NONE,
+        }
     }
 
     /// What it is compared with others by.
     pub(super) fn rank(&self) -> f64 {
         match self.is_named {
             true => f64::INFINITY,
-            false => self.uses.rank(),
+            false => self.uses().rank(),
         }
     }
 

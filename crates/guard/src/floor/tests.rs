@@ -332,21 +332,47 @@ fn a_flood_of_files_makes_nobody_elses_forgotten() {
 }
 
 #[test]
-fn what_others_do_with_a_file_of_the_system_does_not_count_until_that_has_left_it() {
+fn what_another_user_does_with_a_file_counts_on_its_own_share_alone() {
     let mut world = World::new();
+    let user_and_score = |world: &World| {
+        let entry = world.floor.files.get(File(1)).expect("known");
+        (entry.user, libm::round(entry.uses().score(world.at)))
+    };
     world.touch(1, Use::Closed, Bytes(MIB));
     (0..9).for_each(|_| world.touch_by(NOBODY, 1, Use::Closed, Bytes(MIB)));
-    assert_eq!(world.files(), [0; 0]);
-    world.at += Nanos(200_000_000_000);
-    (0..2).for_each(|_| world.touch_by(NOBODY, 1, Use::Closed, Bytes(MIB)));
-    assert_eq!(world.files(), [1]);
-    // The system begins again: nobody can have made it important.
-    world.touch(1, Use::Closed, Bytes(MIB));
-    let entry = world.floor.files.get(File(1)).expect("known");
     assert_eq!(
-        (entry.user, entry.uses.score(world.at)),
-        (User::System, 1.0)
+        (world.files(), user_and_score(&world)),
+        (vec![1], (NOBODY, 9.0))
     );
+    // The system wants it, too: by its own uses, which nobody has made more.
+    world.touch(1, Use::Closed, Bytes(MIB));
+    (0..9).for_each(|_| world.touch_by(NOBODY, 1, Use::Closed, Bytes(MIB)));
+    assert_eq!(
+        (world.files(), user_and_score(&world)),
+        (vec![1], (User::System, 2.0))
+    );
+    // It has left it.
+    world.at += Nanos(300_000_000_000);
+    world.touch_by(NOBODY, 1, Use::Closed, Bytes(MIB));
+    assert_eq!(user_and_score(&world), (NOBODY, 2.0));
+}
+
+#[test]
+fn a_backup_by_root_changes_nothing_for_what_a_user_reads_every_second() {
+    let mut world = World::new();
+    let service = User::Other(1001);
+    let reads = |world: &mut World| {
+        world.at += Nanos::SECOND;
+        world.touch_by(service, 1, Use::Closed, Bytes(60 * MIB));
+    };
+    (0..30).for_each(|_| reads(&mut world));
+    for file in 1..2000 {
+        world.touch_by(User::System, file, Use::Closed, Bytes(MIB));
+    }
+    (0..30).for_each(|_| reads(&mut world));
+    let entry = world.floor.files.get(File(1)).expect("known");
+    assert_eq!((world.files(), entry.user), (vec![1], service));
+    assert!(entry.uses().score(world.at) > 40.0);
 }
 
 #[test]
