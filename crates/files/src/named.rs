@@ -3,9 +3,11 @@
 
 use std::fs::File;
 use std::io::{self, Cursor, Read};
+use std::os::fd::AsRawFd as _;
 use std::path::Path;
 
 use rustix::fs::{FileType, Mode, OFlags, fcntl_getfl, fcntl_setfl, fstat};
+use rustix::io::Errno;
 
 use crate::folder::{bounded, regular};
 use crate::{Kind, Refused};
@@ -58,16 +60,22 @@ impl Read for Open {
     }
 }
 
+/// Some devices act when they are opened, and somebody may put a link to one in the place of a
+/// file meanwhile: it is looked at first, and what was looked at is opened.
 fn opened(path: &Path) -> io::Result<(File, Kind)> {
-    // Asked first: some devices act when they are opened.
-    let kind = FileType::from_raw_mode(rustix::fs::stat(path)?.st_mode);
-    if Kind::of(kind) == Kind::Device {
-        return Err(Refused::Kind(Kind::Device).into());
+    let place = rustix::fs::open(path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty())?;
+    let kind = Kind::of(FileType::from_raw_mode(fstat(&place)?.st_mode));
+    if kind == Kind::Device {
+        return Err(Refused::Kind(kind).into());
     }
     let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
-    let file = rustix::fs::open(path, flags, Mode::empty())?;
-    let kind = FileType::from_raw_mode(fstat(&file)?.st_mode);
-    Ok((file.into(), Kind::of(kind)))
+    let again = format!("/proc/self/fd/{}", place.as_raw_fd());
+    let file = match rustix::fs::open(again, flags, Mode::empty()) {
+        // Where /proc is not mounted nothing else can be done.
+        Err(Errno::NOENT) => rustix::fs::open(path, flags, Mode::empty())?,
+        file => file?,
+    };
+    Ok((file.into(), kind))
 }
 
 /// The first bytes of a pipe that is read without waiting, if there are any; from then on reading

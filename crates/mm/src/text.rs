@@ -70,6 +70,15 @@ pub fn harmless(text: &str) -> Cow<'_, str> {
     Cow::Owned(harmless)
 }
 
+/// The text with its line ends as `\u000a`, as a name may have them.
+#[must_use]
+pub fn one_line(text: &str) -> Cow<'_, str> {
+    match text.contains('\n') {
+        true => Cow::Owned(text.replace('\n', "\\u000a")),
+        false => Cow::Borrowed(text),
+    }
+}
+
 /// Control characters, line and paragraph separators, and the marks of bidirectional text.
 fn acts(c: char) -> bool {
     match c {

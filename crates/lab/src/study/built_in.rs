@@ -98,14 +98,9 @@ pub(super) fn find(name: &str, path: &Path) -> Result<Study, FindError> {
 }
 
 fn read(path: &Path) -> io::Result<String> {
-    let no_study = [
-        io::ErrorKind::FileTooLarge,
-        io::ErrorKind::InvalidData,
-        io::ErrorKind::IsADirectory,
-    ];
-    named::text(path, MOST_BYTES).map_err(|error| match no_study.contains(&error.kind()) {
-        true => io::Error::other(NO_STUDY),
-        false => error,
+    named::text(path, MOST_BYTES).map_err(|error| match error.kind() {
+        io::ErrorKind::NotFound | io::ErrorKind::PermissionDenied => error,
+        _ => io::Error::other(NO_STUDY),
     })
 }
 

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use mm::text::one_line;
 use mm::units::Bytes;
 
 use super::load_line::{self, Mark};
@@ -42,9 +43,10 @@ impl Page {
         }
     }
 
-    /// A line.
+    /// A line: a name with a line end in it does not make two of it.
     pub(crate) fn line(&mut self, line: impl fmt::Display) {
-        self.text.push_str(line.to_string().trim_end());
+        let line = line.to_string();
+        self.text.push_str(&one_line(line.trim_end()));
         self.text.push('\n');
     }
 

@@ -13,6 +13,7 @@ use std::path::PathBuf;
 
 use anyhow::{Context as _, bail};
 use files::{Attributes, Found, Lasts};
+use mm::text::one_line;
 
 use crate::lint::Report;
 use crate::lint::fix::{Fix, fixed};
@@ -150,8 +151,8 @@ impl Change {
         if bytes != looked_at.as_bytes() {
             bail!("it was changed while it was looked at; lint again");
         }
-        let path = path_of(&file);
-        let mut diff = format!("--- {0}\n+++ {0}\n", path.display());
+        let path = path_of(&file).display().to_string();
+        let mut diff = format!("--- {0}\n+++ {0}\n", one_line(&path));
         for fix in fixes {
             let line = fix.line();
             let was = looked_at.lines().nth(line - 1).unwrap_or_default();

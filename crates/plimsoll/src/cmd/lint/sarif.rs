@@ -1,6 +1,8 @@
 //! What was found, as SARIF 2.1.0: the list of all rules stands in it on a clean run too, so that a
 //! reader closes what is not found any more.
 
+use std::borrow::Cow;
+
 use anyhow::Context as _;
 use serde_json::{Value, json};
 
@@ -59,7 +61,7 @@ fn result(finding: &Finding) -> Value {
         "ruleId": finding.rule.name,
         "ruleIndex": index,
         "level": finding.rule.severity.word(),
-        "message": {"text": finding.what},
+        "message": {"text": message(&finding.what)},
         "locations": [{"physicalLocation": location}],
     });
     if let Some(fix) = &finding.fix {
@@ -97,8 +99,16 @@ fn notifications(report: &Report, targets: &Targets) -> Vec<Value> {
         ("note", text)
     });
     let all = problems.chain(unknown);
-    all.map(|(level, text)| json!({"level": level, "message": {"text": text}}))
+    all.map(|(level, text)| json!({"level": level, "message": {"text": message(&text)}}))
         .collect()
+}
+
+/// A message without links: `[text](address)` would be one.
+fn message(text: &str) -> Cow<'_, str> {
+    match text.contains("](") {
+        true => Cow::Owned(text.replace('[', "\\[").replace(']', "\\]")),
+        false => Cow::Borrowed(text),
+    }
 }
 
 /// A path as the reference that SARIF wants.
@@ -122,6 +132,12 @@ fn uri(path: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn no_text_of_a_file_becomes_a_link() {
+        assert_eq!(message("vm.[a](http://b)"), "vm.\\[a\\](http://b)");
+        assert_eq!(message("always [madvise] never"), "always [madvise] never");
+    }
 
     #[test]
     fn a_path_is_a_reference() {
