@@ -7,14 +7,16 @@ use anyhow::{Result, bail};
 use crate::{numbers, process, tally};
 
 /// How much is tried where the arguments do not say.
-const OPTIONS: [numbers::Numbered; 4] = [
+const OPTIONS: [numbers::Numbered; 5] = [
     ("--trees", "PLIMSOLL_TREES", Some(10)),
+    ("--plans", "PLIMSOLL_PLANS", Some(200)),
     ("--cuts", "PLIMSOLL_CUTS", Some(100)),
     ("--batch", "PLIMSOLL_BATCH", Some(1)),
     ("--seed", "PLIMSOLL_SEED", Some(0)),
 ];
 
-/// `cargo xtask debian [--trees N] [--cuts N] [--batch N] [--seed S]`: N trees a release.
+/// `cargo xtask debian [--trees N] [--plans N] [--cuts N] [--batch N] [--seed S]`: trees and plans
+/// for each release.
 pub(crate) fn run(arguments: &[String]) -> Result<()> {
     let mut cargo = tests();
     cargo.env("PLIMSOLL_VM", "required");

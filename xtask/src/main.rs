@@ -101,7 +101,8 @@ const COMMANDS: &[Command] = &[
     },
     Command {
         name: "debian",
-        about: "a Debian with systemd: booted trees, power cuts (--trees N, --cuts N, --seed S)",
+        about: "a Debian with systemd: booted trees, plans, power cuts (--trees N, --plans N, \
+                --cuts N, --seed S)",
         run: debian::run,
     },
     Command {

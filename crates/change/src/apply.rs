@@ -14,6 +14,7 @@ use crate::change::Change;
 use crate::event::{Event, Planned, Watch};
 use crate::ledger::{Ledger, LedgerError};
 use crate::machine::{Failure, Machine, Place, Value};
+use crate::recover;
 use crate::step::{Role, Step};
 use crate::undo::{self, Left};
 use crate::watch::Band;
@@ -203,38 +204,58 @@ fn is_so(
     Ok(cell.same(&Value { path, text }, new))
 }
 
-/// Writes the steps and reads each back; then notes what changed by itself. What a step that failed
-/// left is noted too, so that it can be taken back.
+/// Writes the steps and reads each back; then notes what changed by itself.
 fn write(machine: &mut impl Machine, ledger: &mut Ledger, id: u32) -> Result<Change, String> {
     let lost = || "it is not in the journal".to_owned();
     let change = ledger.get(id).cloned().ok_or_else(lost)?;
     for (at, step) in change.in_order() {
-        let (event, failed) = match set(machine, step) {
-            Ok(value) => (
-                Event::Wrote {
+        match set(machine, step) {
+            Ok(value) => {
+                let event = Event::Wrote {
                     id,
                     step: at,
                     value,
-                },
-                None,
-            ),
-            Err(NotSet { why, left }) => {
-                let found = left.map(|value| (at, value)).into_iter().collect();
-                let event = Event::Stopped {
-                    id,
-                    why: why.clone(),
-                    found,
                 };
-                (event, Some(why))
+                let added = ledger.add(machine, Place::Run, event);
+                added.map_err(|failure| failure.to_string())?;
             }
-        };
-        let added = ledger.add(machine, Place::Run, event);
-        if let Some(why) = failed {
-            return Err(why);
+            Err(NotSet { why, left }) => {
+                stop(machine, ledger, (id, at), left, &why);
+                return Err(why);
+            }
         }
-        added.map_err(|failure| failure.to_string())?;
     }
     ledger.get(id).cloned().ok_or_else(lost)
+}
+
+/// Puts a step that failed back, or else notes what it left, and what the kernel changed along with
+/// the steps before it, so that it is taken back with them. Where even the journal fails, whoever
+/// reads it next looks by itself.
+fn stop(
+    machine: &mut impl Machine,
+    ledger: &mut Ledger,
+    (id, at): (u32, usize),
+    left: Option<Value>,
+    why: &str,
+) {
+    let Some(change) = ledger.get(id).cloned() else {
+        return;
+    };
+    let mut found = recover::moved(machine, &change);
+    if let Some(new) = left {
+        let step = Step {
+            new: new.clone(),
+            ..change.steps[at].clone()
+        };
+        // What the kernel changes along with others is put back last.
+        let is_back = step.role == Role::Asked && undo::restore(machine, &step, true) == Ok(None);
+        if !is_back {
+            found.push((at, new));
+        }
+    }
+    let why = why.to_owned();
+    let stopped = Event::Stopped { id, why, found };
+    ledger.add(machine, Place::Run, stopped).ok();
 }
 
 /// A step that failed.

@@ -42,8 +42,11 @@ impl Ledger {
     /// A [`LedgerError`].
     pub fn open(machine: &mut impl Machine) -> Result<Self, LedgerError> {
         let mut ledger = Self::read(machine)?;
-        for event in recover::stops(machine, &ledger)? {
-            ledger.fold(&event);
+        for change in recover::doubtful(&ledger) {
+            // Whoever may not read a tunable sees that it is in doubt.
+            if let Ok(event) = recover::stopped(machine, &change) {
+                ledger.fold(&event);
+            }
         }
         Ok(ledger)
     }
@@ -80,7 +83,8 @@ impl Ledger {
     /// A [`LedgerError`].
     pub fn open_to_write(machine: &mut impl Machine) -> Result<Self, LedgerError> {
         let mut ledger = Self::read(machine)?;
-        for event in recover::stops(machine, &ledger)? {
+        for change in recover::doubtful(&ledger) {
+            let event = recover::stopped(machine, &change)?;
             ledger.add(machine, Place::Run, event)?;
         }
         Ok(ledger)

@@ -12,39 +12,47 @@ use crate::ledger::Ledger;
 use crate::machine::{Failure, Kind, Machine, Value};
 use crate::step::{Role, Step};
 
-/// For each change that waits and of which a step is in doubt: what was written of it.
-pub(crate) fn stops(machine: &mut impl Machine, ledger: &Ledger) -> Result<Vec<Event>, Failure> {
-    let mut stops = Vec::new();
+/// The changes that wait and of which a step is in doubt.
+pub(crate) fn doubtful(ledger: &Ledger) -> Vec<Change> {
     let waits = |change: &&Change| change.is_pending() && change.is_of_this_boot;
     let in_doubt = |change: &&Change| change.written.contains(&Written::InDoubt);
-    for change in ledger.changes().filter(waits).filter(in_doubt) {
-        stops.push(Event::Stopped {
-            id: change.id,
-            why: "the command that wrote it was stopped".to_owned(),
-            found: found(machine, change)?,
-        });
-    }
-    Ok(stops)
+    let doubtful = ledger.changes().filter(waits).filter(in_doubt);
+    doubtful.cloned().collect()
 }
 
-/// The steps in doubt that were written, with what their cells hold.
-fn found(machine: &mut impl Machine, change: &Change) -> Result<Vec<(usize, Value)>, Failure> {
+/// What was written of a change of which a step is in doubt.
+///
+/// # Errors
+/// A cell cannot be read, so that nothing is known.
+pub(crate) fn stopped(machine: &mut impl Machine, change: &Change) -> Result<Event, Failure> {
+    let mut in_order = change.in_order();
+    let is_next = |(at, step): &(usize, &Step)| {
+        change.written[*at] == Written::InDoubt && step.role == Role::Asked
+    };
     let mut found = Vec::new();
-    let mut is_first = true;
-    for (at, step) in change.in_order() {
-        if change.written[at] != Written::InDoubt {
-            continue;
-        }
-        let may_be = match step.role {
-            // The kernel changes it when another is written.
-            Role::Aside => !found.is_empty() || change.written.contains(&Written::Yes),
-            Role::Asked | Role::Follows => core::mem::take(&mut is_first),
-        };
-        if may_be && let Some(live) = written(machine, step)? {
-            found.push((at, live));
-        }
+    if let Some((at, step)) = in_order.find(is_next)
+        && let Some(live) = written(machine, step)?
+    {
+        found.push((at, live));
     }
-    Ok(found)
+    let is_begun = !found.is_empty() || change.written.contains(&Written::Yes);
+    if is_begun {
+        found.extend(moved(machine, change));
+    }
+    Ok(Event::Stopped {
+        id: change.id,
+        why: "the command that wrote it was stopped".to_owned(),
+        found,
+    })
+}
+
+/// What the kernel changed along with the steps that were written, and nobody noted.
+pub(crate) fn moved(machine: &mut impl Machine, change: &Change) -> Vec<(usize, Value)> {
+    let steps = change.steps.iter().enumerate();
+    let along = steps
+        .filter(|(at, step)| step.role != Role::Asked && change.written[*at] == Written::InDoubt);
+    let moved = along.filter_map(|(at, step)| Some((at, written(machine, step).ok()??)));
+    moved.collect()
 }
 
 /// What a cell holds, where that is what this step wrote.

@@ -60,7 +60,7 @@ impl Step {
             let tunable = cell.tunable(&self.new.path);
             cell.has_views || tunable.is_some_and(|tunable| tunable.is_adjusted)
         };
-        self.role == Role::Aside || Cell::of(&self.cell).is_some_and(is_adjusted)
+        self.role != Role::Asked || Cell::of(&self.cell).is_some_and(is_adjusted)
     }
 
     /// Whether what was written is there: its file holds it. Bytes of a device's part are rounded

@@ -131,8 +131,12 @@ pub fn undo(machine: &mut impl Machine, id: u32, why: &str) -> Result<Undone, Un
         let why = why.clone();
         return Err(UndoError::Already { id, why });
     }
-    let mut left = remove_lines(machine, &change)?;
-    left.extend(restore_all(machine, &ledger, &change)?);
+    let (mut left, mut failures) = (vec![], vec![]);
+    remove_lines(machine, &change, &mut left, &mut failures);
+    restore_all(machine, &ledger, &change, &mut left, &mut failures);
+    if !failures.is_empty() {
+        return Err(UndoError::Stuck { id, failures });
+    }
     let at = machine.unix_time();
     let why = why.to_owned();
     let event = Event::Undone { id, at, why };
@@ -183,46 +187,61 @@ pub fn settle(machine: &mut impl Machine) -> Result<Settled, LedgerError> {
     Ok(settled)
 }
 
-fn remove_lines(machine: &mut impl Machine, change: &Change) -> Result<Vec<Left>, Failure> {
-    let mut left = vec![];
+/// Every file is tried, whichever fails.
+fn remove_lines(
+    machine: &mut impl Machine,
+    change: &Change,
+    left: &mut Vec<Left>,
+    failures: &mut Vec<Failure>,
+) {
     for file in &change.files {
-        let Some(text) = machine
-            .native(file)?
-            .filter(|text| native::has(text, change.id))
-        else {
-            continue;
-        };
-        let kind = native::kind_of(file);
-        let ours: Vec<String> = change
-            .steps
-            .iter()
-            .map(|s| native::line(kind, &s.new))
-            .collect();
-        let (kept, foreign) = native::without(&text, change.id, &ours);
-        machine.install(file, kept.as_deref())?;
-        let file = || file.clone();
-        left.extend(
-            foreign
-                .into_iter()
-                .map(|line| Left::Line { file: file(), line }),
-        );
+        match remove_from(machine, change, file) {
+            Ok(foreign) => left.extend(foreign.into_iter().map(|line| Left::Line {
+                file: file.clone(),
+                line,
+            })),
+            Err(failure) => failures.push(failure),
+        }
     }
-    Ok(left)
+}
+
+/// The lines of ours that are somebody else's by now, which stay.
+fn remove_from(
+    machine: &mut impl Machine,
+    change: &Change,
+    file: &str,
+) -> Result<Vec<String>, Failure> {
+    let text = machine.native(file)?;
+    let Some(text) = text.filter(|text| native::has(text, change.id)) else {
+        return Ok(vec![]);
+    };
+    let kind = native::kind_of(file);
+    let ours = change
+        .steps
+        .iter()
+        .map(|step| native::line(kind, &step.new));
+    let ours: Vec<String> = ours.collect();
+    let (kept, foreign) = native::without(&text, change.id, &ours);
+    machine.install(file, kept.as_deref())?;
+    Ok(foreign)
 }
 
 /// Puts back what was written and is still ours, in reverse order. Whose a value is, is asked
 /// before the first write: the kernel changes some by itself when another is written, and those are
-/// put back last.
+/// put back last. Every value is tried, whichever fails.
 fn restore_all(
     machine: &mut impl Machine,
     ledger: &Ledger,
     change: &Change,
-) -> Result<Vec<Left>, UndoError> {
-    let (mut left, mut ours, mut failures) = (vec![], vec![], vec![]);
+    left: &mut Vec<Left>,
+    failures: &mut Vec<Failure>,
+) {
+    let mut ours = vec![];
     for step in change.written().rev() {
-        match theirs(machine, ledger, change.id, step)? {
-            Some(theirs) => left.push(theirs),
-            None => ours.push(step),
+        match theirs(machine, ledger, change.id, step) {
+            Ok(Some(theirs)) => left.push(theirs),
+            Ok(None) => ours.push(step),
+            Err(failure) => failures.push(failure),
         }
     }
     for step in ours {
@@ -230,11 +249,6 @@ fn restore_all(
             Ok(changed) => left.extend(changed),
             Err(failure) => failures.push(failure),
         }
-    }
-    let id = change.id;
-    match failures.is_empty() {
-        true => Ok(left),
-        false => Err(UndoError::Stuck { id, failures }),
     }
 }
 

@@ -25,8 +25,8 @@ pub(crate) const RUN: &str = "run/plimsoll";
 /// The lock of the journals, in that folder.
 const LOCK: &str = "lock";
 
-/// The longest journal or configuration file that is read: some 50,000 changes.
-const LONGEST: u64 = 16 << 20;
+/// The longest journal or configuration file that is read: more than 100,000 changes in a boot.
+const LONGEST: u64 = 64 << 20;
 
 /// Where the kernel's files lie, and the file system that must be there (`statfs`).
 const KERNELS: [(&str, &str, i64); 2] =

@@ -14,6 +14,7 @@ pub mod groups;
 pub mod kept;
 pub mod looking;
 pub mod mounts;
+pub mod one_name;
 pub mod pages;
 pub mod processes;
 pub mod read;

@@ -9,7 +9,7 @@ use rustix::io::Errno;
 use rustix::process::{Pid, PidfdFlags, getpid, pidfd_open};
 
 use crate::changes::RUN;
-use crate::{Root, reason};
+use crate::{Root, reason, write};
 
 /// What the names of the files begin with; the change's number follows.
 const PREFIX: &str = "watch-";
@@ -35,7 +35,7 @@ pub enum Life {
 pub fn enter(root: &Root, id: u32) -> io::Result<()> {
     let own = getpid();
     let start = start(root, own)?.ok_or(io::ErrorKind::NotFound)?;
-    write(root, id, &format!("{} {start}\n", own.as_raw_nonzero()))
+    note(root, id, &format!("{} {start}\n", own.as_raw_nonzero()))
 }
 
 /// Makes room for the note of a process that is about to be started.
@@ -43,13 +43,21 @@ pub fn enter(root: &Root, id: u32) -> io::Result<()> {
 /// # Errors
 /// What the system says, as when `/run` is full.
 pub fn expect(root: &Root, id: u32) -> io::Result<()> {
-    write(root, id, "0 0\n")
+    note(root, id, "0 0\n")
 }
 
-fn write(root: &Root, id: u32, text: &str) -> io::Result<()> {
+fn note(root: &Root, id: u32, text: &str) -> io::Result<()> {
     let folder = Folder::at(root.path())?.make_trusted(RUN)?;
     let attributes = Attributes::mode(0o644);
     folder.replace(&name(id), text.as_bytes(), attributes, Lasts::Process)
+}
+
+/// Keeps the OOM killer away from this process: it is there for when memory runs out.
+///
+/// # Errors
+/// What the system says.
+pub fn spare() -> io::Result<()> {
+    write::raw(&Root::default(), "proc/self/oom_score_adj", "-1000")
 }
 
 /// Removes the note; one that is not there is no error.

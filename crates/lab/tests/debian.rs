@@ -19,8 +19,12 @@ mod machine;
 mod package;
 #[path = "loaders/pick.rs"]
 mod pick;
+#[path = "debian/plans.rs"]
+mod plans;
 #[path = "debian/trees.rs"]
 mod trees;
+#[path = "../../plimsoll/tests/plans/values.rs"]
+mod values;
 
 use std::path::Path;
 use std::time::Duration;

@@ -2,6 +2,7 @@
 //! that it does to the world, and then the timer fires, the machine reboots, or the user goes on;
 //! and every order of commands, reboots, passing time and an administrator's own writes.
 
+mod failures;
 mod held;
 mod orders;
 mod overlaps;

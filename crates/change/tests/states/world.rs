@@ -17,6 +17,19 @@ pub(crate) enum When {
     After,
 }
 
+/// What goes wrong without anybody being killed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Fails {
+    /// The kernel refuses a write of this file.
+    Refused(&'static str),
+    /// The kernel changes the value and reports an error.
+    InPart(&'static str),
+    /// Whatever is written, the kernel holds 11.
+    Sticks(&'static str),
+    /// The journal takes no more lines, from this thing on.
+    Full(usize),
+}
+
 /// Files, journals, a clock and a timer.
 #[derive(Clone, Debug)]
 pub(crate) struct World {
@@ -35,6 +48,7 @@ pub(crate) struct World {
     /// The command is killed at this one.
     pub(crate) cut: Option<(usize, When)>,
     is_dead: bool,
+    pub(crate) fails: Option<Fails>,
     /// An administrator writes before the thing with this number.
     pub(crate) meddler: Option<(usize, &'static str, &'static str)>,
     /// What was written, and by which thing that was done.
@@ -75,6 +89,7 @@ impl World {
             done: 0,
             cut: None,
             is_dead: false,
+            fails: None,
             meddler: None,
             writes: vec![],
         }
@@ -213,12 +228,28 @@ impl Machine for World {
     }
 
     fn write(&mut self, value: &Value) -> Result<(), Failure> {
+        let failed = |reason: &str| {
+            Err(Failure {
+                path: value.path.clone(),
+                reason: reason.to_owned(),
+                kind: Kind::Refused,
+            })
+        };
+        let text = match self.fails {
+            Some(Fails::Refused(path)) if path == value.path => return failed("refused"),
+            Some(Fails::Sticks(path)) if path == value.path => "11",
+            _ => &value.text,
+        };
         self.writes.push((self.done, value.path.clone()));
         self.act(|world, when| {
             if when != When::Before {
-                world.set(&value.path, &value.text);
+                world.set(&value.path, text);
             }
-        })
+        })?;
+        match self.fails {
+            Some(Fails::InPart(path)) if path == value.path && text != "60" => failed("half-way"),
+            _ => Ok(()),
+        }
     }
 
     fn journal(&mut self, place: Place) -> Result<String, Failure> {
@@ -226,6 +257,13 @@ impl Machine for World {
     }
 
     fn append(&mut self, place: Place, keep: usize, line: &str) -> Result<(), Failure> {
+        if matches!(self.fails, Some(Fails::Full(at)) if at <= self.done) {
+            return Err(Failure {
+                path: place.path().to_owned(),
+                reason: "no space left on device".to_owned(),
+                kind: Kind::Other,
+            });
+        }
         self.act(|world, when| {
             let journal = world.journal_mut(place);
             let part = match when {

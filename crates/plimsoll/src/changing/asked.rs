@@ -4,18 +4,19 @@ use std::path::Path;
 
 use anyhow::{Context as _, anyhow, bail};
 use conf::sysctl_d::{self, Loader, Says};
+use host::Root;
 use lab::study::Study;
 use mm::settings::Setting;
 
 use crate::cmd::set;
 
+/// The longest file of settings, in bytes.
+const LONGEST: u64 = 1 << 20;
+
 /// Roots of sysctl keys that set no memory tunable.
 const OTHERS: [&str; 9] = [
     "abi", "crypto", "debug", "dev", "fs", "kernel", "net", "sunrpc", "user",
 ];
-
-/// The longest file of settings, in bytes.
-const LONGEST: u64 = 1 << 20;
 
 /// What is asked for.
 #[derive(Clone, Debug, Default)]
@@ -27,7 +28,7 @@ pub(crate) struct Asked {
     pub(crate) notes: Vec<String>,
 }
 
-/// The settings of the words of the command line, as the kernel reads them.
+/// The settings of the words of the command line, as this machine's kernel reads them.
 ///
 /// # Errors
 /// The first word or line that means nothing, in one line.
@@ -101,6 +102,12 @@ impl Asked {
                 setting.value
             ));
         }
+        let known = host::one_name::of(&Root::default(), setting.clone());
+        if known.tunable != setting.tunable {
+            let note = format!("{} is {} here", setting.tunable, known.tunable);
+            self.notes.push(note);
+        }
+        let setting = known;
         self.settings
             .retain(|known| known.tunable != setting.tunable);
         self.settings.push(setting);

@@ -3,7 +3,7 @@
 use std::time::{Duration, UNIX_EPOCH};
 
 use change::status::{Now, Status};
-use change::{Change, Phase, Role, Value};
+use change::{Change, Phase, Role, Value, Written};
 use mm::catalogue::Risk;
 use mm::units::{Bytes, Nanos};
 use serde::Serialize;
@@ -125,9 +125,13 @@ pub(crate) fn change(change: &Change, now: Nanos, width: usize) -> String {
     if !change.why.is_empty() {
         text += &item(&change.why, width);
     }
-    for (step, before) in change.steps.iter().zip(&change.before) {
+    let steps = change.steps.iter().zip(&change.before);
+    for ((step, before), written) in steps.zip(&change.written) {
         if step.role != Role::Aside {
-            let back = goes_back(change, step, before);
+            let back = match written {
+                Written::No => " (not written, or put back since)".to_owned(),
+                _ => goes_back(change, step, before),
+            };
             text += &format!(
                 "  /{}: {}{back}\n",
                 step.new.path,

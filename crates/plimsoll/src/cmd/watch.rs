@@ -54,6 +54,8 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     if args.detached {
         // The terminal that hangs up must not end it. It cannot fail: this process leads no group.
         rustix::process::setsid().context("cannot leave the session")?;
+        // As the service has it; without it the process is still better than none.
+        watcher::spare().ok();
         for signal in SIGNALS {
             signal_hook::flag::register(signal, Arc::default())?;
         }

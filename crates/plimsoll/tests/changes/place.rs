@@ -226,21 +226,16 @@ impl Place {
     }
 
     /// Runs a command that is killed when it makes a call for the n-th time. A file of the kernel's
-    /// is not emptied when it is opened for writing, as these are.
+    /// is not emptied when it is opened for writing, as these are: it holds what was written last.
     pub(crate) fn killed(&self, words: &[&str], call: &str, number: usize) {
         let held = VALUES
             .iter()
             .map(|(path, ..)| fs::read_to_string(path).expect("a file"));
         let held: Vec<String> = held.collect();
+        let log = "/var/lib/strace";
         let mut strace = Command::new("strace");
-        strace.args([
-            "-qq",
-            "-o",
-            "/dev/null",
-            "-e",
-            &format!("trace={call}"),
-            "-e",
-        ]);
+        strace.args(["-qq", "-y", "-o", log, "-e"]);
+        strace.args([&format!("trace=write,{call}"), "-e"]);
         strace.arg(format!("inject={call}:signal=KILL:when={number}"));
         strace
             .arg(PLIMSOLL)
@@ -248,9 +243,11 @@ impl Place {
             .stdout(Stdio::null())
             .stderr(Stdio::null());
         strace.status().expect("strace");
+        let log = fs::read_to_string(log).expect("a log");
         for ((path, ..), held) in VALUES.iter().zip(held) {
             if fs::read_to_string(path).is_ok_and(|text| text.is_empty()) {
-                fs::write(path, held).expect("a file");
+                let last = written(&log, path).unwrap_or(held);
+                fs::write(path, last).expect("a file");
             }
         }
     }
@@ -316,6 +313,15 @@ impl Place {
             is_watched: !text.contains("nothing waits to take it back"),
         })
     }
+}
+
+/// What was written last into a file: `write(5</proc/sys/vm/swappiness>, "10\n", 3) = 3`.
+fn written(log: &str, path: &str) -> Option<String> {
+    let place = format!("<{path}>, ");
+    let mut writes = log.lines().rev().filter(|line| line.contains(&place));
+    let done = writes.find(|line| !line.ends_with('?'))?;
+    let text = done.split('"').nth(1)?;
+    Some(text.replace("\\n", "\n"))
 }
 
 /// Opening a file to read it changes nothing, however many there are.

@@ -11,6 +11,7 @@
 //! A failure names its seed: `--plans 1 --seed S` draws that plan again.
 
 mod machine;
+mod spellings;
 mod values;
 
 use std::process::ExitCode;
@@ -28,22 +29,52 @@ const SEED: u64 = 1;
 const SETTINGS: u64 = 4;
 const CHANGES: u64 = 3;
 
-const TEST: &str = "every_value_is_as_before_or_status_names_it";
+const TESTS: [(&str, Test); 2] = [
+    (
+        "a_spelling_is_to_the_kernel_what_the_catalogue_says",
+        spellings,
+    ),
+    ("every_value_is_as_before_or_status_names_it", plans),
+];
+
+/// A test: what is wrong, a line each.
+type Test = fn(&Machine, &[String]) -> Vec<String>;
 
 fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().skip(1).collect();
     if words.iter().any(|word| word == "--list") {
-        println!("{TEST}: test");
+        TESTS.iter().for_each(|(name, _)| println!("{name}: test"));
         return ExitCode::SUCCESS;
     }
     let machine = match Machine::enter() {
         Ok(machine) => machine,
         Err(Cannot::Here(code)) => return ExitCode::from(code),
         Err(Cannot::Skip(why)) => {
-            println!("test {TEST} ... skipped: {why}");
+            let told = |(name, _): &(&str, Test)| println!("test {name} ... skipped: {why}");
+            TESTS.iter().for_each(told);
             return ExitCode::SUCCESS;
         }
     };
+    let mut failed = 0;
+    for (name, test) in TESTS {
+        let wrong = test(&machine, &words);
+        wrong.iter().for_each(|line| println!("{line}"));
+        println!(
+            "test {name} ... {}",
+            if wrong.is_empty() { "ok" } else { "FAILED" }
+        );
+        failed += u8::from(!wrong.is_empty());
+    }
+    ExitCode::from(failed)
+}
+
+fn spellings(machine: &Machine, _: &[String]) -> Vec<String> {
+    let (wrong, written) = spellings::wrong(machine.tunables());
+    println!("{written} spellings");
+    wrong
+}
+
+fn plans(machine: &Machine, words: &[String]) -> Vec<String> {
     let number = |name: &str| {
         let mut words = words.iter().skip_while(|word| *word != name).skip(1);
         words.next().map(|word| word.parse().expect("a number"))
@@ -51,18 +82,13 @@ fn main() -> ExitCode {
     let seed = number("--seed").unwrap_or(SEED);
     let plans = number("--plans").unwrap_or(PLANS);
     let mut tally = Tally::default();
-    let wrong: Vec<String> = (seed..seed + plans)
-        .filter_map(|seed| {
-            run(&machine, seed, &mut tally)
-                .err()
-                .map(|it| format!("seed {seed}: {it}"))
-        })
-        .collect();
+    let wrong = (seed..seed + plans).filter_map(|seed| {
+        let done = run(machine, seed, &mut tally);
+        done.err().map(|what| format!("seed {seed}: {what}"))
+    });
+    let wrong = wrong.collect();
     println!("{plans} series from seed {seed}: {tally:?}");
-    wrong.iter().for_each(|line| println!("{line}"));
-    let word = if wrong.is_empty() { "ok" } else { "FAILED" };
-    println!("test {TEST} ... {word}");
-    ExitCode::from(u8::from(!wrong.is_empty()))
+    wrong
 }
 
 /// What came of the plans.

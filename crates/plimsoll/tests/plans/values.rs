@@ -20,7 +20,7 @@ impl fmt::Display for Word {
 }
 
 /// The range that is drawn from, where the kernel's own would harm others on this machine.
-const BOUNDS: &[(&str, u64, u64)] = &[
+pub(crate) const BOUNDS: &[(&str, u64, u64)] = &[
     ("vm.min_free_kbytes", 60_000, 90_000),
     ("vm.watermark_scale_factor", 5, 40),
     ("vm.percpu_pagelist_high_fraction", 0, 100),
