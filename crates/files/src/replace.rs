@@ -104,8 +104,8 @@ impl Folder {
         }
     }
 
-    /// Gives a file of this folder another name there, which one that has it loses. Either is on the
-    /// disk only later.
+    /// Gives a file of this folder another name there, which one that has it loses. Either is on
+    /// the disk only later.
     ///
     /// # Errors
     /// What the system says.

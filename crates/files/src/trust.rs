@@ -19,7 +19,7 @@ use crate::{Folder, Kind, Refused};
 /// The permissions of a folder that is made.
 const FOLDER: Mode = Mode::from_raw_mode(0o755);
 
-/// The permissions of a lock, which whoever may open a file may take, and of what is root's to read.
+/// The permissions of a lock, which whoever may open a file may take, and of what root alone reads.
 const PRIVATE: Mode = Mode::from_raw_mode(0o600);
 
 /// Set on a folder whose files only their owners may rename or remove.

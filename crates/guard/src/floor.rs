@@ -231,9 +231,9 @@ impl Floor {
         to.push(decision(Action::Lock { file, length }, why(&entry, now)));
     }
 
-    /// Reads in a part of what is missing of one locked file: the system's first, and of its the one
-    /// that is used most. Where
-    /// memory is idle nothing was reclaimed: what is missing was never read.
+    /// Reads in a part of what is missing of one locked file: the system's first, and of those the
+    /// one that is used most. Where memory is idle nothing was reclaimed: what is missing was never
+    /// read.
     fn fill(&mut self, sample: &Sample<'_>, to: &mut Vec<Decision>) {
         let is_idle = sample.memory.is_idle();
         let gaps = sample.held.iter().filter_map(|held| {

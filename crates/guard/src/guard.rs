@@ -48,9 +48,9 @@ impl Guard {
         }
     }
 
-    /// A tunable of a policy could not be set, and what it had set besides is given back: it forgets
-    /// what it asked for, and asks for nothing for a minute. It would take what is there for
-    /// somebody else's.
+    /// A tunable of a policy could not be set, and what it had set besides is given back: it
+    /// forgets what it asked for, and asks for nothing for a minute. It would take what is there
+    /// for somebody else's.
     pub fn rest(&mut self, policy: Policy, now: Nanos) {
         let (config, until) = (&self.config, now.saturating_add(REST));
         match policy {

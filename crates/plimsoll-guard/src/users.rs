@@ -5,7 +5,7 @@
 //! taken for what it was then: a program of anybody's that has become `su` would be root's. The
 //! kernel remembers that, as long as nobody executes anything else (`AT_SECURE`).
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
 
 use guard::User;
@@ -32,7 +32,7 @@ const AT_SECURE: u64 = 23;
 pub(crate) struct Users {
     proc: OwnedFd,
     /// Processes that were looked at in this go.
-    known: HashMap<u32, User>,
+    known: BTreeMap<u32, User>,
     /// Uses since the last sample.
     uses: BTreeMap<User, u32>,
     /// Uses that did not count.
@@ -44,7 +44,7 @@ impl Users {
         let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
         Ok(Self {
             proc: rustix::fs::open("/proc", flags, Mode::empty())?,
-            known: HashMap::with_capacity(LOOKED_AT),
+            known: BTreeMap::new(),
             uses: BTreeMap::new(),
             ignored: 0,
         })

@@ -163,7 +163,7 @@ impl Watch {
         self.pace
     }
 
-    /// How many uses did not count: one user's were more than so many.
+    /// How many uses did not count: one user had more than its share.
     pub(crate) fn ignored(&self) -> u64 {
         self.users.ignored
     }

@@ -184,6 +184,30 @@ fn wait_for(what: &str, mut is_so: impl FnMut() -> bool) {
     }
 }
 
+fn trial_begun(folder: &Path) -> Child {
+    let trial = ["try", "floor", "--for", "60s", "--config", "guard.toml"];
+    // A machine has one guard: this one has a `/run` of its own.
+    let alone = "mount -t tmpfs -o mode=755 run /run && exec \"$@\"";
+    let mut command = Command::new("unshare");
+    command.args(["--mount", "sh", "-c", alone, "sh"]);
+    command.arg(env!("CARGO_BIN_EXE_plimsoll")).arg("guard");
+    command.args(trial).args(["--state", "guard.state"]);
+    command.current_dir(folder).stdin(Stdio::null());
+    let child = command.stderr(Stdio::piped()).spawn();
+    let child = child.expect("the binary runs");
+    wait_for("it is set", || swappiness() == "0");
+    wait_for("the status is there", || folder.join("guard.prom").exists());
+    child
+}
+
+fn trial_ended(folder: &Path, before: &str, mut child: Child, signal: Signal) {
+    kill_process(Pid::from_child(&child), signal).expect("it runs");
+    child.wait().expect("it ends");
+    wait_for("it is as before", || swappiness() == before);
+    wait_for("its files are gone", || !folder.join("guard.sock").exists());
+    assert!(!folder.join("guard.prom").exists() && !folder.join("guard.state").exists());
+}
+
 #[test]
 fn a_trial_is_told_and_taken_back_however_it_ends() {
     if !can_run() {
@@ -193,28 +217,8 @@ fn a_trial_is_told_and_taken_back_however_it_ends() {
     let folder = folder.path();
     fs::write(folder.join("guard.toml"), "floor.anon_min = \"90 %\"\n").expect("a file");
     let before = swappiness();
-    let trial = ["try", "floor", "--for", "60s", "--config", "guard.toml"];
-    let start = || -> Child {
-        // A machine has one guard: this one has a `/run` of its own.
-        let alone = "mount -t tmpfs -o mode=755 run /run && exec \"$@\"";
-        let mut command = Command::new("unshare");
-        command.args(["--mount", "sh", "-c", alone, "sh"]);
-        command.arg(env!("CARGO_BIN_EXE_plimsoll")).arg("guard");
-        command.args(trial).args(["--state", "guard.state"]);
-        command.current_dir(folder).stdin(Stdio::null());
-        let child = command.stderr(Stdio::piped()).spawn();
-        let child = child.expect("the binary runs");
-        wait_for("it is set", || swappiness() == "0");
-        wait_for("the status is there", || folder.join("guard.prom").exists());
-        child
-    };
-    let end = |mut child: Child, signal| {
-        kill_process(Pid::from_child(&child), signal).expect("it runs");
-        child.wait().expect("it ends");
-        wait_for("it is as before", || swappiness() == before);
-        wait_for("its files are gone", || !folder.join("guard.sock").exists());
-        assert!(!folder.join("guard.prom").exists() && !folder.join("guard.state").exists());
-    };
+    let start = || trial_begun(folder);
+    let end = |child, signal| trial_ended(folder, &before, child, signal);
     let child = start();
     let (status, code) = said(folder, &["status", "--state", "guard.state"]);
     assert!(status.contains("floor: on; 1 action"), "{status}");

@@ -18,7 +18,7 @@ const SYSTEMD_LONGEST: usize = 1 << 20;
 /// One line of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Line<'a> {
-    /// Its number, counted from 1 as the loader counts.
+    /// Where it begins: the line feeds before it, and one, as an editor counts.
     pub number: usize,
     /// The whole line, without its end.
     pub text: &'a str,
@@ -52,19 +52,23 @@ pub enum Says<'a> {
 #[must_use]
 pub fn lines(text: &str, loader: Loader) -> Vec<Line<'_>> {
     match loader {
-        Loader::Systemd => numbered(split_systemd(text).into_iter(), systemd),
-        Loader::Procps => numbered(text.split_terminator('\n'), procps),
+        Loader::Systemd => split_systemd(text),
+        Loader::Procps => {
+            let lines = text.split_terminator('\n').zip(1..);
+            lines
+                .map(|(text, number)| line(number, text, procps))
+                .collect()
+        }
         Loader::Alpine => joined(text),
     }
 }
 
-fn numbered<'a>(lines: impl Iterator<Item = &'a str>, says: fn(&str) -> Says<'_>) -> Vec<Line<'a>> {
-    let line = |(at, text)| Line {
-        number: at + 1,
+fn line<'a>(number: usize, text: &'a str, says: fn(&'a str) -> Says<'a>) -> Line<'a> {
+    Line {
+        number,
         text,
         says: says(text),
-    };
-    lines.enumerate().map(line).collect()
+    }
 }
 
 /// busybox goes on in the next line after a backslash; the two stay in the text.
@@ -74,23 +78,19 @@ fn joined(text: &str) -> Vec<Line<'_>> {
     while !rest.is_empty() {
         let mut ends = rest.match_indices('\n').map(|(at, _)| at);
         let end = ends.find(|at| !rest[..*at].ends_with('\\'));
-        let line = &rest[..end.unwrap_or(rest.len())];
+        let text = &rest[..end.unwrap_or(rest.len())];
         rest = end.map_or("", |end| &rest[end + 1..]);
-        lines.push(Line {
-            number,
-            text: line,
-            says: busybox(line),
-        });
-        number += 1 + line.matches('\n').count();
+        lines.push(line(number, text, busybox));
+        number += 1 + text.matches('\n').count();
     }
     lines
 }
 
 /// systemd takes CR, LF and NUL for the end of a line, and two different ones in a row for one.
-fn split_systemd(text: &str) -> Vec<&str> {
+fn split_systemd(text: &str) -> Vec<Line<'_>> {
     let is_end = |byte: &u8| matches!(byte, b'\n' | b'\r' | 0);
     let mut lines = Vec::new();
-    let mut rest = text;
+    let (mut rest, mut number) = (text, 1);
     while !rest.is_empty() {
         let bytes = rest.as_bytes();
         let length = bytes.iter().position(is_end);
@@ -98,8 +98,10 @@ fn split_systemd(text: &str) -> Vec<&str> {
         if length >= SYSTEMD_LONGEST {
             break;
         }
-        lines.push(&rest[..length]);
-        rest = &rest[length + ends(&bytes[length..])..];
+        lines.push(line(number, &rest[..length], systemd));
+        let (end, after) = rest[length..].split_at(ends(&bytes[length..]));
+        number += end.matches('\n').count();
+        rest = after;
     }
     lines
 }

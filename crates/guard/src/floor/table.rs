@@ -224,9 +224,9 @@ impl Wants<'_> {
 }
 
 impl Entry {
-    /// A use by a user, which counts for that one alone: others could make a file go before all else
-    /// of a user's. It comes onto the share of the system where that alone would lock it, and onto
-    /// another's where its own user has left it.
+    /// A use by a user, which counts for that one alone: others could make a file go before all
+    /// else of a user's. It comes onto the share of the system where that alone would lock it, and
+    /// onto another's where its own user has left it.
     fn count(&mut self, user: User, now: Nanos) {
         if user == User::System {
             self.system.add(now);
@@ -274,8 +274,8 @@ impl Entry {
         self.rank() + libm::log2(bytes.0 as f64)
     }
 
-    /// Whether its lock goes for a mere claim. What the system has above its share is used less, too:
-    /// its processes and others use the same files, and would take them from each other.
+    /// Whether its lock goes for a mere claim. What the system has above its share is used less,
+    /// too: its processes and others use the same files, and would take them from each other.
     fn gives(&self) -> bool {
         self.user != User::System
     }

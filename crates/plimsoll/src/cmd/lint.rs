@@ -12,6 +12,8 @@ mod targets;
 use std::io::Write as _;
 use std::path::PathBuf;
 
+use mm::text::one_line;
+
 use crate::exit::ExitCode;
 use crate::lint::{Choice, Report, Severity, table};
 use crate::term::{self, Canvas};
@@ -138,7 +140,8 @@ fn undo(args: &Args) -> anyhow::Result<ExitCode> {
     let back = fixing::undo(&targets)?;
     let mut out = term::out();
     for path in &back {
-        writeln!(out, "{}: restored", path.display())?;
+        let path = path.display().to_string();
+        writeln!(out, "{}: restored", one_line(&path))?;
     }
     if back.is_empty() {
         writeln!(out, "Nothing was kept by --fix here.")?;

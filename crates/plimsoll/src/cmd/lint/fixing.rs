@@ -123,18 +123,25 @@ fn changes(report: &Report, targets: &Targets) -> anyhow::Result<Vec<Change>> {
     }
     let mut changes = Vec::new();
     for text in targets.texts() {
-        if let Some(fixes) = by_path.remove(text.path.as_str())
+        if let Some(mut fixes) = by_path.remove(text.path.as_str())
             && let Some(file) = targets
                 .file(&text.path)
                 .with_context(|| text.path.clone())?
             && !is_of_package(&file)
         {
+            fixes.retain(|fix| is_one_line(&text.text, fix.line()));
             let change = Change::of(file, &text.text, &fixes);
             changes.push(change.with_context(|| text.path.clone())?);
         }
     }
     changes.retain(|change| change.old != change.new);
     Ok(changes)
+}
+
+/// Whether loaders see one line there, too: systemd's ends at a lone CR and at NUL.
+fn is_one_line(text: &str, number: usize) -> bool {
+    let line = text.lines().nth(number - 1);
+    line.is_some_and(|line| !line.contains(['\r', '\0']))
 }
 
 /// Whether a package brings a file, which is not ours to change then.
