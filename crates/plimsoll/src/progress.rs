@@ -97,7 +97,7 @@ impl Bar {
         if let (Elsewhere::Tenths(what), true) = (self.elsewhere, is_tenth)
             && !term::is_watched()
         {
-            talk(&format!("{} of {all} {what}", before + 1));
+            talk(format_args!("{} of {all} {what}", before + 1));
         }
     }
 

@@ -183,7 +183,7 @@ fn watched(experiment: &Experiment<'_>, bench: &ModelBench, more: More) -> anyho
     let cost = Cost::of(&experiment.study.name).map_or_else(String::new, |cost| {
         format!(", about {}", roughly(cost.on_the_model(runs)))
     });
-    term::talk(&format!("{runs} runs on the model{cost}"));
+    term::talk(format_args!("{runs} runs on the model{cost}"));
     let bar = Bar::new(runs, Elsewhere::Tenths("runs"));
     let firsts = Firsts::of(experiment.study, runs);
     let tell = |event: Event<'_>| {
