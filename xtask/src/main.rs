@@ -52,7 +52,7 @@ const COMMANDS: &[Command] = &[
     },
     Command {
         name: "docs",
-        about: "rewrite the man pages, completions and references",
+        about: "rewrite the man pages and references",
         run: docs::run,
     },
     Command {

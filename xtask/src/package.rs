@@ -4,6 +4,7 @@
 //! What it consists of stands in the manifest of the command, `crates/plimsoll/Cargo.toml`, and
 //! in `packaging/`.
 
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
@@ -28,6 +29,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
 
 /// Packages the command, which was built, and what lies beside it.
 pub(crate) fn make(plimsoll: &Path) -> Result<PathBuf> {
+    complete(plimsoll)?;
     let mut deb = process::program(CARGO_DEB.installed()?);
     deb.args(["deb", "--no-build", "--strip", "--package", "plimsoll"]);
     deb.args(["--target", triple(plimsoll)?]);
@@ -41,6 +43,27 @@ pub(crate) fn make(plimsoll: &Path) -> Result<PathBuf> {
     let package = PathBuf::from(String::from_utf8(output.stdout)?.trim());
     sbom::write(&package.with_extension("cdx.json"), triple(plimsoll)?)?;
     Ok(package)
+}
+
+/// Writes the completions that the manifest names.
+fn complete(plimsoll: &Path) -> Result<()> {
+    let folder = tree::root().join("target/package/completions");
+    fs::create_dir_all(&folder)?;
+    for (shell, name) in [
+        ("bash", "plimsoll.bash"),
+        ("zsh", "_plimsoll"),
+        ("fish", "plimsoll.fish"),
+    ] {
+        let mut command = process::program(plimsoll);
+        command.args(["completions", shell]);
+        let output = command.output();
+        let output = output.with_context(|| process::describe(&command))?;
+        if !output.status.success() {
+            bail!("{}: {}", process::describe(&command), output.status);
+        }
+        fs::write(folder.join(name), output.stdout)?;
+    }
+    Ok(())
 }
 
 /// Cargo-deb looks where cargo built for a target that is named: `target/TRIPLE/release`.

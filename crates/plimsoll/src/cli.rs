@@ -1,10 +1,11 @@
 //! The command line: one subcommand a verb, each with its arguments in its own file under `cmd`.
 
+use clap::error::ErrorKind;
 use clap::{Command, CommandFactory as _, Parser, Subcommand};
 
 use crate::cmd;
 use crate::exit::{ExitCode, Usage};
-use crate::term;
+use crate::term::{self, Color};
 
 const EXIT_CODES: &str = "\
 Exit codes:
@@ -16,8 +17,23 @@ Exit codes:
 /// and prove it on a real kernel
 #[derive(Debug, Parser)]
 #[command(name = "plimsoll", bin_name = "plimsoll", version, after_help = EXIT_CODES)]
-#[command(subcommand_required = true, arg_required_else_help = false)]
+#[command(subcommand_required = true, arg_required_else_help = true)]
 pub(crate) struct Cli {
+    /// When there are colours: auto (on a terminal), always, never
+    #[arg(
+        long,
+        global = true,
+        value_name = "WHEN",
+        default_value = "auto",
+        display_order = 900
+    )]
+    #[arg(hide_possible_values = true, hide_default_value = true)]
+    color: Color,
+
+    /// Say nothing but the answer and what went wrong: no progress, no hints
+    #[arg(long, short, global = true, display_order = 901)]
+    quiet: bool,
+
     #[command(subcommand)]
     verb: Verb,
 }
@@ -44,6 +60,7 @@ enum Verb {
     Calibrate(cmd::calibrate::Args),
     Fidelity(cmd::fidelity::Args),
     Replay(cmd::replay::Args),
+    Completions(cmd::completions::Args),
 }
 
 /// Reads the command line.
@@ -51,10 +68,10 @@ enum Verb {
 /// # Errors
 /// A [`Usage`] in one line; help and version are printed here and end the process.
 pub(crate) fn parse() -> anyhow::Result<Cli> {
-    Cli::try_parse().map_err(|error| match error.exit_code() {
-        0 => {
+    Cli::try_parse().map_err(|error| match (error.exit_code(), error.kind()) {
+        (code @ 0, _) | (code, ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand) => {
             term::help(&error.render());
-            std::process::exit(0)
+            std::process::exit(code)
         }
         _ => Usage::new(&error, &verb(std::env::args().skip(1))).into(),
     })
@@ -75,6 +92,7 @@ fn verb(words: impl Iterator<Item = String>) -> String {
 
 /// Runs the verb.
 pub(crate) fn run(cli: Cli) -> anyhow::Result<ExitCode> {
+    term::set(cli.color, cli.quiet);
     match cli.verb {
         Verb::Inspect(args) => cmd::inspect::run(args),
         Verb::Explain(args) => cmd::explain::run(args),
@@ -94,6 +112,7 @@ pub(crate) fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         Verb::Calibrate(args) => cmd::calibrate::run(args),
         Verb::Fidelity(args) => cmd::fidelity::run(args),
         Verb::Replay(args) => cmd::replay::run(args),
+        Verb::Completions(args) => cmd::completions::run(&args),
     }
 }
 

@@ -75,7 +75,7 @@ pub(crate) fn finish(result: anyhow::Result<ExitCode>) -> std::process::ExitCode
         Ok(ExitCode::No) => 1.into(),
         Err(error) if is_broken_pipe(&error) => 0.into(),
         Err(error) => {
-            term::talk(format_args!("plimsoll: {}", cut(&one_line(&told(&error)))));
+            term::warn(format_args!("plimsoll: {}", cut(&one_line(&told(&error)))));
             ERROR.into()
         }
     }

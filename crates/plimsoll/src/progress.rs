@@ -5,7 +5,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use lab::bench::Progress;
 use lab::experiment::Event;
 use lab::measure::Measure;
@@ -13,7 +13,7 @@ use lab::study::Study;
 use mm::outcome::Outcome;
 use mm::text::harmless;
 
-use crate::term::{self, talk};
+use crate::term::{self, talk, warn};
 
 /// Above the arms, left of the measures.
 const FIRST_RUNS: &str = "first run of";
@@ -46,7 +46,10 @@ impl Bar {
         let template = "{bar:24} {pos} of {len}  {elapsed}, {eta} left  {wide_msg}";
         let style = ProgressStyle::with_template(template).unwrap_or(ProgressStyle::default_bar());
         let bar = ProgressBar::new(runs as u64).with_style(style);
-        bar.enable_steady_tick(Duration::from_millis(250));
+        match term::is_quiet() {
+            true => bar.set_draw_target(ProgressDrawTarget::hidden()),
+            false => bar.enable_steady_tick(Duration::from_millis(250)),
+        }
         Self {
             bar,
             elsewhere,
@@ -82,7 +85,7 @@ impl Bar {
                 self.step();
                 let text = format!("arm {}, seed {}: {why}", id.arm, id.seed);
                 if self.elsewhere == Elsewhere::Lines {
-                    self.bar.suspend(|| talk(&text));
+                    self.bar.suspend(|| warn(&text));
                 }
             }
         }

@@ -3,15 +3,17 @@
 //!
 //! Data goes to [`out`], talk to [`err`]. Both show what a name or a text of others could make a
 //! terminal do, and do not do it ([`harmless`]). Both are anstream streams: colour is dropped for
-//! pipes, files, `NO_COLOR` and `TERM=dumb`, so nothing may be told by colour alone.
+//! pipes, files, `NO_COLOR` and `TERM=dumb` unless `--color` says otherwise, so nothing may be told
+//! by colour alone.
 
 use std::ffi::OsStr;
 use std::fmt::{self, Write as _};
 use std::hash::{BuildHasher as _, RandomState};
 use std::io::{self, IsTerminal as _, Write};
 use std::sync::LazyLock;
+use std::sync::atomic::{AtomicBool, Ordering};
 
-use anstream::AutoStream;
+use anstream::{AutoStream, ColorChoice};
 use mm::text::harmless;
 
 /// Which characters a picture is drawn with.
@@ -22,6 +24,20 @@ pub(crate) enum Charset {
     /// Seven bits.
     Ascii,
 }
+
+/// When there are colours.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum Color {
+    /// On a terminal, unless `NO_COLOR` is set.
+    Auto,
+    /// In pipes and files, too.
+    Always,
+    /// Nowhere.
+    Never,
+}
+
+/// Whether `--quiet` was given.
+static QUIET: AtomicBool = AtomicBool::new(false);
 
 /// What the output has to fit into.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,14 +63,37 @@ pub(crate) fn help(text: &clap::builder::StyledStr) {
     write!(anstream::stdout(), "{}", text.ansi()).ok();
 }
 
-/// A line of talk; that nobody can hear it is no reason to stop.
-pub(crate) fn talk(text: impl fmt::Display) {
+/// Takes what the command line says of colours, and whether talk is wanted.
+pub(crate) fn set(color: Color, quiet: bool) {
+    let choice = match color {
+        Color::Auto => ColorChoice::Auto,
+        Color::Always => ColorChoice::Always,
+        Color::Never => ColorChoice::Never,
+    };
+    choice.write_global();
+    QUIET.store(quiet, Ordering::Relaxed);
+}
+
+/// Whether nothing is to be said but the answer and what went wrong.
+pub(crate) fn is_quiet() -> bool {
+    QUIET.load(Ordering::Relaxed)
+}
+
+/// A line about what went wrong; that nobody can hear it is no reason to stop.
+pub(crate) fn warn(text: impl fmt::Display) {
     writeln!(err(), "{text}").ok();
+}
+
+/// A line of talk, where it is wanted.
+pub(crate) fn talk(text: impl fmt::Display) {
+    if !is_quiet() {
+        warn(text);
+    }
 }
 
 /// Whether somebody watches the talk.
 pub(crate) fn is_watched() -> bool {
-    io::stderr().is_terminal()
+    !is_quiet() && io::stderr().is_terminal()
 }
 
 /// A stream on which nothing acts but our own styles. It is written line by line, and the rest when

@@ -32,7 +32,6 @@ fn help_and_version_are_success() {
 fn wrong_usage_is_one_line_and_exit_code_2() {
     assert_refused(&["inspcet"], "inspect");
     assert_refused(&["inspect", "--no-such-flag"], "--no-such-flag");
-    assert_refused(&[], "--help");
     assert_refused(
         &["ksm"],
         "ksm needs a subcommand: estimate (see plimsoll ksm --help)",
@@ -49,9 +48,48 @@ fn wrong_usage_is_one_line_and_exit_code_2() {
 }
 
 #[test]
-fn output_to_a_pipe_has_no_escape_sequences() {
-    let output = plimsoll(&["inspect"]);
-    assert!(!output.stdout.contains(&0x1b));
+fn without_a_verb_the_help_is_shown_and_nothing_was_done() {
+    let output = plimsoll(&[]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&output.stdout).contains("Exit codes:"));
+}
+
+#[test]
+fn output_to_a_pipe_has_escape_sequences_where_they_are_asked_for() {
+    for (arguments, has) in [
+        (&["inspect"][..], false),
+        (&["inspect", "--color", "never"], false),
+        (&["--color", "always", "inspect"], true),
+    ] {
+        let output = plimsoll(arguments);
+        assert_eq!(output.stdout.contains(&0x1b), has, "{arguments:?}");
+    }
+}
+
+#[test]
+fn a_quiet_command_says_its_answer_and_its_errors_alone() {
+    let study = ["predict", "min-free-kbytes", "--repetitions", "1"];
+    let talk = |more: &[&str]| plimsoll(&[&study[..], more].concat());
+    let (told, quiet) = (talk(&[]), talk(&["-q"]));
+    assert!(!told.stderr.is_empty() && quiet.stderr.is_empty());
+    assert_eq!(told.stdout, quiet.stdout);
+    assert_refused(&["-q", "predict", "no-such-study"], "no-such-study");
+}
+
+#[test]
+fn a_shell_takes_the_completions() {
+    for shell in ["bash", "zsh", "fish"] {
+        let script = plimsoll(&["completions", shell]).stdout;
+        let script = String::from_utf8(script).expect("UTF-8");
+        assert!(script.contains("predict"), "{shell}");
+    }
+    let script = plimsoll(&["completions", "bash"]).stdout;
+    let completed = "COMP_WORDS=(plimsoll insp); COMP_CWORD=1; _plimsoll plimsoll insp plimsoll; \
+                     echo \"${COMPREPLY[@]}\"";
+    let script = format!("{}\n{completed}", String::from_utf8_lossy(&script));
+    let bash = Command::new("bash").args(["-c", &script]).output();
+    let said = String::from_utf8(bash.expect("bash runs").stdout).expect("UTF-8");
+    assert_eq!(said.trim(), "inspect");
 }
 
 #[test]

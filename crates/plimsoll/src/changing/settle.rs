@@ -6,7 +6,7 @@ use host::Root;
 use host::changes::{Changes, Timer};
 use host::watcher;
 
-use crate::term::talk;
+use crate::term::warn;
 
 /// This machine with the lock held, and what was overdue; that is told on stderr.
 pub(crate) fn machine(root: &Root, timer: Box<dyn Timer>) -> anyhow::Result<(Changes, Settled)> {
@@ -14,15 +14,15 @@ pub(crate) fn machine(root: &Root, timer: Box<dyn Timer>) -> anyhow::Result<(Cha
     let settled = undo::settle(&mut machine)?;
     for undone in &settled.undone {
         let id = undone.change.id;
-        talk(format_args!(
+        warn(format_args!(
             "change {id} is taken back: nobody confirmed it in time"
         ));
         for left in &undone.left {
-            talk(format_args!("  {left}"));
+            warn(format_args!("  {left}"));
         }
     }
     for stuck in &settled.stuck {
-        talk(format_args!(
+        warn(format_args!(
             "nobody confirmed a change in time, and it stands: {stuck}"
         ));
     }

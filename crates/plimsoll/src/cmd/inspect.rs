@@ -65,9 +65,6 @@ pub(crate) struct Args {
     /// Show only the diagnosis
     #[arg(long, conflicts_with_all = ["section", "json"])]
     brief: bool,
-    /// Show nothing; only the exit code of --check answers
-    #[arg(long, conflicts_with_all = ["section", "brief", "json", "watch"], requires = "check")]
-    quiet: bool,
     /// Write JSON, one document in a line
     #[arg(long)]
     json: bool,
@@ -212,10 +209,11 @@ fn place(args: &Args) -> String {
 
 fn show(view: &View, args: &Args) -> anyhow::Result<()> {
     let mut out = term::out();
-    match (args.json, args.quiet) {
-        (_, true) => return Ok(()),
-        (true, _) => writeln!(out, "{}", view.json())?,
-        _ => out.write_all(view.text(canvas(args), &shown(args)).as_bytes())?,
+    match args.json {
+        // The exit code answers.
+        _ if args.check && term::is_quiet() => return Ok(()),
+        true => writeln!(out, "{}", view.json())?,
+        false => out.write_all(view.text(canvas(args), &shown(args)).as_bytes())?,
     }
     Ok(out.flush()?)
 }

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 pub(crate) mod apply;
 pub(crate) mod calibrate;
+pub(crate) mod completions;
 pub(crate) mod confirm;
 pub(crate) mod explain;
 pub(crate) mod fidelity;

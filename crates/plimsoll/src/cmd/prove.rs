@@ -163,7 +163,7 @@ fn provable<'a>(study: &Study, arms: &[&'a str]) -> anyhow::Result<Vec<&'a str>>
         anyhow::bail!("arm `{arm}` is for the model only; run it with `plimsoll predict`");
     }
     for arm in skipped {
-        term::talk(format_args!("arm {arm}: for the model only, not proved"));
+        term::warn(format_args!("arm {arm}: for the model only, not proved"));
     }
     Ok(provable)
 }

@@ -40,7 +40,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     check(&study)?;
     let gathered = gather(&study, &Store::new(&args.records))?;
     for problem in &gathered.problems {
-        term::talk(format_args!("plimsoll: not used: {problem}"));
+        term::warn(format_args!("plimsoll: not used: {problem}"));
     }
     let none = no_record(&args.records, gathered.has_useless);
     if gathered.pairs.is_empty() {

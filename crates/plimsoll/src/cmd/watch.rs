@@ -71,7 +71,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
             Ok(true) => {}
             Ok(false) => return Ok(ExitCode::Done),
             Err(error) => {
-                term::talk(format_args!("plimsoll: change {id}: {error:#}"));
+                term::warn(format_args!("plimsoll: change {id}: {error:#}"));
                 std::thread::sleep(AGAIN);
             }
         }

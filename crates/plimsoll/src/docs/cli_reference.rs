@@ -13,6 +13,10 @@ pub(super) fn markdown(command: &Command) -> String {
     if let Some(more) = command.get_after_help() {
         let _ = write!(text, "\n```text\n{more}\n```\n");
     }
+    text.push_str("\nEvery verb takes these, too:\n\n");
+    for argument in command.get_arguments().filter(|arg| arg.is_global_set()) {
+        let _ = writeln!(text, "- {}", describe(argument));
+    }
     for verb in command
         .get_subcommands()
         .filter(|verb| verb.get_name() != "help")
@@ -58,7 +62,10 @@ fn section(text: &mut String, verb: &Command, above: &str) {
 }
 
 fn is_shown(argument: &Arg) -> bool {
-    !argument.is_hide_set() && argument.get_id() != "help" && argument.get_id() != "version"
+    !argument.is_hide_set()
+        && !argument.is_global_set()
+        && argument.get_id() != "help"
+        && argument.get_id() != "version"
 }
 
 fn describe(argument: &Arg) -> String {
@@ -67,7 +74,8 @@ fn describe(argument: &Arg) -> String {
     let help: Vec<&str> = help.split_whitespace().collect();
     let mut text = format!("{}: {}", synopsis(argument), help.join(" "));
     let values = argument.get_possible_values();
-    if !values.is_empty() && argument.get_action().takes_values() {
+    let is_said = argument.is_hide_possible_values_set();
+    if !is_said && !values.is_empty() && argument.get_action().takes_values() {
         let names: Vec<&str> = values
             .iter()
             .map(clap::builder::PossibleValue::get_name)
@@ -75,7 +83,10 @@ fn describe(argument: &Arg) -> String {
         let _ = write!(text, " (one of: {})", names.join(", "));
     }
     let defaults = argument.get_default_values();
-    if !defaults.is_empty() && argument.get_action().takes_values() {
+    if !argument.is_hide_default_value_set()
+        && !defaults.is_empty()
+        && argument.get_action().takes_values()
+    {
         let defaults: Vec<_> = defaults
             .iter()
             .map(|value| value.to_string_lossy())

@@ -11,7 +11,6 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use clap::CommandFactory;
-use clap_complete::Shell;
 
 use crate::cli::Cli;
 
@@ -19,7 +18,7 @@ use crate::cli::Cli;
 type Documents = BTreeMap<PathBuf, String>;
 
 /// Folders that hold nothing else; a file that is not made any more has to go.
-const FOLDERS: &[&str] = &["docs/man", "docs/completions"];
+const FOLDERS: &[&str] = &["docs/man"];
 
 #[test]
 fn generated_documents_are_fresh() {
@@ -60,7 +59,6 @@ fn generate() -> Documents {
     let mut command = Cli::command().term_width(100);
     command.build();
     let mut documents = man_pages();
-    documents.extend(completions(&command));
     documents.insert("docs/cli.md".into(), cli_reference::markdown(&command));
     documents.insert("docs/tunables.md".into(), tunables::markdown());
     documents
@@ -69,7 +67,9 @@ fn generate() -> Documents {
 /// One page for the command and one for each verb.
 fn man_pages() -> Documents {
     let folder = tempfile::tempdir().unwrap();
-    let command = without_help(Cli::command().term_width(100));
+    let mut command = without_help(Cli::command().term_width(100));
+    command.build();
+    let command = command.mut_subcommands(without_globals);
     clap_mangen::generate_to(command, folder.path()).unwrap();
     let pages = fs::read_dir(folder.path()).unwrap().map(|entry| {
         let entry = entry.unwrap();
@@ -79,25 +79,19 @@ fn man_pages() -> Documents {
     pages.collect()
 }
 
+/// What goes with every verb stands in the page of the command.
+fn without_globals(command: clap::Command) -> clap::Command {
+    let command = command.mut_args(|argument| match argument.is_global_set() {
+        true => argument.hide(true),
+        false => argument,
+    });
+    command.mut_subcommands(without_globals)
+}
+
 /// `help` is a verb that has no page, so no page may name one.
 fn without_help(command: clap::Command) -> clap::Command {
     let command = command.disable_help_subcommand(true);
     command.mut_subcommands(without_help)
-}
-
-fn completions(command: &clap::Command) -> Documents {
-    let shells = [
-        (Shell::Bash, "plimsoll.bash"),
-        (Shell::Fish, "plimsoll.fish"),
-        (Shell::Zsh, "_plimsoll"),
-    ];
-    let script = |(shell, name): (Shell, &str)| {
-        let mut text = Vec::new();
-        clap_complete::generate(shell, &mut command.clone(), "plimsoll", &mut text);
-        let path = format!("docs/completions/{name}");
-        (path.into(), String::from_utf8(text).unwrap())
-    };
-    shells.into_iter().map(script).collect()
 }
 
 fn write(root: &Path, documents: &Documents) {
