@@ -4,6 +4,7 @@
 //! nobody else may write it. A folder for everybody whose files only their owner may rename or
 //! remove (`/tmp`) may be on the way.
 
+use std::cell::RefCell;
 use std::ffi::OsStr;
 use std::fs::File;
 use std::io;
@@ -60,6 +61,24 @@ impl Folder {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         fchmod(openat(above.fd(), name, flags, Mode::empty())?, FOLDER)?;
         above.trusted(name)
+    }
+
+    /// A folder below this one, on the way to which only root can have put a link. Others may write
+    /// it, and the folders on the way.
+    ///
+    /// # Errors
+    /// What the system says, or a [`Refused`] that names who may put a link there.
+    pub fn led_by_root(&self, path: impl AsRef<Path>) -> io::Result<Self> {
+        let foreign = RefCell::new(None);
+        let links = |below: &Path, stat: &Stat| {
+            if let Err(error) = check(&self.path().join(below), stat) {
+                foreign.borrow_mut().get_or_insert(error);
+            }
+            let is_link = FileType::from_raw_mode(stat.st_mode) == FileType::Symlink;
+            let refused = foreign.borrow_mut().take_if(|_| is_link);
+            refused.map_or(Ok(()), Err)
+        };
+        self.find_checked(path.as_ref(), &links)?.into_folder()
     }
 
     /// The bytes of a file in this trusted folder.

@@ -12,14 +12,15 @@ use std::path::Path;
 use conf::places::{Place, Take, WHERE};
 use conf::{Entry, Tree};
 use files::{Folder, Found, Kind};
+use mm::text::weight;
 
 use crate::{Root, root};
 
 /// The longest file that is handed over, in bytes.
 const LONGEST: u64 = 1 << 20;
 
-/// All files together, in bytes; those beyond are named as not read.
-const MOST: u64 = 64 << 20;
+/// All files together, by their [`weight`]; those beyond are named as not read.
+pub const MOST: u64 = 16 << 20;
 
 /// Names that are taken of one directory.
 const MOST_NAMES: usize = 4096;
@@ -48,7 +49,7 @@ pub fn read_places(root: &Root, places: &[Place]) -> Tree {
         root,
         top,
         tree: &mut tree,
-        bytes: 0,
+        taken: 0,
         seen: BTreeSet::new(),
     };
     for place in places {
@@ -64,7 +65,7 @@ struct Reader<'a> {
     root: &'a Root,
     top: Folder,
     tree: &'a mut Tree,
-    bytes: u64,
+    taken: u64,
     /// Files that were read, and directories that were listed.
     seen: BTreeSet<String>,
 }
@@ -142,9 +143,12 @@ impl Reader<'_> {
     }
 
     fn text(&mut self, found: &Found) -> io::Result<String> {
-        let left = LONGEST.min(MOST - self.bytes);
-        let bytes = found.read(left)?;
-        self.bytes += bytes.len() as u64;
+        let bytes = found.read(LONGEST)?;
+        let taken = self.taken + weight(&bytes);
+        if taken > MOST {
+            return Err(io::ErrorKind::FileTooLarge.into());
+        }
+        self.taken = taken;
         Ok(root::text(bytes))
     }
 }

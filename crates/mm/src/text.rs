@@ -70,6 +70,17 @@ pub fn harmless(text: &str) -> Cow<'_, str> {
     Cow::Owned(harmless)
 }
 
+/// What a line takes beside its bytes: who reads it keeps where it begins and what it says.
+const LINE: u64 = 64;
+
+/// The room, in bytes, that a text asks of a reader: a million short lines take more than their
+/// bytes.
+#[must_use]
+pub fn weight(bytes: &[u8]) -> u64 {
+    let lines = bytes.iter().filter(|&&byte| byte == b'\n').count();
+    bytes.len() as u64 + lines as u64 * LINE
+}
+
 /// The text with its line ends as `\u000a`, as a name may have them.
 #[must_use]
 pub fn one_line(text: &str) -> Cow<'_, str> {

@@ -175,20 +175,23 @@ impl Drop for Status {
 
 impl Target {
     /// A file that the configuration names. Where others may write its folder, they may remove it
-    /// and write one of their own, which the collector reads: that is said.
+    /// and write one of their own, which the collector reads: that is said. A link of theirs on the
+    /// way is refused: it could lead to any folder.
     fn open(path: &Path) -> Result<Self, String> {
         let failed = |error: io::Error| place::failed(path, &error);
         let path = std::path::absolute(path).map_err(failed)?;
         let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else {
             return Err(failed(io::ErrorKind::IsADirectory.into()));
         };
-        if let Err(error) = Folder::at(Path::new("/")).and_then(|root| root.trusted(folder)) {
+        let root = Folder::at(Path::new("/")).map_err(failed)?;
+        if let Err(error) = root.trusted(folder) {
             let why = place::failed(folder, &error);
             log::line(format_args!(
                 "metrics: {why}; they are written there all the same"
             ));
         }
-        let (folder, name) = (Folder::at(folder).map_err(failed)?, name.to_owned());
+        let folder = root.led_by_root(folder).map_err(failed)?;
+        let name = name.to_owned();
         Ok(Self { folder, name })
     }
 

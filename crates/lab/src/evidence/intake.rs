@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use files::{Folder, Kind, named};
 use mm::capture::{self, Capture, Frame};
 use mm::evidence::{self, Reading, clean, gather};
+use mm::text::weight;
 use mm::units::Bytes;
 
 use super::{archive, folder, packed};
@@ -20,7 +21,7 @@ pub struct Found {
     pub frames: Vec<Frame>,
 }
 
-/// Bytes of text that are kept of one piece of evidence.
+/// Text that is kept of one piece of evidence, by its [`weight`].
 pub const KEPT: u64 = 256 << 20;
 
 /// How a file came.
@@ -159,7 +160,8 @@ impl Intake {
         let left = KEPT.saturating_sub(self.kept);
         let mut bytes = Vec::new();
         let end = reader.take(left + 1).read_to_end(&mut bytes);
-        if bytes.len() as u64 > left {
+        let weight = weight(&bytes);
+        if weight > left {
             return Err(EvidenceError::TooLong(KEPT));
         }
         let cut = match end {
@@ -168,7 +170,7 @@ impl Intake {
             Err(error) if !bytes.is_empty() => Some(format!("it breaks off: {error}")),
             Err(error) => return Err(error.into()),
         };
-        self.kept += bytes.len() as u64;
+        self.kept += weight;
         self.text(&bytes, name, place, cut)
     }
 

@@ -80,12 +80,18 @@ fn form(head: &[u8]) -> Option<Form> {
     })
 }
 
+/// Memory that unpacking may take, in KiB: twice what `xz -9` asks for. The head of a stream may ask
+/// for 4 GiB, however short it is.
+const DICTIONARY: u32 = 128 << 10;
+
 const XZ: &[u8] = b"\xfd7zXZ\0";
 const ZSTD: &[u8] = b"\x28\xb5\x2f\xfd";
 
 fn expanded<'a>(head: &[u8], whole: Box<dyn Read + 'a>) -> io::Result<Box<dyn Read + 'a>> {
     if head.starts_with(XZ) {
-        return Ok(Box::new(lzma_rust2::XzReader::new(whole, true)));
+        return Ok(Box::new(lzma_rust2::XzReader::new_mem_limit(
+            whole, true, DICTIONARY,
+        )));
     }
     if head.starts_with(ZSTD) {
         let stream = ruzstd::decoding::StreamingDecoder::new(whole).map_err(io::Error::other)?;

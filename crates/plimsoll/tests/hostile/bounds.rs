@@ -36,6 +36,16 @@ pub(crate) const ATTACKS: &[Attack] = &[
         run: |place| named(place, "huge"),
     },
     Attack {
+        name: "counters_in_the_place_of_a_file",
+        must_not: "no verb takes more than 1 GiB for 64 MB of lines that are counters",
+        run: |place| named(place, "counters"),
+    },
+    Attack {
+        name: "a_dictionary_in_the_place_of_a_file",
+        must_not: "no verb takes the memory that the head of a compressed file asks for",
+        run: |place| named(place, "dictionary"),
+    },
+    Attack {
         name: "a_fifo_in_a_folder",
         must_not: "no verb waits for a FIFO in a repository, image or evidence",
         run: |place| inside(place, "FIFO"),
@@ -133,8 +143,27 @@ fn make(kind: &str, path: &Path) {
     match kind {
         "FIFO" => drop(Command::new("mkfifo").arg(path).status().expect("mkfifo")),
         "device" => symlink("/dev/zero", path).expect("a link"),
+        "counters" => counters(path),
+        "dictionary" => dictionary(path),
         _ => huge(path),
     }
+}
+
+/// 16 million lines of which each is a counter.
+fn counters(path: &Path) {
+    let text = format!("nr_free_pages 1\n{}", "a 1\n".repeat(16 << 20));
+    fs::write(path, text).expect("room");
+}
+
+/// A stream of xz whose block asks for a dictionary of 4 GiB (property 40 of filter 0x21), and holds
+/// one line.
+fn dictionary(path: &Path) {
+    let with_sum = |bytes: &[u8]| [bytes, &crc32fast::hash(bytes).to_le_bytes()].concat();
+    let stream = [&b"\xfd7zXZ\0"[..], &with_sum(&[0, 0])].concat();
+    let block = with_sum(&[2, 0, 0x21, 1, 40, 0, 0, 0]);
+    let text = b"nr_free_pages 1\n";
+    let data = [&[1, 0, text.len() as u8 - 1], &text[..], &[0]].concat();
+    fs::write(path, [stream, block, data].concat()).expect("room");
 }
 
 /// 300 MB of lines that every reader passes over.
@@ -185,7 +214,8 @@ fn named(place: &Place, kind: &str) -> Outcome {
         ([*words, &[name]].concat(), "/")
     };
     // A trace may be as long as it likes.
-    let is_bounded = |words: &&&[&str]| kind != "huge" || !words.contains(&"replay");
+    let is_bounded =
+        |words: &&&[&str]| !matches!(kind, "huge" | "counters") || !words.contains(&"replay");
     all(READERS.iter().filter(is_bounded).map(with))
 }
 

@@ -36,6 +36,11 @@ pub(crate) const ATTACKS: &[Attack] = &[
         run: metrics_over_a_folder,
     },
     Attack {
+        name: "metrics_behind_a_link",
+        must_not: "a link on the way to the metrics leads to no folder of root's",
+        run: metrics_behind_a_link,
+    },
+    Attack {
         name: "metrics_while_names_are_swapped",
         must_not: "1000 swaps of names in the metrics' folder lead to no file of root's",
         run: metrics_while_names_are_swapped,
@@ -111,6 +116,24 @@ fn metrics_over_a_folder(place: &Place) -> Outcome {
     let mut guard = guard_at_work(place)?;
     held_if(!guard.has_ended(), || guard.log())?;
     guard.stop()
+}
+
+/// Who owns the folder above may put a link in the place of the metrics' own.
+fn metrics_behind_a_link(place: &Place) -> Outcome {
+    const ROOTS: &str = "/tmp/roots/p.prom";
+    place.theirs(FOLDER);
+    place.file(ROOTS, "root's");
+    symlink("/tmp/roots", Path::new(FOLDER).join("m")).expect("a link");
+    let config = format!("metrics = \"{FOLDER}/m/p.prom\"\n{SETS}");
+    let mut guard = Guard::start(place, &config)?;
+    becomes(Duration::from_secs(2), || {
+        guard.has_ended() || place.read(ROOTS) != "root's"
+    });
+    guard.stop()?;
+    let left = fs::read_to_string(ROOTS).unwrap_or_default();
+    held_if(left == "root's", || {
+        format!("{ROOTS} holds now: {left:.40}")
+    })
 }
 
 /// As long as it takes for 1000 swaps, and for the guard to write a few times meanwhile.

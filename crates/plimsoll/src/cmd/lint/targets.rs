@@ -8,9 +8,11 @@ use anyhow::{Context as _, bail};
 use conf::{Entry, Tree};
 use files::{Folder, Found, Kind, named, output};
 use host::Root;
+use host::configuration::MOST as MOST_TEXT;
 use mm::capture::{Capture, Frame};
 use mm::evidence::path::is_configuration;
 use mm::snapshot::Snapshot;
+use mm::text::weight;
 
 use super::super::inspect::evidence;
 use crate::lint::Scope;
@@ -38,6 +40,8 @@ pub(super) struct Targets {
     /// What could not be read, one line each.
     pub(super) problems: Vec<String>,
     places: Vec<Place>,
+    /// What the texts below folders take together, by their [`weight`].
+    taken: u64,
 }
 
 /// A folder, held open, below which texts lie.
@@ -288,8 +292,8 @@ impl Targets {
         }
         let shown = path.display().to_string();
         let bytes = folder.entry(name).and_then(|entry| entry.read(LONGEST));
-        let text = match bytes {
-            Ok(bytes) => text_in(&bytes)?,
+        let bytes = match bytes {
+            Ok(bytes) => bytes,
             Err(error) => {
                 let most = LONGEST >> 20;
                 self.problems.push(match error.kind() {
@@ -299,7 +303,17 @@ impl Targets {
                 return None;
             }
         };
+        let text = text_in(&bytes)?;
         let form = form(&path, &text)?;
+        let taken = self.taken + weight(&bytes);
+        if taken > MOST_TEXT {
+            let most = MOST_TEXT >> 20;
+            self.problems.push(format!(
+                "{shown}: not looked at: the others are {most} MiB, a line counted as 64 bytes more"
+            ));
+            return None;
+        }
+        self.taken = taken;
         Some(Text::new(shown, text, form))
     }
 
@@ -389,7 +403,7 @@ fn tree(root: &Root) -> Tree {
 
 /// The text of these bytes; `None` where they are none, or too many.
 fn text_in(bytes: &[u8]) -> Option<String> {
-    let long = bytes.len() as u64 > LONGEST;
+    let long = bytes.len() as u64 > LONGEST || weight(bytes) > MOST_TEXT;
     let text = std::str::from_utf8(bytes).ok().filter(|_| !long);
     text.map(str::to_owned)
 }
