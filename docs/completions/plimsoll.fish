@@ -52,8 +52,8 @@ complete -c plimsoll -n "__fish_plimsoll_using_subcommand inspect" -l page-size 
 complete -c plimsoll -n "__fish_plimsoll_using_subcommand inspect" -l cpus -d 'Its number of CPUs, where it does not say' -r
 complete -c plimsoll -n "__fish_plimsoll_using_subcommand inspect" -l save -d 'Save what was read as a capture, to show later, for a bug report or for a colleague' -r -F
 complete -c plimsoll -n "__fish_plimsoll_using_subcommand inspect" -l interval -d 'Seconds over which rates are taken; 0 takes none' -r
-complete -c plimsoll -n "__fish_plimsoll_using_subcommand inspect" -l section -d 'Show only these sections [default: all, the diagnosis first]' -r -f -a "kernel-log\t'OOM kills and failed allocations'
-diagnosis\t'What is wrong, worst first'
+complete -c plimsoll -n "__fish_plimsoll_using_subcommand inspect" -l section -d 'Show only these sections [default: one screen, the diagnosis first]' -r -f -a "diagnosis\t'What is wrong, worst first'
+kernel-log\t'OOM kills and failed allocations'
 timeline\t'What happened over time'
 tools\t'What top, ps and slabtop list'
 memory\t'What the memory is used for'
@@ -71,10 +71,12 @@ ksm\t'Samepage merging'
 control-groups\t'Control groups that bind memory'
 check\t'Our numbers against the kernel\'s'
 unreadable\t'What could not be read'"
+complete -c plimsoll -n "__fish_plimsoll_using_subcommand inspect" -l explain -d 'Show the page of a finding; without a name all findings' -r
 complete -c plimsoll -n "__fish_plimsoll_using_subcommand inspect" -l charset -d 'Draw with these characters [default: what the locale says]' -r -f -a "unicode\t'Box-drawing characters and arrows'
 ascii\t'Seven bits'"
 complete -c plimsoll -n "__fish_plimsoll_using_subcommand inspect" -l redact -d 'Save it without command lines and the names of processes, control groups, hosts and files'
 complete -c plimsoll -n "__fish_plimsoll_using_subcommand inspect" -l watch -d 'Show the state again after every interval, until interrupted'
+complete -c plimsoll -n "__fish_plimsoll_using_subcommand inspect" -l all -d 'Show everything, and not one screen'
 complete -c plimsoll -n "__fish_plimsoll_using_subcommand inspect" -l brief -d 'Show only the diagnosis'
 complete -c plimsoll -n "__fish_plimsoll_using_subcommand inspect" -l quiet -d 'Show nothing; only the exit code of --check answers'
 complete -c plimsoll -n "__fish_plimsoll_using_subcommand inspect" -l json -d 'Write JSON, one document in a line'

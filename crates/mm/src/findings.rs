@@ -50,6 +50,22 @@ const EVENTS: &[Named] = &[
         "oom-low-zone",
         "killed: only lower zones may serve the request, and they were short",
     ),
+    (
+        "oom-lowmem-reserve",
+        "killed: a lower zone keeps what is free from this request",
+    ),
+    (
+        "oom-cma",
+        "killed: what is free is CMA, which the request may not use",
+    ),
+    (
+        "oom-highatomic",
+        "killed: what is free is kept for atomic requests",
+    ),
+    (
+        "oom-boost",
+        "killed: a watermark boost raised the mark above what is free",
+    ),
     ("oom-cpuset", "killed: the nodes of a cpuset had none"),
     (
         "oom-policy",
@@ -96,6 +112,10 @@ const EVENTS: &[Named] = &[
     (
         "allocation-failed",
         "a request was refused and nothing was killed",
+    ),
+    (
+        "allocation-stall",
+        "a request waited long in reclaim, nothing was killed",
     ),
     ("cma-failed", "CMA found no run of pages"),
     ("vmalloc-failed", "vmalloc got no pages or no address space"),
@@ -193,6 +213,10 @@ const CAUSES: &[Named] = &[
     (
         "slab-unreclaimable-large",
         "slab that stays holds much: a leak looks like this",
+    ),
+    (
+        "slab-cache-large",
+        "one slab cache holds most of slab, and much of memory",
     ),
     ("vmalloc-large", "vmalloc holds much"),
     ("page-tables-large", "page tables hold much"),

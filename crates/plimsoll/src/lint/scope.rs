@@ -8,10 +8,11 @@ use mm::catalogue::{self, DefaultRule};
 use mm::snapshot::Snapshot;
 
 use super::known::{self, Meant};
-use super::machine::{Machine, Missing};
+use super::machine::Machine;
 use super::read::{self, Form, Line};
 use super::setting::{Setting, Writer};
 use super::text::Text;
+use crate::fact::Missing;
 
 /// What the texts of a scope are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -4,8 +4,8 @@ use mm::catalogue;
 use mm::formula::dirty::Amount;
 use mm::units::{Bytes, Nanos};
 
+use crate::fact::Missing;
 use crate::lint::fix::Fix;
-use crate::lint::machine::Missing;
 use crate::lint::read::Form;
 use crate::lint::rule::{Answer, At, Said, when};
 use crate::lint::scope::Scope;

@@ -3,9 +3,9 @@
 use mm::catalogue::{self, Kernels};
 use mm::release::{Release, Vendor};
 
+use crate::fact::Missing;
 use crate::lint::fix::Fix;
 use crate::lint::known;
-use crate::lint::machine::Missing;
 use crate::lint::rule::{Answer, Said};
 use crate::lint::scope::Scope;
 use crate::lint::setting::{Setting, Writer};
