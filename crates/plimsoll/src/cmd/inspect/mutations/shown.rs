@@ -9,10 +9,10 @@ use mm::evidence::redact::redacted;
 use mm::snapshot::Snapshot;
 
 use crate::term::{self, Canvas, Charset};
-use crate::view::View;
 use crate::view::compare::Compare;
 use crate::view::explain::overview::Overview;
 use crate::view::explain::{Explanation, Looked, boot};
+use crate::view::{Extent, View};
 
 /// Columns of the page.
 const WIDTH: usize = 80;
@@ -34,7 +34,8 @@ pub(super) fn performed(bytes: &[u8], name: &str, seed: u64) -> Result<(), Strin
     let width = WIDTH;
     let canvas = Canvas { width, charset };
     if let Ok(view) = View::of(&capture, None) {
-        fits(&view.text(canvas, &[]))?;
+        fits(&view.text(canvas, &Extent::Screen))?;
+        fits(&view.text(canvas, &Extent::All))?;
         let _ = view.json();
     }
     explained(&capture, canvas, seed)?;
