@@ -10,6 +10,7 @@ use mm::outcome::Status;
 use mm::scenario::Scenario;
 use mm::units::{Bytes, Nanos};
 use mm::workload::{Action, Daemon, Start};
+use mm::zoneinfo::Zoneinfo;
 use rustix::event::{EventfdFlags, PollFd, PollFlags, eventfd, poll};
 use rustix::io::Errno;
 use rustix::mm::{Advice, MapFlags};
@@ -32,6 +33,9 @@ use crate::recorder::{Recorder, report};
 use crate::settings::{self, Prepared};
 use crate::shared::{Shared, TAKE};
 
+/// Pages that are left for the second look at what is available.
+const SLACK: u64 = 256;
+
 /// Runs a scenario's workload to its end and records it.
 ///
 /// # Errors
@@ -43,6 +47,7 @@ pub fn perform(
     prepared: &Prepared,
     recorder: &mut Recorder,
 ) -> Result<(), Error> {
+    let _beyond = hold_beyond_available(scenario, place)?;
     let plan = Plan::new(scenario, available(place)?);
     let supervisor = Supervisor::new(&plan, place, prepared, recorder)?;
     supervisor.run()
@@ -50,14 +55,55 @@ pub fn perform(
 
 /// `MemAvailable`, which sizes of the workload may be shares of.
 fn available(place: &Place) -> Result<Bytes, Error> {
-    let path = place.root.join("proc/meminfo");
-    let say = |why: &dyn std::fmt::Display| Error::new(path.display(), why);
-    let text = std::fs::read_to_string(&path).map_err(|error| say(&error))?;
-    let meminfo = Meminfo::parse(&text).map_err(|error| say(&error))?;
-    let available = meminfo
-        .mem_available
-        .ok_or_else(|| say(&"no MemAvailable"))?;
-    Ok(Bytes(available.0 << 10))
+    parsed(place, "proc/meminfo", |text| {
+        let available = Meminfo::parse(text).map_err(|error| error.to_string())?;
+        let available = available.mem_available.ok_or("no MemAvailable")?;
+        Ok(Bytes(available.0 << 10))
+    })
+}
+
+/// Pages on per-CPU lists: free soon, and not in `MemAvailable`.
+fn pages_of_cpus(place: &Place) -> Result<u64, Error> {
+    parsed(place, "proc/zoneinfo", |text| {
+        let zones = Zoneinfo::parse(text)
+            .map_err(|error| error.to_string())?
+            .zones;
+        let sets = zones.iter().flat_map(|zone| &zone.pagesets);
+        Ok(sets.map(|set| set.count).sum())
+    })
+}
+
+fn parsed<T>(
+    place: &Place,
+    path: &str,
+    parse: impl FnOnce(&str) -> Result<T, String>,
+) -> Result<T, Error> {
+    let path = place.root.join(path);
+    let text = std::fs::read_to_string(&path).map_err(|error| error.to_string());
+    let parsed = text.and_then(|text| parse(&text));
+    parsed.map_err(|why| Error::new(path.display(), why))
+}
+
+/// Holds what the machine has available beyond what the study says, until it is dropped. Page tables
+/// and the like of what is held count too, so it looks a second time.
+fn hold_beyond_available(
+    scenario: &Scenario,
+    place: &Place,
+) -> Result<[Option<Mapping>; 2], Error> {
+    let Some(wanted) = scenario.machine.available else {
+        return Ok([None, None]);
+    };
+    let page = rustix::param::page_size() as u64;
+    let look = || Ok(available(place)? + Bytes(pages_of_cpus(place)? * page));
+    let there = look()?;
+    if there < wanted {
+        let why = format!("{there}, and the study says {wanted}; give the machine more memory");
+        return Err(Error::new("available when the run begins", why));
+    }
+    let beyond = |there: Bytes| there.saturating_sub(wanted).0 / page;
+    let most = hold(beyond(there).saturating_sub(SLACK))?;
+    let rest = hold(beyond(look()?))?;
+    Ok([most, rest])
 }
 
 /// Memory of this many pages, which is there until it is dropped; nothing for none.
@@ -476,6 +522,7 @@ fn is_administration(action: &Action) -> bool {
         | Action::Wait { .. }
         | Action::Kill { .. } => true,
         Action::Access(_)
+        | Action::Replay(_)
         | Action::Map(_)
         | Action::Unmap { .. }
         | Action::Advise { .. }

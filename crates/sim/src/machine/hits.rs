@@ -4,9 +4,11 @@
 use mm::access::Operation;
 use mm::units::{Nanos, PageSize};
 
+use crate::machine::running::Running;
 use crate::machine::settled::{Place, Settled};
 use crate::machine::system::System;
-use crate::machine::task::{Running, Task};
+use crate::machine::task::Task;
+use crate::mm::filemap::state::Span;
 use crate::mm::folio::{Folios, PageId};
 use crate::mm::memory::state::Table;
 use crate::mm::page_alloc::zone::HUGE_PAGES;
@@ -42,7 +44,10 @@ impl<'a> System<'a> {
         }
         let least_ps = start_ps + hits.page_ps[0].min(hits.page_ps[1]);
         let fit = 1 + (budget - self.memory.cpu.spent) / least_ps.max(1);
-        let left = running.amount.saturating_sub(running.bytes).div_ceil(PAGE);
+        let left = running
+            .amount
+            .saturating_sub(running.figures.bytes)
+            .div_ceil(PAGE);
         let most = fit.min(left).min(TOGETHER);
         let turns = task.turns(&self.memory, running);
         if turns.is_none_or(|turns| !turns.stay_mapped(most, &self.memory)) {
@@ -61,29 +66,33 @@ impl<'a> System<'a> {
             self.memory.cpu.spent += hits.begin_ps;
             match (hits.place, is_settled) {
                 (Place::File { index, .. }, false) => {
-                    let mut cursor = next.block;
+                    if let Some(block) = noted.take() {
+                        running.readahead.note_read((block + 1) * PAGE);
+                    }
+                    let (mut cursor, end) = (next.block, next.block + 1);
                     let mut reader = self.reader(running, index);
-                    reader.read(&mut cursor, next.block + 1, next.block + 1);
-                    noted = None;
+                    reader.read(&mut cursor, end, Span::of_pages(next.block..end));
                 }
                 _ => {
                     self.memory.cpu.spent += hits.page_ps[usize::from(next.write)];
                     noted = Some(next.block);
                 }
             }
-            running.count_latency(self.local_time(began).saturating_sub(from));
+            running
+                .figures
+                .count_latency(self.local_time(began).saturating_sub(from));
             running.operations_to_do.go_past();
             done += 1;
         }
         let is_file = matches!(hits.place, Place::File { .. });
         let copying = hits.page_ps[0];
-        running.operations += done;
-        running.bytes += done * PAGE;
+        running.figures.operations += done;
+        running.figures.bytes += done * PAGE;
         task.operations += done;
         task.bytes += done * PAGE;
         if let Some(block) = noted.filter(|_| is_file) {
             self.memory.cpu.unbroken = copying;
-            running.readahead.note_read(block);
+            running.readahead.note_read((block + 1) * PAGE);
         }
         done > 0
     }

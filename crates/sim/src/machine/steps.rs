@@ -8,8 +8,10 @@ use mm::units::{Bytes, Nanos, PageSize};
 use mm::workload::{Action, Advice, Huge, Map, Step, Target, Until};
 
 use crate::error::Error;
+use crate::machine::running::Area;
 use crate::machine::system::System;
-use crate::machine::task::{Area, Task};
+use crate::machine::task::Task;
+use crate::mm::mlock::Fill;
 use crate::mm::page_alloc::zone::HUGE_PAGES;
 use crate::sched::core::{Flow, Sleep};
 use crate::sched::wait::WaitsFor;
@@ -31,6 +33,9 @@ impl<'a> System<'a> {
         }
         if let Some(running) = task.access.take() {
             return self.go_on(task, running, now);
+        }
+        if let Some(replaying) = task.replaying.take() {
+            return self.go_on_replaying(task, replaying, now);
         }
         if let Some(durable) = task.durable.take() {
             return self.sync(task, durable, now);
@@ -69,7 +74,7 @@ impl<'a> System<'a> {
         {
             return Ok(Flow::Continue);
         }
-        let began = *task.began.get_or_insert(now);
+        let began = *task.began.get_or_insert(task.began_to_fill.unwrap_or(now));
         if self.memory.ksm.holds_mutex(&step.action, self.scenario) {
             self.scheduler.queue.add(WaitsFor::Ksmd, task.entity);
             return Ok(Flow::Blocked(Sleep::Idle));
@@ -79,6 +84,7 @@ impl<'a> System<'a> {
         let label = step.label.as_deref();
         match &step.action {
             Action::Access(access) => return self.begin_access(task, access, label, now),
+            Action::Replay(replay) => return self.begin_replay(task, replay, label, now),
             Action::Repeat { until, steps } => {
                 task.begin_repeat(*until, steps, label, now);
                 return Ok(self.next_round(task, now));
@@ -95,15 +101,21 @@ impl<'a> System<'a> {
                 task.began = Some(began);
                 return self.guard(task, config, now);
             }
-            action if may_block(action) => {
-                if let Some(flow) = self.block(task, step, began, now)? {
+            Action::Map(map) if task.began_to_fill.is_none() && !self.map(task, map)? => {
+                self.end_task(task, now, &Status::Failed(NO_MEMORY));
+                return Ok(Flow::Ended);
+            }
+            Action::Map(map) if map.populate => {
+                let flow = self.fill(task, &map.region, Fill::Populate, now)?;
+                task.began_to_fill = flow.is_some().then_some(began);
+                if let Some(flow) = flow {
                     return Ok(flow);
                 }
             }
-            Action::Map(map) => {
-                if !self.map(task, map)? {
-                    self.end_task(task, now, &Status::Failed(NO_MEMORY));
-                    return Ok(Flow::Ended);
+            Action::Map(_) => {}
+            action if may_block(action) => {
+                if let Some(flow) = self.block(task, step, began, now)? {
+                    return Ok(flow);
                 }
             }
             Action::Kill { process } => {

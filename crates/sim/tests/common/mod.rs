@@ -320,6 +320,8 @@ pub fn scenario(files: &[u64], processes: Vec<Process>) -> Scenario {
             files: files.iter().enumerate().map(file).collect(),
             costs: vec![],
             file_system: mm::machine::FileSystem::Ext4,
+            recorded_on: None,
+            available: None,
         },
         workload: Workload {
             cgroups: vec![],
@@ -330,6 +332,7 @@ pub fn scenario(files: &[u64], processes: Vec<Process>) -> Scenario {
         arm_settings: Settings::default(),
         seed: 1,
         sample_every: Nanos(100_000_000),
+        recorded: Default::default(),
     }
 }
 
@@ -431,6 +434,8 @@ pub fn touch(region: &str) -> Access {
         write_percent: 0,
         think: Think::NONE,
         rate: 0,
+        compute: Nanos::ZERO,
+        classes: Vec::new(),
     }
 }
 
@@ -440,6 +445,7 @@ pub fn map(region: &str, mib: u64, huge: Huge) -> Step {
         size: Bytes(mib * MIB).into(),
         huge,
         mergeable: false,
+        populate: false,
         contents: vec![],
     }))
 }
