@@ -20,6 +20,7 @@ pub mod contents;
 pub mod diskstats;
 pub mod elf;
 pub mod evidence;
+pub mod findings;
 pub mod formula;
 pub mod hierarchy;
 pub mod inode_nr;
