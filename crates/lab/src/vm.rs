@@ -28,6 +28,8 @@ mod process;
 mod programs;
 mod qemu;
 mod release;
+pub mod small;
+mod source;
 mod tools;
 
 use std::fs;
@@ -50,6 +52,7 @@ pub use options::{Clock, VmOptions};
 pub use packages::{Stock, package};
 pub use programs::Programs;
 pub use release::Release;
+pub use source::Source;
 
 /// Path of the guest's note of what went wrong, in the last frame of its capture.
 const ERROR: &str = "plimsoll/error";
@@ -188,7 +191,7 @@ impl Bench for VmBench {
             ),
         ];
         if self.timing == Timing::Virtual {
-            let fingerprint = format!("{:016x}", module::fingerprint());
+            let fingerprint = format!("{:016x}", source::fingerprint());
             details.push(("disk-module".to_owned(), fingerprint));
         }
         details

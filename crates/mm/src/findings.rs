@@ -249,7 +249,6 @@ const CAUSES: &[Named] = &[
         "min-free-raised",
         "vm.min_free_kbytes holds back much more than the kernel would",
     ),
-    ("watermark-boost", "a watermark boost holds memory free"),
     (
         "commit-limit",
         "vm.overcommit_memory = 2 and nearly all is promised",
@@ -308,6 +307,7 @@ const STATES: &[Named] = &[
         "the pool of huge pages holds much and is used",
     ),
     ("ksm-pays", "samepage merging saves more than it costs"),
+    ("watermark-boost", "a watermark boost holds memory free"),
 ];
 
 /// What cannot be told.
