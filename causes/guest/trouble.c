@@ -13,6 +13,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <glob.h>
+#include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -410,6 +411,28 @@ static void processes(char **arguments)
 	forever();
 }
 
+static void *wait_for_ever(void *nothing)
+{
+	forever();
+	return nothing;
+}
+
+static void threads(char **arguments)
+{
+	size_t count = number(arguments[0]), refused = 0;
+	pthread_attr_t small;
+	pthread_t thread;
+
+	pthread_attr_init(&small);
+	pthread_attr_setstacksize(&small, 16384);
+	while (count--)
+		if (pthread_create(&thread, &small, wait_for_ever, NULL))
+			refused++;
+	if (refused)
+		fprintf(stderr, "trouble: %zu threads refused\n", refused);
+	forever();
+}
+
 /* Pages for ksmd: MiB, how many different contents. */
 static void mergeable(char **arguments)
 {
@@ -518,6 +541,7 @@ static const struct kind {
 	{ "sockets", 1, sockets },
 	{ "pipes", 1, pipes },
 	{ "processes", 1, processes },
+	{ "threads", 1, threads },
 	{ "mergeable", 2, mergeable },
 	{ "bound", 2, bound },
 	{ "split", 1, split },

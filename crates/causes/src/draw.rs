@@ -118,7 +118,8 @@ impl Recipe {
     /// Puts a value in the place of its name.
     fn put(&mut self, name: &str, value: &str) {
         let texts = self.label.says.iter_mut().chain(&mut self.parameters);
-        let texts = texts.chain(&mut self.devices).chain([&mut self.steps]);
+        let texts = texts.chain(&mut self.devices);
+        let texts = texts.chain([&mut self.steps, &mut self.orders]);
         texts.for_each(|text| *text = text.replace(name, value));
     }
 
@@ -129,7 +130,12 @@ impl Recipe {
         self.parameters.extend_from_slice(&other.parameters);
         self.modules.extend_from_slice(&other.modules);
         self.devices.extend_from_slice(&other.devices);
-        self.kernels.extend_from_slice(&other.kernels);
+        match self.kernels.is_empty() {
+            true => self.kernels.clone_from(&other.kernels),
+            false if other.kernels.is_empty() => {}
+            false => self.kernels.retain(|kernel| other.kernels.contains(kernel)),
+        }
+        self.driver |= other.driver;
         if self.disks.is_empty() {
             self.disks = other.disks.clone();
         }

@@ -14,5 +14,6 @@ pub mod judge;
 pub mod make;
 pub mod recipe;
 pub mod run;
+pub mod score;
 pub mod tally;
 mod today;

@@ -22,7 +22,7 @@ use plimsoll_causes::{forms, tally};
 use self::options::Options;
 
 /// Kernels on which causes are made.
-const KERNELS: &[&str] = &["6.1", "6.12"];
+const KERNELS: &[&str] = &["5.10", "6.1", "6.12", "newest"];
 
 /// Time of the host after which a VM counts as hung.
 const DEADLINE: Duration = Duration::from_secs(900);
@@ -50,10 +50,15 @@ fn run() -> Result<()> {
     if options.makes() {
         make(&orders)?;
     }
-    match &options.show {
-        Some(folder) => show(&orders, folder),
-        None if options.judges() => judge(&options, &orders),
-        None => Ok(()),
+    if let Some(folder) = &options.show {
+        show(&orders, folder)?;
+    }
+    if let Some(folder) = &options.sample {
+        sample(&orders, folder)?;
+    }
+    match options.judges() {
+        true => judge(&options, &orders),
+        false => Ok(()),
     }
 }
 
@@ -235,6 +240,20 @@ fn show(orders: &[Order], folder: &Path) -> Result<()> {
             fs::create_dir_all(&place)?;
             form.write(&place)?;
         }
+    }
+    Ok(())
+}
+
+/// Writes one run of each cause, on the kernels in turn.
+fn sample(orders: &[Order], folder: &Path) -> Result<()> {
+    let mut causes: BTreeMap<&str, Vec<&Order>> = BTreeMap::new();
+    for order in orders.iter().filter(|order| order.path.exists()) {
+        causes.entry(&order.key.cause).or_default().push(order);
+    }
+    for (at, runs) in causes.values().enumerate() {
+        let order = runs[at % runs.len()];
+        let run = Run::load(&order.path)?.trimmed();
+        run.store(&order.key.path(folder, None))?;
     }
     Ok(())
 }

@@ -7,22 +7,22 @@ use anyhow::{Context as _, Result, bail};
 use flate2::read::GzDecoder;
 use host::looking::READABLE;
 use lab::bench::Progress;
+use lab::vm::Source;
 use lab::vm::small::{Life, Small};
 use mm::machine;
 use mm::units::{Bytes, Nanos};
+use tempfile::NamedTempFile;
 
 use crate::draw::Drawn;
-use crate::recipe::Disk;
+use crate::recipe::{self, Disk};
 use crate::run::Run;
 
-/// The guest's own program.
-const TROUBLE: &str = include_str!("../../../causes/guest/trouble.c");
-
-/// What every script begins with.
-const PRELUDE: &str = include_str!("../../../causes/guest/prelude.sh");
-
-/// What every script ends with: the frames and the log, through the second serial port.
-const ENDING: &str = include_str!("../../../causes/guest/ending.sh");
+/// The guest's driver.
+const DRIVER: Source<'static> = Source {
+    name: "plimsoll_cause",
+    text: include_str!("../../../cause-module/plimsoll_cause.c"),
+    makefile: include_str!("../../../cause-module/Makefile"),
+};
 
 /// What people collect beside the files that `inspect` reads.
 const COLLECTED: &[&str] = &[
@@ -57,7 +57,10 @@ const SAMPLED: &[&str] = &[
 #[derive(Debug)]
 pub struct Maker {
     small: Small,
+    /// The guest's own program.
     trouble: Vec<u8>,
+    /// What every script begins with, and what it ends with: the evidence, on the second port.
+    around: [String; 2],
 }
 
 impl Maker {
@@ -66,9 +69,15 @@ impl Maker {
     /// # Errors
     /// That there is no compiler, or no static C library.
     pub fn new(small: Small) -> Result<Self> {
+        let guest = recipe::folder().join("guest");
+        let text = |name: &str| {
+            let path = guest.join(name);
+            std::fs::read_to_string(&path).with_context(|| shown(&path))
+        };
         Ok(Self {
             small,
-            trouble: compiled()?,
+            trouble: compiled(&guest.join("trouble.c"))?,
+            around: [text("prelude.sh")?, text("ending.sh")?],
         })
     }
 
@@ -83,7 +92,14 @@ impl Maker {
     /// # Errors
     /// Those of the VM, or that it ended without evidence.
     pub fn make(&self, drawn: &Drawn, progress: &mut dyn FnMut(Progress)) -> Result<Run> {
-        let bytes = self.small.live(&self.life(drawn), progress)?;
+        let mut life = self.life(drawn);
+        if drawn.recipe.driver {
+            let driver = self.small.module(&DRIVER, progress)?;
+            life.files.push(("lab/cause.ko".into(), 0o644, driver));
+        }
+        let orders = orders(&drawn.recipe.orders, &mut life)?;
+        let bytes = self.small.live(&life, progress)?;
+        drop(orders);
         let text = std::io::read_to_string(GzDecoder::new(&bytes[..]));
         let text = text.with_context(|| format!("{}: {} bytes came", drawn.cause, bytes.len()))?;
         Run::parse(&text)
@@ -106,9 +122,20 @@ impl Maker {
                 ("lab/samples".into(), 0o644, list(rooted(SAMPLED).collect())),
                 ("lab/steps".into(), 0o644, text(recipe.steps.clone())),
             ],
-            script: format!("{PRELUDE}. /lab/steps\n{ENDING}"),
+            script: self.around.join(". /lab/steps\n"),
         }
     }
+}
+
+/// A file with what QEMU's monitor is told, in the place of its name.
+fn orders(orders: &str, life: &mut Life) -> Result<NamedTempFile> {
+    let file = NamedTempFile::new()?;
+    std::fs::write(file.path(), orders)?;
+    let path = shown(file.path());
+    for word in &mut life.devices {
+        *word = word.replace("ORDERS", &path);
+    }
+    Ok(file)
 }
 
 fn rooted(patterns: &'static [&str]) -> impl Iterator<Item = String> {
@@ -144,14 +171,12 @@ fn disk((index, disk): (usize, &Disk)) -> machine::Disk {
     }
 }
 
-fn compiled() -> Result<Vec<u8>> {
+fn compiled(source: &Path) -> Result<Vec<u8>> {
     let place = tempfile::tempdir()?;
-    let (source, program) = (place.path().join("trouble.c"), place.path().join("trouble"));
-    std::fs::write(&source, TROUBLE)?;
-    run(Command::new("gcc")
-        .args(["-static", "-O2", "-s", "-o"])
-        .arg(&program)
-        .arg(&source))?;
+    let program = place.path().join("trouble");
+    let mut gcc = Command::new("gcc");
+    gcc.args(["-static", "-pthread", "-O2", "-s", "-o"]);
+    run(gcc.arg(&program).arg(source))?;
     std::fs::read(&program).with_context(|| shown(&program))
 }
 
@@ -181,6 +206,8 @@ pub fn fingerprint(drawn: &Drawn) -> u64 {
             &recipe.parameters,
             &recipe.modules,
             &recipe.devices,
+            &recipe.orders,
+            recipe.driver,
             &recipe.disks
         )
     );

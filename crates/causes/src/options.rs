@@ -7,14 +7,15 @@ use anyhow::{Context as _, Result, bail};
 
 const USAGE: &str = "\
 causes [--make] [--judge] [--seeds A..B] [--cause NAME] [--kernel K] [--folder DIR]
-       [--plimsoll PROGRAM] [--show DIR]
+       [--plimsoll PROGRAM] [--show DIR] [--sample DIR]
 
 --make    makes in VMs what is not there yet; --judge asks inspect; without either, both
 --seeds   what these seeds draw, in place of every cause as it usually is
 --cause   one cause; with --seeds, with the sizes of each seed
 --kernel  one kernel
 --folder  where the runs lie, in place of the user's cache
---show    writes the forms of the runs into a folder";
+--show    writes the forms of the runs into a folder
+--sample  writes a run of each cause into a folder, the kernels in turn";
 
 /// What is asked for.
 #[derive(Debug, Default)]
@@ -27,6 +28,7 @@ pub(crate) struct Options {
     pub(crate) folder: Option<PathBuf>,
     pub(crate) plimsoll: Option<PathBuf>,
     pub(crate) show: Option<PathBuf>,
+    pub(crate) sample: Option<PathBuf>,
 }
 
 impl Options {
@@ -48,6 +50,7 @@ impl Options {
                 "--kernel" => options.kernel = Some(value()?),
                 "--folder" => options.folder = Some(value()?.into()),
                 "--plimsoll" => options.plimsoll = Some(value()?.into()),
+                "--sample" => options.sample = Some(value()?.into()),
                 "--show" => options.show = Some(value()?.into()),
                 _ => bail!("no option \"{word}\"\n\n{USAGE}"),
             }
@@ -56,11 +59,15 @@ impl Options {
     }
 
     pub(crate) fn makes(&self) -> bool {
-        self.make || !self.judge && self.show.is_none()
+        self.make || !self.judge && !self.writes()
     }
 
     pub(crate) fn judges(&self) -> bool {
-        self.judge || !self.make
+        self.judge || !self.make && !self.writes()
+    }
+
+    fn writes(&self) -> bool {
+        self.show.is_some() || self.sample.is_some()
     }
 
     /// Seed 0, or those that were named.

@@ -32,9 +32,15 @@ pub struct Recipe {
     /// Modules of the kernel's that are loaded.
     #[serde(default)]
     pub modules: Vec<String>,
-    /// Further arguments of QEMU.
+    /// Whether the guest has `/lab/cause.ko`, the module of `cause-module/`.
+    #[serde(default)]
+    pub driver: bool,
+    /// Further arguments of QEMU; `ORDERS` is a file with the lines of `orders`.
     #[serde(default)]
     pub devices: Vec<String>,
+    /// What QEMU's monitor is told at the start.
+    #[serde(default)]
+    pub orders: String,
     /// Disks: `/dev/pda` and so on.
     #[serde(default)]
     pub disks: Vec<Disk>,

@@ -65,6 +65,15 @@ impl Run {
         Self::parse(&text).with_context(shown)
     }
 
+    /// The run as it is committed: of the moment before the trouble only the time.
+    #[must_use]
+    pub fn trimmed(mut self) -> Self {
+        if let Some(first) = self.capture.frames.first_mut() {
+            first.files.clear();
+        }
+        self
+    }
+
     /// Keeps a run, whole or not at all.
     ///
     /// # Errors

@@ -1,6 +1,6 @@
 //! The names of findings that have an older one.
 //!
-//! A finding whose `id` is one of [`mm::findings::NAMES`] is taken as it is.
+//! A finding that has a name of [`mm::findings::NAMES`] is taken as it is.
 
 use serde_json::Value;
 
@@ -31,6 +31,9 @@ const OLD: &[(&str, &str)] = &[
 
 /// The name of a finding.
 pub(crate) fn name(finding: &Value, view: &Value) -> String {
+    if let Some(name) = finding["name"].as_str() {
+        return name.to_owned();
+    }
     let id = finding["id"].as_str().unwrap_or_default();
     let old = OLD.iter().find(|(old, _)| *old == id);
     match (old, id) {

@@ -15,6 +15,7 @@ mod daemon;
 pub mod debian;
 mod elf;
 mod failed;
+mod headers;
 mod image;
 mod initramfs;
 mod interrupt;

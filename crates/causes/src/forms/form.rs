@@ -31,7 +31,7 @@ pub struct Holds {
     pub log: String,
 }
 
-/// The word for a kernel file, by the beginning of its path.
+/// The word for a kernel file, by the beginning or the end of its path.
 const WORDS: &[(&str, &str)] = &[
     ("proc/meminfo", "meminfo"),
     ("proc/zoneinfo", "zoneinfo"),
@@ -50,6 +50,7 @@ const WORDS: &[(&str, &str)] = &[
     (folder::LRU_GEN, "lru_gen"),
     ("sys/kernel/debug/bdi/", "bdi"),
     ("sys/fs/cgroup/", "groups"),
+    ("/pids.events", "pids"),
     ("sys/block/zram", "zram"),
 ];
 
@@ -105,8 +106,9 @@ impl Holds {
     }
 
     pub(super) fn paths<'a>(paths: impl Iterator<Item = &'a str>) -> Self {
-        let word = |path: &str| WORDS.iter().find(|(begin, _)| path.starts_with(begin));
-        let mut words: Vec<&str> = paths.filter_map(word).map(|(_, word)| *word).collect();
+        let is = |path: &str, part: &str| path.starts_with(part) || path.ends_with(part);
+        let of = |path| WORDS.iter().filter(move |(part, _)| is(path, part));
+        let mut words: Vec<&str> = paths.flat_map(of).map(|(_, word)| *word).collect();
         words.sort_unstable();
         words.dedup();
         Self {
