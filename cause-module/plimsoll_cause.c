@@ -6,9 +6,10 @@
  *	vmalloc		the same by vmalloc
  *	slab		the same in a slab cache of its own, leaky_session
  *	atomic		asks for pages that it may not wait for until there are none, and gives them back
- *	pieces		takes single pages until there are none, and gives back every second one
+ *	pieces		takes single pages until there are none, gives back every second one, and takes
+ *			what is left in larger blocks
  *	blocks		asks for blocks of an order that the kernel should get by killing, and keeps them
- *	costly		asks once for a block of an order for which the kernel does not kill
+ *	costly		asks until refused for blocks of an order for which the kernel does not kill
  *	dma		takes pages of the lowest zone until the kernel kills or refuses
  */
 #include <linux/gfp.h>
@@ -62,6 +63,15 @@ static void pc_give(unsigned int block, unsigned int every)
 		}
 }
 
+/* Takes what is left in larger blocks, below the marks too. */
+static void pc_take_blocks(void)
+{
+	unsigned int block;
+
+	for (block = 10; block; block--)
+		pc_take(__GFP_MEMALLOC | __GFP_NOWARN, block, ~0UL);
+}
+
 static unsigned long pc_pages(void)
 {
 	return (unsigned long)mib << (20 - PAGE_SHIFT);
@@ -94,10 +104,11 @@ static int __init pc_init(void)
 	} else if (!strcmp(kind, "pieces")) {
 		pc_take(quiet, 0, ~0UL);
 		pc_give(0, 2);
+		pc_take_blocks();
 	} else if (!strcmp(kind, "blocks"))
 		pc_take(GFP_KERNEL, order, pc_pages() >> order);
 	else if (!strcmp(kind, "costly"))
-		pc_take(GFP_KERNEL, order, 1);
+		pc_take(GFP_KERNEL, order, ~0UL);
 	else if (!strcmp(kind, "dma"))
 		pc_take(GFP_KERNEL | GFP_DMA, 0, pc_pages());
 	else

@@ -1,4 +1,7 @@
 [ -e /out/shot ] || trouble collect end
+while read -r condition; do
+    eval "$condition" || fail "the trouble did not arise: $condition"
+done < /lab/arose
 dmesg > /out/dmesg
 {
     echo plimsoll-capture 1

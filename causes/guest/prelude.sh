@@ -14,6 +14,37 @@ dmesg -n 1
 # MiB of an item of meminfo.
 mib() { awk -v item="$1:" '$1 == item { print int($2 / 1024) }' /proc/meminfo; }
 
+# MiB free of a node.
+free_of() {
+    awk -v node="$1," '$1 == "Node" { on = $2 == node } on && $1 == "nr_free_pages" { free += $2 }
+        END { print int(free / 256) }' /proc/zoneinfo
+}
+
+# A run without its trouble is no evidence: says why, in the evidence's place, and ends.
+fail() {
+    echo "cause: $1" > /dev/ttyS1
+    echo o > /proc/sysrq-trigger
+    sleep 60
+}
+
+# Whether a counter of vmstat grew by that much since the start: grew NAME COUNT.
+grew() {
+    awk -v name=$1 -v least=$2 '$1 == name { now = $2 - now } END { exit !(now >= least) }' \
+        /out/vmstat /proc/vmstat
+}
+
+# Whether tasks stalled in that percentage of the last 10 seconds: stalled memory|io some|full N.
+stalled() {
+    awk -v kind=$2 -v least=$3 '$1 == kind { split($2, avg, "="); exit !(avg[2] >= least) }' \
+        /proc/pressure/$1
+}
+
+# An event that a group counted: event GROUP NAME [FILE].
+event() { awk -v name=$2 '$1 == name { print $2 }' /sys/fs/cgroup/$1/${3:-memory.events}; }
+
+# MiB of an item of a group's memory.stat.
+held() { awk -v name=$2 '$1 == name { print int($2 / 1048576) }' /sys/fs/cgroup/$1/memory.stat; }
+
 # Takes the evidence of this moment.
 shot() {
     trouble collect "$1"
@@ -30,7 +61,7 @@ group() {
         [ $path = /sys/fs/cgroup/$name ] || echo "+memory +pids +io" > $path/cgroup.subtree_control
     done
     for part in "$@"; do
-        echo "${part#*=}" > $path/${part%%=*} || echo "cause: $part is refused" > /dev/console
+        echo "${part#*=}" > $path/${part%%=*} || fail "$part is refused"
     done
 }
 
@@ -48,7 +79,7 @@ await() {
         usleep 500000
         left=$((left - 1))
     done
-    [ $left -gt 0 ] || echo "cause: waited in vain for: $1" > /dev/console
+    [ $left -gt 0 ] || fail "waited in vain for: $1"
 }
 
 # Takes 3 MiB at a time until a condition holds, three hundred at most.
@@ -59,8 +90,9 @@ fill_until() {
         usleep 100000
         left=$((left - 1))
     done
-    [ $left -gt 0 ] || echo "cause: filled in vain for: $1" > /dev/console
+    [ $left -gt 0 ] || fail "filled in vain for: $1"
 }
 
 logged() { dmesg | grep -q "$1"; }
+cp /proc/vmstat /out/vmstat
 trouble collect start

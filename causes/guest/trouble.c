@@ -169,7 +169,7 @@ static void frame(const char *list, const char *label)
 		fail("/out/capture");
 }
 
-/* Evidence is taken while memory is short: this process is the last to suffer. */
+/* This process is never killed, and has its memory before it is short. */
 static void spare_me(void)
 {
 	FILE *adjustment = fopen("/proc/self/oom_score_adj", "w");
@@ -491,6 +491,24 @@ static void syncs(char **arguments)
 	}
 }
 
+/*
+ * Writes a file until that is refused, and then waits: a fault of this process at its group's limit
+ * would be tried again for ever.
+ */
+static void writes(char **arguments)
+{
+	int file = open(arguments[0], O_CREAT | O_WRONLY, 0644);
+	size_t left = number(arguments[1]);
+
+	if (file < 0)
+		fail(arguments[0]);
+	spare_me();
+	memset(buffer, 'x', sizeof(buffer));
+	while (left && write(file, buffer, sizeof(buffer)) == (ssize_t)sizeof(buffer))
+		left--;
+	forever();
+}
+
 /* A file that is read again and again through a map: its pages are in use. */
 static void reads(char **arguments)
 {
@@ -546,6 +564,7 @@ static const struct kind {
 	{ "bound", 2, bound },
 	{ "split", 1, split },
 	{ "syncs", 1, syncs },
+	{ "writes", 2, writes },
 	{ "reads", 1, reads },
 	{ "limited", 2, limited },
 };

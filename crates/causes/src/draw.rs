@@ -38,7 +38,7 @@ impl Drawn {
             let value = pick(size, seed, &mut prng).to_string();
             recipe.put(&format!("{{{name}}}"), &value);
         }
-        match unset(&recipe.steps) {
+        match unset(&recipe.steps).or_else(|| unset(&recipe.arose)) {
             Some(name) => bail!("{}: nothing draws {name}", recipe.name),
             None => Ok(Self {
                 cause: recipe.name.clone(),
@@ -119,7 +119,7 @@ impl Recipe {
     fn put(&mut self, name: &str, value: &str) {
         let texts = self.label.says.iter_mut().chain(&mut self.parameters);
         let texts = texts.chain(&mut self.devices);
-        let texts = texts.chain([&mut self.steps, &mut self.orders]);
+        let texts = texts.chain([&mut self.steps, &mut self.arose, &mut self.orders]);
         texts.for_each(|text| *text = text.replace(name, value));
     }
 
@@ -140,6 +140,7 @@ impl Recipe {
             self.disks = other.disks.clone();
         }
         self.steps += &other.steps;
+        self.arose += &other.arose;
     }
 }
 

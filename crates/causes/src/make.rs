@@ -1,5 +1,7 @@
 //! Makes a trouble in a VM.
 
+use std::fs::{File, OpenOptions};
+use std::io::Write as _;
 use std::path::Path;
 use std::process::Command;
 
@@ -11,7 +13,8 @@ use lab::vm::Source;
 use lab::vm::small::{Life, Small};
 use mm::machine;
 use mm::units::{Bytes, Nanos};
-use tempfile::NamedTempFile;
+use rustix::fs::{CWD, FileType, Mode, mknodat};
+use tempfile::TempDir;
 
 use crate::draw::Drawn;
 use crate::recipe::{self, Disk};
@@ -53,6 +56,9 @@ const SAMPLED: &[&str] = &[
     "proc/vmstat",
 ];
 
+/// What the guest writes in place of the evidence where the trouble did not arise.
+const FAILED: &[u8] = b"cause: ";
+
 /// A kernel on which troubles are made.
 #[derive(Debug)]
 pub struct Maker {
@@ -90,7 +96,7 @@ impl Maker {
     /// Makes a trouble and hands back its evidence.
     ///
     /// # Errors
-    /// Those of the VM, or that it ended without evidence.
+    /// Those of the VM, that it ended without evidence, or that the trouble did not arise.
     pub fn make(&self, drawn: &Drawn, progress: &mut dyn FnMut(Progress)) -> Result<Run> {
         let mut life = self.life(drawn);
         if drawn.recipe.driver {
@@ -100,6 +106,9 @@ impl Maker {
         let orders = orders(&drawn.recipe.orders, &mut life)?;
         let bytes = self.small.live(&life, progress)?;
         drop(orders);
+        if bytes.starts_with(FAILED) {
+            bail!("{}", String::from_utf8_lossy(&bytes[FAILED.len()..]).trim());
+        }
         let text = std::io::read_to_string(GzDecoder::new(&bytes[..]));
         let text = text.with_context(|| format!("{}: {} bytes came", drawn.cause, bytes.len()))?;
         Run::parse(&text)
@@ -121,21 +130,28 @@ impl Maker {
                 ("lab/files".into(), 0o644, list(collected())),
                 ("lab/samples".into(), 0o644, list(rooted(SAMPLED).collect())),
                 ("lab/steps".into(), 0o644, text(recipe.steps.clone())),
+                ("lab/arose".into(), 0o644, text(recipe.arose.clone())),
             ],
             script: self.around.join(". /lab/steps\n"),
         }
     }
 }
 
-/// A file with what QEMU's monitor is told, in the place of its name.
-fn orders(orders: &str, life: &mut Life) -> Result<NamedTempFile> {
-    let file = NamedTempFile::new()?;
-    std::fs::write(file.path(), orders)?;
-    let path = shown(file.path());
+/// A pipe with what QEMU's monitor is told, in the place of its name; it must stay open.
+fn orders(orders: &str, life: &mut Life) -> Result<(TempDir, File)> {
+    let place = tempfile::tempdir()?;
+    let path = shown(&place.path().join("orders"));
+    for way in ["in", "out"] {
+        let mode = Mode::RUSR | Mode::WUSR;
+        mknodat(CWD, format!("{path}.{way}"), FileType::Fifo, mode, 0)?;
+    }
+    let mut pipe = OpenOptions::new();
+    let mut pipe = pipe.read(true).write(true).open(format!("{path}.in"))?;
+    pipe.write_all(orders.as_bytes())?;
     for word in &mut life.devices {
         *word = word.replace("ORDERS", &path);
     }
-    Ok(file)
+    Ok((place, pipe))
 }
 
 fn rooted(patterns: &'static [&str]) -> impl Iterator<Item = String> {
@@ -212,7 +228,7 @@ pub fn fingerprint(drawn: &Drawn) -> u64 {
         )
     );
     let step = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
-    let texts = [&recipe.steps, &machine];
+    let texts = [&recipe.steps, &recipe.arose, &machine];
     let bytes = texts.into_iter().flat_map(|text| text.bytes());
     bytes.fold(0xcbf2_9ce4_8422_2325, step)
 }

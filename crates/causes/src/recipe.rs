@@ -35,7 +35,7 @@ pub struct Recipe {
     /// Whether the guest has `/lab/cause.ko`, the module of `cause-module/`.
     #[serde(default)]
     pub driver: bool,
-    /// Further arguments of QEMU; `ORDERS` is a file with the lines of `orders`.
+    /// Further arguments of QEMU; `ORDERS` is a pipe with the lines of `orders`.
     #[serde(default)]
     pub devices: Vec<String>,
     /// What QEMU's monitor is told at the start.
@@ -55,6 +55,10 @@ pub struct Recipe {
     pub sizes: BTreeMap<String, Size>,
     /// What the guest's shell does.
     pub steps: String,
+    /// Conditions of the guest's shell, a line each, that hold when the evidence is taken: a run in
+    /// which one does not is no evidence.
+    #[serde(default)]
+    pub arose: String,
     /// What is true then.
     pub label: Label,
 }
@@ -213,6 +217,8 @@ mod tests {
             assert!(recipe.about.ends_with('.'), "{}", recipe.name);
             let seen = !recipe.label.seen_in.is_empty();
             assert!(seen || recipe.label.is_healthy(), "{}", recipe.name);
+            let checked = !recipe.arose.is_empty();
+            assert!(checked || recipe.label.is_healthy(), "{}", recipe.name);
         }
     }
 
