@@ -1,6 +1,8 @@
 # What the steps of every cause may use.
 export PATH=/bin:/lab
 mkdir -p /out /data /tmp
+# The shell is not killed; `trouble` and `within` take that back.
+echo -1000 > /proc/$$/oom_score_adj
 mount -t tmpfs -o size=64M out /out
 mount -t cgroup2 -o memory_recursiveprot none /sys/fs/cgroup 2>/dev/null ||
     mount -t cgroup2 none /sys/fs/cgroup
@@ -69,7 +71,8 @@ group() {
 within() {
     local name=$1
     shift
-    sh -c 'echo $$ > /sys/fs/cgroup/$0/cgroup.procs; exec "$@"' "$name" "$@"
+    sh -c 'echo 0 > /proc/$$/oom_score_adj
+        echo $$ > /sys/fs/cgroup/$0/cgroup.procs; exec "$@"' "$name" "$@"
 }
 
 # Waits until a condition holds, a hundred seconds at most.

@@ -169,15 +169,20 @@ static void frame(const char *list, const char *label)
 		fail("/out/capture");
 }
 
-/* This process is never killed, and has its memory before it is short. */
-static void spare_me(void)
+static void adjust(const char *score)
 {
 	FILE *adjustment = fopen("/proc/self/oom_score_adj", "w");
 
 	if (adjustment) {
-		fputs("-1000", adjustment);
+		fputs(score, adjustment);
 		fclose(adjustment);
 	}
+}
+
+/* This process is never killed, and has its memory before it is short. */
+static void spare_me(void)
+{
+	adjust("-1000");
 	mlockall(MCL_CURRENT | MCL_FUTURE);
 }
 
@@ -573,6 +578,7 @@ int main(int count, char **arguments)
 {
 	size_t i;
 
+	adjust("0");
 	for (i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
 		if (count >= 2 && !strcmp(arguments[1], kinds[i].name) &&
 		    count == 2 + kinds[i].arguments)

@@ -50,6 +50,15 @@ pub struct Verdict {
 }
 
 impl Verdict {
+    /// The form's kind, and whether it was cut short.
+    #[must_use]
+    pub fn shape(&self) -> String {
+        match self.tenths {
+            10 => self.form.clone(),
+            _ => format!("{}, cut", self.form),
+        }
+    }
+
     /// Whether something was missed or false.
     #[must_use]
     pub fn is_miss(&self) -> bool {
@@ -223,11 +232,11 @@ fn wrong(form: &Form, label: &Label, said: &Said) -> Vec<String> {
     names.map(|(name, _)| name).chain(words).cloned().collect()
 }
 
-/// A runtime's word for a kill is true of every kill of the kernel's; and that a report does not
+/// A runtime's word for a kill is true of every kill, and of a signal it tells no sender; that a report does not
 /// tell why it killed is true where it does not.
 fn allowed(form: &Form, label: &Label, name: &str) -> bool {
     match name {
-        "kill-of-container" => form.kind == "kubectl" || label.allows(name),
+        "kill-of-container" | "signal-unexplained" => form.kind == "kubectl" || label.allows(name),
         "oom-unexplained" => is_of_a_kill(&form.holds.log) || label.allows(name),
         name => label.allows(name),
     }

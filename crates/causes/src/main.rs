@@ -17,6 +17,7 @@ use plimsoll_causes::judge::{Judge, Verdict};
 use plimsoll_causes::make::{Maker, fingerprint};
 use plimsoll_causes::recipe::{self, Recipe};
 use plimsoll_causes::run::{Key, Run};
+use plimsoll_causes::score::Score;
 use plimsoll_causes::{forms, tally};
 
 use self::options::Options;
@@ -208,7 +209,33 @@ fn judge(options: &Options, orders: &[Order]) -> Result<()> {
     let misses = PathBuf::from("target/causes/misses.jsonl");
     write_misses(&misses, &verdicts)?;
     println!("misses: {}", misses.display());
-    Ok(())
+    match options.is_whole() {
+        true => compare(options, &Score::of(&verdicts)),
+        false => Ok(()),
+    }
+}
+
+/// Compares with what was measured before, and writes it where that was asked for.
+fn compare(options: &Options, now: &Score) -> Result<()> {
+    let path = recipe::folder().join("measured.tsv");
+    let shown = || path.display().to_string();
+    let text = match path.exists() {
+        true => fs::read_to_string(&path).with_context(shown)?,
+        false => String::new(),
+    };
+    let before = Score::parse(&text).with_context(shown)?;
+    let worse = now.worse_than(&before.on_kernels_of(now));
+    worse.iter().for_each(|line| println!("{line}"));
+    if options.accepts() {
+        return fs::write(&path, now.over(&before).to_text()).with_context(shown);
+    }
+    match worse.len() {
+        0 => Ok(()),
+        worse => bail!(
+            "{worse} rows are worse than in {}; --accept writes it",
+            shown()
+        ),
+    }
 }
 
 /// A line for each form in which something was missed or false.

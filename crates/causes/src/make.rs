@@ -17,7 +17,7 @@ use rustix::fs::{CWD, FileType, Mode, mknodat};
 use tempfile::TempDir;
 
 use crate::draw::Drawn;
-use crate::recipe::{self, Disk};
+use crate::recipe::Disk;
 use crate::run::Run;
 
 /// The guest's driver.
@@ -26,6 +26,15 @@ const DRIVER: Source<'static> = Source {
     text: include_str!("../../../cause-module/plimsoll_cause.c"),
     makefile: include_str!("../../../cause-module/Makefile"),
 };
+
+/// What every script begins with, and what it ends with: the evidence, on the second port.
+const AROUND: [&str; 2] = [
+    include_str!("../../../causes/guest/prelude.sh"),
+    include_str!("../../../causes/guest/ending.sh"),
+];
+
+/// The guest's program.
+const TROUBLE: &str = include_str!("../../../causes/guest/trouble.c");
 
 /// What people collect beside the files that `inspect` reads.
 const COLLECTED: &[&str] = &[
@@ -65,8 +74,6 @@ pub struct Maker {
     small: Small,
     /// The guest's own program.
     trouble: Vec<u8>,
-    /// What every script begins with, and what it ends with: the evidence, on the second port.
-    around: [String; 2],
 }
 
 impl Maker {
@@ -75,15 +82,9 @@ impl Maker {
     /// # Errors
     /// That there is no compiler, or no static C library.
     pub fn new(small: Small) -> Result<Self> {
-        let guest = recipe::folder().join("guest");
-        let text = |name: &str| {
-            let path = guest.join(name);
-            std::fs::read_to_string(&path).with_context(|| shown(&path))
-        };
         Ok(Self {
             small,
-            trouble: compiled(&guest.join("trouble.c"))?,
-            around: [text("prelude.sh")?, text("ending.sh")?],
+            trouble: compiled(TROUBLE)?,
         })
     }
 
@@ -132,7 +133,7 @@ impl Maker {
                 ("lab/steps".into(), 0o644, text(recipe.steps.clone())),
                 ("lab/arose".into(), 0o644, text(recipe.arose.clone())),
             ],
-            script: self.around.join(". /lab/steps\n"),
+            script: AROUND.join(". /lab/steps\n"),
         }
     }
 }
@@ -187,12 +188,13 @@ fn disk((index, disk): (usize, &Disk)) -> machine::Disk {
     }
 }
 
-fn compiled(source: &Path) -> Result<Vec<u8>> {
+fn compiled(text: &str) -> Result<Vec<u8>> {
     let place = tempfile::tempdir()?;
-    let program = place.path().join("trouble");
+    let [source, program] = ["trouble.c", "trouble"].map(|name| place.path().join(name));
+    std::fs::write(&source, text).with_context(|| shown(&source))?;
     let mut gcc = Command::new("gcc");
     gcc.args(["-static", "-pthread", "-O2", "-s", "-o"]);
-    run(gcc.arg(&program).arg(source))?;
+    run(gcc.arg(&program).arg(&source))?;
     std::fs::read(&program).with_context(|| shown(&program))
 }
 
@@ -228,7 +230,8 @@ pub fn fingerprint(drawn: &Drawn) -> u64 {
         )
     );
     let step = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
-    let texts = [&recipe.steps, &recipe.arose, &machine];
-    let bytes = texts.into_iter().flat_map(|text| text.bytes());
+    let driver = if recipe.driver { DRIVER.text } else { "" };
+    let texts = [&recipe.steps, &recipe.arose, &machine, driver, TROUBLE];
+    let bytes = texts.into_iter().chain(AROUND).flat_map(str::bytes);
     bytes.fold(0xcbf2_9ce4_8422_2325, step)
 }

@@ -7,9 +7,10 @@ use anyhow::{Context as _, Result, bail};
 
 const USAGE: &str = "\
 causes [--make] [--judge] [--seeds A..B] [--cause NAME] [--kernel K] [--folder DIR]
-       [--plimsoll PROGRAM] [--show DIR] [--sample DIR]
+       [--plimsoll PROGRAM] [--show DIR] [--sample DIR] [--accept]
 
 --make    makes in VMs what is not there yet; --judge asks inspect; without either, both
+--accept  writes what was measured to causes/measured.tsv, which else must not be better
 --seeds   what these seeds draw, in place of every cause as it usually is
 --cause   one cause; with --seeds, with the sizes of each seed
 --kernel  one kernel
@@ -22,6 +23,7 @@ causes [--make] [--judge] [--seeds A..B] [--cause NAME] [--kernel K] [--folder D
 pub(crate) struct Options {
     make: bool,
     judge: bool,
+    accept: bool,
     seeds: Option<(u64, u64)>,
     pub(crate) cause: Option<String>,
     pub(crate) kernel: Option<String>,
@@ -45,6 +47,8 @@ impl Options {
             match word.as_str() {
                 "--make" => options.make = true,
                 "--judge" => options.judge = true,
+                "--accept" => options.accept = true,
+                "--help" => bail!("{USAGE}"),
                 "--seeds" => options.seeds = Some(range(&value()?)?),
                 "--cause" => options.cause = Some(value()?),
                 "--kernel" => options.kernel = Some(value()?),
@@ -64,6 +68,16 @@ impl Options {
 
     pub(crate) fn judges(&self) -> bool {
         self.judge || !self.make && !self.writes()
+    }
+
+    /// Whether what is measured may be written.
+    pub(crate) fn accepts(&self) -> bool {
+        self.accept
+    }
+
+    /// Whether all is judged that a kernel has in `causes/measured.tsv`.
+    pub(crate) fn is_whole(&self) -> bool {
+        self.cause.is_none() && self.seeds.is_none() && self.folder.is_none()
     }
 
     fn writes(&self) -> bool {

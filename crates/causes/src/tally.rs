@@ -43,6 +43,12 @@ impl Tally {
         self.refused += u64::from(verdict.refused.is_some());
     }
 
+    /// Shown, first, among, said, wrong.
+    #[must_use]
+    pub fn counts(&self) -> [u64; 5] {
+        [self.shown, self.first, self.among, self.said, self.wrong]
+    }
+
     /// Percent of the forms that show the cause in which it is first; 100 where none does.
     #[must_use]
     pub fn first_percent(&self) -> f64 {
@@ -73,14 +79,10 @@ fn percent(part: u64, whole: u64) -> f64 {
 #[must_use]
 pub fn tables(verdicts: &[Verdict]) -> String {
     let mut text = String::new();
-    let form = |verdict: &Verdict| match verdict.tenths {
-        10 => verdict.form.clone(),
-        _ => format!("{}, cut", verdict.form),
-    };
     table(&mut text, "cause", verdicts, &|verdict| {
         verdict.cause.clone()
     });
-    table(&mut text, "form", verdicts, &form);
+    table(&mut text, "form", verdicts, &Verdict::shape);
     table(&mut text, "kernel", verdicts, &|verdict| {
         verdict.kernel.clone()
     });
