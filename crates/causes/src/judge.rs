@@ -232,8 +232,8 @@ fn wrong(form: &Form, label: &Label, said: &Said) -> Vec<String> {
     names.map(|(name, _)| name).chain(words).cloned().collect()
 }
 
-/// A runtime's word for a kill is true of every kill, and of a signal it tells no sender; that a report does not
-/// tell why it killed is true where it does not.
+/// A runtime's word for a kill is true of every kill, and it never tells who sent a signal; that a
+/// report does not tell why it killed is true where it does not.
 fn allowed(form: &Form, label: &Label, name: &str) -> bool {
     match name {
         "kill-of-container" | "signal-unexplained" => form.kind == "kubectl" || label.allows(name),

@@ -50,6 +50,22 @@ const EVENTS: &[Named] = &[
         "oom-low-zone",
         "killed: only lower zones may serve the request, and they were short",
     ),
+    (
+        "oom-lowmem-reserve",
+        "killed: a lower zone keeps what is free from this request",
+    ),
+    (
+        "oom-cma",
+        "killed: what is free is CMA, which the request may not use",
+    ),
+    (
+        "oom-highatomic",
+        "killed: what is free is kept for atomic requests",
+    ),
+    (
+        "oom-boost",
+        "killed: a watermark boost raised the mark above what is free",
+    ),
     ("oom-cpuset", "killed: the nodes of a cpuset had none"),
     (
         "oom-policy",
@@ -96,6 +112,10 @@ const EVENTS: &[Named] = &[
     (
         "allocation-failed",
         "a request was refused and nothing was killed",
+    ),
+    (
+        "allocation-stall",
+        "a request waited long in reclaim, nothing was killed",
     ),
     ("cma-failed", "CMA found no run of pages"),
     ("vmalloc-failed", "vmalloc got no pages or no address space"),
@@ -194,6 +214,10 @@ const CAUSES: &[Named] = &[
         "slab-unreclaimable-large",
         "slab that stays holds much: a leak looks like this",
     ),
+    (
+        "slab-cache-large",
+        "one slab cache holds most of slab, and much of memory",
+    ),
     ("vmalloc-large", "vmalloc holds much"),
     ("page-tables-large", "page tables hold much"),
     ("kernel-stacks-large", "stacks of tasks hold much"),
@@ -249,6 +273,7 @@ const CAUSES: &[Named] = &[
         "min-free-raised",
         "vm.min_free_kbytes holds back much more than the kernel would",
     ),
+    ("watermark-boost", "a watermark boost holds memory free"),
     (
         "commit-limit",
         "vm.overcommit_memory = 2 and nearly all is promised",
@@ -307,7 +332,6 @@ const STATES: &[Named] = &[
         "the pool of huge pages holds much and is used",
     ),
     ("ksm-pays", "samepage merging saves more than it costs"),
-    ("watermark-boost", "a watermark boost holds memory free"),
 ];
 
 /// What cannot be told.
