@@ -25,6 +25,9 @@ use self::options::Options;
 /// Kernels on which causes are made.
 const KERNELS: &[&str] = &["5.10", "6.1", "6.12", "newest"];
 
+/// What was measured, in the folder of the recipes.
+const MEASURED: &str = "measured.tsv";
+
 /// Time of the host after which a VM counts as hung.
 const DEADLINE: Duration = Duration::from_secs(900);
 
@@ -215,16 +218,17 @@ fn judge(options: &Options, orders: &[Order]) -> Result<()> {
     }
 }
 
-/// Compares with what was measured before, and writes it where that was asked for.
+/// Compares with what was measured before on these kernels, and writes it where that was asked for.
 fn compare(options: &Options, now: &Score) -> Result<()> {
-    let path = recipe::folder().join("measured.tsv");
+    let path = recipe::folder().join(MEASURED);
     let shown = || path.display().to_string();
     let text = match path.exists() {
         true => fs::read_to_string(&path).with_context(shown)?,
         false => String::new(),
     };
     let before = Score::parse(&text).with_context(shown)?;
-    let worse = now.worse_than(&before.on_kernels_of(now));
+    let both = now.on_kernels_of(&before);
+    let worse = both.worse_than(&before.on_kernels_of(now));
     worse.iter().for_each(|line| println!("{line}"));
     if options.accepts() {
         return fs::write(&path, now.over(&before).to_text()).with_context(shown);
