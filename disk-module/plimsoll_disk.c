@@ -89,6 +89,25 @@ struct pd_request {
 
 static unsigned int pd_count;
 
+#if LINUX_VERSION_CODE < KERNEL_VERSION(5, 15, 0)
+/* Later kernels have them. The pages of a request may lie in high memory there as here. */
+static void memcpy_from_bvec(char *to, struct bio_vec *bvec)
+{
+	char *from = kmap_atomic(bvec->bv_page);
+
+	memcpy(to, from + bvec->bv_offset, bvec->bv_len);
+	kunmap_atomic(from);
+}
+
+static void memcpy_to_bvec(struct bio_vec *bvec, const char *from)
+{
+	char *to = kmap_atomic(bvec->bv_page);
+
+	memcpy(to + bvec->bv_offset, from, bvec->bv_len);
+	kunmap_atomic(to);
+}
+#endif
+
 static bool pd_instantaneous(const struct pd *pd)
 {
 	unsigned int i = pd->index;
@@ -243,6 +262,32 @@ static int pd_alloc_tags(struct pd *pd)
 	return blk_mq_alloc_tag_set(&pd->tags);
 }
 
+#if LINUX_VERSION_CODE < KERNEL_VERSION(5, 15, 0)
+/* A disk without minors of its own: with one each, the second would have the first's number. */
+static struct gendisk *pd_new_disk(struct pd *pd)
+{
+	struct request_queue *queue = blk_mq_init_queue(&pd->tags);
+	struct gendisk *disk;
+
+	if (IS_ERR(queue))
+		return ERR_CAST(queue);
+	disk = alloc_disk(0);
+	if (!disk) {
+		blk_cleanup_queue(queue);
+		return ERR_PTR(-ENOMEM);
+	}
+	queue->queuedata = pd;
+	disk->queue = queue;
+	disk->flags |= GENHD_FL_EXT_DEVT;
+	return disk;
+}
+#elif LINUX_VERSION_CODE < KERNEL_VERSION(6, 9, 0)
+static struct gendisk *pd_new_disk(struct pd *pd)
+{
+	return blk_mq_alloc_disk(&pd->tags, pd);
+}
+#endif
+
 static struct gendisk *pd_alloc_disk(struct pd *pd)
 {
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 9, 0)
@@ -257,7 +302,7 @@ static struct gendisk *pd_alloc_disk(struct pd *pd)
 #endif
 	return blk_mq_alloc_disk(&pd->tags, &limits, pd);
 #else
-	struct gendisk *disk = blk_mq_alloc_disk(&pd->tags, pd);
+	struct gendisk *disk = pd_new_disk(pd);
 
 	if (IS_ERR(disk))
 		return disk;
@@ -278,10 +323,19 @@ static int pd_add_disk(struct pd *pd, u64 capacity)
 #endif
 	disk->fops = &pd_fops;
 	disk->private_data = pd;
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(5, 17, 0)
 	disk->flags |= GENHD_FL_NO_PART;
+#else
+	disk->flags |= GENHD_FL_NO_PART_SCAN;
+#endif
 	snprintf(disk->disk_name, DISK_NAME_LEN, "pd%c", 'a' + pd->index);
 	set_capacity(disk, capacity >> SECTOR_SHIFT);
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(5, 15, 0)
 	return add_disk(disk);
+#else
+	add_disk(disk);
+	return 0;
+#endif
 }
 
 static int pd_probe(struct pci_dev *dev, const struct pci_device_id *id)

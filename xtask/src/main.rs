@@ -5,6 +5,7 @@
 mod against;
 mod bench;
 mod binary;
+mod causes;
 mod debian;
 mod deny;
 mod docs;
@@ -82,6 +83,12 @@ const COMMANDS: &[Command] = &[
         about: "the fuzz targets, 60 seconds each, and a canary that must die (--seconds S, \
                 TARGET...)",
         run: fuzz::run,
+    },
+    Command {
+        name: "causes",
+        about: "troubles made in VMs, and what inspect says of them (--make, --judge, \
+                --seeds A..B, --cause NAME, --kernel K, --show DIR)",
+        run: causes::run,
     },
     Command {
         name: "fuzz-evidence",

@@ -15,6 +15,7 @@ mod daemon;
 pub mod debian;
 mod elf;
 mod failed;
+mod headers;
 mod image;
 mod initramfs;
 mod interrupt;
@@ -28,6 +29,8 @@ mod process;
 mod programs;
 mod qemu;
 mod release;
+pub mod small;
+mod source;
 mod tools;
 
 use std::fs;
@@ -51,6 +54,7 @@ pub use options::{Clock, VmOptions};
 pub use packages::{Stock, package};
 pub use programs::Programs;
 pub use release::Release;
+pub use source::Source;
 
 /// Path of the guest's note of what went wrong, in the last frame of its capture.
 const ERROR: &str = "plimsoll/error";
@@ -194,7 +198,7 @@ impl Bench for VmBench {
             ),
         ];
         if self.timing == Timing::Virtual {
-            let fingerprint = format!("{:016x}", module::fingerprint());
+            let fingerprint = format!("{:016x}", source::fingerprint());
             details.push(("disk-module".to_owned(), fingerprint));
         }
         details

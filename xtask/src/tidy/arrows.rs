@@ -75,6 +75,11 @@ const CRATES: &[Crate] = &[
         reach: Reach::Without(&["clap", "anyhow"]),
     },
     Crate {
+        name: "causes",
+        may_use: &["mm", "host", "lab"],
+        reach: Reach::Without(&["clap"]),
+    },
+    Crate {
         name: "plimsoll",
         may_use: &[
             "files", "mm", "guard", "sim", "change", "conf", "host", "guest", "lab",

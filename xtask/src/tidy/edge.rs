@@ -38,6 +38,7 @@ const EDGES: &[Edge] = &[
                 "process 1 of a VM has nothing but its console",
             ),
             ("xtask/", "it prints what developers see of their own"),
+            ("crates/causes/src/main.rs", "the same"),
         ],
         instead: "return it, or print it through term",
     },

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use super::failed::failed;
-use super::{Release, tools};
+use super::tools;
 use crate::bench::BenchError;
 
 const KEYRING: &str = "/usr/share/keyrings/debian-archive-keyring.gpg";
@@ -22,8 +22,8 @@ pub(super) struct Apt {
 }
 
 impl Apt {
-    /// Sets it up in a folder of its own and fetches the lists of the release.
-    pub(super) fn new(release: Release, place: &Path) -> Result<Self, BenchError> {
+    /// Sets it up in a folder of its own and fetches the lists of these suites.
+    pub(super) fn new(suites: &[impl AsRef<str>], place: &Path) -> Result<Self, BenchError> {
         let apt = Self {
             configuration: place.join("apt.conf"),
             downloads: place.join("downloads"),
@@ -39,7 +39,7 @@ impl Apt {
             fs::create_dir_all(&path).map_err(|error| failed(&path, &error))?;
         }
         let texts = [
-            ("sources/debian.sources", sources_of(&mirror()?, release)),
+            ("sources/debian.sources", sources_of(&mirror()?, suites)),
             ("apt.conf", configuration(place)),
             ("status", String::new()),
         ];
@@ -103,20 +103,23 @@ fn debian_site(targets: &str) -> Option<&str> {
     })
 }
 
-fn sources_of(site: &str, release: Release) -> String {
+fn sources_of(site: &str, suites: &[impl AsRef<str>]) -> String {
     let key = if Path::new(KEYRING).exists() {
         format!("Signed-By: {KEYRING}\n")
     } else {
         String::new()
     };
-    let suite = release.suite();
-    let source = |site: &str, suite: &str| {
+    let source = |suite: &str| {
+        let archive = match suite.ends_with("-security") {
+            true => "-security",
+            false => "",
+        };
         format!(
-            "Types: deb\nURIs: {site}\nSuites: {suite}\nComponents: main\nArchitectures: \
+            "Types: deb\nURIs: {site}{archive}\nSuites: {suite}\nComponents: main\nArchitectures: \
              amd64\n{key}\n"
         )
     };
-    source(site, suite) + &source(&format!("{site}-security"), &format!("{suite}-security"))
+    suites.iter().map(|suite| source(suite.as_ref())).collect()
 }
 
 fn configuration(place: &Path) -> String {

@@ -257,20 +257,20 @@ impl Debian {
     }
 
     fn arguments(&self, boot: &Boot, [initramfs, console, port]: [&Path; 3]) -> Vec<String> {
-        let mut arguments = qemu::bare();
-        arguments.extend(qemu::virtual_time());
-        let option = |name: &str, value: String| [name.to_owned(), value];
-        let words = [
-            option("-m", format!("{}M", boot.memory.0 >> 20)),
-            option("-kernel", self.kernel.image.display().to_string()),
-            option("-initrd", initramfs.display().to_string()),
-            option("-append", command_line(boot)),
-            option("-serial", qemu::console(console)),
-            option("-serial", qemu::console(port)),
-        ];
-        arguments.extend(words.concat());
+        let machine = Machine {
+            memory: boot.memory,
+            ..machine()
+        };
+        let scripted = qemu::Scripted {
+            kernel: &self.kernel.image,
+            initramfs,
+            console,
+            port,
+            command_line: &command_line(boot),
+        };
+        let mut arguments = scripted.arguments(&machine);
         if let Some((_, disk)) = &boot.disk {
-            let size = machine().disks[0].size.0;
+            let size = machine.disks[0].size.0;
             arguments.extend(qemu::shared_memory(0, disk, size, "on"));
         }
         arguments
@@ -289,7 +289,7 @@ impl Debian {
         self.add_modules(boot, &mut archive)?;
         add_unit(&mut archive);
         for (path, mode, content) in &boot.files {
-            add_parents(&mut archive, path);
+            archive.parents(path);
             archive.file_with(path, *mode, content);
         }
         Ok(archive.finish())
@@ -366,11 +366,4 @@ fn add_unit(archive: &mut Archive) {
     let wants = "usr/lib/systemd/system/multi-user.target.wants/plimsoll-commands.service";
     archive.file(unit, guest::UNIT.as_bytes());
     archive.link(wants, b"../plimsoll-commands.service");
-}
-
-/// The directories on the way to a file; the kernel passes over those that are there.
-fn add_parents(archive: &mut Archive, path: &str) {
-    for (at, _) in path.match_indices('/') {
-        archive.directory(&path[..at], 0o755);
-    }
 }

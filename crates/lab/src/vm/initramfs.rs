@@ -83,6 +83,13 @@ impl Archive {
         });
     }
 
+    /// Adds the directories on the way to a file; the kernel passes over those that are there.
+    pub(super) fn parents(&mut self, path: &str) {
+        for (at, _) in path.match_indices('/') {
+            self.directory(&path[..at], 0o755);
+        }
+    }
+
     /// Adds a symbolic link; its directory must have been added.
     pub(super) fn link(&mut self, name: &str, target: &[u8]) {
         self.add(&Entry {

@@ -16,7 +16,7 @@ use crate::bench::{BenchError, Progress};
 const MOST_BYTES: u64 = 256 << 20;
 
 /// What `--kernel` takes.
-const OTHERS: &str = "say host, 6.1, 6.12 or the path of an image";
+const OTHERS: &str = "say host, 5.10, 6.1, 6.12, newest or the path of an image";
 
 /// A kernel as a user names it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -26,7 +26,7 @@ pub enum KernelChoice {
     Default,
     /// `host`: the one this machine runs.
     Host,
-    /// `6.1` or `6.12`: a stock kernel of Debian 12, fetched once and kept.
+    /// `5.10`, `6.1`, `6.12` or `newest`: a stock kernel of Debian's, fetched once and kept.
     Stock(Stock),
     /// The path of a bzImage.
     Image(PathBuf),
@@ -39,9 +39,10 @@ impl FromStr for KernelChoice {
     fn from_str(name: &str) -> Result<Self, Infallible> {
         Ok(match name {
             "host" => Self::Host,
-            "6.1" => Self::Stock(Stock::Linux6_1),
-            "6.12" => Self::Stock(Stock::Linux6_12),
-            path => Self::Image(path.into()),
+            name => match Stock::named(name) {
+                Some(stock) => Self::Stock(stock),
+                None => Self::Image(name.into()),
+            },
         })
     }
 }
@@ -95,17 +96,28 @@ fn of_this_machine() -> Result<Kernel, BenchError> {
     })
 }
 
-/// The kernel of unpacked packages: one image in `boot`.
+/// The kernel of unpacked packages: one image in `boot`, or since 7.0 beside its modules.
 fn under(root: &Path) -> Result<Kernel, BenchError> {
-    let boot = root.join("boot");
-    let entries = fs::read_dir(&boot).map_err(|error| failed(&boot, &error))?;
+    let modules = root.join("usr/lib/modules");
+    let releases = fs::read_dir(&modules).into_iter().flatten().flatten();
+    let places = [root.join("boot")]
+        .into_iter()
+        .chain(releases.map(|entry| entry.path()));
+    let image = places.into_iter().find_map(|place| image_in(&place));
+    let missing = || BenchError::Failed(format!("{}: no vmlinuz in it", root.display()));
+    found(image.ok_or_else(missing)?, root)
+}
+
+fn image_in(folder: &Path) -> Option<PathBuf> {
     let is_image = |path: &PathBuf| {
         let name = path.file_name().unwrap_or_default();
         name.as_encoded_bytes().starts_with(b"vmlinuz")
     };
-    let image = entries.flatten().map(|entry| entry.path()).find(is_image);
-    let missing = || BenchError::Failed(format!("{}: no vmlinuz in it", boot.display()));
-    found(image.ok_or_else(missing)?, root)
+    let mut paths = fs::read_dir(folder)
+        .ok()?
+        .flatten()
+        .map(|entry| entry.path());
+    paths.find(is_image)
 }
 
 /// An image anywhere; in a `boot` directory, its modules are looked for beside that.
@@ -138,7 +150,8 @@ fn found(image: PathBuf, root: &Path) -> Result<Kernel, BenchError> {
         );
         BenchError::Unavailable(text)
     })?;
-    let modules = directory(root.join("lib/modules").join(&release));
+    let places = ["lib/modules", "usr/lib/modules"].map(|place| root.join(place).join(&release));
+    let modules = places.into_iter().find_map(directory);
     let built_in_place = directory(
         root.join("usr/src")
             .join(format!("linux-headers-{release}")),
@@ -203,6 +216,7 @@ mod tests {
         assert_eq!(choice("host"), KernelChoice::Host);
         assert_eq!(choice("6.12"), KernelChoice::Stock(Stock::Linux6_12));
         assert_eq!(choice("6.1"), KernelChoice::Stock(Stock::Linux6_1));
+        assert_eq!(choice("newest"), KernelChoice::Stock(Stock::Newest));
         assert_eq!(choice("6.5"), KernelChoice::Image("6.5".into()));
     }
 

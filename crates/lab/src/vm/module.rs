@@ -12,12 +12,10 @@ use mm::units::{Bytes, Nanos};
 use super::failed::failed;
 use super::kernel::Kernel;
 use super::qemu::Timing;
+use super::source::{self, Source};
 use super::{outbox, tools};
 use crate::bench::{BenchError, Progress};
 
-const SOURCE: &str = include_str!("../../../../disk-module/plimsoll_disk.c");
-const MAKEFILE: &str = include_str!("../../../../disk-module/Makefile");
-const DISK_MODULE: &str = "plimsoll_disk.ko";
 /// No module is larger when it is unpacked.
 const MOST_BYTES: u64 = 64 << 20;
 
@@ -71,15 +69,26 @@ pub(super) fn of_the_kernel(kernel: &Kernel, timing: Timing) -> Result<Vec<Modul
 /// # Errors
 /// That the kernel has no such module.
 pub(super) fn named(kernel: &Kernel, name: &str) -> Result<Vec<Module>, BenchError> {
-    let missing = || BenchError::Failed(format!("Linux {}: no module {name}", kernel.release));
-    let directory = kernel.modules.as_ref().ok_or_else(missing)?;
-    let mut modules = Vec::new();
-    let files = files(&directory.join("kernel"))?;
-    add(&mut modules, &files, &normal(name), Purpose::Machine)?;
-    match modules.is_empty() {
-        true => Err(missing()),
-        false => Ok(modules),
+    match if_modular(kernel, name)? {
+        modules if modules.is_empty() => Err(BenchError::Failed(format!(
+            "Linux {}: no module {name}",
+            kernel.release
+        ))),
+        modules => Ok(modules),
     }
+}
+
+/// The same of what may be built in: then there is none.
+///
+/// # Errors
+/// Those of reading the modules.
+pub(super) fn if_modular(kernel: &Kernel, name: &str) -> Result<Vec<Module>, BenchError> {
+    let mut modules = Vec::new();
+    if let Some(directory) = &kernel.modules {
+        let files = files(&directory.join("kernel"))?;
+        add(&mut modules, &files, &normal(name), Purpose::Machine)?;
+    }
+    Ok(modules)
 }
 
 /// The modules for one machine.
@@ -103,19 +112,34 @@ pub(super) fn disk(
     cache: &Path,
     progress: &mut dyn FnMut(Progress),
 ) -> Result<Module, BenchError> {
-    let built = cache
-        .join("modules")
-        .join(format!("{}-{:016x}", kernel.release, fingerprint()));
-    let path = built.join(DISK_MODULE);
-    if !path.exists() {
-        let text = format!("builds the disk module for Linux {}", kernel.release);
-        progress(Progress::Stage(text));
-        build(kernel, &built)?;
-    }
+    built(&source::DISK, Purpose::Disks, kernel, cache, progress)
+}
+
+/// A module of ours that needs no parameters, built unless it was built before.
+///
+/// # Errors
+/// As for [`disk`].
+pub(super) fn ours(
+    source: &Source<'_>,
+    kernel: &Kernel,
+    cache: &Path,
+    progress: &mut dyn FnMut(Progress),
+) -> Result<Module, BenchError> {
+    built(source, Purpose::Machine, kernel, cache, progress)
+}
+
+fn built(
+    source: &Source<'_>,
+    purpose: Purpose,
+    kernel: &Kernel,
+    cache: &Path,
+    progress: &mut dyn FnMut(Progress),
+) -> Result<Module, BenchError> {
+    let path = source.built(kernel, cache, progress)?;
     Ok(Module {
-        name: DISK_MODULE.into(),
+        name: plain_name(&path),
         path,
-        purpose: Purpose::Disks,
+        purpose,
     })
 }
 
@@ -265,64 +289,6 @@ fn dependencies(module: &[u8]) -> Vec<String> {
         .collect()
 }
 
-/// Tells one version of the disk module's source from another (FNV-1a).
-pub(super) fn fingerprint() -> u64 {
-    let step = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
-    SOURCE
-        .bytes()
-        .chain(MAKEFILE.bytes())
-        .fold(0xcbf2_9ce4_8422_2325, step)
-}
-
-fn build(kernel: &Kernel, destination: &Path) -> Result<(), BenchError> {
-    let headers = kernel.headers.as_ref().ok_or_else(|| no_headers(kernel))?;
-    let make = tools::find("make", "make")?;
-    let parent = destination.parent().expect("a path inside the cache");
-    fs::create_dir_all(parent).map_err(|error| failed(parent, &error))?;
-    let place = tempfile::tempdir_in(parent).map_err(|error| failed(parent, &error))?;
-    for (name, text) in [("plimsoll_disk.c", SOURCE), ("Makefile", MAKEFILE)] {
-        let path = place.path().join(name);
-        fs::write(&path, text).map_err(|error| failed(&path, &error))?;
-    }
-    let mut command = Command::new(make);
-    command
-        .arg("-s")
-        .arg("-C")
-        .arg(headers)
-        .arg(format!("M={}", place.path().display()));
-    // Type information for BPF needs one more program and nobody reads it.
-    command
-        .args(["CONFIG_DEBUG_INFO_BTF_MODULES=", "modules"])
-        .args(compiler(headers)?);
-    tools::run(&mut command)?;
-    fs::create_dir_all(destination).map_err(|error| failed(destination, &error))?;
-    let path = destination.join(DISK_MODULE);
-    fs::rename(place.path().join(DISK_MODULE), &path).map_err(|error| failed(&path, &error))
-}
-
-/// Debian's headers name the compiler of the kernel; where it is not installed, the default one is
-/// near enough for a module.
-fn compiler(headers: &Path) -> Result<Option<String>, BenchError> {
-    let variables = fs::read_to_string(headers.join(".kernelvariables")).unwrap_or_default();
-    let named = variables.split(|c: char| !c.is_ascii_alphanumeric() && c != '-');
-    let named = named
-        .into_iter()
-        .find(|word| word.starts_with("gcc-"))
-        .unwrap_or("gcc");
-    if tools::on_path(named).is_some() {
-        return Ok(None);
-    }
-    tools::find("gcc", "gcc").map(|_| Some("CC=gcc".into()))
-}
-
-fn no_headers(kernel: &Kernel) -> BenchError {
-    let release = &kernel.release;
-    BenchError::Unavailable(format!(
-        "virtual time needs the headers of Linux {release}: apt-get install \
-         linux-headers-{release}, or use wall-clock time or --kernel 6.1"
-    ))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -438,17 +404,5 @@ mod tests {
         };
         assert_eq!(module.name, "a.ko");
         assert_eq!(module.content().unwrap(), b"content");
-    }
-
-    #[test]
-    fn without_headers_the_way_out_is_told() {
-        let root = tempfile::tempdir().unwrap();
-        let error = disk(&kernel(root.path()), root.path(), &mut |_| ()).unwrap_err();
-        assert!(
-            error
-                .to_string()
-                .contains("apt-get install linux-headers-6.1"),
-            "{error}"
-        );
     }
 }

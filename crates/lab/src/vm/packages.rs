@@ -1,4 +1,4 @@
-//! Stock kernels from Debian 12: fetched by apt, unpacked into the cache and never installed.
+//! Stock kernels of Debian's: fetched by apt, unpacked into the cache and never installed.
 //! Programs of a release come the same way.
 
 use std::collections::BTreeSet;
@@ -8,37 +8,88 @@ use std::process::Command;
 
 use super::apt::Apt;
 use super::failed::failed;
-use super::{Release, cache, tools};
+use super::{Release, cache, headers, tools};
 use crate::bench::{BenchError, Progress};
 
-/// A stock kernel of Debian 12.
+/// A stock kernel of Debian's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stock {
+    /// Linux 5.10, of Debian 11.
+    Linux5_10,
     /// Linux 6.1, with the classic LRU.
     Linux6_1,
     /// Linux 6.12, with the multi-generational LRU.
     Linux6_12,
+    /// The newest that Debian has built for a release.
+    Newest,
 }
 
+/// Where a stock kernel is from.
+struct Line {
+    stock: Stock,
+    /// What a user calls it; also its directory in the cache.
+    name: &'static str,
+    suites: &'static [&'static str],
+    /// The packages that depend on the newest build of it.
+    packages: [&'static str; 2],
+    /// The release whose libraries the headers' programs need, where this machine's are too old.
+    libraries: Option<Release>,
+}
+
+/// The packages whose names tell no release.
+const PACKAGES: [&str; 2] = ["linux-image-cloud-amd64", "linux-headers-cloud-amd64"];
+
+/// The security archive has 6.12 built for Debian 12, with its headers' programs.
+const LINES: &[Line] = &[
+    Line {
+        stock: Stock::Linux5_10,
+        name: "5.10",
+        suites: &["bullseye-security"],
+        packages: PACKAGES,
+        libraries: None,
+    },
+    Line {
+        stock: Stock::Linux6_1,
+        name: "6.1",
+        suites: &["bookworm", "bookworm-security"],
+        packages: PACKAGES,
+        libraries: None,
+    },
+    Line {
+        stock: Stock::Linux6_12,
+        name: "6.12",
+        suites: &["bookworm", "bookworm-security"],
+        packages: [
+            "linux-image-6.12-cloud-amd64",
+            "linux-headers-6.12-cloud-amd64",
+        ],
+        libraries: None,
+    },
+    Line {
+        stock: Stock::Newest,
+        name: "newest",
+        suites: &["trixie-backports"],
+        packages: PACKAGES,
+        libraries: Some(Release::Debian13),
+    },
+];
+
 impl Stock {
-    /// Its directory in the cache.
-    fn name(self) -> &'static str {
-        match self {
-            Self::Linux6_1 => "6.1",
-            Self::Linux6_12 => "6.12",
-        }
+    /// The kernel of this name.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Self> {
+        let line = LINES.iter().find(|line| line.name == name)?;
+        Some(line.stock)
     }
 
-    /// The packages that depend on the newest build of it. The security archive has 6.12 built for
-    /// Debian 12, with its headers' tools.
-    fn packages(self) -> [&'static str; 2] {
-        match self {
-            Self::Linux6_1 => ["linux-image-cloud-amd64", "linux-headers-cloud-amd64"],
-            Self::Linux6_12 => [
-                "linux-image-6.12-cloud-amd64",
-                "linux-headers-6.12-cloud-amd64",
-            ],
-        }
+    /// Its name, which is also its directory in the cache.
+    fn name(self) -> &'static str {
+        self.line().name
+    }
+
+    fn line(self) -> &'static Line {
+        let found = LINES.iter().find(|line| line.stock == self);
+        found.expect("each stock kernel has a line")
     }
 }
 
@@ -101,7 +152,7 @@ pub fn package(
         )));
         fs::create_dir_all(&packages).map_err(|error| failed(&packages, &error))?;
         let place = tempfile::tempdir_in(&packages).map_err(|error| failed(&packages, &error))?;
-        let apt = Apt::new(release, place.path())?;
+        let apt = Apt::new(&release.suites(), place.path())?;
         apt.download([name])?;
         for entry in fs::read_dir(&apt.downloads).into_iter().flatten().flatten() {
             fs::rename(entry.path(), &kept).map_err(|error| failed(&kept, &error))?;
@@ -119,7 +170,7 @@ pub(super) fn unpacked(
     packages: &[&str],
     place: &Path,
 ) -> Result<PathBuf, BenchError> {
-    let apt = Apt::new(release, place)?;
+    let apt = Apt::new(&release.suites(), place)?;
     apt.download(packages)?;
     let root = place.join("root");
     unpack(&apt.downloads, &root)?;
@@ -127,15 +178,20 @@ pub(super) fn unpacked(
 }
 
 fn fetch(stock: Stock, place: &Path) -> Result<PathBuf, BenchError> {
-    let apt = Apt::new(Release::Debian12, place)?;
+    let line = stock.line();
+    let apt = Apt::new(line.suites, place)?;
     let mut packages = BTreeSet::new();
-    for package in stock.packages() {
+    for package in line.packages {
         add_with_dependencies(&apt, package, &mut packages)?;
     }
     apt.download(&packages)?;
     let root = place.join("root");
     unpack(&apt.downloads, &root)?;
-    point_headers_at(&root, stock, place)?;
+    let kept = place.parent().unwrap_or(place).join(line.name);
+    headers::settle(&root, &kept)?;
+    if let Some(release) = line.libraries {
+        headers::bring_libraries(release, &root, &kept, place)?;
+    }
     Ok(root)
 }
 
@@ -156,7 +212,13 @@ fn add_with_dependencies(
 /// The parts of the kernel that a package depends on. Of alternatives the first is taken: the
 /// signed image, and not the same one without a signature.
 fn dependencies(show: &str) -> Vec<String> {
-    let parts = ["linux-image-", "linux-headers-", "linux-kbuild-"];
+    let parts = [
+        "linux-image-",
+        "linux-binary-",
+        "linux-modules-",
+        "linux-headers-",
+        "linux-kbuild-",
+    ];
     let line = show
         .lines()
         .find_map(|line| line.strip_prefix("Depends: "))
@@ -174,26 +236,6 @@ fn unpack(downloads: &Path, root: &Path) -> Result<(), BenchError> {
     let entries = fs::read_dir(downloads).map_err(|error| failed(downloads, &error))?;
     for entry in entries.flatten() {
         tools::run(Command::new(&dpkg).arg("-x").arg(entry.path()).arg(root))?;
-    }
-    Ok(())
-}
-
-/// The headers' Makefile includes another by its installed path, which is not where it lies now.
-fn point_headers_at(root: &Path, stock: Stock, place: &Path) -> Result<(), BenchError> {
-    let kernels = place.parent().expect("the place is in a directory");
-    let sources = root.join("usr/src");
-    let entries = fs::read_dir(&sources).map_err(|error| failed(&sources, &error))?;
-    for entry in entries.flatten() {
-        let path = entry.path().join("Makefile");
-        let Ok(text) = fs::read_to_string(&path) else {
-            continue;
-        };
-        let Some(include) = text.strip_prefix("include /usr/src/") else {
-            continue;
-        };
-        let there = kernels.join(stock.name()).join("usr/src").join(include);
-        fs::write(&path, format!("include {}", there.display()))
-            .map_err(|error| failed(&path, &error))?;
     }
     Ok(())
 }

@@ -96,6 +96,32 @@ pub(super) fn arguments(vm: &Vm, machine: &Machine, timing: Timing) -> Vec<Strin
     arguments
 }
 
+/// A machine in virtual time whose answers come through a second serial port.
+#[derive(Debug)]
+pub(super) struct Scripted<'a> {
+    pub kernel: &'a Path,
+    pub initramfs: &'a Path,
+    pub console: &'a Path,
+    pub port: &'a Path,
+    pub command_line: &'a str,
+}
+
+impl Scripted<'_> {
+    /// All arguments but those of its disks.
+    pub(super) fn arguments(&self, machine: &Machine) -> Vec<String> {
+        let option = |name: &str, value: String| [name.to_owned(), value];
+        let words = [
+            option("-kernel", self.kernel.display().to_string()),
+            option("-initrd", self.initramfs.display().to_string()),
+            option("-append", self.command_line.to_owned()),
+            option("-serial", console(self.console)),
+            option("-serial", console(self.port)),
+        ];
+        let own = bare().into_iter().chain(virtual_time());
+        own.chain(memory(machine)).chain(words.concat()).collect()
+    }
+}
+
 /// Nothing that was not asked for: no display, no network, no user's configuration, none of its
 /// memory offered to the host's ksmd; a reboot, which is what a panic ends in, ends the VM.
 pub(super) fn bare() -> Vec<String> {

@@ -48,6 +48,12 @@ impl Release {
         }
     }
 
+    /// Its suites in the archive.
+    pub(super) fn suites(self) -> [String; 2] {
+        let suite = self.suite();
+        [suite.to_owned(), format!("{suite}-security")]
+    }
+
     pub(super) fn packages(self) -> Vec<&'static str> {
         let own: &[&str] = match self {
             Self::Debian12 => &["libpam0g", "libssl3"],

@@ -106,7 +106,7 @@ fn unfetched(release: Release, error: BenchError) -> BenchError {
 }
 
 fn make(release: Release, place: &Path) -> Result<Vec<u8>, BenchError> {
-    let apt = Apt::new(release, place)?;
+    let apt = Apt::new(&release.suites(), place)?;
     apt.download_with_dependencies(PACKAGES)?;
     let mut root = Root::new();
     for package in packages(&apt.archives)? {
