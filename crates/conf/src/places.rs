@@ -116,8 +116,9 @@ pub const WHERE: &[Place] = &[
     files("etc/cron.daily"),
     files("etc/cron.weekly"),
     files("etc/cron.monthly"),
-    files("var/spool/cron"),
-    files("var/spool/cron/crontabs"),
+    // Those of others run as others, and set nothing.
+    file("var/spool/cron/root"),
+    file("var/spool/cron/crontabs/root"),
 ];
 
 #[cfg(test)]

@@ -30,8 +30,8 @@ pub const PLACES: &[&str] = &[
     "etc/cron.daily",
     "etc/cron.weekly",
     "etc/cron.monthly",
-    "var/spool/cron/crontabs",
-    "var/spool/cron",
+    "var/spool/cron/crontabs/root",
+    "var/spool/cron/root",
 ];
 
 /// Words of one line that are looked at.

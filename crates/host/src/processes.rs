@@ -1,6 +1,7 @@
 //! Which processes there are, and what each says of its memory.
 
 use std::io;
+use std::os::unix::fs::MetadataExt as _;
 
 use mm::process::{KsmStat, Status};
 use mm::units::Bytes;
@@ -73,13 +74,31 @@ pub fn all(root: &Root) -> Vec<u32> {
     pids
 }
 
-/// The numbers of the processes that the kernel has a name for (`/proc/PID/comm`), in ascending
-/// order.
-pub fn named(root: &Root, name: &str) -> impl Iterator<Item = u32> {
-    let is_it = move |pid: &u32| {
-        let comm = root.read(&format!("proc/{pid}/comm"));
-        comm.is_ok_and(|comm| comm.trim() == name)
-    };
+/// Users of the system begin at 0, those of systemd's `DynamicUser=` at 61184, people at 1000
+/// (`UID_MIN`).
+const PEOPLE: u32 = 1000;
+const DYNAMIC: std::ops::RangeInclusive<u32> = 61_184..=65_519;
+
+/// Whether a user is one of the system: root, or one that services run as.
+#[must_use]
+pub fn is_of_system(uid: u32) -> bool {
+    uid < PEOPLE || DYNAMIC.contains(&uid)
+}
+
+/// The name that the kernel has for a process (`/proc/PID/comm`) of the system. Others call their
+/// processes as they like; `None` for theirs, and where it has ended.
+#[must_use]
+pub fn name_of_service(root: &Root, pid: u32) -> Option<String> {
+    let owner = std::fs::metadata(root.join(&format!("proc/{pid}")))
+        .ok()?
+        .uid();
+    let comm = root.read(&format!("proc/{pid}/comm")).ok()?;
+    is_of_system(owner).then(|| comm.trim().to_owned())
+}
+
+/// The numbers of the system's processes of a name, in ascending order.
+pub fn services(root: &Root, name: &str) -> impl Iterator<Item = u32> {
+    let is_it = move |pid: &u32| name_of_service(root, *pid).is_some_and(|it| it == name);
     all(root).into_iter().filter(is_it)
 }
 

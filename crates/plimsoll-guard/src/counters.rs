@@ -223,7 +223,7 @@ impl MergingFiles {
         Ok(Self {
             folder: files.collect::<Result<_, _>>()?,
             schedstat: ksmd()?,
-            is_tuned: processes::named(&Root::default(), KSMTUNED)
+            is_tuned: processes::services(&Root::default(), KSMTUNED)
                 .next()
                 .is_some(),
         })
@@ -255,7 +255,7 @@ fn ksmd() -> Result<fs::File, String> {
         let command = root.read(&format!("proc/{pid}/cmdline"));
         command.is_ok_and(|command| command.is_empty())
     };
-    let pid = processes::named(&root, KSMD).find(of_kernel);
+    let pid = processes::services(&root, KSMD).find(of_kernel);
     let pid = pid.ok_or("there is no ksmd; turn off [ksm]")?;
     open(&format!("proc/{pid}/schedstat"))
 }

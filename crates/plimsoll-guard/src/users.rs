@@ -11,10 +11,7 @@ use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
 use guard::User;
 use rustix::fs::{Mode, OFlags, openat, statat};
 
-/// Users of the system begin at 0, those of systemd's `DynamicUser=` at 61184, people at 1000
-/// (`UID_MIN`), and what containers and subordinate users are mapped to at 65536.
-const PEOPLE: u32 = 1000;
-const DYNAMIC: std::ops::RangeInclusive<u32> = 61_184..=65_519;
+/// What containers and subordinate users are mapped to begins here.
 const MAPPED: u32 = 65_536;
 /// Whoever ended before it was looked at.
 const GONE: User = User::Other(u32::MAX);
@@ -110,10 +107,9 @@ impl Users {
 }
 
 fn of_uid(uid: u32) -> User {
-    match uid {
-        0..PEOPLE => User::System,
-        uid if DYNAMIC.contains(&uid) => User::System,
-        uid => User::Other(uid.min(MAPPED)),
+    match host::processes::is_of_system(uid) {
+        true => User::System,
+        false => User::Other(uid.min(MAPPED)),
     }
 }
 

@@ -132,7 +132,7 @@ impl Small {
         let archive = self.archive(life, &machine)?;
         fs::write(&initramfs, archive).map_err(|error| failed(&initramfs, &error))?;
         File::create(&port).map_err(|error| failed(&port, &error))?;
-        let disks = image::make_all(&machine, directory.path())?;
+        let disks = image::make_all(&machine, None, directory.path())?;
         let scripted = qemu::Scripted {
             kernel: &self.kernel.image,
             initramfs: &initramfs,
@@ -223,5 +223,7 @@ fn machine(life: &Life) -> Machine {
         files: vec![],
         costs: vec![],
         file_system: FileSystem::Ext4,
+        recorded_on: None,
+        available: None,
     }
 }

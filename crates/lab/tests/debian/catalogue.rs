@@ -58,7 +58,7 @@ const UNFIT: [&str; 3] = [
 const REFUSED: &[(&str, &str)] = &[
     (
         "vm.numa_zonelist_order=0",
-        "the kernel refuses this value; nothing is changed",
+        "the kernel refuses this value; change",
     ),
     ("vm.drop_caches=1", "acts once when it is written"),
     ("vm.compact_memory=1", "acts once when it is written"),

@@ -51,20 +51,20 @@ pub(crate) fn read(words: &[String]) -> anyhow::Result<Asked> {
 
 impl Asked {
     fn add_word(&mut self, word: &str) -> anyhow::Result<()> {
-        if Path::new(word).is_file() {
-            return self.add_file(word);
-        }
+        // A file that somebody called like a setting or an arm is none of them.
         if let Some((key, value)) = word.split_once('=') {
             return self.add(key.trim(), value.trim());
         }
-        match word.split_once(':') {
-            Some((study, arm)) => {
-                for setting in of_arm(study, arm)? {
-                    self.add(&setting.tunable, &setting.value)?;
-                }
-                Ok(())
+        let is_path = word.contains('/');
+        if let Some((study, arm)) = word.split_once(':').filter(|_| !is_path) {
+            for setting in of_arm(study, arm)? {
+                self.add(&setting.tunable, &setting.value)?;
             }
-            None => bail!("{word}: neither KEY=VALUE, nor a file, nor STUDY:ARM"),
+            return Ok(());
+        }
+        match is_path || Path::new(word).exists() {
+            true => self.add_file(word),
+            false => bail!("{word}: neither KEY=VALUE, nor a file, nor STUDY:ARM"),
         }
     }
 
@@ -160,6 +160,26 @@ mod tests {
         assert_eq!(settings.expect("an arm"), ["vm.swappiness = 30"]);
         let error = asked(&["memory-hogs:nothing"]).unwrap_err();
         assert!(error.contains("no arm nothing; it has"), "{error}");
+    }
+
+    #[test]
+    fn a_file_that_is_called_like_a_setting_is_not_read() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = |name: &str| {
+            folder
+                .path()
+                .join(name)
+                .to_str()
+                .expect("a path")
+                .to_owned()
+        };
+        for name in ["vm.swappiness=10", "memory-hogs:swappiness 30"] {
+            std::fs::write(path(name), "vm.panic_on_oom = 2\n").expect("a file");
+        }
+        let error = asked(&[&path("vm.swappiness=10")]).unwrap_err();
+        assert!(!error.contains("panic_on_oom"), "{error}");
+        let arm = asked(&[&path("memory-hogs:swappiness 30")]);
+        assert_eq!(arm.expect("a file"), ["vm.panic_on_oom = 2"]);
     }
 
     #[test]

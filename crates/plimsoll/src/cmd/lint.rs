@@ -88,7 +88,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     if let Some(name) = &args.explain {
         return page::pages().show(name.as_deref());
     }
-    let settings = settings::read()?;
+    let settings = settings::read(args.what.is_empty())?;
     let choice = choice(&args, settings.choice)?;
     if args.undo {
         return undo(&args);

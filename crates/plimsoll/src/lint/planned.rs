@@ -26,12 +26,15 @@ pub(crate) struct Planned {
     pub(crate) what: String,
 }
 
-/// What the rules find in the machine once all of these settings are written, and do not find now.
+/// What the rules find in the machine once all of these settings are written, and do not find with
+/// the same numbers now: a plan that moves what a finding is about is held against it.
 pub(crate) fn findings(machine: &Snapshot, settings: &[Setting]) -> Vec<Planned> {
     let machine = Machine::of(machine.clone());
     let now = report(&machine, &[]);
     let is_new = |it: &Finding| {
-        let same = |old: &Finding| old.rule.name == it.rule.name && old.path == it.path;
+        let same = |old: &Finding| {
+            old.rule.name == it.rule.name && old.path == it.path && old.what == it.what
+        };
         !now.iter().any(same)
     };
     let then = report(&machine, settings).into_iter().filter(is_new);

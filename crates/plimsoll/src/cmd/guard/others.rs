@@ -59,8 +59,8 @@ pub(super) fn find(root: &Root) -> Vec<Other> {
 }
 
 fn known(root: &Root, pid: u32) -> Option<Other> {
-    let name = root.read(&format!("proc/{pid}/comm")).ok()?;
-    let (program, meets) = KNOWN.into_iter().find(|(known, _)| *known == name.trim())?;
+    let name = processes::name_of_service(root, pid)?;
+    let (program, meets) = KNOWN.into_iter().find(|(known, _)| *known == name)?;
     Some(Other {
         program,
         pid,

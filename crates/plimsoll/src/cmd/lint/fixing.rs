@@ -146,9 +146,11 @@ fn is_one_line(text: &str, number: usize) -> bool {
 
 /// Whether a package brings a file, which is not ours to change then.
 fn is_of_package(file: &Found) -> bool {
-    let path = path_of(file);
-    let path = path.to_string_lossy();
-    path.contains("usr/lib/") || path.starts_with("/lib/")
+    let folder = file.parent().path();
+    let whole = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
+    let whole = whole.join("");
+    let whole = whole.to_string_lossy();
+    whole.contains("/usr/lib/") || whole.starts_with("/lib/")
 }
 
 impl Change {
@@ -255,6 +257,17 @@ mod tests {
         fix(&report, &targets, &mut Vec::new()).expect("fixed");
         assert_eq!(text(&at("other/a.conf")), BAD);
         assert_eq!(text(&at("moved/a.conf")), FIXED);
+    }
+
+    #[test]
+    fn a_file_of_a_package_is_one_from_wherever_it_is_named() {
+        let (_directory, at) = folder(&[("usr/lib/sysctl.d/a.conf", BAD)]);
+        symlink("usr/lib", at("lib")).expect("a link");
+        for named in [at(""), at("usr/lib/sysctl.d"), at("lib/sysctl.d/a.conf")] {
+            let (targets, report) = looked_at(&named);
+            fix(&report, &targets, &mut Vec::new()).expect("nothing to do");
+            assert_eq!(text(&at("usr/lib/sysctl.d/a.conf")), BAD, "{named:?}");
+        }
     }
 
     #[test]

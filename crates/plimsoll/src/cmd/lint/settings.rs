@@ -31,12 +31,16 @@ pub(super) struct Settings {
     pub(super) fail_on: Option<Severity>,
 }
 
-/// Reads the file; nothing where there is none. A repository may hold it, so a link in it leads to
-/// nothing outside of this directory.
+/// Reads the file; nothing where there is none, or where this machine is looked at, about which the
+/// directory says nothing. A repository may hold it, so a link in it leads to nothing outside of
+/// this directory.
 ///
 /// # Errors
 /// The line of what is not known.
-pub(super) fn read() -> anyhow::Result<Settings> {
+pub(super) fn read(is_this_machine: bool) -> anyhow::Result<Settings> {
+    if is_this_machine {
+        return Ok(Settings::default());
+    }
     match text(Path::new(".")).with_context(|| format!("{FILE}: cannot be read"))? {
         Some(text) => parse(&text).with_context(|| FILE.to_owned()),
         None => Ok(Settings::default()),

@@ -7,6 +7,7 @@ use crate::lint::rule::{Answer, when};
 use crate::lint::scope::Scope;
 use crate::lint::setting::{Setting, Writer};
 
+const RESERVE: &str = "vm.admin_reserve_kbytes";
 const PAIR: [&str; 2] = ["vm.overcommit_ratio", "vm.overcommit_kbytes"];
 
 /// The limit under mode 2 once these settings are written; the ratio counts with its default where
@@ -26,12 +27,15 @@ fn commit_limit(scope: &Scope<'_>) -> Result<Bytes, Missing> {
     limit.map(Kib::bytes).ok_or(needs)
 }
 
-/// More is promised already than nineteen twentieths of the limit.
+/// More is promised already than nineteen twentieths of the limit, without what it keeps for
+/// administrators (`__vm_enough_memory`).
 pub(in crate::lint) fn committed(setting: &Setting, scope: &Scope<'_>) -> Answer {
     if setting.number() != Some(2) {
         return Ok(None);
     }
-    let limit = commit_limit(scope)?;
+    let reserve = scope.after().and_then(|it| it.number(RESERVE)).map(Kib);
+    let reserve = reserve.map_or(0, |kib| kib.bytes().0);
+    let limit = Bytes(commit_limit(scope)?.0.saturating_sub(reserve));
     let meminfo = scope.machine.snapshot().and_then(|it| it.meminfo.as_ref());
     let committed = meminfo.and_then(|info| info.committed_as).map(Kib::bytes);
     let committed = committed.ok_or(Missing("Committed_AS"))?;
