@@ -3,7 +3,7 @@
 use alloc::format;
 use alloc::string::String;
 
-use super::{clean, kind, path};
+use super::{clean, groups, kind, path};
 
 /// A line that needs no other to be understood.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -12,6 +12,8 @@ pub(super) enum Value<'a> {
     Setting(&'a str, &'a str),
     /// A line of this file: `/proc/sys/vm/swappiness:60`, as `grep . FILE…` prints it.
     Within(String, &'a str),
+    /// Lines of this file of a control group.
+    OfGroup(String, String),
     /// The kernel's release.
     Release(&'a str),
     /// A file that could not be read, and the reason.
@@ -24,6 +26,7 @@ pub(super) fn value(line: &str) -> Option<Value<'_>> {
     setting(line)
         .or_else(|| configured(line))
         .or_else(|| within(line))
+        .or_else(|| groups::told(line).map(|(path, text)| Value::OfGroup(path, text)))
         .or_else(|| uname(line).map(Value::Release))
         .or_else(|| refused(line))
 }
