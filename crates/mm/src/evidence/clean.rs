@@ -53,9 +53,9 @@ pub fn is_text(bytes: &[u8]) -> bool {
 
 /// A line without what does not belong to it, or the reason why it cannot be read.
 ///
-/// Dropped are a CR at its end, NULs at its beginning (the padding of the text before), NULs at its
-/// end, colours of a terminal, the marks of quoted mail and of bold text. Blanks that are none of ASCII's become
-/// blanks.
+/// Dropped are a CR at its end, NULs at its beginning (the padding of the text before), NULs at
+/// its end, colours of a terminal, and the marks of quoted mail and of bold text. Blanks that are
+/// none of ASCII's become blanks.
 ///
 /// # Errors
 /// A NUL stands within the line.
