@@ -10,6 +10,7 @@ mod close;
 pub mod command;
 pub mod free;
 pub mod gather;
+pub mod groups;
 pub mod heading;
 pub mod kind;
 mod lines;

@@ -8,7 +8,7 @@ use alloc::vec::Vec;
 
 use super::free::{self, Unit};
 use super::reading::Piece;
-use super::{kind, lines, zones};
+use super::{kind, lines, tables, zones};
 use crate::series;
 use crate::snapshot::FACTS;
 
@@ -22,6 +22,7 @@ pub(super) fn close(piece: Piece, unit: Unit) -> (Vec<Piece>, Passed) {
         "free" => (table_of_free(piece, unit), Vec::new()),
         "lscpu" => (cpus(&piece).into_iter().collect(), Vec::new()),
         "meminfo of a node" => (nodes(piece), Vec::new()),
+        "ksm" => (merging(&piece), Vec::new()),
         "kernel log" => kernel_log(piece),
         "node_exporter" => (metrics(piece), Vec::new()),
         _ if piece.path.is_empty() => {
@@ -65,6 +66,18 @@ fn cpus(piece: &Piece) -> Option<Piece> {
         text: format!("cpus\t{cpus}\n"),
         line: piece.line,
     })
+}
+
+/// The files of samepage merging that were copied by name.
+fn merging(piece: &Piece) -> Vec<Piece> {
+    let files = tables::merging_files(&piece.text);
+    let file = |(name, number)| Piece {
+        path: format!("{}/{name}", crate::ksm::DIR),
+        text: format!("{number}\n"),
+        what: piece.what.clone(),
+        line: piece.line,
+    };
+    files.map(file).collect()
 }
 
 /// The kernel's files that the metrics were made of.

@@ -315,6 +315,13 @@ pub(crate) fn is_alone(frame: &mm::capture::Frame) -> bool {
     has(PATH) && !has("proc/meminfo") && !has("proc/zoneinfo") && !has("proc/vmstat")
 }
 
+/// Whether an event opens beside a frame: what the frame shows is no more than `free` printed.
+pub(crate) fn opens_beside(frame: &mm::capture::Frame) -> bool {
+    let has = |path: &str| frame.file(path).is_some();
+    let by_free = has("plimsoll/tools/free") || !has("proc/meminfo");
+    by_free && !has("proc/zoneinfo") && !has("proc/vmstat")
+}
+
 fn parts(holders: &Holders) -> Vec<Part> {
     let part = |(name, bytes): (&'static str, Bytes)| Part {
         name,

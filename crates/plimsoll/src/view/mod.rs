@@ -147,7 +147,8 @@ impl View {
             view.findings.add(kernel_log::findings(capture));
         }
         let event = view.kernel_log.as_ref().and_then(KernelLog::finding);
-        if let Some((name, _)) = event.as_ref().filter(|_| view.log_alone) {
+        let opens = view.log_alone || kernel_log::opens_beside(shown);
+        if let Some((name, _)) = event.as_ref().filter(|_| opens) {
             view.findings.open_with(name);
         }
         view.findings.add(event);

@@ -15,6 +15,7 @@ mod looked;
 mod notes;
 pub(crate) mod overview;
 mod page;
+pub(crate) mod proposed;
 mod relations;
 mod title;
 mod value;

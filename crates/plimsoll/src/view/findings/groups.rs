@@ -5,7 +5,8 @@ use mm::memcg::{Limit, Memcg};
 use mm::units::Bytes;
 
 use super::facts::Looked;
-use super::finding::{Answer, Said, Severity};
+use super::finding::{Answer, Said, Severity, Sure};
+use crate::fact::or_unsaid;
 
 const NEXT: &str = "plimsoll inspect --section control-groups";
 
@@ -98,8 +99,9 @@ pub(super) fn at_high(looked: &Looked<'_>) -> Answer {
         let above = group.current.zip(high);
         let near = above.map(|(used, high)| used.0 >= high.0 - high.0 / 50);
         let costs = stalls.is_some_and(|stalls| stalls >= STALLED);
+        let often = near != Some(false) && stalls.is_none() && throttled >= OFTEN;
         let is_held = near == Some(true) && throttled >= OFTEN || near != Some(false) && costs;
-        is_held.then(|| (name.to_owned(), throttled, stalls, above))
+        (is_held || often).then(|| (name.to_owned(), throttled, stalls, above))
     };
     let all = looked.groups()?.filter_map(held);
     let most = all.max_by_key(|&(_, throttled, stalls, _)| (stalls, throttled));
@@ -109,19 +111,28 @@ pub(super) fn at_high(looked: &Looked<'_>) -> Answer {
             let percent = f64::from(stalls) / 100.0;
             format!("; all its tasks waited for memory {percent:.0} % of the time")
         });
-        Said::new(
+        let stalls = or_unsaid(stalls);
+        let is_certain = above.is_some() || !stalls.is_empty();
+        let said = Said::new(
             Severity::Critical,
             format!(
                 "{} is held at memory.high{}, throttled {throttled} times{}.",
                 shown(&name),
                 used.as_deref().unwrap_or(""),
-                stalls.as_deref().unwrap_or("")
+                stalls
             ),
             "above memory.high each charge reclaims from the group and then sleeps; nothing is \
              killed, so that a group of anonymous memory without swap stands still",
             "systemctl set-property UNIT MemoryHigh=infinity, or a higher value",
         )
-        .not("memory.max higher: the group does not get that far")
+        .not("memory.max higher: the group does not get that far");
+        match is_certain {
+            true => said,
+            false => said.unsure(
+                Sure::Likely,
+                "cd /sys/fs/cgroup/GROUP && grep . memory.current memory.high memory.pressure",
+            ),
+        }
     }))
 }
 

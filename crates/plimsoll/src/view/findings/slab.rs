@@ -50,7 +50,7 @@ pub(super) fn reclaimable(looked: &Looked<'_>) -> Answer {
              and MemAvailable counts them as available",
             "sudo slabtop -o -s c | head -15",
         )
-        .not("a search for a leak in processes: it is cache, and it is given back")
+        .not("killing processes: it is cache, and it is given back")
     }))
 }
 
