@@ -13,6 +13,7 @@ pub(crate) mod no_page;
 pub(crate) mod placing;
 pub(crate) mod recorder;
 pub(crate) mod refusals;
+pub(crate) mod running;
 pub(crate) mod settled;
 pub(crate) mod state;
 pub(crate) mod steps;

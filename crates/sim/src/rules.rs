@@ -37,6 +37,12 @@ pub(crate) struct Rules {
     /// Where no page is missing among those looked at behind a mark, the last of them passes for
     /// missing (until 6.17, of which 6.12 has the correction).
     pub(crate) next_miss_is_the_last: bool,
+    /// A miss at the mark of a reader's last window or just behind it goes on with the next one,
+    /// and so does the mark of another just behind it (until 6.10; since, misses look for what a
+    /// sequential reader left, and marks for the first page that is missing).
+    pub(crate) misses_follow_windows: bool,
+    /// A `read()` notes how far it came when it ends (since 6.11; before, with each page).
+    pub(crate) notes_reads_at_their_end: bool,
     /// A run of kswapd that got nothing, and at some priority went for the page cache alone, begins
     /// again without doing so (since 6.10).
     pub(crate) kswapd_retries: bool,
@@ -120,6 +126,8 @@ impl Default for Rules {
             counts_retries: false,
             doubts_refaults: true,
             next_miss_is_the_last: false,
+            misses_follow_windows: false,
+            notes_reads_at_their_end: true,
             boost_factor: 15_000,
             takes_pages_with_the_block: false,
             folio_batch: 31,
@@ -158,6 +166,8 @@ impl Rules {
             counts_retries: !is_since(release, 6, 4),
             doubts_refaults: is_since(release, 6, 9),
             next_miss_is_the_last: !is_since(release, 6, 12),
+            misses_follow_windows: !is_since(release, 6, 11),
+            notes_reads_at_their_end: is_since(release, 6, 11),
             takes_pages_with_the_block: !is_since(release, 6, 10),
             folio_batch: if is_since(release, 6, 10) { 31 } else { 15 },
             frees_last_first: !is_since(release, 6, 9),

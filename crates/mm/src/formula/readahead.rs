@@ -1,7 +1,8 @@
 //! How much is read ahead of a sequential reader.
 //!
-//! `get_init_ra_size` and `get_next_ra_size` in `mm/readahead.c`; unchanged from 6.1 to 7.2. Sizes
-//! are in pages; the maximum is the device's `read_ahead_kb` (128 by default, 32 pages).
+//! `get_init_ra_size` and `get_next_ra_size` in `mm/readahead.c`, unchanged from 6.1 to 7.2, and
+//! the windows of `ondemand_readahead` and what it was parted into in 6.11. Sizes are in pages; the
+//! maximum is the device's `read_ahead_kb` (128 by default, 32 pages).
 
 use crate::units::Pages;
 
@@ -40,6 +41,43 @@ impl Window {
             size,
             ahead: size,
         }
+    }
+
+    /// The window after this one, for a reader that stands at its first page without its marker
+    /// having been met: it has the window after it with it, as far as `max` lets it
+    /// (`ondemand_readahead`, until 6.10).
+    #[must_use]
+    pub fn next_at_once(self, max: Pages) -> Self {
+        let next = self.next(max);
+        let more = next_size(next.size, max);
+        let (size, ahead) = match next.size.0 + more.0 {
+            both if both <= max.0 => (Pages(both), more),
+            _ => (max, Pages(max.0 / 2)),
+        };
+        Self {
+            size,
+            ahead,
+            ..next
+        }
+    }
+
+    /// The window of a reader that misses at page `start`, wants `request` pages and finds the
+    /// `before` pages before it cached, one after the other: the traces of a sequential reader
+    /// (`page_cache_sync_ra`; until 6.10 `try_context_readahead`). `None` where they are no more
+    /// than the request: that may be a random read.
+    #[must_use]
+    pub fn in_context(start: u64, before: Pages, request: Pages, max: Pages) -> Option<Self> {
+        if before <= request {
+            return None;
+        }
+        // All that there is of the file before it is cached: a long run.
+        let weight = if before.0 >= start { 2 } else { 1 };
+        let size = before.0.saturating_mul(weight).saturating_add(request.0);
+        Some(Self {
+            start,
+            size: Pages(size.min(max.0)),
+            ahead: Pages(1),
+        })
     }
 
     /// The page that sets off the next window.
@@ -104,6 +142,38 @@ mod tests {
         assert_eq!(
             (next.start, next.size, next.marker()),
             (256, Pages(256), 256)
+        );
+    }
+
+    #[test]
+    fn pages_cached_before_a_miss_are_the_traces_of_a_sequential_reader() {
+        let window = |start, before, request| {
+            let window = Window::in_context(start, Pages(before), Pages(request), MAX)?;
+            Some((window.size.0, window.marker()))
+        };
+        assert_eq!(window(100, 3, 1), Some((4, 103)), "its last page is marked");
+        assert_eq!(window(100, 1, 1), None, "it could be a random read");
+        assert_eq!(window(3, 3, 1), Some((7, 9)), "from the file's start");
+        assert_eq!(window(1000, 31, 8), Some((32, 1031)), "at most the maximum");
+    }
+
+    #[test]
+    fn a_window_without_its_marker_brings_the_one_after_it() {
+        let next = |size| {
+            let (size, ahead) = (Pages(size), Pages(1));
+            let window = Window {
+                start: 0,
+                size,
+                ahead,
+            };
+            let next = window.next_at_once(MAX);
+            (next.start, next.size.0, next.marker())
+        };
+        assert_eq!(next(4), (4, 24, 12), "8 pages and the 16 after them");
+        assert_eq!(
+            next(16),
+            (16, 32, 32),
+            "32 and as many are more than the maximum"
         );
     }
 

@@ -15,9 +15,10 @@ use mm::workload::{Access, Huge, Pattern, Via};
 
 use crate::bench::state::{Bench, Part, Touch};
 use crate::error::Error;
+use crate::machine::running::{Area, Running};
 use crate::machine::state::Stop;
 use crate::machine::system::System;
-use crate::machine::task::{Area, Running, Task};
+use crate::machine::task::Task;
 use crate::mm::filemap::state::Progress;
 use crate::mm::memory::state::{Held, Region};
 use crate::mm::page_alloc::pcp::List;

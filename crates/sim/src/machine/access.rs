@@ -8,9 +8,10 @@ use mm::units::{Bytes, Nanos, PageSize};
 use mm::workload::{Access, Target, Think, Via};
 
 use crate::error::Error;
+use crate::machine::running::{Area, Running, Underway};
 use crate::machine::state::Stop;
 use crate::machine::system::System;
-use crate::machine::task::{Area, Running, Task, Underway};
+use crate::machine::task::Task;
 use crate::mm::filemap::Reader;
 use crate::mm::filemap::state::Progress;
 use crate::mm::folio::{Flag, PageId};
@@ -178,6 +179,7 @@ impl<'a> System<'a> {
         let cursor = offset / PageSize::FOUR_KIB.bytes();
         running.operation = Some(Underway {
             began,
+            offset,
             cursor,
             end,
             bytes,
@@ -250,8 +252,9 @@ impl<'a> System<'a> {
         index: usize,
     ) -> Progress {
         let chunk_end = (operation.cursor + self.batch).min(operation.end);
+        let span = operation.span();
         let mut reader = self.reader(running, index);
-        reader.read(&mut operation.cursor, chunk_end, operation.end)
+        reader.read(&mut operation.cursor, chunk_end, span)
     }
 
     /// A write changes the time stamp of its file before anything else.

@@ -4,8 +4,9 @@
 use mm::units::Nanos;
 
 use crate::error::Error;
+use crate::machine::running::Area;
 use crate::machine::system::System;
-use crate::machine::task::{Area, Task};
+use crate::machine::task::Task;
 use crate::mm::memcontrol::state::Groups;
 use crate::mm::memcontrol::{Came, Errand, Limit, Written};
 use crate::mm::oom_kill::Victim;

@@ -15,10 +15,11 @@ use mm::units::{Bytes, Nanos};
 
 use crate::error::Error;
 use crate::machine::guarding::state::{Guarding, Underway};
+use crate::machine::running::Area;
 use crate::machine::state::Stop;
 use crate::machine::steps::reclaim_text;
 use crate::machine::system::System;
-use crate::machine::task::{Area, Task};
+use crate::machine::task::Task;
 use crate::mm::filemap::Reader;
 use crate::mm::filemap::state::Progress;
 use crate::mm::mlock::{Locking, Which};

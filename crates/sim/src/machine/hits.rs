@@ -4,9 +4,11 @@
 use mm::access::Operation;
 use mm::units::{Nanos, PageSize};
 
+use crate::machine::running::Running;
 use crate::machine::settled::{Place, Settled};
 use crate::machine::system::System;
-use crate::machine::task::{Running, Task};
+use crate::machine::task::Task;
+use crate::mm::filemap::state::Span;
 use crate::mm::folio::{Folios, PageId};
 use crate::mm::memory::state::Table;
 use crate::mm::page_alloc::zone::HUGE_PAGES;
@@ -61,10 +63,12 @@ impl<'a> System<'a> {
             self.memory.cpu.spent += hits.begin_ps;
             match (hits.place, is_settled) {
                 (Place::File { index, .. }, false) => {
-                    let mut cursor = next.block;
+                    if let Some(block) = noted.take() {
+                        running.readahead.note_read((block + 1) * PAGE);
+                    }
+                    let (mut cursor, end) = (next.block, next.block + 1);
                     let mut reader = self.reader(running, index);
-                    reader.read(&mut cursor, next.block + 1, next.block + 1);
-                    noted = None;
+                    reader.read(&mut cursor, end, Span::of_pages(next.block..end));
                 }
                 _ => {
                     self.memory.cpu.spent += hits.page_ps[usize::from(next.write)];
@@ -83,7 +87,7 @@ impl<'a> System<'a> {
         task.bytes += done * PAGE;
         if let Some(block) = noted.filter(|_| is_file) {
             self.memory.cpu.unbroken = copying;
-            running.readahead.note_read(block);
+            running.readahead.note_read((block + 1) * PAGE);
         }
         done > 0
     }

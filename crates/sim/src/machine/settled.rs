@@ -8,9 +8,10 @@ use mm::access::{self, Operation};
 use mm::units::{Bytes, Nanos, PageSize};
 use mm::workload::{Target, Think, Via};
 
+use crate::machine::running::{Area, Running, Underway};
 use crate::machine::system::System;
-use crate::machine::task::{Area, Running, Task, Underway};
-use crate::mm::filemap::state::Progress;
+use crate::machine::task::Task;
+use crate::mm::filemap::state::{Progress, Span};
 use crate::mm::folio::{Folios, PageId};
 use crate::mm::memory::state::Region;
 use crate::mm::parts::Memory;
@@ -35,7 +36,8 @@ struct Hit {
     /// Its pages, from the target's first.
     first: u64,
     end: u64,
-    bytes: u64,
+    /// Its bytes.
+    span: Span,
     /// The file some of whose pages are not known to be used yet.
     changes: Option<usize>,
     /// The time that its pages take in picoseconds, and that all of it takes at most.
@@ -84,12 +86,17 @@ impl<'a> System<'a> {
             let from = self.memory.cpu.now();
             self.memory.cpu.spent += settled.begin_ps;
             match hit.changes {
-                Some(index) => self.read_whole(running, index, hit),
+                Some(index) => {
+                    if let Some(hit) = last.filter(|hit: &Hit| hit.changes.is_none()) {
+                        running.readahead.note_read(hit.span.to);
+                    }
+                    self.read_whole(running, index, hit);
+                }
                 None => self.memory.cpu.spent += hit.pages_ps,
             }
             running.count_latency(self.local_time(began).saturating_sub(from));
             running.operations += 1;
-            running.bytes += hit.bytes;
+            running.bytes += hit.span.to - hit.span.from;
             running.operations_to_do.go_past();
             turns.go_on();
             last = Some(hit);
@@ -110,7 +117,7 @@ impl<'a> System<'a> {
         let mut reader = self.reader(running, index);
         while cursor < hit.end {
             let chunk_end = (cursor + batch).min(hit.end);
-            let progress = reader.read(&mut cursor, chunk_end, hit.end);
+            let progress = reader.read(&mut cursor, chunk_end, hit.span);
             debug_assert_eq!(progress, Progress::Complete, "no page has to be waited for");
         }
     }
@@ -140,7 +147,7 @@ impl<'a> System<'a> {
         };
         self.memory.cpu.unbroken = copied_last * self.memory.cpu.costs.cached_read_ps;
         if pages > 0 {
-            running.readahead.note_read(hit.end - 1);
+            running.readahead.note_read(hit.span.to);
         }
     }
 
@@ -215,7 +222,10 @@ impl Settled<'_> {
         Some(Hit {
             first,
             end,
-            bytes,
+            span: Span {
+                from: offset,
+                to: offset + bytes,
+            },
             changes,
             pages_ps,
             most: most + (end - first) * self.activate_ps,

@@ -8,8 +8,9 @@ use mm::units::{Bytes, Nanos, PageSize};
 use mm::workload::{Action, Advice, Huge, Map, Step, Target, Until};
 
 use crate::error::Error;
+use crate::machine::running::Area;
 use crate::machine::system::System;
-use crate::machine::task::{Area, Task};
+use crate::machine::task::Task;
 use crate::mm::page_alloc::zone::HUGE_PAGES;
 use crate::sched::core::{Flow, Sleep};
 use crate::sched::wait::WaitsFor;

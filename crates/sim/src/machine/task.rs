@@ -6,14 +6,13 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use mm::access::{self, Ahead, Operations};
-use mm::latency;
 use mm::outcome::{Latency, Status, StepOutcome};
 use mm::units::{Bytes, Nanos};
 use mm::workload::{Access, Action, Process, Start, Step, Until};
 
 use crate::bench::state::Own;
-use crate::fs::fs_writeback::state::Syncing;
 use crate::machine::guarding::state::Guarding;
+use crate::machine::running::{Area, Running};
 use crate::machine::state::Durable;
 use crate::mm::memcontrol::Errand;
 use crate::mm::memcontrol::group_id::{GroupId, ROOT};
@@ -121,68 +120,6 @@ pub(crate) struct Repetition<'a> {
     /// The task's totals when it began.
     operations: u64,
     bytes: u64,
-}
-
-/// An access under way.
-#[derive(Clone, Debug)]
-pub(crate) struct Running<'a> {
-    pub(crate) access: &'a Access,
-    pub(crate) label: Option<&'a str>,
-    pub(crate) target: Area,
-    pub(crate) began: Nanos,
-    /// Bytes it is to access, and has accessed.
-    pub(crate) amount: u64,
-    pub(crate) bytes: u64,
-    pub(crate) operations: u64,
-    pub(crate) operation: Option<Underway>,
-    /// What an operation of several blocks has done, between two of them.
-    pub(crate) begun: Option<Begun>,
-    /// The parts of the process's own memory that were touched for the next operation, which needs
-    /// each page once, and not all at one time.
-    pub(crate) touched: [bool; 3],
-    /// Which blocks are still to come.
-    pub(crate) operations_to_do: Ahead,
-    pub(crate) readahead: Readahead,
-    /// Dirty pages that a direct operation writes before it begins.
-    pub(crate) writing_out: Option<Syncing>,
-    path: String,
-    latencies: Vec<u32>,
-    longest: Nanos,
-}
-
-/// The part of an operation that is done.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Begun {
-    pub(crate) began: Nanos,
-    bytes: u64,
-    blocks: u32,
-}
-
-/// A block of an operation of an access.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Underway {
-    /// When its operation began.
-    pub(crate) began: Nanos,
-    /// Pages, from the target's first: the next one and the end.
-    pub(crate) cursor: u64,
-    pub(crate) end: u64,
-    pub(crate) bytes: u64,
-    pub(crate) write: bool,
-    /// It has yet to change the time stamp of its file.
-    pub(crate) changes_time: bool,
-    /// It is direct, and has yet to look at what the page cache has of its range.
-    pub(crate) meets_cache: bool,
-    /// It covers whole pages only.
-    pub(crate) is_whole: bool,
-    /// The page at the cursor is being faulted in: the fault has been counted.
-    pub(crate) faulting: bool,
-}
-
-/// What an access goes to.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Area {
-    File { index: usize, size: Bytes },
-    Region { size: Bytes },
 }
 
 impl<'a> Task<'a> {
@@ -415,85 +352,5 @@ impl<'a> Task<'a> {
             status,
             latency: Latency::default(),
         })
-    }
-}
-
-impl<'a> Running<'a> {
-    /// Accounts an operation that ends now, and stands for `scale` of them one after the other.
-    pub(crate) fn finish_operation(&mut self, operation: Underway, now: Nanos, scale: u64) {
-        self.operations += scale;
-        self.bytes += operation.bytes * scale;
-        let took = now.saturating_sub(operation.began).0;
-        self.count_latency(Nanos(if scale == 1 { took } else { took / scale }));
-    }
-
-    /// A block is done: the whole operation, if it was the last one of it.
-    pub(crate) fn finish_block(&mut self, block: Underway) -> Option<Underway> {
-        if self.access.blocks <= 1 {
-            return Some(block);
-        }
-        let begun = self.begun.take();
-        let (bytes, blocks) = begun.map_or((0, 0), |begun| (begun.bytes, begun.blocks));
-        let (bytes, blocks) = (bytes + block.bytes, blocks + 1);
-        if blocks < self.access.blocks {
-            let began = block.began;
-            self.begun = Some(Begun {
-                began,
-                bytes,
-                blocks,
-            });
-            return None;
-        }
-        Some(Underway { bytes, ..block })
-    }
-
-    /// Counts the latency of an operation.
-    #[inline]
-    pub(crate) fn count_latency(&mut self, latency: Nanos) {
-        self.longest = self.longest.max(latency);
-        if self.latencies.is_empty() {
-            self.latencies.resize(latency::BUCKETS, 0);
-        }
-        self.latencies[latency::bucket(latency)] += 1;
-    }
-
-    /// Whether it has reached its amount or its time limit.
-    pub(crate) fn is_done(&self, now: Nanos) -> bool {
-        let late = |limit: Nanos| now.saturating_sub(self.began) >= limit;
-        let empty = self.target.size() == Bytes::ZERO;
-        empty || self.bytes >= self.amount || self.access.time_limit.is_some_and(late)
-    }
-
-    /// When the next operation may begin, at the access's rate.
-    pub(crate) fn due(&self) -> Nanos {
-        match self.access.rate {
-            0 => Nanos::ZERO,
-            rate => {
-                let after = self.operations.saturating_mul(Nanos::SECOND.0) / u64::from(rate);
-                self.began.saturating_add(Nanos(after))
-            }
-        }
-    }
-
-    /// Its figures, if it has a label.
-    pub(crate) fn outcome(&self, task: &str, now: Nanos, status: Status) -> Option<StepOutcome> {
-        Some(StepOutcome {
-            process: String::from(task),
-            label: String::from(self.label?),
-            start: self.began,
-            end: now,
-            operations: self.operations,
-            bytes: Bytes(self.bytes),
-            status,
-            latency: latency::quantiles(self.latencies.iter().copied(), self.longest),
-        })
-    }
-}
-
-impl Area {
-    pub(crate) fn size(&self) -> Bytes {
-        match self {
-            Self::File { size, .. } | Self::Region { size } => *size,
-        }
     }
 }

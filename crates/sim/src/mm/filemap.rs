@@ -9,7 +9,7 @@ pub(crate) mod write;
 use mm::release::is_since;
 
 use crate::block::disk::{Direction, Request};
-use crate::mm::filemap::state::{File, Progress};
+use crate::mm::filemap::state::{File, Progress, Span};
 use crate::mm::folio::{Flag, Folios, PageId, State};
 use crate::mm::page_alloc::state::{Effort, NoPage};
 use crate::mm::parts::Memory;
@@ -27,16 +27,20 @@ pub(crate) struct Reader<'a> {
 
 impl Reader<'_> {
     /// Copies pages from `*cursor` up to `stop` (`filemap_read`), reading ahead as it goes; stops
-    /// where it has to wait. The `read()` as a whole ends at `end`.
-    pub(crate) fn read(&mut self, cursor: &mut u64, stop: u64, end: u64) -> Progress {
+    /// where it has to wait. The `read()` as a whole is of `span`.
+    pub(crate) fn read(&mut self, cursor: &mut u64, stop: u64, span: Span) -> Progress {
         self.memory.cpu.unbroken = 0;
         while *cursor < stop {
-            let read = self.copy_read(*cursor, stop);
+            let read = self.copy_read(*cursor, stop, span);
             if read > 0 {
                 *cursor += read;
                 continue;
             }
-            let read = self.read_first(*cursor, stop);
+            let goes_on = *cursor == span.first() && self.readahead.ended_in(*cursor);
+            let read = match goes_on {
+                true => 0,
+                false => self.read_first(*cursor, stop, span),
+            };
             if read > 0 {
                 *cursor += read;
                 continue;
@@ -44,7 +48,9 @@ impl Reader<'_> {
             let page = self.file.base + *cursor as PageId;
             if !Folios::is_read(self.memory.folios.raw(page)) {
                 self.memory.cpu.unbroken = 0;
-                match self.prepare(*cursor, end) {
+                match self.prepare(*cursor, span.end()) {
+                    // The last `read()` marked it already (`pos_same_folio`).
+                    Progress::Complete if goes_on => {}
                     Progress::Complete => self.memory.lruvecs.mark_accessed(
                         &mut self.memory.cpu,
                         &mut self.memory.zones,
@@ -62,15 +68,22 @@ impl Reader<'_> {
                     .remote(&self.memory.cpu, &self.memory.folios, page, 1);
             self.memory.cpu.spent += copying;
             self.memory.cpu.unbroken += copying;
-            self.readahead.note_read(*cursor);
+            self.note_read(*cursor, span);
             *cursor += 1;
         }
         Progress::Complete
     }
 
+    /// Notes that a `read()` of `span` has copied this page.
+    fn note_read(&mut self, page: u64, span: Span) {
+        if page + 1 == span.end() || !self.memory.cpu.rules.notes_reads_at_their_end {
+            self.readahead.note_read(span.behind(page));
+        }
+    }
+
     /// Copies the pages from `start` on that a `read()` leaves as they are, where all memory is as
     /// near; how many.
-    fn copy_read(&mut self, start: u64, stop: u64) -> u64 {
+    fn copy_read(&mut self, start: u64, stop: u64, span: Span) -> u64 {
         if self.memory.zones.nodes.are_several() {
             return 0;
         }
@@ -82,7 +95,7 @@ impl Reader<'_> {
             let copying = read * self.memory.cpu.costs.cached_read_ps;
             self.memory.cpu.spent += copying;
             self.memory.cpu.unbroken += copying;
-            self.readahead.note_read(start + read - 1);
+            self.note_read(start + read - 1, span);
         }
         read
     }
@@ -91,7 +104,11 @@ impl Reader<'_> {
     /// marked.
     fn prepare(&mut self, cursor: u64, end: u64) -> Progress {
         let page = self.file.base + cursor as PageId;
-        let fetched = self.fetch(cursor, |readahead| readahead.on_miss(cursor, end - cursor));
+        let (file, request) = (self.file, end - cursor);
+        let fetched = self.fetch(cursor, |readahead, memory| {
+            let before = |most| file.cached_before(memory, cursor, most);
+            readahead.on_miss(cursor, request, &memory.cpu.rules, before)
+        });
         if let Err(why) = fetched {
             return Progress::NoPage(why);
         }
@@ -115,7 +132,8 @@ impl Reader<'_> {
     pub(crate) fn read_behind_mark(&mut self, cursor: u64, request: u64) -> Result<(), NoPage> {
         let (file, memory) = (self.file, &*self.memory);
         let next_miss = |most| file.next_miss(memory, cursor, most);
-        match self.readahead.on_mark(cursor, request, next_miss) {
+        let rules = &memory.cpu.rules;
+        match self.readahead.on_mark(cursor, request, rules, next_miss) {
             Some(window) => self.read_ahead(window),
             None => Ok(()),
         }
@@ -138,7 +156,7 @@ impl Reader<'_> {
     pub(crate) fn fetch(
         &mut self,
         cursor: u64,
-        window: impl FnOnce(&mut Readahead) -> Window,
+        window: impl FnOnce(&mut Readahead, &Memory) -> Window,
     ) -> Result<(), NoPage> {
         let page = self.file.base + cursor as PageId;
         let rest = self.readahead.take_rest();
@@ -148,7 +166,7 @@ impl Reader<'_> {
             None => {}
         }
         if rest.is_none() && !self.memory.folios.is_resident(page) {
-            let window = window(self.readahead);
+            let window = window(self.readahead, self.memory);
             self.read_ahead(window)?;
         }
         if !self.memory.folios.is_resident(page) {
@@ -299,6 +317,15 @@ impl Reader<'_> {
 }
 
 impl File {
+    /// How many pages just before `index` are there, one after the other, fewer than `most`
+    /// (`page_cache_prev_miss`).
+    fn cached_before(&self, memory: &Memory, index: u64, most: u64) -> u64 {
+        let before = index.min(most.saturating_sub(1));
+        let mut pages = (index - before..index).rev();
+        let gap = pages.position(|at| !memory.folios.is_resident(self.base + at as PageId));
+        gap.map_or(before, |gap| gap as u64)
+    }
+
     /// The first of this many pages behind `index` that is not there (`page_cache_next_miss`). Some
     /// kernels name the last of them where all are.
     fn next_miss(&self, memory: &Memory, index: u64, most: u64) -> Option<u64> {
@@ -391,7 +418,7 @@ mod tests {
             file: &file,
             readahead: &mut Readahead::new(Limits::DEFAULT),
         };
-        let progress = reader.read(&mut 0, 32, 32);
+        let progress = reader.read(&mut 0, 32, Span::of_pages(0..32));
         (memory, progress)
     }
 

@@ -5,9 +5,10 @@ use mm::units::Nanos;
 use mm::workload::{Advice, Huge, Target};
 
 use crate::error::Error;
+use crate::machine::running::Area;
 use crate::machine::state::Stop;
 use crate::machine::system::System;
-use crate::machine::task::{Area, Task};
+use crate::machine::task::Task;
 use crate::mm::filemap::Reader;
 use crate::mm::filemap::state::Progress;
 use crate::mm::folio::Folios;
@@ -166,7 +167,7 @@ impl Reader<'_> {
             return Ok(());
         };
         let mark = None;
-        self.fetch(start, |_| Window { start, end, mark })
+        self.fetch(start, |_, _| Window { start, end, mark })
     }
 }
 

@@ -4,13 +4,16 @@ use mm::formula::readahead::{Window as Ramp, next_size};
 use mm::units::Pages;
 
 use crate::mm::page_alloc::state::Effort;
+use crate::rules::Rules;
+
+const PAGE: u64 = 4096;
 
 /// The windows of one open file.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Readahead {
     ramp: Option<Ramp>,
-    /// The last page read, or none yet.
-    previous: Option<u64>,
+    /// Where the last `read()` ended, in bytes, or none yet (`prev_pos`).
+    position: Option<u64>,
     /// Faults through a mapping that missed, less those that did not (`mmap_miss`).
     mapped_misses: u32,
     /// What is left of a window whose reading was interrupted.
@@ -91,34 +94,51 @@ impl Readahead {
     pub(crate) fn new(limits: Limits) -> Self {
         Self {
             ramp: None,
-            previous: None,
+            position: None,
             mapped_misses: 0,
             interrupted: None,
             limits,
         }
     }
 
-    /// The page was read: a miss just behind it counts as sequential.
-    pub(crate) fn note_read(&mut self, page: u64) {
-        self.previous = Some(page);
+    /// A `read()` came this far, in bytes: a miss just behind it counts as sequential.
+    pub(crate) fn note_read(&mut self, position: u64) {
+        self.position = Some(position);
+    }
+
+    /// Whether the last byte that was read is of this page.
+    pub(crate) fn ended_in(&self, page: u64) -> bool {
+        let last = self.position.and_then(|position| position.checked_sub(1));
+        last.is_some_and(|last| last / PAGE == page)
     }
 
     /// The window for a miss at `page` within a `read()` of `request` more pages
-    /// (`page_cache_sync_ra`).
-    pub(crate) fn on_miss(&mut self, page: u64, request: u64) -> Window {
+    /// (`page_cache_sync_ra`). `before` says how many pages before it are cached, one after the
+    /// other, if it is asked for at most this many.
+    pub(crate) fn on_miss(
+        &mut self,
+        page: u64,
+        request: u64,
+        rules: &Rules,
+        before: impl FnOnce(u64) -> u64,
+    ) -> Window {
         let max = self.max(request);
         if max == 0 {
             return exactly(page, request);
         }
-        let follows = self
-            .previous
-            .is_some_and(|last| page.wrapping_sub(last) <= 1);
-        match self.ramp {
-            Some(ramp) if page == ramp.start + ramp.size.0 => self.take(ramp.next(Pages(max))),
-            _ if page == 0 || request > max || follows => {
-                self.take(Ramp::first(page, Pages(request), Pages(max)))
-            }
-            _ => exactly(page, request.min(max)),
+        if rules.misses_follow_windows
+            && page > 0
+            && let Some(ramp) = self.ramp.filter(|ramp| is_due_at(ramp, page))
+        {
+            return self.follow(ramp, page, max);
+        }
+        let (request, most) = (Pages(request), Pages(max));
+        if page == 0 || request > most || self.follows(page) {
+            return self.take(Ramp::first(page, request, most));
+        }
+        match Ramp::in_context(page, Pages(before(max)), request, most) {
+            Some(ramp) => self.take(ramp),
+            None => exactly(page, request.0),
         }
     }
 
@@ -130,12 +150,16 @@ impl Readahead {
         &mut self,
         page: u64,
         request: u64,
+        rules: &Rules,
         next_miss: impl FnOnce(u64) -> Option<u64>,
     ) -> Option<Window> {
         let max = self.max(request);
-        let expected = |ramp: &Ramp| page == ramp.marker() || page == ramp.start + ramp.size.0;
+        let expected = |ramp: &Ramp| match rules.misses_follow_windows {
+            true => is_due_at(ramp, page),
+            false => page == ramp.marker(),
+        };
         if let Some(ramp) = self.ramp.filter(expected) {
-            return Some(self.take(ramp.next(Pages(max))));
+            return Some(self.follow(ramp, page, max));
         }
         let start = next_miss(max)?;
         let size = next_size(Pages(start - page + request), Pages(max));
@@ -187,6 +211,21 @@ impl Readahead {
         self.limits.readahead
     }
 
+    /// Whether a miss at `page` goes on where the last `read()` ended.
+    fn follows(&self, page: u64) -> bool {
+        let last = self.position.map(|position| position / PAGE);
+        last.is_some_and(|last| page.wrapping_sub(last) <= 1)
+    }
+
+    /// The window after `ramp`, for a reader at `page`.
+    fn follow(&mut self, ramp: Ramp, page: u64, max: u64) -> Window {
+        let next = match page == ramp.start + ramp.size.0 {
+            true => ramp.next_at_once(Pages(max)),
+            false => ramp.next(Pages(max)),
+        };
+        self.take(next)
+    }
+
     fn take(&mut self, ramp: Ramp) -> Window {
         self.ramp = Some(ramp);
         let mark = Some(ramp.marker());
@@ -196,6 +235,11 @@ impl Readahead {
             mark,
         }
     }
+}
+
+/// Whether a reader at `page` is due for the window after this one: at its mark, or behind it.
+fn is_due_at(ramp: &Ramp, page: u64) -> bool {
+    page == ramp.marker() || page == ramp.start + ramp.size.0
 }
 
 /// This many pages, and none ahead.
@@ -211,16 +255,24 @@ fn exactly(page: u64, pages: u64) -> Window {
 mod tests {
     use super::*;
 
+    /// No page before a miss is cached.
+    fn none(_most: u64) -> u64 {
+        0
+    }
+
+    fn window(start: u64, end: u64, mark: u64) -> Window {
+        let mark = Some(mark);
+        Window { start, end, mark }
+    }
+
     #[test]
     fn a_sequential_reader_ramps_up_and_each_mark_asks_for_the_next_window() {
         let mut readahead = Readahead::new(Limits::DEFAULT);
-        let window = |start, end, mark| Window {
-            start,
-            end,
-            mark: Some(mark),
-        };
-        assert_eq!(readahead.on_miss(0, 1), window(0, 4, 1));
-        let mut on_mark = |page| readahead.on_mark(page, 1, |_| None);
+        assert_eq!(
+            readahead.on_miss(0, 1, &Rules::of("6.12"), none),
+            window(0, 4, 1)
+        );
+        let mut on_mark = |page| readahead.on_mark(page, 1, &Rules::of("6.12"), |_| None);
         assert_eq!(on_mark(1), Some(window(4, 12, 4)));
         assert_eq!(on_mark(4), Some(window(12, 28, 12)));
         assert_eq!(on_mark(12), Some(window(28, 60, 28)));
@@ -231,7 +283,7 @@ mod tests {
     fn a_large_read_takes_the_whole_window_and_marks_its_middle() {
         let mut readahead = Readahead::new(Limits::DEFAULT);
         assert_eq!(
-            readahead.on_miss(0, 32),
+            readahead.on_miss(0, 32, &Rules::of("6.12"), none),
             Window {
                 start: 0,
                 end: 32,
@@ -239,7 +291,7 @@ mod tests {
             }
         );
         assert_eq!(
-            readahead.on_mark(16, 32, |_| None),
+            readahead.on_mark(16, 32, &Rules::of("6.12"), |_| None),
             Some(Window {
                 start: 32,
                 end: 64,
@@ -257,18 +309,67 @@ mod tests {
             mark: Some(132),
         };
         assert_eq!(
-            readahead.on_mark(100, 32, |most| Some(100 + most)),
+            readahead.on_mark(100, 32, &Rules::of("6.12"), |most| Some(100 + most)),
             Some(window)
         );
-        assert_eq!(readahead.on_mark(100, 32, |_| None), None);
+        assert_eq!(
+            readahead.on_mark(100, 32, &Rules::of("6.12"), |_| None),
+            None
+        );
+    }
+
+    #[test]
+    fn a_miss_behind_cached_pages_reads_as_many_more_and_marks_the_last() {
+        let mut readahead = Readahead::new(Limits::DEFAULT);
+        let rules = Rules::of("6.12");
+        assert_eq!(
+            readahead.on_miss(100, 1, &rules, |most| most.min(3)),
+            window(100, 104, 103)
+        );
+        assert_eq!(readahead.on_miss(300, 1, &rules, |_| 1), exactly(300, 1));
+    }
+
+    #[test]
+    fn until_6_10_a_miss_behind_a_window_goes_on_with_the_next_one() {
+        let missed = |release: &str, page| {
+            let mut readahead = Readahead::new(Limits::DEFAULT);
+            readahead.on_miss(0, 1, &Rules::of(release), none);
+            readahead.on_miss(page, 1, &Rules::of(release), none)
+        };
+        assert_eq!(missed("6.1", 4), window(4, 28, 12), "two windows in one");
+        assert_eq!(
+            missed("6.1", 1),
+            window(4, 12, 4),
+            "the page is read by itself"
+        );
+        assert_eq!(missed("6.12", 4), exactly(4, 1));
+    }
+
+    #[test]
+    fn a_read_that_ended_within_a_page_goes_on_there() {
+        let mut readahead = Readahead::new(Limits::DEFAULT);
+        readahead.note_read(10 * PAGE + 1);
+        assert_eq!(
+            [9, 10, 11].map(|page| readahead.ended_in(page)),
+            [false, true, false]
+        );
+        assert_eq!(
+            [10, 11, 12].map(|page| readahead.follows(page)),
+            [true, true, false]
+        );
+        readahead.note_read(10 * PAGE);
+        assert_eq!(
+            [9, 10, 11].map(|page| readahead.ended_in(page)),
+            [true, false, false]
+        );
     }
 
     #[test]
     fn a_random_read_takes_exactly_its_pages() {
         let mut readahead = Readahead::new(Limits::DEFAULT);
-        readahead.note_read(5000);
+        readahead.note_read(5000 * PAGE);
         assert_eq!(
-            readahead.on_miss(100, 2),
+            readahead.on_miss(100, 2, &Rules::of("6.12"), none),
             Window {
                 start: 100,
                 end: 102,

@@ -4,8 +4,9 @@ use mm::units::PageSize;
 
 use crate::block::disk::{Direction, Request};
 use crate::fs::fs_writeback::state::Syncing;
+use crate::machine::running::{Running, Underway};
 use crate::machine::system::System;
-use crate::machine::task::{Running, Task, Underway};
+use crate::machine::task::Task;
 use crate::mm::filemap::state::Progress;
 
 /// Pages of a request of direct I/O (`BIO_MAX_VECS`).

@@ -114,7 +114,9 @@ impl Reader<'_> {
             self.readahead.note_mapped_hit();
         }
         let pages = self.file.pages;
-        let fetched = self.fetch(cursor, |readahead| readahead.on_mapped_miss(cursor, pages));
+        let fetched = self.fetch(cursor, |readahead, _| {
+            readahead.on_mapped_miss(cursor, pages)
+        });
         if let Err(why) = fetched {
             return Progress::NoPage(why);
         }

@@ -1,7 +1,11 @@
 //! A file, and how far a read came.
 
+use core::ops::Range;
+
 use crate::mm::folio::PageId;
 use crate::mm::page_alloc::state::NoPage;
+
+const PAGE: u64 = 4096;
 
 /// A file of the machine.
 #[derive(Clone, Debug)]
@@ -13,6 +17,13 @@ pub(crate) struct File {
     /// The disk it lies on, and where.
     pub(crate) disk: usize,
     pub(crate) offset: u64,
+}
+
+/// The bytes of a file that a `read()` wants.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Span {
+    pub(crate) from: u64,
+    pub(crate) to: u64,
 }
 
 /// How far an access got.
@@ -32,4 +43,29 @@ pub(crate) enum Progress {
     Commits { disk: usize, transaction: u64 },
     /// The block with its inode is being written to the journal of a disk.
     Shadowed { disk: usize },
+}
+
+impl Span {
+    /// These pages, by their indices.
+    pub(crate) fn of_pages(pages: Range<u64>) -> Self {
+        Self {
+            from: pages.start * PAGE,
+            to: pages.end * PAGE,
+        }
+    }
+
+    /// The page that holds its first byte.
+    pub(crate) fn first(self) -> u64 {
+        self.from / PAGE
+    }
+
+    /// The page behind its last one.
+    pub(crate) fn end(self) -> u64 {
+        self.to.div_ceil(PAGE)
+    }
+
+    /// How far a `read()` of it came that has copied what it wants of this page.
+    pub(crate) fn behind(self, page: u64) -> u64 {
+        self.to.min((page + 1) * PAGE)
+    }
 }

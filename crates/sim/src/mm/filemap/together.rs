@@ -4,6 +4,7 @@
 use core::ops::Range;
 
 use crate::mm::filemap::Reader;
+use crate::mm::filemap::state::Span;
 use crate::mm::folio::{Flag, Folios, NODE_PAGES, PageId, State};
 use crate::mm::lru::{Kind, Lru};
 use crate::mm::lruvec::state::ROOT;
@@ -13,7 +14,7 @@ use crate::mm::parts::Memory;
 impl Reader<'_> {
     /// Reads the pages from `start` on that are there and were not used yet, where all memory is as
     /// near and no window is interrupted: each is marked as used; how many.
-    pub(super) fn read_first(&mut self, start: u64, stop: u64) -> u64 {
+    pub(super) fn read_first(&mut self, start: u64, stop: u64, span: Span) -> u64 {
         if self.memory.zones.nodes.are_several() || self.readahead.is_interrupted() {
             return 0;
         }
@@ -30,7 +31,7 @@ impl Reader<'_> {
             let copying = self.memory.cpu.costs.cached_read_ps;
             self.memory.cpu.spent += read * copying;
             self.memory.cpu.unbroken = copying;
-            self.readahead.note_read(start + read - 1);
+            self.note_read(start + read - 1, span);
         }
         read
     }
