@@ -9,6 +9,7 @@ use mm::workload::Access;
 use rustix::io::Errno;
 
 use crate::clock;
+use crate::compute::Compute;
 use crate::mapping::Mapping;
 use crate::meter::Meter;
 use crate::region::Region;
@@ -39,7 +40,7 @@ pub(crate) fn perform(
     amount: Bytes,
     size: Bytes,
     reach: &mut Reach<'_>,
-    operations: &mut Operations,
+    (operations, compute): (&mut Operations, Option<Compute>),
     meter: Meter<'_>,
 ) -> Result<(), Errno> {
     let (timed, stopwatch) = (meter.is_timed(), meter.stopwatch());
@@ -60,6 +61,9 @@ pub(crate) fn perform(
         meter.count(bytes);
         done += bytes;
         begun += 1;
+        if let Some(compute) = compute {
+            compute.spend(access.compute);
+        }
         clock::sleep(operations.next_pause());
     }
     Ok(())

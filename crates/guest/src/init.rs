@@ -4,6 +4,7 @@ use std::fmt::Display;
 use std::fs::File;
 use std::os::fd::AsFd as _;
 use std::path::Path;
+use std::sync::Arc;
 
 use rustix::mm::{Advice, MlockAllFlags};
 
@@ -13,6 +14,7 @@ use crate::mapping::Mapping;
 use crate::orders::{ORDERS, Orders};
 use crate::outbox;
 use crate::place::Place;
+use crate::recorded::{self, RECORDING};
 use crate::recorder::{Recorder, report};
 use crate::{clock, mount, settings, supervisor};
 
@@ -44,7 +46,12 @@ pub fn init() -> ! {
 
 /// Everything, step by step.
 fn run(place: &mut Place, recorder: &mut Recorder) -> Result<(), Error> {
-    let Orders { clock, scenario } = Orders::take()?;
+    let Orders {
+        clock,
+        mut scenario,
+    } = Orders::take()?;
+    let recorded = recorded::take().map_err(|why| Error::new(RECORDING, why))?;
+    scenario.recorded = Arc::new(recorded);
     mount::kernel_files()?;
     mount::modules()?;
     recorder.disks = clock::monotonic();

@@ -247,6 +247,8 @@ mod tests {
             files: vec![],
             costs: vec![],
             file_system: mm::machine::FileSystem::Ext4,
+            recorded_on: None,
+            available: None,
         };
         has(1020);
         assert_eq!(check_swap(&machine, &place), Ok(()), "all but the header");

@@ -3,14 +3,16 @@
 use std::collections::BTreeMap;
 
 use mm::access::{Operations, Tables, blocks, favourites, stream};
-use mm::units::Bytes;
-use mm::workload::{Access, Action, Advice, Huge, Target, Until, Via};
+use mm::recording::Stream;
+use mm::units::{Bytes, Nanos};
+use mm::workload::{Access, Action, Advice, Huge, Replay, Target, Until, Via};
 use rustix::fs::Advice as FileAdvice;
 use rustix::io::Errno;
 use rustix::mm::{Advice as MemoryAdvice, MapFlags};
 
 use crate::access::{self, Reach};
 use crate::clock;
+use crate::compute::Compute;
 use crate::error::Why;
 use crate::files::Files;
 use crate::guard;
@@ -18,6 +20,7 @@ use crate::mapping::Mapping;
 use crate::meter::Meter;
 use crate::place::{Place, noise};
 use crate::plan::{Node, Plan, is_reported};
+use crate::recorded::{self, RecordedFiles};
 use crate::region::Regions;
 use crate::settings::{self, Prepared};
 use crate::write::write_cgroup;
@@ -32,6 +35,9 @@ pub(crate) struct Process<'a> {
     meter: Meter<'a>,
     regions: Regions,
     files: Files<'a>,
+    recorded: RecordedFiles<'a>,
+    /// The loop for CPU time of its own, once it is wanted.
+    compute: Option<Compute>,
     /// For `pread` and `pwrite`, as large as the largest block so far.
     buffer: Option<Mapping>,
     /// The access stream of each step, by the step's number.
@@ -67,6 +73,11 @@ impl<'a> Process<'a> {
                 &plan.scenario.machine,
                 plan.instances[instance].process,
             ),
+            recorded: RecordedFiles::new(
+                &plan.scenario.recorded,
+                (plan.scenario.machine.recorded_on.as_deref()).map(|disk| place.disk(disk)),
+            ),
+            compute: None,
             buffer: None,
             streams: BTreeMap::new(),
             tables: Tables::default(),
@@ -134,6 +145,7 @@ impl<'a> Process<'a> {
             }
             Action::DropCaches => settings::drop_caches(self.place)?,
             Action::Access(access) => self.access(number, access)?,
+            Action::Replay(replay) => self.replay(replay)?,
             Action::Map(map) => {
                 let instance = &self.plan.instances[self.instance].name;
                 let size = map.size.at(self.plan.available);
@@ -175,8 +187,16 @@ impl<'a> Process<'a> {
         }
     }
 
-    /// Gets ready what is no part of a labelled step's own time: the order of its accesses.
+    /// Gets ready what is no part of a labelled step's own time: the order of its accesses, and the
+    /// loop for its CPU time.
     fn prepare(&mut self, node: &Node<'a>) {
+        let computes = match &node.step.action {
+            Action::Access(access) => access.compute > Nanos::ZERO,
+            action => matches!(action, Action::Replay(_)),
+        };
+        if computes {
+            self.compute();
+        }
         if let Action::Access(access) = &node.step.action
             && !self.streams.contains_key(&node.number)
             && let Ok(size) = self.size(&access.target)
@@ -195,11 +215,30 @@ impl<'a> Process<'a> {
             Some(operations) => operations,
             None => self.operations(number, access, size),
         };
+        let compute = (access.compute > Nanos::ZERO).then(|| self.compute());
+        let todo = (&mut operations, compute);
         let result = self.reach(access).and_then(|mut reach| {
-            access::perform(access, amount, size, &mut reach.0, &mut operations, reach.1)
+            access::perform(access, amount, size, &mut reach.0, todo, reach.1)
         });
         self.streams.insert(number, operations);
         result
+    }
+
+    fn compute(&mut self) -> Compute {
+        let stopwatch = self.meter.stopwatch();
+        *self
+            .compute
+            .get_or_insert_with(|| Compute::measure(stopwatch))
+    }
+
+    fn replay(&mut self, replay: &Replay) -> Result<(), Errno> {
+        let (meter, compute) = (self.meter, self.compute());
+        let streams = &self.plan.scenario.recorded;
+        let longest = streams
+            .stream(replay.stream)
+            .map_or(Bytes::ZERO, Stream::longest);
+        let buffer = buffer(&mut self.buffer, longest)?;
+        recorded::perform(replay, &mut self.recorded, buffer, compute, meter)
     }
 
     fn operations(&mut self, number: u32, access: &Access, size: Bytes) -> Operations {

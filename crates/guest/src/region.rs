@@ -89,6 +89,10 @@ impl Region {
             Huge::Hugetlb => (length.next_multiple_of(HUGE_PAGE), MapFlags::HUGETLB),
             _ => (length.next_multiple_of(page), MapFlags::NORESERVE),
         };
+        let flags = match map.populate {
+            true => flags | MapFlags::POPULATE,
+            false => flags,
+        };
         let mapping = Mapping::anonymous(length.max(page), MapFlags::PRIVATE | flags)?;
         advise(&mapping, map)?;
         let contents = Contents::new(map, instance, (length / page) as u64);

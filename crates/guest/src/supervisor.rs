@@ -5,14 +5,12 @@ use std::os::fd::{AsFd as _, OwnedFd};
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
 use guard::daemons::Daemons;
-use mm::meminfo::Meminfo;
 use mm::outcome::Status;
 use mm::scenario::Scenario;
-use mm::units::{Bytes, Nanos};
+use mm::units::Nanos;
 use mm::workload::{Action, Daemon, Start};
 use rustix::event::{EventfdFlags, PollFd, PollFlags, eventfd, poll};
 use rustix::io::Errno;
-use rustix::mm::{Advice, MapFlags};
 use rustix::process::{
     Pid, PidfdFlags, Signal, WaitOptions, WaitStatus, kill_process, pidfd_open, waitpid,
 };
@@ -22,7 +20,7 @@ use crate::clock::{Alarm, RunClock, Stopwatch, monotonic};
 use crate::daemons;
 use crate::error::{Error, is_unknown};
 use crate::fork::fork;
-use crate::mapping::Mapping;
+use crate::held::{available, hold, hold_beyond_available};
 use crate::meter::{DONE, Meter};
 use crate::outcomes::Outcomes;
 use crate::place::Place;
@@ -43,34 +41,10 @@ pub fn perform(
     prepared: &Prepared,
     recorder: &mut Recorder,
 ) -> Result<(), Error> {
+    let _beyond = hold_beyond_available(scenario, place)?;
     let plan = Plan::new(scenario, available(place)?);
     let supervisor = Supervisor::new(&plan, place, prepared, recorder)?;
     supervisor.run()
-}
-
-/// `MemAvailable`, which sizes of the workload may be shares of.
-fn available(place: &Place) -> Result<Bytes, Error> {
-    let path = place.root.join("proc/meminfo");
-    let say = |why: &dyn std::fmt::Display| Error::new(path.display(), why);
-    let text = std::fs::read_to_string(&path).map_err(|error| say(&error))?;
-    let meminfo = Meminfo::parse(&text).map_err(|error| say(&error))?;
-    let available = meminfo
-        .mem_available
-        .ok_or_else(|| say(&"no MemAvailable"))?;
-    Ok(Bytes(available.0 << 10))
-}
-
-/// Memory of this many pages, which is there until it is dropped; nothing for none.
-fn hold(pages: u64) -> Result<Option<Mapping>, Error> {
-    if pages == 0 {
-        return Ok(None);
-    }
-    let length = pages as usize * rustix::param::page_size();
-    let flags = MapFlags::PRIVATE | MapFlags::POPULATE;
-    let held = Mapping::anonymous(length, flags).map_err(Error::on("memory to hold"))?;
-    let advised = held.advise(Advice::LinuxDontFork);
-    advised.map_err(Error::on("memory to hold"))?;
-    Ok(Some(held))
 }
 
 struct Supervisor<'a> {
@@ -476,6 +450,7 @@ fn is_administration(action: &Action) -> bool {
         | Action::Wait { .. }
         | Action::Kill { .. } => true,
         Action::Access(_)
+        | Action::Replay(_)
         | Action::Map(_)
         | Action::Unmap { .. }
         | Action::Advise { .. }

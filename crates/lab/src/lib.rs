@@ -20,6 +20,7 @@ pub mod measure;
 pub mod model_bench;
 pub mod pressure;
 pub mod record;
+pub mod recording;
 pub mod report;
 pub mod stats;
 pub mod study;

@@ -11,6 +11,7 @@ mod arms;
 mod asked;
 mod built_in;
 mod cgroup_file;
+mod classes;
 mod cost;
 mod fitted;
 mod guard;
@@ -22,6 +23,7 @@ mod measures;
 mod names;
 mod node;
 mod pressure;
+mod replay;
 pub(crate) mod room;
 mod settings;
 mod shown;
@@ -34,6 +36,7 @@ mod workload;
 
 use std::collections::BTreeSet;
 use std::path::Path;
+use std::sync::Arc;
 
 use mm::scenario::Scenario;
 use mm::settings::Settings;
@@ -41,6 +44,7 @@ use mm::units::Nanos;
 use toml::de::DeTable;
 
 use crate::measure::Measure;
+use crate::recording::Recording;
 use arm::{read_arm, root, sample};
 use arms::ArmPlan;
 use mm::suggest;
@@ -88,7 +92,12 @@ pub struct Study {
     pub pressure: Option<Pressure>,
     /// What the report shows before all figures.
     pub shown: Shown,
+    /// What its steps replay.
+    pub recorded: Recording,
 }
+
+/// The key of the recording's hash.
+const RECORDING_SHA256: &str = "recording-sha256";
 
 /// An arm that the study lacks.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -118,7 +127,21 @@ impl Study {
     /// # Errors
     /// The first [`StudyError`], with its line and column.
     pub fn parse(text: &str, file: &str) -> Result<Self, StudyError> {
-        let source = Source { file, text };
+        Self::parse_with(text, file, Recording::default())
+    }
+
+    /// As [`Self::parse`], with what its steps replay.
+    ///
+    /// # Errors
+    /// As [`Self::parse`].
+    pub fn parse_with(text: &str, file: &str, recording: Recording) -> Result<Self, StudyError> {
+        let shared = Arc::clone(&recording.recorded);
+        let recorded = Some(&*shared);
+        let source = Source {
+            file,
+            text,
+            recorded,
+        };
         let document = DeTable::parse(text).map_err(|error| {
             let span = error.span().unwrap_or(0..0);
             source.error(
@@ -138,7 +161,28 @@ impl Study {
             arms.push(read_arm(source, &document, &plans, plan, &mut labels)?);
         }
         let scope = Scope::of_study(source);
-        head(&root(&scope, &document)?, arms, &plans, &labels)
+        let root = root(&scope, &document)?;
+        let study = head(&root, arms, &plans, &labels)?;
+        study.with_recording(recording, root.get(RECORDING_SHA256)?.as_ref())
+    }
+
+    /// The text says which recording it is of, so that a record does.
+    fn with_recording(
+        mut self,
+        recording: Recording,
+        said: Option<&Node<'_>>,
+    ) -> Result<Self, StudyError> {
+        match (&recording.sha256, said) {
+            (Some(sha256), Some(said)) if said.text()? != sha256 => {
+                return Err(said.error("the recording is another one", "drop the line"));
+            }
+            (Some(sha256), None) => {
+                self.text = format!("{RECORDING_SHA256} = \"{sha256}\"\n{}", self.text);
+            }
+            _ => {}
+        }
+        self.recorded = recording;
+        Ok(self)
     }
 
     /// The scenario of an arm with one seed.
@@ -157,6 +201,7 @@ impl Study {
             arm_settings: arm.settings.clone(),
             seed,
             sample_every: self.sample_every,
+            recorded: Arc::clone(&self.recorded.recorded),
         })
     }
 
@@ -199,7 +244,8 @@ impl Study {
         );
         // The study's own text was read before: what is wrong now is in the lines added here,
         // which nobody can look up.
-        Self::parse(&text, &self.file).map_err(|error| ArmError {
+        let with_arm = Self::parse_with(&text, &self.file, self.recorded.clone());
+        with_arm.map_err(|error| ArmError {
             what: error.what,
             way_out: error.way_out,
         })
@@ -277,6 +323,7 @@ fn head(
         measures,
         pressure,
         shown,
+        recorded: Recording::default(),
     })
 }
 

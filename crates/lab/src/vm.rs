@@ -40,6 +40,7 @@ use mm::units::Bytes;
 
 use crate::bench::{Bench, BenchError, Progress, Run};
 use crate::record::ROOM;
+use crate::recording;
 use failed::failed;
 use kernel::Kernel;
 use module::Module;
@@ -114,11 +115,13 @@ impl VmBench {
     fn lay_out(&self, scenario: &Scenario, directory: &Path) -> Result<Vm, BenchError> {
         let machine = &scenario.machine;
         qemu::check(machine, self.timing)?;
+        let recorded = scenario.machine.recorded_on.as_ref();
+        let recorded = recorded.map(|disk| (disk.as_str(), &*scenario.recorded));
         let vm = Vm {
             kernel: self.kernel.image.clone(),
             initramfs: directory.join("initramfs"),
             console: directory.join("console"),
-            disks: image::make_all(machine, directory)?,
+            disks: image::make_all(machine, recorded, directory)?,
             outbox: directory.join("outbox"),
         };
         outbox::make(&vm.outbox)?;
@@ -142,6 +145,9 @@ impl VmBench {
         }
         archive.file("plimsoll/room", &vec![0; room_left(packed)]);
         archive.file("plimsoll/orders", &orders(scenario, clock)?);
+        if scenario.replays() {
+            archive.file("plimsoll/recording", &recording::stored(&scenario.recorded));
+        }
         let mut order = String::new();
         for module in module::wanted_by(&self.modules, &scenario.machine) {
             archive.file(

@@ -32,6 +32,8 @@ fn idle(memory: Bytes) -> Scenario {
             files: vec![],
             costs: vec![],
             file_system: mm::machine::FileSystem::Ext4,
+            recorded_on: None,
+            available: None,
         },
         workload: Workload {
             cgroups: vec![],
@@ -53,6 +55,7 @@ fn idle(memory: Bytes) -> Scenario {
         arm_settings: Settings::default(),
         seed: 1,
         sample_every: Nanos::SECOND,
+        recorded: Default::default(),
     }
 }
 

@@ -4,6 +4,8 @@
 mod looking;
 #[path = "vm/machine.rs"]
 mod machine;
+#[path = "vm/recorded.rs"]
+mod recorded;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};

@@ -6,6 +6,7 @@
 //! that is started a second time begins again, with the same stream.
 
 mod ahead;
+mod classes;
 mod pauses;
 
 pub use ahead::Ahead;
@@ -18,6 +19,7 @@ use crate::prng::Prng;
 use crate::units::{Bytes, Nanos};
 use crate::workload::{Access, Pattern, Target};
 use ahead::Guide;
+use classes::Classes;
 use pauses::Pauses;
 
 /// The stream of one step of one process instance. The step's path is its index among its process's
@@ -75,6 +77,7 @@ enum Order {
     Sequential,
     Random,
     Zipf(Zipf),
+    Classes(Classes),
 }
 
 impl Operations {
@@ -94,6 +97,7 @@ impl Operations {
             Pattern::Zipf { exponent_milli } => {
                 Order::Zipf(Zipf::with(tables, blocks, exponent_milli, favourites))
             }
+            Pattern::Classes => Order::Classes(Classes::new(&access.classes, blocks, favourites)),
         };
         Self {
             pauses: Pauses::new(access.think, &prng),
@@ -111,6 +115,7 @@ impl Operations {
             Order::Sequential => self.next_in_line(),
             Order::Random => self.prng.below(self.blocks),
             Order::Zipf(zipf) => zipf.draw(&mut self.prng),
+            Order::Classes(classes) => classes.draw(&mut self.prng),
         };
         Operation {
             block,

@@ -131,6 +131,7 @@ mod tests {
             size: Bytes(1000 * 4096).into(),
             huge: Huge::System,
             mergeable: true,
+            populate: false,
             contents,
         }
     }

@@ -41,6 +41,7 @@ pub mod process;
 pub mod psi;
 pub mod quantity;
 pub mod recompute;
+pub mod recording;
 pub mod release;
 pub mod rules;
 pub mod scenario;

@@ -24,6 +24,10 @@ pub struct Machine {
     pub costs: Vec<Cost>,
     /// What the files lie on.
     pub file_system: FileSystem,
+    /// The disk, by name, with the files of a recording.
+    pub recorded_on: Option<String>,
+    /// `MemAvailable` when the run begins: a bench that has more holds the rest.
+    pub available: Option<Bytes>,
 }
 
 /// A file system, by what it makes of memory.

@@ -4,13 +4,15 @@ mod names;
 mod wire;
 
 use alloc::string::String;
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use crate::machine::Machine;
 use crate::prng::Prng;
+use crate::recording::Recorded;
 use crate::settings::Settings;
 use crate::units::Nanos;
-use crate::workload::Workload;
+use crate::workload::{Action, Workload};
 
 pub use names::Names;
 
@@ -38,6 +40,9 @@ pub struct Scenario {
     pub seed: u64,
     /// Time between two samples.
     pub sample_every: Nanos,
+    /// What steps that replay a recording take their runs from, and its files, which follow those
+    /// of the machine. It does not travel with the scenario's bytes.
+    pub recorded: Arc<Recorded>,
 }
 
 /// The longest period of the kernel's own work that a run meets: the flush of the control groups'
@@ -59,6 +64,13 @@ impl Scenario {
     pub fn begins(&self, ready: Nanos) -> Nanos {
         let moment = Prng::for_part(self.seed, "moment").below(PERIOD);
         next(ready, moment)
+    }
+
+    /// Whether a process does again what was recorded.
+    #[must_use]
+    pub fn replays(&self) -> bool {
+        let is_replay = |action: &Action| matches!(action, Action::Replay(_));
+        self.workload.any_action(is_replay)
     }
 
     /// Pages that the bench holds from the beginning of the run to its end: 1 to 63, and none with

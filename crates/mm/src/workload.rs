@@ -110,6 +110,8 @@ pub enum Action {
     },
     /// Read, write or touch a file or a region.
     Access(Access),
+    /// Do again what was recorded.
+    Replay(Replay),
     /// Make an anonymous region; it costs nothing until it is touched (or locked).
     Map(Map),
     /// Unmap a region.
@@ -218,11 +220,51 @@ pub struct Access {
     pub blocks: u32,
     /// Blocks that are written rather than read, in percent (0 to 100).
     pub write_percent: u8,
+    /// CPU time that the process uses for itself after every operation.
+    pub compute: Nanos,
     /// Sleep after every operation.
     pub think: Think,
     /// Operations due per second, counted from the first: one that was late is made up for; 0 for
     /// as fast as it goes.
     pub rate: u32,
+    /// What [`Pattern::Classes`] draws from, by the page.
+    pub classes: Vec<Class>,
+}
+
+/// What a task of a recording did, done again by a process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Replay {
+    /// The number of its stream.
+    pub stream: u32,
+    /// Runs that are passed over first.
+    pub skip: u64,
+    /// Runs that are performed; `None` for all that are left.
+    pub runs: Option<u64>,
+    /// When the next one begins.
+    pub pace: Pace,
+    /// CPU time before each run, in place of what was recorded of it.
+    pub compute: Option<Nanos>,
+    /// Ends the step this long after its start.
+    pub time_limit: Option<Nanos>,
+}
+
+/// When a run of a recording begins.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Pace {
+    /// After what the task computed and slept since the run before: a slower disk slows it down.
+    #[default]
+    Closed,
+    /// As long after the first one as it was, as far as the process can keep up.
+    Clock,
+}
+
+/// Pages of a region that are accessed equally often.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Class {
+    /// Accesses of each page in a million seconds.
+    pub rate_micro: u64,
+    /// How many pages.
+    pub pages: u64,
 }
 
 /// How long a process sleeps after each operation.
@@ -277,6 +319,9 @@ pub enum Pattern {
         /// The exponent s in thousandths (0 to 4000): 990 is the usual 0.99.
         exponent_milli: u32,
     },
+    /// By [`Access::classes`], whose pages are scattered over the target by a permutation that the
+    /// seed fixes.
+    Classes,
 }
 
 /// An anonymous region.
@@ -290,6 +335,8 @@ pub struct Map {
     pub huge: Huge,
     /// Offered to KSM (`MADV_MERGEABLE`).
     pub mergeable: bool,
+    /// Filled at once (`MAP_POPULATE`).
+    pub populate: bool,
     /// What its pages hold, in percent of the region; what is left of 100 is unique content.
     pub contents: Vec<ContentShare>,
 }

@@ -173,11 +173,15 @@ impl<'a> View<'a> {
         table + "\n" + &paragraphs(self.limits().chain(remarks), *width)
     }
 
-    /// What the dirty limits of the wanted arms come to where they are not what they say.
+    /// Where the recording is cut off, and what the dirty limits of the wanted arms come to where
+    /// they are not what they say.
     fn limits(&self) -> impl Iterator<Item = String> {
         let of_these = |arm: &str| self.arms.contains(&arm);
         let limits = self.study.limits().into_iter();
-        limits.filter_map(move |(arm, what)| of_these(&arm).then(|| format!("{arm}: {what}")))
+        let limits =
+            limits.filter_map(move |(arm, what)| of_these(&arm).then(|| format!("{arm}: {what}")));
+        let cut = self.study.recorded.cut.iter();
+        cut.map(|cut| format!("the recording: {cut}")).chain(limits)
     }
 }
 

@@ -40,6 +40,17 @@ pub enum Error {
         /// Where it is named.
         place: String,
     },
+    /// The machine has less available than the scenario says.
+    #[error(
+        "the machine has {available} available when the run begins, and `available` is {wanted}; \
+         give it more memory"
+    )]
+    Available {
+        /// What the scenario says.
+        wanted: Bytes,
+        /// What there is.
+        available: Bytes,
+    },
     /// The calibration holds no usable boot state.
     #[error("the calibration's boot state of {memory} is not usable: {why}; calibrate again")]
     Boot {

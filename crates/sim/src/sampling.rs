@@ -54,13 +54,16 @@ const FRAME: u64 = 10;
 /// What is remembered of a page that may be merged, in bytes.
 const CANDIDATE: u64 = 16;
 
+/// Bytes that a task remembers of each file of a recording.
+const OPEN_FILE: u64 = 128;
+
 /// How many real pages a simulated one stands for unless said otherwise, a power of two: one up to
 /// 32 GiB of memory and files; beyond, such that two million pages are simulated at most, or an
 /// eighth of that where nothing that may be reclaimed is accessed at random. One too where the
 /// scenario has something that is not sampled.
 #[must_use]
 pub fn automatic(scenario: &Scenario) -> u64 {
-    let bytes = memory_and_files(&scenario.machine);
+    let bytes = memory_and_files(scenario);
     if bytes <= EXACT || check(scenario).is_err() {
         return 1;
     }
@@ -97,19 +100,30 @@ fn is_in_order(steps: &[Step], swaps: bool) -> bool {
 pub fn state_size(scenario: &Scenario, scale: u64) -> Bytes {
     let machine = &scenario.machine;
     let swaps = machine.swaps.iter().map(|swap| swap.size.0);
-    let all = swaps.fold(memory_and_files(machine), u64::saturating_add);
+    let all = swaps.fold(memory_and_files(scenario), u64::saturating_add);
     let merged = match scenario.workload.offers_pages() {
         true => machine.memory.0,
         false => 0,
     };
     let pages = |bytes: u64| bytes / PageSize::FOUR_KIB.bytes() / scale.max(1);
     let frames = pages(machine.memory.0) * FRAME;
-    Bytes(pages(all) * STATE + frames + pages(merged) * CANDIDATE)
+    let open = match scenario.replays() {
+        true => tasks(scenario).saturating_mul(scenario.recorded.files.len() as u64 * OPEN_FILE),
+        false => 0,
+    };
+    Bytes((pages(all) * STATE + frames + pages(merged) * CANDIDATE).saturating_add(open))
 }
 
-fn memory_and_files(machine: &Machine) -> u64 {
-    let files = machine.files.iter().map(|file| file.size.0);
-    files.fold(machine.memory.0, u64::saturating_add)
+fn tasks(scenario: &Scenario) -> u64 {
+    let processes = scenario.workload.processes.iter();
+    processes.map(|process| u64::from(process.count)).sum()
+}
+
+fn memory_and_files(scenario: &Scenario) -> u64 {
+    let Machine { memory, files, .. } = &scenario.machine;
+    let recorded = scenario.recorded.files.iter().map(|file| file.largest.0);
+    let files = files.iter().map(|file| file.size.0).chain(recorded);
+    files.fold(memory.0, u64::saturating_add)
 }
 
 /// Refuses what sampling does not cover.
@@ -128,6 +142,7 @@ pub(crate) fn check(scenario: &Scenario) -> Result<(), Error> {
 
 fn check_steps(steps: &[Step], place: &str) -> Result<(), Error> {
     steps.iter().try_for_each(|step| match &step.action {
+        Action::Replay(_) => Err(unsampled("a recording of every page", place)),
         Action::Map(map) if map.huge == Huge::Hugetlb => Err(unsampled("hugetlb pages", place)),
         Action::Set(settings) => check_settings(&Settings(settings.clone()), place),
         Action::Repeat { steps, .. } => check_steps(steps, place),

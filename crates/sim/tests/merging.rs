@@ -49,6 +49,7 @@ fn guests(more: Vec<Step>) -> Process {
         size: Bytes(16 * MIB).into(),
         huge: Huge::Never,
         mergeable: true,
+        populate: false,
         contents: vec![ContentShare {
             content,
             percent: 50,

@@ -166,6 +166,7 @@ fn tenant(name: &str, after: u64, mib: u64, mergeable: bool) -> Process {
         size: Bytes(mib * MIB).into(),
         huge: Huge::Never,
         mergeable,
+        populate: false,
         contents: vec![ContentShare {
             content: Content::Identical { class },
             percent: 100,

@@ -65,6 +65,8 @@ prop_compose! {
             amount: amount.map(|bytes| Bytes(bytes).into()),
             time_limit: time_limit.map(Nanos),
             think,
+            compute: Nanos::ZERO,
+            classes: Vec::new(),
         })
     }
 }

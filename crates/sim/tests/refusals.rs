@@ -27,6 +27,7 @@ fn mergeable(huge: Huge) -> Action {
         size: Bytes(MIB).into(),
         huge,
         mergeable: true,
+        populate: false,
         contents: Vec::new(),
     })
 }

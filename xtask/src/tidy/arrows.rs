@@ -32,7 +32,7 @@ const CRATES: &[Crate] = &[
     Crate {
         name: "mm",
         may_use: &[],
-        reach: Reach::Pure(&["libm", "thiserror"]),
+        reach: Reach::Pure(&["crc32fast", "libm", "thiserror"]),
     },
     Crate {
         name: "guard",

@@ -87,6 +87,8 @@ pub(crate) fn scenario(processes: Vec<Process>) -> Scenario {
             files: vec![file("data"), file("short"), file("missing")],
             costs: vec![],
             file_system: mm::machine::FileSystem::Ext4,
+            recorded_on: None,
+            available: None,
         },
         workload: Workload {
             cgroups: vec![],
@@ -97,6 +99,7 @@ pub(crate) fn scenario(processes: Vec<Process>) -> Scenario {
         arm_settings: Settings::default(),
         seed: 42,
         sample_every: Nanos(20 * MILLI),
+        recorded: Default::default(),
     }
 }
 
@@ -145,6 +148,8 @@ pub(crate) fn access(target: Target) -> Access {
         write_percent: 0,
         think: Think::NONE,
         rate: 0,
+        compute: Nanos::ZERO,
+        classes: Vec::new(),
     }
 }
 
@@ -162,6 +167,7 @@ pub(crate) fn map(name: &str, size: Bytes) -> Map {
         size: size.into(),
         huge: Huge::System,
         mergeable: false,
+        populate: false,
         contents: vec![],
     }
 }

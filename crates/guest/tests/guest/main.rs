@@ -4,4 +4,5 @@
 mod administration;
 mod bench;
 mod merging;
+mod recorded;
 mod workload;

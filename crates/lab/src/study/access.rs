@@ -1,8 +1,9 @@
 //! `read`, `write`, `touch` and `access`: a run of accesses to a file or a region.
 
-use mm::units::Bytes;
+use mm::units::{Bytes, Nanos};
 use mm::workload::{Access, Pattern, Size, Target, Think, Via};
 
+use super::classes;
 use super::names::{Kind, Names};
 use super::node::{Node, thousandths};
 use super::source::StudyError;
@@ -11,17 +12,19 @@ use mm::quantity;
 
 /// `read = {…}` and `write = {…}`: a file, all reads or all writes.
 const FILE_ACCESS: &[&str] = &[
-    "file", "via", "pattern", "amount", "for", "block", "blocks", "think", "rate",
+    "file", "via", "pattern", "amount", "for", "block", "blocks", "compute", "think", "rate",
 ];
 /// `touch = {…}`: a region.
 const TOUCH: &[&str] = &[
     "region",
     "pattern",
+    "classes",
     "amount",
     "for",
     "block",
     "blocks",
     "write-percent",
+    "compute",
     "think",
     "rate",
 ];
@@ -36,6 +39,7 @@ const ACCESS: &[&str] = &[
     "block",
     "blocks",
     "write-percent",
+    "compute",
     "think",
     "rate",
 ];
@@ -71,7 +75,14 @@ pub(super) fn access(key: &str, node: &Node<'_>, names: &Names) -> Result<Access
         _ => target(&table, names)?,
     };
     let via = via(key, &table, &target)?;
-    let pattern = table.or("pattern", Pattern::Sequential, pattern)?;
+    let classes = match key {
+        "touch" => classes::classes(&table)?,
+        _ => Vec::new(),
+    };
+    let pattern = match classes.is_empty() {
+        true => table.or("pattern", Pattern::Sequential, pattern)?,
+        false => Pattern::Classes,
+    };
     let amount = table.maybe("amount", |n| n.workload_size())?;
     let time_limit = table.maybe("for", |n| n.some_duration())?;
     Ok(Access {
@@ -83,8 +94,12 @@ pub(super) fn access(key: &str, node: &Node<'_>, names: &Names) -> Result<Access
         time_limit,
         blocks: table.or("blocks", 1, |n| n.count(1, MOST_BLOCKS))?,
         write_percent,
+        compute: table.or("compute", Nanos::ZERO, |n| n.duration())?,
         think: table.or("think", Think::NONE, |n| n.think())?,
-        rate: table.or("rate", 0, |n| n.count(0, i64::from(u32::MAX)))?,
+        rate: table.or("rate", classes::rate(&classes), |n| {
+            n.count(0, i64::from(u32::MAX))
+        })?,
+        classes,
     })
 }
 

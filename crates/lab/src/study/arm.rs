@@ -3,7 +3,7 @@
 use mm::machine::Machine;
 use mm::settings::Settings;
 use mm::units::Nanos;
-use mm::workload::Workload;
+use mm::workload::{Action, Workload};
 
 use super::arms::ArmPlan;
 use super::names::{Kind, Names};
@@ -39,6 +39,8 @@ pub(super) const ROOT: &[&str] = &[
     "name",
     "title",
     "question",
+    "recording",
+    "recording-sha256",
     "answer",
     "publication",
     "sample",
@@ -83,6 +85,13 @@ pub(super) fn read_arm<'a>(
         .table(machine::MACHINE)?;
     let machine = machine::machine(&table, &mut names, plan.model_only)?;
     let (workload, process_numbers) = workload::workload(&root, &mut names)?;
+    let replays = workload.any_action(|action| matches!(action, Action::Replay(_)));
+    if replays && machine.recorded_on.is_none() {
+        return Err(root.need("machine")?.error(
+            "[machine] has no disk for the files of the recording",
+            "name one: recorded-files = \"DISK\"",
+        ));
+    }
     let arm = Arm {
         name: plan.name.clone(),
         about: plan.about.clone(),

@@ -27,12 +27,16 @@ impl Study {
     #[must_use]
     pub fn asked(&self, arm: &str) -> Option<String> {
         let arm = self.arm(arm).ok()?;
-        Some(of(arm, self.sample_every))
+        Some(of(arm, self.sample_every, self.recorded.sha256.as_deref()))
     }
 }
 
 fn read(text: &str, arm: &str) -> Result<Option<String>, StudyError> {
-    let source = Source { file: "", text };
+    let source = Source {
+        file: "",
+        text,
+        recorded: None,
+    };
     let Ok(document) = DeTable::parse(text) else {
         return Ok(None);
     };
@@ -43,13 +47,14 @@ fn read(text: &str, arm: &str) -> Result<Option<String>, StudyError> {
     };
     let arm = read_arm(source, &document, &plans, plan, &mut Names::default())?;
     let scope = Scope::of_study(source);
-    let sample_every = sample(&root(&scope, &document)?)?;
-    Ok(Some(of(&arm, sample_every)))
+    let root = root(&scope, &document)?;
+    let recording = root.maybe(super::RECORDING_SHA256, |n| n.text())?;
+    Ok(Some(of(&arm, sample(&root)?, recording)))
 }
 
 /// Every field counts without being named here. The text has the form of this version's types;
 /// since it is made again from the studies' texts, only texts of one version are compared.
-fn of(arm: &Arm, sample_every: Nanos) -> String {
+fn of(arm: &Arm, sample_every: Nanos, recording: Option<&str>) -> String {
     let Arm {
         name: _,
         about: _,
@@ -62,6 +67,6 @@ fn of(arm: &Arm, sample_every: Nanos) -> String {
         process_numbers,
     } = arm;
     let run = (sample_every, settings, base, machine);
-    let text = format!("{:?}", (run, workload, process_numbers));
+    let text = format!("{:?}", (run, workload, process_numbers, recording));
     sha256(text.as_bytes())
 }

@@ -4,7 +4,9 @@ use std::io;
 use std::path::Path;
 
 use super::{Study, StudyError};
+use crate::recording::{self, Recording};
 use files::named;
+use mm::recording::{LARGEST, LONGEST_TEXT, RecordingError, is_recording};
 use mm::suggest;
 
 /// The built-in studies: name and text.
@@ -50,7 +52,6 @@ pub const BUILT_IN: &[(&str, &str)] = &[
 ];
 
 /// A study's text is small; a larger file is something else.
-const MOST_BYTES: u64 = 1 << 20;
 /// What is said of a file that cannot be a study.
 const NO_STUDY: &str = "not a study: a text file of at most 1 MiB is expected";
 
@@ -73,6 +74,14 @@ pub enum FindError {
         /// Why.
         source: io::Error,
     },
+    /// It begins as a recording and is none.
+    #[error("{path}: {why}")]
+    Recording {
+        /// The file.
+        path: String,
+        /// What is wrong.
+        why: RecordingError,
+    },
     /// The text is no study.
     #[error(transparent)]
     Study(#[from] StudyError),
@@ -82,7 +91,7 @@ pub(super) fn find(name: &str, path: &Path) -> Result<Study, FindError> {
     if let Some((_, text)) = BUILT_IN.iter().find(|(built_in, _)| *built_in == name) {
         return Ok(Study::parse(text, name)?);
     }
-    let is_path = name.contains('/') || name.ends_with(".toml");
+    let is_path = name.contains('/') || name.ends_with(".toml") || name.ends_with(".rec");
     if !is_path {
         let way_out = suggest::way_out(name, BUILT_IN.iter().map(|(name, _)| *name));
         return Err(FindError::Unknown {
@@ -90,18 +99,62 @@ pub(super) fn find(name: &str, path: &Path) -> Result<Study, FindError> {
             way_out,
         });
     }
-    let text = read(path).map_err(|source| FindError::Unreadable {
-        path: name.to_owned(),
-        source,
-    })?;
-    Ok(Study::parse(&text, name)?)
+    match read(path).map_err(|source| unreadable(path, source))? {
+        Found::Study(text) => of_text(&text, name, path),
+        Found::Recording(bytes) => {
+            let (text, recording) = recorded(&bytes, name)?;
+            Ok(Study::parse_with(&text, name, recording)?)
+        }
+    }
 }
 
-fn read(path: &Path) -> io::Result<String> {
-    named::text(path, MOST_BYTES).map_err(|error| match error.kind() {
+/// What a file holds.
+enum Found {
+    Study(String),
+    Recording(Vec<u8>),
+}
+
+/// A study's text, which may name the file of its recording.
+fn of_text(text: &str, name: &str, path: &Path) -> Result<Study, FindError> {
+    let Some(file) = recording::named_by(text) else {
+        return Ok(Study::parse(text, name)?);
+    };
+    let beside = path.with_file_name(file);
+    match read(&beside).map_err(|source| unreadable(&beside, source))? {
+        Found::Study(_) => Err(unreadable(&beside, io::Error::other(RecordingError::Magic))),
+        Found::Recording(bytes) => {
+            let (_, recording) = recorded(&bytes, &beside.display().to_string())?;
+            Ok(Study::parse_with(text, name, recording)?)
+        }
+    }
+}
+
+fn recorded(bytes: &[u8], path: &str) -> Result<(String, Recording), FindError> {
+    recording::read(bytes).map_err(|why| FindError::Recording {
+        path: path.to_owned(),
+        why,
+    })
+}
+
+fn unreadable(path: &Path, source: io::Error) -> FindError {
+    FindError::Unreadable {
+        path: path.display().to_string(),
+        source,
+    }
+}
+
+fn read(path: &Path) -> io::Result<Found> {
+    let bytes = named::read(path, LARGEST.0).map_err(|error| match error.kind() {
         io::ErrorKind::NotFound | io::ErrorKind::PermissionDenied => error,
         _ => io::Error::other(NO_STUDY),
-    })
+    })?;
+    if is_recording(&bytes) {
+        return Ok(Found::Recording(bytes));
+    }
+    let is_small = bytes.len() <= LONGEST_TEXT;
+    let text = is_small.then(|| String::from_utf8(bytes).ok()).flatten();
+    text.map(Found::Study)
+        .ok_or_else(|| io::Error::other(NO_STUDY))
 }
 
 #[cfg(test)]
@@ -113,7 +166,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("study.toml");
         std::fs::write(&path, [0xff, 0xfe, 0]).unwrap();
-        assert_eq!(read(&path).unwrap_err().to_string(), NO_STUDY);
-        assert_eq!(read(folder.path()).unwrap_err().to_string(), NO_STUDY);
+        let why = |path: &Path| read(path).err().unwrap().to_string();
+        assert_eq!([why(&path), why(folder.path())], [NO_STUDY; 2]);
     }
 }

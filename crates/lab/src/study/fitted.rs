@@ -71,7 +71,8 @@ impl Study {
             way_out: "give it a larger machine, or none".to_owned(),
         };
         let text = fitted(self, at_hand).ok_or_else(|| failed("its text has no machine".into()))?;
-        let mut study = Self::parse(&text, &self.file).map_err(|error| failed(error.what))?;
+        let mut study = Self::parse_with(&text, &self.file, self.recorded.clone())
+            .map_err(|error| failed(error.what))?;
         (study.answer, study.publication) = (None, None);
         if speaks_of_a_size(&study.title) {
             study.title.clone_from(&study.name);
@@ -110,7 +111,11 @@ fn fitted(study: &Study, at_hand: &AtHand) -> Option<String> {
     let swap: u64 = first.machine.swaps.iter().map(|swap| swap.size.0).sum();
     let mut edits = Edits {
         at_hand,
-        scale: (memory.0, first.machine.memory.0.max(1)),
+        // What was recorded keeps its size.
+        scale: match study.recorded.sha256 {
+            Some(_) => (1, 1),
+            None => (memory.0, first.machine.memory.0.max(1)),
+        },
         swap,
         made: Vec::new(),
     };
@@ -170,6 +175,10 @@ impl Edits<'_> {
         let (memory, cpus) = (machine.get("memory"), machine.get("cpus"));
         if let (Some(memory), Some(new)) = (memory, self.at_hand.memory) {
             self.replace(memory.span(), amount(new));
+            // What another machine has available is its own.
+            if let Some((key, value)) = machine.get_key_value("available") {
+                self.replace(key.span().start..value.span().end, "");
+            }
         }
         match (self.at_hand.cpus, cpus, memory) {
             (Some(new), Some(cpus), _) => self.replace(cpus.span(), new.to_string()),

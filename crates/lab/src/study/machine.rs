@@ -6,6 +6,7 @@ use mm::units::{Bytes, Nanos};
 
 use super::names::{Kind, Names};
 use super::node::Node;
+use super::replay;
 use super::room;
 use super::source::StudyError;
 use super::table::Table;
@@ -17,6 +18,8 @@ pub(super) const MACHINE: &[&str] = &[
     "nodes",
     "costs",
     "file-system",
+    "available",
+    "recorded-files",
     "disk",
     "swap",
     "file",
@@ -70,6 +73,8 @@ pub(super) fn machine(
         file_system: table.or("file-system", FileSystem::Ext4, |n| {
             file_system(n, model_only)
         })?,
+        recorded_on: None,
+        available: table.maybe("available", |n| n.some_size())?,
     };
     for node in 0..machine.nodes {
         names.add_text(Kind::Node, &node.to_string(), &table.need("memory")?)?;
@@ -83,6 +88,10 @@ pub(super) fn machine(
         machine
             .files
             .push(file(&table, names, &mut space, &machine.disks)?);
+    }
+    if let Some(node) = table.get("recorded-files")? {
+        replay::check(&node, &machine)?;
+        machine.recorded_on = Some(recorded_on(&node, names, &mut space, &machine.disks)?);
     }
     space.iter().try_for_each(Space::check)?;
     Ok(machine)
@@ -226,6 +235,29 @@ fn swap(
         }
     };
     Ok(Swap { backing, size })
+}
+
+/// The disk with the files of the recording.
+fn recorded_on(
+    node: &Node<'_>,
+    names: &Names,
+    space: &mut [Space<'_>],
+    disks: &[Disk],
+) -> Result<String, StudyError> {
+    let disk = names.known(Kind::Disk, node)?;
+    let recorded = node.scope().source.recorded;
+    let files = recorded.map_or(&[][..], |recorded| &recorded.files);
+    let bytes: Bytes = files.iter().map(|file| room::taken(file.largest)).sum();
+    let room = bytes + room::taken(Bytes(files.len() as u64 * room::DIRECTORY_ENTRY));
+    if let Some(index) = disks.iter().position(|known| known.name == disk) {
+        if files.len() as u64 > room::most_files(disks[index].size) {
+            let what = format!("disk \"{disk}\" has no inodes for {} files", files.len());
+            return Err(node.error(what, "give it a larger size"));
+        }
+        let table = space[index].table.clone();
+        space[index].take(&table, "recorded-files", room);
+    }
+    Ok(disk)
 }
 
 fn file(

@@ -7,7 +7,14 @@ use super::node::Node;
 use super::source::StudyError;
 use super::table::Table;
 
-const MAP: &[&str] = &["region", "size", "huge", "mergeable", "contents"];
+const MAP: &[&str] = &[
+    "region",
+    "size",
+    "huge",
+    "mergeable",
+    "populate",
+    "contents",
+];
 const SHARE: &[&str] = &[
     "identical",
     "class",
@@ -34,6 +41,7 @@ pub(super) fn map(node: &Node<'_>, names: &mut Names) -> Result<Map, StudyError>
         size: table.need("size")?.some_workload_size()?,
         huge: table.or("huge", Huge::System, |n| n.choice(HUGE))?,
         mergeable: table.or("mergeable", false, |n| n.flag())?,
+        populate: table.or("populate", false, |n| n.flag())?,
         contents: table.or("contents", Vec::new(), contents)?,
     })
 }

@@ -8,6 +8,8 @@ const GROUP: u64 = 8 * BLOCK;
 /// Bytes of a disk for each inode, and of an inode.
 const PER_INODE: u64 = 16 << 10;
 const INODE: u64 = 256;
+/// Inodes that no file of a study has: ext4's own, and `lost+found`.
+const RESERVED_INODES: u64 = 11;
 /// Inodes of a group come in blocks of these.
 const INODES_OF_A_BLOCK: u64 = BLOCK / INODE;
 /// Bytes of a group's descriptor.
@@ -16,6 +18,8 @@ const DESCRIPTOR: u64 = 64;
 const LEAST_TAIL: u64 = 53;
 /// The root directory, and `lost+found`.
 const DIRECTORIES: u64 = 5;
+/// What a directory takes for a file with a short name, at most.
+pub(crate) const DIRECTORY_ENTRY: u64 = 64;
 /// Contiguous pieces of a file that its inode itself names, each of a group at most.
 const PIECES: u64 = 4;
 
@@ -41,6 +45,11 @@ pub(crate) fn room(size: Bytes) -> Bytes {
     // The superblock; bitmaps of blocks and inodes.
     let metadata = 1 + descriptors + groups * (2 + tables(groups)) + DIRECTORIES;
     Bytes(blocks.saturating_sub(metadata + journal) * BLOCK)
+}
+
+/// Files that fit onto a disk of this size, however small they are.
+pub(crate) fn most_files(size: Bytes) -> u64 {
+    (size.0 / PER_INODE).saturating_sub(RESERVED_INODES)
 }
 
 /// What a file takes: its blocks, and one that names its pieces where the inode has no room.

@@ -2,6 +2,10 @@
 
 use std::ops::Range;
 
+use mm::recording::Recorded;
+
+use super::node::Node;
+
 /// Why a text is no study: one line with the place, what is wrong and the way out.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{file}:{line}:{column}: {what}; {way_out}")]
@@ -23,6 +27,8 @@ pub struct StudyError {
 pub(super) struct Source<'a> {
     pub(super) file: &'a str,
     pub(super) text: &'a str,
+    /// What steps replay; `None` where that is not looked at.
+    pub(super) recorded: Option<&'a Recorded>,
 }
 
 impl Source<'_> {
@@ -40,6 +46,22 @@ impl Source<'_> {
             column,
             what: one_line(what.into()),
             way_out: one_line(way_out.into()),
+        }
+    }
+
+    /// Refuses a stream that the study's recording lacks.
+    pub(super) fn check_stream(&self, node: &Node<'_>, stream: u32) -> Result<(), StudyError> {
+        let Some(recorded) = self.recorded else {
+            return Ok(());
+        };
+        let what = format!("{} is {stream}", node.place());
+        match (recorded.stream(stream), recorded.streams.len()) {
+            (Some(_), _) => Ok(()),
+            (None, 0) => {
+                Err(node.error(what, "name the file with the stream: recording = \"FILE\""))
+            }
+            (None, 1) => Err(node.error(what, "write 0")),
+            (None, streams) => Err(node.error(what, format!("write 0 to {}", streams - 1))),
         }
     }
 

@@ -10,6 +10,7 @@ use super::guard;
 use super::map;
 use super::names::{Kind, Names};
 use super::node::Node;
+use super::replay;
 use super::settings::settings;
 use super::source::StudyError;
 use super::table::Table;
@@ -178,6 +179,7 @@ impl Reader<'_> {
                 .map(ApplyWhat::action),
             "set" => Ok(Action::Set(settings(node, self.names)?.0)),
             "set-cgroup" => self.set_cgroup(&node.table(SET_CGROUP)?),
+            "access" if replay::is_of_recording(node)? => replay::replay(node).map(Action::Replay),
             "read" | "write" | "touch" | "access" => {
                 access::access(key, node, self.names).map(Action::Access)
             }

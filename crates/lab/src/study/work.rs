@@ -8,9 +8,10 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use mm::recording::Stream;
 use mm::scenario::Scenario;
 use mm::units::{Bytes, Nanos, PageSize};
-use mm::workload::{Access, Action, Map, Pattern, Process, Size, Step, Target, Until, Via};
+use mm::workload::{Access, Action, Map, Pattern, Process, Replay, Size, Step, Target, Until, Via};
 
 /// The least time that a kernel takes for a page in a mapping or the page cache, for any step, and
 /// for a process that another one starts or waits for, in seconds.
@@ -245,6 +246,7 @@ impl<'a> Reader<'a> {
     fn step(&self, action: &'a Action, regions: &mut Regions<'a>) -> Span {
         match action {
             Action::Access(access) => self.access(access, regions),
+            Action::Replay(replay) => self.replay(replay),
             Action::Map(map) => self.map(map, regions),
             Action::Lock { target } | Action::Advise { target, .. } => {
                 self.pass(self.size_of(target, regions))
@@ -315,6 +317,26 @@ impl<'a> Reader<'a> {
             work,
             seconds: operations * each,
         }
+    }
+
+    /// As many runs as the stream has, unless its time ends before them.
+    fn replay(&self, replay: &Replay) -> Span {
+        let limit = replay.time_limit.map_or(f64::INFINITY, Nanos::seconds);
+        let stream = self.scenario.recorded.stream(replay.stream);
+        let runs = stream.into_iter().flat_map(Stream::iter);
+        let count = |count: u64| usize::try_from(count).unwrap_or(usize::MAX);
+        let runs = runs.skip(count(replay.skip));
+        let mut span = Span::default();
+        for run in runs.take(replay.runs.map_or(usize::MAX, count)) {
+            if span.seconds >= limit {
+                break;
+            }
+            span.seconds += run.sleep.seconds();
+            span.work.counts[OPERATIONS] += 1.0;
+            span.work.counts[PAGES] += self.pages(Bytes(run.length));
+            span.seconds += replay.compute.unwrap_or(run.compute).seconds();
+        }
+        span
     }
 
     /// The time in which the disk gives what a block has of a file that memory cannot hold, in

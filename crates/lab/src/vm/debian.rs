@@ -218,7 +218,7 @@ impl Debian {
     /// # Errors
     /// That mke2fs is missing, or those of the files.
     pub fn make_disk(&self, directory: &Path) -> Result<PathBuf, BenchError> {
-        let mut disks = image::make_all(&machine(), directory)?;
+        let mut disks = image::make_all(&machine(), None, directory)?;
         Ok(disks.remove(0))
     }
 
@@ -342,6 +342,8 @@ fn machine() -> Machine {
         files: vec![],
         costs: vec![],
         file_system: FileSystem::Ext4,
+        recorded_on: None,
+        available: None,
     }
 }
 

@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use mm::machine::{Disk, Machine, SwapBacking};
+use mm::recording::{self, Recorded};
 use mm::units::Bytes;
 
 use super::failed::failed;
@@ -45,15 +46,24 @@ struct Extent {
     unwritten: bool,
 }
 
-/// Makes an image for each of the machine's disks, in their order.
+/// Makes an image for each of the machine's disks, in their order. `recorded` has the files of a
+/// recording and the disk that they lie on.
 ///
 /// # Errors
 /// A disk that is too small for what shall lie on it, or a missing tool.
-pub(super) fn make_all(machine: &Machine, directory: &Path) -> Result<Vec<PathBuf>, BenchError> {
+pub(super) fn make_all(
+    machine: &Machine,
+    recorded: Option<(&str, &Recorded)>,
+    directory: &Path,
+) -> Result<Vec<PathBuf>, BenchError> {
     let mut paths = Vec::new();
     for (index, disk) in machine.disks.iter().enumerate() {
         let path = directory.join(format!("disk-{index}"));
-        make(disk, &contents(machine, disk)?, &path)?;
+        let mut contents = contents(machine, disk)?;
+        if let Some((_, recorded)) = recorded.filter(|(on, _)| *on == disk.name) {
+            contents.extend(recorded_files(recorded));
+        }
+        make(disk, &contents, &path)?;
         paths.push(path);
     }
     Ok(paths)
@@ -81,6 +91,15 @@ fn contents(machine: &Machine, disk: &Disk) -> Result<Vec<Content>, BenchError> 
         }
     }
     Ok(contents)
+}
+
+/// The files of a recording; one that is empty when it is first met is made beforehand too.
+fn recorded_files(recorded: &Recorded) -> impl Iterator<Item = Content> + '_ {
+    (0..).zip(&recorded.files).map(|(number, file)| Content {
+        name: recording::file_name(number),
+        size: file.size,
+        first: vec![b'p'; file.size.0.min(BLOCK) as usize],
+    })
 }
 
 fn checked(name: &str) -> Result<String, BenchError> {
@@ -318,6 +337,8 @@ mod tests {
             files: files_mib.iter().enumerate().map(file).collect(),
             costs: vec![],
             file_system: mm::machine::FileSystem::Ext4,
+            recorded_on: None,
+            available: None,
         }
     }
 
@@ -325,7 +346,7 @@ mod tests {
     fn files_are_written_contiguous_and_take_no_room() {
         let directory = tempfile::tempdir().unwrap();
         let machine = machine(4096, &[2355, 1, 0]);
-        let paths = make_all(&machine, directory.path()).unwrap();
+        let paths = make_all(&machine, None, directory.path()).unwrap();
         let contents = contents(&machine, &machine.disks[0]).unwrap();
         let extents = debugfs(&paths[0], &listing(&contents)).unwrap();
         assert_eq!(extents.len(), 4);
@@ -349,7 +370,7 @@ mod tests {
     fn the_same_machine_makes_the_same_bytes() {
         let image = || {
             let directory = tempfile::tempdir().unwrap();
-            let paths = make_all(&machine(24, &[4]), directory.path()).unwrap();
+            let paths = make_all(&machine(24, &[4]), None, directory.path()).unwrap();
             fs::read(&paths[0]).unwrap()
         };
         assert!(image() == image());
@@ -359,7 +380,7 @@ mod tests {
     fn disks_of_many_sizes_can_be_made() {
         for (disk, file) in [(12, 1), (300, 200), (1000, 900), (200_000, 150_000)] {
             let directory = tempfile::tempdir().unwrap();
-            make_all(&machine(disk, &[file]), directory.path()).unwrap();
+            make_all(&machine(disk, &[file]), None, directory.path()).unwrap();
         }
     }
 
@@ -384,13 +405,13 @@ mod tests {
     #[test]
     fn a_disk_too_small_is_refused_in_one_line() {
         let directory = tempfile::tempdir().unwrap();
-        let error = make_all(&machine(64, &[100]), directory.path())
+        let error = make_all(&machine(64, &[100]), None, directory.path())
             .unwrap_err()
             .to_string();
         let begin = "disk \"disk\" is too small: its files take 101 MiB and it has room for 64 MiB";
         assert!(error.starts_with(begin), "{error}");
         let directory = tempfile::tempdir().unwrap();
-        let error = make_all(&machine(64, &[62]), directory.path())
+        let error = make_all(&machine(64, &[62]), None, directory.path())
             .unwrap_err()
             .to_string();
         assert!(error.starts_with("disk \"disk\" is too small"), "{error}");

@@ -286,6 +286,8 @@ mod tests {
             files: vec![],
             costs: vec![],
             file_system: mm::machine::FileSystem::Ext4,
+            recorded_on: None,
+            available: None,
         }
     }
 

@@ -228,6 +228,8 @@ mod tests {
             block: Bytes(4096),
             blocks: 1,
             rate: 0,
+            compute: Nanos::ZERO,
+            classes: Vec::new(),
             think: Think::NONE,
             via: Via::Syscall,
         }

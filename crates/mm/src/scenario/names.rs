@@ -135,6 +135,9 @@ impl Kinds {
                 self.disks.rename(disk);
             }
         }
+        if let Some(disk) = &mut machine.recorded_on {
+            self.disks.rename(disk);
+        }
         for file in &mut machine.files {
             self.files.rename(&mut file.name);
             self.disks.rename(&mut file.disk);
@@ -187,6 +190,7 @@ impl Kinds {
             | Action::ApplyDefaults
             | Action::SetCgroup { .. }
             | Action::Daemon(_)
+            | Action::Replay(_)
             | Action::Guard(_)
             | Action::DropCaches
             | Action::Reclaim { .. }

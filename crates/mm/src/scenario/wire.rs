@@ -4,15 +4,17 @@
 //! parts in the order of the tables below; a choice is written as the number of its variant.
 
 use alloc::string::String;
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use super::Scenario;
 use crate::machine::{Cost, Disk, File, FileSystem, Machine, Swap, SwapBacking};
+use crate::recording::Recorded;
 use crate::settings::{Setting, Settings};
 use crate::units::{Bytes, Nanos};
 use crate::workload::{
-    Access, Action, Advice, Cgroup, Content, ContentShare, Daemon, Huge, Map, Pattern, Process,
-    Size, Start, Step, Target, Think, Until, Via, Workload,
+    Access, Action, Advice, Cgroup, Class, Content, ContentShare, Daemon, Huge, Map, Pace, Pattern,
+    Process, Replay, Size, Start, Step, Target, Think, Until, Via, Workload,
 };
 
 /// What can be told a VM.
@@ -103,9 +105,12 @@ numbers! { u8, u32, u64, i16 }
 
 parts! {
     Scenario {
-        study, arm, machine, workload, process_numbers, base, arm_settings, seed, sample_every
+        study, arm, machine, workload, process_numbers, base, arm_settings, seed, sample_every,
+        recorded
     }
-    Machine { memory, cpus, nodes, disks, swaps, files, costs, file_system }
+    Machine {
+        memory, cpus, nodes, disks, swaps, files, costs, file_system, recorded_on, available
+    }
     Disk {
         name, size, read_bandwidth, write_bandwidth, latency, seek, channels, queue_depth,
         rotational
@@ -119,9 +124,12 @@ parts! {
     Process { name, start, count, cgroup, oom_score_adj, address_space, steps }
     Step { label, action }
     Access {
-        target, via, pattern, amount, time_limit, block, blocks, write_percent, think, rate
+        target, via, pattern, amount, time_limit, block, blocks, write_percent, compute, think,
+        rate, classes
     }
-    Map { region, size, huge, mergeable, contents }
+    Map { region, size, huge, mergeable, populate, contents }
+    Replay { stream, skip, runs, pace, compute, time_limit }
+    Class { rate_micro, pages }
     ContentShare { content, percent }
 }
 
@@ -153,13 +161,15 @@ choices! {
         18 Kill { process },
         19 Repeat { until, steps },
         20 Guard(config),
-        21 Close { file }
+        21 Close { file },
+        22 Replay(replay)
     }
     Until { 0 Times(times), 1 Elapsed(span), 2 Forever }
     Target { 0 File(name), 1 Region(name) }
     Via { 0 Syscall, 1 Mmap, 2 Direct }
     Think { 0 Constant(time), 1 Uniform { from, to }, 2 Exponential { mean } }
-    Pattern { 0 Sequential, 1 Random, 2 Zipf { exponent_milli } }
+    Pattern { 0 Sequential, 1 Random, 2 Zipf { exponent_milli }, 3 Classes }
+    Pace { 0 Closed, 1 Clock }
     Huge { 0 System, 1 Advise, 2 Never, 3 Hugetlb }
     Content {
         0 Identical { class },
@@ -210,6 +220,15 @@ impl Wire for Nanos {
 
     fn take(from: &mut &[u8]) -> Option<Self> {
         u64::take(from).map(Self)
+    }
+}
+
+/// A recording has a file of its own.
+impl Wire for Arc<Recorded> {
+    fn put(&self, _to: &mut Vec<u8>) {}
+
+    fn take(_from: &mut &[u8]) -> Option<Self> {
+        Some(Self::default())
     }
 }
 

@@ -103,7 +103,7 @@ impl Bench {
         memory.objects.hold(cpu, zones, List::Unmovable, disks);
         let text = pages_of_text(self.text_kept);
         let pages = cpu.sampled(text + scenario.held_pages());
-        memory.objects.hold(cpu, zones, List::Users, pages);
+        self.hold(memory, pages);
     }
 
     /// Gives a process that starts what it has then.
@@ -144,8 +144,18 @@ impl Bench {
         if !self.measures || !uses_buffer(access, area) {
             return Ok(());
         }
-        let pages = buffer_pages(&memory.cpu, access.block);
-        match task.own.has(Part::Buffer, pages) {
+        self.make_buffer_of(memory, task, access.block)
+    }
+
+    /// Makes a buffer of this size, unless the process has come across a larger one.
+    pub(crate) fn make_buffer_of(
+        self,
+        memory: &mut Memory,
+        task: &mut Task<'_>,
+        block: Bytes,
+    ) -> Result<(), Error> {
+        let pages = buffer_pages(&memory.cpu, block);
+        match !self.measures || task.own.has(Part::Buffer, pages) {
             true => Ok(()),
             false => task.map_own(memory, Part::Buffer, pages),
         }
@@ -177,7 +187,7 @@ impl<'a> Task<'a> {
         }
         let turn = |region, of: u64, write| Turn {
             region,
-            at: running.operations % of,
+            at: running.figures.operations % of,
             of,
             write,
         };
@@ -199,7 +209,7 @@ impl<'a> Task<'a> {
         part: Part,
     ) -> Option<(Range<u64>, bool)> {
         let region = self.own.region(part)?;
-        let turn = running.operations / memory.cpu.scale;
+        let turn = running.figures.operations / memory.cpu.scale;
         let access = running.access;
         let (pages, write) = match (part, access.pattern) {
             (Part::Image, _) => {

@@ -63,7 +63,7 @@ impl<'a> System<'a> {
             Stop::Done => {
                 let end = self.local_time(now);
                 self.recorder
-                    .step(running.outcome(&task.name, end, Status::Done));
+                    .step(running.figures.outcome(&task.name, end, Status::Done));
                 self.send_rest(&mut running);
                 task.finish_access(running, self.memory.cpu.scale);
                 return Ok(Flow::Continue);
@@ -97,6 +97,13 @@ impl<'a> System<'a> {
                 return Ok(Stop::Budget);
             }
             let Some(mut operation) = running.operation.take() else {
+                if running.compute_ps > 0 {
+                    self.memory.cpu.use_up(&mut running.compute_ps);
+                    if running.compute_ps == 0 && running.access.think != Think::NONE {
+                        return Ok(self.think(task, running, self.local_time(began)));
+                    }
+                    continue;
+                }
                 if self.run_hits(task, running, began) || self.run_settled(task, running, began) {
                     continue;
                 }
@@ -132,10 +139,9 @@ impl<'a> System<'a> {
                 running.finish_operation(operation, end, scale);
                 task.operations += scale;
                 task.bytes += operation.bytes * scale;
-                if running.access.think != Think::NONE {
-                    let pause = self.memory.cpu.pause(&mut running.operations_to_do);
-                    self.sleep_for(task, pause, end);
-                    return Ok(Stop::Wait(Sleep::Idle));
+                running.compute_ps = running.access.compute.0.saturating_mul(1000 * scale);
+                if running.compute_ps == 0 && running.access.think != Think::NONE {
+                    return Ok(self.think(task, running, end));
                 }
                 continue;
             }
@@ -145,6 +151,13 @@ impl<'a> System<'a> {
             }
         }
         Ok(Stop::Budget)
+    }
+
+    /// Lets a task sleep between two operations.
+    fn think(&mut self, task: &Task<'a>, running: &mut Running<'a>, now: Nanos) -> Stop {
+        let pause = self.memory.cpu.pause(&mut running.operations_to_do);
+        self.sleep_for(task, pause, now);
+        Stop::Wait(Sleep::Idle)
     }
 
     /// Begins the next block of an operation or the next operation, unless there is none or it is
@@ -186,7 +199,7 @@ impl<'a> System<'a> {
             write: next.write,
             changes_time: next.write && running.access.via != Via::Mmap,
             meets_cache: running.access.via == Via::Direct,
-            is_whole: (offset | bytes) % PageSize::FOUR_KIB.bytes() == 0,
+            beyond: u64::MAX,
             faulting: false,
         });
         None
@@ -258,7 +271,7 @@ impl<'a> System<'a> {
     }
 
     /// A write changes the time stamp of its file before anything else.
-    fn change_time(&mut self, operation: &mut Underway, index: usize) -> Progress {
+    pub(crate) fn change_time(&mut self, operation: &mut Underway, index: usize) -> Progress {
         let progress = self.memory.writeback.update_time(
             &self.memory.cpu,
             &self.memory.objects,
@@ -277,7 +290,8 @@ impl<'a> System<'a> {
     ) -> Progress {
         let mut reader = self.reader(running, index);
         let chunk_end = (operation.cursor + CHUNK).min(operation.end);
-        reader.write(&mut operation.cursor, chunk_end, operation.is_whole)
+        let span = operation.span();
+        reader.write(&mut operation.cursor, chunk_end, span, operation.beyond)
     }
 
     /// Sends the request for the pages of an interrupted window that are locked already.

@@ -96,8 +96,9 @@ impl Task<'_> {
 
     /// Whether it is not inside a system call.
     fn is_in_user_space(&self) -> bool {
-        self.access.as_ref().is_none_or(|running| {
+        let is_outside = self.access.as_ref().is_none_or(|running| {
             running.operation.is_none() || matches!(running.target, Area::Region { .. })
-        })
+        });
+        is_outside && self.replaying.as_ref().is_none_or(|it| !it.is_in_call())
     }
 }

@@ -96,7 +96,12 @@ impl<'a> System<'a> {
         if let Some(mut running) = task.access.take() {
             self.send_rest(&mut running);
             self.recorder
-                .step(running.outcome(&task.name, now, status.clone()));
+                .step(running.figures.outcome(&task.name, now, status.clone()));
+        }
+        if let Some(mut replaying) = task.replaying.take() {
+            self.send_rests(&mut replaying);
+            let outcome = replaying.figures.outcome(&task.name, now, status.clone());
+            self.recorder.step(outcome);
         }
         for frame in task.frames.split_off(0).iter().rev() {
             if let Some(repeat) = &frame.repeat {

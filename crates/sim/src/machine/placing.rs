@@ -4,9 +4,9 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use mm::machine::SwapBacking;
+use mm::machine::{Machine, SwapBacking};
 use mm::scenario::Scenario;
-use mm::units::PageSize;
+use mm::units::{Bytes, PageSize};
 
 use crate::error::Error;
 use crate::mm::filemap::state::File;
@@ -15,29 +15,46 @@ use crate::mm::lru::Lru;
 use crate::mm::parts::Memory;
 use crate::mm::swapfile::Backing;
 
-/// The machine's files, one after the other on their disks.
+/// The machine's files and those of the recording, one after the other on their disks.
 pub(crate) fn files(scenario: &Scenario, memory: &mut Memory) -> Result<Vec<File>, Error> {
-    let disks = &scenario.machine.disks;
+    let Machine {
+        disks,
+        files,
+        recorded_on,
+        ..
+    } = &scenario.machine;
     let mut offsets = alloc::vec![0; disks.len()];
-    let place = |file: &mm::machine::File| {
-        let place = alloc::format!("file {}", file.name);
-        let Some(disk) = disks.iter().position(|disk| disk.name == file.disk) else {
-            let what = alloc::format!("disk {}", file.disk);
+    let mut place = |place: &dyn Fn() -> String, on: &str, size: Bytes, largest: Bytes| {
+        let Some(disk) = disks.iter().position(|disk| disk.name == *on) else {
+            let what = alloc::format!("disk {on}");
+            let place = place();
             return Err(Error::Unknown { what, place });
         };
-        let pages = file.size.pages_ceil(PageSize::FOUR_KIB).0;
+        let pages = largest.pages_ceil(PageSize::FOUR_KIB).0;
         let base = memory.take_range(pages);
-        let base = base.ok_or_else(|| too_large(place))?;
+        let base = base.ok_or_else(|| too_large(place()))?;
         let offset = offsets[disk];
         offsets[disk] += pages * PageSize::FOUR_KIB.bytes();
         Ok(File {
             base,
             pages,
+            size: size.0,
             disk,
             offset,
         })
     };
-    scenario.machine.files.iter().map(place).collect()
+    let mut placed = Vec::new();
+    for file in files {
+        let name = || alloc::format!("file {}", file.name);
+        placed.push(place(&name, &file.disk, file.size, file.size)?);
+    }
+    if let Some(disk) = recorded_on {
+        for (number, file) in scenario.recorded.files.iter().enumerate() {
+            let name = || alloc::format!("file {number} of the recording");
+            placed.push(place(&name, disk, file.size, file.largest)?);
+        }
+    }
+    Ok(placed)
 }
 
 /// The machine's swap areas; one on a disk lies behind its files.

@@ -26,8 +26,12 @@ pub(crate) fn applies_arm(workload: &Workload) -> bool {
 }
 
 /// Whether the workload writes to files.
-pub(crate) fn writes_files(workload: &Workload) -> bool {
-    workload.any_action(|action| match action {
+pub(crate) fn writes_files(scenario: &Scenario) -> bool {
+    let streams = &scenario.recorded.streams;
+    scenario.workload.any_action(|action| match action {
+        Action::Replay(replay) => streams
+            .get(replay.stream as usize)
+            .is_some_and(|stream| stream.iter().any(|run| run.kind.writes())),
         Action::Access(access) => {
             access.write_percent > 0 && matches!(access.target, Target::File(_))
         }

@@ -1,15 +1,13 @@
 //! An access under way: how far it has come, and what it has counted.
 
 use alloc::string::String;
-use alloc::vec::Vec;
 
 use mm::access::Ahead;
-use mm::latency;
-use mm::outcome::{Status, StepOutcome};
 use mm::units::{Bytes, Nanos};
 use mm::workload::Access;
 
 use crate::fs::fs_writeback::state::Syncing;
+use crate::machine::figures::Figures;
 use crate::mm::filemap::state::Span;
 use crate::mm::readahead::Readahead;
 
@@ -17,14 +15,13 @@ use crate::mm::readahead::Readahead;
 #[derive(Clone, Debug)]
 pub(crate) struct Running<'a> {
     pub(crate) access: &'a Access,
-    pub(crate) label: Option<&'a str>,
     pub(crate) target: Area,
-    pub(crate) began: Nanos,
-    /// Bytes it is to access, and has accessed.
+    /// Bytes it is to access.
     pub(crate) amount: u64,
-    pub(crate) bytes: u64,
-    pub(crate) operations: u64,
+    pub(crate) figures: Figures<'a>,
     pub(crate) operation: Option<Underway>,
+    /// CPU time of its own that the task has yet to use before the next one, in picoseconds.
+    pub(crate) compute_ps: u64,
     /// What an operation of several blocks has done, between two of them.
     pub(crate) begun: Option<Begun>,
     /// The parts of the process's own memory that were touched for the next operation, which needs
@@ -36,8 +33,6 @@ pub(crate) struct Running<'a> {
     /// Dirty pages that a direct operation writes before it begins.
     pub(crate) writing_out: Option<Syncing>,
     pub(super) path: String,
-    pub(super) latencies: Vec<u32>,
-    pub(super) longest: Nanos,
 }
 
 /// The part of an operation that is done.
@@ -64,8 +59,9 @@ pub(crate) struct Underway {
     pub(crate) changes_time: bool,
     /// It is direct, and has yet to look at what the page cache has of its range.
     pub(crate) meets_cache: bool,
-    /// It covers whole pages only.
-    pub(crate) is_whole: bool,
+    /// The page behind the last one that its file had before: a page of a file that grows is not
+    /// read.
+    pub(crate) beyond: u64,
     /// The page at the cursor is being faulted in: the fault has been counted.
     pub(crate) faulting: bool,
 }
@@ -80,10 +76,10 @@ pub(crate) enum Area {
 impl<'a> Running<'a> {
     /// Accounts an operation that ends now, and stands for `scale` of them one after the other.
     pub(crate) fn finish_operation(&mut self, operation: Underway, now: Nanos, scale: u64) {
-        self.operations += scale;
-        self.bytes += operation.bytes * scale;
+        self.figures.count(scale, operation.bytes * scale);
         let took = now.saturating_sub(operation.began).0;
-        self.count_latency(Nanos(if scale == 1 { took } else { took / scale }));
+        self.figures
+            .count_latency(Nanos(if scale == 1 { took } else { took / scale }));
     }
 
     /// A block is done: the whole operation, if it was the last one of it.
@@ -106,21 +102,16 @@ impl<'a> Running<'a> {
         Some(Underway { bytes, ..block })
     }
 
-    /// Counts the latency of an operation.
-    #[inline]
-    pub(crate) fn count_latency(&mut self, latency: Nanos) {
-        self.longest = self.longest.max(latency);
-        if self.latencies.is_empty() {
-            self.latencies.resize(latency::BUCKETS, 0);
-        }
-        self.latencies[latency::bucket(latency)] += 1;
+    /// Bytes that it has yet to access.
+    pub(crate) fn left(&self) -> u64 {
+        self.amount.saturating_sub(self.figures.bytes)
     }
 
     /// Whether it has reached its amount or its time limit.
     pub(crate) fn is_done(&self, now: Nanos) -> bool {
-        let late = |limit: Nanos| now.saturating_sub(self.began) >= limit;
+        let late = |limit: Nanos| now.saturating_sub(self.figures.began) >= limit;
         let empty = self.target.size() == Bytes::ZERO;
-        empty || self.bytes >= self.amount || self.access.time_limit.is_some_and(late)
+        empty || self.left() == 0 || self.access.time_limit.is_some_and(late)
     }
 
     /// When the next operation may begin, at the access's rate.
@@ -128,24 +119,11 @@ impl<'a> Running<'a> {
         match self.access.rate {
             0 => Nanos::ZERO,
             rate => {
-                let after = self.operations.saturating_mul(Nanos::SECOND.0) / u64::from(rate);
-                self.began.saturating_add(Nanos(after))
+                let after =
+                    self.figures.operations.saturating_mul(Nanos::SECOND.0) / u64::from(rate);
+                self.figures.began.saturating_add(Nanos(after))
             }
         }
-    }
-
-    /// Its figures, if it has a label.
-    pub(crate) fn outcome(&self, task: &str, now: Nanos, status: Status) -> Option<StepOutcome> {
-        Some(StepOutcome {
-            process: String::from(task),
-            label: String::from(self.label?),
-            start: self.began,
-            end: now,
-            operations: self.operations,
-            bytes: Bytes(self.bytes),
-            status,
-            latency: latency::quantiles(self.latencies.iter().copied(), self.longest),
-        })
     }
 }
 

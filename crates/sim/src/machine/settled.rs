@@ -75,7 +75,7 @@ impl<'a> System<'a> {
         let Some(mut turns) = task.turns(&self.memory, running) else {
             return false;
         };
-        let (operations, bytes) = (running.operations, running.bytes);
+        let (operations, bytes) = (running.figures.operations, running.figures.bytes);
         let mut last = None;
         while let Some(hit) = next
             && self.memory.cpu.spent + hit.most < self.memory.cpu.budget
@@ -94,17 +94,17 @@ impl<'a> System<'a> {
                 }
                 None => self.memory.cpu.spent += hit.pages_ps,
             }
-            running.count_latency(self.local_time(began).saturating_sub(from));
-            running.operations += 1;
-            running.bytes += hit.span.to - hit.span.from;
+            let took = self.local_time(began).saturating_sub(from);
+            running.figures.count_latency(took);
+            running.figures.count(1, hit.span.to - hit.span.from);
             running.operations_to_do.go_past();
             turns.go_on();
             last = Some(hit);
             next = settled.next(running, &self.memory);
         }
         let is_file = matches!(settled.place, Place::File { .. });
-        task.operations += running.operations - operations;
-        task.bytes += running.bytes - bytes;
+        task.operations += running.figures.operations - operations;
+        task.bytes += running.figures.bytes - bytes;
         if let Some(hit) = last.filter(|hit| is_file && hit.changes.is_none()) {
             self.note_read(running, hit);
         }
@@ -160,6 +160,7 @@ impl<'a> System<'a> {
     ) -> Option<Settled<'t>> {
         let (access, memory) = (running.access, &self.memory);
         let at_once = access.rate == 0 && access.think == Think::NONE && access.blocks == 1;
+        let at_once = at_once && access.compute == Nanos::ZERO;
         let is_plain = memory.cpu.scale == 1 && !memory.zones.nodes.are_several();
         if !at_once || !is_plain || task.dying || memory.cpu.current.over_high > 0 {
             return None;

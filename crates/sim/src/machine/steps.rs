@@ -11,6 +11,7 @@ use crate::error::Error;
 use crate::machine::running::Area;
 use crate::machine::system::System;
 use crate::machine::task::Task;
+use crate::mm::mlock::Fill;
 use crate::mm::page_alloc::zone::HUGE_PAGES;
 use crate::sched::core::{Flow, Sleep};
 use crate::sched::wait::WaitsFor;
@@ -32,6 +33,9 @@ impl<'a> System<'a> {
         }
         if let Some(running) = task.access.take() {
             return self.go_on(task, running, now);
+        }
+        if let Some(replaying) = task.replaying.take() {
+            return self.go_on_replaying(task, replaying, now);
         }
         if let Some(durable) = task.durable.take() {
             return self.sync(task, durable, now);
@@ -70,7 +74,7 @@ impl<'a> System<'a> {
         {
             return Ok(Flow::Continue);
         }
-        let began = *task.began.get_or_insert(now);
+        let began = *task.began.get_or_insert(task.began_to_fill.unwrap_or(now));
         if self.memory.ksm.holds_mutex(&step.action, self.scenario) {
             self.scheduler.queue.add(WaitsFor::Ksmd, task.entity);
             return Ok(Flow::Blocked(Sleep::Idle));
@@ -80,6 +84,7 @@ impl<'a> System<'a> {
         let label = step.label.as_deref();
         match &step.action {
             Action::Access(access) => return self.begin_access(task, access, label, now),
+            Action::Replay(replay) => return self.begin_replay(task, replay, label, now),
             Action::Repeat { until, steps } => {
                 task.begin_repeat(*until, steps, label, now);
                 return Ok(self.next_round(task, now));
@@ -96,15 +101,14 @@ impl<'a> System<'a> {
                 task.began = Some(began);
                 return self.guard(task, config, now);
             }
-            action if may_block(action) => {
-                if let Some(flow) = self.block(task, step, began, now)? {
+            Action::Map(map) => {
+                if let Some(flow) = self.map_and_fill(task, map, began, now)? {
                     return Ok(flow);
                 }
             }
-            Action::Map(map) => {
-                if !self.map(task, map)? {
-                    self.end_task(task, now, &Status::Failed(NO_MEMORY));
-                    return Ok(Flow::Ended);
+            action if may_block(action) => {
+                if let Some(flow) = self.block(task, step, began, now)? {
+                    return Ok(flow);
                 }
             }
             Action::Kill { process } => {
@@ -128,6 +132,27 @@ impl<'a> System<'a> {
         }
         task.go_past_step();
         Ok(Flow::Continue)
+    }
+
+    /// Maps a region, and fills it where it is to be; how it left the task, or `None` where it is
+    /// over.
+    fn map_and_fill(
+        &mut self,
+        task: &mut Task<'a>,
+        map: &'a Map,
+        began: Nanos,
+        now: Nanos,
+    ) -> Result<Option<Flow>, Error> {
+        if task.began_to_fill.is_none() && !self.map(task, map)? {
+            self.end_task(task, now, &Status::Failed(NO_MEMORY));
+            return Ok(Some(Flow::Ended));
+        }
+        if !map.populate {
+            return Ok(None);
+        }
+        let flow = self.fill(task, &map.region, Fill::Populate, now)?;
+        task.began_to_fill = flow.is_some().then_some(began);
+        Ok(flow)
     }
 
     /// Performs a step that may block; how it left the task, or `None` where it is over.

@@ -102,7 +102,7 @@ impl<'a> System<'a> {
         memory.set_groups(&scenario.workload.cgroups)?;
         let files = files(scenario, &mut memory)?;
         add_swap(scenario, &files, &mut memory)?;
-        let kthreads = Kthreads::new(match writes_files(&scenario.workload) {
+        let kthreads = Kthreads::new(match writes_files(scenario) {
             true => scenario.machine.disks.len(),
             false => 0,
         });
@@ -138,7 +138,9 @@ impl<'a> System<'a> {
             boot.dirty_limit,
         );
         system.write_initial_settings()?;
+        system.bench.hold_recorded(&mut system.memory, scenario);
         system.available = system.recorder.available(&system.memory);
+        system.hold_beyond_available()?;
         Ok(system)
     }
 

@@ -11,7 +11,9 @@ use mm::units::{Bytes, Nanos};
 use mm::workload::{Access, Action, Process, Start, Step, Until};
 
 use crate::bench::state::Own;
+use crate::machine::figures::Figures;
 use crate::machine::guarding::state::Guarding;
+use crate::machine::replaying::Replaying;
 use crate::machine::running::{Area, Running};
 use crate::machine::state::Durable;
 use crate::mm::memcontrol::Errand;
@@ -35,10 +37,13 @@ pub(crate) struct Task<'a> {
     pub(crate) state: TaskState,
     /// When it began the step that it waits to perform.
     pub(crate) began: Option<Nanos>,
+    /// When it began to fill the region that it has mapped.
+    pub(crate) began_to_fill: Option<Nanos>,
     /// Steps it is inside of, outermost first.
     pub(crate) frames: Vec<Frame<'a>>,
-    /// The access it is in the middle of.
+    /// The access, or the recording, that it is in the middle of.
     pub(crate) access: Option<Box<Running<'a>>>,
+    pub(crate) replaying: Option<Box<Replaying<'a>>>,
     pub(crate) regions: BTreeMap<&'a str, Region>,
     /// The access streams of its steps, by the step's path.
     streams: BTreeMap<String, Ahead>,
@@ -135,8 +140,10 @@ impl<'a> Task<'a> {
             spec,
             state,
             began: None,
+            began_to_fill: None,
             frames: Vec::new(),
             access: None,
+            replaying: None,
             regions: BTreeMap::new(),
             streams: BTreeMap::new(),
             tables: access::Tables::default(),
@@ -177,6 +184,7 @@ impl<'a> Task<'a> {
         self.dying = false;
         self.exiting = None;
         self.began = None;
+        self.began_to_fill = None;
         self.throttled = Throttled::default();
         self.durable = None;
         self.streams.clear();
@@ -203,7 +211,8 @@ impl<'a> Task<'a> {
             return false;
         };
         let step = frame.steps.get(frame.at);
-        self.access.is_none() && step.is_some_and(|s| matches!(s.action, Action::Wait { .. }))
+        let is_at_step = self.access.is_none() && self.replaying.is_none();
+        is_at_step && step.is_some_and(|s| matches!(s.action, Action::Wait { .. }))
     }
 
     /// The path of the step it is at: indices joined by points.
@@ -243,30 +252,26 @@ impl<'a> Task<'a> {
         let amount = self.less_overshoot(&path, amount.0);
         self.access = Some(Box::new(Running {
             access,
-            label,
             target,
-            began: now,
             amount,
-            bytes: 0,
-            operations: 0,
+            figures: Figures::new(label, now),
             operation: None,
+            compute_ps: 0,
             begun: None,
             touched: [false; 3],
             operations_to_do,
             readahead: readahead.unwrap_or_else(|| Readahead::new(Limits::DEFAULT)),
             writing_out: None,
             path,
-            latencies: Vec::new(),
-            longest: Nanos::ZERO,
         }));
     }
 
     /// Leaves a complete access; its stream is kept for the step's next round, the file's
     /// readahead for its next access.
     pub(crate) fn finish_access(&mut self, running: Box<Running<'a>>, scale: u64) {
-        if scale > 1 && running.bytes > running.amount {
+        if scale > 1 && running.figures.bytes > running.amount {
             let beyond = self.overshoots.entry(running.path.clone()).or_default();
-            *beyond += running.bytes - running.amount;
+            *beyond += running.figures.bytes - running.amount;
         }
         if let Area::File { index, .. } = running.target {
             self.readaheads.insert(index, running.readahead);

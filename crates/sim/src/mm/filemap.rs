@@ -201,7 +201,7 @@ impl Reader<'_> {
         let Rest {
             window, mut gap, ..
         } = rest;
-        let end = window.end.min(self.file.pages);
+        let end = window.end.min(self.file.end());
         let costs = &self.memory.cpu.costs;
         let read_in = costs.read_in_ps - costs.read_done_ps;
         let mut index = window.start;
@@ -332,7 +332,7 @@ impl File {
         let mut behind = index + 1..=index + most;
         let is_missing = |at: &u64| {
             let page = self.base + *at as PageId;
-            *at >= self.pages || !memory.folios.is_resident(page)
+            *at >= self.end() || !memory.folios.is_resident(page)
         };
         let last = memory
             .cpu
@@ -410,6 +410,7 @@ mod tests {
         let file = File {
             base,
             pages: 64,
+            size: 64 * 4096,
             disk: 0,
             offset: 0,
         };

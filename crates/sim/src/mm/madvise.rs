@@ -15,7 +15,7 @@ use crate::mm::folio::Folios;
 use crate::mm::folio::{Flag, PageId, State};
 use crate::mm::lruvec::state::Lruvecs;
 use crate::mm::memory::state::{Held, Region};
-use crate::mm::mlock::Which;
+use crate::mm::mlock::{Fill, Which};
 use crate::mm::page_alloc::state::NoPage;
 use crate::mm::page_alloc::zone::Zones;
 use crate::mm::parts::Memory;
@@ -123,19 +123,38 @@ impl<'a> System<'a> {
                 let Target::Region(name) = target else {
                     return Ok(None);
                 };
-                let Some((name, mut region)) = task.regions.remove_entry(name.as_str()) else {
-                    return Ok(None);
-                };
-                let mut held = Held::default();
-                let progress = self
-                    .memory
-                    .lock_region(&mut region, &self.tunables, &mut held);
-                task.regions.insert(name, region);
-                task.rss += held.pages;
-                task.page_tables += held.page_tables;
-                progress
+                return self.fill(task, name, Fill::Lock, now);
             }
         };
+        self.stop_filling(task, progress, now)
+    }
+
+    /// Fills a region; `None` where that is done.
+    pub(crate) fn fill(
+        &mut self,
+        task: &mut Task<'a>,
+        name: &str,
+        fill: Fill,
+        now: Nanos,
+    ) -> Result<Option<Flow>, Error> {
+        let Some((name, mut region)) = task.regions.remove_entry(name) else {
+            return Ok(None);
+        };
+        let mut held = Held::default();
+        let (memory, tunables) = (&mut self.memory, &self.tunables);
+        let progress = memory.fill_region(&mut region, tunables, &mut held, fill);
+        task.regions.insert(name, region);
+        task.rss += held.pages;
+        task.page_tables += held.page_tables;
+        self.stop_filling(task, progress, now)
+    }
+
+    fn stop_filling(
+        &mut self,
+        task: &mut Task<'a>,
+        progress: Progress,
+        now: Nanos,
+    ) -> Result<Option<Flow>, Error> {
         match self.stop(task, progress, now)? {
             None => Ok(None),
             Some(Stop::Wait(sleep)) => Ok(Some(Flow::Blocked(sleep))),
@@ -160,7 +179,7 @@ impl Reader<'_> {
     /// Reads the first pages of a file ahead, as many as one request of its disk takes whatever was
     /// asked for (`force_page_cache_ra`): on 6.1 1.25 of 64 MiB.
     fn force_readahead(&mut self) -> Result<(), NoPage> {
-        let end = self.file.pages.min(OPTIMAL_IO_PAGES);
+        let end = self.file.end().min(OPTIMAL_IO_PAGES);
         let base = self.file.base;
         let is_missing = |at: &u64| !self.memory.folios.is_resident(base + *at as PageId);
         let Some(start) = (0..end).find(is_missing) else {

@@ -13,26 +13,29 @@ use crate::mm::parts::Memory;
 use crate::sched::cpu::Cpu;
 
 impl Memory {
-    /// Faults the whole region in and locks it. What is locked when it has to wait stays so; it
+    /// Faults the whole region in, and locks it unless it is only to be filled
+    /// (`populate_vma_page_range`). What was done when it has to wait stays so; it
     /// goes on where it is called again.
-    pub(crate) fn lock_region(
+    pub(crate) fn fill_region(
         &mut self,
         region: &mut Region,
         tunables: &Tunables,
         held: &mut Held,
+        fill: Fill,
     ) -> Progress {
         for index in 0..region.pages() {
             let page = region.base + index as PageId;
             let is_locked =
                 self.folios.state(page) == State::Unevictable || self.folios.is_locked(page);
-            if is_locked || region.is_hugetlb(index) {
+            let is_filled = fill == Fill::Populate && region.is_touched(index, true, self);
+            if is_locked || is_filled || region.is_hugetlb(index) {
                 continue;
             }
             let progress = self.fault(region, index, true, true, tunables, held);
             if progress != Progress::Complete {
                 return progress;
             }
-            if self.folios.is_resident(page) {
+            if fill == Fill::Lock && self.folios.is_resident(page) {
                 self.lock_page(page);
             }
         }
@@ -105,6 +108,15 @@ impl Locking {
             faulting: false,
         }
     }
+}
+
+/// Why a region is filled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Fill {
+    /// `mlock`.
+    Lock,
+    /// `MAP_POPULATE`.
+    Populate,
 }
 
 /// Which pages of a file are locked.

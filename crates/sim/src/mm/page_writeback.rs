@@ -80,6 +80,19 @@ impl Writeback {
         self.mark_inode_dirty(cpu, inode);
     }
 
+    /// A dirty page is to be dropped unwritten (`folio_cancel_dirty`).
+    pub(crate) fn cancel_dirty(&mut self, zones: &mut Zones, folios: &mut Folios, page: PageId) {
+        folios.clear(page, Flag::Dirty);
+        if let Some(group) = self.groups.get_mut(folios.group(page)) {
+            group.dirty -= 1;
+        }
+        self.dirty_pages.clear(page);
+        self.dirty -= 1;
+        let disk = self.inodes[self.inode_of(page)].file.disk;
+        self.devices[disk].reclaimable -= 1;
+        zones.node_cleans(folios, page);
+    }
+
     /// A dirty page is about to be written (`folio_clear_dirty_for_io`, `folio_start_writeback`): a
     /// write through a mapping faults again.
     pub(crate) fn start_writeback(

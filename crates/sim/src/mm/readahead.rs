@@ -91,7 +91,10 @@ impl Limits {
 }
 
 impl Readahead {
-    pub(crate) fn new(limits: Limits) -> Self {
+    /// Of a file that was just opened.
+    pub(crate) const NEW: Self = Self::new(Limits::DEFAULT);
+
+    pub(crate) const fn new(limits: Limits) -> Self {
         Self {
             ramp: None,
             position: None,

@@ -15,6 +15,20 @@ impl File {
         self.drop_range(0..self.pages, memory);
     }
 
+    /// Drops the pages behind its end, dirty ones too, and what is known of evicted ones
+    /// (`truncate_inode_pages`). What is being written stays until then; a kernel waits for it.
+    pub(crate) fn truncate_pages(&self, memory: &mut Memory) {
+        let range = self.end()..self.pages;
+        for page in self.pages_of(range.clone()) {
+            if memory.writeback.is_dirty_file(&memory.folios, page) {
+                memory
+                    .writeback
+                    .cancel_dirty(&mut memory.zones, &mut memory.folios, page);
+            }
+        }
+        self.drop_range(range, memory);
+    }
+
     /// Drops those of a range, in pages of the file. Nodes of the tree that are empty then are
     /// given back together, after the pages: they wait until nobody can be looking (RCU).
     pub(crate) fn drop_range(&self, range: Range<u64>, memory: &mut Memory) {
@@ -84,6 +98,7 @@ mod tests {
         let file = File {
             base: 0,
             pages,
+            size: pages * 4096,
             disk: 0,
             offset: 0,
         };

@@ -84,4 +84,11 @@ impl Cpu {
             current: Current::default(),
         }
     }
+
+    /// Uses as much of a task's own CPU time, in picoseconds, as the budget has left.
+    pub(crate) fn use_up(&mut self, own_ps: &mut u64) {
+        let part = (*own_ps).min(self.budget.saturating_sub(self.spent));
+        *own_ps -= part;
+        self.spent += part;
+    }
 }

@@ -21,6 +21,7 @@ impl Inode {
         Self::new(File {
             base: PageId::MAX,
             pages: 0,
+            size: 0,
             disk,
             offset: 0,
         })

@@ -27,6 +27,7 @@ impl Memory {
             self.writeback.devices[disk].journal_blocks = Some(File {
                 base,
                 pages,
+                size: pages * 4096,
                 disk,
                 offset,
             });

@@ -113,7 +113,7 @@ impl Reader<'_> {
         if first_try && self.memory.folios.is_resident(page) {
             self.readahead.note_mapped_hit();
         }
-        let pages = self.file.pages;
+        let pages = self.file.end();
         let fetched = self.fetch(cursor, |readahead, _| {
             readahead.on_mapped_miss(cursor, pages)
         });
@@ -150,7 +150,7 @@ impl Reader<'_> {
     /// Maps the pages around a fault that are there, and counts each as a fault that did not miss.
     fn map_around(&mut self, mapping: Mapping, cursor: u64) {
         let first = cursor / AROUND * AROUND;
-        let end = (first + AROUND).min(self.file.pages);
+        let end = (first + AROUND).min(self.file.end());
         let mut took = 0;
         for page in self.file.pages_of(first..end) {
             if !self.memory.folios.is_ready(page) {
@@ -252,6 +252,7 @@ mod tests {
         let file = File {
             base: 0,
             pages: 64,
+            size: 64 * 4096,
             disk: 0,
             offset: 0,
         };

@@ -12,8 +12,10 @@ const PAGE: u64 = 4096;
 pub(crate) struct File {
     /// Index of its first page.
     pub(crate) base: PageId,
-    /// Its length in pages.
+    /// The most pages that it has; those behind its end are never read.
     pub(crate) pages: u64,
+    /// Its length in bytes (`i_size`).
+    pub(crate) size: u64,
     /// The disk it lies on, and where.
     pub(crate) disk: usize,
     pub(crate) offset: u64,
@@ -45,6 +47,13 @@ pub(crate) enum Progress {
     Shadowed { disk: usize },
 }
 
+impl File {
+    /// The page behind its last one.
+    pub(crate) fn end(&self) -> u64 {
+        self.size.div_ceil(PAGE)
+    }
+}
+
 impl Span {
     /// These pages, by their indices.
     pub(crate) fn of_pages(pages: Range<u64>) -> Self {
@@ -62,6 +71,11 @@ impl Span {
     /// The page behind its last one.
     pub(crate) fn end(self) -> u64 {
         self.to.div_ceil(PAGE)
+    }
+
+    /// Whether it covers this page from end to end.
+    pub(crate) fn covers(self, page: u64) -> bool {
+        self.from <= page * PAGE && (page + 1) * PAGE <= self.to
     }
 
     /// How far a `read()` of it came that has copied what it wants of this page.

@@ -1,15 +1,22 @@
 //! Writes to files through the page cache (`generic_perform_write`), and through mappings.
 
 use crate::mm::filemap::Reader;
-use crate::mm::filemap::state::Progress;
+use crate::mm::filemap::state::{Progress, Span};
 use crate::mm::folio::PageId;
 use crate::mm::page_alloc::state::{Effort, NoPage};
 use crate::mm::rmap::state::Mapping;
 
 impl Reader<'_> {
     /// Writes the pages from `*cursor` up to `stop`; stops where it has to wait or to pause. A page
-    /// that is written in part is read first, unless it is there (`is_whole` tells that none is).
-    pub(crate) fn write(&mut self, cursor: &mut u64, stop: u64, is_whole: bool) -> Progress {
+    /// that `span` covers in part is read first, unless it is there or lies at `beyond`, where the
+    /// file ended before, or behind it.
+    pub(crate) fn write(
+        &mut self,
+        cursor: &mut u64,
+        stop: u64,
+        span: Span,
+        beyond: u64,
+    ) -> Progress {
         self.memory.cpu.unbroken = 0;
         if self.memory.cpu.current.throttled.is_pending()
             && let Some(ticks) = self.memory.balance_dirty(self.file.disk)
@@ -18,6 +25,7 @@ impl Reader<'_> {
         }
         while *cursor < stop {
             let page = self.file.base + *cursor as PageId;
+            let is_whole = span.covers(*cursor) || *cursor >= beyond;
             match self.make_resident(*cursor, page, is_whole) {
                 Progress::Complete => {}
                 wait => return wait,
@@ -131,6 +139,7 @@ mod tests {
         let file = File {
             base: 0,
             pages: 16,
+            size: 16 * 4096,
             disk: 0,
             offset: 0,
         };

@@ -53,6 +53,7 @@ impl Machine {
             size: size.into(),
             huge,
             mergeable: true,
+            populate: false,
             contents: contents.collect(),
         };
         let base = self.memory.take_range(pages).expect("there is room");

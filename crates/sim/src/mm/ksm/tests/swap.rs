@@ -6,6 +6,7 @@ use super::*;
 use crate::mm::filemap::state::Progress;
 use crate::mm::folio::{Flag, State};
 use crate::mm::ksm::share::{Entry, ShareId};
+use crate::mm::mlock::Fill;
 use crate::mm::swapfile::Backing;
 use crate::mm::vmscan::shrink_list::{Fate, Verdict};
 
@@ -288,7 +289,9 @@ fn a_merged_page_stays_locked_as_long_as_a_locked_region_maps_it() {
     let mut region = machine.regions.remove(0);
     let held = &mut Held::default();
     let lock = |machine: &mut Machine, region: &mut Region, held: &mut Held| {
-        machine.memory.lock_region(region, &tunables, held)
+        machine
+            .memory
+            .fill_region(region, &tunables, held, Fill::Lock)
     };
     assert_eq!(lock(&mut machine, &mut region, held), Progress::Complete);
     machine.regions.insert(0, region.clone());
@@ -324,7 +327,9 @@ fn locking_a_region_gives_it_copies_of_what_it_shares() {
     let tunables = Tunables::new(&mm::capture::Frame::default(), Vec::new());
     let mut region = machine.regions.remove(1);
     let held = &mut Held::default();
-    let progress = machine.memory.lock_region(&mut region, &tunables, held);
+    let progress = machine
+        .memory
+        .fill_region(&mut region, &tunables, held, Fill::Lock);
     machine.regions.insert(1, region);
     assert_eq!(progress, Progress::Complete);
     assert_eq!(machine.memory.zones.unevictable(), 10);

@@ -1,0 +1,49 @@
+//! Memory that the bench holds from the beginning of a run to its end.
+
+use mm::scenario::Scenario;
+use mm::units::{Bytes, PageSize};
+
+use crate::bench::state::Bench;
+use crate::error::Error;
+use crate::machine::system::System;
+use crate::mm::page_alloc::pcp::List;
+use crate::mm::parts::Memory;
+
+const PAGE: u64 = PageSize::FOUR_KIB.bytes();
+
+impl Bench {
+    /// Holds what the bench keeps of a recording.
+    pub(crate) fn hold_recorded(self, memory: &mut Memory, scenario: &Scenario) {
+        if self.measures && scenario.replays() {
+            let pages = scenario.recorded.size().pages_ceil(PageSize::FOUR_KIB).0;
+            self.hold(memory, memory.cpu.sampled(pages));
+        }
+    }
+
+    /// Holds pages for as long as the run lasts.
+    pub(crate) fn hold(self, memory: &mut Memory, pages: u64) {
+        let (cpu, zones) = (&mut memory.cpu, &mut memory.zones);
+        memory.objects.hold(cpu, zones, List::Users, pages);
+    }
+}
+
+impl System<'_> {
+    /// Holds what the machine has available beyond what the study says.
+    pub(crate) fn hold_beyond_available(&mut self) -> Result<(), Error> {
+        let Some(wanted) = self.scenario.machine.available else {
+            return Ok(());
+        };
+        // Pages on per-CPU lists are free soon, and not in MemAvailable.
+        let zones = self.memory.zones.iter();
+        let of_cpus: u64 = zones.map(|zone| zone.pcp.count()).sum();
+        let available = self.available + Bytes(of_cpus * PAGE * self.memory.cpu.scale);
+        if wanted > available {
+            return Err(Error::Available { wanted, available });
+        }
+        let pages = (available - wanted).0 / PAGE;
+        let pages = self.memory.cpu.sampled(pages);
+        self.bench.hold(&mut self.memory, pages);
+        self.available = self.recorder.available(&self.memory);
+        Ok(())
+    }
+}
