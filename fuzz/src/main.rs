@@ -15,6 +15,7 @@ mod kernel_log;
 mod mountinfo;
 mod outcome;
 mod process;
+mod recording;
 mod setting;
 mod study;
 mod sysctl_d;
@@ -62,6 +63,7 @@ const TARGETS: &[(&str, Target)] = &[
     ("mountinfo", mountinfo::target),
     ("outcome", outcome::target),
     ("process", process::target),
+    ("recording", recording::target),
     ("setting", setting::target),
     ("study", study::target),
     ("sysctl_d", sysctl_d::target),
