@@ -31,6 +31,7 @@ mod error;
 mod files;
 mod fork;
 mod guard;
+mod held;
 mod init;
 mod mapping;
 mod merging;

@@ -10,7 +10,17 @@ use mm::recording::{self, Part, Recorded, RecordingError, Writer};
 use toml::de::DeTable;
 
 use crate::hash::sha256;
-use crate::study::Recording;
+
+/// The recording of a study.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Recording {
+    /// Its files and streams; none where the study has no recording.
+    pub recorded: Arc<Recorded>,
+    /// SHA-256 of what is used of it, which the study's text has too.
+    pub sha256: Option<String>,
+    /// Where it is cut off or damaged.
+    pub cut: Option<String>,
+}
 
 /// Reads a recording: its study's text, and the rest.
 ///

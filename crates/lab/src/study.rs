@@ -38,13 +38,13 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
 
-use mm::recording::Recorded;
 use mm::scenario::Scenario;
 use mm::settings::Settings;
 use mm::units::Nanos;
 use toml::de::DeTable;
 
 use crate::measure::Measure;
+use crate::recording::Recording;
 use arm::{read_arm, root, sample};
 use arms::ArmPlan;
 use mm::suggest;
@@ -98,17 +98,6 @@ pub struct Study {
 
 /// The key of the recording's hash.
 const RECORDING_SHA256: &str = "recording-sha256";
-
-/// The recording of a study.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Recording {
-    /// Its files and streams; none where the study has no recording.
-    pub recorded: Arc<Recorded>,
-    /// SHA-256 of what is used of it, which the study's text has too.
-    pub sha256: Option<String>,
-    /// Where it is cut off or damaged.
-    pub cut: Option<String>,
-}
 
 /// An arm that the study lacks.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -265,9 +265,8 @@ fn a_recording_that_is_cut_off_is_used_up_to_there_and_says_so() {
     let whole = recording(TEXT, &runs());
     let all = recording::read(&whole).unwrap().1;
     let cut = recording::read(&whole[..whole.len() * 2 / 3]).unwrap().1;
-    let runs = |it: &plimsoll_lab::study::Recording| {
-        it.recorded.streams.first().map_or(0, |stream| stream.len())
-    };
+    let runs =
+        |it: &recording::Recording| it.recorded.streams.first().map_or(0, |stream| stream.len());
     assert_eq!((runs(&all), all.cut), (20_001, None));
     assert!(runs(&cut) < 20_001, "{cut:?}");
     let said = cut.cut.expect("it is cut off");

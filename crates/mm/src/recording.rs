@@ -9,14 +9,14 @@
 //! ```
 //!
 //! The text up to the first zero byte is a study; it can be read with any pager and written to a
-//! file of its own. Behind it follow blocks, each with a header of six little-endian 32-bit numbers:
-//! the word `PLRB`, the number of the stream, how many items it holds, its length unpacked and packed,
-//! and the CRC-32 of all that and of the packed bytes. Where both lengths are equal it is not packed;
-//! else it is in raw deflate. A block refers to no other, so a recording that was cut off, or damaged,
-//! is used up to there.
+//! file of its own. Behind it follow blocks, each with a header of six little-endian 32-bit
+//! numbers: the word `PLRB`, the number of the stream, how many items it holds, its length unpacked
+//! and packed, and the CRC-32 of all that and of the packed bytes. Where both lengths are equal it
+//! is not packed; else it is in raw deflate. A block refers to no other, so a recording that was
+//! cut off, or damaged, is used up to there.
 //!
-//! A stream is what one task did, in order: [`Run`]s. The stream [`FILES`] has the size of each file
-//! when it was first met; files are named by their numbers in it.
+//! A stream is what one task did, in order: [`Run`]s. The stream [`FILES`] has the size of each
+//! file when it was first met; files are named by their numbers in it.
 
 mod code;
 mod container;

@@ -40,8 +40,8 @@ pub struct Scenario {
     pub seed: u64,
     /// Time between two samples.
     pub sample_every: Nanos,
-    /// What steps that replay a recording take their runs from, and its files, which follow those of
-    /// the machine. It does not travel with the scenario's bytes.
+    /// What steps that replay a recording take their runs from, and its files, which follow those
+    /// of the machine. It does not travel with the scenario's bytes.
     pub recorded: Arc<Recorded>,
 }
 

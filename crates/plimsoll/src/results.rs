@@ -173,8 +173,8 @@ impl<'a> View<'a> {
         table + "\n" + &paragraphs(self.limits().chain(remarks), *width)
     }
 
-    /// Where the recording is cut off, and what the dirty limits of the wanted arms come to where they
-    /// are not what they say.
+    /// Where the recording is cut off, and what the dirty limits of the wanted arms come to where
+    /// they are not what they say.
     fn limits(&self) -> impl Iterator<Item = String> {
         let of_these = |arm: &str| self.arms.contains(&arm);
         let limits = self.study.limits().into_iter();

@@ -188,7 +188,10 @@ mod tests {
         near(drawn, known.costs.draw_ps, "draw");
         let listed = draw::lru_add(&at_once).expect("figures");
         near(listed, known.costs.lru_add_ps, "lru-add");
-        near(reading.drop + drawn, known.costs.drop_ps, "drop");
+        // Until 6.10 a mebibyte takes a request more: its first page may lie at the mark of a window
+        // that was dropped. A kernel's `drop` holds that, too.
+        let alone = (reading.request + reading.wait) / MIB_PAGES;
+        near(reading.drop + drawn - alone, known.costs.drop_ps, "drop");
         near(sleeping.sleep, known.costs.sleep_ps, "sleep");
         near(sleeping.switch, known.costs.switch_ps, "switch");
     }

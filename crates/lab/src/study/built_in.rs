@@ -1,11 +1,11 @@
 //! The studies that the binary carries, and finding one by name or path.
 
-use std::io;
+use std::io::{self, Read as _};
 use std::path::Path;
 
 use super::{Study, StudyError};
-use crate::recording;
-use files::named;
+use crate::recording::{self, Recording};
+use files::{Kind, named};
 use mm::recording::{LARGEST, LONGEST_TEXT, RecordingError, is_recording};
 use mm::suggest;
 
@@ -129,7 +129,7 @@ fn of_text(text: &str, name: &str, path: &Path) -> Result<Study, FindError> {
     }
 }
 
-fn recorded(bytes: &[u8], path: &str) -> Result<(String, super::Recording), FindError> {
+fn recorded(bytes: &[u8], path: &str) -> Result<(String, Recording), FindError> {
     recording::read(bytes).map_err(|why| FindError::Recording {
         path: path.to_owned(),
         why,
@@ -143,18 +143,26 @@ fn unreadable(path: &Path, source: io::Error) -> FindError {
     }
 }
 
+/// Of a file that does not begin as a recording no more is read than a study may have.
 fn read(path: &Path) -> io::Result<Found> {
-    let bytes = named::read(path, LARGEST.0).map_err(|error| match error.kind() {
+    let no_study = || io::Error::other(NO_STUDY);
+    let mut file = named::open(path).map_err(|error| match error.kind() {
         io::ErrorKind::NotFound | io::ErrorKind::PermissionDenied => error,
-        _ => io::Error::other(NO_STUDY),
+        _ => no_study(),
     })?;
+    if file.kind != Kind::Regular {
+        return Err(no_study());
+    }
+    let mut bytes = Vec::new();
+    let most = LONGEST_TEXT as u64 + 1;
+    file.by_ref().take(most).read_to_end(&mut bytes)?;
     if is_recording(&bytes) {
+        file.take(LARGEST.0).read_to_end(&mut bytes)?;
         return Ok(Found::Recording(bytes));
     }
     let is_small = bytes.len() <= LONGEST_TEXT;
     let text = is_small.then(|| String::from_utf8(bytes).ok()).flatten();
-    text.map(Found::Study)
-        .ok_or_else(|| io::Error::other(NO_STUDY))
+    text.map(Found::Study).ok_or_else(no_study)
 }
 
 #[cfg(test)]

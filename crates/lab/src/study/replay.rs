@@ -8,8 +8,8 @@ use mm::workload::{Pace, Replay};
 use super::node::Node;
 use super::source::StudyError;
 
-/// The memory of a machine over that of the recording which its processes read from: a VM unpacks it
-/// beside itself while it boots.
+/// The memory of a machine over that of the recording which its processes read from: a VM has it
+/// twice while it boots.
 const MEMORY_OF_RECORDING: u64 = 8;
 
 const REPLAY: &[&str] = &["recorded", "skip", "runs", "pace", "compute", "for"];

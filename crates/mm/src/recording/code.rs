@@ -1,10 +1,10 @@
 //! How runs are written: what is as in the run before takes a bit, the rest a few bytes.
 //!
 //! The first byte has the kind in its lower three bits. The others say that the file is that of the
-//! last run, that the range begins where the last one ended, that it is as long, and whether a sleep
-//! and a duration follow. Numbers are in groups of seven bits, the lowest first, differences with
-//! their sign in the lowest bit. A place or a length in whole pages is divided by the page, which its
-//! lowest bit says.
+//! last run, that the range begins where the last one ended, that it is as long, and whether a
+//! sleep and a duration follow. Numbers are in groups of seven bits, the lowest first, differences
+//! with their sign in the lowest bit. A place or a length in whole pages is divided by the page,
+//! which its lowest bit says.
 
 use alloc::vec::Vec;
 

@@ -1,3 +1,5 @@
+//! What is written comes back; what is cut off or damaged is used up to there.
+
 use alloc::string::ToString as _;
 use alloc::vec;
 use alloc::vec::Vec;

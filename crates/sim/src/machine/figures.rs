@@ -31,6 +31,13 @@ impl<'a> Figures<'a> {
         }
     }
 
+    /// Counts operations, and their bytes.
+    #[inline]
+    pub(crate) fn count(&mut self, operations: u64, bytes: u64) {
+        self.operations += operations;
+        self.bytes += bytes;
+    }
+
     /// Counts the latency of an operation.
     #[inline]
     pub(crate) fn count_latency(&mut self, latency: Nanos) {

@@ -44,10 +44,7 @@ impl<'a> System<'a> {
         }
         let least_ps = start_ps + hits.page_ps[0].min(hits.page_ps[1]);
         let fit = 1 + (budget - self.memory.cpu.spent) / least_ps.max(1);
-        let left = running
-            .amount
-            .saturating_sub(running.figures.bytes)
-            .div_ceil(PAGE);
+        let left = running.left().div_ceil(PAGE);
         let most = fit.min(left).min(TOGETHER);
         let turns = task.turns(&self.memory, running);
         if turns.is_none_or(|turns| !turns.stay_mapped(most, &self.memory)) {
@@ -78,16 +75,14 @@ impl<'a> System<'a> {
                     noted = Some(next.block);
                 }
             }
-            running
-                .figures
-                .count_latency(self.local_time(began).saturating_sub(from));
+            let took = self.local_time(began).saturating_sub(from);
+            running.figures.count_latency(took);
             running.operations_to_do.go_past();
             done += 1;
         }
         let is_file = matches!(hits.place, Place::File { .. });
         let copying = hits.page_ps[0];
-        running.figures.operations += done;
-        running.figures.bytes += done * PAGE;
+        running.figures.count(done, done * PAGE);
         task.operations += done;
         task.bytes += done * PAGE;
         if let Some(block) = noted.filter(|_| is_file) {

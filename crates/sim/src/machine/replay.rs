@@ -2,103 +2,30 @@
 
 use alloc::boxed::Box;
 use alloc::string::String;
-use alloc::vec::Vec;
 use core::ops::Range;
 
 use mm::outcome::Status;
-use mm::recording::{Cursor, Kind, Run, Stream};
+use mm::recording::{Kind, Run};
 use mm::units::{Nanos, PageSize};
 use mm::workload::{Pace, Replay};
 
 use crate::error::Error;
 use crate::fs::fs_writeback::state::Syncing;
 use crate::machine::figures::Figures;
+use crate::machine::replaying::{OpenFile, Replaying};
 use crate::machine::running::Underway;
 use crate::machine::state::Stop;
 use crate::machine::system::System;
 use crate::machine::task::Task;
 use crate::mm::filemap::Reader;
 use crate::mm::filemap::state::{File, Progress};
-use crate::mm::readahead::{Limits, Readahead};
+use crate::mm::readahead::Readahead;
 use crate::sched::core::{Flow, Sleep};
 
 const PAGE: u64 = PageSize::FOUR_KIB.bytes();
 
 /// Pages that are handled between two looks at the clock.
 const CHUNK: u64 = 32;
-
-/// A stream under way.
-#[derive(Clone, Debug)]
-pub(crate) struct Replaying<'a> {
-    replay: &'a Replay,
-    stream: &'a Stream,
-    cursor: Cursor,
-    /// Runs of the stream after which the step is over.
-    end: u64,
-    pub(crate) figures: Figures<'a>,
-    /// The run that comes next or is under way.
-    run: Option<Run>,
-    /// CPU time that the task uses before it, in picoseconds, and how long it sleeps then.
-    compute_ps: u64,
-    sleep: Nanos,
-    /// When it is due, by the clock of the recording.
-    due: Nanos,
-    operation: Option<Underway>,
-    /// A file that is made durable, since when.
-    syncing: Option<(Nanos, Syncing)>,
-    /// What the task knows of each file of the recording.
-    files: Vec<OpenFile>,
-}
-
-/// A file of the recording as a task has it open.
-#[derive(Clone, Copy, Debug)]
-struct OpenFile {
-    readahead: Readahead,
-    is_mapped: bool,
-}
-
-impl OpenFile {
-    const NEW: Self = Self {
-        readahead: Readahead::NEW,
-        is_mapped: false,
-    };
-}
-
-impl Replaying<'_> {
-    /// Whether the task is inside a system call.
-    pub(crate) fn is_in_call(&self) -> bool {
-        self.operation.is_some() || self.syncing.is_some()
-    }
-
-    /// Takes the next run; false at the end. `loop_ps` is what the bench's own loop takes at least.
-    fn go_to_next(&mut self, now: Nanos, loop_ps: u64) -> bool {
-        let late = |limit: Nanos| now.saturating_sub(self.figures.began) >= limit;
-        if self.cursor.passed() >= self.end || self.replay.time_limit.is_some_and(late) {
-            return false;
-        }
-        let Some(run) = self.stream.next(&mut self.cursor) else {
-            return false;
-        };
-        let compute = self.replay.compute.unwrap_or(run.compute);
-        self.compute_ps = compute.0.saturating_mul(1000).max(loop_ps);
-        match self.replay.pace {
-            Pace::Closed => self.sleep = run.sleep,
-            Pace::Clock => self.due += run.compute + run.sleep + run.took,
-        }
-        self.run = Some(run);
-        true
-    }
-
-    /// Its run is over.
-    fn finish_run(&mut self, task: &mut Task<'_>, began: Nanos, bytes: u64, end: Nanos) {
-        self.run = None;
-        task.operations += 1;
-        task.bytes += bytes;
-        self.figures.operations += 1;
-        self.figures.bytes += bytes;
-        self.figures.count_latency(end.saturating_sub(began));
-    }
-}
 
 impl<'a> System<'a> {
     /// Begins to do a stream again.
@@ -206,7 +133,7 @@ impl<'a> System<'a> {
             &mut syncing,
         );
         match progress {
-            Progress::Complete => replaying.finish_run(task, since, 0, self.local_time(began)),
+            Progress::Complete => finish(task, replaying, since, 0, self.local_time(began)),
             _ => replaying.syncing = Some((since, syncing)),
         }
         self.stop(task, progress, began)
@@ -227,7 +154,7 @@ impl<'a> System<'a> {
         match stop.is_none() && operation.cursor >= operation.end {
             true => {
                 let end = self.local_time(began);
-                replaying.finish_run(task, operation.began, operation.bytes, end);
+                finish(task, replaying, operation.began, operation.bytes, end);
             }
             false => replaying.operation = Some(operation),
         }
@@ -289,7 +216,7 @@ impl<'a> System<'a> {
             }
             Kind::Open | Kind::Truncate | Kind::DontNeed => {
                 self.change_file(replaying, run, index);
-                replaying.finish_run(task, began, 0, self.memory.cpu.now());
+                finish(task, replaying, began, 0, self.memory.cpu.now());
                 return;
             }
         }
@@ -319,7 +246,7 @@ impl<'a> System<'a> {
         match run.kind {
             Kind::Open => {
                 let open = &mut replaying.files[run.file as usize].readahead;
-                *open = Readahead::new(Limits::DEFAULT);
+                *open = Readahead::NEW;
             }
             Kind::Truncate => {
                 file.size = file.size.min(run.offset);
@@ -380,6 +307,19 @@ impl<'a> System<'a> {
             }
         }
     }
+}
+
+/// A run is over.
+fn finish(
+    task: &mut Task<'_>,
+    replaying: &mut Replaying<'_>,
+    began: Nanos,
+    bytes: u64,
+    end: Nanos,
+) {
+    replaying.finish_run(began, bytes, end);
+    task.operations += 1;
+    task.bytes += bytes;
 }
 
 /// Whole pages of the range, and the last one where the file ends with it; a range without a length

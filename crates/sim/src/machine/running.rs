@@ -76,8 +76,7 @@ pub(crate) enum Area {
 impl<'a> Running<'a> {
     /// Accounts an operation that ends now, and stands for `scale` of them one after the other.
     pub(crate) fn finish_operation(&mut self, operation: Underway, now: Nanos, scale: u64) {
-        self.figures.operations += scale;
-        self.figures.bytes += operation.bytes * scale;
+        self.figures.count(scale, operation.bytes * scale);
         let took = now.saturating_sub(operation.began).0;
         self.figures
             .count_latency(Nanos(if scale == 1 { took } else { took / scale }));
@@ -103,11 +102,16 @@ impl<'a> Running<'a> {
         Some(Underway { bytes, ..block })
     }
 
+    /// Bytes that it has yet to access.
+    pub(crate) fn left(&self) -> u64 {
+        self.amount.saturating_sub(self.figures.bytes)
+    }
+
     /// Whether it has reached its amount or its time limit.
     pub(crate) fn is_done(&self, now: Nanos) -> bool {
         let late = |limit: Nanos| now.saturating_sub(self.figures.began) >= limit;
         let empty = self.target.size() == Bytes::ZERO;
-        empty || self.figures.bytes >= self.amount || self.access.time_limit.is_some_and(late)
+        empty || self.left() == 0 || self.access.time_limit.is_some_and(late)
     }
 
     /// When the next operation may begin, at the access's rate.

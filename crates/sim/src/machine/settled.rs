@@ -94,11 +94,9 @@ impl<'a> System<'a> {
                 }
                 None => self.memory.cpu.spent += hit.pages_ps,
             }
-            running
-                .figures
-                .count_latency(self.local_time(began).saturating_sub(from));
-            running.figures.operations += 1;
-            running.figures.bytes += hit.span.to - hit.span.from;
+            let took = self.local_time(began).saturating_sub(from);
+            running.figures.count_latency(took);
+            running.figures.count(1, hit.span.to - hit.span.from);
             running.operations_to_do.go_past();
             turns.go_on();
             last = Some(hit);

@@ -101,18 +101,11 @@ impl<'a> System<'a> {
                 task.began = Some(began);
                 return self.guard(task, config, now);
             }
-            Action::Map(map) if task.began_to_fill.is_none() && !self.map(task, map)? => {
-                self.end_task(task, now, &Status::Failed(NO_MEMORY));
-                return Ok(Flow::Ended);
-            }
-            Action::Map(map) if map.populate => {
-                let flow = self.fill(task, &map.region, Fill::Populate, now)?;
-                task.began_to_fill = flow.is_some().then_some(began);
-                if let Some(flow) = flow {
+            Action::Map(map) => {
+                if let Some(flow) = self.map_and_fill(task, map, began, now)? {
                     return Ok(flow);
                 }
             }
-            Action::Map(_) => {}
             action if may_block(action) => {
                 if let Some(flow) = self.block(task, step, began, now)? {
                     return Ok(flow);
@@ -139,6 +132,27 @@ impl<'a> System<'a> {
         }
         task.go_past_step();
         Ok(Flow::Continue)
+    }
+
+    /// Maps a region, and fills it where it is to be; how it left the task, or `None` where it is
+    /// over.
+    fn map_and_fill(
+        &mut self,
+        task: &mut Task<'a>,
+        map: &'a Map,
+        began: Nanos,
+        now: Nanos,
+    ) -> Result<Option<Flow>, Error> {
+        if task.began_to_fill.is_none() && !self.map(task, map)? {
+            self.end_task(task, now, &Status::Failed(NO_MEMORY));
+            return Ok(Some(Flow::Ended));
+        }
+        if !map.populate {
+            return Ok(None);
+        }
+        let flow = self.fill(task, &map.region, Fill::Populate, now)?;
+        task.began_to_fill = flow.is_some().then_some(began);
+        Ok(flow)
     }
 
     /// Performs a step that may block; how it left the task, or `None` where it is over.

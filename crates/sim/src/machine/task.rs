@@ -13,7 +13,7 @@ use mm::workload::{Access, Action, Process, Start, Step, Until};
 use crate::bench::state::Own;
 use crate::machine::figures::Figures;
 use crate::machine::guarding::state::Guarding;
-use crate::machine::replay::Replaying;
+use crate::machine::replaying::Replaying;
 use crate::machine::running::{Area, Running};
 use crate::machine::state::Durable;
 use crate::mm::memcontrol::Errand;
