@@ -73,6 +73,8 @@ struct Said {
     names: Vec<String>,
     /// The severity of each.
     severities: Vec<String>,
+    /// Those that only say what the evidence does not tell.
+    open: Vec<String>,
     /// Each finding's words.
     words: Vec<String>,
     /// All of it.
@@ -137,6 +139,11 @@ impl Said {
                 .iter()
                 .map(|finding| word(finding, "severity"))
                 .collect(),
+            open: findings
+                .iter()
+                .filter(|finding| finding["sure"] == "open")
+                .map(|finding| today::name(finding, view))
+                .collect(),
             words: findings.iter().map(Value::to_string).collect(),
             text,
             refused: None,
@@ -186,7 +193,10 @@ fn missed(form: &Form, label: &Label, said: &Said) -> Vec<String> {
             .split('|')
             .any(|name| said.names.iter().any(|it| it == name))
     };
-    let heard = |word: &str| said.words.iter().any(|words| words.contains(word));
+    let heard = |words: &str| {
+        let mut any = words.split('|');
+        any.any(|word| said.words.iter().any(|words| words.contains(word)))
+    };
     let any = (!label.is_healthy()).then(|| label.first.join("|"));
     let names = label.names.iter().chain(&any);
     let names = names
@@ -209,9 +219,13 @@ fn asked<'a>(form: &Form, label: &Label, wanted: &'a str) -> Option<&'a str> {
 }
 
 /// What is asserted and false: events and causes that the label does not have, states that it
-/// denies, words that must be nowhere. On a healthy machine nothing may be more than a note.
+/// denies, words that must be nowhere. On a healthy machine nothing may be more than a note. A
+/// finding that the evidence does not tell is no assertion.
 fn wrong(form: &Form, label: &Label, said: &Said) -> Vec<String> {
     let is_wrong = |(name, severity): (&String, &String)| {
+        if said.open.contains(name) {
+            return false;
+        }
         let state = match findings::kind(name) {
             Some(Kind::Event | Kind::Cause) | None => return !allowed(form, label, name),
             Some(Kind::Limit) => return false,
