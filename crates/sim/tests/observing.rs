@@ -40,7 +40,6 @@ fn observed(is_mergeable: bool, machine: &Calibration) -> Outcome {
     ];
     let scenario = Scenario {
         sample_every: Nanos(10_000_000),
-        recorded: Default::default(),
         ..scenario(&[], vec![process("a", steps)])
     };
     run_with(&scenario, machine)

@@ -80,8 +80,8 @@ fn form(head: &[u8]) -> Option<Form> {
     })
 }
 
-/// Memory that unpacking may take, in KiB: twice what `xz -9` asks for. The head of a stream may ask
-/// for 4 GiB, however short it is.
+/// Memory that unpacking may take, in KiB: twice what `xz -9` asks for. The head of a stream may
+/// ask for 4 GiB, however short it is.
 const DICTIONARY: u32 = 128 << 10;
 
 const XZ: &[u8] = b"\xfd7zXZ\0";
