@@ -15,6 +15,7 @@ pub mod heading;
 pub mod kind;
 mod lines;
 pub mod log;
+mod merging;
 pub mod path;
 mod reading;
 pub mod redact;

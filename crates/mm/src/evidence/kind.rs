@@ -4,7 +4,7 @@
 //! and goes on while lines fit. A path below [`super::TOOLS`] is kept as it is; an empty one is
 //! of a text that says nothing of memory.
 
-use super::{groups, log, tables};
+use super::{groups, log, merging, tables};
 
 /// A row of the table.
 #[derive(Clone, Copy, Debug)]
@@ -142,8 +142,8 @@ pub const KINDS: &[Kind] = &[
     Kind {
         what: "ksm",
         path: Some("plimsoll/tools/ksm"),
-        begins: tables::merging,
-        goes_on: Some(tables::merging_line),
+        begins: merging::begins,
+        goes_on: Some(merging::line),
         blank: Blank::Ends,
     },
     kernel_file("vmstat", "proc/vmstat", tables::vmstat, tables::item),

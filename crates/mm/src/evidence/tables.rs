@@ -1,9 +1,7 @@
 //! The lines by which the kinds of [`super::kind`] are known. A line has no blanks around it.
 
-use alloc::format;
 use core::str::FromStr;
 
-use crate::catalogue::{self, KeyError};
 use crate::zoneinfo::ZoneKind;
 
 /// Items that only `/proc/meminfo` has, by which a part of it is known.
@@ -127,7 +125,7 @@ pub(super) fn nothing(_: &str) -> bool {
 }
 
 /// A number without sign.
-fn is_number(word: &str) -> bool {
+pub(super) fn is_number(word: &str) -> bool {
     !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_digit())
 }
 
@@ -393,7 +391,9 @@ fn sar_head(line: &str) -> bool {
     let has = line
         .split_ascii_whitespace()
         .any(|word| names.contains(&word));
-    has && line.starts_with(|c: char| c.is_ascii_digit() || c == '#')
+    let timed = line.starts_with(|c: char| c.is_ascii_digit() || c == '#');
+    // Without times the table begins with one of these columns.
+    has && (timed || names.iter().any(|name| line.starts_with(name)))
 }
 
 /// A line within a report of `sar`.
@@ -401,39 +401,6 @@ pub(super) fn sar_line(line: &str) -> bool {
     line.starts_with(|c: char| c.is_ascii_digit() || c == '#')
         || line.starts_with("Average:")
         || sar(line)
-}
-
-/// The name and the number of `pages_shared: 5`, as people copy the files of a folder.
-fn named_number(line: &str) -> Option<(&str, &str)> {
-    let (name, number) = line.split_once([':', '=', ' ', '\t'])?;
-    let number = number.trim_start_matches([' ', '\t', ':', '=']);
-    is_number(number).then(|| (name.trim_end(), number))
-}
-
-/// A counter that only the folder of samepage merging has.
-pub(super) fn merging(line: &str) -> bool {
-    let names = [
-        "full_scans",
-        "ksm_zero_pages",
-        "pages_shared",
-        "pages_sharing",
-        "pages_unshared",
-        "pages_volatile",
-    ];
-    named_number(line).is_some_and(|(name, _)| names.contains(&name))
-}
-
-/// A line among them: any file of one number of that folder.
-pub(super) fn merging_line(line: &str) -> bool {
-    named_number(line).is_some_and(|(name, _)| {
-        let named = catalogue::resolve(&format!("ksm.{name}")).map(|_| ());
-        matches!(named, Ok(()) | Err(KeyError::Counter { .. }))
-    })
-}
-
-/// The files of samepage merging that such lines tell.
-pub(super) fn merging_files(text: &str) -> impl Iterator<Item = (&str, &str)> {
-    text.lines().filter_map(|line| named_number(line.trim()))
 }
 
 /// The head of the table that the tool `vmstat` prints.
@@ -478,7 +445,9 @@ pub(super) fn slabtop(line: &str) -> bool {
 /// The head of `top`, or of its table.
 pub(super) fn top(line: &str) -> bool {
     let has = |name| line.split_ascii_whitespace().any(|word| word == name);
-    line.starts_with("top - ") || (has("PID") && has("VIRT") && has("RES"))
+    let tasks = line.starts_with("Tasks:") && line.contains(" total,") && line.contains("running");
+    let cpus = line.starts_with("%Cpu(s):") || line.starts_with("Cpu(s):");
+    tasks || cpus || line.starts_with("top - ") || (has("PID") && has("VIRT") && has("RES"))
 }
 
 /// The head of `ps` with a size.
